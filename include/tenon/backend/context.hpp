@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <new>
+#include <optional>
+#include <string_view>
+#include <type_traits>
+
+#include "tenon/abi/backend.h"
+#include "tenon/backend/named_data_map.hpp"
+#include "tenon/core/bytes.hpp"
+#include "tenon/core/options.hpp"
+#include "tenon/core/struct_size.hpp"
+
+namespace tenon {
+
+/// Memory lent by the host. Nothing is given back piece by piece.
+class Allocator {
+ public:
+  explicit Allocator(tenon_allocator* allocator) noexcept : allocator_(allocator) {}
+
+  /// `nbytes` bytes aligned to `alignment` (a power of two), or null.
+  [[nodiscard]] void* allocate(std::size_t nbytes,
+                               std::size_t alignment = alignof(std::max_align_t)) const noexcept {
+    return allocator_->allocate(allocator_, nbytes, alignment);
+  }
+
+  /// Room for `count` objects, not initialised, or null (also when the size would overflow). Only
+  /// for types without a destructor: nothing runs when the memory goes.
+  template <class T>
+    requires std::is_trivially_destructible_v<T>
+  [[nodiscard]] T* allocate_list(std::size_t count) const noexcept {
+    if (count > static_cast<std::size_t>(-1) / sizeof(T)) return nullptr;
+    return static_cast<T*>(allocate(count * sizeof(T), alignof(T)));
+  }
+
+ private:
+  tenon_allocator* allocator_;
+};
+
+/// Receiver of a backend's own events. Does nothing when nobody listens; never fails.
+class Tracer {
+ public:
+  explicit Tracer(const tenon_tracer* tracer) noexcept : tracer_(tracer) {}
+
+  /// True when somebody listens: collecting costly metadata is only worth it then.
+  [[nodiscard]] bool enabled() const noexcept { return tracer_ != nullptr; }
+
+  /// Nanoseconds of the tracer's clock; 0 when nobody listens.
+  [[nodiscard]] std::uint64_t now() const noexcept { return tracer_ ? tracer_->now(tracer_) : 0; }
+
+  /// Records that `name` ran from `start_ns` to `end_ns`. `debug_handle` ties it to the handle map
+  /// made ahead of time; -1 is none.
+  void log_event(std::string_view name, std::uint64_t start_ns, std::uint64_t end_ns,
+                 std::int64_t debug_handle = -1, Bytes metadata = {}) const noexcept {
+    if (!tracer_) return;
+    tracer_->log_event(tracer_, name.data(), name.size(), debug_handle, start_ns, end_ns,
+                       metadata.data(), metadata.size());
+  }
+
+ private:
+  const tenon_tracer* tracer_;
+};
+
+/// Reports its own lifetime as one event. `name` must outlive it.
+class TracerScope {
+ public:
+  TracerScope(Tracer tracer, std::string_view name, std::int64_t debug_handle = -1) noexcept
+      : tracer_(tracer), name_(name), debug_handle_(debug_handle), start_ns_(tracer.now()) {}
+  TracerScope(const TracerScope&) = delete;
+  TracerScope& operator=(const TracerScope&) = delete;
+  ~TracerScope() { tracer_.log_event(name_, start_ns_, tracer_.now(), debug_handle_); }
+
+ private:
+  Tracer tracer_;
+  std::string_view name_;
+  std::int64_t debug_handle_;
+  std::uint64_t start_ns_;
+};
+
+/// The processed bytes of a delegate. They live until `destroy`, so that a delegate may point into
+/// them, or until `release`, which gives their memory back early.
+class Blob {
+ public:
+  explicit Blob(tenon_buffer* buffer) noexcept : buffer_(buffer) {}
+
+  [[nodiscard]] Bytes bytes() const noexcept {
+    return {static_cast<const std::byte*>(buffer_->data), size()};
+  }
+  [[nodiscard]] std::size_t size() const noexcept {
+    return static_cast<std::size_t>(buffer_->nbytes);
+  }
+  [[nodiscard]] std::string_view text() const noexcept { return as_text(bytes()); }
+
+  /// The bytes are not needed any more; `bytes()` is empty afterwards. May be called twice, from any
+  /// thread, until `destroy`.
+  void release() const noexcept { buffer_->release(buffer_); }
+
+ private:
+  tenon_buffer* buffer_;
+};
+
+/// What a backend gets when it loads one blob. Valid until `init` returns.
+class InitContext {
+ public:
+  explicit InitContext(const tenon_init_context& context) noexcept : context_(&context) {}
+
+  /// The method being loaded, for example "forward".
+  [[nodiscard]] std::string_view method_name() const noexcept { return context_->method_name; }
+
+  /// Memory that lives as long as the delegate.
+  [[nodiscard]] Allocator runtime_allocator() const noexcept {
+    return Allocator(context_->runtime_allocator);
+  }
+
+  /// Data by name, or nothing when the program carries none. May be kept until `destroy`.
+  [[nodiscard]] std::optional<NamedDataMap> named_data_map() const noexcept {
+    if (!context_->named_data_map) return std::nullopt;
+    return NamedDataMap(context_->named_data_map);
+  }
+
+  [[nodiscard]] Tracer tracer() const noexcept { return Tracer(context_->tracer); }
+
+  /// The options given for this load.
+  [[nodiscard]] std::size_t num_runtime_specs() const noexcept {
+    return context_->num_runtime_specs;
+  }
+  [[nodiscard]] const tenon_option& runtime_spec(std::size_t index) const noexcept {
+    return detail::StridedArray<tenon_option>(context_->runtime_specs,
+                                              context_->num_runtime_specs)[index];
+  }
+
+  [[nodiscard]] const tenon_init_context& raw() const noexcept { return *context_; }
+
+ private:
+  const tenon_init_context* context_;
+};
+
+/// What a backend gets when it runs one delegate, besides the arguments. Valid until `execute`
+/// returns.
+class ExecutionContext {
+ public:
+  explicit ExecutionContext(const tenon_execution_context& context) noexcept
+      : context_(&context) {}
+
+  [[nodiscard]] std::string_view method_name() const noexcept { return context_->method_name; }
+
+  /// Memory that lives until this call returns.
+  [[nodiscard]] Allocator temp_allocator() const noexcept {
+    return Allocator(context_->temp_allocator);
+  }
+
+  [[nodiscard]] Tracer tracer() const noexcept { return Tracer(context_->tracer); }
+
+  [[nodiscard]] const tenon_execution_context& raw() const noexcept { return *context_; }
+
+ private:
+  const tenon_execution_context* context_;
+};
+
+}  // namespace tenon

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <utility>
+
+#include "tenon/abi/host.h"
+#include "tenon/core/bytes.hpp"
+#include "tenon/core/result.hpp"
+#include "tenon/core/scalar_type.hpp"
+
+namespace tenon {
+
+/// Bytes got from a `NamedDataMap`, given back when this object goes. Must go before `destroy`
+/// returns: keep it in the delegate's own struct.
+class NamedData {
+ public:
+  explicit NamedData(const tenon_buffer& buffer) noexcept : buffer_(buffer) {}
+  NamedData(NamedData&& other) noexcept : buffer_(std::exchange(other.buffer_, tenon_buffer{})) {}
+  NamedData& operator=(NamedData&& other) noexcept {
+    std::swap(buffer_, other.buffer_);
+    return *this;
+  }
+  ~NamedData() {
+    if (buffer_.release) buffer_.release(&buffer_);
+  }
+
+  [[nodiscard]] Bytes bytes() const noexcept {
+    return {static_cast<const std::byte*>(buffer_.data), static_cast<std::size_t>(buffer_.nbytes)};
+  }
+
+ private:
+  tenon_buffer buffer_;
+};
+
+/// Layout of a named tensor.
+struct TensorLayout {
+  ScalarType scalar_type;
+  std::span<const std::int32_t> sizes;
+  std::span<const std::uint8_t> dim_order;
+};
+
+/// Data by name: what the program carries and what its `.ptd` files add. Any thread; valid from
+/// `init` to `destroy`.
+class NamedDataMap {
+ public:
+  explicit NamedDataMap(const tenon_named_data_map* map) noexcept : map_(map) {}
+
+  [[nodiscard]] std::size_t num_keys() const noexcept { return map_->num_keys; }
+
+  /// Key number `index`; InvalidArgument above `num_keys()`.
+  [[nodiscard]] Result<std::string_view> key(std::size_t index) const {
+    const char* text = nullptr;
+    std::uint64_t size = 0;
+    const tenon_status status =
+        map_->get_key(map_, static_cast<std::uint32_t>(index), &text, &size);
+    if (status != TENON_STATUS_OK) {
+      return error(error_from_status(status), "named data key ", index, ": there are ", num_keys());
+    }
+    return std::string_view(text, static_cast<std::size_t>(size));
+  }
+
+  /// The bytes of `key`; NotFound when there is none.
+  [[nodiscard]] Result<NamedData> get_data(std::string_view key) const {
+    tenon_buffer buffer{};
+    buffer.struct_size = sizeof buffer;
+    const tenon_status status = map_->get_data(map_, key.data(), key.size(), &buffer);
+    if (status != TENON_STATUS_OK) return refuse(status, "no data", key);
+    return NamedData(buffer);
+  }
+
+  /// The layout of tensor `key`; NotFound when there is no such key or it has no layout.
+  [[nodiscard]] Result<TensorLayout> get_tensor_layout(std::string_view key) const {
+    tenon_tensor_layout layout{};
+    layout.struct_size = sizeof layout;
+    const tenon_status status = map_->get_tensor_layout(map_, key.data(), key.size(), &layout);
+    if (status != TENON_STATUS_OK) return refuse(status, "no tensor layout", key);
+    return TensorLayout{static_cast<ScalarType>(layout.scalar_type),
+                        {layout.sizes, layout.rank},
+                        {layout.dim_order, layout.rank}};
+  }
+
+ private:
+  [[nodiscard]] Status refuse(tenon_status status, std::string_view what,
+                              std::string_view key) const {
+    return error(error_from_status(status), "named data map: ", what, " under key '", key, "' (",
+                 num_keys(), " keys)");
+  }
+
+  const tenon_named_data_map* map_;
+};
+
+}  // namespace tenon

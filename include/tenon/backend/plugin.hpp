@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "tenon/abi/plugin.h"
+#include "tenon/abi/version.h"
+#include "tenon/backend/trampolines.hpp"
+
+namespace tenon::detail {
+
+/// The exported object: head and records without pointers, then the body. Its type depends only on
+/// the number of backends, so that a backend may live in an anonymous namespace.
+template <std::size_t N>
+struct PluginObject {
+  tenon_plugin_head head;
+  tenon_backend_record records[N];
+  tenon_plugin_body body;
+  const tenon_backend_api* backends[N];
+};
+
+template <class... Bs>
+inline constexpr std::size_t count_types = sizeof...(Bs);
+
+template <std::size_t Size>
+consteval void put(char (&field)[Size], std::string_view text) {
+  for (std::size_t i = 0; i < text.size(); ++i) field[i] = text[i];
+}
+
+template <class B>
+consteval tenon_backend_record make_record() {
+  tenon_backend_record record{};
+  record.struct_size = sizeof record;
+  put(record.id, B::id);
+  if constexpr (requires { B::tags; }) put(record.tags, B::tags);
+  if constexpr (requires { B::cpu_features; }) put(record.cpu_features, B::cpu_features);
+  if constexpr (requires { B::description; }) put(record.description, B::description);
+  if constexpr (requires { B::priority; }) record.priority = B::priority;
+  if constexpr (requires { B::payload_versions; }) {
+    record.min_payload_version = B::payload_versions.min;
+    record.max_payload_version = B::payload_versions.max;
+  }
+  return record;
+}
+
+template <class... Bs>
+consteval bool ids_differ() {
+  const std::array<std::string_view, sizeof...(Bs)> ids{Bs::id...};
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    for (std::size_t j = i + 1; j < ids.size(); ++j) {
+      if (ids[i] == ids[j]) return false;
+    }
+  }
+  return true;
+}
+
+/// Builds the object, whose own address is `object`. A backend that was found wrong leaves an empty
+/// object, so that its one diagnostic stays the only one.
+template <class... Bs>
+consteval PluginObject<sizeof...(Bs)> make_plugin(const PluginObject<sizeof...(Bs)>& object,
+                                                  std::string_view version,
+                                                  std::string_view vendor) {
+  using Object = PluginObject<sizeof...(Bs)>;
+  Object out{};
+  if constexpr ((check_backend<Bs>() && ...)) {
+    static_assert(ids_differ<Bs...>(), "tenon: two backends of this plugin have the same id");
+    out.head = {
+        TENON_PLUGIN_MAGIC,
+        sizeof(tenon_plugin_head),
+        sizeof(Object),
+        TENON_ABI_MAJOR,
+        TENON_ABI_MINOR,
+        0,
+        sizeof(void*),
+        std::endian::native == std::endian::little,
+        sizeof...(Bs),
+        offsetof(Object, records),
+        sizeof(tenon_backend_record),
+        offsetof(Object, body),
+        {},
+        {},
+        {},
+        {},
+    };
+    const std::array<std::string_view, sizeof...(Bs)> ids{Bs::id...};
+    put(out.head.name, ids[0]);
+    put(out.head.version, version);
+    put(out.head.vendor, vendor);
+    put(out.head.sdk_version, TENON_VERSION_STRING);
+    std::size_t i = 0;
+    ((out.records[i] = make_record<Bs>(), out.backends[i] = &Trampolines<Bs>::api, ++i), ...);
+    out.body = {sizeof(tenon_plugin_body), sizeof...(Bs), object.backends};
+  }
+  return out;
+}
+
+}  // namespace tenon::detail
+
+#if defined(_WIN32)
+#define TENON_DETAIL_EXPORT __declspec(dllexport)
+#else
+#define TENON_DETAIL_EXPORT __attribute__((visibility("default")))
+#endif
+
+// What the plugin says about itself in `tenon_plugin_head`; give them on the command line.
+#ifndef TENON_PLUGIN_VERSION
+#define TENON_PLUGIN_VERSION ""
+#endif
+#ifndef TENON_PLUGIN_VENDOR
+#define TENON_PLUGIN_VENDOR ""
+#endif
+
+#define TENON_DETAIL_FIRST(first, ...) first
+
+/// Makes a plugin out of backend classes: `TENON_PLUGIN(Add);`, `TENON_PLUGIN(Add, Mul);`. Once per
+/// shared library, at namespace scope, after the classes.
+///
+/// Compiled with -DTENON_STATIC_PLUGIN the same source is linked into an application instead: the
+/// macro then defines the object `tenon_static_plugin_Add` (after the first class), which the
+/// application declares with `TENON_DECLARE_STATIC_PLUGIN(Add);` and hands to its host. Naming it is
+/// what makes the linker keep it: no whole-archive option and no static initialiser is needed.
+#if defined(TENON_STATIC_PLUGIN)
+#define TENON_PLUGIN(...)                                                                        \
+  extern "C" {                                                                                   \
+  static const ::tenon::detail::PluginObject<::tenon::detail::count_types<__VA_ARGS__>>          \
+      tenon_plugin_object =                                                                      \
+          ::tenon::detail::make_plugin<__VA_ARGS__>(tenon_plugin_object, TENON_PLUGIN_VERSION,   \
+                                                    TENON_PLUGIN_VENDOR);                        \
+  }                                                                                              \
+  TENON_DETAIL_NAME_STATIC_PLUGIN(TENON_DETAIL_FIRST(__VA_ARGS__, ))                             \
+  static_assert(true)
+#define TENON_DETAIL_NAME_STATIC_PLUGIN(first) TENON_DETAIL_NAME_STATIC_PLUGIN2(first)
+#define TENON_DETAIL_NAME_STATIC_PLUGIN2(first)                                       \
+  extern "C" {                                                                        \
+  extern const tenon_plugin_head* const tenon_static_plugin_##first;                  \
+  constinit const tenon_plugin_head* const tenon_static_plugin_##first =              \
+      &tenon_plugin_object.head;                                                      \
+  }
+#else
+#define TENON_PLUGIN(...)                                                                        \
+  extern "C" {                                                                                   \
+  TENON_DETAIL_EXPORT extern const ::tenon::detail::PluginObject<                                \
+      ::tenon::detail::count_types<__VA_ARGS__>>                                                 \
+      tenon_plugin_v1;                                                                           \
+  constinit const ::tenon::detail::PluginObject<::tenon::detail::count_types<__VA_ARGS__>>       \
+      tenon_plugin_v1 = ::tenon::detail::make_plugin<__VA_ARGS__>(                               \
+          tenon_plugin_v1, TENON_PLUGIN_VERSION, TENON_PLUGIN_VENDOR);                           \
+  }                                                                                              \
+  static_assert(true)
+#endif

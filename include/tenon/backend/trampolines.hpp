@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstring>
+#include <memory>
+#include <new>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+#include "tenon/abi/backend.h"
+#include "tenon/abi/version.h"
+#include "tenon/backend/backend.hpp"
+#include "tenon/backend/extensions.hpp"
+#include "tenon/backend/guard.hpp"
+#include "tenon/backend/options.hpp"
+
+namespace tenon::detail {
+
+/// The functions of the boundary for one backend class. They hold everything that an author would
+/// otherwise write by hand: the checks of the host, exceptions, ownership, text of errors.
+template <class B>
+struct Trampolines {
+  using Delegate = typename B::Delegate;
+
+  static B& self(tenon_backend* backend) noexcept { return *reinterpret_cast<B*>(backend); }
+  static const tenon_host* host_of(tenon_backend* backend) noexcept {
+    return self(backend).host_.raw();
+  }
+
+  static tenon_status open(const tenon_host* host, tenon_backend** out) noexcept {
+    return guard(host, [&]() -> Status {
+      if (host->abi_major != TENON_ABI_MAJOR) {
+        return error(Error::NotSupported, "backend ", B::id, " speaks ABI ", TENON_ABI_MAJOR, ".",
+                     TENON_ABI_MINOR, ", the host ", std::string_view(host->name), " speaks ",
+                     host->abi_major, ".", host->abi_minor);
+      }
+      auto backend = std::make_unique<B>();
+      static_cast<Backend<B>&>(*backend).host_ = HostServices(host);
+      if constexpr (HasOpen<B>) TENON_CHECK(backend->open());
+      *out = reinterpret_cast<tenon_backend*>(backend.release());
+      return ok();
+    });
+  }
+
+  static void close(tenon_backend* backend) noexcept { delete &self(backend); }
+
+  static tenon_status is_available(tenon_backend* backend) noexcept {
+    if constexpr (HasIsAvailable<B>) {
+      return guard(host_of(backend), [&] { return self(backend).is_available(); });
+    } else {
+      return TENON_STATUS_OK;
+    }
+  }
+
+  static tenon_status init(tenon_backend* backend, const tenon_init_context* context,
+                           tenon_delegate** out) noexcept {
+    return guard(host_of(backend), [&]() -> Status {
+      InitContext init_context(*context);
+      TENON_CHECK(check_runtime_specs(backend, init_context));
+      TENON_TRY(Delegate delegate,
+                self(backend).init(init_context, Blob(context->processed),
+                                   CompileSpecs(context->compile_specs,
+                                                context->num_compile_specs)));
+      *out = reinterpret_cast<tenon_delegate*>(new Delegate(std::move(delegate)));
+      return ok();
+    });
+  }
+
+  static tenon_status execute(tenon_backend* backend, tenon_delegate* delegate,
+                              const tenon_execution_context* context, tenon_value* const* args,
+                              std::uint32_t num_args) noexcept {
+    return guard(host_of(backend), [&] {
+      ExecutionContext execution_context(*context);
+      return self(backend).execute(execution_context, *reinterpret_cast<Delegate*>(delegate),
+                                   Args(context->host, args, num_args));
+    });
+  }
+
+  static void destroy(tenon_backend*, tenon_delegate* delegate) noexcept {
+    delete reinterpret_cast<Delegate*>(delegate);
+  }
+
+  /// A backend without options refuses every option; one with options checks them itself, in
+  /// `option_values`, and here in case the author never asks for them.
+  static Status check_runtime_specs(tenon_backend* backend, const InitContext& context) {
+    if constexpr (HasOptions<B>) {
+      return std::move(self(backend).option_values(context)).status();
+    } else {
+      if (context.num_runtime_specs() == 0) return ok();
+      return error(Error::NotFound, "option '", std::string_view(context.runtime_spec(0).key),
+                   "' is unknown; the backend has no options");
+    }
+  }
+
+  static tenon_status set_option(tenon_backend* backend, const tenon_option* option) noexcept {
+    return guard(host_of(backend), [&] { return self(backend).set_option(*option); });
+  }
+
+  static tenon_status get_option(tenon_backend* backend, const char* key, tenon_option_sink sink,
+                                 void* sink_context) noexcept {
+    return guard(host_of(backend), [&]() -> Status {
+      TENON_TRY(const OptionValue value, self(backend).get_option(key));
+      const tenon_option option = write_option(key, value);
+      sink(sink_context, &option);
+      return ok();
+    });
+  }
+
+  static tenon_status check_blob(tenon_backend* backend, const tenon_init_context* context,
+                                 std::uint32_t* verdict) noexcept {
+    return guard(host_of(backend), [&]() -> Status {
+      InitContext init_context(*context);
+      TENON_TRY(const BlobVerdict found,
+                self(backend).check_blob(init_context, Blob(context->processed),
+                                         CompileSpecs(context->compile_specs,
+                                                      context->num_compile_specs)));
+      *verdict = static_cast<std::uint32_t>(found.compatibility);
+      if (found.compatibility != Compatibility::Optimal) {
+        report(context->host, Error::DelegateInvalidCompatibility, found.reason);
+      }
+      return ok();
+    });
+  }
+
+  static tenon_status memory_info(tenon_backend* backend, tenon_delegate* delegate,
+                                  tenon_memory_info* out) noexcept {
+    return guard(host_of(backend), [&]() -> Status {
+      const MemoryInfo info =
+          self(backend).memory_info(reinterpret_cast<const Delegate*>(delegate));
+      tenon_memory_info full{};
+      full.host_weights = info.host_weights;
+      full.host_scratch = info.host_scratch;
+      full.device_weights = info.device_weights;
+      full.device_scratch = info.device_scratch;
+      // A caller with older headers has a shorter struct: only what it has is written.
+      const std::size_t size = std::min<std::size_t>(out->struct_size, sizeof full);
+      full.struct_size = out->struct_size;
+      std::memcpy(out, &full, size);
+      return ok();
+    });
+  }
+
+  static tenon_status list_devices(tenon_backend* backend, tenon_device_sink sink,
+                                   void* sink_context) noexcept {
+    return guard(host_of(backend), [&]() -> Status {
+      TENON_TRY(const std::vector<DeviceInfo> devices, self(backend).devices());
+      for (const DeviceInfo& device : devices) {
+        tenon_device_info info{};
+        info.struct_size = sizeof info;
+        info.device = device.device;
+        info.name = device.name.c_str();
+        info.description = device.description.c_str();
+        info.memory_bytes = device.memory_bytes;
+        sink(sink_context, &info);
+      }
+      return ok();
+    });
+  }
+
+  static const void* get_extension(tenon_backend*, const char* id) noexcept {
+    const std::string_view wanted = id;
+    if constexpr (HasOptions<B>) {
+      static constexpr tenon_options_v1 table = {
+          sizeof(tenon_options_v1), static_cast<std::uint32_t>(std::size(B::options)),
+          option_specs<B>.data(), &set_option, &get_option};
+      if (wanted == TENON_EXTENSION_OPTIONS) return &table;
+    }
+    if constexpr (std::derived_from<B, WithCheckBlob<B>>) {
+      static constexpr tenon_check_blob_v1 table = {sizeof(tenon_check_blob_v1), 0, &check_blob};
+      if (wanted == TENON_EXTENSION_CHECK_BLOB) return &table;
+    }
+    if constexpr (std::derived_from<B, WithMemoryInfo<B>>) {
+      static constexpr tenon_memory_info_v1 table = {sizeof(tenon_memory_info_v1), 0,
+                                                     &memory_info};
+      if (wanted == TENON_EXTENSION_MEMORY_INFO) return &table;
+    }
+    if constexpr (std::derived_from<B, WithDevices<B>>) {
+      static constexpr tenon_devices_v1 table = {sizeof(tenon_devices_v1), 0, &list_devices};
+      if (wanted == TENON_EXTENSION_DEVICES) return &table;
+    }
+    return nullptr;
+  }
+
+  static constexpr tenon_backend_api api = {
+      sizeof(tenon_backend_api), 0,        &open,    &close, &is_available, &init,
+      &execute,                  &destroy, &get_extension};
+};
+
+}  // namespace tenon::detail

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "tenon/abi/backend.h"
+#include "tenon/core/bytes.hpp"
+#include "tenon/core/result.hpp"
+#include "tenon/core/struct_size.hpp"
+#include "tenon/core/tensor.hpp"
+
+namespace tenon {
+
+/// Name of a kind of value, as ExecuTorch's `Tag` spells it.
+[[nodiscard]] constexpr std::string_view value_kind_name(std::uint32_t kind) noexcept {
+  constexpr std::string_view names[] = {"None",         "Tensor",        "String",
+                                        "Double",       "Int",           "Bool",
+                                        "ListBool",     "ListDouble",    "ListInt",
+                                        "ListTensor",   "ListScalar",    "ListOptionalTensor"};
+  return kind < std::size(names) ? names[kind] : std::string_view("?");
+}
+
+/// Arguments of one call: inputs first, then outputs, in the order in which the blob was lowered.
+/// The list does not say where the outputs begin; the blob does (ExecuTorch: BackendInterface).
+///
+/// Every accessor checks the index and the kind, so that a blob that does not fit its program is an
+/// error and never a read out of bounds. Valid until `execute` returns.
+class Args {
+ public:
+  Args(const tenon_host* host, tenon_value* const* values, std::size_t count) noexcept
+      : host_(host), values_(values), count_(count) {}
+
+  [[nodiscard]] std::size_t size() const noexcept { return count_; }
+
+  /// Kind of argument `index` (TENON_VALUE_...), or None above the end.
+  [[nodiscard]] std::uint32_t kind(std::size_t index) const noexcept {
+    return index < count_ ? values_[index]->kind : static_cast<std::uint32_t>(TENON_VALUE_NONE);
+  }
+
+  /// Fails unless there are exactly `count` arguments.
+  [[nodiscard]] Status expect(std::size_t count) const {
+    if (count_ == count) [[likely]] return ok();
+    return error(Error::InvalidArgument, "number of arguments: expected ", count, ", found ",
+                 count_);
+  }
+
+  /// Argument `index` as a tensor of any dtype on any device.
+  [[nodiscard]] Result<TensorView> tensor(std::size_t index) const {
+    TENON_CHECK(check(index, TENON_VALUE_TENSOR));
+    return TensorView(*values_[index]->as.tensor);
+  }
+
+  /// Argument `index` as a CPU tensor of `T`: `tensor<const float>(0)` to read it,
+  /// `tensor<float>(2)` to write it. Fails with InvalidArgument (no such argument, not a tensor, no
+  /// data), InvalidType (another dtype) or NotSupported (on a device; writing to a constant).
+  template <class T>
+    requires Element<std::remove_const_t<T>>
+  [[nodiscard]] Result<Tensor<T>> tensor(std::size_t index) const {
+    TENON_CHECK(check(index, TENON_VALUE_TENSOR));
+    const tenon_tensor& tensor = *values_[index]->as.tensor;
+    constexpr ScalarType wanted = *scalar_type_of<std::remove_const_t<T>>;
+    const bool writes = !std::is_const_v<T>;
+    if (tensor.scalar_type != static_cast<std::int32_t>(wanted) ||
+        tensor.dl.device.device_type != TENON_DL_CPU ||
+        (writes && (tensor.flags & TENON_TENSOR_CONSTANT) != 0) ||
+        (tensor.dl.data == nullptr && tensor.nbytes != 0)) [[unlikely]] {
+      return refuse(index, tensor, wanted);
+    }
+    return Tensor<T>(tensor);
+  }
+
+  [[nodiscard]] Result<std::int64_t> integer(std::size_t index) const {
+    TENON_CHECK(check(index, TENON_VALUE_INT));
+    return values_[index]->as.integer;
+  }
+  [[nodiscard]] Result<double> real(std::size_t index) const {
+    TENON_CHECK(check(index, TENON_VALUE_DOUBLE));
+    return values_[index]->as.real;
+  }
+  [[nodiscard]] Result<bool> boolean(std::size_t index) const {
+    TENON_CHECK(check(index, TENON_VALUE_BOOL));
+    return values_[index]->as.boolean != 0;
+  }
+  [[nodiscard]] Result<std::string_view> string(std::size_t index) const {
+    TENON_CHECK(check(index, TENON_VALUE_STRING));
+    const tenon_span& span = values_[index]->as.span;
+    return std::string_view(static_cast<const char*>(span.data),
+                            static_cast<std::size_t>(span.size));
+  }
+  [[nodiscard]] Result<std::span<const double>> double_list(std::size_t index) const {
+    TENON_CHECK(check(index, TENON_VALUE_DOUBLE_LIST));
+    const tenon_span& span = values_[index]->as.span;
+    return std::span(static_cast<const double*>(span.data), static_cast<std::size_t>(span.size));
+  }
+  /// One byte an element, 0 or 1.
+  [[nodiscard]] Result<std::span<const std::uint8_t>> bool_list(std::size_t index) const {
+    TENON_CHECK(check(index, TENON_VALUE_BOOL_LIST));
+    const tenon_span& span = values_[index]->as.span;
+    return std::span(static_cast<const std::uint8_t*>(span.data),
+                     static_cast<std::size_t>(span.size));
+  }
+  /// Elements of a list of integers, as an argument list of its own: `list(3).integer(0)`.
+  /// The same for lists of tensors; an element of an optional list may be of kind None.
+  [[nodiscard]] Result<Args> list(std::size_t index) const {
+    if (index < count_) {
+      const std::uint32_t found = values_[index]->kind;
+      if (found == TENON_VALUE_INT_LIST || found == TENON_VALUE_TENSOR_LIST ||
+          found == TENON_VALUE_OPTIONAL_TENSOR_LIST) {
+        const tenon_span& span = values_[index]->as.span;
+        return Args(host_, static_cast<tenon_value* const*>(span.data),
+                    static_cast<std::size_t>(span.size));
+      }
+    }
+    return check(index, TENON_VALUE_INT_LIST);
+  }
+
+  /// Gives tensor `index` new sizes, within its bounds. Call it before writing to an output whose
+  /// shape is dynamic; the same sizes again cost a comparison. Fails with NotSupported when the rank
+  /// or a static shape would change or the bounds would be passed; nothing changes then.
+  [[nodiscard]] Status resize(std::size_t index, std::span<const std::int64_t> sizes) const {
+    TENON_CHECK(check(index, TENON_VALUE_TENSOR));
+    tenon_tensor& tensor = *values_[index]->as.tensor;
+    if (std::ranges::equal(sizes, TensorView(tensor).sizes())) return ok();
+    const tenon_status status = host_->resize_tensor(host_, &tensor, sizes.data(),
+                                                     static_cast<std::uint32_t>(sizes.size()));
+    if (status == TENON_STATUS_OK) return ok();
+    return error(error_from_status(status), "argument ", index, ": cannot resize ",
+                 shape_text(TensorView(tensor).sizes()), " to ", shape_text(sizes), ", bounds are ",
+                 shape_text(TensorView(tensor).bounds()));
+  }
+
+ private:
+  [[nodiscard]] Status check(std::size_t index, std::uint32_t wanted) const {
+    if (index < count_ && values_[index]->kind == wanted) [[likely]] return ok();
+    if (index >= count_) {
+      return error(Error::InvalidArgument, "argument ", index, ": expected ",
+                   value_kind_name(wanted), ", found only ", count_, " arguments");
+    }
+    return error(Error::InvalidArgument, "argument ", index, ": expected ",
+                 value_kind_name(wanted), ", found ", value_kind_name(values_[index]->kind));
+  }
+
+  [[nodiscard]] static Status refuse(std::size_t index, const tenon_tensor& tensor,
+                                     ScalarType wanted) {
+    if (tensor.scalar_type != static_cast<std::int32_t>(wanted)) {
+      return error(Error::InvalidType, "argument ", index, ": expected dtype ", name_of(wanted),
+                   ", found ", name_of(static_cast<ScalarType>(tensor.scalar_type)));
+    }
+    if (tensor.dl.device.device_type != TENON_DL_CPU) {
+      return error(Error::NotSupported, "argument ", index,
+                   ": expected CPU memory, found DLPack device type ",
+                   tensor.dl.device.device_type);
+    }
+    if (tensor.dl.data == nullptr) {
+      return error(Error::InvalidArgument, "argument ", index, ": expected ", tensor.nbytes,
+                   " bytes of data, found none");
+    }
+    return error(Error::NotSupported, "argument ", index,
+                 ": expected a tensor that may be written, found a constant of the program");
+  }
+
+  const tenon_host* host_;
+  tenon_value* const* values_;
+  std::size_t count_;
+};
+
+}  // namespace tenon

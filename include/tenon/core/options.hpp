@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "tenon/abi/backend.h"
+#include "tenon/core/bytes.hpp"
+#include "tenon/core/result.hpp"
+
+namespace tenon {
+
+/// Value of an option. The order of the alternatives is that of TENON_OPTION_..., from 1.
+using OptionValue =
+    std::variant<bool, std::int64_t, double, std::string, std::vector<std::byte>>;
+
+/// Name of an option type, as errors spell it.
+[[nodiscard]] constexpr std::string_view option_type_name(std::uint32_t type) noexcept {
+  switch (type) {
+    case TENON_OPTION_BOOL: return "bool";
+    case TENON_OPTION_INT: return "int64";
+    case TENON_OPTION_DOUBLE: return "double";
+    case TENON_OPTION_STRING: return "string";
+    case TENON_OPTION_BYTES: return "bytes";
+    default: return "?";
+  }
+}
+
+[[nodiscard]] inline std::uint32_t option_type(const OptionValue& value) noexcept {
+  return static_cast<std::uint32_t>(value.index()) + 1;
+}
+
+/// Copies a value off the boundary. Fails with InvalidType when the type number is unknown.
+[[nodiscard]] inline Result<OptionValue> read_option(const tenon_option& option) {
+  const auto size = static_cast<std::size_t>(option.as.span.size);
+  switch (option.type) {
+    case TENON_OPTION_BOOL: return OptionValue(option.as.boolean != 0);
+    case TENON_OPTION_INT: return OptionValue(option.as.integer);
+    case TENON_OPTION_DOUBLE: return OptionValue(option.as.real);
+    case TENON_OPTION_STRING:
+      return OptionValue(std::string(static_cast<const char*>(option.as.span.data), size));
+    case TENON_OPTION_BYTES: {
+      const auto* first = static_cast<const std::byte*>(option.as.span.data);
+      return OptionValue(std::vector<std::byte>(first, first + size));
+    }
+    default:
+      return error(Error::InvalidType, "option '", std::string_view(option.key),
+                   "': unknown type number ", option.type);
+  }
+}
+
+/// Presents a value to the other side of the boundary. Refers to `key` and `value`.
+[[nodiscard]] inline tenon_option write_option(const char* key, const OptionValue& value) noexcept {
+  tenon_option option{};
+  option.struct_size = sizeof option;
+  option.type = option_type(value);
+  option.key = key;
+  switch (option.type) {
+    case TENON_OPTION_BOOL: option.as.boolean = std::get<0>(value) ? 1 : 0; break;
+    case TENON_OPTION_INT: option.as.integer = std::get<1>(value); break;
+    case TENON_OPTION_DOUBLE: option.as.real = std::get<2>(value); break;
+    case TENON_OPTION_STRING:
+      option.as.span = {std::get<3>(value).data(), std::get<3>(value).size()};
+      break;
+    default: option.as.span = {std::get<4>(value).data(), std::get<4>(value).size()}; break;
+  }
+  return option;
+}
+
+}  // namespace tenon
