@@ -17,8 +17,8 @@ class Add final : public tenon::Backend<Add> {
   tenon::Result<Delegate> init(tenon::InitContext&, tenon::Blob processed, tenon::CompileSpecs) {
     const auto rank = tenon::read_le<std::uint32_t>(processed.bytes());
     if (rank && processed.size() == 4) return Delegate{*rank};
-    return tenon::error(tenon::Error::DelegateInvalidCompatibility, "blob: expected 4 bytes, found ",
-                        processed.size());
+    return tenon::error(tenon::Error::DelegateInvalidCompatibility,
+                        "blob: expected 4 bytes, found ", processed.size());
   }
 
   tenon::Status execute(tenon::ExecutionContext&, Delegate& delegate, tenon::Args args) {

@@ -149,7 +149,8 @@ typedef struct tenon_backend_api {
                        tenon_delegate** out);
 
   /// Runs one loaded blob once. `args` lists inputs, then outputs, in the order in which the blob
-  /// was lowered; the host has sized the outputs to their bounds.
+  /// was lowered. An output of dynamic shape has the sizes it was last given, at first its bounds:
+  /// the backend resizes it.
   ///
   ///   TN-EXE-1  May be called any number of times between `init` and `destroy`.
   ///   TN-EXE-2  MUST NOT write to an input.

@@ -55,10 +55,10 @@ typedef struct tenon_plugin_head {
   uint32_t record_size;     ///< Size of one record as compiled into the plugin.
   uint32_t body_offset;     ///< From the object's start to the `tenon_plugin_body`.
 
-  char name[TENON_ID_SIZE];          ///< Of the plugin. The first backend's id by default.
-  char version[TENON_ID_SIZE];       ///< Of the plugin, semantic versioning; may be empty.
-  char vendor[TENON_TEXT_SIZE];      ///< Who made it; may be empty.
-  char sdk_version[TENON_ID_SIZE];   ///< TENON_VERSION_STRING of the plugin's headers.
+  char name[TENON_ID_SIZE];         ///< Of the plugin. The first backend's id by default.
+  char version[TENON_ID_SIZE];      ///< Of the plugin, semantic versioning; may be empty.
+  char vendor[TENON_TEXT_SIZE];     ///< Who made it; may be empty.
+  char sdk_version[TENON_ID_SIZE];  ///< TENON_VERSION_STRING of the plugin's headers.
 } tenon_plugin_head;
 
 /// What is known of one backend before it is loaded.
@@ -79,7 +79,7 @@ typedef struct tenon_backend_record {
 /// The part with pointers, meaningful only in a loaded library.
 typedef struct tenon_plugin_body {
   uint32_t struct_size;
-  uint32_t num_backends;                    ///< Equal to the head's.
+  uint32_t num_backends;                     ///< Equal to the head's.
   const tenon_backend_api* const* backends;  ///< In the order of the records.
 } tenon_plugin_body;
 

@@ -46,7 +46,7 @@ typedef struct tenon_dl_device {
 /// Layout of DLPack's `DLTensor`, member for member: a pointer to this block may be given to any
 /// code that reads a `DLTensor`.
 typedef struct tenon_dl_tensor {
-  void* data;              ///< NULL until the host knows it (an input that is not set), or no bytes.
+  void* data;  ///< NULL until the host knows it (an input that is not set), or no bytes.
   tenon_dl_device device;  ///< Where `data` lives.
   int32_t ndim;            ///< Rank; 0 for a scalar.
   tenon_dl_dtype dtype;
@@ -121,9 +121,9 @@ typedef struct tenon_value {
     int64_t integer;
     double real;
     uint8_t boolean;  ///< 0 or 1.
-    tenon_span span;  ///< STRING: char, not NUL-terminated. BOOL_LIST: uint8_t. DOUBLE_LIST: double.
-                      ///< Other lists: `const struct tenon_value*`, elements of the kind named;
-                      ///< for OPTIONAL_TENSOR_LIST also of kind NONE.
+    tenon_span span;  ///< STRING: char, not NUL-terminated. BOOL_LIST: uint8_t. DOUBLE_LIST:
+                      ///< double. Other lists: `const struct tenon_value*`, elements of the kind
+                      ///< named; for OPTIONAL_TENSOR_LIST also of kind NONE.
   } as;
 } tenon_value;
 

@@ -38,11 +38,12 @@ struct Trampolines;
 ///     Status open();            // once, when a host takes the backend; must not touch a device
 ///     Status is_available();    // a failure says why not
 ///
-/// Further abilities are mixins beside this base (`WithOptions`, `WithCheckBlob`, ...). There is one
-/// object for each host that opened the plugin; it lives from `open` to `close`.
+/// Further abilities are mixins beside this base (`WithOptions`, `WithCheckBlob`, ...). There is
+/// one object for each host that opened the plugin; it lives from `open` to `close`.
 ///
 /// Threads: `init` may run at the same time as anything else on the same object; `execute` never
-/// twice at once on one delegate, but on different ones. Exceptions are caught and become `Internal`
+/// twice at once on one delegate, but on different ones. Exceptions are caught and become
+/// `Internal`
 /// (`MemoryAllocationFailed` for std::bad_alloc).
 template <class Derived>
 class Backend {
@@ -78,30 +79,37 @@ concept HasId = requires {
 };
 
 template <class B>
-concept HasDelegate = requires { typename B::Delegate; } && std::is_object_v<typename B::Delegate>;
+concept HasDelegate = requires {
+  typename B::Delegate;
+}
+&&std::is_object_v<typename B::Delegate>;
 
 template <class B>
-concept HasInit =
-    requires(B& backend, InitContext& context, Blob processed, CompileSpecs specs) {
-      { backend.init(context, processed, specs) } -> std::same_as<Result<typename B::Delegate>>;
-    };
+concept HasInit = requires(B& backend, InitContext& context, Blob processed, CompileSpecs specs) {
+  { backend.init(context, processed, specs) } -> std::same_as<Result<typename B::Delegate>>;
+};
 
 template <class B>
-concept HasExecute = requires(B& backend, ExecutionContext& context,
-                              typename B::Delegate& delegate, Args args) {
+concept HasExecute = requires(B& backend, ExecutionContext& context, typename B::Delegate& delegate,
+                              Args args) {
   { backend.execute(context, delegate, args) } -> std::same_as<Status>;
 };
 
 template <class B>
-concept NamesOpen = requires(B& backend) { backend.open(); } || requires { &B::open; };
+concept NamesOpen = requires(B& backend) {
+  backend.open();
+}
+|| requires { &B::open; };
 template <class B>
 concept HasOpen = requires(B& backend) {
   { backend.open() } -> std::same_as<Status>;
 };
 
 template <class B>
-concept NamesIsAvailable =
-    requires(B& backend) { backend.is_available(); } || requires { &B::is_available; };
+concept NamesIsAvailable = requires(B& backend) {
+  backend.is_available();
+}
+|| requires { &B::is_available; };
 template <class B>
 concept HasIsAvailable = requires(B& backend) {
   { backend.is_available() } -> std::same_as<Status>;
@@ -136,13 +144,15 @@ consteval bool check_backend() {
     static_assert(always_false<B>,
                   "tenon: the backend's id must have 1 to 63 bytes and no control characters");
   } else if constexpr (!HasDelegate<B>) {
-    static_assert(always_false<B>,
-                  "tenon: the backend has no public `struct Delegate`, the state of one loaded blob");
+    static_assert(
+        always_false<B>,
+        "tenon: the backend has no public `struct Delegate`, the state of one loaded blob");
   } else if constexpr (!std::is_move_constructible_v<typename B::Delegate> ||
                        !std::is_nothrow_destructible_v<typename B::Delegate>) {
-    static_assert(always_false<B>,
-                  "tenon: the backend's `Delegate` must be movable, with a destructor that does not "
-                  "throw");
+    static_assert(
+        always_false<B>,
+        "tenon: the backend's `Delegate` must be movable, with a destructor that does not "
+        "throw");
   } else if constexpr (!HasInit<B>) {
     static_assert(always_false<B>,
                   "tenon: the backend has no public `tenon::Result<Delegate> "

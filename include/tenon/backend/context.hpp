@@ -30,7 +30,7 @@ class Allocator {
   /// Room for `count` objects, not initialised, or null (also when the size would overflow). Only
   /// for types without a destructor: nothing runs when the memory goes.
   template <class T>
-    requires std::is_trivially_destructible_v<T>
+  requires std::is_trivially_destructible_v<T>
   [[nodiscard]] T* allocate_list(std::size_t count) const noexcept {
     if (count > static_cast<std::size_t>(-1) / sizeof(T)) return nullptr;
     return static_cast<T*>(allocate(count * sizeof(T), alignof(T)));
@@ -94,8 +94,8 @@ class Blob {
   }
   [[nodiscard]] std::string_view text() const noexcept { return as_text(bytes()); }
 
-  /// The bytes are not needed any more; `bytes()` is empty afterwards. May be called twice, from any
-  /// thread, until `destroy`.
+  /// The bytes are not needed any more; `bytes()` is empty afterwards. May be called twice, from
+  /// any thread, until `destroy`.
   void release() const noexcept { buffer_->release(buffer_); }
 
  private:
@@ -142,8 +142,7 @@ class InitContext {
 /// returns.
 class ExecutionContext {
  public:
-  explicit ExecutionContext(const tenon_execution_context& context) noexcept
-      : context_(&context) {}
+  explicit ExecutionContext(const tenon_execution_context& context) noexcept : context_(&context) {}
 
   [[nodiscard]] std::string_view method_name() const noexcept { return context_->method_name; }
 

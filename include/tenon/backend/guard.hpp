@@ -13,7 +13,8 @@ namespace tenon::detail {
 
 /// Hands a failure over to the host: its text first, then its number.
 inline tenon_status report(const tenon_host* host, const Status& status) noexcept {
-  if (status.ok()) [[likely]] return TENON_STATUS_OK;
+  if (status.ok()) [[likely]]
+    return TENON_STATUS_OK;
   const std::string_view text = status.text();
   host->set_last_error(host, to_status(status.error()), text.data(), text.size());
   return to_status(status.error());
@@ -24,8 +25,8 @@ inline tenon_status report(const tenon_host* host, Error error, std::string_view
   return to_status(error);
 }
 
-/// Runs the author's code and lets no exception cross the boundary (rule TN-BCK-1). Out of memory is
-/// told apart, because a host may retry after freeing some.
+/// Runs the author's code and lets no exception cross the boundary (rule TN-BCK-1). Out of memory
+/// is told apart, because a host may retry after freeing some.
 template <class Body>
 tenon_status guard(const tenon_host* host, Body&& body) noexcept {
 #if defined(__cpp_exceptions)

@@ -26,8 +26,8 @@ class HostServices {
   /// The application, for logs.
   [[nodiscard]] std::string_view name() const noexcept { return host_->name; }
 
-  /// Absolute path of the plugin's own file, to find data that was shipped beside it; empty when the
-  /// plugin is linked into the application.
+  /// Absolute path of the plugin's own file, to find data that was shipped beside it; empty when
+  /// the plugin is linked into the application.
   [[nodiscard]] std::string_view plugin_path() const noexcept { return host_->plugin_path; }
 
   template <class... Pieces>

@@ -37,9 +37,15 @@ constexpr tenon_option_spec to_abi(const OptionSpec& spec) noexcept {
   out.initial.key = spec.key;
   out.description = spec.description;
   switch (out.initial.type) {
-    case TENON_OPTION_BOOL: out.initial.as.boolean = std::get<0>(spec.initial) ? 1 : 0; break;
-    case TENON_OPTION_INT: out.initial.as.integer = std::get<1>(spec.initial); break;
-    case TENON_OPTION_DOUBLE: out.initial.as.real = std::get<2>(spec.initial); break;
+    case TENON_OPTION_BOOL:
+      out.initial.as.boolean = std::get<0>(spec.initial) ? 1 : 0;
+      break;
+    case TENON_OPTION_INT:
+      out.initial.as.integer = std::get<1>(spec.initial);
+      break;
+    case TENON_OPTION_DOUBLE:
+      out.initial.as.real = std::get<2>(spec.initial);
+      break;
     case TENON_OPTION_STRING: {
       const std::string_view text = std::get<3>(spec.initial);
       out.initial.as.span = tenon_span{text.data(), text.size()};
@@ -71,8 +77,8 @@ inline Result<OptionValue> read_checked(const OptionSpec& spec, const tenon_opti
                                         std::uint32_t where) {
   const auto wanted = static_cast<std::uint32_t>(spec.initial.index()) + 1;
   if (option.type != wanted) {
-    return error(Error::InvalidType, "option '", spec.key, "': expected ",
-                 option_type_name(wanted), ", found ", option_type_name(option.type));
+    return error(Error::InvalidType, "option '", spec.key, "': expected ", option_type_name(wanted),
+                 ", found ", option_type_name(option.type));
   }
   if ((spec.where & where) == 0) {
     return error(Error::NotSupported, "option '", spec.key, "' cannot be given ",
@@ -83,8 +89,8 @@ inline Result<OptionValue> read_checked(const OptionSpec& spec, const tenon_opti
 
 }  // namespace detail
 
-/// Values of all options of a backend at one moment: those given for one load over those set for the
-/// backend. Every key that was declared has a value.
+/// Values of all options of a backend at one moment: those given for one load over those set for
+/// the backend. Every key that was declared has a value.
 template <class Derived>
 class OptionValues {
  public:
@@ -113,8 +119,9 @@ class OptionValues {
 ///         tenon::OptionSpec{"threads", 1, "worker threads"}};
 ///
 /// reads them in `init` with `TENON_TRY(auto options, option_values(context));`, and may add
-/// `Status on_set_option(std::string_view key, const OptionValue&)` to act on a change or refuse it.
-/// Unknown keys and values of the wrong type are refused before the author's code runs. Any thread.
+/// `Status on_set_option(std::string_view key, const OptionValue&)` to act on a change or refuse
+/// it. Unknown keys and values of the wrong type are refused before the author's code runs. Any
+/// thread.
 template <class Derived>
 class WithOptions {
  public:
@@ -137,9 +144,9 @@ class WithOptions {
   /// Sets one option for all later loads, as extension "tenon.options/1" does.
   [[nodiscard]] Status set_option(const tenon_option& option) {
     TENON_TRY(const std::size_t index, detail::find_option(Derived::options, option.key));
-    TENON_TRY(OptionValue value, detail::read_checked(Derived::options[index], option,
-                                                      TENON_OPTION_AT_RUNTIME));
-    if constexpr (requires(Derived& backend) {
+    TENON_TRY(OptionValue value,
+              detail::read_checked(Derived::options[index], option, TENON_OPTION_AT_RUNTIME));
+    if constexpr (requires(Derived & backend) {
                     { backend.on_set_option(std::string_view(), value) } -> std::same_as<Status>;
                   }) {
       TENON_CHECK(static_cast<Derived&>(*this).on_set_option(option.key, value));

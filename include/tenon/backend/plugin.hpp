@@ -121,34 +121,33 @@ consteval PluginObject<sizeof...(Bs)> make_plugin(const PluginObject<sizeof...(B
 ///
 /// Compiled with -DTENON_STATIC_PLUGIN the same source is linked into an application instead: the
 /// macro then defines the object `tenon_static_plugin_Add` (after the first class), which the
-/// application declares with `TENON_DECLARE_STATIC_PLUGIN(Add);` and hands to its host. Naming it is
-/// what makes the linker keep it: no whole-archive option and no static initialiser is needed.
+/// application declares with `TENON_DECLARE_STATIC_PLUGIN(Add);` and hands to its host. Naming it
+/// is what makes the linker keep it: no whole-archive option and no static initialiser is needed.
 #if defined(TENON_STATIC_PLUGIN)
-#define TENON_PLUGIN(...)                                                                        \
-  extern "C" {                                                                                   \
-  static const ::tenon::detail::PluginObject<::tenon::detail::count_types<__VA_ARGS__>>          \
-      tenon_plugin_object =                                                                      \
-          ::tenon::detail::make_plugin<__VA_ARGS__>(tenon_plugin_object, TENON_PLUGIN_VERSION,   \
-                                                    TENON_PLUGIN_VENDOR);                        \
-  }                                                                                              \
-  TENON_DETAIL_NAME_STATIC_PLUGIN(TENON_DETAIL_FIRST(__VA_ARGS__, ))                             \
+#define TENON_PLUGIN(...)                                                               \
+  extern "C" {                                                                          \
+  static const ::tenon::detail::PluginObject<::tenon::detail::count_types<__VA_ARGS__>> \
+      tenon_plugin_object = ::tenon::detail::make_plugin<__VA_ARGS__>(                  \
+          tenon_plugin_object, TENON_PLUGIN_VERSION, TENON_PLUGIN_VENDOR);              \
+  }                                                                                     \
+  TENON_DETAIL_NAME_STATIC_PLUGIN(TENON_DETAIL_FIRST(__VA_ARGS__, ))                    \
   static_assert(true)
 #define TENON_DETAIL_NAME_STATIC_PLUGIN(first) TENON_DETAIL_NAME_STATIC_PLUGIN2(first)
-#define TENON_DETAIL_NAME_STATIC_PLUGIN2(first)                                       \
-  extern "C" {                                                                        \
-  extern const tenon_plugin_head* const tenon_static_plugin_##first;                  \
-  constinit const tenon_plugin_head* const tenon_static_plugin_##first =              \
-      &tenon_plugin_object.head;                                                      \
+#define TENON_DETAIL_NAME_STATIC_PLUGIN2(first)                          \
+  extern "C" {                                                           \
+  extern const tenon_plugin_head* const tenon_static_plugin_##first;     \
+  constinit const tenon_plugin_head* const tenon_static_plugin_##first = \
+      &tenon_plugin_object.head;                                         \
   }
 #else
-#define TENON_PLUGIN(...)                                                                        \
-  extern "C" {                                                                                   \
-  TENON_DETAIL_EXPORT extern const ::tenon::detail::PluginObject<                                \
-      ::tenon::detail::count_types<__VA_ARGS__>>                                                 \
-      tenon_plugin_v1;                                                                           \
-  constinit const ::tenon::detail::PluginObject<::tenon::detail::count_types<__VA_ARGS__>>       \
-      tenon_plugin_v1 = ::tenon::detail::make_plugin<__VA_ARGS__>(                               \
-          tenon_plugin_v1, TENON_PLUGIN_VERSION, TENON_PLUGIN_VENDOR);                           \
-  }                                                                                              \
+#define TENON_PLUGIN(...)                                                                  \
+  extern "C" {                                                                             \
+  TENON_DETAIL_EXPORT extern const ::tenon::detail::PluginObject<                          \
+      ::tenon::detail::count_types<__VA_ARGS__>>                                           \
+      tenon_plugin_v1;                                                                     \
+  constinit const ::tenon::detail::PluginObject<::tenon::detail::count_types<__VA_ARGS__>> \
+      tenon_plugin_v1 = ::tenon::detail::make_plugin<__VA_ARGS__>(                         \
+          tenon_plugin_v1, TENON_PLUGIN_VERSION, TENON_PLUGIN_VENDOR);                     \
+  }                                                                                        \
   static_assert(true)
 #endif

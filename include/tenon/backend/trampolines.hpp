@@ -58,10 +58,9 @@ struct Trampolines {
     return guard(host_of(backend), [&]() -> Status {
       InitContext init_context(*context);
       TENON_CHECK(check_runtime_specs(backend, init_context));
-      TENON_TRY(Delegate delegate,
-                self(backend).init(init_context, Blob(context->processed),
-                                   CompileSpecs(context->compile_specs,
-                                                context->num_compile_specs)));
+      TENON_TRY(Delegate delegate, self(backend).init(init_context, Blob(context->processed),
+                                                      CompileSpecs(context->compile_specs,
+                                                                   context->num_compile_specs)));
       *out = reinterpret_cast<tenon_delegate*>(new Delegate(std::move(delegate)));
       return ok();
     });
@@ -112,9 +111,9 @@ struct Trampolines {
     return guard(host_of(backend), [&]() -> Status {
       InitContext init_context(*context);
       TENON_TRY(const BlobVerdict found,
-                self(backend).check_blob(init_context, Blob(context->processed),
-                                         CompileSpecs(context->compile_specs,
-                                                      context->num_compile_specs)));
+                self(backend).check_blob(
+                    init_context, Blob(context->processed),
+                    CompileSpecs(context->compile_specs, context->num_compile_specs)));
       *verdict = static_cast<std::uint32_t>(found.compatibility);
       if (found.compatibility != Compatibility::Optimal) {
         report(context->host, Error::DelegateInvalidCompatibility, found.reason);
@@ -161,9 +160,9 @@ struct Trampolines {
   static const void* get_extension(tenon_backend*, const char* id) noexcept {
     const std::string_view wanted = id;
     if constexpr (HasOptions<B>) {
-      static constexpr tenon_options_v1 table = {
-          sizeof(tenon_options_v1), static_cast<std::uint32_t>(std::size(B::options)),
-          option_specs<B>.data(), &set_option, &get_option};
+      static constexpr tenon_options_v1 table = {sizeof(tenon_options_v1),
+                                                 static_cast<std::uint32_t>(std::size(B::options)),
+                                                 option_specs<B>.data(), &set_option, &get_option};
       if (wanted == TENON_EXTENSION_OPTIONS) return &table;
     }
     if constexpr (std::derived_from<B, WithCheckBlob<B>>) {
@@ -171,8 +170,7 @@ struct Trampolines {
       if (wanted == TENON_EXTENSION_CHECK_BLOB) return &table;
     }
     if constexpr (std::derived_from<B, WithMemoryInfo<B>>) {
-      static constexpr tenon_memory_info_v1 table = {sizeof(tenon_memory_info_v1), 0,
-                                                     &memory_info};
+      static constexpr tenon_memory_info_v1 table = {sizeof(tenon_memory_info_v1), 0, &memory_info};
       if (wanted == TENON_EXTENSION_MEMORY_INFO) return &table;
     }
     if constexpr (std::derived_from<B, WithDevices<B>>) {
@@ -182,9 +180,15 @@ struct Trampolines {
     return nullptr;
   }
 
-  static constexpr tenon_backend_api api = {
-      sizeof(tenon_backend_api), 0,        &open,    &close, &is_available, &init,
-      &execute,                  &destroy, &get_extension};
+  static constexpr tenon_backend_api api = {sizeof(tenon_backend_api),
+                                            0,
+                                            &open,
+                                            &close,
+                                            &is_available,
+                                            &init,
+                                            &execute,
+                                            &destroy,
+                                            &get_extension};
 };
 
 }  // namespace tenon::detail

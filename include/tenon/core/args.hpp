@@ -16,10 +16,9 @@ namespace tenon {
 
 /// Name of a kind of value, as ExecuTorch's `Tag` spells it.
 [[nodiscard]] constexpr std::string_view value_kind_name(std::uint32_t kind) noexcept {
-  constexpr std::string_view names[] = {"None",         "Tensor",        "String",
-                                        "Double",       "Int",           "Bool",
-                                        "ListBool",     "ListDouble",    "ListInt",
-                                        "ListTensor",   "ListScalar",    "ListOptionalTensor"};
+  constexpr std::string_view names[] = {
+      "None",     "Tensor",     "String",  "Double",     "Int",        "Bool",
+      "ListBool", "ListDouble", "ListInt", "ListTensor", "ListScalar", "ListOptionalTensor"};
   return kind < std::size(names) ? names[kind] : std::string_view("?");
 }
 
@@ -42,7 +41,8 @@ class Args {
 
   /// Fails unless there are exactly `count` arguments.
   [[nodiscard]] Status expect(std::size_t count) const {
-    if (count_ == count) [[likely]] return ok();
+    if (count_ == count) [[likely]]
+      return ok();
     return error(Error::InvalidArgument, "number of arguments: expected ", count, ", found ",
                  count_);
   }
@@ -57,7 +57,7 @@ class Args {
   /// `tensor<float>(2)` to write it. Fails with InvalidArgument (no such argument, not a tensor, no
   /// data), InvalidType (another dtype) or NotSupported (on a device; writing to a constant).
   template <class T>
-    requires Element<std::remove_const_t<T>>
+  requires Element<std::remove_const_t<T>>
   [[nodiscard]] Result<Tensor<T>> tensor(std::size_t index) const {
     TENON_CHECK(check(index, TENON_VALUE_TENSOR));
     const tenon_tensor& tensor = *values_[index]->as.tensor;
@@ -118,8 +118,8 @@ class Args {
   }
 
   /// Gives tensor `index` new sizes, within its bounds. Call it before writing to an output whose
-  /// shape is dynamic; the same sizes again cost a comparison. Fails with NotSupported when the rank
-  /// or a static shape would change or the bounds would be passed; nothing changes then.
+  /// shape is dynamic; the same sizes again cost a comparison. Fails with NotSupported when the
+  /// rank or a static shape would change or the bounds would be passed; nothing changes then.
   [[nodiscard]] Status resize(std::size_t index, std::span<const std::int64_t> sizes) const {
     TENON_CHECK(check(index, TENON_VALUE_TENSOR));
     tenon_tensor& tensor = *values_[index]->as.tensor;
@@ -134,13 +134,14 @@ class Args {
 
  private:
   [[nodiscard]] Status check(std::size_t index, std::uint32_t wanted) const {
-    if (index < count_ && values_[index]->kind == wanted) [[likely]] return ok();
+    if (index < count_ && values_[index]->kind == wanted) [[likely]]
+      return ok();
     if (index >= count_) {
       return error(Error::InvalidArgument, "argument ", index, ": expected ",
                    value_kind_name(wanted), ", found only ", count_, " arguments");
     }
-    return error(Error::InvalidArgument, "argument ", index, ": expected ",
-                 value_kind_name(wanted), ", found ", value_kind_name(values_[index]->kind));
+    return error(Error::InvalidArgument, "argument ", index, ": expected ", value_kind_name(wanted),
+                 ", found ", value_kind_name(values_[index]->kind));
   }
 
   [[nodiscard]] static Status refuse(std::size_t index, const tenon_tensor& tensor,

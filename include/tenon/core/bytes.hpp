@@ -22,7 +22,7 @@ using Bytes = std::span<const std::byte>;
 /// The number stored little-endian at `offset`, or nothing when the bytes end before it does. No
 /// alignment is needed.
 template <class T>
-  requires std::integral<T> || std::floating_point<T>
+requires std::integral<T> || std::floating_point<T>
 [[nodiscard]] std::optional<T> read_le(Bytes bytes, std::size_t offset = 0) noexcept {
   static_assert(std::endian::native == std::endian::little, "programs are little-endian");
   if (offset > bytes.size() || bytes.size() - offset < sizeof(T)) return std::nullopt;

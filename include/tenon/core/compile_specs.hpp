@@ -12,8 +12,8 @@
 
 namespace tenon {
 
-/// One fact given ahead of time. The value is not NUL-terminated and has no type of its own: read it
-/// with `as_text` or `read_le`.
+/// One fact given ahead of time. The value is not NUL-terminated and has no type of its own: read
+/// it with `as_text` or `read_le`.
 struct CompileSpec {
   std::string_view key;
   Bytes value;

@@ -14,9 +14,8 @@ namespace detail {
 inline void append_piece(std::string& out, std::string_view piece) { out.append(piece); }
 
 template <class Integer>
-  requires std::integral<Integer> && (!std::same_as<Integer, bool>) &&
-           (!std::same_as<Integer, char>)
-void append_piece(std::string& out, Integer value) {
+requires std::integral<Integer> &&(!std::same_as<Integer, bool>)&&(
+    !std::same_as<Integer, char>)void append_piece(std::string& out, Integer value) {
   char digits[24];
   const auto end = std::to_chars(digits, digits + sizeof digits, value).ptr;
   out.append(digits, end);

@@ -15,18 +15,23 @@
 namespace tenon {
 
 /// Value of an option. The order of the alternatives is that of TENON_OPTION_..., from 1.
-using OptionValue =
-    std::variant<bool, std::int64_t, double, std::string, std::vector<std::byte>>;
+using OptionValue = std::variant<bool, std::int64_t, double, std::string, std::vector<std::byte>>;
 
 /// Name of an option type, as errors spell it.
 [[nodiscard]] constexpr std::string_view option_type_name(std::uint32_t type) noexcept {
   switch (type) {
-    case TENON_OPTION_BOOL: return "bool";
-    case TENON_OPTION_INT: return "int64";
-    case TENON_OPTION_DOUBLE: return "double";
-    case TENON_OPTION_STRING: return "string";
-    case TENON_OPTION_BYTES: return "bytes";
-    default: return "?";
+    case TENON_OPTION_BOOL:
+      return "bool";
+    case TENON_OPTION_INT:
+      return "int64";
+    case TENON_OPTION_DOUBLE:
+      return "double";
+    case TENON_OPTION_STRING:
+      return "string";
+    case TENON_OPTION_BYTES:
+      return "bytes";
+    default:
+      return "?";
   }
 }
 
@@ -38,9 +43,12 @@ using OptionValue =
 [[nodiscard]] inline Result<OptionValue> read_option(const tenon_option& option) {
   const auto size = static_cast<std::size_t>(option.as.span.size);
   switch (option.type) {
-    case TENON_OPTION_BOOL: return OptionValue(option.as.boolean != 0);
-    case TENON_OPTION_INT: return OptionValue(option.as.integer);
-    case TENON_OPTION_DOUBLE: return OptionValue(option.as.real);
+    case TENON_OPTION_BOOL:
+      return OptionValue(option.as.boolean != 0);
+    case TENON_OPTION_INT:
+      return OptionValue(option.as.integer);
+    case TENON_OPTION_DOUBLE:
+      return OptionValue(option.as.real);
     case TENON_OPTION_STRING:
       return OptionValue(std::string(static_cast<const char*>(option.as.span.data), size));
     case TENON_OPTION_BYTES: {
@@ -60,13 +68,21 @@ using OptionValue =
   option.type = option_type(value);
   option.key = key;
   switch (option.type) {
-    case TENON_OPTION_BOOL: option.as.boolean = std::get<0>(value) ? 1 : 0; break;
-    case TENON_OPTION_INT: option.as.integer = std::get<1>(value); break;
-    case TENON_OPTION_DOUBLE: option.as.real = std::get<2>(value); break;
+    case TENON_OPTION_BOOL:
+      option.as.boolean = std::get<0>(value) ? 1 : 0;
+      break;
+    case TENON_OPTION_INT:
+      option.as.integer = std::get<1>(value);
+      break;
+    case TENON_OPTION_DOUBLE:
+      option.as.real = std::get<2>(value);
+      break;
     case TENON_OPTION_STRING:
       option.as.span = {std::get<3>(value).data(), std::get<3>(value).size()};
       break;
-    default: option.as.span = {std::get<4>(value).data(), std::get<4>(value).size()}; break;
+    default:
+      option.as.span = {std::get<4>(value).data(), std::get<4>(value).size()};
+      break;
   }
   return option;
 }

@@ -18,9 +18,9 @@ class [[nodiscard]] Result {
   using value_type = T;
 
   template <class U = T>
-    requires std::constructible_from<T, U&&> && (!std::same_as<std::remove_cvref_t<U>, Result>) &&
-             (!std::same_as<std::remove_cvref_t<U>, Status>)
-  Result(U&& value) : state_(std::in_place_index<0>, std::forward<U>(value)) {}
+  requires std::constructible_from<T, U&&> &&(!std::same_as<std::remove_cvref_t<U>, Result>)&&(
+      !std::same_as<std::remove_cvref_t<U>, Status>)Result(U&& value)
+      : state_(std::in_place_index<0>, std::forward<U>(value)) {}
 
   /// Failure. A status that is `ok()` holds no value to return, so it becomes `Internal`.
   Result(Status failure)
@@ -70,17 +70,17 @@ Status take_status(Result<T>&& result) noexcept {
 #define TENON_DETAIL_JOIN(a, b) TENON_DETAIL_JOIN2(a, b)
 
 /// Returns the failure of a `Status` or `Result` expression from the enclosing function, if any.
-#define TENON_CHECK(expression)                                         \
-  do {                                                                  \
-    if (auto tenon_outcome = (expression); !tenon_outcome.ok()) {       \
-      return ::tenon::detail::take_status(std::move(tenon_outcome));    \
-    }                                                                   \
+#define TENON_CHECK(expression)                                      \
+  do {                                                               \
+    if (auto tenon_outcome = (expression); !tenon_outcome.ok()) {    \
+      return ::tenon::detail::take_status(std::move(tenon_outcome)); \
+    }                                                                \
   } while (false)
 
 /// `TENON_TRY(auto x, f());` declares `x` from the value of a `Result`, or returns its failure.
 #define TENON_TRY(declaration, expression) \
   TENON_DETAIL_TRY(TENON_DETAIL_JOIN(tenon_result_, __LINE__), declaration, expression)
-#define TENON_DETAIL_TRY(result, declaration, expression)                        \
-  auto result = (expression);                                                    \
-  if (!result.ok()) return ::tenon::detail::take_status(std::move(result));      \
+#define TENON_DETAIL_TRY(result, declaration, expression)                   \
+  auto result = (expression);                                               \
+  if (!result.ok()) return ::tenon::detail::take_status(std::move(result)); \
   declaration = *std::move(result)

@@ -81,10 +81,20 @@ inline constexpr std::array<ScalarTypeInfo, 30> scalar_types{{
     {ScalarType::Bits8, "Bits8", "bits8", 1, {TENON_DL_OPAQUE, 8, 1}},
     {ScalarType::Bits16, "Bits16", "bits16", 2, {TENON_DL_OPAQUE, 16, 1}},
     {ScalarType::Float8_e5m2, "Float8_e5m2", "float8_e5m2", 1, {TENON_DL_FLOAT8_E5M2, 8, 1}},
-    {ScalarType::Float8_e4m3fn, "Float8_e4m3fn", "float8_e4m3fn", 1, {TENON_DL_FLOAT8_E4M3FN, 8, 1}},
-    {ScalarType::Float8_e5m2fnuz, "Float8_e5m2fnuz", "float8_e5m2fnuz", 1,
+    {ScalarType::Float8_e4m3fn,
+     "Float8_e4m3fn",
+     "float8_e4m3fn",
+     1,
+     {TENON_DL_FLOAT8_E4M3FN, 8, 1}},
+    {ScalarType::Float8_e5m2fnuz,
+     "Float8_e5m2fnuz",
+     "float8_e5m2fnuz",
+     1,
      {TENON_DL_FLOAT8_E5M2FNUZ, 8, 1}},
-    {ScalarType::Float8_e4m3fnuz, "Float8_e4m3fnuz", "float8_e4m3fnuz", 1,
+    {ScalarType::Float8_e4m3fnuz,
+     "Float8_e4m3fnuz",
+     "float8_e4m3fnuz",
+     1,
      {TENON_DL_FLOAT8_E4M3FNUZ, 8, 1}},
     {ScalarType::UInt16, "UInt16", "uint16", 2, {TENON_DL_UINT, 16, 1}},
     {ScalarType::UInt32, "UInt32", "uint32", 4, {TENON_DL_UINT, 32, 1}},
@@ -161,6 +171,7 @@ inline constexpr std::optional<ScalarType> scalar_type_of<std::uint64_t> = Scala
 
 /// A C++ type that a tensor's elements can be read as.
 template <class T>
-concept Element = scalar_type_of<T>.has_value();
+concept Element = scalar_type_of<T>
+.has_value();
 
 }  // namespace tenon

@@ -8,9 +8,9 @@
 
 /// True when `object` (a struct of the boundary that begins with its size) is new enough to have
 /// `member`. The other side may have been compiled with older headers.
-#define TENON_HAS_MEMBER(object, member)                                                   \
-  ((object).struct_size >= offsetof(std::remove_cvref_t<decltype(object)>, member) +       \
-                               sizeof((object).member))
+#define TENON_HAS_MEMBER(object, member) \
+  ((object).struct_size >=               \
+   offsetof(std::remove_cvref_t<decltype(object)>, member) + sizeof((object).member))
 
 namespace tenon::detail {
 

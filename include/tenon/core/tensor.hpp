@@ -64,9 +64,7 @@ class TensorView {
     return (tensor_->flags & TENON_TENSOR_CONSTANT) != 0;
   }
   /// True when dimensions lie in memory in their own order (no channels-last).
-  [[nodiscard]] bool is_contiguous() const noexcept {
-    return std::ranges::is_sorted(dim_order());
-  }
+  [[nodiscard]] bool is_contiguous() const noexcept { return std::ranges::is_sorted(dim_order()); }
   /// First byte; null when there are no bytes or the tensor was not set.
   [[nodiscard]] const std::byte* data() const noexcept {
     const auto* base = static_cast<const std::byte*>(tensor_->dl.data);
@@ -102,7 +100,7 @@ class TensorView {
 /// Made by `Args::tensor`, which checked kind, dtype, device and data. Valid until `execute`
 /// returns.
 template <class T>
-  requires Element<std::remove_const_t<T>>
+requires Element<std::remove_const_t<T>>
 class Tensor : public TensorView {
  public:
   explicit Tensor(const tenon_tensor& tensor) noexcept

@@ -29,8 +29,8 @@ typedef struct tenon_memory_info_v1 {
   uint32_t struct_size;
   uint32_t reserved;
 
-  /// Fills `out` for one delegate, or for the whole backend when `delegate` is NULL. The caller sets
-  /// `out->struct_size` and zeroes the rest.
+  /// Fills `out` for one delegate, or for the whole backend when `delegate` is NULL. The caller
+  /// sets `out->struct_size` and zeroes the rest.
   ///
   /// threads:   per-delegate
   /// ownership: borrowed

@@ -25,8 +25,8 @@ enum {
 /// Declaration of one option.
 typedef struct tenon_option_spec {
   uint32_t struct_size;
-  uint32_t flags;          ///< TENON_OPTION_AT_...
-  tenon_option initial;    ///< Key, type and the value it has before it is set.
+  uint32_t flags;           ///< TENON_OPTION_AT_...
+  tenon_option initial;     ///< Key, type and the value it has before it is set.
   const char* description;  ///< One line for a person, NUL-terminated.
 } tenon_option_spec;
 

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: MIT
+//
+// Everything that an application needs to load plugins and run programs. Needs fmt and flatbuffers.
+#pragma once
+
+#include "tenon/host/data_file.hpp"
+#include "tenon/host/kernels.hpp"
+#include "tenon/host/method.hpp"
+#include "tenon/host/method_meta.hpp"
+#include "tenon/host/named_data.hpp"
+#include "tenon/host/peek.hpp"
+#include "tenon/host/plugin.hpp"
+#include "tenon/host/program.hpp"
+#include "tenon/host/registry.hpp"
+#include "tenon/host/trace.hpp"

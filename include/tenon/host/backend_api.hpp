@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <algorithm>
+#include <cstring>
+#include <string_view>
+
+#include "tenon/abi/backend.h"
+#include "tenon/core/result.hpp"
+
+namespace tenon::host {
+
+namespace detail {
+
+// Stand-ins for functions that a plugin does not have, so that nothing tests for NULL later.
+inline tenon_status available_stub(tenon_backend*) { return TENON_STATUS_OK; }
+inline const void* no_extension_stub(tenon_backend*, const char*) { return nullptr; }
+
+}  // namespace detail
+
+/// The host's own full copy of a plugin's table: members that the plugin does not have, because it
+/// is older or left them NULL, are stubs; members beyond those known here are dropped (TN-BCK-3).
+/// InvalidArgument when one of the five required functions is missing.
+[[nodiscard]] inline Result<tenon_backend_api> complete_api(const tenon_backend_api& theirs,
+                                                            std::string_view id) {
+  tenon_backend_api full{};
+  if (theirs.struct_size < sizeof theirs.struct_size) {
+    return error(Error::InvalidArgument, "backend ", id, ": its function table says it has ",
+                 theirs.struct_size, " bytes");
+  }
+  std::memcpy(&full, &theirs, std::min<std::size_t>(theirs.struct_size, sizeof full));
+  full.struct_size = sizeof full;
+  const char* missing = !full.open      ? "open"
+                        : !full.close   ? "close"
+                        : !full.init    ? "init"
+                        : !full.execute ? "execute"
+                        : !full.destroy ? "destroy"
+                                        : nullptr;
+  if (missing) {
+    return error(Error::InvalidArgument, "backend ", id, ": its function table has no `",
+                 std::string_view(missing), "` (table of ", theirs.struct_size, " bytes)");
+  }
+  if (!full.is_available) full.is_available = &detail::available_stub;
+  if (!full.get_extension) full.get_extension = &detail::no_extension_stub;
+  return full;
+}
+
+/// A plugin's extension table as the host knows it: `size` bytes of `Table`, the tail zero when the
+/// plugin's is shorter. Members that a shorter table lacks read as NULL.
+template <class Table>
+[[nodiscard]] Table complete_table(const void* theirs) noexcept {
+  Table full{};
+  std::uint32_t size = 0;
+  std::memcpy(&size, theirs, sizeof size);
+  std::memcpy(&full, theirs, std::min<std::size_t>(size, sizeof full));
+  full.struct_size = sizeof full;
+  return full;
+}
+
+}  // namespace tenon::host

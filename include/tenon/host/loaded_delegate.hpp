@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "tenon/abi/backend.h"
+#include "tenon/core/options.hpp"
+#include "tenon/core/result.hpp"
+#include "tenon/host/arena.hpp"
+#include "tenon/host/backend.hpp"
+#include "tenon/host/last_error.hpp"
+#include "tenon/host/named_data.hpp"
+#include "tenon/host/program.hpp"
+#include "tenon/host/registry.hpp"
+#include "tenon/host/trace.hpp"
+
+namespace tenon::host {
+
+/// An option for one load of one backend (ExecuTorch: LoadBackendOptionsMap).
+struct BackendOption {
+  std::string backend_id;
+  std::string key;
+  OptionValue value;
+};
+
+namespace detail {
+
+/// A backend as one method uses it. Keeps the plugin loaded.
+struct BackendUse {
+  std::shared_ptr<const Backend> backend;
+  tenon_execution_context context{};
+  std::vector<tenon_option> runtime_specs;
+};
+
+/// One delegate of a method. Its address is fixed from `init` to `destroy`: the plugin may keep
+/// `processed`.
+struct LoadedDelegate {
+  const BackendUse* use = nullptr;
+  tenon_delegate* handle = nullptr;
+  tenon_buffer processed{};
+
+  [[nodiscard]] tenon_status execute(tenon_value* const* args, std::uint32_t num_args) const {
+    const Backend& backend = *use->backend;
+    return backend.api().execute(backend.raw(), handle, &use->context, args, num_args);
+  }
+  void destroy() const {
+    const Backend& backend = *use->backend;
+    backend.api().destroy(backend.raw(), handle);
+  }
+};
+
+/// Gives the pages of a blob back to the system. `owner` doubles as the mark that it was done.
+inline void release_processed(tenon_buffer* buffer) {
+  const void* owner = __atomic_exchange_n(&buffer->owner, nullptr, __ATOMIC_ACQ_REL);
+  if (!owner) return;
+  const auto size = static_cast<std::size_t>(buffer->nbytes);
+  static_cast<const Program*>(owner)->drop({static_cast<const std::byte*>(buffer->data), size});
+  buffer->data = nullptr;
+  buffer->nbytes = 0;
+}
+
+/// What all delegates of a method are loaded with.
+struct DelegateLoader {
+  const Program& program;
+  const char* method_name;
+  const BackendRegistry* registry;
+  const NamedDataMap* named_data;
+  Trace* trace;
+  std::span<const BackendOption> options;
+  Arena& arena;
+  Arena& temp_arena;
+  std::vector<std::unique_ptr<BackendUse>>& uses;
+
+  /// Loads one delegate in ExecuTorch's order (BackendDelegate::Init, runtime/executor/method.cpp):
+  /// look-up, availability, blob, compile specs, `init`.
+  [[nodiscard]] Status load(const schema::BackendDelegate& serialized, LoadedDelegate& out) {
+    TENON_TRY(const BackendUse* use, use_backend(serialized.id()->string_view()));
+    TENON_CHECK(use->backend->is_available());
+
+    const std::span<const std::byte> blob = program.delegate_data(serialized);
+    out.processed = {sizeof(tenon_buffer),
+                     0,
+                     blob.empty() ? nullptr : blob.data(),
+                     blob.size(),
+                     const_cast<Program*>(&program),
+                     &release_processed};
+
+    tenon_init_context context{};
+    context.struct_size = sizeof context;
+    context.host = use->backend->host();
+    context.method_name = method_name;
+    context.processed = &out.processed;
+    TENON_CHECK(fill_specs(serialized, context));
+    context.runtime_allocator = arena.table();
+    context.named_data_map = named_data ? named_data->abi() : nullptr;
+    context.tracer = trace ? trace->table() : nullptr;
+    context.runtime_specs = use->runtime_specs.data();
+    context.num_runtime_specs = static_cast<std::uint32_t>(use->runtime_specs.size());
+
+    const Backend& backend = *use->backend;
+    const tenon_status status = backend.api().init(backend.raw(), &context, &out.handle);
+    if (status != TENON_STATUS_OK) {
+      release_processed(&out.processed);
+      return take_last_error(backend.host(), status).with_context("init");
+    }
+    out.use = use;
+    return ok();
+  }
+
+ private:
+  Result<const BackendUse*> use_backend(std::string_view id) {
+    for (auto use = uses.rbegin(); use != uses.rend(); ++use) {
+      if ((*use)->backend->id() == id) return use->get();
+    }
+    if (!registry) return error(Error::NotFound, "no backends are registered");
+    TENON_TRY(auto backend, registry->lookup_backend(id));
+    auto use = std::make_unique<BackendUse>();
+    use->context = {
+        sizeof(tenon_execution_context), 0, backend->host(), method_name, temp_arena.table(),
+        trace ? trace->table() : nullptr};
+    for (const BackendOption& option : options) {
+      if (option.backend_id != id) continue;
+      use->runtime_specs.push_back(write_option(option.key.c_str(), option.value));
+    }
+    use->backend = std::move(backend);
+    uses.push_back(std::move(use));
+    return uses.back().get();
+  }
+
+  Status fill_specs(const schema::BackendDelegate& serialized, tenon_init_context& context) {
+    const auto* from = serialized.compile_specs();
+    if (!from || from->size() == 0) return ok();
+    auto* specs = arena.allocate_list<tenon_compile_spec>(from->size());
+    if (!specs) return error(Error::MemoryAllocationFailed, "no memory for the compile specs");
+    for (flatbuffers::uoffset_t i = 0; i < from->size(); ++i) {
+      const auto& spec = *from->Get(i);
+      specs[i] = {sizeof(tenon_compile_spec), 0, spec.key()->c_str(), spec.value()->data(),
+                  spec.value()->size()};
+    }
+    context.compile_specs = specs;
+    context.num_compile_specs = from->size();
+    return ok();
+  }
+};
+
+}  // namespace detail
+}  // namespace tenon::host
