@@ -32,7 +32,9 @@ enum { TENON_ID_SIZE = 64, TENON_TEXT_SIZE = 128 };
 ///   TN-BIN-2  Loading the library MUST NOT run code: no static constructors, no registration.
 ///   TN-BIN-3  The bytes of head and records in the file MUST be those in memory: no relocation
 ///             touches them.
-///   TN-BIN-4  Every offset and size in the head MUST lie inside `object_size`.
+///   TN-BIN-4  Every offset and size in the head MUST lie inside `object_size`, and there MUST be at
+///             least one backend.
+///   TN-BIN-7  Every text MUST be UTF-8 without control characters, terminated inside its field.
 typedef struct tenon_plugin_head {
   uint8_t magic[8];
   uint32_t head_size;    ///< Size of this struct as compiled into the plugin.
@@ -65,6 +67,7 @@ typedef struct tenon_plugin_head {
 ///
 ///   TN-BIN-5  `id` MUST be the string that programs name, without control characters, not empty.
 ///   TN-BIN-6  Ids MUST differ within a plugin.
+///   TN-BIN-8  `struct_size` MUST equal the head's `record_size`.
 typedef struct tenon_backend_record {
   uint32_t struct_size;
   int32_t priority;  ///< Among plugins that serve one id, the highest that fits the machine wins.

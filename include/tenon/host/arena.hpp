@@ -30,6 +30,7 @@ class Arena {
   /// alignment is not one.
   [[nodiscard]] void* allocate(std::uint64_t nbytes, std::uint64_t alignment) noexcept {
     if (alignment == 0 || (alignment & (alignment - 1)) != 0) return nullptr;
+    nbytes = std::max<std::uint64_t>(nbytes, 1);  // Null means failure, also for no bytes.
     auto at = (next_ + (alignment - 1)) & ~(alignment - 1);
     if (at < next_ || at > end_ || end_ - at < nbytes) {
       if (!grow(nbytes, alignment)) return nullptr;

@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "tenon/abi/plugin.h"
+#include "tenon/core/concat.hpp"
 #include "tenon/core/result.hpp"
 #include "tenon/host/file_bytes.hpp"
 

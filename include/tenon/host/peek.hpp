@@ -11,6 +11,7 @@
 #include <system_error>
 #include <utility>
 
+#include "tenon/abi/plugin.h"
 #include "tenon/core/result.hpp"
 #include "tenon/host/elf.hpp"
 #include "tenon/host/file_bytes.hpp"
@@ -22,6 +23,7 @@
 /// runs, so a host can describe a thousand plugins for the price of opening them.
 namespace tenon::host {
 
+/// The file formats that are read. PE, the one of Windows, is not.
 enum class BinaryFormat : std::uint8_t { elf, mach_o };
 
 /// What a shared library must be built for so that a process can load it.

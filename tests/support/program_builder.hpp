@@ -1,0 +1,347 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <initializer_list>
+#include <memory>
+#include <numeric>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "support/aligned_bytes.hpp"
+#include "tenon/core/scalar_type.hpp"
+#include "tenon/host/schema/program_generated.h"
+
+namespace tenon::test {
+
+/// `value` as the byte type of the format's vectors.
+inline std::span<const std::byte> bytes_of(std::string_view value) {
+  return std::as_bytes(std::span(value.data(), value.size()));
+}
+
+template <class Union, class Payload>
+std::unique_ptr<Union> make_union(Payload payload) {
+  auto out = std::make_unique<Union>();
+  if constexpr (std::is_same_v<Union, schema::EValueT>) {
+    out->val.Set(std::move(payload));
+  } else {
+    out->instr_args.Set(std::move(payload));
+  }
+  return out;
+}
+
+inline schema::IntT int_value(std::int64_t value) {
+  schema::IntT out;
+  out.int_val = value;
+  return out;
+}
+inline schema::BoolT bool_value(bool value) {
+  schema::BoolT out;
+  out.bool_val = value;
+  return out;
+}
+inline schema::DoubleT double_value(double value) {
+  schema::DoubleT out;
+  out.double_val = value;
+  return out;
+}
+inline schema::StringT string_value(std::string value) {
+  schema::StringT out;
+  out.string_val = std::move(value);
+  return out;
+}
+inline schema::IntListT int_list(std::vector<std::int64_t> items) {
+  schema::IntListT out;
+  out.items = std::move(items);
+  return out;
+}
+inline schema::DoubleListT double_list(std::vector<double> items) {
+  schema::DoubleListT out;
+  out.items = std::move(items);
+  return out;
+}
+inline schema::BoolListT bool_list(std::vector<bool> items) {
+  schema::BoolListT out;
+  out.items.assign(items.begin(), items.end());
+  return out;
+}
+inline schema::TensorListT tensor_list(std::vector<std::int32_t> items) {
+  schema::TensorListT out;
+  out.items = std::move(items);
+  return out;
+}
+inline schema::OptionalTensorListT optional_tensor_list(std::vector<std::int32_t> items) {
+  schema::OptionalTensorListT out;
+  out.items = std::move(items);
+  return out;
+}
+
+/// A contiguous tensor without data: the caller sets it.
+inline schema::TensorT tensor(ScalarType type, std::vector<std::int32_t> sizes) {
+  schema::TensorT out;
+  out.scalar_type = static_cast<schema::ScalarType>(type);
+  out.dim_order.resize(sizes.size());
+  std::iota(out.dim_order.begin(), out.dim_order.end(), std::uint8_t{0});
+  out.sizes = std::move(sizes);
+  return out;
+}
+/// The same in planned memory.
+inline schema::TensorT planned_tensor(ScalarType type, std::vector<std::int32_t> sizes,
+                                      std::uint32_t memory_id, std::uint64_t offset) {
+  auto out = tensor(type, std::move(sizes));
+  out.allocation_info = std::make_unique<schema::AllocationDetailsT>();
+  out.allocation_info->memory_id = memory_id;
+  out.allocation_info->memory_offset_low = static_cast<std::uint32_t>(offset);
+  out.allocation_info->memory_offset_high = static_cast<std::uint32_t>(offset >> 32);
+  return out;
+}
+/// The same with the data of constant `buffer_index`.
+inline schema::TensorT constant_tensor(ScalarType type, std::vector<std::int32_t> sizes,
+                                       std::uint32_t buffer_index) {
+  auto out = tensor(type, std::move(sizes));
+  out.data_buffer_idx = buffer_index;
+  return out;
+}
+
+inline schema::KernelCallT kernel_call(std::int32_t op, std::vector<std::int32_t> args) {
+  schema::KernelCallT out;
+  out.op_index = op;
+  out.args = std::move(args);
+  return out;
+}
+inline schema::DelegateCallT delegate_call(std::int32_t delegate, std::vector<std::int32_t> args) {
+  schema::DelegateCallT out;
+  out.delegate_index = delegate;
+  out.args = std::move(args);
+  return out;
+}
+inline schema::MoveCallT move_call(std::int32_t from, std::int32_t to) {
+  schema::MoveCallT out;
+  out.move_from = from;
+  out.move_to = to;
+  return out;
+}
+inline schema::JumpFalseCallT jump_false_call(std::int32_t condition, std::int32_t destination) {
+  schema::JumpFalseCallT out;
+  out.cond_value_index = condition;
+  out.destination_instruction = destination;
+  return out;
+}
+inline schema::FreeCallT free_call(std::int32_t value) {
+  schema::FreeCallT out;
+  out.value_index = value;
+  return out;
+}
+
+/// One method under construction. A view of its table in `ProgramBuilder::program`.
+class PlanBuilder {
+ public:
+  explicit PlanBuilder(schema::ExecutionPlanT& plan) : plan_(&plan) {}
+
+  schema::ExecutionPlanT& table() const { return *plan_; }
+
+  /// Adds a value and returns its index.
+  template <class Payload>
+  std::int32_t value(Payload payload) {
+    plan_->values.push_back(make_union<schema::EValueT>(std::move(payload)));
+    return static_cast<std::int32_t>(plan_->values.size()) - 1;
+  }
+  /// Adds a value that is also an input or output.
+  template <class Payload>
+  std::int32_t input(Payload payload) {
+    plan_->inputs.push_back(value(std::move(payload)));
+    return plan_->inputs.back();
+  }
+  template <class Payload>
+  std::int32_t output(Payload payload) {
+    plan_->outputs.push_back(value(std::move(payload)));
+    return plan_->outputs.back();
+  }
+
+  /// Adds planned memory and returns its memory_id.
+  std::uint32_t buffer(std::int64_t nbytes) {
+    plan_->non_const_buffer_sizes.push_back(nbytes);
+    return static_cast<std::uint32_t>(plan_->non_const_buffer_sizes.size()) - 1;
+  }
+
+  std::int32_t op(std::string name, std::string overload) {
+    plan_->operators.push_back(std::make_unique<schema::OperatorT>());
+    plan_->operators.back()->name = std::move(name);
+    plan_->operators.back()->overload = std::move(overload);
+    return static_cast<std::int32_t>(plan_->operators.size()) - 1;
+  }
+
+  std::int32_t delegate(std::string id, schema::DataLocation location, std::uint32_t index) {
+    auto& delegate = *plan_->delegates.emplace_back(std::make_unique<schema::BackendDelegateT>());
+    delegate.id = std::move(id);
+    delegate.processed = std::make_unique<schema::BackendDelegateDataReferenceT>();
+    delegate.processed->location = location;
+    delegate.processed->index = index;
+    return static_cast<std::int32_t>(plan_->delegates.size()) - 1;
+  }
+  void compile_spec(std::int32_t delegate, std::string key, std::string_view value) {
+    auto& specs = plan_->delegates.at(static_cast<std::size_t>(delegate))->compile_specs;
+    auto& spec = *specs.emplace_back(std::make_unique<schema::CompileSpecT>());
+    spec.key = std::move(key);
+    spec.value.assign(value.begin(), value.end());
+  }
+
+  /// Adds an instruction to the last chain.
+  template <class Payload>
+  void instruction(Payload payload) {
+    plan_->chains.back()->instructions.push_back(
+        make_union<schema::InstructionT>(std::move(payload)));
+  }
+
+ private:
+  schema::ExecutionPlanT* plan_;
+};
+
+/// Makes the bytes of a `.pte` file. Everything in `program` may be edited until `build`, so that a
+/// test can make a program with one fault. Empty lists and strings are written, as ExecuTorch does;
+/// to leave a field out, use `remove_field` on the built bytes.
+class ProgramBuilder {
+ public:
+  enum class Header {
+    none,                       ///< The flatbuffer alone; only for programs whose segments are empty.
+    without_segment_data_size,  ///< 24 bytes, as before ExecuTorch 1.0.
+    full,                       ///< 32 bytes.
+  };
+
+  schema::ProgramT program;
+
+  /// Adds a method with no values, one chain without instructions, and the reserved buffer size.
+  PlanBuilder plan(std::string name) {
+    auto& plan =
+        *program.execution_plan.emplace_back(std::make_unique<schema::ExecutionPlanT>());
+    plan.name = std::move(name);
+    plan.chains.push_back(std::make_unique<schema::ChainT>());
+    plan.non_const_buffer_sizes = {0};
+    return PlanBuilder(plan);
+  }
+
+  /// Adds a segment and returns its index.
+  std::uint32_t segment(std::span<const std::byte> data, std::size_t alignment = 128) {
+    segments_.resize((segments_.size() + alignment - 1) / alignment * alignment);
+    auto& segment = *program.segments.emplace_back(std::make_unique<schema::DataSegmentT>());
+    segment.offset = segments_.size();
+    segment.size = data.size();
+    segments_.insert(segments_.end(), data.begin(), data.end());
+    return static_cast<std::uint32_t>(program.segments.size()) - 1;
+  }
+
+  /// Makes the constant segment of all constants, each aligned to 16. They are numbered from 1 on.
+  void constants(const std::vector<std::string>& data) {
+    program.constant_segment = subsegments(data);
+  }
+  /// Adds a mutable data segment of initial states, numbered from 1 on, and returns its index.
+  std::uint32_t mutable_data(const std::vector<std::string>& data) {
+    program.mutable_data_segments.push_back(subsegments(data));
+    return static_cast<std::uint32_t>(program.mutable_data_segments.size()) - 1;
+  }
+
+  void named_data(std::string key, std::uint32_t segment_index) {
+    auto& entry = *program.named_data.emplace_back(std::make_unique<schema::NamedDataT>());
+    entry.key = std::move(key);
+    entry.segment_index = segment_index;
+  }
+
+  /// Adds a blob inside the flatbuffer and returns its index.
+  std::uint32_t inline_blob(std::string_view data) {
+    auto& blob = *program.backend_delegate_data.emplace_back(
+        std::make_unique<schema::BackendDelegateInlineDataT>());
+    blob.data.assign(data.begin(), data.end());
+    return static_cast<std::uint32_t>(program.backend_delegate_data.size()) - 1;
+  }
+
+  [[nodiscard]] AlignedBytes build(Header header = Header::full) const {
+    flatbuffers::FlatBufferBuilder builder;
+    builder.DedupVtables(false);
+    schema::FinishProgramBuffer(builder, schema::CreateProgram(builder, &program));
+    const auto flatbuffer =
+        std::as_bytes(std::span(builder.GetBufferPointer(), builder.GetSize()));
+    if (header == Header::none) return AlignedBytes(flatbuffer);
+
+    constexpr std::size_t inserted = 32;
+    constexpr std::size_t at = 8;
+    std::vector<std::byte> file(flatbuffer.begin(), flatbuffer.begin() + at);
+    file.resize(at + inserted);
+    file.insert(file.end(), flatbuffer.begin() + at, flatbuffer.end());
+    const std::uint64_t program_size = file.size();
+    file.resize((file.size() + 127) / 128 * 128);
+    const std::uint64_t segment_base = segments_.empty() ? 0 : file.size();
+    file.insert(file.end(), segments_.begin(), segments_.end());
+
+    put(file, 0, flatbuffers::ReadScalar<std::uint32_t>(file.data()) + std::uint32_t{inserted});
+    std::memcpy(file.data() + at, "eh00", 4);
+    put(file, at + 4, header == Header::full ? 32u : 24u);
+    put(file, at + 8, program_size);
+    put(file, at + 16, segment_base);
+    if (header == Header::full) put(file, at + 24, std::uint64_t{segments_.size()});
+    return AlignedBytes(file);
+  }
+
+ private:
+  template <class Number>
+  static void put(std::span<std::byte> file, std::size_t offset, Number number) {
+    std::memcpy(file.data() + offset, &number, sizeof number);
+  }
+
+  std::unique_ptr<schema::SubsegmentOffsetsT> subsegments(const std::vector<std::string>& data) {
+    auto out = std::make_unique<schema::SubsegmentOffsetsT>();
+    out->offsets = {0};
+    std::string all;
+    for (const auto& part : data) {
+      all.resize((all.size() + 15) / 16 * 16);
+      out->offsets.push_back(all.size());
+      all += part;
+    }
+    out->segment_index = segment(bytes_of(all));
+    return out;
+  }
+
+  std::vector<std::byte> segments_;
+};
+
+/// Writes a number into a built file.
+template <class Number>
+void patch(AlignedBytes& file, std::size_t offset, Number number) {
+  std::memcpy(file.bytes().subspan(offset, sizeof number).data(), &number, sizeof number);
+}
+
+/// The program inside a built file.
+inline const schema::Program& program_in(const AlignedBytes& file) {
+  return *schema::GetProgram(file.bytes().data());
+}
+
+/// Leaves a field out of a table of a built file: `remove_field(plan, schema::ExecutionPlan::VT_NAME)`.
+/// The table is part of the bytes of an `AlignedBytes`, which are writable.
+template <class Table>
+void remove_field(const Table& table, flatbuffers::voffset_t field) {
+  const auto* base = reinterpret_cast<const std::uint8_t*>(&table);
+  const auto* vtable = base - flatbuffers::ReadScalar<flatbuffers::soffset_t>(base);
+  const flatbuffers::voffset_t absent = 0;
+  std::memcpy(const_cast<std::uint8_t*>(vtable) + field, &absent, sizeof absent);
+}
+
+/// A smallest useful program: method "forward" takes a float tensor of four elements and gives one,
+/// through one delegate of backend `id` whose blob lies in a segment.
+inline ProgramBuilder delegate_program(std::string id, std::string_view blob) {
+  ProgramBuilder builder;
+  auto plan = builder.plan("forward");
+  const auto memory = plan.buffer(32);
+  const auto x = plan.input(planned_tensor(ScalarType::Float, {4}, memory, 0));
+  const auto y = plan.output(planned_tensor(ScalarType::Float, {4}, memory, 16));
+  const auto segment = builder.segment(bytes_of(blob));
+  const auto delegate = plan.delegate(std::move(id), schema::DataLocation::SEGMENT, segment);
+  plan.instruction(delegate_call(delegate, {x, y}));
+  return builder;
+}
+
+}  // namespace tenon::test
