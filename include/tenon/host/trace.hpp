@@ -132,6 +132,16 @@ class Trace {
     return events_.size();
   }
 
+  /// How long the events called `name` took, all together.
+  [[nodiscard]] std::uint64_t total_ns(std::string_view name) const noexcept {
+    const std::lock_guard lock(mutex_);
+    std::uint64_t total = 0;
+    for (const Event& event : events_) {
+      if (event.name == name) total += event.end_ns - event.start_ns;
+    }
+    return total;
+  }
+
   /// Number of events lost because memory ran out.
   [[nodiscard]] std::uint64_t dropped() const noexcept {
     const std::lock_guard lock(mutex_);

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: MIT
+#include "arguments.hpp"
+
+#include <CLI/CLI.hpp>
+#include <cmath>
+
+#include "tenon/abi/version.h"
+
+namespace tenon::run {
+namespace {
+
+constexpr const char* footer =
+    "Examples:\n"
+    "  tenon-run model.pte --plugin libmy_backend.so --input x.npy\n"
+    "  tenon-run model.pte --plugin libmy_backend.so --input x.npy --expect y.npy --rtol 1e-3\n"
+    "  tenon-run model.pte --plugin libmy_backend.so --input x.npy --output results --json\n"
+    "  tenon-run model.pte --plugin libmy_backend.so --input x.npy --repeat 100 --trace run.json\n"
+    "  tenon-run model.pte --plugin libmy_backend.so --option MyBackend.threads=4 --input x.npy\n"
+    "\n"
+    "Exit codes:\n"
+    "  0 success  1 outputs differ  2 wrong usage  3 no valid program or plugin\n"
+    "  4 no backend, or init failed  5 execute failed\n";
+
+// Each time takes a number in memory, for the median.
+constexpr std::uint32_t max_repeat = 10'000'000;
+
+// A tolerance must be a number that something can be compared with.
+std::string check_tolerance(const std::string& text) {
+  double value = 0;
+  if (!CLI::detail::lexical_cast(text, value) || !std::isfinite(value) || value < 0) {
+    return "expected a number not below 0, found " + text;
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<std::variant<Arguments, PrintAndExit>> parse_arguments(int argc, const char* const* argv) {
+  Arguments arguments;
+  CLI::App app("Runs one method of an ExecuTorch program (.pte) with the given plugins.",
+               "tenon-run");
+  app.footer(footer);
+  app.set_help_flag("-h,--help", "Print this text");
+  app.set_version_flag("--version", "tenon-run " TENON_VERSION_STRING, "Print the version");
+  app.add_option("MODEL", arguments.model, "The program")->required();
+  app.add_option("--method", arguments.method,
+                 "Name of the method (default: forward, or the only one)");
+  // Each list option takes one value, so that it does not swallow the arguments after it.
+  const auto add_list = [&](const char* name, std::vector<std::string>& values, const char* type,
+                            const char* description) {
+    app.add_option(name, values, description)->allow_extra_args(false)->type_name(type);
+  };
+  add_list("--plugin", arguments.plugins, "FILE", "Plugin whose backends may be used; repeatable");
+  add_list("--data", arguments.data, "FILE.ptd", "External data of the program; repeatable");
+  add_list("--input", arguments.inputs, "FILE.npy",
+           "Input of the method, in order; once for each input");
+  add_list("--expect", arguments.expected, "FILE.npy",
+           "Expected output, in order; once for each of the first outputs");
+  app.add_option("--rtol", arguments.rtol,
+                 "Relative tolerance for --expect (default: by dtype, see docs/tenon-run.md)")
+      ->check(CLI::Validator(check_tolerance, ""));
+  app.add_option("--atol", arguments.atol, "Absolute tolerance for --expect (default: by dtype)")
+      ->check(CLI::Validator(check_tolerance, ""));
+  app.add_option("--output", arguments.output,
+                 "Folder for output0.npy, output1.npy, ...; made when it is not there")
+      ->type_name("DIR");
+  add_list("--option", arguments.options, "BACKEND.KEY=VALUE",
+           "Option of a backend for this load; repeatable");
+  app.add_option("--repeat", arguments.repeat, "Number of times to execute (default: 1)")
+      ->check(CLI::Range(std::uint32_t{1}, max_repeat).description(""))
+      ->type_name("N");
+  app.add_option("--trace", arguments.trace, "Write a trace for Perfetto or chrome://tracing")
+      ->type_name("FILE");
+  app.add_flag("--json", arguments.json, "Print one JSON object instead of text");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::CallForHelp&) {
+    return std::variant<Arguments, PrintAndExit>(PrintAndExit{app.help()});
+  } catch (const CLI::CallForVersion& version) {
+    return std::variant<Arguments, PrintAndExit>(PrintAndExit{concat(version.what(), "\n")});
+  } catch (const CLI::Error& wrong) {
+    return error(Error::InvalidArgument, wrong.what(), " (see tenon-run --help)");
+  }
+  return std::variant<Arguments, PrintAndExit>(std::move(arguments));
+}
+
+}  // namespace tenon::run

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "tenon/core/result.hpp"
+
+namespace tenon::run {
+
+/// The command line, taken apart.
+struct Arguments {
+  std::string model;
+  std::string method;  ///< Empty: "forward", or the only method there is.
+  std::vector<std::string> plugins;
+  std::vector<std::string> data;
+  std::vector<std::string> inputs;
+  std::vector<std::string> expected;
+  std::optional<double> rtol;
+  std::optional<double> atol;
+  std::string output;
+  std::vector<std::string> options;
+  std::uint32_t repeat = 1;
+  std::string trace;
+  bool json = false;
+};
+
+/// What `--help` and `--version` ask for: a text to print, and nothing else to do.
+struct PrintAndExit {
+  std::string text;
+};
+
+/// Reads the command line. InvalidArgument names the argument that is wrong.
+[[nodiscard]] Result<std::variant<Arguments, PrintAndExit>> parse_arguments(
+    int argc, const char* const* argv);
+
+}  // namespace tenon::run

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <complex>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <variant>
+
+#include "tenon/core/scalar_type.hpp"
+
+namespace tenon::run {
+
+/// An element without loss: every element type fits into one of these exactly.
+using ElementValue = std::variant<std::int64_t, std::uint64_t, double, std::complex<double>>;
+
+/// ElementValue number `index` of `data`; the caller has checked that it is there.
+[[nodiscard]] ElementValue element_at(ScalarType type, std::span<const std::byte> data,
+                                      std::size_t index) noexcept;
+
+/// Value of IEEE 754 binary16 bits.
+[[nodiscard]] double half_value(std::uint16_t bits) noexcept;
+
+/// Value of one of the four 8-bit floating point types of the OCP and ONNX formats. `type` must be
+/// one of them.
+[[nodiscard]] double float8_value(ScalarType type, std::uint8_t bits) noexcept;
+
+}  // namespace tenon::run

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: MIT
+#include "report.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <string_view>
+
+#include "npy.hpp"
+#include "printable.hpp"
+
+namespace tenon::run {
+namespace {
+
+// Keys stay in the order in which the schema lists them.
+using Json = nlohmann::ordered_json;
+
+// JSON has no infinity and no NaN.
+Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
+
+Json number(const std::optional<std::uint64_t>& value) {
+  return value ? Json(*value) : Json(nullptr);
+}
+
+Json text_or_null(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
+
+std::string_view status_name(const Report& report) {
+  if (!report.failure.ok()) return "error";
+  return report.code == ExitCode::outputs_differ ? "differs" : "ok";
+}
+
+Json to_json(const Status& failure) {
+  if (failure.ok()) return nullptr;
+  return {{"name", error_name(failure.error())},
+          {"code", static_cast<std::uint32_t>(failure.error())},
+          {"text", failure.text()}};
+}
+
+Json to_json(const Mismatch& mismatch) {
+  return {{"index", mismatch.index},
+          {"found", mismatch.found},
+          {"expected", mismatch.expected},
+          {"absolute", number(mismatch.absolute)},
+          {"relative", number(mismatch.relative)}};
+}
+
+Json to_json(const std::optional<Mismatch>& mismatch) {
+  return mismatch ? to_json(*mismatch) : Json(nullptr);
+}
+
+Json to_json(const Comparison& comparison) {
+  Json first = Json::array();
+  for (const Mismatch& mismatch : comparison.first) first.push_back(to_json(mismatch));
+  return {{"equal", comparison.equal},
+          {"rtol", comparison.tolerance.rtol},
+          {"atol", comparison.tolerance.atol},
+          {"difference", text_or_null(comparison.difference)},
+          {"num_elements", comparison.num_elements},
+          {"num_mismatches", comparison.num_mismatches},
+          {"largest_absolute", to_json(comparison.largest_absolute)},
+          {"largest_relative", to_json(comparison.largest_relative)},
+          {"first", std::move(first)}};
+}
+
+Json to_json(const OutputReport& output) {
+  Json json = {{"kind", output.kind},
+               {"dtype", output.dtype ? Json(name_of(*output.dtype)) : Json(nullptr)},
+               {"shape", output.dtype ? Json(output.shape) : Json(nullptr)},
+               {"text", output.text},
+               {"file", text_or_null(output.file)},
+               {"compare", nullptr}};
+  if (output.comparison) {
+    json["compare"] = to_json(*output.comparison);
+    json["compare"]["file"] = output.expected_file;
+  }
+  return json;
+}
+
+// "12.3 ms": three digits are enough to read, and all that a single run is good for.
+std::string duration(std::uint64_t nanoseconds) {
+  struct Unit {
+    double size;
+    std::string_view name;
+  };
+  constexpr Unit units[] = {{1e9, " s"}, {1e6, " ms"}, {1e3, " us"}};
+  const auto value = static_cast<double>(nanoseconds);
+  for (const Unit& unit : units) {
+    if (value < unit.size) continue;
+    char digits[32];
+    const auto end = std::to_chars(digits, digits + sizeof digits, value / unit.size,
+                                   std::chars_format::fixed, value < 100 * unit.size ? 2 : 0)
+                         .ptr;
+    return concat(std::string_view(digits, end), unit.name);
+  }
+  return concat(nanoseconds, " ns");
+}
+
+std::string timings_text(const Timings& timings) {
+  const Spread execute = spread_of(timings.execute_ns);
+  std::string out =
+      concat("time: open ", duration(timings.open_ns), ", backends ", duration(timings.backends_ns),
+             ", load ", duration(timings.load_ns), ", execute ", duration(execute.min));
+  const std::size_t count = timings.execute_ns.size();
+  if (count > 1) out += concat(" (min of ", count, ", median ", duration(execute.median), ")");
+  return out + "\n";
+}
+
+std::string output_text(const OutputReport& output, std::size_t index) {
+  std::string out = concat("output ", index, ": ", output.type);
+  if (!output.text.empty()) out += concat(": ", printable(output.text));
+  out += "\n";
+  if (output.comparison) {
+    out += concat("  ", printable(output.expected_file), ": ");
+    for (const char c : report(*output.comparison)) {
+      out += c;
+      if (c == '\n') out += "  ";
+    }
+    out += "\n";
+  }
+  if (!output.file.empty()) out += concat("  written to ", printable(output.file), "\n");
+  return out;
+}
+
+}  // namespace
+
+std::string to_text(const Report& report) {
+  std::string out = concat(printable(report.program), ": method ", printable(report.method), "\n");
+  for (std::size_t i = 0; i < report.inputs.size(); ++i) {
+    const InputReport& input = report.inputs[i];
+    out += concat("input ", i, ": ", input.type, " from ", printable(input.file), "\n");
+  }
+  for (std::size_t i = 0; i < report.outputs.size(); ++i) {
+    out += output_text(report.outputs[i], i);
+  }
+  return out + timings_text(report.timings);
+}
+
+std::string to_json(const Report& report) {
+  Json plugins = Json::array();
+  for (const PluginReport& plugin : report.plugins) {
+    plugins.push_back({{"file", plugin.path},
+                       {"name", plugin.name},
+                       {"version", plugin.version},
+                       {"backends", plugin.backends}});
+  }
+  Json inputs = Json::array();
+  for (const InputReport& input : report.inputs) {
+    inputs.push_back(
+        {{"file", input.file}, {"dtype", name_of(input.dtype)}, {"shape", input.shape}});
+  }
+  Json outputs = Json::array();
+  for (const OutputReport& output : report.outputs) outputs.push_back(to_json(output));
+
+  const Spread execute = spread_of(report.timings.execute_ns);
+  const Json json = {{"status", status_name(report)},
+                     {"exit_code", static_cast<int>(report.code)},
+                     {"error", to_json(report.failure)},
+                     {"program", report.program},
+                     {"method", text_or_null(report.method)},
+                     {"plugins", std::move(plugins)},
+                     {"inputs", std::move(inputs)},
+                     {"outputs", std::move(outputs)},
+                     {"timings",
+                      {{"open_ns", report.timings.open_ns},
+                       {"backends_ns", report.timings.backends_ns},
+                       {"load_ns", report.timings.load_ns},
+                       {"init_ns", number(report.timings.init_ns)},
+                       {"execute",
+                        {{"count", report.timings.execute_ns.size()},
+                         {"min_ns", execute.min},
+                         {"median_ns", execute.median}}}}}};
+  // Names come from files and need not be UTF-8.
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+std::string error_line(const Status& failure) {
+  return concat("tenon-run: ", printable(describe(failure)), "\n");
+}
+
+Spread spread_of(std::vector<std::uint64_t> values) {
+  if (values.empty()) return {};
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>((values.size() - 1) / 2);
+  std::ranges::nth_element(values, middle);
+  return {*std::ranges::min_element(values), *middle};
+}
+
+}  // namespace tenon::run

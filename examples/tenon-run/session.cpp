@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: MIT
+#include "session.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <system_error>
+
+#include "options.hpp"
+#include "printable.hpp"
+#include "tenon/abi/version.h"
+#include "tenon/core/args.hpp"
+#include "values.hpp"
+
+namespace tenon::run {
+namespace {
+
+// What a plugin logs below the level of an error is for its author, and there is no argument that
+// asks for it.
+void log_errors(std::int32_t level, std::string_view plugin, std::string_view text) {
+  if (level < TENON_LOG_ERROR) return;
+  const std::string name = std::filesystem::path(plugin).filename().string();
+  const std::string line = printable(concat("tenon-run: log of ", name, ": ", text)) + "\n";
+  std::fputs(line.c_str(), stderr);
+}
+
+// The value that an input which is no tensor was exported with; it can only be confirmed.
+host::InputScalar exported_value(const tenon_value& value) {
+  switch (value.kind) {
+    case TENON_VALUE_INT:
+      return value.as.integer;
+    case TENON_VALUE_DOUBLE:
+      return value.as.real;
+    case TENON_VALUE_BOOL:
+      return value.as.boolean != 0;
+    default:
+      return std::string_view(static_cast<const char*>(value.as.span.data),
+                              static_cast<std::size_t>(value.as.span.size));
+  }
+}
+
+}  // namespace
+
+Report run(const Arguments& arguments) { return Session(arguments).run(); }
+
+Session::Session(const Arguments& arguments)
+    : arguments_(arguments), registry_({"tenon-run " TENON_VERSION_STRING, &log_errors}) {
+  report_.program = arguments.model;
+}
+
+Report Session::run() && {
+  run_stages();
+  // Also the trace of a run that failed is of use; its own failure counts only if there is no
+  // other.
+  Status written = write_trace();
+  if (!written.ok() && report_.failure.ok()) {
+    report_.failure = std::move(written);
+    report_.code = ExitCode::wrong_usage;
+  }
+  return std::move(report_);
+}
+
+void Session::run_stages() {
+  const bool went_well = stage(ExitCode::invalid_file, &Session::add_plugins) &&
+                         stage(ExitCode::invalid_file, &Session::open_program) &&
+                         stage(ExitCode::wrong_usage, &Session::read_inputs) &&
+                         stage(ExitCode::wrong_usage, &Session::read_expected) &&
+                         stage(ExitCode::no_backend, &Session::find_backends) &&
+                         stage(ExitCode::wrong_usage, &Session::read_options) &&
+                         stage(ExitCode::invalid_file, &Session::load_method) &&
+                         stage(ExitCode::wrong_usage, &Session::set_inputs) &&
+                         stage(ExitCode::execute_failed, &Session::set_outputs) &&
+                         stage(ExitCode::execute_failed, &Session::execute) &&
+                         stage(ExitCode::execute_failed, &Session::report_outputs) &&
+                         stage(ExitCode::wrong_usage, &Session::write_outputs) &&
+                         stage(ExitCode::execute_failed, &Session::compare_outputs);
+  if (!went_well) return;
+  for (const OutputReport& output : report_.outputs) {
+    if (output.comparison && !output.comparison->equal) report_.code = ExitCode::outputs_differ;
+  }
+}
+
+bool Session::stage(ExitCode code, Status (Session::*step)()) {
+  Status outcome = (this->*step)();
+  if (outcome.ok()) return true;
+  report_.code = code_of_failure_.value_or(code);
+  report_.failure = std::move(outcome);
+  return false;
+}
+
+Status Session::fail(ExitCode code, Status failure) {
+  code_of_failure_ = code;
+  return failure;
+}
+
+Status Session::find_backends() {
+  TENON_TRY(const host::MethodMeta method, meta());
+  return timed("backends", report_.timings.backends_ns, [&]() -> Status {
+    for (const std::string_view id : method.backends()) {
+      TENON_TRY(auto backend, registry_.lookup_backend(id));
+      TENON_CHECK(backend->is_available());
+      backends_.push_back(std::move(backend));
+    }
+    return ok();
+  });
+}
+
+Status Session::read_options() {
+  std::vector<std::string> ids;
+  for (const auto& backend : backends_) ids.emplace_back(backend->id());
+  for (const std::string& text : arguments_.options) {
+    TENON_TRY(OptionArgument option, split_option(text, ids));
+    const auto backend = std::ranges::find(ids, option.backend) - ids.begin();
+    const auto declared = backends_[static_cast<std::size_t>(backend)]->options();
+    TENON_TRY(OptionValue value, option_value(option, declared));
+    options_.push_back({std::move(option.backend), std::move(option.key), std::move(value)});
+  }
+  return ok();
+}
+
+Status Session::load_method() {
+  host::MethodOptions options;
+  options.registry = &registry_;
+  options.data_files = data_files_;
+  options.backend_options = options_;
+  options.trace = arguments_.trace.empty() ? nullptr : &trace_;
+  Status loaded = timed("load", report_.timings.load_ns, [&]() -> Status {
+    TENON_TRY(method_, host::Method::load(program_, report_.method, options));
+    return ok();
+  });
+  if (options.trace) report_.timings.init_ns = trace_.total_ns("init");
+  if (loaded.ok()) return ok();
+  // The backend's error comes back unchanged, so its number does not tell who failed; the place in
+  // front of the text does.
+  const std::string delegate = concat(program_->name(), ": method ", report_.method, ": delegate ");
+  const bool in_delegate = loaded.text().starts_with(delegate);
+  return fail(in_delegate ? ExitCode::no_backend : ExitCode::invalid_file, std::move(loaded));
+}
+
+Status Session::set_inputs() {
+  for (const Input& input : inputs_) {
+    TENON_CHECK(method_->set_input(input.index,
+                                   host::InputTensor{input.type, input.shape, input.data.span()}));
+  }
+  for (std::size_t i = 0; i < method_->num_inputs(); ++i) {
+    const tenon_value& value = method_->input(i);
+    if (value.kind == TENON_VALUE_TENSOR || value.kind == TENON_VALUE_NONE) continue;
+    TENON_CHECK(method_->set_input(i, exported_value(value)));
+  }
+  return ok();
+}
+
+Status Session::set_outputs() {
+  for (std::size_t i = 0; i < method_->num_outputs(); ++i) {
+    const tenon_value& value = method_->output(i);
+    if (value.kind != TENON_VALUE_TENSOR) continue;
+    const tenon_tensor& tensor = *value.as.tensor;
+    const bool has_place = tensor.dl.data != nullptr || tensor.capacity == 0 ||
+                           (tensor.flags & TENON_TENSOR_MEMORY_PLANNED) != 0;
+    if (has_place) continue;
+    Bytes& memory = output_memory_.emplace_back(static_cast<std::size_t>(tensor.capacity));
+    TENON_CHECK(method_->set_output(i, {memory.data(), memory.size()}));
+  }
+  return ok();
+}
+
+Status Session::execute() {
+  report_.timings.execute_ns.reserve(arguments_.repeat);
+  for (std::uint32_t i = 0; i < arguments_.repeat; ++i) {
+    const std::uint64_t start = trace_.now_ns();
+    TENON_CHECK(method_->execute());
+    report_.timings.execute_ns.push_back(trace_.now_ns() - start);
+  }
+  return ok();
+}
+
+Status Session::report_outputs() {
+  for (std::size_t i = 0; i < method_->num_outputs(); ++i) {
+    const tenon_value& value = method_->output(i);
+    OutputReport output;
+    output.kind = value_kind_name(value.kind);
+    output.type = type_text(value);
+    output.text = value_text(value);
+    if (is_array_kind(value.kind)) {
+      auto array = to_array(value);
+      if (!array.ok()) return std::move(array).status().with_context(concat("output ", i));
+      output.dtype = array->type;
+      output.shape = array->shape;
+    }
+    report_.outputs.push_back(std::move(output));
+  }
+  return ok();
+}
+
+Status Session::write_outputs() {
+  if (arguments_.output.empty()) return ok();
+  std::error_code failed;
+  std::filesystem::create_directories(arguments_.output, failed);
+  if (failed) {
+    return error(Error::AccessFailed, arguments_.output,
+                 ": the folder cannot be made: ", failed.message());
+  }
+  for (std::size_t i = 0; i < report_.outputs.size(); ++i) {
+    if (!report_.outputs[i].dtype) continue;
+    const std::string path =
+        (std::filesystem::path(arguments_.output) / concat("output", i, ".npy")).string();
+    TENON_TRY(const ValueArray array, to_array(method_->output(i)));
+    TENON_CHECK(write_npy(path, array.type, array.shape, array.data));
+    report_.outputs[i].file = path;
+  }
+  return ok();
+}
+
+Status Session::compare_outputs() {
+  for (std::size_t i = 0; i < expected_.size(); ++i) {
+    TENON_TRY(const ValueArray array, to_array(method_->output(i)));
+    const Array& expected = expected_[i];
+    Tolerance tolerance = default_tolerance(expected.type);
+    if (arguments_.rtol) tolerance.rtol = *arguments_.rtol;
+    if (arguments_.atol) tolerance.atol = *arguments_.atol;
+    OutputReport& output = report_.outputs[i];
+    output.expected_file = arguments_.expected[i];
+    output.comparison =
+        compare(array.view(), {expected.type, expected.shape, expected.data.span()}, tolerance);
+  }
+  return ok();
+}
+
+Status Session::write_trace() {
+  if (arguments_.trace.empty()) return ok();
+  return trace_.write(arguments_.trace);
+}
+
+}  // namespace tenon::run

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "arguments.hpp"
+#include "npy.hpp"
+#include "run.hpp"
+#include "tenon/host/method.hpp"
+#include "tenon/host/program.hpp"
+#include "tenon/host/registry.hpp"
+#include "tenon/host/trace.hpp"
+
+namespace tenon::run {
+
+/// One run, stage by stage. Each stage fills in its part of the report; the first that fails ends
+/// the run and gives its exit code.
+class Session {
+ public:
+  explicit Session(const Arguments& arguments);
+  [[nodiscard]] Report run() &&;
+
+ private:
+  /// An array that an input points at, for as long as the method may run.
+  struct Input {
+    std::size_t index;  ///< Among the inputs of the method.
+    ScalarType type;
+    std::vector<std::int64_t> shape;
+    Bytes data;
+  };
+
+  // Reading: arguments and files, before any code of a plugin runs.
+  Status add_plugins();
+  Status open_program();
+  Status read_inputs();
+  Status read_input(const host::MethodMeta& meta, std::size_t index, const std::string& path);
+  Status read_expected();
+
+  // Running.
+  Status find_backends();
+  Status read_options();
+  Status load_method();
+  Status set_inputs();
+  Status set_outputs();
+  Status execute();
+  Status report_outputs();
+  Status write_outputs();
+  Status compare_outputs();
+  Status write_trace();
+
+  [[nodiscard]] Result<std::string> choose_method() const;
+  [[nodiscard]] Result<host::MethodMeta> meta() const {
+    return program_->method_meta(report_.method);
+  }
+
+  /// A failure whose stage has more than one exit code.
+  Status fail(ExitCode code, Status failure);
+  bool stage(ExitCode code, Status (Session::*step)());
+  void run_stages();
+
+  /// Runs `step` and measures how long it takes; it is also an event of the trace.
+  template <class Step>
+  Status timed(std::string_view name, std::uint64_t& nanoseconds, const Step& step) {
+    const std::uint64_t start = trace_.now_ns();
+    Status outcome = step();
+    const std::uint64_t end = trace_.now_ns();
+    nanoseconds = end - start;
+    trace_.add(name, "run", start, end, {{"outcome", std::string(error_name(outcome.error()))}});
+    return outcome;
+  }
+
+  const Arguments& arguments_;
+  Report report_;
+  std::optional<ExitCode> code_of_failure_;
+  host::Trace trace_;  // Also the clock. Written to a file only with --trace.
+  host::BackendRegistry registry_;
+  std::vector<std::shared_ptr<const host::Backend>> backends_;
+  std::shared_ptr<const host::Program> program_;
+  std::vector<std::shared_ptr<const host::DataFile>> data_files_;
+  std::vector<host::BackendOption> options_;
+  std::vector<Input> inputs_;
+  std::vector<Array> expected_;
+  std::vector<Bytes> output_memory_;
+  std::unique_ptr<host::Method> method_;  // Last: it refers to what stands above.
+};
+
+}  // namespace tenon::run

@@ -1,0 +1,86 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Installs the build into a fresh prefix, moves the prefix, and builds a plugin and an application
+against it with pkg-config alone, as a stranger would."""
+
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+build, source, compiler = map(str, sys.argv[1:4])
+
+APPLICATION = """
+#include <cstdio>
+#include <tenon/host.hpp>
+int main(int, char** argv) {
+  tenon::host::BackendRegistry registry;
+  if (!registry.add_plugin_file(argv[1]).ok()) return 1;
+  const auto backend = registry.lookup_backend("Add");
+  if (!backend.ok()) return 2;
+  std::puts((*backend)->is_available().ok() ? "Add is available" : "Add is not available");
+}
+"""
+
+
+def run(*command, **kwargs):
+    done = subprocess.run(command, text=True, capture_output=True, **kwargs)
+    if done.returncode != 0:
+        sys.exit(f"{' '.join(map(str, command))}\n{done.stdout}{done.stderr}")
+    return done.stdout.strip()
+
+
+with tempfile.TemporaryDirectory(prefix="tenon-install-") as folder:
+    staging = pathlib.Path(folder) / "staging"
+    run("meson", "install", "-C", build, "--no-rebuild", "--destdir", staging)
+    [pkgconfig] = {path.parent for path in staging.rglob("tenon.pc")}
+    installed = pkgconfig.parents[1] if pkgconfig.parents[1].name != "lib" else pkgconfig.parents[2]
+    while not (installed / "include").is_dir():
+        installed = installed.parent
+    prefix = pathlib.Path(folder) / "moved"
+    shutil.move(installed, prefix)
+    [pkgconfig] = {path.parent for path in prefix.rglob("tenon.pc")}
+
+    # The installed headers are exactly those of the tree, and the generated ones.
+    tree = pathlib.Path(source) / "include"
+    ours = {p.relative_to(tree) for ext in ("*.h", "*.hpp") for p in tree.rglob(ext)}
+    there = {
+        p.relative_to(prefix / "include")
+        for ext in ("*.h", "*.hpp")
+        for p in (prefix / "include").rglob(ext)
+    }
+    generated = {
+        pathlib.Path("tenon/host/schema") / f"{name}_generated.h"
+        for name in ("program", "flat_tensor", "scalar_type")
+    }
+    assert there == ours | generated, f"installed headers differ: {there ^ (ours | generated)}"
+
+    environment = dict(os.environ, PKG_CONFIG_PATH=str(pkgconfig))
+
+    def pkg_config(*arguments):
+        return run(
+            "pkg-config", f"--define-variable=prefix={prefix}", *arguments, env=environment
+        ).split()
+
+    [export_map] = pkg_config("--variable=plugin_map", "tenon")
+    [plugins] = pkg_config("--variable=plugindir", "tenon")
+    assert (pathlib.Path(plugins) / "hello.so").is_file(), f"no hello.so in {plugins}"
+    hello = pathlib.Path(source) / "examples/hello/hello.cpp"
+    plugin = pathlib.Path(folder) / "hello.so"
+    run(compiler, "-std=c++20", "-fPIC", "-shared", *pkg_config("--cflags", "tenon"), hello,
+        f"-Wl,--version-script={export_map}", "-o", plugin)
+
+    application = pathlib.Path(folder) / "application.cpp"
+    application.write_text(APPLICATION)
+    program = pathlib.Path(folder) / "application"
+    run(compiler, "-std=c++20", *pkg_config("--cflags", "tenon-host"), application,
+        *pkg_config("--libs", "tenon-host"), "-o", program)
+    assert run(program, plugin) == "Add is available"
+
+    runner = prefix / "bin/tenon-run"
+    if runner.is_file():
+        fixture = pathlib.Path(source) / "tests/fixtures/demo_sin_seg"
+        run(runner, fixture / "model.pte", "--plugin", pathlib.Path(plugins) / "demo_backend.so",
+            "--input", fixture / "c0_in0.npy", "--expect", fixture / "c0_out0.npy")
