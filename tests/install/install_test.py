@@ -10,7 +10,7 @@ import subprocess
 import sys
 import tempfile
 
-build, source, compiler = map(str, sys.argv[1:4])
+build, source, *compiler = sys.argv[1:]
 
 APPLICATION = """
 #include <cstdio>
@@ -69,13 +69,13 @@ with tempfile.TemporaryDirectory(prefix="tenon-install-") as folder:
     assert (pathlib.Path(plugins) / "hello.so").is_file(), f"no hello.so in {plugins}"
     hello = pathlib.Path(source) / "examples/hello/hello.cpp"
     plugin = pathlib.Path(folder) / "hello.so"
-    run(compiler, "-std=c++20", "-fPIC", "-shared", *pkg_config("--cflags", "tenon"), hello,
+    run(*compiler, "-std=c++20", "-fPIC", "-shared", *pkg_config("--cflags", "tenon"), hello,
         f"-Wl,--version-script={export_map}", "-o", plugin)
 
     application = pathlib.Path(folder) / "application.cpp"
     application.write_text(APPLICATION)
     program = pathlib.Path(folder) / "application"
-    run(compiler, "-std=c++20", *pkg_config("--cflags", "tenon-host"), application,
+    run(*compiler, "-std=c++20", *pkg_config("--cflags", "tenon-host"), application,
         *pkg_config("--libs", "tenon-host"), "-o", program)
     assert run(program, plugin) == "Add is available"
 

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: MIT
+#include <array>
+#include <cstring>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "support/catch.hpp"
+#include "tenon/core/options.hpp"
+
+using namespace tenon;
+
+TEST_CASE("option values of all five types survive the way over the boundary", "[core]") {
+  const std::vector<OptionValue> values = {
+      false,
+      true,
+      std::int64_t{0},
+      std::numeric_limits<std::int64_t>::min(),
+      -2.5,
+      std::numeric_limits<double>::infinity(),
+      std::string("a\0b", 3),
+      std::string(),
+      std::string(1000, 'x'),
+      std::vector<std::byte>{std::byte{0}, std::byte{0xff}},
+      std::vector<std::byte>{},
+  };
+  for (const OptionValue& value : values) {
+    const tenon_option option = write_option("key", value);
+    CHECK(option.struct_size == sizeof(tenon_option));
+    CHECK(option.type == value.index() + 1);
+    CHECK(std::strcmp(option.key, "key") == 0);
+    const auto back = read_option(option);
+    REQUIRE(back.ok());
+    CHECK(*back == value);
+  }
+}
+
+TEST_CASE("an option that was read holds its own copy", "[core]") {
+  std::string text = "before";
+  tenon_option option = write_option("key", OptionValue(text));
+  option.as.span = {text.data(), text.size()};
+  const auto value = read_option(option);
+  text.assign("after!");
+  REQUIRE(value.ok());
+  CHECK(std::get<std::string>(*value) == "before");
+}
+
+TEST_CASE("any byte but 0 is true", "[core]") {
+  tenon_option option = write_option("key", OptionValue(false));
+  option.as.boolean = 7;
+  const auto value = read_option(option);
+  REQUIRE(value.ok());
+  CHECK(std::get<bool>(*value));
+}
+
+TEST_CASE("an option type that is unknown is refused by name", "[core]") {
+  for (const std::uint32_t type : {0u, 6u, 0xffffffffu}) {
+    tenon_option option = write_option("threads", OptionValue(std::int64_t{1}));
+    option.type = type;
+    const auto value = read_option(option);
+    CHECK(value.error() == Error::InvalidType);
+    CHECK_THAT(std::string(value.text()), ContainsSubstring("'threads'") &&
+                                              ContainsSubstring(std::to_string(type)));
+  }
+}
+
+TEST_CASE("option types have names", "[core]") {
+  CHECK(option_type_name(TENON_OPTION_BOOL) == "bool");
+  CHECK(option_type_name(TENON_OPTION_INT) == "int64");
+  CHECK(option_type_name(TENON_OPTION_DOUBLE) == "double");
+  CHECK(option_type_name(TENON_OPTION_STRING) == "string");
+  CHECK(option_type_name(TENON_OPTION_BYTES) == "bytes");
+  CHECK(option_type_name(0) == "?");
+  CHECK(option_type_name(6) == "?");
+}

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: MIT
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <set>
+#include <string>
+#include <type_traits>
+
+#include "support/catch.hpp"
+#include "tenon/core/result.hpp"
+
+using namespace tenon;
+
+namespace {
+
+struct ErrorRow {
+  std::uint32_t number;
+  std::string_view name;
+};
+
+/// `executorch::runtime::Error`, written out from runtime/core/error.h.
+constexpr ErrorRow executorch_errors[] = {
+    {0x00, "Ok"},
+    {0x01, "Internal"},
+    {0x02, "InvalidState"},
+    {0x03, "EndOfMethod"},
+    {0x04, "AlreadyLoaded"},
+    {0x10, "NotSupported"},
+    {0x11, "NotImplemented"},
+    {0x12, "InvalidArgument"},
+    {0x13, "InvalidType"},
+    {0x14, "OperatorMissing"},
+    {0x15, "RegistrationExceedingMaxKernels"},
+    {0x16, "RegistrationAlreadyRegistered"},
+    {0x20, "NotFound"},
+    {0x21, "MemoryAllocationFailed"},
+    {0x22, "AccessFailed"},
+    {0x23, "InvalidProgram"},
+    {0x24, "InvalidExternalData"},
+    {0x25, "OutOfResources"},
+    {0x30, "DelegateInvalidCompatibility"},
+    {0x31, "DelegateMemoryAllocationFailed"},
+    {0x32, "DelegateInvalidHandle"},
+};
+
+Status fail_if(bool fails, std::string_view text) {
+  if (fails) return error(Error::InvalidArgument, text);
+  return ok();
+}
+
+Result<std::unique_ptr<int>> make_number(int number) {
+  if (number < 0) return error(Error::NotFound, "no number ", number);
+  return std::make_unique<int>(number);
+}
+
+int calls = 0;
+Status counted(bool fails) {
+  ++calls;
+  return fail_if(fails, "counted");
+}
+
+Status check_three(bool first, bool second, bool third) {
+  TENON_CHECK(fail_if(first, "first"));
+  TENON_CHECK(fail_if(second, "second"));
+  TENON_CHECK(fail_if(third, "third"));
+  return ok();
+}
+
+Result<int> add_two(int a, int b) {
+  TENON_TRY(const auto first, make_number(a));
+  TENON_TRY(const auto second, make_number(b));
+  int sum = 0;
+  TENON_TRY(sum, Result<int>(*first + *second));
+  return sum;
+}
+
+}  // namespace
+
+TEST_CASE("errors have the names and numbers of ExecuTorch", "[core]") {
+  REQUIRE(std::size(executorch_errors) == detail::error_names.size());
+  for (const auto& [number, name] : executorch_errors) {
+    CHECK(error_name(static_cast<Error>(number)) == name);
+    CHECK(to_status(static_cast<Error>(number)) == number);
+    CHECK(to_status(error_from_status(number)) == number);
+  }
+}
+
+TEST_CASE("a number that is no error becomes Internal", "[core][TN-ERR-1]") {
+  std::set<std::uint32_t> known;
+  for (const auto& row : executorch_errors) known.insert(row.number);
+  for (std::uint32_t number = 0; number < 0x100; ++number) {
+    if (known.contains(number)) continue;
+    CHECK(error_name(static_cast<Error>(number)).empty());
+    CHECK(error_from_status(number) == Error::Internal);
+  }
+  CHECK(error_from_status(std::numeric_limits<std::uint32_t>::max()) == Error::Internal);
+}
+
+TEST_CASE("a status is one pointer and success has no text", "[core]") {
+  STATIC_REQUIRE(sizeof(Status) == sizeof(void*));
+  STATIC_REQUIRE(std::is_nothrow_move_constructible_v<Status>);
+  STATIC_REQUIRE_FALSE(std::is_copy_constructible_v<Status>);
+  const Status status = ok();
+  CHECK(status.ok());
+  CHECK(status.error() == Error::Ok);
+  CHECK(status.text().empty());
+  CHECK(describe(status) == "Ok");
+}
+
+TEST_CASE("a failure keeps its error and its text", "[core]") {
+  const Status status = error(Error::InvalidProgram, "expected ", 3, ", found ", -4);
+  CHECK_FALSE(status.ok());
+  CHECK(status.error() == Error::InvalidProgram);
+  CHECK(status.text() == "expected 3, found -4");
+  CHECK(describe(status) == "InvalidProgram (0x23): expected 3, found -4");
+}
+
+TEST_CASE("a failure made with Ok is Internal and says so", "[core]") {
+  const Status status = error(Error::Ok, "nothing wrong");
+  CHECK_FALSE(status.ok());
+  CHECK(status.error() == Error::Internal);
+  CHECK(status.text() == "failure made with Error::Ok: nothing wrong");
+}
+
+TEST_CASE("context goes in front of a failure's text and leaves success alone", "[core]") {
+  const Status status =
+      error(Error::NotFound, "no key").with_context("delegate 3").with_context("method forward");
+  CHECK(status.error() == Error::NotFound);
+  CHECK(status.text() == "method forward: delegate 3: no key");
+
+  const Status success = ok().with_context("delegate 3");
+  CHECK(success.ok());
+  CHECK(success.text().empty());
+}
+
+TEST_CASE("a result holds a value that can be read, changed and moved out", "[core]") {
+  auto result = make_number(7);
+  REQUIRE(result.ok());
+  CHECK(static_cast<bool>(result));
+  CHECK(result.error() == Error::Ok);
+  CHECK(result.text().empty());
+  CHECK(**result == 7);
+  CHECK(*result.get() == 7);
+  *result->get() = 8;
+  const std::unique_ptr<int> moved = *std::move(result);
+  CHECK(*moved == 8);
+}
+
+TEST_CASE("a result holds the failure and gives it away", "[core]") {
+  auto result = make_number(-1);
+  REQUIRE_FALSE(result.ok());
+  CHECK_FALSE(static_cast<bool>(result));
+  CHECK(result.error() == Error::NotFound);
+  CHECK(result.text() == "no number -1");
+  const Status status = std::move(result).status().with_context("where");
+  CHECK(status.error() == Error::NotFound);
+  CHECK(status.text() == "where: no number -1");
+}
+
+TEST_CASE("a result's status is success when there is a value", "[core]") {
+  CHECK(make_number(1).status().ok());
+}
+
+TEST_CASE("a result made from success without a value is Internal", "[core]") {
+  const Result<int> result = ok();
+  CHECK(result.error() == Error::Internal);
+  CHECK_THAT(std::string(result.text()), ContainsSubstring("successful Status"));
+}
+
+TEST_CASE("a result converts what its value can be made from", "[core]") {
+  const Result<std::string> text = "literal";
+  REQUIRE(text.ok());
+  CHECK(*text == "literal");
+  const Result<std::int64_t> number = std::int32_t{-5};
+  REQUIRE(number.ok());
+  CHECK(*number == -5);
+  const Result<bool> no = false;
+  REQUIRE(no.ok());
+  CHECK_FALSE(*no);
+}
+
+TEST_CASE("TENON_CHECK returns the first failure and runs each expression once", "[core]") {
+  CHECK(check_three(false, false, false).ok());
+  CHECK(check_three(true, true, true).text() == "first");
+  CHECK(check_three(false, true, true).text() == "second");
+  CHECK(check_three(false, false, true).text() == "third");
+
+  calls = 0;
+  const auto twice = []() -> Status {
+    TENON_CHECK(counted(false));
+    TENON_CHECK(counted(true));
+    TENON_CHECK(counted(false));
+    return ok();
+  };
+  CHECK_FALSE(twice().ok());
+  CHECK(calls == 2);
+}
+
+TEST_CASE("TENON_CHECK takes a result too and works without braces", "[core]") {
+  const auto run = [](bool check) -> Status {
+    if (check)
+      TENON_CHECK(make_number(-2));
+    else
+      return error(Error::InvalidState, "not checked");
+    return ok();
+  };
+  CHECK(run(true).error() == Error::NotFound);
+  CHECK(run(false).error() == Error::InvalidState);
+}
+
+TEST_CASE("TENON_TRY takes the value or returns the failure", "[core]") {
+  const auto sum = add_two(3, 4);
+  REQUIRE(sum.ok());
+  CHECK(*sum == 7);
+  CHECK(add_two(-1, -2).text() == "no number -1");
+  CHECK(add_two(1, -2).text() == "no number -2");
+}
+
+TEST_CASE("concat joins text, numbers, characters and booleans", "[core]") {
+  CHECK(concat().empty());
+  CHECK(concat("a", std::string("b"), std::string_view("c"), 'd') == "abcd");
+  CHECK(concat(true, ' ', false) == "true false");
+  CHECK(concat(std::int8_t{-128}, ' ', std::uint8_t{255}) == "-128 255");
+  CHECK(concat(std::numeric_limits<std::int64_t>::min(), ' ',
+               std::numeric_limits<std::uint64_t>::max()) ==
+        "-9223372036854775808 18446744073709551615");
+  CHECK(concat(1.5, ' ', -0.25f) == "1.5 -0.25");
+  CHECK(concat(std::numeric_limits<double>::lowest()) == "-1.7976931348623157e+308");
+}

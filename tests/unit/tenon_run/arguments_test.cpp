@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: MIT
+#include "arguments.hpp"
+
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "support/catch.hpp"
+#include "tenon/abi/version.h"
+
+namespace {
+
+using tenon::run::Arguments;
+using tenon::run::PrintAndExit;
+
+auto parse(std::vector<const char*> words) {
+  words.insert(words.begin(), "tenon-run");
+  return tenon::run::parse_arguments(static_cast<int>(words.size()), words.data());
+}
+
+Arguments accept(std::vector<const char*> words) {
+  auto result = parse(std::move(words));
+  INFO(result.text());
+  REQUIRE(result.ok());
+  REQUIRE(std::holds_alternative<Arguments>(*result));
+  return std::get<Arguments>(*result);
+}
+
+std::string refuse(std::vector<const char*> words) {
+  const auto result = parse(std::move(words));
+  REQUIRE_FALSE(result.ok());
+  CHECK(result.error() == tenon::Error::InvalidArgument);
+  return std::string(result.text());
+}
+
+std::string print(const char* word) {
+  const auto result = parse({word});
+  REQUIRE(result.ok());
+  REQUIRE(std::holds_alternative<PrintAndExit>(*result));
+  return std::get<PrintAndExit>(*result).text;
+}
+
+using Words = std::vector<std::string>;
+
+}  // namespace
+
+TEST_CASE("a model alone is enough", "[arguments]") {
+  const auto arguments = accept({"m.pte"});
+  CHECK(arguments.model == "m.pte");
+  CHECK(arguments.method.empty());
+  CHECK(arguments.repeat == 1);
+  CHECK_FALSE(arguments.json);
+  CHECK_FALSE(arguments.rtol.has_value());
+}
+
+TEST_CASE("every argument is read", "[arguments]") {
+  const auto arguments =
+      accept({"m.pte",   "--method", "f",      "--plugin", "a.so",     "--plugin=b.so", "--data",
+              "w.ptd",   "--input",  "x",      "--input",  "y",        "--expect",      "z",
+              "--rtol",  "1e-3",     "--atol", "0",        "--output", "out",           "--option",
+              "B.k=v=w", "--repeat", "7",      "--trace",  "t.json",   "--json"});
+  CHECK(arguments.method == "f");
+  CHECK(arguments.plugins == Words{"a.so", "b.so"});
+  CHECK(arguments.data == Words{"w.ptd"});
+  CHECK(arguments.inputs == Words{"x", "y"});
+  CHECK(arguments.expected == Words{"z"});
+  CHECK(arguments.rtol == 1e-3);
+  CHECK(arguments.atol == 0.0);
+  CHECK(arguments.output == "out");
+  CHECK(arguments.options == Words{"B.k=v=w"});
+  CHECK(arguments.repeat == 7);
+  CHECK(arguments.trace == "t.json");
+  CHECK(arguments.json);
+}
+
+TEST_CASE("a list argument takes one value and leaves the model alone", "[arguments]") {
+  const auto arguments = accept({"--plugin", "a.so", "m.pte"});
+  CHECK(arguments.plugins == Words{"a.so"});
+  CHECK(arguments.model == "m.pte");
+}
+
+TEST_CASE("a value that begins with a bracket or holds a comma is kept", "[arguments]") {
+  CHECK(accept({"m.pte", "--input", "[a,b].npy"}).inputs == Words{"[a,b].npy"});
+}
+
+TEST_CASE("wrong arguments are refused by name", "[arguments]") {
+  CHECK_THAT(refuse({}), ContainsSubstring("MODEL"));
+  CHECK_THAT(refuse({"a.pte", "b.pte"}), ContainsSubstring("b.pte"));
+  CHECK_THAT(refuse({"m.pte", "--unknown"}), ContainsSubstring("--unknown"));
+  CHECK_THAT(refuse({"m.pte", "--plugin"}), ContainsSubstring("--plugin"));
+  CHECK_THAT(refuse({"m.pte", "--method", "a", "--method", "b"}), ContainsSubstring("--method"));
+  for (const char* bad : {"x", "-1", "nan", "inf", ""}) {
+    CAPTURE(bad);
+    CHECK_THAT(refuse({"m.pte", "--rtol", bad}), ContainsSubstring("--rtol"));
+    CHECK_THAT(refuse({"m.pte", "--atol", bad}), ContainsSubstring("--atol"));
+  }
+  for (const char* bad : {"0", "-1", "x", "1.5", "10000001"}) {
+    CAPTURE(bad);
+    CHECK_THAT(refuse({"m.pte", "--repeat", bad}), ContainsSubstring("--repeat"));
+  }
+}
+
+TEST_CASE("help shows each argument, examples and exit codes", "[arguments]") {
+  const std::string help = print("--help");
+  for (const char* word : {"MODEL", "--method", "--plugin", "--data", "--input", "--expect",
+                           "--rtol", "--atol", "--output", "--option", "--repeat", "--trace",
+                           "--json", "--version", "Examples:", "Exit codes:"}) {
+    CAPTURE(word);
+    CHECK_THAT(help, ContainsSubstring(word));
+  }
+}
+
+TEST_CASE("version is that of the SDK", "[arguments]") {
+  CHECK(print("--version") == "tenon-run " TENON_VERSION_STRING "\n");
+}
