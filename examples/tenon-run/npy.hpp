@@ -13,9 +13,9 @@
 #include "tenon/core/result.hpp"
 #include "tenon/core/scalar_type.hpp"
 
-// NumPy's .npy files (format 1.0, 2.0 and 3.0). The packaged C++ readers (cnpy, libnpy) stop at
-// format 1.0 or 2.0 and know neither byte orders nor the two-byte and one-byte void types in which
-// ml_dtypes saves bfloat16 and float8, and they trust the sizes that a file states.
+// NumPy's .npy files (format 1.0, 2.0 and 3.0), read by our own code: no C++ library for them is
+// packaged by Debian, and the small ones that projects copy around do not know the void types in
+// which ml_dtypes saves bfloat16 and float8, which is what most tensors of today's models are.
 
 namespace tenon::run {
 

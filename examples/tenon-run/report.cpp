@@ -98,9 +98,8 @@ std::string duration(std::uint64_t nanoseconds) {
 
 std::string timings_text(const Timings& timings) {
   const Spread execute = spread_of(timings.execute_ns);
-  std::string out =
-      concat("time: open ", duration(timings.open_ns), ", backends ", duration(timings.backends_ns),
-             ", load ", duration(timings.load_ns));
+  std::string out = concat("time: open ", duration(timings.open_ns), ", backends ",
+                           duration(timings.backends_ns), ", load ", duration(timings.load_ns));
   if (timings.init_ns) out += concat(" (init ", duration(*timings.init_ns), ")");
   out += concat(", execute ", duration(execute.min));
   const std::size_t count = timings.execute_ns.size();

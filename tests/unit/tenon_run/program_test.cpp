@@ -67,6 +67,14 @@ std::string write_floats(const std::string& path, const std::vector<std::int64_t
   return path;
 }
 
+// Runs a no-op program with the backend that fills its output (fill_plugin.cpp).
+Outcome run_fill(const TemporaryFolder& folder, const Words& more) {
+  const auto input = write_floats(folder.file("x.npy"), {4}, {1, 2, 3, 4});
+  Words words{fixtures + "/bench/noop_call_1.pte", "--plugin", TENON_FILL_PLUGIN, "--input", input};
+  words.insert(words.end(), more.begin(), more.end());
+  return run(std::move(words));
+}
+
 // What the program prints for its input with --json.
 nlohmann::json json_of(const Outcome& outcome) {
   INFO(outcome.out);
@@ -226,6 +234,40 @@ TEST_CASE("one delegate may be called many times", "[run]") {
       {fixtures + "/bench/noop_call_1000.pte", "--plugin", TENON_NOOP_PLUGIN, "--input", input});
   INFO(outcome.err);
   CHECK(outcome.exit_code == 0);
+}
+
+TEST_CASE("an option reaches the backend in the type that it declares", "[run]") {
+  const TemporaryFolder folder;
+  const auto initial = run_fill(folder, {});
+  INFO(initial.err);
+  CHECK(initial.exit_code == 0);
+  CHECK_THAT(initial.out, ContainsSubstring("output 0: Float [4]: 0.5, 0.5, 0.5, 0.5"));
+  // Declared as a real number: an integer on the command line is one, too.
+  const auto set = run_fill(folder, {"--option", "NoopBackend.value=3"});
+  INFO(set.err);
+  CHECK(set.exit_code == 0);
+  CHECK_THAT(set.out, ContainsSubstring("output 0: Float [4]: 3, 3, 3, 3"));
+
+  check_fails(run_fill(folder, {"--option", "NoopBackend.value=much"}), 2,
+              "InvalidType (0x13): ", "expected a value of type double, found 'much'");
+  check_fails(run_fill(folder, {"--option", "NoopBackend.valu=3"}), 2,
+              "NotFound (0x20): ", "it has: value, chatty");
+}
+
+TEST_CASE("what a plugin logs as an error is shown in one line, the rest is not", "[run]") {
+  const TemporaryFolder folder;
+  const auto outcome = run_fill(folder, {"--option", "NoopBackend.chatty=true"});
+  CHECK(outcome.exit_code == 0);
+  CHECK(outcome.err == "tenon-run: log of fill.so: two lines\n");
+}
+
+TEST_CASE("a backend that is not available says why", "[run][backend]") {
+  const TemporaryFolder folder;
+  ::setenv("TENON_TEST_NO_DEVICE", "1", 1);
+  const auto outcome = run_fill(folder, {});
+  ::unsetenv("TENON_TEST_NO_DEVICE");
+  check_fails(outcome, 4, "NotFound (0x20): ",
+              "backend NoopBackend is not available: no device, says the environment");
 }
 
 TEST_CASE("the command line is checked before anything runs", "[run][usage]") {
