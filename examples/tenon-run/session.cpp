@@ -125,17 +125,15 @@ Status Session::load_method() {
   options.data_files = data_files_;
   options.backend_options = options_;
   options.trace = arguments_.trace.empty() ? nullptr : &trace_;
+  std::optional<std::size_t> failed_delegate;
+  options.failed_delegate = &failed_delegate;
   Status loaded = timed("load", report_.timings.load_ns, [&]() -> Status {
     TENON_TRY(method_, host::Method::load(program_, report_.method, options));
     return ok();
   });
   if (options.trace) report_.timings.init_ns = trace_.total_ns("init");
   if (loaded.ok()) return ok();
-  // The backend's error comes back unchanged, so its number does not tell who failed; the place in
-  // front of the text does.
-  const std::string delegate = concat(program_->name(), ": method ", report_.method, ": delegate ");
-  const bool in_delegate = loaded.text().starts_with(delegate);
-  return fail(in_delegate ? ExitCode::no_backend : ExitCode::invalid_file, std::move(loaded));
+  return fail(failed_delegate ? ExitCode::no_backend : ExitCode::invalid_file, std::move(loaded));
 }
 
 Status Session::set_inputs() {

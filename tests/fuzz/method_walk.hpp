@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "fuzz/touch_backends.hpp"
 #include "tenon/host.hpp"
-#include "touch_backends.hpp"
 
 namespace tenon::test {
 

@@ -209,7 +209,7 @@ class PlanBuilder {
 class ProgramBuilder {
  public:
   enum class Header {
-    none,                       ///< The flatbuffer alone; only for programs whose segments are empty.
+    none,  ///< The flatbuffer alone; only for programs whose segments are empty.
     without_segment_data_size,  ///< 24 bytes, as before ExecuTorch 1.0.
     full,                       ///< 32 bytes.
   };
@@ -218,8 +218,7 @@ class ProgramBuilder {
 
   /// Adds a method with no values, one chain without instructions, and the reserved buffer size.
   PlanBuilder plan(std::string name) {
-    auto& plan =
-        *program.execution_plan.emplace_back(std::make_unique<schema::ExecutionPlanT>());
+    auto& plan = *program.execution_plan.emplace_back(std::make_unique<schema::ExecutionPlanT>());
     plan.name = std::move(name);
     plan.chains.push_back(std::make_unique<schema::ChainT>());
     plan.non_const_buffer_sizes = {0};
@@ -264,8 +263,7 @@ class ProgramBuilder {
     flatbuffers::FlatBufferBuilder builder;
     builder.DedupVtables(false);
     schema::FinishProgramBuffer(builder, schema::CreateProgram(builder, &program));
-    const auto flatbuffer =
-        std::as_bytes(std::span(builder.GetBufferPointer(), builder.GetSize()));
+    const auto flatbuffer = std::as_bytes(std::span(builder.GetBufferPointer(), builder.GetSize()));
     if (header == Header::none) return AlignedBytes(flatbuffer);
 
     constexpr std::size_t inserted = 32;
@@ -320,8 +318,9 @@ inline const schema::Program& program_in(const AlignedBytes& file) {
   return *schema::GetProgram(file.bytes().data());
 }
 
-/// Leaves a field out of a table of a built file: `remove_field(plan, schema::ExecutionPlan::VT_NAME)`.
-/// The table is part of the bytes of an `AlignedBytes`, which are writable.
+/// Leaves a field out of a table of a built file: `remove_field(plan,
+/// schema::ExecutionPlan::VT_NAME)`. The table is part of the bytes of an `AlignedBytes`, which are
+/// writable.
 template <class Table>
 void remove_field(const Table& table, flatbuffers::voffset_t field) {
   const auto* base = reinterpret_cast<const std::uint8_t*>(&table);

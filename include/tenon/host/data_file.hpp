@@ -24,10 +24,10 @@ namespace tenon::host {
 /// Data by name: the contents of one `.ptd` file ("FT01", ExecuTorch's extension/flat_tensor).
 ///
 /// Opening verifies all of it: the header, the flatbuffer, that version is 0, that segments lie in
-/// the file, that keys are distinct and name existing segments, and that each tensor layout is sound
-/// and its data complete and aligned to the element size. The bytes of segments are not touched.
-/// Immutable: any thread may use it, and any number of programs share it. Everything that it returns
-/// points into it and is valid while it lives.
+/// the file, that keys are distinct and name existing segments, and that each tensor layout is
+/// sound and its data complete and aligned to the element size. The bytes of segments are not
+/// touched. Immutable: any thread may use it, and any number of programs share it. Everything that
+/// it returns points into it and is valid while it lives.
 class DataFile {
   struct Private {
     explicit Private() = default;
@@ -138,10 +138,9 @@ class DataFile {
 
   static Result<Verified> verify(std::span<const std::byte> bytes) {
     TENON_TRY(const auto parts, detail::read_data_file_header(detail::FileBytes(bytes)));
-    TENON_TRY(const auto* root,
-              detail::verify_flatbuffer<flat_tensor_schema::FlatTensor>(
-                  bytes.first(static_cast<std::size_t>(parts.flatbuffer_size)),
-                  flat_tensor_schema::FlatTensorIdentifier(), code));
+    TENON_TRY(const auto* root, detail::verify_flatbuffer<flat_tensor_schema::FlatTensor>(
+                                    bytes.first(static_cast<std::size_t>(parts.flatbuffer_size)),
+                                    flat_tensor_schema::FlatTensorIdentifier(), code));
     const auto segments = bytes.subspan(static_cast<std::size_t>(parts.segment_base),
                                         static_cast<std::size_t>(parts.segment_size));
     if (root->version() > 0) {
@@ -150,9 +149,9 @@ class DataFile {
     if (root->segments() == nullptr) return error(code, "segments is missing");
     if (root->named_data() == nullptr) return error(code, "named_data is missing");
     for (std::uint32_t i = 0; i < root->segments()->size(); ++i) {
-      TENON_CHECK(detail::within(
-          detail::verify_segment(*root->segments()->Get(i), segments.size(), code), "segments[", i,
-          "]"));
+      TENON_CHECK(
+          detail::within(detail::verify_segment(*root->segments()->Get(i), segments.size(), code),
+                         "segments[", i, "]"));
     }
     detail::WorkLimit limit(parts.flatbuffer_size);
     const std::uint32_t num_keys = root->named_data()->size();
@@ -174,8 +173,8 @@ class DataFile {
                    ", expected an index of one of ", root.segments()->size(), " segments");
     }
     if (entry.tensor_layout() == nullptr) return ok();
-    TENON_CHECK(detail::within(detail::verify_layout(*entry.tensor_layout(), code),
-                               "tensor_layout"));
+    TENON_CHECK(
+        detail::within(detail::verify_layout(*entry.tensor_layout(), code), "tensor_layout"));
     const auto layout = detail::layout_of(*entry.tensor_layout());
     const auto data = part_of(segments, *root.segments()->Get(entry.segment_index()));
     const auto nbytes = layout.nbytes();

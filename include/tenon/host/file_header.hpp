@@ -16,7 +16,8 @@ namespace tenon::host::detail {
 static_assert(std::endian::native == std::endian::little,
               "programs are little-endian and are read in place");
 
-/// Where the parts of a `.pte` or `.ptd` file lie, in bytes from its start. All lie inside the file.
+/// Where the parts of a `.pte` or `.ptd` file lie, in bytes from its start. All lie inside the
+/// file.
 struct FileParts {
   std::uint64_t flatbuffer_size = 0;  ///< The flatbuffer begins at 0 and includes the header.
   std::uint64_t segment_base = 0;     ///< Place of the first segment.

@@ -17,13 +17,14 @@ namespace tenon::host::detail {
 /// Adds `where` to a failure ("value 3"). On success the pieces are not even joined.
 template <class... Pieces>
 [[nodiscard]] Status within(Status&& status, const Pieces&... where) {
-  if (status.ok()) [[likely]] return std::move(status);
+  if (status.ok()) [[likely]]
+    return std::move(status);
   return std::move(status).with_context(concat(where...));
 }
 
 /// Bounds the work that a file can cause. A flatbuffer may refer to the same vector or string from
-/// many places, so that looking at each reference costs far more than the file has bytes. Writers do
-/// not share that way.
+/// many places, so that looking at each reference costs far more than the file has bytes. Writers
+/// do not share that way.
 class WorkLimit {
  public:
   explicit WorkLimit(std::uint64_t file_size) noexcept : left_(4 * file_size) {}
@@ -40,8 +41,9 @@ class WorkLimit {
 };
 
 inline Status shared_too_often(Error code) {
-  return error(code, "vectors or strings are shared so often that checking them would take too "
-                     "long; no writer does that");
+  return error(code,
+               "vectors or strings are shared so often that checking them would take too "
+               "long; no writer does that");
 }
 
 /// The root table of a flatbuffer, when every offset in it stays inside `bytes` and every scalar is

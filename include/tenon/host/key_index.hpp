@@ -14,9 +14,9 @@
 
 namespace tenon::host::detail {
 
-/// Finds the place of a key in a list of distinct keys. The keys stay where they are: each call gets
-/// `key_of(i)`, the key at place `i`. Few keys are compared one by one and need no memory, many
-/// are found by hash. Immutable after `build`; any thread may read it.
+/// Finds the place of a key in a list of distinct keys. The keys stay where they are: each call
+/// gets `key_of(i)`, the key at place `i`. Few keys are compared one by one and need no memory,
+/// many are found by hash. Immutable after `build`; any thread may read it.
 class KeyIndex {
  public:
   /// Indexes `count` keys.

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <new>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -36,6 +37,10 @@ struct MethodOptions {
   std::vector<std::shared_ptr<const DataFile>> data_files{};  ///< `.ptd` files, in their order.
   std::vector<BackendOption> backend_options{};
   Trace* trace = nullptr;  ///< Receives events of loading and running; null: nothing is recorded.
+
+  /// Receives the number of the delegate that could not be loaded, when that is why `load` fails: a
+  /// backend's error comes back unchanged, so its number does not tell who failed.
+  std::optional<std::size_t>* failed_delegate = nullptr;
 };
 
 /// One method of a program, loaded and ready to run.
@@ -193,6 +198,7 @@ class Method {
       new (&delegates[i]) detail::LoadedDelegate();
       const std::uint64_t start = options_.trace ? options_.trace->now_ns() : 0;
       if (Status loaded = loader.load(from, delegates[i]); !loaded.ok()) {
+        if (options_.failed_delegate) *options_.failed_delegate = i;
         return std::move(loaded).with_context(
             concat("delegate ", i, " (", from.id()->string_view(), ")"));
       }

@@ -219,8 +219,7 @@ class MethodMeta {
       const flatbuffers::Vector<std::int32_t>& indices, std::size_t index,
       std::string_view what) const {
     if (index >= indices.size()) return above_end(what, index, indices.size());
-    return plan_->values()->Get(
-        static_cast<flatbuffers::uoffset_t>(indices.Get(offset(index))));
+    return plan_->values()->Get(static_cast<flatbuffers::uoffset_t>(indices.Get(offset(index))));
   }
 
   [[nodiscard]] Result<TensorMeta> tensor_meta(const schema::EValue& value, std::size_t index,

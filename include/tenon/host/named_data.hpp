@@ -28,8 +28,8 @@ namespace tenon::host {
 /// one map (ExecuTorch: MergedDataMap).
 ///
 /// Keeps the program and the files alive. Immutable, and its address never changes: methods and
-/// threads may share one. Look-up is by hash in each file in turn, so its cost depends on the number
-/// of files and not on the number of keys.
+/// threads may share one. Look-up is by hash in each file in turn, so its cost depends on the
+/// number of files and not on the number of keys.
 class NamedDataMap final : private tenon_named_data_map {
   struct Private {
     explicit Private() = default;
@@ -41,8 +41,8 @@ class NamedDataMap final : private tenon_named_data_map {
     std::optional<TensorLayout> layout;  ///< Nothing when the data is not a tensor.
   };
 
-  /// Joins what `external` has, first, with what `program` has. `program` may be null; no pointer in
-  /// `external` is. The cost grows with the number of keys only when there are several files.
+  /// Joins what `external` has, first, with what `program` has. `program` may be null; no pointer
+  /// in `external` is. The cost grows with the number of keys only when there are several files.
   ///
   /// errors: InvalidArgument when two of them have the same key (MergedDataMap::load). The text
   ///         names the key and both files.
@@ -95,9 +95,11 @@ class NamedDataMap final : private tenon_named_data_map {
   }
 
   /// Not for use: `create` makes maps.
-  NamedDataMap(Private, std::vector<std::variant<std::shared_ptr<const DataFile>,
-                                                 std::shared_ptr<const Program>>> sources,
-               std::uint32_t count) noexcept
+  NamedDataMap(
+      Private,
+      std::vector<std::variant<std::shared_ptr<const DataFile>, std::shared_ptr<const Program>>>
+          sources,
+      std::uint32_t count) noexcept
       : tenon_named_data_map{sizeof(tenon_named_data_map), count, &get_data_entry,
                              &get_tensor_layout_entry, &get_key_entry},
         sources_(std::move(sources)),

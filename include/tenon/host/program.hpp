@@ -156,9 +156,9 @@ class Program {
                                                      std::string name) {
     auto verified = verify(bytes);
     if (!verified.ok()) return std::move(verified).status().with_context(name);
-    return std::shared_ptr<const Program>(std::make_shared<Program>(
-        Private(), std::move(file), std::move(keep_alive), std::move(name), verified->first,
-        std::move(verified->second)));
+    return std::shared_ptr<const Program>(
+        std::make_shared<Program>(Private(), std::move(file), std::move(keep_alive),
+                                  std::move(name), verified->first, std::move(verified->second)));
   }
 
   static Result<std::pair<ProgramView, detail::ProgramNames>> verify(
@@ -169,8 +169,7 @@ class Program {
               detail::verify_flatbuffer<schema::Program>(flatbuffer, schema::ProgramIdentifier(),
                                                          Error::InvalidProgram));
     const ProgramView view(bytes, *root, parts.segment_base);
-    TENON_TRY(auto names,
-              detail::verify_program(view, parts.flatbuffer_size, parts.segment_size));
+    TENON_TRY(auto names, detail::verify_program(view, parts.flatbuffer_size, parts.segment_size));
     return std::pair(view, std::move(names));
   }
 

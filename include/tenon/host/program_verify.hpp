@@ -34,13 +34,13 @@ namespace tenon::host::detail {
   if (!limit.take(offsets->size() * sizeof(std::uint64_t))) {
     return shared_too_often(Error::InvalidProgram);
   }
-  TENON_CHECK(verify_index(where.segment_index(), view.num_segments(), "segments",
-                           "segment_index"));
+  TENON_CHECK(
+      verify_index(where.segment_index(), view.num_segments(), "segments", "segment_index"));
   const auto size = view.segment(where.segment_index()).size();
   for (flatbuffers::uoffset_t i = 0; i < offsets->size(); ++i) {
     if (offsets->Get(i) <= size) continue;
-    return error(Error::InvalidProgram, "offsets[", i, "] is ", offsets->Get(i),
-                 ", but segment ", where.segment_index(), " has ", size, " bytes");
+    return error(Error::InvalidProgram, "offsets[", i, "] is ", offsets->Get(i), ", but segment ",
+                 where.segment_index(), " has ", size, " bytes");
   }
   return ok();
 }
@@ -49,12 +49,12 @@ namespace tenon::host::detail {
   const auto& program = view.flatbuffer();
   if (view.uses_constant_segment()) {
     if (program.constant_buffer() != nullptr && program.constant_buffer()->size() != 0) {
-      return error(Error::InvalidProgram, "constant_buffer has ",
-                   program.constant_buffer()->size(), " entries and constant_segment has ",
+      return error(Error::InvalidProgram, "constant_buffer has ", program.constant_buffer()->size(),
+                   " entries and constant_segment has ",
                    program.constant_segment()->offsets()->size(), ", expected only one of them");
     }
-    TENON_CHECK(within(verify_subsegments(view, *program.constant_segment(), limit),
-                       "constant_segment"));
+    TENON_CHECK(
+        within(verify_subsegments(view, *program.constant_segment(), limit), "constant_segment"));
   }
   const auto* mutable_data = program.mutable_data_segments();
   for (flatbuffers::uoffset_t i = 0; mutable_data != nullptr && i < mutable_data->size(); ++i) {
@@ -77,7 +77,8 @@ struct ProgramNames {
 /// - Segments lie in `segment_size` bytes. Constant and mutable data lists name existing segments,
 ///   and their offsets lie inside them. Constants are not both in a segment and in the flatbuffer.
 /// - Named data has distinct keys and existing segments. Method names are there and distinct.
-/// - Of each plan `values`, `inputs`, `outputs`, `delegates` and `non_const_buffer_sizes` are there,
+/// - Of each plan `values`, `inputs`, `outputs`, `delegates` and `non_const_buffer_sizes` are
+/// there,
 ///   there is a chain, and each chain has `instructions`. `operators` may be absent when no
 ///   instruction needs it. Names of methods and operators,
 ///   ids of backends and keys of compile specs hold no NUL.
@@ -107,8 +108,8 @@ struct ProgramNames {
     return error(code, "version is ", program.version(), ", this host reads version 0");
   }
   for (std::uint32_t i = 0; i < view.num_segments(); ++i) {
-    TENON_CHECK(within(verify_segment(*program.segments()->Get(i), segment_size, code),
-                       "segments[", i, "]"));
+    TENON_CHECK(within(verify_segment(*program.segments()->Get(i), segment_size, code), "segments[",
+                       i, "]"));
   }
   TENON_CHECK(verify_constants(view, limit));
 
@@ -117,8 +118,8 @@ struct ProgramNames {
   for (std::uint32_t i = 0; i < num_keys; ++i) {
     const auto& entry = *named_data->Get(i);
     TENON_CHECK(within(verify_text(entry.key(), "key", limit, code), "named_data[", i, "]"));
-    TENON_CHECK(verify_index(entry.segment_index(), view.num_segments(), "segments",
-                             "named_data[", i, "]: segment_index"));
+    TENON_CHECK(verify_index(entry.segment_index(), view.num_segments(), "segments", "named_data[",
+                             i, "]: segment_index"));
   }
   const auto* plans = program.execution_plan();
   if (plans == nullptr) return error(code, "execution_plan is missing");
@@ -130,8 +131,8 @@ struct ProgramNames {
   TENON_TRY(auto methods, KeyIndex::build(plans->size(), method_name, code, "execution_plan"));
   TENON_TRY(auto keys, KeyIndex::build(num_keys, key, code, "named_data"));
   for (std::uint32_t i = 0; i < plans->size(); ++i) {
-    TENON_CHECK(within(verify_plan(view, *plans->Get(i), limit), "plan ", i, " ",
-                       quoted(method_name(i))));
+    TENON_CHECK(
+        within(verify_plan(view, *plans->Get(i), limit), "plan ", i, " ", quoted(method_name(i))));
   }
   return ProgramNames{std::move(methods), std::move(keys)};
 }

@@ -57,8 +57,7 @@ namespace tenon::host::detail {
     return shared_too_often(Error::InvalidProgram);
   }
   for (flatbuffers::uoffset_t i = 0; i < indices->size(); ++i) {
-    TENON_CHECK(
-        verify_index(indices->Get(i), scope.num_values, "values", field, "[", i, "]"));
+    TENON_CHECK(verify_index(indices->Get(i), scope.num_values, "values", field, "[", i, "]"));
   }
   return ok();
 }
@@ -79,13 +78,11 @@ namespace tenon::host::detail {
                    "] has no data");
     }
     case schema::DataLocation::SEGMENT:
-      TENON_CHECK(
-          verify_index(index, scope.view.num_segments(), "segments", "processed: index"));
+      TENON_CHECK(verify_index(index, scope.view.num_segments(), "segments", "processed: index"));
       break;
     default:
       return error(Error::InvalidProgram, "processed: location is ",
-                   static_cast<int>(processed->location()),
-                   ", expected 0 (INLINE) or 1 (SEGMENT)");
+                   static_cast<int>(processed->location()), ", expected 0 (INLINE) or 1 (SEGMENT)");
   }
   const auto* specs = delegate.compile_specs();
   if (specs == nullptr) return error(Error::InvalidProgram, "compile_specs is missing");
@@ -136,8 +133,8 @@ namespace tenon::host::detail {
           verify_index(jump.cond_value_index(), scope.num_values, "values", "cond_value_index"));
       const std::int64_t target = jump.destination_instruction();
       if (target >= 0 && static_cast<std::uint64_t>(target) <= num_instructions) return ok();
-      return error(Error::InvalidProgram, "destination_instruction is ", target,
-                   ", expected 0 to ", num_instructions, ", the end of the chain");
+      return error(Error::InvalidProgram, "destination_instruction is ", target, ", expected 0 to ",
+                   num_instructions, ", the end of the chain");
     }
     default:
       return verify_index(instruction.instr_args_as_FreeCall()->value_index(), scope.num_values,
@@ -157,9 +154,9 @@ namespace tenon::host::detail {
   if (instructions == nullptr) return error(Error::InvalidProgram, "instructions is missing");
   for (flatbuffers::uoffset_t i = 0; i < instructions->size(); ++i) {
     const auto& instruction = *instructions->Get(i);
-    TENON_CHECK(within(verify_instruction(scope, instruction, instructions->size()),
-                       "instruction ", i, " (",
-                       schema::EnumNameInstructionArguments(instruction.instr_args_type()), ")"));
+    TENON_CHECK(within(verify_instruction(scope, instruction, instructions->size()), "instruction ",
+                       i, " (", schema::EnumNameInstructionArguments(instruction.instr_args_type()),
+                       ")"));
   }
   return ok();
 }
@@ -182,9 +179,9 @@ namespace tenon::host::detail {
   TENON_CHECK(verify_value_indices(scope, plan.outputs(), "outputs"));
   if (const auto* operators = plan.operators(); operators != nullptr) {
     for (flatbuffers::uoffset_t i = 0; i < operators->size(); ++i) {
-      TENON_CHECK(within(verify_c_string(operators->Get(i)->name(), "name", limit,
-                                     Error::InvalidProgram),
-                         "operator ", i));
+      TENON_CHECK(
+          within(verify_c_string(operators->Get(i)->name(), "name", limit, Error::InvalidProgram),
+                 "operator ", i));
     }
   }
   const auto* delegates = plan.delegates();

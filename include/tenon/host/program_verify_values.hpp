@@ -21,12 +21,13 @@ struct PlanScope {
   std::size_t num_values = 0;
 };
 
-/// Checks that `found` is an index into a list of `count` entries called `list`. The pieces name the
-/// field.
+/// Checks that `found` is an index into a list of `count` entries called `list`. The pieces name
+/// the field.
 template <class... Pieces>
 [[nodiscard]] Status verify_index(std::int64_t found, std::size_t count, std::string_view list,
                                   const Pieces&... field) {
-  if (found >= 0 && static_cast<std::uint64_t>(found) < count) [[likely]] return ok();
+  if (found >= 0 && static_cast<std::uint64_t>(found) < count) [[likely]]
+    return ok();
   return error(Error::InvalidProgram, field..., " is ", found, ", expected an index of one of ",
                count, " ", list);
 }

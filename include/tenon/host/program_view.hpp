@@ -71,9 +71,9 @@ class ProgramView {
     return bytes.first(static_cast<std::size_t>(nbytes));
   }
 
-  /// The first `nbytes` bytes of the initial state number `offset_index` (Tensor.data_buffer_idx) in
-  /// mutable data segment `segments_index` (ExtraTensorInfo.mutable_data_segments_idx, else 0). The
-  /// address may be unaligned: the state is meant to be copied.
+  /// The first `nbytes` bytes of the initial state number `offset_index` (Tensor.data_buffer_idx)
+  /// in mutable data segment `segments_index` (ExtraTensorInfo.mutable_data_segments_idx, else 0).
+  /// The address may be unaligned: the state is meant to be copied.
   ///
   /// errors: InvalidArgument when there is no such segment or state, or it has fewer bytes.
   [[nodiscard]] Result<std::span<const std::byte>> mutable_data(std::uint64_t segments_index,
@@ -89,15 +89,16 @@ class ProgramView {
                       "mutable_data_segments", offset_index, nbytes);
   }
 
-  /// Whether constants lie in a segment. Its first offset is reserved, so one offset alone says that
-  /// there are no constants (Program::load).
+  /// Whether constants lie in a segment. Its first offset is reserved, so one offset alone says
+  /// that there are no constants (Program::load).
   [[nodiscard]] bool uses_constant_segment() const noexcept {
     const auto* segment = program_->constant_segment();
     return segment != nullptr && segment->offsets() != nullptr && segment->offsets()->size() > 1;
   }
 
  private:
-  static std::span<const std::byte> bytes_of(const flatbuffers::Vector<std::uint8_t>* data) noexcept {
+  static std::span<const std::byte> bytes_of(
+      const flatbuffers::Vector<std::uint8_t>* data) noexcept {
     if (data == nullptr) return {};
     return std::as_bytes(std::span(data->data(), data->size()));
   }

@@ -18,7 +18,11 @@ TEST_CASE("delegates are initialised and destroyed in their order", "[method]") 
 TEST_CASE("after a failed init the earlier delegates are destroyed and its error returns",
           "[method][TN-INI-1]") {
   calls().clear();
-  const auto method = load(chain_of({"a", "b", "fail-init", "d"}));
+  std::optional<std::size_t> failed_delegate;
+  auto options = with_registry();
+  options.failed_delegate = &failed_delegate;
+  const auto method = load(chain_of({"a", "b", "fail-init", "d"}), std::move(options));
+  CHECK(failed_delegate == 2);
   REQUIRE(method.error() == Error::DelegateInvalidCompatibility);
   CHECK_THAT(std::string(method.text()), ContainsSubstring("method forward") &&
                                              ContainsSubstring("delegate 2 (Test): init") &&
