@@ -80,7 +80,7 @@ class Session {
   std::optional<ExitCode> code_of_failure_;
   host::Trace trace_;  // Also the clock. Written to a file only with --trace.
   host::BackendRegistry registry_;
-  std::vector<std::shared_ptr<const host::Backend>> backends_;
+  std::vector<host::BackendRef> backends_;
   std::shared_ptr<const host::Program> program_;
   std::vector<std::shared_ptr<const host::DataFile>> data_files_;
   std::vector<host::BackendOption> options_;

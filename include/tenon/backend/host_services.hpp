@@ -5,6 +5,7 @@
 
 #include "tenon/abi/host.h"
 #include "tenon/core/status.hpp"
+#include "tenon/core/struct_size.hpp"
 
 namespace tenon {
 
@@ -39,6 +40,7 @@ class HostServices {
   /// A table of further services, or null when this host has none of that id.
   template <class Table>
   [[nodiscard]] const Table* extension(const char* id) const noexcept {
+    if (!TENON_HAS_MEMBER(*host_, get_extension)) return nullptr;
     return static_cast<const Table*>(host_->get_extension(host_, id));
   }
 

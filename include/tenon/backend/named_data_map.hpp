@@ -55,8 +55,10 @@ class NamedDataMap {
   [[nodiscard]] Result<std::string_view> key(std::size_t index) const {
     const char* text = nullptr;
     std::uint64_t size = 0;
+    // Compared here, because a larger number would wrap round to that of another key.
     const tenon_status status =
-        map_->get_key(map_, static_cast<std::uint32_t>(index), &text, &size);
+        index < num_keys() ? map_->get_key(map_, static_cast<std::uint32_t>(index), &text, &size)
+                           : tenon_status{TENON_STATUS_INVALID_ARGUMENT};
     if (status != TENON_STATUS_OK) {
       return error(error_from_status(status), "named data key ", index, ": there are ", num_keys());
     }

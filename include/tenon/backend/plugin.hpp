@@ -9,6 +9,7 @@
 
 #include "tenon/abi/plugin.h"
 #include "tenon/abi/version.h"
+#include "tenon/backend/check_backend.hpp"
 #include "tenon/backend/trampolines.hpp"
 
 namespace tenon::detail {
@@ -26,9 +27,10 @@ struct PluginObject {
 template <class... Bs>
 inline constexpr std::size_t count_types = sizeof...(Bs);
 
+/// Writes text that was found to fit; what does not has its own diagnostic.
 template <std::size_t Size>
 consteval void put(char (&field)[Size], std::string_view text) {
-  for (std::size_t i = 0; i < text.size(); ++i) field[i] = text[i];
+  for (std::size_t i = 0; i < text.size() && i + 1 < Size; ++i) field[i] = text[i];
 }
 
 template <class B>
@@ -116,6 +118,13 @@ consteval PluginObject<sizeof...(Bs)> make_plugin(const PluginObject<sizeof...(B
 
 #define TENON_DETAIL_FIRST(first, ...) first
 
+// Stands last in TENON_PLUGIN and takes the semicolon behind it.
+#define TENON_DETAIL_CHECK_TEXTS                                                               \
+  static_assert(::tenon::detail::is_good_text(TENON_PLUGIN_VERSION, TENON_ID_SIZE) &&          \
+                    ::tenon::detail::is_good_text(TENON_PLUGIN_VENDOR, TENON_TEXT_SIZE),       \
+                "tenon: TENON_PLUGIN_VERSION must have at most 63 bytes, TENON_PLUGIN_VENDOR " \
+                "at most 127, without control characters")
+
 /// Makes a plugin out of backend classes: `TENON_PLUGIN(Add);`, `TENON_PLUGIN(Add, Mul);`. Once per
 /// shared library, at namespace scope, after the classes.
 ///
@@ -131,7 +140,7 @@ consteval PluginObject<sizeof...(Bs)> make_plugin(const PluginObject<sizeof...(B
           tenon_plugin_object, TENON_PLUGIN_VERSION, TENON_PLUGIN_VENDOR);              \
   }                                                                                     \
   TENON_DETAIL_NAME_STATIC_PLUGIN(TENON_DETAIL_FIRST(__VA_ARGS__, ))                    \
-  static_assert(true)
+  TENON_DETAIL_CHECK_TEXTS
 #define TENON_DETAIL_NAME_STATIC_PLUGIN(first) TENON_DETAIL_NAME_STATIC_PLUGIN2(first)
 #define TENON_DETAIL_NAME_STATIC_PLUGIN2(first)                          \
   extern "C" {                                                           \
@@ -149,5 +158,5 @@ consteval PluginObject<sizeof...(Bs)> make_plugin(const PluginObject<sizeof...(B
       tenon_plugin_v1 = ::tenon::detail::make_plugin<__VA_ARGS__>(                         \
           tenon_plugin_v1, TENON_PLUGIN_VERSION, TENON_PLUGIN_VENDOR);                     \
   }                                                                                        \
-  static_assert(true)
+  TENON_DETAIL_CHECK_TEXTS
 #endif

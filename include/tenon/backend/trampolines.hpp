@@ -11,6 +11,7 @@
 #include "tenon/abi/backend.h"
 #include "tenon/abi/version.h"
 #include "tenon/backend/backend.hpp"
+#include "tenon/backend/check_backend.hpp"
 #include "tenon/backend/extensions.hpp"
 #include "tenon/backend/guard.hpp"
 #include "tenon/backend/options.hpp"

@@ -57,14 +57,18 @@ inline std::string_view file_identifier(FileBytes file) {
 /// file is the flatbuffer, and segments have no bytes. Headers written before ExecuTorch 1.0 have
 /// no segment_data_size; then, and when it is 0, segments may use the file to its end.
 ///
+/// `file` is the whole file of `file_size` bytes, or as much of its beginning as is at hand: at least
+/// 64 bytes when the file has them.
+///
 /// errors: InvalidProgram.
-[[nodiscard]] inline Result<FileParts> read_program_header(FileBytes file) {
+[[nodiscard]] inline Result<FileParts> read_program_header(FileBytes file,
+                                                           std::uint64_t file_size) {
   constexpr std::uint64_t at = 8;
   constexpr std::uint32_t shortest = 24;
   constexpr std::uint32_t with_data_size = 32;
   const auto identifier = file_identifier(file);
   if (identifier.empty()) {
-    return error(Error::InvalidProgram, "the file has ", file.size(),
+    return error(Error::InvalidProgram, "the file has ", file_size,
                  " bytes, too few for a program");
   }
   if (identifier != "ET12") {
@@ -78,16 +82,16 @@ inline std::string_view file_identifier(FileBytes file) {
   }
   FileParts parts;
   if (file.part(at, 4).text() != "eh00") {
-    parts = {file.size(), file.size(), 0};
+    parts = {file_size, file_size, 0};
   } else {
     const auto length = file.u32(at + 4);
     if (length < shortest) {
       return error(Error::InvalidProgram, "extended header: length is ", length,
                    ", expected at least ", shortest);
     }
-    if (!file.holds(at, length)) {
+    if (length > file_size - at) {
       return error(Error::InvalidProgram, "extended header: its ", length,
-                   " bytes are not in the file of ", file.size(), "; it may be truncated");
+                   " bytes are not in the file of ", file_size, "; it may be truncated");
     }
     const auto base = file.u64(at + 16);
     const auto data_size = length >= with_data_size ? file.u64(at + 24) : 0;
@@ -100,13 +104,13 @@ inline std::string_view file_identifier(FileBytes file) {
       return error(Error::InvalidProgram, "extended header: segment_base_offset ", base,
                    " lies inside the flatbuffer of ", parts.flatbuffer_size, " bytes");
     }
-    parts.segment_base = base == 0 ? file.size() : base;
+    parts.segment_base = base == 0 ? file_size : base;
     parts.segment_size = data_size;
-    if (data_size == 0 && parts.segment_base < file.size()) {
-      parts.segment_size = file.size() - parts.segment_base;
+    if (data_size == 0 && parts.segment_base < file_size) {
+      parts.segment_size = file_size - parts.segment_base;
     }
   }
-  TENON_CHECK(check_parts(parts, file.size(), Error::InvalidProgram));
+  TENON_CHECK(check_parts(parts, file_size, Error::InvalidProgram));
   return parts;
 }
 

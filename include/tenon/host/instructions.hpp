@@ -59,7 +59,7 @@ class InstructionBuilder {
       if (!instructions) return no_memory();
       for (flatbuffers::uoffset_t i = 0; i < serialized.size(); ++i) {
         instructions[i] = {};
-        TENON_CHECK(build_one(*serialized.Get(i), concat(c, ":", i), instructions[i]));
+        TENON_CHECK(build_one(*serialized.Get(i), {c, i}, instructions[i]));
       }
       chains.emplace_back(instructions, serialized.size());
     }
@@ -78,7 +78,13 @@ class InstructionBuilder {
     return error(Error::MemoryAllocationFailed, "no memory for the instructions of the method");
   }
 
-  Status build_one(const schema::Instruction& from, const std::string& where, Instruction& to) {
+  /// Number of an instruction: of its chain, and in it.
+  struct Place {
+    std::uint32_t chain;
+    std::uint32_t index;
+  };
+
+  Status build_one(const schema::Instruction& from, Place where, Instruction& to) {
     to.kind = from.instr_args_type();
     switch (to.kind) {
       case Kind::KernelCall: {
@@ -121,9 +127,9 @@ class InstructionBuilder {
 
   tenon_value* value(std::int32_t index) const { return &values_[static_cast<std::size_t>(index)]; }
 
-  void note_missing(const std::string& op, const std::string& where) {
+  void note_missing(const std::string& op, Place where) {
     std::string& places = missing_[op];
-    places += concat(places.empty() ? "" : ", ", where);
+    places += concat(places.empty() ? "" : ", ", where.chain, ":", where.index);
   }
 
   const schema::ExecutionPlan& plan_;

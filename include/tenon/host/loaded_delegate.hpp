@@ -33,7 +33,7 @@ namespace detail {
 
 /// A backend as one method uses it. Keeps the plugin loaded.
 struct BackendUse {
-  std::shared_ptr<const Backend> backend;
+  BackendRef backend;
   tenon_execution_context context{};
   std::vector<tenon_option> runtime_specs;
 };

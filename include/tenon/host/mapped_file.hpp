@@ -35,11 +35,19 @@ class MappedFile {
   /// errors: AccessFailed when there is no such file, it may not be read, it is empty or not a
   ///         regular file (a directory, FIFO, socket or device), or the system cannot map it. The
   ///         text names the path and the reason. (ExecuTorch's MmapDataLoader::from uses the code.)
-  [[nodiscard]] static Result<MappedFile> open(const std::filesystem::path& path) {
+  ///
+  /// `head`, when it is not empty, receives a copy of the first bytes of the file, and is cut to what
+  /// the file has: reading a few bytes costs less than touching the mapping for the first time.
+  [[nodiscard]] static Result<MappedFile> open(const std::filesystem::path& path,
+                                               std::span<std::byte>* head = nullptr) {
     // O_NONBLOCK: opening a FIFO must not wait for a writer. It changes nothing for regular files.
     const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (descriptor < 0) return refused(path, std::strerror(errno));
     auto result = map(descriptor, path);
+    if (head) {
+      const ::ssize_t size = ::pread(descriptor, head->data(), head->size(), 0);
+      *head = head->first(size < 0 ? 0 : static_cast<std::size_t>(size));
+    }
     ::close(descriptor);
     return result;
   }

@@ -161,7 +161,9 @@ class Method {
   }
 
   Status build() {
-    TENON_TRY(data_, NamedDataMap::create(program_, options_.data_files));
+    if (program_->num_keys() != 0 || !options_.data_files.empty()) {
+      TENON_TRY(data_, NamedDataMap::create(program_, options_.data_files));
+    }
     std::shared_ptr<const NamedDataMap> external;
     if (!options_.data_files.empty()) {
       TENON_TRY(external, NamedDataMap::create(nullptr, options_.data_files));

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -34,6 +35,11 @@ class Program {
   struct Private {
     explicit Private() = default;
   };
+  /// A copy of a file's first bytes. A flatbuffer that lies in them is used from there: a page fault
+  /// in the mapping would cost more than everything else in `open`. Segments are never copied.
+  struct Head {
+    alignas(16) std::array<std::byte, 4096> bytes;
+  };
 
  public:
   /// Maps the file at `path` and verifies it.
@@ -42,9 +48,11 @@ class Program {
   ///         (detail::verify_program). The text begins with the path.
   [[nodiscard]] static Result<std::shared_ptr<const Program>> open(
       const std::filesystem::path& path) {
-    TENON_TRY(auto file, MappedFile::open(path));
+    auto head = std::make_unique<Head>();
+    std::span<std::byte> start = head->bytes;
+    TENON_TRY(auto file, MappedFile::open(path, &start));
     const auto bytes = file.bytes();
-    return make(bytes, std::move(file), nullptr, path.native());
+    return make(bytes, start, std::move(file), std::move(head), nullptr, path.native());
   }
 
   /// Verifies a program that is in memory already. `bytes` begins at a multiple of 16; it is not
@@ -58,13 +66,15 @@ class Program {
       return error(Error::InvalidArgument, name, ": the bytes begin at an address that is not a ",
                    "multiple of ", alignment);
     }
-    return make(bytes, MappedFile(), std::move(keep_alive), std::move(name));
+    return make(bytes, bytes, MappedFile(), nullptr, std::move(keep_alive), std::move(name));
   }
 
   /// Not for use: `open` and `from_bytes` make programs.
-  Program(Private, MappedFile file, std::shared_ptr<const void> keep_alive, std::string name,
-          const ProgramView& view, detail::ProgramNames names) noexcept
+  Program(Private, MappedFile file, std::unique_ptr<Head> head,
+          std::shared_ptr<const void> keep_alive, std::string name, const ProgramView& view,
+          detail::ProgramNames names) noexcept
       : file_(std::move(file)),
+        head_(std::move(head)),
         keep_alive_(std::move(keep_alive)),
         name_(std::move(name)),
         view_(view),
@@ -151,20 +161,24 @@ class Program {
   static constexpr std::size_t alignment = 16;
 
   static Result<std::shared_ptr<const Program>> make(std::span<const std::byte> bytes,
-                                                     MappedFile file,
+                                                     std::span<const std::byte> start,
+                                                     MappedFile file, std::unique_ptr<Head> head,
                                                      std::shared_ptr<const void> keep_alive,
                                                      std::string name) {
-    auto verified = verify(bytes);
+    auto verified = verify(bytes, start);
     if (!verified.ok()) return std::move(verified).status().with_context(name);
-    return std::shared_ptr<const Program>(
-        std::make_shared<Program>(Private(), std::move(file), std::move(keep_alive),
-                                  std::move(name), verified->first, std::move(verified->second)));
+    return std::shared_ptr<const Program>(std::make_shared<Program>(
+        Private(), std::move(file), std::move(head), std::move(keep_alive), std::move(name),
+        verified->first, std::move(verified->second)));
   }
 
+  /// `start` is a copy of the beginning of `bytes`, or `bytes` itself.
   static Result<std::pair<ProgramView, detail::ProgramNames>> verify(
-      std::span<const std::byte> bytes) {
-    TENON_TRY(const auto parts, detail::read_program_header(detail::FileBytes(bytes)));
-    const auto flatbuffer = bytes.first(static_cast<std::size_t>(parts.flatbuffer_size));
+      std::span<const std::byte> bytes, std::span<const std::byte> start) {
+    TENON_TRY(const auto parts,
+              detail::read_program_header(detail::FileBytes(start), bytes.size()));
+    const auto size = static_cast<std::size_t>(parts.flatbuffer_size);
+    const auto flatbuffer = (size <= start.size() ? start : bytes).first(size);
     TENON_TRY(const auto* root,
               detail::verify_flatbuffer<schema::Program>(flatbuffer, schema::ProgramIdentifier(),
                                                          Error::InvalidProgram));
@@ -187,6 +201,7 @@ class Program {
   }
 
   MappedFile file_;
+  std::unique_ptr<Head> head_;
   std::shared_ptr<const void> keep_alive_;
   std::string name_;
   ProgramView view_;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
 #include <deque>
 #include <filesystem>
 #include <memory>
@@ -13,6 +14,7 @@
 
 #include "tenon/core/result.hpp"
 #include "tenon/host/backend.hpp"
+#include "tenon/host/backend_ref.hpp"
 #include "tenon/host/id_table.hpp"
 #include "tenon/host/peek.hpp"
 #include "tenon/host/plugin.hpp"
@@ -54,17 +56,18 @@ class BackendRegistry {
   }
 
   /// The backend with `id`, loaded and opened if it is not yet. NotFound for an unknown id, with
-  /// the ids that are known; otherwise what loading the plugin failed with.
-  [[nodiscard]] Result<std::shared_ptr<const Backend>> lookup_backend(std::string_view id) const {
+  /// the ids that are known; otherwise what loading the plugin failed with. The registry must outlive
+  /// what it returns.
+  [[nodiscard]] Result<BackendRef> lookup_backend(std::string_view id) const {
     Known* known = table_.find(id);
     if (!known) return refuse(id);
-    const std::lock_guard lock(known->mutex);
-    if (auto backend = known->backend.lock()) [[likely]]
-      return backend;
-    TENON_TRY(const auto plugin, load(*known->source));
-    TENON_TRY(auto backend, plugin->backend(id));
-    known->backend = backend;
-    return backend;
+    if (!known->slot.try_acquire()) [[unlikely]] {
+      TENON_CHECK(known->slot.acquire([&]() -> Result<std::shared_ptr<const Backend>> {
+        TENON_TRY(const auto plugin, load(*known->source));
+        return plugin->backend(id);
+      }));
+    }
+    return BackendRef(&known->slot);
   }
 
   /// Whether `id` is known; loads nothing.
@@ -93,14 +96,17 @@ class BackendRegistry {
   };
 
   struct Known {
-    Known(Source* plugin, const BackendRecord* backend_record)
-        : source(plugin), record(backend_record) {}
-    [[nodiscard]] std::string_view id() const noexcept { return record->id; }
+    Known(Source* plugin, std::string_view name)
+        : id_size(static_cast<std::uint8_t>(name.size())), source(plugin) {
+      name.copy(id_text, sizeof id_text);
+    }
+    [[nodiscard]] std::string_view id() const noexcept { return {id_text, id_size}; }
 
+    // The id stands here and not behind a pointer, so that comparing it touches one cache line.
+    char id_text[TENON_ID_SIZE] = {};
+    std::uint8_t id_size;
+    detail::BackendSlot slot;
     Source* source;
-    const BackendRecord* record;
-    std::mutex mutex;
-    std::weak_ptr<const Backend> backend;
   };
 
   Status add(Source source) {
@@ -113,7 +119,7 @@ class BackendRegistry {
     }
     sources_.push_back(std::move(source));
     for (const BackendRecord& record : sources_.back().record.backends) {
-      table_.insert(&known_.emplace_back(&sources_.back(), &record));
+      table_.insert(&known_.emplace_back(&sources_.back(), record.id));
     }
     return ok();
   }

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <concepts>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include "tenon/abi/plugin.h"
+#include "tenon/backend/backend.hpp"
+#include "tenon/backend/context.hpp"
+#include "tenon/backend/extensions.hpp"
+#include "tenon/backend/options.hpp"
+#include "tenon/core/args.hpp"
+#include "tenon/core/compile_specs.hpp"
+#include "tenon/core/result.hpp"
+
+/// Judges backend classes when a plugin is compiled: one wrong thing is one readable error.
+namespace tenon::detail {
+
+template <class>
+inline constexpr bool always_false = false;
+
+/// Whether `text` fits a field of `size` bytes with its NUL and can be shown on one line, as
+/// everything that a host reads from a record must (TN-BIN-5).
+consteval bool is_good_text(std::string_view text, std::size_t size) {
+  if (text.size() >= size) return false;
+  for (const char c : text) {
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) return false;
+  }
+  return true;
+}
+
+consteval bool is_good_id(std::string_view id) {
+  return !id.empty() && is_good_text(id, TENON_ID_SIZE);
+}
+
+template <class B>
+concept HasId = requires {
+  typename std::bool_constant<is_good_id(B::id)>;
+};
+
+// Fields that may be left out. What is there and cannot be read while compiling is wrong, too.
+template <class B>
+concept HasGoodTags = !requires {
+  B::tags;
+}
+|| requires { typename std::enable_if_t<is_good_text(B::tags, TENON_TEXT_SIZE)>; };
+template <class B>
+concept HasGoodDescription = !requires {
+  B::description;
+}
+|| requires { typename std::enable_if_t<is_good_text(B::description, TENON_TEXT_SIZE)>; };
+template <class B>
+concept HasGoodCpuFeatures = !requires {
+  B::cpu_features;
+}
+|| requires { typename std::enable_if_t<is_good_text(B::cpu_features, TENON_TEXT_SIZE)>; };
+
+template <class B>
+concept HasGoodPayloadVersions = !requires {
+  B::payload_versions;
+}
+|| requires {
+  typename std::enable_if_t<(PayloadVersions(B::payload_versions).min <=
+                             PayloadVersions(B::payload_versions).max)>;
+};
+
+template <class B>
+concept HasDelegate = requires {
+  typename B::Delegate;
+}
+&&std::is_object_v<typename B::Delegate>;
+
+template <class B>
+concept HasInit = requires(B& backend, InitContext& context, Blob processed, CompileSpecs specs) {
+  { backend.init(context, processed, specs) } -> std::same_as<Result<typename B::Delegate>>;
+};
+
+template <class B>
+concept HasExecute = requires(B& backend, ExecutionContext& context, typename B::Delegate& delegate,
+                              Args args) {
+  { backend.execute(context, delegate, args) } -> std::same_as<Status>;
+};
+
+// A function that is named but does not fit is a mistake, not an ability that is left out.
+template <class B>
+concept NamesOpen = requires(B& backend) {
+  backend.open();
+}
+|| requires { &B::open; };
+template <class B>
+concept HasOpen = requires(B& backend) {
+  { backend.open() } -> std::same_as<Status>;
+};
+
+template <class B>
+concept NamesIsAvailable = requires(B& backend) {
+  backend.is_available();
+}
+|| requires { &B::is_available; };
+template <class B>
+concept HasIsAvailable = requires(B& backend) {
+  { backend.is_available() } -> std::same_as<Status>;
+};
+
+template <class B>
+concept NamesOnSetOption = requires(B& backend, const OptionValue& value) {
+  backend.on_set_option(std::string_view(), value);
+}
+|| requires { &B::on_set_option; };
+template <class B>
+concept HasOnSetOption = requires(B& backend, const OptionValue& value) {
+  { backend.on_set_option(std::string_view(), value) } -> std::same_as<Status>;
+};
+
+template <class B>
+concept DeclaresOptions = requires {
+  typename std::bool_constant<(std::size(B::options), true)>;
+}
+&&std::same_as<std::remove_cvref_t<decltype(B::options[0])>, OptionSpec>;
+
+template <class B>
+concept HasCheckBlob = requires(B& backend, InitContext& context, Blob processed,
+                                CompileSpecs specs) {
+  { backend.check_blob(context, processed, specs) } -> std::same_as<Result<BlobVerdict>>;
+};
+
+template <class B>
+concept HasMemoryInfo = requires(B& backend, const typename B::Delegate* delegate) {
+  { backend.memory_info(delegate) } -> std::same_as<MemoryInfo>;
+};
+
+template <class B>
+concept HasDevices = requires(B& backend) {
+  { backend.devices() } -> std::same_as<Result<std::vector<DeviceInfo>>>;
+};
+
+template <class B, template <class> class Mixin>
+concept HasMixin = std::derived_from<B, Mixin<B>>;
+
+/// False when `Mixin` is a base that cannot be seen from outside, where nobody would detect it.
+template <class B, template <class> class Mixin>
+concept HidesMixin = std::is_base_of_v<Mixin<B>, B> && !HasMixin<B, Mixin>;
+
+/// Judges a backend class and stops the compilation with the first thing that is wrong, and nothing
+/// else: each test is only reached when those before it passed.
+template <class B>
+consteval bool check_backend() {
+  if constexpr (!std::is_class_v<B>) {
+    static_assert(always_false<B>, "tenon: TENON_PLUGIN takes the names of backend classes");
+  } else if constexpr (!std::derived_from<B, Backend<B>>) {
+    static_assert(always_false<B>,
+                  "tenon: a backend derives publicly and directly from tenon::Backend<itself>; "
+                  "backends are final, one cannot derive from another");
+  } else if constexpr (!std::is_final_v<B>) {
+    static_assert(always_false<B>,
+                  "tenon: backends are final: write `class MyBackend final : public ...`");
+  } else if constexpr (!HasId<B>) {
+    static_assert(always_false<B>,
+                  "tenon: the backend has no public "
+                  "`static constexpr std::string_view id = \"...\";`");
+  } else if constexpr (!is_good_id(B::id)) {
+    static_assert(always_false<B>,
+                  "tenon: the backend's id must have 1 to 63 bytes and no control characters");
+  } else if constexpr (!HasGoodTags<B> || !HasGoodDescription<B> || !HasGoodCpuFeatures<B>) {
+    static_assert(always_false<B>,
+                  "tenon: the backend's `tags`, `description` and `cpu_features` must be static "
+                  "constexpr text of at most 127 bytes without control characters");
+  } else if constexpr (!HasGoodPayloadVersions<B>) {
+    static_assert(always_false<B>,
+                  "tenon: the backend's `payload_versions` must be static constexpr "
+                  "tenon::PayloadVersions whose min is not above max");
+  } else if constexpr (!HasDelegate<B>) {
+    static_assert(
+        always_false<B>,
+        "tenon: the backend has no public `struct Delegate`, the state of one loaded blob");
+  } else if constexpr (!std::is_move_constructible_v<typename B::Delegate> ||
+                       !std::is_nothrow_destructible_v<typename B::Delegate>) {
+    static_assert(
+        always_false<B>,
+        "tenon: the backend's `Delegate` must be movable, with a destructor that does not "
+        "throw");
+  } else if constexpr (!HasInit<B>) {
+    static_assert(always_false<B>,
+                  "tenon: the backend has no public `tenon::Result<Delegate> "
+                  "init(tenon::InitContext&, tenon::Blob, tenon::CompileSpecs)`");
+  } else if constexpr (!HasExecute<B>) {
+    static_assert(always_false<B>,
+                  "tenon: the backend has no public `tenon::Status "
+                  "execute(tenon::ExecutionContext&, Delegate&, tenon::Args)`");
+  } else if constexpr (NamesOpen<B> && !HasOpen<B>) {
+    static_assert(always_false<B>, "tenon: the backend's `open` must be `tenon::Status open()`");
+  } else if constexpr (NamesIsAvailable<B> && !HasIsAvailable<B>) {
+    static_assert(always_false<B>,
+                  "tenon: the backend's `is_available` must be `tenon::Status is_available()`: a "
+                  "failure says why not");
+  } else if constexpr (!std::is_default_constructible_v<B>) {
+    static_assert(always_false<B>, "tenon: the backend needs a public default constructor");
+  } else if constexpr (HidesMixin<B, WithOptions> || HidesMixin<B, WithCheckBlob> ||
+                       HidesMixin<B, WithMemoryInfo> || HidesMixin<B, WithDevices>) {
+    static_assert(always_false<B>, "tenon: the backend's mixins must be public bases");
+  } else if constexpr (HasMixin<B, WithOptions> && !DeclaresOptions<B>) {
+    static_assert(always_false<B>,
+                  "tenon: WithOptions needs a public "
+                  "`static constexpr std::array options{tenon::OptionSpec{...}};`");
+  } else if constexpr (HasMixin<B, WithOptions> && NamesOnSetOption<B> && !HasOnSetOption<B>) {
+    static_assert(always_false<B>,
+                  "tenon: the backend's `on_set_option` must be `tenon::Status "
+                  "on_set_option(std::string_view, const tenon::OptionValue&)`");
+  } else if constexpr (HasMixin<B, WithCheckBlob> && !HasCheckBlob<B>) {
+    static_assert(always_false<B>,
+                  "tenon: WithCheckBlob needs a public `tenon::Result<tenon::BlobVerdict> "
+                  "check_blob(tenon::InitContext&, tenon::Blob, tenon::CompileSpecs)`");
+  } else if constexpr (HasMixin<B, WithMemoryInfo> && !HasMemoryInfo<B>) {
+    static_assert(always_false<B>,
+                  "tenon: WithMemoryInfo needs a public "
+                  "`tenon::MemoryInfo memory_info(const Delegate*)`");
+  } else if constexpr (HasMixin<B, WithDevices> && !HasDevices<B>) {
+    static_assert(always_false<B>,
+                  "tenon: WithDevices needs a public "
+                  "`tenon::Result<std::vector<tenon::DeviceInfo>> devices()`");
+  } else {
+    return true;
+  }
+  return false;
+}
+
+}  // namespace tenon::detail

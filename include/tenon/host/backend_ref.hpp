@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <utility>
+
+#include "tenon/core/result.hpp"
+#include "tenon/host/backend.hpp"
+
+namespace tenon::host {
+
+namespace detail {
+
+/// The place in a registry where a backend is while somebody uses it. It stays when the backend goes,
+/// so that taking one more reference is a single atomic step and leaves nothing behind.
+class BackendSlot {
+ public:
+  BackendSlot() = default;
+  BackendSlot(const BackendSlot&) = delete;
+  BackendSlot& operator=(const BackendSlot&) = delete;
+
+  /// Takes a reference if there is a backend.
+  [[nodiscard]] bool try_acquire() noexcept {
+    std::uint32_t users = users_.load(std::memory_order_relaxed);
+    while (users != 0) {
+      if (users_.compare_exchange_weak(users, users + 1, std::memory_order_acquire,
+                                       std::memory_order_relaxed)) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /// Takes a reference, and gets the backend from `load` if there is none. Of several threads one
+  /// loads and the others wait.
+  template <class Load>
+  [[nodiscard]] Status acquire(const Load& load) {
+    const std::lock_guard lock(mutex_);
+    if (!backend_) {
+      TENON_TRY(backend_, load());
+    }
+    users_.fetch_add(1, std::memory_order_release);
+    return ok();
+  }
+
+  /// One more reference, for a holder of one.
+  void add() noexcept { users_.fetch_add(1, std::memory_order_relaxed); }
+
+  /// Gives a reference back. The last one lets go of the backend and with it of the plugin, unless
+  /// somebody took a new reference meanwhile.
+  void release() noexcept {
+    if (users_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+    std::shared_ptr<const Backend> last;
+    const std::lock_guard lock(mutex_);
+    if (users_.load(std::memory_order_acquire) == 0) last = std::move(backend_);
+  }
+
+  [[nodiscard]] const Backend* get() const noexcept { return backend_.get(); }
+
+ private:
+  std::atomic<std::uint32_t> users_ = 0;
+  std::mutex mutex_;  // Held to load and to let go; not held while users_ is above zero.
+  std::shared_ptr<const Backend> backend_;
+};
+
+}  // namespace detail
+
+/// A reference to a backend of a registry, which must outlive it. Keeps the plugin loaded. Copying
+/// counts one more; different references may be used from different threads.
+class BackendRef {
+ public:
+  BackendRef() noexcept = default;
+  /// Takes over a reference that was acquired.
+  explicit BackendRef(detail::BackendSlot* slot) noexcept : slot_(slot) {}
+  BackendRef(const BackendRef& other) noexcept : slot_(other.slot_) {
+    if (slot_) slot_->add();
+  }
+  BackendRef(BackendRef&& other) noexcept : slot_(std::exchange(other.slot_, nullptr)) {}
+  BackendRef& operator=(BackendRef other) noexcept {
+    std::swap(slot_, other.slot_);
+    return *this;
+  }
+  ~BackendRef() {
+    if (slot_) slot_->release();
+  }
+
+  [[nodiscard]] const Backend& operator*() const noexcept { return *slot_->get(); }
+  [[nodiscard]] const Backend* operator->() const noexcept { return slot_->get(); }
+  [[nodiscard]] const Backend* get() const noexcept { return slot_ ? slot_->get() : nullptr; }
+  explicit operator bool() const noexcept { return slot_ != nullptr; }
+  friend bool operator==(const BackendRef&, const BackendRef&) noexcept = default;
+
+ private:
+  detail::BackendSlot* slot_ = nullptr;
+};
+
+}  // namespace tenon::host

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "report.hpp"
+
+namespace tenon::bench {
+
+/// What every group of rows needs.
+struct Setup {
+  Plan plan;
+  bool stock = true;
+  bool ours = true;
+  std::string programs;    ///< Folder with noop_call_N.pte, noop_del_N.pte and noop_empty.pte.
+  std::string plugin;      ///< The no-op plugin written in C.
+  std::string sdk_plugin;  ///< The same backend written with the C++ SDK.
+};
+
+/// A set of rows that are measured together.
+struct Group {
+  std::string name;
+  std::vector<Row> (*rows)(const Setup&);
+};
+
+/// All groups, in the order of the table.
+[[nodiscard]] const std::vector<Group>& all_groups();
+
+}  // namespace tenon::bench

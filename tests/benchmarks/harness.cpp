@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: MIT
+#include "harness.hpp"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+
+namespace tenon::bench {
+namespace {
+
+double time_batch(const Work& work, std::uint64_t repeats) {
+  const auto start = std::chrono::steady_clock::now();
+  work(repeats);
+  const auto end = std::chrono::steady_clock::now();
+  return std::chrono::duration<double, std::nano>(end - start).count();
+}
+
+std::uint64_t repeats_for(const Work& work, double batch_ns) {
+  std::uint64_t repeats = 1;
+  for (;;) {
+    const double spent = time_batch(work, repeats);
+    if (spent >= batch_ns / 4) {
+      return std::max<std::uint64_t>(1, static_cast<std::uint64_t>(std::llround(
+                                            batch_ns / spent * static_cast<double>(repeats))));
+    }
+    repeats *= 2;
+  }
+}
+
+Value summarize(std::vector<double> rounds) {
+  std::sort(rounds.begin(), rounds.end());
+  return {rounds.front(), rounds[rounds.size() / 2]};
+}
+
+}  // namespace
+
+Value slope(const Value& small, const Value& large, double steps) {
+  return {(large.minimum - small.minimum) / steps, (large.median - small.median) / steps};
+}
+
+int pin_to_core(int cpu) {
+  cpu_set_t allowed;
+  CPU_ZERO(&allowed);
+  if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) {
+    throw Failure("sched_getaffinity failed: the cores of this process are not known");
+  }
+  if (cpu < 0) {
+    for (int i = 0; i < CPU_SETSIZE; ++i) {
+      if (CPU_ISSET(i, &allowed)) cpu = i;
+    }
+  }
+  cpu_set_t one;
+  CPU_ZERO(&one);
+  CPU_SET(cpu, &one);
+  if (sched_setaffinity(0, sizeof one, &one) != 0) {
+    throw Failure("cannot pin this process to core " + std::to_string(cpu));
+  }
+  return cpu;
+}
+
+std::vector<Value> measure(const Plan& plan, const std::vector<Work>& works) {
+  std::vector<std::uint64_t> repeats;
+  for (const auto& work : works) repeats.push_back(repeats_for(work, plan.batch_ns));
+
+  std::vector<std::vector<double>> rounds(works.size());
+  for (std::uint64_t round = 0; round <= plan.rounds; ++round) {
+    for (std::size_t i = 0; i < works.size(); ++i) {
+      const double spent = time_batch(works[i], repeats[i]);
+      if (round > 0) rounds[i].push_back(spent / static_cast<double>(repeats[i]));
+    }
+  }
+
+  std::vector<Value> values;
+  for (auto& each : rounds) values.push_back(summarize(std::move(each)));
+  return values;
+}
+
+}  // namespace tenon::bench
