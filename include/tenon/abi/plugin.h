@@ -32,7 +32,8 @@ enum { TENON_ID_SIZE = 64, TENON_TEXT_SIZE = 128 };
 ///   TN-BIN-2  Loading the library MUST NOT run code: no static constructors, no registration.
 ///   TN-BIN-3  The bytes of head and records in the file MUST be those in memory: no relocation
 ///             touches them.
-///   TN-BIN-4  Every offset and size in the head MUST lie inside `object_size`, and there MUST be at
+///   TN-BIN-4  Every offset and size in the head MUST lie inside `object_size`, and there MUST be
+///   at
 ///             least one backend.
 ///   TN-BIN-7  Every text MUST be UTF-8 without control characters, terminated inside its field.
 typedef struct tenon_plugin_head {

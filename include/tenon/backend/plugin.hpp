@@ -132,6 +132,7 @@ consteval PluginObject<sizeof...(Bs)> make_plugin(const PluginObject<sizeof...(B
 /// macro then defines the object `tenon_static_plugin_Add` (after the first class), which the
 /// application declares with `TENON_DECLARE_STATIC_PLUGIN(Add);` and hands to its host. Naming it
 /// is what makes the linker keep it: no whole-archive option and no static initialiser is needed.
+/// The first class must then be named without `::`, because its name becomes part of another.
 #if defined(TENON_STATIC_PLUGIN)
 #define TENON_PLUGIN(...)                                                               \
   extern "C" {                                                                          \

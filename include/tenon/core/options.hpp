@@ -39,9 +39,16 @@ using OptionValue = std::variant<bool, std::int64_t, double, std::string, std::v
   return static_cast<std::uint32_t>(value.index()) + 1;
 }
 
-/// Copies a value off the boundary. Fails with InvalidType when the type number is unknown.
+/// Copies a value off the boundary. Fails with InvalidType when the type number is unknown, with
+/// InvalidArgument when text or bytes have a size and no address.
 [[nodiscard]] inline Result<OptionValue> read_option(const tenon_option& option) {
-  const auto size = static_cast<std::size_t>(option.as.span.size);
+  const bool has_span = option.type == TENON_OPTION_STRING || option.type == TENON_OPTION_BYTES;
+  const tenon_span span = has_span ? option.as.span : tenon_span{};
+  const auto size = static_cast<std::size_t>(span.size);
+  if (!span.data && size != 0) {
+    return error(Error::InvalidArgument, "option '", std::string_view(option.key), "': ", size,
+                 " bytes at no address");
+  }
   switch (option.type) {
     case TENON_OPTION_BOOL:
       return OptionValue(option.as.boolean != 0);
@@ -50,9 +57,9 @@ using OptionValue = std::variant<bool, std::int64_t, double, std::string, std::v
     case TENON_OPTION_DOUBLE:
       return OptionValue(option.as.real);
     case TENON_OPTION_STRING:
-      return OptionValue(std::string(static_cast<const char*>(option.as.span.data), size));
+      return OptionValue(std::string(static_cast<const char*>(span.data), size));
     case TENON_OPTION_BYTES: {
-      const auto* first = static_cast<const std::byte*>(option.as.span.data);
+      const auto* first = static_cast<const std::byte*>(span.data);
       return OptionValue(std::vector<std::byte>(first, first + size));
     }
     default:

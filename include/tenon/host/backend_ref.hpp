@@ -14,8 +14,8 @@ namespace tenon::host {
 
 namespace detail {
 
-/// The place in a registry where a backend is while somebody uses it. It stays when the backend goes,
-/// so that taking one more reference is a single atomic step and leaves nothing behind.
+/// The place in a registry where a backend is while somebody uses it. It stays when the backend
+/// goes, so that taking one more reference is a single atomic step and leaves nothing behind.
 class BackendSlot {
  public:
   BackendSlot() = default;

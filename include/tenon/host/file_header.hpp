@@ -57,8 +57,8 @@ inline std::string_view file_identifier(FileBytes file) {
 /// file is the flatbuffer, and segments have no bytes. Headers written before ExecuTorch 1.0 have
 /// no segment_data_size; then, and when it is 0, segments may use the file to its end.
 ///
-/// `file` is the whole file of `file_size` bytes, or as much of its beginning as is at hand: at least
-/// 64 bytes when the file has them.
+/// `file` is the whole file of `file_size` bytes, or as much of its beginning as is at hand: at
+/// least 64 bytes when the file has them.
 ///
 /// errors: InvalidProgram.
 [[nodiscard]] inline Result<FileParts> read_program_header(FileBytes file,

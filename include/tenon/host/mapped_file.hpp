@@ -36,8 +36,9 @@ class MappedFile {
   ///         regular file (a directory, FIFO, socket or device), or the system cannot map it. The
   ///         text names the path and the reason. (ExecuTorch's MmapDataLoader::from uses the code.)
   ///
-  /// `head`, when it is not empty, receives a copy of the first bytes of the file, and is cut to what
-  /// the file has: reading a few bytes costs less than touching the mapping for the first time.
+  /// `head`, when it is not empty, receives a copy of the first bytes of the file, and is cut to
+  /// what the file has: reading a few bytes costs less than touching the mapping for the first
+  /// time.
   [[nodiscard]] static Result<MappedFile> open(const std::filesystem::path& path,
                                                std::span<std::byte>* head = nullptr) {
     // O_NONBLOCK: opening a FIFO must not wait for a writer. It changes nothing for regular files.

@@ -35,8 +35,9 @@ class Program {
   struct Private {
     explicit Private() = default;
   };
-  /// A copy of a file's first bytes. A flatbuffer that lies in them is used from there: a page fault
-  /// in the mapping would cost more than everything else in `open`. Segments are never copied.
+  /// A copy of a file's first bytes. A flatbuffer that lies in them is used from there: a page
+  /// fault in the mapping would cost more than everything else in `open`. Segments are never
+  /// copied.
   struct Head {
     alignas(16) std::array<std::byte, 4096> bytes;
   };

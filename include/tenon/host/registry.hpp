@@ -56,8 +56,8 @@ class BackendRegistry {
   }
 
   /// The backend with `id`, loaded and opened if it is not yet. NotFound for an unknown id, with
-  /// the ids that are known; otherwise what loading the plugin failed with. The registry must outlive
-  /// what it returns.
+  /// the ids that are known; otherwise what loading the plugin failed with. The registry must
+  /// outlive what it returns.
   [[nodiscard]] Result<BackendRef> lookup_backend(std::string_view id) const {
     Known* known = table_.find(id);
     if (!known) return refuse(id);

@@ -48,8 +48,7 @@ struct EveryKind {
     std::vector<tenon_value> values(12);
     values[TENON_VALUE_NONE] = make_value(TENON_VALUE_NONE);
     values[TENON_VALUE_TENSOR] = tensor.value();
-    values[TENON_VALUE_STRING] =
-        span_value<char>(TENON_VALUE_STRING, std::string_view("same as"));
+    values[TENON_VALUE_STRING] = span_value<char>(TENON_VALUE_STRING, std::string_view("same as"));
     values[TENON_VALUE_STRING].as.span.size = 4;
     values[TENON_VALUE_DOUBLE] = make_value(TENON_VALUE_DOUBLE);
     values[TENON_VALUE_DOUBLE].as.real = 2.25;
@@ -76,8 +75,8 @@ void check_refuses_other_kinds(const Args& args, std::vector<std::uint32_t> righ
     const auto result = access(kind);
     INFO(kind);
     CHECK(result.error() == Error::InvalidArgument);
-    CHECK(result.text() == concat("argument ", kind, ": expected ", expected, ", found ",
-                                  value_kind_name(kind)));
+    CHECK(result.text() ==
+          concat("argument ", kind, ": expected ", expected, ", found ", value_kind_name(kind)));
   }
   const auto beyond = access(args.size());
   CHECK(beyond.error() == Error::InvalidArgument);
@@ -185,8 +184,7 @@ TEST_CASE("a tensor of another dtype is InvalidType", "[core][TN-EXE-5]") {
   CHECK(args.view().tensor<const std::int32_t>(0).ok());
 
   tensor.raw().scalar_type = 77;
-  CHECK(args.view().tensor<const float>(0).text() ==
-        "argument 0: expected dtype Float, found ?");
+  CHECK(args.view().tensor<const float>(0).text() == "argument 0: expected dtype Float, found ?");
 }
 
 TEST_CASE("a tensor on a device is not read as CPU memory", "[core][TN-EXE-5]") {

@@ -13,9 +13,9 @@ using namespace tenon;
 
 namespace {
 
-constexpr std::array bytes = {std::byte{0x01}, std::byte{0x02}, std::byte{0x83}, std::byte{0x04},
-                              std::byte{0x05}, std::byte{0x06}, std::byte{0x07}, std::byte{0x88},
-                              std::byte{0xff}};
+constexpr std::array bytes = {std::byte{0x01}, std::byte{0x02}, std::byte{0x83},
+                              std::byte{0x04}, std::byte{0x05}, std::byte{0x06},
+                              std::byte{0x07}, std::byte{0x88}, std::byte{0xff}};
 
 tenon_compile_spec make_spec(const char* key, std::string_view value) {
   return {sizeof(tenon_compile_spec), 0, key, value.data(), value.size()};
@@ -56,8 +56,8 @@ TEST_CASE("bytes are read as text without looking for a terminator", "[core]") {
 
 TEST_CASE("compile specs keep their order and values are not NUL-terminated", "[core]") {
   const char text[] = {'c', 'u', 'd', 'a', '!', '!'};
-  const tenon_compile_spec specs[] = {
-      make_spec("device", {text, 4}), make_spec("empty", {}), make_spec("level", {"\x05\0\0\0", 4})};
+  const tenon_compile_spec specs[] = {make_spec("device", {text, 4}), make_spec("empty", {}),
+                                      make_spec("level", {"\x05\0\0\0", 4})};
   const CompileSpecs view(specs, 3);
   REQUIRE(view.size() == 3);
   CHECK(view[0].key == "device");

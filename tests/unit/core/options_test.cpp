@@ -59,8 +59,21 @@ TEST_CASE("an option type that is unknown is refused by name", "[core]") {
     option.type = type;
     const auto value = read_option(option);
     CHECK(value.error() == Error::InvalidType);
-    CHECK_THAT(std::string(value.text()), ContainsSubstring("'threads'") &&
-                                              ContainsSubstring(std::to_string(type)));
+    CHECK_THAT(std::string(value.text()),
+               ContainsSubstring("'threads'") && ContainsSubstring(std::to_string(type)));
+  }
+}
+
+TEST_CASE("text or bytes without an address are refused unless there are none", "[core]") {
+  for (const std::uint32_t type : {TENON_OPTION_STRING, TENON_OPTION_BYTES}) {
+    tenon_option option = write_option("salt", OptionValue(false));
+    option.type = type;
+    option.as.span = {nullptr, 3};
+    const auto value = read_option(option);
+    CHECK(value.error() == Error::InvalidArgument);
+    CHECK(value.text() == "option 'salt': 3 bytes at no address");
+    option.as.span = {nullptr, 0};
+    CHECK(read_option(option).ok());
   }
 }
 

@@ -81,8 +81,8 @@ class TestTensor {
       strides_[dim_order_[i]] = stride;
       stride *= sizes_[dim_order_[i]];
     }
-    tensor_.nbytes = static_cast<std::uint64_t>(stride) *
-                     size_of(static_cast<ScalarType>(tensor_.scalar_type));
+    tensor_.nbytes =
+        static_cast<std::uint64_t>(stride) * size_of(static_cast<ScalarType>(tensor_.scalar_type));
   }
 
   std::vector<std::int64_t> sizes_;

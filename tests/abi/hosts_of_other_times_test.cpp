@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: MIT
+//
+// Hosts whose structs are longer or shorter than those that plugins were compiled with.
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "abi/longer.hpp"
+#include "support/catch.hpp"
+#include "tenon/host/library.hpp"
+#include "unit/backend/fake_host.hpp"
+#include "unit/core/test_tensor.hpp"
+
+using namespace tenon;
+using namespace tenon::host;
+using namespace tenon::test;
+
+namespace {
+
+/// A host table of which only `size` bytes can be read: one byte beyond ends the process.
+class CutHost {
+ public:
+  CutHost(const FakeHost& host, std::uint32_t size) {
+    const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+    size_ = 2 * page;
+    memory_ = ::mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    REQUIRE(memory_ != MAP_FAILED);
+    REQUIRE(::mprotect(static_cast<char*>(memory_) + page, page, PROT_NONE) == 0);
+    auto* at = static_cast<char*>(memory_) + page - size;
+    std::memcpy(at, static_cast<const tenon_host*>(&host), size);
+    table_ = reinterpret_cast<tenon_host*>(at);
+    table_->struct_size = size;
+    table_->set_last_error = [](const tenon_host*, tenon_status, const char*, std::uint64_t) {};
+    table_->log = [](const tenon_host*, std::int32_t, const char*, std::uint64_t) {};
+  }
+  CutHost(const CutHost&) = delete;
+  CutHost& operator=(const CutHost&) = delete;
+  ~CutHost() { ::munmap(memory_, size_); }
+
+  [[nodiscard]] const tenon_host* get() const noexcept { return table_; }
+
+ private:
+  void* memory_;
+  std::size_t size_;
+  tenon_host* table_;
+};
+
+/// The first table of a plugin file, loaded without a host of this build.
+struct RawPlugin {
+  explicit RawPlugin(const char* path) : library(Library::load(path)) {
+    REQUIRE(library.ok());
+    const void* symbol = library->symbol(TENON_PLUGIN_SYMBOL);
+    REQUIRE(symbol != nullptr);
+    api = &LinkedPlugin(static_cast<const tenon_plugin_head*>(symbol)).api();
+  }
+  Result<Library> library;
+  const tenon_backend_api* api;
+};
+
+}  // namespace
+
+TEST_CASE("a plugin of today reads nothing beyond an older host's table", "[abi][TN-HST-1]") {
+  const FakeHost full;
+  const CutHost host(full, offsetof(tenon_host, get_extension));
+  const RawPlugin hello(TENON_TEST_HELLO);
+  tenon_backend* backend = nullptr;
+  REQUIRE(hello.api->open(host.get(), &backend) == TENON_STATUS_OK);
+  CHECK(hello.api->is_available(backend) == TENON_STATUS_OK);
+
+  FakeAllocator memory;
+  FakeBuffer blob(std::string_view("\x01\0\0\0", 4));
+  tenon_init_context init{};
+  init.struct_size = sizeof init;
+  init.host = host.get();
+  init.method_name = "forward";
+  init.processed = &blob;
+  init.runtime_allocator = &memory;
+  tenon_delegate* delegate = nullptr;
+  REQUIRE(hello.api->init(backend, &init, &delegate) == TENON_STATUS_OK);
+
+  TestTensor a({2}, {1.0f, 2.0f});
+  TestTensor b({2}, {3.0f, 4.0f});
+  TestTensor out(ScalarType::Float, {2});
+  const TestArgs args({a.value(), b.value(), out.value()});
+  const tenon_execution_context context = {sizeof context, 0,       host.get(),
+                                           "forward",      &memory, nullptr};
+  CHECK(hello.api->execute(backend, delegate, &context, args.data(), args.size()) ==
+        TENON_STATUS_OK);
+  CHECK(out.elements<float>() == std::vector{4.0f, 6.0f});
+  CHECK(hello.api->execute(backend, delegate, &context, args.data(), 1) ==
+        TENON_STATUS_INVALID_ARGUMENT);
+  hello.api->destroy(backend, delegate);
+  hello.api->close(backend);
+}
+
+TEST_CASE("plugins of today and of ABI 1.0 run under a host whose every struct is longer",
+          "[abi]") {
+  struct Case {
+    const char* path;
+    std::string_view blob;
+  };
+  const Case cases[] = {{TENON_TEST_HELLO, {"\x01\0\0\0", 4}},
+                        {TENON_TEST_OLD_PLUGIN, {"\x02\0\0\0", 4}}};
+  for (const Case& plugin_case : cases) {
+    INFO(plugin_case.path);
+    const RawPlugin plugin(plugin_case.path);
+    Longer<tenon_host> host;
+    static_cast<tenon_host&>(host) = FakeHost();
+    host.struct_size = sizeof host;
+    host.abi_minor = 9;
+    host.set_last_error = [](const tenon_host*, tenon_status, const char*, std::uint64_t) {};
+
+    Longer<tenon_compile_spec> specs[2];
+    for (auto& spec : specs) {
+      spec.struct_size = sizeof spec;
+      spec.key = "known";
+    }
+    FakeAllocator memory;
+    Longer<tenon_buffer> processed;
+    processed.struct_size = sizeof processed;
+    processed.data = plugin_case.blob.data();
+    processed.nbytes = plugin_case.blob.size();
+    processed.release = [](tenon_buffer*) {};
+    Longer<tenon_init_context> init;
+    init.struct_size = sizeof init;
+    init.host = &host;
+    init.method_name = "forward";
+    init.processed = &processed;
+    init.compile_specs = specs;
+    init.num_compile_specs = 2;
+    init.runtime_allocator = &memory;
+
+    tenon_backend* backend = nullptr;
+    tenon_delegate* delegate = nullptr;
+    REQUIRE(plugin.api->open(&host, &backend) == TENON_STATUS_OK);
+    REQUIRE(plugin.api->init(backend, &init, &delegate) == TENON_STATUS_OK);
+
+    TestTensor sources[] = {{{2}, {1.0f, 2.0f}}, {{2}, {3.0f, 4.0f}}, {ScalarType::Float, {2}}};
+    Longer<tenon_tensor> tensors[3];
+    Longer<tenon_value> values[3];
+    tenon_value* args[3];
+    for (int i = 0; i < 3; ++i) {
+      static_cast<tenon_tensor&>(tensors[i]) = sources[i].raw();
+      tensors[i].struct_size = sizeof tensors[i];
+      static_cast<tenon_value&>(values[i]) = sources[i].value();
+      values[i].struct_size = sizeof values[i];
+      values[i].as.tensor = &tensors[i];
+      args[i] = &values[i];
+    }
+    Longer<tenon_execution_context> context;
+    context.struct_size = sizeof context;
+    context.host = &host;
+    context.method_name = "forward";
+    context.temp_allocator = &memory;
+    CHECK(plugin.api->execute(backend, delegate, &context, args, 3) == TENON_STATUS_OK);
+    CHECK(sources[2].elements<float>() == std::vector{4.0f, 6.0f});
+    plugin.api->destroy(backend, delegate);
+    plugin.api->close(backend);
+  }
+}

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: MIT
+//
+// What a plugin offers to a host: one table of functions for each backend. The meaning of each
+// function is that of ExecuTorch's BackendInterface (runtime/backend/interface.h).
+
+#ifndef TENON_ABI_BACKEND_H
+#define TENON_ABI_BACKEND_H
+
+#include <stdint.h>
+
+#include "tenon_v1_0/abi/host.h"
+#include "tenon_v1_0/abi/status.h"
+#include "tenon_v1_0/abi/tensor.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// One backend, opened for one host. Opaque: only the plugin knows what is inside.
+typedef struct tenon_backend tenon_backend;
+
+/// One loaded blob. Opaque: only the plugin knows what is inside.
+typedef struct tenon_delegate tenon_delegate;
+
+/// A fact that was given ahead of time and travels in the program. `value` is `value_size` bytes,
+/// NOT NUL-terminated.
+typedef struct tenon_compile_spec {
+  uint32_t struct_size;
+  uint32_t reserved;
+  const char* key;  ///< NUL-terminated.
+  const void* value;
+  uint64_t value_size;
+} tenon_compile_spec;
+
+// Types of an option's value.
+enum {
+  TENON_OPTION_BOOL = 1,
+  TENON_OPTION_INT = 2,
+  TENON_OPTION_DOUBLE = 3,
+  TENON_OPTION_STRING = 4,
+  TENON_OPTION_BYTES = 5
+};
+
+/// A setting for one load, or for the backend as a whole (extension "tenon.options/1").
+typedef struct tenon_option {
+  uint32_t struct_size;
+  uint32_t type;    ///< TENON_OPTION_..., says which member of `as` is meant.
+  const char* key;  ///< NUL-terminated.
+  union {
+    uint8_t boolean;
+    int64_t integer;
+    double real;
+    tenon_span span;  ///< STRING (char, not NUL-terminated) and BYTES (uint8_t).
+  } as;
+} tenon_option;
+
+/// What `init` gets. Arrays of structs are walked by the `struct_size` of their first element,
+/// which may be larger than the one this header knows.
+typedef struct tenon_init_context {
+  uint32_t struct_size;
+  uint32_t num_compile_specs;
+  const tenon_host* host;
+  const char* method_name;  ///< The method being loaded, NUL-terminated ("forward").
+
+  /// The blob. Its bytes live until `destroy` has returned, or until it is released.
+  tenon_buffer* processed;
+  const tenon_compile_spec* compile_specs;  ///< Exactly those used ahead of time, in their order.
+
+  tenon_allocator* runtime_allocator;
+  const tenon_named_data_map* named_data_map;  ///< NULL when the program has none.
+  const tenon_tracer* tracer;                  ///< NULL when nobody listens.
+
+  const tenon_option* runtime_specs;  ///< Options of this load for this backend.
+  uint32_t num_runtime_specs;
+  uint32_t reserved;
+} tenon_init_context;
+
+/// What `execute` gets besides its arguments. Built once per delegate, the same object each time.
+typedef struct tenon_execution_context {
+  uint32_t struct_size;
+  uint32_t reserved;
+  const tenon_host* host;
+  const char* method_name;
+  tenon_allocator* temp_allocator;
+  const tenon_tracer* tracer;  ///< NULL when nobody listens.
+} tenon_execution_context;
+
+/// Functions of one backend.
+///
+///   TN-BCK-1  No function MUST let a C++ exception, a signal handler change or a `longjmp` cross
+///             the boundary.
+///   TN-BCK-2  What a plugin allocated MUST be freed by the plugin, what the host allocated by the
+///             host.
+///   TN-BCK-3  `struct_size` MUST be the size of the table as it was compiled into the plugin. A
+///             function beyond it, or a NULL one, is answered by the host with NOT_IMPLEMENTED;
+///             `open`, `close`, `init`, `execute` and `destroy` are required.
+typedef struct tenon_backend_api {
+  uint32_t struct_size;
+  uint32_t reserved;
+
+  /// Makes the backend ready for `host`. Cheap: no device is touched before `is_available` or
+  /// `init`.
+  ///
+  ///   TN-BCK-4  A backend MUST refuse a host it cannot work with by NOT_SUPPORTED and a text that
+  ///             names both ABI versions.
+  ///
+  /// threads:   any
+  /// ownership: gives (return with `close`)
+  /// errors:    status
+  /// lifetime:  after load; `*out` is valid until `close`
+  tenon_status (*open)(const tenon_host* host, tenon_backend** out);
+
+  /// Frees the backend.
+  ///
+  ///   TN-BCK-5  After the last `close` the plugin MUST hold nothing: no thread, no memory, no
+  ///             descriptor, so that it can be unloaded.
+  ///
+  /// threads:   exclusive
+  /// ownership: takes
+  /// errors:    never
+  /// lifetime:  after every delegate of the backend is destroyed
+  void (*close)(tenon_backend* backend);
+
+  /// OK when the backend can process delegation calls on this machine. Any failure means that it
+  /// cannot; its text says why ("no CUDA driver: libcuda.so.1 not found").
+  ///
+  ///   TN-BCK-6  MUST tell the truth on a machine without the device, and MUST NOT crash there.
+  ///
+  /// threads:   any
+  /// ownership: none
+  /// errors:    status
+  /// lifetime:  from `open` to `close`
+  tenon_status (*is_available)(tenon_backend* backend);
+
+  /// Loads one blob.
+  ///
+  ///   TN-INI-1  On failure MUST leave nothing behind; `destroy` is not called for it.
+  ///   TN-INI-2  A payload of a version that the backend does not know MUST be refused with
+  ///             DELEGATE_INVALID_COMPATIBILITY, naming the version found and those expected.
+  ///   TN-INI-3  MUST NOT keep `context` or the arrays it points to. `processed`, the host, the
+  ///             named data map, and memory from the runtime allocator may be kept until `destroy`.
+  ///   TN-INI-4  On success MUST write `*out`; NULL is a valid delegate.
+  ///
+  /// threads:   any
+  /// ownership: gives (return with `destroy`)
+  /// errors:    status
+  /// lifetime:  from `open` to `close`; `*out` is valid until `destroy`
+  tenon_status (*init)(tenon_backend* backend, const tenon_init_context* context,
+                       tenon_delegate** out);
+
+  /// Runs one loaded blob once. `args` lists inputs, then outputs, in the order in which the blob
+  /// was lowered. An output of dynamic shape has the sizes it was last given, at first its bounds:
+  /// the backend resizes it.
+  ///
+  ///   TN-EXE-1  May be called any number of times between `init` and `destroy`.
+  ///   TN-EXE-2  MUST NOT write to an input.
+  ///   TN-EXE-3  After a failure the outputs are unspecified, and the next call with good arguments
+  ///             MUST succeed.
+  ///   TN-EXE-4  When it returns, the outputs MUST be complete, unless the caller agreed otherwise
+  ///             through an extension.
+  ///   TN-EXE-5  Arguments of the wrong number, kind, dtype, rank or size MUST be refused with a
+  ///             failure, never read or written out of bounds.
+  ///
+  /// threads:   per-delegate
+  /// ownership: borrowed
+  /// errors:    status
+  /// lifetime:  from `init` to `destroy`
+  tenon_status (*execute)(tenon_backend* backend, tenon_delegate* delegate,
+                          const tenon_execution_context* context, tenon_value* const* args,
+                          uint32_t num_args);
+
+  /// Frees one loaded blob.
+  ///
+  ///   TN-DES-1  MUST NOT disturb any other delegate.
+  ///   TN-DES-2  MUST accept NULL when `init` gave NULL.
+  ///
+  /// threads:   per-delegate
+  /// ownership: takes
+  /// errors:    never
+  /// lifetime:  once for each successful `init`, in the order of `init`
+  void (*destroy)(tenon_backend* backend, tenon_delegate* delegate);
+
+  /// A table of further abilities by id ("tenon.options/1"), or NULL when there is none of that id.
+  ///
+  /// threads:   any
+  /// ownership: borrowed
+  /// errors:    null
+  /// lifetime:  from `open` to `close`; the table is constant and valid until unload
+  const void* (*get_extension)(tenon_backend* backend, const char* id);
+} tenon_backend_api;
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif  // TENON_ABI_BACKEND_H

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT
+//
+// Extension "tenon.check_blob/1" of a backend: would this blob run here? Answered without the
+// device, so that an application can choose a program before it loads one.
+
+#ifndef TENON_ABI_EXTENSIONS_CHECK_BLOB_H
+#define TENON_ABI_EXTENSIONS_CHECK_BLOB_H
+
+#include <stdint.h>
+
+#include "tenon_v1_0/abi/backend.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define TENON_EXTENSION_CHECK_BLOB "tenon.check_blob/1"
+
+enum {
+  TENON_BLOB_OPTIMAL = 0,       ///< Made for this backend and this machine.
+  TENON_BLOB_USABLE = 1,        ///< Runs, but compiling again would be better.
+  TENON_BLOB_INCOMPATIBLE = 2,  ///< `init` would refuse it.
+};
+
+typedef struct tenon_check_blob_v1 {
+  uint32_t struct_size;
+  uint32_t reserved;
+
+  /// Judges `context->processed`. For a verdict other than OPTIMAL the reason is kept with
+  /// `set_last_error`, whose status is then ignored.
+  ///
+  ///   TN-BLB-1  MUST NOT need the device, and MUST NOT release `processed`.
+  ///   TN-BLB-2  A blob called INCOMPATIBLE MUST be refused by `init`.
+  ///
+  /// threads:   any
+  /// ownership: borrowed
+  /// errors:    status
+  /// lifetime:  from `open` to `close`
+  tenon_status (*check_blob)(tenon_backend* backend, const tenon_init_context* context,
+                             uint32_t* verdict);
+} tenon_check_blob_v1;
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif  // TENON_ABI_EXTENSIONS_CHECK_BLOB_H

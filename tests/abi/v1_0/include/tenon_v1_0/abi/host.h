@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: MIT
+//
+// What a host offers to a plugin. Nothing is found by symbol interposition: every service is a
+// pointer that the host hands over, which also works where modules cannot see each other's symbols.
+
+#ifndef TENON_ABI_HOST_H
+#define TENON_ABI_HOST_H
+
+#include <stdint.h>
+
+#include "tenon_v1_0/abi/status.h"
+#include "tenon_v1_0/abi/tensor.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// Log levels (the order of ExecuTorch's LogLevel, runtime/platform/log.h).
+enum { TENON_LOG_DEBUG = 0, TENON_LOG_INFO = 1, TENON_LOG_ERROR = 2, TENON_LOG_FATAL = 3 };
+
+/// Services of the host. One object per plugin.
+///
+///   TN-HST-1  A plugin MUST NOT read a member that lies beyond `struct_size`: such a host is older
+///             and does not have it.
+///   TN-HST-2  The host MUST keep this object until the last `close` of the plugin has returned.
+typedef struct tenon_host {
+  uint32_t struct_size;
+  uint16_t abi_major;
+  uint16_t abi_minor;
+
+  /// The application and its version, for logs ("tenon-run 0.1.0"). UTF-8, never NULL.
+  const char* name;
+
+  /// Absolute path of the plugin's file; "" when the plugin is linked into the application.
+  const char* plugin_path;
+
+  /// Keeps `text` as the reason of the failure that the plugin is about to return. The host copies
+  /// it; a later call on the same thread replaces it.
+  ///
+  /// threads:   any
+  /// ownership: borrowed
+  /// errors:    never
+  /// lifetime:  inside a call from the host
+  void (*set_last_error)(const struct tenon_host* host, tenon_status status, const char* text,
+                         uint64_t text_size);
+
+  /// Writes one line to the host's log.
+  ///
+  /// threads:   any
+  /// ownership: borrowed
+  /// errors:    never
+  /// lifetime:  from `open` to `close`
+  void (*log)(const struct tenon_host* host, int32_t level, const char* text, uint64_t text_size);
+
+  /// Gives `tensor` new sizes and the strides of its dim order.
+  ///
+  /// Fails with NOT_SUPPORTED when the rank differs, when the shape is static and the sizes differ,
+  /// or when the new number of elements is above that of the bounds; nothing changes then
+  /// (ExecuTorch: TensorImpl::internal_resize_contiguous).
+  ///
+  /// threads:   per-delegate
+  /// ownership: borrowed
+  /// errors:    status
+  /// lifetime:  inside `execute`, on a tensor among its arguments
+  tenon_status (*resize_tensor)(const struct tenon_host* host, tenon_tensor* tensor,
+                                const int64_t* sizes, uint32_t rank);
+
+  /// A table of further services by id ("tenon.name/1"), or NULL when the host has none of that id.
+  ///
+  /// threads:   any
+  /// ownership: borrowed
+  /// errors:    null
+  /// lifetime:  from `open` to `close`; the table is valid as long
+  const void* (*get_extension)(const struct tenon_host* host, const char* id);
+} tenon_host;
+
+/// Memory that the host lends.
+typedef struct tenon_allocator {
+  uint32_t struct_size;
+  uint32_t reserved;
+
+  /// `nbytes` bytes aligned to `alignment` (a power of two), or NULL. There is no way to give a
+  /// single piece back: all of it goes when the allocator's time is over.
+  ///
+  /// threads:   per-delegate
+  /// ownership: borrowed
+  /// errors:    null
+  /// lifetime:  inside `init` (runtime allocator: memory until after `destroy`) or inside `execute`
+  ///            (temp allocator: memory until `execute` returns)
+  void* (*allocate)(struct tenon_allocator* allocator, uint64_t nbytes, uint64_t alignment);
+} tenon_allocator;
+
+/// Bytes that may be given back early.
+///
+///   TN-BUF-1  A plugin MUST NOT read `data` after it called `release`.
+typedef struct tenon_buffer {
+  uint32_t struct_size;
+  uint32_t reserved;
+  const void* data;  ///< Read-only. NULL exactly when `nbytes` is 0 or after `release`.
+  uint64_t nbytes;
+  void* owner;  ///< The host's; meaningless to a plugin.
+
+  /// Tells the host that the bytes are not needed any more. Calling it twice is allowed.
+  ///
+  /// threads:   any
+  /// ownership: takes
+  /// errors:    never
+  /// lifetime:  until `destroy`; a buffer never released is given back by the host after `destroy`
+  void (*release)(struct tenon_buffer* buffer);
+} tenon_buffer;
+
+/// Layout of a named tensor (ExecuTorch: TensorLayout).
+typedef struct tenon_tensor_layout {
+  uint32_t struct_size;
+  int32_t scalar_type;
+  uint32_t rank;
+  uint32_t reserved;
+  const int32_t* sizes;
+  const uint8_t* dim_order;
+} tenon_tensor_layout;
+
+/// Data by name: what the program file carries as named data and what `.ptd` files add.
+/// Keys are byte strings; they need not be NUL-terminated.
+typedef struct tenon_named_data_map {
+  uint32_t struct_size;
+  uint32_t num_keys;
+
+  /// Fills `out` with the bytes of `key`; NOT_FOUND when there is none. The caller sets
+  /// `out->struct_size` and zeroes the rest.
+  ///
+  /// threads:   any
+  /// ownership: gives (return with `out->release`, or keep until `destroy`)
+  /// errors:    status
+  /// lifetime:  from `init` to `destroy`
+  tenon_status (*get_data)(const struct tenon_named_data_map* map, const char* key,
+                           uint64_t key_size, tenon_buffer* out);
+
+  /// Fills `out` with the layout of tensor `key`; NOT_FOUND when there is no such key or it has no
+  /// layout.
+  ///
+  /// threads:   any
+  /// ownership: borrowed
+  /// errors:    status
+  /// lifetime:  from `init` to `destroy`; what `out` points to is valid as long
+  tenon_status (*get_tensor_layout)(const struct tenon_named_data_map* map, const char* key,
+                                    uint64_t key_size, tenon_tensor_layout* out);
+
+  /// Key number `index`, below `num_keys`; INVALID_ARGUMENT above.
+  ///
+  /// threads:   any
+  /// ownership: borrowed
+  /// errors:    status
+  /// lifetime:  from `init` to `destroy`; the text is valid as long
+  tenon_status (*get_key)(const struct tenon_named_data_map* map, uint32_t index, const char** key,
+                          uint64_t* key_size);
+} tenon_named_data_map;
+
+/// Where a delegate reports its own events. NULL in a context when nobody listens.
+typedef struct tenon_tracer {
+  uint32_t struct_size;
+  uint32_t reserved;
+
+  /// The tracer's clock, in nanoseconds.
+  ///
+  /// threads:   any
+  /// ownership: none
+  /// errors:    never
+  /// lifetime:  inside the call whose context named the tracer
+  uint64_t (*now)(const struct tenon_tracer* tracer);
+
+  /// Records that `name` ran from `start_ns` to `end_ns`. `debug_handle` ties the event to the
+  /// handle map made ahead of time; -1 when there is none. `metadata` is kept as bytes.
+  ///
+  /// threads:   any
+  /// ownership: borrowed
+  /// errors:    never
+  /// lifetime:  inside the call whose context named the tracer
+  void (*log_event)(const struct tenon_tracer* tracer, const char* name, uint64_t name_size,
+                    int64_t debug_handle, uint64_t start_ns, uint64_t end_ns, const void* metadata,
+                    uint64_t metadata_size);
+} tenon_tracer;
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif  // TENON_ABI_HOST_H

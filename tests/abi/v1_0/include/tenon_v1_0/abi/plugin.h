@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: MIT
+//
+// The one object that a plugin exports. It is constant data: loading the library runs no code, and
+// its first part holds no pointer, so that a host reads it from the file without loading it.
+
+#ifndef TENON_ABI_PLUGIN_H
+#define TENON_ABI_PLUGIN_H
+
+#include <stdint.h>
+
+#include "tenon_v1_0/abi/backend.h"
+#include "tenon_v1_0/abi/version.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// Name of the exported object. A new ABI major takes a new name, so that one file can serve two.
+#define TENON_PLUGIN_SYMBOL "tenon_plugin_v1"
+
+/// First bytes of the object. The line feed and the byte above 0x7f show a file that was damaged by
+/// a text-mode copy.
+#define TENON_PLUGIN_MAGIC \
+  { 0x89, 'T', 'E', 'N', 'O', 'N', '1', '\n' }
+
+/// Sizes of the text fields. Text is UTF-8, NUL-terminated inside its field, the rest zero.
+enum { TENON_ID_SIZE = 64, TENON_TEXT_SIZE = 128 };
+
+/// The head: readable from the file, frozen for ever.
+///
+///   TN-BIN-1  A plugin MUST export exactly one symbol, `tenon_plugin_v1`, a constant object.
+///   TN-BIN-2  Loading the library MUST NOT run code: no static constructors, no registration.
+///   TN-BIN-3  The bytes of head and records in the file MUST be those in memory: no relocation
+///             touches them.
+///   TN-BIN-4  Every offset and size in the head MUST lie inside `object_size`, and there MUST be
+///   at
+///             least one backend.
+///   TN-BIN-7  Every text MUST be UTF-8 without control characters, terminated inside its field.
+typedef struct tenon_plugin_head {
+  uint8_t magic[8];
+  uint32_t head_size;    ///< Size of this struct as compiled into the plugin.
+  uint32_t object_size;  ///< Bytes of the whole object.
+
+  uint16_t abi_major;  ///< TENON_ABI_MAJOR of the plugin's headers.
+  uint16_t abi_minor;  ///< TENON_ABI_MINOR of the plugin's headers.
+
+  /// Oldest minor of a host that the plugin works with.
+  ///
+  ///   TN-NEG-1  A host of the same major and of this minor or a later one MUST accept the plugin.
+  ///   TN-NEG-2  A host of another major, or of an earlier minor, MUST refuse the plugin with a
+  ///             sentence that names both versions.
+  uint16_t min_host_abi_minor;
+  uint8_t pointer_size;   ///< Bytes of a pointer in the plugin.
+  uint8_t little_endian;  ///< 1 or 0.
+
+  uint32_t num_backends;
+  uint32_t records_offset;  ///< From the object's start to the first `tenon_backend_record`.
+  uint32_t record_size;     ///< Size of one record as compiled into the plugin.
+  uint32_t body_offset;     ///< From the object's start to the `tenon_plugin_body`.
+
+  char name[TENON_ID_SIZE];         ///< Of the plugin. The first backend's id by default.
+  char version[TENON_ID_SIZE];      ///< Of the plugin, semantic versioning; may be empty.
+  char vendor[TENON_TEXT_SIZE];     ///< Who made it; may be empty.
+  char sdk_version[TENON_ID_SIZE];  ///< TENON_VERSION_STRING of the plugin's headers.
+} tenon_plugin_head;
+
+/// What is known of one backend before it is loaded.
+///
+///   TN-BIN-5  `id` MUST be the string that programs name, without control characters, not empty.
+///   TN-BIN-6  Ids MUST differ within a plugin.
+///   TN-BIN-8  `struct_size` MUST equal the head's `record_size`.
+typedef struct tenon_backend_record {
+  uint32_t struct_size;
+  int32_t priority;  ///< Among plugins that serve one id, the highest that fits the machine wins.
+  uint32_t min_payload_version;  ///< Payload versions that `init` accepts, both ends included;
+  uint32_t max_payload_version;  ///< 0 and 0 when payloads carry no version.
+  char id[TENON_ID_SIZE];
+  char tags[TENON_TEXT_SIZE];          ///< Comma-separated: "experimental,cpu". May be empty.
+  char cpu_features[TENON_TEXT_SIZE];  ///< Comma-separated features that the CPU must have.
+  char description[TENON_TEXT_SIZE];   ///< One line for a person.
+} tenon_backend_record;
+
+/// The part with pointers, meaningful only in a loaded library.
+typedef struct tenon_plugin_body {
+  uint32_t struct_size;
+  uint32_t num_backends;                     ///< Equal to the head's.
+  const tenon_backend_api* const* backends;  ///< In the order of the records.
+} tenon_plugin_body;
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif  // TENON_ABI_PLUGIN_H

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MIT
+//
+// The whole boundary between a plugin and a host, in C. A plugin written in C++ never includes this
+// by hand: `tenon/tenon.hpp` writes every struct of it.
+//
+// Each function pointer says four things, each with one of these words:
+//
+//   threads:    any           at any time, also at the same time as any other call
+//               per-delegate  never two calls at the same time on one delegate; on different
+//                             delegates at the same time
+//               exclusive     while no other call into the same backend runs
+//   ownership:  none          no pointer passes
+//               borrowed      what is passed stays the caller's, what is returned the callee's
+//               gives         the callee hands over an object, returned by the function named
+//               takes         the caller returns an object
+//   errors:     never         cannot fail
+//               status        by the returned number
+//               null          by NULL
+//   lifetime:   when it may be called, and how long what it returns is valid
+//
+// Sentences with MUST carry an id of the form TN-AREA-N, which is never used again. Structs only
+// grow at the end, and each begins with its size: a reader looks at nothing beyond that size.
+
+#ifndef TENON_ABI_TENON_H
+#define TENON_ABI_TENON_H
+
+#include "tenon_v1_0/abi/backend.h"
+#include "tenon_v1_0/abi/extensions/check_blob.h"
+#include "tenon_v1_0/abi/extensions/devices.h"
+#include "tenon_v1_0/abi/extensions/memory_info.h"
+#include "tenon_v1_0/abi/extensions/options.h"
+#include "tenon_v1_0/abi/host.h"
+#include "tenon_v1_0/abi/plugin.h"
+#include "tenon_v1_0/abi/static_plugin.h"
+#include "tenon_v1_0/abi/status.h"
+#include "tenon_v1_0/abi/tensor.h"
+#include "tenon_v1_0/abi/version.h"
+
+#endif  // TENON_ABI_TENON_H

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: MIT
+// expect: tenon: the backend's `tags`, `description` and
+// [TN-BIN-7]
+#include <tenon/tenon.hpp>
+
+class X final : public tenon::Backend<X> {
+ public:
+  static constexpr std::string_view id = "X";
+  static constexpr std::string_view description = "one\ttwo";
+  struct Delegate {};
+  tenon::Result<Delegate> init(tenon::InitContext&, tenon::Blob, tenon::CompileSpecs) {
+    return Delegate{};
+  }
+  tenon::Status execute(tenon::ExecutionContext&, Delegate&, tenon::Args) { return tenon::ok(); }
+};
+
+TENON_PLUGIN(X);

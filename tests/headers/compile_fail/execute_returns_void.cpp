@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: MIT
+// expect: tenon: the backend has no public `tenon::Status execute(
+#include <tenon/tenon.hpp>
+
+class X final : public tenon::Backend<X> {
+ public:
+  static constexpr std::string_view id = "X";
+  struct Delegate {};
+  tenon::Result<Delegate> init(tenon::InitContext&, tenon::Blob, tenon::CompileSpecs) {
+    return Delegate{};
+  }
+  void execute(tenon::ExecutionContext&, Delegate&, tenon::Args) {}
+};
+
+TENON_PLUGIN(X);

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: MIT
+// expect: tenon: backends are final: write `class MyBackend final
+#include <tenon/tenon.hpp>
+
+class X : public tenon::Backend<X> {
+ public:
+  static constexpr std::string_view id = "X";
+  struct Delegate {};
+  tenon::Result<Delegate> init(tenon::InitContext&, tenon::Blob, tenon::CompileSpecs) {
+    return Delegate{};
+  }
+  tenon::Status execute(tenon::ExecutionContext&, Delegate&, tenon::Args) { return tenon::ok(); }
+};
+
+TENON_PLUGIN(X);

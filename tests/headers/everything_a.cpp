@@ -1,0 +1,5 @@
+// SPDX-License-Identifier: MIT
+#include "tenon/host.hpp"
+#include "tenon/tenon.hpp"
+
+tenon::Status fail_in_a() { return tenon::error(tenon::Error::NotFound, "from a"); }

@@ -1,0 +1,3 @@
+// SPDX-License-Identifier: MIT
+#define ZOO_EXECUTE NULL
+#include "zoo_plugin.h"

@@ -1,0 +1,4 @@
+// SPDX-License-Identifier: MIT
+#define ZOO_TABLES \
+  { NULL }
+#include "zoo_plugin.h"

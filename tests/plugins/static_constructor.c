@@ -1,0 +1,7 @@
+// SPDX-License-Identifier: MIT
+// Breaks TN-BIN-2 in the loudest way: whoever loads it ends.
+#include <stdlib.h>
+
+#include "zoo_plugin.h"
+
+__attribute__((constructor)) static void end_the_process(void) { abort(); }

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: MIT
+#include <tenon/abi/static_plugin.h>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <stdexcept>
+#include <string>
+#include <tenon/tenon.hpp>
+#include <vector>
+
+#include "support/catch.hpp"
+#include "unit/backend/fake_host.hpp"
+
+using namespace tenon;
+using namespace tenon::test;
+
+namespace {
+
+/// Has every mixin but options. Its blob says what it answers.
+class Able final : public Backend<Able>,
+                   public WithCheckBlob<Able>,
+                   public WithMemoryInfo<Able>,
+                   public WithDevices<Able> {
+ public:
+  static constexpr std::string_view id = "AbleBackend";
+  struct Delegate {
+    std::uint64_t weights;
+  };
+
+  Result<Delegate> init(InitContext&, Blob processed, CompileSpecs) {
+    return Delegate{processed.size()};
+  }
+  Status execute(ExecutionContext&, Delegate&, Args) { return ok(); }
+
+  Result<BlobVerdict> check_blob(InitContext& context, Blob processed, CompileSpecs specs) {
+    if (processed.text() == "optimal") return BlobVerdict{};
+    if (processed.text() == "usable") {
+      return BlobVerdict{Compatibility::Usable, concat("made for another ", context.method_name())};
+    }
+    if (processed.text() == "incompatible") {
+      return BlobVerdict{Compatibility::Incompatible, concat(specs.size(), " specs")};
+    }
+    if (processed.text() == "throw") throw std::runtime_error("told to throw");
+    return error(Error::InvalidProgram, "unreadable");
+  }
+
+  MemoryInfo memory_info(const Delegate* delegate) {
+    if (!delegate) return {1, 2, 3, 4};
+    return {delegate->weights, 20, 30, 40};
+  }
+
+  Result<std::vector<DeviceInfo>> devices() {
+    if (fail) return error(Error::AccessFailed, "driver is asleep");
+    return std::vector<DeviceInfo>{{{TENON_DL_CPU, 0}, "CPU", "the host", 0},
+                                   {{TENON_DL_CUDA, 3}, "Card", "driver 1.2", 1ull << 40}};
+  }
+  static inline bool fail = false;
+};
+
+/// Has no mixin.
+class Plain final : public Backend<Plain> {
+ public:
+  static constexpr std::string_view id = "PlainBackend";
+  struct Delegate {};
+  Result<Delegate> init(InitContext&, Blob, CompileSpecs) { return Delegate{}; }
+  Status execute(ExecutionContext&, Delegate&, Args) { return ok(); }
+};
+
+}  // namespace
+
+TENON_PLUGIN(Able, Plain);
+
+TENON_DECLARE_STATIC_PLUGIN(Able);
+
+namespace {
+
+const LinkedPlugin plugin(tenon_static_plugin_Able);
+
+struct Verdict {
+  tenon_status status;
+  std::uint32_t verdict;
+};
+
+Verdict judge(const OpenedBackend& backend, std::string_view text) {
+  FakeBuffer processed(text);
+  const tenon_compile_spec spec = {sizeof spec, 0, "key", "value", 5};
+  tenon_init_context context{};
+  context.struct_size = sizeof context;
+  context.host = &backend.opened_by;
+  context.method_name = "forward";
+  context.processed = &processed;
+  context.compile_specs = &spec;
+  context.num_compile_specs = 1;
+  Verdict out{0, 99};
+  const auto* table = backend.extension<tenon_check_blob_v1>(TENON_EXTENSION_CHECK_BLOB);
+  REQUIRE(table != nullptr);
+  CHECK(table->struct_size == sizeof(tenon_check_blob_v1));
+  out.status = table->check_blob(backend.backend, &context, &out.verdict);
+  CHECK(processed.releases == 0);
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("a backend has the extensions of its mixins and no others", "[backend]") {
+  const FakeHost host;
+  const OpenedBackend able(plugin.api(0), host);
+  CHECK(able.extension<void>(TENON_EXTENSION_OPTIONS) == nullptr);
+  CHECK(able.extension<void>(TENON_EXTENSION_CHECK_BLOB) != nullptr);
+  CHECK(able.extension<void>(TENON_EXTENSION_MEMORY_INFO) != nullptr);
+  CHECK(able.extension<void>(TENON_EXTENSION_DEVICES) != nullptr);
+
+  const OpenedBackend plain(plugin.api(1), host);
+  for (const char* id : {TENON_EXTENSION_OPTIONS, TENON_EXTENSION_CHECK_BLOB,
+                         TENON_EXTENSION_MEMORY_INFO, TENON_EXTENSION_DEVICES}) {
+    CHECK(plain.extension<void>(id) == nullptr);
+  }
+  for (const char* id : {"", "tenon.devices", "tenon.devices/2", "tenon.devices/10", "x"}) {
+    CHECK(able.extension<void>(id) == nullptr);
+  }
+  CHECK(host.num_errors == 0);
+}
+
+TEST_CASE("a blob is judged without the device and the reason goes to the host",
+          "[backend][TN-BLB-1]") {
+  const FakeHost host;
+  const OpenedBackend backend(plugin.api(), host);
+  const Verdict optimal = judge(backend, "optimal");
+  CHECK(optimal.status == TENON_STATUS_OK);
+  CHECK(optimal.verdict == TENON_BLOB_OPTIMAL);
+  CHECK(host.num_errors == 0);
+
+  const Verdict usable = judge(backend, "usable");
+  CHECK(usable.status == TENON_STATUS_OK);
+  CHECK(usable.verdict == TENON_BLOB_USABLE);
+  CHECK(host.last_text == "made for another forward");
+
+  const Verdict incompatible = judge(backend, "incompatible");
+  CHECK(incompatible.status == TENON_STATUS_OK);
+  CHECK(incompatible.verdict == TENON_BLOB_INCOMPATIBLE);
+  CHECK(host.last_text == "1 specs");
+}
+
+TEST_CASE("check_blob that fails or throws gives a status and no verdict", "[backend][TN-BCK-1]") {
+  const FakeHost host;
+  const OpenedBackend backend(plugin.api(), host);
+  const Verdict unreadable = judge(backend, "?");
+  CHECK(unreadable.status == TENON_STATUS_INVALID_PROGRAM);
+  CHECK(unreadable.verdict == 99);
+  CHECK(host.last_text == "unreadable");
+  CHECK(judge(backend, "throw").status == TENON_STATUS_INTERNAL);
+  CHECK(host.last_text == "told to throw");
+}
+
+TEST_CASE("memory is told for one delegate and for the whole backend", "[backend]") {
+  const FakeHost host;
+  OpenedBackend backend(plugin.api(), host);
+  const auto* table = backend.extension<tenon_memory_info_v1>(TENON_EXTENSION_MEMORY_INFO);
+  REQUIRE(table != nullptr);
+  CHECK(table->struct_size == sizeof(tenon_memory_info_v1));
+  REQUIRE(backend.init("12345") == TENON_STATUS_OK);
+
+  tenon_memory_info info{};
+  info.struct_size = sizeof info;
+  REQUIRE(table->memory_info(backend.backend, backend.delegate, &info) == TENON_STATUS_OK);
+  CHECK(info.struct_size == sizeof info);
+  CHECK(info.host_weights == 5);
+  CHECK(info.host_scratch == 20);
+  CHECK(info.device_weights == 30);
+  CHECK(info.device_scratch == 40);
+
+  REQUIRE(table->memory_info(backend.backend, nullptr, &info) == TENON_STATUS_OK);
+  CHECK(info.host_weights == 1);
+  CHECK(info.device_scratch == 4);
+  backend.destroy();
+}
+
+TEST_CASE("a caller with a shorter or a longer memory_info is written no further than both know",
+          "[backend]") {
+  const FakeHost host;
+  const OpenedBackend backend(plugin.api(), host);
+  const auto* table = backend.extension<tenon_memory_info_v1>(TENON_EXTENSION_MEMORY_INFO);
+
+  std::array<std::uint64_t, 10> memory;
+  memory.fill(~0ull);
+  auto* info = reinterpret_cast<tenon_memory_info*>(memory.data());
+  info->struct_size = offsetof(tenon_memory_info, device_weights);
+  REQUIRE(table->memory_info(backend.backend, nullptr, info) == TENON_STATUS_OK);
+  CHECK(info->struct_size == offsetof(tenon_memory_info, device_weights));
+  CHECK(info->host_weights == 1);
+  CHECK(info->host_scratch == 2);
+  CHECK(info->device_weights == ~0ull);
+  CHECK(info->device_scratch == ~0ull);
+
+  info->struct_size = sizeof memory;
+  REQUIRE(table->memory_info(backend.backend, nullptr, info) == TENON_STATUS_OK);
+  CHECK(info->struct_size == sizeof memory);
+  CHECK(info->device_scratch == 4);
+  CHECK(memory[sizeof(tenon_memory_info) / sizeof memory[0]] == ~0ull);
+}
+
+TEST_CASE("devices are listed one by one, or the reason why not", "[backend]") {
+  const FakeHost host;
+  const OpenedBackend backend(plugin.api(), host);
+  const auto* table = backend.extension<tenon_devices_v1>(TENON_EXTENSION_DEVICES);
+  REQUIRE(table != nullptr);
+  struct Seen {
+    std::vector<std::string> names;
+    std::uint64_t memory = 0;
+    std::int32_t last_id = -1;
+  } seen;
+  const auto sink = [](void* context, const tenon_device_info* device) {
+    auto& out = *static_cast<Seen*>(context);
+    CHECK(device->struct_size == sizeof(tenon_device_info));
+    out.names.push_back(std::string(device->name) + ": " + device->description);
+    out.memory += device->memory_bytes;
+    out.last_id = device->device.device_id;
+  };
+  REQUIRE(table->list_devices(backend.backend, sink, &seen) == TENON_STATUS_OK);
+  CHECK(seen.names == std::vector<std::string>{"CPU: the host", "Card: driver 1.2"});
+  CHECK(seen.memory == 1ull << 40);
+  CHECK(seen.last_id == 3);
+
+  Able::fail = true;
+  CHECK(table->list_devices(backend.backend, sink, &seen) == TENON_STATUS_ACCESS_FAILED);
+  Able::fail = false;
+  CHECK(host.last_text == "driver is asleep");
+  CHECK(seen.names.size() == 2);
+}

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: MIT
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "support/catch.hpp"
+#include "tenon/host/method.hpp"
+#include "tenon/host/plugin.hpp"
+#include "tenon/host/program.hpp"
+#include "tenon/host/registry.hpp"
+#include "unit/loader/loaded_backend.hpp"
+#include "unit/loader/process.hpp"
+
+using namespace tenon;
+using namespace tenon::host;
+using namespace tenon::test;
+
+namespace {
+
+const std::string hello = TENON_TEST_HELLO;
+const std::string demo = TENON_TEST_DEMO;
+constexpr std::string_view demo_id = "BackendWithCompilerDemo";
+const std::string program_path = TENON_TEST_FIXTURES "/demo_sin_seg/model.pte";
+
+std::shared_ptr<Plugin> load(const std::string& path) {
+  auto plugin = Plugin::load(path);
+  REQUIRE(plugin.ok());
+  return *std::move(plugin);
+}
+
+}  // namespace
+
+TEST_CASE("a plugin is unloaded when its last holder goes and not before", "[loader][TN-BCK-5]") {
+  REQUIRE_FALSE(is_mapped("hello.so"));
+  std::shared_ptr<Plugin> plugin = load(hello);
+  CHECK(is_mapped("hello.so"));
+
+  std::shared_ptr<const Backend> backend = *plugin->backend("Add");
+  plugin.reset();
+  CHECK(is_mapped("hello.so"));
+
+  {
+    const LoadedBlob blob(std::move(backend), std::string_view("\x01\0\0\0", 4));
+    REQUIRE(blob.init().ok());
+    CHECK(backend == nullptr);
+    CHECK(is_mapped("hello.so"));
+  }
+  CHECK_FALSE(is_mapped("hello.so"));
+}
+
+TEST_CASE("a plugin that was only looked at is unloaded too", "[loader]") {
+  load(hello).reset();
+  CHECK_FALSE(is_mapped("hello.so"));
+}
+
+TEST_CASE("two holders of one file share the library and it stays until both are gone",
+          "[loader]") {
+  std::shared_ptr<Plugin> first = load(hello);
+  std::shared_ptr<Plugin> second = load(hello);
+  CHECK(first->backend("Add")->get() != second->backend("Add")->get());
+  first.reset();
+  CHECK(is_mapped("hello.so"));
+  second.reset();
+  CHECK_FALSE(is_mapped("hello.so"));
+}
+
+TEST_CASE("a method keeps its plugin loaded and lets it go", "[loader]") {
+  REQUIRE_FALSE(is_mapped("demo_backend.so"));
+  auto program = Program::open(program_path);
+  REQUIRE(program.ok());
+  BackendRegistry registry;
+  REQUIRE(registry.add_plugin_file(demo).ok());
+  CHECK_FALSE(is_mapped("demo_backend.so"));
+
+  MethodOptions options;
+  options.registry = &registry;
+  auto method = Method::load(*program, "forward", options);
+  REQUIRE(method.ok());
+  CHECK(is_mapped("demo_backend.so"));
+  auto second = Method::load(*program, "forward", options);
+  REQUIRE(second.ok());
+  method->reset();
+  CHECK(is_mapped("demo_backend.so"));
+
+  const std::vector<float> input(4, 0.5f);
+  REQUIRE((*second)
+              ->set_input(0, InputTensor{ScalarType::Float, std::vector<std::int64_t>{1, 4},
+                                         std::as_bytes(std::span(input))})
+              .ok());
+  CHECK((*second)->execute().ok());
+  second->reset();
+  CHECK_FALSE(is_mapped("demo_backend.so"));
+
+  // The registry knows it still and loads it again.
+  CHECK(registry.lookup_backend(demo_id).ok());
+  CHECK_FALSE(is_mapped("demo_backend.so"));
+  const auto held = registry.lookup_backend(demo_id);
+  CHECK(is_mapped("demo_backend.so"));
+}
+
+TEST_CASE("a method that cannot be loaded holds no plugin", "[loader]") {
+  auto program = Program::open(program_path);
+  REQUIRE(program.ok());
+  BackendRegistry registry;
+  REQUIRE(registry.add_plugin_file(demo).ok());
+  MethodOptions options;
+  options.registry = &registry;
+  options.backend_options.push_back({std::string(demo_id), "no such option", std::int64_t{1}});
+  const auto method = Method::load(*program, "forward", options);
+  CHECK_FALSE(method.ok());
+  CHECK_FALSE(is_mapped("demo_backend.so"));
+}
+
+TEST_CASE("a thousand loads of a plugin leave mappings, descriptors and memory as they were",
+          "[loader]") {
+  const auto load_and_run = [] {
+    const auto plugin = Plugin::load(hello);
+    const auto backend = (*plugin)->backend("Add");
+    const LoadedBlob blob(*backend, std::string_view("\x01\0\0\0", 4));
+    return blob.init().ok() && (*plugin)->backend("none").error() == Error::NotFound &&
+           Plugin::load(hello + ".not").error() == Error::NotFound;
+  };
+  int good = 0;
+  for (int i = 0; i < 20; ++i) good += load_and_run();
+  const Footprint before = Footprint::now();
+  for (int i = 20; i < 1000; ++i) good += load_and_run();
+  const Footprint after = Footprint::now();
+  CHECK(good == 1000);
+  CHECK_FALSE(is_mapped("hello.so"));
+  CHECK(after.mappings == before.mappings);
+  CHECK(after.descriptors == before.descriptors);
+  CHECK(after.heap_bytes <= before.heap_bytes + 1024);
+}
