@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <new>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -99,8 +100,14 @@ class Backend {
     const auto table = extension<tenon_options_v1>(TENON_EXTENSION_OPTIONS);
     if (!table || !table->get_option) return no_options(key);
     std::optional<Result<OptionValue>> out;
-    const auto sink = [](void* context, const tenon_option* option) {
-      static_cast<std::optional<Result<OptionValue>>*>(context)->emplace(read_option(*option));
+    // No exception may pass through the plugin's frames (TN-BCK-1 holds for the host as well).
+    const auto sink = [](void* context, const tenon_option* option) noexcept {
+      auto& value = *static_cast<std::optional<Result<OptionValue>>*>(context);
+      try {
+        value.emplace(read_option(*option));
+      } catch (const std::bad_alloc&) {
+        value.reset();
+      }
     };
     const tenon_status status = table->get_option(opened_, key.c_str(), sink, &out);
     if (status != TENON_STATUS_OK) {

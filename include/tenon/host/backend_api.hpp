@@ -16,6 +16,12 @@ namespace detail {
 inline tenon_status available_stub(tenon_backend*) { return TENON_STATUS_OK; }
 inline const void* no_extension_stub(tenon_backend*, const char*) { return nullptr; }
 
+/// Bytes that a table of `stated` bytes shares with one of `known` bytes. A size that ends inside a
+/// pointer counts without it: half a pointer is none.
+[[nodiscard]] constexpr std::size_t shared_size(std::size_t stated, std::size_t known) noexcept {
+  return std::min(stated, known) / sizeof(void*) * sizeof(void*);
+}
+
 }  // namespace detail
 
 /// The host's own full copy of a plugin's table: members that the plugin does not have, because it
@@ -28,7 +34,7 @@ inline const void* no_extension_stub(tenon_backend*, const char*) { return nullp
     return error(Error::InvalidArgument, "backend ", id, ": its function table says it has ",
                  theirs.struct_size, " bytes");
   }
-  std::memcpy(&full, &theirs, std::min<std::size_t>(theirs.struct_size, sizeof full));
+  std::memcpy(&full, &theirs, detail::shared_size(theirs.struct_size, sizeof full));
   full.struct_size = sizeof full;
   const char* missing = !full.open      ? "open"
                         : !full.close   ? "close"
@@ -52,7 +58,7 @@ template <class Table>
   Table full{};
   std::uint32_t size = 0;
   std::memcpy(&size, theirs, sizeof size);
-  std::memcpy(&full, theirs, std::min<std::size_t>(size, sizeof full));
+  std::memcpy(&full, theirs, detail::shared_size(size, sizeof full));
   full.struct_size = sizeof full;
   return full;
 }

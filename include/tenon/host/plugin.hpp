@@ -62,6 +62,8 @@ class Plugin : public std::enable_shared_from_this<Plugin> {
   /// Takes a plugin that is linked into the application (TENON_DECLARE_STATIC_PLUGIN).
   [[nodiscard]] static Result<std::shared_ptr<Plugin>> from_static(const tenon_plugin_head* head,
                                                                    HostInfo info = {}) {
+    if (!head)
+      return error(Error::InvalidArgument, "static plugin: expected its object, found null");
     return make(head, "", std::move(info), std::nullopt);
   }
 

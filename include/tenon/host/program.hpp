@@ -168,14 +168,21 @@ class Program {
                                                      std::string name) {
     auto verified = verify(bytes, start);
     if (!verified.ok()) return std::move(verified).status().with_context(name);
+    if (verified->in_file) head.reset();
     return std::shared_ptr<const Program>(std::make_shared<Program>(
         Private(), std::move(file), std::move(head), std::move(keep_alive), std::move(name),
-        verified->first, std::move(verified->second)));
+        verified->view, std::move(verified->names)));
   }
 
+  struct Verified {
+    ProgramView view;
+    detail::ProgramNames names;
+    bool in_file;  ///< The flatbuffer is used where it lies in the file.
+  };
+
   /// `start` is a copy of the beginning of `bytes`, or `bytes` itself.
-  static Result<std::pair<ProgramView, detail::ProgramNames>> verify(
-      std::span<const std::byte> bytes, std::span<const std::byte> start) {
+  static Result<Verified> verify(std::span<const std::byte> bytes,
+                                 std::span<const std::byte> start) {
     TENON_TRY(const auto parts,
               detail::read_program_header(detail::FileBytes(start), bytes.size()));
     const auto size = static_cast<std::size_t>(parts.flatbuffer_size);
@@ -185,7 +192,7 @@ class Program {
                                                          Error::InvalidProgram));
     const ProgramView view(bytes, *root, parts.segment_base);
     TENON_TRY(auto names, detail::verify_program(view, parts.flatbuffer_size, parts.segment_size));
-    return std::pair(view, std::move(names));
+    return Verified{view, std::move(names), size > start.size()};
   }
 
   [[nodiscard]] std::string list_of_methods() const {

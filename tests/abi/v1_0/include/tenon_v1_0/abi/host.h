@@ -90,7 +90,8 @@ typedef struct tenon_allocator {
   void* (*allocate)(struct tenon_allocator* allocator, uint64_t nbytes, uint64_t alignment);
 } tenon_allocator;
 
-/// Bytes that may be given back early.
+/// Bytes that may be given back early. Whoever asked for a buffer may move the struct before it is
+/// released; `tenon_init_context.processed` stays where the host put it.
 ///
 ///   TN-BUF-1  A plugin MUST NOT read `data` after it called `release`.
 typedef struct tenon_buffer {

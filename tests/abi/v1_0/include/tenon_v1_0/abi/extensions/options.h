@@ -26,8 +26,9 @@ enum {
 typedef struct tenon_option_spec {
   uint32_t struct_size;
   uint32_t flags;           ///< TENON_OPTION_AT_...
-  tenon_option initial;     ///< Key, type and the value it has before it is set.
   const char* description;  ///< One line for a person, NUL-terminated.
+  tenon_option initial;     ///< Key, type and the value it has before it is set. Last for ever, so
+                            ///< that `tenon_option` may grow.
 } tenon_option_spec;
 
 /// Receives one option; `option` is valid until the function returns.
