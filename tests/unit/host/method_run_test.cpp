@@ -137,8 +137,11 @@ TEST_CASE("inputs that are not tensors must equal what was exported", "[method]"
   CHECK(method->set_input(3, InputScalar(true)).error() == Error::InvalidArgument);
 }
 
-TEST_CASE("a dynamic shape runs at every size up to its bound and not above", "[method]") {
+TEST_CASE("a dynamic shape runs at every size up to its bound, in one place, and not above",
+          "[method][TN-TEN-3]") {
   auto method = load_ok(dynamic_program(5));
+  const tenon_tensor* const place = method->output(0).as.tensor;
+  const tenon_dl_tensor at_load = place->dl;
   std::vector<float> x(12, 1.5f);
   for (const std::int64_t rows : {5, 1, 0, 3, 5}) {
     const auto count = static_cast<std::size_t>(rows * 2);
@@ -146,6 +149,9 @@ TEST_CASE("a dynamic shape runs at every size up to its bound and not above", "[
     REQUIRE(method->execute().ok());
     const TensorView out(*method->output(0).as.tensor);
     CHECK(std::ranges::equal(out.sizes(), std::vector<std::int64_t>{rows, 2}));
+    CHECK(method->output(0).as.tensor == place);
+    CHECK(place->dl.shape == at_load.shape);
+    CHECK(place->dl.strides == at_load.strides);
     CHECK(floats(method->output(0)) == std::vector<float>(count, 3.0f));
   }
   const Status status = set_floats(*method, 0, x, {6, 2});
