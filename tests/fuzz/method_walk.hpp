@@ -64,7 +64,7 @@ class MethodWalk {
     if (plan.operators()) {
       for (const auto* op : *plan.operators()) {
         // The same operator may be listed twice; one kernel serves both.
-        (void)kernels.add(host::detail::operator_name(*op), host::Kernel{&touch_kernel, nullptr});
+        (void)kernels.add(host::operator_name(*op), host::Kernel{&touch_kernel, nullptr});
       }
     }
     host::MethodOptions options;

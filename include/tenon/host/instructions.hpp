@@ -13,6 +13,7 @@
 #include "tenon/host/arena.hpp"
 #include "tenon/host/kernels.hpp"
 #include "tenon/host/loaded_delegate.hpp"
+#include "tenon/host/method_meta.hpp"
 #include "tenon/host/schema/program_generated.h"
 
 namespace tenon::host::detail {
@@ -33,13 +34,6 @@ struct Instruction {
     std::size_t destination;    ///< JumpFalseCall: number of the next instruction.
   };
 };
-
-/// Name of an operator as errors and kernel tables spell it: "aten::add.out".
-[[nodiscard]] inline std::string operator_name(const schema::Operator& op) {
-  std::string name = op.name()->str();
-  if (op.overload() && op.overload()->size() > 0) name += concat(".", op.overload()->string_view());
-  return name;
-}
 
 /// Resolves the instructions of one method. Indices were checked when the program was opened.
 class InstructionBuilder {

@@ -304,7 +304,7 @@ class Method {
       const auto& op =
           *plan_.operators()->Get(static_cast<flatbuffers::uoffset_t>(call.op_index()));
       return take_last_error(kernel_host(), status)
-          .with_context(concat(where(chain, index), ": kernel ", detail::operator_name(op)));
+          .with_context(concat(where(chain, index), ": kernel ", operator_name(op)));
     }
     const Backend& backend = *at.delegate->use->backend;
     return take_last_error(backend.host(), status)

@@ -23,6 +23,16 @@ namespace tenon::host {
   return {type == schema::DeviceType::CUDA ? TENON_DL_CUDA : TENON_DL_CPU, index};
 }
 
+/// Name and overload of an operator, joined by a dot ("aten::add.out"), as kernels are found.
+[[nodiscard]] inline std::string operator_name(const schema::Operator& op) {
+  std::string name = op.name()->str();
+  if (op.overload() != nullptr && op.overload()->size() != 0) {
+    name += '.';
+    name += op.overload()->string_view();
+  }
+  return name;
+}
+
 /// Kind of a verified value (TENON_VALUE_...). Its name is `value_kind_name` of core/args.hpp.
 [[nodiscard]] inline std::uint32_t value_kind(const schema::EValue& value) noexcept {
   using schema::KernelTypes;
@@ -192,16 +202,10 @@ class MethodMeta {
   [[nodiscard]] std::size_t num_operators() const noexcept {
     return plan_->operators() == nullptr ? 0 : plan_->operators()->size();
   }
-  /// Name and overload of an operator, joined by a dot ("aten::add.out"), as kernels are found.
+  /// See `operator_name` above.
   [[nodiscard]] Result<std::string> operator_name(std::size_t index) const {
     if (index >= num_operators()) return above_end("operator", index, num_operators());
-    const auto& entry = *plan_->operators()->Get(offset(index));
-    std::string name = entry.name()->str();
-    if (entry.overload() != nullptr && entry.overload()->size() != 0) {
-      name += '.';
-      name += entry.overload()->string_view();
-    }
-    return name;
+    return host::operator_name(*plan_->operators()->Get(offset(index)));
   }
 
  private:

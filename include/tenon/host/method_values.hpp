@@ -11,6 +11,7 @@
 #include "tenon/core/result.hpp"
 #include "tenon/core/scalar_type.hpp"
 #include "tenon/host/arena.hpp"
+#include "tenon/host/method_meta.hpp"
 #include "tenon/host/named_data.hpp"
 #include "tenon/host/planned_memory.hpp"
 #include "tenon/host/program_view.hpp"
@@ -130,7 +131,10 @@ class ValueBuilder {
     *tensor = {};
     tensor->struct_size = sizeof *tensor;
     tensor->scalar_type = static_cast<std::int32_t>(from.scalar_type());
-    tensor->dl.device = device_of(from);
+    tensor->dl.device = {TENON_DL_CPU, 0};
+    if (const auto* extra = from.extra_tensor_info()) {
+      tensor->dl.device = dl_device(extra->device_type(), extra->device_index());
+    }
     tensor->dl.ndim = static_cast<std::int32_t>(rank);
     tensor->dl.dtype = info.dl;
     tensor->dl.shape = sizes;
@@ -143,12 +147,6 @@ class ValueBuilder {
     to.kind = TENON_VALUE_TENSOR;
     to.as.tensor = tensor;
     return place(from, *tensor);
-  }
-
-  static tenon_dl_device device_of(const schema::Tensor& tensor) noexcept {
-    const auto* extra = tensor.extra_tensor_info();
-    if (!extra || extra->device_type() == schema::DeviceType::CPU) return {TENON_DL_CPU, 0};
-    return {TENON_DL_CUDA, extra->device_index()};
   }
 
   /// Finds the tensor's bytes: in the plan, the program, or a data file (ExecuTorch:

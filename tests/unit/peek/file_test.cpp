@@ -13,6 +13,7 @@
 #include "object_builder.hpp"
 #include "support/catch.hpp"
 #include "support/elf_builder.hpp"
+#include "support/temporary_folder.hpp"
 #include "tenon/host/peek.hpp"
 
 using namespace tenon;
@@ -33,30 +34,6 @@ ByteVector read_file(const fs::path& path) {
   const auto* first = reinterpret_cast<const std::byte*>(text.data());
   return ByteVector(first, first + text.size());
 }
-
-/// A folder of its own, gone at the end of the test.
-class Scratch {
- public:
-  Scratch() {
-    std::string pattern = (fs::temp_directory_path() / "tenon-peek-XXXXXX").string();
-    REQUIRE(::mkdtemp(pattern.data()) != nullptr);
-    path_ = pattern;
-  }
-  Scratch(const Scratch&) = delete;
-  Scratch& operator=(const Scratch&) = delete;
-  ~Scratch() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  [[nodiscard]] fs::path operator/(std::string_view name) const { return path_ / name; }
-  [[nodiscard]] fs::path write(std::string_view name, std::string_view content) const {
-    std::ofstream(path_ / name, std::ios::binary) << content;
-    return path_ / name;
-  }
-
- private:
-  fs::path path_;
-};
 
 void check_plugin(const Result<PluginRecord>& record) {
   INFO(record.text());
@@ -113,7 +90,7 @@ TEST_CASE("an executable is refused") {
 #endif
 
 TEST_CASE("a path that names no plugin is refused with what it names") {
-  const Scratch scratch;
+  const test::TemporaryFolder scratch;
   const auto text_of = [](const fs::path& path, Error expected) {
     const auto record = peek(path);
     INFO(record.text());
@@ -210,7 +187,7 @@ TEST_CASE("a file of another kind is refused with what it is") {
        "ELF"sv,
        "ELF"},
   };
-  const Scratch scratch;
+  const test::TemporaryFolder scratch;
   for (const Row& row : rows) {
     INFO("expected: " << row.text);
     const auto record = peek(scratch.write("candidate.so", row.content));

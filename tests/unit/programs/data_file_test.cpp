@@ -4,7 +4,7 @@
 
 #include "data_file_builder.hpp"
 #include "support/catch.hpp"
-#include "temporary_folder.hpp"
+#include "support/temporary_folder.hpp"
 #include "tenon/host/data_file.hpp"
 
 using namespace tenon;

@@ -2,7 +2,7 @@
 #include <filesystem>
 
 #include "rich_program.hpp"
-#include "temporary_folder.hpp"
+#include "support/temporary_folder.hpp"
 
 using namespace tenon;
 using namespace tenon::test;

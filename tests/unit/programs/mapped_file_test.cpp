@@ -7,7 +7,7 @@
 #include <string>
 
 #include "support/catch.hpp"
-#include "temporary_folder.hpp"
+#include "support/temporary_folder.hpp"
 #include "tenon/host/mapped_file.hpp"
 
 using namespace tenon;

@@ -4,7 +4,7 @@
 
 #include "data_file_builder.hpp"
 #include "rich_program.hpp"
-#include "temporary_folder.hpp"
+#include "support/temporary_folder.hpp"
 #include "tenon/host/named_data.hpp"
 
 using namespace tenon;

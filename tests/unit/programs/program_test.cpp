@@ -4,7 +4,7 @@
 
 #include "fuzz/program_walk.hpp"
 #include "rich_program.hpp"
-#include "temporary_folder.hpp"
+#include "support/temporary_folder.hpp"
 
 using namespace tenon;
 using namespace tenon::test;

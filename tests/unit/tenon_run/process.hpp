@@ -14,29 +14,13 @@
 #include <string>
 #include <vector>
 
+#include "support/temporary_folder.hpp"
+
 extern char** environ;
 
 namespace test {
 
-/// A folder of its own for one test, gone at its end.
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    path_ = (std::filesystem::temp_directory_path() / "tenon-run-XXXXXX").string();
-    if (::mkdtemp(path_.data()) == nullptr) throw std::runtime_error("mkdtemp failed: " + path_);
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-
-  [[nodiscard]] std::string file(const std::string& name) const { return path_ + "/" + name; }
-
- private:
-  std::string path_;
-};
+using tenon::test::TemporaryFolder;
 
 [[nodiscard]] inline std::string read_file(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
