@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -57,8 +58,7 @@ class Method {
   /// Loads `name` in ExecuTorch's order (Method::init): values, then delegates in their order, then
   /// instructions. On failure the delegates that were initialised are destroyed again.
   ///
-  /// errors: InvalidArgument (no such method; an option for a backend that the method does not
-  /// use),
+  /// errors: InvalidArgument (no such method; an option for a backend that is not used),
   ///         NotFound (backend not registered or not available; named data), OperatorMissing,
   ///         NotSupported (memory planned on a device), InvalidExternalData,
   ///         MemoryAllocationFailed, and whatever a backend's `init` fails with.
@@ -144,9 +144,6 @@ class Method {
     return options_.trace ? run_traced() : run<false>();
   }
 
-  /// Bytes of planned memory.
-  [[nodiscard]] std::size_t planned_bytes() const noexcept { return planned_.size(); }
-
  private:
   using Kind = schema::InstructionArguments;
 
@@ -173,7 +170,8 @@ class Method {
         values_,
         detail::ValueBuilder(program_->view(), plan_, arena_, planned_, external.get()).build());
     inputs_ = detail::find_inputs(plan_, values_);
-    num_missing_inputs_ = inputs_.size();
+    num_missing_inputs_ =
+        static_cast<std::size_t>(std::ranges::count(inputs_, false, &detail::MethodInput::is_set));
     TENON_CHECK(load_delegates());
     TENON_TRY(
         chains_,

@@ -15,6 +15,7 @@
 #include "tenon/host/named_data.hpp"
 #include "tenon/host/planned_memory.hpp"
 #include "tenon/host/program_view.hpp"
+#include "tenon/host/tensor_layout.hpp"
 #include "tenon/host/tensor_storage.hpp"
 
 namespace tenon::host::detail {
@@ -127,7 +128,7 @@ class ValueBuilder {
     fill_strides({sizes, rank}, dim_order, strides);
 
     const auto& info = scalar_types[static_cast<std::size_t>(from.scalar_type())];
-    const auto nbytes = static_cast<std::uint64_t>(count_elements({sizes, rank})) * info.size;
+    const std::uint64_t nbytes = layout_of(from).nbytes();
     *tensor = {};
     tensor->struct_size = sizeof *tensor;
     tensor->scalar_type = static_cast<std::int32_t>(from.scalar_type());
@@ -215,12 +216,10 @@ class ValueBuilder {
       return error(Error::InvalidExternalData, "external tensor '", name,
                    "': the data has no tensor layout");
     }
-    const auto& layout = *entry.layout;
-    const bool same =
-        static_cast<int>(layout.scalar_type) == static_cast<int>(from.scalar_type()) &&
-        std::ranges::equal(layout.sizes, std::span(from.sizes()->data(), from.sizes()->size())) &&
-        std::ranges::equal(layout.dim_order,
-                           std::span(from.dim_order()->data(), from.dim_order()->size()));
+    const TensorLayout wanted = layout_of(from);
+    const bool same = entry.layout->scalar_type == wanted.scalar_type &&
+                      std::ranges::equal(entry.layout->sizes, wanted.sizes) &&
+                      std::ranges::equal(entry.layout->dim_order, wanted.dim_order);
     if (same) return ok();
     return error(Error::InvalidExternalData, "external tensor '", name,
                  "': dtype, sizes or dim order in the data file differ from the program's");

@@ -50,36 +50,24 @@ class PlannedMemory {
         return error(Error::MemoryAllocationFailed, "planned buffer ", i, ": no memory for ", size,
                      " bytes");
       }
-      memory.buffers_[i].block.reset(block);
-      memory.buffers_[i].size = static_cast<std::size_t>(size);
+      memory.buffers_[i].reset(block);
     }
     return memory;
   }
 
   /// Address of `offset` in buffer `id`; both were checked when the program was opened.
   [[nodiscard]] std::byte* at(std::uint32_t id, std::uint64_t offset) const noexcept {
-    const auto address = reinterpret_cast<std::uintptr_t>(buffers_[id].block.get());
+    const auto address = reinterpret_cast<std::uintptr_t>(buffers_[id].get());
     if (address == 0) return nullptr;
     const std::uintptr_t aligned = (address + alignment - 1) & ~(alignment - 1);
     return reinterpret_cast<std::byte*>(aligned + offset);
-  }
-
-  /// Bytes of all buffers.
-  [[nodiscard]] std::size_t size() const noexcept {
-    std::size_t total = 0;
-    for (const Buffer& buffer : buffers_) total += buffer.size;
-    return total;
   }
 
  private:
   struct Free {
     void operator()(void* block) const noexcept { std::free(block); }
   };
-  struct Buffer {
-    std::unique_ptr<void, Free> block;
-    std::size_t size = 0;
-  };
-  std::vector<Buffer> buffers_;
+  std::vector<std::unique_ptr<void, Free>> buffers_;
 };
 
 }  // namespace tenon::host

@@ -11,6 +11,7 @@
 
 #include "tenon/core/result.hpp"
 #include "tenon/core/scalar_type.hpp"
+#include "tenon/core/tensor.hpp"
 
 namespace tenon::host {
 
@@ -29,9 +30,6 @@ struct TensorLayout {
 };
 
 namespace detail {
-
-/// Most dimensions of a tensor (ExecuTorch: kTensorDimensionLimit).
-inline constexpr std::size_t most_dimensions = 16;
 
 /// The layout of a table with `scalar_type`, `sizes` and `dim_order`, unchecked.
 template <class Table>
@@ -57,8 +55,8 @@ template <class Table>
   if (sizes == nullptr) return error(code, "sizes is missing");
   if (dim_order == nullptr) return error(code, "dim_order is missing");
   const std::size_t rank = sizes->size();
-  if (rank > most_dimensions) {
-    return error(code, "rank is ", rank, ", expected at most ", most_dimensions);
+  if (rank > max_rank) {
+    return error(code, "rank is ", rank, ", expected at most ", max_rank);
   }
   if (dim_order->size() != rank) {
     return error(code, "dim_order has ", dim_order->size(), " entries, expected the rank, ", rank);

@@ -137,6 +137,21 @@ TEST_CASE("inputs that are not tensors must equal what was exported", "[method]"
   CHECK(method->set_input(3, InputScalar(true)).error() == Error::InvalidArgument);
 }
 
+TEST_CASE("an input that is None needs no value", "[method]") {
+  ProgramBuilder builder;
+  auto plan = builder.plan("forward");
+  plan.input(schema::NullT());
+  const auto x = plan.input(tensor(ScalarType::Float, {1}));
+  plan.table().outputs.push_back(x);
+  auto method = load_ok(builder);
+  CHECK(method->execute().error() == Error::InvalidArgument);
+  const std::array<float, 1> data{7};
+  REQUIRE(set_floats(*method, 1, data, {1}).ok());
+  const Status status = method->execute();
+  INFO(status.text());
+  CHECK(status.ok());
+}
+
 TEST_CASE("a dynamic shape runs at every size up to its bound, in one place, and not above",
           "[method][TN-TEN-3]") {
   auto method = load_ok(dynamic_program(5));
