@@ -16,6 +16,7 @@ constexpr const char* footer =
     "  tenon-run model.pte --plugin libmy_backend.so --input x.npy --output results --json\n"
     "  tenon-run model.pte --plugin libmy_backend.so --input x.npy --repeat 100 --trace run.json\n"
     "  tenon-run model.pte --plugin libmy_backend.so --option MyBackend.threads=4 --input x.npy\n"
+    "  TENON_PLUGIN_PATH=/opt/acme/plugins tenon-run model.pte --input x.npy\n"
     "\n"
     "Exit codes:\n"
     "  0 success  1 outputs differ  2 wrong usage  3 no valid program or plugin\n"
@@ -50,7 +51,8 @@ Result<std::variant<Arguments, PrintAndExit>> parse_arguments(int argc, const ch
                             const char* description) {
     app.add_option(name, values, description)->allow_extra_args(false)->type_name(type);
   };
-  add_list("--plugin", arguments.plugins, "FILE", "Plugin whose backends may be used; repeatable");
+  add_list("--plugin", arguments.plugins, "FILE",
+           "Plugin to use before those that are found; repeatable");
   add_list("--data", arguments.data, "FILE.ptd", "External data of the program; repeatable");
   add_list("--input", arguments.inputs, "FILE.npy",
            "Input of the method, in order; once for each input");

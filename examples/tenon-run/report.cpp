@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "npy.hpp"
-#include "printable.hpp"
+#include "tool.hpp"
 
 namespace tenon::run {
 namespace {
@@ -175,9 +175,7 @@ std::string to_json(const Report& report) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-std::string error_line(const Status& failure) {
-  return concat("tenon-run: ", printable(describe(failure)), "\n");
-}
+std::string error_line(const Status& failure) { return tenon::error_line("tenon-run", failure); }
 
 Spread spread_of(std::vector<std::uint64_t> values) {
   if (values.empty()) return {};

@@ -11,6 +11,7 @@
 #include "printable.hpp"
 #include "tenon/abi/version.h"
 #include "tenon/core/args.hpp"
+#include "tenon/host/discovery.hpp"
 #include "values.hpp"
 
 namespace tenon::run {
@@ -47,6 +48,7 @@ Report run(const Arguments& arguments) { return Session(arguments).run(); }
 Session::Session(const Arguments& arguments)
     : arguments_(arguments), registry_({"tenon-run " TENON_VERSION_STRING, &log_errors}) {
   report_.program = arguments.model;
+  registry_.add_search(host::discovery());
 }
 
 Report Session::run() && {

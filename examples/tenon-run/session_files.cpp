@@ -50,7 +50,7 @@ Result<ScalarType> output_type(const host::MethodMeta& meta, std::size_t index) 
 Status Session::add_plugins() {
   for (const std::string& path : arguments_.plugins) {
     TENON_TRY(const auto record, host::peek(path));
-    if (Status added = registry_.add_plugin_file(path); !added.ok()) {
+    if (Status added = registry_.register_backend(path); !added.ok()) {
       const bool twice = added.error() == Error::RegistrationAlreadyRegistered;
       return fail(twice ? ExitCode::wrong_usage : ExitCode::invalid_file, std::move(added));
     }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "tenon/host/data_file.hpp"
+#include "tenon/host/discovery.hpp"
 #include "tenon/host/kernels.hpp"
 #include "tenon/host/method.hpp"
 #include "tenon/host/method_meta.hpp"

@@ -52,7 +52,7 @@ class CutHost {
 
 /// The first table of a plugin file, loaded without a host of this build.
 struct RawPlugin {
-  explicit RawPlugin(const char* path) : library(Library::load(path)) {
+  explicit RawPlugin(const char* path) : library(Library::load(*open_file(path, Trust::caller))) {
     REQUIRE(library.ok());
     const void* symbol = library->symbol(TENON_PLUGIN_SYMBOL);
     REQUIRE(symbol != nullptr);

@@ -14,42 +14,13 @@
 #include "allocations.hpp"
 #include "floor.hpp"
 #include "ours.hpp"
+#include "plugin_rows.hpp"
 #include "scratch.hpp"
 #include "stock.hpp"
+#include "turns.hpp"
 
 namespace tenon::bench {
 namespace {
-
-using Figure = std::optional<Value>;
-
-/// Works that are timed in turns. Each `add` returns the number by which to ask for the result.
-class Turns {
- public:
-  std::size_t add(bool wanted, const std::function<Work()>& make) {
-    index_.push_back(wanted ? std::optional(works_.size()) : std::nullopt);
-    if (wanted) works_.push_back(make());
-    return index_.size() - 1;
-  }
-
-  void run(const Plan& plan) { values_ = measure(plan, works_); }
-
-  [[nodiscard]] Figure operator[](std::size_t number) const {
-    return index_[number] ? Figure(values_[*index_[number]]) : std::nullopt;
-  }
-  [[nodiscard]] Figure slope(std::size_t small, std::size_t large, double steps) const {
-    if (!index_[small] || !index_[large]) return std::nullopt;
-    return bench::slope(*(*this)[small], *(*this)[large], steps);
-  }
-
- private:
-  std::vector<std::optional<std::size_t>> index_;
-  std::vector<Work> works_;
-  std::vector<Value> values_;
-};
-
-constexpr Goal stock_times(double limit) { return {Goal::Against::Stock, limit}; }
-constexpr Goal floor_times(double limit) { return {Goal::Against::Floor, limit}; }
-constexpr Goal at_most(double limit) { return {Goal::Against::Nothing, limit}; }
 
 std::string program(const Setup& setup, const char* name) {
   return setup.programs + "/" + name + ".pte";
@@ -208,7 +179,7 @@ std::vector<Row> look_up_rows(const Setup& setup) {
   std::vector<Row> rows;
   for (std::size_t i = 0; i < kinds.size(); ++i) {
     rows.push_back({"", fmt::format("{} of {}", kinds[i].name, few), "ns", std::nullopt,
-                    turns[numbers[i][0]], turns[numbers[i][1]], std::nullopt});
+                    turns[numbers[i][0]], turns[numbers[i][1]], at_most(20)});
   }
   for (std::size_t i = 0; i < kinds.size(); ++i) {
     rows.push_back({"", fmt::format("{} of {}", kinds[i].name, many), "ns", std::nullopt,
@@ -254,52 +225,16 @@ std::vector<Row> allocation_rows(const Setup& setup) {
   };
 }
 
-std::vector<Row> plugin_rows(const Setup& setup) {
-  constexpr std::size_t many = 1000;
-  Scratch scratch;
-  std::vector<std::string> plugins;
-  for (std::size_t i = 0; i < many; ++i) {
-    const auto id = fmt::format("Noop{:03}", i);
-    plugins.push_back(scratch.file(id + ".so"));
-    write_renamed_plugin(setup.plugin, id, plugins.back());
-  }
-
-  Turns single;
-  const auto open = single.add(true, [&] { return floor::open_library(setup.plugin); });
-  const auto add = single.add(setup.ours, [&] { return ours::add_plugin(setup.plugin); });
-  single.run(setup.plan);
-
-  std::vector<Work> opened;
-  for (const auto& path : plugins) opened.push_back(floor::open_library(path));
-  Turns all;
-  const auto open_all = all.add(true, [&] {
-    return [&](std::uint64_t repeats) {
-      for (std::uint64_t i = 0; i < repeats; ++i) {
-        for (const auto& work : opened) work(1);
-      }
-    };
-  });
-  const auto list = all.add(setup.ours, [&] { return ours::list(plugins); });
-  Plan plan = setup.plan;
-  plan.rounds = std::max<std::uint64_t>(1, plan.rounds / 20);
-  all.run(plan);
-
-  return {{"", "add and load one (floor: dlopen, dlsym, dlclose)", "ns", single[open], std::nullopt,
-           single[add], std::nullopt},
-          {"", "list 1,000 (floor: open them all)", "ns", all[open_all], std::nullopt, all[list],
-           floor_times(0.5)}};
-}
-
 }  // namespace
 
 const std::vector<Group>& all_groups() {
   static const std::vector<Group> groups{
-      {"execute", execute_rows},
-      {"load", load_rows},
-      {"open", open_rows},
-      {"look-up", look_up_rows},
-      {"allocations", allocation_rows},
-      {"plugins", plugin_rows},
+      {"execute", execute_rows, true},
+      {"load", load_rows, true},
+      {"open", open_rows, true},
+      {"look-up", look_up_rows, true},
+      {"allocations", allocation_rows, true},
+      {"plugins", plugin_rows, false},
   };
   return groups;
 }

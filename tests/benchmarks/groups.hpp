@@ -16,12 +16,15 @@ struct Setup {
   std::string programs;    ///< Folder with noop_call_N.pte, noop_del_N.pte and noop_empty.pte.
   std::string plugin;      ///< The no-op plugin written in C.
   std::string sdk_plugin;  ///< The same backend written with the C++ SDK.
+  std::string open_all;    ///< The program that opens every library of a folder.
+  std::string tenon_list;  ///< The program; empty when it was not built.
 };
 
 /// A set of rows that are measured together.
 struct Group {
   std::string name;
   std::vector<Row> (*rows)(const Setup&);
+  bool has_stock = true;  ///< Whether the stock runtime has a side in it.
 };
 
 /// All groups, in the order of the table.

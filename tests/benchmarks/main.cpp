@@ -17,6 +17,15 @@ constexpr int skipped = 77;  // As Meson understands it.
 
 using namespace tenon::bench;
 
+bool is_chosen(const Group& group, const std::vector<std::string>& only) {
+  return only.empty() || std::find(only.begin(), only.end(), group.name) != only.end();
+}
+
+bool needs_stock(const std::vector<std::string>& only) {
+  return std::any_of(all_groups().begin(), all_groups().end(),
+                     [&](const Group& group) { return group.has_stock && is_chosen(group, only); });
+}
+
 Report run(const Setup& setup, const std::vector<std::string>& only, int core) {
   Report report;
   report.facts = machine_facts();
@@ -24,7 +33,7 @@ Report run(const Setup& setup, const std::vector<std::string>& only, int core) {
       "method", fmt::format("one process on core {}, sides in turns, least of {} rounds", core,
                             setup.plan.rounds));
   for (const auto& group : all_groups()) {
-    if (!only.empty() && std::find(only.begin(), only.end(), group.name) == only.end()) continue;
+    if (!is_chosen(group, only)) continue;
     for (auto& row : group.rows(setup)) {
       row.group = group.name;
       report.rows.push_back(std::move(row));
@@ -42,6 +51,8 @@ int main(int argc, char** argv) {
   setup.programs = TENON_BENCH_PROGRAMS;
   setup.plugin = TENON_BENCH_PLUGIN;
   setup.sdk_plugin = TENON_BENCH_SDK_PLUGIN;
+  setup.open_all = TENON_BENCH_OPEN_ALL;
+  setup.tenon_list = TENON_BENCH_LIST;
   std::string side = "both";
   std::vector<std::string> only;
   std::string json;
@@ -65,7 +76,7 @@ int main(int argc, char** argv) {
     return app.exit(wrong) == 0 ? 0 : usage;
   }
 
-  setup.stock = side != "ours";
+  setup.stock = side != "ours" && needs_stock(only);
   setup.ours = side != "stock";
   if (setup.stock && !stock::present()) {
     fmt::print(

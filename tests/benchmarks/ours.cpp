@@ -12,6 +12,7 @@
 #include <string_view>
 #include <utility>
 
+#include "tenon/host/discovery.hpp"
 #include "tenon/host/method.hpp"
 #include "tenon/host/program.hpp"
 #include "tenon/host/registry.hpp"
@@ -103,7 +104,7 @@ class StaticPlugins {
 struct LoadedRegistry {
   explicit LoadedRegistry(std::size_t count) : plugins(count) {
     for (std::size_t i = 0; i < count; ++i) {
-      check(registry.add_static_plugin(plugins.head(i)), "add_static_plugin");
+      check(registry.register_backend(plugins.head(i)), "add_static_plugin");
       backends.push_back(checked(registry.lookup_backend(plugins.ids()[i]), "lookup_backend"));
     }
   }
@@ -117,7 +118,7 @@ struct LoadedRegistry {
 struct OpenProgram {
   OpenProgram(const std::string& path, const std::string& plugin)
       : program(checked(host::Program::open(path), "Program::open")) {
-    check(registry.add_plugin_file(plugin), "add_plugin_file");
+    check(registry.register_backend(plugin), "add_plugin_file");
     backend = checked(registry.lookup_backend(noop_id), "lookup_backend");
   }
 
@@ -206,7 +207,7 @@ Work add_plugin(const std::string& plugin) {
   return [plugin](std::uint64_t repeats) {
     for (std::uint64_t i = 0; i < repeats; ++i) {
       host::BackendRegistry registry;
-      check(registry.add_plugin_file(plugin), "add_plugin_file");
+      check(registry.register_backend(plugin), "add_plugin_file");
       keep(checked(registry.lookup_backend(noop_id), "lookup_backend"));
     }
   };
@@ -216,8 +217,20 @@ Work list(const std::vector<std::string>& plugins) {
   return [plugins](std::uint64_t repeats) {
     for (std::uint64_t i = 0; i < repeats; ++i) {
       host::BackendRegistry registry;
-      for (const auto& plugin : plugins) check(registry.add_plugin_file(plugin), "add_plugin_file");
-      if (registry.list_backends().size() != plugins.size()) throw Failure("a plugin is missing");
+      for (const auto& plugin : plugins)
+        check(registry.register_backend(plugin), "add_plugin_file");
+      if (registry.list_backends({}).size() != plugins.size()) throw Failure("a plugin is missing");
+    }
+  };
+}
+
+Work discover(const std::string& folder, std::size_t count) {
+  return [folder, count](std::uint64_t repeats) {
+    for (std::uint64_t i = 0; i < repeats; ++i) {
+      host::BackendRegistry registry;
+      registry.add_search(
+          host::discovery({.paths = {folder}, .use_environment = false, .installed = {}}));
+      if (registry.list_backends({}).size() != count) throw Failure("a plugin is missing");
     }
   };
 }

@@ -35,8 +35,8 @@ class MethodWalk {
   static const host::BackendRegistry& registry() {
     static host::BackendRegistry all;
     static const bool added =
-        all.add_static_plugin(tenon_static_plugin_TouchNoop).ok() &&
-        all.add_static_plugin(tenon_static_plugin_BackendWithCompilerDemo).ok();
+        all.register_backend(tenon_static_plugin_TouchNoop).ok() &&
+        all.register_backend(tenon_static_plugin_BackendWithCompilerDemo).ok();
     if (!added) std::abort();
     return all;
   }

@@ -11,7 +11,10 @@ import sys
 # A folder or umbrella header: which parts of the SDK it may include, and which other headers.
 C_TYPES = re.compile(r"stdint\.h|stddef\.h")
 STANDARD = re.compile(r"[a-z_]+")
-HOST = re.compile(r"[a-z_]+|[a-z_]+\.h|sys/[a-z_]+\.h|fmt/[a-z]+\.h|flatbuffers/[a-z_]+\.h")
+HOST = re.compile(
+    r"[a-z_]+|[a-z_0-9]+\.h|sys/[a-z_]+\.h|fmt/[a-z]+\.h|flatbuffers/[a-z_]+\.h"
+    r"|nlohmann/json\.hpp|CommonCrypto/CommonDigest\.h"
+)
 RULES = {
     "abi": ({"abi"}, C_TYPES),
     "core": ({"abi", "core"}, STANDARD),
@@ -26,8 +29,8 @@ UMBRELLAS = {
     "tenon.hpp": {"core", "backend"},
     "host.hpp": {"host"},
 }
-# The schema headers are generated; who may include them is said by the folder they lie in.
-GENERATED = re.compile(r"host/schema/[a-z_]+_generated\.h")
+# These headers are generated; who may include them is said by the folder they lie in.
+GENERATED = re.compile(r"host/schema/[a-z_]+_generated\.h|host/plugindir\.hpp")
 INCLUDE = re.compile(r'^\s*#\s*include\s*(?P<form>["<])(?P<name>[^">]+)[">]', re.M)
 
 

@@ -17,7 +17,8 @@ APPLICATION = """
 #include <tenon/host.hpp>
 int main(int, char** argv) {
   tenon::host::BackendRegistry registry;
-  if (!registry.add_plugin_file(argv[1]).ok()) return 1;
+  if (!registry.register_backend(argv[1]).ok()) return 1;
+  std::puts(tenon::host::installed_plugin_folder().c_str());
   const auto backend = registry.lookup_backend("Add");
   if (!backend.ok()) return 2;
   std::puts((*backend)->is_available().ok() ? "Add is available" : "Add is not available");
@@ -54,7 +55,7 @@ with tempfile.TemporaryDirectory(prefix="tenon-install-") as folder:
     generated = {
         pathlib.Path("tenon/host/schema") / f"{name}_generated.h"
         for name in ("program", "flat_tensor", "scalar_type")
-    }
+    } | {pathlib.Path("tenon/host/plugindir.hpp")}
     assert there == ours | generated, f"installed headers differ: {there ^ (ours | generated)}"
 
     environment = dict(os.environ, PKG_CONFIG_PATH=str(pkgconfig))
@@ -77,7 +78,10 @@ with tempfile.TemporaryDirectory(prefix="tenon-install-") as folder:
     program = pathlib.Path(folder) / "application"
     run(*compiler, "-std=c++20", *pkg_config("--cflags", "tenon-host"), application,
         *pkg_config("--libs", "tenon-host"), "-o", program)
-    assert run(program, plugin) == "Add is available"
+    # The prefix was moved, so the folder that the headers know is the one of the build.
+    folder_text, available = run(program, plugin).splitlines()
+    assert pathlib.Path(folder_text).name == pathlib.Path(plugins).name, folder_text
+    assert available == "Add is available"
 
     runner = prefix / "bin/tenon-run"
     if runner.is_file():

@@ -35,6 +35,18 @@
 #ifndef ZOO_NUM_BODY_BACKENDS
 #define ZOO_NUM_BODY_BACKENDS 1
 #endif
+#ifndef ZOO_ID
+#define ZOO_ID "ZooBackend"
+#endif
+#ifndef ZOO_TAGS
+#define ZOO_TAGS ""
+#endif
+#ifndef ZOO_CPU_FEATURES
+#define ZOO_CPU_FEATURES ""
+#endif
+#ifndef ZOO_PRIORITY
+#define ZOO_PRIORITY 0
+#endif
 #ifndef ZOO_CONST
 #define ZOO_CONST const
 #endif
@@ -105,7 +117,11 @@ __attribute__((visibility("default"))) ZOO_CONST zoo_object tenon_plugin_v1 = {
             .body_offset = offsetof(zoo_object, body),
             .name = "zoo",
         },
-    .record = {.struct_size = sizeof(tenon_backend_record), .id = "ZooBackend"},
+    .record = {.struct_size = sizeof(tenon_backend_record),
+               .priority = ZOO_PRIORITY,
+               .id = ZOO_ID,
+               .tags = ZOO_TAGS,
+               .cpu_features = ZOO_CPU_FEATURES},
     .body = {.struct_size = sizeof(tenon_plugin_body),
              .num_backends = ZOO_NUM_BODY_BACKENDS,
              .backends = tenon_plugin_v1.tables},

@@ -19,6 +19,9 @@ namespace detail {
 class BackendSlot {
  public:
   BackendSlot() = default;
+  /// A slot of no registry, which deletes itself with its last reference. It has one.
+  explicit BackendSlot(std::shared_ptr<const Backend> backend) noexcept
+      : users_(1), backend_(std::move(backend)), detached_(true) {}
   BackendSlot(const BackendSlot&) = delete;
   BackendSlot& operator=(const BackendSlot&) = delete;
 
@@ -53,9 +56,29 @@ class BackendSlot {
   /// somebody took a new reference meanwhile.
   void release() noexcept {
     if (users_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+    if (detached_) {
+      delete this;
+      return;
+    }
     std::shared_ptr<const Backend> last;
     const std::lock_guard lock(mutex_);
     if (users_.load(std::memory_order_acquire) == 0) last = std::move(backend_);
+  }
+
+  /// Runs `action` while nobody can take a reference, and returns whether there was none.
+  template <class Action>
+  [[nodiscard]] bool if_unused(const Action& action) {
+    std::shared_ptr<const Backend> last;  // Of a holder that has let go and waits for the lock.
+    const std::lock_guard lock(mutex_);
+    if (users_.load(std::memory_order_acquire) != 0) return false;
+    last = std::move(backend_);
+    action();
+    return true;
+  }
+
+  /// References that are held now.
+  [[nodiscard]] std::uint32_t users() const noexcept {
+    return users_.load(std::memory_order_relaxed);
   }
 
   [[nodiscard]] const Backend* get() const noexcept { return backend_.get(); }
@@ -64,15 +87,19 @@ class BackendSlot {
   std::atomic<std::uint32_t> users_ = 0;
   std::mutex mutex_;  // Held to load and to let go; not held while users_ is above zero.
   std::shared_ptr<const Backend> backend_;
+  const bool detached_ = false;
 };
 
 }  // namespace detail
 
-/// A reference to a backend of a registry, which must outlive it. Keeps the plugin loaded. Copying
-/// counts one more; different references may be used from different threads.
+/// A reference to a backend. One of a registry must not outlive the registry. Keeps the plugin
+/// loaded. Copying counts one more; different references may be used from different threads.
 class BackendRef {
  public:
   BackendRef() noexcept = default;
+  /// A reference to a backend that is in no registry; null gives an empty reference.
+  explicit BackendRef(std::shared_ptr<const Backend> backend)
+      : slot_(backend ? new detail::BackendSlot(std::move(backend)) : nullptr) {}
   /// Takes over a reference that was acquired.
   explicit BackendRef(detail::BackendSlot* slot) noexcept : slot_(slot) {}
   BackendRef(const BackendRef& other) noexcept : slot_(other.slot_) {

@@ -33,6 +33,7 @@ namespace detail {
 
 /// A backend as one method uses it. Keeps the plugin loaded.
 struct BackendUse {
+  std::string id;  ///< As the program names it: a backend may be registered under another name.
   BackendRef backend;
   tenon_execution_context context{};
   std::vector<tenon_option> runtime_specs;
@@ -70,6 +71,7 @@ struct DelegateLoader {
   const Program& program;
   const char* method_name;
   const BackendRegistry* registry;
+  std::span<const BackendRef> backends;
   const NamedDataMap* named_data;
   Trace* trace;
   std::span<const BackendOption> options;
@@ -116,11 +118,11 @@ struct DelegateLoader {
  private:
   Result<const BackendUse*> use_backend(std::string_view id) {
     for (auto use = uses.rbegin(); use != uses.rend(); ++use) {
-      if ((*use)->backend->id() == id) return use->get();
+      if ((*use)->id == id) return use->get();
     }
-    if (!registry) return error(Error::NotFound, "no backends are registered");
-    TENON_TRY(auto backend, registry->lookup_backend(id));
+    TENON_TRY(BackendRef backend, find_backend(id));
     auto use = std::make_unique<BackendUse>();
+    use->id = id;
     use->context = {
         sizeof(tenon_execution_context), 0, backend->host(), method_name, temp_arena.table(),
         trace ? trace->table() : nullptr};
@@ -131,6 +133,14 @@ struct DelegateLoader {
     use->backend = std::move(backend);
     uses.push_back(std::move(use));
     return uses.back().get();
+  }
+
+  [[nodiscard]] Result<BackendRef> find_backend(std::string_view id) const {
+    for (const BackendRef& backend : backends) {
+      if (backend && backend->id() == id) return backend;
+    }
+    if (!registry) return error(Error::NotFound, "no backends are registered");
+    return registry->lookup_backend(id);
   }
 
   Status fill_specs(const schema::BackendDelegate& serialized, tenon_init_context& context) {

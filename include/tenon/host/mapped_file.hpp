@@ -44,13 +44,22 @@ class MappedFile {
     // O_NONBLOCK: opening a FIFO must not wait for a writer. It changes nothing for regular files.
     const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (descriptor < 0) return refused(path, std::strerror(errno));
-    auto result = map(descriptor, path);
+    auto result = map_checked(descriptor, path);
     if (head) {
       const ::ssize_t size = ::pread(descriptor, head->data(), head->size(), 0);
       *head = head->first(size < 0 ? 0 : static_cast<std::size_t>(size));
     }
     ::close(descriptor);
     return result;
+  }
+
+  /// Maps the first `size` bytes, which must not be 0, of an open file. The descriptor stays the
+  /// caller's and may be closed. `path` is for the text of AccessFailed.
+  [[nodiscard]] static Result<MappedFile> map(int descriptor, std::size_t size,
+                                              const std::filesystem::path& path) {
+    void* const address = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, descriptor, 0);
+    if (address == MAP_FAILED) return refused(path, std::strerror(errno));
+    return MappedFile(address, size);
   }
 
   MappedFile(MappedFile&& other) noexcept
@@ -90,17 +99,14 @@ class MappedFile {
     return error(Error::AccessFailed, path.native(), ": ", why);
   }
 
-  static Result<MappedFile> map(int descriptor, const std::filesystem::path& path) {
+  static Result<MappedFile> map_checked(int descriptor, const std::filesystem::path& path) {
     struct stat status {};
     if (::fstat(descriptor, &status) != 0) return refused(path, std::strerror(errno));
     if (S_ISDIR(status.st_mode)) return refused(path, "is a directory, expected a regular file");
     if (S_ISFIFO(status.st_mode)) return refused(path, "is a FIFO, expected a regular file");
     if (!S_ISREG(status.st_mode)) return refused(path, "is not a regular file");
     if (status.st_size == 0) return refused(path, "file is empty");
-    const auto size = static_cast<std::size_t>(status.st_size);
-    void* const address = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, descriptor, 0);
-    if (address == MAP_FAILED) return refused(path, std::strerror(errno));
-    return MappedFile(address, size);
+    return map(descriptor, static_cast<std::size_t>(status.st_size), path);
   }
 
   void* address_ = nullptr;

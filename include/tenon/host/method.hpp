@@ -34,6 +34,7 @@ namespace tenon::host {
 /// What a method is loaded with. Everything referred to must outlive the method.
 struct MethodOptions {
   const BackendRegistry* registry = nullptr;  ///< Where delegates find their backends.
+  std::vector<BackendRef> backends{};         ///< Used for their ids in place of the registry's.
   const KernelTable* kernels = nullptr;       ///< Code for operators left in the program.
   std::vector<std::shared_ptr<const DataFile>> data_files{};  ///< `.ptd` files, in their order.
   std::vector<BackendOption> backend_options{};
@@ -190,9 +191,16 @@ class Method {
     TENON_CHECK(check_options());
     auto* delegates = arena_.allocate_list<detail::LoadedDelegate>(serialized.size());
     if (!delegates) return error(Error::MemoryAllocationFailed, "no memory for the delegates");
-    detail::DelegateLoader loader{*program_,   plan_.name()->c_str(), options_.registry,
-                                  data_.get(), options_.trace,        options_.backend_options,
-                                  arena_,      temp_arena_,           uses_};
+    detail::DelegateLoader loader{*program_,
+                                  plan_.name()->c_str(),
+                                  options_.registry,
+                                  options_.backends,
+                                  data_.get(),
+                                  options_.trace,
+                                  options_.backend_options,
+                                  arena_,
+                                  temp_arena_,
+                                  uses_};
     for (flatbuffers::uoffset_t i = 0; i < serialized.size(); ++i) {
       const schema::BackendDelegate& from = *serialized.Get(i);
       new (&delegates[i]) detail::LoadedDelegate();

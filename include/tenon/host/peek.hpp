@@ -1,10 +1,16 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
+#include <cerrno>
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <filesystem>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -18,6 +24,7 @@
 #include "tenon/host/macho.hpp"
 #include "tenon/host/mapped_file.hpp"
 #include "tenon/host/plugin_record.hpp"
+#include "tenon/host/trusted_path.hpp"
 
 /// Reads what a plugin says of itself from its FILE. The library is not loaded and none of its code
 /// runs, so a host can describe a thousand plugins for the price of opening them.
@@ -193,6 +200,39 @@ inline Status explain_unmapped(const std::filesystem::path& path, Status failure
   auto file = MappedFile::open(path);
   if (!file.ok()) return detail::explain_unmapped(path, std::move(file).status());
   return peek(file->bytes(), path.native());
+}
+
+/// Calls `use` with all bytes of an open file and returns what it returns. A small file is read:
+/// for the size of a usual plugin a copy costs less than mapping it and touching its pages.
+template <class Use>
+[[nodiscard]] auto with_bytes(const OpenedFile& file, const Use& use)
+    -> decltype(use(std::span<const std::byte>())) {
+  constexpr std::size_t largest_copy = 64 * 1024;
+  const auto size = static_cast<std::size_t>(file.identity.size);
+  if (size == 0) return use(std::span<const std::byte>());
+  if (size > largest_copy) {
+    TENON_TRY(const MappedFile mapped, MappedFile::map(file.descriptor.get(), size, file.path));
+    return use(mapped.bytes());
+  }
+  const std::unique_ptr<std::byte[]> buffer(new std::byte[size]);
+  std::size_t done = 0;
+  while (done < size) {
+    const ::ssize_t count = ::pread(file.descriptor.get(), buffer.get() + done, size - done,
+                                    static_cast<::off_t>(done));
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) {
+      return error(Error::AccessFailed, file.path.native(), ": ", std::strerror(errno));
+    }
+    if (count == 0) break;  // Somebody cut it short; what is there is judged.
+    done += static_cast<std::size_t>(count);
+  }
+  return use(std::span<const std::byte>(buffer.get(), done));
+}
+
+/// Reads the record of the plugin in a file that is open already. Fails as the other two.
+[[nodiscard]] inline Result<PluginRecord> peek(const OpenedFile& file) {
+  return with_bytes(
+      file, [&](std::span<const std::byte> bytes) { return peek(bytes, file.path.native()); });
 }
 
 }  // namespace tenon::host

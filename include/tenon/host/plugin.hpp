@@ -22,6 +22,7 @@
 #include "tenon/host/library.hpp"
 #include "tenon/host/peek.hpp"
 #include "tenon/host/plugin_record.hpp"
+#include "tenon/host/trusted_path.hpp"
 
 namespace tenon::host {
 
@@ -32,9 +33,7 @@ namespace tenon::host {
 /// thread.
 class Plugin : public std::enable_shared_from_this<Plugin> {
  public:
-  /// Loads the plugin in `path`. The record is read from the file first and the versions are
-  /// negotiated, so that a plugin that does not fit is never loaded; what the loaded object says
-  /// must then equal what the file said. No code of the plugin runs before `backend`.
+  /// Loads the plugin in `path`, for which the caller answers (`Trust::caller`).
   [[nodiscard]] static Result<std::shared_ptr<Plugin>> load(const std::filesystem::path& path,
                                                             HostInfo info = {}) {
     std::error_code failed;
@@ -42,18 +41,37 @@ class Plugin : public std::enable_shared_from_this<Plugin> {
     if (failed) {
       return error(Error::AccessFailed, "cannot resolve ", path.string(), ": ", failed.message());
     }
-    TENON_TRY(const PluginRecord in_file, peek(absolute));
-    TENON_CHECK(check_abi(in_file).with_context(absolute.string()));
-    TENON_TRY(Library library, Library::load(absolute));
+    TENON_TRY(OpenedFile file, open_file(absolute, Trust::caller));
+    return load(std::move(file), nullptr, std::move(info));
+  }
+
+  /// Loads the plugin in an open file. The record is read from the file first and the versions are
+  /// negotiated, so that a plugin that does not fit is never loaded; what the loaded object says
+  /// must then equal what the file said. No code of the plugin runs before `backend`.
+  ///
+  /// `expected`, when it is not null, is what the plugin said of itself when it was chosen;
+  /// InvalidState when it says something else by now.
+  [[nodiscard]] static Result<std::shared_ptr<Plugin>> load(OpenedFile file,
+                                                            const PluginRecord* expected,
+                                                            HostInfo info = {}) {
+    const std::string path = file.path.native();
+    TENON_TRY(const PluginRecord in_file, peek(file));
+    TENON_CHECK(check_abi(in_file).with_context(path));
+    if (expected && in_file != *expected) {
+      return error(Error::InvalidState, path, ": describes itself differently than when it was ",
+                   "found (", in_file.name, " ", in_file.version, " now, ", expected->name, " ",
+                   expected->version, " then): it was replaced meanwhile; register it again");
+    }
+    TENON_TRY(Library library, Library::load(std::move(file)));
     const void* symbol = library.symbol(TENON_PLUGIN_SYMBOL);
     if (!symbol) {
-      return error(Error::InvalidArgument, absolute.string(), ": no exported symbol ",
-                   TENON_PLUGIN_SYMBOL, " after loading");
+      return error(Error::InvalidArgument, path, ": no exported symbol ", TENON_PLUGIN_SYMBOL,
+                   " after loading");
     }
     const auto* head = static_cast<const tenon_plugin_head*>(symbol);
-    TENON_TRY(auto plugin, make(head, absolute.string(), std::move(info), std::move(library)));
+    TENON_TRY(auto plugin, make(head, path, std::move(info), std::move(library)));
     if (plugin->record() != in_file) {
-      return error(Error::InvalidArgument, absolute.string(),
+      return error(Error::InvalidArgument, path,
                    ": the loaded plugin describes itself differently from its file (TN-BIN-3)");
     }
     return plugin;

@@ -60,5 +60,5 @@ TEST_CASE("an extension table that ends inside a pointer does not have that poin
 TEST_CASE("a static plugin that is null is refused by name") {
   CHECK(host::Plugin::from_static(nullptr).error() == Error::InvalidArgument);
   host::BackendRegistry registry;
-  CHECK(registry.add_static_plugin(nullptr).error() == Error::InvalidArgument);
+  CHECK(registry.register_backend(nullptr).error() == Error::InvalidArgument);
 }

@@ -18,7 +18,7 @@ namespace {
 host::MethodOptions with_demo() {
   static host::BackendRegistry registry;
   static const bool added =
-      registry.add_static_plugin(tenon_static_plugin_BackendWithCompilerDemo).ok();
+      registry.register_backend(tenon_static_plugin_BackendWithCompilerDemo).ok();
   REQUIRE(added);
   host::MethodOptions options;
   options.registry = &registry;

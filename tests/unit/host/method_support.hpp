@@ -17,7 +17,7 @@ namespace tenon::test {
 /// A registry that knows the backends of test_backend.cpp.
 inline const host::BackendRegistry& test_registry() {
   static host::BackendRegistry registry;
-  static const bool added = registry.add_static_plugin(tenon_static_plugin_TestBackend).ok();
+  static const bool added = registry.register_backend(tenon_static_plugin_TestBackend).ok();
   REQUIRE(added);
   return registry;
 }

@@ -34,9 +34,9 @@ std::string zoo(std::string_view name) { return concat(TENON_TEST_ZOO "/", name,
 TEST_CASE("what a registry knows is listed in order and nothing is loaded", "[loader]") {
   BackendRegistry registry;
   CHECK(registry.list_backends().empty());
-  REQUIRE(registry.add_plugin_file(zoo("two_backends")).ok());
-  REQUIRE(registry.add_plugin_file(hello).ok());
-  REQUIRE(registry.add_plugin_file(zoo("talkative")).ok());
+  REQUIRE(registry.register_backend(zoo("two_backends")).ok());
+  REQUIRE(registry.register_backend(hello).ok());
+  REQUIRE(registry.register_backend(zoo("talkative")).ok());
   CHECK(registry.list_backends() ==
         std::vector<std::string>{"Add", "LockedBackend", "TalkativeBackend", "WorksBackend"});
   CHECK(registry.contains("Add"));
@@ -48,13 +48,13 @@ TEST_CASE("what a registry knows is listed in order and nothing is loaded", "[lo
 
 TEST_CASE("a plugin that would end the process when loaded can be listed", "[loader][TN-BIN-2]") {
   BackendRegistry registry;
-  REQUIRE(registry.add_plugin_file(zoo("static_constructor")).ok());
+  REQUIRE(registry.register_backend(zoo("static_constructor")).ok());
   CHECK(registry.list_backends() == std::vector<std::string>{"ZooBackend"});
 }
 
 TEST_CASE("a backend is loaded at its first look-up and found again", "[loader]") {
   BackendRegistry registry;
-  REQUIRE(registry.add_plugin_file(hello).ok());
+  REQUIRE(registry.register_backend(hello).ok());
   const auto first = registry.lookup_backend("Add");
   REQUIRE(first.ok());
   CHECK(is_mapped("hello.so"));
@@ -67,31 +67,32 @@ TEST_CASE("an unknown id is NotFound with the ids that are known", "[loader]") {
   BackendRegistry registry;
   const auto none = registry.lookup_backend("Add");
   CHECK(none.error() == Error::NotFound);
-  CHECK(none.text() == "backend 'Add' is not registered; registered are: none");
+  CHECK(none.text() == "backend 'Add' is not registered (InvalidBackend)\n  registered are: none");
 
-  REQUIRE(registry.add_plugin_file(zoo("two_backends")).ok());
-  REQUIRE(registry.add_plugin_file(hello).ok());
+  REQUIRE(registry.register_backend(zoo("two_backends")).ok());
+  REQUIRE(registry.register_backend(hello).ok());
   const auto unknown = registry.lookup_backend("Added");
   CHECK(unknown.error() == Error::NotFound);
   CHECK(unknown.text() ==
-        "backend 'Added' is not registered; registered are: Add, LockedBackend, WorksBackend");
+        "backend 'Added' is not registered (InvalidBackend); did you mean Add?\n"
+        "  registered are: Add, LockedBackend, WorksBackend");
   CHECK_FALSE(is_mapped("hello.so"));
 }
 
 TEST_CASE("an id that is known already is refused with both origins", "[loader]") {
   BackendRegistry registry;
-  REQUIRE(registry.add_plugin_file(hello).ok());
-  const Status again = registry.add_plugin_file(hello);
+  REQUIRE(registry.register_backend(hello).ok());
+  const Status again = registry.register_backend(hello);
   CHECK(again.error() == Error::RegistrationAlreadyRegistered);
 
-  const Status linked = registry.add_static_plugin(tenon_static_plugin_Add);
+  const Status linked = registry.register_backend(tenon_static_plugin_Add);
   CHECK(linked.error() == Error::RegistrationAlreadyRegistered);
   CHECK_THAT(std::string(linked.text()), ContainsSubstring("'Add'") && ContainsSubstring(hello) &&
                                              ContainsSubstring("static plugin"));
 
   // Two files with one id: the first keeps it, and nothing of the second is added.
-  REQUIRE(registry.add_plugin_file(zoo("newer_minor")).ok());
-  const Status other = registry.add_plugin_file(zoo("null_execute"));
+  REQUIRE(registry.register_backend(zoo("newer_minor")).ok());
+  const Status other = registry.register_backend(zoo("null_execute"));
   CHECK(other.error() == Error::RegistrationAlreadyRegistered);
   CHECK_THAT(std::string(other.text()), ContainsSubstring("'ZooBackend'") &&
                                             ContainsSubstring("newer_minor.so") &&
@@ -102,12 +103,12 @@ TEST_CASE("an id that is known already is refused with both origins", "[loader]"
 
 TEST_CASE("a plugin that cannot be used is refused when it is added", "[loader][TN-NEG-2]") {
   BackendRegistry registry;
-  CHECK(registry.add_plugin_file(zoo("no_such_file")).error() == Error::NotFound);
-  CHECK(registry.add_plugin_file(zoo("bad_magic")).error() == Error::InvalidArgument);
-  const Status major = registry.add_plugin_file(zoo("newer_major"));
+  CHECK(registry.register_backend(zoo("no_such_file")).error() == Error::NotFound);
+  CHECK(registry.register_backend(zoo("bad_magic")).error() == Error::InvalidArgument);
+  const Status major = registry.register_backend(zoo("newer_major"));
   CHECK(major.error() == Error::NotSupported);
   CHECK_THAT(std::string(major.text()), ContainsSubstring("2.3") && ContainsSubstring("1.0"));
-  const Status minor = registry.add_plugin_file(zoo("needs_newer_minor"));
+  const Status minor = registry.register_backend(zoo("needs_newer_minor"));
   CHECK(minor.error() == Error::NotSupported);
   CHECK_THAT(std::string(minor.text()), ContainsSubstring("1.7") && ContainsSubstring("1.0"));
   CHECK(registry.list_backends().empty());
@@ -115,8 +116,8 @@ TEST_CASE("a plugin that cannot be used is refused when it is added", "[loader][
 
 TEST_CASE("a look-up that fails keeps nothing loaded and may be tried again", "[loader]") {
   BackendRegistry registry;
-  REQUIRE(registry.add_plugin_file(zoo("two_backends")).ok());
-  REQUIRE(registry.add_plugin_file(zoo("undefined_symbol")).ok());
+  REQUIRE(registry.register_backend(zoo("two_backends")).ok());
+  REQUIRE(registry.register_backend(zoo("undefined_symbol")).ok());
   for (int i = 0; i < 2; ++i) {
     const auto locked = registry.lookup_backend("LockedBackend");
     CHECK(locked.error() == Error::AccessFailed);
@@ -132,20 +133,25 @@ TEST_CASE("a file that changes between listing and loading is judged again", "[l
       std::filesystem::temp_directory_path() / concat("tenon-loader-test-", ::getpid(), ".so");
   std::filesystem::copy_file(hello, copy);
   BackendRegistry registry;
-  REQUIRE(registry.add_plugin_file(copy).ok());
+  REQUIRE(registry.register_backend(copy).ok());
   std::filesystem::remove(copy);
   CHECK(registry.lookup_backend("Add").error() == Error::NotFound);
   std::filesystem::copy_file(zoo("talkative"), copy);
   const auto swapped = registry.lookup_backend("Add");
-  CHECK(swapped.error() == Error::NotFound);
-  CHECK_THAT(std::string(swapped.text()), ContainsSubstring("TalkativeBackend"));
+  CHECK(swapped.error() == Error::InvalidState);
+  CHECK_THAT(std::string(swapped.text()), ContainsSubstring("was replaced meanwhile"));
+  CHECK_FALSE(is_mapped(copy.filename().native()));
+  // Whoever wants the new one registers it.
+  REQUIRE(registry.unregister_backend("Add").ok());
+  REQUIRE(registry.register_backend(copy).ok());
+  CHECK(registry.lookup_backend("TalkativeBackend").ok());
   std::filesystem::remove(copy);
 }
 
 TEST_CASE("a relative path still serves when the working folder has changed", "[loader]") {
   const std::filesystem::path before = std::filesystem::current_path();
   BackendRegistry registry;
-  REQUIRE(registry.add_plugin_file(std::filesystem::relative(hello)).ok());
+  REQUIRE(registry.register_backend(std::filesystem::relative(hello)).ok());
   std::filesystem::current_path("/");
   const auto backend = registry.lookup_backend("Add");
   std::filesystem::current_path(before);
@@ -154,7 +160,7 @@ TEST_CASE("a relative path still serves when the working folder has changed", "[
 
 TEST_CASE("one plugin that serves two ids is loaded once", "[loader]") {
   BackendRegistry registry;
-  REQUIRE(registry.add_plugin_file(zoo("two_backends")).ok());
+  REQUIRE(registry.register_backend(zoo("two_backends")).ok());
   const auto works = registry.lookup_backend("WorksBackend");
   REQUIRE(works.ok());
   // The second fails to open; the first and its library stay.
@@ -170,8 +176,8 @@ TEST_CASE("sixteen threads that look up a backend at once open it once", "[loade
       if (text.starts_with("opened")) ++lines;
     };
     BackendRegistry registry(info);
-    REQUIRE(registry.add_plugin_file(zoo("talkative")).ok());
-    REQUIRE(registry.add_plugin_file(hello).ok());
+    REQUIRE(registry.register_backend(zoo("talkative")).ok());
+    REQUIRE(registry.register_backend(hello).ok());
     std::vector<BackendRef> found(16);
     std::atomic<int> ready = 0;
     std::vector<std::thread> threads;
@@ -194,7 +200,7 @@ TEST_CASE("sixteen threads that look up a backend at once open it once", "[loade
 
 TEST_CASE("plugins may be added while others look up, load and let go", "[loader][threads]") {
   BackendRegistry registry;
-  REQUIRE(registry.add_plugin_file(hello).ok());
+  REQUIRE(registry.register_backend(hello).ok());
   std::atomic<bool> done = false;
   std::atomic<int> wrong = 0;
   std::vector<std::thread> threads;
@@ -209,7 +215,7 @@ TEST_CASE("plugins may be added while others look up, load and let go", "[loader
   }
   const char* const names[] = {"two_backends", "talkative", "throws", "newer_minor"};
   for (const char* name : names) {
-    wrong += !registry.add_plugin_file(zoo(name)).ok();
+    wrong += !registry.register_backend(zoo(name)).ok();
     std::this_thread::yield();
   }
   done = true;
@@ -221,7 +227,7 @@ TEST_CASE("plugins may be added while others look up, load and let go", "[loader
 
 TEST_CASE("a plugin that is linked in is found by its id and runs", "[loader]") {
   BackendRegistry registry;
-  REQUIRE(registry.add_static_plugin(tenon_static_plugin_Add).ok());
+  REQUIRE(registry.register_backend(tenon_static_plugin_Add).ok());
   const auto backend = registry.lookup_backend("Add");
   REQUIRE(backend.ok());
   CHECK(std::string_view((*backend)->host()->plugin_path).empty());
@@ -240,7 +246,7 @@ TEST_CASE("a plugin that is linked in is found by its id and runs", "[loader]") 
 
 TEST_CASE("a reference is copied, moved and compared, and the last one unloads", "[loader]") {
   BackendRegistry registry;
-  REQUIRE(registry.add_plugin_file(hello).ok());
+  REQUIRE(registry.register_backend(hello).ok());
   BackendRef first = *registry.lookup_backend("Add");
   BackendRef copy = first;
   CHECK(copy == first);
@@ -258,7 +264,7 @@ TEST_CASE("a reference is copied, moved and compared, and the last one unloads",
 TEST_CASE("references taken and dropped by many threads never see a closed backend",
           "[loader][threads]") {
   BackendRegistry registry;
-  REQUIRE(registry.add_plugin_file(hello).ok());
+  REQUIRE(registry.register_backend(hello).ok());
   std::atomic<int> wrong = 0;
   std::vector<std::thread> threads;
   for (int t = 0; t < 8; ++t) {

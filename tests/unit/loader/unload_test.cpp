@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: MIT
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
 #include "support/catch.hpp"
+#include "support/temporary_folder.hpp"
 #include "tenon/host/method.hpp"
 #include "tenon/host/plugin.hpp"
 #include "tenon/host/program.hpp"
 #include "tenon/host/registry.hpp"
+#include "unit/core/test_tensor.hpp"
 #include "unit/loader/loaded_backend.hpp"
 #include "unit/loader/process.hpp"
 
@@ -71,7 +75,7 @@ TEST_CASE("a method keeps its plugin loaded and lets it go", "[loader]") {
   auto program = Program::open(program_path);
   REQUIRE(program.ok());
   BackendRegistry registry;
-  REQUIRE(registry.add_plugin_file(demo).ok());
+  REQUIRE(registry.register_backend(demo).ok());
   CHECK_FALSE(is_mapped("demo_backend.so"));
 
   MethodOptions options;
@@ -104,7 +108,7 @@ TEST_CASE("a method that cannot be loaded holds no plugin", "[loader]") {
   auto program = Program::open(program_path);
   REQUIRE(program.ok());
   BackendRegistry registry;
-  REQUIRE(registry.add_plugin_file(demo).ok());
+  REQUIRE(registry.register_backend(demo).ok());
   MethodOptions options;
   options.registry = &registry;
   options.backend_options.push_back({std::string(demo_id), "no such option", std::int64_t{1}});
@@ -132,4 +136,54 @@ TEST_CASE("a thousand loads of a plugin leave mappings, descriptors and memory a
   CHECK(after.mappings == before.mappings);
   CHECK(after.descriptors == before.descriptors);
   CHECK(after.heap_bytes <= before.heap_bytes + 1024);
+}
+
+TEST_CASE("ten thousand loads, runs and unloads from four threads leave nothing behind",
+          "[loader][threads]") {
+  // Each thread has a file of its own, so that every round really loads and unloads; one file is
+  // shared by all, so that they also meet.
+  const TemporaryFolder folder;
+  BackendRegistry registry;
+  REQUIRE(registry.register_backend(demo).ok());
+  for (int t = 0; t < 4; ++t) {
+    std::filesystem::copy_file(hello, folder / concat("copy", t, ".so"));
+    REQUIRE(registry.register_backend(folder / concat("copy", t, ".so"), {.name = concat(t)}).ok());
+  }
+  std::atomic<int> good = 0;
+  const auto load_and_run = [&](const std::string& id) {
+    const auto shared = registry.lookup_backend(demo_id);
+    const auto backend = registry.lookup_backend(id);
+    if (!shared.ok() || !backend.ok()) return;
+    LoadedBlob blob(*backend, std::string_view("\x01\0\0\0", 4));
+    TestTensor a({2}, {1.0f, 2.0f});
+    TestTensor b({2}, {0.5f, 0.25f});
+    TestTensor out(ScalarType::Float, {2});
+    const TestArgs args({a.value(), b.value(), out.value()});
+    good += blob.init().ok() && blob.execute(args.data(), args.size()).ok() &&
+            out.elements<float>() == std::vector{1.5f, 2.25f};
+  };
+  const auto run_four = [&](int times) {
+    std::vector<std::thread> threads;
+    for (int t = 0; t < 4; ++t) {
+      threads.emplace_back([&, times, id = concat(t)] {
+        for (int i = 0; i < times; ++i) load_and_run(id);
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+  };
+  run_four(25);
+  const Footprint before = Footprint::now();
+  run_four(2500);
+  const Footprint after = Footprint::now();
+  CHECK(good == 4 * (25 + 2500));
+  for (int t = 0; t < 4; ++t) CHECK_FALSE(is_mapped(concat("copy", t, ".so")));
+  CHECK_FALSE(is_mapped("demo_backend.so"));
+  CHECK(after.mappings == before.mappings);
+  CHECK(after.descriptors == before.descriptors);
+  // What threads leave in the allocator's own books is not the registry's.
+  CHECK(after.heap_bytes <= before.heap_bytes + 4096);
+  for (const BackendInfo& info : registry.enumerate_backends()) {
+    CHECK(info.state == BackendState::known);
+    CHECK(info.num_users == 0);
+  }
 }

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-namespace tenon::run {
+namespace tenon {
 
 /// `text` as one line: control characters, which may come from a file or a plugin, become '?' and
 /// line feeds become blanks.
@@ -18,4 +18,4 @@ namespace tenon::run {
   return out;
 }
 
-}  // namespace tenon::run
+}  // namespace tenon

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+
+namespace tenon {
+
+/// When a tool writes colours, as `--color` says.
+enum class ColorWhen { automatic, always, never };
+
+/// What a piece of text is, for those who see colours. Nothing is said by colour alone.
+enum class Style { plain, title, good, bad, weak };
+
+/// Whether to write colours to standard output. `automatic`: to a terminal that can show them,
+/// unless NO_COLOR is set (no-color.org).
+[[nodiscard]] inline bool use_color(ColorWhen when) {
+  if (when != ColorWhen::automatic) return when == ColorWhen::always;
+  const char* no_color = std::getenv("NO_COLOR");
+  const char* terminal = std::getenv("TERM");
+  if (no_color && *no_color != '\0') return false;
+  return terminal && std::string_view(terminal) != "dumb" && ::isatty(STDOUT_FILENO) == 1;
+}
+
+/// `text` with the sequences of `style` around it when `on`.
+[[nodiscard]] inline std::string styled(std::string_view text, Style style, bool on) {
+  if (!on || style == Style::plain) return std::string(text);
+  const std::string_view code = style == Style::title  ? "\x1b[1m"
+                                : style == Style::good ? "\x1b[32m"
+                                : style == Style::bad  ? "\x1b[31m"
+                                                       : "\x1b[2m";
+  return std::string(code) + std::string(text) + "\x1b[0m";
+}
+
+/// Adds `--color auto|always|never`.
+inline void add_color_option(CLI::App& app, ColorWhen& when) {
+  const auto set = [&when](const std::string& text) {
+    when = text == "always"  ? ColorWhen::always
+           : text == "never" ? ColorWhen::never
+                             : ColorWhen::automatic;
+  };
+  app.add_option_function<std::string>("--color", set,
+                                       "Colours: auto (only on a terminal), always, never")
+      ->check(CLI::IsMember({"auto", "always", "never"}).description(""))
+      ->type_name("WHEN");
+}
+
+}  // namespace tenon

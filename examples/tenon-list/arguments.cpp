@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: MIT
+#include "arguments.hpp"
+
+#include <CLI/CLI.hpp>
+#include <utility>
+
+#include "tenon/abi/version.h"
+
+namespace tenon::list {
+namespace {
+
+constexpr const char* footer =
+    "Examples:\n"
+    "  tenon-list\n"
+    "  tenon-list --all --places\n"
+    "  tenon-list --tag npu\n"
+    "  tenon-list --json | jq -r '.backends[] | select(.hidden_as == null) | .id'\n"
+    "  TENON_PLUGIN_PATH=/opt/acme/plugins tenon-list\n"
+    "  TENON_DISABLE='Cuda*' tenon-list --all\n"
+    "\n"
+    "Exit codes:\n"
+    "  0 success, also when the list is empty  2 wrong usage\n";
+
+}  // namespace
+
+Result<std::variant<Arguments, PrintAndExit>> parse_arguments(int argc, const char* const* argv) {
+  Arguments arguments;
+  CLI::App app("Lists the backends that plugins offer. Loads none of them.", "tenon-list");
+  app.footer(footer);
+  app.set_help_flag("-h,--help", "Print this text");
+  app.set_version_flag("--version", "tenon-list " TENON_VERSION_STRING, "Print the version");
+  app.add_flag("--all", arguments.all,
+               "Also debug and experimental backends and what cannot be used, with reasons");
+  // One value each, so that it does not swallow the arguments after it.
+  app.add_option("--tag", arguments.tags, "Only backends with this tag; repeatable: with all")
+      ->allow_extra_args(false)
+      ->type_name("T");
+  app.add_flag("--places", arguments.places, "Also where backends were searched");
+  app.add_flag("--json", arguments.json, "Print one JSON object instead of a table");
+  add_color_option(app, arguments.color);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::CallForHelp&) {
+    return std::variant<Arguments, PrintAndExit>(PrintAndExit{app.help()});
+  } catch (const CLI::CallForVersion& version) {
+    return std::variant<Arguments, PrintAndExit>(PrintAndExit{concat(version.what(), "\n")});
+  } catch (const CLI::Error& wrong) {
+    return error(Error::InvalidArgument, wrong.what(), " (see tenon-list --help)");
+  }
+  return std::variant<Arguments, PrintAndExit>(std::move(arguments));
+}
+
+}  // namespace tenon::list

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: MIT
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "report.hpp"
+#include "tenon/abi/version.h"
+#include "tenon/host/environment.hpp"
+
+namespace tenon::list {
+namespace {
+
+// Keys stay in the order in which the schema lists them.
+using Json = nlohmann::ordered_json;
+
+Json text_or_null(std::string_view text) { return text.empty() ? Json(nullptr) : Json(text); }
+
+Json failure(Error code, const std::string& text) {
+  if (code == Error::Ok) return nullptr;
+  return {{"name", error_name(code)}, {"code", static_cast<std::uint32_t>(code)}, {"text", text}};
+}
+
+Json place(const host::Place& place) {
+  return {{"kind", place_name(place.kind)},
+          {"path", text_or_null(place.path.native())},
+          {"num_candidates", place.num_candidates},
+          {"error", failure(place.error, place.reason)}};
+}
+
+Json plugin(const host::PluginRecord& record) {
+  return {{"name", record.name},
+          {"version", text_or_null(record.version)},
+          {"vendor", text_or_null(record.vendor)},
+          {"sdk_version", text_or_null(record.sdk_version)},
+          {"abi", concat(record.abi_major, ".", record.abi_minor)},
+          {"min_host_abi_minor", record.min_host_abi_minor}};
+}
+
+Json manifest(const host::Candidate& candidate) {
+  if (candidate.manifest.empty()) return nullptr;
+  return {{"path", candidate.manifest.native()},
+          {"sha256", candidate.sha256 ? Json(candidate.sha256->to_hex()) : Json(nullptr)},
+          {"facts", candidate.facts}};
+}
+
+Json payload_versions(const host::BackendRecord& backend) {
+  if (backend.max_payload_version == 0) return nullptr;
+  return {{"min", backend.min_payload_version}, {"max", backend.max_payload_version}};
+}
+
+// What is known of the file, whether its backends are or not.
+void add_origin(const host::Candidate& candidate, std::size_t num_places, Json& json) {
+  json["origin"] = candidate.origin();
+  json["path"] = text_or_null(candidate.path.native());
+  // The registry counts places from 1; 0 is the application.
+  const std::size_t number = candidate.place_order;
+  json["place"] = number != 0 && number <= num_places ? Json(number - 1) : Json(nullptr);
+  json["plugin"] = candidate.record ? plugin(*candidate.record) : Json(nullptr);
+  json["manifest"] = manifest(candidate);
+}
+
+Json backend(const Entry& entry, const host::BackendRecord& record, std::size_t num_places) {
+  Json json = {{"id", record.id},
+               {"state", state_name(entry.info.state)},
+               {"reason", text_or_null(entry.info.reason)},
+               {"hidden_as", text_or_null(entry.hidden_as)},
+               {"priority", record.priority},
+               {"tags", record.tags},
+               {"cpu_features", record.cpu_features},
+               {"description", text_or_null(record.description)},
+               {"payload_versions", payload_versions(record)}};
+  add_origin(*entry.info.candidate, num_places, json);
+  return json;
+}
+
+Json refused(const host::Candidate& candidate, std::size_t num_places) {
+  Json json = {{"error", failure(candidate.error, candidate.reason)}};
+  add_origin(candidate, num_places, json);
+  return json;
+}
+
+}  // namespace
+
+std::string to_json(const Listing& listing) {
+  Json places = Json::array();
+  for (const host::Place& each : listing.places) places.push_back(place(each));
+  Json backends = Json::array();
+  Json files = Json::array();
+  for (const Entry& entry : listing.entries) {
+    if (const host::BackendRecord* record = entry.info.backend()) {
+      backends.push_back(backend(entry, *record, places.size()));
+    } else {
+      files.push_back(refused(*entry.info.candidate, places.size()));
+    }
+  }
+  const Json json = {
+      {"version", TENON_VERSION_STRING},     {"abi", concat(TENON_ABI_MAJOR, ".", TENON_ABI_MINOR)},
+      {"privileged", host::is_privileged()}, {"tags", listing.tags},
+      {"places", std::move(places)},         {"backends", std::move(backends)},
+      {"refused", std::move(files)}};
+  // Paths need not be UTF-8. ASCII, so that no control character reaches a terminal.
+  return json.dump(-1, ' ', true, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace tenon::list

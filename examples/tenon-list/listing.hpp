@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tenon/host/registry.hpp"
+
+namespace tenon::list {
+
+/// One backend that was found, or a file that was refused before its backends were known.
+struct Entry {
+  host::BackendInfo info;
+  /// Why it is left out without --all: a tag ("debug") or a state ("shadowed"). Empty: it is not.
+  std::string_view hidden_as;
+};
+
+/// What is known of backends, and where they were searched. Nothing of it is loaded.
+struct Listing {
+  /// Sorted by id; of one id first the backend that is taken. Refused files come last.
+  std::vector<Entry> entries;
+  std::vector<host::Place> places;    ///< In the order in which they were searched.
+  std::vector<std::string> tags;      ///< What was asked for.
+  std::vector<std::string> all_tags;  ///< Of all backends that were found, sorted.
+  std::size_t num_found = 0;          ///< Entries, with those that lack the tags.
+};
+
+/// Asks `registry` for everything that has all of `tags`. A refused file has no tags. Who asks for
+/// a tag that hides backends, such as "debug", wants to see them: it does not hide them then.
+[[nodiscard]] Listing make_listing(const host::BackendRegistry& registry,
+                                   std::vector<std::string> tags);
+
+}  // namespace tenon::list

@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <limits>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "tenon/core/result.hpp"
+#include "tenon/host/near_names.hpp"
+#include "tenon/host/plugin_record.hpp"
+#include "tenon/host/quoted.hpp"
+#include "tenon/host/sha256.hpp"
+
+/// Manifests: a small JSON file beside or far from a plugin, which says where the plugin lies and
+/// what a packager wants to add. docs/discovery.md describes the format for people.
+namespace tenon::host {
+
+/// Largest file that is read as a manifest, in bytes.
+inline constexpr std::uint64_t max_manifest_size = 1 << 20;
+
+/// What a manifest says of one backend.
+struct ManifestBackend {
+  std::string id;
+  std::vector<std::string> tags{};         ///< Added to those of the plugin's record.
+  std::optional<std::int32_t> priority{};  ///< Replaces that of the plugin's record.
+};
+
+/// A manifest, for one platform.
+struct Manifest {
+  std::filesystem::path library;  ///< As written: relative to the manifest's folder, or absolute.
+  std::optional<Sha256> sha256;   ///< What the library must hash to.
+  std::vector<ManifestBackend> backends;
+  std::map<std::string, std::string> facts;
+};
+
+/// The name of this build's platform in manifests: "linux-x86_64", "macos-arm64", ...
+[[nodiscard]] constexpr std::string_view platform_name() noexcept {
+#if defined(__APPLE__) && defined(__aarch64__)
+  return "macos-arm64";
+#elif defined(__APPLE__)
+  return "macos-x86_64";
+#elif defined(__x86_64__)
+  return "linux-x86_64";
+#elif defined(__aarch64__)
+  return "linux-aarch64";
+#elif defined(__riscv)
+  return "linux-riscv64";
+#elif defined(__powerpc64__)
+  return "linux-ppc64le";
+#elif defined(__loongarch64)
+  return "linux-loongarch64";
+#else
+#error "tenon/host/manifest.hpp does not know this platform: add its name above"
+#endif
+}
+
+namespace detail {
+
+/// Turns JSON into a manifest. Every complaint names the place in the file ("backends[1].tags").
+class ManifestReader {
+ public:
+  ManifestReader(std::string_view name, std::string_view platform)
+      : name_(name), platform_(platform) {}
+
+  [[nodiscard]] Result<Manifest> read(std::string_view text) {
+    if (text.size() > max_manifest_size) {
+      return wrong("", "a manifest of ", text.size(), " bytes, expected at most ",
+                   max_manifest_size);
+    }
+    if (text.starts_with("\xef\xbb\xbf")) return wrong("", "begins with a byte order mark");
+    TENON_TRY(const Json root, parse(text));
+    if (!root.is_object()) return wrong_type("", "an object", root);
+    const auto version = root.find("manifest_version");
+    if (version == root.end()) return wrong("manifest_version", "is missing, expected 1");
+    if (!version->is_number_integer()) return wrong_type("manifest_version", "1", *version);
+    if (*version != 1) {
+      return wrong("manifest_version", "is ", version->dump(), ", this host reads 1");
+    }
+    TENON_CHECK(
+        check_keys(root, "", {"manifest_version", "library", "sha256", "backends", "facts"}));
+    Manifest manifest;
+    TENON_TRY(const auto library, for_platform(root, "library"));
+    if (!library) return wrong("library", "is missing, expected the path of the plugin");
+    if (library->empty()) return wrong("library", "is empty, expected the path of the plugin");
+    manifest.library = *library;
+    TENON_TRY(const auto sha256, for_platform(root, "sha256"));
+    if (sha256) {
+      auto hash = parse_sha256(*sha256);
+      if (!hash.ok()) return wrong("sha256", hash.text());
+      manifest.sha256 = *hash;
+    }
+    TENON_TRY(manifest.backends, read_backends(root));
+    TENON_TRY(manifest.facts, read_facts(root));
+    return manifest;
+  }
+
+ private:
+  using Json = nlohmann::json;
+
+  template <class... Pieces>
+  [[nodiscard]] Status wrong(std::string_view where, const Pieces&... pieces) const {
+    return error(Error::InvalidArgument, name_, ": ", where, where.empty() ? "" : ": ", pieces...);
+  }
+
+  [[nodiscard]] Status wrong_type(std::string_view where, std::string_view expected,
+                                  const Json& found) const {
+    const std::string text = found.dump(-1, ' ', true, Json::error_handler_t::replace);
+    return wrong(where, "expected ", expected, ", found ", host::quoted(text));
+  }
+
+  /// Parses without exceptions, and notes keys that are written twice: of those the last would
+  /// count, which is not what somebody sees who reads the first.
+  Result<Json> parse(std::string_view text) const {
+    std::vector<std::set<std::string>> open;
+    std::string twice;
+    const Json::parser_callback_t note = [&](int, Json::parse_event_t event, Json& parsed) {
+      if (event == Json::parse_event_t::object_start) open.emplace_back();
+      if (event == Json::parse_event_t::object_end && !open.empty()) open.pop_back();
+      if (event == Json::parse_event_t::key && !open.empty()) {
+        const auto key = parsed.get<std::string>();
+        if (!open.back().insert(key).second && twice.empty()) twice = key;
+      }
+      return true;
+    };
+    constexpr int max_depth = 16;
+    int depth = 0;
+    for (const char c : text) {
+      depth += c == '[' || c == '{' ? 1 : (c == ']' || c == '}' ? -1 : 0);
+      if (depth > max_depth) return wrong("", "is nested deeper than ", max_depth, " levels");
+    }
+    try {
+      Json root = Json::parse(text, note);
+      if (!twice.empty()) return wrong("", "the key ", host::quoted(twice), " is written twice");
+      return root;
+    } catch (const Json::exception& invalid) {
+      // The text begins with the library's own number in brackets, which helps nobody.
+      std::string_view what = invalid.what();
+      if (const auto bracket = what.find("] "); bracket != std::string_view::npos) {
+        what.remove_prefix(bracket + 2);
+      }
+      return wrong("", "is not JSON: ", printable(what));
+    }
+  }
+
+  static std::string printable(std::string_view text) {
+    std::string out(text);
+    for (char& c : out) {
+      if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
+    }
+    return out;
+  }
+
+  Status check_keys(const Json& object, std::string_view where,
+                    const std::vector<std::string>& allowed) const {
+    for (const auto& [key, value] : object.items()) {
+      if (std::ranges::find(allowed, key) != allowed.end()) continue;
+      const auto near = near_names(key, allowed, 1);
+      return wrong(where, "unknown key ", host::quoted(key),
+                   near.empty() ? std::string() : concat("; did you mean '", near[0], "'?"));
+    }
+    return ok();
+  }
+
+  /// A printable text.
+  Result<std::string> read_text(const Json& value, std::string_view where) const {
+    if (!value.is_string()) return wrong_type(where, "a string", value);
+    const auto& text = value.get_ref<const std::string&>();
+    if (text.find('\0') != std::string::npos) return wrong(where, "holds a NUL character");
+    if (Status printable = check_text(text.c_str(), where); !printable.ok()) {
+      return error(Error::InvalidArgument, name_, ": ", printable.text());
+    }
+    return text;
+  }
+
+  /// A text, or one for each platform: the one that counts here. Nothing when the key is absent.
+  Result<std::optional<std::string>> for_platform(const Json& root, const std::string& key) const {
+    const auto found = root.find(key);
+    if (found == root.end()) return std::optional<std::string>();
+    if (!found->is_object()) {
+      if (!found->is_string()) {
+        return wrong_type(key, "a string, or an object of one for each platform", *found);
+      }
+      TENON_TRY(std::string text, read_text(*found, key));
+      return std::optional<std::string>(std::move(text));
+    }
+    std::string platforms;
+    std::optional<std::string> out;
+    for (const auto& [platform, value] : found->items()) {
+      TENON_TRY(std::string text, read_text(value, concat(key, ".", platform)));
+      if (platform == platform_) out = std::move(text);
+      platforms += concat(platforms.empty() ? "" : ", ", platform);
+    }
+    if (out) return out;
+    return error(Error::NotSupported, name_, ": ", key, ": there is none for ", platform_,
+                 ", only for ", platforms.empty() ? "no platform" : platforms);
+  }
+
+  Result<std::vector<ManifestBackend>> read_backends(const Json& root) const {
+    const auto found = root.find("backends");
+    if (found == root.end()) return wrong("backends", "is missing, expected the plugin's ids");
+    if (!found->is_array() || found->empty()) {
+      return wrong_type("backends", "an array of at least one object", *found);
+    }
+    std::vector<ManifestBackend> out;
+    for (std::size_t i = 0; i < found->size(); ++i) {
+      TENON_TRY(ManifestBackend backend, read_backend((*found)[i], concat("backends[", i, "]")));
+      if (std::ranges::find(out, backend.id, &ManifestBackend::id) != out.end()) {
+        return wrong(concat("backends[", i, "].id"), host::quoted(backend.id), " is there twice");
+      }
+      out.push_back(std::move(backend));
+    }
+    return out;
+  }
+
+  Result<ManifestBackend> read_backend(const Json& value, const std::string& where) const {
+    if (!value.is_object()) return wrong_type(where, "an object", value);
+    TENON_CHECK(check_keys(value, where, {"id", "tags", "priority"}));
+    ManifestBackend out;
+    const auto id = value.find("id");
+    if (id == value.end()) return wrong(where, "has no id");
+    TENON_TRY(out.id, read_text(*id, where + ".id"));
+    if (out.id.empty() || out.id.size() >= TENON_ID_SIZE) {
+      return wrong(where + ".id", "has ", out.id.size(), " bytes, expected 1 to ",
+                   TENON_ID_SIZE - 1);
+    }
+    if (const auto tags = value.find("tags"); tags != value.end()) {
+      if (!tags->is_array()) return wrong_type(where + ".tags", "an array of strings", *tags);
+      for (std::size_t i = 0; i < tags->size(); ++i) {
+        const std::string at = concat(where, ".tags[", i, "]");
+        TENON_TRY(std::string tag, read_text((*tags)[i], at));
+        if (tag.empty() || tag.find(',') != std::string::npos || tag.front() == ' ' ||
+            tag.back() == ' ') {
+          return wrong(at, host::quoted(tag),
+                       ", expected one word without commas and blanks around it");
+        }
+        out.tags.push_back(std::move(tag));
+      }
+    }
+    if (const auto priority = value.find("priority"); priority != value.end()) {
+      using Limits = std::numeric_limits<std::int32_t>;
+      if (!priority->is_number_integer() || *priority < Limits::min() ||
+          *priority > Limits::max()) {
+        return wrong_type(where + ".priority", "an integer of 32 bits", *priority);
+      }
+      out.priority = priority->get<std::int32_t>();
+    }
+    return out;
+  }
+
+  Result<std::map<std::string, std::string>> read_facts(const Json& root) const {
+    std::map<std::string, std::string> out;
+    const auto found = root.find("facts");
+    if (found == root.end()) return out;
+    if (!found->is_object()) return wrong_type("facts", "an object of strings", *found);
+    for (const auto& [key, value] : found->items()) {
+      TENON_CHECK(check_text(key.c_str(), "a key of facts").with_context(name_));
+      TENON_TRY(std::string text, read_text(value, concat("facts.", key)));
+      out.emplace(key, std::move(text));
+    }
+    return out;
+  }
+
+  std::string_view name_;
+  std::string_view platform_;
+};
+
+}  // namespace detail
+
+/// Reads a manifest. Comments are not JSON and not accepted; unknown keys are errors, so that a
+/// misspelt pin is never ignored.
+///
+/// threads: any. errors: NotSupported when it has nothing for `platform`; InvalidArgument for all
+/// else. Texts begin with `name` and the place in the file.
+[[nodiscard]] inline Result<Manifest> parse_manifest(std::string_view text, std::string_view name,
+                                                     std::string_view platform = platform_name()) {
+  return detail::ManifestReader(name, platform).read(text);
+}
+
+/// Whether a manifest and the plugin's own record say the same: the ids, and of the facts those
+/// that the record has too (name, version, vendor, sdk_version, abi). InvalidArgument with both.
+[[nodiscard]] inline Status check_manifest(const Manifest& manifest, const PluginRecord& record) {
+  std::set<std::string> said, found;
+  for (const ManifestBackend& backend : manifest.backends) said.insert(backend.id);
+  for (const BackendRecord& backend : record.backends) found.insert(backend.id);
+  if (said != found) {
+    const auto join = [](const std::set<std::string>& ids) {
+      std::string out;
+      for (const std::string& id : ids) out += concat(out.empty() ? "" : ", ", id);
+      return out;
+    };
+    return error(Error::InvalidArgument, "backends: the manifest says ", join(said),
+                 ", the plugin's own record ", join(found));
+  }
+  const std::pair<const char*, std::string> facts[] = {
+      {"name", record.name},
+      {"version", record.version},
+      {"vendor", record.vendor},
+      {"sdk_version", record.sdk_version},
+      {"abi", concat(record.abi_major, ".", record.abi_minor)},
+  };
+  for (const auto& [key, value] : facts) {
+    const auto fact = manifest.facts.find(key);
+    if (fact == manifest.facts.end() || fact->second == value) continue;
+    return error(Error::InvalidArgument, "facts.", std::string_view(key), ": the manifest says ",
+                 host::quoted(fact->second), ", the plugin's own record ", host::quoted(value));
+  }
+  return ok();
+}
+
+}  // namespace tenon::host

@@ -1,0 +1,132 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""What tenon-list prints with --json is what its schema describes.
+
+usage: schema_test.py TENON_LIST SCHEMA ZOO_FOLDER
+"""
+
+import copy
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+try:
+    import jsonschema
+except ImportError:
+    print("skipped: python3-jsonschema is not installed")
+    sys.exit(77)
+
+tenon_list, schema_file, zoo = sys.argv[1], pathlib.Path(sys.argv[2]), pathlib.Path(sys.argv[3])
+schema = json.loads(schema_file.read_text())
+validator = jsonschema.Draft202012Validator(schema)
+
+MANIFEST = {
+    "manifest_version": 1,
+    "library": "libs/variant_base.so",
+    "backends": [{"id": "VariantBackend", "tags": ["npu"], "priority": -5}],
+    "facts": {"compiler": "gcc 12.2"},
+}
+
+
+def run(*arguments, **variables):
+    environment = {n: v for n, v in os.environ.items() if not n.startswith("TENON_")} | variables
+    done = subprocess.run([tenon_list, "--json", *arguments], env=environment, check=True,
+                          capture_output=True)
+    return json.loads(done.stdout.decode("ascii"))
+
+
+def objects_of(node, where=()):
+    """All objects in a JSON value, with the way to each."""
+    if isinstance(node, dict):
+        yield where, node
+    items = node.items() if isinstance(node, dict) else enumerate(
+        node) if isinstance(node, list) else ()
+    for key, value in items:
+        yield from objects_of(value, (*where, key))
+
+
+def at(document, where):
+    for key in where:
+        document = document[key]
+    return document
+
+
+class Schema(unittest.TestCase):
+    def setUp(self):
+        temporary = tempfile.TemporaryDirectory()
+        self.addCleanup(temporary.cleanup)
+        self.folder = pathlib.Path(temporary.name).resolve()
+        (self.folder / "libs").mkdir(mode=0o755)
+        names = ["newer_major", "tagged_debug", "two_backends", "variant_preferred"]
+        for name in names:
+            self.add(name, self.folder)
+        self.add("variant_base", self.folder / "libs")
+        self.write("acme.json", json.dumps(MANIFEST))
+        self.write("broken.json", "{")
+        self.write("text.so", "text\n")
+
+    def add(self, name, folder):
+        shutil.copy(zoo / f"{name}.so", folder)
+        (folder / f"{name}.so").chmod(0o644)
+
+    def write(self, name, text):
+        (self.folder / name).write_text(text)
+        (self.folder / name).chmod(0o644)
+
+    def everything(self):
+        return run(TENON_PLUGIN_PATH=f"{self.folder}:relative", TENON_DISABLE="LockedBackend")
+
+    def test_the_schema_itself_is_valid(self):
+        jsonschema.Draft202012Validator.check_schema(schema)
+
+    def test_what_is_printed_is_valid(self):
+        for document in (
+            run(),
+            self.everything(),
+            run("--tag", "debug", TENON_PLUGIN_PATH=str(self.folder)),
+            run("--all", "--places", TENON_PLUGIN_FILES="relative.so:/no/such/plugin.so"),
+        ):
+            validator.validate(document)
+
+    def test_every_part_of_the_schema_was_seen(self):
+        document = self.everything()
+        states = {each["state"] for each in document["backends"]}
+        self.assertEqual(states, {"known", "disabled", "shadowed", "unsupported"})
+        for part in ("reason", "hidden_as", "manifest", "plugin", "path"):
+            found = [each[part] for each in document["backends"]]
+            self.assertTrue(any(found), part)
+        self.assertEqual(len(document["refused"]), 2)
+        by_manifest = [each for each in document["backends"] if each["manifest"]]
+        self.assertEqual([each["tags"] for each in by_manifest], [["npu"]])
+        self.assertEqual([each["priority"] for each in by_manifest], [-5])
+        self.assertEqual(by_manifest[0]["manifest"]["facts"], MANIFEST["facts"])
+
+    def test_places_are_indices(self):
+        document = self.everything()
+        kinds = {document["places"][each["place"]]["kind"] for each in document["backends"]}
+        self.assertEqual(kinds, {"TENON_PLUGIN_PATH"})
+
+    def test_a_member_that_is_missing_or_unknown_is_not_valid(self):
+        document = self.everything()
+        seen = 0
+        for where, found in objects_of(document):
+            if where[-1:] == ("facts",):
+                continue  # Any names.
+            added = copy.deepcopy(document)
+            at(added, where)["surprise"] = 1
+            self.assertFalse(validator.is_valid(added), where)
+            for key in found:
+                changed = copy.deepcopy(document)
+                del at(changed, where)[key]
+                self.assertFalse(validator.is_valid(changed), (*where, key))
+                seen += 1
+        self.assertGreater(seen, 50)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1], verbosity=2)
