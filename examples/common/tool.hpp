@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cstdio>
 #include <string>
 #include <string_view>
 
@@ -29,6 +30,20 @@ enum class ExitCode : int {
     text.replace(at, 3, "; ");
   }
   return concat(tool, ": ", printable(text), "\n");
+}
+
+/// Writes the failure to standard error and gives `code` back.
+inline ExitCode fail(std::string_view tool, const Status& why, ExitCode code) {
+  std::fputs(error_line(tool, why).c_str(), stderr);
+  return code;
+}
+
+/// Writes `text` to standard output and gives `code` back. That may be a file on a full disk: what
+/// cannot be written is not success.
+inline ExitCode print(std::string_view tool, const std::string& text, ExitCode code) {
+  if (std::fputs(text.c_str(), stdout) >= 0 && std::fflush(stdout) == 0) return code;
+  return fail(tool, error(Error::AccessFailed, "standard output cannot be written"),
+              ExitCode::wrong_usage);
 }
 
 }  // namespace tenon

@@ -4,6 +4,8 @@
 #include <cstdio>
 #include <new>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <variant>
 
 #include "arguments.hpp"
@@ -19,16 +21,7 @@ using namespace tenon::list;
 
 using tenon::ExitCode;
 
-ExitCode fail(const tenon::Status& why) {
-  std::fputs(tenon::error_line("tenon-list", why).c_str(), stderr);
-  return ExitCode::wrong_usage;
-}
-
-// Standard output may be a file on a full disk: what cannot be written is not success.
-ExitCode print(const std::string& text) {
-  if (std::fputs(text.c_str(), stdout) >= 0 && std::fflush(stdout) == 0) return ExitCode::success;
-  return fail(tenon::error(tenon::Error::AccessFailed, "standard output cannot be written"));
-}
+constexpr std::string_view tool = "tenon-list";
 
 std::string list(const Arguments& arguments) {
   tenon::host::BackendRegistry registry;
@@ -41,10 +34,12 @@ std::string list(const Arguments& arguments) {
 }
 
 ExitCode run(int argc, char** argv) {
-  const auto parsed = parse_arguments(argc, argv);
-  if (!parsed.ok()) return fail(tenon::error(parsed.error(), parsed.text()));
-  if (const auto* only = std::get_if<PrintAndExit>(&*parsed)) return print(only->text);
-  return print(list(std::get<Arguments>(*parsed)));
+  auto parsed = parse_arguments(argc, argv);
+  if (!parsed.ok()) return tenon::fail(tool, std::move(parsed).status(), ExitCode::wrong_usage);
+  if (const auto* only = std::get_if<PrintAndExit>(&*parsed)) {
+    return tenon::print(tool, only->text, ExitCode::success);
+  }
+  return tenon::print(tool, list(std::get<Arguments>(*parsed)), ExitCode::success);
 }
 
 }  // namespace

@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "color.hpp"
+#include "printable.hpp"
 #include "report.hpp"
-#include "terminal.hpp"
 
 namespace tenon::list {
 namespace {
@@ -28,7 +28,7 @@ std::string joined(std::span<const std::string> words, std::string_view separato
   return out;
 }
 
-std::string or_dash(std::string text) { return text.empty() ? "-" : terminal_text(text); }
+std::string or_dash(std::string text) { return text.empty() ? "-" : printable(text); }
 
 std::string payloads(const host::BackendRecord& backend) {
   const auto min = backend.min_payload_version;
@@ -51,7 +51,7 @@ Cells cells_of(const BackendInfo& info) {
           backend ? or_dash(joined(backend->tags, ",")) : "-",
           backend ? payloads(*backend) : "-",
           or_dash(plugin_name(*info.candidate)),
-          terminal_text(info.candidate->origin())};
+          printable(info.candidate->origin())};
 }
 
 // Characters of UTF-8 text, near enough to its width on a terminal.
@@ -95,7 +95,11 @@ class Text {
         write_table();
       }
       write_hidden();
-      options_.places ? write_places() : write_unsearched_places();
+      if (options_.places) {
+        write_places();
+      } else {
+        write_unsearched_places();
+      }
     }
     return std::move(out_);
   }
@@ -126,7 +130,7 @@ class Text {
       write_row(rows[row], widths, [&](std::size_t column) {
         return column == state_column ? style_of(info.state) : Style::plain;
       });
-      if (!info.reason.empty()) line("    ", styled(terminal_text(info.reason), Style::weak));
+      if (!info.reason.empty()) line("    ", styled(printable(info.reason), Style::weak));
     }
   }
 
@@ -148,7 +152,7 @@ class Text {
       line("There is no backend to list.");
     } else {
       line("No backend has ", listing_.tags.size() == 1 ? "the tag " : "all of the tags ",
-           terminal_text(joined(listing_.tags, ", ")),
+           printable(joined(listing_.tags, ", ")),
            ". Tags of those that were found: ", or_dash(joined(listing_.all_tags, ", ")));
     }
   }
@@ -168,14 +172,13 @@ class Text {
 
   void write_place(const host::Place& place) {
     if (place.error == Error::Ok) {
-      line("  ", terminal_text(place.name()), ": ", place.num_candidates,
+      line("  ", printable(place.name()), ": ", place.num_candidates,
            place.num_candidates == 1 ? " plugin" : " plugins");
     } else {
       const bool names_it = !place.path.empty() && place.reason.starts_with(place.path.native());
-      line(
-          "  ",
-          names_it ? std::string(place_name(place.kind)) + " " : terminal_text(place.name()) + ": ",
-          terminal_text(place.reason));
+      line("  ",
+           names_it ? std::string(place_name(place.kind)) + " " : printable(place.name()) + ": ",
+           printable(place.reason));
     }
   }
 
@@ -210,8 +213,7 @@ class Text {
     if (installed == listing_.places.end()) {
       line("Say where plugins are:");
     } else {
-      line("Install a plugin into ", terminal_text(installed->path.native()),
-           ", or say where it is:");
+      line("Install a plugin into ", printable(installed->path.native()), ", or say where it is:");
     }
     line("  TENON_PLUGIN_PATH=/absolute/folder tenon-list");
     line("  TENON_PLUGIN_FILES=/absolute/plugin.so tenon-list");

@@ -172,7 +172,7 @@ std::string to_json(const Report& report) {
                          {"min_ns", execute.min},
                          {"median_ns", execute.median}}}}}};
   // Names come from files and need not be UTF-8.
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json.dump(-1, ' ', true, Json::error_handler_t::replace) + "\n";
 }
 
 std::string error_line(const Status& failure) { return tenon::error_line("tenon-run", failure); }

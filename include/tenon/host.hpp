@@ -3,7 +3,10 @@
 // Everything that an application needs to load plugins and run programs. Needs fmt and flatbuffers.
 #pragma once
 
+#include "tenon/host/binary_lint.hpp"
+#include "tenon/host/check_blob.hpp"
 #include "tenon/host/data_file.hpp"
+#include "tenon/host/devices.hpp"
 #include "tenon/host/discovery.hpp"
 #include "tenon/host/kernels.hpp"
 #include "tenon/host/method.hpp"

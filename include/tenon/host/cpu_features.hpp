@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <fstream>
-#include <initializer_list>
 #include <iterator>
 #include <set>
 #include <span>
@@ -76,7 +75,7 @@ inline void append_riscv(std::string_view isa, std::vector<std::string>& out) {
 /// and `cx16` are the kernel's names for LAHF-SAHF, LZCNT and CMPXCHG16B; OSXSAVE shows as `xsave`.
 inline void append_x86_levels(std::vector<std::string>& names) {
   const std::set<std::string, std::less<>> has(names.begin(), names.end());
-  const std::pair<const char*, std::initializer_list<const char*>> levels[] = {
+  const std::pair<const char*, std::vector<const char*>> levels[] = {
       {"x86-64-v2", {"cx16", "lahf_lm", "popcnt", "pni", "sse4_1", "sse4_2", "ssse3"}},
       {"x86-64-v3", {"avx", "avx2", "bmi1", "bmi2", "f16c", "fma", "abm", "movbe", "xsave"}},
       {"x86-64-v4", {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"}},

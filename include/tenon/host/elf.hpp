@@ -125,12 +125,12 @@ class Image {
     image.file_ = file;
     image.headers_ = file.part(file.u64(32), file.u16(56) * program_header_size);
     bool has_dynamic = false;
-    for (std::uint64_t at = 0; at < image.headers_.size(); at += program_header_size) {
-      const Segment segment = image.segment(at);
+    for (std::uint64_t i = 0; i < image.num_segments(); ++i) {
+      const Segment segment = image.segment(i);
       if (segment.type == load && !file.holds(segment.offset, segment.file_size)) {
         return error(Error::InvalidArgument, "is a truncated ELF file of ", file.size(),
-                     " bytes: segment ", at / program_header_size, " has ", segment.file_size,
-                     " bytes at ", segment.offset);
+                     " bytes: segment ", i, " has ", segment.file_size, " bytes at ",
+                     segment.offset);
       }
       if (segment.type == dynamic && !has_dynamic) {
         has_dynamic = true;
@@ -148,13 +148,31 @@ class Image {
     return image;
   }
 
+  static constexpr std::uint32_t load = 1;     // PT_LOAD
+  static constexpr std::uint32_t dynamic = 2;  // PT_DYNAMIC
+
+  /// A program header. Where it says its bytes are is only checked for those that are loaded.
+  struct Segment {
+    std::uint32_t type, flags;
+    std::uint64_t offset, address, file_size, memory_size;
+  };
+  [[nodiscard]] std::uint64_t num_segments() const noexcept {
+    return headers_.size() / program_header_size;
+  }
+  [[nodiscard]] Segment segment(std::uint64_t index) const noexcept {
+    const std::uint64_t at = index * program_header_size;
+    return {headers_.u32(at),      headers_.u32(at + 4),  headers_.u64(at + 8),
+            headers_.u64(at + 16), headers_.u64(at + 32), headers_.u64(at + 40)};
+  }
+
+  [[nodiscard]] FileBytes file() const noexcept { return file_; }
   [[nodiscard]] FileBytes dynamic_section() const noexcept { return dynamic_; }
 
   /// The file's bytes from `address` to the end of the loaded segment around it; empty when no
   /// segment has bytes in the file there.
   [[nodiscard]] FileBytes at_address(std::uint64_t address) const noexcept {
-    for (std::uint64_t at = 0; at < headers_.size(); at += program_header_size) {
-      const Segment found = segment(at);
+    for (std::uint64_t i = 0; i < num_segments(); ++i) {
+      const Segment found = segment(i);
       if (found.type != load || address < found.address) continue;
       const std::uint64_t skipped = address - found.address;
       const std::uint64_t size = std::min(found.file_size, found.memory_size);
@@ -164,19 +182,6 @@ class Image {
   }
 
  private:
-  static constexpr std::uint32_t load = 1;     // PT_LOAD
-  static constexpr std::uint32_t dynamic = 2;  // PT_DYNAMIC
-
-  struct Segment {
-    std::uint32_t type;
-    std::uint64_t offset, address, file_size, memory_size;
-  };
-
-  [[nodiscard]] Segment segment(std::uint64_t at) const noexcept {
-    return {headers_.u32(at), headers_.u64(at + 8), headers_.u64(at + 16), headers_.u64(at + 32),
-            headers_.u64(at + 40)};
-  }
-
   FileBytes file_;
   FileBytes headers_;
   FileBytes dynamic_;

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <span>
 #include <string>
 #include <string_view>
@@ -14,6 +13,7 @@
 #include "tenon/host/kernels.hpp"
 #include "tenon/host/loaded_delegate.hpp"
 #include "tenon/host/method_meta.hpp"
+#include "tenon/host/requirements.hpp"
 #include "tenon/host/schema/program_generated.h"
 
 namespace tenon::host::detail {
@@ -53,13 +53,13 @@ class InstructionBuilder {
       if (!instructions) return no_memory();
       for (flatbuffers::uoffset_t i = 0; i < serialized.size(); ++i) {
         instructions[i] = {};
-        TENON_CHECK(build_one(*serialized.Get(i), {c, i}, instructions[i]));
+        TENON_CHECK(build_one(*serialized.Get(i), instructions[i]));
       }
       chains.emplace_back(instructions, serialized.size());
     }
-    if (missing_.empty()) return chains;
+    if (!any_missing_) return chains;
     std::string text;
-    for (const auto& [op, where] : missing_) {
+    for (const auto& [op, where] : find_missing_operators(plan_, kernels_)) {
       text += concat(text.empty() ? "" : "; ", op, " (instruction ", where, ")");
     }
     return error(Error::OperatorMissing, "no kernel for ", text);
@@ -72,13 +72,7 @@ class InstructionBuilder {
     return error(Error::MemoryAllocationFailed, "no memory for the instructions of the method");
   }
 
-  /// Number of an instruction: of its chain, and in it.
-  struct Place {
-    std::uint32_t chain;
-    std::uint32_t index;
-  };
-
-  Status build_one(const schema::Instruction& from, Place where, Instruction& to) {
+  Status build_one(const schema::Instruction& from, Instruction& to) {
     to.kind = from.instr_args_type();
     switch (to.kind) {
       case Kind::KernelCall: {
@@ -86,7 +80,7 @@ class InstructionBuilder {
         const std::string op = operator_name(
             *plan_.operators()->Get(static_cast<flatbuffers::uoffset_t>(call.op_index())));
         to.kernel = kernels_ ? kernels_->find(op) : nullptr;
-        if (!to.kernel) note_missing(op, where);
+        any_missing_ |= to.kernel == nullptr;
         return fill_args(*call.args(), to);
       }
       case Kind::DelegateCall: {
@@ -121,17 +115,12 @@ class InstructionBuilder {
 
   tenon_value* value(std::int32_t index) const { return &values_[static_cast<std::size_t>(index)]; }
 
-  void note_missing(const std::string& op, Place where) {
-    std::string& places = missing_[op];
-    places += concat(places.empty() ? "" : ", ", where.chain, ":", where.index);
-  }
-
   const schema::ExecutionPlan& plan_;
   std::span<tenon_value> values_;
   std::span<const LoadedDelegate> delegates_;
   const KernelTable* kernels_;
   Arena& arena_;
-  std::map<std::string, std::string> missing_;
+  bool any_missing_ = false;
 };
 
 }  // namespace tenon::host::detail

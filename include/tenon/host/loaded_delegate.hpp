@@ -66,6 +66,23 @@ inline void release_processed(tenon_buffer* buffer) {
   buffer->nbytes = 0;
 }
 
+/// The compile specs of a delegate, in memory of `arena`; keys and values lie in the program.
+inline Status fill_compile_specs(const schema::BackendDelegate& serialized, Arena& arena,
+                                 tenon_init_context& context) {
+  const auto* from = serialized.compile_specs();
+  if (!from || from->size() == 0) return ok();
+  auto* specs = arena.allocate_list<tenon_compile_spec>(from->size());
+  if (!specs) return error(Error::MemoryAllocationFailed, "no memory for the compile specs");
+  for (flatbuffers::uoffset_t i = 0; i < from->size(); ++i) {
+    const auto& spec = *from->Get(i);
+    specs[i] = {sizeof(tenon_compile_spec), 0, spec.key()->c_str(), spec.value()->data(),
+                spec.value()->size()};
+  }
+  context.compile_specs = specs;
+  context.num_compile_specs = from->size();
+  return ok();
+}
+
 /// What all delegates of a method are loaded with.
 struct DelegateLoader {
   const Program& program;
@@ -98,7 +115,7 @@ struct DelegateLoader {
     context.host = use->backend->host();
     context.method_name = method_name;
     context.processed = &out.processed;
-    TENON_CHECK(fill_specs(serialized, context));
+    TENON_CHECK(fill_compile_specs(serialized, arena, context));
     context.runtime_allocator = arena.table();
     context.named_data_map = named_data ? named_data->abi() : nullptr;
     context.tracer = trace ? trace->table() : nullptr;
@@ -141,21 +158,6 @@ struct DelegateLoader {
     }
     if (!registry) return error(Error::NotFound, "no backends are registered");
     return registry->lookup_backend(id);
-  }
-
-  Status fill_specs(const schema::BackendDelegate& serialized, tenon_init_context& context) {
-    const auto* from = serialized.compile_specs();
-    if (!from || from->size() == 0) return ok();
-    auto* specs = arena.allocate_list<tenon_compile_spec>(from->size());
-    if (!specs) return error(Error::MemoryAllocationFailed, "no memory for the compile specs");
-    for (flatbuffers::uoffset_t i = 0; i < from->size(); ++i) {
-      const auto& spec = *from->Get(i);
-      specs[i] = {sizeof(tenon_compile_spec), 0, spec.key()->c_str(), spec.value()->data(),
-                  spec.value()->size()};
-    }
-    context.compile_specs = specs;
-    context.num_compile_specs = from->size();
-    return ok();
   }
 };
 

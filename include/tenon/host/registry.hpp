@@ -74,7 +74,7 @@ class BackendRegistry {
   [[nodiscard]] Status register_backend(BackendFactory factory, Registration registration) {
     if (!factory) return error(Error::InvalidArgument, "expected a factory, found an empty one");
     Candidate candidate;
-    candidate.backends = {BackendRecord{.id = registration.name}};
+    candidate.backends.emplace_back().id = registration.name;
     candidate.factory = std::move(factory);
     return register_candidate(std::move(candidate), registration);
   }

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: MIT
+#include "arguments.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include "tenon/abi/version.h"
+
+namespace tenon::doctor {
+namespace {
+
+constexpr const char* footer =
+    "Examples:\n"
+    "  tenon-doctor model.pte\n"
+    "  tenon-doctor model.pte --data weights.ptd\n"
+    "  tenon-doctor model.pte --plugin ./libacme.so --method forward\n"
+    "  tenon-doctor model.pte --json | jq '.methods[].delegates[] | .problems[]'\n"
+    "\n"
+    "Exit codes:\n"
+    "  0 everything can run here  1 something cannot  2 wrong usage\n"
+    "  3 the program, a data file or a plugin that was named is not valid\n";
+
+}  // namespace
+
+Result<std::variant<Arguments, PrintAndExit>> parse_arguments(int argc, const char* const* argv) {
+  Arguments arguments;
+  CLI::App app(
+      "Says for each delegate of a program which plugin serves it, or why none does.\n"
+      "Loads plugins and asks them; runs nothing.",
+      "tenon-doctor");
+  app.footer(footer);
+  app.set_help_flag("-h,--help", "Print this text");
+  app.set_version_flag("--version", "tenon-doctor " TENON_VERSION_STRING, "Print the version");
+  app.add_option("MODEL", arguments.model, "The program")->required();
+  app.add_option("--method", arguments.method, "Only this method");
+  // Each list option takes one value, so that it does not swallow the arguments after it.
+  app.add_option("--plugin", arguments.plugins,
+                 "Plugin to use before those that are found; repeatable")
+      ->allow_extra_args(false)
+      ->type_name("FILE");
+  app.add_option("--data", arguments.data, "External data of the program; repeatable")
+      ->allow_extra_args(false)
+      ->type_name("FILE.ptd");
+  app.add_flag("--json", arguments.json, "Print one JSON object instead of text");
+  add_color_option(app, arguments.color);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::CallForHelp&) {
+    return std::variant<Arguments, PrintAndExit>(PrintAndExit{app.help()});
+  } catch (const CLI::CallForVersion& version) {
+    return std::variant<Arguments, PrintAndExit>(PrintAndExit{concat(version.what(), "\n")});
+  } catch (const CLI::Error& wrong) {
+    return error(Error::InvalidArgument, wrong.what(), " (see tenon-doctor --help)");
+  }
+  return std::variant<Arguments, PrintAndExit>(std::move(arguments));
+}
+
+}  // namespace tenon::doctor

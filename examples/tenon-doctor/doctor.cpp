@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: MIT
+#include "doctor.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <utility>
+
+#include "payload.hpp"
+#include "tenon/abi/version.h"
+#include "tenon/host/data_file.hpp"
+#include "tenon/host/discovery.hpp"
+#include "tenon/host/named_data.hpp"
+#include "tenon/host/program.hpp"
+#include "tenon/host/registry.hpp"
+#include "tenon/host/requirements.hpp"
+
+namespace tenon::doctor {
+namespace {
+
+class Doctor {
+ public:
+  explicit Doctor(const Arguments& arguments)
+      : arguments_(arguments), registry_({"tenon-doctor " TENON_VERSION_STRING, {}}) {
+    registry_.add_search(host::discovery());
+  }
+
+  Diagnosis run() && {
+    diagnosis_.program = arguments_.model;
+    if (Status opened = open_files(); !opened.ok()) {
+      diagnosis_.failure = std::move(opened);
+      return std::move(diagnosis_);
+    }
+    for (const std::string_view name : program_->method_names()) {
+      if (!arguments_.method.empty() && arguments_.method != name) continue;
+      diagnosis_.methods.push_back(diagnose_method(std::string(name)));
+      if (!diagnosis_.methods.back().can_run()) diagnosis_.code = ExitCode::failed;
+    }
+    return std::move(diagnosis_);
+  }
+
+ private:
+  Status open_files() {
+    diagnosis_.code = ExitCode::invalid_file;
+    for (const std::string& path : arguments_.plugins) {
+      TENON_CHECK(registry_.register_backend(std::filesystem::path(path)));
+    }
+    TENON_TRY(program_, host::Program::open(arguments_.model));
+    std::vector<std::shared_ptr<const host::DataFile>> files;
+    for (const std::string& path : arguments_.data) {
+      TENON_TRY(auto file, host::DataFile::open(path));
+      files.push_back(std::move(file));
+    }
+    TENON_TRY(named_data_, host::NamedDataMap::create(program_, files));
+    TENON_TRY(external_, host::NamedDataMap::create(nullptr, files));
+    if (!arguments_.method.empty()) {
+      diagnosis_.code = ExitCode::wrong_usage;
+      TENON_CHECK(program_->plan(arguments_.method));
+    }
+    diagnosis_.code = ExitCode::success;
+    return ok();
+  }
+
+  Method diagnose_method(std::string name) {
+    Method out;
+    const schema::ExecutionPlan& plan = **program_->plan(name);
+    out.name = std::move(name);
+    for (std::size_t i = 0; i < plan.delegates()->size(); ++i) {
+      out.delegates.push_back(diagnose_delegate(plan, i));
+    }
+    out.missing_operators = host::find_missing_operators(plan, nullptr);
+    out.missing_tensors = host::find_missing_tensors(plan, external_.get());
+    out.device_buffers = host::find_device_buffers(plan);
+    return out;
+  }
+
+  Delegate diagnose_delegate(const schema::ExecutionPlan& plan, std::size_t index) {
+    const auto& serialized = *plan.delegates()->Get(static_cast<std::uint32_t>(index));
+    const std::span<const std::byte> blob = program_->delegate_data(serialized);
+    Delegate out;
+    out.index = index;
+    out.backend_id = serialized.id()->str();
+    out.blob_size = blob.size();
+    for (const auto* spec : *serialized.compile_specs()) {
+      const auto value = std::as_bytes(std::span(spec->value()->data(), spec->value()->size()));
+      out.compile_specs.push_back({spec->key()->str(), {value.begin(), value.end()}});
+    }
+    for (std::string& key : keys_of_payload(out.backend_id, plan.name()->string_view(), blob)) {
+      if (!named_data_->find(key)) out.missing_data.push_back(std::move(key));
+    }
+    ask_backend(plan, serialized, out);
+    return out;
+  }
+
+  void ask_backend(const schema::ExecutionPlan& plan, const schema::BackendDelegate& serialized,
+                   Delegate& out) {
+    auto backend = registry_.lookup_backend(out.backend_id);
+    for (host::BackendInfo& info : registry_.enumerate_backends()) {
+      const bool serves =
+          info.state == host::BackendState::loaded || info.state == host::BackendState::known;
+      if (serves && info.id() == out.backend_id) out.served_by = std::move(info);
+    }
+    if (!backend.ok()) {
+      out.found = std::move(backend).status();
+      if (!out.served_by) out.not_found = registry_.explain(out.backend_id);
+      return;
+    }
+    out.available = (*backend)->is_available();
+    auto check =
+        host::check_blob(**backend, *program_, plan.name()->c_str(), serialized, named_data_.get());
+    if (!check.ok()) {
+      out.checked = std::move(check).status();
+      return;
+    }
+    out.check = *std::move(check);
+    if (!out.check) return;
+    for (const std::string& key : out.check->missing_keys) {
+      if (std::ranges::find(out.missing_data, key) == out.missing_data.end()) {
+        out.missing_data.push_back(key);
+      }
+    }
+  }
+
+  const Arguments& arguments_;
+  Diagnosis diagnosis_;
+  host::BackendRegistry registry_;
+  std::shared_ptr<const host::Program> program_;
+  std::shared_ptr<const host::NamedDataMap> named_data_;  // Of the program and the data files.
+  std::shared_ptr<const host::NamedDataMap> external_;    // Of the data files alone.
+};
+
+}  // namespace
+
+std::vector<std::string> Delegate::problems() const {
+  std::vector<std::string> out;
+  if (!found.ok()) out.emplace_back(found.text());
+  if (!available.ok()) out.emplace_back(available.text());
+  if (!checked.ok()) out.emplace_back(checked.text());
+  if (check && check->verdict == TENON_BLOB_INCOMPATIBLE) {
+    out.push_back(concat("the blob does not fit: ", check->reason));
+  }
+  for (const std::string& key : missing_data) {
+    out.push_back(concat("named data '", key, "' is neither in the program nor in a --data file"));
+  }
+  return out;
+}
+
+bool Method::can_run() const {
+  return missing_operators.empty() && missing_tensors.empty() && device_buffers.empty() &&
+         std::ranges::all_of(delegates, [](const Delegate& d) { return d.problems().empty(); });
+}
+
+Diagnosis diagnose(const Arguments& arguments) { return Doctor(arguments).run(); }
+
+}  // namespace tenon::doctor

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "color.hpp"
+#include "tenon/core/status.hpp"
+#include "tenon/host/candidate.hpp"
+#include "tenon/host/check_blob.hpp"
+#include "tool.hpp"
+
+namespace tenon::doctor {
+
+/// The command line, taken apart.
+struct Arguments {
+  std::string model;
+  std::string method;  ///< Empty: all.
+  std::vector<std::string> plugins;
+  std::vector<std::string> data;
+  bool json = false;
+  ColorWhen color = ColorWhen::automatic;
+};
+
+struct CompileSpec {
+  std::string key;
+  std::vector<std::byte> value;
+};
+
+/// What was found out about one delegate.
+struct Delegate {
+  std::size_t index = 0;
+  std::string backend_id;
+  std::uint64_t blob_size = 0;
+  std::vector<CompileSpec> compile_specs;
+
+  Status found;  ///< Whether a plugin serves the id and could be loaded.
+  std::optional<host::BackendInfo> served_by;
+  std::optional<host::InvalidBackend> not_found;  ///< When no plugin serves the id.
+  Status available;                               ///< The backend's reason when it is not.
+  Status checked;                                 ///< Whether `check_blob` could judge.
+  std::optional<host::BlobCheck> check;           ///< Absent when the backend cannot tell.
+  std::vector<std::string> missing_data;          ///< Keys of named data that it needs.
+
+  /// Why it cannot run here; empty when nothing speaks against it.
+  [[nodiscard]] std::vector<std::string> problems() const;
+};
+
+/// What was found out about one method.
+struct Method {
+  std::string name;
+  std::vector<Delegate> delegates;
+  std::map<std::string, std::string> missing_operators;  ///< With the instructions that call them.
+  std::vector<std::string> missing_tensors;              ///< External data.
+  std::vector<std::string> device_buffers;               ///< Memory planned where there is none.
+
+  [[nodiscard]] bool can_run() const;
+};
+
+struct Diagnosis {
+  std::string program;
+  std::vector<Method> methods;
+  Status failure;  ///< Why there is no diagnosis.
+  ExitCode code = ExitCode::success;
+};
+
+/// Finds out which plugin serves each delegate and what is missing. Loads plugins and opens their
+/// backends; calls neither `init` nor `execute`.
+[[nodiscard]] Diagnosis diagnose(const Arguments& arguments);
+
+/// The diagnosis for a person, and as one line of JSON (docs/schemas/tenon-doctor.schema.json).
+[[nodiscard]] std::string to_text(const Diagnosis& diagnosis, bool color);
+[[nodiscard]] std::string to_json(const Diagnosis& diagnosis);
+
+/// "all 2 delegates of 1 method can run here", or what cannot.
+[[nodiscard]] std::string summary(const Diagnosis& diagnosis);
+
+}  // namespace tenon::doctor

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: MIT
+#include <nlohmann/json.hpp>
+
+#include "doctor.hpp"
+#include "tenon/abi/version.h"
+#include "tenon/host/file_bytes.hpp"
+
+namespace tenon::doctor {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json outcome(const Status& status) {
+  if (status.ok()) return nullptr;
+  return {{"name", std::string(error_name(status.error()))},
+          {"code", static_cast<unsigned>(status.error())},
+          {"text", std::string(status.text())}};
+}
+
+Json served_by(const host::BackendInfo& info) {
+  const host::Candidate& candidate = *info.candidate;
+  return {{"origin", candidate.origin()},
+          {"place", host::place_name(candidate.place)},
+          {"plugin", candidate.record ? Json(candidate.record->name) : Json(nullptr)},
+          {"version", candidate.record ? Json(candidate.record->version) : Json(nullptr)}};
+}
+
+Json not_found(const host::InvalidBackend& invalid) {
+  Json places = Json::array();
+  for (const host::Place& place : invalid.places) {
+    places.push_back({{"kind", host::place_name(place.kind)},
+                      {"path", place.path.native()},
+                      {"reason", place.reason}});
+  }
+  Json refused = Json::array();
+  const auto add = [&](const std::vector<host::BackendInfo>& infos) {
+    for (const host::BackendInfo& info : infos) {
+      refused.push_back({{"id", std::string(info.id())},
+                         {"state", host::state_name(info.state)},
+                         {"origin", info.candidate->origin()},
+                         {"reason", info.reason}});
+    }
+  };
+  add(invalid.offers);
+  add(invalid.refused);
+  return {{"near", invalid.near},
+          {"known", invalid.known},
+          {"places", std::move(places)},
+          {"refused", std::move(refused)}};
+}
+
+Json delegate_json(const Delegate& delegate) {
+  Json specs = Json::array();
+  for (const CompileSpec& spec : delegate.compile_specs) {
+    specs.push_back({{"key", spec.key},
+                     {"size", spec.value.size()},
+                     {"hex", host::detail::hex(spec.value, spec.value.size())}});
+  }
+  Json check = nullptr;
+  if (delegate.check) {
+    check = {{"verdict", host::blob_verdict_name(delegate.check->verdict)},
+             {"reason", delegate.check->reason}};
+  }
+  return {{"index", delegate.index},
+          {"backend", delegate.backend_id},
+          {"blob_size", delegate.blob_size},
+          {"compile_specs", std::move(specs)},
+          {"served_by", delegate.served_by ? served_by(*delegate.served_by) : Json(nullptr)},
+          {"look_up_error", outcome(delegate.found)},
+          {"not_found", delegate.not_found ? not_found(*delegate.not_found) : Json(nullptr)},
+          {"unavailable", outcome(delegate.available)},
+          {"check_blob_error", outcome(delegate.checked)},
+          {"check_blob", std::move(check)},
+          {"missing_data", delegate.missing_data},
+          {"problems", delegate.problems()}};
+}
+
+}  // namespace
+
+std::string to_json(const Diagnosis& diagnosis) {
+  Json methods = Json::array();
+  for (const Method& method : diagnosis.methods) {
+    Json delegates = Json::array();
+    for (const Delegate& delegate : method.delegates) delegates.push_back(delegate_json(delegate));
+    Json operators = Json::array();
+    for (const auto& [op, places] : method.missing_operators) {
+      operators.push_back({{"name", op}, {"instructions", places}});
+    }
+    methods.push_back({{"name", method.name},
+                       {"can_run", method.can_run()},
+                       {"delegates", std::move(delegates)},
+                       {"missing_operators", std::move(operators)},
+                       {"missing_tensors", method.missing_tensors},
+                       {"device_buffers", method.device_buffers}});
+  }
+  const Json out = {{"version", TENON_VERSION_STRING},
+                    {"program", diagnosis.program},
+                    {"exit_code", static_cast<int>(diagnosis.code)},
+                    {"error", outcome(diagnosis.failure)},
+                    {"summary", diagnosis.failure.ok() ? Json(summary(diagnosis)) : Json(nullptr)},
+                    {"methods", std::move(methods)}};
+  // In ASCII, so that no name from a file can drive a terminal.
+  return out.dump(-1, ' ', true, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace tenon::doctor

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: MIT
+#include <algorithm>
+#include <string_view>
+
+#include "doctor.hpp"
+#include "printable.hpp"
+
+namespace tenon::doctor {
+namespace {
+
+/// The value of a compile spec: as text when it is text, else the first bytes.
+std::string value_text(const std::vector<std::byte>& value) {
+  constexpr std::size_t most = 48;
+  const std::string_view text(reinterpret_cast<const char*>(value.data()), value.size());
+  const bool is_text =
+      !text.empty() && std::ranges::all_of(text, [](char c) { return c >= 0x20 && c < 0x7f; });
+  const std::string shown =
+      is_text
+          ? concat("\"", text.substr(0, most), "\"")
+          : host::detail::hex({value.data(), std::min<std::size_t>(value.size(), most / 3)}, most);
+  const std::size_t fits = is_text ? most : most / 3;
+  return concat(shown, value.size() > fits ? "..." : "", " (", value.size(), " bytes)");
+}
+
+/// "BackendWithCompilerDemo 1.0 from /opt/acme/libacme.so (TENON_PLUGIN_PATH)"
+std::string origin_text(const host::BackendInfo& info) {
+  const host::Candidate& candidate = *info.candidate;
+  std::string out = candidate.record ? candidate.record->name : std::string("a backend");
+  if (candidate.record && !candidate.record->version.empty()) {
+    out += concat(" ", candidate.record->version);
+  }
+  return concat(out, " from ", candidate.origin(), " (", host::place_name(candidate.place), ")");
+}
+
+class Text {
+ public:
+  explicit Text(bool color) : color_(color) {}
+
+  [[nodiscard]] std::string write(const Diagnosis& diagnosis) && {
+    for (const Method& method : diagnosis.methods) write_method(method);
+    const bool good = diagnosis.code == ExitCode::success;
+    out_ += concat(styled(printable(summary(diagnosis)), good ? Style::good : Style::bad, color_),
+                   "\n");
+    return std::move(out_);
+  }
+
+ private:
+  template <class... Pieces>
+  void line(std::string_view indent, const Pieces&... pieces) {
+    out_ += concat(indent, printable(concat(pieces...)), "\n");
+  }
+  /// A problem may have several lines.
+  void problem(std::string_view text) {
+    for (std::size_t begin = 0; begin <= text.size();) {
+      const std::size_t end = std::min(text.find('\n', begin), text.size());
+      const std::string shown = printable(text.substr(begin, end - begin));
+      out_ += concat(begin == 0 ? "    no: " : "      ", styled(shown, Style::bad, color_), "\n");
+      begin = end + 1;
+    }
+  }
+
+  void write_method(const Method& method) {
+    out_ += concat(styled(printable(concat("method ", method.name)), Style::title, color_), "\n");
+    for (const Delegate& delegate : method.delegates) write_delegate(delegate);
+    if (method.delegates.empty()) line("  ", "no delegates");
+    for (const auto& [op, places] : method.missing_operators) {
+      problem(concat("no kernel for operator ", op, " (instruction ", places, ")"));
+    }
+    for (const std::string& name : method.missing_tensors) {
+      problem(concat("external tensor '", name, "' is in no --data file"));
+    }
+    for (const std::string& buffer : method.device_buffers) {
+      problem(concat(buffer, ": this host has no memory there"));
+    }
+  }
+
+  void write_delegate(const Delegate& delegate) {
+    line("  ", "delegate ", delegate.index, ": ", delegate.backend_id, ", blob of ",
+         delegate.blob_size, " bytes");
+    for (const CompileSpec& spec : delegate.compile_specs) {
+      line("    ", "spec ", spec.key, " = ", value_text(spec.value));
+    }
+    if (delegate.served_by) line("    ", "served by ", origin_text(*delegate.served_by));
+    if (delegate.found.ok()) {
+      line("    ", "available: ", delegate.available.ok() ? "yes" : "no");
+      line("    ", "blob: ",
+           delegate.check
+               ? concat(host::blob_verdict_name(delegate.check->verdict),
+                        delegate.check->reason.empty() ? "" : ": ", delegate.check->reason)
+               : std::string("not told (the backend has no check_blob)"));
+    }
+    for (const std::string& text : delegate.problems()) problem(text);
+  }
+
+  bool color_;
+  std::string out_;
+};
+
+}  // namespace
+
+std::string to_text(const Diagnosis& diagnosis, bool color) {
+  return diagnosis.failure.ok() ? Text(color).write(diagnosis) : std::string();
+}
+
+std::string summary(const Diagnosis& diagnosis) {
+  std::size_t delegates = 0, good_delegates = 0, good_methods = 0;
+  for (const Method& method : diagnosis.methods) {
+    good_methods += method.can_run() ? 1 : 0;
+    delegates += method.delegates.size();
+    for (const Delegate& delegate : method.delegates) {
+      good_delegates += delegate.problems().empty() ? 1 : 0;
+    }
+  }
+  return concat(diagnosis.program, ": ", good_methods, " of ", diagnosis.methods.size(),
+                diagnosis.methods.size() == 1 ? " method" : " methods", " can run here, ",
+                good_delegates, " of ", delegates, delegates == 1 ? " delegate" : " delegates",
+                " served");
+}
+
+}  // namespace tenon::doctor

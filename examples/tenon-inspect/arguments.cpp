@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: MIT
+#include "arguments.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include "tenon/abi/version.h"
+
+namespace tenon::inspect {
+namespace {
+
+constexpr const char* footer =
+    "Examples:\n"
+    "  tenon-inspect libacme.so\n"
+    "  tenon-inspect libacme.so --load\n"
+    "  tenon-inspect libacme.so --verbose\n"
+    "  tenon-inspect libacme.so --json | jq '.lint[] | select(.verdict == \"fail\")'\n"
+    "\n"
+    "Exit codes:\n"
+    "  0 no check fails  1 a check fails  2 wrong usage  3 not a plugin\n"
+    "  4 with --load: it cannot be loaded, or a backend cannot be opened\n";
+
+}  // namespace
+
+Result<std::variant<Arguments, PrintAndExit>> parse_arguments(int argc, const char* const* argv) {
+  Arguments arguments;
+  CLI::App app(
+      "Shows what a plugin says of itself, and judges its file. Loads it only with --load.",
+      "tenon-inspect");
+  app.footer(footer);
+  app.set_help_flag("-h,--help", "Print this text");
+  app.set_version_flag("--version", "tenon-inspect " TENON_VERSION_STRING, "Print the version");
+  app.add_option("PLUGIN", arguments.plugin, "The plugin's file")->required();
+  app.add_flag("--load", arguments.load, "Load it: devices, options, availability");
+  app.add_flag("--verbose", arguments.verbose, "All symbols");
+  app.add_flag("--json", arguments.json, "Print one JSON object instead of text");
+  add_color_option(app, arguments.color);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::CallForHelp&) {
+    return std::variant<Arguments, PrintAndExit>(PrintAndExit{app.help()});
+  } catch (const CLI::CallForVersion& version) {
+    return std::variant<Arguments, PrintAndExit>(PrintAndExit{concat(version.what(), "\n")});
+  } catch (const CLI::Error& wrong) {
+    return error(Error::InvalidArgument, wrong.what(), " (see tenon-inspect --help)");
+  }
+  return std::variant<Arguments, PrintAndExit>(std::move(arguments));
+}
+
+}  // namespace tenon::inspect

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: MIT
+#include "inspect.hpp"
+
+#include <filesystem>
+#include <span>
+#include <system_error>
+#include <utility>
+
+#include "tenon/abi/extensions/check_blob.h"
+#include "tenon/abi/extensions/memory_info.h"
+#include "tenon/abi/extensions/options.h"
+#include "tenon/host/peek.hpp"
+#include "tenon/host/plugin.hpp"
+#include "tenon/host/trusted_path.hpp"
+
+namespace tenon::inspect {
+namespace {
+
+LoadedBackend open_backend(host::Plugin& plugin, const std::string& id) {
+  LoadedBackend out;
+  out.id = id;
+  auto backend = plugin.backend(id);
+  if (!backend.ok()) {
+    out.opened = std::move(backend).status();
+    return out;
+  }
+  const host::Backend& opened = **backend;
+  out.available = opened.is_available();
+  if (auto devices = host::list_devices(opened); devices.ok()) {
+    out.devices = *std::move(devices);
+  } else {
+    out.listed = std::move(devices).status();
+  }
+  for (host::OptionDeclaration& declaration : opened.options()) {
+    LoadedBackend::Option option{std::move(declaration), {}};
+    if (auto value = opened.get_option(option.declaration.key); value.ok()) option.value = *value;
+    out.options.push_back(std::move(option));
+  }
+  for (const char* extension : {TENON_EXTENSION_CHECK_BLOB, TENON_EXTENSION_DEVICES,
+                                TENON_EXTENSION_MEMORY_INFO, TENON_EXTENSION_OPTIONS}) {
+    if (opened.api().get_extension(opened.raw(), extension)) out.extensions.emplace_back(extension);
+  }
+  return out;
+}
+
+/// Reads what can be read without loading. The exit code is set where that is not enough.
+void read(Report& report, const host::OpenedFile& file) {
+  const auto library = host::with_bytes(
+      file, [](std::span<const std::byte> bytes) { return host::read_elf_library(bytes); });
+  if (library.ok()) {
+    report.library = *library;
+    report.lint = host::lint_plugin(*report.library);
+  }
+  auto record = host::peek(file);
+  if (!record.ok()) {
+    report.failure = std::move(record).status();
+    report.code = ExitCode::invalid_file;
+    return;
+  }
+  report.record = *std::move(record);
+  report.fits = host::check_abi(*report.record);
+  for (const host::LintResult& result : report.lint) {
+    if (result.verdict == host::Verdict::fail) report.code = ExitCode::failed;
+  }
+}
+
+void load(Report& report, host::OpenedFile file) {
+  auto plugin = host::Plugin::load(std::move(file), nullptr, {"tenon-inspect", {}});
+  report.loaded = plugin.ok() ? ok() : std::move(plugin).status();
+  if (!report.loaded->ok()) {
+    report.code = ExitCode::no_backend;
+    return;
+  }
+  for (const host::BackendRecord& record : report.record->backends) {
+    report.backends.push_back(open_backend(**plugin, record.id));
+    if (!report.backends.back().opened.ok()) report.code = ExitCode::no_backend;
+  }
+}
+
+}  // namespace
+
+Report inspect(const Arguments& arguments) {
+  Report report;
+  std::error_code failed;
+  const auto path = std::filesystem::absolute(arguments.plugin, failed);
+  report.path = failed ? arguments.plugin : path.native();
+  auto file = host::open_file(path, host::Trust::caller);
+  if (!file.ok()) {
+    report.failure = std::move(file).status();
+    report.code = ExitCode::invalid_file;
+    return report;
+  }
+  read(report, *file);
+  if (arguments.load && report.record && report.failure.ok()) load(report, *std::move(file));
+  return report;
+}
+
+}  // namespace tenon::inspect

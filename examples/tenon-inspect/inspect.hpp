@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "color.hpp"
+#include "tenon/core/options.hpp"
+#include "tenon/core/status.hpp"
+#include "tenon/host/backend.hpp"
+#include "tenon/host/binary_lint.hpp"
+#include "tenon/host/devices.hpp"
+#include "tenon/host/elf_library.hpp"
+#include "tenon/host/plugin_record.hpp"
+#include "tool.hpp"
+
+namespace tenon::inspect {
+
+/// The command line, taken apart.
+struct Arguments {
+  std::string plugin;
+  bool load = false;
+  bool verbose = false;  ///< All symbols.
+  bool json = false;
+  ColorWhen color = ColorWhen::automatic;
+};
+
+/// What `--load` tells of one backend.
+struct LoadedBackend {
+  std::string id;
+  Status opened;     ///< Whether `open` succeeded; nothing below is meant otherwise.
+  Status available;  ///< Its own reason when it is not.
+  Status listed;     ///< Whether it could list its devices.
+  std::vector<host::Device> devices;
+  struct Option {
+    host::OptionDeclaration declaration;
+    std::optional<OptionValue> value;  ///< Now; absent when it cannot be read.
+  };
+  std::vector<Option> options;
+  std::vector<std::string> extensions;
+};
+
+/// Everything that is found out about one file.
+struct Report {
+  std::string path;
+  std::optional<host::PluginRecord> record;
+  Status fits;  ///< Whether this host speaks the plugin's ABI.
+  std::optional<host::ElfLibrary> library;
+  std::vector<host::LintResult> lint;
+  std::optional<Status> loaded;  ///< With `--load`: whether the library could be loaded.
+  std::vector<LoadedBackend> backends;
+
+  Status failure;  ///< Why there is no report, or why it ends early.
+  ExitCode code = ExitCode::success;
+};
+
+/// Reads the file, judges it, and with `load` loads it and opens its backends.
+[[nodiscard]] Report inspect(const Arguments& arguments);
+
+/// The report for a person, and as one line of JSON (docs/schemas/tenon-inspect.schema.json).
+[[nodiscard]] std::string to_text(const Report& report, const Arguments& arguments, bool color);
+[[nodiscard]] std::string to_json(const Report& report);
+
+}  // namespace tenon::inspect

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: MIT
+#include <nlohmann/json.hpp>
+#include <type_traits>
+#include <variant>
+
+#include "inspect.hpp"
+#include "tenon/abi/version.h"
+
+namespace tenon::inspect {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json outcome(const Status& status) {
+  if (status.ok()) return nullptr;
+  return {{"name", std::string(error_name(status.error()))},
+          {"code", static_cast<unsigned>(status.error())},
+          {"text", std::string(status.text())}};
+}
+
+std::string hex_of(const std::vector<std::byte>& bytes) {
+  constexpr std::string_view digits = "0123456789abcdef";
+  std::string out;
+  for (const std::byte byte : bytes) {
+    out.push_back(digits[std::to_integer<std::size_t>(byte) >> 4]);
+    out.push_back(digits[std::to_integer<std::size_t>(byte) & 15]);
+  }
+  return out;
+}
+
+// The name of the type and the value; bytes as hexadecimal text.
+Json option_value(const OptionValue& value) {
+  return std::visit(
+      [](const auto& held) -> Json {
+        using Held = std::remove_cvref_t<decltype(held)>;
+        if constexpr (std::is_same_v<Held, std::vector<std::byte>>) {
+          return {{"type", "bytes"}, {"value", hex_of(held)}};
+        } else {
+          return {{"type", std::is_same_v<Held, bool>          ? "bool"
+                           : std::is_same_v<Held, std::string> ? "string"
+                           : std::is_same_v<Held, double>      ? "double"
+                                                               : "int64"},
+                  {"value", held}};
+        }
+      },
+      value);
+}
+
+Json record_json(const host::PluginRecord& record) {
+  Json backends = Json::array();
+  for (const host::BackendRecord& backend : record.backends) {
+    backends.push_back({{"id", backend.id},
+                        {"description", backend.description},
+                        {"tags", backend.tags},
+                        {"cpu_features", backend.cpu_features},
+                        {"priority", backend.priority},
+                        {"min_payload_version", backend.min_payload_version},
+                        {"max_payload_version", backend.max_payload_version}});
+  }
+  return {{"name", record.name},
+          {"version", record.version},
+          {"vendor", record.vendor},
+          {"sdk_version", record.sdk_version},
+          {"abi", concat(record.abi_major, ".", record.abi_minor)},
+          {"min_host_abi", concat(record.abi_major, ".", record.min_host_abi_minor)},
+          {"backends", std::move(backends)}};
+}
+
+Json names_of(const std::vector<host::ElfSymbol>& symbols) {
+  Json out = Json::array();
+  for (const host::ElfSymbol& symbol : symbols) out.push_back(symbol.name);
+  return out;
+}
+
+Json library_json(const host::ElfLibrary& library) {
+  const auto text_or_null = [](const std::optional<std::string>& text) -> Json {
+    return text ? Json(*text) : Json(nullptr);
+  };
+  return {{"format", "ELF"},
+          {"size", library.file_size},
+          {"build_id", library.build_id},
+          {"soname", library.dependencies.soname},
+          {"needed", library.dependencies.needed},
+          {"needed_versions", library.versions},
+          {"rpath", text_or_null(library.dependencies.rpath)},
+          {"run_path", text_or_null(library.dependencies.run_path)},
+          {"exported", names_of(library.exported)},
+          {"undefined", names_of(library.undefined)},
+          {"num_constructors", library.num_constructors},
+          {"num_destructors", library.num_destructors},
+          {"symbol_table", library.symbol_table},
+          {"debug_information", library.debug_information}};
+}
+
+Json backend_json(const LoadedBackend& backend) {
+  Json devices = Json::array();
+  for (const host::Device& device : backend.devices) {
+    devices.push_back({{"type", device.device.device_type},
+                       {"index", device.device.device_id},
+                       {"name", device.name},
+                       {"description", device.description},
+                       {"memory_bytes", device.memory_bytes}});
+  }
+  Json options = Json::array();
+  for (const LoadedBackend::Option& option : backend.options) {
+    const host::OptionDeclaration& declared = option.declaration;
+    options.push_back({{"key", declared.key},
+                       {"description", declared.description},
+                       {"initial", option_value(declared.initial)},
+                       {"value", option.value ? option_value(*option.value) : Json(nullptr)},
+                       {"at_runtime", declared.at_runtime},
+                       {"at_load", declared.at_load}});
+  }
+  return {{"id", backend.id},
+          {"open_error", outcome(backend.opened)},
+          {"unavailable", outcome(backend.available)},
+          {"devices_error", outcome(backend.listed)},
+          {"devices", std::move(devices)},
+          {"options", std::move(options)},
+          {"extensions", backend.extensions}};
+}
+
+}  // namespace
+
+std::string to_json(const Report& report) {
+  Json lint = Json::array();
+  for (const host::LintResult& result : report.lint) {
+    lint.push_back({{"id", result.id},
+                    {"title", result.title},
+                    {"verdict", host::verdict_name(result.verdict)},
+                    {"text", result.text}});
+  }
+  Json loaded = nullptr;
+  if (report.loaded) {
+    Json backends = Json::array();
+    for (const LoadedBackend& backend : report.backends) backends.push_back(backend_json(backend));
+    loaded = {{"error", outcome(*report.loaded)}, {"backends", std::move(backends)}};
+  }
+  const Json out = {{"version", TENON_VERSION_STRING},
+                    {"path", report.path},
+                    {"exit_code", static_cast<int>(report.code)},
+                    {"error", outcome(report.failure)},
+                    {"record", report.record ? record_json(*report.record) : Json(nullptr)},
+                    {"abi_error", outcome(report.fits)},
+                    {"library", report.library ? library_json(*report.library) : Json(nullptr)},
+                    {"lint", std::move(lint)},
+                    {"loaded", std::move(loaded)}};
+  // In ASCII, so that no name from a file can drive a terminal.
+  return out.dump(-1, ' ', true, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace tenon::inspect

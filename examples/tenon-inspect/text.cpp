@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: MIT
+#include <algorithm>
+#include <cstddef>
+#include <span>
+#include <type_traits>
+#include <variant>
+
+#include "inspect.hpp"
+#include "printable.hpp"
+#include "tenon/abi/version.h"
+
+namespace tenon::inspect {
+namespace {
+
+std::string join(const std::vector<std::string>& words) {
+  std::string out;
+  for (const std::string& word : words) out += concat(out.empty() ? "" : ", ", word);
+  return out;
+}
+
+std::string value_text(const OptionValue& value) {
+  return std::visit(
+      [](const auto& held) -> std::string {
+        using Held = std::remove_cvref_t<decltype(held)>;
+        if constexpr (std::is_same_v<Held, bool>) return held ? "true" : "false";
+        if constexpr (std::is_same_v<Held, std::string>) return concat("\"", held, "\"");
+        if constexpr (std::is_same_v<Held, std::vector<std::byte>>) {
+          return concat(held.size(), " bytes");
+        } else {
+          return concat(held);
+        }
+      },
+      value);
+}
+
+/// Builds the text: sections with indented lines. All that comes from the file or the plugin passes
+/// through `printable`.
+class Text {
+ public:
+  Text(const Report& report, bool verbose, bool color)
+      : report_(report), verbose_(verbose), color_(color) {}
+
+  [[nodiscard]] std::string write() && {
+    write_file();
+    if (report_.record) write_record(*report_.record);
+    if (report_.library) write_library(*report_.library);
+    write_lint();
+    if (report_.loaded) write_loaded();
+    return std::move(out_);
+  }
+
+ private:
+  void title(std::string_view text) {
+    out_ += concat(styled(printable(text), Style::title, color_), "\n");
+  }
+  template <class... Pieces>
+  void line(const Pieces&... pieces) {
+    out_ += concat("  ", printable(concat(pieces...)), "\n");
+  }
+  /// A line that is left out when there is nothing to say.
+  void field(std::string_view name, std::string_view value) {
+    if (!value.empty()) line(name, ": ", value);
+  }
+
+  void write_file() {
+    title(report_.path);
+    if (!report_.library) return;
+    const host::ElfLibrary& library = *report_.library;
+    line("ELF shared library for ", host::detail::elf::machine_name(host::this_platform.machine),
+         ", ", library.file_size, " bytes, ",
+         library.debug_information ? "with debug information"
+         : library.symbol_table    ? "not stripped"
+                                   : "stripped");
+    field("build id", library.build_id);
+  }
+
+  void write_record(const host::PluginRecord& record) {
+    title("record");
+    line("plugin ", record.name, record.version.empty() ? "" : " ", record.version,
+         record.vendor.empty() ? "" : " by ", record.vendor);
+    line("Tenon ABI ", record.abi_major, ".", record.abi_minor, ", needs a host of ",
+         record.abi_major, ".", record.min_host_abi_minor, " or later; this one speaks ",
+         TENON_ABI_MAJOR, ".", TENON_ABI_MINOR, ": ",
+         report_.fits.ok() ? std::string_view("it fits") : report_.fits.text());
+    field("made with Tenon", record.sdk_version);
+    for (const host::BackendRecord& backend : record.backends) {
+      line("backend ", backend.id, backend.description.empty() ? "" : ": ", backend.description);
+      field("  tags", join(backend.tags));
+      field("  needs of the CPU", join(backend.cpu_features));
+      if (backend.priority != 0) line("  priority: ", backend.priority);
+      if (backend.max_payload_version != 0) {
+        line("  payload versions: ", backend.min_payload_version, " to ",
+             backend.max_payload_version);
+      }
+    }
+  }
+
+  void write_library(const host::ElfLibrary& library) {
+    title("dependencies");
+    const auto& dependencies = library.dependencies;
+    line(dependencies.needed.empty() ? std::string("none") : join(dependencies.needed));
+    if (dependencies.run_path) line("run path: ", *dependencies.run_path);
+    if (dependencies.rpath) line("old run path (DT_RPATH): ", *dependencies.rpath);
+    if (verbose_) field("versions", join(library.versions));
+    write_symbols("exported symbols", library.exported);
+    write_symbols("undefined symbols", library.undefined);
+  }
+
+  void write_symbols(std::string_view name, std::span<const host::ElfSymbol> symbols) {
+    constexpr std::size_t few = 3;
+    title(concat(name, ": ", symbols.size()));
+    const std::size_t shown = verbose_ ? symbols.size() : std::min(symbols.size(), few);
+    for (const host::ElfSymbol& symbol : symbols.first(shown)) {
+      using Binding = host::ElfSymbol::Binding;
+      line(symbol.name, symbol.binding == Binding::weak         ? " (weak)"
+                        : symbol.binding == Binding::gnu_unique ? " (unique)"
+                                                                : "");
+    }
+    if (shown < symbols.size()) line("... (all with --verbose)");
+  }
+
+  void write_lint() {
+    title("checks");
+    if (report_.lint.empty()) line("none: only ELF files are judged");
+    std::size_t width = 0;
+    for (const host::LintResult& result : report_.lint) width = std::max(width, result.id.size());
+    for (const host::LintResult& result : report_.lint) {
+      const Style style = result.verdict == host::Verdict::pass   ? Style::good
+                          : result.verdict == host::Verdict::fail ? Style::bad
+                                                                  : Style::weak;
+      std::string verdict(host::verdict_name(result.verdict));
+      verdict.resize(std::max<std::size_t>(verdict.size(), 11), ' ');
+      std::string id(result.id);
+      id.resize(width, ' ');
+      out_ += concat("  ", styled(verdict, style, color_), "  ", id, "  ",
+                     printable(concat(result.title, ": ", result.text)), "\n");
+    }
+  }
+
+  void write_loaded() {
+    title("loaded");
+    if (!report_.loaded->ok()) return line("no: ", report_.loaded->text());
+    for (const LoadedBackend& backend : report_.backends) write_backend(backend);
+  }
+
+  void write_backend(const LoadedBackend& backend) {
+    line("backend ", backend.id);
+    if (!backend.opened.ok()) return line("  cannot be opened: ", backend.opened.text());
+    line("  available: ",
+         backend.available.ok() ? "yes" : concat("no: ", backend.available.text()));
+    field("  extensions", join(backend.extensions));
+    if (!backend.listed.ok()) line("  devices: ", backend.listed.text());
+    for (const host::Device& device : backend.devices) {
+      line("  device ", device.device.device_type, ":", device.device.device_id, " ", device.name,
+           device.description.empty() ? "" : ", ", device.description,
+           device.memory_bytes == 0 ? std::string()
+                                    : concat(", ", device.memory_bytes / 1048576, " MiB"));
+    }
+    for (const LoadedBackend::Option& option : backend.options) {
+      const host::OptionDeclaration& declared = option.declaration;
+      line("  option ", declared.key, " = ",
+           value_text(option.value ? *option.value : declared.initial), " (default ",
+           value_text(declared.initial), declared.at_runtime ? ", at run time" : "",
+           declared.at_load ? ", for a load" : "", ")", declared.description.empty() ? "" : ": ",
+           declared.description);
+    }
+  }
+
+  const Report& report_;
+  bool verbose_;
+  bool color_;
+  std::string out_;
+};
+
+}  // namespace
+
+std::string to_text(const Report& report, const Arguments& arguments, bool color) {
+  if (!report.record && !report.library) return {};
+  return Text(report, arguments.verbose, color).write();
+}
+
+}  // namespace tenon::inspect

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <new>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "tenon/abi/backend.h"
+#include "tenon/abi/extensions/check_blob.h"
+#include "tenon/core/result.hpp"
+#include "tenon/host/arena.hpp"
+#include "tenon/host/backend.hpp"
+#include "tenon/host/last_error.hpp"
+#include "tenon/host/loaded_delegate.hpp"
+#include "tenon/host/named_data.hpp"
+#include "tenon/host/program.hpp"
+
+namespace tenon::host {
+
+/// What a backend says of a blob without its device.
+struct BlobCheck {
+  std::uint32_t verdict = TENON_BLOB_OPTIMAL;  ///< TENON_BLOB_..., never another number.
+  std::string reason;                          ///< The backend's, when it is not optimal.
+  std::vector<std::string> missing_keys;  ///< Named data that it asked for and that is not there.
+};
+
+/// "optimal", "usable", "incompatible".
+[[nodiscard]] constexpr std::string_view blob_verdict_name(std::uint32_t verdict) noexcept {
+  return verdict == TENON_BLOB_OPTIMAL  ? "optimal"
+         : verdict == TENON_BLOB_USABLE ? "usable"
+                                        : "incompatible";
+}
+
+namespace detail {
+
+/// Passes a backend's questions on and remembers which keys were not there.
+class RecordingDataMap : private tenon_named_data_map {
+ public:
+  explicit RecordingDataMap(const tenon_named_data_map* inner) noexcept
+      : tenon_named_data_map{sizeof(tenon_named_data_map), inner ? inner->num_keys : 0, &get_data,
+                             &get_layout, &get_key_at},
+        inner_(inner) {}
+
+  [[nodiscard]] const tenon_named_data_map* abi() const noexcept { return this; }
+  [[nodiscard]] const std::vector<std::string>& missing() const noexcept { return missing_; }
+
+ private:
+  static RecordingDataMap& self(const tenon_named_data_map* map) noexcept {
+    return *const_cast<RecordingDataMap*>(static_cast<const RecordingDataMap*>(map));
+  }
+
+  static tenon_status get_data(const tenon_named_data_map* map, const char* key,
+                               std::uint64_t key_size, tenon_buffer* out) noexcept {
+    RecordingDataMap& recorder = self(map);
+    const tenon_status status = recorder.inner_
+                                    ? recorder.inner_->get_data(recorder.inner_, key, key_size, out)
+                                    : tenon_status{TENON_STATUS_NOT_FOUND};
+    if (status == TENON_STATUS_NOT_FOUND && key) recorder.note({key, std::size_t{key_size}});
+    return status;
+  }
+  static tenon_status get_layout(const tenon_named_data_map* map, const char* key,
+                                 std::uint64_t key_size, tenon_tensor_layout* out) noexcept {
+    const auto* inner = self(map).inner_;
+    return inner ? inner->get_tensor_layout(inner, key, key_size, out)
+                 : tenon_status{TENON_STATUS_NOT_FOUND};
+  }
+  static tenon_status get_key_at(const tenon_named_data_map* map, std::uint32_t index,
+                                 const char** key, std::uint64_t* key_size) noexcept {
+    const auto* inner = self(map).inner_;
+    return inner ? inner->get_key(inner, index, key, key_size)
+                 : tenon_status{TENON_STATUS_INVALID_ARGUMENT};
+  }
+
+  void note(std::string_view key) noexcept {
+    try {
+      if (std::ranges::find(missing_, key) == missing_.end()) missing_.emplace_back(key);
+    } catch (const std::bad_alloc&) {
+      // The backend's own verdict remains.
+    }
+  }
+
+  const tenon_named_data_map* inner_;
+  std::vector<std::string> missing_;
+};
+
+}  // namespace detail
+
+/// Asks `backend` whether it could run a delegate here: extension "tenon.check_blob/1". Nothing
+/// when the backend cannot tell. `init` is not called, and the device is not needed.
+///
+/// `delegate` is one of the delegates of `program`'s method `method_name`. `data` may be null.
+///
+/// threads: any. errors: the backend's own when it fails to judge; Internal for a verdict that is
+/// none; MemoryAllocationFailed.
+[[nodiscard]] inline Result<std::optional<BlobCheck>> check_blob(
+    const Backend& backend, const Program& program, const char* method_name,
+    const schema::BackendDelegate& delegate, const NamedDataMap* data) {
+  const auto table = backend.extension<tenon_check_blob_v1>(TENON_EXTENSION_CHECK_BLOB);
+  if (!table || !table->check_blob) return std::optional<BlobCheck>();
+
+  const std::span<const std::byte> blob = program.delegate_data(delegate);
+  // TN-BLB-1 forbids releasing it; a release that comes all the same does nothing.
+  tenon_buffer processed{sizeof(tenon_buffer), 0,       blob.empty() ? nullptr : blob.data(),
+                         blob.size(),          nullptr, [](tenon_buffer*) {}};
+  const detail::RecordingDataMap recorder(data ? data->abi() : nullptr);
+  Arena arena;
+  tenon_init_context context{};
+  context.struct_size = sizeof context;
+  context.host = backend.host();
+  context.method_name = method_name;
+  context.processed = &processed;
+  TENON_CHECK(detail::fill_compile_specs(delegate, arena, context));
+  context.runtime_allocator = arena.table();
+  context.named_data_map = recorder.abi();
+
+  detail::last_error() = {};  // What an earlier call left behind is not this one's reason.
+  BlobCheck out;
+  const tenon_status status = table->check_blob(backend.raw(), &context, &out.verdict);
+  if (status != TENON_STATUS_OK) {
+    return take_last_error(backend.host(), status)
+        .with_context(concat("backend ", backend.id(), ": check_blob"));
+  }
+  if (out.verdict > TENON_BLOB_INCOMPATIBLE) {
+    return error(Error::Internal, "backend ", backend.id(), ": check_blob gave the verdict ",
+                 out.verdict, ", expected 0 to ", int{TENON_BLOB_INCOMPATIBLE});
+  }
+  if (out.verdict != TENON_BLOB_OPTIMAL) {
+    // The text counts, whatever number came with it (abi/extensions/check_blob.h).
+    detail::LastError& last = detail::last_error();
+    out.reason = last.host == backend.host() ? std::move(last.text) : "the backend gave no reason";
+    last = {};
+  }
+  out.missing_keys = recorder.missing();
+  return std::optional<BlobCheck>(std::move(out));
+}
+
+}  // namespace tenon::host
