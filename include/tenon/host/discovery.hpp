@@ -158,7 +158,7 @@ class Search {
     if (path.extension() == ".json") {
       add_manifest(path, open_file(path, Trust::checked));
     } else {
-      add_library(path, open_file(path, Trust::checked));
+      add_library(open_file(path, Trust::checked), path);
     }
   }
 
@@ -181,7 +181,11 @@ class Search {
       if (name.ends_with(".json")) add_manifest(path / name, folder->open_file(name));
     }
     for (const std::string& name : *names) {
-      if (is_library_name(name)) add_library(path / name, folder->open_file(name));
+      if (!is_library_name(name)) continue;
+      auto file = folder->open_file(name);
+      // Putting a path together is not free, and there may be a thousand of them.
+      const std::filesystem::path refused = file.ok() ? std::filesystem::path() : path / name;
+      add_library(std::move(file), refused);
     }
   }
 
@@ -192,14 +196,18 @@ class Search {
     return name.ends_with(".so");
   }
 
-  void add_library(const std::filesystem::path& path, Result<OpenedFile> file) {
+  /// `refused` is the path of a file that could not be opened.
+  void add_library(Result<OpenedFile> file, const std::filesystem::path& refused) {
+    const std::filesystem::path& path = file.ok() ? file->path : refused;
     if (file.ok() && is_repeated(path, file->identity)) return;
     Candidate& candidate = new_candidate(path);
     if (!file.ok()) return refuse(candidate, std::move(file).status());
-    if (const auto broken = broken_manifests_.find(path.stem().native());
-        broken != broken_manifests_.end()) {
-      return refuse(candidate, error(Error::AccessFailed, path.native(), ": its manifest ",
-                                     broken->second, " is refused"));
+    if (!broken_manifests_.empty()) {
+      const auto broken = broken_manifests_.find(path.stem().native());
+      if (broken != broken_manifests_.end()) {
+        return refuse(candidate, error(Error::AccessFailed, path.native(), ": its manifest ",
+                                       broken->second, " is refused"));
+      }
     }
     remember(candidate, file->identity);
     read_plugin(candidate, *file, nullptr);
@@ -295,6 +303,7 @@ class Search {
   /// that backend does not mean the others.
   [[nodiscard]] std::string why_disabled(const Candidate& candidate,
                                          const BackendRecord& backend) const {
+    if (disable_.empty() && select_.empty()) return {};
     const auto matches = [&](const GlobList& globs) {
       return globs.matches(backend.id) ||
              (!candidate.path.empty() && globs.matches(candidate.path.filename().native()));

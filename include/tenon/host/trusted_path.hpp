@@ -124,11 +124,12 @@ class TrustedWalk {
 
   /// A file in a folder that was walked to before. One that is a link is walked to from the root.
   static Result<OpenedFile> open_in(int folder, const struct stat& folder_status,
-                                    const std::filesystem::path& path) {
+                                    const std::filesystem::path& folder_path,
+                                    const std::string& name) {
+    const std::filesystem::path path = folder_path / name;
     TrustedWalk walk(path);
-    walk.at_ = path.parent_path().native();
+    walk.at_ = folder_path.native();
     walk.status_ = folder_status;
-    const std::string name = path.filename().native();
     FileDescriptor file(::openat(folder, name.c_str(), file_flags | O_NOFOLLOW));
     if (!file.valid() && errno == ELOOP) return TrustedWalk(path).open_file();
     if (!file.valid()) return walk.refuse_open(name, errno);
@@ -360,7 +361,7 @@ class Folder {
 
   /// Opens a file in it, without walking to the folder again. Fails as `open_file` does.
   [[nodiscard]] Result<OpenedFile> open_file(const std::string& name) const {
-    return detail::TrustedWalk::open_in(descriptor_.get(), status_, path_ / name);
+    return detail::TrustedWalk::open_in(descriptor_.get(), status_, path_, name);
   }
 
  private:

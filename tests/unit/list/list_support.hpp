@@ -11,40 +11,12 @@
 #include <utility>
 #include <vector>
 
+#include "support/environment.hpp"
 #include "unit/tenon_run/process.hpp"
 
 namespace test {
 
 using Words = std::vector<std::string>;
-using Variables = std::map<std::string, std::string>;
-
-/// While it lives, the environment has `variables` and of those that begin with TENON_ no other.
-class ScopedEnvironment {
- public:
-  explicit ScopedEnvironment(const Variables& variables) {
-    for (char** each = environ; *each != nullptr; ++each) {
-      const std::string_view text = *each;
-      const std::string name(text.substr(0, text.find('=')));
-      if (name.starts_with("TENON_")) before_.emplace(name, text.substr(name.size() + 1));
-    }
-    for (const auto& [name, value] : before_) ::unsetenv(name.c_str());
-    for (const auto& [name, value] : variables) {
-      names_.push_back(name);
-      ::setenv(name.c_str(), value.c_str(), 1);
-    }
-  }
-  ScopedEnvironment(const ScopedEnvironment&) = delete;
-  ScopedEnvironment& operator=(const ScopedEnvironment&) = delete;
-  ~ScopedEnvironment() {
-    for (const std::string& name : names_) ::unsetenv(name.c_str());
-    for (const auto& [name, value] : before_) ::setenv(name.c_str(), value.c_str(), 1);
-  }
-
- private:
-  Variables before_;
-  Words names_;
-};
-
 /// Runs tenon-list, which knows no installed plugins, with these variables that begin with TENON_.
 [[nodiscard]] inline Outcome run_list(Words arguments, const Variables& variables = {},
                                       const std::string& out_path = {}) {

@@ -11,6 +11,7 @@
 #include "npy.hpp"
 #include "process.hpp"
 #include "support/catch.hpp"
+#include "support/environment.hpp"
 #include "tenon/abi/version.h"
 
 namespace {
@@ -26,7 +27,11 @@ const std::string sin_model = fixtures + "/demo_sin_seg/model.pte";
 const std::string sin_input = fixtures + "/demo_sin_seg/c0_in0.npy";
 const std::string sin_output = fixtures + "/demo_sin_seg/c0_out0.npy";
 
-Outcome run(Words arguments) { return test::run_program(TENON_RUN, std::move(arguments)); }
+// Plugins that are installed on this machine, or that its variables name, must not matter.
+Outcome run(Words arguments, const test::Variables& variables = {{"TENON_DISABLE", "*"}}) {
+  const test::ScopedEnvironment environment(variables);
+  return test::run_program(TENON_RUN, std::move(arguments));
+}
 
 // The arguments that run the fixture `demo_sin_seg` with success, and more behind them.
 Words sin_with(const Words& more) {
@@ -225,6 +230,24 @@ TEST_CASE("several plugins may be given, and each is used for what it serves", "
   CHECK(json.at("plugins").size() == 3);
   CHECK(json.at("plugins").at(1).at("backends") == Words{"NoopBackend"});
   CHECK(json.at("plugins").at(2).at("backends") == Words{"Add"});
+}
+
+TEST_CASE("a plugin that is found serves what no --plugin does", "[run]") {
+  const TemporaryFolder folder;
+  std::filesystem::copy_file(TENON_DEMO_PLUGIN, folder / "demo.so");
+  const Words words{sin_model, "--input", sin_input, "--expect", sin_output};
+  const Outcome found = run(words, {{"TENON_PLUGIN_PATH", folder.path().native()}});
+  INFO(found.err);
+  CHECK(found.exit_code == 0);
+  CHECK_THAT(found.out, ContainsSubstring("equal: 4 elements"));
+
+  const Outcome disabled =
+      run(words, {{"TENON_PLUGIN_PATH", folder.path().native()}, {"TENON_DISABLE", "*"}});
+  check_fails(disabled, 4, "NotFound", "is disabled by TENON_DISABLE; registered are: none");
+
+  std::filesystem::permissions(folder / "demo.so", std::filesystem::perms::all);
+  const Outcome refused = run(words, {{"TENON_PLUGIN_PATH", folder.path().native()}});
+  check_fails(refused, 4, "NotFound", "writable by every user (mode 0777)");
 }
 
 TEST_CASE("one delegate may be called many times", "[run]") {
