@@ -51,6 +51,9 @@ Result<std::variant<Arguments, PrintAndExit>> parse_arguments(int argc, const ch
   } catch (const CLI::Error& wrong) {
     return error(Error::InvalidArgument, wrong.what(), " (see tenon-doctor --help)");
   }
+  if (arguments.model.empty()) {
+    return error(Error::InvalidArgument, "MODEL is empty (see tenon-doctor --help)");
+  }
   return std::variant<Arguments, PrintAndExit>(std::move(arguments));
 }
 

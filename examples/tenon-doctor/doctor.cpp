@@ -10,7 +10,7 @@
 #include "payload.hpp"
 #include "tenon/abi/version.h"
 #include "tenon/host/data_file.hpp"
-#include "tenon/host/discovery.hpp"
+#include "tenon/host/file_bytes.hpp"
 #include "tenon/host/named_data.hpp"
 #include "tenon/host/program.hpp"
 #include "tenon/host/registry.hpp"
@@ -21,9 +21,9 @@ namespace {
 
 class Doctor {
  public:
-  explicit Doctor(const Arguments& arguments)
+  Doctor(const Arguments& arguments, std::function<host::SearchReport()> search)
       : arguments_(arguments), registry_({"tenon-doctor " TENON_VERSION_STRING, {}}) {
-    registry_.add_search(host::discovery());
+    registry_.add_search(std::move(search));
   }
 
   Diagnosis run() && {
@@ -33,7 +33,7 @@ class Doctor {
       return std::move(diagnosis_);
     }
     for (const std::string_view name : program_->method_names()) {
-      if (!arguments_.method.empty() && arguments_.method != name) continue;
+      if (arguments_.method && *arguments_.method != name) continue;
       diagnosis_.methods.push_back(diagnose_method(std::string(name)));
       if (!diagnosis_.methods.back().can_run()) diagnosis_.code = ExitCode::failed;
     }
@@ -54,9 +54,9 @@ class Doctor {
     }
     TENON_TRY(named_data_, host::NamedDataMap::create(program_, files));
     TENON_TRY(external_, host::NamedDataMap::create(nullptr, files));
-    if (!arguments_.method.empty()) {
+    if (arguments_.method) {
       diagnosis_.code = ExitCode::wrong_usage;
-      TENON_CHECK(program_->plan(arguments_.method));
+      TENON_CHECK(program_->plan(*arguments_.method));
     }
     diagnosis_.code = ExitCode::success;
     return ok();
@@ -86,7 +86,11 @@ class Doctor {
       const auto value = std::as_bytes(std::span(spec->value()->data(), spec->value()->size()));
       out.compile_specs.push_back({spec->key()->str(), {value.begin(), value.end()}});
     }
-    for (std::string& key : keys_of_payload(out.backend_id, plan.name()->string_view(), blob)) {
+    const auto named = std::ranges::find(out.compile_specs, "method_name", &CompileSpec::key);
+    const auto method = named == out.compile_specs.end()
+                            ? std::string_view()
+                            : host::detail::FileBytes(named->value).text();
+    for (std::string& key : keys_of_payload(out.backend_id, method, blob)) {
       if (!named_data_->find(key)) out.missing_data.push_back(std::move(key));
     }
     ask_backend(plan, serialized, out);
@@ -151,6 +155,8 @@ bool Method::can_run() const {
          std::ranges::all_of(delegates, [](const Delegate& d) { return d.problems().empty(); });
 }
 
-Diagnosis diagnose(const Arguments& arguments) { return Doctor(arguments).run(); }
+Diagnosis diagnose(const Arguments& arguments, std::function<host::SearchReport()> search) {
+  return Doctor(arguments, std::move(search)).run();
+}
 
 }  // namespace tenon::doctor

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -19,7 +20,7 @@ namespace tenon::doctor {
 /// The command line, taken apart.
 struct Arguments {
   std::string model;
-  std::string method;  ///< Empty: all.
+  std::optional<std::string> method;  ///< Otherwise all.
   std::vector<std::string> plugins;
   std::vector<std::string> data;
   bool json = false;
@@ -69,14 +70,16 @@ struct Diagnosis {
 };
 
 /// Finds out which plugin serves each delegate and what is missing. Loads plugins and opens their
-/// backends; calls neither `init` nor `execute`.
-[[nodiscard]] Diagnosis diagnose(const Arguments& arguments);
+/// backends; calls neither `init` nor `execute`. `search` finds the plugins that were not named
+/// (`host::discovery()`).
+[[nodiscard]] Diagnosis diagnose(const Arguments& arguments,
+                                 std::function<host::SearchReport()> search);
 
 /// The diagnosis for a person, and as one line of JSON (docs/schemas/tenon-doctor.schema.json).
 [[nodiscard]] std::string to_text(const Diagnosis& diagnosis, bool color);
 [[nodiscard]] std::string to_json(const Diagnosis& diagnosis);
 
-/// "all 2 delegates of 1 method can run here", or what cannot.
+/// "model.pte: 1 of 1 method can run here, 2 of 2 delegates served".
 [[nodiscard]] std::string summary(const Diagnosis& diagnosis);
 
 }  // namespace tenon::doctor

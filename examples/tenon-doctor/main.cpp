@@ -8,6 +8,7 @@
 
 #include "arguments.hpp"
 #include "doctor.hpp"
+#include "tenon/host/discovery.hpp"
 #include "tool.hpp"
 
 namespace {
@@ -24,7 +25,7 @@ ExitCode run(int argc, char** argv) {
     return tenon::print("tenon-doctor", only->text, ExitCode::success);
   }
   const auto& arguments = std::get<Arguments>(*parsed);
-  const Diagnosis diagnosis = diagnose(arguments);
+  const Diagnosis diagnosis = diagnose(arguments, tenon::host::discovery());
   const ExitCode code = tenon::print(
       "tenon-doctor",
       arguments.json ? to_json(diagnosis) : to_text(diagnosis, tenon::use_color(arguments.color)),

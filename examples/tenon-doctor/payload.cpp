@@ -3,7 +3,10 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
+#include <unordered_set>
 
+#include "tenon/core/concat.hpp"
 #include "tenon/host/file_bytes.hpp"
 
 namespace tenon::doctor {
@@ -14,31 +17,42 @@ using host::detail::FileBytes;
 constexpr std::string_view table_magic = "ETCUDAFQN3";
 
 /// Reads "length, text" and moves on; nothing when it does not lie in the bytes.
-std::string take_text(FileBytes bytes, std::uint64_t& at) {
+std::optional<std::string_view> take_text(FileBytes bytes, std::uint64_t& at) {
+  if (!bytes.holds(at, 4)) return std::nullopt;
   const std::uint64_t size = bytes.u32(at);
-  if (!bytes.holds(at, 4) || !bytes.holds(at + 4, size)) {
-    at = bytes.size();
-    return {};
-  }
-  const std::string out(bytes.part(at + 4, size).text());
+  if (!bytes.holds(at + 4, size)) return std::nullopt;
+  const std::string_view out = bytes.part(at + 4, size).text();
   at += 4 + size;
   return out;
 }
 
-/// The newest form: the key of the library, then one entry for each weight.
+/// Reads one weight of the table and gives its key.
+std::optional<std::string_view> take_weight(FileBytes bytes, std::uint64_t& at) {
+  const auto name = take_text(bytes, at);
+  const auto key = name ? take_text(bytes, at) : std::nullopt;
+  constexpr std::uint64_t fixed = 8 + 4 + 4 + 8;  // Bytes, dtype, device, offset.
+  if (!key || !bytes.holds(at, fixed + 4)) return std::nullopt;
+  const std::uint64_t rank = bytes.u32(at + fixed);
+  at += fixed + 4;
+  if (!bytes.holds(at, rank * 16)) return std::nullopt;  // Sizes and strides.
+  at += rank * 16;
+  return key;
+}
+
+/// The newest form: the key of the library, then one entry for each weight. A table that ends too
+/// early has no keys: what it would say cannot be known.
 std::vector<std::string> keys_of_table(FileBytes bytes) {
   std::uint64_t at = table_magic.size();
-  std::vector<std::string> keys{take_text(bytes, at)};
+  const auto library = take_text(bytes, at);
+  if (!library || !bytes.holds(at, 4)) return {};
   const std::uint32_t count = bytes.u32(at);
   at += 4;
-  for (std::uint32_t i = 0; i < count && at < bytes.size(); ++i) {
-    take_text(bytes, at);  // The name in the model.
-    std::string key = take_text(bytes, at);
-    constexpr std::uint64_t fixed = 8 + 4 + 4 + 8;  // Bytes, dtype, device, offset.
-    const std::uint64_t rank = bytes.u32(at + fixed);
-    at += fixed + 4 + rank * 16;  // Sizes and strides.
-    if (at > bytes.size()) return {};
-    if (std::ranges::find(keys, key) == keys.end()) keys.push_back(std::move(key));
+  std::vector<std::string> keys{std::string(*library)};
+  std::unordered_set<std::string_view> seen{*library};
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const auto key = take_weight(bytes, at);
+    if (!key) return {};
+    if (seen.insert(*key).second) keys.emplace_back(*key);
   }
   return keys;
 }
@@ -50,7 +64,7 @@ std::vector<std::string> keys_of_lines(std::string_view text) {
     const std::string_view line = text.substr(begin, end - begin);
     begin = end + 1;
     if (!line.ends_with("_so_blob") && !line.ends_with("_weights_blob")) return {};
-    keys.emplace_back(line);
+    if (std::ranges::find(keys, line) == keys.end()) keys.emplace_back(line);
   }
   return keys;
 }
@@ -62,7 +76,7 @@ std::vector<std::string> keys_of_payload(std::string_view backend_id, std::strin
   const bool is_aoti =
       backend_id == "CpuAotiBackend" || backend_id == "CudaBackend" || backend_id == "MetalBackend";
   if (!is_aoti) return {};
-  if (blob.empty()) return {std::string(method) + "_so_blob"};
+  if (blob.empty()) return {method.empty() ? "so_blob" : concat(method, "_so_blob")};
   const FileBytes bytes(blob);
   if (bytes.text().starts_with(table_magic)) return keys_of_table(bytes);
   constexpr std::size_t longest = 1024;  // Two lines of a hash and a few words.

@@ -10,16 +10,17 @@ namespace {
 
 /// The value of a compile spec: as text when it is text, else the first bytes.
 std::string value_text(const std::vector<std::byte>& value) {
+  if (value.empty()) return "(empty)";
   constexpr std::size_t most = 48;
   const std::string_view text(reinterpret_cast<const char*>(value.data()), value.size());
-  const bool is_text =
-      !text.empty() && std::ranges::all_of(text, [](char c) { return c >= 0x20 && c < 0x7f; });
+  const bool is_text = std::ranges::all_of(text, [](char c) { return c >= 0x20 && c < 0x7f; });
   const std::string shown =
       is_text
           ? concat("\"", text.substr(0, most), "\"")
           : host::detail::hex({value.data(), std::min<std::size_t>(value.size(), most / 3)}, most);
   const std::size_t fits = is_text ? most : most / 3;
-  return concat(shown, value.size() > fits ? "..." : "", " (", value.size(), " bytes)");
+  return concat(shown, value.size() > fits ? "..." : "", " (", value.size(),
+                value.size() == 1 ? " byte)" : " bytes)");
 }
 
 /// "BackendWithCompilerDemo 1.0 from /opt/acme/libacme.so (TENON_PLUGIN_PATH)"

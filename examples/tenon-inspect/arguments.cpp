@@ -43,6 +43,9 @@ Result<std::variant<Arguments, PrintAndExit>> parse_arguments(int argc, const ch
   } catch (const CLI::Error& wrong) {
     return error(Error::InvalidArgument, wrong.what(), " (see tenon-inspect --help)");
   }
+  if (arguments.plugin.empty()) {
+    return error(Error::InvalidArgument, "PLUGIN is empty (see tenon-inspect --help)");
+  }
   return std::variant<Arguments, PrintAndExit>(std::move(arguments));
 }
 

@@ -107,7 +107,8 @@ class BinaryLint {
     const std::uint64_t ours =
         library_.num_constructors - std::min(library_.num_constructors, of_the_c_runtime);
     expect(ours == 0, "TN-BIN-2", "runs no code when it is loaded", Verdict::fail,
-           concat(library_.num_constructors, " entry of .init_array: the C runtime's own"),
+           library_.num_constructors == 0 ? "no entry of .init_array"
+                                          : "one entry of .init_array, the C runtime's own",
            concat(library_.num_constructors, " entries of .init_array, expected at most ",
                   of_the_c_runtime,
                   " (the C runtime's): make globals constinit, and let nothing "
@@ -129,15 +130,27 @@ class BinaryLint {
            "-ftls-model=initial-exec");
   }
 
-  /// Symbols of a C++ ABI that changes from release to release (ExecuTorch's own, or libtorch's).
+  /// Whether a mangled name lies in a namespace of ExecuTorch or libtorch, whose C++ ABI changes
+  /// from release to release.
+  static bool is_of_foreign_abi(std::string_view name) {
+    const auto skip = [&name](std::string_view prefix) {
+      const bool found = name.starts_with(prefix);
+      if (found) name.remove_prefix(prefix.size());
+      return found;
+    };
+    if (!skip("_Z")) return false;
+    // A vtable, a type's information or its name; then a nested name, of a const member perhaps.
+    if (!skip("TV") && !skip("TI")) skip("TS");
+    if (!skip("N")) return false;
+    skip("K");
+    return name.starts_with("10executorch") || name.starts_with("5torch") ||
+           name.starts_with("2at") || name.starts_with("3c10");
+  }
+
   void check_foreign_abi() {
     std::vector<std::string> found;
     for (const ElfSymbol& symbol : library_.undefined) {
-      const std::string_view name = symbol.name;
-      const bool foreign = name.starts_with("_ZN10executorch") ||
-                           name.starts_with("_ZNK10executorch") || name.starts_with("_ZN5torch") ||
-                           name.starts_with("_ZN2at") || name.starts_with("_ZN3c10");
-      if (foreign) found.push_back(symbol.name);
+      if (is_of_foreign_abi(symbol.name)) found.push_back(symbol.name);
     }
     expect(found.empty(), "no-foreign-c++-abi", "needs no C++ symbols of ExecuTorch or libtorch",
            Verdict::warning, "none",
@@ -162,7 +175,7 @@ class BinaryLint {
            path.empty() ? "no run path" : concat("run path ", path),
            concat("the run path names ", some_of(bad),
                   ": whoever can write there runs code in the host, and elsewhere it does not "
-                  "exist; use $ORIGIN (Meson: build_rpath, not install_rpath)"));
+                  "exist; link with -Wl,-rpath,'$ORIGIN', or without a run path"));
     if (!dependencies.rpath) return;
     expect(dependencies.run_path.has_value(), "no-old-rpath", "uses DT_RUNPATH", Verdict::warning,
            "DT_RUNPATH is there too, so DT_RPATH has no effect",

@@ -57,23 +57,35 @@ class RecordingDataMap : private tenon_named_data_map {
   static tenon_status get_data(const tenon_named_data_map* map, const char* key,
                                std::uint64_t key_size, tenon_buffer* out) noexcept {
     RecordingDataMap& recorder = self(map);
-    const tenon_status status = recorder.inner_
-                                    ? recorder.inner_->get_data(recorder.inner_, key, key_size, out)
-                                    : tenon_status{TENON_STATUS_NOT_FOUND};
+    const tenon_status status = recorder.ask(key, key_size, out);
     if (status == TENON_STATUS_NOT_FOUND && key) recorder.note({key, std::size_t{key_size}});
     return status;
   }
   static tenon_status get_layout(const tenon_named_data_map* map, const char* key,
                                  std::uint64_t key_size, tenon_tensor_layout* out) noexcept {
-    const auto* inner = self(map).inner_;
-    return inner ? inner->get_tensor_layout(inner, key, key_size, out)
-                 : tenon_status{TENON_STATUS_NOT_FOUND};
+    RecordingDataMap& recorder = self(map);
+    const auto* inner = recorder.inner_;
+    const tenon_status status = inner ? inner->get_tensor_layout(inner, key, key_size, out)
+                                      : tenon_status{TENON_STATUS_NOT_FOUND};
+    // Data of a program has no layout and is not missing.
+    tenon_buffer data{};
+    data.struct_size = sizeof data;
+    if (status == TENON_STATUS_NOT_FOUND && key &&
+        recorder.ask(key, key_size, &data) == TENON_STATUS_NOT_FOUND) {
+      recorder.note({key, std::size_t{key_size}});
+    }
+    return status;
   }
   static tenon_status get_key_at(const tenon_named_data_map* map, std::uint32_t index,
                                  const char** key, std::uint64_t* key_size) noexcept {
     const auto* inner = self(map).inner_;
     return inner ? inner->get_key(inner, index, key, key_size)
                  : tenon_status{TENON_STATUS_INVALID_ARGUMENT};
+  }
+
+  tenon_status ask(const char* key, std::uint64_t key_size, tenon_buffer* out) const noexcept {
+    return inner_ ? inner_->get_data(inner_, key, key_size, out)
+                  : tenon_status{TENON_STATUS_NOT_FOUND};
   }
 
   void note(std::string_view key) noexcept {
@@ -132,7 +144,8 @@ class RecordingDataMap : private tenon_named_data_map {
   if (out.verdict != TENON_BLOB_OPTIMAL) {
     // The text counts, whatever number came with it (abi/extensions/check_blob.h).
     detail::LastError& last = detail::last_error();
-    out.reason = last.host == backend.host() ? std::move(last.text) : "the backend gave no reason";
+    if (last.host == backend.host()) out.reason = std::move(last.text);
+    if (out.reason.empty()) out.reason = "the backend gave no reason";
     last = {};
   }
   out.missing_keys = recorder.missing();

@@ -52,6 +52,9 @@ class CpuFeatures {
 
 namespace detail {
 
+/// Between words; a text that was recorded elsewhere may have carriage returns.
+inline constexpr std::string_view blanks = " \t\r";
+
 inline void append_words(std::string_view text, std::string_view separators,
                          std::vector<std::string>& out) {
   for (std::size_t begin = 0; begin < text.size();) {
@@ -64,7 +67,7 @@ inline void append_words(std::string_view text, std::string_view separators,
 /// "rv64imafdc_zba_zbb" as "i", "m", ... "zba", "zbb".
 inline void append_riscv(std::string_view isa, std::vector<std::string>& out) {
   std::vector<std::string> parts;
-  append_words(isa, "_ \t", parts);
+  append_words(isa, "_ \t\r", parts);
   if (parts.empty() || !(parts[0].starts_with("rv32") || parts[0].starts_with("rv64"))) return;
   constexpr std::size_t prefix = 4;
   for (const char letter : std::string_view(parts[0]).substr(prefix)) out.emplace_back(1, letter);
@@ -97,13 +100,14 @@ inline void append_x86_levels(std::vector<std::string>& names) {
     begin = end + 1;
     const std::size_t colon = line.find(':');
     if (colon == std::string_view::npos) continue;
-    const std::string_view key = line.substr(0, line.find_last_not_of(" \t", colon - 1) + 1);
+    std::string_view key = line.substr(0, colon);
+    key = key.substr(0, key.find_last_not_of(" \t") + 1);
     const std::string_view value = line.substr(colon + 1);
     if (key == "flags") {
-      detail::append_words(value, " \t", names);
+      detail::append_words(value, detail::blanks, names);
       detail::append_x86_levels(names);
     } else if (key == "Features") {
-      detail::append_words(value, " \t", names);
+      detail::append_words(value, detail::blanks, names);
     } else if (key == "isa") {
       detail::append_riscv(value, names);
     }

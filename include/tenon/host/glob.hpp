@@ -34,7 +34,8 @@ class GlobList {
 
   /// Whether `name` matches one of the patterns, as a whole.
   [[nodiscard]] bool matches(std::string_view name) const {
-    if (patterns_.empty()) return false;
+    // fnmatch ends a text at its first NUL.
+    if (patterns_.empty() || name.find('\0') != std::string_view::npos) return false;
     const std::string text(name);
     return std::ranges::any_of(patterns_, [&](const std::string& pattern) {
       return ::fnmatch(pattern.c_str(), text.c_str(), 0) == 0;

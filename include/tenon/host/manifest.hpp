@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
-#include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -119,11 +118,18 @@ class ManifestReader {
   }
 
   /// Parses without exceptions, and notes keys that are written twice: of those the last would
-  /// count, which is not what somebody sees who reads the first.
+  /// count, which is not what somebody sees who reads the first. What lies too deep is not built:
+  /// functions that walk through a value call themselves once for each level.
   Result<Json> parse(std::string_view text) const {
     std::vector<std::set<std::string>> open;
     std::string twice;
-    const Json::parser_callback_t note = [&](int, Json::parse_event_t event, Json& parsed) {
+    constexpr int max_depth = 16;
+    bool too_deep = false;
+    const Json::parser_callback_t note = [&](int depth, Json::parse_event_t event, Json& parsed) {
+      const bool begins =
+          event == Json::parse_event_t::object_start || event == Json::parse_event_t::array_start;
+      if (begins && depth >= max_depth) too_deep = true;
+      if (too_deep) return false;
       if (event == Json::parse_event_t::object_start) open.emplace_back();
       if (event == Json::parse_event_t::object_end && !open.empty()) open.pop_back();
       if (event == Json::parse_event_t::key && !open.empty()) {
@@ -132,14 +138,9 @@ class ManifestReader {
       }
       return true;
     };
-    constexpr int max_depth = 16;
-    int depth = 0;
-    for (const char c : text) {
-      depth += c == '[' || c == '{' ? 1 : (c == ']' || c == '}' ? -1 : 0);
-      if (depth > max_depth) return wrong("", "is nested deeper than ", max_depth, " levels");
-    }
     try {
       Json root = Json::parse(text, note);
+      if (too_deep) return wrong("", "is nested deeper than ", max_depth, " levels");
       if (!twice.empty()) return wrong("", "the key ", host::quoted(twice), " is written twice");
       return root;
     } catch (const Json::exception& invalid) {
@@ -148,16 +149,16 @@ class ManifestReader {
       if (const auto bracket = what.find("] "); bracket != std::string_view::npos) {
         what.remove_prefix(bracket + 2);
       }
-      return wrong("", "is not JSON: ", printable(what));
+      // The text ends with what was read last, which may be most of the file.
+      constexpr std::size_t longest = 200;
+      return wrong("", "is not JSON: ", printable(what, longest));
     }
   }
 
-  static std::string printable(std::string_view text) {
-    std::string out(text);
-    for (char& c : out) {
-      if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
-    }
-    return out;
+  /// The name of a member for the place in an error message.
+  static std::string member(std::string_view object, std::string_view key) {
+    constexpr std::size_t longest = 80;
+    return concat(object, ".", printable(key, longest));
   }
 
   Status check_keys(const Json& object, std::string_view where,
@@ -171,14 +172,19 @@ class ManifestReader {
     return ok();
   }
 
+  Status check_printable(const std::string& text, std::string_view where) const {
+    if (text.find('\0') != std::string::npos) return wrong(where, "holds a NUL character");
+    if (const Status status = check_text(text.c_str(), where); !status.ok()) {
+      return error(Error::InvalidArgument, name_, ": ", status.text());
+    }
+    return ok();
+  }
+
   /// A printable text.
   Result<std::string> read_text(const Json& value, std::string_view where) const {
     if (!value.is_string()) return wrong_type(where, "a string", value);
     const auto& text = value.get_ref<const std::string&>();
-    if (text.find('\0') != std::string::npos) return wrong(where, "holds a NUL character");
-    if (Status printable = check_text(text.c_str(), where); !printable.ok()) {
-      return error(Error::InvalidArgument, name_, ": ", printable.text());
-    }
+    TENON_CHECK(check_printable(text, where));
     return text;
   }
 
@@ -196,13 +202,15 @@ class ManifestReader {
     std::string platforms;
     std::optional<std::string> out;
     for (const auto& [platform, value] : found->items()) {
-      TENON_TRY(std::string text, read_text(value, concat(key, ".", platform)));
+      TENON_CHECK(check_printable(platform, concat("a key of ", key)));
+      TENON_TRY(std::string text, read_text(value, member(key, platform)));
       if (platform == platform_) out = std::move(text);
       platforms += concat(platforms.empty() ? "" : ", ", platform);
     }
     if (out) return out;
+    constexpr std::size_t longest = 400;
     return error(Error::NotSupported, name_, ": ", key, ": there is none for ", platform_,
-                 ", only for ", platforms.empty() ? "no platform" : platforms);
+                 ", only for ", platforms.empty() ? "no platform" : printable(platforms, longest));
   }
 
   Result<std::vector<ManifestBackend>> read_backends(const Json& root) const {
@@ -212,9 +220,10 @@ class ManifestReader {
       return wrong_type("backends", "an array of at least one object", *found);
     }
     std::vector<ManifestBackend> out;
+    std::set<std::string> ids;
     for (std::size_t i = 0; i < found->size(); ++i) {
       TENON_TRY(ManifestBackend backend, read_backend((*found)[i], concat("backends[", i, "]")));
-      if (std::ranges::find(out, backend.id, &ManifestBackend::id) != out.end()) {
+      if (!ids.insert(backend.id).second) {
         return wrong(concat("backends[", i, "].id"), host::quoted(backend.id), " is there twice");
       }
       out.push_back(std::move(backend));
@@ -247,11 +256,12 @@ class ManifestReader {
       }
     }
     if (const auto priority = value.find("priority"); priority != value.end()) {
-      using Limits = std::numeric_limits<std::int32_t>;
-      if (!priority->is_number_integer() || *priority < Limits::min() ||
-          *priority > Limits::max()) {
-        return wrong_type(where + ".priority", "an integer of 32 bits", *priority);
-      }
+      // Compared as what it is: as a signed number, one beyond 2^63 would be negative.
+      const bool fits = priority->is_number_unsigned()
+                            ? std::in_range<std::int32_t>(priority->get<std::uint64_t>())
+                            : priority->is_number_integer() &&
+                                  std::in_range<std::int32_t>(priority->get<std::int64_t>());
+      if (!fits) return wrong_type(where + ".priority", "an integer of 32 bits", *priority);
       out.priority = priority->get<std::int32_t>();
     }
     return out;
@@ -263,8 +273,8 @@ class ManifestReader {
     if (found == root.end()) return out;
     if (!found->is_object()) return wrong_type("facts", "an object of strings", *found);
     for (const auto& [key, value] : found->items()) {
-      TENON_CHECK(check_text(key.c_str(), "a key of facts").with_context(name_));
-      TENON_TRY(std::string text, read_text(value, concat("facts.", key)));
+      TENON_CHECK(check_printable(key, "a key of facts"));
+      TENON_TRY(std::string text, read_text(value, member("facts", key)));
       out.emplace(key, std::move(text));
     }
     return out;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <cstdint>
+#include <algorithm>
 #include <map>
 #include <string>
 #include <string_view>
@@ -37,7 +37,8 @@ namespace tenon::host {
   return missing;
 }
 
-/// Names of tensors whose data is external and in none of the data files. `external` may be null.
+/// Names of tensors whose data is external and in none of the data files, each once. `external` may
+/// be null.
 [[nodiscard]] inline std::vector<std::string> find_missing_tensors(
     const schema::ExecutionPlan& plan, const NamedDataMap* external) {
   std::vector<std::string> missing;
@@ -46,7 +47,8 @@ namespace tenon::host {
     const auto* extra = tensor ? tensor->extra_tensor_info() : nullptr;
     if (!extra || extra->location() != schema::TensorDataLocation::EXTERNAL) continue;
     const std::string_view name = extra->fully_qualified_name()->string_view();
-    if (!external || !external->find(name)) missing.emplace_back(name);
+    if (external && external->find(name)) continue;
+    if (std::ranges::find(missing, name) == missing.end()) missing.emplace_back(name);
   }
   return missing;
 }

@@ -83,7 +83,44 @@ TEST_CASE("quoted text is one short line") {
   CHECK(quoted("a\nb\tc\x1b[0m\x7f") == "'a?b?c?[0m?'");
   CHECK(quoted(std::string_view("a\0b", 3)) == "'a?b'");
   CHECK(quoted(std::string(80, 'x')) == "'" + std::string(80, 'x') + "'");
+  std::string changeable = "a\n";
+  CHECK(quoted(changeable) == "'a?'");
   CHECK(quoted(std::string(81, 'x')) == "'" + std::string(80, 'x') + "...'");
+}
+
+TEST_CASE("quoted text is UTF-8 and drives no terminal") {
+  const auto marks = [](std::size_t count) { return "'" + std::string(count, '?') + "'"; };
+  CHECK(quoted("Zürich 模型 🙂") == "'Zürich 模型 🙂'");
+  // C1, as characters of UTF-8 and as bytes; U+00A0 is the first character after it.
+  CHECK(quoted("a\xc2\x80\xc2\x9b[0m\xc2\x9f") == "'a??[0m?'");
+  CHECK(quoted("\xc2\xa0") == "'\xc2\xa0'");
+  CHECK(quoted("a\x9b[0m\x80") == "'a?[0m?'");
+  for (int byte = 0x80; byte <= 0xff; ++byte) {
+    CHECK(quoted(std::string(1, static_cast<char>(byte))) == marks(1));
+  }
+  // Overlong, a surrogate, beyond the last character, cut short, and then a good one.
+  CHECK(quoted("\xc0\x9b") == marks(2));
+  CHECK(quoted("\xed\xa0\x80") == marks(3));
+  CHECK(quoted("\xf4\x90\x80\x80") == marks(4));
+  CHECK(quoted("\xe2\x82") == marks(2));
+  CHECK(quoted("\xe2\x82\xc3\xa4") == "'??ä'");
+  CHECK(quoted(std::string_view("\xc3\0", 2)) == marks(2));
+}
+
+TEST_CASE("quoted text is cut between characters") {
+  for (const std::string character : {"ä", "模", "🙂"}) {
+    for (std::size_t before = 70; before <= 81; ++before) {
+      const std::string plain(before, 'x');
+      const bool fits = before + character.size() <= 80;
+      INFO(before << " bytes before " << character);
+      CHECK(quoted(plain + character) ==
+            "'" + plain.substr(0, 80) + (fits ? character + "'" : "...'"));
+      CHECK(quoted(plain + character + std::string(80, 'y')).size() <= 80 + 5);
+    }
+  }
+  // What is no character is cut anywhere.
+  CHECK(quoted(std::string(79, 'x') + "\xe2\x82") == "'" + std::string(79, 'x') + "?...'");
+  CHECK(quoted(std::string(200, '\x9b')) == "'" + std::string(80, '?') + "...'");
 }
 
 }  // namespace

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: MIT
+// Says all that a plugin can say of itself. Its second backend cannot be used, and says so in a way
+// that would drive a terminal.
+#define TENON_PLUGIN_VERSION "1.2.3"
+#define TENON_PLUGIN_VENDOR "Tenon tests"
+#include <array>
+#include <cstdint>
+#include <tenon/tenon.hpp>
+#include <vector>
+
+namespace {
+
+constexpr std::array table{std::byte{0x01}, std::byte{0xff}};
+
+template <class Derived>
+class Parts : public tenon::Backend<Derived> {
+ public:
+  struct Delegate {};
+  tenon::Result<Delegate> init(tenon::InitContext&, tenon::Blob, tenon::CompileSpecs) {
+    return Delegate{};
+  }
+  tenon::Status execute(tenon::ExecutionContext&, Delegate&, tenon::Args) { return tenon::ok(); }
+};
+
+class Many final : public Parts<Many>,
+                   public tenon::WithOptions<Many>,
+                   public tenon::WithDevices<Many>,
+                   public tenon::WithCheckBlob<Many>,
+                   public tenon::WithMemoryInfo<Many> {
+ public:
+  static constexpr std::string_view id = "ManyBackend";
+  static constexpr std::string_view tags = "experimental,npu";
+  static constexpr std::string_view cpu_features = "avx2,fma";
+  static constexpr std::string_view description = "Has one of everything";
+  static constexpr int priority = -3;
+  static constexpr tenon::PayloadVersions payload_versions{1, 4};
+  static constexpr std::array options{
+      tenon::OptionSpec{"fast", true, "less exact", TENON_OPTION_AT_RUNTIME},
+      tenon::OptionSpec{"threads", std::int64_t{4}, "worker threads", TENON_OPTION_AT_LOAD},
+      tenon::OptionSpec{"scale", 0.5, "of all outputs"}, tenon::OptionSpec{"mode", "careful", ""},
+      tenon::OptionSpec{"table", tenon::Bytes(table), "of the first layer"}};
+
+  tenon::Result<std::vector<tenon::DeviceInfo>> devices() {
+    constexpr std::uint64_t memory = std::uint64_t{512} << 20;
+    return std::vector<tenon::DeviceInfo>{
+        {{TENON_DL_CPU, 0}, "host", "the machine's own cores", memory},
+        {{TENON_DL_CUDA, 1}, "second\x1b[31m accelerator", "", 0}};
+  }
+  tenon::Result<tenon::BlobVerdict> check_blob(tenon::InitContext&, tenon::Blob,
+                                               tenon::CompileSpecs) {
+    return tenon::BlobVerdict{};
+  }
+  tenon::MemoryInfo memory_info(const Delegate*) { return {}; }
+};
+
+class Shy final : public Parts<Shy>, public tenon::WithDevices<Shy> {
+ public:
+  static constexpr std::string_view id = "ShyBackend";
+  tenon::Status is_available() {
+    return tenon::error(tenon::Error::AccessFailed, "no \x1b[2J\adriver");
+  }
+  tenon::Result<std::vector<tenon::DeviceInfo>> devices() {
+    return tenon::error(tenon::Error::AccessFailed, "the bus is off");
+  }
+};
+
+}  // namespace
+
+TENON_PLUGIN(Many, Shy);

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: MIT
+"""What each test of a JSON schema does in the same way."""
+
+import copy
+import json
+import pathlib
+import sys
+
+try:
+    import jsonschema
+except ImportError:
+    print("skipped: python3-jsonschema is not installed")
+    sys.exit(77)
+
+
+def objects_of(node, where=()):
+    """All objects in a JSON value, with the way to each."""
+    if isinstance(node, dict):
+        yield where, node
+    items = node.items() if isinstance(node, dict) else enumerate(
+        node) if isinstance(node, list) else ()
+    for key, value in items:
+        yield from objects_of(value, (*where, key))
+
+
+def at(document, where):
+    for key in where:
+        document = document[key]
+    return document
+
+
+class SchemaCase:
+    """Mixed into a unittest.TestCase. `free` names members that may hold objects with any names."""
+
+    free = ()
+
+    def use_schema(self, path):
+        self.schema = json.loads(pathlib.Path(path).read_text())
+        self.validator = jsonschema.Draft202012Validator(self.schema)
+
+    def test_the_schema_itself_is_valid(self):
+        jsonschema.Draft202012Validator.check_schema(self.schema)
+
+    def check_valid(self, document, what):
+        problems = [f"{list(each.absolute_path)}: {each.message}"
+                    for each in self.validator.iter_errors(document)]
+        self.assertEqual(problems, [], what)
+
+    def check_strict(self, document):
+        """No member of any object may be missing, and none may be added. Returns how many were
+        tried."""
+        tried = 0
+        for where, found in objects_of(document):
+            if where[-1:] and where[-1] in self.free:
+                continue
+            added = copy.deepcopy(document)
+            at(added, where)["surprise"] = 1
+            self.assertFalse(self.validator.is_valid(added), where)
+            for key in found:
+                changed = copy.deepcopy(document)
+                del at(changed, where)[key]
+                self.assertFalse(self.validator.is_valid(changed), (*where, key))
+                tried += 1
+        return tried
