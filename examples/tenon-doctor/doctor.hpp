@@ -79,7 +79,7 @@ struct Diagnosis {
 [[nodiscard]] std::string to_text(const Diagnosis& diagnosis, bool color);
 [[nodiscard]] std::string to_json(const Diagnosis& diagnosis);
 
-/// "model.pte: 1 of 1 method can run here, 2 of 2 delegates served".
+/// "model.pte: 1 of 1 method and 2 of 2 delegates can run here".
 [[nodiscard]] std::string summary(const Diagnosis& diagnosis);
 
 }  // namespace tenon::doctor

@@ -51,11 +51,11 @@ class Text {
     out_ += concat(indent, printable(concat(pieces...)), "\n");
   }
   /// A problem may have several lines.
-  void problem(std::string_view text) {
+  void problem(std::string_view indent, std::string_view text) {
     for (std::size_t begin = 0; begin <= text.size();) {
       const std::size_t end = std::min(text.find('\n', begin), text.size());
       const std::string shown = printable(text.substr(begin, end - begin));
-      out_ += concat(begin == 0 ? "    no: " : "      ", styled(shown, Style::bad, color_), "\n");
+      out_ += concat(indent, begin == 0 ? "no: " : "  ", styled(shown, Style::bad, color_), "\n");
       begin = end + 1;
     }
   }
@@ -65,13 +65,13 @@ class Text {
     for (const Delegate& delegate : method.delegates) write_delegate(delegate);
     if (method.delegates.empty()) line("  ", "no delegates");
     for (const auto& [op, places] : method.missing_operators) {
-      problem(concat("no kernel for operator ", op, " (instruction ", places, ")"));
+      problem("  ", concat("no kernel for operator ", op, " (instruction ", places, ")"));
     }
     for (const std::string& name : method.missing_tensors) {
-      problem(concat("external tensor '", name, "' is in no --data file"));
+      problem("  ", concat("external tensor '", name, "' is in no --data file"));
     }
     for (const std::string& buffer : method.device_buffers) {
-      problem(concat(buffer, ": this host has no memory there"));
+      problem("  ", concat(buffer, ": this host has no memory there"));
     }
   }
 
@@ -90,7 +90,7 @@ class Text {
                         delegate.check->reason.empty() ? "" : ": ", delegate.check->reason)
                : std::string("not told (the backend has no check_blob)"));
     }
-    for (const std::string& text : delegate.problems()) problem(text);
+    for (const std::string& text : delegate.problems()) problem("    ", text);
   }
 
   bool color_;
@@ -113,9 +113,8 @@ std::string summary(const Diagnosis& diagnosis) {
     }
   }
   return concat(diagnosis.program, ": ", good_methods, " of ", diagnosis.methods.size(),
-                diagnosis.methods.size() == 1 ? " method" : " methods", " can run here, ",
-                good_delegates, " of ", delegates, delegates == 1 ? " delegate" : " delegates",
-                " served");
+                diagnosis.methods.size() == 1 ? " method" : " methods", " and ", good_delegates,
+                " of ", delegates, delegates == 1 ? " delegate" : " delegates", " can run here");
 }
 
 }  // namespace tenon::doctor

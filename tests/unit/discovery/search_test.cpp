@@ -73,7 +73,7 @@ BackendInfo info_of(const BackendRegistry& registry, const std::string& file) {
 }  // namespace
 
 TEST_CASE("a search runs at the first miss or list, once, and loads nothing",
-          "[discovery][S4.15][S4.19][S4.20][S4.21]") {
+          "[discovery][S4.1][S4.15][S4.19][S4.20][S4.21]") {
   const PluginFolder folder{"two_backends", "static_constructor", "tagged_debug"};
   BackendRegistry registry;
   int searches = 0;

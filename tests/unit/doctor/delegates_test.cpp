@@ -24,7 +24,7 @@ TEST_CASE("a delegate that a plugin serves can run", "[doctor]") {
             " (TENON_PLUGIN_PATH)\n"
             "    available: yes\n"
             "    blob: optimal\n" +
-            sin_model + ": 1 of 1 method can run here, 1 of 1 delegate served\n");
+            sin_model + ": 1 of 1 method and 1 of 1 delegate can run here\n");
   const json delegate = bench.delegate(sin_model, 0);
   CHECK(delegate["backend"] == "BackendWithCompilerDemo");
   CHECK(delegate["blob_size"] == 82);
@@ -59,7 +59,7 @@ TEST_CASE("a delegate that no plugin serves names near ids, places and refused f
             "JudgeBackend?\n"),
         "searched TENON_PLUGIN_PATH " + bench.place() + ": 2 plugins\n",
         "refused " + bench.plugin("newer_major.so"),
-        std::string(": 0 of 1 method can run here, 0 of 1 delegate served\n")}) {
+        std::string(": 0 of 1 method and 0 of 1 delegate can run here\n")}) {
     CHECK_THAT(outcome.out, ContainsSubstring(text));
   }
   CHECK_THAT(outcome.out, !ContainsSubstring("available:"));
@@ -205,5 +205,5 @@ TEST_CASE("each delegate of each method is judged by itself", "[doctor]") {
   CHECK_FALSE(delegates[1]["unavailable"].is_null());
   CHECK_FALSE(delegates[2]["not_found"].is_null());
   CHECK(delegates[2]["index"] == 2);
-  CHECK(report["summary"] == model + ": 1 of 2 methods can run here, 2 of 4 delegates served");
+  CHECK(report["summary"] == model + ": 1 of 2 methods and 2 of 4 delegates can run here");
 }

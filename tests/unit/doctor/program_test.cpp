@@ -85,7 +85,7 @@ TEST_CASE("only the method that is asked for is looked at", "[doctor]") {
   const json forward = bench.report(model, 0, {"--method", "forward"});
   REQUIRE(forward["methods"].size() == 1);
   CHECK(forward["methods"][0]["name"] == "forward");
-  CHECK(forward["summary"] == model + ": 1 of 1 method can run here, 1 of 1 delegate served");
+  CHECK(forward["summary"] == model + ": 1 of 1 method and 1 of 1 delegate can run here");
   CHECK(bench.report(model, 1, {"--method", "backward"})["methods"][0]["name"] == "backward");
 }
 

@@ -31,7 +31,8 @@ std::string zoo(std::string_view name) { return concat(TENON_TEST_ZOO "/", name,
 
 }  // namespace
 
-TEST_CASE("what a registry knows is listed in order and nothing is loaded", "[loader]") {
+TEST_CASE("what a registry knows is listed in order and nothing is loaded",
+          "[loader][S4.4][S4.5]") {
   BackendRegistry registry;
   CHECK(registry.list_backends().empty());
   REQUIRE(registry.register_backend(zoo("two_backends")).ok());
@@ -52,7 +53,7 @@ TEST_CASE("a plugin that would end the process when loaded can be listed", "[loa
   CHECK(registry.list_backends() == std::vector<std::string>{"ZooBackend"});
 }
 
-TEST_CASE("a backend is loaded at its first look-up and found again", "[loader]") {
+TEST_CASE("a backend is loaded at its first look-up and found again", "[loader][S4.18]") {
   BackendRegistry registry;
   REQUIRE(registry.register_backend(hello).ok());
   const auto first = registry.lookup_backend("Add");
@@ -225,7 +226,7 @@ TEST_CASE("plugins may be added while others look up, load and let go", "[loader
   CHECK_FALSE(is_mapped("hello.so"));
 }
 
-TEST_CASE("a plugin that is linked in is found by its id and runs", "[loader]") {
+TEST_CASE("a plugin that is linked in is found by its id and runs", "[loader][S4.2][S4.3]") {
   BackendRegistry registry;
   REQUIRE(registry.register_backend(tenon_static_plugin_Add).ok());
   const auto backend = registry.lookup_backend("Add");
