@@ -38,7 +38,10 @@ inline std::string printable(std::string_view text, std::size_t longest) {
 struct Quoted {
   [[nodiscard]] std::string operator()(std::string_view text) const {
     constexpr std::size_t longest = 80;
-    return "'" + printable(text, longest) + "'";
+    std::string out(1, '\'');
+    out += printable(text, longest);
+    out += '\'';
+    return out;
   }
 };
 
