@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Checks who includes whom: the table of docs and design, without exceptions to it.
 
-An author's headers (abi, core, backend) and a host's (host) meet only in abi and core.
+An author's headers (abi, core, backend, aoti) and a host's (host) meet only in abi and core.
 """
 
 import pathlib
@@ -11,6 +11,7 @@ import sys
 # A folder or umbrella header: which parts of the SDK it may include, and which other headers.
 C_TYPES = re.compile(r"stdint\.h|stddef\.h")
 STANDARD = re.compile(r"[a-z_]+")
+POSIX = re.compile(r"[a-z_]+|[a-z_0-9]+\.h|sys/[a-z_]+\.h")
 HOST = re.compile(
     r"[a-z_]+|[a-z_0-9]+\.h|sys/[a-z_]+\.h|fmt/[a-z]+\.h|flatbuffers/[a-z_]+\.h"
     r"|nlohmann/json\.hpp|CommonCrypto/CommonDigest\.h"
@@ -20,6 +21,8 @@ RULES = {
     "core": ({"abi", "core"}, STANDARD),
     "backend": ({"abi", "core", "backend"}, STANDARD),
     "tenon.hpp": ({"abi", "core", "backend"}, STANDARD),
+    "aoti": ({"abi", "core", "backend", "aoti"}, POSIX),
+    "aoti.hpp": ({"abi", "core", "backend", "aoti"}, POSIX),
     "host": ({"abi", "core", "host"}, HOST),
     "host.hpp": ({"abi", "core", "host"}, HOST),
 }
@@ -27,6 +30,7 @@ RULES = {
 UMBRELLAS = {
     "abi/tenon.h": {"abi"},
     "tenon.hpp": {"core", "backend"},
+    "aoti.hpp": {"aoti"},
     "host.hpp": {"host"},
 }
 # These headers are generated; who may include them is said by the folder they lie in.

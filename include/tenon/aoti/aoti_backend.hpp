@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <atomic>
+#include <bit>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "tenon/aoti/instance.hpp"
+#include "tenon/aoti/model_library.hpp"
+#include "tenon/aoti/payload.hpp"
+#include "tenon/aoti/weights.hpp"
+#include "tenon/backend/backend.hpp"
+#include "tenon/backend/extensions.hpp"
+
+namespace tenon::aoti {
+
+/// What a device must tell so that `AotiBackend` can run models on it. Checked when the backend is
+/// compiled.
+template <class D>
+concept AotiDevice = requires(std::string_view name) {
+  /// What models are created for: "cpu", "cuda:0", "mps".
+  { D::device_name } -> std::convertible_to<const char*>;
+  /// Where the tensors of models live.
+  { D::memory() } -> std::convertible_to<DeviceMemory>;
+  /// Address of a function that models may call, or null.
+  { D::find_shim(name) } -> std::convertible_to<const void*>;
+};
+
+/// How one delegate is to be loaded.
+struct LoadOptions {
+  /// Models that can run at the same time, at least 1. Weights are shared, working memory is not.
+  std::int64_t model_copies = 1;
+  /// Use weights where the host has them and share copies between delegates. Otherwise each
+  /// instance copies its own.
+  bool share_weights = true;
+};
+
+/// Mixin: what all AOTInductor backends have in common, whatever their device. Not a backend: a
+/// backend derives from this and from `Backend`, names its device, and is final (ExecuTorch:
+/// backends/aoti/aoti_backend.py, AotiBackend).
+///
+///     class CpuAotiBackend final : public tenon::Backend<CpuAotiBackend>,
+///                                  public tenon::aoti::AotiBackend<CpuAotiBackend> {
+///      public:
+///       static constexpr std::string_view id = "CpuAotiBackend";
+///       static constexpr const char* device_name = "cpu";
+///       static tenon::aoti::DeviceMemory memory();
+///       static const void* find_shim(std::string_view name);
+///       tenon::Result<Delegate> init(tenon::InitContext& context, tenon::Blob processed,
+///                                    tenon::CompileSpecs specs) {
+///         return load(context, processed, {});
+///       }
+///     };
+template <class Derived>
+class AotiBackend {
+ public:
+  /// One loaded model.
+  class Delegate {
+   public:
+    Delegate(Delegate&& other) noexcept
+        : weights_(std::move(other.weights_)),
+          weights_copy_(std::move(other.weights_copy_)),
+          library_(std::move(other.library_)),
+          instances_(std::move(other.instances_)),
+          free_(other.free_.load(std::memory_order_relaxed)) {}
+
+    /// Bytes of weights that are not the host's, of all instances.
+    [[nodiscard]] std::size_t own_weights() const noexcept {
+      std::size_t sum = weights_copy_ ? weights_copy_->bytes().size() : 0;
+      for (const auto& instance : instances_) sum += instance->own_weights();
+      return sum;
+    }
+    /// Bytes that instances work in.
+    [[nodiscard]] std::size_t scratch() const noexcept {
+      std::size_t sum = 0;
+      for (const auto& instance : instances_) sum += instance->scratch();
+      return sum;
+    }
+
+   private:
+    friend class AotiBackend;
+    Delegate() = default;
+
+    /// Takes a free instance, or null. Lock-free: one bit for each.
+    Instance* take() noexcept {
+      std::uint64_t free = free_.load(std::memory_order_relaxed);
+      while (free != 0) {
+        const std::uint64_t bit = free & (~free + 1);
+        if (free_.compare_exchange_weak(free, free & ~bit, std::memory_order_acquire,
+                                        std::memory_order_relaxed)) {
+          return instances_[static_cast<std::size_t>(std::countr_zero(bit))].get();
+        }
+      }
+      return nullptr;
+    }
+    void give_back(const Instance* instance) noexcept {
+      for (std::size_t i = 0; i < instances_.size(); ++i) {
+        if (instances_[i].get() != instance) continue;
+        free_.fetch_or(std::uint64_t{1} << i, std::memory_order_release);
+      }
+    }
+
+    // In the order in which they are needed: an instance uses the library, and both the weights.
+    std::optional<NamedData> weights_;
+    std::shared_ptr<const WeightsCopy> weights_copy_;
+    std::optional<ModelLibrary> library_;
+    std::vector<std::unique_ptr<Instance>> instances_;
+    std::atomic<std::uint64_t> free_ = 0;
+  };
+
+  /// Runs the model once.
+  ///
+  /// A call that finds every instance running is refused with InvalidState: waiting would hide that
+  /// the host broke the rule of one call at a time, and take a lock in each call.
+  [[nodiscard]] Status execute(ExecutionContext& context, Delegate& delegate, Args args) {
+    Instance* const instance = delegate.take();
+    if (!instance) {
+      return error(Error::InvalidState, "the model is running in another thread and has ",
+                   delegate.instances_.size(),
+                   " copies; the option model_copies allows more at once");
+    }
+    const TracerScope scope(context.tracer(), "AOTInductorModelContainerRun");
+    Status status = instance->run(args);
+    delegate.give_back(instance);
+    return status;
+  }
+
+  /// Says whether `init` would take the blob, without loading anything of it.
+  [[nodiscard]] Result<BlobVerdict> check_blob(InitContext& context, Blob processed, CompileSpecs) {
+    const Status status = check(context, processed.text());
+    if (status.ok()) return BlobVerdict{};
+    return BlobVerdict{Compatibility::Incompatible, std::string(status.text())};
+  }
+
+  /// Weights and working memory beside what the host counts.
+  [[nodiscard]] MemoryInfo memory_info(const Delegate* delegate) const {
+    if (delegate) return {delegate->own_weights(), delegate->scratch(), 0, 0};
+    return {store_.nbytes(), 0, 0, 0};
+  }
+
+ protected:
+  AotiBackend() {
+    static_assert(AotiDevice<Derived>,
+                  "tenon: a backend with AotiBackend needs `static constexpr const char* "
+                  "device_name`, `static DeviceMemory memory()` and `static const void* "
+                  "find_shim(std::string_view)`");
+  }
+  ~AotiBackend() = default;
+
+  /// Loads one delegate. What `init` returns.
+  ///
+  /// errors: DelegateInvalidCompatibility when the payload is of no generation that is known;
+  /// NotFound when the program lacks a part; InvalidExternalData when the weights are too short;
+  /// those of `ModelLibrary::load`; Internal with the model's own words.
+  [[nodiscard]] Result<Delegate> load(InitContext& context, Blob processed,
+                                      const LoadOptions& options) {
+    constexpr std::int64_t most_copies = 64;  // Bits of a word.
+    if (options.model_copies < 1 || options.model_copies > most_copies) {
+      return error(Error::InvalidArgument, "option 'model_copies': expected 1 to ", most_copies,
+                   ", found ", options.model_copies);
+    }
+    TENON_TRY(const Payload payload, parse_payload(processed.text(), context.method_name()));
+    processed.release();
+    Delegate out;
+    ContainerApi api;
+    {
+      const TracerScope scope(context.tracer(), "load library");
+      TENON_TRY(const NamedData code, find_library(context, payload));
+      auto library = ModelLibrary::load(code.bytes(), find_shim());
+      if (!library.ok()) {
+        return std::move(library).status().with_context(
+            concat("library '", std::string_view(payload.library_key), "'"));
+      }
+      out.library_ = *std::move(library);
+      TENON_TRY(api, ContainerApi::find(*out.library_));
+    }
+    const TracerScope scope(context.tracer(), "load weights");
+    const std::optional<Bytes> blob = find_weights(context, payload, options, out);
+    for (std::int64_t i = 0; i < options.model_copies; ++i) {
+      auto instance = Instance::create(api, Derived::memory(), Derived::device_name, blob,
+                                       options.share_weights);
+      if (!instance.ok()) {
+        return std::move(instance).status().with_context(
+            concat("weights '", std::string_view(payload.weights_key), "'"));
+      }
+      out.instances_.push_back(*std::move(instance));
+      out.free_.fetch_or(std::uint64_t{1} << i, std::memory_order_relaxed);
+    }
+    if (!options.share_weights) out.weights_.reset();
+    if (options.model_copies > 1 && out.instances_.front()->has_state()) {
+      return error(Error::InvalidArgument,
+                   "option 'model_copies': the model keeps state between "
+                   "runs, so several copies of it would differ");
+    }
+    return out;
+  }
+
+ private:
+  static FindShim find_shim() {
+    return [](std::string_view name) { return Derived::find_shim(name); };
+  }
+
+  static Result<NamedData> find_library(const InitContext& context, const Payload& payload) {
+    const auto data = context.named_data_map();
+    if (!data) {
+      return error(Error::NotFound,
+                   "the program has no named data, expected the model's library "
+                   "under '",
+                   std::string_view(payload.library_key), "'");
+    }
+    return data->get_data(payload.library_key);
+  }
+
+  /// The weights, where they may be used; nothing when the program has none. A model that needs
+  /// them says so.
+  std::optional<Bytes> find_weights(const InitContext& context, const Payload& payload,
+                                    const LoadOptions& options, Delegate& out) {
+    auto data = context.named_data_map()->get_data(payload.weights_key);
+    if (!data.ok()) return std::nullopt;
+    const Bytes blob = data->bytes();
+    if (options.share_weights && !is_aligned(blob)) {
+      out.weights_copy_ = store_.copy_of(blob);
+      return out.weights_copy_->bytes();
+    }
+    out.weights_ = *std::move(data);
+    return blob;
+  }
+
+  static Status check(const InitContext& context, std::string_view processed) {
+    TENON_TRY(const Payload payload, parse_payload(processed, context.method_name()));
+    TENON_TRY(const NamedData code, find_library(context, payload));
+    // The editor changes nothing here, but works on bytes that it might change.
+    std::vector<std::byte> copy(code.bytes().begin(), code.bytes().end());
+    TENON_TRY(const ElfEditor library, ElfEditor::open(copy));
+    TENON_TRY(const ModelRequirements requirements, check_requirements(library, find_shim()));
+    if (requirements.met()) return ok();
+    return error(Error::OperatorMissing, requirements.text());
+  }
+
+  WeightStore store_;
+};
+
+}  // namespace tenon::aoti

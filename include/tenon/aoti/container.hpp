@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "tenon/aoti/call.hpp"
+#include "tenon/aoti/constant_adoption.hpp"
+#include "tenon/aoti/container_api.hpp"
+#include "tenon/aoti/tensor_pool.hpp"
+
+namespace tenon::aoti {
+
+/// One model container of a compiled library, with one model in it. All its tensors come from
+/// `pool`, which must outlive it.
+///
+/// Failures carry the model's own words where its PyTorch is new enough to keep them, and those of
+/// the function of ours that failed below it.
+///
+/// Threads: one at a time.
+class Container {
+ public:
+  /// `device` is "cpu", "cuda:0", "mps".
+  [[nodiscard]] static Result<Container> create(const ContainerApi& api, TensorPool& pool,
+                                                const char* device) {
+    Container out(api, pool);
+    TENON_CHECK(out.call("AOTInductorModelContainerCreateWithDevice",
+                         [&] { return api.create(&out.object_, 1, device, nullptr); }));
+    TENON_CHECK(out.read("number of inputs", api.get_num_inputs, out.num_inputs_));
+    TENON_CHECK(out.read("number of outputs", api.get_num_outputs, out.num_outputs_));
+    return out;
+  }
+
+  Container(Container&& other) noexcept
+      : api_(other.api_),
+        pool_(other.pool_),
+        object_(std::exchange(other.object_, nullptr)),
+        num_inputs_(other.num_inputs_),
+        num_outputs_(other.num_outputs_) {}
+  Container& operator=(Container&&) = delete;
+  ~Container() {
+    if (!object_) return;
+    const CurrentPool current(*pool_);
+    // Nothing can be done about a failure: the library goes next.
+    static_cast<void>(api_.destroy(object_));
+  }
+
+  [[nodiscard]] std::size_t num_inputs() const noexcept { return num_inputs_; }
+  [[nodiscard]] std::size_t num_outputs() const noexcept { return num_outputs_; }
+
+  /// The constants that a blob holds, in its order, and which of them may stay there.
+  ///
+  /// With `in_place` all those that the model does not write to. A library that does not tell what
+  /// its constants are gets copies. Nothing when the library cannot tell the sizes.
+  [[nodiscard]] Result<std::vector<Constant>> constants(bool in_place) {
+    std::vector<Constant> out;
+    if (!api_.get_num_constants || !api_.get_constant_data_size) return out;
+    std::size_t count = 0;
+    TENON_CHECK(read("number of constants", api_.get_num_constants, count));
+    std::size_t offset = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+      bool folded = false;
+      std::int32_t type = 0;
+      std::size_t nbytes = 0;
+      if (api_.get_constant_from_folded) {
+        TENON_CHECK(read("constant", api_.get_constant_from_folded, folded, i));
+      }
+      if (folded) continue;
+      TENON_CHECK(read("size of a constant", api_.get_constant_data_size, nbytes, i));
+      if (api_.get_constant_type) {
+        TENON_CHECK(read("type of a constant", api_.get_constant_type, type, i));
+      }
+      const auto kind = static_cast<ConstantType>(type);
+      const bool is_fixed =
+          kind == ConstantType::parameter || kind == ConstantType::tensor_constant;
+      out.push_back({offset, nbytes, in_place && is_fixed, !is_fixed});
+      if (__builtin_add_overflow(offset, nbytes, &offset)) {
+        return error(Error::InvalidProgram, "the sizes of its ", count, " constants overflow");
+      }
+    }
+    return out;
+  }
+
+  /// Bytes that the blob of constants must have, or nothing when the library does not say.
+  [[nodiscard]] Result<std::uint64_t> constants_blob_size(std::span<const Constant> constants) {
+    std::uint64_t told = 0;
+    if (api_.get_constants_blob_size && !constants.empty()) {
+      TENON_CHECK(read("size of the constants", api_.get_constants_blob_size, told));
+    }
+    std::uint64_t sum = 0;
+    for (const Constant& constant : constants) sum += constant.nbytes;
+    return std::max(told, sum);
+  }
+
+  /// Gives the model its constants. `blob` has as many bytes as they need and outlives this object.
+  [[nodiscard]] Status load_constants(Bytes blob, std::vector<Constant> constants) {
+    if (!api_.update_constants_from_blob) {
+      return error(Error::DelegateInvalidCompatibility,
+                   "the library has no AOTInductorModelUpdateConstantsFromBlob: it was compiled by "
+                   "PyTorch before 2.9, compile it again");
+    }
+    ConstantAdoption adoption(blob, std::move(constants));
+    pool_->set_adoption(&adoption);
+    const Status status = call("AOTInductorModelUpdateConstantsFromBlob", [&] {
+      return api_.update_constants_from_blob(object_,
+                                             reinterpret_cast<const std::uint8_t*>(blob.data()));
+    });
+    pool_->set_adoption(nullptr);
+    TENON_CHECK(status.ok() ? ok() : error(status.error(), status.text()));
+    if (adoption.num_left() == 0) return ok();
+    return error(Error::InvalidProgram, "the model left ", adoption.num_left(),
+                 " constants of its blob unread; it was compiled with its weights inside");
+  }
+
+  /// Runs the model. It takes `inputs`; `outputs` are the caller's to release, also after a failure
+  /// where they are not null.
+  [[nodiscard]] Status run(std::span<Tensor*> inputs, std::span<Tensor*> outputs) {
+    // One model and one thread at a time: the locks of the other one would guard nothing.
+    const auto function = api_.run_single_threaded ? api_.run_single_threaded : api_.run;
+    return call("AOTInductorModelContainerRun", [&] {
+      return function(object_, inputs.data(), inputs.size(), outputs.data(), outputs.size(),
+                      nullptr, nullptr);
+    });
+  }
+
+ private:
+  Container(const ContainerApi& api, TensorPool& pool) noexcept : api_(api), pool_(&pool) {}
+
+  template <class Call>
+  [[nodiscard]] Status call(std::string_view what, Call&& function) {
+    const CurrentPool current(*pool_);
+    const RuntimeError failed = function();
+    if (failed == 0) [[likely]]
+      return ok();
+    const char* told = nullptr;
+    if (api_.get_last_error) static_cast<void>(api_.get_last_error(&told));
+    const std::string ours = pool_->take_failure();
+    return error(Error::Internal, what,
+                 " failed: ", std::string_view(told && *told ? told : "the model gives no reason"),
+                 ours.empty() ? "" : "; cause: ", std::string_view(ours));
+  }
+
+  template <class Function, class Value, class... Index>
+  [[nodiscard]] Status read(std::string_view what, Function function, Value& out, Index... index) {
+    return call(what, [&] { return function(object_, index..., &out); });
+  }
+
+  ContainerApi api_;
+  TensorPool* pool_;
+  ContainerObject* object_ = nullptr;
+  std::size_t num_inputs_ = 0;
+  std::size_t num_outputs_ = 0;
+};
+
+}  // namespace tenon::aoti

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "tenon/aoti/model_library.hpp"
+#include "tenon/aoti/tensor.hpp"
+
+namespace tenon::aoti {
+
+/// A model container inside a compiled library (AOTInductorModelContainerHandle).
+struct ContainerObject;
+
+/// What functions of a compiled library return: 0, or not (AOTIRuntimeError).
+using RuntimeError = std::int32_t;
+
+/// Kind of a constant (torch/csrc/inductor/aoti_runtime/constant_type.h).
+enum class ConstantType : std::int32_t {
+  unknown = 0,
+  parameter = 1,
+  buffer = 2,
+  tensor_constant = 3,
+  folded_constant = 4,
+};
+
+// The functions that a compiled library exports, as torch/csrc/inductor/aoti_runtime/interface.h
+// declares them: member, name without "AOTInductorModel", parameters. Only the first list is in
+// every library; the second grew over PyTorch's releases.
+#define TENON_AOTI_REQUIRED_FUNCTIONS(X)                                                         \
+  X(create, ContainerCreateWithDevice,                                                           \
+    (ContainerObject * *out, std::size_t num_models, const char* device, const char* cubin_dir)) \
+  X(destroy, ContainerDelete, (ContainerObject*))                                                \
+  X(run, ContainerRun,                                                                           \
+    (ContainerObject*, Tensor * *inputs, std::size_t num_inputs, Tensor * *outputs,              \
+     std::size_t num_outputs, void* stream, void* proxy_executor))                               \
+  X(get_num_inputs, ContainerGetNumInputs, (ContainerObject*, std::size_t*))                     \
+  X(get_num_outputs, ContainerGetNumOutputs, (ContainerObject*, std::size_t*))
+
+#define TENON_AOTI_OPTIONAL_FUNCTIONS(X)                                                         \
+  X(run_single_threaded, ContainerRunSingleThreaded,                                             \
+    (ContainerObject*, Tensor * *inputs, std::size_t num_inputs, Tensor * *outputs,              \
+     std::size_t num_outputs, void* stream, void* proxy_executor))                               \
+  X(get_num_constants, ContainerGetNumConstants, (ContainerObject*, std::size_t*))               \
+  X(get_constant_name, ContainerGetConstantName, (ContainerObject*, std::size_t, const char**))  \
+  X(get_constant_original_fqn, ContainerGetConstantOriginalFQN,                                  \
+    (ContainerObject*, std::size_t, const char**))                                               \
+  X(get_constant_from_folded, ContainerGetConstantFromFolded,                                    \
+    (ContainerObject*, std::size_t, bool*))                                                      \
+  X(get_constant_type, ContainerGetConstantType, (ContainerObject*, std::size_t, std::int32_t*)) \
+  X(get_constant_data_size, ContainerGetConstantDataSize,                                        \
+    (ContainerObject*, std::size_t, std::size_t*))                                               \
+  X(get_constants_blob_size, ContainerGetConstantsBlobSize, (ContainerObject*, std::uint64_t*))  \
+  X(update_constants_from_blob, UpdateConstantsFromBlob, (ContainerObject*, const std::uint8_t*))
+
+/// The functions of one library. Those of the optional list may be null.
+struct ContainerApi {
+#define TENON_AOTI_MEMBER(member, name, parameters) RuntimeError(*member) parameters = nullptr;
+  TENON_AOTI_REQUIRED_FUNCTIONS(TENON_AOTI_MEMBER)
+  TENON_AOTI_OPTIONAL_FUNCTIONS(TENON_AOTI_MEMBER)
+#undef TENON_AOTI_MEMBER
+  RuntimeError (*get_last_error)(const char**) = nullptr;
+
+  /// Finds them. Fails with InvalidProgram when one that every library has is absent.
+  [[nodiscard]] static Result<ContainerApi> find(const ModelLibrary& library) {
+    ContainerApi api;
+    std::string_view missing;
+#define TENON_AOTI_FIND(member, name, parameters) \
+  api.member = library.function<RuntimeError parameters>("AOTInductorModel" #name);
+#define TENON_AOTI_REQUIRE(member, name, parameters) \
+  TENON_AOTI_FIND(member, name, parameters)          \
+  if (!api.member) missing = "AOTInductorModel" #name;
+    TENON_AOTI_REQUIRED_FUNCTIONS(TENON_AOTI_REQUIRE)
+    TENON_AOTI_OPTIONAL_FUNCTIONS(TENON_AOTI_FIND)
+#undef TENON_AOTI_REQUIRE
+#undef TENON_AOTI_FIND
+    api.get_last_error = library.function<RuntimeError(const char**)>("AOTInductorGetLastError");
+    if (missing.empty()) return api;
+    return error(Error::InvalidProgram, "the library is no model of AOTInductor: it has no ",
+                 missing);
+  }
+};
+
+}  // namespace tenon::aoti

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dlfcn.h>
+#include <link.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "tenon/aoti/elf_editor.hpp"
+#include "tenon/aoti/memory_file.hpp"
+#include "tenon/aoti/model_requirements.hpp"
+#include "tenon/aoti/thread_exit.hpp"
+#include "tenon/core/bytes.hpp"
+
+namespace tenon::aoti {
+
+/// The library of a compiled model, loaded from bytes and bound to one backend's functions.
+///
+/// The bytes are copied to a file that has no name, their symbols are edited there (`ElfEditor`),
+/// and the copy is loaded. So each load is an image of its own; no other code in the process, be it
+/// libtorch, can come between a model and its functions; and the image is really unloaded when this
+/// object goes. For that last reason unique symbols become weak ones, which costs nothing: they are
+/// there to be one object in the whole process, and no other library knows those of a model.
+///
+/// Threads: any; the object may move between threads.
+class ModelLibrary {
+ public:
+  /// errors: InvalidArgument when the bytes are no library that can be loaded; OperatorMissing with
+  /// a list of everything that is missing; AccessFailed with the loader's own words.
+  [[nodiscard]] static Result<ModelLibrary> load(Bytes code, const FindShim& find_shim) {
+    TENON_TRY(MemoryFile file, MemoryFile::create(std::max<std::size_t>(code.size(), 1)));
+    std::ranges::copy(code, file.bytes().begin());
+    std::uint64_t extent = 0;
+    {
+      TENON_TRY(ElfEditor editor, ElfEditor::open(file.bytes().first(code.size())));
+      TENON_TRY(const ModelRequirements requirements, check_requirements(editor, find_shim));
+      if (!requirements.met()) return error(Error::OperatorMissing, requirements.text());
+      TENON_CHECK(bind_symbols(editor, find_shim));
+      extent = editor.extent();
+    }
+    file.finish();
+    return open(std::move(file), extent);
+  }
+
+  ModelLibrary(ModelLibrary&& other) noexcept
+      : file_(std::move(other.file_)),
+        handle_(std::exchange(other.handle_, nullptr)),
+        image_(other.image_) {}
+  ModelLibrary& operator=(ModelLibrary&& other) noexcept {
+    std::swap(file_, other.file_);
+    std::swap(handle_, other.handle_);
+    std::swap(image_, other.image_);
+    return *this;
+  }
+  ~ModelLibrary() {
+    if (!handle_) return;
+    ThreadExit::instance().unload(image_);
+    ::dlclose(handle_);
+  }
+
+  /// The function of that name and type, or null.
+  template <class Function>
+  [[nodiscard]] Function* function(const char* name) const noexcept {
+    return reinterpret_cast<Function*>(::dlsym(handle_, name));
+  }
+
+  /// Where it lies in memory.
+  [[nodiscard]] std::span<const std::byte> image() const noexcept { return image_; }
+
+ private:
+  ModelLibrary(MemoryFile file, void* handle) noexcept : file_(std::move(file)), handle_(handle) {}
+
+  static Status bind_symbols(ElfEditor& editor, const FindShim& find_shim) {
+    TENON_TRY(const std::vector<ElfSymbol> symbols, editor.symbols());
+    for (const ElfSymbol& symbol : symbols) {
+      if (symbol.is_unique) editor.make_weak(symbol);
+      if (!symbol.is_undefined) continue;
+      if (const void* address = find_shim(symbol.name)) editor.bind(symbol, address);
+    }
+    return ok();
+  }
+
+  static Result<ModelLibrary> open(MemoryFile file, std::uint64_t extent) {
+    const std::string path = file.path();
+    // At once and not at the first call, so that what is missing is an error here.
+    void* handle = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (!handle) {
+      const char* reason = ::dlerror();
+      return error(Error::AccessFailed, "cannot load the model's library: ",
+                   std::string_view(reason ? reason : "no reason given"));
+    }
+    ModelLibrary out(std::move(file), handle);
+    link_map* map = nullptr;
+    if (::dlinfo(handle, RTLD_DI_LINKMAP, static_cast<void*>(&map)) == 0 && map) {
+      out.image_ = {reinterpret_cast<const std::byte*>(map->l_addr),
+                    static_cast<std::size_t>(extent)};
+    }
+    return out;
+  }
+
+  MemoryFile file_;
+  void* handle_;
+  std::span<const std::byte> image_;
+};
+
+}  // namespace tenon::aoti

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "tenon/core/result.hpp"
+
+namespace tenon::aoti {
+
+/// Ways in which ExecuTorch's exporters wrote the processed bytes of an AOTI delegate.
+enum class PayloadGeneration : std::uint32_t {
+  /// Nothing: the keys are made of the method's name.
+  method_keys = 1,
+  /// Two lines, the keys of library and weights (aoti_backend.py, since PR #20424).
+  two_keys = 2,
+  /// "ETCUDAFQN", a digit, and a table of weights by name (CUDA, since PR #21823).
+  named_weights = 3,
+};
+
+/// Under which keys of the named data map a delegate's parts are.
+struct Payload {
+  PayloadGeneration generation;
+  std::string library_key;
+  std::string weights_key;
+};
+
+namespace detail {
+
+/// Keys are only ever looked up and never become paths; but they are shown to people, and one with
+/// control characters or of any length means that the bytes are something else.
+inline bool is_good_key(std::string_view key) noexcept {
+  constexpr std::size_t longest = 512;
+  return !key.empty() && key.size() <= longest &&
+         std::ranges::all_of(key, [](char c) { return c > ' ' && c < 0x7f; });
+}
+
+}  // namespace detail
+
+/// Reads the processed bytes of a delegate of method `method_name`, in generation 1 or 2.
+///
+/// Fails with DelegateInvalidCompatibility, saying what was found, when they are of no generation
+/// that is known or of one that is read elsewhere.
+[[nodiscard]] inline Result<Payload> parse_payload(std::string_view processed,
+                                                   std::string_view method_name) {
+  constexpr std::string_view understood =
+      "; understood are no bytes (keys by method name) and two lines with the keys of the library "
+      "and of the weights";
+  if (processed.empty()) {
+    const std::string prefix = method_name.empty() ? "" : concat(method_name, "_");
+    return Payload{PayloadGeneration::method_keys, prefix + "so_blob", prefix + "weights_blob"};
+  }
+  if (processed.starts_with("ETCUDAFQN")) {
+    return error(Error::DelegateInvalidCompatibility,
+                 "the blob begins with ETCUDAFQN: weights by name, written for CudaBackend",
+                 understood);
+  }
+  const std::size_t end = processed.find('\n');
+  const std::string_view library = processed.substr(0, end);
+  std::string_view weights = end == std::string_view::npos ? "" : processed.substr(end + 1);
+  if (weights.ends_with('\n')) weights.remove_suffix(1);
+  if (end == std::string_view::npos || !detail::is_good_key(library) ||
+      !detail::is_good_key(weights)) {
+    return error(Error::DelegateInvalidCompatibility, "the blob of ", processed.size(),
+                 " bytes is malformed", understood);
+  }
+  return Payload{PayloadGeneration::two_keys, std::string(library), std::string(weights)};
+}
+
+}  // namespace tenon::aoti

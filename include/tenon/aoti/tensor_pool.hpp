@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <new>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "tenon/aoti/constant_adoption.hpp"
+#include "tenon/aoti/tensor.hpp"
+#include "tenon/core/concat.hpp"
+
+namespace tenon::aoti {
+
+/// Where the memory of new tensors comes from: the device's own allocator. Blocks are aligned to 64
+/// bytes at least.
+struct DeviceMemory {
+  DeviceType device_type;
+  std::byte* (*allocate)(std::size_t nbytes) noexcept;  ///< Null when there is none.
+  void (*free)(std::byte* block) noexcept;
+};
+
+/// Makes tensors and takes them back, for one instance of a model.
+///
+/// What is taken back is kept: objects and blocks of memory go to free lists, so that a model whose
+/// shapes stay the same asks the system for nothing after its first run. Blocks are kept by size
+/// class, eight to a doubling, so that a block is at most an eighth larger than what was asked for.
+///
+/// Threads: one at a time. Everything made here must be given back before the pool goes.
+class TensorPool {
+ public:
+  explicit TensorPool(const DeviceMemory& memory) noexcept : memory_(memory) {}
+  TensorPool(const TensorPool&) = delete;
+  TensorPool& operator=(const TensorPool&) = delete;
+  ~TensorPool() { trim(); }
+
+  [[nodiscard]] const DeviceMemory& memory() const noexcept { return memory_; }
+
+  /// A tensor with memory of its own, not initialised. Null strides mean contiguous. Null, with
+  /// `failure()` told, when the arguments are no tensor or there is no memory.
+  [[nodiscard]] Tensor* empty_strided(std::span<const std::int64_t> sizes,
+                                      const std::int64_t* strides, ScalarType type,
+                                      DeviceType device, std::int32_t device_index) {
+    Tensor* out = describe(sizes, strides, type, device, device_index);
+    if (!out) return nullptr;
+    const auto nbytes = extent(*out);
+    if (!nbytes || device != memory_.device_type) {
+      fail(nbytes ? "a new tensor: the device is not this backend's" : "a new tensor: too large");
+      return abandon(out);
+    }
+    out->storage = new_storage(*nbytes);
+    if (!out->storage) return abandon(out);
+    out->data = out->storage->data;
+    return out;
+  }
+
+  /// A view of memory that somebody else owns and keeps for as long as the tensor lives. `data` is
+  /// where the storage begins; the offset counts from there.
+  [[nodiscard]] Tensor* from_blob(void* data, std::span<const std::int64_t> sizes,
+                                  const std::int64_t* strides, std::int64_t storage_offset,
+                                  ScalarType type, DeviceType device, std::int32_t device_index) {
+    Tensor* out = describe(sizes, strides, type, device, device_index);
+    if (!out) return nullptr;
+    const auto nbytes = extent(*out);
+    if (!nbytes || storage_offset < 0) {
+      fail("a tensor of given memory: its sizes or its offset are out of range");
+      return abandon(out);
+    }
+    out->storage = take(storages_);
+    if (!out->storage) return abandon(out);
+    const std::size_t skipped =
+        static_cast<std::size_t>(storage_offset) * std::max<std::size_t>(size_of(type), 1);
+    *out->storage = {this,   static_cast<std::byte*>(data), *nbytes + skipped, 1, Storage::borrowed,
+                     nullptr};
+    out->storage_offset = storage_offset;
+    out->data = data ? out->storage->data + skipped : nullptr;
+    return out;
+  }
+
+  /// Another tensor that looks into the storage of `self`. Views that leave it are refused.
+  [[nodiscard]] Tensor* view(const Tensor& self, std::span<const std::int64_t> sizes,
+                             const std::int64_t* strides, std::int64_t storage_offset) {
+    Tensor* out = describe(sizes, strides, self.scalar_type, self.device_type, self.device_index);
+    if (!out) return nullptr;
+    const auto nbytes = extent(*out);
+    const std::size_t element = size_of(self.scalar_type);
+    if (!nbytes || storage_offset < 0 ||
+        *nbytes + static_cast<std::size_t>(storage_offset) * element > self.storage->nbytes) {
+      fail(concat("a view ", shape_text(sizes), " at element ", storage_offset,
+                  ": expected it inside a storage of ", self.storage->nbytes, " bytes"));
+      return abandon(out);
+    }
+    out->storage = self.storage;
+    ++out->storage->references;
+    out->storage_offset = storage_offset;
+    out->data = out->storage->data + static_cast<std::size_t>(storage_offset) * element;
+    return out;
+  }
+
+  /// A second handle to the same tensor.
+  [[nodiscard]] Tensor* share(const Tensor& self) noexcept {
+    Tensor* out = take(tensors_);
+    if (!out) return nullptr;
+    *out = self;
+    ++out->storage->references;
+    return out;
+  }
+
+  /// Takes a tensor back, and its storage when no other tensor looks into it.
+  void release(Tensor* tensor) noexcept {
+    Storage* storage = tensor->storage;
+    give(tensors_, tensor);
+    --live_;
+    if (--storage->references != 0) return;
+    if (storage->size_class == Storage::borrowed) return give(storages_, storage);
+    const std::size_t size = block_size(storage->size_class);
+    used_bytes_ -= size;
+    cached_bytes_ += size;
+    storage->next = std::exchange(kept_[storage->size_class], storage);
+  }
+
+  /// Gives the system back every block that is not in use. Objects are kept.
+  void trim() noexcept {
+    for (Storage*& kept : kept_) {
+      while (Storage* storage = kept) {
+        kept = storage->next;
+        memory_.free(storage->data);
+        give(storages_, storage);
+      }
+    }
+    cached_bytes_ = 0;
+  }
+
+  /// Tensors that were made and not given back.
+  [[nodiscard]] std::size_t num_live() const noexcept { return live_; }
+  /// Bytes of blocks, in use or kept.
+  [[nodiscard]] std::size_t nbytes() const noexcept { return used_bytes_ + cached_bytes_; }
+
+  /// The constants that the model is taking from a blob at this moment, or null.
+  [[nodiscard]] ConstantAdoption* adoption() const noexcept { return adoption_; }
+  void set_adoption(ConstantAdoption* adoption) noexcept { adoption_ = adoption; }
+
+  /// Remembers why a call failed, for the error that the model's caller gets. The first one counts:
+  /// what follows it follows from it.
+  void fail(std::string text) {
+    if (failure_.empty()) failure_ = std::move(text);
+  }
+  [[nodiscard]] std::string_view failure() const noexcept { return failure_; }
+  [[nodiscard]] std::string take_failure() noexcept { return std::exchange(failure_, {}); }
+
+ private:
+  /// Objects of one type, kept in chunks and lent one by one.
+  template <class T>
+  struct Objects {
+    union Slot {
+      Slot* next;
+      T object;
+    };
+    std::vector<std::unique_ptr<Slot[]>> chunks;
+    Slot* free = nullptr;
+  };
+
+  template <class T>
+  T* take(Objects<T>& objects) {
+    using Slot = typename Objects<T>::Slot;
+    if (!objects.free) {
+      constexpr std::size_t chunk_size = 64;
+      objects.chunks.push_back(std::unique_ptr<Slot[]>(new Slot[chunk_size]));
+      Slot* slots = objects.chunks.back().get();
+      for (std::size_t i = 0; i < chunk_size; ++i) {
+        slots[i].next = objects.free;
+        objects.free = &slots[i];
+      }
+    }
+    Slot* slot = std::exchange(objects.free, objects.free->next);
+    if constexpr (std::is_same_v<T, Tensor>) ++live_;
+    return std::construct_at(&slot->object);
+  }
+
+  template <class T>
+  static void give(Objects<T>& objects, T* object) noexcept {
+    auto* slot = reinterpret_cast<typename Objects<T>::Slot*>(object);
+    slot->next = objects.free;
+    objects.free = slot;
+  }
+
+  Tensor* abandon(Tensor* tensor) noexcept {
+    give(tensors_, tensor);
+    --live_;
+    return nullptr;
+  }
+
+  Tensor* describe(std::span<const std::int64_t> sizes, const std::int64_t* strides,
+                   ScalarType type, DeviceType device, std::int32_t device_index) {
+    if (sizes.size() > max_rank || size_of(type) == 0) {
+      fail(concat("a tensor of rank ", sizes.size(), " and dtype number ", static_cast<int>(type),
+                  ": expected at most ", max_rank, " dimensions and a dtype of PyTorch"));
+      return nullptr;
+    }
+    Tensor* out = take(tensors_);
+    out->storage_offset = 0;
+    out->rank = static_cast<std::int32_t>(sizes.size());
+    out->scalar_type = type;
+    out->device_type = device;
+    out->device_index = device_index;
+    out->numel = 1;
+    bool good = true;
+    for (std::size_t d = 0; d < sizes.size(); ++d) {
+      good = good && sizes[d] >= 0 && (!strides || strides[d] >= 0) &&
+             !__builtin_mul_overflow(out->numel, sizes[d], &out->numel);
+      out->sizes[d] = sizes[d];
+    }
+    if (!good) {
+      fail(concat("a tensor ", shape_text(sizes), ": sizes or strides are out of range"));
+      return abandon(out);
+    }
+    if (strides) {
+      std::copy_n(strides, sizes.size(), out->strides.begin());
+    } else {
+      contiguous_strides(sizes, std::span(out->strides).first(sizes.size()));
+    }
+    return out;
+  }
+
+  /// Bytes from the first element to the end of the last one, or nothing when that overflows.
+  static std::optional<std::size_t> extent(const Tensor& tensor) noexcept {
+    if (tensor.numel == 0) return 0;
+    std::int64_t last = 0;
+    for (std::size_t d = 0; d < static_cast<std::size_t>(tensor.rank); ++d) {
+      std::int64_t reach = 0;
+      if (__builtin_mul_overflow(tensor.sizes[d] - 1, tensor.strides[d], &reach) ||
+          __builtin_add_overflow(last, reach, &last)) {
+        return std::nullopt;
+      }
+    }
+    const auto element = static_cast<std::int64_t>(size_of(tensor.scalar_type));
+    constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max() / 2;
+    if (last >= most / element) return std::nullopt;
+    return static_cast<std::size_t>((last + 1) * element);
+  }
+
+  static constexpr std::size_t num_classes = 64 * 8;
+
+  /// Class of a block for `nbytes`: the next multiple of an eighth of the power of two below.
+  static std::uint32_t size_class(std::size_t nbytes) noexcept {
+    const std::size_t wanted = std::max<std::size_t>(nbytes, 64);
+    const auto shift = static_cast<std::uint32_t>(std::bit_width(wanted - 1) - 4);
+    return shift * 8 + static_cast<std::uint32_t>((wanted - 1) >> shift) - 8;
+  }
+  static std::size_t block_size(std::uint32_t index) noexcept {
+    return std::size_t{index % 8 + 9} << (index / 8);
+  }
+
+  Storage* new_storage(std::size_t nbytes) {
+    const std::uint32_t index = size_class(nbytes);
+    const std::size_t size = block_size(index);
+    Storage* out = kept_[index];
+    if (out) {
+      kept_[index] = out->next;
+      cached_bytes_ -= size;
+    } else {
+      std::byte* data = memory_.allocate(size);
+      if (!data) {
+        fail(concat("a new tensor: no memory for ", nbytes, " bytes"));
+        return nullptr;
+      }
+      out = take(storages_);
+      out->data = data;
+    }
+    used_bytes_ += size;
+    *out = {this, out->data, nbytes, 1, index, nullptr};
+    return out;
+  }
+
+  DeviceMemory memory_;
+  Objects<Tensor> tensors_;
+  Objects<Storage> storages_;
+  std::array<Storage*, num_classes> kept_{};
+  std::size_t live_ = 0;
+  std::size_t used_bytes_ = 0;
+  std::size_t cached_bytes_ = 0;
+  ConstantAdoption* adoption_ = nullptr;
+  std::string failure_;
+};
+
+}  // namespace tenon::aoti

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: MIT
+//
+// Runs models that PyTorch's AOTInductor compiled for the CPU, without libtorch.
+
+#include <dlfcn.h>
+
+#include <unistd.h>
+
+#include <cstdlib>
+#include <string>
+#include <string_view>
+#include <tenon/aoti.hpp>
+#include <tenon/tenon.hpp>
+#include <thread>
+
+#include "kernel_list.hpp"
+#include "openmp.hpp"
+
+namespace {
+
+namespace aoti = tenon::aoti;
+
+std::byte* allocate(std::size_t nbytes) noexcept {
+  // Sizes of blocks are multiples of 8; aligned_alloc wants multiples of the alignment.
+  constexpr std::size_t alignment = 64;
+  return static_cast<std::byte*>(
+      std::aligned_alloc(alignment, (nbytes + alignment - 1) / alignment * alignment));
+}
+
+/// Vector mathematics, which libtorch brings along for its models. Loaded when a model first asks
+/// for it, and kept for the life of the plugin.
+const void* find_sleef(std::string_view name) {
+  static const struct Sleef {
+    void* handle = ::dlopen("libsleef.so.3", RTLD_NOW | RTLD_LOCAL);
+    ~Sleef() {
+      if (handle) ::dlclose(handle);
+    }
+  } sleef;
+  return sleef.handle ? ::dlsym(sleef.handle, std::string(name).c_str()) : nullptr;
+}
+
+/// Sets the number of threads that kernels and models use on this thread, for one call.
+class NumThreads {
+ public:
+  explicit NumThreads(int count) noexcept : before_(::omp_get_max_threads()), count_(count) {
+    if (count_ != before_) ::omp_set_num_threads(count_);
+  }
+  NumThreads(const NumThreads&) = delete;
+  NumThreads& operator=(const NumThreads&) = delete;
+  ~NumThreads() {
+    if (count_ != before_) ::omp_set_num_threads(before_);
+  }
+
+ private:
+  int before_;
+  int count_;
+};
+
+class CpuAotiBackend final : public tenon::Backend<CpuAotiBackend>,
+                             public aoti::AotiBackend<CpuAotiBackend>,
+                             public tenon::WithOptions<CpuAotiBackend>,
+                             public tenon::WithCheckBlob<CpuAotiBackend>,
+                             public tenon::WithMemoryInfo<CpuAotiBackend>,
+                             public tenon::WithDevices<CpuAotiBackend> {
+  using Model = aoti::AotiBackend<CpuAotiBackend>::Delegate;
+
+ public:
+  static constexpr std::string_view id = "CpuAotiBackend";
+  static constexpr std::string_view tags = "aoti,cpu";
+  static constexpr std::string_view description =
+      "models compiled by PyTorch's AOTInductor for the CPU";
+  static constexpr tenon::PayloadVersions payload_versions = {1, 2};
+  static constexpr const char* device_name = "cpu";
+  static constexpr std::array options{
+      tenon::OptionSpec{"threads", std::int64_t{1}, "threads that one run may use; 0 for all"},
+      tenon::OptionSpec{"share_weights", true,
+                        "use weights where the host has them; otherwise copy them"},
+      tenon::OptionSpec{"model_copies", std::int64_t{1},
+                        "runs of one delegate at the same time, each with working memory"}};
+
+  struct Delegate {
+    Model model;
+    int num_threads;
+  };
+
+  static aoti::DeviceMemory memory() noexcept {
+    return {aoti::DeviceType::cpu, &allocate, [](std::byte* block) noexcept { std::free(block); }};
+  }
+
+  static const void* find_shim(std::string_view name) {
+    using namespace tenon::cpu_aoti;
+    static const aoti::Shim kernels[] = {TENON_CPU_AOTI_KERNELS(TENON_AOTI_ENTRY)};
+    static const aoti::ShimTable table{aoti::shims::base(), aoti::shims::host(), kernels};
+    if (const void* found = table.find(name)) return found;
+    return name.starts_with("Sleef_") ? find_sleef(name) : nullptr;
+  }
+
+  tenon::Result<Delegate> init(tenon::InitContext& context, tenon::Blob processed,
+                               tenon::CompileSpecs) {
+    TENON_TRY(const auto values, option_values(context));
+    TENON_TRY(const auto threads, values.get<std::int64_t>("threads"));
+    aoti::LoadOptions load_options;
+    TENON_TRY(load_options.share_weights, values.get<bool>("share_weights"));
+    TENON_TRY(load_options.model_copies, values.get<std::int64_t>("model_copies"));
+    constexpr std::int64_t most_threads = 1024;
+    if (threads < 0 || threads > most_threads) {
+      return tenon::error(tenon::Error::InvalidArgument, "option 'threads': expected 0 to ",
+                          most_threads, ", found ", threads);
+    }
+    TENON_TRY(Model model, load(context, processed, load_options));
+    const int num_threads = threads == 0 ? ::omp_get_num_procs() : static_cast<int>(threads);
+    return Delegate{std::move(model), num_threads};
+  }
+
+  tenon::Status execute(tenon::ExecutionContext& context, Delegate& delegate, tenon::Args args) {
+    const NumThreads scope(delegate.num_threads);
+    return AotiBackend::execute(context, delegate.model, args);
+  }
+
+  tenon::MemoryInfo memory_info(const Delegate* delegate) const {
+    return AotiBackend::memory_info(delegate ? &delegate->model : nullptr);
+  }
+
+  tenon::Result<std::vector<tenon::DeviceInfo>> devices() const {
+    const auto pages = static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES));
+    const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+    return std::vector{tenon::DeviceInfo{{TENON_DL_CPU, 0},
+                                         "CPU",
+                                         tenon::concat(::omp_get_num_procs(), " processors"),
+                                         pages * page}};
+  }
+};
+
+}  // namespace
+
+TENON_PLUGIN(CpuAotiBackend);

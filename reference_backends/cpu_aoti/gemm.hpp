@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "tenon/core/scalar_type.hpp"
+#include "tenon/core/status.hpp"
+
+namespace tenon::cpu_aoti {
+
+/// A matrix with any strides, in elements.
+struct MatrixView {
+  std::byte* data = nullptr;
+  std::int64_t rows = 0;
+  std::int64_t cols = 0;
+  std::int64_t row_stride = 0;
+  std::int64_t col_stride = 0;
+
+  template <class T>
+  [[nodiscard]] T* as() const noexcept {
+    return reinterpret_cast<T*>(data);
+  }
+  template <class T>
+  [[nodiscard]] T* at(std::int64_t row, std::int64_t col) const noexcept {
+    return as<T>() + row * row_stride + col * col_stride;
+  }
+};
+
+/// C = alpha A B + beta C, all of one type. With beta 0 C is not read.
+struct Product {
+  ScalarType type;
+  MatrixView a, b, c;
+  double alpha = 1;
+  double beta = 0;
+};
+
+Status multiply(const Product& product);
+
+}  // namespace tenon::cpu_aoti

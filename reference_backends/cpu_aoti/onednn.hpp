@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dnnl.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <type_traits>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "strided.hpp"
+#include "tenon/core/status.hpp"
+
+/// oneDNN primitives that are made once for a shape and used again.
+namespace tenon::cpu_aoti::onednn {
+
+/// Turns a failure of oneDNN into ours: `what` says which step.
+[[nodiscard]] Status check(dnnl_status_t status, const char* what);
+
+/// The engine of this process.
+[[nodiscard]] dnnl_engine_t engine();
+
+/// Handles of oneDNN's C interface, destroyed by the function given.
+template <class Handle, auto Destroy>
+struct Destroyer {
+  using pointer = Handle;
+  void operator()(Handle handle) const noexcept { Destroy(handle); }
+};
+template <class Handle, auto Destroy>
+using Owned = std::unique_ptr<std::remove_pointer_t<Handle>, Destroyer<Handle, Destroy>>;
+
+using PrimitiveDesc = Owned<dnnl_primitive_desc_t, dnnl_primitive_desc_destroy>;
+using Primitive = Owned<dnnl_primitive_t, dnnl_primitive_destroy>;
+using Memory = Owned<dnnl_memory_t, dnnl_memory_destroy>;
+using Stream = Owned<dnnl_stream_t, dnnl_stream_destroy>;
+using Attributes = Owned<dnnl_primitive_attr_t, dnnl_primitive_attr_destroy>;
+
+/// Everything that a primitive depends on, as numbers.
+struct Key {
+  static constexpr std::size_t most = 56;
+  std::array<std::int64_t, most> values{};
+  std::size_t count = 0;
+
+  void add(std::int64_t value) noexcept { values[count++] = value; }
+  void add(Sizes list) noexcept {
+    for (const std::int64_t value : list) add(value);
+  }
+  bool operator==(const Key& other) const noexcept {
+    return count == other.count && values == other.values;
+  }
+};
+
+struct KeyHash {
+  std::size_t operator()(const Key& key) const noexcept;
+};
+
+/// A primitive with the memory objects of its arguments. One thread uses it at a time, because the
+/// addresses are set in the objects.
+class Bound {
+ public:
+  /// Makes the primitive of a description. Memory for its scratchpad comes from the caller of
+  /// `run`, so that running allocates nothing of its own.
+  Status make(const_dnnl_primitive_desc_t desc, std::span<const int> arguments);
+
+  /// The format in which the primitive wants an argument.
+  [[nodiscard]] const dnnl_memory_desc_t& desc(int argument) const noexcept;
+
+  Status set(int argument, void* data);
+  Status run();
+
+ private:
+  struct Argument {
+    int index;
+    dnnl_memory_desc_t desc;
+    Memory memory;
+  };
+
+  Primitive primitive_;
+  Stream stream_;
+  std::vector<Argument> arguments_;
+  std::vector<dnnl_exec_arg_t> call_;
+  std::int64_t scratchpad_ = 0;
+};
+
+/// Objects made for a key, lent to one thread at a time. When two threads ask for one key each gets
+/// an object of its own; when there are many keys, what is idle is forgotten.
+template <class T>
+class Cache {
+ public:
+  using Made = std::unique_ptr<T>;
+
+  class Lease {
+   public:
+    Lease(Cache& cache, const Key& key, Made made) noexcept
+        : cache_(&cache), key_(key), made_(std::move(made)) {}
+    Lease(Lease&&) noexcept = default;
+    ~Lease() {
+      if (made_) cache_->give_back(key_, std::move(made_));
+    }
+    T* operator->() const noexcept { return made_.get(); }
+    T& operator*() const noexcept { return *made_; }
+
+   private:
+    Cache* cache_;
+    Key key_;
+    Made made_;
+  };
+
+  /// An object for `key`; `make(T&)` fills a new one.
+  template <class Make>
+  Result<Lease> lend(const Key& key, const Make& make) {
+    {
+      const std::scoped_lock lock(mutex_);
+      const auto found = idle_.find(key);
+      if (found != idle_.end() && !found->second.empty()) {
+        Made made = std::move(found->second.back());
+        found->second.pop_back();
+        return Lease(*this, key, std::move(made));
+      }
+    }
+    auto made = std::make_unique<T>();
+    TENON_CHECK(make(*made));
+    return Lease(*this, key, std::move(made));
+  }
+
+ private:
+  static constexpr std::size_t most_keys = 1024;
+
+  void give_back(const Key& key, Made made) noexcept {
+    try {
+      const std::scoped_lock lock(mutex_);
+      if (idle_.size() >= most_keys && !idle_.contains(key)) idle_.clear();
+      idle_[key].push_back(std::move(made));
+    } catch (...) {  // No memory to keep it: the next call makes another.
+    }
+  }
+
+  std::mutex mutex_;
+  std::unordered_map<Key, std::vector<Made>, KeyHash> idle_;
+};
+
+/// Type of elements for oneDNN; `dnnl_data_type_undef` for what it has none for.
+[[nodiscard]] dnnl_data_type_t data_type(ScalarType type) noexcept;
+
+/// A description with the given strides.
+Result<dnnl_memory_desc_t> strided_desc(Sizes sizes, const std::int64_t* strides,
+                                        dnnl_data_type_t type);
+
+/// Attributes with the scratchpad left to the caller.
+Result<Attributes> new_attributes();
+
+}  // namespace tenon::cpu_aoti::onednn

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: MIT
+//
+// Runs exported cases (a program, inputs, expected outputs) through plugins in this one process and
+// compares. Other libraries can be loaded before, to show that they do not come between.
+
+#include <dlfcn.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <tenon/host.hpp>
+#include <vector>
+
+#include "compare.hpp"
+#include "npy.hpp"
+#include "values.hpp"
+
+namespace {
+
+namespace fs = std::filesystem;
+using tenon::Error;
+using tenon::Status;
+using tenon::host::Method;
+
+struct Arguments {
+  std::vector<std::string> plugins;
+  std::vector<std::string> preload;
+  std::vector<std::string> forbidden;
+  std::vector<std::string> cases;
+  int rounds = 1;
+};
+
+/// What one case showed: the largest difference, or why it failed.
+struct Outcome {
+  Status status;
+  std::size_t num_outputs = 0;
+  double largest = 0;
+};
+
+Status set_inputs(Method& method, const fs::path& folder, const nlohmann::json& files,
+                  std::vector<tenon::run::Array>& keep) {
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    const auto wanted = static_cast<tenon::ScalarType>(method.input(i).as.tensor->scalar_type);
+    TENON_TRY(auto raw, tenon::run::read_npy(folder / files[i].get<std::string>()));
+    TENON_TRY(auto array, tenon::run::to_scalar_type(std::move(raw), wanted));
+    const auto& tensor = *method.input(i).as.tensor;
+    const std::vector<std::int64_t> shape = array.shape;
+    const auto bytes = tenon::run::to_layout(
+        std::move(array), {tensor.dim_order, static_cast<std::size_t>(tensor.dl.ndim)});
+    keep.push_back({wanted, shape, {}});
+    keep.back().data = tenon::run::Bytes(bytes.size());
+    std::ranges::copy(bytes.span(), keep.back().data.data());
+    TENON_CHECK(method.set_input(i, {wanted, keep.back().shape, keep.back().data.span()}));
+  }
+  return tenon::ok();
+}
+
+Status compare_outputs(const Method& method, const fs::path& folder, const nlohmann::json& files,
+                       const tenon::run::Tolerance& tolerance, Outcome& outcome) {
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    TENON_TRY(const auto found, tenon::run::to_array(method.output(i)));
+    TENON_TRY(auto raw, tenon::run::read_npy(folder / files[i].get<std::string>()));
+    TENON_TRY(const auto expected, tenon::run::to_scalar_type(std::move(raw), found.type));
+    const auto comparison = tenon::run::compare(
+        found.view(), {expected.type, expected.shape, expected.data.span()}, tolerance);
+    if (!comparison.equal) {
+      return tenon::error(Error::Internal, files[i].get<std::string>(), ": ",
+                          tenon::run::report(comparison));
+    }
+    ++outcome.num_outputs;
+    if (comparison.largest_absolute) {
+      outcome.largest = std::max(outcome.largest, comparison.largest_absolute->absolute);
+    }
+  }
+  return tenon::ok();
+}
+
+Status run_case(const fs::path& folder, const tenon::host::BackendRegistry& registry,
+                Outcome& outcome) {
+  std::ifstream file(folder / "case.json");
+  const auto description = nlohmann::json::parse(file, nullptr, false);
+  if (description.is_discarded()) {
+    return tenon::error(Error::AccessFailed, (folder / "case.json").string(), ": cannot be read");
+  }
+  TENON_TRY(auto program, tenon::host::Program::open(folder / "model.pte"));
+  tenon::host::MethodOptions options;
+  options.registry = &registry;
+  for (const auto& name : description["data"]) {
+    TENON_TRY(auto data, tenon::host::DataFile::open(folder / name.get<std::string>()));
+    options.data_files.push_back(std::move(data));
+  }
+  TENON_TRY(auto method, Method::load(program, "forward", options));
+  const tenon::run::Tolerance tolerance{description["rtol"], description["atol"]};
+  for (const auto& set : description["sets"]) {
+    std::vector<tenon::run::Array> keep;
+    TENON_CHECK(set_inputs(*method, folder, set["inputs"], keep));
+    TENON_CHECK(method->execute());
+    TENON_CHECK(compare_outputs(*method, folder, set["outputs"], tolerance, outcome));
+  }
+  return tenon::ok();
+}
+
+/// Lines of this process's mappings that name one of `names`.
+std::vector<std::string> mapped(const std::vector<std::string>& names) {
+  std::ifstream maps("/proc/self/maps");
+  std::vector<std::string> out;
+  for (std::string line; std::getline(maps, line);) {
+    for (const std::string& name : names) {
+      if (line.find(name) != std::string::npos) out.push_back(line);
+    }
+  }
+  return out;
+}
+
+int run(const Arguments& arguments) {
+  for (const std::string& library : arguments.preload) {
+    // Global, so that its symbols are the first that anybody would find.
+    if (!::dlopen(library.c_str(), RTLD_NOW | RTLD_GLOBAL)) {
+      std::fprintf(stderr, "aoti-cases: cannot load %s: %s\n", library.c_str(), ::dlerror());
+      return 2;
+    }
+  }
+  tenon::host::BackendRegistry registry;
+  for (const std::string& plugin : arguments.plugins) {
+    if (const Status status = registry.register_backend(fs::path(plugin)); !status.ok()) {
+      std::fprintf(stderr, "aoti-cases: %s\n", tenon::describe(status).c_str());
+      return 2;
+    }
+  }
+  int failed = 0;
+  for (int round = 0; round < arguments.rounds; ++round) {
+    for (const std::string& folder : arguments.cases) {
+      Outcome outcome;
+      outcome.status = run_case(folder, registry, outcome);
+      const std::string name = fs::path(folder).filename();
+      if (outcome.status.ok()) {
+        std::printf("ok      %-20s %2zu outputs, largest difference %.3g\n", name.c_str(),
+                    outcome.num_outputs, outcome.largest);
+      } else {
+        ++failed;
+        std::printf("FAILED  %-20s %s\n", name.c_str(), tenon::describe(outcome.status).c_str());
+      }
+      std::fflush(stdout);
+    }
+  }
+  for (const std::string& line : mapped(arguments.forbidden)) {
+    ++failed;
+    std::printf("FAILED  mapped: %s\n", line.c_str());
+  }
+  std::printf("%zu cases, %d failed\n", arguments.cases.size(), failed);
+  return failed == 0 ? 0 : 1;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Arguments arguments;
+  CLI::App app("Runs exported cases through plugins and compares with eager PyTorch.",
+               "aoti-cases");
+  app.add_option("--plugin", arguments.plugins, "plugin to use; may be repeated")
+      ->required()
+      ->allow_extra_args(false);
+  app.add_option("--preload", arguments.preload, "library to load first, globally")
+      ->allow_extra_args(false);
+  app.add_option("--forbid", arguments.forbidden, "text that no mapping of the process may have")
+      ->allow_extra_args(false);
+  app.add_option("--rounds", arguments.rounds, "how often each case is loaded and run");
+  app.add_option("CASE", arguments.cases, "folder of a case")->required();
+  CLI11_PARSE(app, argc, argv);
+  return run(arguments);
+}

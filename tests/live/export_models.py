@@ -1,0 +1,289 @@
+# SPDX-License-Identifier: MIT
+"""Exports the models of models.py to ExecuTorch programs for the CPU, with expected outputs.
+
+Each program has one delegate, `CpuAotiBackend`: AOTInductor's library and weights as ExecuTorch's
+own AotiBackend stores them. The expected outputs are those of eager PyTorch. Takes 10 to 60
+seconds a model and needs torch 2.15 and executorch 1.5 (the pip packages) and a C++ compiler.
+
+Writes CACHE/NAME/: model.pte, aoti_cpu_blob.ptd (external weights), inK_J.npy and outK_J.npy
+(input set K, tensor J; bfloat16 as its bits in int16), case.json, and with --package model.pt2.
+"""
+
+import argparse
+import copy
+import hashlib
+import json
+import os
+import shutil
+import sys
+import time
+import traceback
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).resolve().parent
+SOURCES = ["export_models.py", "models.py", "layers.py", "vision.py"]
+METHOD = "forward"
+
+# torch reads this when it is imported.
+os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", "/tmp/tenon-inductor")
+
+try:
+    import numpy as np
+    import torch
+    from executorch.backends.aoti.aoti_backend import AotiBackend
+    from executorch.backends.aoti.aoti_partitioner import AotiPartitioner
+    from executorch.exir import (
+        EdgeCompileConfig,
+        ExecutorchBackendConfig,
+        to_edge_transform_and_lower,
+    )
+    from executorch.exir.backend.backend_details import BackendDetails
+except ImportError as missing:
+    sys.exit(f"export_models: {missing}; install torch and executorch from PyPI")
+
+from models import MODELS, Case, Inputs
+
+# What is the same for the program and for the package that benchmarks compare it with: a portable
+# AVX2 library on one thread, without libtorch, with its weights beside it. Inductor tries out each
+# vector instruction set with a library that needs Sleef, which only libtorch brings: under
+# link_libtorch=False the try fails and all code turns scalar, silently, unless told vec_isa_ok.
+COMPILE_OPTIONS: dict[str, Any] = {
+    "aot_inductor.link_libtorch": False,
+    "aot_inductor.package": True,
+    "aot_inductor.package_constants_in_so": False,
+    "aot_inductor.package_constants_on_disk_format": "binary_blob",
+    "cpp.march": "x86-64-v3",
+    "cpp.simdlen": 256,
+    "cpp.threads": 1,
+    "cpp.vec_isa_ok": True,
+}
+
+
+def supported_kernels() -> set[str]:
+    """The names in fallback_kernels.txt."""
+    lines = (HERE / "fallback_kernels.txt").read_text(encoding="utf-8").splitlines()
+    return {name for line in lines if (name := line.split("#")[0].strip())}
+
+
+class KernelTable(dict[str, None]):
+    """The kernels a backend serves; it notes those it is asked for, served or not."""
+
+    def __init__(self, names: set[str], lenient: bool) -> None:
+        super().__init__(dict.fromkeys(names))
+        self.lenient = lenient
+        self.asked: set[str] = set()
+
+    def __contains__(self, name: object) -> bool:
+        self.asked.add(str(name))
+        return self.lenient or super().__contains__(name)
+
+
+class CpuAotiBackend(AotiBackend, BackendDetails):
+    """AotiBackend for the CPU. What varies from model to model is set on the class."""
+
+    kernels = KernelTable(set(), False)
+    external = False
+    libraries: list[bytes] = []
+
+    @classmethod
+    def get_device_name(cls) -> str:
+        return "cpu"
+
+    @classmethod
+    def get_supported_fallback_kernels(cls) -> dict[str, Any]:
+        return cls.kernels
+
+    @classmethod
+    def get_decomposition_table(cls) -> dict[Any, Any]:
+        return {}
+
+    @classmethod
+    def get_custom_passes(cls, compile_specs: list[Any]) -> list[Any]:
+        return []
+
+    @classmethod
+    def save_data_externally(cls) -> bool:
+        return cls.external
+
+    @classmethod
+    def get_aoti_compile_options(cls, compile_specs: list[Any]) -> dict[str, Any]:
+        return dict(COMPILE_OPTIONS)
+
+    @classmethod
+    def codesign_so(cls, so_path: str, compile_specs: list[Any]) -> None:
+        """Not to sign it: this is where the library passes by."""
+        cls.libraries.append(Path(so_path).read_bytes())
+
+
+def fingerprint() -> str:
+    """What a cached case depends on: the sources and the version of torch."""
+    digest = hashlib.sha256(torch.__version__.encode())
+    for source in SOURCES:
+        digest.update((HERE / source).read_bytes())
+    return digest.hexdigest()
+
+
+def is_current(folder: Path, wanted: str, package: bool) -> bool:
+    """Whether the folder holds a whole case made from these sources."""
+    try:
+        case = json.loads((folder / "case.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return False
+    return case.get("fingerprint") == wanted and (
+        not package or (folder / "model.pt2").exists())
+
+
+def export(case: Case) -> torch.export.ExportedProgram:
+    """The model as torch.export sees it, from a fresh instance."""
+    module, sets = case.build()
+    return torch.export.export(module, sets[0], dynamic_shapes=case.dynamic_shapes)
+
+
+def check_single_delegate(program: Any) -> None:
+    """Raises unless the whole method is one delegate of ours."""
+    plan = program.execution_plan[0]
+    delegates = [delegate.id for delegate in plan.delegates]
+    if delegates != [CpuAotiBackend.__name__] or plan.operators:
+        operators = [f"{operator.name}.{operator.overload}" for operator in plan.operators]
+        raise RuntimeError(f"one delegate and no operator expected; the program has delegates "
+                           f"{delegates} and operators {operators}")
+
+
+def write_program(case: Case, folder: Path) -> None:
+    """Writes model.pte, and the .ptd file of a case with external weights."""
+    specs = [CpuAotiBackend.generate_method_name_compile_spec(METHOD)]
+    edge = to_edge_transform_and_lower(
+        export(case),
+        partitioner=[AotiPartitioner(CpuAotiBackend.__name__, specs)],
+        compile_config=EdgeCompileConfig(_check_ir_validity=False),
+    )
+    manager = edge.to_executorch(ExecutorchBackendConfig(extract_delegate_segments=True))
+    check_single_delegate(manager.executorch_program)
+    manager.write_tensor_data_to_file(str(folder))
+    manager.save(str(folder / "model.pte"))
+
+
+def save_tensors(tensors: Inputs, prefix: str, folder: Path) -> list[str]:
+    """Saves tensors densely in row-major order and returns the files' names."""
+    names = []
+    for number, tensor in enumerate(tensors):
+        values = tensor.detach().contiguous()
+        if values.dtype == torch.bfloat16:
+            values = values.view(torch.int16)
+        names.append(f"{prefix}_{number}.npy")
+        np.save(folder / names[-1], values.numpy())
+    return names
+
+
+def describe(tensors: Inputs) -> dict[str, list[Any]]:
+    """The element types, and the order of dimensions in memory where the program lays it down."""
+    return {
+        "dtypes": [str(tensor.dtype).removeprefix("torch.") for tensor in tensors],
+        "dim_orders": [list(tensor.dim_order()) for tensor in tensors],
+    }
+
+
+def run_eagerly(case: Case, folder: Path) -> dict[str, Any]:
+    """Runs every set in eager PyTorch; writes the tensors and returns their part of the json."""
+    module, sets = case.build()
+    entries: list[dict[str, Any]] = []
+    for number, inputs in enumerate(sets):
+        result = module(*copy.deepcopy(inputs))
+        outputs = result if isinstance(result, tuple) else (result,)
+        entries.append({
+            "inputs": save_tensors(inputs, f"in{number}", folder),
+            "outputs": save_tensors(outputs, f"out{number}", folder),
+        })
+    about_inputs, about_outputs = describe(inputs), describe(outputs)
+    return {
+        "sets": entries,
+        "dtypes": {"inputs": about_inputs["dtypes"], "outputs": about_outputs["dtypes"]},
+        "dim_orders": {"inputs": about_inputs["dim_orders"],
+                       "outputs": about_outputs["dim_orders"]},
+    }
+
+
+def export_case(name: str, folder: Path, options: argparse.Namespace, wanted: str) -> None:
+    """Makes the whole folder of one case; case.json comes last and says that it is complete."""
+    case = MODELS[name]
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    CpuAotiBackend.kernels = KernelTable(supported_kernels(), options.lenient)
+    CpuAotiBackend.external = case.external
+    CpuAotiBackend.libraries = []
+    started = time.monotonic()
+    with torch.no_grad():
+        facts = run_eagerly(case, folder)
+        write_program(case, folder)
+        seconds = time.monotonic() - started
+        if options.package:
+            torch._inductor.aoti_compile_and_package(
+                export(case), package_path=str(folder / "model.pt2"),
+                inductor_configs=dict(COMPILE_OPTIONS))
+    if options.library:
+        (folder / "model.so").write_bytes(CpuAotiBackend.libraries[0])
+    description = {
+        "name": name, **facts,
+        "rtol": case.rtol, "atol": case.atol, "stateful": case.stateful,
+        "data": sorted(path.name for path in folder.glob("*.ptd")),
+        "fallback_kernels": sorted(CpuAotiBackend.kernels.asked),
+        "torch": torch.__version__, "seconds": round(seconds, 1), "fingerprint": wanted,
+    }
+    text = json.dumps(description, indent=1) + "\n"
+    (folder / "case.json").write_text(text, encoding="utf-8")
+
+
+def arguments() -> argparse.Namespace:
+    """Reads the command line."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", action="append", metavar="NAME", choices=sorted(MODELS),
+                        help="export this model; may be given several times")
+    parser.add_argument("--list", action="store_true", help="name the models and leave")
+    parser.add_argument("--cache", type=Path, metavar="DIR", help="where the cases go")
+    parser.add_argument("--force", action="store_true", help="export also what is up to date")
+    parser.add_argument("--package", action="store_true",
+                        help="write model.pt2 too: the same model for torch's own loader")
+    parser.add_argument("--library", action="store_true",
+                        help="write model.so too: the library inside the program")
+    parser.add_argument("--lenient", action="store_true",
+                        help="let through kernels that fallback_kernels.txt does not name")
+    options = parser.parse_args()
+    if not options.list and options.cache is None:
+        parser.error("--cache DIR is needed")
+    return options
+
+
+def main() -> int:
+    """Exports what was asked for; 1 if a model failed."""
+    options = arguments()
+    if options.list:
+        print("\n".join(MODELS))
+        return 0
+    wanted = fingerprint()
+    names = [name for name in MODELS if not options.only or name in options.only]
+    failures: dict[str, str] = {}
+    for number, name in enumerate(names, 1):
+        folder = options.cache / name
+        label = f"[{number}/{len(names)}] {name}"
+        if not options.force and is_current(folder, wanted, options.package):
+            print(f"{label}: up to date", flush=True)
+            continue
+        print(f"{label}: exporting", flush=True)
+        started = time.monotonic()
+        try:
+            export_case(name, folder, options, wanted)
+        except Exception as problem:  # one model must not stop the others
+            traceback.print_exc()
+            failures[name] = f"{type(problem).__name__}: {problem}"
+            continue
+        size = (folder / "model.pte").stat().st_size
+        print(f"{label}: {size:,} bytes in {time.monotonic() - started:.1f} s", flush=True)
+    for name, problem in failures.items():
+        print(f"failed: {name}: {problem}", file=sys.stderr)
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: MIT
+#include <chrono>
+#include <condition_variable>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "models.hpp"
+#include "support/catch.hpp"
+#include "unit/loader/process.hpp"
+
+using namespace tenon;
+using namespace tenon::aoti;
+using namespace tenon::test;
+
+namespace {
+
+/// Lines of this process's mappings that show a model.
+std::size_t num_model_mappings() {
+  std::ifstream maps("/proc/self/maps");
+  std::size_t count = 0;
+  for (std::string line; std::getline(maps, line);) {
+    count += line.find("tenon-aoti-model") != std::string::npos;
+  }
+  return count;
+}
+
+Result<ModelLibrary> load(const std::string& name) {
+  return ModelLibrary::load(stand_in(name).bytes(), &find_host_shim);
+}
+
+/// Makes the model's thread-local text on this thread.
+void touch_thread_local(const ModelLibrary& library) {
+  const char* text = nullptr;
+  auto* const get = library.function<RuntimeError(const char**)>("AOTInductorGetLastError");
+  REQUIRE(get);
+  CHECK(get(&text) == 0);
+}
+
+}  // namespace
+
+TEST_CASE("a model is loaded, bound to our functions, and gone when its object goes", "[aoti]") {
+  const std::size_t before = num_model_mappings();
+  {
+    const auto library = load("good");
+    INFO(library.text());
+    REQUIRE(library.ok());
+    CHECK(library->function<int()>("AOTInductorModelContainerRun") != nullptr);
+    CHECK(library->function<int()>("AOTInductorModelNothing") == nullptr);
+    CHECK(num_model_mappings() > before);
+  }
+  CHECK(num_model_mappings() == before);
+}
+
+TEST_CASE("a thread-local object of the model does not keep it in memory", "[aoti]") {
+  const std::size_t before = num_model_mappings();
+  {
+    const auto library = load("good");
+    REQUIRE(library.ok());
+    touch_thread_local(*library);
+    std::thread([&] { touch_thread_local(*library); }).join();
+  }
+  CHECK(num_model_mappings() == before);
+}
+
+TEST_CASE("a thread that outlives the model may have used its thread-local objects", "[aoti]") {
+  const std::size_t before = num_model_mappings();
+  std::mutex mutex;
+  std::condition_variable changed;
+  int stage = 0;
+  const auto reach = [&](int next) {
+    const std::lock_guard lock(mutex);
+    stage = next;
+    changed.notify_all();
+  };
+  const auto wait_for = [&](int wanted) {
+    std::unique_lock lock(mutex);
+    changed.wait(lock, [&] { return stage >= wanted; });
+  };
+  std::thread other;
+  {
+    const auto library = load("good");
+    REQUIRE(library.ok());
+    other = std::thread([&, get = &*library] {
+      touch_thread_local(*get);
+      reach(1);
+      wait_for(2);
+    });
+    wait_for(1);
+  }
+  CHECK(num_model_mappings() == before);
+  reach(2);
+  other.join();
+}
+
+TEST_CASE("a thousand loads leave no mapping and no descriptor behind", "[aoti]") {
+  const auto once = [] {
+    const auto library = load("good");
+    REQUIRE(library.ok());
+    touch_thread_local(*library);
+  };
+  once();
+  const Footprint before = Footprint::now();
+  for (int i = 0; i < 1000; ++i) once();
+  const Footprint after = Footprint::now();
+  CHECK(after.mappings == before.mappings);
+  CHECK(after.descriptors == before.descriptors);
+}
+
+TEST_CASE("two loads of the same bytes are two images", "[aoti]") {
+  const auto first = load("good");
+  const auto second = load("good");
+  REQUIRE((first.ok() && second.ok()));
+  CHECK(first->image().data() != second->image().data());
+}
+
+TEST_CASE("everything that a model asks for and nobody has is listed before it is loaded",
+          "[aoti]") {
+  const std::size_t before = num_model_mappings();
+  const auto library = load("asks_for_nothing");
+  CHECK(library.error() == Error::OperatorMissing);
+  CHECK_THAT(std::string(library.text()),
+             ContainsSubstring("1 function: aoti_torch_cpu_that_nobody_has"));
+  const auto all = ModelLibrary::load(stand_in("good").bytes(),
+                                      [](std::string_view) -> const void* { return nullptr; });
+  CHECK_THAT(std::string(all.text()), ContainsSubstring("aoti_torch_empty_strided, ") &&
+                                          ContainsSubstring("aoti_torch_check"));
+  CHECK(num_model_mappings() == before);
+}
+
+TEST_CASE("a processor that is too old is told what it lacks", "[aoti]") {
+  AlignedBytes file = stand_in("good");
+  const auto editor = ElfEditor::open(file.bytes());
+  REQUIRE(editor.ok());
+  ModelRequirements requirements;
+  const ElfSymbol wide{1, "Sleef_expf16_u10", true, false, false, false};
+  for (const auto feature : aoti::detail::features_used(0, {&wide, 1})) {
+    requirements.missing_cpu_features.emplace_back(feature);
+  }
+  CHECK_THAT(requirements.text(), ContainsSubstring("6 CPU features: avx2, fma, avx512f"));
+  const ElfSymbol narrow{1, "Sleef_expf8_u10", true, false, false, false};
+  CHECK(aoti::detail::features_used(0, {&narrow, 1}).size() == 2);
+  CHECK(aoti::detail::features_used(8, {}).size() == 6);
+  CHECK(aoti::detail::features_used(1, {}).empty());
+}
+
+TEST_CASE("a library that the model needs and the system has not is named", "[aoti]") {
+  AlignedBytes file = stand_in("good");
+  // The name lies in the string table; another one of the same length is still well formed.
+  const std::string_view wanted = "libc.so.6";
+  const auto bytes = file.bytes();
+  const std::string_view text = as_text(bytes);
+  const std::size_t at = text.find(std::string(wanted) + '\0');
+  REQUIRE(at != std::string_view::npos);
+  bytes[at + 3] = std::byte{'Q'};
+  const auto library = ModelLibrary::load(bytes, &find_host_shim);
+  CHECK(library.error() == Error::OperatorMissing);
+  CHECK_THAT(std::string(library.text()), ContainsSubstring("1 needed library: libQ.so.6"));
+}
+
+TEST_CASE("a model is loaded where there are no memory files", "[aoti]") {
+  auto file = MemoryFile::create(4096, MemoryFile::Kind::unlinked);
+  INFO(file.text());
+  REQUIRE(file.ok());
+  file->bytes()[0] = std::byte{'x'};
+  CHECK(std::filesystem::exists(file->path()));
+  std::ifstream again(file->path(), std::ios::binary);
+  CHECK(again.get() == 'x');
+  // It has no name in any folder.
+  CHECK(std::filesystem::read_symlink(file->path()).native().find("(deleted)") !=
+        std::string::npos);
+  CHECK(file->path() != file->path());
+}
+
+TEST_CASE("nobody can write to what will be loaded", "[aoti]") {
+  auto file = MemoryFile::create(4096);
+  REQUIRE(file.ok());
+  file->finish();
+  CHECK(file->bytes().empty());
+  std::ofstream writer(file->path(), std::ios::binary | std::ios::in);
+  writer << "changed";
+  writer.close();
+  CHECK(writer.fail());
+}

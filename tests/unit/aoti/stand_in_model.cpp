@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: MIT
+//
+// Stands in for a library compiled by AOTInductor, for tests that no exporter can make: it fails
+// where it is told to. It has what makes the real ones hard to load and unload: static initialisers
+// that call back, unique symbols, and thread-local objects with destructors.
+//
+// The model: input x [n], weight w [16] and state s [16], all float32; y = x * w[0] + s[0], and
+// s[0] grows by 1 with each run.
+
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <exception>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+using Tensor = struct TensorObject*;
+
+extern "C" {
+std::int32_t aoti_torch_dtype_float32();
+std::int32_t aoti_torch_device_type_cpu();
+std::int32_t aoti_torch_delete_tensor_object(Tensor);
+std::int32_t aoti_torch_get_data_ptr(Tensor, void**);
+std::int32_t aoti_torch_get_sizes(Tensor, std::int64_t**);
+std::int32_t aoti_torch_get_strides(Tensor, std::int64_t**);
+std::int32_t aoti_torch_get_dim(Tensor, std::int64_t*);
+std::int32_t aoti_torch_get_dtype(Tensor, std::int32_t*);
+std::int32_t aoti_torch_empty_strided(std::int64_t, const std::int64_t*, const std::int64_t*,
+                                      std::int32_t, std::int32_t, std::int32_t, Tensor*);
+std::int32_t aoti_torch_create_tensor_from_blob_v2(void*, std::int64_t, const std::int64_t*,
+                                                   const std::int64_t*, std::int64_t, std::int32_t,
+                                                   std::int32_t, std::int32_t, Tensor*,
+                                                   std::int32_t, const std::uint8_t*, std::int64_t);
+void aoti_torch_check(bool, const char*, const char*, std::uint32_t, const char*);
+#if defined(MODEL_ASKS_FOR_NOTHING)
+std::int32_t aoti_torch_cpu_that_nobody_has(Tensor);
+#endif
+}
+
+namespace {
+
+thread_local std::string last_error;  // Its destructor would keep the library in memory.
+const std::int32_t float32 = aoti_torch_dtype_float32();
+
+void check(std::int32_t failed) {
+  if (failed != 0) throw std::runtime_error("a call of the model failed");
+}
+
+template <class Body>
+std::int32_t guard(Body body) {
+  try {
+    body();
+    return 0;
+  } catch (const std::exception& thrown) {
+    last_error = thrown.what();
+    return 1;
+  }
+}
+
+constexpr std::size_t constant_nbytes = 64;
+
+struct Container {
+  void* blob = nullptr;
+  Tensor weight = nullptr;
+  Tensor state = nullptr;
+
+  ~Container() {
+    if (weight) aoti_torch_delete_tensor_object(weight);
+    if (state) aoti_torch_delete_tensor_object(state);
+    std::free(blob);
+  }
+};
+
+// A template's static member is STB_GNU_UNIQUE, as in the real libraries.
+template <class T>
+struct Unique {
+  static inline int count = 0;
+};
+
+float* data(Tensor tensor) {
+  void* out = nullptr;
+  check(aoti_torch_get_data_ptr(tensor, &out));
+  return static_cast<float*>(out);
+}
+
+Tensor constant(void* place) {
+  const std::int64_t size = 16;
+  const std::int64_t stride = 1;
+  Tensor out = nullptr;
+  check(aoti_torch_create_tensor_from_blob_v2(
+      place, 1, &size, &stride, 0, float32, aoti_torch_device_type_cpu(), 0, &out, 0, nullptr, 0));
+  return out;
+}
+
+// The size is not known to the compiler, as in the real runtime, so that `memcpy` is called.
+void copy(void* to, const void* from, std::size_t nbytes) {
+  const volatile std::size_t size = nbytes;
+  std::memcpy(to, from, size);
+}
+
+}  // namespace
+
+#define EXPORT extern "C" __attribute__((visibility("default")))
+
+EXPORT std::int32_t AOTInductorModelContainerCreateWithDevice(Container** out, std::size_t,
+                                                              const char*, const char*) {
+  return guard([&] {
+#if defined(MODEL_FAILS_TO_CREATE)
+    throw std::runtime_error("no model today");
+#endif
+    ++Unique<Container>::count;
+    *out = new Container;
+  });
+}
+EXPORT std::int32_t AOTInductorModelContainerDelete(Container* container) {
+  return guard([&] { delete container; });
+}
+EXPORT std::int32_t AOTInductorModelContainerGetNumInputs(Container*, std::size_t* out) {
+  *out = 1;
+  return 0;
+}
+#if !defined(MODEL_HAS_NO_OUTPUTS_FUNCTION)
+EXPORT std::int32_t AOTInductorModelContainerGetNumOutputs(Container*, std::size_t* out) {
+  *out = 1;
+  return 0;
+}
+#endif
+EXPORT std::int32_t AOTInductorModelContainerGetNumConstants(Container*, std::size_t* out) {
+  *out = 2;
+  return 0;
+}
+EXPORT std::int32_t AOTInductorModelContainerGetConstantType(Container*, std::size_t index,
+                                                             std::int32_t* out) {
+  *out = index == 0 ? 1 : 2;  // A parameter and a buffer.
+  return 0;
+}
+EXPORT std::int32_t AOTInductorModelContainerGetConstantDataSize(Container*, std::size_t,
+                                                                 std::size_t* out) {
+  *out = constant_nbytes;
+  return 0;
+}
+EXPORT std::int32_t AOTInductorModelUpdateConstantsFromBlob(Container* container,
+                                                            const std::uint8_t* blob) {
+  return guard([&] {
+#if defined(MODEL_FAILS_TO_LOAD_WEIGHTS)
+    throw std::runtime_error("these weights are not mine");
+#endif
+    container->blob = std::malloc(2 * constant_nbytes);
+    auto* place = static_cast<std::uint8_t*>(container->blob);
+    copy(place, blob, constant_nbytes);
+    container->weight = constant(place);
+    copy(place + constant_nbytes, blob + constant_nbytes, constant_nbytes);
+    container->state = constant(place + constant_nbytes);
+  });
+}
+EXPORT std::int32_t AOTInductorModelContainerRun(Container* container, Tensor* inputs, std::size_t,
+                                                 Tensor* outputs, std::size_t, void*, void*) {
+  return guard([&] {
+    const Tensor x = inputs[0];
+    inputs[0] = nullptr;
+    struct Release {
+      Tensor tensor;
+      ~Release() { aoti_torch_delete_tensor_object(tensor); }
+    } const release{x};
+#if defined(MODEL_FAILS_TO_RUN)
+    throw std::runtime_error("not in the mood");
+#endif
+    std::int64_t* sizes = nullptr;
+    std::int64_t* strides = nullptr;
+    std::int64_t rank = 0;
+    std::int32_t dtype = 0;
+    check(aoti_torch_get_dim(x, &rank));
+    check(aoti_torch_get_dtype(x, &dtype));
+    check(aoti_torch_get_sizes(x, &sizes));
+    check(aoti_torch_get_strides(x, &strides));
+    aoti_torch_check(rank == 1 && dtype == float32, __func__, __FILE__, __LINE__,
+                     "expected one dimension of float32");
+#if defined(MODEL_ASKS_FOR_NOTHING)
+    check(aoti_torch_cpu_that_nobody_has(x));
+#endif
+#if defined(MODEL_ASKS_FOR_TOO_MUCH)
+    const std::int64_t size = std::int64_t{1} << 58;
+#else
+    const std::int64_t size = sizes[0];
+#endif
+    const std::int64_t one = 1;
+    Tensor y = nullptr;
+    check(aoti_torch_empty_strided(1, &size, &one, float32, 0, 0, &y));
+    outputs[0] = y;
+    for (std::int64_t i = 0; i < size; ++i) {
+      data(y)[i] = data(x)[i * strides[0]] * data(container->weight)[0] + data(container->state)[0];
+    }
+    data(container->state)[0] += 1;
+  });
+}
+EXPORT std::int32_t AOTInductorGetLastError(const char** out) {
+  *out = last_error.c_str();
+  return 0;
+}
