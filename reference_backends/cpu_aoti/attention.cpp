@@ -6,13 +6,10 @@
 #include <optional>
 #include <type_traits>
 
-#ifdef _OPENMP
-#include <omp.h>
-#endif
-
 #include "gemm.hpp"
 #include "kernel_list.hpp"
 #include "onednn.hpp"
+#include "openmp.hpp"
 #include "softmax_rows.hpp"
 #include "strided.hpp"
 #include "tenon/core/tensor.hpp"
@@ -176,7 +173,7 @@ Status attend_all(const Attention<T>& a) {
   };
 #ifdef _OPENMP
   if (threads > 1) {
-#pragma omp parallel for schedule(static, 1) num_threads(static_cast<int>(threads))
+#pragma omp parallel for schedule(static, 1) num_threads(static_cast <int>(threads))
     for (std::int64_t thread = 0; thread < threads; ++thread) work(thread);
     return good ? ok() : error(Error::Internal, "oneDNN: a product of blocks failed");
   }

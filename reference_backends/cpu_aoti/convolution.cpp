@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "convolution_shape.hpp"
 #include "kernel_list.hpp"
 #include "onednn.hpp"
 #include "strided.hpp"
@@ -12,134 +13,6 @@ namespace {
 
 using aoti::shim_call;
 using namespace onednn;
-
-/// A convolution as it was asked for, with a batch dimension.
-struct Convolution {
-  Tensor input;   ///< [N, C, ...]; storage as the caller's.
-  Tensor weight;  ///< [O, C / groups, ...], or [C, O / groups, ...] when transposed.
-  const Tensor* bias = nullptr;
-  std::size_t spatial = 0;
-  Sizes stride, padding, dilation, output_padding;
-  bool transposed = false;
-  std::int64_t groups = 1;
-};
-
-/// PyTorch's test for the channels-last order of 4 and 5 dimensions, with its treatment of
-/// dimensions of one element: compiled code was made for what that test says.
-[[nodiscard]] bool is_channels_last(Sizes sizes, Sizes strides) noexcept {
-  if (strides[1] == 0) return false;
-  std::int64_t least = 0;
-  const auto follows = [&](std::size_t d) {
-    if (sizes[d] == 0 || strides[d] < least) return false;
-    if (d == 0 && least == strides[1]) return false;  // Both orders fit: not channels-last.
-    least = strides[d] * std::max<std::int64_t>(sizes[d], 1);
-    return true;
-  };
-  if (!follows(1)) return false;
-  for (std::size_t d = sizes.size(); d-- > 2;) {
-    if (!follows(d)) return false;
-  }
-  return follows(0);
-}
-
-[[nodiscard]] bool is_channels_last(const Tensor& tensor) noexcept {
-  if (tensor.rank > 3) return is_channels_last(tensor.shape(), tensor.step());
-  // One spatial dimension is looked at as two, the first with one element.
-  const auto& z = tensor.sizes;
-  const auto& s = tensor.strides;
-  const std::int64_t sizes[] = {z[0], z[1], 1, z[2]};
-  const std::int64_t strides[] = {s[0], s[1], z[2] * s[2], s[2]};
-  return is_channels_last(sizes, strides);
-}
-
-Dims channels_last_strides(Sizes sizes) noexcept {
-  Dims strides{};
-  std::int64_t step = 1;
-  const auto place = [&](std::size_t d) {
-    strides[d] = step;
-    step *= std::max<std::int64_t>(sizes[d], 1);
-  };
-  place(1);
-  for (std::size_t d = sizes.size(); d-- > 2;) place(d);
-  place(0);
-  return strides;
-}
-
-/// Whether `strides` say the same as the tensor's for dimensions of more than one element.
-[[nodiscard]] bool lies_as(const Tensor& tensor, const Dims& strides) noexcept {
-  for (std::size_t d = 0; d < static_cast<std::size_t>(tensor.rank); ++d) {
-    if (tensor.sizes[d] > 1 && tensor.strides[d] != strides[d]) return false;
-  }
-  return true;
-}
-
-Status check_arguments(const Convolution& c) {
-  const Tensor& x = c.input;
-  const Tensor& w = c.weight;
-  const auto spatial = c.spatial;
-  if (spatial < 1 || spatial > 3 || x.rank != w.rank) {
-    return error(Error::InvalidArgument, "an input ", shape_text(x.shape()), " and a weight ",
-                 shape_text(w.shape()), ": expected 1 to 3 spatial dimensions of both");
-  }
-  if (x.scalar_type != w.scalar_type ||
-      (x.scalar_type != ScalarType::Float && x.scalar_type != ScalarType::BFloat16)) {
-    return error(Error::NotSupported, "an input of ", name_of(x.scalar_type), " and a weight of ",
-                 name_of(w.scalar_type), ": expected both Float or both BFloat16");
-  }
-  for (const auto& list : {c.stride, c.padding, c.dilation, c.output_padding}) {
-    if (list.size() == spatial) continue;
-    return error(Error::InvalidArgument, "a list of ", list.size(), " numbers: expected ", spatial,
-                 ", one for each spatial dimension");
-  }
-  if (c.groups < 1 || w.sizes[0] % c.groups != 0) {
-    return error(Error::InvalidArgument, "a weight ", shape_text(w.shape()), " with ", c.groups,
-                 " groups: expected its first size to be a multiple of the groups");
-  }
-  const std::int64_t channels = c.transposed ? w.sizes[0] : w.sizes[1] * c.groups;
-  if (x.sizes[1] != channels) {
-    return error(Error::InvalidArgument, "an input ", shape_text(x.shape()), " with a weight ",
-                 shape_text(w.shape()), " and ", c.groups, " groups: expected ", channels,
-                 " channels, found ", x.sizes[1]);
-  }
-  const std::int64_t outputs = c.transposed ? w.sizes[1] * c.groups : w.sizes[0];
-  if (c.bias && (c.bias->rank != 1 || c.bias->sizes[0] != outputs ||
-                 c.bias->scalar_type != x.scalar_type)) {
-    return error(Error::InvalidArgument, "a bias ", shape_text(c.bias->shape()), " of ",
-                 name_of(c.bias->scalar_type), ": expected [", outputs, "] of ",
-                 name_of(x.scalar_type));
-  }
-  if (channels == 0) {
-    return error(Error::NotSupported, "an input ", shape_text(x.shape()),
-                 ": expected at least one channel");
-  }
-  return ok();
-}
-
-/// Sizes of the result; fails when one would not be positive.
-Status output_sizes(const Convolution& c, Dims& sizes) {
-  sizes[0] = c.input.sizes[0];
-  sizes[1] = c.transposed ? c.weight.sizes[1] * c.groups : c.weight.sizes[0];
-  for (std::size_t d = 0; d < c.spatial; ++d) {
-    const std::int64_t in = c.input.sizes[d + 2];
-    const std::int64_t reach = c.dilation[d] * (c.weight.sizes[d + 2] - 1) + 1;
-    if (c.stride[d] < 1 || c.dilation[d] < 1 || c.padding[d] < 0 || c.output_padding[d] < 0) {
-      return error(Error::InvalidArgument, "stride ", c.stride[d], ", dilation ", c.dilation[d],
-                   ", padding ", c.padding[d], ", output padding ", c.output_padding[d],
-                   ": expected the first two positive, the others not negative");
-    }
-    const std::int64_t padded = in + 2 * c.padding[d];
-    const std::int64_t out = c.transposed ? (in - 1) * c.stride[d] - 2 * c.padding[d] + reach +
-                                                c.output_padding[d]
-                             : padded < reach ? 0
-                                              : (padded - reach) / c.stride[d] + 1;
-    if (out < 1) {
-      return error(Error::InvalidArgument, "an empty result: an input of ", in, " with padding ",
-                   c.padding[d], " under a kernel that reaches over ", reach);
-    }
-    sizes[d + 2] = out;
-  }
-  return ok();
-}
 
 /// Brings one argument into the format that the convolution wants.
 struct Reorder {
@@ -160,9 +33,9 @@ Status make_reorder(const Desc& from, const Desc& to, const Desc& between,
   if (dnnl_memory_desc_equal(&from, &to)) return ok();
   TENON_TRY(const Attributes attributes, new_attributes());
   dnnl_primitive_desc_t desc = nullptr;
-  TENON_CHECK(check(dnnl_reorder_primitive_desc_create(&desc, &from, engine(), &to, engine(),
-                                                       attributes.get()),
-                    "changing a format"));
+  TENON_CHECK(check(
+      dnnl_reorder_primitive_desc_create(&desc, &from, engine(), &to, engine(), attributes.get()),
+      "changing a format"));
   const PrimitiveDesc owned(desc);
   static constexpr int arguments[] = {DNNL_ARG_FROM, DNNL_ARG_TO};
   out.emplace();
@@ -237,21 +110,20 @@ Status make_plan(const Convolution& c, const Tensor& out, bool channels_last, Pl
   }
   TENON_TRY(const Attributes attributes, new_attributes());
   dnnl_convolution_desc_t description;  // The type of both operations.
-  TENON_CHECK(check(
-      c.transposed
-          ? dnnl_dilated_deconvolution_forward_desc_init(
-                &description, dnnl_forward_inference, dnnl_deconvolution_direct, &wanted_input,
-                &wanted_weight, bias_desc, &wanted_output, c.stride.data(), dilation.data(),
-                c.padding.data(), after.data())
-          : dnnl_dilated_convolution_forward_desc_init(
-                &description, dnnl_forward_inference, dnnl_convolution_direct, &wanted_input,
-                &wanted_weight, bias_desc, &wanted_output, c.stride.data(), dilation.data(),
-                c.padding.data(), after.data()),
-      "describing a convolution"));
+  TENON_CHECK(check(c.transposed
+                        ? dnnl_dilated_deconvolution_forward_desc_init(
+                              &description, dnnl_forward_inference, dnnl_deconvolution_direct,
+                              &wanted_input, &wanted_weight, bias_desc, &wanted_output,
+                              c.stride.data(), dilation.data(), c.padding.data(), after.data())
+                        : dnnl_dilated_convolution_forward_desc_init(
+                              &description, dnnl_forward_inference, dnnl_convolution_direct,
+                              &wanted_input, &wanted_weight, bias_desc, &wanted_output,
+                              c.stride.data(), dilation.data(), c.padding.data(), after.data()),
+                    "describing a convolution"));
   dnnl_primitive_desc_t desc = nullptr;
-  TENON_CHECK(check(
-      dnnl_primitive_desc_create(&desc, &description, attributes.get(), engine(), nullptr),
-      "choosing a convolution"));
+  TENON_CHECK(
+      check(dnnl_primitive_desc_create(&desc, &description, attributes.get(), engine(), nullptr),
+            "choosing a convolution"));
   const PrimitiveDesc owned(desc);
   static constexpr int arguments[] = {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DST, DNNL_ARG_BIAS};
   TENON_CHECK(plan.convolution.make(desc, std::span(arguments).first(c.bias ? 4 : 3)));
@@ -295,18 +167,10 @@ Status run_plan(Plan& plan, const Convolution& c, const Tensor& out) {
   return plan.output->bound.run();
 }
 
-/// A contiguous copy, for strides that oneDNN does not take (gaps are fine, overlaps are not).
+/// A contiguous copy of what has gaps or overlaps, which oneDNN takes only in part.
 Status make_plain(Tensor& tensor, std::optional<OwnedTensor>& copy) {
   if (is_dense(tensor)) {
-    Dims strides{};
-    aoti::contiguous_strides(tensor.shape(), std::span(strides).first(tensor.shape().size()));
-    // One spelling for dimensions of one element, so that equal formats look equal.
-    const Dims last = channels_last_strides(tensor.shape());
-    if (lies_as(tensor, strides)) {
-      tensor.strides = strides;
-    } else if (lies_as(tensor, last)) {
-      tensor.strides = last;
-    }
+    normalise_strides(tensor);
     return ok();
   }
   TENON_TRY(copy, new_tensor(tensor.shape(), nullptr, tensor.scalar_type));
@@ -349,9 +213,8 @@ Status convolve(Convolution& c, Tensor** result) {
       key.add(list);
     }
     static Cache<Plan> cache;
-    TENON_TRY(auto plan, cache.lend(key, [&](Plan& made) {
-      return make_plan(c, *out, channels_last, made);
-    }));
+    TENON_TRY(auto plan,
+              cache.lend(key, [&](Plan& made) { return make_plan(c, *out, channels_last, made); }));
     TENON_CHECK(run_plan(*plan, c, *out));
   }
   *result = out.hand_over();
@@ -387,7 +250,10 @@ ShimError aoti_torch_cpu_convolution(Tensor* input, Tensor* weight, Tensor** bia
       std::copy_n(input->sizes.begin(), input->rank, c.input.sizes.begin() + 1);
       std::copy_n(input->strides.begin(), input->rank, c.input.strides.begin() + 1);
       c.input.sizes[0] = 1;
-      c.input.strides[0] = input->rank > 0 ? input->sizes[0] * input->strides[0] : 1;
+      c.input.strides[0] = 1;  // Past all elements, as the next image's would be.
+      for (std::size_t d = 1; d < static_cast<std::size_t>(weight->rank); ++d) {
+        c.input.strides[0] = std::max(c.input.strides[0], c.input.sizes[d] * c.input.strides[d]);
+      }
     }
     TENON_CHECK(convolve(c, ret0));
     if (!batched) {

@@ -104,11 +104,10 @@ Status sgemm(const MatrixView& a, const MatrixView& b, const MatrixView& c, floa
     TENON_TRY(const Scratch scratch, packed_floats(b, ScalarType::Float, copy));
     return sgemm(a, copy, c, alpha, beta);
   }
-  return onednn::check(
-      dnnl_sgemm(left.transposed ? 'T' : 'N', right.transposed ? 'T' : 'N', c.rows, c.cols, a.cols,
-                 alpha, a.as<float>(), left.leading, b.as<float>(), right.leading, beta,
-                 c.as<float>(), result.leading),
-      "sgemm");
+  return onednn::check(dnnl_sgemm(left.transposed ? 'T' : 'N', right.transposed ? 'T' : 'N', c.rows,
+                                  c.cols, a.cols, alpha, a.as<float>(), left.leading, b.as<float>(),
+                                  right.leading, beta, c.as<float>(), result.leading),
+                       "sgemm");
 }
 
 /// The same for any type that converts to float: through copies of all three.
@@ -168,9 +167,9 @@ Status by_primitive(const Product& p, bool& done) {
     dnnl_matmul_desc_t description;
     TENON_CHECK(check(dnnl_matmul_desc_init(&description, &a, &b, nullptr, &c), "matmul"));
     dnnl_primitive_desc_t desc = nullptr;
-    TENON_CHECK(check(dnnl_primitive_desc_create(&desc, &description, attributes.get(), engine(),
-                                                 nullptr),
-                      "matmul"));
+    TENON_CHECK(
+        check(dnnl_primitive_desc_create(&desc, &description, attributes.get(), engine(), nullptr),
+              "matmul"));
     const PrimitiveDesc owned(desc);
     static constexpr int arguments[] = {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DST};
     return bound.make(desc, arguments);
@@ -197,8 +196,8 @@ Status float_product(const Product& p) {
   constexpr std::int64_t fewest = 6;
   constexpr std::int64_t most = 80;
   constexpr std::int64_t smallest = 1 << 14;
-  if (p.c.rows >= fewest && p.c.rows <= most && p.b.rows * p.b.cols >= smallest &&
-      p.a.cols > 0 && as_operand(p.b, right) && right.transposed) {
+  if (p.c.rows >= fewest && p.c.rows <= most && p.b.rows * p.b.cols >= smallest && p.a.cols > 0 &&
+      as_operand(p.b, right) && right.transposed) {
     bool done = false;
     TENON_CHECK(by_primitive(p, done));
     if (done) return ok();

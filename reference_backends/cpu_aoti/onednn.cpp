@@ -35,8 +35,8 @@ Status Bound::make(const_dnnl_primitive_desc_t desc, std::span<const int> argume
   TENON_CHECK(check(dnnl_primitive_create(&primitive, desc), "making a primitive"));
   primitive_.reset(primitive);
   dnnl_stream_t stream = nullptr;
-  TENON_CHECK(check(dnnl_stream_create(&stream, engine(), dnnl_stream_default_flags),
-                    "making a stream"));
+  TENON_CHECK(
+      check(dnnl_stream_create(&stream, engine(), dnnl_stream_default_flags), "making a stream"));
   stream_.reset(stream);
   const auto add = [&](int index, dnnl_query_t query, int number) {
     const auto* found = dnnl_primitive_desc_query_md(desc, query, number);

@@ -92,7 +92,7 @@ float update_anywhere(SoftmaxRow<float>& row, float* scores, const float* mask,
   return update(row, scores, mask, count);
 }
 
-[[gnu::target("avx512f,avx512vl,avx512dq,avx2,fma,prefer-vector-width=512")]] float update_avx512(
+[[gnu::target("avx512f,avx512vl,avx512dq,avx2,fma")]] float update_avx512(
     SoftmaxRow<float>& row, float* scores, const float* mask, std::int64_t count) noexcept {
   return update(row, scores, mask, count);
 }

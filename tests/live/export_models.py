@@ -164,6 +164,17 @@ def write_program(case: Case, folder: Path) -> None:
     manager.save(str(folder / "model.pte"))
 
 
+def write_package(case: Case, folder: Path) -> None:
+    """Writes model.pt2, which torch's AOTIModelPackageLoader runs in a process with libtorch."""
+    program = export(case)
+    compile_options = dict(COMPILE_OPTIONS)
+    if not program.state_dict:  # torch's loader cannot map an empty file of weights
+        compile_options["aot_inductor.package_constants_in_so"] = True
+        compile_options["aot_inductor.package_constants_on_disk_format"] = None
+    torch._inductor.aoti_compile_and_package(
+        program, package_path=str(folder / "model.pt2"), inductor_configs=compile_options)
+
+
 def save_tensors(tensors: Inputs, prefix: str, folder: Path) -> list[str]:
     """Saves tensors densely in row-major order and returns the files' names."""
     names = []
@@ -218,9 +229,7 @@ def export_case(name: str, folder: Path, options: argparse.Namespace, wanted: st
         write_program(case, folder)
         seconds = time.monotonic() - started
         if options.package:
-            torch._inductor.aoti_compile_and_package(
-                export(case), package_path=str(folder / "model.pt2"),
-                inductor_configs=dict(COMPILE_OPTIONS))
+            write_package(case, folder)
     if options.library:
         (folder / "model.so").write_bytes(CpuAotiBackend.libraries[0])
     description = {

@@ -89,24 +89,23 @@ class AotiBackend {
     friend class AotiBackend;
     Delegate() = default;
 
-    /// Takes a free instance, or null. Lock-free: one bit for each.
-    Instance* take() noexcept {
+    /// Takes a free instance and returns its number, or `none_free`. Lock-free: one bit for each.
+    std::size_t take() noexcept {
       std::uint64_t free = free_.load(std::memory_order_relaxed);
       while (free != 0) {
         const std::uint64_t bit = free & (~free + 1);
         if (free_.compare_exchange_weak(free, free & ~bit, std::memory_order_acquire,
                                         std::memory_order_relaxed)) {
-          return instances_[static_cast<std::size_t>(std::countr_zero(bit))].get();
+          return static_cast<std::size_t>(std::countr_zero(bit));
         }
       }
-      return nullptr;
+      return none_free;
     }
-    void give_back(const Instance* instance) noexcept {
-      for (std::size_t i = 0; i < instances_.size(); ++i) {
-        if (instances_[i].get() != instance) continue;
-        free_.fetch_or(std::uint64_t{1} << i, std::memory_order_release);
-      }
+    void give_back(std::size_t index) noexcept {
+      if (instances_.size() == 1) return free_.store(1, std::memory_order_release);
+      free_.fetch_or(std::uint64_t{1} << index, std::memory_order_release);
     }
+    static constexpr std::size_t none_free = ~std::size_t{0};
 
     // In the order in which they are needed: an instance uses the library, and both the weights.
     std::optional<NamedData> weights_;
@@ -121,15 +120,15 @@ class AotiBackend {
   /// A call that finds every instance running is refused with InvalidState: waiting would hide that
   /// the host broke the rule of one call at a time, and take a lock in each call.
   [[nodiscard]] Status execute(ExecutionContext& context, Delegate& delegate, Args args) {
-    Instance* const instance = delegate.take();
-    if (!instance) {
+    const std::size_t index = delegate.take();
+    if (index == Delegate::none_free) {
       return error(Error::InvalidState, "the model is running in another thread and has ",
                    delegate.instances_.size(),
                    " copies; the option model_copies allows more at once");
     }
     const TracerScope scope(context.tracer(), "AOTInductorModelContainerRun");
-    Status status = instance->run(args);
-    delegate.give_back(instance);
+    Status status = delegate.instances_[index]->run(args);
+    delegate.give_back(index);
     return status;
   }
 

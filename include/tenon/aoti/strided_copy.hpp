@@ -16,9 +16,9 @@ namespace detail {
 /// Dimensions of a copy with those joined that lie one behind the other on both sides.
 struct CopyPlan {
   std::size_t rank = 0;
-  std::array<std::int64_t, max_rank> sizes{};
-  std::array<std::int64_t, max_rank> to{};
-  std::array<std::int64_t, max_rank> from{};
+  std::array<std::int64_t, max_rank> sizes;
+  std::array<std::int64_t, max_rank> to;
+  std::array<std::int64_t, max_rank> from;
 };
 
 inline CopyPlan plan_copy(std::span<const std::int64_t> sizes, std::span<const std::int64_t> to,

@@ -184,7 +184,7 @@ class TensorPool {
     }
     Slot* slot = std::exchange(objects.free, objects.free->next);
     if constexpr (std::is_same_v<T, Tensor>) ++live_;
-    return std::construct_at(&slot->object);
+    return ::new (static_cast<void*>(&slot->object)) T;  // Not zeroed: the caller fills it.
   }
 
   template <class T>
