@@ -22,7 +22,8 @@ Json served_by(const host::BackendInfo& info) {
   return {{"origin", candidate.origin()},
           {"place", host::place_name(candidate.place)},
           {"plugin", candidate.record ? Json(candidate.record->name) : Json(nullptr)},
-          {"version", candidate.record ? Json(candidate.record->version) : Json(nullptr)}};
+          {"version", candidate.record ? Json(candidate.record->version) : Json(nullptr)},
+          {"runs_embedded_code", info.backend()->runs_embedded_code}};
 }
 
 Json not_found(const host::InvalidBackend& invalid) {

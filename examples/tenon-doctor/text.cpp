@@ -82,6 +82,9 @@ class Text {
       line("    ", "spec ", spec.key, " = ", value_text(spec.value));
     }
     if (delegate.served_by) line("    ", "served by ", origin_text(*delegate.served_by));
+    if (delegate.served_by && delegate.served_by->backend()->runs_embedded_code) {
+      line("    ", "runs native code that the program carries (see tenon-run --embedded-code)");
+    }
     if (delegate.found.ok()) {
       line("    ", "available: ", delegate.available.ok() ? "yes" : "no");
       line("    ", "blob: ",

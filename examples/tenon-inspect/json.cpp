@@ -55,7 +55,8 @@ Json record_json(const host::PluginRecord& record) {
                         {"cpu_features", backend.cpu_features},
                         {"priority", backend.priority},
                         {"min_payload_version", backend.min_payload_version},
-                        {"max_payload_version", backend.max_payload_version}});
+                        {"max_payload_version", backend.max_payload_version},
+                        {"runs_embedded_code", backend.runs_embedded_code}});
   }
   return {{"name", record.name},
           {"version", record.version},

@@ -87,6 +87,7 @@ class Text {
       line("backend ", backend.id, backend.description.empty() ? "" : ": ", backend.description);
       field("  tags", join(backend.tags));
       field("  needs of the CPU", join(backend.cpu_features));
+      if (backend.runs_embedded_code) line("  runs native code that programs carry");
       if (backend.priority != 0) line("  priority: ", backend.priority);
       if (backend.max_payload_version != 0) {
         line("  payload versions: ", backend.min_payload_version, " to ",

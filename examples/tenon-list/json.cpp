@@ -67,7 +67,8 @@ Json backend(const Entry& entry, const host::BackendRecord& record, std::size_t 
                {"tags", record.tags},
                {"cpu_features", record.cpu_features},
                {"description", text_or_null(record.description)},
-               {"payload_versions", payload_versions(record)}};
+               {"payload_versions", payload_versions(record)},
+               {"runs_embedded_code", record.runs_embedded_code}};
   add_origin(*entry.info.candidate, num_places, json);
   return json;
 }

@@ -130,6 +130,10 @@ class Text {
       write_row(rows[row], widths, [&](std::size_t column) {
         return column == state_column ? style_of(info.state) : Style::plain;
       });
+      const host::BackendRecord* backend = info.backend();
+      if (backend && backend->runs_embedded_code) {
+        line("    ", styled("runs native code that programs carry", Style::weak));
+      }
       if (!info.reason.empty()) line("    ", styled(printable(info.reason), Style::weak));
     }
   }

@@ -16,11 +16,12 @@ constexpr const char* footer =
     "  tenon-run model.pte --plugin libmy_backend.so --input x.npy --output results --json\n"
     "  tenon-run model.pte --plugin libmy_backend.so --input x.npy --repeat 100 --trace run.json\n"
     "  tenon-run model.pte --plugin libmy_backend.so --option MyBackend.threads=4 --input x.npy\n"
+    "  tenon-run model.pte --plugin libmy_backend.so --embedded-code=deny --input x.npy\n"
     "  TENON_PLUGIN_PATH=/opt/acme/plugins tenon-run model.pte --input x.npy\n"
     "\n"
     "Exit codes:\n"
     "  0 success  1 outputs differ  2 wrong usage  3 no valid program or plugin\n"
-    "  4 no backend, or init failed  5 execute failed\n";
+    "  4 no backend, init failed, or its code is not permitted  5 execute failed\n";
 
 // Each time takes a number in memory, for the median.
 constexpr std::uint32_t max_repeat = 10'000'000;
@@ -68,6 +69,11 @@ Result<std::variant<Arguments, PrintAndExit>> parse_arguments(int argc, const ch
       ->type_name("DIR");
   add_list("--option", arguments.options, "BACKEND.KEY=VALUE",
            "Option of a backend for this load; repeatable");
+  std::string embedded_code = "allow";
+  app.add_option("--embedded-code", embedded_code,
+                 "Whether native code that the program carries may run: allow, deny or "
+                 "sha256:HASH,... (default: allow)")
+      ->type_name("POLICY");
   app.add_option("--repeat", arguments.repeat, "Number of times to execute (default: 1)")
       ->check(CLI::Range(std::uint32_t{1}, max_repeat).description(""))
       ->type_name("N");
@@ -83,6 +89,9 @@ Result<std::variant<Arguments, PrintAndExit>> parse_arguments(int argc, const ch
   } catch (const CLI::Error& wrong) {
     return error(Error::InvalidArgument, wrong.what(), " (see tenon-run --help)");
   }
+  auto policy = host::EmbeddedCodePolicy::parse(embedded_code);
+  if (!policy.ok()) return std::move(policy).status().with_context("--embedded-code");
+  arguments.embedded_code = *std::move(policy);
   return std::variant<Arguments, PrintAndExit>(std::move(arguments));
 }
 

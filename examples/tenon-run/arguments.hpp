@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tenon/core/result.hpp"
+#include "tenon/host/embedded_code.hpp"
 
 namespace tenon::run {
 
@@ -23,6 +24,7 @@ struct Arguments {
   std::optional<double> atol;
   std::string output;
   std::vector<std::string> options;
+  host::EmbeddedCodePolicy embedded_code = host::EmbeddedCodePolicy::allow();
   std::uint32_t repeat = 1;
   std::string trace;
   bool json = false;

@@ -19,7 +19,8 @@ enum class ExitCode : int {
   outputs_differ = 1,
   wrong_usage = 2,   ///< Arguments; files for inputs, expected outputs, results and traces.
   invalid_file = 3,  ///< The program, its external data or a plugin; an operator without a kernel.
-  no_backend = 4,    ///< A backend is missing or not available, or `init` failed.
+  no_backend = 4,    ///< A backend is missing or not available, `init` failed, or code of the
+                     ///< program is not permitted.
   execute_failed = 5,  ///< `execute` failed.
 };
 

@@ -126,6 +126,7 @@ Status Session::load_method() {
   options.registry = &registry_;
   options.data_files = data_files_;
   options.backend_options = options_;
+  options.embedded_code = arguments_.embedded_code;
   options.trace = arguments_.trace.empty() ? nullptr : &trace_;
   std::optional<std::size_t> failed_delegate;
   options.failed_delegate = &failed_delegate;

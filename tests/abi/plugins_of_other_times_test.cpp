@@ -122,6 +122,7 @@ TEST_CASE("a plugin of ABI 1.0 runs in this host", "[abi][TN-NEG-1]") {
   REQUIRE(plugin.ok());
   CHECK((*plugin)->record().abi_minor == 0);
   CHECK((*plugin)->record().backends[0].tags == std::vector<std::string>{"old"});
+  CHECK_FALSE((*plugin)->record().backends[0].runs_embedded_code);
   const auto backend = (*plugin)->backend("OldAdd");
   REQUIRE(backend.ok());
   CHECK((*backend)->is_available().ok());
@@ -194,6 +195,26 @@ TEST_CASE("a plugin whose record is shorter has no description", "[abi]") {
   const auto backend = (*plugin)->backend("Second");
   REQUIRE(backend.ok());
   check_runs(*backend);
+}
+
+TEST_CASE("of a record's flags those are read that are known and there", "[abi][TN-COD-1]") {
+  const auto api = make_api();
+  Object<> object(api);
+  object.records[0].flags = ~0u;
+  object.records[1].flags = ~std::uint32_t{TENON_BACKEND_RUNS_EMBEDDED_CODE};
+  const auto today = Plugin::from_static(&object.head);
+  REQUIRE(today.ok());
+  CHECK((*today)->record().backends[0].runs_embedded_code);
+  CHECK_FALSE((*today)->record().backends[1].runs_embedded_code);
+
+  // What stands behind the only record of ABI 1.0 is something else.
+  object.head.num_backends = 1;
+  object.head.record_size = offsetof(tenon_backend_record, flags);
+  object.records[0].struct_size = object.head.record_size;
+  object.body.num_backends = 1;
+  const auto older = Plugin::from_static(&object.head);
+  REQUIRE(older.ok());
+  CHECK_FALSE((*older)->record().backends[0].runs_embedded_code);
 }
 
 TEST_CASE("a table that ends before get_extension is not read there", "[abi][TN-BCK-3]") {

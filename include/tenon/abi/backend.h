@@ -73,6 +73,23 @@ typedef struct tenon_init_context {
   const tenon_option* runtime_specs;  ///< Options of this load for this backend.
   uint32_t num_runtime_specs;
   uint32_t reserved;
+
+  /// Since ABI 1.1. OK when the application lets the program's own code run: `code_size` bytes at
+  /// `code`, all that is about to be mapped. A host without this member, or with a NULL one, does
+  /// not judge code, and the backend goes on.
+  ///
+  ///   TN-COD-1  A backend that runs code from a program MUST have RUNS_EMBEDDED_CODE in its record
+  ///             and MUST ask `permit_code` in each `init`, before it maps that code.
+  ///   TN-COD-2  What it maps MUST be the bytes that it asked for, and it MUST ask for all of them.
+  ///   TN-COD-3  When the answer is a failure, `init` MUST map nothing and MUST return it. The host
+  ///             has kept its reason like `set_last_error`; the plugin need not set one.
+  ///
+  /// threads:   per-delegate
+  /// ownership: borrowed
+  /// errors:    status
+  /// lifetime:  inside the call that got `context`, which is the object to pass
+  tenon_status (*permit_code)(const struct tenon_init_context* context, const void* code,
+                              uint64_t code_size);
 } tenon_init_context;
 
 /// What `execute` gets besides its arguments. Built once per delegate, the same object each time.

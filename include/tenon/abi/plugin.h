@@ -64,6 +64,12 @@ typedef struct tenon_plugin_head {
   char sdk_version[TENON_ID_SIZE];  ///< TENON_VERSION_STRING of the plugin's headers.
 } tenon_plugin_head;
 
+// Facts about a backend, one bit each.
+enum {
+  /// The backend runs native code that programs carry: opening a program with it is running it.
+  TENON_BACKEND_RUNS_EMBEDDED_CODE = 1u << 0
+};
+
 /// What is known of one backend before it is loaded.
 ///
 ///   TN-BIN-5  `id` MUST be the string that programs name, without control characters, not empty.
@@ -78,6 +84,10 @@ typedef struct tenon_backend_record {
   char tags[TENON_TEXT_SIZE];          ///< Comma-separated: "experimental,cpu". May be empty.
   char cpu_features[TENON_TEXT_SIZE];  ///< Comma-separated features that the CPU must have.
   char description[TENON_TEXT_SIZE];   ///< One line for a person.
+
+  // Since ABI 1.1. A host takes bits that it does not know for 0.
+  uint32_t flags;     ///< TENON_BACKEND_...
+  uint32_t reserved;  ///< 0.
 } tenon_backend_record;
 
 /// The part with pointers, meaningful only in a loaded library.

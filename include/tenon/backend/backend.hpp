@@ -33,6 +33,7 @@ struct Trampolines;
 ///     static constexpr PayloadVersions payload_versions = {1, 3};
 ///     static constexpr std::string_view cpu_features = "avx2,fma";
 ///     static constexpr std::int32_t priority = 10;
+///     static constexpr bool runs_embedded_code = true;  // see InitContext::permit_code
 ///     Status open();            // once, when a host takes the backend; must not touch a device
 ///     Status is_available();    // a failure says why not
 ///

@@ -67,6 +67,15 @@ concept HasGoodPayloadVersions = !requires {
 };
 
 template <class B>
+concept HasGoodRunsEmbeddedCode = !requires {
+  B::runs_embedded_code;
+}
+|| requires {
+  requires std::same_as<decltype(B::runs_embedded_code), const bool>;
+  typename std::bool_constant<B::runs_embedded_code>;
+};
+
+template <class B>
 concept HasDelegate = requires {
   typename B::Delegate;
 }
@@ -171,6 +180,9 @@ consteval bool check_backend() {
     static_assert(always_false<B>,
                   "tenon: the backend's `payload_versions` must be static constexpr "
                   "tenon::PayloadVersions whose min is not above max");
+  } else if constexpr (!HasGoodRunsEmbeddedCode<B>) {
+    static_assert(always_false<B>,
+                  "tenon: the backend's `runs_embedded_code` must be a static constexpr bool");
   } else if constexpr (!HasDelegate<B>) {
     static_assert(
         always_false<B>,

@@ -12,6 +12,7 @@
 #include "tenon/backend/named_data_map.hpp"
 #include "tenon/core/bytes.hpp"
 #include "tenon/core/options.hpp"
+#include "tenon/core/status.hpp"
 #include "tenon/core/struct_size.hpp"
 
 namespace tenon {
@@ -130,6 +131,17 @@ class InitContext {
   [[nodiscard]] const tenon_option& runtime_spec(std::size_t index) const noexcept {
     return detail::StridedArray<tenon_option>(context_->runtime_specs,
                                               context_->num_runtime_specs)[index];
+  }
+
+  /// Whether `code`, which the program carries, may run: to be asked with all the bytes that are
+  /// about to be mapped, before they are (TN-COD-1). A backend that asks says so beforehand:
+  /// `static constexpr bool runs_embedded_code = true`. On failure map nothing and return it; the
+  /// host tells why in its own words. A host of ABI 1.0 does not judge code: the answer is yes.
+  [[nodiscard]] Status permit_code(Bytes code) const {
+    if (!TENON_HAS_MEMBER(*context_, permit_code) || !context_->permit_code) return ok();
+    const tenon_status status = context_->permit_code(context_, code.data(), code.size());
+    if (status == TENON_STATUS_OK) return ok();
+    return error(error_from_status(status), "the host does not let the program's own code run");
   }
 
   [[nodiscard]] const tenon_init_context& raw() const noexcept { return *context_; }

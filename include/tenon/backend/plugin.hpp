@@ -46,6 +46,9 @@ consteval tenon_backend_record make_record() {
     record.min_payload_version = B::payload_versions.min;
     record.max_payload_version = B::payload_versions.max;
   }
+  if constexpr (requires { B::runs_embedded_code; }) {
+    if (B::runs_embedded_code) record.flags |= TENON_BACKEND_RUNS_EMBEDDED_CODE;
+  }
   return record;
 }
 

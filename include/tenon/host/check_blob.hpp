@@ -15,6 +15,7 @@
 #include "tenon/core/result.hpp"
 #include "tenon/host/arena.hpp"
 #include "tenon/host/backend.hpp"
+#include "tenon/host/embedded_code.hpp"
 #include "tenon/host/last_error.hpp"
 #include "tenon/host/loaded_delegate.hpp"
 #include "tenon/host/named_data.hpp"
@@ -121,8 +122,9 @@ class RecordingDataMap : private tenon_named_data_map {
                          blob.size(),          nullptr, [](tenon_buffer*) {}};
   const detail::RecordingDataMap recorder(data ? data->abi() : nullptr);
   Arena arena;
-  tenon_init_context context{};
-  context.struct_size = sizeof context;
+  // Whether code may run is asked by `init`; judging a blob runs none (TN-COD-4).
+  const EmbeddedCodePolicy no_code = EmbeddedCodePolicy::deny();
+  detail::InitCall context(no_code);
   context.host = backend.host();
   context.method_name = method_name;
   context.processed = &processed;

@@ -14,6 +14,7 @@
 #include "tenon/core/result.hpp"
 #include "tenon/host/arena.hpp"
 #include "tenon/host/backend.hpp"
+#include "tenon/host/embedded_code.hpp"
 #include "tenon/host/last_error.hpp"
 #include "tenon/host/named_data.hpp"
 #include "tenon/host/program.hpp"
@@ -92,14 +93,18 @@ struct DelegateLoader {
   const NamedDataMap* named_data;
   Trace* trace;
   std::span<const BackendOption> options;
+  const EmbeddedCodePolicy& embedded_code;
   Arena& arena;
   Arena& temp_arena;
   std::vector<std::unique_ptr<BackendUse>>& uses;
 
   /// Loads one delegate in ExecuTorch's order (BackendDelegate::Init, runtime/executor/method.cpp):
-  /// look-up, availability, blob, compile specs, `init`.
+  /// look-up, availability, blob, compile specs, `init`. Before all that needs the blob stands
+  /// whether the backend may have it.
   [[nodiscard]] Status load(const schema::BackendDelegate& serialized, LoadedDelegate& out) {
     TENON_TRY(const BackendUse* use, use_backend(serialized.id()->string_view()));
+    const BackendRecord& record = use->backend->record();
+    if (record.runs_embedded_code) TENON_CHECK(embedded_code.check_backend(record.id));
     TENON_CHECK(use->backend->is_available());
 
     const std::span<const std::byte> blob = program.delegate_data(serialized);
@@ -110,8 +115,7 @@ struct DelegateLoader {
                      const_cast<Program*>(&program),
                      &release_processed};
 
-    tenon_init_context context{};
-    context.struct_size = sizeof context;
+    InitCall context(embedded_code);
     context.host = use->backend->host();
     context.method_name = method_name;
     context.processed = &out.processed;
@@ -124,12 +128,17 @@ struct DelegateLoader {
 
     const Backend& backend = *use->backend;
     const tenon_status status = backend.api().init(backend.raw(), &context, &out.handle);
-    if (status != TENON_STATUS_OK) {
-      release_processed(&out.processed);
-      return take_last_error(backend.host(), status).with_context("init");
-    }
     out.use = use;
-    return ok();
+    Status outcome;
+    if (status != TENON_STATUS_OK) {
+      outcome = take_last_error(backend.host(), status);
+      if (Status refusal = context.take_refusal(); !refusal.ok()) outcome = std::move(refusal);
+    } else {
+      outcome = context.check_kept(record.id, record.runs_embedded_code);
+      if (!outcome.ok()) out.destroy();
+    }
+    if (!outcome.ok()) release_processed(&out.processed);
+    return std::move(outcome).with_context("init");
   }
 
  private:

@@ -17,6 +17,7 @@
 #include "tenon/core/args.hpp"
 #include "tenon/core/result.hpp"
 #include "tenon/host/arena.hpp"
+#include "tenon/host/embedded_code.hpp"
 #include "tenon/host/host_table.hpp"
 #include "tenon/host/instructions.hpp"
 #include "tenon/host/kernels.hpp"
@@ -38,6 +39,9 @@ struct MethodOptions {
   const KernelTable* kernels = nullptr;       ///< Code for operators left in the program.
   std::vector<std::shared_ptr<const DataFile>> data_files{};  ///< `.ptd` files, in their order.
   std::vector<BackendOption> backend_options{};
+  /// Whether native code that the program carries may run. The default is ExecuTorch's, where a
+  /// program is trusted like the application.
+  EmbeddedCodePolicy embedded_code = EmbeddedCodePolicy::allow();
   Trace* trace = nullptr;  ///< Receives events of loading and running; null: nothing is recorded.
 
   /// Receives the number of the delegate that could not be loaded, when that is why `load` fails: a
@@ -62,6 +66,7 @@ class Method {
   /// errors: InvalidArgument (no such method; an option for a backend that is not used),
   ///         NotFound (backend not registered or not available; named data), OperatorMissing,
   ///         NotSupported (memory planned on a device), InvalidExternalData,
+  ///         AccessFailed (code in the program that `embedded_code` does not let in),
   ///         MemoryAllocationFailed, and whatever a backend's `init` fails with.
   [[nodiscard]] static Result<std::unique_ptr<Method>> load(std::shared_ptr<const Program> program,
                                                             std::string_view name,
@@ -198,6 +203,7 @@ class Method {
                                   data_.get(),
                                   options_.trace,
                                   options_.backend_options,
+                                  options_.embedded_code,
                                   arena_,
                                   temp_arena_,
                                   uses_};

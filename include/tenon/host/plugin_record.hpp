@@ -29,6 +29,7 @@ struct BackendRecord {
   std::int32_t priority = 0;  ///< Among plugins that serve one id the highest that fits wins.
   std::uint32_t min_payload_version = 0;  ///< 0 and 0: payloads carry no version.
   std::uint32_t max_payload_version = 0;  ///< Included.
+  bool runs_embedded_code = false;        ///< It runs native code that programs carry.
 
   friend bool operator==(const BackendRecord&, const BackendRecord&) = default;
 };
@@ -247,6 +248,7 @@ inline Result<BackendRecord> read_backend(std::span<const std::byte> bytes) {
   record.priority = raw.priority;
   record.min_payload_version = raw.min_payload_version;
   record.max_payload_version = raw.max_payload_version;
+  record.runs_embedded_code = (raw.flags & TENON_BACKEND_RUNS_EMBEDDED_CODE) != 0;
   return record;
 }
 

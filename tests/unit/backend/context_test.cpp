@@ -296,3 +296,25 @@ TEST_CASE("a host that is too old for extensions has none", "[backend][TN-HST-1]
   fake.get_extension = [](const tenon_host*, const char*) -> const void* { std::abort(); };
   CHECK(HostServices(&fake).extension<int>("test.number/1") == nullptr);
 }
+
+TEST_CASE("the host is asked whether code of the program may run", "[backend][TN-COD-1]") {
+  tenon_init_context context{};
+  context.struct_size = sizeof context;
+  const std::byte code[] = {std::byte{1}, std::byte{2}, std::byte{3}};
+  const InitContext init(context);
+  CHECK(init.permit_code(code).ok());
+
+  context.permit_code = [](const tenon_init_context*, const void* bytes,
+                           std::uint64_t size) -> tenon_status {
+    const bool good = size == 3 && static_cast<const std::byte*>(bytes)[2] == std::byte{3};
+    return good ? TENON_STATUS_OK : TENON_STATUS_ACCESS_FAILED;
+  };
+  CHECK(init.permit_code(code).ok());
+  const Status refused = init.permit_code({});
+  CHECK(refused.error() == Error::AccessFailed);
+  CHECK_FALSE(refused.text().empty());
+
+  // A host of ABI 1.0 has something else behind its context.
+  context.struct_size = offsetof(tenon_init_context, permit_code);
+  CHECK(init.permit_code({}).ok());
+}

@@ -27,6 +27,7 @@ class Stated final : public tenon::Backend<Stated> {
   static constexpr std::string_view description = "states all it can";
   static constexpr std::string_view cpu_features = "avx2,fma";
   static constexpr tenon::PayloadVersions payload_versions = {2, 5};
+  static constexpr bool runs_embedded_code = true;
   static constexpr std::int32_t priority = -7;
 
   Stated() { ++counts.backends; }
@@ -132,6 +133,8 @@ TEST_CASE("the record of a backend holds what its class states", "[backend][TN-B
   CHECK(stated.min_payload_version == 2);
   CHECK(stated.max_payload_version == 5);
   CHECK(stated.priority == -7);
+  CHECK(stated.flags == TENON_BACKEND_RUNS_EMBEDDED_CODE);
+  CHECK(stated.reserved == 0);
 
   const tenon_backend_record& bare = plugin.record(1);
   CHECK(std::string(bare.id) == "BareBackend");
@@ -141,6 +144,7 @@ TEST_CASE("the record of a backend holds what its class states", "[backend][TN-B
   CHECK(bare.min_payload_version == 0);
   CHECK(bare.max_payload_version == 0);
   CHECK(bare.priority == 0);
+  CHECK(bare.flags == 0);
 }
 
 TEST_CASE("a plugin of two backends has two full tables in the order of the records",
@@ -248,7 +252,7 @@ TEST_CASE("a host of another ABI major is refused with both versions", "[backend
   CHECK(backend.backend == nullptr);
   CHECK(counts.backends == 0);
   CHECK(host.last_status == TENON_STATUS_NOT_SUPPORTED);
-  CHECK_THAT(host.last_text, ContainsSubstring("StatedBackend") && ContainsSubstring("1.0") &&
+  CHECK_THAT(host.last_text, ContainsSubstring("StatedBackend") && ContainsSubstring("1.1") &&
                                  ContainsSubstring("2.3") && ContainsSubstring("fake host 9.8"));
 }
 

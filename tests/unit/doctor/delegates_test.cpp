@@ -85,7 +85,7 @@ TEST_CASE("a plugin of another ABI is the reason why nothing serves a delegate",
   CHECK(delegate["not_found"]["refused"].at(0)["id"] == "ZooBackend");
   const auto text = delegate["problems"].at(0).get<std::string>();
   CHECK_THAT(text, ContainsSubstring("is known but cannot be used"));
-  CHECK_THAT(text, ContainsSubstring("speaks Tenon ABI 2.3, this host speaks ABI 1.0"));
+  CHECK_THAT(text, ContainsSubstring("speaks Tenon ABI 2.3, this host speaks ABI 1.1"));
 }
 
 TEST_CASE("a plugin that anybody can change is the reason why nothing serves a delegate",
@@ -120,6 +120,20 @@ TEST_CASE("a plugin that cannot be loaded says which symbol it lacks", "[doctor]
   const Outcome outcome = bench.run({model});
   CHECK_THAT(outcome.out, ContainsSubstring("    served by zoo from "));
   CHECK_THAT(outcome.out, ContainsSubstring("tenon_test_defined_by_nobody"));
+}
+
+TEST_CASE("a backend that runs the program's own code says so", "[doctor]") {
+  const Bench bench({zoo("embedded_code")});
+  const auto check = [&](const std::string& id, bool runs) {
+    const std::string model = bench.write(delegate_program(id, "code"));
+    CHECK(bench.delegate(model, 0)["served_by"]["runs_embedded_code"] == runs);
+    const bool said = bench.run({model}).out.find(
+                          "    runs native code that the program carries (see tenon-run "
+                          "--embedded-code)\n") != std::string::npos;
+    CHECK(said == runs);
+  };
+  check("AsksBackend", true);
+  check("UnmarkedBackend", false);
 }
 
 TEST_CASE("a backend that cannot be opened gives its own reason", "[doctor]") {

@@ -19,7 +19,7 @@ from schema_case import SchemaCase  # noqa: E402
 
 doctor, schema_file = sys.argv[2], sys.argv[3]
 fixtures, zoo = pathlib.Path(sys.argv[4]), pathlib.Path(sys.argv[5])
-ZOO = ["newer_major", "two_backends", "undefined_symbol", "variant_base"]
+ZOO = ["embedded_code", "newer_major", "two_backends", "undefined_symbol", "variant_base"]
 plugins = [zoo / f"{name}.so" for name in ZOO] + [pathlib.Path(each) for each in sys.argv[6:]]
 
 
@@ -57,7 +57,7 @@ class Schema(SchemaCase, unittest.TestCase):
     def documents(self):
         place = f"{self.folder / 'plugins'}:relative"
         for backend in ("BackendWithCompilerDemo", "JudgeBackend", "WorksBackend", "LockedBackend",
-                        "ZooBackend", "VariantBackend", "Nobody"):
+                        "ZooBackend", "VariantBackend", "AsksBackend", "Nobody"):
             yield backend, run(self.program_of(backend), TENON_PLUGIN_PATH=place)
         for program in ("demo_multi_seg", "mlp_portable", "cuda_mlp", "demo_named_data"):
             yield program, run(fixtures / program / "model.pte")
@@ -89,6 +89,9 @@ class Schema(SchemaCase, unittest.TestCase):
                     continue
                 self.assertTrue(any(each[name] for each in objects), name)
         self.assertEqual({document["exit_code"] for document in documents}, {0, 1, 2, 3})
+        flags = {delegate["served_by"]["runs_embedded_code"] for delegate in delegates
+                 if delegate["served_by"]}
+        self.assertEqual(flags, {False, True})
         states = {refused["state"] for delegate in delegates if delegate["not_found"]
                   for refused in delegate["not_found"]["refused"]}
         self.assertLessEqual({"unsupported", "disabled"}, states)

@@ -101,7 +101,7 @@ TEST_CASE("a right plugin is shown with success, and nothing of it is run") {
   CHECK(outcome.exit_code == no_fault);
   CHECK(outcome.err.empty());
   CHECK(outcome.out.starts_with(TENON_TEST_HELLO "\n  ELF shared library for "));
-  CHECK_THAT(outcome.out, ContainsSubstring("this one speaks 1.0: it fits\n"));
+  CHECK_THAT(outcome.out, ContainsSubstring("this one speaks 1.1: it fits\n"));
   CHECK_THAT(outcome.out, ContainsSubstring("\nexported symbols: 1\n  tenon_plugin_v1\n"));
   CHECK_THAT(outcome.out, ContainsSubstring("  pass         TN-BIN-1 "));
   CHECK_THAT(outcome.out, !ContainsSubstring("\nloaded\n"));
@@ -118,8 +118,8 @@ TEST_CASE("everything that a record says is shown") {
   INFO(outcome.out);
   CHECK(outcome.exit_code == no_fault);
   CHECK_THAT(outcome.out, ContainsSubstring("  plugin ManyBackend 1.2.3 by Tenon tests\n"
-                                            "  Tenon ABI 1.0, needs a host of 1.0 or later; this "
-                                            "one speaks 1.0: it fits\n"
+                                            "  Tenon ABI 1.1, needs a host of 1.0 or later; this "
+                                            "one speaks 1.1: it fits\n"
                                             "  made with Tenon: " TENON_VERSION_STRING "\n"
                                             "  backend ManyBackend: Has one of everything\n"
                                             "    tags: experimental, npu\n"
@@ -134,7 +134,7 @@ TEST_CASE("everything that a record says is shown") {
   CHECK(record.at("version") == "1.2.3");
   CHECK(record.at("vendor") == "Tenon tests");
   CHECK(record.at("sdk_version") == TENON_VERSION_STRING);
-  CHECK(record.at("abi") == "1.0");
+  CHECK(record.at("abi") == "1.1");
   CHECK(record.at("min_host_abi") == "1.0");
   CHECK(record.at("backends").at(0) == Json{{"id", "ManyBackend"},
                                             {"description", "Has one of everything"},
@@ -142,8 +142,18 @@ TEST_CASE("everything that a record says is shown") {
                                             {"cpu_features", {"avx2", "fma"}},
                                             {"priority", -3},
                                             {"min_payload_version", 1},
-                                            {"max_payload_version", 4}});
+                                            {"max_payload_version", 4},
+                                            {"runs_embedded_code", false}});
   CHECK(record.at("backends").at(1).at("id") == "ShyBackend");
+}
+
+TEST_CASE("a backend that runs the code of programs says so") {
+  const Outcome outcome = run({zoo("embedded_code")});
+  CHECK(outcome.exit_code == no_fault);
+  CHECK_THAT(outcome.out, ContainsSubstring("  backend AsksBackend: Runs what its blob says\n"
+                                            "    runs native code that programs carry\n"));
+  CHECK_THAT(outcome.out, ContainsSubstring("  backend UnmarkedBackend: Runs what its blob says\n"
+                                            "dependencies\n"));
 }
 
 TEST_CASE("few symbols are shown, and all of them with --verbose") {
@@ -224,7 +234,7 @@ TEST_CASE("a plugin of another ABI is shown, says so, and cannot be loaded") {
   const std::string plugin = zoo("newer_major");
   const Outcome outcome = run({plugin});
   CHECK(outcome.exit_code == no_fault);
-  CHECK_THAT(outcome.out, ContainsSubstring("speaks Tenon ABI 2.3, this host speaks ABI 1.0"));
+  CHECK_THAT(outcome.out, ContainsSubstring("speaks Tenon ABI 2.3, this host speaks ABI 1.1"));
   CHECK(json_of({plugin}).at("abi_error").at("name") == "NotSupported");
   check_fails({plugin, "--load"}, 4, "NotSupported", "the major versions must be equal");
 }

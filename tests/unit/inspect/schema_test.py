@@ -83,6 +83,8 @@ class Schema(SchemaCase, unittest.TestCase):
         self.assertTrue(shy["unavailable"])
         self.assertTrue(shy["devices_error"])
         self.assertTrue(run(plugin("newer_major"))["abi_error"])
+        record = run(plugin("embedded_code"))["record"]
+        self.assertEqual({each["runs_embedded_code"] for each in record["backends"]}, {False, True})
         opened = run("--load", plugin("two_backends"))["loaded"]["backends"]
         self.assertIsNone(opened[0]["open_error"])
         self.assertTrue(opened[1]["open_error"])

@@ -43,7 +43,7 @@ class Schema(SchemaCase, unittest.TestCase):
         self.addCleanup(temporary.cleanup)
         self.folder = pathlib.Path(temporary.name).resolve()
         (self.folder / "libs").mkdir(mode=0o755)
-        names = ["newer_major", "tagged_debug", "two_backends", "variant_preferred"]
+        names = ["embedded_code", "newer_major", "tagged_debug", "two_backends", "variant_preferred"]
         for name in names:
             self.add(name, self.folder)
         self.add("variant_base", self.folder / "libs")
@@ -78,6 +78,8 @@ class Schema(SchemaCase, unittest.TestCase):
         for part in ("reason", "hidden_as", "manifest", "plugin", "path"):
             found = [each[part] for each in document["backends"]]
             self.assertTrue(any(found), part)
+        flagged = [each["id"] for each in document["backends"] if each["runs_embedded_code"]]
+        self.assertEqual(flagged, ["AsksBackend", "ForgetsBackend", "IgnoresBackend"])
         self.assertEqual(len(document["refused"]), 2)
         by_manifest = [each for each in document["backends"] if each["manifest"]]
         self.assertEqual([each["tags"] for each in by_manifest], [["npu"]])

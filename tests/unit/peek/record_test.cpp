@@ -56,6 +56,7 @@ TEST_CASE("a plugin object is read completely") {
   first.max_payload_version = 9;
   put_text(first.tags, " experimental ,, cpu,");
   put_text(first.cpu_features, "avx2");
+  first.flags = TENON_BACKEND_RUNS_EMBEDDED_CODE;
   put_text(first.description, "Adds.");
   const auto record = read_record(builder.bytes(), "x.so");
   REQUIRE(record.ok());
@@ -72,6 +73,8 @@ TEST_CASE("a plugin object is read completely") {
   CHECK(record->backends[0].description == "Adds.");
   CHECK(record->backends[0].priority == -5);
   CHECK(record->backends[0].min_payload_version == 2);
+  CHECK(record->backends[0].runs_embedded_code);
+  CHECK_FALSE(record->backends[1].runs_embedded_code);
   CHECK(record->backends[0].max_payload_version == 9);
   CHECK(record->backends[1] == BackendRecord{.id = "MulBackend"});
 }
@@ -158,13 +161,13 @@ TEST_CASE("a malformed object is refused with what was expected and found") {
       {"head_size is 100,", head(&tenon_plugin_head::head_size, 100u)},
       {"head_size is 362,", head(&tenon_plugin_head::head_size, 362u)},
       {"head_size is 4294967292,", head(&tenon_plugin_head::head_size, 0xfffffffcu)},
-      {"object_size is 4294967295 but the plugin object has 1304 bytes",
+      {"object_size is 4294967295 but the plugin object has 1320 bytes",
        head(&tenon_plugin_head::object_size, 0xffffffffu)},
       {"head_size is 360, expected a multiple of 4 from 104 to the object's 200 bytes",
        head(&tenon_plugin_head::object_size, 200u)},
       {"num_backends is 0, expected 1 to 1024", head(&tenon_plugin_head::num_backends, 0u)},
       {"num_backends is 4294967295,", head(&tenon_plugin_head::num_backends, 0xffffffffu)},
-      {"3 records of 464 bytes at records_offset 360 end at 1752",
+      {"3 records of 472 bytes at records_offset 360 end at 1776",
        head(&tenon_plugin_head::num_backends, 3u)},
       {"record_size is 0, expected a multiple of 4 that is at least 80",
        head(&tenon_plugin_head::record_size, 0u)},
@@ -172,13 +175,13 @@ TEST_CASE("a malformed object is refused with what was expected and found") {
       {"record_size is 82,", head(&tenon_plugin_head::record_size, 82u)},
       {"2 records of 4294967292 bytes at records_offset 360 end at 8589934944",
        head(&tenon_plugin_head::record_size, 0xfffffffcu)},
-      {"at records_offset 0 end at 928", head(&tenon_plugin_head::records_offset, 0u)},
+      {"at records_offset 0 end at 944", head(&tenon_plugin_head::records_offset, 0u)},
       {"at records_offset 4294967295 end at",
        head(&tenon_plugin_head::records_offset, 0xffffffffu)},
       {"body_offset is 0, expected a multiple of 8", head(&tenon_plugin_head::body_offset, 0u)},
       {"body_offset is 1290,", head(&tenon_plugin_head::body_offset, 1290u)},
       {"body_offset is 4294967288,", head(&tenon_plugin_head::body_offset, 0xfffffff8u)},
-      {"the body at 1280 overlaps the records from 360 to 1288",
+      {"the body at 1280 overlaps the records from 360 to 1304",
        head(&tenon_plugin_head::body_offset, 1280u)},
       {"name is not terminated within its 64 bytes",
        [](ObjectBuilder& o) { put_text(o.head.name, std::string(64, 'x')); }},
@@ -194,7 +197,7 @@ TEST_CASE("a malformed object is refused with what was expected and found") {
        [](ObjectBuilder& o) { put_text(o.head.sdk_version, "1\xff"); }},
       {"name holds control character 27 at byte 3",
        [](ObjectBuilder& o) { put_text(o.head.name, "abc\x1b[2J"); }},
-      {"backend record 1: struct_size is 460, expected the head's record_size 464",
+      {"backend record 1: struct_size is 460, expected the head's record_size 472",
        [](ObjectBuilder& o) { o.records[1].struct_size = 460; }},
       {"backend record 0: min_payload_version 3 is above max_payload_version 2",
        [](ObjectBuilder& o) {
@@ -253,7 +256,7 @@ TEST_CASE("every shortened object is refused") {
 TEST_CASE("an object with random numbers in its head is read or refused") {
   std::mt19937 random(20261);
   const ByteVector whole = ObjectBuilder().bytes();
-  const std::uint32_t values[] = {0, 1, 3, 8, 104, 360, 464, 1288, 0x7fffffff, 0xfffffff0};
+  const std::uint32_t values[] = {0, 1, 3, 8, 104, 360, 472, 1304, 0x7fffffff, 0xfffffff0};
   std::size_t refused = 0;
   for (int round = 0; round < 20000; ++round) {
     ByteVector bytes = whole;
@@ -319,5 +322,5 @@ TEST_CASE("a record of another ABI that cannot be read is refused for its ABI") 
   const auto record = read_record(builder.bytes(), "x.so");
   CHECK(record.error() == Error::NotSupported);
   CHECK_THAT(std::string(record.text()),
-             ContainsSubstring("x.so: plugin arithmetic speaks Tenon ABI 2.0"));
+             ContainsSubstring("x.so: plugin arithmetic speaks Tenon ABI 2.1"));
 }

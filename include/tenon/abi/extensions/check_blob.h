@@ -31,6 +31,7 @@ typedef struct tenon_check_blob_v1 {
   ///
   ///   TN-BLB-1  MUST NOT need the device, and MUST NOT release `processed`.
   ///   TN-BLB-2  A blob called INCOMPATIBLE MUST be refused by `init`.
+  ///   TN-COD-4  MUST NOT map code of the program; a host that is asked for it refuses.
   ///
   /// threads:   any
   /// ownership: borrowed

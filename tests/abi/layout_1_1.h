@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: MIT
+//
+// What ABI 1.1 appended, in numbers, for today's headers. There is no frozen copy until 1.1 is
+// released.
+
+#include "layout_1_0.h"
+
+LAYOUT_ASSERT(TENON_ABI_MINOR >= 1, "TENON_ABI_MINOR");
+
+// backend.h
+SIZE(tenon_init_context, 88);
+OFFSET(tenon_init_context, permit_code, 80);
+
+// plugin.h
+SIZE(tenon_backend_record, 472);
+OFFSET(tenon_backend_record, flags, 464);
+OFFSET(tenon_backend_record, reserved, 468);
+VALUE(TENON_BACKEND_RUNS_EMBEDDED_CODE, 1);
