@@ -70,6 +70,7 @@ class CpuAotiBackend final : public tenon::Backend<CpuAotiBackend>,
   static constexpr std::string_view description =
       "models compiled by PyTorch's AOTInductor for the CPU";
   static constexpr tenon::PayloadVersions payload_versions = {1, 2};
+  static constexpr bool runs_embedded_code = true;
   static constexpr const char* device_name = "cpu";
   static constexpr std::array options{
       tenon::OptionSpec{"threads", std::int64_t{1}, "threads that one run may use; 0 for all"},

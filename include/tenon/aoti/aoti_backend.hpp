@@ -51,6 +51,7 @@ struct LoadOptions {
 ///                                  public tenon::aoti::AotiBackend<CpuAotiBackend> {
 ///      public:
 ///       static constexpr std::string_view id = "CpuAotiBackend";
+///       static constexpr bool runs_embedded_code = true;
 ///       static constexpr const char* device_name = "cpu";
 ///       static tenon::aoti::DeviceMemory memory();
 ///       static const void* find_shim(std::string_view name);
@@ -147,6 +148,9 @@ class AotiBackend {
 
  protected:
   AotiBackend() {
+    static_assert(Derived::runs_embedded_code,
+                  "tenon: a backend with AotiBackend needs `static constexpr bool "
+                  "runs_embedded_code = true`");
     static_assert(AotiDevice<Derived>,
                   "tenon: a backend with AotiBackend needs `static constexpr const char* "
                   "device_name`, `static DeviceMemory memory()` and `static const void* "
@@ -156,9 +160,10 @@ class AotiBackend {
 
   /// Loads one delegate. What `init` returns.
   ///
-  /// errors: DelegateInvalidCompatibility when the payload is of no generation that is known;
-  /// NotFound when the program lacks a part; InvalidExternalData when the weights are too short;
-  /// those of `ModelLibrary::load`; Internal with the model's own words.
+  /// errors: AccessFailed when the host does not let this code run; DelegateInvalidCompatibility
+  /// when the payload is of no generation that is known; NotFound when the program lacks a part;
+  /// InvalidExternalData when the weights are too short; those of `ModelLibrary::load`; Internal
+  /// with the model's own words.
   [[nodiscard]] Result<Delegate> load(InitContext& context, Blob processed,
                                       const LoadOptions& options) {
     constexpr std::int64_t most_copies = 64;  // Bits of a word.
@@ -173,6 +178,7 @@ class AotiBackend {
     {
       const TracerScope scope(context.tracer(), "load library");
       TENON_TRY(const NamedData code, find_library(context, payload));
+      TENON_CHECK(context.permit_code(code.bytes()));
       auto library = ModelLibrary::load(code.bytes(), find_shim());
       if (!library.ok()) {
         return std::move(library).status().with_context(
