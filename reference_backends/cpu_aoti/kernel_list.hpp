@@ -89,8 +89,26 @@
     (Tensor * out, Tensor * self, std::int64_t dim, Tensor * index, Tensor * src))                 \
   X(aoti_torch_scatter_reduce_out, (Tensor * out, Tensor * self, std::int64_t dim, Tensor * index, \
                                     Tensor * src, const char* reduce, std::int32_t include_self))  \
-  X(aoti_torch_cpu_index_Tensor,                                                                   \
-    (Tensor * self, Tensor* const* const* indices, std::int64_t indices_len, Tensor** ret0))
+  X(aoti_torch_cpu_rand,                                                                           \
+    (const std::int64_t* size, std::int64_t size_len, std::int32_t* dtype, std::int32_t* layout,   \
+     std::int32_t* device, std::int32_t device_index, std::int32_t* pin_memory, Tensor** ret0))    \
+  X(aoti_torch_cpu_randn,                                                                          \
+    (const std::int64_t* size, std::int64_t size_len, std::int32_t* dtype, std::int32_t* layout,   \
+     std::int32_t* device, std::int32_t device_index, std::int32_t* pin_memory, Tensor** ret0))    \
+  X(aoti_torch_cpu_randint, (std::int64_t high, const std::int64_t* size, std::int64_t size_len,   \
+                             std::int32_t* dtype, std::int32_t* layout, std::int32_t* device,      \
+                             std::int32_t device_index, std::int32_t* pin_memory, Tensor** ret0))  \
+  X(aoti_torch_cpu_randint_low,                                                                    \
+    (std::int64_t low, std::int64_t high, const std::int64_t* size, std::int64_t size_len,         \
+     std::int32_t* dtype, std::int32_t* layout, std::int32_t* device, std::int32_t device_index,   \
+     std::int32_t* pin_memory, Tensor** ret0))                                                     \
+  X(aoti_torch_cpu_randint_low_out, (Tensor * out, std::int64_t low, std::int64_t high,            \
+                                     const std::int64_t* size, std::int64_t size_len))             \
+  X(aoti_torch_cpu_randperm,                                                                       \
+    (std::int64_t n, std::int32_t * dtype, std::int32_t * layout, std::int32_t * device,           \
+     std::int32_t device_index, std::int32_t * pin_memory, Tensor * *ret0))                        \
+  X(aoti_torch_cpu_bernoulli__float, (Tensor * self, double p, void** generator))                  \
+  X(aoti_torch_cpu_bernoulli__Tensor, (Tensor * self, Tensor * p, void** generator))
 
 namespace tenon::cpu_aoti {
 

@@ -132,7 +132,12 @@ EXPORT std::int32_t AOTInductorModelContainerGetNumConstants(Container*, std::si
 }
 EXPORT std::int32_t AOTInductorModelContainerGetConstantType(Container*, std::size_t index,
                                                              std::int32_t* out) {
-  *out = index == 0 ? 1 : 2;  // A parameter and a buffer.
+#if defined(MODEL_HAS_NO_STATE)
+  const std::int32_t second = 1;
+#else
+  const std::int32_t second = 2;
+#endif
+  *out = index == 0 ? 1 : second;  // A parameter and a buffer.
   return 0;
 }
 EXPORT std::int32_t AOTInductorModelContainerGetConstantDataSize(Container*, std::size_t,
@@ -191,7 +196,9 @@ EXPORT std::int32_t AOTInductorModelContainerRun(Container* container, Tensor* i
     for (std::int64_t i = 0; i < size; ++i) {
       data(y)[i] = data(x)[i * strides[0]] * data(container->weight)[0] + data(container->state)[0];
     }
+#if !defined(MODEL_HAS_NO_STATE)
     data(container->state)[0] += 1;
+#endif
   });
 }
 EXPORT std::int32_t AOTInductorGetLastError(const char** out) {
