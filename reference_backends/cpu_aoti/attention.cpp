@@ -50,8 +50,9 @@ struct Attention {
 bool multiply_block(bool transposed, std::int64_t m, std::int64_t n, std::int64_t k, float alpha,
                     const float* a, std::int64_t lda, const float* b, std::int64_t ldb, float beta,
                     float* c, std::int64_t ldc) noexcept {
-  return dnnl_sgemm('N', transposed ? 'T' : 'N', m, n, k, alpha, a, std::max(lda, k), b,
-                    std::max(ldb, transposed ? k : n), beta, c, ldc) == dnnl_success;
+  return onednn::api().dnnl_sgemm('N', transposed ? 'T' : 'N', m, n, k, alpha, a, std::max(lda, k),
+                                  b, std::max(ldb, transposed ? k : n), beta, c,
+                                  ldc) == dnnl_success;
 }
 
 bool multiply_block(bool transposed, std::int64_t m, std::int64_t n, std::int64_t k, double alpha,

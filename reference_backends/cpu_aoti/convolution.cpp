@@ -30,24 +30,25 @@ using Desc = dnnl_memory_desc_t;
 
 Status make_reorder(const Desc& from, const Desc& to, const Desc& between,
                     std::optional<Reorder>& out) {
-  if (dnnl_memory_desc_equal(&from, &to)) return ok();
+  if (onednn::api().dnnl_memory_desc_equal(&from, &to)) return ok();
   TENON_TRY(const Attributes attributes, new_attributes());
   dnnl_primitive_desc_t desc = nullptr;
-  TENON_CHECK(check(
-      dnnl_reorder_primitive_desc_create(&desc, &from, engine(), &to, engine(), attributes.get()),
-      "changing a format"));
+  TENON_CHECK(check(onednn::api().dnnl_reorder_primitive_desc_create(&desc, &from, engine(), &to,
+                                                                     engine(), attributes.get()),
+                    "changing a format"));
   const PrimitiveDesc owned(desc);
   static constexpr int arguments[] = {DNNL_ARG_FROM, DNNL_ARG_TO};
   out.emplace();
-  out->nbytes = static_cast<std::int64_t>(dnnl_memory_desc_get_size(&between));
+  out->nbytes = static_cast<std::int64_t>(onednn::api().dnnl_memory_desc_get_size(&between));
   return out->bound.make(desc, arguments);
 }
 
 Result<Desc> any_desc(Sizes sizes, dnnl_data_type_t type) {
   Desc desc;
-  TENON_CHECK(check(dnnl_memory_desc_init_by_tag(&desc, static_cast<int>(sizes.size()),
-                                                 sizes.data(), type, dnnl_format_tag_any),
-                    "describing a format"));
+  TENON_CHECK(
+      check(onednn::api().dnnl_memory_desc_init_by_tag(&desc, static_cast<int>(sizes.size()),
+                                                       sizes.data(), type, dnnl_format_tag_any),
+            "describing a format"));
   return desc;
 }
 
@@ -111,19 +112,19 @@ Status make_plan(const Convolution& c, const Tensor& out, bool channels_last, Pl
   TENON_TRY(const Attributes attributes, new_attributes());
   dnnl_convolution_desc_t description;  // The type of both operations.
   TENON_CHECK(check(c.transposed
-                        ? dnnl_dilated_deconvolution_forward_desc_init(
+                        ? onednn::api().dnnl_dilated_deconvolution_forward_desc_init(
                               &description, dnnl_forward_inference, dnnl_deconvolution_direct,
                               &wanted_input, &wanted_weight, bias_desc, &wanted_output,
                               c.stride.data(), dilation.data(), c.padding.data(), after.data())
-                        : dnnl_dilated_convolution_forward_desc_init(
+                        : onednn::api().dnnl_dilated_convolution_forward_desc_init(
                               &description, dnnl_forward_inference, dnnl_convolution_direct,
                               &wanted_input, &wanted_weight, bias_desc, &wanted_output,
                               c.stride.data(), dilation.data(), c.padding.data(), after.data()),
                     "describing a convolution"));
   dnnl_primitive_desc_t desc = nullptr;
-  TENON_CHECK(
-      check(dnnl_primitive_desc_create(&desc, &description, attributes.get(), engine(), nullptr),
-            "choosing a convolution"));
+  TENON_CHECK(check(onednn::api().dnnl_primitive_desc_create(&desc, &description, attributes.get(),
+                                                             engine(), nullptr),
+                    "choosing a convolution"));
   const PrimitiveDesc owned(desc);
   static constexpr int arguments[] = {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DST, DNNL_ARG_BIAS};
   TENON_CHECK(plan.convolution.make(desc, std::span(arguments).first(c.bias ? 4 : 3)));
@@ -212,9 +213,9 @@ Status convolve(Convolution& c, Tensor** result) {
                              c.stride, c.padding, c.dilation, c.output_padding}) {
       key.add(list);
     }
-    static Cache<Plan> cache;
-    TENON_TRY(auto plan,
-              cache.lend(key, [&](Plan& made) { return make_plan(c, *out, channels_last, made); }));
+    auto& plans = aoti::current_pool().keep<Cache<Plan>>();
+    TENON_TRY(Plan* const plan,
+              plans.get(key, [&](Plan& made) { return make_plan(c, *out, channels_last, made); }));
     TENON_CHECK(run_plan(*plan, c, *out));
   }
   *result = out.hand_over();

@@ -2,8 +2,6 @@
 //
 // Runs models that PyTorch's AOTInductor compiled for the CPU, without libtorch.
 
-#include <dlfcn.h>
-
 #include <unistd.h>
 
 #include <cstdlib>
@@ -13,7 +11,9 @@
 #include <tenon/tenon.hpp>
 #include <thread>
 
+#include "isolated_library.hpp"
 #include "kernel_list.hpp"
+#include "onednn_api.hpp"
 #include "openmp.hpp"
 
 namespace {
@@ -30,13 +30,8 @@ std::byte* allocate(std::size_t nbytes) noexcept {
 /// Vector mathematics, which libtorch brings along for its models. Loaded when a model first asks
 /// for it, and kept for the life of the plugin.
 const void* find_sleef(std::string_view name) {
-  static const struct Sleef {
-    void* handle = ::dlopen("libsleef.so.3", RTLD_NOW | RTLD_LOCAL);
-    ~Sleef() {
-      if (handle) ::dlclose(handle);
-    }
-  } sleef;
-  return sleef.handle ? ::dlsym(sleef.handle, std::string(name).c_str()) : nullptr;
+  static const tenon::cpu_aoti::IsolatedLibrary sleef("libsleef.so.3");
+  return sleef ? sleef.symbol(std::string(name).c_str()) : nullptr;
 }
 
 /// Sets the number of threads that kernels and models use on this thread, for one call.
@@ -96,8 +91,12 @@ class CpuAotiBackend final : public tenon::Backend<CpuAotiBackend>,
     return name.starts_with("Sleef_") ? find_sleef(name) : nullptr;
   }
 
+  /// Kernels are oneDNN's.
+  tenon::Status is_available() const { return tenon::cpu_aoti::onednn::load(); }
+
   tenon::Result<Delegate> init(tenon::InitContext& context, tenon::Blob processed,
                                tenon::CompileSpecs) {
+    TENON_CHECK(is_available());
     TENON_TRY(const auto values, option_values(context));
     TENON_TRY(const auto threads, values.get<std::int64_t>("threads"));
     aoti::LoadOptions load_options;

@@ -104,10 +104,11 @@ Status sgemm(const MatrixView& a, const MatrixView& b, const MatrixView& c, floa
     TENON_TRY(const Scratch scratch, packed_floats(b, ScalarType::Float, copy));
     return sgemm(a, copy, c, alpha, beta);
   }
-  return onednn::check(dnnl_sgemm(left.transposed ? 'T' : 'N', right.transposed ? 'T' : 'N', c.rows,
-                                  c.cols, a.cols, alpha, a.as<float>(), left.leading, b.as<float>(),
-                                  right.leading, beta, c.as<float>(), result.leading),
-                       "sgemm");
+  return onednn::check(
+      onednn::api().dnnl_sgemm(left.transposed ? 'T' : 'N', right.transposed ? 'T' : 'N', c.rows,
+                               c.cols, a.cols, alpha, a.as<float>(), left.leading, b.as<float>(),
+                               right.leading, beta, c.as<float>(), result.leading),
+      "sgemm");
 }
 
 /// The same for any type that converts to float: through copies of all three.
@@ -154,28 +155,31 @@ Status by_primitive(const Product& p, bool& done) {
     if (p.alpha != 1) {
       const auto scale = static_cast<float>(p.alpha);
       TENON_CHECK(
-          check(dnnl_primitive_attr_set_output_scales(attributes.get(), 1, 0, &scale), "alpha"));
+          check(onednn::api().dnnl_primitive_attr_set_output_scales(attributes.get(), 1, 0, &scale),
+                "alpha"));
     }
-    Owned<dnnl_post_ops_t, dnnl_post_ops_destroy> after;
+    Owned<dnnl_post_ops_t, &onednn::Api::dnnl_post_ops_destroy> after;
     if (p.beta != 0) {
       dnnl_post_ops_t made = nullptr;
-      TENON_CHECK(check(dnnl_post_ops_create(&made), "beta"));
+      TENON_CHECK(check(onednn::api().dnnl_post_ops_create(&made), "beta"));
       after.reset(made);
-      TENON_CHECK(check(dnnl_post_ops_append_sum(made, static_cast<float>(p.beta)), "beta"));
-      TENON_CHECK(check(dnnl_primitive_attr_set_post_ops(attributes.get(), made), "beta"));
+      TENON_CHECK(
+          check(onednn::api().dnnl_post_ops_append_sum(made, static_cast<float>(p.beta)), "beta"));
+      TENON_CHECK(
+          check(onednn::api().dnnl_primitive_attr_set_post_ops(attributes.get(), made), "beta"));
     }
     dnnl_matmul_desc_t description;
-    TENON_CHECK(check(dnnl_matmul_desc_init(&description, &a, &b, nullptr, &c), "matmul"));
-    dnnl_primitive_desc_t desc = nullptr;
     TENON_CHECK(
-        check(dnnl_primitive_desc_create(&desc, &description, attributes.get(), engine(), nullptr),
-              "matmul"));
+        check(onednn::api().dnnl_matmul_desc_init(&description, &a, &b, nullptr, &c), "matmul"));
+    dnnl_primitive_desc_t desc = nullptr;
+    TENON_CHECK(check(onednn::api().dnnl_primitive_desc_create(&desc, &description,
+                                                               attributes.get(), engine(), nullptr),
+                      "matmul"));
     const PrimitiveDesc owned(desc);
     static constexpr int arguments[] = {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DST};
     return bound.make(desc, arguments);
   };
-  static Cache<Bound> cache;
-  auto bound = cache.lend(key, make);
+  auto bound = aoti::current_pool().keep<Cache<Bound>>().get(key, make);
   if (!bound.ok() && bound.error() == Error::NotSupported) {
     done = false;  // This processor has no instructions for the type.
     return ok();

@@ -13,10 +13,10 @@ Status check(dnnl_status_t status, const char* what) {
 }
 
 dnnl_engine_t engine() {
-  static const Owned<dnnl_engine_t, dnnl_engine_destroy> only = [] {
+  static const Owned<dnnl_engine_t, &Api::dnnl_engine_destroy> only = [] {
     dnnl_engine_t made = nullptr;
-    if (dnnl_engine_create(&made, dnnl_cpu, 0) != dnnl_success) made = nullptr;
-    return Owned<dnnl_engine_t, dnnl_engine_destroy>(made);
+    if (api().dnnl_engine_create(&made, dnnl_cpu, 0) != dnnl_success) made = nullptr;
+    return Owned<dnnl_engine_t, &Api::dnnl_engine_destroy>(made);
   }();
   return only.get();
 }
@@ -32,25 +32,26 @@ std::size_t KeyHash::operator()(const Key& key) const noexcept {
 
 Status Bound::make(const_dnnl_primitive_desc_t desc, std::span<const int> arguments) {
   dnnl_primitive_t primitive = nullptr;
-  TENON_CHECK(check(dnnl_primitive_create(&primitive, desc), "making a primitive"));
+  TENON_CHECK(check(api().dnnl_primitive_create(&primitive, desc), "making a primitive"));
   primitive_.reset(primitive);
   dnnl_stream_t stream = nullptr;
-  TENON_CHECK(
-      check(dnnl_stream_create(&stream, engine(), dnnl_stream_default_flags), "making a stream"));
+  TENON_CHECK(check(api().dnnl_stream_create(&stream, engine(), dnnl_stream_default_flags),
+                    "making a stream"));
   stream_.reset(stream);
   const auto add = [&](int index, dnnl_query_t query, int number) {
-    const auto* found = dnnl_primitive_desc_query_md(desc, query, number);
+    const auto* found = api().dnnl_primitive_desc_query_md(desc, query, number);
     if (!found) return error(Error::Internal, "oneDNN: a primitive without argument ", index);
     dnnl_memory_t memory = nullptr;
-    TENON_CHECK(check(dnnl_memory_create(&memory, found, engine(), DNNL_MEMORY_NONE),
+    TENON_CHECK(check(api().dnnl_memory_create(&memory, found, engine(), DNNL_MEMORY_NONE),
                       "describing an argument"));
     arguments_.push_back({index, *found, Memory(memory)});
     call_.push_back({index, memory});
     return ok();
   };
   for (const int index : arguments) TENON_CHECK(add(index, dnnl_query_exec_arg_md, index));
-  const auto* scratchpad = dnnl_primitive_desc_query_md(desc, dnnl_query_scratchpad_md, 0);
-  scratchpad_ = scratchpad ? static_cast<std::int64_t>(dnnl_memory_desc_get_size(scratchpad)) : 0;
+  const auto* scratchpad = api().dnnl_primitive_desc_query_md(desc, dnnl_query_scratchpad_md, 0);
+  scratchpad_ =
+      scratchpad ? static_cast<std::int64_t>(api().dnnl_memory_desc_get_size(scratchpad)) : 0;
   return scratchpad_ > 0 ? add(DNNL_ARG_SCRATCHPAD, dnnl_query_scratchpad_md, 0) : ok();
 }
 
@@ -63,15 +64,16 @@ const dnnl_memory_desc_t& Bound::desc(int argument) const noexcept {
 Status Bound::set(int argument, void* data) {
   for (const Argument& known : arguments_) {
     if (known.index != argument) continue;
-    return check(dnnl_memory_set_data_handle(known.memory.get(), data), "setting an argument");
+    return check(api().dnnl_memory_set_data_handle(known.memory.get(), data),
+                 "setting an argument");
   }
   return error(Error::Internal, "oneDNN: a primitive without argument ", argument);
 }
 
 Status Bound::run() {
   const auto execute = [&] {
-    return check(dnnl_primitive_execute(primitive_.get(), stream_.get(),
-                                        static_cast<int>(call_.size()), call_.data()),
+    return check(api().dnnl_primitive_execute(primitive_.get(), stream_.get(),
+                                              static_cast<int>(call_.size()), call_.data()),
                  "running a primitive");
   };
   if (scratchpad_ == 0) return execute();
@@ -96,17 +98,17 @@ dnnl_data_type_t data_type(ScalarType type) noexcept {
 Result<dnnl_memory_desc_t> strided_desc(Sizes sizes, const std::int64_t* strides,
                                         dnnl_data_type_t type) {
   dnnl_memory_desc_t desc;
-  TENON_CHECK(check(dnnl_memory_desc_init_by_strides(&desc, static_cast<int>(sizes.size()),
-                                                     sizes.data(), type, strides),
+  TENON_CHECK(check(api().dnnl_memory_desc_init_by_strides(&desc, static_cast<int>(sizes.size()),
+                                                           sizes.data(), type, strides),
                     "describing strides"));
   return desc;
 }
 
 Result<Attributes> new_attributes() {
   dnnl_primitive_attr_t made = nullptr;
-  TENON_CHECK(check(dnnl_primitive_attr_create(&made), "making attributes"));
+  TENON_CHECK(check(api().dnnl_primitive_attr_create(&made), "making attributes"));
   Attributes attributes(made);
-  TENON_CHECK(check(dnnl_primitive_attr_set_scratchpad_mode(made, dnnl_scratchpad_mode_user),
+  TENON_CHECK(check(api().dnnl_primitive_attr_set_scratchpad_mode(made, dnnl_scratchpad_mode_user),
                     "setting the scratchpad"));
   return attributes;
 }

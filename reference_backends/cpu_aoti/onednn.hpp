@@ -1,19 +1,17 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <dnnl.h>
-
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <type_traits>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "onednn_api.hpp"
 #include "strided.hpp"
 #include "tenon/core/status.hpp"
 
@@ -30,16 +28,16 @@ namespace tenon::cpu_aoti::onednn {
 template <class Handle, auto Destroy>
 struct Destroyer {
   using pointer = Handle;
-  void operator()(Handle handle) const noexcept { Destroy(handle); }
+  void operator()(Handle handle) const noexcept { (api().*Destroy)(handle); }
 };
 template <class Handle, auto Destroy>
 using Owned = std::unique_ptr<std::remove_pointer_t<Handle>, Destroyer<Handle, Destroy>>;
 
-using PrimitiveDesc = Owned<dnnl_primitive_desc_t, dnnl_primitive_desc_destroy>;
-using Primitive = Owned<dnnl_primitive_t, dnnl_primitive_destroy>;
-using Memory = Owned<dnnl_memory_t, dnnl_memory_destroy>;
-using Stream = Owned<dnnl_stream_t, dnnl_stream_destroy>;
-using Attributes = Owned<dnnl_primitive_attr_t, dnnl_primitive_attr_destroy>;
+using PrimitiveDesc = Owned<dnnl_primitive_desc_t, &Api::dnnl_primitive_desc_destroy>;
+using Primitive = Owned<dnnl_primitive_t, &Api::dnnl_primitive_destroy>;
+using Memory = Owned<dnnl_memory_t, &Api::dnnl_memory_destroy>;
+using Stream = Owned<dnnl_stream_t, &Api::dnnl_stream_destroy>;
+using Attributes = Owned<dnnl_primitive_attr_t, &Api::dnnl_primitive_attr_destroy>;
 
 /// Everything that a primitive depends on, as numbers.
 struct Key {
@@ -88,61 +86,25 @@ class Bound {
   std::int64_t scratchpad_ = 0;
 };
 
-/// Objects made for a key, lent to one thread at a time. When two threads ask for one key each gets
-/// an object of its own; when there are many keys, what is idle is forgotten.
+/// Objects made for a key and kept. It lives with the pool of a model (`TensorPool::keep`), so one
+/// thread uses it at a time and nothing is locked. When there are many keys, all are forgotten.
 template <class T>
 class Cache {
  public:
-  using Made = std::unique_ptr<T>;
-
-  class Lease {
-   public:
-    Lease(Cache& cache, const Key& key, Made made) noexcept
-        : cache_(&cache), key_(key), made_(std::move(made)) {}
-    Lease(Lease&&) noexcept = default;
-    ~Lease() {
-      if (made_) cache_->give_back(key_, std::move(made_));
-    }
-    T* operator->() const noexcept { return made_.get(); }
-    T& operator*() const noexcept { return *made_; }
-
-   private:
-    Cache* cache_;
-    Key key_;
-    Made made_;
-  };
-
-  /// An object for `key`; `make(T&)` fills a new one.
+  /// The object for `key`, valid until the next call; `make(T&)` fills a new one.
   template <class Make>
-  Result<Lease> lend(const Key& key, const Make& make) {
-    {
-      const std::scoped_lock lock(mutex_);
-      const auto found = idle_.find(key);
-      if (found != idle_.end() && !found->second.empty()) {
-        Made made = std::move(found->second.back());
-        found->second.pop_back();
-        return Lease(*this, key, std::move(made));
-      }
-    }
+  Result<T*> get(const Key& key, const Make& make) {
+    if (const auto found = made_.find(key); found != made_.end()) return found->second.get();
     auto made = std::make_unique<T>();
     TENON_CHECK(make(*made));
-    return Lease(*this, key, std::move(made));
+    if (made_.size() >= most_keys) made_.clear();
+    return made_.emplace(key, std::move(made)).first->second.get();
   }
 
  private:
   static constexpr std::size_t most_keys = 1024;
 
-  void give_back(const Key& key, Made made) noexcept {
-    try {
-      const std::scoped_lock lock(mutex_);
-      if (idle_.size() >= most_keys && !idle_.contains(key)) idle_.clear();
-      idle_[key].push_back(std::move(made));
-    } catch (...) {  // No memory to keep it: the next call makes another.
-    }
-  }
-
-  std::mutex mutex_;
-  std::unordered_map<Key, std::vector<Made>, KeyHash> idle_;
+  std::unordered_map<Key, std::unique_ptr<T>, KeyHash> made_;
 };
 
 /// Type of elements for oneDNN; `dnnl_data_type_undef` for what it has none for.

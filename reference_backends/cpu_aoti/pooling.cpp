@@ -22,6 +22,25 @@ Strides place_strides(const Tensor& tensor, std::size_t spatial) noexcept {
   return out;
 }
 
+/// Strides of an image in the channels-last order, without the batch.
+[[nodiscard]] Dims image_channels_last_strides(Sizes sizes) noexcept {
+  Dims batched{1};
+  std::copy(sizes.begin(), sizes.end(), batched.begin() + 1);
+  batched = channels_last_strides(Sizes(batched).first(sizes.size() + 1));
+  std::copy_n(batched.begin() + 1, sizes.size(), batched.begin());
+  return batched;
+}
+
+/// PyTorch's test for one image; it is made for three dimensions only.
+[[nodiscard]] bool is_channels_last_image(const Tensor& image) noexcept {
+  if (image.is_contiguous()) return false;
+  const Dims strides = image_channels_last_strides(image.shape());
+  for (std::size_t d = 0; d < 4; ++d) {
+    if (image.sizes[d] != 1 && image.strides[d] != strides[d]) return false;
+  }
+  return true;
+}
+
 /// Runs `p`, whose axes are set. `indices` is null for averages.
 template <template <class> class Kind>
 Status run(const Tensor& self, std::size_t spatial, bool channels_last, Pooling& p, Tensor** values,
@@ -31,7 +50,11 @@ Status run(const Tensor& self, std::size_t spatial, bool channels_last, Pooling&
   for (std::size_t d = 0; d < spatial; ++d) sizes[rank - spatial + d] = p.axes[3 - spatial + d].out;
   const Sizes shape = Sizes(sizes).first(rank);
   Dims strides{};
-  if (channels_last) strides = channels_last_strides(shape);
+  if (channels_last && rank == spatial + 2) {
+    strides = channels_last_strides(shape);
+  } else if (channels_last) {
+    strides = image_channels_last_strides(shape);
+  }
   const std::int64_t* given = channels_last ? strides.data() : nullptr;
   TENON_TRY(OwnedTensor out, new_tensor(shape, given, self.scalar_type));
   OwnedTensor places(nullptr);
@@ -138,7 +161,8 @@ Status max_pool(const Tensor& self, std::size_t spatial, Sizes kernel, Sizes str
                    ": expected one in which a kernel of ", reach, " has place");
     }
   }
-  const bool channels_last = rank == spatial + 2 && is_channels_last(self);
+  const bool channels_last =
+      rank == spatial + 2 ? is_channels_last(self) : spatial == 3 && is_channels_last_image(self);
   return run<Most>(self, spatial, channels_last, p, values, indices);
 }
 

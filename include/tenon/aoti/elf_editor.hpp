@@ -89,10 +89,12 @@ class ElfEditor {
     });
   }
 
-  /// Makes a unique symbol an ordinary weak one, so that the library can be unloaded.
-  void make_weak(const ElfSymbol& symbol) noexcept {
+  /// Makes a symbol that the library defines its own: ordinary where it was unique, so that the
+  /// library can be unloaded, and hidden, so that no definition of another library takes its place.
+  void make_own(const ElfSymbol& symbol) noexcept {
     edit(symbol, [](Elf64_Sym& entry) {
       entry.st_info = static_cast<unsigned char>(STB_WEAK << 4 | (entry.st_info & 0xf));
+      entry.st_other = STV_HIDDEN;
     });
   }
 

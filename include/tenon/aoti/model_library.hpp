@@ -25,8 +25,8 @@ namespace tenon::aoti {
 /// The bytes are copied to a file that has no name, their symbols are edited there (`ElfEditor`),
 /// and the copy is loaded. So each load is an image of its own; no other code in the process, be it
 /// libtorch, can come between a model and its functions; and the image is really unloaded when this
-/// object goes. For that last reason unique symbols become weak ones, which costs nothing: they are
-/// there to be one object in the whole process, and no other library knows those of a model.
+/// object goes. For that last reason unique symbols become ordinary ones, which costs nothing: they
+/// are there to be one object in the whole process, and no other library knows those of a model.
 ///
 /// Threads: any; the object may move between threads.
 class ModelLibrary {
@@ -79,8 +79,11 @@ class ModelLibrary {
   static Status bind_symbols(ElfEditor& editor, const FindShim& find_shim) {
     TENON_TRY(const std::vector<ElfSymbol> symbols, editor.symbols());
     for (const ElfSymbol& symbol : symbols) {
-      if (symbol.is_unique) editor.make_weak(symbol);
-      if (!symbol.is_undefined) continue;
+      if (!symbol.is_undefined) {
+        // Templates of the standard library, mostly; libtorch, loaded first, has them too.
+        if (symbol.is_unique || symbol.is_weak) editor.make_own(symbol);
+        continue;
+      }
       if (const void* address = find_shim(symbol.name)) editor.bind(symbol, address);
     }
     return ok();

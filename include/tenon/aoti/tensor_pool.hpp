@@ -30,6 +30,12 @@ struct DeviceMemory {
   void (*free)(std::byte* block) noexcept;
 };
 
+namespace detail {
+/// Its address stands for a type, also without run-time type information.
+template <class T>
+inline constexpr char type_mark = 0;
+}  // namespace detail
+
 /// Makes tensors and takes them back, for one instance of a model.
 ///
 /// What is taken back is kept: objects and blocks of memory go to free lists, so that a model whose
@@ -149,6 +155,18 @@ class TensorPool {
   /// The constants that the model is taking from a blob at this moment, or null.
   [[nodiscard]] ConstantAdoption* adoption() const noexcept { return adoption_; }
   void set_adoption(ConstantAdoption* adoption) noexcept { adoption_ = adoption; }
+
+  /// What a function for models keeps from one call to the next of the same model, such as prepared
+  /// work: one object of each type, made at the first call, destroyed with the pool. Throws
+  /// std::bad_alloc.
+  template <class T>
+  [[nodiscard]] T& keep() {
+    for (const auto& [type, object] : keepsakes_) {
+      if (type == &detail::type_mark<T>) return *static_cast<T*>(object.get());
+    }
+    keepsakes_.emplace_back(&detail::type_mark<T>, std::make_shared<T>());
+    return *static_cast<T*>(keepsakes_.back().second.get());
+  }
 
   /// Remembers why a call failed, for the error that the model's caller gets. The first one counts:
   /// what follows it follows from it.
@@ -289,6 +307,7 @@ class TensorPool {
   std::size_t live_ = 0;
   std::size_t used_bytes_ = 0;
   std::size_t cached_bytes_ = 0;
+  std::vector<std::pair<const char*, std::shared_ptr<void>>> keepsakes_;
   ConstantAdoption* adoption_ = nullptr;
   std::string failure_;
 };

@@ -33,7 +33,7 @@ void walk(std::span<std::byte> bytes) {
   const auto symbols = editor->symbols();
   if (!symbols.ok()) return;
   for (const ElfSymbol& symbol : *symbols) {
-    if (symbol.is_unique) editor->make_weak(symbol);
+    if (symbol.is_unique) editor->make_own(symbol);
     if (symbol.is_undefined) editor->bind(symbol, &some_address);
   }
 }
