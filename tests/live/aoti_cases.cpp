@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <tenon/host.hpp>
@@ -27,6 +28,7 @@ using tenon::host::Method;
 
 struct Arguments {
   std::vector<std::string> plugins;
+  std::string beside;
   std::vector<std::string> preload;
   std::vector<std::string> forbidden;
   std::vector<std::string> cases;
@@ -78,10 +80,16 @@ Status compare_outputs(const Method& method, const fs::path& folder, const nlohm
   return tenon::ok();
 }
 
-Status run_case(const fs::path& folder, const tenon::host::BackendRegistry& registry,
-                Outcome& outcome) {
+/// A case that is loaded, with what it was loaded from.
+struct Case {
+  nlohmann::json description;
+  std::unique_ptr<Method> method;
+};
+
+tenon::Result<Case> load_case(const fs::path& folder,
+                              const tenon::host::BackendRegistry& registry) {
   std::ifstream file(folder / "case.json");
-  const auto description = nlohmann::json::parse(file, nullptr, false);
+  auto description = nlohmann::json::parse(file, nullptr, false);
   if (description.is_discarded()) {
     return tenon::error(Error::AccessFailed, (folder / "case.json").string(), ": cannot be read");
   }
@@ -93,14 +101,29 @@ Status run_case(const fs::path& folder, const tenon::host::BackendRegistry& regi
     options.data_files.push_back(std::move(data));
   }
   TENON_TRY(auto method, Method::load(program, "forward", options));
-  const tenon::run::Tolerance tolerance{description["rtol"], description["atol"]};
-  for (const auto& set : description["sets"]) {
+  return Case{std::move(description), std::move(method)};
+}
+
+Status run_case(const Case& loaded, const fs::path& folder, Outcome& outcome) {
+  const tenon::run::Tolerance tolerance{loaded.description["rtol"], loaded.description["atol"]};
+  for (const auto& set : loaded.description["sets"]) {
     std::vector<tenon::run::Array> keep;
-    TENON_CHECK(set_inputs(*method, folder, set["inputs"], keep));
-    TENON_CHECK(method->execute());
-    TENON_CHECK(compare_outputs(*method, folder, set["outputs"], tolerance, outcome));
+    TENON_CHECK(set_inputs(*loaded.method, folder, set["inputs"], keep));
+    TENON_CHECK(loaded.method->execute());
+    TENON_CHECK(compare_outputs(*loaded.method, folder, set["outputs"], tolerance, outcome));
   }
   return tenon::ok();
+}
+
+/// Loads a case, and the same one through another plugin beside it when there is one, and runs
+/// both.
+Status run_case(const fs::path& folder, const tenon::host::BackendRegistry& registry,
+                const tenon::host::BackendRegistry* beside, Outcome& outcome) {
+  TENON_TRY(const Case loaded, load_case(folder, registry));
+  if (!beside) return run_case(loaded, folder, outcome);
+  TENON_TRY(const Case other, load_case(folder, *beside));
+  TENON_CHECK(run_case(loaded, folder, outcome));
+  return run_case(other, folder, outcome);
 }
 
 /// Lines of this process's mappings that name one of `names`.
@@ -130,11 +153,20 @@ int run(const Arguments& arguments) {
       return 2;
     }
   }
+  tenon::host::BackendRegistry other;
+  if (!arguments.beside.empty()) {
+    const Status status = other.register_backend(fs::path(arguments.beside));
+    if (!status.ok()) {
+      std::fprintf(stderr, "aoti-cases: %s\n", tenon::describe(status).c_str());
+      return 2;
+    }
+  }
   int failed = 0;
   for (int round = 0; round < arguments.rounds; ++round) {
     for (const std::string& folder : arguments.cases) {
       Outcome outcome;
-      outcome.status = run_case(folder, registry, outcome);
+      outcome.status =
+          run_case(folder, registry, arguments.beside.empty() ? nullptr : &other, outcome);
       const std::string name = fs::path(folder).filename();
       if (outcome.status.ok()) {
         std::printf("ok      %-20s %2zu outputs, largest difference %.3g\n", name.c_str(),
@@ -163,6 +195,7 @@ int main(int argc, char** argv) {
   app.add_option("--plugin", arguments.plugins, "plugin to use; may be repeated")
       ->required()
       ->allow_extra_args(false);
+  app.add_option("--beside", arguments.beside, "another plugin that runs every case beside it");
   app.add_option("--preload", arguments.preload, "library to load first, globally")
       ->allow_extra_args(false);
   app.add_option("--forbid", arguments.forbidden, "text that no mapping of the process may have")

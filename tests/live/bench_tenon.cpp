@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: MIT
 //
-// Prints the fewest nanoseconds of one run of an exported case through a plugin.
+// Prints the fewest nanoseconds of one run of an exported case through a plugin, or what a process
+// that holds several copies of it has in memory.
 
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
+#include <memory>
 #include <string>
 #include <tenon/host.hpp>
 #include <vector>
@@ -17,9 +20,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-tenon::Result<double> bench(const char* plugin, const fs::path& folder, double seconds) {
-  tenon::host::BackendRegistry registry;
-  TENON_CHECK(registry.register_backend(fs::path(plugin)));
+/// A method that is loaded with inputs, and what these refer to.
+struct Loaded {
+  std::unique_ptr<tenon::host::Method> method;
+  std::vector<tenon::run::Bytes> inputs;
+};
+
+tenon::Result<Loaded> load(const tenon::host::BackendRegistry& registry, const fs::path& folder) {
   TENON_TRY(auto program, tenon::host::Program::open(folder / "model.pte"));
   tenon::host::MethodOptions options;
   options.registry = &registry;
@@ -28,25 +35,29 @@ tenon::Result<double> bench(const char* plugin, const fs::path& folder, double s
     TENON_TRY(auto data, tenon::host::DataFile::open(entry.path()));
     options.data_files.push_back(std::move(data));
   }
-  TENON_TRY(auto method, tenon::host::Method::load(program, "forward", options));
-  std::vector<tenon::run::Bytes> keep;
-  for (std::size_t i = 0; i < method->num_inputs(); ++i) {
-    const auto& tensor = *method->input(i).as.tensor;
+  Loaded out;
+  TENON_TRY(out.method, tenon::host::Method::load(program, "forward", options));
+  for (std::size_t i = 0; i < out.method->num_inputs(); ++i) {
+    const auto& tensor = *out.method->input(i).as.tensor;
     const auto type = static_cast<tenon::ScalarType>(tensor.scalar_type);
     TENON_TRY(auto raw, tenon::run::read_npy(folder / tenon::concat("in0_", i, ".npy")));
     TENON_TRY(auto array, tenon::run::to_scalar_type(std::move(raw), type));
     const std::vector<std::int64_t> shape = array.shape;
-    keep.push_back(tenon::run::to_layout(
+    out.inputs.push_back(tenon::run::to_layout(
         std::move(array), {tensor.dim_order, static_cast<std::size_t>(tensor.dl.ndim)}));
-    TENON_CHECK(method->set_input(i, {type, shape, keep.back().span()}));
+    TENON_CHECK(out.method->set_input(i, {type, shape, out.inputs.back().span()}));
   }
+  return out;
+}
+
+tenon::Result<double> bench(tenon::host::Method& method, double seconds) {
   using Clock = std::chrono::steady_clock;
   const auto end = Clock::now() + std::chrono::duration<double>(seconds);
   // Several runs between two looks at the clock, so that the clock itself does not count.
   double best = 0;
   for (int runs = 1; best == 0 || Clock::now() < end;) {
     const auto before = Clock::now();
-    for (int i = 0; i < runs; ++i) TENON_CHECK(method->execute());
+    for (int i = 0; i < runs; ++i) TENON_CHECK(method.execute());
     const std::chrono::duration<double, std::nano> passed = Clock::now() - before;
     if (passed.count() < 20'000) {
       runs *= 2;
@@ -58,17 +69,44 @@ tenon::Result<double> bench(const char* plugin, const fs::path& folder, double s
   return best;
 }
 
+/// Kilobytes of this process in memory: anonymous, and of files.
+void print_memory() {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);) {
+    if (line.starts_with("RssAnon") || line.starts_with("RssFile")) std::puts(line.c_str());
+  }
+}
+
+/// Loads the case `copies` times, runs each, and prints the fewest nanoseconds of one run, or what
+/// the process holds when `seconds` is 0.
+tenon::Status run(const char* plugin, const fs::path& folder, double seconds, int copies) {
+  tenon::host::BackendRegistry registry;
+  TENON_CHECK(registry.register_backend(fs::path(plugin)));
+  std::vector<Loaded> loaded;
+  for (int i = 0; i < copies; ++i) {
+    TENON_TRY(Loaded one, load(registry, folder));
+    TENON_CHECK(one.method->execute());
+    loaded.push_back(std::move(one));
+  }
+  if (seconds > 0) {
+    TENON_TRY(const double best, bench(*loaded.front().method, seconds));
+    std::printf("%.1f\n", best);
+  } else {
+    print_memory();
+  }
+  return tenon::ok();
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 4) {
-    std::fputs("usage: bench-tenon PLUGIN.so CASE SECONDS\n", stderr);
+  if (argc != 4 && argc != 5) {
+    std::fputs("usage: bench-tenon PLUGIN.so CASE SECONDS [COPIES]\n", stderr);
     return 2;
   }
-  const auto best = bench(argv[1], argv[2], std::atof(argv[3]));
-  if (!best.ok()) {
-    std::fprintf(stderr, "bench-tenon: %s\n", std::string(best.text()).c_str());
-    return 1;
-  }
-  std::printf("%.1f\n", *best);
+  const tenon::Status status =
+      run(argv[1], argv[2], std::atof(argv[3]), argc == 5 ? std::atoi(argv[4]) : 1);
+  if (status.ok()) return 0;
+  std::fprintf(stderr, "bench-tenon: %s\n", tenon::describe(status).c_str());
+  return 1;
 }

@@ -91,7 +91,7 @@ TEST_CASE("cumsum: the type asked for, and what a running sum is kept in", "[cpu
   CHECK(out.values() == std::vector<double>{1, -1, 2});  // Cut off before they are added.
 
   Handle bools = make({4}, ScalarType::Bool);
-  for (std::int64_t i = 0; i < 4; ++i) bools.set(i, i == 1 ? 0 : i + 1.0);
+  for (std::int64_t i = 0; i < 4; ++i) bools.set(i, i == 1 ? 0 : 1);
   Handle count;
   REQUIRE(aoti_torch_cpu_cumsum(bools.get(), 0, nullptr, count.out()) == 0);
   CHECK(count.values() == std::vector<double>{1, 1, 2, 3});

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: MIT
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "kernel_support.hpp"
+#include "support/catch.hpp"
+
+using namespace kernel_test;
+using namespace tenon::cpu_aoti;
+
+namespace {
+
+constexpr ScalarType real_types[] = {ScalarType::Float, ScalarType::Double, ScalarType::BFloat16,
+                                     ScalarType::Half};
+
+struct Moments {
+  double mean = 0, deviation = 0, least = 1e9, most = -1e9;
+};
+
+Moments moments(const Handle& tensor) {
+  Moments m;
+  double squares = 0;
+  const auto count = static_cast<double>(tensor->numel);
+  for (const double x : tensor.values()) {
+    m.mean += x / count;
+    squares += x * x / count;
+    m.least = std::min(m.least, x);
+    m.most = std::max(m.most, x);
+  }
+  m.deviation = std::sqrt(squares - m.mean * m.mean);
+  return m;
+}
+
+}  // namespace
+
+// What chance may do is far outside the limits below: ten standard deviations and more.
+TEST_CASE("rand and randn have the right distribution", "[cpu_aoti]") {
+  Fixture fixture;
+  const std::int64_t size[] = {101, 1001};
+  for (const ScalarType type : real_types) {
+    auto dtype = static_cast<std::int32_t>(type);
+    Handle uniform, normal;
+    REQUIRE(aoti_torch_cpu_rand(size, 2, &dtype, nullptr, nullptr, 0, nullptr, uniform.out()) == 0);
+    REQUIRE(aoti_torch_cpu_randn(size, 2, &dtype, nullptr, nullptr, 0, nullptr, normal.out()) == 0);
+    const Moments u = moments(uniform), n = moments(normal);
+    CHECK(u.least >= 0);
+    CHECK(u.most < 1);
+    CHECK(std::abs(u.mean - 0.5) < 0.012);
+    CHECK(std::abs(u.deviation - std::sqrt(1.0 / 12)) < 0.01);
+    CHECK(std::abs(n.mean) < 0.035);
+    CHECK(std::abs(n.deviation - 1) < 0.035);
+    CHECK(n.most > 3);
+    CHECK(n.most < 9);
+    CHECK(uniform->scalar_type == type);
+    CHECK(uniform.sizes() == Shape{101, 1001});
+  }
+  Handle usual;
+  REQUIRE(aoti_torch_cpu_rand(size, 1, nullptr, nullptr, nullptr, 0, nullptr, usual.out()) == 0);
+  CHECK(usual->scalar_type == ScalarType::Float);
+}
+
+TEST_CASE("randint: every number, seeds of all bits", "[cpu_aoti]") {
+  Fixture fixture;
+  const std::int64_t size = 7000;
+  auto byte = static_cast<std::int32_t>(ScalarType::Byte);
+  Handle out, bytes;
+  REQUIRE(aoti_torch_cpu_randint_low(-3, 4, &size, 1, nullptr, nullptr, nullptr, 0, nullptr,
+                                     out.out()) == 0);
+  CHECK(out->scalar_type == ScalarType::Long);
+  for (int i = -3; i < 4; ++i) CHECK(std::ranges::count(out.values(), i) > 600);
+  REQUIRE(aoti_torch_cpu_randint(256, &size, 1, &byte, nullptr, nullptr, 0, nullptr, bytes.out()) ==
+          0);
+  CHECK(moments(bytes).most == 255);
+  using Limits = std::numeric_limits<std::int64_t>;
+  const std::int64_t count = 64;
+  Handle seeds = make({count}, ScalarType::Long), again = make({count}, ScalarType::Long);
+  for (const Handle* to : {&seeds, &again}) {
+    REQUIRE(aoti_torch_cpu_randint_low_out(to->get(), Limits::min(), Limits::max(), &count, 1) ==
+            0);
+  }
+  std::uint64_t ones = 0, zeros = 0;
+  for (std::int64_t i = 0; i < count; ++i) {
+    CHECK(seeds->as<std::int64_t>()[i] != again->as<std::int64_t>()[i]);
+    ones |= seeds->as<std::uint64_t>()[i];
+    zeros |= ~seeds->as<std::uint64_t>()[i];
+  }
+  CHECK(ones == ~std::uint64_t{0});
+  CHECK(zeros == ~std::uint64_t{0});
+}
+
+TEST_CASE("randperm and bernoulli", "[cpu_aoti]") {
+  Fixture fixture;
+  Random source;
+  Handle order;
+  REQUIRE(aoti_torch_cpu_randperm(1000, nullptr, nullptr, nullptr, 0, nullptr, order.out()) == 0);
+  auto values = order.values();
+  CHECK_FALSE(std::ranges::is_sorted(values));
+  std::ranges::sort(values);
+  for (std::size_t i = 0; i < 1000; ++i) CHECK(values[i] == static_cast<double>(i));
+
+  for (const ScalarType type : {ScalarType::Float, ScalarType::BFloat16, ScalarType::Bool}) {
+    Handle self = make({3, 20000}, type, {1, 3});
+    REQUIRE(aoti_torch_cpu_bernoulli__float(self.get(), 0.3, nullptr) == 0);
+    CHECK(std::abs(moments(self).mean - 0.3) < 0.02);
+    Handle p = make({3, 1}, ScalarType::Double);
+    for (int i = 0; i < 3; ++i) p.set(i, i / 2.0);
+    REQUIRE(aoti_torch_cpu_bernoulli__Tensor(self.get(), p.get(), nullptr) == 0);
+    for (std::int64_t row = 0; row < 3; ++row) {
+      double sum = 0;
+      for (std::int64_t i = 0; i < 20000; ++i) sum += self.at(row * 20000 + i);
+      CHECK(std::abs(sum - static_cast<double>(row) * 10000) <= (row == 1 ? 800 : 0));
+    }
+  }
+}
+
+TEST_CASE("random numbers: refusals, and no memory in a second call", "[cpu_aoti]") {
+  Fixture fixture;
+  const std::int64_t size = 100;
+  auto byte = static_cast<std::int32_t>(ScalarType::Byte);
+  Handle out;
+  const auto failure = [&] { return fixture.pool.take_failure(); };
+  CHECK(aoti_torch_cpu_randint(0, &size, 1, nullptr, nullptr, nullptr, 0, nullptr, out.out()) == 1);
+  CHECK_THAT(failure(), ContainsSubstring("randint: numbers from 0 to below 0"));
+  CHECK(aoti_torch_cpu_randint(257, &size, 1, &byte, nullptr, nullptr, 0, nullptr, out.out()) == 1);
+  CHECK_THAT(failure(), ContainsSubstring("expected some that fit into Byte"));
+  CHECK(aoti_torch_cpu_rand(&size, 1, &byte, nullptr, nullptr, 0, nullptr, out.out()) == 1);
+  CHECK_THAT(failure(), ContainsSubstring("elements of Byte"));
+  Handle self = make({100});
+  void* generator = nullptr;
+  CHECK(aoti_torch_cpu_bernoulli__float(self.get(), 1.5, nullptr) == 1);
+  CHECK_THAT(failure(), ContainsSubstring("a probability 1.5: expected 0 to 1"));
+  CHECK(aoti_torch_cpu_bernoulli__Tensor(self.get(), self.get(), nullptr) == 1);
+  CHECK_THAT(failure(), ContainsSubstring("a probability nan"));
+  CHECK(aoti_torch_cpu_bernoulli__float(self.get(), 0.5, &generator) == 1);
+  CHECK_THAT(failure(), ContainsSubstring("a generator was given"));
+  const std::int64_t other = 99;
+  CHECK(aoti_torch_cpu_randint_low_out(self.get(), 0, 2, &other, 1) == 1);
+  CHECK_THAT(failure(), ContainsSubstring("a result [100]: expected [99]"));
+  std::size_t before = 0;
+  for (int i = 0; i < 2; ++i) {
+    Handle a;
+    before = allocations();
+    REQUIRE(aoti_torch_cpu_randn(&size, 1, nullptr, nullptr, nullptr, 0, nullptr, a.out()) == 0);
+  }
+  CHECK(allocations() == before + 0);
+}
