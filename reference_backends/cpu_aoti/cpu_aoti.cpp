@@ -56,6 +56,7 @@ class CpuAotiBackend final : public tenon::Backend<CpuAotiBackend>,
                              public tenon::WithOptions<CpuAotiBackend>,
                              public tenon::WithCheckBlob<CpuAotiBackend>,
                              public tenon::WithMemoryInfo<CpuAotiBackend>,
+                             public tenon::WithSessions<CpuAotiBackend>,
                              public tenon::WithDevices<CpuAotiBackend> {
   using Model = aoti::AotiBackend<CpuAotiBackend>::Delegate;
 
@@ -115,6 +116,11 @@ class CpuAotiBackend final : public tenon::Backend<CpuAotiBackend>,
   tenon::Status execute(tenon::ExecutionContext& context, Delegate& delegate, tenon::Args args) {
     const NumThreads scope(delegate.num_threads);
     return AotiBackend::execute(context, delegate.model, args);
+  }
+
+  tenon::Result<Delegate> create_session(const Delegate& delegate) {
+    TENON_TRY(Model model, AotiBackend::create_session(delegate.model));
+    return Delegate{std::move(model), delegate.num_threads};
   }
 
   tenon::MemoryInfo memory_info(const Delegate* delegate) const {

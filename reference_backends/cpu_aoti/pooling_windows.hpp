@@ -120,8 +120,8 @@ void pool_all(const Pooling& p, const T* in, T* out, std::int64_t* indices,
             return start(strides) + d * strides[2] + h * strides[3] + w * strides[4];
           };
           pool_position<Kind, several>(p, windows, in + start(p.in_strides),
-                                       out + at(p.out_strides), indices + at(p.index_strides),
-                                       best);
+                                       out + at(p.out_strides),
+                                       indices ? indices + at(p.index_strides) : nullptr, best);
         }
       }
     }

@@ -58,7 +58,7 @@ class Philox {
   std::array<std::uint32_t, 2> key_;
   std::array<std::uint32_t, 4> counter_;
   std::array<std::uint64_t, 2> block_{};
-  int left_ = 0;
+  std::size_t left_ = 0;
 };
 
 Philox& generator() {

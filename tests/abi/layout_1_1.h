@@ -11,6 +11,12 @@ LAYOUT_ASSERT(TENON_ABI_MINOR >= 1, "TENON_ABI_MINOR");
 SIZE(tenon_init_context, 88);
 OFFSET(tenon_init_context, permit_code, 80);
 
+// extensions/sessions.h
+SIZE(tenon_sessions_v1, 16);
+OFFSET(tenon_sessions_v1, struct_size, 0);
+OFFSET(tenon_sessions_v1, reserved, 4);
+OFFSET(tenon_sessions_v1, create_session, 8);
+
 // plugin.h
 SIZE(tenon_backend_record, 472);
 OFFSET(tenon_backend_record, flags, 464);

@@ -29,6 +29,7 @@
 #include "tenon/abi/extensions/devices.h"
 #include "tenon/abi/extensions/memory_info.h"
 #include "tenon/abi/extensions/options.h"
+#include "tenon/abi/extensions/sessions.h"
 #include "tenon/abi/host.h"
 #include "tenon/abi/plugin.h"
 #include "tenon/abi/static_plugin.h"

@@ -67,15 +67,14 @@ class AotiBackend {
   class Delegate {
    public:
     Delegate(Delegate&& other) noexcept
-        : weights_(std::move(other.weights_)),
-          weights_copy_(std::move(other.weights_copy_)),
-          library_(std::move(other.library_)),
+        : model_(std::move(other.model_)),
           instances_(std::move(other.instances_)),
           free_(other.free_.load(std::memory_order_relaxed)) {}
 
-    /// Bytes of weights that are not the host's, of all instances.
+    /// Bytes of weights that are not the host's, of all instances. A copy that sessions share
+    /// counts in each.
     [[nodiscard]] std::size_t own_weights() const noexcept {
-      std::size_t sum = weights_copy_ ? weights_copy_->bytes().size() : 0;
+      std::size_t sum = model_->weights_copy ? model_->weights_copy->bytes().size() : 0;
       for (const auto& instance : instances_) sum += instance->own_weights();
       return sum;
     }
@@ -108,10 +107,18 @@ class AotiBackend {
     }
     static constexpr std::size_t none_free = ~std::size_t{0};
 
-    // In the order in which they are needed: an instance uses the library, and both the weights.
-    std::optional<NamedData> weights_;
-    std::shared_ptr<const WeightsCopy> weights_copy_;
-    std::optional<ModelLibrary> library_;
+    /// What sessions share: the library, its functions, and the weights.
+    struct Model {
+      std::optional<NamedData> weights;
+      std::shared_ptr<const WeightsCopy> weights_copy;
+      std::optional<Bytes> blob;  ///< Of one of the two above.
+      std::string weights_key;
+      std::optional<ModelLibrary> library;
+      ContainerApi api;
+      LoadOptions options;
+    };
+
+    std::shared_ptr<const Model> model_;  // Outlives the instances.
     std::vector<std::unique_ptr<Instance>> instances_;
     std::atomic<std::uint64_t> free_ = 0;
   };
@@ -173,8 +180,9 @@ class AotiBackend {
     }
     TENON_TRY(const Payload payload, parse_payload(processed.text(), context.method_name()));
     processed.release();
-    Delegate out;
-    ContainerApi api;
+    auto model = std::make_shared<typename Delegate::Model>();
+    model->options = options;
+    model->weights_key = payload.weights_key;
     {
       const TracerScope scope(context.tracer(), "load library");
       TENON_TRY(const NamedData code, find_library(context, payload));
@@ -184,28 +192,18 @@ class AotiBackend {
         return std::move(library).status().with_context(
             concat("library '", std::string_view(payload.library_key), "'"));
       }
-      out.library_ = *std::move(library);
-      TENON_TRY(api, ContainerApi::find(*out.library_));
+      model->library = *std::move(library);
+      TENON_TRY(model->api, ContainerApi::find(*model->library));
     }
     const TracerScope scope(context.tracer(), "load weights");
-    const std::optional<Bytes> blob = find_weights(context, payload, options, out);
-    for (std::int64_t i = 0; i < options.model_copies; ++i) {
-      auto instance = Instance::create(api, Derived::memory(), Derived::device_name, blob,
-                                       options.share_weights);
-      if (!instance.ok()) {
-        return std::move(instance).status().with_context(
-            concat("weights '", std::string_view(payload.weights_key), "'"));
-      }
-      out.instances_.push_back(*std::move(instance));
-      out.free_.fetch_or(std::uint64_t{1} << i, std::memory_order_relaxed);
-    }
-    if (!options.share_weights) out.weights_.reset();
-    if (options.model_copies > 1 && out.instances_.front()->has_state()) {
-      return error(Error::InvalidArgument,
-                   "option 'model_copies': the model keeps state between "
-                   "runs, so several copies of it would differ");
-    }
-    return out;
+    find_weights(context, *model);
+    return make_delegate(std::move(model));
+  }
+
+  /// Another delegate of the same model, in the state that `load` gave, over the same weights. What
+  /// `create_session` of a backend with `WithSessions` returns.
+  [[nodiscard]] Result<Delegate> create_session(const Delegate& delegate) {
+    return make_delegate(delegate.model_);
   }
 
  private:
@@ -226,17 +224,37 @@ class AotiBackend {
 
   /// The weights, where they may be used; nothing when the program has none. A model that needs
   /// them says so.
-  std::optional<Bytes> find_weights(const InitContext& context, const Payload& payload,
-                                    const LoadOptions& options, Delegate& out) {
-    auto data = context.named_data_map()->get_data(payload.weights_key);
-    if (!data.ok()) return std::nullopt;
-    const Bytes blob = data->bytes();
-    if (options.share_weights && !is_aligned(blob)) {
-      out.weights_copy_ = store_.copy_of(blob);
-      return out.weights_copy_->bytes();
+  void find_weights(const InitContext& context, typename Delegate::Model& model) {
+    auto data = context.named_data_map()->get_data(model.weights_key);
+    if (!data.ok()) return;
+    if (model.options.share_weights && !is_aligned(data->bytes())) {
+      model.weights_copy = store_.copy_of(data->bytes());
+      model.blob = model.weights_copy->bytes();
+      return;
     }
-    out.weights_ = *std::move(data);
-    return blob;
+    model.weights = *std::move(data);
+    model.blob = model.weights->bytes();
+  }
+
+  static Result<Delegate> make_delegate(std::shared_ptr<const typename Delegate::Model> model) {
+    Delegate out;
+    for (std::int64_t i = 0; i < model->options.model_copies; ++i) {
+      auto instance = Instance::create(model->api, Derived::memory(), Derived::device_name,
+                                       model->blob, model->options.share_weights);
+      if (!instance.ok()) {
+        return std::move(instance).status().with_context(
+            concat("weights '", std::string_view(model->weights_key), "'"));
+      }
+      out.instances_.push_back(*std::move(instance));
+      out.free_.fetch_or(std::uint64_t{1} << i, std::memory_order_relaxed);
+    }
+    if (out.instances_.size() > 1 && out.instances_.front()->has_state()) {
+      return error(Error::InvalidArgument,
+                   "option 'model_copies': the model keeps state between runs, so several copies "
+                   "of it would differ");
+    }
+    out.model_ = std::move(model);
+    return out;
   }
 
   static Status check(const InitContext& context, std::string_view processed) {

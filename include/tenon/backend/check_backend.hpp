@@ -141,6 +141,11 @@ concept HasMemoryInfo = requires(B& backend, const typename B::Delegate* delegat
 };
 
 template <class B>
+concept HasCreateSession = requires(B& backend, const typename B::Delegate& delegate) {
+  { backend.create_session(delegate) } -> std::same_as<Result<typename B::Delegate>>;
+};
+
+template <class B>
 concept HasDevices = requires(B& backend) {
   { backend.devices() } -> std::same_as<Result<std::vector<DeviceInfo>>>;
 };
@@ -210,7 +215,8 @@ consteval bool check_backend() {
   } else if constexpr (!std::is_default_constructible_v<B>) {
     static_assert(always_false<B>, "tenon: the backend needs a public default constructor");
   } else if constexpr (HidesMixin<B, WithOptions> || HidesMixin<B, WithCheckBlob> ||
-                       HidesMixin<B, WithMemoryInfo> || HidesMixin<B, WithDevices>) {
+                       HidesMixin<B, WithMemoryInfo> || HidesMixin<B, WithSessions> ||
+                       HidesMixin<B, WithDevices>) {
     static_assert(always_false<B>, "tenon: the backend's mixins must be public bases");
   } else if constexpr (HasMixin<B, WithOptions> && !DeclaresOptions<B>) {
     static_assert(always_false<B>,
@@ -228,6 +234,10 @@ consteval bool check_backend() {
     static_assert(always_false<B>,
                   "tenon: WithMemoryInfo needs a public "
                   "`tenon::MemoryInfo memory_info(const Delegate*)`");
+  } else if constexpr (HasMixin<B, WithSessions> && !HasCreateSession<B>) {
+    static_assert(always_false<B>,
+                  "tenon: WithSessions needs a public "
+                  "`tenon::Result<Delegate> create_session(const Delegate&)`");
   } else if constexpr (HasMixin<B, WithDevices> && !HasDevices<B>) {
     static_assert(always_false<B>,
                   "tenon: WithDevices needs a public "

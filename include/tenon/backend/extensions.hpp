@@ -8,6 +8,7 @@
 #include "tenon/abi/extensions/check_blob.h"
 #include "tenon/abi/extensions/devices.h"
 #include "tenon/abi/extensions/memory_info.h"
+#include "tenon/abi/extensions/sessions.h"
 #include "tenon/core/result.hpp"
 
 namespace tenon {
@@ -42,6 +43,13 @@ struct MemoryInfo {
 /// `MemoryInfo memory_info(const Delegate*)`; null asks for the whole backend.
 template <class Derived>
 class WithMemoryInfo {};
+
+/// Mixin: several independent states over one loaded blob. The author adds
+/// `Result<Delegate> create_session(const Delegate&)`: a delegate in the state that `init` gave,
+/// which shares what does not change. It may be called while the given one runs, and what it makes
+/// is destroyed before that one.
+template <class Derived>
+class WithSessions {};
 
 /// One device that a backend can use.
 struct DeviceInfo {

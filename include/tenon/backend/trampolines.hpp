@@ -141,6 +141,16 @@ struct Trampolines {
     });
   }
 
+  static tenon_status create_session(tenon_backend* backend, tenon_delegate* delegate,
+                                     tenon_delegate** out) noexcept {
+    return guard(host_of(backend), [&]() -> Status {
+      TENON_TRY(Delegate session,
+                self(backend).create_session(*reinterpret_cast<const Delegate*>(delegate)));
+      *out = reinterpret_cast<tenon_delegate*>(new Delegate(std::move(session)));
+      return ok();
+    });
+  }
+
   static tenon_status list_devices(tenon_backend* backend, tenon_device_sink sink,
                                    void* sink_context) noexcept {
     return guard(host_of(backend), [&]() -> Status {
@@ -173,6 +183,10 @@ struct Trampolines {
     if constexpr (std::derived_from<B, WithMemoryInfo<B>>) {
       static constexpr tenon_memory_info_v1 table = {sizeof(tenon_memory_info_v1), 0, &memory_info};
       if (wanted == TENON_EXTENSION_MEMORY_INFO) return &table;
+    }
+    if constexpr (std::derived_from<B, WithSessions<B>>) {
+      static constexpr tenon_sessions_v1 table = {sizeof(tenon_sessions_v1), 0, &create_session};
+      if (wanted == TENON_EXTENSION_SESSIONS) return &table;
     }
     if constexpr (std::derived_from<B, WithDevices<B>>) {
       static constexpr tenon_devices_v1 table = {sizeof(tenon_devices_v1), 0, &list_devices};

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "tenon/abi/backend.h"
+#include "tenon/abi/extensions/sessions.h"
 #include "tenon/core/options.hpp"
 #include "tenon/core/result.hpp"
 #include "tenon/host/arena.hpp"
@@ -45,15 +46,34 @@ struct BackendUse {
 struct LoadedDelegate {
   const BackendUse* use = nullptr;
   tenon_delegate* handle = nullptr;
+  tenon_delegate* active = nullptr;  ///< What is executed: `handle`, or a session made of it.
   tenon_buffer processed{};
 
   [[nodiscard]] tenon_status execute(tenon_value* const* args, std::uint32_t num_args) const {
     const Backend& backend = *use->backend;
-    return backend.api().execute(backend.raw(), handle, &use->context, args, num_args);
+    return backend.api().execute(backend.raw(), active, &use->context, args, num_args);
   }
-  void destroy() const {
+  void destroy() const { destroy(handle); }
+  void destroy(tenon_delegate* of_this_backend) const {
     const Backend& backend = *use->backend;
-    backend.api().destroy(backend.raw(), handle);
+    backend.api().destroy(backend.raw(), of_this_backend);
+  }
+
+  /// Another delegate of the same blob (extension "tenon.sessions/1").
+  [[nodiscard]] Result<tenon_delegate*> create_session() const {
+    const Backend& backend = *use->backend;
+    const auto* table = static_cast<const tenon_sessions_v1*>(
+        backend.api().get_extension
+            ? backend.api().get_extension(backend.raw(), TENON_EXTENSION_SESSIONS)
+            : nullptr);
+    if (!table) {
+      return error(Error::NotSupported, "backend ", std::string_view(use->id),
+                   " has no sessions (extension " TENON_EXTENSION_SESSIONS ")");
+    }
+    tenon_delegate* out = nullptr;
+    const tenon_status status = table->create_session(backend.raw(), handle, &out);
+    if (status == TENON_STATUS_OK) return out;
+    return take_last_error(backend.host(), status).with_context("create_session");
   }
 };
 
@@ -129,6 +149,7 @@ struct DelegateLoader {
     const Backend& backend = *use->backend;
     const tenon_status status = backend.api().init(backend.raw(), &context, &out.handle);
     out.use = use;
+    out.active = out.handle;
     Status outcome;
     if (status != TENON_STATUS_OK) {
       outcome = take_last_error(backend.host(), status);

@@ -28,6 +28,7 @@
 #include "tenon/host/planned_memory.hpp"
 #include "tenon/host/program.hpp"
 #include "tenon/host/registry.hpp"
+#include "tenon/host/session.hpp"
 #include "tenon/host/trace.hpp"
 
 namespace tenon::host {
@@ -148,6 +149,19 @@ class Method {
     if (num_missing_inputs_ != 0) [[unlikely]]
       return refuse_missing_input();
     return options_.trace ? run_traced() : run<false>();
+  }
+
+  /// Makes a state of its own for every delegate, as `load` gave it. NotSupported when a backend
+  /// has no sessions.
+  [[nodiscard]] Result<std::unique_ptr<Session>> create_session() {
+    return Session::create(delegates_);
+  }
+
+  /// From now on `execute` runs with the state of `session`, which this method made; null means the
+  /// method's own again. Costs a pointer for each delegate; not while `execute` runs.
+  void use_session(const Session* session) noexcept {
+    if (session) return session->use();
+    for (detail::LoadedDelegate& delegate : delegates_) delegate.active = delegate.handle;
   }
 
  private:
@@ -382,7 +396,7 @@ class Method {
   std::span<tenon_value> values_;
   std::vector<detail::MethodInput> inputs_;
   std::size_t num_missing_inputs_ = 0;
-  std::span<const detail::LoadedDelegate> delegates_;
+  std::span<detail::LoadedDelegate> delegates_;
   std::vector<std::span<const detail::Instruction>> chains_;
   tenon_execution_context kernel_context_{};
 };

@@ -172,6 +172,34 @@ TEST_CASE("a failure of the model while it runs is its own words", "[aoti][D15][
   }
 }
 
+TEST_CASE("sessions keep states of their own over one set of weights",
+          "[aoti][TN-SES-1][TN-SES-2][TN-SES-3]") {
+  AotiHost aoti;
+  const auto method = aoti.load({.weight = 3.0f, .num_delegates = 2});
+  REQUIRE(method.ok());
+  const auto y = [&](const host::Session* session) {
+    (*method)->use_session(session);
+    const auto out = run(**method, 1.0f);
+    REQUIRE(out.ok());
+    return *out;
+  };
+  CHECK(y(nullptr) == 9.0f);
+  CHECK(y(nullptr) == 13.0f);
+  auto first = (*method)->create_session();
+  auto second = (*method)->create_session();
+  INFO(first.text());
+  REQUIRE((first.ok() && second.ok()));
+  CHECK(y(first->get()) == 9.0f);  // As `init` gave it, not as the delegate is by now.
+  CHECK(y(first->get()) == 13.0f);
+  CHECK(y(second->get()) == 9.0f);
+  CHECK(y(nullptr) == 17.0f);
+  CHECK(y(first->get()) == 17.0f);
+  first->reset();  // The method goes back to its own state.
+  const auto out = run(**method, 1.0f);
+  CHECK((out.ok() && *out == 21.0f));
+  CHECK(y(second->get()) == 13.0f);
+}
+
 TEST_CASE("eight threads run a delegate each", "[aoti][D13]") {
   AotiHost aoti;
   std::vector<std::unique_ptr<host::Method>> methods;

@@ -127,6 +127,10 @@ TEST_CASE("mkldnn_rnn_layer: large sums do not overflow", "[cpu_aoti]") {
   Output found;
   REQUIRE(run(found, l) == 0);
   check(l, {}, found, 1e-5);
+  l.b_input.set(0, std::nan(""));
+  Output spoilt;
+  REQUIRE(run(spoilt, l) == 0);
+  CHECK(std::isnan(spoilt.y.at(0)));
 }
 
 TEST_CASE("mkldnn_rnn_layer: refusals, and no memory in a second call", "[cpu_aoti]") {

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+//
+// Extension "tenon.sessions/1" of a backend: several independent states over one loaded blob, such
+// as conversations that share the weights of one language model.
+
+#ifndef TENON_ABI_EXTENSIONS_SESSIONS_H
+#define TENON_ABI_EXTENSIONS_SESSIONS_H
+
+#include <stdint.h>
+
+#include "tenon/abi/backend.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define TENON_EXTENSION_SESSIONS "tenon.sessions/1"
+
+typedef struct tenon_sessions_v1 {
+  uint32_t struct_size;
+  uint32_t reserved;
+
+  /// Makes another delegate of the same blob. It shares what does not change and is executed and
+  /// destroyed like any delegate, also at the same time as the one it was made of.
+  ///
+  ///   TN-SES-1  The new delegate MUST have the state that `init` gave, whatever `delegate` ran.
+  ///   TN-SES-2  Executing one of the two MUST NOT change the state of the other.
+  ///   TN-SES-3  A host MUST destroy sessions before the delegate that they were made of.
+  ///
+  /// threads:   any
+  /// ownership: gives (return with `destroy`)
+  /// errors:    status
+  /// lifetime:  from `init` to `destroy` of `delegate`
+  tenon_status (*create_session)(tenon_backend* backend, tenon_delegate* delegate,
+                                 tenon_delegate** out);
+} tenon_sessions_v1;
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif  // TENON_ABI_EXTENSIONS_SESSIONS_H

@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: MIT
+"""Times real models: CpuAotiBackend beside libtorch's own loader, on the same compiled model.
+
+Each side runs in a process of its own, on one pinned thread, in turns; the fewest nanoseconds of
+all rounds count. Cold start is the time of a whole process up to its first output, and memory what
+such a process held at most: tenon-run beside Python with torch. Needs cases exported with
+--package (export_models.py), torch, and a C++ compiler for the side of libtorch.
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+try:
+    import numpy as np
+    import torch
+except ImportError as missing:
+    sys.exit(f"bench_aoti: {missing}; run it with the Python of `./dev live`")
+
+HERE = Path(__file__).resolve().parent
+TORCH = Path(torch.__file__).parent
+
+PYTHON_RIVAL = """
+import ctypes, sys, torch
+ctypes.CDLL(sys.argv[1], ctypes.RTLD_GLOBAL)
+torch.set_num_threads(1)
+model = torch._inductor.aoti_load_package(sys.argv[2])
+inputs = [torch.load(name) for name in sys.argv[3:]]
+with torch.no_grad():
+    model(*inputs)
+"""
+
+
+def build_rival(folder: Path) -> Path:
+    """Compiles bench_libtorch.cpp against the libtorch of this Python."""
+    source, program = HERE / "bench_libtorch.cpp", folder / "bench-libtorch"
+    if program.exists() and program.stat().st_mtime > source.stat().st_mtime:
+        return program
+    print("building bench-libtorch", file=sys.stderr)
+    include, lib = TORCH / "include", TORCH / "lib"
+    subprocess.run(
+        ["g++", "-std=c++20", "-O2", "-w", f"-I{include}"]
+        + [f"-I{include}/torch/csrc/api/include", str(source), f"-L{lib}", "-ltorch"]
+        + ["-ltorch_cpu", "-lc10", f"-Wl,-rpath,{lib}", "-o", str(program)],
+        check=True,
+    )
+    return program
+
+
+def input_files(case: Path) -> list[str]:
+    """The first inputs of a case as files of torch.save, made when they are not there."""
+    description = json.loads((case / "case.json").read_text(encoding="utf-8"))
+    out = []
+    for i, name in enumerate(description["sets"][0]["inputs"]):
+        path = case / f"bench_in{i}.pt"
+        tensor = torch.from_numpy(np.load(case / name))
+        if description["dtypes"]["inputs"][i] == "bfloat16":
+            tensor = tensor.view(torch.bfloat16)
+        order = description["dim_orders"]["inputs"][i]
+        if order == [0, 2, 3, 1]:
+            tensor = tensor.to(memory_format=torch.channels_last)
+        torch.save(tensor, path)
+        out.append(str(path))
+    return out
+
+
+def pinned(command: list[str]) -> str:
+    """Output of a command that runs on the last processor."""
+    cpu = str((os.cpu_count() or 1) - 1)
+    run = subprocess.run(["taskset", "-c", cpu, *command], capture_output=True, text=True)
+    if run.returncode != 0:
+        raise RuntimeError(f"{' '.join(command)}: {run.stderr.strip()}")
+    return run.stdout
+
+
+def whole_process(command: list[str]) -> tuple[float, int]:
+    """Seconds and the most kilobytes in memory of a command from start to end."""
+    before = time.monotonic()
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    _, status, usage = os.wait4(process.pid, 0)
+    seconds = time.monotonic() - before
+    if status != 0:
+        raise RuntimeError(f"{' '.join(command)}: exit status {status}")
+    return seconds, usage.ru_maxrss
+
+
+def speed(arguments: argparse.Namespace, cases: list[Path]) -> None:
+    rival = build_rival(arguments.cache)
+    print("| model | libtorch | Tenon | ratio |\n|---|---|---|---|")
+    for case in cases:
+        inputs = input_files(case)
+        theirs, ours = float("inf"), float("inf")
+        seconds = str(arguments.seconds)
+        for _ in range(arguments.rounds):
+            theirs = min(theirs, float(pinned([str(rival), f"{case}/model.pt2", seconds, *inputs])))
+            ours = min(
+                ours,
+                float(pinned([arguments.bench_tenon, arguments.plugin, str(case), seconds])),
+            )
+        name = case.name
+        print(f"| {name} | {theirs / 1e3:.2f} us | {ours / 1e3:.2f} us | {ours / theirs:.2f} |")
+        sys.stdout.flush()
+
+
+def cold(arguments: argparse.Namespace, cases: list[Path]) -> None:
+    print("\n| model | Python | tenon-run | ratio | Python | tenon-run | ratio |")
+    print("|---|---|---|---|---|---|---|")
+    for case in cases:
+        inputs = input_files(case)
+        python = [sys.executable, "-c", PYTHON_RIVAL, str(TORCH / "lib/libtorch_cpu.so")]
+        python += [f"{case}/model.pt2", *inputs]
+        tenon = [arguments.tenon_run, f"{case}/model.pte", "--plugin", arguments.plugin]
+        description = json.loads((case / "case.json").read_text(encoding="utf-8"))
+        for name in description["data"]:
+            tenon += ["--data", f"{case}/{name}"]
+        for name in description["sets"][0]["inputs"]:
+            tenon += ["--input", f"{case}/{name}"]
+        runs = [(whole_process(python), whole_process(tenon)) for _ in range(arguments.rounds)]
+        t = min(run[0][0] for run in runs), min(run[1][0] for run in runs)
+        m = min(run[0][1] for run in runs), min(run[1][1] for run in runs)
+        print(
+            f"| {case.name} | {t[0] * 1e3:.0f} ms | {t[1] * 1e3:.1f} ms | 1/{t[0] / t[1]:.0f} "
+            f"| {m[0] / 1024:.0f} MiB | {m[1] / 1024:.1f} MiB | 1/{m[0] / m[1]:.1f} |"
+        )
+        sys.stdout.flush()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("--cache", type=Path, required=True, help="folder of exported cases")
+    parser.add_argument("--plugin", required=True, help="cpu_aoti.so")
+    parser.add_argument("--bench-tenon", required=True, help="the program bench-tenon")
+    parser.add_argument("--tenon-run", required=True, help="the program tenon-run")
+    parser.add_argument("--only", action="append", default=[], help="a case; may be repeated")
+    parser.add_argument("--rounds", type=int, default=3, help="turns of each side (default 3)")
+    parser.add_argument("--seconds", type=float, default=1.0, help="length of a turn (default 1)")
+    parser.add_argument("--no-cold", action="store_true", help="leave out cold start and memory")
+    arguments = parser.parse_args()
+    cases = sorted(path.parent for path in arguments.cache.glob("*/model.pt2"))
+    cases = [case for case in cases if not arguments.only or case.name in arguments.only]
+    if not cases:
+        sys.exit(f"bench_aoti: no case with a model.pt2 in {arguments.cache}")
+    speed(arguments, cases)
+    if not arguments.no_cold:
+        cold(arguments, cases)
+
+
+if __name__ == "__main__":
+    main()
