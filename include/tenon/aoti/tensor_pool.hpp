@@ -40,8 +40,8 @@ inline constexpr char type_mark = 0;
 ///
 /// What is taken back is kept: objects and blocks of memory go to free lists, so that a model whose
 /// shapes stay the same asks the system for nothing after its first run. Blocks are kept by size
-/// class, eight to a doubling; a new block is at most an eighth larger than what was asked for, and
-/// one that is used again at most twice as large.
+/// class, eight to a doubling, so that a block is at most an eighth larger than what was asked for.
+/// One is only used again for its own class: the order of a run then cannot matter to the next.
 ///
 /// Threads: one at a time. Everything made here must be given back before the pool goes.
 class TensorPool {
@@ -281,13 +281,9 @@ class TensorPool {
   }
 
   Storage* new_storage(std::size_t nbytes) {
-    const std::uint32_t wanted = size_class(nbytes);
-    std::uint32_t index = wanted;
-    // A block of up to twice the size is better than another one.
-    while (index < std::min<std::size_t>(wanted + 8, num_classes - 1) && !kept_[index]) ++index;
-    Storage* out = kept_[index];
-    if (!out) index = wanted;
+    const std::uint32_t index = size_class(nbytes);
     const std::size_t size = block_size(index);
+    Storage* out = kept_[index];
     if (out) {
       kept_[index] = out->next;
       cached_bytes_ -= size;

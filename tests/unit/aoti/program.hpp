@@ -81,6 +81,11 @@ class AotiHost {
     const Status status = registry_.register_backend(std::filesystem::path(TENON_TEST_CPU_AOTI));
     INFO(status.text());
     REQUIRE(status.ok());
+    // Unloading and loading it again in several threads is the loader's own test; the thread
+    // sanitizer does not see the lock that orders them.
+    auto found = registry_.lookup_backend("CpuAotiBackend");
+    REQUIRE(found.ok());
+    keep_ = *std::move(found);
   }
 
   [[nodiscard]] host::BackendRegistry& registry() noexcept { return registry_; }
@@ -103,6 +108,7 @@ class AotiHost {
  private:
   TemporaryFolder folder_;
   host::BackendRegistry registry_;
+  host::BackendRef keep_;
 };
 
 /// Runs a method made by `build_program` and returns y.
