@@ -74,6 +74,13 @@ Result<std::variant<Arguments, PrintAndExit>> parse_arguments(int argc, const ch
                  "Whether native code that the program carries may run: allow, deny or "
                  "sha256:HASH,... (default: allow)")
       ->type_name("POLICY");
+  app.add_option("--top", arguments.top,
+                 "Print the N largest elements of each row of each floating-point output, as a "
+                 "classifier's classes")
+      ->check(CLI::Range(std::uint32_t{1}, max_repeat).description(""))
+      ->type_name("N");
+  app.add_option("--labels", arguments.labels, "Names of the classes for --top, one a line")
+      ->type_name("FILE");
   app.add_option("--repeat", arguments.repeat, "Number of times to execute (default: 1)")
       ->check(CLI::Range(std::uint32_t{1}, max_repeat).description(""))
       ->type_name("N");

@@ -25,6 +25,8 @@ struct Arguments {
   std::string output;
   std::vector<std::string> options;
   host::EmbeddedCodePolicy embedded_code = host::EmbeddedCodePolicy::allow();
+  std::uint32_t top = 0;  ///< 0: classes are not told.
+  std::string labels;
   std::uint32_t repeat = 1;
   std::string trace;
   bool json = false;

@@ -63,11 +63,27 @@ Json to_json(const Comparison& comparison) {
           {"first", std::move(first)}};
 }
 
+Json to_json(const std::vector<std::vector<ClassScore>>& top) {
+  if (top.empty()) return nullptr;
+  Json rows = Json::array();
+  for (const auto& row : top) {
+    Json classes = Json::array();
+    for (const ClassScore& each : row) {
+      classes.push_back({{"index", each.index},
+                         {"label", text_or_null(each.label)},
+                         {"score", number(each.score)}});
+    }
+    rows.push_back(std::move(classes));
+  }
+  return rows;
+}
+
 Json to_json(const OutputReport& output) {
   Json json = {{"kind", output.kind},
                {"dtype", output.dtype ? Json(name_of(*output.dtype)) : Json(nullptr)},
                {"shape", output.dtype ? Json(output.shape) : Json(nullptr)},
                {"text", output.text},
+               {"top", to_json(output.top)},
                {"file", text_or_null(output.file)},
                {"compare", nullptr}};
   if (output.comparison) {
@@ -107,10 +123,25 @@ std::string timings_text(const Timings& timings) {
   return out + "\n";
 }
 
+std::string score_text(double score) {
+  char digits[32];
+  const auto end =
+      std::to_chars(digits, digits + sizeof digits, score, std::chars_format::general, 6).ptr;
+  return std::string(digits, end);
+}
+
 std::string output_text(const OutputReport& output, std::size_t index) {
   std::string out = concat("output ", index, ": ", output.type);
   if (!output.text.empty()) out += concat(": ", printable(output.text));
   out += "\n";
+  for (std::size_t row = 0; row < output.top.size(); ++row) {
+    if (output.top.size() > 1) out += concat("  row ", row, "\n");
+    for (const ClassScore& each : output.top[row]) {
+      out += concat("  class ", each.index);
+      if (!each.label.empty()) out += concat(" (", printable(each.label), ")");
+      out += concat(": ", std::string_view(score_text(each.score)), "\n");
+    }
+  }
   if (output.comparison) {
     out += concat("  ", printable(output.expected_file), ": ");
     for (const char c : report(*output.comparison)) {

@@ -9,6 +9,7 @@
 #include "arguments.hpp"
 #include "compare.hpp"
 #include "tenon/core/status.hpp"
+#include "top.hpp"
 
 namespace tenon::run {
 
@@ -43,9 +44,10 @@ struct OutputReport {
   std::string type;                 ///< "Float [1, 3]", "Int", "ListInt [4]"
   std::optional<ScalarType> dtype;  ///< Absent for text and None.
   std::vector<std::int64_t> shape;
-  std::string text;           ///< The first elements, or the whole value.
-  std::string file;           ///< Where it was written; empty when it was not.
-  std::string expected_file;  ///< Empty when nothing was expected.
+  std::string text;                          ///< The first elements, or the whole value.
+  std::vector<std::vector<ClassScore>> top;  ///< For each row; empty when not asked for.
+  std::string file;                          ///< Where it was written; empty when it was not.
+  std::string expected_file;                 ///< Empty when nothing was expected.
   std::optional<Comparison> comparison;
 };
 

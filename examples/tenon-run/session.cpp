@@ -67,6 +67,7 @@ void Session::run_stages() {
   const bool went_well = stage(ExitCode::invalid_file, &Session::add_plugins) &&
                          stage(ExitCode::invalid_file, &Session::open_program) &&
                          stage(ExitCode::wrong_usage, &Session::read_inputs) &&
+                         stage(ExitCode::wrong_usage, &Session::read_labels) &&
                          stage(ExitCode::wrong_usage, &Session::read_expected) &&
                          stage(ExitCode::no_backend, &Session::find_backends) &&
                          stage(ExitCode::wrong_usage, &Session::read_options) &&
@@ -188,6 +189,7 @@ Status Session::report_outputs() {
       if (!array.ok()) return std::move(array).status().with_context(concat("output ", i));
       output.dtype = array->type;
       output.shape = array->shape;
+      if (arguments_.top != 0) output.top = top_classes(array->view(), arguments_.top, labels_);
     }
     report_.outputs.push_back(std::move(output));
   }

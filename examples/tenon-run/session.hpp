@@ -39,6 +39,7 @@ class Session {
   Status add_plugins();
   Status open_program();
   Status read_inputs();
+  Status read_labels();
   Status read_input(const host::MethodMeta& meta, std::size_t index, const std::string& path);
   Status read_expected();
 
@@ -76,6 +77,7 @@ class Session {
   }
 
   const Arguments& arguments_;
+  std::vector<std::string> labels_;
   Report report_;
   std::optional<ExitCode> code_of_failure_;
   host::Trace trace_;  // Also the clock. Written to a file only with --trace.

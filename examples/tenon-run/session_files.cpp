@@ -86,6 +86,12 @@ Status Session::open_program() {
   return ok();
 }
 
+Status Session::read_labels() {
+  if (arguments_.labels.empty()) return ok();
+  TENON_TRY(labels_, tenon::run::read_labels(arguments_.labels));
+  return ok();
+}
+
 Status Session::read_inputs() {
   TENON_TRY(const host::MethodMeta method, meta());
   std::size_t used = 0;

@@ -15,6 +15,7 @@ import hashlib
 import json
 import os
 import shutil
+import subprocess
 import sys
 import time
 import traceback
@@ -84,6 +85,7 @@ class CpuAotiBackend(AotiBackend, BackendDetails):
 
     kernels = KernelTable(set(), False)
     external = False
+    strip = False
     libraries: list[bytes] = []
 
     @classmethod
@@ -112,7 +114,9 @@ class CpuAotiBackend(AotiBackend, BackendDetails):
 
     @classmethod
     def codesign_so(cls, so_path: str, compile_specs: list[Any]) -> None:
-        """Not to sign it: this is where the library passes by."""
+        """Not to sign it: this is where the library passes by, before it is hashed and packed."""
+        if cls.strip:
+            subprocess.run(["strip", "--strip-unneeded", so_path], check=True)
         cls.libraries.append(Path(so_path).read_bytes())
 
 
