@@ -48,6 +48,12 @@ Result<Scratch> packed_floats(const MatrixView& from, ScalarType type, MatrixVie
   return scratch;
 }
 
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic push
+// gcc 12 warns of the lanes that a vectorised load with a stride does not fill.
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
+
 /// Products of double and of integers. Columns of B are taken in blocks that stay in the cache;
 /// integers wrap around as PyTorch's do.
 template <class T>
@@ -72,15 +78,22 @@ void by_loops(const Product& p) noexcept {
           }
         }
       }
+      for (std::int64_t i = 0; i < count; ++i) sums[i] *= alpha;
+      if (p.beta != 0) {
+        for (std::int64_t i = 0; i < count; ++i) {
+          sums[i] += beta * static_cast<Sum>(*p.c.at<T>(row, first + i));
+        }
+      }
       for (std::int64_t i = 0; i < count; ++i) {
-        T& out = *p.c.at<T>(row, first + i);
-        Sum value = alpha * sums[i];
-        if (p.beta != 0) value += beta * static_cast<Sum>(out);
-        out = static_cast<T>(value);
+        *p.c.at<T>(row, first + i) = static_cast<T>(sums[i]);
       }
     }
   }
 }
+
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic pop
+#endif
 
 /// C = alpha A B + beta C on float matrices of which C has rows or columns without gaps.
 Status sgemm(const MatrixView& a, const MatrixView& b, const MatrixView& c, float alpha,

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <iterator>
 #include <span>
 #include <string>
 #include <string_view>
@@ -97,10 +98,9 @@ inline std::vector<std::string_view> features_used(std::uint32_t isa_needed,
     avx512 = avx512 || has("f16_") || has("d8_");
     avx2 = avx2 || has("f8_") || has("d4_");
   }
-  std::vector<std::string_view> out;
-  if (avx2 || avx512) out.insert(out.end(), {"avx2", "fma"});
-  if (avx512) out.insert(out.end(), {"avx512f", "avx512bw", "avx512dq", "avx512vl"});
-  return out;
+  constexpr std::string_view all[] = {"avx2", "fma", "avx512f", "avx512bw", "avx512dq", "avx512vl"};
+  const std::size_t count = avx512 ? std::size(all) : avx2 ? 2 : 0;
+  return {std::begin(all), std::begin(all) + count};
 }
 
 /// True when the dynamic loader finds a library by its name.
