@@ -9,6 +9,8 @@
 #include "tenon/aoti/constant_adoption.hpp"
 #include "tenon/aoti/container.hpp"
 #include "tenon/aoti/container_api.hpp"
+#include "tenon/aoti/device_memory.hpp"
+#include "tenon/aoti/device_weights.hpp"
 #include "tenon/aoti/elf_editor.hpp"
 #include "tenon/aoti/host_shims.hpp"
 #include "tenon/aoti/instance.hpp"

@@ -20,11 +20,14 @@ namespace {
 
 namespace aoti = tenon::aoti;
 
-std::byte* allocate(std::size_t nbytes) noexcept {
+tenon::Result<std::byte*> allocate(void*, std::size_t nbytes) {
   // Sizes of blocks are multiples of 8; aligned_alloc wants multiples of the alignment.
   constexpr std::size_t alignment = 64;
-  return static_cast<std::byte*>(
-      std::aligned_alloc(alignment, (nbytes + alignment - 1) / alignment * alignment));
+  if (auto* block = static_cast<std::byte*>(
+          std::aligned_alloc(alignment, (nbytes + alignment - 1) / alignment * alignment))) {
+    return block;
+  }
+  return tenon::error(tenon::Error::MemoryAllocationFailed, "aligned_alloc failed");
 }
 
 /// Vector mathematics, which libtorch brings along for its models. Loaded when a model first asks
@@ -80,8 +83,9 @@ class CpuAotiBackend final : public tenon::Backend<CpuAotiBackend>,
     int num_threads;
   };
 
-  static aoti::DeviceMemory memory() noexcept {
-    return {aoti::DeviceType::cpu, &allocate, [](std::byte* block) noexcept { std::free(block); }};
+  static tenon::Result<aoti::DeviceMemory> open_device(const aoti::LoadOptions&) {
+    return aoti::DeviceMemory{aoti::DeviceType::cpu, &allocate,
+                              [](void*, std::byte* block) noexcept { std::free(block); }};
   }
 
   static const void* find_shim(std::string_view name) {

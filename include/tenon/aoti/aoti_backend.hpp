@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "tenon/aoti/device_weights.hpp"
 #include "tenon/aoti/instance.hpp"
 #include "tenon/aoti/model_library.hpp"
 #include "tenon/aoti/payload.hpp"
@@ -22,25 +23,30 @@
 
 namespace tenon::aoti {
 
-/// What a device must tell so that `AotiBackend` can run models on it. Checked when the backend is
-/// compiled.
-template <class D>
-concept AotiDevice = requires(std::string_view name) {
-  /// What models are created for: "cpu", "cuda:0", "mps".
-  { D::device_name } -> std::convertible_to<const char*>;
-  /// Where the tensors of models live.
-  { D::memory() } -> std::convertible_to<DeviceMemory>;
-  /// Address of a function that models may call, or null.
-  { D::find_shim(name) } -> std::convertible_to<const void*>;
-};
-
 /// How one delegate is to be loaded.
 struct LoadOptions {
   /// Models that can run at the same time, at least 1. Weights are shared, working memory is not.
   std::int64_t model_copies = 1;
   /// Use weights where the host has them and share copies between delegates. Otherwise each
-  /// instance copies its own.
+  /// instance copies its own. On a device with memory of its own: share what is uploaded between
+  /// delegates; instances of one delegate always do.
   bool share_weights = true;
+  /// The device that models are created for and work on; none where there is only one.
+  std::optional<std::int32_t> device_index{};
+  /// Let all delegates that say so enqueue on one stream of the device, if it has streams.
+  bool share_stream = false;
+};
+
+/// What a device must tell so that `AotiBackend` can run models on it. Checked when the backend is
+/// compiled.
+template <class D>
+concept AotiDevice = requires(std::string_view name, const LoadOptions& options) {
+  /// What models are created for, without an index: "cpu", "cuda", "mps".
+  { D::device_name } -> std::convertible_to<const char*>;
+  /// Where the tensors of one instance live, and how bytes get there.
+  { D::open_device(options) } -> std::convertible_to<Result<DeviceMemory>>;
+  /// Address of a function that models may call, or null.
+  { D::find_shim(name) } -> std::convertible_to<const void*>;
 };
 
 /// Mixin: what all AOTInductor backends have in common, whatever their device. Not a backend: a
@@ -53,7 +59,8 @@ struct LoadOptions {
 ///       static constexpr std::string_view id = "CpuAotiBackend";
 ///       static constexpr bool runs_embedded_code = true;
 ///       static constexpr const char* device_name = "cpu";
-///       static tenon::aoti::DeviceMemory memory();
+///       static tenon::Result<tenon::aoti::DeviceMemory> open_device(
+///           const tenon::aoti::LoadOptions&);
 ///       static const void* find_shim(std::string_view name);
 ///       tenon::Result<Delegate> init(tenon::InitContext& context, tenon::Blob processed,
 ///                                    tenon::CompileSpecs specs) {
@@ -71,10 +78,11 @@ class AotiBackend {
           instances_(std::move(other.instances_)),
           free_(other.free_.load(std::memory_order_relaxed)) {}
 
-    /// Bytes of weights that are not the host's, of all instances. A copy that sessions share
-    /// counts in each.
+    /// Bytes of weights that are not the host's, of all instances, on the device where it has
+    /// memory of its own. A copy that sessions or delegates share counts in each.
     [[nodiscard]] std::size_t own_weights() const noexcept {
       std::size_t sum = model_->weights_copy ? model_->weights_copy->bytes().size() : 0;
+      if (model_->on_device) sum += model_->on_device->nbytes();
       for (const auto& instance : instances_) sum += instance->own_weights();
       return sum;
     }
@@ -109,6 +117,7 @@ class AotiBackend {
 
     /// What sessions share: the library, its functions, and the weights.
     struct Model {
+      std::unique_ptr<DeviceWeights> on_device;
       std::optional<NamedData> weights;
       std::shared_ptr<const WeightsCopy> weights_copy;
       std::optional<Bytes> blob;  ///< Of one of the two above.
@@ -149,8 +158,11 @@ class AotiBackend {
 
   /// Weights and working memory beside what the host counts.
   [[nodiscard]] MemoryInfo memory_info(const Delegate* delegate) const {
-    if (delegate) return {delegate->own_weights(), delegate->scratch(), 0, 0};
-    return {store_.nbytes(), 0, 0, 0};
+    if (!delegate) return {store_.nbytes(), 0, device_store_->nbytes(), 0};
+    const std::size_t weights = delegate->own_weights();
+    const std::size_t scratch = delegate->scratch();
+    if (delegate->model_->on_device) return {0, 0, weights, scratch};
+    return {weights, scratch, 0, 0};
   }
 
  protected:
@@ -160,8 +172,8 @@ class AotiBackend {
                   "runs_embedded_code = true`");
     static_assert(AotiDevice<Derived>,
                   "tenon: a backend with AotiBackend needs `static constexpr const char* "
-                  "device_name`, `static DeviceMemory memory()` and `static const void* "
-                  "find_shim(std::string_view)`");
+                  "device_name`, `static Result<DeviceMemory> open_device(const LoadOptions&)` and "
+                  "`static const void* find_shim(std::string_view)`");
   }
   ~AotiBackend() = default;
 
@@ -196,6 +208,11 @@ class AotiBackend {
       TENON_TRY(model->api, ContainerApi::find(*model->library));
     }
     const TracerScope scope(context.tracer(), "load weights");
+    TENON_TRY(const bool on_host, is_host(options));
+    if (!on_host) {
+      model->on_device =
+          std::make_unique<DeviceWeights>(options.share_weights ? device_store_ : nullptr);
+    }
     find_weights(context, *model);
     return make_delegate(std::move(model));
   }
@@ -227,7 +244,7 @@ class AotiBackend {
   void find_weights(const InitContext& context, typename Delegate::Model& model) {
     auto data = context.named_data_map()->get_data(model.weights_key);
     if (!data.ok()) return;
-    if (model.options.share_weights && !is_aligned(data->bytes())) {
+    if (model.options.share_weights && !model.on_device && !is_aligned(data->bytes())) {
       model.weights_copy = store_.copy_of(data->bytes());
       model.blob = model.weights_copy->bytes();
       return;
@@ -238,9 +255,16 @@ class AotiBackend {
 
   static Result<Delegate> make_delegate(std::shared_ptr<const typename Delegate::Model> model) {
     Delegate out;
-    for (std::int64_t i = 0; i < model->options.model_copies; ++i) {
-      auto instance = Instance::create(model->api, Derived::memory(), Derived::device_name,
-                                       model->blob, model->options.share_weights);
+    const LoadOptions& options = model->options;
+    const std::string device = options.device_index
+                                   ? concat(std::string_view(Derived::device_name), ":",
+                                            static_cast<std::int64_t>(*options.device_index))
+                                   : std::string(Derived::device_name);
+    InstanceWeights weights{model->blob, options.share_weights, model->on_device.get()};
+    if (model->on_device && model->blob) weights.in_place = is_aligned(*model->blob);
+    for (std::int64_t i = 0; i < options.model_copies; ++i) {
+      TENON_TRY(const DeviceMemory memory, Derived::open_device(options));
+      auto instance = Instance::create(model->api, memory, device.c_str(), weights);
       if (!instance.ok()) {
         return std::move(instance).status().with_context(
             concat("weights '", std::string_view(model->weights_key), "'"));
@@ -257,6 +281,11 @@ class AotiBackend {
     return out;
   }
 
+  static Result<bool> is_host(const LoadOptions& options) {
+    TENON_TRY(const DeviceMemory memory, Derived::open_device(options));
+    return memory.is_host();
+  }
+
   static Status check(const InitContext& context, std::string_view processed) {
     TENON_TRY(const Payload payload, parse_payload(processed, context.method_name()));
     TENON_TRY(const NamedData code, find_library(context, payload));
@@ -269,6 +298,7 @@ class AotiBackend {
   }
 
   WeightStore store_;
+  std::shared_ptr<DeviceWeightStore> device_store_ = std::make_shared<DeviceWeightStore>();
 };
 
 }  // namespace tenon::aoti

@@ -207,12 +207,19 @@ inline ShimError aoti_torch_create_tensor_from_blob(
     void* data, std::int64_t rank, const std::int64_t* sizes, const std::int64_t* strides,
     std::int64_t storage_offset, std::int32_t dtype, std::int32_t device_type,
     std::int32_t device_index, Tensor** out) noexcept {
-  return detail::give_new("aoti_torch_create_tensor_from_blob", out, [&](TensorPool& pool) {
-    void* const place = pool.adoption() ? pool.adoption()->next(data) : data;
-    return pool.from_blob(place, detail::list(sizes, rank), strides, storage_offset,
-                          static_cast<ScalarType>(dtype), static_cast<DeviceType>(device_type),
-                          device_index);
+  Tensor* made = nullptr;
+  const ShimError failed = shim_call("aoti_torch_create_tensor_from_blob", [&]() -> Status {
+    TensorPool& pool = current_pool();
+    const auto device = static_cast<DeviceType>(device_type);
+    void* place = data;
+    if (pool.adoption()) {
+      TENON_TRY(place, pool.adoption()->next(data, device));
+    }
+    made = pool.from_blob(place, detail::list(sizes, rank), strides, storage_offset,
+                          static_cast<ScalarType>(dtype), device, device_index);
+    return ok();
   });
+  return failed != shim_ok ? failed : detail::give(made, out);
 }
 inline ShimError aoti_torch_create_tensor_from_blob_v2(
     void* data, std::int64_t rank, const std::int64_t* sizes, const std::int64_t* strides,

@@ -4,10 +4,13 @@
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
+#include <functional>
 #include <utility>
 #include <vector>
 
+#include "tenon/aoti/tensor.hpp"
 #include "tenon/core/bytes.hpp"
+#include "tenon/core/result.hpp"
 
 namespace tenon::aoti {
 
@@ -19,6 +22,10 @@ struct Constant {
   bool is_state;       ///< The model may write to it.
 };
 
+/// Address on the device of a constant whose content is `bytes`, given its number in the blob.
+using PlaceConstant =
+    std::function<Result<std::byte*>(std::size_t index, Bytes bytes, bool is_state)>;
+
 /// Lets a model use weights where they lie instead of in a copy.
 ///
 /// A compiled model takes its constants from a blob by copying all of it (AOTInductor:
@@ -29,13 +36,17 @@ struct Constant {
 /// file are then in memory once, whatever the number of models that use them. A constant that the
 /// model may write to keeps its copy.
 ///
+/// A model of a device with memory of its own copies to the device. There the backend's own
+/// functions leave out the copies, and the tensors are made where `PlaceConstant` says.
+///
 /// Should the compiler have put another loop in the place of that `memcpy`, the bytes are copied
 /// for nothing and the result is the same.
 class ConstantAdoption {
  public:
-  /// `blob` must outlive the model; `constants` are in the model's order.
-  ConstantAdoption(Bytes blob, std::vector<Constant> constants)
-      : blob_(blob), constants_(std::move(constants)) {
+  /// `blob` must outlive the model; `constants` are in the model's order. `place` is for models of
+  /// a device with memory of its own.
+  ConstantAdoption(Bytes blob, std::vector<Constant> constants, PlaceConstant place = nullptr)
+      : blob_(blob), constants_(std::move(constants)), place_(std::move(place)) {
     active_.fetch_add(1, std::memory_order_relaxed);
   }
   ConstantAdoption(const ConstantAdoption&) = delete;
@@ -60,11 +71,19 @@ class ConstantAdoption {
     });
   }
 
-  /// Where the next constant is to lie, given where the model put it.
-  [[nodiscard]] void* next(void* data) noexcept {
+  /// Where the next constant, a tensor on `device`, is to lie, given where the model put it.
+  /// errors: those of `PlaceConstant`.
+  [[nodiscard]] Result<void*> next(void* data, DeviceType device) {
     if (next_ == constants_.size()) return data;
-    const Constant& constant = constants_[next_++];
-    if (!data || !constant.in_place) return data;
+    const std::size_t index = next_++;
+    const Constant& constant = constants_[index];
+    if (!data) return data;
+    if (place_ && device != DeviceType::cpu) {
+      const Bytes bytes = blob_.subspan(constant.offset, constant.nbytes);
+      TENON_TRY(std::byte* const placed, place_(index, bytes, constant.is_state));
+      return placed;
+    }
+    if (!constant.in_place) return data;
     // Read-only memory: models write to constants of type Buffer alone, and those are not in place.
     return const_cast<std::byte*>(blob_.data() + constant.offset);
   }
@@ -77,6 +96,7 @@ class ConstantAdoption {
 
   Bytes blob_;
   std::vector<Constant> constants_;
+  PlaceConstant place_;
   std::size_t next_ = 0;
 };
 

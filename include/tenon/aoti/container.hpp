@@ -98,13 +98,14 @@ class Container {
   }
 
   /// Gives the model its constants. `blob` has as many bytes as they need and outlives this object.
-  [[nodiscard]] Status load_constants(Bytes blob, std::vector<Constant> constants) {
+  [[nodiscard]] Status load_constants(Bytes blob, std::vector<Constant> constants,
+                                      PlaceConstant place = nullptr) {
     if (!api_.update_constants_from_blob) {
       return error(Error::DelegateInvalidCompatibility,
                    "the library has no AOTInductorModelUpdateConstantsFromBlob: it was compiled by "
                    "PyTorch before 2.9, compile it again");
     }
-    ConstantAdoption adoption(blob, std::move(constants));
+    ConstantAdoption adoption(blob, std::move(constants), std::move(place));
     pool_->set_adoption(&adoption);
     const Status status = call("AOTInductorModelUpdateConstantsFromBlob", [&] {
       return api_.update_constants_from_blob(object_,
@@ -118,13 +119,14 @@ class Container {
   }
 
   /// Runs the model. It takes `inputs`; `outputs` are the caller's to release, also after a failure
-  /// where they are not null.
-  [[nodiscard]] Status run(std::span<Tensor*> inputs, std::span<Tensor*> outputs) {
+  /// where they are not null. `stream` is the device's queue that it works on.
+  [[nodiscard]] Status run(std::span<Tensor*> inputs, std::span<Tensor*> outputs,
+                           void* stream = nullptr) {
     // One model and one thread at a time: the locks of the other one would guard nothing.
     const auto function = api_.run_single_threaded ? api_.run_single_threaded : api_.run;
     return call("AOTInductorModelContainerRun", [&] {
-      return function(object_, inputs.data(), inputs.size(), outputs.data(), outputs.size(),
-                      nullptr, nullptr);
+      return function(object_, inputs.data(), inputs.size(), outputs.data(), outputs.size(), stream,
+                      nullptr);
     });
   }
 

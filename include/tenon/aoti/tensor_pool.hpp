@@ -6,6 +6,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <limits>
 #include <memory>
 #include <new>
@@ -17,18 +18,11 @@
 #include <vector>
 
 #include "tenon/aoti/constant_adoption.hpp"
+#include "tenon/aoti/device_memory.hpp"
 #include "tenon/aoti/tensor.hpp"
 #include "tenon/core/concat.hpp"
 
 namespace tenon::aoti {
-
-/// Where the memory of new tensors comes from: the device's own allocator. Blocks are aligned to 64
-/// bytes at least.
-struct DeviceMemory {
-  DeviceType device_type;
-  std::byte* (*allocate)(std::size_t nbytes) noexcept;  ///< Null when there is none.
-  void (*free)(std::byte* block) noexcept;
-};
 
 namespace detail {
 /// Its address stands for a type, also without run-time type information.
@@ -43,10 +37,13 @@ inline constexpr char type_mark = 0;
 /// class, eight to a doubling, so that a block is at most an eighth larger than what was asked for.
 /// One is only used again for its own class: the order of a run then cannot matter to the next.
 ///
+/// A pool of a device with memory of its own also lends blocks of the host's memory, for those
+/// tensors that a model keeps there.
+///
 /// Threads: one at a time. Everything made here must be given back before the pool goes.
 class TensorPool {
  public:
-  explicit TensorPool(const DeviceMemory& memory) noexcept : memory_(memory) {}
+  explicit TensorPool(DeviceMemory memory) noexcept : memory_(std::move(memory)) {}
   TensorPool(const TensorPool&) = delete;
   TensorPool& operator=(const TensorPool&) = delete;
   ~TensorPool() { trim(); }
@@ -61,11 +58,12 @@ class TensorPool {
     Tensor* out = describe(sizes, strides, type, device, device_index);
     if (!out) return nullptr;
     const auto nbytes = extent(*out);
-    if (!nbytes || device != memory_.device_type) {
+    const bool on_host = device == DeviceType::cpu && !memory_.is_host();
+    if (!nbytes || (device != memory_.device_type && !on_host)) {
       fail(nbytes ? "a new tensor: the device is not this backend's" : "a new tensor: too large");
       return abandon(out);
     }
-    out->storage = new_storage(*nbytes);
+    out->storage = new_storage(*nbytes, on_host);
     if (!out->storage) return abandon(out);
     out->data = out->storage->data;
     return out;
@@ -141,7 +139,7 @@ class TensorPool {
     for (Storage*& kept : kept_) {
       while (Storage* storage = kept) {
         kept = storage->next;
-        memory_.free(storage->data);
+        free_block(storage);
         give(storages_, storage);
       }
     }
@@ -268,7 +266,9 @@ class TensorPool {
     return static_cast<std::size_t>((last + 1) * element);
   }
 
-  static constexpr std::size_t num_classes = 64 * 8;
+  static constexpr std::uint32_t num_sizes = 64 * 8;
+  /// Blocks of the host's memory in a device's pool come behind those of the device.
+  static constexpr std::size_t num_classes = std::size_t{num_sizes} * 2;
 
   /// Class of a block for `nbytes`: the next multiple of an eighth of the power of two below.
   static std::uint32_t size_class(std::size_t nbytes) noexcept {
@@ -277,24 +277,45 @@ class TensorPool {
     return shift * 8 + static_cast<std::uint32_t>((wanted - 1) >> shift) - 8;
   }
   static std::size_t block_size(std::uint32_t index) noexcept {
-    return std::size_t{index % 8 + 9} << (index / 8);
+    return std::size_t{index % 8 + 9} << (index % num_sizes / 8);
   }
 
-  Storage* new_storage(std::size_t nbytes) {
-    const std::uint32_t index = size_class(nbytes);
+  Result<std::byte*> new_block(std::size_t nbytes, bool on_host) const {
+    if (!on_host) return memory_.allocate(memory_.context.get(), nbytes);
+    if (memory_.allocate_host) return memory_.allocate_host(memory_.context.get(), nbytes);
+    constexpr std::size_t alignment = 64;
+    if (auto* block = static_cast<std::byte*>(
+            std::aligned_alloc(alignment, (nbytes + alignment - 1) / alignment * alignment))) {
+      return block;
+    }
+    return error(Error::MemoryAllocationFailed, "aligned_alloc failed");
+  }
+
+  void free_block(const Storage* storage) const noexcept {
+    if (storage->size_class < num_sizes) {
+      memory_.free(memory_.context.get(), storage->data);
+    } else if (memory_.free_host) {
+      memory_.free_host(memory_.context.get(), storage->data);
+    } else {
+      std::free(storage->data);
+    }
+  }
+
+  Storage* new_storage(std::size_t nbytes, bool on_host) {
+    const std::uint32_t index = size_class(nbytes) + (on_host ? num_sizes : 0);
     const std::size_t size = block_size(index);
     Storage* out = kept_[index];
     if (out) {
       kept_[index] = out->next;
       cached_bytes_ -= size;
     } else {
-      std::byte* data = memory_.allocate(size);
-      if (!data) {
-        fail(concat("a new tensor: no memory for ", nbytes, " bytes"));
+      const Result<std::byte*> data = new_block(size, on_host);
+      if (!data.ok()) {
+        fail(concat("a new tensor: no memory for ", nbytes, " bytes: ", data.text()));
         return nullptr;
       }
       out = take(storages_);
-      out->data = data;
+      out->data = *data;
     }
     used_bytes_ += size;
     *out = {this, out->data, nbytes, 1, index, nullptr};

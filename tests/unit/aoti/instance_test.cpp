@@ -37,7 +37,7 @@ struct Loaded {
   }
   Result<std::unique_ptr<Instance>> instance(std::optional<Bytes> blob, bool in_place = true) {
     TENON_TRY(const ContainerApi api, ContainerApi::find(*library));
-    return Instance::create(api, host_memory(), "cpu", blob, in_place);
+    return Instance::create(api, host_memory(), "cpu", {.blob = blob, .in_place = in_place});
   }
   std::unique_ptr<ModelLibrary> library;
 };

@@ -20,16 +20,19 @@ inline const void* find_host_shim(std::string_view name) {
   return table.find(name);
 }
 
+inline Result<std::byte*> allocate_host(std::size_t nbytes) {
+  // So that a model that asks for too much is refused and not killed.
+  constexpr std::size_t most = std::size_t{1} << 32;
+  auto* block = nbytes > most
+                    ? nullptr
+                    : static_cast<std::byte*>(std::aligned_alloc(64, (nbytes + 63) / 64 * 64));
+  if (block) return block;
+  return error(Error::MemoryAllocationFailed, "that is more than this test has");
+}
+
 inline aoti::DeviceMemory host_memory() {
-  return {aoti::DeviceType::cpu,
-          [](std::size_t nbytes) noexcept {
-            // So that a model that asks for too much is refused and not killed.
-            constexpr std::size_t most = std::size_t{1} << 32;
-            return nbytes > most
-                       ? nullptr
-                       : static_cast<std::byte*>(std::aligned_alloc(64, (nbytes + 63) / 64 * 64));
-          },
-          [](std::byte* block) noexcept { std::free(block); }};
+  return {aoti::DeviceType::cpu, [](void*, std::size_t nbytes) { return allocate_host(nbytes); },
+          [](void*, std::byte* block) noexcept { std::free(block); }};
 }
 
 }  // namespace tenon::test

@@ -20,6 +20,7 @@ using Tensor = struct TensorObject*;
 extern "C" {
 std::int32_t aoti_torch_dtype_float32();
 std::int32_t aoti_torch_device_type_cpu();
+std::int32_t aoti_torch_device_type_cuda();
 std::int32_t aoti_torch_delete_tensor_object(Tensor);
 std::int32_t aoti_torch_get_data_ptr(Tensor, void**);
 std::int32_t aoti_torch_get_sizes(Tensor, std::int64_t**);
@@ -60,6 +61,15 @@ std::int32_t guard(Body body) {
 
 constexpr std::size_t constant_nbytes = 64;
 
+// The device that its tensors claim to be on; its "kernel" is the same loop.
+std::int32_t device_type() {
+#if defined(MODEL_IS_ON_DEVICE)
+  return aoti_torch_device_type_cuda();
+#else
+  return aoti_torch_device_type_cpu();
+#endif
+}
+
 struct Container {
   void* blob = nullptr;
   Tensor weight = nullptr;
@@ -88,8 +98,8 @@ Tensor constant(void* place) {
   const std::int64_t size = 16;
   const std::int64_t stride = 1;
   Tensor out = nullptr;
-  check(aoti_torch_create_tensor_from_blob_v2(
-      place, 1, &size, &stride, 0, float32, aoti_torch_device_type_cpu(), 0, &out, 0, nullptr, 0));
+  check(aoti_torch_create_tensor_from_blob_v2(place, 1, &size, &stride, 0, float32, device_type(),
+                                              0, &out, 0, nullptr, 0));
   return out;
 }
 
@@ -191,7 +201,7 @@ EXPORT std::int32_t AOTInductorModelContainerRun(Container* container, Tensor* i
 #endif
     const std::int64_t one = 1;
     Tensor y = nullptr;
-    check(aoti_torch_empty_strided(1, &size, &one, float32, 0, 0, &y));
+    check(aoti_torch_empty_strided(1, &size, &one, float32, device_type(), 0, &y));
     outputs[0] = y;
     for (std::int64_t i = 0; i < size; ++i) {
       data(y)[i] = data(x)[i * strides[0]] * data(container->weight)[0] + data(container->state)[0];

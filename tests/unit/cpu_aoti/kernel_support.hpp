@@ -30,17 +30,18 @@ inline std::size_t& allocations() {
   return count;
 }
 
-inline constexpr tenon::aoti::DeviceMemory counted_memory{
-    tenon::aoti::DeviceType::cpu,
-    [](std::size_t nbytes) noexcept {
-      ++allocations();
-      return static_cast<std::byte*>(std::aligned_alloc(64, (nbytes + 63) / 64 * 64));
-    },
-    [](std::byte* block) noexcept { std::free(block); }};
+inline tenon::aoti::DeviceMemory counted_memory() {
+  return {tenon::aoti::DeviceType::cpu,
+          [](void*, std::size_t nbytes) -> tenon::Result<std::byte*> {
+            ++allocations();
+            return static_cast<std::byte*>(std::aligned_alloc(64, (nbytes + 63) / 64 * 64));
+          },
+          [](void*, std::byte* block) noexcept { std::free(block); }};
+}
 
 /// A pool that is the running model's for as long as this lives.
 struct Fixture {
-  TensorPool pool{counted_memory};
+  TensorPool pool{counted_memory()};
   tenon::aoti::CurrentPool current{pool};
 };
 

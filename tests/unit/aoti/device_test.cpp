@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: MIT
+//
+// Instances on a device with memory of its own. The device here is a number: its blocks are the
+// host's, and what is asked of it is counted.
+#include <cstring>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "models.hpp"
+#include "support/catch.hpp"
+#include "unit/core/test_tensor.hpp"
+
+using namespace tenon;
+using namespace tenon::aoti;
+using namespace tenon::test;
+
+namespace {
+
+/// A device that keeps books and can fail at its Nth call.
+struct FarDevice {
+  std::set<std::byte*> blocks;
+  int num_uploads = 0;
+  int num_downloads = 0;
+  int num_copies_within = 0;
+  int num_waits = 0;
+  int calls_until_failure = -1;
+
+  Status next_call(const char* name) {
+    if (calls_until_failure < 0 || calls_until_failure-- > 0) return ok();
+    return error(Error::Internal, "FarDevice: ", name, " failed");
+  }
+};
+
+FarDevice& far(void* context) { return *static_cast<FarDevice*>(context); }
+
+int own_stream = 0;
+int other_stream = 0;
+
+DeviceMemory far_memory(const std::shared_ptr<FarDevice>& device) {
+  DeviceMemory out;
+  out.device_type = DeviceType::cuda;
+  out.device_index = 1;
+  out.dl_device = {TENON_DL_CUDA, 1};
+  out.stream = &own_stream;
+  out.context = device;
+  out.allocate = [](void* context, std::size_t nbytes) -> Result<std::byte*> {
+    TENON_CHECK(far(context).next_call("allocate"));
+    TENON_TRY(std::byte* const block, allocate_host(nbytes));
+    far(context).blocks.insert(block);
+    return block;
+  };
+  out.free = [](void* context, std::byte* block) noexcept {
+    CHECK(far(context).blocks.erase(block) == 1);
+    std::free(block);
+  };
+  out.copy = [](void* context, void*, CopyKind kind, std::byte* to, const std::byte* from,
+                std::size_t nbytes) -> Status {
+    TENON_CHECK(far(context).next_call("copy"));
+    far(context).num_uploads += kind == CopyKind::to_device;
+    far(context).num_downloads += kind == CopyKind::to_host;
+    far(context).num_copies_within += kind == CopyKind::within_device;
+    std::memcpy(to, from, nbytes);
+    return ok();
+  };
+  out.copy_strided = [](void* context, void*, const StridedCopy& copy) -> Status {
+    TENON_CHECK(far(context).next_call("copy_strided"));
+    copy_strided(copy.to, copy.to_strides, copy.from, copy.from_strides, copy.sizes,
+                 copy.element_size);
+    return ok();
+  };
+  out.synchronize = [](void* context, void*) -> Status {
+    ++far(context).num_waits;
+    return far(context).next_call("synchronize");
+  };
+  return out;
+}
+
+/// The stand-in that says that its tensors are on a device, and a device for it.
+struct OnDevice {
+  OnDevice() {
+    auto loaded = ModelLibrary::load(stand_in("is_on_device").bytes(), &find_host_shim);
+    INFO(loaded.text());
+    REQUIRE(loaded.ok());
+    library = std::make_unique<ModelLibrary>(*std::move(loaded));
+    const float weight = 3;
+    const float state = 10;
+    std::memcpy(blob, &weight, sizeof weight);
+    std::memcpy(blob + 64, &state, sizeof state);
+  }
+  Result<std::unique_ptr<Instance>> instance(DeviceWeights& weights) const {
+    TENON_TRY(const ContainerApi api, ContainerApi::find(*library));
+    return Instance::create(api, far_memory(device), "cuda:1",
+                            {.blob = Bytes(blob), .on_device = &weights});
+  }
+
+  std::unique_ptr<ModelLibrary> library;
+  alignas(64) std::byte blob[128]{};
+  std::shared_ptr<FarDevice> device = std::make_shared<FarDevice>();
+  std::shared_ptr<DeviceWeightStore> store = std::make_shared<DeviceWeightStore>();
+};
+
+Status run(Instance& instance, TestTensor& x, TestTensor& y) {
+  const TestArgs args({x.value(), y.value()});
+  return instance.run(args.view());
+}
+
+void put_on_device(TestTensor& tensor, std::int32_t index = 1) {
+  tensor.raw().dl.device = {TENON_DL_CUDA, index};
+}
+
+}  // namespace
+
+TEST_CASE("arguments of the host are copied to the device and back", "[aoti]") {
+  OnDevice model;
+  DeviceWeights weights(model.store);
+  {
+    auto instance = model.instance(weights);
+    INFO(instance.text());
+    REQUIRE(instance.ok());
+    model.device->num_uploads = model.device->num_waits = 0;
+    TestTensor x({2}, {1.0f, 2.0f});
+    TestTensor y(ScalarType::Float, {2});
+    REQUIRE(run(**instance, x, y).ok());
+    CHECK(y.elements<float>() == std::vector{13.0f, 16.0f});
+    CHECK(model.device->num_uploads == 1);
+    CHECK(model.device->num_downloads == 1);
+    CHECK(model.device->num_copies_within == 0);
+    CHECK(model.device->num_waits == 1);
+    const std::size_t num_blocks = model.device->blocks.size();
+    REQUIRE(run(**instance, x, y).ok());
+    CHECK(y.elements<float>() == std::vector{14.0f, 17.0f});
+    CHECK(model.device->blocks.size() == num_blocks);
+  }
+  CHECK(weights.nbytes() == 64);
+}
+
+TEST_CASE("arguments on the device are used in place", "[aoti]") {
+  OnDevice model;
+  DeviceWeights weights(model.store);
+  auto instance = model.instance(weights);
+  REQUIRE(instance.ok());
+  model.device->num_uploads = 0;
+  TestTensor x({2}, {1.0f, 2.0f});
+  TestTensor y(ScalarType::Float, {2});
+  put_on_device(x);
+  put_on_device(y);
+  REQUIRE(run(**instance, x, y).ok());
+  CHECK(y.elements<float>() == std::vector{13.0f, 16.0f});
+  CHECK(model.device->num_uploads == 0);
+  CHECK(model.device->num_downloads == 0);
+  CHECK(model.device->num_copies_within == 1);
+}
+
+TEST_CASE("an argument on another device is refused", "[aoti][TN-EXE-5]") {
+  OnDevice model;
+  DeviceWeights weights(model.store);
+  auto instance = model.instance(weights);
+  REQUIRE(instance.ok());
+  TestTensor x({1}, {1.0f});
+  TestTensor y(ScalarType::Float, {1});
+  put_on_device(y, 0);
+  const Status status = run(**instance, x, y);
+  CHECK(status.error() == Error::NotSupported);
+  CHECK_THAT(std::string(status.text()),
+             ContainsSubstring("argument 1: expected CPU memory or DLPack device type 2 index 1, "
+                               "found type 2 index 0"));
+}
+
+TEST_CASE("weights are on the device once for each content, and states for each instance",
+          "[aoti]") {
+  OnDevice model;
+  {
+    DeviceWeights first_weights(model.store);
+    DeviceWeights second_weights(model.store);
+    auto first = model.instance(first_weights);
+    auto second = model.instance(second_weights);
+    auto session = model.instance(first_weights);
+    REQUIRE((first.ok() && second.ok() && session.ok()));
+    CHECK(model.store->nbytes() == 64);
+    CHECK((*first)->own_weights() == 64);
+    CHECK(model.device->blocks.size() == 4);  // One parameter and three states.
+    TestTensor x({1}, {0.0f});
+    TestTensor y(ScalarType::Float, {1});
+    for (int i = 0; i < 3; ++i) REQUIRE(run(**first, x, y).ok());
+    REQUIRE(run(**session, x, y).ok());
+    CHECK(y.elements<float>() == std::vector{10.0f});
+    const float other = 4;
+    std::memcpy(model.blob, &other, sizeof other);
+    DeviceWeights third_weights(model.store);
+    auto third = model.instance(third_weights);
+    REQUIRE(third.ok());
+    CHECK(model.store->nbytes() == 128);
+  }
+  CHECK(model.store->nbytes() == 0);
+  CHECK(model.device->blocks.empty());
+}
+
+TEST_CASE("a run on the caller's stream is not waited for", "[aoti]") {
+  OnDevice model;
+  DeviceWeights weights(model.store);
+  auto instance = model.instance(weights);
+  REQUIRE(instance.ok());
+  TestTensor x({1}, {1.0f});
+  TestTensor y(ScalarType::Float, {1});
+  model.device->num_waits = 0;
+  REQUIRE((*instance)->set_stream(&other_stream).ok());
+  CHECK(model.device->num_waits == 1);  // For what was on the stream before.
+  REQUIRE(run(**instance, x, y).ok());
+  CHECK(model.device->num_waits == 1);
+  REQUIRE((*instance)->set_stream(nullptr).ok());
+  REQUIRE(run(**instance, x, y).ok());
+  CHECK(model.device->num_waits == 3);
+}
+
+TEST_CASE("a device that fails at any call is an error that names it, and nothing is left",
+          "[aoti]") {
+  OnDevice model;
+  int num_failures = 0;
+  for (int n = 0;; ++n) {
+    model.device->calls_until_failure = n;
+    const Status status = [&]() -> Status {
+      DeviceWeights weights(model.store);
+      TENON_TRY(auto instance, model.instance(weights));
+      TestTensor x({1}, {1.0f});
+      TestTensor y(ScalarType::Float, {1});
+      return run(*instance, x, y);
+    }();
+    const bool is_through = model.device->calls_until_failure >= 0;
+    model.device->calls_until_failure = -1;
+    CHECK(model.device->blocks.empty());
+    if (status.ok() && is_through) break;
+    if (status.ok()) continue;  // The last wait of an instance that goes has nobody to tell.
+    ++num_failures;
+    INFO("call " << n << ": " << status.text());
+    CHECK_THAT(std::string(status.text()), ContainsSubstring("FarDevice"));
+  }
+  CHECK(num_failures >= 8);
+}
+
+TEST_CASE("a pool of a device lends blocks of the host's memory too", "[aoti]") {
+  const auto device = std::make_shared<FarDevice>();
+  TensorPool pool(far_memory(device));
+  const std::int64_t sizes[] = {10};
+  aoti::Tensor* far_tensor =
+      pool.empty_strided(sizes, nullptr, ScalarType::Float, DeviceType::cuda, 1);
+  aoti::Tensor* near_tensor =
+      pool.empty_strided(sizes, nullptr, ScalarType::Float, DeviceType::cpu, 0);
+  REQUIRE((far_tensor && near_tensor));
+  CHECK(device->blocks.size() == 1);
+  CHECK(device->blocks.contains(far_tensor->data));
+  CHECK(pool.empty_strided(sizes, nullptr, ScalarType::Float, DeviceType::mps, 0) == nullptr);
+  const std::byte* const block = near_tensor->data;
+  pool.release(near_tensor);
+  near_tensor = pool.empty_strided(sizes, nullptr, ScalarType::Float, DeviceType::cpu, 0);
+  CHECK(near_tensor->data == block);
+  pool.release(near_tensor);
+  pool.release(far_tensor);
+}
