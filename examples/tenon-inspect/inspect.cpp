@@ -36,8 +36,10 @@ LoadedBackend open_backend(host::Plugin& plugin, const std::string& id) {
     if (auto value = opened.get_option(option.declaration.key); value.ok()) option.value = *value;
     out.options.push_back(std::move(option));
   }
-  for (const char* extension : {TENON_EXTENSION_CHECK_BLOB, TENON_EXTENSION_DEVICES,
-                                TENON_EXTENSION_MEMORY_INFO, TENON_EXTENSION_OPTIONS}) {
+  for (const char* extension :
+       {TENON_EXTENSION_CHECK_BLOB, TENON_EXTENSION_DEVICE_MEMORY, TENON_EXTENSION_DEVICES,
+        TENON_EXTENSION_MEMORY_INFO, TENON_EXTENSION_OPTIONS, TENON_EXTENSION_SESSIONS,
+        TENON_EXTENSION_STREAMS}) {
     if (opened.api().get_extension(opened.raw(), extension)) out.extensions.emplace_back(extension);
   }
   return out;

@@ -11,11 +11,26 @@ LAYOUT_ASSERT(TENON_ABI_MINOR >= 1, "TENON_ABI_MINOR");
 SIZE(tenon_init_context, 88);
 OFFSET(tenon_init_context, permit_code, 80);
 
+// extensions/device_memory.h
+SIZE(tenon_device_memory_v1, 40);
+OFFSET(tenon_device_memory_v1, struct_size, 0);
+OFFSET(tenon_device_memory_v1, reserved, 4);
+OFFSET(tenon_device_memory_v1, allocate, 8);
+OFFSET(tenon_device_memory_v1, free, 16);
+OFFSET(tenon_device_memory_v1, copy_to_device, 24);
+OFFSET(tenon_device_memory_v1, copy_to_host, 32);
+
 // extensions/sessions.h
 SIZE(tenon_sessions_v1, 16);
 OFFSET(tenon_sessions_v1, struct_size, 0);
 OFFSET(tenon_sessions_v1, reserved, 4);
 OFFSET(tenon_sessions_v1, create_session, 8);
+
+// extensions/streams.h
+SIZE(tenon_streams_v1, 16);
+OFFSET(tenon_streams_v1, struct_size, 0);
+OFFSET(tenon_streams_v1, reserved, 4);
+OFFSET(tenon_streams_v1, set_stream, 8);
 
 // plugin.h
 SIZE(tenon_backend_record, 472);

@@ -26,10 +26,12 @@
 
 #include "tenon/abi/backend.h"
 #include "tenon/abi/extensions/check_blob.h"
+#include "tenon/abi/extensions/device_memory.h"
 #include "tenon/abi/extensions/devices.h"
 #include "tenon/abi/extensions/memory_info.h"
 #include "tenon/abi/extensions/options.h"
 #include "tenon/abi/extensions/sessions.h"
+#include "tenon/abi/extensions/streams.h"
 #include "tenon/abi/host.h"
 #include "tenon/abi/plugin.h"
 #include "tenon/abi/static_plugin.h"

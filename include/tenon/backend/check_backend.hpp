@@ -2,6 +2,7 @@
 #pragma once
 
 #include <concepts>
+#include <cstddef>
 #include <string_view>
 #include <type_traits>
 #include <vector>
@@ -150,6 +151,21 @@ concept HasDevices = requires(B& backend) {
   { backend.devices() } -> std::same_as<Result<std::vector<DeviceInfo>>>;
 };
 
+template <class B>
+concept HasDeviceMemory = requires(B& backend, tenon_dl_device device, void* to, const void* from,
+                                   std::size_t size) {
+  { backend.allocate_device(device, size, size) } -> std::same_as<Result<void*>>;
+  { backend.free_device(device, to) }
+  noexcept->std::same_as<void>;
+  { backend.copy_to_device(device, to, from, size) } -> std::same_as<Status>;
+  { backend.copy_to_host(device, to, from, size) } -> std::same_as<Status>;
+};
+
+template <class B>
+concept HasSetStream = requires(B& backend, typename B::Delegate& delegate, void* stream) {
+  { backend.set_stream(delegate, stream) } -> std::same_as<Status>;
+};
+
 template <class B, template <class> class Mixin>
 concept HasMixin = std::derived_from<B, Mixin<B>>;
 
@@ -216,7 +232,8 @@ consteval bool check_backend() {
     static_assert(always_false<B>, "tenon: the backend needs a public default constructor");
   } else if constexpr (HidesMixin<B, WithOptions> || HidesMixin<B, WithCheckBlob> ||
                        HidesMixin<B, WithMemoryInfo> || HidesMixin<B, WithSessions> ||
-                       HidesMixin<B, WithDevices>) {
+                       HidesMixin<B, WithDevices> || HidesMixin<B, WithDeviceMemory> ||
+                       HidesMixin<B, WithStreams>) {
     static_assert(always_false<B>, "tenon: the backend's mixins must be public bases");
   } else if constexpr (HasMixin<B, WithOptions> && !DeclaresOptions<B>) {
     static_assert(always_false<B>,
@@ -242,6 +259,22 @@ consteval bool check_backend() {
     static_assert(always_false<B>,
                   "tenon: WithDevices needs a public "
                   "`tenon::Result<std::vector<tenon::DeviceInfo>> devices()`");
+  } else if constexpr (HasMixin<B, WithDeviceMemory> && !HasMixin<B, WithDevices>) {
+    static_assert(always_false<B>,
+                  "tenon: WithDeviceMemory needs WithDevices, which lists the devices that have "
+                  "the memory");
+  } else if constexpr (HasMixin<B, WithDeviceMemory> && !HasDeviceMemory<B>) {
+    static_assert(
+        always_false<B>,
+        "tenon: WithDeviceMemory needs a public `tenon::Result<void*> "
+        "allocate_device(tenon_dl_device, std::size_t, std::size_t)`, `void "
+        "free_device(tenon_dl_device, void*) noexcept`, `tenon::Status "
+        "copy_to_device(tenon_dl_device, void*, const void*, std::size_t)` and `copy_to_host` like "
+        "it");
+  } else if constexpr (HasMixin<B, WithStreams> && !HasSetStream<B>) {
+    static_assert(always_false<B>,
+                  "tenon: WithStreams needs a public "
+                  "`tenon::Status set_stream(Delegate&, void*)`");
   } else {
     return true;
   }

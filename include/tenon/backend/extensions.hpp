@@ -6,9 +6,11 @@
 #include <vector>
 
 #include "tenon/abi/extensions/check_blob.h"
+#include "tenon/abi/extensions/device_memory.h"
 #include "tenon/abi/extensions/devices.h"
 #include "tenon/abi/extensions/memory_info.h"
 #include "tenon/abi/extensions/sessions.h"
+#include "tenon/abi/extensions/streams.h"
 #include "tenon/core/result.hpp"
 
 namespace tenon {
@@ -63,5 +65,26 @@ struct DeviceInfo {
 /// `Result<std::vector<DeviceInfo>> devices()`.
 template <class Derived>
 class WithDevices {};
+
+/// Mixin, beside WithDevices: memory on the devices that `devices()` lists. The author adds
+///
+///     Result<void*> allocate_device(tenon_dl_device, std::size_t nbytes, std::size_t alignment);
+///     void free_device(tenon_dl_device, void* block) noexcept;
+///     Status copy_to_device(tenon_dl_device, void* to, const void* from, std::size_t nbytes);
+///     Status copy_to_host(tenon_dl_device, void* to, const void* from, std::size_t nbytes);
+///
+/// Each may be called at any time from any thread. `nbytes` is never 0, `alignment` a power of two,
+/// `block` never null. Another device than those listed is InvalidArgument, no memory is
+/// MemoryAllocationFailed. A copy comes after what earlier calls of `execute` enqueued on the
+/// device, and is complete when it returns.
+template <class Derived>
+class WithDeviceMemory {};
+
+/// Mixin: delegates run on a stream of the application. The author adds
+/// `Status set_stream(Delegate&, void* stream)`, never called while the delegate runs: from then on
+/// its `execute` enqueues there and may return before outputs in device memory are complete. Null
+/// gives the delegate its own stream back. A failure changes nothing.
+template <class Derived>
+class WithStreams {};
 
 }  // namespace tenon

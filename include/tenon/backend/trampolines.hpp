@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <bit>
+#include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <memory>
 #include <new>
@@ -168,6 +171,49 @@ struct Trampolines {
     });
   }
 
+  static tenon_status allocate_device(tenon_backend* backend, tenon_dl_device device,
+                                      std::uint64_t nbytes, std::uint64_t alignment,
+                                      void** out) noexcept {
+    return guard(host_of(backend), [&]() -> Status {
+      if (nbytes == 0 || !std::has_single_bit(alignment)) {
+        return error(Error::InvalidArgument, "device memory of ", nbytes, " bytes aligned to ",
+                     alignment, ": expected 1 byte or more and a power of two (TN-DEV-4)");
+      }
+      TENON_TRY(void* const block,
+                self(backend).allocate_device(device, static_cast<std::size_t>(nbytes),
+                                              static_cast<std::size_t>(alignment)));
+      *out = block;
+      return ok();
+    });
+  }
+
+  static void free_device(tenon_backend* backend, tenon_dl_device device, void* block) noexcept {
+    if (block) self(backend).free_device(device, block);
+  }
+
+  static tenon_status copy_to_device(tenon_backend* backend, tenon_dl_device device, void* to,
+                                     const void* from, std::uint64_t nbytes) noexcept {
+    if (nbytes == 0) return TENON_STATUS_OK;
+    return guard(host_of(backend), [&] {
+      return self(backend).copy_to_device(device, to, from, static_cast<std::size_t>(nbytes));
+    });
+  }
+
+  static tenon_status copy_to_host(tenon_backend* backend, tenon_dl_device device, void* to,
+                                   const void* from, std::uint64_t nbytes) noexcept {
+    if (nbytes == 0) return TENON_STATUS_OK;
+    return guard(host_of(backend), [&] {
+      return self(backend).copy_to_host(device, to, from, static_cast<std::size_t>(nbytes));
+    });
+  }
+
+  static tenon_status set_stream(tenon_backend* backend, tenon_delegate* delegate,
+                                 void* stream) noexcept {
+    return guard(host_of(backend), [&] {
+      return self(backend).set_stream(*reinterpret_cast<Delegate*>(delegate), stream);
+    });
+  }
+
   static const void* get_extension(tenon_backend*, const char* id) noexcept {
     const std::string_view wanted = id;
     if constexpr (HasOptions<B>) {
@@ -191,6 +237,19 @@ struct Trampolines {
     if constexpr (std::derived_from<B, WithDevices<B>>) {
       static constexpr tenon_devices_v1 table = {sizeof(tenon_devices_v1), 0, &list_devices};
       if (wanted == TENON_EXTENSION_DEVICES) return &table;
+    }
+    if constexpr (std::derived_from<B, WithDeviceMemory<B>>) {
+      static constexpr tenon_device_memory_v1 table = {sizeof(tenon_device_memory_v1),
+                                                       0,
+                                                       &allocate_device,
+                                                       &free_device,
+                                                       &copy_to_device,
+                                                       &copy_to_host};
+      if (wanted == TENON_EXTENSION_DEVICE_MEMORY) return &table;
+    }
+    if constexpr (std::derived_from<B, WithStreams<B>>) {
+      static constexpr tenon_streams_v1 table = {sizeof(tenon_streams_v1), 0, &set_stream};
+      if (wanted == TENON_EXTENSION_STREAMS) return &table;
     }
     return nullptr;
   }

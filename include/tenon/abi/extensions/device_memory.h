@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: MIT
+//
+// Extension "tenon.device_memory/1" of a backend: memory on the devices that it lists, and copies
+// between that memory and the host's. A host puts there what a program plans on a device, so that
+// tensors pass from one delegate to the next without leaving it.
+
+#ifndef TENON_ABI_EXTENSIONS_DEVICE_MEMORY_H
+#define TENON_ABI_EXTENSIONS_DEVICE_MEMORY_H
+
+#include <stdint.h>
+
+#include "tenon/abi/backend.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define TENON_EXTENSION_DEVICE_MEMORY "tenon.device_memory/1"
+
+/// Functions for memory on devices.
+///
+///   TN-DEV-1  A backend MUST serve each device that its "tenon.devices/1" lists, and MUST refuse
+///             any other with INVALID_ARGUMENT and a text that names the device.
+///   TN-DEV-2  A host MUST NOT read or write a block through its address. It may add to the address
+///             as if the block were an array of bytes.
+///   TN-DEV-3  `execute` MUST accept an address inside a block as the data of a tensor whose
+///             `dl.device` is the block's.
+typedef struct tenon_device_memory_v1 {
+  uint32_t struct_size;
+  uint32_t reserved;
+
+  /// Writes the address of a new block of at least `nbytes` bytes to `*out`. What it contains is
+  /// unspecified.
+  ///
+  ///   TN-DEV-4  A host MUST ask for 1 byte or more, and for an alignment that is a power of two.
+  ///   TN-DEV-5  On success the address MUST be a multiple of `alignment` and not NULL. Memory that
+  ///             is not to be had is MEMORY_ALLOCATION_FAILED, and nothing is kept then.
+  ///
+  /// threads:   any
+  /// ownership: gives (return with `free`)
+  /// errors:    status
+  /// lifetime:  from `open` to `close`; `*out` is valid until `free`
+  tenon_status (*allocate)(tenon_backend* backend, tenon_dl_device device, uint64_t nbytes,
+                           uint64_t alignment, void** out);
+
+  /// Frees a block of `device`, NULL included.
+  ///
+  ///   TN-DEV-6  A host MUST free every block before `close`, with the device that it was made for,
+  ///             and after the delegates that were given addresses inside it.
+  ///
+  /// threads:   any
+  /// ownership: takes
+  /// errors:    never
+  /// lifetime:  once for each successful `allocate`
+  void (*free)(tenon_backend* backend, tenon_dl_device device, void* block);
+
+  /// Copies `nbytes` bytes of the host, from `from`, to `to` inside a block of `device`. 0 bytes
+  /// are nothing to do, whatever the addresses.
+  ///
+  ///   TN-DEV-7  A copy in either direction MUST come after everything that earlier calls of
+  ///             `execute` enqueued on `device`, also on a caller's stream ("tenon.streams/1").
+  ///   TN-DEV-8  A copy in either direction MUST be complete when it returns, and an `execute`
+  ///             called later MUST see its bytes. After a failure the destination is unspecified.
+  ///
+  /// threads:   any
+  /// ownership: borrowed
+  /// errors:    status
+  /// lifetime:  from `open` to `close`
+  tenon_status (*copy_to_device)(tenon_backend* backend, tenon_dl_device device, void* to,
+                                 const void* from, uint64_t nbytes);
+
+  /// Copies `nbytes` bytes from `from`, inside a block of `device`, to `to` on the host, by the
+  /// rules of `copy_to_device`.
+  ///
+  /// threads:   any
+  /// ownership: borrowed
+  /// errors:    status
+  /// lifetime:  from `open` to `close`
+  tenon_status (*copy_to_host)(tenon_backend* backend, tenon_dl_device device, void* to,
+                               const void* from, uint64_t nbytes);
+} tenon_device_memory_v1;
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif  // TENON_ABI_EXTENSIONS_DEVICE_MEMORY_H
