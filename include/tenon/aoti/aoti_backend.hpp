@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -93,6 +94,11 @@ class AotiBackend {
       return sum;
     }
 
+    /// They may be used while the delegate does not run.
+    [[nodiscard]] std::span<const std::unique_ptr<Instance>> instances() const noexcept {
+      return instances_;
+    }
+
    private:
     friend class AotiBackend;
     Delegate() = default;
@@ -118,6 +124,9 @@ class AotiBackend {
     /// What sessions share: the library, its functions, and the weights.
     struct Model {
       std::unique_ptr<DeviceWeights> on_device;
+      std::vector<NamedWeight> named;
+      std::vector<NamedData> named_data;
+      std::vector<Bytes> named_bytes;
       std::optional<NamedData> weights;
       std::shared_ptr<const WeightsCopy> weights_copy;
       std::optional<Bytes> blob;  ///< Of one of the two above.
@@ -133,20 +142,8 @@ class AotiBackend {
   };
 
   /// Runs the model once.
-  ///
-  /// A call that finds every instance running is refused with InvalidState: waiting would hide that
-  /// the host broke the rule of one call at a time, and take a lock in each call.
   [[nodiscard]] Status execute(ExecutionContext& context, Delegate& delegate, Args args) {
-    const std::size_t index = delegate.take();
-    if (index == Delegate::none_free) {
-      return error(Error::InvalidState, "the model is running in another thread and has ",
-                   delegate.instances_.size(),
-                   " copies; the option model_copies allows more at once");
-    }
-    const TracerScope scope(context.tracer(), "AOTInductorModelContainerRun");
-    Status status = delegate.instances_[index]->run(args);
-    delegate.give_back(index);
-    return status;
+    return execute_with(context, delegate, [&](Instance& instance) { return instance.run(args); });
   }
 
   /// Says whether `init` would take the blob, without loading anything of it.
@@ -190,7 +187,7 @@ class AotiBackend {
       return error(Error::InvalidArgument, "option 'model_copies': expected 1 to ", most_copies,
                    ", found ", options.model_copies);
     }
-    TENON_TRY(const Payload payload, parse_payload(processed.text(), context.method_name()));
+    TENON_TRY(Payload payload, parse(context, processed.text()));
     processed.release();
     auto model = std::make_shared<typename Delegate::Model>();
     model->options = options;
@@ -199,7 +196,7 @@ class AotiBackend {
       const TracerScope scope(context.tracer(), "load library");
       TENON_TRY(const NamedData code, find_library(context, payload));
       TENON_CHECK(context.permit_code(code.bytes()));
-      auto library = ModelLibrary::load(code.bytes(), find_shim());
+      auto library = ModelLibrary::load(code.bytes(), find_shim(), served());
       if (!library.ok()) {
         return std::move(library).status().with_context(
             concat("library '", std::string_view(payload.library_key), "'"));
@@ -213,8 +210,31 @@ class AotiBackend {
       model->on_device =
           std::make_unique<DeviceWeights>(options.share_weights ? device_store_ : nullptr);
     }
-    find_weights(context, *model);
+    if (payload.generation == PayloadGeneration::named_weights) {
+      model->named = std::move(payload.weights);
+      TENON_CHECK(find_named_weights(context, *model));
+    } else {
+      find_weights(context, *model);
+    }
     return make_delegate(std::move(model));
+  }
+
+  /// Has a free instance run, in the way that `run(Instance&)` does it.
+  ///
+  /// A call that finds every instance running is refused with InvalidState: waiting would hide that
+  /// the host broke the rule of one call at a time, and take a lock in each call.
+  template <class Run>
+  [[nodiscard]] Status execute_with(ExecutionContext& context, Delegate& delegate, Run&& run) {
+    const std::size_t index = delegate.take();
+    if (index == Delegate::none_free) {
+      return error(Error::InvalidState, "the model is running in another thread and has ",
+                   delegate.instances_.size(),
+                   " copies; the option model_copies allows more at once");
+    }
+    const TracerScope scope(context.tracer(), "AOTInductorModelContainerRun");
+    Status status = std::forward<Run>(run)(*delegate.instances_[index]);
+    delegate.give_back(index);
+    return status;
   }
 
   /// Another delegate of the same model, in the state that `load` gave, over the same weights. What
@@ -224,6 +244,22 @@ class AotiBackend {
   }
 
  private:
+  /// Generation 3 is for backends that say `static constexpr bool takes_named_weights = true`.
+  static Result<Payload> parse(const InitContext& context, std::string_view processed) {
+    constexpr bool named = requires { requires Derived::takes_named_weights; };
+    return parse_payload(processed, context.method_name(), named);
+  }
+
+  /// Libraries whose functions the backend has itself: `static constexpr std::array<
+  /// std::string_view, n> served_libraries`. See `is_served`.
+  static std::span<const std::string_view> served() noexcept {
+    if constexpr (requires { Derived::served_libraries; }) {
+      return Derived::served_libraries;
+    } else {
+      return {};
+    }
+  }
+
   static FindShim find_shim() {
     return [](std::string_view name) { return Derived::find_shim(name); };
   }
@@ -253,6 +289,23 @@ class AotiBackend {
     model.blob = model.weights->bytes();
   }
 
+  static Status find_named_weights(const InitContext& context, typename Delegate::Model& model) {
+    for (const NamedWeight& weight : model.named) {
+      auto data = context.named_data_map()->get_data(weight.key);
+      if (!data.ok()) {
+        return std::move(data).status().with_context(
+            concat("weight '", std::string_view(weight.name), "'"));
+      }
+      if (data->bytes().size() != weight.nbytes) {
+        return error(Error::InvalidExternalData, "weight '", std::string_view(weight.name),
+                     "': expected ", weight.nbytes, " bytes, found ", data->bytes().size());
+      }
+      model.named_bytes.push_back(data->bytes());
+      model.named_data.push_back(*std::move(data));
+    }
+    return ok();
+  }
+
   static Result<Delegate> make_delegate(std::shared_ptr<const typename Delegate::Model> model) {
     Delegate out;
     const LoadOptions& options = model->options;
@@ -260,7 +313,8 @@ class AotiBackend {
                                    ? concat(std::string_view(Derived::device_name), ":",
                                             static_cast<std::int64_t>(*options.device_index))
                                    : std::string(Derived::device_name);
-    InstanceWeights weights{model->blob, options.share_weights, model->on_device.get()};
+    InstanceWeights weights{model->blob, model->named, model->named_bytes, options.share_weights,
+                            model->on_device.get()};
     if (model->on_device && model->blob) weights.in_place = is_aligned(*model->blob);
     for (std::int64_t i = 0; i < options.model_copies; ++i) {
       TENON_TRY(const DeviceMemory memory, Derived::open_device(options));
@@ -287,12 +341,13 @@ class AotiBackend {
   }
 
   static Status check(const InitContext& context, std::string_view processed) {
-    TENON_TRY(const Payload payload, parse_payload(processed, context.method_name()));
+    TENON_TRY(const Payload payload, parse(context, processed));
     TENON_TRY(const NamedData code, find_library(context, payload));
     // The editor changes nothing here, but works on bytes that it might change.
     std::vector<std::byte> copy(code.bytes().begin(), code.bytes().end());
     TENON_TRY(const ElfEditor library, ElfEditor::open(copy));
-    TENON_TRY(const ModelRequirements requirements, check_requirements(library, find_shim()));
+    TENON_TRY(const ModelRequirements requirements,
+              check_requirements(library, find_shim(), &cpu_supports, served()));
     if (requirements.met()) return ok();
     return error(Error::OperatorMissing, requirements.text());
   }

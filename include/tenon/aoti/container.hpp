@@ -45,6 +45,7 @@ class Container {
   Container& operator=(Container&&) = delete;
   ~Container() {
     if (!object_) return;
+    const DeviceScope scope(pool_->memory());
     const CurrentPool current(*pool_);
     // Nothing can be done about a failure: the library goes next.
     static_cast<void>(api_.destroy(object_));
@@ -118,6 +119,57 @@ class Container {
                  " constants of its blob unread; it was compiled with its weights inside");
   }
 
+  /// A constant as the model knows it.
+  struct ConstantName {
+    const char* name;      ///< In the compiled code.
+    const char* original;  ///< In the program that was exported (FQN).
+    ConstantType type;
+    std::int32_t dtype;
+    std::size_t nbytes;
+  };
+
+  /// All constants that come from outside. Strings live as long as the model.
+  /// errors: DelegateInvalidCompatibility when the library cannot tell.
+  [[nodiscard]] Result<std::vector<ConstantName>> constant_names() {
+    if (!api_.get_num_constants || !api_.get_constant_name || !api_.get_constant_original_fqn ||
+        !api_.get_constant_dtype || !api_.get_constant_data_size ||
+        !api_.update_user_managed_constants) {
+      return error(Error::DelegateInvalidCompatibility,
+                   "the library takes no weights by name: it was compiled by a PyTorch that is too "
+                   "old");
+    }
+    std::size_t count = 0;
+    TENON_CHECK(read("number of constants", api_.get_num_constants, count));
+    std::vector<ConstantName> out;
+    for (std::size_t i = 0; i < count; ++i) {
+      bool folded = false;
+      if (api_.get_constant_from_folded) {
+        TENON_CHECK(read("constant", api_.get_constant_from_folded, folded, i));
+      }
+      if (folded) continue;
+      ConstantName& constant = out.emplace_back();
+      std::int32_t type = 0;
+      TENON_CHECK(read("name of a constant", api_.get_constant_name, constant.name, i));
+      TENON_CHECK(read("name of a constant", api_.get_constant_original_fqn, constant.original, i));
+      TENON_CHECK(read("dtype of a constant", api_.get_constant_dtype, constant.dtype, i));
+      TENON_CHECK(read("size of a constant", api_.get_constant_data_size, constant.nbytes, i));
+      if (api_.get_constant_type) {
+        TENON_CHECK(read("type of a constant", api_.get_constant_type, type, i));
+      }
+      constant.type = static_cast<ConstantType>(type);
+    }
+    return out;
+  }
+
+  /// Has the model use these tensors as its constants, where they lie. The handles stay the
+  /// caller's; the memory that they look into must outlive this object.
+  [[nodiscard]] Status use_constants(std::span<const ConstantEntry> entries) {
+    return call("AOTInductorModelContainerUpdateUserManagedConstantBufferPairs", [&] {
+      return api_.update_user_managed_constants(object_, entries.data(), entries.size(), false,
+                                                true);
+    });
+  }
+
   /// Runs the model. It takes `inputs`; `outputs` are the caller's to release, also after a failure
   /// where they are not null. `stream` is the device's queue that it works on.
   [[nodiscard]] Status run(std::span<Tensor*> inputs, std::span<Tensor*> outputs,
@@ -135,7 +187,11 @@ class Container {
 
   template <class Call>
   [[nodiscard]] Status call(std::string_view what, Call&& function) {
+    const DeviceScope scope(pool_->memory());
+    if (!scope.ok()) return error(scope.status().error(), scope.status().text());
     const CurrentPool current(*pool_);
+    // What failed before and was of no consequence is not the cause of what fails now.
+    if (!pool_->failure().empty()) static_cast<void>(pool_->take_failure());
     const RuntimeError failed = function();
     if (failed == 0) [[likely]]
       return ok();

@@ -25,6 +25,12 @@ enum class ConstantType : std::int32_t {
   folded_constant = 4,
 };
 
+/// A constant that the model is to use (AOTInductorConstantMapEntry).
+struct ConstantEntry {
+  const char* name;  ///< What the model calls it.
+  Tensor* tensor;
+};
+
 // The functions that a compiled library exports, as torch/csrc/inductor/aoti_runtime/interface.h
 // declares them: member, name without "AOTInductorModel", parameters. Only the first list is in
 // every library; the second grew over PyTorch's releases.
@@ -38,21 +44,25 @@ enum class ConstantType : std::int32_t {
   X(get_num_inputs, ContainerGetNumInputs, (ContainerObject*, std::size_t*))                     \
   X(get_num_outputs, ContainerGetNumOutputs, (ContainerObject*, std::size_t*))
 
-#define TENON_AOTI_OPTIONAL_FUNCTIONS(X)                                                         \
-  X(run_single_threaded, ContainerRunSingleThreaded,                                             \
-    (ContainerObject*, Tensor * *inputs, std::size_t num_inputs, Tensor * *outputs,              \
-     std::size_t num_outputs, void* stream, void* proxy_executor))                               \
-  X(get_num_constants, ContainerGetNumConstants, (ContainerObject*, std::size_t*))               \
-  X(get_constant_name, ContainerGetConstantName, (ContainerObject*, std::size_t, const char**))  \
-  X(get_constant_original_fqn, ContainerGetConstantOriginalFQN,                                  \
-    (ContainerObject*, std::size_t, const char**))                                               \
-  X(get_constant_from_folded, ContainerGetConstantFromFolded,                                    \
-    (ContainerObject*, std::size_t, bool*))                                                      \
-  X(get_constant_type, ContainerGetConstantType, (ContainerObject*, std::size_t, std::int32_t*)) \
-  X(get_constant_data_size, ContainerGetConstantDataSize,                                        \
-    (ContainerObject*, std::size_t, std::size_t*))                                               \
-  X(get_constants_blob_size, ContainerGetConstantsBlobSize, (ContainerObject*, std::uint64_t*))  \
-  X(update_constants_from_blob, UpdateConstantsFromBlob, (ContainerObject*, const std::uint8_t*))
+#define TENON_AOTI_OPTIONAL_FUNCTIONS(X)                                                           \
+  X(run_single_threaded, ContainerRunSingleThreaded,                                               \
+    (ContainerObject*, Tensor * *inputs, std::size_t num_inputs, Tensor * *outputs,                \
+     std::size_t num_outputs, void* stream, void* proxy_executor))                                 \
+  X(get_num_constants, ContainerGetNumConstants, (ContainerObject*, std::size_t*))                 \
+  X(get_constant_name, ContainerGetConstantName, (ContainerObject*, std::size_t, const char**))    \
+  X(get_constant_original_fqn, ContainerGetConstantOriginalFQN,                                    \
+    (ContainerObject*, std::size_t, const char**))                                                 \
+  X(get_constant_from_folded, ContainerGetConstantFromFolded,                                      \
+    (ContainerObject*, std::size_t, bool*))                                                        \
+  X(get_constant_type, ContainerGetConstantType, (ContainerObject*, std::size_t, std::int32_t*))   \
+  X(get_constant_data_size, ContainerGetConstantDataSize,                                          \
+    (ContainerObject*, std::size_t, std::size_t*))                                                 \
+  X(get_constant_dtype, ContainerGetConstantDtype, (ContainerObject*, std::size_t, std::int32_t*)) \
+  X(get_constants_blob_size, ContainerGetConstantsBlobSize, (ContainerObject*, std::uint64_t*))    \
+  X(update_constants_from_blob, UpdateConstantsFromBlob, (ContainerObject*, const std::uint8_t*))  \
+  X(update_user_managed_constants, ContainerUpdateUserManagedConstantBufferPairs,                  \
+    (ContainerObject*, const ConstantEntry* entries, std::size_t num_entries, bool use_inactive,   \
+     bool validate_full_update))
 
 /// The functions of one library. Those of the optional list may be null.
 struct ContainerApi {

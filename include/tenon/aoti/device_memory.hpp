@@ -45,21 +45,46 @@ struct DeviceMemory {
   std::int32_t device_index = 0;
   tenon_dl_device dl_device{TENON_DL_CPU, 0};  ///< Where a host's tensors on this device lie.
   void* stream = nullptr;                      ///< Of the models, unless a caller gives another.
-  /// Enqueues a copy. Bytes of the host may be reused when this returns from `to_device`, and are
-  /// there after `synchronize` for `to_host`.
+  /// Enqueues a copy. Bytes of the host are read, or written, by the time `synchronize` returns.
   Status (*copy)(void* context, void* stream, CopyKind kind, std::byte* to, const std::byte* from,
                  std::size_t nbytes) = nullptr;
   Status (*copy_strided)(void* context, void* stream, const StridedCopy& copy) = nullptr;
+  /// Enqueues zeroes.
+  Status (*zero)(void* context, void* stream, std::byte* to, std::size_t nbytes) = nullptr;
   /// Waits until everything enqueued is done, and tells whether it went well.
   Status (*synchronize)(void* context, void* stream) = nullptr;
   /// Blocks for host tensors of a model on this device: memory that the device copies from and to
   /// without a detour. Optional.
   Result<std::byte*> (*allocate_host)(void* context, std::size_t nbytes) = nullptr;
   void (*free_host)(void* context, std::byte* block) noexcept = nullptr;
+  /// Around each call into a model on this thread: makes the device the thread's current one.
+  /// Optional; nests.
+  Status (*enter)(void* context) = nullptr;
+  void (*leave)(void* context) noexcept = nullptr;
   std::shared_ptr<void> context{};
 
   /// True when tensors of the host may be used where they lie, and weights, too.
   [[nodiscard]] bool is_host() const noexcept { return copy == nullptr; }
+};
+
+/// While it lives the device is this thread's current one, unless that failed.
+class DeviceScope {
+ public:
+  explicit DeviceScope(const DeviceMemory& memory)
+      : memory_(memory),
+        status_(memory.enter ? memory.enter(memory.context.get()) : ::tenon::ok()) {}
+  DeviceScope(const DeviceScope&) = delete;
+  DeviceScope& operator=(const DeviceScope&) = delete;
+  ~DeviceScope() {
+    if (memory_.leave && ok()) memory_.leave(memory_.context.get());
+  }
+
+  [[nodiscard]] bool ok() const noexcept { return status_.ok(); }
+  [[nodiscard]] const Status& status() const noexcept { return status_; }
+
+ private:
+  const DeviceMemory& memory_;
+  Status status_;
 };
 
 /// A block of a device's memory that goes back when this object goes.

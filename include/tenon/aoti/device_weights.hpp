@@ -91,6 +91,7 @@ class DeviceWeights {
   /// Where constant `index`, whose content is `bytes`, lies on the device of `memory`.
   [[nodiscard]] Result<std::byte*> place(const DeviceMemory& memory, std::size_t index,
                                          Bytes bytes) {
+    if (bytes.empty()) return nullptr;
     const std::lock_guard lock(mutex_);
     if (blocks_.size() <= index) blocks_.resize(index + 1);
     if (!blocks_[index]) {

@@ -89,6 +89,18 @@ class ElfEditor {
     });
   }
 
+  /// Keeps the dynamic loader from looking for needed library `index`. What the library wanted from
+  /// there must have been bound.
+  ///
+  /// The entry's tag becomes one of the range for operating systems that nobody uses. glibc keeps
+  /// only entries that it knows (elf/get-dynamic-info.h) and passes over this one.
+  void drop_needed(std::size_t index) noexcept {
+    auto entry = at<Elf64_Dyn>(needed_at_[index]);
+    constexpr Elf64_Sxword unused_tag = 0x6ffe7e00;
+    entry.d_tag = unused_tag;
+    std::memcpy(bytes_.data() + needed_at_[index], &entry, sizeof entry);
+  }
+
   /// Makes a symbol that the library defines its own: ordinary where it was unique, so that the
   /// library can be unloaded, and hidden, so that no definition of another library takes its place.
   void make_own(const ElfSymbol& symbol) noexcept {
@@ -218,7 +230,10 @@ class ElfEditor {
       if (entry.d_tag == DT_VERSYM) versions = value;
       if (entry.d_tag == DT_HASH) hash_ = value;
       if (entry.d_tag == DT_GNU_HASH) gnu_hash_ = value;
-      if (entry.d_tag == DT_NEEDED) needed.push_back(value);
+      if (entry.d_tag == DT_NEEDED) {
+        needed.push_back(value);
+        needed_at_.push_back(dynamic_.p_offset + i);
+      }
     }
     TENON_TRY(const std::uint64_t text, place(strings, strings_size, "its string table"));
     strings_ = {reinterpret_cast<const char*>(bytes_.data() + text), strings_size};
@@ -294,6 +309,7 @@ class ElfEditor {
   Elf64_Phdr dynamic_{};
   std::string_view strings_;
   std::vector<std::string_view> needed_;
+  std::vector<std::uint64_t> needed_at_;  ///< Their entries' places in the file.
   std::uint64_t symbols_ = 0;
   std::uint64_t versions_ = 0;
   std::uint64_t hash_ = 0;

@@ -14,9 +14,10 @@ namespace tenon::aoti::shims {
 
 namespace detail {
 
-/// Copies between two tensors of the same sizes and dtype; `from` may be smaller where its sizes
-/// broadcast.
-inline Status copy_tensor(const Tensor& to, const Tensor& from) {
+/// Strides with which `from` is read to fill `to`: 0 where it repeats. Fails unless the two have
+/// one dtype and the sizes broadcast.
+inline Result<std::array<std::int64_t, max_rank>> copy_strides(const Tensor& to,
+                                                               const Tensor& from) {
   if (to.scalar_type != from.scalar_type) {
     return error(Error::NotSupported, "a copy from ", name_of(from.scalar_type), " to ",
                  name_of(to.scalar_type), ": expected one dtype");
@@ -30,10 +31,15 @@ inline Status copy_tensor(const Tensor& to, const Tensor& from) {
     fits = from.sizes[source] == to.sizes[target] || from.sizes[source] == 1;
     strides[target] = from.sizes[source] == to.sizes[target] ? from.strides[source] : 0;
   }
-  if (!fits) {
-    return error(Error::InvalidArgument, "a copy: expected sizes that broadcast to ",
-                 shape_text(to.shape()), ", found ", shape_text(from.shape()));
-  }
+  if (fits) return strides;
+  return error(Error::InvalidArgument, "a copy: expected sizes that broadcast to ",
+               shape_text(to.shape()), ", found ", shape_text(from.shape()));
+}
+
+/// Copies between two tensors of the same sizes and dtype; `from` may be smaller where its sizes
+/// broadcast.
+inline Status copy_tensor(const Tensor& to, const Tensor& from) {
+  TENON_TRY(const auto strides, copy_strides(to, from));
   copy_strided(to.data, to.step(), from.data,
                std::span(strides).first(static_cast<std::size_t>(to.rank)), to.shape(),
                size_of(to.scalar_type));

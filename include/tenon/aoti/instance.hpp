@@ -7,11 +7,14 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "tenon/aoti/container.hpp"
 #include "tenon/aoti/device_weights.hpp"
+#include "tenon/aoti/named_weights.hpp"
 #include "tenon/aoti/strided_copy.hpp"
 #include "tenon/aoti/weights.hpp"
 #include "tenon/core/args.hpp"
@@ -21,6 +24,9 @@ namespace tenon::aoti {
 /// The weights that an instance is made with. What it refers to outlives the instance.
 struct InstanceWeights {
   std::optional<Bytes> blob;
+  /// In place of a blob: weights by name, and the bytes of each.
+  std::span<const NamedWeight> named{};
+  std::span<const Bytes> named_bytes{};
   /// Use the bytes of the blob where they lie, for constants in the host's memory.
   bool in_place = true;
   /// Where constants of a device with memory of its own are kept; null for the CPU.
@@ -55,7 +61,7 @@ class Instance {
   Instance& operator=(const Instance&) = delete;
   ~Instance() {
     // Work that was enqueued may still use what goes now.
-    static_cast<void>(synchronize());
+    static_cast<void>(pool_->synchronize());
   }
 
   [[nodiscard]] std::size_t num_inputs() const noexcept { return inputs_.size(); }
@@ -68,25 +74,23 @@ class Instance {
   [[nodiscard]] std::size_t scratch() const noexcept { return pool_->nbytes(); }
   [[nodiscard]] TensorPool& pool() const noexcept { return *pool_; }
 
-  /// The caller's stream, on which runs are enqueued from now on without waiting for them, or null
-  /// for the device's own, which is waited for. Blocks are used again in the order of one stream,
-  /// so what the other one has left to do is awaited here.
+  /// The caller's stream, on which runs are enqueued from now on without waiting for those that
+  /// leave the host's memory alone; or null for the device's own, which is waited for. Blocks are
+  /// used again in the order of one stream, so what the other one has left to do is awaited here.
   [[nodiscard]] Status set_stream(void* stream) {
-    TENON_CHECK(synchronize());
-    caller_stream_ = stream;
+    TENON_CHECK(pool_->synchronize());
+    has_caller_stream_ = stream != nullptr;
+    pool_->set_stream(stream ? stream : pool_->memory().stream);
     return ok();
   }
-  [[nodiscard]] bool has_caller_stream() const noexcept { return caller_stream_ != nullptr; }
-  [[nodiscard]] void* stream() const noexcept {
-    return caller_stream_ ? caller_stream_ : pool_->memory().stream;
-  }
+  [[nodiscard]] bool has_caller_stream() const noexcept { return has_caller_stream_; }
 
   /// Runs the model once. `args` are its inputs and then its outputs, in the host's memory or on
   /// the device.
   [[nodiscard]] Status run(const Args& args) {
     TENON_CHECK(take_inputs(args));
     std::ranges::fill(outputs_, nullptr);
-    Status status = container_.run(inputs_, outputs_, stream());
+    Status status = container_.run(inputs_, outputs_, pool_->stream());
     if (status.ok()) status = give_outputs(args, outputs_);
     release(inputs_);  // The model took them, unless it failed before that.
     release(outputs_);
@@ -97,7 +101,7 @@ class Instance {
 
   /// Runs the model's own work alone. It takes `inputs` and makes `outputs`.
   [[nodiscard]] Status run_model(std::span<Tensor*> inputs, std::span<Tensor*> outputs) {
-    return container_.run(inputs, outputs, stream());
+    return container_.run(inputs, outputs, pool_->stream());
   }
 
   /// Enqueues copies of the model's outputs to the arguments behind its inputs.
@@ -152,11 +156,12 @@ class Instance {
     return copy(kind, to, from.data(), from.nbytes());
   }
 
-  /// Waits for the run that was enqueued, unless it is the caller's who waits; its failure counts
-  /// only where nothing failed before.
+  /// Waits for what was enqueued, unless it is on the caller's stream and leaves the host's memory
+  /// alone. A failure that comes to light here counts only where nothing failed before.
   [[nodiscard]] Status wait(Status status) {
-    if (pool_->memory().is_host() || caller_stream_) return status;
-    Status done = synchronize();
+    const bool uses_host = std::exchange(uses_host_, false);
+    if (pool_->memory().is_host() || (has_caller_stream_ && !uses_host)) return status;
+    Status done = pool_->synchronize();
     return status.ok() ? std::move(done) : std::move(status);
   }
 
@@ -165,6 +170,7 @@ class Instance {
       : pool_(std::move(pool)), container_(std::move(container)) {}
 
   Status load_weights(const InstanceWeights& weights) {
+    if (!weights.named_bytes.empty()) return load_named_weights(weights);
     const bool in_place = weights.in_place;
     TENON_TRY(std::vector<Constant> constants, container_.constants(in_place));
     TENON_TRY(const std::uint64_t expected, container_.constants_blob_size(constants));
@@ -192,8 +198,71 @@ class Instance {
         });
   }
 
+  /// Gives the model tensors of each constant by its name.
+  Status load_named_weights(const InstanceWeights& weights) {
+    TENON_TRY(const auto constants, container_.constant_names());
+    std::unordered_map<std::string_view, std::size_t> by_name;
+    for (std::size_t i = 0; i < weights.named.size(); ++i) {
+      by_name.emplace(weights.named[i].name, i);
+    }
+    std::vector<Tensor*> tensors;
+    std::vector<ConstantEntry> entries;
+    Status status = ok();
+    for (const Container::ConstantName& constant : constants) {
+      const auto found = by_name.find(constant.original);
+      status = found == by_name.end()
+                   ? error(Error::NotFound, "the program has no weight '",
+                           std::string_view(constant.original), "', which the model needs")
+                   : make_constant(constant, weights, found->second, tensors);
+      if (!status.ok()) break;
+      entries.push_back({constant.name, tensors.back()});
+    }
+    if (status.ok() && !entries.empty()) status = container_.use_constants(entries);
+    release(tensors);  // The model has handles of its own.
+    return status;
+  }
+
+  Status make_constant(const Container::ConstantName& constant, const InstanceWeights& weights,
+                       std::size_t index, std::vector<Tensor*>& tensors) {
+    const NamedWeight& weight = weights.named[index];
+    if (static_cast<std::int32_t>(weight.scalar_type) != constant.dtype) {
+      return error(Error::InvalidExternalData, "weight '", std::string_view(weight.name),
+                   "': the model expects dtype number ", constant.dtype, ", found ",
+                   name_of(weight.scalar_type));
+    }
+    const bool is_fixed =
+        constant.type == ConstantType::parameter || constant.type == ConstantType::tensor_constant;
+    has_state_ = has_state_ || !is_fixed;
+    const Bytes bytes = weights.named_bytes[index];
+    std::byte* place = nullptr;
+    if (weight.device_type == DeviceType::cpu) {
+      if (is_fixed && is_aligned(bytes)) {
+        // Models do not write to parameters.
+        place = const_cast<std::byte*>(bytes.data());
+      } else {
+        own_host_blocks_.push_back(std::make_unique<WeightsCopy>(bytes));
+        place = own_host_blocks_.back()->data();
+      }
+    } else if (!weights.on_device) {
+      return error(Error::NotSupported, "weight '", std::string_view(weight.name),
+                   "' is for a device, and this backend has none");
+    } else if (is_fixed) {
+      TENON_TRY(place, weights.on_device->place(pool_->memory(), index, bytes));
+    } else {
+      TENON_TRY(place, own_copy(bytes));
+    }
+    const bool on_host = weight.device_type == DeviceType::cpu;
+    Tensor* tensor = pool_->from_blob(place, weight.sizes, weight.strides.data(),
+                                      weight.storage_offset, weight.scalar_type, weight.device_type,
+                                      on_host ? 0 : pool_->memory().device_index);
+    if (!tensor) return error(Error::InvalidExternalData, pool_->take_failure());
+    tensors.push_back(tensor);
+    return ok();
+  }
+
   /// A copy on the device that the model may write to.
   Result<std::byte*> own_copy(Bytes bytes) {
+    if (bytes.empty()) return nullptr;
     TENON_TRY(DeviceBlock block, DeviceBlock::upload(pool_->memory(), bytes));
     own_blocks_.push_back(std::move(block));
     own_weights_ += bytes.size();
@@ -251,17 +320,14 @@ class Instance {
     }
     const CopyKind kind = is_on_device(out) ? CopyKind::within_device : CopyKind::to_host;
     if (same_strides) return copy(kind, to, made.data, out.nbytes());
-    const DeviceMemory& memory = pool_->memory();
     if (kind == CopyKind::within_device) {
-      return memory.copy_strided(
-          memory.context.get(), stream(),
+      return pool_->copy_strided(
           {to, out.strides(), made.data, made.step(), made.shape(), element_size});
     }
     Tensor* packed = pool_->empty_strided(made.shape(), out.strides().data(), made.scalar_type,
                                           made.device_type, made.device_index);
     if (!packed) return error(Error::MemoryAllocationFailed, pool_->take_failure());
-    Status status = memory.copy_strided(
-        memory.context.get(), stream(),
+    Status status = pool_->copy_strided(
         {packed->data, packed->step(), made.data, made.step(), made.shape(), element_size});
     if (status.ok()) status = copy(kind, to, packed->data, out.nbytes());
     pool_->release(packed);  // Its next user comes later on the same stream.
@@ -283,18 +349,12 @@ class Instance {
   /// Done when it returns: the block that is copied from is free then.
   Status copy_in_bytes(const TensorView& out, const std::byte* from) {
     TENON_CHECK(copy(CopyKind::to_device, const_cast<std::byte*>(out.data()), from, out.nbytes()));
-    return synchronize();
+    return pool_->synchronize();
   }
 
   Status copy(CopyKind kind, std::byte* to, const std::byte* from, std::size_t nbytes) {
-    if (nbytes == 0) return ok();
-    const DeviceMemory& memory = pool_->memory();
-    return memory.copy(memory.context.get(), stream(), kind, to, from, nbytes);
-  }
-
-  Status synchronize() const {
-    const DeviceMemory& memory = pool_->memory();
-    return memory.is_host() ? ok() : memory.synchronize(memory.context.get(), stream());
+    uses_host_ = uses_host_ || kind != CopyKind::within_device;
+    return pool_->copy(kind, to, from, nbytes);
   }
 
   static bool is_on_host(const TensorView& tensor) noexcept {
@@ -310,10 +370,12 @@ class Instance {
 
   std::unique_ptr<TensorPool> pool_;  // Outlives the container.
   std::vector<DeviceBlock> own_blocks_;
+  std::vector<std::unique_ptr<WeightsCopy>> own_host_blocks_;
   Container container_;
   std::vector<Tensor*> inputs_;
   std::vector<Tensor*> outputs_;
-  void* caller_stream_ = nullptr;
+  bool has_caller_stream_ = false;
+  bool uses_host_ = false;
   std::size_t own_weights_ = 0;
   bool has_state_ = false;
 };

@@ -33,15 +33,23 @@ class ModelLibrary {
  public:
   /// errors: InvalidArgument when the bytes are no library that can be loaded; OperatorMissing with
   /// a list of everything that is missing; AccessFailed with the loader's own words.
-  [[nodiscard]] static Result<ModelLibrary> load(Bytes code, const FindShim& find_shim) {
+  ///
+  /// `served` are libraries whose functions `find_shim` has, all that the model asks for: they are
+  /// not looked for (see `is_served`).
+  [[nodiscard]] static Result<ModelLibrary> load(Bytes code, const FindShim& find_shim,
+                                                 std::span<const std::string_view> served = {}) {
     TENON_TRY(MemoryFile file, MemoryFile::create(std::max<std::size_t>(code.size(), 1)));
     std::ranges::copy(code, file.bytes().begin());
     std::uint64_t extent = 0;
     {
       TENON_TRY(ElfEditor editor, ElfEditor::open(file.bytes().first(code.size())));
-      TENON_TRY(const ModelRequirements requirements, check_requirements(editor, find_shim));
+      TENON_TRY(const ModelRequirements requirements,
+                check_requirements(editor, find_shim, &cpu_supports, served));
       if (!requirements.met()) return error(Error::OperatorMissing, requirements.text());
       TENON_CHECK(bind_symbols(editor, find_shim));
+      for (std::size_t i = 0; i < editor.needed().size(); ++i) {
+        if (is_served(editor.needed()[i], served)) editor.drop_needed(i);
+      }
       extent = editor.extent();
     }
     file.finish();

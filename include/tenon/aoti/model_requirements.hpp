@@ -6,6 +6,7 @@
 #include <cpuid.h>
 #endif
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -112,13 +113,24 @@ inline bool library_exists(const std::string& name) noexcept {
 
 }  // namespace detail
 
+/// True when a backend has everything that models want from a library of this name. `served` are
+/// beginnings of names: "libcuda.so" is that of "libcuda.so.1".
+[[nodiscard]] inline bool is_served(std::string_view library,
+                                    std::span<const std::string_view> served) noexcept {
+  return std::ranges::any_of(served, [&](std::string_view name) {
+    return library == name || (library.starts_with(name) && library[name.size()] == '.');
+  });
+}
+
 /// Compares what a library asks for with what there is.
 ///
 /// A function that the library wants from a library it names is left to the dynamic loader; any
-/// other one must be a backend's. `supports` tells what the processor can do.
+/// other one must be a backend's, and those of the `served` libraries are. `supports` tells what
+/// the processor can do.
 [[nodiscard]] inline Result<ModelRequirements> check_requirements(
     const ElfEditor& library, const FindShim& find_shim,
-    bool (*supports)(std::string_view) noexcept = &cpu_supports) {
+    bool (*supports)(std::string_view) noexcept = &cpu_supports,
+    std::span<const std::string_view> served = {}) {
   TENON_TRY(const std::vector<ElfSymbol> symbols, library.symbols());
   ModelRequirements out;
   for (const ElfSymbol& symbol : symbols) {
@@ -126,6 +138,7 @@ inline bool library_exists(const std::string& name) noexcept {
     if (!find_shim(symbol.name)) out.missing_functions.emplace_back(symbol.name);
   }
   for (const std::string_view name : library.needed()) {
+    if (is_served(name, served)) continue;
     std::string path(name);
     if (!detail::library_exists(path)) out.missing_libraries.push_back(std::move(path));
   }

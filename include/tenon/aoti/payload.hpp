@@ -5,7 +5,10 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
+#include "tenon/aoti/named_weights.hpp"
 #include "tenon/core/result.hpp"
 
 namespace tenon::aoti {
@@ -24,7 +27,8 @@ enum class PayloadGeneration : std::uint32_t {
 struct Payload {
   PayloadGeneration generation;
   std::string library_key;
-  std::string weights_key;
+  std::string weights_key;             ///< Empty in generation 3.
+  std::vector<NamedWeight> weights{};  ///< In generation 3 alone.
 };
 
 namespace detail {
@@ -39,18 +43,28 @@ inline bool is_good_key(std::string_view key) noexcept {
 
 }  // namespace detail
 
-/// Reads the processed bytes of a delegate of method `method_name`, in generation 1 or 2.
+/// Reads the processed bytes of a delegate of method `method_name`, in generation 1 or 2, and in
+/// generation 3 when the backend takes weights by name.
 ///
 /// Fails with DelegateInvalidCompatibility, saying what was found, when they are of no generation
 /// that is known or of one that is read elsewhere.
 [[nodiscard]] inline Result<Payload> parse_payload(std::string_view processed,
-                                                   std::string_view method_name) {
-  constexpr std::string_view understood =
-      "; understood are no bytes (keys by method name) and two lines with the keys of the library "
-      "and of the weights";
+                                                   std::string_view method_name,
+                                                   bool takes_named_weights = false) {
+  const std::string_view understood =
+      takes_named_weights
+          ? "; understood are no bytes (keys by method name), two lines with the keys of the "
+            "library and of the weights, and ETCUDAFQN3"
+          : "; understood are no bytes (keys by method name) and two lines with the keys of the "
+            "library and of the weights";
   if (processed.empty()) {
     const std::string prefix = method_name.empty() ? "" : concat(method_name, "_");
     return Payload{PayloadGeneration::method_keys, prefix + "so_blob", prefix + "weights_blob"};
+  }
+  if (takes_named_weights && processed.starts_with("ETCUDAFQN")) {
+    TENON_TRY(NamedWeightsPayload named, parse_named_weights(processed));
+    return Payload{PayloadGeneration::named_weights, std::move(named.library_key), "",
+                   std::move(named.weights)};
   }
   if (processed.starts_with("ETCUDAFQN")) {
     return error(Error::DelegateInvalidCompatibility,

@@ -43,12 +43,31 @@ inline constexpr char type_mark = 0;
 /// Threads: one at a time. Everything made here must be given back before the pool goes.
 class TensorPool {
  public:
-  explicit TensorPool(DeviceMemory memory) noexcept : memory_(std::move(memory)) {}
+  explicit TensorPool(DeviceMemory memory) noexcept
+      : memory_(std::move(memory)), stream_(memory_.stream) {}
   TensorPool(const TensorPool&) = delete;
   TensorPool& operator=(const TensorPool&) = delete;
   ~TensorPool() { trim(); }
 
   [[nodiscard]] const DeviceMemory& memory() const noexcept { return memory_; }
+
+  /// The stream that work for tensors of this pool is enqueued on.
+  [[nodiscard]] void* stream() const noexcept { return stream_; }
+  void set_stream(void* stream) noexcept { stream_ = stream; }
+
+  /// Enqueues a copy of bytes between memories, for tensors of a device with memory of its own.
+  [[nodiscard]] Status copy(CopyKind kind, std::byte* to, const std::byte* from,
+                            std::size_t nbytes) const {
+    if (nbytes == 0) return ok();
+    return memory_.copy(memory_.context.get(), stream_, kind, to, from, nbytes);
+  }
+  [[nodiscard]] Status copy_strided(const StridedCopy& copy) const {
+    return memory_.copy_strided(memory_.context.get(), stream_, copy);
+  }
+  /// Waits for everything enqueued on the stream; nothing to do on the CPU.
+  [[nodiscard]] Status synchronize() const {
+    return memory_.is_host() ? ok() : memory_.synchronize(memory_.context.get(), stream_);
+  }
 
   /// A tensor with memory of its own, not initialised. Null strides mean contiguous. Null, with
   /// `failure()` told, when the arguments are no tensor or there is no memory.
@@ -323,6 +342,7 @@ class TensorPool {
   }
 
   DeviceMemory memory_;
+  void* stream_;
   Objects<Tensor> tensors_;
   Objects<Storage> storages_;
   std::array<Storage*, num_classes> kept_{};

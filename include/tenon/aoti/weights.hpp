@@ -39,6 +39,7 @@ class WeightsCopy {
   ~WeightsCopy() { ::operator delete(data_, std::align_val_t(weights_alignment)); }
 
   [[nodiscard]] Bytes bytes() const noexcept { return {data_, size_}; }
+  [[nodiscard]] std::byte* data() noexcept { return data_; }
 
  private:
   std::byte* data_;

@@ -70,6 +70,11 @@ DeviceMemory far_memory(const std::shared_ptr<FarDevice>& device) {
                  copy.element_size);
     return ok();
   };
+  out.zero = [](void* context, void*, std::byte* to, std::size_t nbytes) -> Status {
+    TENON_CHECK(far(context).next_call("zero"));
+    std::memset(to, 0, nbytes);
+    return ok();
+  };
   out.synchronize = [](void* context, void*) -> Status {
     ++far(context).num_waits;
     return far(context).next_call("synchronize");
@@ -197,7 +202,8 @@ TEST_CASE("weights are on the device once for each content, and states for each 
   CHECK(model.device->blocks.empty());
 }
 
-TEST_CASE("a run on the caller's stream is not waited for", "[aoti]") {
+TEST_CASE("a run on the caller's stream is waited for where it uses the host's memory",
+          "[aoti][TN-STR-2][TN-STR-3]") {
   OnDevice model;
   DeviceWeights weights(model.store);
   auto instance = model.instance(weights);
@@ -208,10 +214,14 @@ TEST_CASE("a run on the caller's stream is not waited for", "[aoti]") {
   REQUIRE((*instance)->set_stream(&other_stream).ok());
   CHECK(model.device->num_waits == 1);  // For what was on the stream before.
   REQUIRE(run(**instance, x, y).ok());
-  CHECK(model.device->num_waits == 1);
+  CHECK(model.device->num_waits == 2);
+  put_on_device(x);
+  put_on_device(y);
+  REQUIRE(run(**instance, x, y).ok());
+  CHECK(model.device->num_waits == 2);
   REQUIRE((*instance)->set_stream(nullptr).ok());
   REQUIRE(run(**instance, x, y).ok());
-  CHECK(model.device->num_waits == 3);
+  CHECK(model.device->num_waits == 4);
 }
 
 TEST_CASE("a device that fails at any call is an error that names it, and nothing is left",
@@ -257,4 +267,69 @@ TEST_CASE("a pool of a device lends blocks of the host's memory too", "[aoti]") 
   CHECK(near_tensor->data == block);
   pool.release(near_tensor);
   pool.release(far_tensor);
+}
+
+TEST_CASE("tensors are cloned, copied and zeroed wherever they are", "[aoti]") {
+  const auto device = std::make_shared<FarDevice>();
+  TensorPool pool(far_memory(device));
+  const CurrentPool current(pool);
+  namespace shims = tenon::aoti::shims::on_device;
+  const std::int64_t sizes[] = {2, 3};
+  const std::int64_t transposed[] = {1, 2};
+  const std::int64_t padded[] = {4, 1};
+  const std::vector<float> numbers = {1, 2, 3, 4, 5, 6};
+  const auto element = [&](const aoti::Tensor& tensor, std::int64_t row, std::int64_t column) {
+    return tensor.as<float>()[row * tensor.strides[0] + column * tensor.strides[1]];
+  };
+  const auto fill = [&](const aoti::Tensor& tensor) {
+    for (std::int64_t i = 0; i < 6; ++i) {
+      tensor.as<float>()[i / 3 * tensor.strides[0] + i % 3 * tensor.strides[1]] =
+          numbers[static_cast<std::size_t>(i)];
+    }
+  };
+  const std::int64_t* const layouts[] = {nullptr, transposed, padded};
+  const DeviceType devices[] = {DeviceType::cpu, DeviceType::cuda};
+  for (const auto* from_layout : layouts) {
+    for (const auto* to_layout : layouts) {
+      for (const DeviceType from_device : devices) {
+        for (const DeviceType to_device : devices) {
+          aoti::Tensor* from =
+              pool.empty_strided(sizes, from_layout, ScalarType::Float, from_device, 0);
+          aoti::Tensor* to = pool.empty_strided(sizes, to_layout, ScalarType::Float, to_device, 0);
+          REQUIRE((from && to));
+          fill(*from);
+          REQUIRE(shims::aoti_torch_copy_(to, from, 0) == shim_ok);
+          aoti::Tensor* clone = nullptr;
+          REQUIRE(shims::aoti_torch_clone(to, &clone) == shim_ok);
+          for (std::int64_t i = 0; i < 6; ++i) {
+            CHECK(element(*to, i / 3, i % 3) == numbers[static_cast<std::size_t>(i)]);
+            CHECK(element(*clone, i / 3, i % 3) == numbers[static_cast<std::size_t>(i)]);
+          }
+          REQUIRE(shims::aoti_torch_zero_(to) == shim_ok);
+          CHECK(element(*to, 1, 2) == 0);
+          CHECK(element(*clone, 1, 2) == 6);
+          for (aoti::Tensor* tensor : {from, to, clone}) pool.release(tensor);
+        }
+      }
+    }
+  }
+  CHECK(pool.num_live() == 0);
+}
+
+TEST_CASE("one element is read from the device", "[aoti]") {
+  const auto device = std::make_shared<FarDevice>();
+  TensorPool pool(far_memory(device));
+  const CurrentPool current(pool);
+  const std::int64_t sizes[] = {1};
+  aoti::Tensor* tensor = pool.empty_strided(sizes, nullptr, ScalarType::Bool, DeviceType::cuda, 1);
+  REQUIRE(tensor);
+  *tensor->as<bool>() = true;
+  bool out = false;
+  CHECK(aoti::shims::on_device::aoti_torch_item_bool(tensor, &out) == shim_ok);
+  CHECK(out);
+  CHECK(device->num_downloads == 1);
+  float number = 0;
+  CHECK(aoti::shims::on_device::aoti_torch_item_float32(tensor, &number) == shim_failed);
+  CHECK_THAT(pool.take_failure(), ContainsSubstring("expected one element of dtype Float"));
+  pool.release(tensor);
 }

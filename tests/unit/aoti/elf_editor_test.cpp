@@ -2,7 +2,10 @@
 #include <algorithm>
 #include <cstring>
 #include <random>
+#include <ranges>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "models.hpp"
 #include "support/catch.hpp"
@@ -36,6 +39,7 @@ void walk(std::span<std::byte> bytes) {
     if (symbol.is_unique) editor->make_own(symbol);
     if (symbol.is_undefined) editor->bind(symbol, &some_address);
   }
+  for (std::size_t i = 0; i < editor->needed().size(); ++i) editor->drop_needed(i);
 }
 
 }  // namespace
@@ -75,6 +79,34 @@ TEST_CASE("a bound symbol is absolute and hidden, and nothing else changes", "[a
     last = i;
   }
   CHECK(last - first < sizeof(Elf64_Sym));
+}
+
+TEST_CASE("a needed library that is dropped is not asked for, and nothing else changes", "[aoti]") {
+  AlignedBytes file = stand_in("good");
+  const AlignedBytes before(file.bytes());
+  auto editor = ElfEditor::open(file.bytes());
+  REQUIRE(editor.ok());
+  const std::vector<std::string_view> needed = editor->needed();
+  REQUIRE(needed.size() >= 2);
+  editor->drop_needed(0);
+  const auto again = ElfEditor::open(file.bytes());
+  REQUIRE(again.ok());
+  CHECK(again->needed() == std::vector(needed.begin() + 1, needed.end()));
+  const auto now = file.bytes();
+  const auto old = before.bytes();
+  const auto num_changed = std::ranges::count_if(std::views::iota(std::size_t{0}, now.size()),
+                                                 [&](std::size_t i) { return now[i] != old[i]; });
+  CHECK(num_changed >= 1);
+  CHECK(num_changed <= 8);
+}
+
+TEST_CASE("libraries that are served are told by the beginning of their name", "[aoti]") {
+  constexpr std::string_view served[] = {"libcuda.so"};
+  CHECK(is_served("libcuda.so.1", served));
+  CHECK(is_served("libcuda.so", served));
+  CHECK_FALSE(is_served("libcuda.sonata", served));
+  CHECK_FALSE(is_served("libcudart.so.13", served));
+  CHECK_FALSE(is_served("libcuda.so.1", {}));
 }
 
 TEST_CASE("a model that is cut off anywhere is refused and read no further", "[aoti]") {

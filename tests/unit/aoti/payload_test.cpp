@@ -1,11 +1,110 @@
 // SPDX-License-Identifier: MIT
+#include <cstdint>
+#include <limits>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "support/catch.hpp"
 #include "tenon/aoti/payload.hpp"
 
 using namespace tenon;
 using namespace tenon::aoti;
+
+namespace {
+
+/// Bytes of a payload of generation 3, field by field.
+class PayloadBytes {
+ public:
+  explicit PayloadBytes(const std::string& magic = "ETCUDAFQN3") : bytes_(magic) {}
+  template <class T>
+  PayloadBytes& number(T value) {
+    bytes_.append(reinterpret_cast<const char*>(&value), sizeof value);
+    return *this;
+  }
+  PayloadBytes& text(const std::string& value) {
+    number(static_cast<std::uint32_t>(value.size()));
+    bytes_ += value;
+    return *this;
+  }
+  /// A float32 weight [2, 3] in a storage of `nbytes`.
+  PayloadBytes& weight(std::uint64_t nbytes = 24, std::int32_t dtype = 6, std::int32_t device = 1,
+                       std::int64_t offset = 0, std::int64_t size = 3) {
+    text("a.weight").text("cuda_fqn_weight:cuda:a.weight");
+    number(nbytes).number(dtype).number(device).number(offset).number(std::uint32_t{2});
+    return number(std::int64_t{2}).number(size).number(std::int64_t{3}).number(std::int64_t{1});
+  }
+  [[nodiscard]] const std::string& bytes() const { return bytes_; }
+
+ private:
+  std::string bytes_;
+};
+
+PayloadBytes one_weight() {
+  return std::move(PayloadBytes().text("so_blob").number(std::uint32_t{1}));
+}
+
+}  // namespace
+
+TEST_CASE("a table names weights, their layout and their keys", "[aoti]") {
+  const std::string bytes = one_weight().weight().bytes();
+  const auto payload = parse_payload(bytes, "forward", true);
+  INFO(payload.text());
+  REQUIRE(payload.ok());
+  CHECK(payload->generation == PayloadGeneration::named_weights);
+  CHECK(payload->library_key == "so_blob");
+  REQUIRE(payload->weights.size() == 1);
+  const NamedWeight& weight = payload->weights.front();
+  CHECK(weight.name == "a.weight");
+  CHECK(weight.key == "cuda_fqn_weight:cuda:a.weight");
+  CHECK(weight.nbytes == 24);
+  CHECK(weight.scalar_type == ScalarType::Float);
+  CHECK(weight.device_type == DeviceType::cuda);
+  CHECK(weight.sizes == std::vector<std::int64_t>{2, 3});
+  CHECK(weight.strides == std::vector<std::int64_t>{3, 1});
+}
+
+TEST_CASE("a table that is cut off anywhere is refused", "[aoti]") {
+  const std::string bytes = one_weight().weight().bytes();
+  for (std::size_t size = 10; size < bytes.size(); ++size) {
+    const auto payload = parse_payload(bytes.substr(0, size), "forward", true);
+    INFO(size);
+    CHECK(payload.error() == Error::DelegateInvalidCompatibility);
+  }
+  CHECK_THAT(std::string(parse_payload(bytes + "x", "forward", true).text()),
+             ContainsSubstring("1 bytes are left over"));
+}
+
+TEST_CASE("a table that describes no tensor is refused", "[aoti]") {
+  constexpr std::int64_t huge = std::numeric_limits<std::int64_t>::max();
+  const std::string bad[] = {
+      one_weight().weight(23).bytes(),                 // Too few bytes.
+      one_weight().weight(24, 99).bytes(),             // No dtype.
+      one_weight().weight(24, 6, 13).bytes(),          // Another device.
+      one_weight().weight(24, 6, 1, 1).bytes(),        // The offset leads out.
+      one_weight().weight(24, 6, 1, -1).bytes(),       //
+      one_weight().weight(24, 6, 1, 0, -3).bytes(),    //
+      one_weight().weight(24, 6, 1, 0, huge).bytes(),  //
+      one_weight().weight(24, 6, 1, huge).bytes(),
+  };
+  for (const std::string& bytes : bad) {
+    const auto payload = parse_payload(bytes, "forward", true);
+    CHECK(payload.error() == Error::DelegateInvalidCompatibility);
+    CHECK_THAT(std::string(payload.text()), ContainsSubstring("weight 'a.weight' [2, "));
+  }
+  // More weights than the bytes could hold are not even counted.
+  const std::string many =
+      PayloadBytes().text("so").number(std::uint32_t{0xffffffff}).weight().bytes();
+  CHECK_FALSE(parse_payload(many, "forward", true).ok());
+}
+
+TEST_CASE("a table of another generation is refused with its digit", "[aoti][D19]") {
+  const auto payload =
+      parse_payload(PayloadBytes("ETCUDAFQN7").text("so").bytes(), "forward", true);
+  CHECK(payload.error() == Error::DelegateInvalidCompatibility);
+  CHECK_THAT(std::string(payload.text()),
+             ContainsSubstring("begins with 'ETCUDAFQN7'") && ContainsSubstring("ETCUDAFQN3"));
+}
 
 TEST_CASE("no bytes mean keys made of the method's name", "[aoti]") {
   const auto payload = parse_payload("", "forward");
