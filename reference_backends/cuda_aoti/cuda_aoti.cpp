@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: MIT
+//
+// Runs models that PyTorch's AOTInductor compiled for CUDA, without libtorch.
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <tenon/aoti.hpp>
+#include <tenon/tenon.hpp>
+#include <utility>
+#include <vector>
+
+#include "cuda_shims.hpp"
+#include "device.hpp"
+#include "graph.hpp"
+#include "runtime_shims.hpp"
+
+namespace {
+
+namespace aoti = tenon::aoti;
+namespace cuda = tenon::cuda_aoti;
+
+/// The number in "cuda" or "cuda:1", as ExecuTorch's exporter writes the spec `target_device`.
+tenon::Result<std::int32_t> parse_target_device(std::string_view text) {
+  std::string lower(text);
+  std::ranges::transform(lower, lower.begin(),
+                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  const std::string_view rest = lower;
+  std::int32_t index = 0;
+  if (rest == "cuda") return index;
+  if (rest.starts_with("cuda:")) {
+    const char* const end = rest.data() + rest.size();
+    const auto [stop, failed] = std::from_chars(rest.data() + 5, end, index);
+    if (failed == std::errc{} && stop == end && index >= 0) return index;
+  }
+  return tenon::error(tenon::Error::DelegateInvalidCompatibility,
+                      "compile spec target_device: expected 'cuda' or 'cuda:N', found '", text,
+                      "'");
+}
+
+/// True when `name` is one of the names in a list with commas.
+bool is_listed(std::string_view list, std::string_view name) {
+  while (!list.empty()) {
+    const std::size_t comma = list.find(',');
+    std::string_view item = list.substr(0, comma);
+    list = comma == std::string_view::npos ? std::string_view() : list.substr(comma + 1);
+    const std::size_t first = item.find_first_not_of(" \t");
+    if (first == std::string_view::npos) continue;
+    item = item.substr(first, item.find_last_not_of(" \t") - first + 1);
+    if (item == name) return true;
+  }
+  return false;
+}
+
+/// Counts a delegate that enqueues on a stream of the application, for as long as it does.
+class CallerStream {
+ public:
+  CallerStream() = default;
+  explicit CallerStream(std::shared_ptr<cuda::Device> device) : device_(std::move(device)) {
+    ++device_->num_caller_streams;
+  }
+  CallerStream(CallerStream&&) noexcept = default;
+  CallerStream& operator=(CallerStream&& other) noexcept {
+    std::swap(device_, other.device_);
+    return *this;
+  }
+  ~CallerStream() {
+    if (device_) --device_->num_caller_streams;
+  }
+
+ private:
+  std::shared_ptr<cuda::Device> device_;
+};
+
+class CudaBackend final : public tenon::Backend<CudaBackend>,
+                          public aoti::AotiBackend<CudaBackend>,
+                          public tenon::WithOptions<CudaBackend>,
+                          public tenon::WithCheckBlob<CudaBackend>,
+                          public tenon::WithMemoryInfo<CudaBackend>,
+                          public tenon::WithSessions<CudaBackend>,
+                          public tenon::WithDevices<CudaBackend>,
+                          public tenon::WithDeviceMemory<CudaBackend>,
+                          public tenon::WithStreams<CudaBackend> {
+  using Model = aoti::AotiBackend<CudaBackend>::Delegate;
+
+ public:
+  static constexpr std::string_view id = "CudaBackend";
+  static constexpr std::string_view tags = "aoti,cuda";
+  static constexpr std::string_view description =
+      "models compiled by PyTorch's AOTInductor for NVIDIA GPUs";
+  static constexpr tenon::PayloadVersions payload_versions = {1, 3};
+  static constexpr bool runs_embedded_code = true;
+  static constexpr bool takes_named_weights = true;
+  static constexpr const char* device_name = "cuda";
+  static constexpr std::array<std::string_view, 2> served_libraries = {"libcuda.so",
+                                                                       "libcudart.so"};
+  static constexpr std::array options{
+      tenon::OptionSpec{"use_shared_cuda_stream", false,
+                        "enqueue on one stream of the device with all delegates that say so"},
+      tenon::OptionSpec{"weight_sharing_across_methods", false,
+                        "share weights of the same bytes with other delegates"},
+      tenon::OptionSpec{"enable_cuda_graph_for_method", "",
+                        "methods, with commas between them, that run as CUDA graphs"},
+      tenon::OptionSpec{"skip_copy_output_to_cpu_for_method", "",
+                        "deprecated, without effect: a program says where its outputs are"}};
+
+  struct Delegate {
+    Model model;
+    std::shared_ptr<cuda::Device> device;
+    std::unique_ptr<cuda::Graph> graph;  ///< Null for plain runs. Goes before the model.
+    CallerStream caller_stream;
+    bool is_graph_failure_told = false;
+  };
+
+  static tenon::Result<aoti::DeviceMemory> open_device(const aoti::LoadOptions& options) {
+    TENON_TRY(auto device, cuda::Device::open(options.device_index.value_or(0)));
+    TENON_TRY(auto stream, options.share_stream ? cuda::Device::shared_stream(device)
+                                                : cuda::Stream::create(device));
+    return cuda::device_memory(std::move(device), std::move(stream));
+  }
+
+  static const void* find_shim(std::string_view name) {
+    using namespace tenon::cuda_aoti;
+    static const aoti::Shim own[] = {TENON_CUDA_AOTI_SHIMS(TENON_AOTI_ENTRY)};
+    static const aoti::ShimTable table{aoti::shims::base(), aoti::shims::host(),
+                                       aoti::shims::on_device::list(), runtime_shims(), own};
+    if (const void* found = table.find(name)) return found;
+    return is_of_cuda(name) ? find_in_cuda_libraries(name) : nullptr;
+  }
+
+  /// A driver that starts, and a device.
+  tenon::Status is_available() const {
+    TENON_TRY(const cuda::Driver* const driver, cuda::load_driver());
+    int count = 0;
+    TENON_CHECK(TENON_CUDA(*driver, cuDeviceGetCount, &count));
+    if (count > 0) return tenon::ok();
+    return tenon::error(tenon::Error::NotFound, "the CUDA driver has no device");
+  }
+
+  tenon::Result<Delegate> init(tenon::InitContext& context, tenon::Blob processed,
+                               tenon::CompileSpecs specs) {
+    TENON_CHECK(is_available());
+    TENON_TRY(const auto values, option_values(context));
+    TENON_TRY(const auto graph_methods, values.get<std::string>("enable_cuda_graph_for_method"));
+    const bool as_graph = is_listed(graph_methods, context.method_name());
+    aoti::LoadOptions load_options;
+    load_options.device_index = 0;
+    if (const auto target = specs.find("target_device")) {
+      TENON_TRY(load_options.device_index, parse_target_device(tenon::as_text(*target)));
+    }
+    TENON_TRY(load_options.share_weights, values.get<bool>("weight_sharing_across_methods"));
+    TENON_TRY(const bool share_stream, values.get<bool>("use_shared_cuda_stream"));
+    // What others enqueue must not get into a graph that is captured.
+    load_options.share_stream = share_stream && !as_graph;
+    TENON_TRY(auto device, cuda::Device::open(*load_options.device_index));
+    TENON_TRY(Model model, load(context, processed, load_options));
+    return make_delegate(std::move(model), std::move(device), as_graph);
+  }
+
+  tenon::Status execute(tenon::ExecutionContext& context, Delegate& delegate, tenon::Args args) {
+    tenon::Status status = execute_with(context, delegate.model, [&](aoti::Instance& instance) {
+      return delegate.graph ? delegate.graph->run(args) : instance.run(args);
+    });
+    if (delegate.graph && !delegate.is_graph_failure_told && !delegate.graph->failure().empty()) {
+      delegate.is_graph_failure_told = true;
+      host().log(tenon::LogLevel::Info, "method '", context.method_name(),
+                 "' runs without a CUDA graph: ", delegate.graph->failure());
+    }
+    return status;
+  }
+
+  tenon::Result<Delegate> create_session(const Delegate& delegate) {
+    TENON_TRY(Model model, AotiBackend::create_session(delegate.model));
+    return make_delegate(std::move(model), delegate.device, delegate.graph != nullptr);
+  }
+
+  tenon::Status set_stream(Delegate& delegate, void* stream) {
+    if (stream && delegate.graph) {
+      return tenon::error(tenon::Error::NotSupported,
+                          "a method that runs as a CUDA graph has a stream of its own; it cannot "
+                          "be captured on the caller's");
+    }
+    for (const auto& instance : delegate.model.instances()) {
+      TENON_CHECK(instance->set_stream(stream));
+    }
+    delegate.caller_stream = stream ? CallerStream(delegate.device) : CallerStream();
+    return tenon::ok();
+  }
+
+  tenon::Result<tenon::BlobVerdict> check_blob(tenon::InitContext& context, tenon::Blob processed,
+                                               tenon::CompileSpecs specs) {
+    const tenon::Status available = is_available();
+    if (available.ok()) return AotiBackend::check_blob(context, processed, specs);
+    return tenon::BlobVerdict{tenon::Compatibility::Incompatible, std::string(available.text())};
+  }
+
+  tenon::MemoryInfo memory_info(const Delegate* delegate) const {
+    return AotiBackend::memory_info(delegate ? &delegate->model : nullptr);
+  }
+
+  tenon::Result<std::vector<tenon::DeviceInfo>> devices() const {
+    TENON_TRY(const cuda::Driver* const driver, cuda::load_driver());
+    int count = 0;
+    TENON_CHECK(TENON_CUDA(*driver, cuDeviceGetCount, &count));
+    std::vector<tenon::DeviceInfo> out;
+    for (int i = 0; i < count; ++i) {
+      TENON_TRY(tenon::DeviceInfo info, describe(*driver, i));
+      out.push_back(std::move(info));
+    }
+    return out;
+  }
+
+  tenon::Result<void*> allocate_device(tenon_dl_device device, std::size_t nbytes,
+                                       std::size_t alignment) {
+    constexpr std::size_t largest_alignment = 256;  // Of cuMemAlloc.
+    if (alignment > largest_alignment) {
+      return tenon::error(tenon::Error::NotSupported, "a block on a CUDA device: alignment ",
+                          alignment, " is more than ", largest_alignment);
+    }
+    TENON_TRY(const aoti::DeviceMemory memory, memory_of(device));
+    TENON_TRY(std::byte* const block, memory.allocate(memory.context.get(), nbytes));
+    return static_cast<void*>(block);
+  }
+  void free_device(tenon_dl_device device, void* block) noexcept {
+    const auto memory = memory_of(device);
+    if (memory.ok()) memory->free(memory->context.get(), static_cast<std::byte*>(block));
+  }
+  tenon::Status copy_to_device(tenon_dl_device device, void* to, const void* from,
+                               std::size_t nbytes) {
+    return copy(device, aoti::CopyKind::to_device, to, from, nbytes);
+  }
+  tenon::Status copy_to_host(tenon_dl_device device, void* to, const void* from,
+                             std::size_t nbytes) {
+    return copy(device, aoti::CopyKind::to_host, to, from, nbytes);
+  }
+
+ private:
+  static bool is_of_cuda(std::string_view name) noexcept {
+    const std::size_t prefix = name.starts_with("cuda") ? 4 : name.starts_with("cu") ? 2 : 0;
+    return prefix != 0 && name.size() > prefix &&
+           std::isupper(static_cast<unsigned char>(name[prefix])) != 0;
+  }
+
+  static tenon::Result<Delegate> make_delegate(Model model, std::shared_ptr<cuda::Device> device,
+                                               bool as_graph) {
+    Delegate out{std::move(model), std::move(device), nullptr, {}, false};
+    if (as_graph) {
+      out.graph = std::make_unique<cuda::Graph>(*out.model.instances().front(), *out.device);
+    }
+    return out;
+  }
+
+  static tenon::Result<tenon::DeviceInfo> describe(const cuda::Driver& driver, int index) {
+    cuda::CUdevice device = 0;
+    char name[256] = {};
+    std::size_t nbytes = 0;
+    int major = 0;
+    int minor = 0;
+    TENON_CHECK(TENON_CUDA(driver, cuDeviceGet, &device, index));
+    TENON_CHECK(TENON_CUDA(driver, cuDeviceGetName, name, static_cast<int>(sizeof name), device));
+    TENON_CHECK(TENON_CUDA(driver, cuDeviceTotalMem, &nbytes, device));
+    TENON_CHECK(TENON_CUDA(driver, cuDeviceGetAttribute, &major,
+                           cuda::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device));
+    TENON_CHECK(TENON_CUDA(driver, cuDeviceGetAttribute, &minor,
+                           cuda::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device));
+    return tenon::DeviceInfo{{TENON_DL_CUDA, index},
+                             name,
+                             tenon::concat("compute capability ", major, ".", minor),
+                             nbytes};
+  }
+
+  /// The memory that hosts plan on a device. Its stream is made when it is first asked for, and
+  /// kept for the life of the backend.
+  tenon::Result<aoti::DeviceMemory> memory_of(tenon_dl_device device) {
+    if (device.device_type != TENON_DL_CUDA) {
+      return tenon::error(tenon::Error::InvalidArgument, "expected DLPack device type ",
+                          static_cast<int>(TENON_DL_CUDA), " (CUDA), found type ",
+                          device.device_type, " index ", device.device_id);
+    }
+    const std::lock_guard lock(mutex_);
+    const auto found = memory_.find(device.device_id);
+    if (found != memory_.end()) return found->second;
+    aoti::LoadOptions load_options;
+    load_options.device_index = device.device_id;
+    TENON_TRY(aoti::DeviceMemory made, open_device(load_options));
+    return memory_.emplace(device.device_id, std::move(made)).first->second;
+  }
+
+  tenon::Status copy(tenon_dl_device device, aoti::CopyKind kind, void* to, const void* from,
+                     std::size_t nbytes) {
+    TENON_TRY(const aoti::DeviceMemory memory, memory_of(device));
+    const cuda::Device& where = *cuda::model_context(memory).device;
+    if (where.num_caller_streams > 0) {
+      // Runs on streams of this plugin are complete; those on other streams may not be.
+      const cuda::ContextScope scope(where);
+      TENON_CHECK(scope.status());
+      TENON_CHECK(TENON_CUDA(where.driver(), cuCtxSynchronize));
+    }
+    TENON_CHECK(memory.copy(memory.context.get(), memory.stream, kind, static_cast<std::byte*>(to),
+                            static_cast<const std::byte*>(from), nbytes));
+    return memory.synchronize(memory.context.get(), memory.stream);
+  }
+
+  std::mutex mutex_;
+  std::map<std::int32_t, aoti::DeviceMemory> memory_;
+};
+
+}  // namespace
+
+TENON_PLUGIN(CudaBackend);

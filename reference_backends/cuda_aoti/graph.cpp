@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: MIT
+#include "graph.hpp"
+
+#include <algorithm>
+#include <string>
+
+namespace tenon::cuda_aoti {
+
+Status Graph::run(const Args& args) {
+  TENON_CHECK(args.expect(instance_->num_inputs() + instance_->num_outputs()));
+  if (!failure_.empty()) return instance_->run(args);
+  if (executable_ && !fits(args)) {
+    drop();
+    plain_runs_left_ = 1;
+  }
+  if (plain_runs_left_ > 0) {
+    --plain_runs_left_;
+    return instance_->run(args);
+  }
+  if (!executable_) {
+    const Status captured = capture(args);
+    if (!captured.ok()) {
+      drop();
+      failure_ = captured.text();
+      return instance_->run(args);
+    }
+  }
+  return instance_->wait(replay(args));
+}
+
+bool Graph::fits(const Args& args) const {
+  for (std::size_t i = 0; i < inputs_.size(); ++i) {
+    const auto tensor = args.tensor(i);
+    const Input& input = inputs_[i];
+    if (!tensor.ok() || tensor->scalar_type() != input.scalar_type ||
+        tensor->device().device_type != (input.address ? TENON_DL_CUDA : TENON_DL_CPU) ||
+        (input.address && tensor->data() != input.address) ||
+        !std::ranges::equal(tensor->sizes(), std::span(input.sizes).first(input.rank)) ||
+        !std::ranges::equal(tensor->strides(), std::span(input.strides).first(input.rank))) {
+      return false;
+    }
+  }
+  return true;
+}
+
+Status Graph::add_input(const Args& args, std::size_t index) {
+  TENON_TRY(const TensorView view, args.tensor(index));
+  TENON_CHECK(instance_->check_place(index, view));
+  aoti::TensorPool& pool = instance_->pool();
+  const aoti::DeviceMemory& memory = pool.memory();
+  const bool in_place = instance_->is_on_device(view) && view.data() != nullptr;
+  Input& input = inputs_.emplace_back();
+  input.address = in_place ? view.data() : nullptr;
+  input.scalar_type = view.scalar_type();
+  input.rank = view.rank();
+  std::ranges::copy(view.sizes(), input.sizes.begin());
+  std::ranges::copy(view.strides(), input.strides.begin());
+  input.tensor =
+      in_place
+          ? pool.from_blob(const_cast<std::byte*>(view.data()), view.sizes(), view.strides().data(),
+                           0, view.scalar_type(), memory.device_type, memory.device_index)
+          : pool.empty_strided(view.sizes(), view.strides().data(), view.scalar_type(),
+                               memory.device_type, memory.device_index);
+  if (input.tensor) return ok();
+  return error(Error::InvalidArgument, "argument ", index, ": ", pool.take_failure());
+}
+
+Status Graph::capture(const Args& args) {
+  for (std::size_t i = 0; i < instance_->num_inputs(); ++i) TENON_CHECK(add_input(args, i));
+  outputs_.assign(instance_->num_outputs(), nullptr);
+  const ContextScope scope(*device_);
+  TENON_CHECK(scope.status());
+  const Driver& driver = device_->driver();
+  auto* const stream = static_cast<CUstream>(instance_->pool().stream());
+  TENON_CHECK(TENON_CUDA(driver, cuStreamBeginCapture, stream, CU_STREAM_CAPTURE_MODE_RELAXED));
+  const Status recorded = record();
+  // Also after a failure: a stream that stays in capture is of no use to anybody.
+  CUgraph graph = nullptr;
+  const Status ended = TENON_CUDA(driver, cuStreamEndCapture, stream, &graph);
+  Status status = recorded.ok() && ended.ok()
+                      ? TENON_CUDA(driver, cuGraphInstantiate, &executable_, graph, 0ull)
+                  : recorded.ok() ? error(ended.error(), ended.text())
+                                  : error(recorded.error(), recorded.text());
+  if (graph) static_cast<void>(driver.cuGraphDestroy(graph));
+  return status;
+}
+
+Status Graph::record() {
+  std::vector<aoti::Tensor*> inputs;
+  Status status = ok();
+  for (const Input& input : inputs_) {
+    // The model takes what it is given, and the graph keeps its own.
+    inputs.push_back(instance_->pool().share(*input.tensor));
+  }
+  status = instance_->run_model(inputs, outputs_);
+  for (aoti::Tensor* tensor : inputs) {
+    if (tensor) instance_->pool().release(tensor);
+  }
+  return status;
+}
+
+Status Graph::replay(const Args& args) {
+  for (std::size_t i = 0; i < inputs_.size(); ++i) {
+    if (inputs_[i].address) continue;
+    TENON_TRY(const TensorView view, args.tensor(i));
+    TENON_CHECK(instance_->check_place(i, view));
+    TENON_CHECK(instance_->copy_in(inputs_[i].tensor->data, view));
+  }
+  {
+    const ContextScope scope(*device_);
+    TENON_CHECK(scope.status());
+    TENON_CHECK(TENON_CUDA(device_->driver(), cuGraphLaunch, executable_,
+                           static_cast<CUstream>(instance_->pool().stream())));
+  }
+  return instance_->give_outputs(args, outputs_);
+}
+
+void Graph::drop() noexcept {
+  if (executable_) {
+    // A launch may still be running.
+    static_cast<void>(instance_->pool().synchronize());
+    const ContextScope scope(*device_);
+    static_cast<void>(device_->driver().cuGraphExecDestroy(executable_));
+    executable_ = nullptr;
+  }
+  for (const Input& input : inputs_) {
+    if (input.tensor) instance_->pool().release(input.tensor);
+  }
+  for (aoti::Tensor* tensor : outputs_) {
+    if (tensor) instance_->pool().release(tensor);
+  }
+  inputs_.clear();
+  outputs_.clear();
+}
+
+}  // namespace tenon::cuda_aoti

@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: MIT
+#include "runtime_shims.hpp"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <utility>
+#include <vector>
+
+#include "device.hpp"
+#include "tenon/aoti/call.hpp"
+#include "tenon/aoti/shim_table.hpp"
+
+namespace tenon::cuda_aoti {
+
+namespace {
+
+using cudaError_t = CUresult;
+
+/// What `cudaGetLastError` returns.
+constinit thread_local cudaError_t last_error = CUDA_SUCCESS;
+
+/// Addresses without memory. A model that takes its weights from a blob asks for a block for all of
+/// them, copies them there and makes tensors on it. The tensors are made where the weights are
+/// already (aoti::ConstantAdoption), so the block need not be.
+class Reservations {
+ public:
+  Reservations() = default;
+  Reservations(const Reservations&) = delete;
+  Reservations& operator=(const Reservations&) = delete;
+  ~Reservations() {
+    for (const auto& [address, nbytes] : ranges_) ::munmap(address, nbytes);
+  }
+
+  /// Null when the system has no addresses left. Throws std::bad_alloc.
+  void* add(std::size_t nbytes) {
+    ranges_.reserve(ranges_.size() + 1);
+    void* address =
+        ::mmap(nullptr, nbytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (address == MAP_FAILED) return nullptr;
+    ranges_.emplace_back(static_cast<std::byte*>(address), nbytes);
+    return address;
+  }
+  [[nodiscard]] bool holds(const void* address) const noexcept {
+    return find(address) != ranges_.end();
+  }
+  bool remove(const void* address) noexcept {
+    const auto found = find(address);
+    if (found == ranges_.end()) return false;
+    ::munmap(found->first, found->second);
+    ranges_.erase(found);
+    return true;
+  }
+
+ private:
+  using Range = std::pair<std::byte*, std::size_t>;
+  [[nodiscard]] std::vector<Range>::const_iterator find(const void* address) const noexcept {
+    const auto* place = static_cast<const std::byte*>(address);
+    return std::ranges::find_if(ranges_, [&](const Range& range) {
+      return std::greater_equal{}(place, range.first) &&
+             std::less{}(place, range.first + range.second);
+    });
+  }
+  std::vector<Range> ranges_;
+};
+
+/// The pool of the model that calls, or null on a thread that runs none.
+aoti::TensorPool* calling_pool() noexcept { return aoti::detail::current_pool; }
+
+/// Runs a function of the driver for a model. Its failure is kept for `cudaGetLastError`, and for
+/// the text of the error that the model's caller gets.
+template <class Call>
+cudaError_t run(const char* name, Call&& call) noexcept {
+  try {
+    const auto driver = load_driver();
+    const CUresult code = driver.ok() ? std::forward<Call>(call)(**driver) : CUDA_ERROR_NO_DEVICE;
+    if (code == CUDA_SUCCESS) return code;
+    last_error = code;
+    if (driver.ok() && calling_pool()) {
+      calling_pool()->fail(std::string((*driver)->check(name, code).text()));
+    }
+    return code;
+  } catch (...) {
+    last_error = CUDA_ERROR_OUT_OF_MEMORY;
+    return last_error;
+  }
+}
+
+cudaError_t cudaMalloc(void** out, std::size_t nbytes) noexcept {
+  return run("cudaMalloc", [&](const Driver& driver) -> CUresult {
+    *out = nullptr;
+    if (nbytes == 0) return CUDA_SUCCESS;
+    if (calling_pool() && calling_pool()->adoption()) {
+      *out = calling_pool()->keep<Reservations>().add(nbytes);
+      return *out ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+    }
+    CUdeviceptr block = 0;
+    const CUresult code = driver.cuMemAlloc(&block, nbytes);
+    if (code == CUDA_SUCCESS) {
+      *out = reinterpret_cast<void*>(static_cast<std::uintptr_t>(block));
+    }
+    return code;
+  });
+}
+
+cudaError_t cudaFree(void* block) noexcept {
+  return run("cudaFree", [&](const Driver& driver) -> CUresult {
+    if (!block) return CUDA_SUCCESS;
+    if (calling_pool() && calling_pool()->keep<Reservations>().remove(block)) return CUDA_SUCCESS;
+    return driver.cuMemFree(to_device_pointer(block));
+  });
+}
+
+/// True for a copy of weights to where they need not be.
+bool is_left_out(const void* to) {
+  return calling_pool() && calling_pool()->adoption() &&
+         calling_pool()->keep<Reservations>().holds(to);
+}
+
+cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t nbytes, int,
+                            CUstream stream) noexcept {
+  return run("cudaMemcpyAsync", [&](const Driver& driver) -> CUresult {
+    if (nbytes == 0 || is_left_out(to)) return CUDA_SUCCESS;
+    return driver.cuMemcpyAsync(to_device_pointer(to), to_device_pointer(from), nbytes, stream);
+  });
+}
+
+/// Waits also where the runtime need not: streams of this plugin do not wait for the default one.
+cudaError_t cudaMemcpy(void* to, const void* from, std::size_t nbytes, int) noexcept {
+  return run("cudaMemcpy", [&](const Driver& driver) -> CUresult {
+    if (nbytes == 0 || is_left_out(to)) return CUDA_SUCCESS;
+    const CUresult code =
+        driver.cuMemcpyAsync(to_device_pointer(to), to_device_pointer(from), nbytes, nullptr);
+    return code != CUDA_SUCCESS ? code : driver.cuStreamSynchronize(nullptr);
+  });
+}
+
+cudaError_t cudaEventCreateWithFlags(CUevent* out, unsigned flags) noexcept {
+  return run("cudaEventCreateWithFlags",
+             [&](const Driver& driver) { return driver.cuEventCreate(out, flags); });
+}
+cudaError_t cudaEventCreate(CUevent* out) noexcept {
+  return run("cudaEventCreate", [&](const Driver& driver) { return driver.cuEventCreate(out, 0); });
+}
+cudaError_t cudaEventDestroy(CUevent event) noexcept {
+  return run("cudaEventDestroy",
+             [&](const Driver& driver) { return driver.cuEventDestroy(event); });
+}
+cudaError_t cudaEventRecord(CUevent event, CUstream stream) noexcept {
+  return run("cudaEventRecord",
+             [&](const Driver& driver) { return driver.cuEventRecord(event, stream); });
+}
+cudaError_t cudaEventSynchronize(CUevent event) noexcept {
+  return run("cudaEventSynchronize",
+             [&](const Driver& driver) { return driver.cuEventSynchronize(event); });
+}
+/// CUDA_ERROR_NOT_READY is an answer and no failure.
+cudaError_t cudaEventQuery(CUevent event) noexcept {
+  CUresult answer = CUDA_SUCCESS;
+  const cudaError_t failed = run("cudaEventQuery", [&](const Driver& driver) {
+    answer = driver.cuEventQuery(event);
+    return answer == CUDA_ERROR_NOT_READY ? CUDA_SUCCESS : answer;
+  });
+  return failed != CUDA_SUCCESS ? failed : answer;
+}
+cudaError_t cudaStreamCreateWithFlags(CUstream* out, unsigned flags) noexcept {
+  return run("cudaStreamCreateWithFlags",
+             [&](const Driver& driver) { return driver.cuStreamCreate(out, flags); });
+}
+cudaError_t cudaStreamSynchronize(CUstream stream) noexcept {
+  return run("cudaStreamSynchronize",
+             [&](const Driver& driver) { return driver.cuStreamSynchronize(stream); });
+}
+
+cudaError_t cudaGetDevice(int* out) noexcept {
+  return run("cudaGetDevice", [&](const Driver& driver) { return driver.cuCtxGetDevice(out); });
+}
+
+/// A model has one device, the one that it was created for. The thread's context comes back when
+/// the call into the model ends (DeviceMemory::leave).
+cudaError_t cudaSetDevice(int index) noexcept {
+  return run("cudaSetDevice", [&](const Driver& driver) -> CUresult {
+    if (!calling_pool()) return CUDA_ERROR_INVALID_DEVICE;
+    const Device& device = *model_context(calling_pool()->memory()).device;
+    if (device.index() != index) return CUDA_ERROR_INVALID_DEVICE;
+    return driver.cuCtxSetCurrent(device.context());
+  });
+}
+
+/// Layout of cudaPointerAttributes (driver_types.h of CUDA 11 to 13).
+struct cudaPointerAttributes {
+  int type;
+  int device;
+  void* devicePointer;
+  void* hostPointer;
+  long reserved[8];
+};
+
+/// Memory that CUDA does not know is an answer too: type 0, as the runtime has it since CUDA 11.
+cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* out, const void* address) noexcept {
+  return run("cudaPointerGetAttributes", [&](const Driver& driver) -> CUresult {
+    constexpr int managed_memory = 3;
+    *out = {};
+    out->device = -2;
+    const CUdeviceptr place = to_device_pointer(address);
+    int type = 0;
+    int device = 0;
+    unsigned managed = 0;
+    if (driver.cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, place) !=
+        CUDA_SUCCESS) {
+      out->hostPointer = const_cast<void*>(address);
+      return CUDA_SUCCESS;
+    }
+    static_cast<void>(
+        driver.cuPointerGetAttribute(&device, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, place));
+    static_cast<void>(
+        driver.cuPointerGetAttribute(&managed, CU_POINTER_ATTRIBUTE_IS_MANAGED, place));
+    out->type = managed != 0 ? managed_memory : type;
+    out->device = device;
+    out->devicePointer = const_cast<void*>(address);
+    if (type == CU_MEMORYTYPE_HOST || managed != 0) out->hostPointer = const_cast<void*>(address);
+    return CUDA_SUCCESS;
+  });
+}
+
+const char* cudaGetErrorString(cudaError_t code) noexcept {
+  const char* text = nullptr;
+  const auto driver = load_driver();
+  if (driver.ok()) static_cast<void>((*driver)->cuGetErrorString(code, &text));
+  return text ? text : "unknown CUDA error";
+}
+
+cudaError_t cudaGetLastError() noexcept { return std::exchange(last_error, CUDA_SUCCESS); }
+
+CUresult cuModuleLoadData(CUmodule* out, const void* image) noexcept {
+  return run("cuModuleLoadData",
+             [&](const Driver& driver) { return driver.cuModuleLoadData(out, image); });
+}
+CUresult cuModuleUnload(CUmodule module) noexcept {
+  return run("cuModuleUnload", [&](const Driver& driver) { return driver.cuModuleUnload(module); });
+}
+CUresult cuModuleGetFunction(CUfunction* out, CUmodule module, const char* name) noexcept {
+  return run("cuModuleGetFunction",
+             [&](const Driver& driver) { return driver.cuModuleGetFunction(out, module, name); });
+}
+CUresult cuFuncSetAttribute(CUfunction function, int attribute, int value) noexcept {
+  return run("cuFuncSetAttribute", [&](const Driver& driver) {
+    return driver.cuFuncSetAttribute(function, attribute, value);
+  });
+}
+CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+                        unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,
+                        CUstream stream, void** parameters, void** extra) noexcept {
+  return run("cuLaunchKernel", [&](const Driver& driver) {
+    return driver.cuLaunchKernel(function, grid_x, grid_y, grid_z, block_x, block_y, block_z,
+                                 shared_bytes, stream, parameters, extra);
+  });
+}
+CUresult cuLaunchKernelEx(const void* configuration, CUfunction function, void** parameters,
+                          void** extra) noexcept {
+  return run("cuLaunchKernelEx", [&](const Driver& driver) {
+    return driver.cuLaunchKernelEx(configuration, function, parameters, extra);
+  });
+}
+
+}  // namespace
+
+std::span<const aoti::Shim> runtime_shims() {
+  static const aoti::Shim list[] = {
+      // One to a line, for people.
+      TENON_AOTI_ENTRY(cudaMalloc, )                 //
+      TENON_AOTI_ENTRY(cudaFree, )                   //
+      TENON_AOTI_ENTRY(cudaMemcpy, )                 //
+      TENON_AOTI_ENTRY(cudaMemcpyAsync, )            //
+      TENON_AOTI_ENTRY(cudaEventCreate, )            //
+      TENON_AOTI_ENTRY(cudaEventCreateWithFlags, )   //
+      TENON_AOTI_ENTRY(cudaEventDestroy, )           //
+      TENON_AOTI_ENTRY(cudaEventQuery, )             //
+      TENON_AOTI_ENTRY(cudaEventRecord, )            //
+      TENON_AOTI_ENTRY(cudaEventSynchronize, )       //
+      TENON_AOTI_ENTRY(cudaStreamCreateWithFlags, )  //
+      TENON_AOTI_ENTRY(cudaStreamSynchronize, )      //
+      TENON_AOTI_ENTRY(cudaGetDevice, )              //
+      TENON_AOTI_ENTRY(cudaSetDevice, )              //
+      TENON_AOTI_ENTRY(cudaPointerGetAttributes, )   //
+      TENON_AOTI_ENTRY(cudaGetErrorString, )         //
+      TENON_AOTI_ENTRY(cudaGetLastError, )           //
+      TENON_AOTI_ENTRY(cuModuleLoadData, )           //
+      TENON_AOTI_ENTRY(cuModuleUnload, )             //
+      TENON_AOTI_ENTRY(cuModuleGetFunction, )        //
+      TENON_AOTI_ENTRY(cuFuncSetAttribute, )         //
+      TENON_AOTI_ENTRY(cuLaunchKernel, )             //
+      TENON_AOTI_ENTRY(cuLaunchKernelEx, )           //
+  };
+  return list;
+}
+
+}  // namespace tenon::cuda_aoti
