@@ -7,8 +7,12 @@
 #include <utility>
 
 #include "tenon/abi/extensions/check_blob.h"
+#include "tenon/abi/extensions/device_memory.h"
+#include "tenon/abi/extensions/devices.h"
 #include "tenon/abi/extensions/memory_info.h"
 #include "tenon/abi/extensions/options.h"
+#include "tenon/abi/extensions/sessions.h"
+#include "tenon/abi/extensions/streams.h"
 #include "tenon/host/peek.hpp"
 #include "tenon/host/plugin.hpp"
 #include "tenon/host/trusted_path.hpp"
