@@ -71,8 +71,19 @@ class Doctor {
     }
     out.missing_operators = host::find_missing_operators(plan, nullptr);
     out.missing_tensors = host::find_missing_tensors(plan, external_.get());
-    out.device_buffers = host::find_device_buffers(plan);
+    for (const host::DeviceBuffer& planned : host::find_device_buffers(plan)) {
+      out.device_buffers.push_back(diagnose_buffer(plan, planned));
+    }
     return out;
+  }
+
+  [[nodiscard]] DeviceBuffer diagnose_buffer(const schema::ExecutionPlan& plan,
+                                             const host::DeviceBuffer& planned) const {
+    const auto memory = host::find_device_memory(
+        planned.device, host::find_backend_ids(plan),
+        [this](std::string_view id) { return registry_.lookup_backend(id); });
+    if (memory.ok()) return {planned, std::string(memory->backend().id()), {}};
+    return {planned, {}, concat(planned.text(), ": ", memory.text())};
   }
 
   Delegate diagnose_delegate(const schema::ExecutionPlan& plan, std::size_t index) {
@@ -151,7 +162,9 @@ std::vector<std::string> Delegate::problems() const {
 }
 
 bool Method::can_run() const {
-  return missing_operators.empty() && missing_tensors.empty() && device_buffers.empty() &&
+  return missing_operators.empty() && missing_tensors.empty() &&
+         std::ranges::all_of(device_buffers,
+                             [](const DeviceBuffer& b) { return b.problem.empty(); }) &&
          std::ranges::all_of(delegates, [](const Delegate& d) { return d.problems().empty(); });
 }
 

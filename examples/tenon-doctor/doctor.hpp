@@ -13,6 +13,7 @@
 #include "tenon/core/status.hpp"
 #include "tenon/host/candidate.hpp"
 #include "tenon/host/check_blob.hpp"
+#include "tenon/host/requirements.hpp"
 #include "tool.hpp"
 
 namespace tenon::doctor {
@@ -51,13 +52,20 @@ struct Delegate {
   [[nodiscard]] std::vector<std::string> problems() const;
 };
 
+/// Memory that a method plans on a device.
+struct DeviceBuffer {
+  host::DeviceBuffer planned;
+  std::string served_by;  ///< The backend that has memory there; empty when none does.
+  std::string problem;    ///< Why none does.
+};
+
 /// What was found out about one method.
 struct Method {
   std::string name;
   std::vector<Delegate> delegates;
   std::map<std::string, std::string> missing_operators;  ///< With the instructions that call them.
   std::vector<std::string> missing_tensors;              ///< External data.
-  std::vector<std::string> device_buffers;               ///< Memory planned where there is none.
+  std::vector<DeviceBuffer> device_buffers;
 
   [[nodiscard]] bool can_run() const;
 };

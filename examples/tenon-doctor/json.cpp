@@ -87,12 +87,21 @@ std::string to_json(const Diagnosis& diagnosis) {
     for (const auto& [op, places] : method.missing_operators) {
       operators.push_back({{"name", op}, {"instructions", places}});
     }
+    Json buffers = Json::array();
+    for (const DeviceBuffer& buffer : method.device_buffers) {
+      const bool served = buffer.problem.empty();
+      buffers.push_back({{"buffer", buffer.planned.index},
+                         {"size", buffer.planned.nbytes},
+                         {"device", host::device_name(buffer.planned.device)},
+                         {"served_by", served ? Json(buffer.served_by) : Json(nullptr)},
+                         {"problem", served ? Json(nullptr) : Json(buffer.problem)}});
+    }
     methods.push_back({{"name", method.name},
                        {"can_run", method.can_run()},
                        {"delegates", std::move(delegates)},
                        {"missing_operators", std::move(operators)},
                        {"missing_tensors", method.missing_tensors},
-                       {"device_buffers", method.device_buffers}});
+                       {"device_buffers", std::move(buffers)}});
   }
   const Json out = {{"version", TENON_VERSION_STRING},
                     {"program", diagnosis.program},

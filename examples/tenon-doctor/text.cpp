@@ -70,8 +70,12 @@ class Text {
     for (const std::string& name : method.missing_tensors) {
       problem("  ", concat("external tensor '", name, "' is in no --data file"));
     }
-    for (const std::string& buffer : method.device_buffers) {
-      problem("  ", concat(buffer, ": this host has no memory there"));
+    for (const DeviceBuffer& buffer : method.device_buffers) {
+      if (buffer.problem.empty()) {
+        line("  ", buffer.planned.text(), ": served by ", buffer.served_by);
+      } else {
+        problem("  ", buffer.problem);
+      }
     }
   }
 

@@ -12,6 +12,7 @@
 #include "tenon/abi/version.h"
 #include "tenon/core/args.hpp"
 #include "tenon/host/discovery.hpp"
+#include "tenon/host/requirements.hpp"
 #include "values.hpp"
 
 namespace tenon::run {
@@ -75,6 +76,7 @@ void Session::run_stages() {
                          stage(ExitCode::wrong_usage, &Session::set_inputs) &&
                          stage(ExitCode::execute_failed, &Session::set_outputs) &&
                          stage(ExitCode::execute_failed, &Session::execute) &&
+                         stage(ExitCode::execute_failed, &Session::read_outputs) &&
                          stage(ExitCode::execute_failed, &Session::report_outputs) &&
                          stage(ExitCode::wrong_usage, &Session::write_outputs) &&
                          stage(ExitCode::execute_failed, &Session::compare_outputs);
@@ -104,6 +106,12 @@ Status Session::find_backends() {
       TENON_TRY(auto backend, registry_.lookup_backend(id));
       TENON_CHECK(backend->is_available());
       backends_.push_back(std::move(backend));
+    }
+    const schema::ExecutionPlan& plan = **program_->plan(report_.method);
+    for (const host::DeviceBuffer& buffer : host::find_device_buffers(plan)) {
+      const auto look_up = [this](std::string_view id) { return registry_.lookup_backend(id); };
+      auto memory = host::find_device_memory(buffer.device, host::find_backend_ids(plan), look_up);
+      if (!memory.ok()) return std::move(memory).status().with_context(buffer.text());
     }
     return ok();
   });
@@ -177,9 +185,28 @@ Status Session::execute() {
   return ok();
 }
 
-Status Session::report_outputs() {
+Status Session::read_outputs() {
   for (std::size_t i = 0; i < method_->num_outputs(); ++i) {
-    const tenon_value& value = method_->output(i);
+    outputs_.push_back(&method_->output(i));
+    const bool on_device =
+        outputs_[i]->kind == TENON_VALUE_TENSOR && !host::is_cpu(outputs_[i]->as.tensor->dl.device);
+    if (!on_device) continue;
+    HostCopy& copy = host_copies_.emplace_back();
+    copy.tensor = *outputs_[i]->as.tensor;
+    copy.bytes = Bytes(static_cast<std::size_t>(copy.tensor.nbytes));
+    TENON_CHECK(method_->read_output(i, {copy.bytes.data(), copy.bytes.size()}));
+    copy.tensor.dl.data = copy.bytes.data();
+    copy.tensor.dl.device = {TENON_DL_CPU, 0};
+    copy.value = *outputs_[i];
+    copy.value.as.tensor = &copy.tensor;
+    outputs_[i] = &copy.value;
+  }
+  return ok();
+}
+
+Status Session::report_outputs() {
+  for (std::size_t i = 0; i < outputs_.size(); ++i) {
+    const tenon_value& value = *outputs_[i];
     OutputReport output;
     output.kind = value_kind_name(value.kind);
     output.type = type_text(value);
@@ -208,7 +235,7 @@ Status Session::write_outputs() {
     if (!report_.outputs[i].dtype) continue;
     const std::string path =
         (std::filesystem::path(arguments_.output) / concat("output", i, ".npy")).string();
-    TENON_TRY(const ValueArray array, to_array(method_->output(i)));
+    TENON_TRY(const ValueArray array, to_array(*outputs_[i]));
     TENON_CHECK(write_npy(path, array.type, array.shape, array.data));
     report_.outputs[i].file = path;
   }
@@ -217,7 +244,7 @@ Status Session::write_outputs() {
 
 Status Session::compare_outputs() {
   for (std::size_t i = 0; i < expected_.size(); ++i) {
-    TENON_TRY(const ValueArray array, to_array(method_->output(i)));
+    TENON_TRY(const ValueArray array, to_array(*outputs_[i]));
     const Array& expected = expected_[i];
     Tolerance tolerance = default_tolerance(expected.type);
     if (arguments_.rtol) tolerance.rtol = *arguments_.rtol;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <string>
@@ -35,6 +36,13 @@ class Session {
     Bytes data;
   };
 
+  /// An output that lies on a device, on the host.
+  struct HostCopy {
+    Bytes bytes;
+    tenon_tensor tensor{};
+    tenon_value value{};
+  };
+
   // Reading: arguments and files, before any code of a plugin runs.
   Status add_plugins();
   Status open_program();
@@ -50,6 +58,7 @@ class Session {
   Status set_inputs();
   Status set_outputs();
   Status execute();
+  Status read_outputs();
   Status report_outputs();
   Status write_outputs();
   Status compare_outputs();
@@ -89,6 +98,8 @@ class Session {
   std::vector<Input> inputs_;
   std::vector<Array> expected_;
   std::vector<Bytes> output_memory_;
+  std::vector<const tenon_value*> outputs_;
+  std::deque<HostCopy> host_copies_;
   std::unique_ptr<host::Method> method_;  // Last: it refers to what stands above.
 };
 

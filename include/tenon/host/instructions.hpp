@@ -10,6 +10,7 @@
 #include "tenon/abi/tensor.h"
 #include "tenon/core/result.hpp"
 #include "tenon/host/arena.hpp"
+#include "tenon/host/copy_kernels.hpp"
 #include "tenon/host/kernels.hpp"
 #include "tenon/host/loaded_delegate.hpp"
 #include "tenon/host/method_meta.hpp"
@@ -40,8 +41,13 @@ class InstructionBuilder {
  public:
   InstructionBuilder(const schema::ExecutionPlan& plan, std::span<tenon_value> values,
                      std::span<const LoadedDelegate> delegates, const KernelTable* kernels,
-                     Arena& arena)
-      : plan_(plan), values_(values), delegates_(delegates), kernels_(kernels), arena_(arena) {}
+                     const CopyKernels& copies, Arena& arena)
+      : plan_(plan),
+        values_(values),
+        delegates_(delegates),
+        kernels_(kernels),
+        copies_(copies),
+        arena_(arena) {}
 
   /// All chains in their order. OperatorMissing when kernels are missing, with all of them and
   /// where they are needed, so that they can be mended at once.
@@ -80,6 +86,7 @@ class InstructionBuilder {
         const std::string op = operator_name(
             *plan_.operators()->Get(static_cast<flatbuffers::uoffset_t>(call.op_index())));
         to.kernel = kernels_ ? kernels_->find(op) : nullptr;
+        if (!to.kernel) to.kernel = copies_.find(op);
         any_missing_ |= to.kernel == nullptr;
         return fill_args(*call.args(), to);
       }
@@ -119,6 +126,7 @@ class InstructionBuilder {
   std::span<tenon_value> values_;
   std::span<const LoadedDelegate> delegates_;
   const KernelTable* kernels_;
+  const CopyKernels& copies_;  // For what the table does not have.
   Arena& arena_;
   bool any_missing_ = false;
 };

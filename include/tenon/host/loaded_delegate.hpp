@@ -11,6 +11,7 @@
 
 #include "tenon/abi/backend.h"
 #include "tenon/abi/extensions/sessions.h"
+#include "tenon/abi/extensions/streams.h"
 #include "tenon/core/options.hpp"
 #include "tenon/core/result.hpp"
 #include "tenon/host/arena.hpp"
@@ -41,19 +42,29 @@ struct BackendUse {
   std::vector<tenon_option> runtime_specs;
 };
 
+/// A delegate of a plugin and the stream that it was given; null stands for its own.
+struct DelegateState {
+  tenon_delegate* handle = nullptr;
+  void* stream = nullptr;
+};
+
 /// One delegate of a method. Its address is fixed from `init` to `destroy`: the plugin may keep
 /// `processed`.
 struct LoadedDelegate {
   const BackendUse* use = nullptr;
-  tenon_delegate* handle = nullptr;
-  tenon_delegate* active = nullptr;  ///< What is executed: `handle`, or a session made of it.
+  DelegateState own;
+  DelegateState* active = &own;  ///< What is executed: `own`, or that of a session made of it.
   tenon_buffer processed{};
+
+  LoadedDelegate() noexcept = default;
+  LoadedDelegate(const LoadedDelegate&) = delete;
+  LoadedDelegate& operator=(const LoadedDelegate&) = delete;
 
   [[nodiscard]] tenon_status execute(tenon_value* const* args, std::uint32_t num_args) const {
     const Backend& backend = *use->backend;
-    return backend.api().execute(backend.raw(), active, &use->context, args, num_args);
+    return backend.api().execute(backend.raw(), active->handle, &use->context, args, num_args);
   }
-  void destroy() const { destroy(handle); }
+  void destroy() const { destroy(own.handle); }
   void destroy(tenon_delegate* of_this_backend) const {
     const Backend& backend = *use->backend;
     backend.api().destroy(backend.raw(), of_this_backend);
@@ -62,18 +73,31 @@ struct LoadedDelegate {
   /// Another delegate of the same blob (extension "tenon.sessions/1").
   [[nodiscard]] Result<tenon_delegate*> create_session() const {
     const Backend& backend = *use->backend;
-    const auto* table = static_cast<const tenon_sessions_v1*>(
-        backend.api().get_extension
-            ? backend.api().get_extension(backend.raw(), TENON_EXTENSION_SESSIONS)
-            : nullptr);
-    if (!table) {
+    const auto table = backend.extension<tenon_sessions_v1>(TENON_EXTENSION_SESSIONS);
+    if (!table || !table->create_session) {
       return error(Error::NotSupported, "backend ", std::string_view(use->id),
                    " has no sessions (extension " TENON_EXTENSION_SESSIONS ")");
     }
     tenon_delegate* out = nullptr;
-    const tenon_status status = table->create_session(backend.raw(), handle, &out);
+    const tenon_status status = table->create_session(backend.raw(), own.handle, &out);
     if (status == TENON_STATUS_OK) return out;
     return take_last_error(backend.host(), status).with_context("create_session");
+  }
+
+  /// What is executed runs on `stream` from now on (extension "tenon.streams/1").
+  [[nodiscard]] Status set_stream(void* stream) const {
+    const Backend& backend = *use->backend;
+    const auto table = backend.extension<tenon_streams_v1>(TENON_EXTENSION_STREAMS);
+    if (!table || !table->set_stream) {
+      return error(Error::NotSupported, "backend ", std::string_view(use->id),
+                   " runs on no streams of others (extension " TENON_EXTENSION_STREAMS ")");
+    }
+    const tenon_status status = table->set_stream(backend.raw(), active->handle, stream);
+    if (status != TENON_STATUS_OK) {
+      return take_last_error(backend.host(), status).with_context("set_stream");
+    }
+    active->stream = stream;
+    return ok();
   }
 };
 
@@ -147,9 +171,8 @@ struct DelegateLoader {
     context.num_runtime_specs = static_cast<std::uint32_t>(use->runtime_specs.size());
 
     const Backend& backend = *use->backend;
-    const tenon_status status = backend.api().init(backend.raw(), &context, &out.handle);
+    const tenon_status status = backend.api().init(backend.raw(), &context, &out.own.handle);
     out.use = use;
-    out.active = out.handle;
     Status outcome;
     if (status != TENON_STATUS_OK) {
       outcome = take_last_error(backend.host(), status);
@@ -162,7 +185,7 @@ struct DelegateLoader {
     return std::move(outcome).with_context("init");
   }
 
- private:
+  /// The backend with `id`, which stays in `uses`.
   Result<const BackendUse*> use_backend(std::string_view id) {
     for (auto use = uses.rbegin(); use != uses.rend(); ++use) {
       if ((*use)->id == id) return use->get();
@@ -182,6 +205,7 @@ struct DelegateLoader {
     return uses.back().get();
   }
 
+ private:
   [[nodiscard]] Result<BackendRef> find_backend(std::string_view id) const {
     for (const BackendRef& backend : backends) {
       if (backend && backend->id() == id) return backend;

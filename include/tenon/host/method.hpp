@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <memory>
 #include <new>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -17,38 +16,24 @@
 #include "tenon/core/args.hpp"
 #include "tenon/core/result.hpp"
 #include "tenon/host/arena.hpp"
-#include "tenon/host/embedded_code.hpp"
+#include "tenon/host/copy_kernels.hpp"
+#include "tenon/host/device_memory.hpp"
 #include "tenon/host/host_table.hpp"
 #include "tenon/host/instructions.hpp"
 #include "tenon/host/kernels.hpp"
 #include "tenon/host/loaded_delegate.hpp"
+#include "tenon/host/method_devices.hpp"
+#include "tenon/host/method_errors.hpp"
 #include "tenon/host/method_inputs.hpp"
 #include "tenon/host/method_meta.hpp"
+#include "tenon/host/method_options.hpp"
 #include "tenon/host/method_values.hpp"
 #include "tenon/host/planned_memory.hpp"
 #include "tenon/host/program.hpp"
-#include "tenon/host/registry.hpp"
 #include "tenon/host/session.hpp"
 #include "tenon/host/trace.hpp"
 
 namespace tenon::host {
-
-/// What a method is loaded with. Everything referred to must outlive the method.
-struct MethodOptions {
-  const BackendRegistry* registry = nullptr;  ///< Where delegates find their backends.
-  std::vector<BackendRef> backends{};         ///< Used for their ids in place of the registry's.
-  const KernelTable* kernels = nullptr;       ///< Code for operators left in the program.
-  std::vector<std::shared_ptr<const DataFile>> data_files{};  ///< `.ptd` files, in their order.
-  std::vector<BackendOption> backend_options{};
-  /// Whether native code that the program carries may run. The default is ExecuTorch's, where a
-  /// program is trusted like the application.
-  EmbeddedCodePolicy embedded_code = EmbeddedCodePolicy::allow();
-  Trace* trace = nullptr;  ///< Receives events of loading and running; null: nothing is recorded.
-
-  /// Receives the number of the delegate that could not be loaded, when that is why `load` fails: a
-  /// backend's error comes back unchanged, so its number does not tell who failed.
-  std::optional<std::size_t>* failed_delegate = nullptr;
-};
 
 /// One method of a program, loaded and ready to run.
 ///
@@ -66,7 +51,9 @@ class Method {
   ///
   /// errors: InvalidArgument (no such method; an option for a backend that is not used),
   ///         NotFound (backend not registered or not available; named data), OperatorMissing,
-  ///         NotSupported (memory planned on a device), InvalidExternalData,
+  ///         InvalidExternalData, InvalidProgram (a tensor whose planned buffer is on another
+  ///         device), NotFound also for memory planned on a device that none of the method's
+  ///         backends serves (find_device_memory: the text says what each was asked and answered),
   ///         AccessFailed (code in the program that `embedded_code` does not let in),
   ///         MemoryAllocationFailed, and whatever a backend's `init` fails with.
   [[nodiscard]] static Result<std::unique_ptr<Method>> load(std::shared_ptr<const Program> program,
@@ -87,7 +74,8 @@ class Method {
   Method(const Method&) = delete;
   Method& operator=(const Method&) = delete;
 
-  /// Destroys the delegates in the order in which they were initialised.
+  /// Destroys the delegates in the order in which they were initialised, then frees what the method
+  /// has on devices.
   ~Method() {
     for (const detail::LoadedDelegate& delegate : delegates_) delegate.destroy();
   }
@@ -99,11 +87,12 @@ class Method {
   [[nodiscard]] std::size_t num_outputs() const noexcept { return plan_.outputs()->size(); }
 
   /// Sets input `index` to a tensor without copying it: the bytes must stay as they are until
-  /// `execute` has returned. They are copied only when the program keeps a second name for the
-  /// input's planned memory, through which it may read them.
+  /// `execute` has returned, on a device until its work is done. They are copied, at once, only
+  /// when the program keeps a second name for the input's planned memory, through which it may read
+  /// them, and when they lie on the CPU and the planned memory on a device.
   ///
   /// A shape that is dynamic takes any sizes within its bounds. InvalidArgument for a wrong index,
-  /// dtype, number of bytes or alignment; NotSupported for sizes that do not fit.
+  /// dtype, number of bytes, alignment or device; NotSupported for sizes that do not fit.
   [[nodiscard]] Status set_input(std::size_t index, const InputTensor& tensor) {
     TENON_CHECK(check_input(index));
     if (Status set = inputs_[index].set(tensor); !set.ok()) return in_input(index, std::move(set));
@@ -120,19 +109,29 @@ class Method {
     return ok();
   }
 
-  /// Gives output `index`, which is not memory-planned, the bytes to write to. They must stay valid
-  /// while the method may run. InvalidState for a planned output, InvalidArgument when `bytes` is
-  /// smaller than the output or misaligned (ExecuTorch: Method::set_output_data_ptr).
-  [[nodiscard]] Status set_output(std::size_t index, std::span<std::byte> bytes) {
-    if (index >= num_outputs()) {
-      return error(Error::InvalidArgument, "output ", index, ": the method has ", num_outputs());
-    }
-    return detail::set_output_bytes(value(*plan_.outputs(), index), bytes)
+  /// Gives output `index`, which is not memory-planned, the bytes to write to, which lie on
+  /// `device`. They must stay valid while the method may run. InvalidState for a planned output,
+  /// InvalidArgument when `bytes` is smaller than the output, misaligned or on another device
+  /// (ExecuTorch: Method::set_output_data_ptr).
+  [[nodiscard]] Status set_output(std::size_t index, std::span<std::byte> bytes,
+                                  tenon_dl_device device = {TENON_DL_CPU, 0}) {
+    TENON_CHECK(check_output(index));
+    return detail::set_output_bytes(value(*plan_.outputs(), index), bytes, device)
         .with_context(concat("output ", index));
   }
 
+  /// Copies the bytes of output `index`, a tensor, to `to`, wherever they lie. InvalidArgument when
+  /// `to` has not exactly the output's size, InvalidState without data, NotSupported for a device
+  /// that no backend of the method serves; otherwise as the copy fails.
+  [[nodiscard]] Status read_output(std::size_t index, std::span<std::byte> to) const {
+    TENON_CHECK(check_output(index));
+    Status read = detail::read_bytes(output(index), devices_, to);
+    return read.ok() ? ok() : std::move(read).with_context(concat("output ", index));
+  }
+
   /// The value of an output, below `num_outputs()`. Tensor data is valid until the next `execute`;
-  /// an output the method passes on from an input is the caller's own memory.
+  /// an output the method passes on from an input is the caller's own memory. For data on a device
+  /// see `read_output`.
   [[nodiscard]] const tenon_value& output(std::size_t index) const noexcept {
     return value(*plan_.outputs(), index);
   }
@@ -159,9 +158,23 @@ class Method {
 
   /// From now on `execute` runs with the state of `session`, which this method made; null means the
   /// method's own again. Costs a pointer for each delegate; not while `execute` runs.
-  void use_session(const Session* session) noexcept {
+  void use_session(Session* session) noexcept {
     if (session) return session->use();
-    for (detail::LoadedDelegate& delegate : delegates_) delegate.active = delegate.handle;
+    for (detail::LoadedDelegate& delegate : delegates_) delegate.active = &delegate.own;
+  }
+
+  /// From now on the delegates of `backend_id` run on `stream`, the native handle of a stream of
+  /// their device (a `cudaStream_t`), which must stay valid until they have another or the method
+  /// goes. `execute` may then return before tensors on the device are complete; they are when the
+  /// stream has come there. What `read_output` and the program itself copy to the host is complete
+  /// as ever. Null gives each delegate its own stream back. Holds for the session that is in use;
+  /// not while `execute` runs.
+  ///
+  /// errors: InvalidArgument (no delegate uses that backend), NotSupported (it has no extension
+  ///         "tenon.streams/1"; a delegate that cannot), and whatever the backend fails with. All
+  ///         delegates then have the streams that they had.
+  [[nodiscard]] Status set_stream(std::string_view backend_id, void* stream) {
+    return detail::set_stream(delegates_, backend_id, stream);
   }
 
  private:
@@ -185,31 +198,7 @@ class Method {
     if (!options_.data_files.empty()) {
       TENON_TRY(external, NamedDataMap::create(nullptr, options_.data_files));
     }
-    TENON_TRY(planned_, PlannedMemory::allocate(plan_));
-    TENON_TRY(
-        values_,
-        detail::ValueBuilder(program_->view(), plan_, arena_, planned_, external.get()).build());
-    inputs_ = detail::find_inputs(plan_, values_);
-    num_missing_inputs_ =
-        static_cast<std::size_t>(std::ranges::count(inputs_, false, &detail::MethodInput::is_set));
-    TENON_CHECK(load_delegates());
-    TENON_TRY(
-        chains_,
-        detail::InstructionBuilder(plan_, values_, delegates_, options_.kernels, arena_).build());
-    kernel_context_ = {sizeof(tenon_execution_context),
-                       0,
-                       kernel_host(),
-                       plan_.name()->c_str(),
-                       temp_arena_.table(),
-                       options_.trace ? options_.trace->table() : nullptr};
-    return ok();
-  }
-
-  Status load_delegates() {
-    const auto& serialized = *plan_.delegates();
     TENON_CHECK(check_options());
-    auto* delegates = arena_.allocate_list<detail::LoadedDelegate>(serialized.size());
-    if (!delegates) return error(Error::MemoryAllocationFailed, "no memory for the delegates");
     detail::DelegateLoader loader{*program_,
                                   plan_.name()->c_str(),
                                   options_.registry,
@@ -221,6 +210,31 @@ class Method {
                                   arena_,
                                   temp_arena_,
                                   uses_};
+    TENON_CHECK(detail::find_devices(plan_, options_.backends, loader, devices_));
+    TENON_TRY(planned_, PlannedMemory::allocate(plan_, devices_));
+    TENON_TRY(
+        values_,
+        detail::ValueBuilder(program_->view(), plan_, arena_, planned_, external.get()).build());
+    inputs_ = detail::find_inputs(plan_, values_, devices_);
+    num_missing_inputs_ =
+        static_cast<std::size_t>(std::ranges::count(inputs_, false, &detail::MethodInput::is_set));
+    TENON_CHECK(load_delegates(loader));
+    TENON_TRY(chains_, detail::InstructionBuilder(plan_, values_, delegates_, options_.kernels,
+                                                  copy_kernels_, arena_)
+                           .build());
+    kernel_context_ = {sizeof(tenon_execution_context),
+                       0,
+                       kernel_host(),
+                       plan_.name()->c_str(),
+                       temp_arena_.table(),
+                       options_.trace ? options_.trace->table() : nullptr};
+    return ok();
+  }
+
+  Status load_delegates(detail::DelegateLoader& loader) {
+    const auto& serialized = *plan_.delegates();
+    auto* delegates = arena_.allocate_list<detail::LoadedDelegate>(serialized.size());
+    if (!delegates) return error(Error::MemoryAllocationFailed, "no memory for the delegates");
     for (flatbuffers::uoffset_t i = 0; i < serialized.size(); ++i) {
       const schema::BackendDelegate& from = *serialized.Get(i);
       new (&delegates[i]) detail::LoadedDelegate();
@@ -260,7 +274,7 @@ class Method {
       const std::span<const detail::Instruction> chain = chains_[c];
       for (std::size_t i = 0; i < chain.size();) {
         if (budget-- == 0) [[unlikely]]
-          return refuse_endless(c, i);
+          return errors().endless(c, i, max_instructions);
         const detail::Instruction& at = chain[i];
         std::size_t next = i + 1;
         tenon_status status = TENON_STATUS_OK;
@@ -278,13 +292,13 @@ class Method {
           case Kind::JumpFalseCall: {
             const int condition = detail::read_condition(*at.condition);
             if (condition < 0) [[unlikely]]
-              return refuse_condition(c, i, *at.condition);
+              return errors().condition(c, i, *at.condition);
             if (condition == 0) next = at.destination;
             break;
           }
           default:
             if (at.to->kind != TENON_VALUE_TENSOR) [[unlikely]]
-              return refuse_free(c, i, *at.to);
+              return errors().free(c, i, *at.to);
             at.to->as.tensor->dl.data = nullptr;
             break;
         }
@@ -319,42 +333,19 @@ class Method {
     }
   }
 
+  [[nodiscard]] detail::MethodErrors errors() const noexcept { return {plan_}; }
+
   [[nodiscard]] Status failure(std::size_t chain, std::size_t index, const detail::Instruction& at,
                                tenon_status status) const {
+    const std::string where = errors().where(chain, index);
     if (at.kind == Kind::KernelCall) {
-      const auto& call = *plan_.chains()
-                              ->Get(static_cast<flatbuffers::uoffset_t>(chain))
-                              ->instructions()
-                              ->Get(static_cast<flatbuffers::uoffset_t>(index))
-                              ->instr_args_as_KernelCall();
-      const auto& op =
-          *plan_.operators()->Get(static_cast<flatbuffers::uoffset_t>(call.op_index()));
       return take_last_error(kernel_host(), status)
-          .with_context(concat(where(chain, index), ": kernel ", operator_name(op)));
+          .with_context(concat(where, ": kernel ", errors().operator_at(chain, index)));
     }
     const Backend& backend = *at.delegate->use->backend;
     return take_last_error(backend.host(), status)
-        .with_context(concat(where(chain, index), ": delegate ", at.delegate - delegates_.data(),
-                             " (", backend.id(), "): execute"));
-  }
-
-  [[nodiscard]] std::string where(std::size_t chain, std::size_t index) const {
-    return concat("method ", name(), ": instruction ", chain, ":", index);
-  }
-  [[nodiscard]] Status refuse_endless(std::size_t chain, std::size_t index) const {
-    return error(Error::InvalidProgram, where(chain, index), ": more than ", max_instructions,
-                 " instructions were run, the program seems to loop for ever");
-  }
-  [[nodiscard]] Status refuse_condition(std::size_t chain, std::size_t index,
-                                        const tenon_value& found) const {
-    return error(Error::InvalidProgram, where(chain, index),
-                 ": JumpFalseCall: expected a Bool or a Tensor of dtype Bool with data, found ",
-                 value_kind_name(found.kind));
-  }
-  [[nodiscard]] Status refuse_free(std::size_t chain, std::size_t index,
-                                   const tenon_value& found) const {
-    return error(Error::InvalidType, where(chain, index), ": FreeCall: expected a Tensor, found ",
-                 value_kind_name(found.kind));
+        .with_context(concat(where, ": delegate ", at.delegate - delegates_.data(), " (",
+                             backend.id(), "): execute"));
   }
   [[nodiscard]] Status refuse_missing_input() const {
     for (std::size_t i = 0; i < inputs_.size(); ++i) {
@@ -369,6 +360,10 @@ class Method {
     if (index < inputs_.size()) return ok();
     return error(Error::InvalidArgument, "method ", name(), ": input ", index, ": the method has ",
                  inputs_.size());
+  }
+  [[nodiscard]] Status check_output(std::size_t index) const {
+    if (index < num_outputs()) return ok();
+    return error(Error::InvalidArgument, "output ", index, ": the method has ", num_outputs());
   }
   [[nodiscard]] Status in_input(std::size_t index, Status failed) const {
     return std::move(failed).with_context(concat("method ", name(), ": input ", index));
@@ -390,6 +385,8 @@ class Method {
   MethodOptions options_;
   std::shared_ptr<const NamedDataMap> data_;
   std::vector<std::unique_ptr<detail::BackendUse>> uses_;
+  DeviceMemories devices_;
+  detail::CopyKernels copy_kernels_{devices_};
   PlannedMemory planned_;
   Arena arena_;
   Arena temp_arena_;

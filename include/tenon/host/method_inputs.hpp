@@ -12,6 +12,7 @@
 
 #include "tenon/core/args.hpp"
 #include "tenon/core/result.hpp"
+#include "tenon/host/device_memory.hpp"
 #include "tenon/host/schema/program_generated.h"
 #include "tenon/host/tensor_storage.hpp"
 
@@ -23,6 +24,7 @@ struct InputTensor {
   ScalarType scalar_type;
   std::span<const std::int64_t> sizes;
   std::span<const std::byte> bytes;
+  tenon_dl_device device{TENON_DL_CPU, 0};  ///< Where `bytes` lie.
 };
 
 /// A value that an application gives to a method and that is not a tensor.
@@ -35,8 +37,12 @@ struct MethodInput {
   tenon_value* value = nullptr;
   bool is_aliased = false;  ///< Another value starts at the same planned address.
   bool is_set = false;
+  void* planned = nullptr;  ///< Its planned address, or null.
+  const DeviceMemory* memory =
+      nullptr;  ///< Of its device; null on the CPU or when nobody serves it.
 
-  /// ExecuTorch: Method::set_input. Nothing changes on failure.
+  /// ExecuTorch: Method::set_input. Nothing changes on failure, but for bytes of the input when a
+  /// copy to a device fails.
   [[nodiscard]] Status set(const InputTensor& from) {
     if (value->kind != TENON_VALUE_TENSOR) return wrong_kind("Tensor");
     tenon_tensor& to = *value->as.tensor;
@@ -60,18 +66,26 @@ struct MethodInput {
     if (reinterpret_cast<std::uintptr_t>(from.bytes.data()) % size != 0) {
       return error(Error::InvalidArgument, "expected data aligned to ", size, " bytes");
     }
-    const bool copies =
-        is_aliased && (to.flags & TENON_TENSOR_MEMORY_PLANNED) != 0 && nbytes <= to.capacity;
+    const bool here = is_same_device(from.device, to.dl.device);
+    const bool fits = planned != nullptr && nbytes <= to.capacity;
+    const bool copies = fits && (is_aliased || !here);
+    if (!here && nbytes <= to.capacity && (!copies || !is_cpu(from.device) || !memory)) {
+      return error(Error::InvalidArgument, "expected data on ", device_name(to.dl.device),
+                   planned && memory ? " or the CPU" : "", ", found data on ",
+                   device_name(from.device));
+    }
     if (const Error failed = resize_tensor(to, from.sizes); failed != Error::Ok) {
       return error(failed, "expected sizes ",
                    to.shape_dynamism == TENON_SHAPE_STATIC ? "" : "within ",
                    shape_text(TensorView(to).bounds()), ", found ", shape_text(from.sizes));
     }
-    if (copies) {
-      if (nbytes != 0) std::memcpy(to.dl.data, from.bytes.data(), from.bytes.size());
-    } else {
+    if (!copies) {
       to.dl.data = const_cast<std::byte*>(from.bytes.data());
+      return ok();
     }
+    to.dl.data = planned;
+    if (memory) return copy_to_device(from);
+    if (nbytes != 0) std::memcpy(planned, from.bytes.data(), from.bytes.size());
     return ok();
   }
 
@@ -108,6 +122,18 @@ struct MethodInput {
     return error(Error::InvalidArgument, "expected ", wanted, " as exported, found ", found);
   }
 
+  /// From one place of a device to another there is no way but over the host.
+  [[nodiscard]] Status copy_to_device(const InputTensor& from) const {
+    const std::byte* bytes = from.bytes.data();
+    std::vector<std::byte> staged;
+    if (!is_cpu(from.device)) {
+      staged.resize(from.bytes.size());
+      TENON_CHECK(memory->copy_to_host(staged.data(), bytes, staged.size()));
+      bytes = staged.data();
+    }
+    return memory->copy_to_device(planned, bytes, from.bytes.size());
+  }
+
   [[nodiscard]] Status wrong_kind(std::string_view found) const {
     return error(Error::InvalidArgument, "expected a ", value_kind_name(value->kind), ", found a ",
                  found);
@@ -118,19 +144,24 @@ struct MethodInput {
 /// static view that the exporter left out as an instruction (exir/emit, memory.view) reads the
 /// input's bytes there, so they must be copied to that place.
 [[nodiscard]] inline std::vector<MethodInput> find_inputs(const schema::ExecutionPlan& plan,
-                                                          std::span<tenon_value> values) {
+                                                          std::span<tenon_value> values,
+                                                          const DeviceMemories& devices) {
   std::vector<MethodInput> inputs;
   inputs.reserve(plan.inputs()->size());
   for (const std::int32_t index : *plan.inputs()) {
-    inputs.push_back({&values[static_cast<std::size_t>(index)], false, false});
-    tenon_value& value = *inputs.back().value;
-    if (value.kind == TENON_VALUE_NONE) inputs.back().is_set = true;
+    MethodInput& input = inputs.emplace_back();
+    input.value = &values[static_cast<std::size_t>(index)];
+    tenon_value& value = *input.value;
+    if (value.kind == TENON_VALUE_NONE) input.is_set = true;
     if (value.kind != TENON_VALUE_TENSOR) continue;
     const tenon_tensor& tensor = *value.as.tensor;
+    input.memory = devices.find(tensor.dl.device);
     if ((tensor.flags & TENON_TENSOR_MEMORY_PLANNED) == 0) continue;
-    inputs.back().is_aliased = std::ranges::any_of(values, [&](const tenon_value& other) {
+    input.planned = tensor.dl.data;
+    input.is_aliased = std::ranges::any_of(values, [&](const tenon_value& other) {
       return &other != &value && other.kind == TENON_VALUE_TENSOR &&
              other.as.tensor->dl.data == tensor.dl.data &&
+             is_same_device(other.as.tensor->dl.device, tensor.dl.device) &&
              (other.as.tensor->flags & TENON_TENSOR_MEMORY_PLANNED) != 0;
     });
   }
@@ -154,7 +185,8 @@ struct MethodInput {
 }
 
 /// ExecuTorch: Method::set_output_data_ptr.
-[[nodiscard]] inline Status set_output_bytes(tenon_value& value, std::span<std::byte> bytes) {
+[[nodiscard]] inline Status set_output_bytes(tenon_value& value, std::span<std::byte> bytes,
+                                             tenon_dl_device device) {
   if (value.kind != TENON_VALUE_TENSOR) {
     return error(Error::InvalidArgument, "expected a Tensor, found a ",
                  value_kind_name(value.kind));
@@ -162,6 +194,10 @@ struct MethodInput {
   tenon_tensor& tensor = *value.as.tensor;
   if ((tensor.flags & (TENON_TENSOR_MEMORY_PLANNED | TENON_TENSOR_CONSTANT)) != 0) {
     return error(Error::InvalidState, "is memory-planned or a constant, its place is fixed");
+  }
+  if (!is_same_device(device, tensor.dl.device)) {
+    return error(Error::InvalidArgument, "expected bytes on ", device_name(tensor.dl.device),
+                 ", found bytes on ", device_name(device));
   }
   if (bytes.size() < tensor.capacity) {
     return error(Error::InvalidArgument, "expected at least ", tensor.capacity, " bytes, found ",
@@ -173,6 +209,30 @@ struct MethodInput {
   }
   tensor.dl.data = bytes.data();
   return ok();
+}
+
+/// Copies the bytes of a tensor to the host, wherever they lie.
+[[nodiscard]] inline Status read_bytes(const tenon_value& value, const DeviceMemories& devices,
+                                       std::span<std::byte> to) {
+  if (value.kind != TENON_VALUE_TENSOR) {
+    return error(Error::InvalidArgument, "expected a Tensor, found a ",
+                 value_kind_name(value.kind));
+  }
+  const TensorView tensor(*value.as.tensor);
+  if (to.size() != tensor.nbytes()) {
+    return error(Error::InvalidArgument, "expected room for ", tensor.nbytes(), " bytes, found ",
+                 to.size());
+  }
+  if (to.empty()) return ok();
+  if (!tensor.data()) return error(Error::InvalidState, "the tensor has no data");
+  if (is_cpu(tensor.device())) {
+    std::memcpy(to.data(), tensor.data(), to.size());
+    return ok();
+  }
+  const DeviceMemory* const memory = devices.find(tensor.device());
+  if (memory) return memory->copy_to_host(to.data(), tensor.data(), to.size());
+  return error(Error::NotSupported, "the tensor lies on ", device_name(tensor.device()),
+               ", which no backend of the method serves");
 }
 
 }  // namespace detail

@@ -17,10 +17,17 @@
 
 namespace tenon::host {
 
-/// The DLPack device for a device of a program.
+/// The DLPack device for a device of a verified program. The two count types differently; a type
+/// that the schema gains must be added here, where the compiler warns.
 [[nodiscard]] constexpr tenon_dl_device dl_device(schema::DeviceType type,
                                                   std::int8_t index) noexcept {
-  return {type == schema::DeviceType::CUDA ? TENON_DL_CUDA : TENON_DL_CPU, index};
+  switch (type) {
+    case schema::DeviceType::CPU:
+      break;
+    case schema::DeviceType::CUDA:
+      return {TENON_DL_CUDA, index};
+  }
+  return {TENON_DL_CPU, 0};
 }
 
 /// Name and overload of an operator, joined by a dot ("aten::add.out"), as kernels are found.

@@ -11,6 +11,7 @@
 #include "tenon/core/result.hpp"
 #include "tenon/core/scalar_type.hpp"
 #include "tenon/host/arena.hpp"
+#include "tenon/host/device_memory.hpp"
 #include "tenon/host/method_meta.hpp"
 #include "tenon/host/named_data.hpp"
 #include "tenon/host/planned_memory.hpp"
@@ -132,10 +133,7 @@ class ValueBuilder {
     *tensor = {};
     tensor->struct_size = sizeof *tensor;
     tensor->scalar_type = static_cast<std::int32_t>(from.scalar_type());
-    tensor->dl.device = {TENON_DL_CPU, 0};
-    if (const auto* extra = from.extra_tensor_info()) {
-      tensor->dl.device = dl_device(extra->device_type(), extra->device_index());
-    }
+    tensor->dl.device = device_tag(from);
     tensor->dl.ndim = static_cast<std::int32_t>(rank);
     tensor->dl.dtype = info.dl;
     tensor->dl.shape = sizes;
@@ -150,6 +148,24 @@ class ValueBuilder {
     return place(from, *tensor);
   }
 
+  /// Where the program says that the tensor lies.
+  static tenon_dl_device device_tag(const schema::Tensor& from) noexcept {
+    const auto* extra = from.extra_tensor_info();
+    return extra ? dl_device(extra->device_type(), extra->device_index())
+                 : tenon_dl_device{TENON_DL_CPU, 0};
+  }
+
+  /// A tensor lies where its bytes are, whatever its tag says: ExecuTorch's exporter also tags
+  /// tensors whose memory it leaves on the CPU (enable_non_cpu_memory_planning = False), and a
+  /// constant is mapped from the file. A buffer on a device holds tensors of that device only.
+  static Status set_device(tenon_tensor& tensor, const DeviceMemory* memory) {
+    const tenon_dl_device tag = tensor.dl.device;
+    tensor.dl.device = memory ? memory->device() : tenon_dl_device{TENON_DL_CPU, 0};
+    if (!memory || is_same_device(tag, memory->device())) return ok();
+    return error(Error::InvalidProgram, "the tensor lies on ", device_name(tag),
+                 ", but its planned buffer on ", device_name(memory->device()));
+  }
+
   /// Finds the tensor's bytes: in the plan, the program, or a data file (ExecuTorch:
   /// getTensorDataPtr, runtime/executor/tensor_parser_exec_aten.cpp). A tensor without any gets
   /// them when it is set as an input or output.
@@ -157,7 +173,10 @@ class ValueBuilder {
     const auto* plan = from.allocation_info();
     const auto* extra = from.extra_tensor_info();
     const bool external = extra && extra->location() == schema::TensorDataLocation::EXTERNAL;
+    const DeviceMemory* device = nullptr;
     if (plan) {
+      device = planned_.device(plan->memory_id());
+      TENON_CHECK(set_device(tensor, device));
       const std::uint64_t offset =
           (std::uint64_t{plan->memory_offset_high()} << 32) | plan->memory_offset_low();
       tensor.dl.data = planned_.at(plan->memory_id(), offset);
@@ -174,10 +193,13 @@ class ValueBuilder {
     } else {
       TENON_TRY(initial, program_.constant_data(from.data_buffer_idx(), tensor.nbytes));
     }
-    if (plan) {
+    if (device) {
+      TENON_CHECK(device->copy_to_device(tensor.dl.data, initial.data(), initial.size()));
+    } else if (plan) {
       if (!initial.empty()) std::memcpy(tensor.dl.data, initial.data(), initial.size());
     } else {
       // A constant: mapped read-only, and marked so that no one writes to it.
+      TENON_CHECK(set_device(tensor, nullptr));
       tensor.dl.data = const_cast<std::byte*>(initial.data());
       tensor.flags |= TENON_TENSOR_CONSTANT;
     }

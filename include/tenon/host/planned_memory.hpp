@@ -1,46 +1,51 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <memory>
-#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "tenon/core/result.hpp"
+#include "tenon/host/device_memory.hpp"
+#include "tenon/host/requirements.hpp"
 #include "tenon/host/schema/program_generated.h"
 
 namespace tenon::host {
 
-/// The buffers that a method's memory plan asks for (ExecutionPlan.non_const_buffer_sizes). Zeroed,
-/// so that a method never shows what another one left behind.
+/// The buffers that a method's memory plan asks for (ExecutionPlan.non_const_buffer_sizes), each on
+/// the device that the plan says. Zeroed, so that a method never shows what another one left
+/// behind; on a device by copying zeroes there, once.
 class PlannedMemory {
  public:
   /// Bytes to which each buffer is aligned: what the widest vector registers ask for.
   static constexpr std::size_t alignment = 64;
+  /// The same on a device, where it is what CUDA's own allocator gives.
+  static constexpr std::size_t device_alignment = 256;
 
   PlannedMemory() noexcept = default;
 
-  /// NotSupported when a buffer lies on a device, since nothing here can allocate there;
-  /// MemoryAllocationFailed when there is no memory, naming the buffer and its size.
-  [[nodiscard]] static Result<PlannedMemory> allocate(const schema::ExecutionPlan& plan) {
-    if (const auto* devices = plan.non_const_buffer_device()) {
-      for (const auto* device : *devices) {
-        if (device->device_type() == schema::DeviceType::CPU) continue;
-        return error(Error::NotSupported, "planned buffer ", device->buffer_idx(), " lies on ",
-                     std::string_view(schema::EnumNameDeviceType(device->device_type())),
-                     " device ", int{device->device_index()},
-                     ", and no backend offers a device allocator for it");
-      }
-    }
+  /// `devices` must have the device of each buffer, and outlive what is returned.
+  ///
+  /// errors: MemoryAllocationFailed when there is no memory; on a device whatever its backend fails
+  ///         with. The text names the buffer, its size and its device.
+  [[nodiscard]] static Result<PlannedMemory> allocate(const schema::ExecutionPlan& plan,
+                                                      const DeviceMemories& devices) {
     PlannedMemory memory;
     const auto& sizes = *plan.non_const_buffer_sizes();
     memory.buffers_.resize(sizes.size());
+    for (const DeviceBuffer& buffer : find_device_buffers(plan)) {
+      Buffer& block = memory.buffers_[buffer.index];
+      block.get_deleter().device = devices.find(buffer.device);
+      TENON_CHECK(allocate_on(*devices.find(buffer.device), buffer.nbytes, block)
+                      .with_context(buffer.text()));
+    }
     for (flatbuffers::uoffset_t i = 1; i < sizes.size(); ++i) {
       const auto size = static_cast<std::uint64_t>(sizes.Get(i));
-      if (size == 0) continue;
+      if (size == 0 || memory.device(i)) continue;
       // calloc gives large blocks as untouched zero pages, which a plan that is larger than what a
       // run uses never pays for.
       void* block = size <= PTRDIFF_MAX - alignment
@@ -63,11 +68,38 @@ class PlannedMemory {
     return reinterpret_cast<std::byte*>(aligned + offset);
   }
 
+  /// The device of buffer `id`, or null when it is the CPU.
+  [[nodiscard]] const DeviceMemory* device(std::uint32_t id) const noexcept {
+    return buffers_[id].get_deleter().device;
+  }
+
  private:
   struct Free {
-    void operator()(void* block) const noexcept { std::free(block); }
+    const DeviceMemory* device = nullptr;
+    void operator()(void* block) const noexcept {
+      if (device) return device->free(block);
+      std::free(block);
+    }
   };
-  std::vector<std::unique_ptr<void, Free>> buffers_;
+  using Buffer = std::unique_ptr<void, Free>;
+
+  static Status allocate_on(const DeviceMemory& device, std::uint64_t size, Buffer& out) {
+    if (size == 0) return ok();
+    TENON_TRY(void* const block, device.allocate(size, device_alignment));
+    out.reset(block);
+    // Zero pages of the system, copied again and again.
+    constexpr std::uint64_t most = std::uint64_t{4} << 20;
+    const std::uint64_t step = std::min(size, most);
+    const std::unique_ptr<void, Free> zeroes(std::calloc(1, static_cast<std::size_t>(step)));
+    if (!zeroes) return error(Error::MemoryAllocationFailed, "no memory for ", step, " zeroes");
+    for (std::uint64_t at = 0; at < size; at += step) {
+      TENON_CHECK(device.copy_to_device(static_cast<std::byte*>(block) + at, zeroes.get(),
+                                        std::min(step, size - at)));
+    }
+    return ok();
+  }
+
+  std::vector<Buffer> buffers_;
 };
 
 }  // namespace tenon::host

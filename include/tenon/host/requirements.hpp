@@ -2,12 +2,15 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
 #include <map>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "tenon/core/concat.hpp"
+#include "tenon/host/copy_kernels.hpp"
+#include "tenon/host/device_memory.hpp"
 #include "tenon/host/kernels.hpp"
 #include "tenon/host/method_meta.hpp"
 #include "tenon/host/named_data.hpp"
@@ -17,8 +20,8 @@
 /// it can be mended at once. Plans are those of a program that was verified.
 namespace tenon::host {
 
-/// Operators without a kernel, each with the instructions that call it: "0:1, 0:4" (number of the
-/// chain, and in it). `kernels` may be null: there are none then.
+/// Operators without a kernel, neither in `kernels` nor built in (copy_kernels.hpp), each with the
+/// instructions that call it: "0:1, 0:4" (number of the chain, and in it). `kernels` may be null.
 [[nodiscard]] inline std::map<std::string, std::string> find_missing_operators(
     const schema::ExecutionPlan& plan, const KernelTable* kernels) {
   std::map<std::string, std::string> missing;
@@ -29,7 +32,7 @@ namespace tenon::host {
       if (!call) continue;
       const std::string op = operator_name(
           *plan.operators()->Get(static_cast<flatbuffers::uoffset_t>(call->op_index())));
-      if (kernels && kernels->find(op)) continue;
+      if (is_built_in(op) || (kernels && kernels->find(op))) continue;
       std::string& places = missing[op];
       places += concat(places.empty() ? "" : ", ", c, ":", i);
     }
@@ -53,20 +56,43 @@ namespace tenon::host {
   return missing;
 }
 
-/// Planned buffers that lie on a device: "planned buffer 1 on CUDA device 0". This host has no
-/// memory there.
-[[nodiscard]] inline std::vector<std::string> find_device_buffers(
+/// A buffer that a plan puts on a device.
+struct DeviceBuffer {
+  std::uint32_t index = 0;  ///< Its memory_id, 1 or more.
+  std::uint64_t nbytes = 0;
+  tenon_dl_device device{TENON_DL_CPU, 0};
+
+  /// "planned buffer 2 of 384 bytes on CUDA device 0"
+  [[nodiscard]] std::string text() const {
+    return concat("planned buffer ", index, " of ", nbytes, " bytes on ", device_name(device));
+  }
+};
+
+/// Planned buffers that lie on a device, in the order of the plan.
+[[nodiscard]] inline std::vector<DeviceBuffer> find_device_buffers(
     const schema::ExecutionPlan& plan) {
-  std::vector<std::string> out;
+  std::vector<DeviceBuffer> out;
   if (const auto* devices = plan.non_const_buffer_device()) {
-    for (const auto* device : *devices) {
-      if (device->device_type() == schema::DeviceType::CPU) continue;
-      out.push_back(concat("planned buffer ", device->buffer_idx(), " on ",
-                           std::string_view(schema::EnumNameDeviceType(device->device_type())),
-                           " device ", int{device->device_index()}));
+    for (const auto* entry : *devices) {
+      if (entry->device_type() == schema::DeviceType::CPU) continue;
+      const auto index = static_cast<flatbuffers::uoffset_t>(entry->buffer_idx());
+      out.push_back({index, static_cast<std::uint64_t>(plan.non_const_buffer_sizes()->Get(index)),
+                     dl_device(entry->device_type(), entry->device_index())});
     }
   }
   return out;
+}
+
+/// Ids of the backends that the delegates need, each once, in the order of the delegates. That is
+/// the order in which they are asked for memory on a device.
+[[nodiscard]] inline std::vector<std::string_view> find_backend_ids(
+    const schema::ExecutionPlan& plan) {
+  std::vector<std::string_view> ids;
+  for (const auto* delegate : *plan.delegates()) {
+    const std::string_view id = delegate->id()->string_view();
+    if (std::ranges::find(ids, id) == ids.end()) ids.push_back(id);
+  }
+  return ids;
 }
 
 }  // namespace tenon::host

@@ -23,9 +23,9 @@ class Session {
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
   ~Session() {
-    for (std::size_t i = handles_.size(); i-- > 0;) {
-      if (delegates_[i].active == handles_[i]) delegates_[i].active = delegates_[i].handle;
-      delegates_[i].destroy(handles_[i]);
+    for (std::size_t i = states_.size(); i-- > 0;) {
+      if (delegates_[i].active == &states_[i]) delegates_[i].active = &delegates_[i].own;
+      delegates_[i].destroy(states_[i].handle);
     }
   }
 
@@ -36,23 +36,23 @@ class Session {
 
   static Result<std::unique_ptr<Session>> create(std::span<detail::LoadedDelegate> delegates) {
     auto out = std::unique_ptr<Session>(new Session(delegates));
-    out->handles_.reserve(delegates.size());
+    out->states_.reserve(delegates.size());  // Their addresses stay.
     for (std::size_t i = 0; i < delegates.size(); ++i) {
       auto handle = delegates[i].create_session();
       if (!handle.ok()) {
         return std::move(handle).status().with_context(concat("delegate ", i));
       }
-      out->handles_.push_back(*handle);
+      out->states_.push_back({*handle, nullptr});
     }
     return out;
   }
 
-  void use() const noexcept {
-    for (std::size_t i = 0; i < handles_.size(); ++i) delegates_[i].active = handles_[i];
+  void use() noexcept {
+    for (std::size_t i = 0; i < states_.size(); ++i) delegates_[i].active = &states_[i];
   }
 
   std::span<detail::LoadedDelegate> delegates_;
-  std::vector<tenon_delegate*> handles_;
+  std::vector<detail::DelegateState> states_;
 };
 
 }  // namespace tenon::host

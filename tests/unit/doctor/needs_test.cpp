@@ -149,8 +149,46 @@ TEST_CASE("memory that is planned on a device is named", "[doctor]") {
   const Bench bench;
   const std::string model = fixtures + "/cuda_mlp/model.pte";
   const json method = bench.report(model, 1)["methods"].at(0);
-  CHECK(method["device_buffers"] == json{"planned buffer 2 on CUDA device 0"});
+  REQUIRE(method["device_buffers"].size() == 1);
+  const json& buffer = method["device_buffers"].at(0);
+  CHECK(buffer["buffer"] == 2);
+  CHECK(buffer["size"] == 384);
+  CHECK(buffer["device"] == "CUDA device 0");
+  CHECK(buffer["served_by"].is_null());
+  const std::string problem =
+      "planned buffer 2 of 384 bytes on CUDA device 0: no backend serves CUDA device 0: "
+      "CudaBackend: backend 'CudaBackend' is not registered (InvalidBackend)";
+  CHECK(buffer["problem"] == problem);
+  CHECK_THAT(bench.run({model}).out, ContainsSubstring("\n  no: " + problem + "\n"));
+  // The copies around the delegate are no missing operators.
+  CHECK(method["missing_operators"].empty());
+}
+
+TEST_CASE("the backend that serves memory on a device is named", "[doctor]") {
+  const Bench bench({TENON_FAR_CUDA_PLUGIN});
+  const std::string model = fixtures + "/cuda_addmul/model.pte";
+  const json method = bench.report(model, 0)["methods"].at(0);
+  CHECK(method["device_buffers"].at(0)["served_by"] == "CudaBackend");
+  CHECK(method["device_buffers"].at(0)["problem"].is_null());
   CHECK_THAT(bench.run({model}).out,
-             ContainsSubstring("\n  no: planned buffer 2 on CUDA device 0: this host has no memory "
-                               "there\n"));
+             ContainsSubstring("\n  planned buffer 2 of 96 bytes on CUDA device 0: served by "
+                               "CudaBackend\n"));
+}
+
+TEST_CASE("a backend without memory on the device says what it has", "[doctor]") {
+  const Bench bench({TENON_FAR_CUDA_PLUGIN, TENON_JUDGE_PLUGIN});
+  ProgramBuilder builder = delegate_program("JudgeBackend", "optimal");
+  tenon::test::PlanBuilder plan(*builder.program.execution_plan[0]);
+  plan.delegate("CudaBackend", tenon::schema::DataLocation::INLINE, builder.inline_blob("add"));
+  auto& entry = *plan.table().non_const_buffer_device.emplace_back(
+      std::make_unique<tenon::schema::NonConstBufferDeviceT>());
+  entry.buffer_idx = 1;
+  entry.device_type = tenon::schema::DeviceType::CUDA;
+  entry.device_index = 5;
+  const json method = bench.report(bench.write(builder), 1)["methods"].at(0);
+  CHECK(method["device_buffers"].at(0)["problem"] ==
+        "planned buffer 1 of 32 bytes on CUDA device 5: no backend serves CUDA device 5: "
+        "JudgeBackend: backend JudgeBackend has no memory on devices (extension "
+        "tenon.device_memory/1); CudaBackend: backend CudaBackend finds CUDA device 0, CUDA device "
+        "1");
 }

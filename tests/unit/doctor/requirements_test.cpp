@@ -56,6 +56,10 @@ TEST_CASE("operators without a kernel are found with each call in each chain", "
   CHECK(find_missing_operators(**program->plan("forward"), nullptr) ==
         Missing{{"acme::sleep", "0:2"}, {"aten::sin.out", "0:0, 0:3, 1:0"}});
 
+  CHECK(is_built_in("et_copy::_h2d_copy.out"));
+  CHECK(is_built_in("et_copy::_d2h_copy.out"));
+  CHECK_FALSE(is_built_in("et_copy::_h2d_copy"));
+
   KernelTable kernels;
   REQUIRE(kernels.add("aten::sin.out", Kernel()).ok());
   CHECK(find_missing_operators(**program->plan("forward"), &kernels) ==
@@ -81,8 +85,11 @@ TEST_CASE("external tensors that no data file has are found once each", "[requir
 TEST_CASE("memory that is planned on a device is found", "[requirements]") {
   const AlignedBytes file = test::rich_program().build();
   const auto program = program_of(file);
-  CHECK(find_device_buffers(**program->plan("forward")) ==
-        Names{"planned buffer 2 on CUDA device 1"});
+  const auto buffers = find_device_buffers(**program->plan("forward"));
+  REQUIRE(buffers.size() == 1);
+  CHECK(buffers[0].text() == "planned buffer 2 of 16 bytes on CUDA device 1");
+  CHECK(find_backend_ids(**program->plan("forward")) ==
+        std::vector<std::string_view>{"Outside", "Inside"});
   CHECK(find_device_buffers(**program->plan("backward")).empty());
 }
 

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "tenon/abi/tensor.h"
+#include "tenon/core/args.hpp"
+#include "tenon/core/result.hpp"
+#include "tenon/host/method_meta.hpp"
+#include "tenon/host/schema/program_generated.h"
+
+namespace tenon::host::detail {
+
+/// Sentences for what goes wrong while a method runs. They name the method, the chain, and the
+/// instruction in it.
+struct MethodErrors {
+  const schema::ExecutionPlan& plan;
+
+  [[nodiscard]] std::string_view name() const { return plan.name()->string_view(); }
+  [[nodiscard]] std::string where(std::size_t chain, std::size_t index) const {
+    return concat("method ", name(), ": instruction ", chain, ":", index);
+  }
+
+  [[nodiscard]] Status endless(std::size_t chain, std::size_t index, std::uint64_t limit) const {
+    return error(Error::InvalidProgram, where(chain, index), ": more than ", limit,
+                 " instructions were run, the program seems to loop for ever");
+  }
+  [[nodiscard]] Status condition(std::size_t chain, std::size_t index,
+                                 const tenon_value& found) const {
+    return error(Error::InvalidProgram, where(chain, index),
+                 ": JumpFalseCall: expected a Bool or a Tensor of dtype Bool with data, found ",
+                 value_kind_name(found.kind));
+  }
+  [[nodiscard]] Status free(std::size_t chain, std::size_t index, const tenon_value& found) const {
+    return error(Error::InvalidType, where(chain, index), ": FreeCall: expected a Tensor, found ",
+                 value_kind_name(found.kind));
+  }
+
+  /// The operator that a KernelCall calls.
+  [[nodiscard]] std::string operator_at(std::size_t chain, std::size_t index) const {
+    const auto& call = *plan.chains()
+                            ->Get(static_cast<flatbuffers::uoffset_t>(chain))
+                            ->instructions()
+                            ->Get(static_cast<flatbuffers::uoffset_t>(index))
+                            ->instr_args_as_KernelCall();
+    return operator_name(
+        *plan.operators()->Get(static_cast<flatbuffers::uoffset_t>(call.op_index())));
+  }
+};
+
+}  // namespace tenon::host::detail

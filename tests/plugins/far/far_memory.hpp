@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace tenon::test {
+
+/// A stream of the stand-in: work is done when somebody waits for it.
+class FarStream {
+ public:
+  bool foreign = false;  ///< The backend refuses it, as one of another device.
+
+  void enqueue(std::function<void()> work) {
+    const std::lock_guard lock(mutex_);
+    queue_.push_back(std::move(work));
+  }
+  [[nodiscard]] std::size_t pending() {
+    const std::lock_guard lock(mutex_);
+    return queue_.size();
+  }
+  void finish() {
+    std::vector<std::function<void()>> queue;
+    {
+      const std::lock_guard lock(mutex_);
+      queue.swap(queue_);
+    }
+    for (const auto& work : queue) work();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::function<void()>> queue_;
+};
+
+/// What the stand-in did in this process, and what it is to do. For a test that links it in.
+struct FarMemory {
+  std::mutex mutex;
+  int allocations = 0;
+  int live = 0;             ///< Blocks that are not freed.
+  std::size_t bytes = 0;    ///< Of the blocks that are not freed, as they were asked for.
+  int copies = 0;           ///< In both directions.
+  int wrong_frees = 0;      ///< Of what is no block.
+  int left_at_close = 0;    ///< Blocks that were there when a backend was closed.
+  int fail_allocation = 0;  ///< The Nth from now on fails; 0: none.
+  int fail_copy = 0;
+  bool misaligned = false;  ///< Addresses are not aligned as was asked for.
+};
+
+/// The record of the stand-in.
+FarMemory& far_memory();
+
+}  // namespace tenon::test

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "support/program_builder.hpp"
+
+namespace tenon::test {
+
+inline void put_on_device(schema::ExecutionPlanT& plan, std::uint32_t buffer, std::int8_t index) {
+  auto& entry =
+      *plan.non_const_buffer_device.emplace_back(std::make_unique<schema::NonConstBufferDeviceT>());
+  entry.buffer_idx = static_cast<std::int32_t>(buffer);
+  entry.device_type = schema::DeviceType::CUDA;
+  entry.device_index = index;
+}
+
+/// `tensor` with the tag of a CUDA device.
+inline schema::TensorT tagged(schema::TensorT tensor, std::int8_t index = 0) {
+  tensor.extra_tensor_info = std::make_unique<schema::ExtraTensorInfoT>();
+  tensor.extra_tensor_info->device_type = schema::DeviceType::CUDA;
+  tensor.extra_tensor_info->device_index = index;
+  return tensor;
+}
+
+/// The values of `device_program`.
+namespace values {
+enum : std::int32_t { x, y, device_x, device_y, device_out, out };
+}
+
+/// A program as ExecuTorch's exporter writes it for CUDA, with the values, places and instructions
+/// of the fixture cuda_addmul: two inputs [2, 3] are copied to the device, `blob` is run there, and
+/// the result is copied back.
+inline ProgramBuilder device_program(std::string_view blob = "add", std::int8_t index = 0,
+                                     const std::string& backend = "FarBackend") {
+  ProgramBuilder builder;
+  auto plan = builder.plan("forward");
+  const auto here = plan.buffer(64);
+  const auto there = plan.buffer(96);
+  put_on_device(plan.table(), there, index);
+  const auto at = [](std::uint32_t buffer, std::uint64_t offset) {
+    return planned_tensor(ScalarType::Float, {2, 3}, buffer, offset);
+  };
+  plan.input(at(here, 32));
+  plan.input(at(here, 0));
+  plan.value(tagged(at(there, 64), index));
+  plan.value(tagged(at(there, 32), index));
+  plan.value(tagged(at(there, 0), index));
+  plan.output(at(here, 0));
+  const auto to_device = plan.op("et_copy::_h2d_copy", "out");
+  const auto to_host = plan.op("et_copy::_d2h_copy", "out");
+  const auto delegate =
+      plan.delegate(backend, schema::DataLocation::INLINE, builder.inline_blob(blob));
+  plan.instruction(kernel_call(to_device, {values::x, values::device_x, values::device_x}));
+  plan.instruction(kernel_call(to_device, {values::y, values::device_y, values::device_y}));
+  plan.instruction(
+      delegate_call(delegate, {values::device_x, values::device_y, values::device_out}));
+  plan.instruction(kernel_call(to_host, {values::device_out, values::out, values::out}));
+  return builder;
+}
+
+/// A program of one delegate "copy" whose input and output lie on the device, without copies around
+/// it (exporter: skip_h2d_for_method_inputs, skip_d2h_for_method_outputs). Planned or not.
+inline ProgramBuilder resident_program(bool planned, std::uint64_t output_at = 32) {
+  ProgramBuilder builder;
+  auto plan = builder.plan("forward");
+  const auto there = plan.buffer(64);
+  put_on_device(plan.table(), there, 0);
+  const auto made = [&](std::uint64_t offset) {
+    return tagged(planned ? planned_tensor(ScalarType::Float, {2, 3}, there, offset)
+                          : tensor(ScalarType::Float, {2, 3}));
+  };
+  plan.input(made(0));
+  plan.output(made(output_at));
+  const auto delegate =
+      plan.delegate("FarBackend", schema::DataLocation::INLINE, builder.inline_blob("copy"));
+  plan.instruction(delegate_call(delegate, {0, 1}));
+  return builder;
+}
+
+}  // namespace tenon::test
