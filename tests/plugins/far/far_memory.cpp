@@ -146,7 +146,9 @@ class Far final : public tenon::Backend<Far>,
 
   Status set_stream(Delegate& delegate, void* stream) {
     auto* wanted = static_cast<FarStream*>(stream);
-    if (wanted && wanted->foreign) {
+    const bool full = wanted && wanted->takers == 0;
+    if (wanted && wanted->takers > 0) --wanted->takers;
+    if (wanted && (wanted->foreign || full)) {
       return tenon::error(Error::NotSupported, "the stream belongs to another device");
     }
     delegate.set_stream(wanted);

@@ -14,6 +14,7 @@ namespace tenon::test {
 class FarStream {
  public:
   bool foreign = false;  ///< The backend refuses it, as one of another device.
+  int takers = -1;       ///< So many delegates get it and others are refused; -1: all get it.
 
   void enqueue(std::function<void()> work) {
     const std::lock_guard lock(mutex_);
