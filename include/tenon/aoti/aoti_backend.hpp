@@ -205,8 +205,8 @@ class AotiBackend {
       TENON_TRY(model->api, ContainerApi::find(*model->library));
     }
     const TracerScope scope(context.tracer(), "load weights");
-    TENON_TRY(const bool on_host, is_host(options));
-    if (!on_host) {
+    TENON_TRY(DeviceMemory memory, Derived::open_device(options));
+    if (!memory.is_host()) {
       model->on_device =
           std::make_unique<DeviceWeights>(options.share_weights ? device_store_ : nullptr);
     }
@@ -216,7 +216,7 @@ class AotiBackend {
     } else {
       find_weights(context, *model);
     }
-    return make_delegate(std::move(model));
+    return make_delegate(std::move(model), std::move(memory));
   }
 
   /// Has a free instance run, in the way that `run(Instance&)` does it.
@@ -240,7 +240,8 @@ class AotiBackend {
   /// Another delegate of the same model, in the state that `load` gave, over the same weights. What
   /// `create_session` of a backend with `WithSessions` returns.
   [[nodiscard]] Result<Delegate> create_session(const Delegate& delegate) {
-    return make_delegate(delegate.model_);
+    TENON_TRY(DeviceMemory memory, Derived::open_device(delegate.model_->options));
+    return make_delegate(delegate.model_, std::move(memory));
   }
 
  private:
@@ -306,7 +307,9 @@ class AotiBackend {
     return ok();
   }
 
-  static Result<Delegate> make_delegate(std::shared_ptr<const typename Delegate::Model> model) {
+  /// `memory` is that of the first instance; each further one opens the device for itself.
+  static Result<Delegate> make_delegate(std::shared_ptr<const typename Delegate::Model> model,
+                                        DeviceMemory memory) {
     Delegate out;
     const LoadOptions& options = model->options;
     const std::string device = options.device_index
@@ -317,7 +320,9 @@ class AotiBackend {
                             model->on_device.get()};
     if (model->on_device && model->blob) weights.in_place = is_aligned(*model->blob);
     for (std::int64_t i = 0; i < options.model_copies; ++i) {
-      TENON_TRY(const DeviceMemory memory, Derived::open_device(options));
+      if (i != 0) {
+        TENON_TRY(memory, Derived::open_device(options));
+      }
       auto instance = Instance::create(model->api, memory, device.c_str(), weights);
       if (!instance.ok()) {
         return std::move(instance).status().with_context(
@@ -333,11 +338,6 @@ class AotiBackend {
     }
     out.model_ = std::move(model);
     return out;
-  }
-
-  static Result<bool> is_host(const LoadOptions& options) {
-    TENON_TRY(const DeviceMemory memory, Derived::open_device(options));
-    return memory.is_host();
   }
 
   static Status check(const InitContext& context, std::string_view processed) {

@@ -1,0 +1,370 @@
+// SPDX-License-Identifier: MIT
+//
+// The driver's functions that CudaBackend and its models call: initialisation, contexts, streams,
+// events, graphs, modules and launches. Memory is in memory.cpp. Names and parameters are cuda.h's.
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "state.hpp"
+
+using namespace tenon::stand_in_cuda;
+
+#define EXPORT extern "C" __attribute__((visibility("default")))
+
+namespace {
+
+constexpr std::pair<Result, std::pair<const char*, const char*>> error_texts[] = {
+    {success, {"CUDA_SUCCESS", "no error"}},
+    {invalid_value, {"CUDA_ERROR_INVALID_VALUE", "invalid argument"}},
+    {out_of_memory, {"CUDA_ERROR_OUT_OF_MEMORY", "out of memory"}},
+    {no_device, {"CUDA_ERROR_NO_DEVICE", "no CUDA-capable device is detected"}},
+    {invalid_context, {"CUDA_ERROR_INVALID_CONTEXT", "invalid device context"}},
+    {invalid_handle, {"CUDA_ERROR_INVALID_HANDLE", "invalid resource handle"}},
+    {not_found, {"CUDA_ERROR_NOT_FOUND", "named symbol not found"}},
+    {not_ready, {"CUDA_ERROR_NOT_READY", "device not ready"}},
+    {capture_unsupported,
+     {"CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED", "operation not permitted when stream is capturing"}},
+    {capture_invalidated,
+     {"CUDA_ERROR_STREAM_CAPTURE_INVALIDATED",
+      "operation failed due to a previous error during capture"}},
+};
+
+Result find_text(Result code, const char** out, bool name) {
+  for (const auto& [known, texts] : error_texts) {
+    if (known != code) continue;
+    *out = name ? texts.first : texts.second;
+    return success;
+  }
+  *out = nullptr;
+  return invalid_value;
+}
+
+template <class T>
+T* find(std::map<T*, std::unique_ptr<T>>& all, T* handle, const char* call) {
+  if (all.contains(handle)) return handle;
+  misuse(invalid_handle, std::string(call) + ": a handle that does not exist");
+  return nullptr;
+}
+
+/// What waits must not be captured.
+Result refuse_capture(Stream& stream) {
+  stream.is_invalidated = true;
+  return capture_unsupported;
+}
+
+}  // namespace
+
+EXPORT Result cuGetErrorName(Result code, const char** out) { return find_text(code, out, true); }
+EXPORT Result cuGetErrorString(Result code, const char** out) {
+  return find_text(code, out, false);
+}
+
+EXPORT Result cuInit(unsigned) {
+  const CallScope call("cuInit", CallScope::needs_nothing);
+  if (call.code != success) return call.code;
+  if (state().num_devices == 0) return no_device;
+  state().is_initialised = true;
+  return success;
+}
+EXPORT Result cuDriverGetVersion(int* out) {
+  const CallScope call("cuDriverGetVersion", CallScope::needs_nothing);
+  *out = 13000;
+  return call.code;
+}
+EXPORT Result cuDeviceGetCount(int* out) {
+  const CallScope call("cuDeviceGetCount", CallScope::needs_nothing);
+  if (call.code == success) *out = state().num_devices;
+  return call.code;
+}
+EXPORT Result cuDeviceGet(int* out, int index) {
+  const CallScope call("cuDeviceGet", CallScope::needs_nothing);
+  if (call.code != success) return call.code;
+  if (index < 0 || index >= state().num_devices) return invalid_value;
+  *out = index;
+  return success;
+}
+EXPORT Result cuDeviceGetName(char* out, int size, int) {
+  const CallScope call("cuDeviceGetName", CallScope::needs_nothing);
+  if (call.code == success) std::strncpy(out, "stand-in for tests", static_cast<std::size_t>(size));
+  return call.code;
+}
+EXPORT Result cuDeviceTotalMem_v2(std::size_t* out, int) {
+  const CallScope call("cuDeviceTotalMem", CallScope::needs_nothing);
+  if (call.code == success) *out = std::size_t{1} << 32;
+  return call.code;
+}
+EXPORT Result cuDeviceGetAttribute(int* out, int attribute, int) {
+  const CallScope call("cuDeviceGetAttribute", CallScope::needs_nothing);
+  if (call.code == success) *out = attribute == 75 ? 9 : 0;
+  return call.code;
+}
+
+EXPORT Result cuDevicePrimaryCtxRetain(Context** out, int device) {
+  const CallScope call("cuDevicePrimaryCtxRetain", CallScope::needs_nothing);
+  if (call.code != success) return call.code;
+  if (!state().is_initialised) return misuse(invalid_context, "cuInit was not called");
+  *out = &state().contexts[device];
+  ++(*out)->retained;
+  return success;
+}
+EXPORT Result cuDevicePrimaryCtxRelease_v2(int device) {
+  const CallScope call("cuDevicePrimaryCtxRelease", CallScope::gives_back);
+  Context& context = state().contexts[device];
+  if (context.retained == 0) return misuse(invalid_context, "a context was released too often");
+  --context.retained;
+  return call.end(success);
+}
+EXPORT Result cuCtxPushCurrent_v2(Context* context) {
+  const CallScope call("cuCtxPushCurrent", CallScope::needs_nothing);
+  if (call.code != success) return call.code;
+  if (context->retained == 0) return misuse(invalid_context, "a context that was released");
+  context_stack().push_back(context);
+  return success;
+}
+EXPORT Result cuCtxPopCurrent_v2(Context** out) {
+  const CallScope call("cuCtxPopCurrent", CallScope::gives_back);
+  if (context_stack().empty()) return misuse(invalid_context, "no context to pop");
+  *out = context_stack().back();
+  context_stack().pop_back();
+  return call.end(success);
+}
+EXPORT Result cuCtxGetCurrent(Context** out) {
+  const CallScope call("cuCtxGetCurrent", CallScope::needs_nothing);
+  *out = context_stack().empty() ? nullptr : context_stack().back();
+  return call.code;
+}
+EXPORT Result cuCtxSetCurrent(Context* context) {
+  const CallScope call("cuCtxSetCurrent", CallScope::needs_nothing);
+  if (call.code != success) return call.code;
+  if (context_stack().empty()) context_stack().emplace_back();
+  context_stack().back() = context;
+  return success;
+}
+EXPORT Result cuCtxGetDevice(int* out) {
+  const CallScope call("cuCtxGetDevice", CallScope::needs_context);
+  if (call.code == success) *out = context_stack().back()->device;
+  return call.code;
+}
+EXPORT Result cuCtxSynchronize() {
+  const CallScope call("cuCtxSynchronize", CallScope::needs_context);
+  if (call.code == success) run_everything();
+  return call.code;
+}
+
+EXPORT Result cuStreamCreate(Stream** out, unsigned) {
+  const CallScope call("cuStreamCreate", CallScope::needs_context);
+  if (call.code != success) return call.code;
+  auto stream = std::make_unique<Stream>();
+  stream->context = context_stack().back();
+  *out = stream.get();
+  state().streams.emplace(*out, std::move(stream));
+  return success;
+}
+EXPORT Result cuStreamDestroy_v2(Stream* stream) {
+  const CallScope call("cuStreamDestroy", CallScope::gives_back, stream);
+  if (!find(state().streams, stream, "cuStreamDestroy")) return invalid_handle;
+  run_all(*stream);
+  state().streams.erase(stream);
+  return call.end(success);
+}
+EXPORT Result cuStreamSynchronize(Stream* stream) {
+  const CallScope call("cuStreamSynchronize", CallScope::needs_context, stream);
+  Stream* found =
+      call.code == invalid_context ? nullptr : find_stream(stream, "cuStreamSynchronize");
+  if (!found) return call.code != success ? call.code : invalid_handle;
+  if (found->is_capturing) return refuse_capture(*found);
+  run_all(*found);  // Also when it fails: what failed is over.
+  return call.code;
+}
+EXPORT Result cuStreamBeginCapture_v2(Stream* stream, int) {
+  const CallScope call("cuStreamBeginCapture", CallScope::needs_context, stream);
+  if (call.code != success) return call.code;
+  Stream* found = find_stream(stream, "cuStreamBeginCapture");
+  if (!found || !stream) return invalid_handle;
+  if (found->is_capturing) return misuse(invalid_value, "a stream is captured twice");
+  found->is_capturing = true;
+  found->is_invalidated = false;
+  found->captured.work.clear();
+  return success;
+}
+EXPORT Result cuStreamEndCapture(Stream* stream, Graph** out) {
+  const CallScope call("cuStreamEndCapture", CallScope::gives_back, stream);
+  *out = nullptr;
+  Stream* found = find_stream(stream, "cuStreamEndCapture");
+  if (!found) return invalid_handle;
+  if (!found->is_capturing) return misuse(invalid_value, "a capture ends that did not begin");
+  found->is_capturing = false;
+  if (found->is_invalidated) return call.end(capture_invalidated);
+  if (call.end(success) != success) return call.end(success);
+  auto graph = std::make_unique<Graph>(std::move(found->captured));
+  found->captured = {};
+  *out = graph.get();
+  state().graphs.emplace(*out, std::move(graph));
+  return success;
+}
+
+EXPORT Result cuGraphInstantiateWithFlags(Graph** out, Graph* graph, unsigned long long) {
+  const CallScope call("cuGraphInstantiate", CallScope::needs_context);
+  if (call.code != success) return call.code;
+  if (!find(state().graphs, graph, "cuGraphInstantiate")) return invalid_handle;
+  auto executable = std::make_unique<Graph>(*graph);
+  *out = executable.get();
+  state().executables.emplace(*out, std::move(executable));
+  return success;
+}
+EXPORT Result cuGraphLaunch(Graph* executable, Stream* stream) {
+  const CallScope call("cuGraphLaunch", CallScope::needs_context, stream);
+  if (call.code != success) return call.code;
+  if (!find(state().executables, executable, "cuGraphLaunch")) return invalid_handle;
+  for (const Work& work : executable->work) {
+    const Result code = enqueue(stream, "cuGraphLaunch", work);
+    if (code != success) return code;
+  }
+  return success;
+}
+EXPORT Result cuGraphExecDestroy(Graph* executable) {
+  const CallScope call("cuGraphExecDestroy", CallScope::gives_back);
+  if (!find(state().executables, executable, "cuGraphExecDestroy")) return invalid_handle;
+  state().executables.erase(executable);
+  return call.end(success);
+}
+EXPORT Result cuGraphDestroy(Graph* graph) {
+  const CallScope call("cuGraphDestroy", CallScope::gives_back);
+  if (!find(state().graphs, graph, "cuGraphDestroy")) return invalid_handle;
+  state().graphs.erase(graph);
+  return call.end(success);
+}
+
+EXPORT Result cuEventCreate(Event** out, unsigned) {
+  const CallScope call("cuEventCreate", CallScope::needs_context);
+  if (call.code != success) return call.code;
+  auto event = std::make_shared<Event>();
+  *out = event.get();
+  state().events.emplace(*out, std::move(event));
+  return success;
+}
+
+namespace {
+
+std::shared_ptr<Event> find_event(Event* handle, const char* call) {
+  const auto found = state().events.find(handle);
+  if (found != state().events.end()) return found->second;
+  misuse(invalid_handle, std::string(call) + ": an event that does not exist");
+  return nullptr;
+}
+
+}  // namespace
+
+EXPORT Result cuEventDestroy_v2(Event* event) {
+  const CallScope call("cuEventDestroy", CallScope::gives_back);
+  if (!find_event(event, "cuEventDestroy")) return invalid_handle;
+  state().events.erase(event);
+  return call.end(success);
+}
+EXPORT Result cuEventRecord(Event* event, Stream* stream) {
+  const CallScope call("cuEventRecord", CallScope::needs_context, stream);
+  if (call.code != success) return call.code;
+  const auto found = find_event(event, "cuEventRecord");
+  Stream* const on = find_stream(stream, "cuEventRecord");
+  if (!found || !on) return invalid_handle;
+  found->is_done = false;
+  found->stream = on;
+  return enqueue(stream, "cuEventRecord", [found] { found->is_done = true; });
+}
+EXPORT Result cuEventQuery(Event* event) {
+  const CallScope call("cuEventQuery", CallScope::needs_context);
+  if (call.code != success) return call.code;
+  const auto found = find_event(event, "cuEventQuery");
+  if (!found) return invalid_handle;
+  return found->is_done ? success : not_ready;
+}
+EXPORT Result cuEventSynchronize(Event* event) {
+  const CallScope call("cuEventSynchronize", CallScope::needs_context);
+  const auto found = find_event(event, "cuEventSynchronize");
+  if (!found) return call.code != success ? call.code : invalid_handle;
+  while (!found->is_done && found->stream && !found->stream->queue.empty()) {
+    const Work work = std::move(found->stream->queue.front());
+    found->stream->queue.pop_front();
+    work();
+  }
+  return call.code;
+}
+
+EXPORT Result cuModuleLoadData(Module** out, const void* image) {
+  const CallScope call("cuModuleLoadData", CallScope::needs_context);
+  if (call.code != success) return call.code;
+  // A binary for a GPU is an ELF file; a fat one and PTX begin otherwise.
+  constexpr unsigned char fat_binary[] = {0x50, 0xed, 0x55, 0xba};
+  const bool is_image =
+      image && (std::memcmp(image,
+                            "\x7f"
+                            "ELF",
+                            4) == 0 ||
+                std::memcmp(image, fat_binary, 4) == 0 || std::memcmp(image, "//", 2) == 0);
+  if (!is_image) return misuse(invalid_value, "cuModuleLoadData: no code for a GPU");
+  auto module = std::make_unique<Module>();
+  *out = module.get();
+  state().modules.emplace(*out, std::move(module));
+  return success;
+}
+EXPORT Result cuModuleUnload(Module* module) {
+  const CallScope call("cuModuleUnload", CallScope::gives_back);
+  if (!find(state().modules, module, "cuModuleUnload")) return invalid_handle;
+  run_everything();
+  state().modules.erase(module);
+  return call.end(success);
+}
+EXPORT Result cuModuleGetFunction(std::string** out, Module* module, const char* name) {
+  const CallScope call("cuModuleGetFunction", CallScope::needs_context);
+  if (call.code != success) return call.code;
+  if (!find(state().modules, module, "cuModuleGetFunction")) return invalid_handle;
+  auto& function = module->functions[name];
+  if (!function) function = std::make_unique<std::string>(name);
+  *out = function.get();
+  return success;
+}
+
+namespace {
+
+bool function_exists(const std::string* function) {
+  for (const auto& [handle, module] : state().modules) {
+    for (const auto& [name, each] : module->functions) {
+      if (each.get() == function) return true;
+    }
+  }
+  return false;
+}
+
+Result launch(const char* name, const std::string* function, Stream* stream) {
+  const CallScope call(name, CallScope::needs_context, stream);
+  if (call.code != success) return call.code;
+  if (!function_exists(function)) {
+    return misuse(invalid_handle, "a function of a module that was unloaded");
+  }
+  return enqueue(stream, name, [function] {
+    if (!function_exists(function)) misuse(invalid_handle, "a module was unloaded under its work");
+  });
+}
+
+}  // namespace
+
+EXPORT Result cuFuncSetAttribute(const std::string* function, int, int) {
+  const CallScope call("cuFuncSetAttribute", CallScope::needs_context);
+  if (call.code != success) return call.code;
+  return function_exists(function) ? success : misuse(invalid_handle, "a function that is gone");
+}
+EXPORT Result cuLaunchKernel(const std::string* function, unsigned, unsigned, unsigned, unsigned,
+                             unsigned, unsigned, unsigned, Stream* stream, void**, void**) {
+  return launch("cuLaunchKernel", function, stream);
+}
+
+/// Beginning of CUlaunchConfig: six sizes, shared bytes, the stream.
+struct LaunchConfiguration {
+  unsigned sizes[7];
+  Stream* stream;
+};
+EXPORT Result cuLaunchKernelEx(const LaunchConfiguration* configuration,
+                               const std::string* function, void**, void**) {
+  return launch("cuLaunchKernelEx", function, configuration->stream);
+}

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+/// What tests ask of the stand-in for the CUDA driver (libcuda.so.1 of this folder). It is no GPU
+/// and computes nothing: a launched kernel is recorded. What it does do:
+///
+/// - memory of a device is apart from the host's: addresses that callers get are of pages that
+/// nobody
+///   may touch, so that an access of the host ends the process; freed addresses never come back;
+/// - streams keep work until somebody waits for it, copies to and from the host included, so that a
+///   wait that is missing shows as old data;
+/// - each call is recorded, the Nth one fails when told so, and what exists is counted;
+/// - a misuse (memory that does not exist, a handle that was destroyed, a stream in the context of
+///   another device) is a failure of the call and kept as a text.
+namespace tenon::stand_in_cuda {
+
+struct Call {
+  const char* name;
+  const void* stream;
+  std::uint64_t nbytes;
+  std::uint64_t thread;
+};
+
+/// What exists now.
+struct Live {
+  long blocks;
+  long host_blocks;
+  long streams;
+  long events;
+  long modules;
+  long graphs;
+  long executables;
+  long contexts;         ///< Primary contexts that are retained, each as often as it is.
+  long context_depth;    ///< Of the calling thread.
+  std::uint64_t nbytes;  ///< Of blocks on devices.
+};
+
+/// What the function `tenon_stand_in_cuda` returns, which is found with dlsym.
+struct Interface {
+  /// Forgets the calls and the misuses, and has no call fail.
+  void (*reset)();
+  void (*set_num_devices)(int count);
+  /// Has call number `index` after now fail with `code`; -1 for none. A call that gives something
+  /// back does so all the same, as the driver's may when they report what failed before.
+  void (*fail_at)(long index, int code);
+  /// Name of the call that failed on demand; null while none has.
+  const char* (*failed_call)();
+  long (*num_calls)();
+  Call (*call)(long index);
+  long (*num_misuses)();
+  const char* (*misuse)(long index);
+  Live (*live)();
+  /// Reads what lies on a device, past the protection. False outside of its blocks.
+  bool (*peek)(std::uint64_t address, void* out, std::size_t nbytes);
+};
+
+}  // namespace tenon::stand_in_cuda

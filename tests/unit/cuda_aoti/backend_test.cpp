@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: MIT
+//
+// CudaBackend as a plugin on the stand-in for the CUDA driver: what it asks of the device and what
+// it gives back. Numbers come from models that copy; kernels do not run here.
+#include <string>
+
+#include "cuda_host.hpp"
+
+using namespace tenon;
+using namespace tenon::test;
+
+namespace {
+
+std::string refusal(const CudaParts& parts, Options options = {}) {
+  CudaHost host;
+  const auto method = host.load(parts, std::move(options));
+  CHECK_FALSE(method.ok());
+  return std::string(method.text());
+}
+
+}  // namespace
+
+TEST_CASE("programs of each payload generation run, with their weights and their state",
+          "[cuda][D10][D19]") {
+  const int generation = GENERATE(1, 2, 3);
+  CudaHost host;
+  const auto method = host.load({.generation = generation});
+  INFO(method.text());
+  REQUIRE(method.ok());
+  for (int i = 0; i < 3; ++i) {
+    const auto out = run(**method, static_cast<float>(i));
+    INFO(out.text() << misuses());
+    REQUIRE(out.ok());
+    CHECK(out->weight == 3.0f);
+    CHECK(out->state == (i == 0 ? 10.0f : static_cast<float>(i - 1)));
+  }
+  // Weights are on the device once, whatever the model thought it copied.
+  CHECK(count_calls("cuMemcpyAsync") == 3 * 3);
+}
+
+TEST_CASE("what the second run of a static shape asks for is work alone", "[cuda]") {
+  CudaHost host;
+  const auto method = host.load({});
+  REQUIRE(method.ok());
+  REQUIRE(run(**method, 1).ok());
+  const long before = count_calls("cuMemAlloc");
+  for (int i = 0; i < 10; ++i) REQUIRE(run(**method, 1).ok());
+  CHECK(count_calls("cuMemAlloc") == before);
+  CHECK(count_calls("cuMemFree") == 0);
+}
+
+TEST_CASE("programs that ExecuTorch's exporter made load, run and unload", "[cuda][D7]") {
+  const std::string name = GENERATE("cuda_addmul", "cuda_mlp");
+  CudaHost host;
+  const auto method = host.load_fixture(name);
+  INFO(method.text());
+  REQUIRE(method.ok());
+  const long num_launches = count_calls("cuLaunchKernel") + count_calls("cuLaunchKernelEx");
+  for (std::size_t i = 0; i < (*method)->num_inputs(); ++i) {
+    const TensorView input(*(*method)->input(i).as.tensor);
+    const std::vector<std::byte> zeroes(input.nbytes());
+    REQUIRE((*method)->set_input(i, {input.scalar_type(), input.sizes(), zeroes}).ok());
+  }
+  for (int i = 0; i < 3; ++i) {
+    const Status status = (*method)->execute();
+    INFO(status.text() << misuses());
+    REQUIRE(status.ok());
+  }
+  const long launched =
+      count_calls("cuLaunchKernel") + count_calls("cuLaunchKernelEx") - num_launches;
+  CHECK(launched >= 3);
+  CHECK(launched % 3 == 0);
+  CHECK(count_calls("cuModuleLoadData") >= 1);
+}
+
+TEST_CASE("a thousand loads leave nothing on the device", "[cuda][D7]") {
+  CudaHost host;
+  for (int i = 0; i < 1000; ++i) {
+    const auto method = host.load({.generation = i % 3 + 1});
+    REQUIRE(method.ok());
+    REQUIRE(run(**method, 1).ok());
+  }
+  CHECK(cuda().live().blocks == 0);
+}
+
+TEST_CASE("a model works on the device that its program names", "[cuda][D9]") {
+  CudaHost host;
+  const auto method = host.load({.target_device = "CUDA:1"});
+  INFO(method.text());
+  REQUIRE(method.ok());
+  const auto out = run(**method, 1);  // The stand-in refuses streams of the other device.
+  INFO(out.text() << misuses());
+  REQUIRE(out.ok());
+  CHECK(out->state == 10.0f);
+}
+
+TEST_CASE("a device that is not there is refused", "[cuda][D9]") {
+  CHECK_THAT(refusal({.target_device = "cuda:2"}),
+             ContainsSubstring("CUDA device 2: this machine has 2 CUDA devices"));
+  for (const std::string bad : {"cpu", "cuda:", "cuda:x", "cuda:1x", "cuda:-1", ""}) {
+    CHECK_THAT(refusal({.target_device = bad}), ContainsSubstring("expected 'cuda' or 'cuda:N'"));
+  }
+}
+
+TEST_CASE("options of the wrong type or unknown are refused", "[cuda][D11]") {
+  for (const char* key : {"use_shared_cuda_stream", "weight_sharing_across_methods"}) {
+    CHECK_THAT(refusal({}, {option(key, std::string("yes"))}),
+               ContainsSubstring("expected bool, found string"));
+  }
+  for (const char* key : {"enable_cuda_graph_for_method", "skip_copy_output_to_cpu_for_method"}) {
+    CHECK_THAT(refusal({}, {option(key, true)}), ContainsSubstring("expected string, found bool"));
+  }
+  CHECK_THAT(refusal({}, {option("use_cuda_graph", true)}),
+             ContainsSubstring("'use_cuda_graph' is unknown") &&
+                 ContainsSubstring("enable_cuda_graph_for_method"));
+}
+
+TEST_CASE("weights that are missing or of another size are refused", "[cuda][D3][D4]") {
+  for (const int generation : {1, 2}) {
+    CHECK_THAT(refusal({.generation = generation, .has_weights = false}),
+               ContainsSubstring("128 bytes of weights"));
+    CHECK_THAT(refusal({.generation = generation, .weights_nbytes = 60}),
+               ContainsSubstring("expected 128 bytes, found 120"));
+  }
+  CHECK_THAT(
+      refusal({.has_weights = false}),
+      ContainsSubstring("weight 'model.w'") && ContainsSubstring("cuda_fqn_weight:cuda:model.w"));
+  CHECK_THAT(refusal({.weights_nbytes = 60}),
+             ContainsSubstring("weight 'model.w': expected 64 bytes, found 60"));
+}
+
+TEST_CASE("a payload that is not understood is refused with what is", "[cuda][D19]") {
+  CHECK_THAT(refusal({.blob = "ETCUDAFQN0...."}), ContainsSubstring("'ETCUDAFQN0'"));
+  CHECK_THAT(refusal({.blob = "one line"}),
+             ContainsSubstring("understood are no bytes") && ContainsSubstring("ETCUDAFQN3"));
+}
+
+TEST_CASE("delegates share weights of the same bytes when they are told to", "[cuda][D8]") {
+  const bool shares = GENERATE(true, false);
+  CudaHost host;
+  const Options options = {option("weight_sharing_across_methods", shares)};
+  const CudaParts parts = {.methods = {"forward", "decode"}};
+  auto first = host.load(parts, options);
+  const auto one = cuda().live().nbytes;
+  auto second = host.load(parts, options, "decode");
+  REQUIRE((first.ok() && second.ok()));
+  CHECK(cuda().live().nbytes - one == (shares ? 64u : 128u));  // The states are apart.
+  auto other = host.load({.weight = 4}, options);
+  REQUIRE(other.ok());
+  first->reset();
+  CHECK(run(**second, 1)->weight == 3.0f);
+  CHECK(run(**other, 1)->weight == 4.0f);
+}
+
+TEST_CASE("sessions keep states of their own over one set of weights", "[cuda][TN-SES-1]") {
+  const int generation = GENERATE(1, 2, 3);
+  const bool as_graph = GENERATE(false, true);
+  CudaHost host;
+  Options options;
+  if (as_graph) options.push_back(option("enable_cuda_graph_for_method", std::string("forward")));
+  const auto method = host.load({.generation = generation}, options);
+  REQUIRE(method.ok());
+  const auto before = cuda().live().nbytes;
+  auto session = (*method)->create_session();
+  INFO(session.text());
+  REQUIRE(session.ok());
+  CHECK(cuda().live().nbytes - before == 64u);
+  for (int i = 0; i < 8; ++i) {
+    const auto x = static_cast<float>(i);
+    (*method)->use_session(session->get());
+    const auto in_session = run(**method, x);
+    (*method)->use_session(nullptr);
+    const auto own = run(**method, x + 100);
+    REQUIRE((in_session.ok() && own.ok()));
+    CHECK(in_session->state == (i == 0 ? 10.0f : x - 1));
+    CHECK(own->state == (i == 0 ? 10.0f : x + 99));
+    CHECK(in_session->weight == 3.0f);
+  }
+}
+
+TEST_CASE("two delegates on one shared stream are both right", "[cuda]") {
+  CudaHost host;
+  const Options options = {option("use_shared_cuda_stream", true)};
+  auto first = host.load({.weight = 1}, options);
+  auto second = host.load({.weight = 2}, options);
+  REQUIRE((first.ok() && second.ok()));
+  CHECK(cuda().live().streams == 1);
+  CHECK(run(**first, 1)->weight == 1.0f);
+  CHECK(run(**second, 1)->weight == 2.0f);
+  first->reset();
+  CHECK(run(**second, 1)->weight == 2.0f);
+  CHECK(cuda().live().streams == 1);
+}
+
+TEST_CASE("a function that only the CUDA runtime has comes from there", "[cuda]") {
+  CudaHost host;
+  const auto method = host.load({.model = "asks_the_runtime"});
+  INFO(method.text());
+  REQUIRE(method.ok());
+  CHECK(run(**method, 1).ok());
+}
+
+TEST_CASE("memory and devices are told", "[cuda]") {
+  CudaHost host;
+  const auto method = host.load({});
+  REQUIRE(method.ok());
+  const auto devices = host::list_devices(*host.backend());
+  INFO(devices.text());
+  REQUIRE(devices.ok());
+  REQUIRE(devices->size() == 2);
+  CHECK((*devices)[1].name == "stand-in for tests");
+  CHECK((*devices)[1].device.device_id == 1);
+}

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: MIT
+//
+// Stands in for a library that AOTInductor compiled for CUDA, where tests look at numbers: it
+// computes by copying alone, which the stand-in driver does.
+//
+// The model: input x, weight w and state s, all float32 [16]; y0 = w, y1 = s, and then s = x.
+#include <cstdint>
+#include <cstring>
+#include <exception>
+#include <stdexcept>
+#include <string>
+
+using Tensor = struct TensorObject*;
+using Guard = struct GuardObject*;
+
+extern "C" {
+std::int32_t aoti_torch_dtype_float32();
+std::int32_t aoti_torch_device_type_cuda();
+std::int32_t aoti_torch_delete_tensor_object(Tensor);
+std::int32_t aoti_torch_new_tensor_handle(Tensor, Tensor*);
+std::int32_t aoti_torch_get_data_ptr(Tensor, void**);
+std::int32_t aoti_torch_get_numel(Tensor, std::int64_t*);
+std::int32_t aoti_torch_empty_strided(std::int64_t, const std::int64_t*, const std::int64_t*,
+                                      std::int32_t, std::int32_t, std::int32_t, Tensor*);
+std::int32_t aoti_torch_create_tensor_from_blob_v2(void*, std::int64_t, const std::int64_t*,
+                                                   const std::int64_t*, std::int64_t, std::int32_t,
+                                                   std::int32_t, std::int32_t, Tensor*,
+                                                   std::int32_t, const std::uint8_t*, std::int64_t);
+std::int32_t aoti_torch_create_cuda_stream_guard(void*, std::int32_t, Guard*);
+std::int32_t aoti_torch_delete_cuda_stream_guard(Guard);
+std::int32_t aoti_torch_get_current_cuda_stream(std::int32_t, void**);
+int cudaMalloc(void**, std::size_t);
+int cudaFree(void*);
+int cudaMemcpy(void*, const void*, std::size_t, int);
+int cudaMemcpyAsync(void*, const void*, std::size_t, int, void* stream);
+int cudaStreamSynchronize(void* stream);
+int cudaGetDevice(int*);
+int cudaSetDevice(int);
+#if defined(MODEL_ASKS_THE_RUNTIME)
+int cudaRuntimeGetVersion(int*);
+#endif
+}
+
+namespace {
+
+thread_local std::string last_error;
+constexpr std::size_t nbytes = 64;
+constexpr std::int64_t size = 16;
+constexpr std::int64_t stride = 1;
+
+void check(int failed, const char* what) {
+  if (failed != 0) throw std::runtime_error(std::string(what) + " failed in the model");
+}
+
+template <class Body>
+std::int32_t guard(Body body) {
+  try {
+    body();
+    return 0;
+  } catch (const std::exception& thrown) {
+    last_error = thrown.what();
+    return 1;
+  }
+}
+
+struct Container {
+  int device = 0;
+  void* blob = nullptr;
+  Tensor constants[2] = {};
+
+  void set(std::size_t index, Tensor tensor) {
+    if (constants[index]) aoti_torch_delete_tensor_object(constants[index]);
+    constants[index] = tensor;
+  }
+  ~Container() {
+    set(0, nullptr);
+    set(1, nullptr);
+    if (blob) cudaFree(blob);
+  }
+};
+
+void* data(Tensor tensor) {
+  void* out = nullptr;
+  check(aoti_torch_get_data_ptr(tensor, &out), "aoti_torch_get_data_ptr");
+  return out;
+}
+
+struct StreamGuard {
+  StreamGuard(void* stream, int device) {
+    check(aoti_torch_create_cuda_stream_guard(stream, device, &handle), "stream guard");
+  }
+  ~StreamGuard() { aoti_torch_delete_cuda_stream_guard(handle); }
+  Guard handle = nullptr;
+};
+
+}  // namespace
+
+#define EXPORT extern "C" __attribute__((visibility("default")))
+
+EXPORT std::int32_t AOTInductorModelContainerCreateWithDevice(Container** out, std::size_t,
+                                                              const char* device, const char*) {
+  return guard([&] {
+    const int index = device[5] - '0';  // "cuda:1"
+    check(cudaSetDevice(index), "cudaSetDevice");
+#if defined(MODEL_ASKS_THE_RUNTIME)
+    int version = 0;
+    check(cudaRuntimeGetVersion(&version), "cudaRuntimeGetVersion");
+#endif
+    *out = new Container{.device = index};
+  });
+}
+EXPORT std::int32_t AOTInductorModelContainerDelete(Container* container) {
+  return guard([&] { delete container; });
+}
+EXPORT std::int32_t AOTInductorModelContainerGetNumInputs(Container*, std::size_t* out) {
+  *out = 1;
+  return 0;
+}
+EXPORT std::int32_t AOTInductorModelContainerGetNumOutputs(Container*, std::size_t* out) {
+  *out = 2;
+  return 0;
+}
+EXPORT std::int32_t AOTInductorModelContainerGetNumConstants(Container*, std::size_t* out) {
+  *out = 2;
+  return 0;
+}
+EXPORT std::int32_t AOTInductorModelContainerGetConstantName(Container*, std::size_t index,
+                                                             const char** out) {
+  *out = index == 0 ? "model_w" : "model_s";
+  return 0;
+}
+EXPORT std::int32_t AOTInductorModelContainerGetConstantOriginalFQN(Container*, std::size_t index,
+                                                                    const char** out) {
+  *out = index == 0 ? "model.w" : "model.s";
+  return 0;
+}
+EXPORT std::int32_t AOTInductorModelContainerGetConstantType(Container*, std::size_t index,
+                                                             std::int32_t* out) {
+  *out = index == 0 ? 1 : 2;  // A parameter and a buffer.
+  return 0;
+}
+EXPORT std::int32_t AOTInductorModelContainerGetConstantDtype(Container*, std::size_t,
+                                                              std::int32_t* out) {
+  *out = aoti_torch_dtype_float32();
+  return 0;
+}
+EXPORT std::int32_t AOTInductorModelContainerGetConstantDataSize(Container*, std::size_t,
+                                                                 std::size_t* out) {
+  *out = nbytes;
+  return 0;
+}
+EXPORT std::int32_t AOTInductorModelUpdateConstantsFromBlob(Container* container,
+                                                            const std::uint8_t* blob) {
+  return guard([&] {
+    check(cudaMalloc(&container->blob, 2 * nbytes), "cudaMalloc");
+    for (std::size_t i = 0; i < 2; ++i) {
+      auto* place = static_cast<std::uint8_t*>(container->blob) + i * nbytes;
+      check(cudaMemcpy(place, blob + i * nbytes, nbytes, 1), "cudaMemcpy");
+      Tensor tensor = nullptr;
+      check(aoti_torch_create_tensor_from_blob_v2(
+                place, 1, &size, &stride, 0, aoti_torch_dtype_float32(),
+                aoti_torch_device_type_cuda(), container->device, &tensor, 0, nullptr, 0),
+            "aoti_torch_create_tensor_from_blob_v2");
+      container->set(i, tensor);
+    }
+  });
+}
+
+struct Entry {
+  const char* name;
+  Tensor tensor;
+};
+EXPORT std::int32_t AOTInductorModelContainerUpdateUserManagedConstantBufferPairs(
+    Container* container, const Entry* entries, std::size_t count, bool, bool) {
+  return guard([&] {
+    for (std::size_t i = 0; i < count; ++i) {
+      Tensor mine = nullptr;
+      check(aoti_torch_new_tensor_handle(entries[i].tensor, &mine), "new handle");
+      container->set(std::strcmp(entries[i].name, "model_w") == 0 ? 0 : 1, mine);
+    }
+  });
+}
+
+EXPORT std::int32_t AOTInductorModelContainerRunSingleThreaded(Container* container, Tensor* inputs,
+                                                               std::size_t, Tensor* outputs,
+                                                               std::size_t, void* stream, void*) {
+  return guard([&] {
+    const Tensor x = inputs[0];
+    inputs[0] = nullptr;
+    struct Release {
+      Tensor tensor;
+      ~Release() { aoti_torch_delete_tensor_object(tensor); }
+    } const release{x};
+    const StreamGuard scope(stream, container->device);
+    void* current = nullptr;
+    check(aoti_torch_get_current_cuda_stream(container->device, &current), "current stream");
+    if (current != stream) throw std::runtime_error("the current stream is not the guard's");
+    std::int64_t numel = 0;
+    check(aoti_torch_get_numel(x, &numel), "aoti_torch_get_numel");
+    if (numel > size) throw std::runtime_error("expected at most 16 numbers");
+#if defined(MODEL_WAITS)
+    check(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
+#endif
+    const auto bytes = static_cast<std::size_t>(numel) * sizeof(float);
+    for (std::size_t i = 0; i < 2; ++i) {
+      check(aoti_torch_empty_strided(1, &numel, &stride, aoti_torch_dtype_float32(),
+                                     aoti_torch_device_type_cuda(), container->device, &outputs[i]),
+            "aoti_torch_empty_strided");
+      check(cudaMemcpyAsync(data(outputs[i]), data(container->constants[i]), bytes, 3, stream),
+            "cudaMemcpyAsync");
+    }
+    check(cudaMemcpyAsync(data(container->constants[1]), data(x), bytes, 3, stream),
+          "cudaMemcpyAsync");
+  });
+}
+EXPORT std::int32_t AOTInductorModelContainerRun(Container* container, Tensor* inputs,
+                                                 std::size_t num_inputs, Tensor* outputs,
+                                                 std::size_t num_outputs, void* stream,
+                                                 void* proxy) {
+  return AOTInductorModelContainerRunSingleThreaded(container, inputs, num_inputs, outputs,
+                                                    num_outputs, stream, proxy);
+}
+EXPORT std::int32_t AOTInductorGetLastError(const char** out) {
+  *out = last_error.c_str();
+  return 0;
+}

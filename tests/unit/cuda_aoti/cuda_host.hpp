@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dlfcn.h>
+
+#include <cstdint>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "stand_ins/cuda/stand_in.hpp"
+#include "support/aligned_bytes.hpp"
+#include "support/catch.hpp"
+#include "support/program_builder.hpp"
+#include "tenon/host.hpp"
+
+/// Programs for CudaBackend, and the plugin that runs them on the stand-in for the driver.
+namespace tenon::test {
+
+/// The stand-in that LD_LIBRARY_PATH leads to. It stays loaded, as the plugin keeps it.
+inline const stand_in_cuda::Interface& cuda() {
+  static const auto* const found = [] {
+    void* library = ::dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+    REQUIRE(library != nullptr);
+    using Find = const stand_in_cuda::Interface*();
+    auto* const find = reinterpret_cast<Find*>(::dlsym(library, "tenon_stand_in_cuda"));
+    REQUIRE(find != nullptr);  // Otherwise this is a real driver.
+    return find();
+  }();
+  return *found;
+}
+
+/// All that the stand-in has against the calls so far; empty when it has nothing.
+inline std::string misuses() {
+  std::string out;
+  for (long i = 0; i < cuda().num_misuses(); ++i) out += std::string(cuda().misuse(i)) + "\n";
+  return out;
+}
+
+inline long count_calls(std::string_view name) {
+  long count = 0;
+  for (long i = 0; i < cuda().num_calls(); ++i) count += cuda().call(i).name == name;
+  return count;
+}
+
+/// How the parts of a program of copy_model.cpp are laid out.
+struct CudaParts {
+  int generation = 3;
+  std::string model = "copies";
+  std::string target_device = "cuda:0";
+  float weight = 3;
+  float state = 10;
+  std::optional<std::string> blob{};  ///< In place of what the generation asks for.
+  bool has_weights = true;
+  std::size_t weights_nbytes = 64;  ///< Of each.
+  std::vector<std::string> methods = {"forward"};
+};
+
+inline std::vector<std::byte> filled(float value, std::size_t nbytes) {
+  std::vector<std::byte> out(nbytes);
+  for (std::size_t i = 0; i + sizeof value <= nbytes; i += sizeof value) {
+    std::memcpy(out.data() + i, &value, sizeof value);
+  }
+  return out;
+}
+
+/// A payload of generation 3 for copy_model.cpp.
+inline std::string named_weights_payload() {
+  std::string out = "ETCUDAFQN3";
+  const auto number = [&](auto value) {
+    out.append(reinterpret_cast<const char*>(&value), sizeof value);
+  };
+  const auto text = [&](const std::string& value) {
+    number(static_cast<std::uint32_t>(value.size()));
+    out += value;
+  };
+  text("library_so_blob");
+  number(std::uint32_t{2});
+  for (const std::string name : {"model.w", "model.s"}) {
+    text(name);
+    text("cuda_fqn_weight:cuda:" + name);
+    number(std::uint64_t{64});
+    number(std::int32_t{6});
+    number(std::int32_t{1});
+    number(std::int64_t{0});
+    number(std::uint32_t{1});
+    number(std::int64_t{16});
+    number(std::int64_t{1});
+  }
+  return out;
+}
+
+/// x -> (w, s) for float32 [16] in the host's memory, once for each method.
+inline AlignedBytes build_program(const CudaParts& parts) {
+  ProgramBuilder builder;
+  const AlignedBytes library = read_file(TENON_TEST_CUDA_MODELS "/" + parts.model + ".so");
+  const std::uint32_t library_segment = builder.segment(library.bytes(), 128);
+  const auto weight = filled(parts.weight, parts.weights_nbytes);
+  const auto state = filled(parts.state, parts.weights_nbytes);
+  std::vector<std::byte> both = weight;
+  both.insert(both.end(), state.begin(), state.end());
+  const std::string blob = parts.blob              ? *parts.blob
+                           : parts.generation == 1 ? ""
+                           : parts.generation == 2 ? "library_so_blob\nweights_blob"
+                                                   : named_weights_payload();
+  for (const std::string& method : parts.methods) {
+    PlanBuilder plan = builder.plan(method);
+    const auto payload = builder.inline_blob(blob);
+    const std::int32_t delegate =
+        plan.delegate("CudaBackend", schema::DataLocation::INLINE, payload);
+    plan.compile_spec(delegate, "target_device", parts.target_device);
+    const std::int32_t x = plan.input(planned_tensor(ScalarType::Float, {16}, 1, 0));
+    const std::int32_t w = plan.output(planned_tensor(ScalarType::Float, {16}, 1, 64));
+    const std::int32_t s = plan.output(planned_tensor(ScalarType::Float, {16}, 1, 128));
+    plan.buffer(192);
+    plan.instruction(delegate_call(delegate, {x, w, s}));
+    if (parts.generation == 1) {
+      builder.named_data(method + "_so_blob", library_segment);
+      if (parts.has_weights) builder.named_data(method + "_weights_blob", builder.segment(both, 1));
+    }
+  }
+  if (parts.generation != 1) builder.named_data("library_so_blob", library_segment);
+  if (parts.generation == 2 && parts.has_weights) {
+    builder.named_data("weights_blob", builder.segment(both, 1));
+  }
+  if (parts.generation == 3 && parts.has_weights) {
+    builder.named_data("cuda_fqn_weight:cuda:model.w", builder.segment(weight, 1));
+    builder.named_data("cuda_fqn_weight:cuda:model.s", builder.segment(state, 1));
+  }
+  return builder.build();
+}
+
+using Options = std::vector<host::BackendOption>;
+
+/// A registry that has the plugin. At its end everything of the device is given back.
+class CudaHost {
+ public:
+  CudaHost() {
+    cuda().set_num_devices(2);
+    cuda().reset();
+    const Status status = registry_->register_backend(std::filesystem::path(TENON_TEST_CUDA_AOTI));
+    INFO(status.text());
+    REQUIRE(status.ok());
+    auto found = registry_->lookup_backend("CudaBackend");
+    INFO(found.text());
+    REQUIRE(found.ok());
+    backend_ = *std::move(found);
+  }
+  CudaHost(const CudaHost&) = delete;
+  CudaHost& operator=(const CudaHost&) = delete;
+  ~CudaHost() {
+    backend_.reset();
+    registry_.reset();
+    CHECK(is_clean());
+    CHECK(misuses().empty());
+  }
+
+  /// True when nothing is left on the device.
+  static bool is_clean() {
+    const stand_in_cuda::Live live = cuda().live();
+    return live.blocks == 0 && live.host_blocks == 0 && live.streams == 0 && live.events == 0 &&
+           live.modules == 0 && live.graphs == 0 && live.executables == 0 && live.contexts == 0 &&
+           live.context_depth == 0;
+  }
+
+  [[nodiscard]] host::BackendRegistry& registry() noexcept { return *registry_; }
+  [[nodiscard]] host::BackendRef& backend() noexcept { return *backend_; }
+
+  [[nodiscard]] Result<std::unique_ptr<host::Method>> load(const CudaParts& parts,
+                                                           Options options = {},
+                                                           const char* method = "forward") {
+    auto bytes = std::make_shared<const AlignedBytes>(build_program(parts));
+    TENON_TRY(auto program, host::Program::from_bytes(bytes->bytes(), bytes, "copies"));
+    return load(std::move(program), method, {}, std::move(options));
+  }
+
+  /// One of the programs that ExecuTorch's exporter made.
+  [[nodiscard]] Result<std::unique_ptr<host::Method>> load_fixture(const std::string& name,
+                                                                   Options options = {}) {
+    const std::string folder = TENON_TEST_FIXTURES "/" + name;
+    TENON_TRY(auto program, host::Program::open(folder + "/model.pte"));
+    TENON_TRY(auto data, host::DataFile::open(folder + "/aoti_cuda_blob.ptd"));
+    return load(std::move(program), "forward", {std::move(data)}, std::move(options));
+  }
+
+ private:
+  Result<std::unique_ptr<host::Method>> load(
+      std::shared_ptr<const host::Program> program, const char* method,
+      std::vector<std::shared_ptr<const host::DataFile>> data, Options backend_options) const {
+    host::MethodOptions options;
+    options.registry = registry_.get();
+    options.data_files = std::move(data);
+    options.backend_options = std::move(backend_options);
+    return host::Method::load(std::move(program), method, std::move(options));
+  }
+
+  std::unique_ptr<host::BackendRegistry> registry_ = std::make_unique<host::BackendRegistry>();
+  std::optional<host::BackendRef> backend_;
+};
+
+inline host::BackendOption option(std::string key, OptionValue value) {
+  return {"CudaBackend", std::move(key), std::move(value)};
+}
+
+/// First numbers of the two outputs: the weight and the state.
+struct Outputs {
+  float weight;
+  float state;
+};
+
+/// Runs a method of `build_program` with all numbers of x being `x`.
+inline Result<Outputs> run(host::Method& method, float x) {
+  static constexpr std::int64_t sizes[] = {16};
+  const auto bytes = filled(x, 64);
+  TENON_CHECK(method.set_input(0, {ScalarType::Float, sizes, bytes}));
+  TENON_CHECK(method.execute());
+  Outputs out{};
+  std::memcpy(&out.weight, method.output(0).as.tensor->dl.data, sizeof out.weight);
+  std::memcpy(&out.state, method.output(1).as.tensor->dl.data, sizeof out.state);
+  return out;
+}
+
+}  // namespace tenon::test

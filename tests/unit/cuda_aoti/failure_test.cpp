@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: MIT
+//
+// The Nth call of CUDA fails, for every N: each time there is an error that names the call, or the
+// call was one whose failure changes nothing; and each time everything is given back.
+#include <set>
+#include <string>
+
+#include "cuda_host.hpp"
+#include "support/environment.hpp"
+#include "support/temporary_folder.hpp"
+#include "unit/loader/process.hpp"
+
+using namespace tenon;
+using namespace tenon::test;
+
+namespace {
+
+// Calls that give something back have done so when they fail. Beside these, failures while things
+// go away have nobody to be told to, and a capture that fails is followed by a plain run.
+const std::set<std::string_view> tolerated = {"cuCtxPopCurrent",      "cuMemFree",
+                                              "cuMemFreeHost",        "cuStreamDestroy",
+                                              "cuEventDestroy",       "cuModuleUnload",
+                                              "cuGraphDestroy",       "cuGraphExecDestroy",
+                                              "cuGraphInstantiate",   "cuStreamEndCapture",
+                                              "cuStreamBeginCapture", "cuDevicePrimaryCtxRelease"};
+
+struct Scenario {
+  std::string name;
+  int generation = 0;  ///< 0 for a fixture.
+  bool as_graph = false;
+  int num_runs = 2;
+};
+
+/// Loads and runs. Tells how many calls it took until the first thing went away.
+Status play(CudaHost& host, const Scenario& scenario, long& num_calls) {
+  Options options = {option("weight_sharing_across_methods", true)};
+  if (scenario.as_graph) {
+    options.push_back(option("enable_cuda_graph_for_method", std::string("forward")));
+  }
+  if (scenario.generation != 0) {
+    TENON_TRY(const auto method, host.load({.generation = scenario.generation}, options));
+    for (int i = 0; i < scenario.num_runs; ++i) TENON_CHECK(run(*method, 1).status());
+    TENON_TRY(const auto session, method->create_session());
+    method->use_session(session.get());
+    Status status = run(*method, 1).status();
+    method->use_session(nullptr);
+    num_calls = cuda().num_calls();
+    return status;
+  }
+  TENON_TRY(const auto method, host.load_fixture(scenario.name, options));
+  for (std::size_t i = 0; i < method->num_inputs(); ++i) {
+    const TensorView input(*method->input(i).as.tensor);
+    const std::vector<std::byte> zeroes(input.nbytes());
+    TENON_CHECK(method->set_input(i, {input.scalar_type(), input.sizes(), zeroes}));
+  }
+  for (int i = 0; i < scenario.num_runs; ++i) TENON_CHECK(method->execute());
+  num_calls = cuda().num_calls();
+  return ok();
+}
+
+}  // namespace
+
+TEST_CASE("the Nth call of CUDA fails, for every N", "[cuda][D2][D20][D22]") {
+  const Scenario scenario = GENERATE(
+      Scenario{.name = "blob", .generation = 2}, Scenario{.name = "named weights", .generation = 3},
+      Scenario{.name = "graph", .generation = 3, .as_graph = true, .num_runs = 5},
+      Scenario{.name = "cuda_addmul"}, Scenario{.name = "cuda_mlp"},
+      Scenario{.name = "cuda_mlp", .as_graph = true, .num_runs = 5});
+  INFO(scenario.name);
+  const TemporaryFolder folder;
+  const ::test::ScopedEnvironment temporary({{"TMPDIR", folder.path().native()}});
+  CudaHost host;
+  long num_calls = 0;
+  REQUIRE(
+      play(host, scenario, num_calls).ok());  // What is kept for the life of the plugin comes now.
+  const stand_in_cuda::Live kept = cuda().live();
+  const Footprint before = Footprint::now();
+  constexpr int unspecific = 999;  // No number of CUDA's, so that nothing treats it in its own way.
+  long num_failed = 0;
+  for (long n = 0;; ++n) {
+    cuda().reset();
+    cuda().fail_at(n, unspecific);
+    const Status status = play(host, scenario, num_calls);
+    const char* const failed = cuda().failed_call();
+    cuda().fail_at(-1, 0);
+    if (!failed) {
+      CHECK(status.ok());
+      break;
+    }
+    INFO("call " << n << ", " << failed << ": " << status.text());
+    REQUIRE(misuses().empty());
+    if (!status.ok()) {
+      CHECK_THAT(std::string(status.text()), ContainsSubstring("(999)"));
+      CHECK_THAT(std::string(status.text()),
+                 ContainsSubstring(failed) || ContainsSubstring("cuda"));
+      ++num_failed;
+    } else if (n < num_calls && !scenario.as_graph) {
+      CHECK(tolerated.contains(failed));
+    }
+    const stand_in_cuda::Live live = cuda().live();
+    REQUIRE(live.blocks == kept.blocks);
+    REQUIRE(live.host_blocks == kept.host_blocks);
+    REQUIRE(live.streams == kept.streams);
+    REQUIRE(live.events == kept.events);
+    REQUIRE(live.modules == kept.modules);
+    REQUIRE(live.graphs == 0);
+    REQUIRE(live.executables == 0);
+    REQUIRE(live.contexts == kept.contexts);
+    REQUIRE(live.context_depth == 0);
+  }
+  CHECK(num_failed > 20);
+  cuda().reset();
+  CHECK(play(host, scenario, num_calls).ok());
+  const Footprint after = Footprint::now();
+  CHECK(after.mappings == before.mappings);
+  CHECK(after.descriptors == before.descriptors);
+  CHECK(std::filesystem::is_empty(folder.path()));
+}
+
+TEST_CASE("memory that the device does not have is told as such", "[cuda]") {
+  CudaHost host;
+  const auto method = host.load({});
+  REQUIRE(method.ok());
+  cuda().reset();
+  REQUIRE(run(**method, 1).ok());
+  std::string text;
+  for (long n = 0; n < 40 && text.empty(); ++n) {
+    const auto fresh = host.load({});
+    REQUIRE(fresh.ok());
+    cuda().fail_at(n, 2);
+    const auto out = run(**fresh, 1);
+    if (!out.ok() && std::string_view(cuda().failed_call()) == "cuMemAlloc") text = out.text();
+    cuda().fail_at(-1, 0);
+  }
+  CHECK_THAT(text, ContainsSubstring("cuMemAlloc: CUDA_ERROR_OUT_OF_MEMORY (2): out of memory"));
+}
