@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+
+// What a launch hands to a kernel. Compiled by nvcc and by the host's compiler, as C++17, because
+// that is what nvcc of CUDA 11.8 reads; fixed-width members, so that both lay it out alike.
+#ifdef __CUDACC__
+#define TENON_HOST_DEVICE __host__ __device__ __forceinline__
+#else
+#define TENON_HOST_DEVICE inline
+#endif
+
+namespace tenon::cuda_aoti::kernels {
+
+/// A quantised weight of [columns, depth]. Which members are used, and how, is its format's
+/// (weight_formats.hpp).
+struct Weights {
+  const void* low;         ///< All bits of a weight, or its lower four.
+  const void* high;        ///< Its other bits.
+  const void* scale;       ///< One for each group of a column.
+  const void* scale_step;  ///< float16 [columns, depth / 256].
+  const void* zero;
+  const void* zero_step;
+  std::int32_t columns;
+  std::int32_t depth;          ///< Multiple of 32.
+  std::int32_t group_shift;    ///< A group is 2^group_shift weights of a column.
+  std::int32_t inner_k_tiles;  ///< Of the packed format.
+};
+
+/// out[row, column] = sum over k of self[row, k] * weight[column, k], all bfloat16 but the weight.
+struct MatmulArguments {
+  const std::uint16_t* self;
+  std::uint16_t* out;  ///< [rows, columns], contiguous.
+  std::int64_t rows;
+  std::int64_t self_row_stride;    ///< Elements. Elements of a row lie one behind the other.
+  std::int32_t self_vector_loads;  ///< 1 when every 16 bytes of a row are aligned to 16.
+  Weights weights;
+};
+
+inline constexpr int few_rows_warps = 4;   ///< Columns of a block of the kernels for few rows.
+inline constexpr int few_rows_limit = 16;  ///< From here on tiles are used.
+inline constexpr int matmul_tile = 64;     ///< Rows and columns of a tile.
+inline constexpr int matmul_tile_threads = 128;
+
+inline constexpr int sort_threads = 256;
+inline constexpr int sort_items = 8;  ///< Of a thread, in a tile and in a merge.
+inline constexpr int sort_tile = sort_threads * sort_items;
+inline constexpr int sort_max_outer = 15;
+
+/// Rows along one dimension of a tensor of any strides; all in elements.
+struct SortArguments {
+  const void* self;
+  void* values;
+  std::int64_t* indices;
+  const void* runs_from;  ///< Sorted runs of the pass before, [rows, length] items.
+  void* runs_to;          ///< Null in the last pass, which writes values and indices.
+  std::int64_t rows;
+  std::int64_t length;
+  std::int64_t width;  ///< Of a run in `runs_from`.
+  std::int32_t scalar_type;
+  std::int32_t descending;
+  std::int32_t outer_rank;
+  std::int64_t self_step;  ///< From one element of a row to the next.
+  std::int64_t values_step;
+  std::int64_t indices_step;
+  std::int64_t outer_sizes[sort_max_outer];
+  std::int64_t self_outer[sort_max_outer];
+  std::int64_t values_outer[sort_max_outer];
+  std::int64_t indices_outer[sort_max_outer];
+};
+
+/// Where a stream of random numbers stands; lies in device memory, so that a replayed CUDA graph
+/// draws new numbers.
+struct RandomState {
+  std::uint64_t seed;
+  std::uint64_t drawn;  ///< Counter blocks that were used up.
+};
+
+inline constexpr int random_threads = 256;
+
+struct RandomArguments {
+  RandomState* state;
+  void* out;  ///< Contiguous.
+  std::int64_t numel;
+  std::int64_t low;     ///< randint only, as is `range`.
+  std::uint64_t range;  ///< Above 0.
+  std::int32_t scalar_type;
+};
+
+}  // namespace tenon::cuda_aoti::kernels
