@@ -7,8 +7,10 @@
 // that is what nvcc of CUDA 11.8 reads; fixed-width members, so that both lay it out alike.
 #ifdef __CUDACC__
 #define TENON_HOST_DEVICE __host__ __device__ __forceinline__
+#define TENON_UNROLL _Pragma("unroll")
 #else
 #define TENON_HOST_DEVICE inline
+#define TENON_UNROLL
 #endif
 
 namespace tenon::cuda_aoti::kernels {
@@ -28,6 +30,9 @@ struct Weights {
   std::int32_t inner_k_tiles;  ///< Of the packed format.
 };
 
+/// Weights of one column that are unpacked at once. A column has a whole number of them.
+inline constexpr int weights_per_chunk = 32;
+
 /// out[row, column] = sum over k of self[row, k] * weight[column, k], all bfloat16 but the weight.
 struct MatmulArguments {
   const std::uint16_t* self;
@@ -38,7 +43,8 @@ struct MatmulArguments {
   Weights weights;
 };
 
-inline constexpr int few_rows_warps = 4;   ///< Columns of a block of the kernels for few rows.
+inline constexpr int few_rows_warps = 4;  ///< Columns of a block of the kernels for few rows.
+inline constexpr int few_rows_per_warp = 4;
 inline constexpr int few_rows_limit = 16;  ///< From here on tiles are used.
 inline constexpr int matmul_tile = 64;     ///< Rows and columns of a tile.
 inline constexpr int matmul_tile_threads = 128;

@@ -106,6 +106,9 @@ struct MatmulPlan {
 /// A sort along `dim`, stable, NaN as the largest number and -0 equal to 0, as PyTorch has it.
 struct SortPlan {
   std::size_t scratch_bytes;  ///< To be given to `run`, aligned to 16; 0 for rows up to 2048.
+  std::size_t along;          ///< The dimension, from 0.
+  std::int32_t rank;
+  std::array<std::int64_t, max_rank> sizes;  ///< Of self, as are `rank` and those of the result.
   SortArguments arguments;
 };
 

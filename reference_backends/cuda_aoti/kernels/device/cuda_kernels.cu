@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: MIT
+//
+// Everything that runs on the device, as one module. Only functions that are launched are here;
+// what they do is in the headers.
+#include "../function_names.hpp"
+#include "../philox.hpp"
+#include "matmul.cuh"
+#include "sort.cuh"
+
+namespace kernels = tenon::cuda_aoti::kernels;
+
+#define TENON_DEFINE_MATMUL(name, Format)                                      \
+  extern "C" __global__ void __launch_bounds__(kernels::few_rows_warps * 32)   \
+      tenon_##name##_one(const kernels::MatmulArguments arguments) {           \
+    kernels::few_rows<kernels::Format, 1>(arguments);                          \
+  }                                                                            \
+  extern "C" __global__ void __launch_bounds__(kernels::few_rows_warps * 32)   \
+      tenon_##name##_few(const kernels::MatmulArguments arguments) {           \
+    kernels::few_rows<kernels::Format, kernels::few_rows_per_warp>(arguments); \
+  }                                                                            \
+  extern "C" __global__ void __launch_bounds__(kernels::matmul_tile_threads)   \
+      tenon_##name##_tiles(const kernels::MatmulArguments arguments) {         \
+    kernels::tiles<kernels::Format>(arguments);                                \
+  }
+TENON_CUDA_MATMULS(TENON_DEFINE_MATMUL)
+
+#define TENON_DEFINE_SORT(name, Item)                                   \
+  extern "C" __global__ void __launch_bounds__(kernels::sort_threads)   \
+      tenon_sort_tiles_##name(const kernels::SortArguments arguments) { \
+    kernels::sort_one_tile<kernels::Item>(arguments);                   \
+  }                                                                     \
+  extern "C" __global__ void __launch_bounds__(kernels::sort_threads)   \
+      tenon_sort_merge_##name(const kernels::SortArguments arguments) { \
+    kernels::merge_runs<kernels::Item>(arguments);                      \
+  }
+TENON_CUDA_SORTS(TENON_DEFINE_SORT)
+
+extern "C" __global__ void __launch_bounds__(kernels::random_threads)
+    tenon_rand(const kernels::RandomArguments a) {
+  const int per_block = kernels::rand_per_block(a.scalar_type);
+  const std::int64_t block =
+      static_cast<std::int64_t>(blockIdx.x) * kernels::random_threads + threadIdx.x;
+  const std::int64_t first = block * per_block;
+  if (first >= a.numel) return;
+  const std::int64_t left = a.numel - first;
+  const kernels::RandomWords words =
+      kernels::random_block(a.state->seed, a.state->drawn + static_cast<std::uint64_t>(block));
+  kernels::write_uniform(words, a.scalar_type, a.out, first,
+                         left < per_block ? static_cast<int>(left) : per_block);
+}
+
+extern "C" __global__ void __launch_bounds__(kernels::random_threads)
+    tenon_randint(const kernels::RandomArguments a) {
+  const std::int64_t block =
+      static_cast<std::int64_t>(blockIdx.x) * kernels::random_threads + threadIdx.x;
+  const std::int64_t first = block * kernels::randint_per_block;
+  if (first >= a.numel) return;
+  const std::int64_t left = a.numel - first;
+  const kernels::RandomWords words =
+      kernels::random_block(a.state->seed, a.state->drawn + static_cast<std::uint64_t>(block));
+  kernels::write_integers(
+      words, a.scalar_type, a.low, a.range, a.out, first,
+      left < kernels::randint_per_block ? static_cast<int>(left) : kernels::randint_per_block);
+}
+
+/// After the numbers, on the same stream: all of their threads have read the state by then.
+extern "C" __global__ void tenon_random_advance(kernels::RandomState* state, std::uint64_t blocks) {
+  state->drawn += blocks;
+}

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cuda_bf16.h>
+#include <mma.h>
+
+#include "../weight_formats.hpp"
+
+namespace tenon::cuda_aoti::kernels {
+
+/// Sum of 32 products. Vector loads need an alignment that a view may lack.
+__device__ inline float dot_chunk(const std::uint16_t* x, const float (&weight)[weights_per_chunk],
+                                  bool vector_loads) {
+  float sum = 0.0f;
+  if (vector_loads) {
+    TENON_UNROLL
+    for (int part = 0; part < 4; ++part) {
+      const Words4 words = load_words(x, part * 16);
+      TENON_UNROLL
+      for (int i = 0; i < 4; ++i) {
+        sum += float_of_bits(words.word[i] << 16) * weight[part * 8 + 2 * i];
+        sum += float_of_bits(words.word[i] & 0xffff0000u) * weight[part * 8 + 2 * i + 1];
+      }
+    }
+  } else {
+    TENON_UNROLL
+    for (int i = 0; i < weights_per_chunk; ++i) sum += bfloat16_to_float(x[i]) * weight[i];
+  }
+  return sum;
+}
+
+/// A warp makes `kRows` elements of one column: each weight is unpacked once, by one lane.
+template <class Format, int kRows>
+__device__ inline void few_rows(const MatmulArguments& a) {
+  const int column = static_cast<int>(blockIdx.x) * few_rows_warps + static_cast<int>(threadIdx.y);
+  if (column >= a.weights.columns) return;
+  const std::int64_t first = static_cast<std::int64_t>(blockIdx.y) * kRows;
+  const std::uint16_t* self = a.self + first * a.self_row_stride;
+  const int lane = static_cast<int>(threadIdx.x);
+  float sums[kRows] = {};
+  for (int chunk = lane; chunk < a.weights.depth / weights_per_chunk; chunk += 32) {
+    float weight[weights_per_chunk];
+    Format::chunk(a.weights, column, chunk, weight);
+    TENON_UNROLL
+    for (int row = 0; row < kRows; ++row) {
+      if (first + row < a.rows) {
+        sums[row] += dot_chunk(self + row * a.self_row_stride + chunk * weights_per_chunk, weight,
+                               a.self_vector_loads != 0);
+      }
+    }
+  }
+  TENON_UNROLL
+  for (int row = 0; row < kRows; ++row) {
+    for (int distance = 16; distance > 0; distance /= 2) {
+      sums[row] += __shfl_xor_sync(0xffffffffu, sums[row], distance);
+    }
+    if (lane == 0 && first + row < a.rows) {
+      a.out[place(first + row, a.weights.columns, column)] = float_to_bfloat16(sums[row]);
+    }
+  }
+}
+
+/// Rows of shared memory are longer than what is used of them, so that their banks differ.
+inline constexpr int step_row = weights_per_chunk + 8;
+inline constexpr int sums_row = matmul_tile + 4;
+
+/// The operands of one step along the depth.
+struct alignas(32) TileStep {
+  __nv_bfloat16 self[matmul_tile][step_row];
+  __nv_bfloat16 weight[matmul_tile][step_row];  // [column][depth]
+};
+
+/// Half of the threads load a row of `self` each, the others unpack a column of the weight.
+template <class Format>
+__device__ inline void load_step(const MatmulArguments& a, TileStep& step, std::int64_t first_row,
+                                 int first_column, int chunk) {
+  const int thread = static_cast<int>(threadIdx.x) % matmul_tile;
+  if (static_cast<int>(threadIdx.x) < matmul_tile) {
+    const std::int64_t row = first_row + thread;
+    Words4* to = reinterpret_cast<Words4*>(step.self[thread]);
+    if (row >= a.rows) {
+      TENON_UNROLL
+      for (int part = 0; part < 4; ++part) to[part] = Words4{};
+      return;
+    }
+    const std::uint16_t* x = a.self + row * a.self_row_stride + chunk * weights_per_chunk;
+    if (a.self_vector_loads != 0) {
+      TENON_UNROLL
+      for (int part = 0; part < 4; ++part) to[part] = load_words(x, part * 16);
+    } else {
+      for (int i = 0; i < weights_per_chunk; ++i) {
+        step.self[thread][i] = __ushort_as_bfloat16(x[i]);
+      }
+    }
+  } else {
+    const int column = first_column + thread;
+    float weight[weights_per_chunk] = {};
+    if (column < a.weights.columns) Format::chunk(a.weights, column, chunk, weight);
+    TENON_UNROLL
+    for (int i = 0; i < weights_per_chunk; ++i) {
+      step.weight[thread][i] = __float2bfloat16_rn(weight[i]);
+    }
+  }
+}
+
+/// A block of four warps makes a tile of 64 by 64; each warp a quarter of it with tensor cores.
+template <class Format>
+__device__ inline void tiles(const MatmulArguments& a) {
+  namespace wmma = nvcuda::wmma;
+  __shared__ TileStep step;
+  __shared__ alignas(32) float sums[matmul_tile][sums_row];
+  const std::int64_t first_row = static_cast<std::int64_t>(blockIdx.x) * matmul_tile;
+  const int first_column = static_cast<int>(blockIdx.y) * matmul_tile;
+  const int warp = static_cast<int>(threadIdx.x) / 32;
+  const int row = warp / 2 * 32;
+  const int column = warp % 2 * 32;
+
+  wmma::fragment<wmma::accumulator, 16, 16, 16, float> sum[2][2];
+  for (auto& line : sum) {
+    for (auto& part : line) wmma::fill_fragment(part, 0.0f);
+  }
+  for (int chunk = 0; chunk < a.weights.depth / weights_per_chunk; ++chunk) {
+    load_step<Format>(a, step, first_row, first_column, chunk);
+    __syncthreads();
+    TENON_UNROLL
+    for (int k = 0; k < weights_per_chunk; k += 16) {
+      wmma::fragment<wmma::matrix_a, 16, 16, 16, __nv_bfloat16, wmma::row_major> self[2];
+      wmma::fragment<wmma::matrix_b, 16, 16, 16, __nv_bfloat16, wmma::col_major> weight[2];
+      TENON_UNROLL
+      for (int i = 0; i < 2; ++i) {
+        wmma::load_matrix_sync(self[i], &step.self[row + 16 * i][k], step_row);
+        wmma::load_matrix_sync(weight[i], &step.weight[column + 16 * i][k], step_row);
+      }
+      TENON_UNROLL
+      for (int i = 0; i < 2; ++i) {
+        TENON_UNROLL
+        for (int j = 0; j < 2; ++j) wmma::mma_sync(sum[i][j], self[i], weight[j], sum[i][j]);
+      }
+    }
+    __syncthreads();
+  }
+  for (int i = 0; i < 2; ++i) {
+    for (int j = 0; j < 2; ++j) {
+      wmma::store_matrix_sync(&sums[row + 16 * i][column + 16 * j], sum[i][j], sums_row,
+                              wmma::mem_row_major);
+    }
+  }
+  __syncthreads();
+  for (int at = static_cast<int>(threadIdx.x); at < matmul_tile * matmul_tile;
+       at += matmul_tile_threads) {
+    const int r = at / matmul_tile;
+    const int c = at % matmul_tile;
+    if (first_row + r < a.rows && first_column + c < a.weights.columns) {
+      a.out[place(first_row + r, a.weights.columns, first_column + c)] =
+          float_to_bfloat16(sums[r][c]);
+    }
+  }
+}
+
+}  // namespace tenon::cuda_aoti::kernels

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT
+#include "function_names.hpp"
+#include "kernels.hpp"
+
+#if TENON_CUDA_KERNELS
+// The assembler puts nvcc's output between these two (embed_fatbin.py).
+extern "C" {
+extern const std::byte tenon_cuda_fatbin[];
+extern const std::byte tenon_cuda_fatbin_end[];
+}
+#endif
+
+namespace tenon::cuda_aoti::kernels {
+namespace {
+
+#define TENON_MATMUL_NAMES(name, Format) \
+  "tenon_" #name "_one", "tenon_" #name "_few", "tenon_" #name "_tiles",
+#define TENON_SORT_NAMES(name, Item) "tenon_sort_tiles_" #name, "tenon_sort_merge_" #name,
+constexpr const char* names[] = {TENON_CUDA_MATMULS(TENON_MATMUL_NAMES)
+                                     TENON_CUDA_SORTS(TENON_SORT_NAMES) "tenon_rand",
+                                 "tenon_randint", "tenon_random_advance"};
+
+}  // namespace
+
+std::span<const char* const> functions() noexcept { return names; }
+
+std::span<const std::byte> fatbin() noexcept {
+#if TENON_CUDA_KERNELS
+  return {tenon_cuda_fatbin, tenon_cuda_fatbin_end};
+#else
+  return {};
+#endif
+}
+
+}  // namespace tenon::cuda_aoti::kernels

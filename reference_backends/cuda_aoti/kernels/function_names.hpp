@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+// The kernels by name, for the device code that defines them and the host code that launches them.
+
+/// X(name, format): each makes the kernels tenon_<name>_one, _few and _tiles.
+#define TENON_CUDA_MATMULS(X)       \
+  X(weight_int4pack_mm, Int4Packed) \
+  X(int4_plain_mm, Int4Plain)       \
+  X(int5_plain_mm, Int5Plain)       \
+  X(int6_plain_mm, Int6Plain)       \
+  X(int8_plain_mm, Int8Plain)
+
+/// X(name, item): each makes the kernels tenon_sort_tiles_<name> and tenon_sort_merge_<name>.
+#define TENON_CUDA_SORTS(X) \
+  X(32, Item32)             \
+  X(64, Item64)

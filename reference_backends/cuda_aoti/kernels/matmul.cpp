@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: MIT
+#include <bit>
+
+#include "checks.hpp"
+#include "function_names.hpp"
+
+namespace tenon::cuda_aoti::kernels {
+namespace {
+
+#define TENON_MATMUL_FUNCTIONS(name, Format)             \
+  constexpr std::array<const char*, 3> name##_functions{ \
+      "tenon_" #name "_one", "tenon_" #name "_few", "tenon_" #name "_tiles"};
+TENON_CUDA_MATMULS(TENON_MATMUL_FUNCTIONS)
+#undef TENON_MATMUL_FUNCTIONS
+
+/// Weights of a super-block, which shares one step of its scales.
+constexpr std::int64_t super_block = 256;
+
+constexpr auto bytes = {ScalarType::Byte, ScalarType::Char};
+
+/// Size along the depth, which `self` tells.
+[[nodiscard]] Result<std::int64_t> check_self(const Tensor& self, std::int64_t multiple) {
+  TENON_CHECK(check_device("self", self, self.device_index));
+  TENON_CHECK(check_type("self", self, {ScalarType::BFloat16}));
+  TENON_CHECK(check_rank("self", self, 2));
+  const std::int64_t depth = self.sizes[1];
+  if (depth < multiple || depth % multiple != 0 ||
+      depth > std::numeric_limits<std::int32_t>::max()) {
+    return error(Error::InvalidArgument, "self: expected a multiple of ", multiple,
+                 " columns, found ", shape_text(self.shape()));
+  }
+  if (self.sizes[0] > 0 && self.strides[1] != 1) {
+    return error(Error::InvalidArgument, "self: expected rows without gaps, found strides ",
+                 shape_text(self.step()));
+  }
+  return depth;
+}
+
+/// A plain weight's columns, from the first of its parts.
+[[nodiscard]] Result<std::int64_t> check_columns(std::string_view name, const Tensor& tensor) {
+  TENON_CHECK(check_rank(name, tensor, 2));
+  if (tensor.sizes[0] > std::numeric_limits<std::int32_t>::max()) {
+    return error(Error::NotSupported, name, ": expected less than 2^31 rows, found ",
+                 shape_text(tensor.shape()));
+  }
+  return tensor.sizes[0];
+}
+
+[[nodiscard]] Status check_part(std::string_view name, const Tensor& part, const Tensor& self,
+                                std::initializer_list<ScalarType> types, Shape sizes,
+                                std::size_t alignment) {
+  TENON_CHECK(check_device(name, part, self.device_index));
+  TENON_CHECK(check_type(name, part, types));
+  TENON_CHECK(check_sizes(name, part, {sizes.begin(), sizes.size()}));
+  TENON_CHECK(check_contiguous(name, part));
+  return check_aligned(name, part, alignment);
+}
+
+/// Its logarithm. Groups do not cross the end of a column, nor of a super-block when there are
+/// steps.
+[[nodiscard]] Result<std::int32_t> check_group(std::int64_t group_size, std::int64_t least,
+                                               std::int64_t most) {
+  if (group_size < least || group_size > most ||
+      !std::has_single_bit(static_cast<std::uint64_t>(group_size))) {
+    return error(Error::InvalidArgument, "group_size: expected a power of 2 from ", least, " to ",
+                 most, ", found ", group_size);
+  }
+  return std::countr_zero(static_cast<std::uint64_t>(group_size));
+}
+
+[[nodiscard]] MatmulPlan make_plan(const Tensor& self, const Weights& weights,
+                                   const std::array<const char*, 3>& functions) {
+  MatmulArguments arguments{};
+  arguments.self = self.as<const std::uint16_t>();
+  arguments.rows = self.sizes[0];
+  arguments.self_row_stride = self.strides[0];
+  arguments.self_vector_loads = is_aligned(self, 16) && self.strides[0] % 8 == 0;
+  arguments.weights = weights;
+  return {self.sizes[0], weights.columns, functions, arguments};
+}
+
+/// Scales and zeros of 8 bits with steps of float16, as the formats of 4, 5 and 6 bits have them.
+[[nodiscard]] Status check_coded(std::string_view name, const Tensor& codes,
+                                 std::string_view step_name, const Tensor& steps,
+                                 const Tensor& self, std::int64_t columns,
+                                 std::int64_t group_size) {
+  const std::int64_t depth = self.sizes[1];
+  TENON_CHECK(check_part(name, codes, self, bytes, {columns, depth / group_size}, 1));
+  return check_part(step_name, steps, self, {ScalarType::Half}, {columns, depth / super_block}, 2);
+}
+
+}  // namespace
+
+Result<MatmulPlan> plan_weight_int4pack_mm(const Tensor& self, const Tensor& mat2,
+                                           std::int64_t group_size,
+                                           const Tensor& scales_and_zeros) {
+  TENON_TRY(const std::int64_t depth, check_self(self, weights_per_chunk));
+  TENON_TRY(const std::int32_t group_shift, check_group(group_size, 32, 256));
+  TENON_CHECK(check_rank("mat2", mat2, 4));
+  const std::int64_t inner = mat2.sizes[3] * 2;
+  if (inner != 2 && inner != 4 && inner != 8) {
+    return error(Error::InvalidArgument,
+                 "mat2: expected a last dimension of 1, 2 or 4 (half of the inner tiles), found ",
+                 shape_text(mat2.shape()));
+  }
+  if (depth % (inner * 16) != 0 || depth % group_size != 0) {
+    return error(Error::InvalidArgument, "self: expected columns in multiples of ", inner * 16,
+                 " (tiles) and ", group_size, " (groups), found ", shape_text(self.shape()));
+  }
+  if (mat2.sizes[0] > std::numeric_limits<std::int32_t>::max() / 8) {
+    return error(Error::NotSupported, "mat2: expected less than 2^28 tiles, found ",
+                 shape_text(mat2.shape()));
+  }
+  const std::int64_t columns = mat2.sizes[0] * 8;
+  TENON_CHECK(check_part("mat2", mat2, self, {ScalarType::Int},
+                         {columns / 8, depth / (inner * 16), 32, inner / 2}, 4));
+  TENON_CHECK(check_part("scales_and_zeros", scales_and_zeros, self, {ScalarType::BFloat16},
+                         {depth / group_size, columns, 2}, 4));
+  Weights weights{};
+  weights.low = mat2.data;
+  weights.scale = scales_and_zeros.data;
+  weights.columns = static_cast<std::int32_t>(columns);
+  weights.depth = static_cast<std::int32_t>(depth);
+  weights.group_shift = group_shift;
+  weights.inner_k_tiles = static_cast<std::int32_t>(inner);
+  return make_plan(self, weights, weight_int4pack_mm_functions);
+}
+
+Result<MatmulPlan> plan_int4_plain_mm(const Tensor& self, const Tensor& qdata, const Tensor& scale,
+                                      const Tensor& scale_step, const Tensor& zero,
+                                      const Tensor& zero_point_step, std::int64_t group_size) {
+  TENON_TRY(const std::int64_t depth, check_self(self, super_block));
+  TENON_TRY(const std::int32_t group_shift, check_group(group_size, 8, super_block));
+  TENON_TRY(const std::int64_t columns, check_columns("qdata", qdata));
+  TENON_CHECK(check_part("qdata", qdata, self, bytes, {columns, depth / 2}, 16));
+  TENON_CHECK(check_coded("scale", scale, "scale_step", scale_step, self, columns, group_size));
+  TENON_CHECK(
+      check_coded("zero", zero, "zero_point_step", zero_point_step, self, columns, group_size));
+  return make_plan(
+      self,
+      {qdata.data, nullptr, scale.data, scale_step.data, zero.data, zero_point_step.data,
+       static_cast<std::int32_t>(columns), static_cast<std::int32_t>(depth), group_shift, 0},
+      int4_plain_mm_functions);
+}
+
+Result<MatmulPlan> plan_int5_plain_mm(const Tensor& self, const Tensor& ql, const Tensor& qh,
+                                      const Tensor& scale, const Tensor& scale_step,
+                                      const Tensor& zero, const Tensor& zero_point_step,
+                                      std::int64_t group_size) {
+  TENON_TRY(const std::int64_t depth, check_self(self, super_block));
+  TENON_TRY(const std::int32_t group_shift, check_group(group_size, 8, super_block));
+  TENON_TRY(const std::int64_t columns, check_columns("ql", ql));
+  TENON_CHECK(check_part("ql", ql, self, bytes, {columns, depth / 2}, 16));
+  TENON_CHECK(check_part("qh", qh, self, bytes, {columns, depth / 8}, 4));
+  TENON_CHECK(check_coded("scale", scale, "scale_step", scale_step, self, columns, group_size));
+  TENON_CHECK(
+      check_coded("zero", zero, "zero_point_step", zero_point_step, self, columns, group_size));
+  return make_plan(
+      self,
+      {ql.data, qh.data, scale.data, scale_step.data, zero.data, zero_point_step.data,
+       static_cast<std::int32_t>(columns), static_cast<std::int32_t>(depth), group_shift, 0},
+      int5_plain_mm_functions);
+}
+
+Result<MatmulPlan> plan_int6_plain_mm(const Tensor& self, const Tensor& ql, const Tensor& qh,
+                                      const Tensor& scale, const Tensor& steps,
+                                      std::int64_t group_size) {
+  TENON_TRY(const std::int64_t depth, check_self(self, super_block));
+  TENON_TRY(const std::int32_t group_shift, check_group(group_size, 8, super_block));
+  TENON_TRY(const std::int64_t columns, check_columns("ql", ql));
+  TENON_CHECK(check_part("ql", ql, self, bytes, {columns, depth / 2}, 16));
+  TENON_CHECK(check_part("qh", qh, self, bytes, {columns, depth / 4}, 4));
+  TENON_CHECK(check_coded("scale", scale, "steps", steps, self, columns, group_size));
+  return make_plan(
+      self,
+      {ql.data, qh.data, scale.data, steps.data, nullptr, nullptr,
+       static_cast<std::int32_t>(columns), static_cast<std::int32_t>(depth), group_shift, 0},
+      int6_plain_mm_functions);
+}
+
+Result<MatmulPlan> plan_int8_plain_mm(const Tensor& self, const Tensor& qdata, const Tensor& scale,
+                                      const Tensor& zero, std::int64_t group_size) {
+  TENON_TRY(const std::int64_t depth, check_self(self, weights_per_chunk));
+  TENON_TRY(const std::int32_t group_shift, check_group(group_size, 8, std::int64_t{1} << 30));
+  if (depth % group_size != 0) {
+    return error(Error::InvalidArgument, "self: expected columns in multiples of ", group_size,
+                 " (groups), found ", shape_text(self.shape()));
+  }
+  TENON_TRY(const std::int64_t columns, check_columns("qdata", qdata));
+  TENON_CHECK(check_part("qdata", qdata, self, {ScalarType::Char}, {columns, depth}, 16));
+  TENON_CHECK(
+      check_part("scale", scale, self, {ScalarType::BFloat16}, {columns, depth / group_size}, 2));
+  TENON_CHECK(check_part("zero", zero, self, {ScalarType::Char}, {columns, depth / group_size}, 1));
+  return make_plan(
+      self,
+      {qdata.data, nullptr, scale.data, nullptr, zero.data, nullptr,
+       static_cast<std::int32_t>(columns), static_cast<std::int32_t>(depth), group_shift, 0},
+      int8_plain_mm_functions);
+}
+
+Status run(const MatmulPlan& plan, const Tensor& out, const Launcher& launcher) {
+  const std::int64_t sizes[] = {plan.rows, plan.columns};
+  TENON_CHECK(check_type("out", out, {ScalarType::BFloat16}));
+  TENON_CHECK(check_sizes("out", out, sizes));
+  TENON_CHECK(check_contiguous("out", out));
+  if (plan.rows == 0 || plan.columns == 0) return ok();
+  MatmulArguments arguments = plan.arguments;
+  arguments.out = out.as<std::uint16_t>();
+  if (plan.rows > few_rows_limit) {
+    return launch_blocks(launcher, plan.functions[2],
+                         {ceil_div(plan.rows, matmul_tile), ceil_div(plan.columns, matmul_tile)},
+                         {matmul_tile_threads, 1, 1}, arguments);
+  }
+  const std::int64_t rows_per_block = plan.rows == 1 ? 1 : few_rows_per_warp;
+  return launch_blocks(
+      launcher, plan.functions[plan.rows == 1 ? 0 : 1],
+      {ceil_div(plan.columns, few_rows_warps), ceil_div(plan.rows, rows_per_block)},
+      {32, few_rows_warps, 1}, arguments);
+}
+
+}  // namespace tenon::cuda_aoti::kernels
