@@ -15,10 +15,9 @@
 #include <utility>
 #include <vector>
 
-#include "cuda_shims.hpp"
 #include "device.hpp"
 #include "graph.hpp"
-#include "runtime_shims.hpp"
+#include "shim_list.hpp"
 
 namespace {
 
@@ -125,12 +124,8 @@ class CudaBackend final : public tenon::Backend<CudaBackend>,
   }
 
   static const void* find_shim(std::string_view name) {
-    using namespace tenon::cuda_aoti;
-    static const aoti::Shim own[] = {TENON_CUDA_AOTI_SHIMS(TENON_AOTI_ENTRY)};
-    static const aoti::ShimTable table{aoti::shims::base(), aoti::shims::host(),
-                                       aoti::shims::on_device::list(), runtime_shims(), own};
-    if (const void* found = table.find(name)) return found;
-    return is_of_cuda(name) ? find_in_cuda_libraries(name) : nullptr;
+    if (const void* found = cuda::shim_table().find(name)) return found;
+    return is_of_cuda(name) ? cuda::find_in_cuda_libraries(name) : nullptr;
   }
 
   /// A driver that starts, and a device.

@@ -5,6 +5,7 @@
 #include <array>
 #include <vector>
 
+#include "kernels/kernels.hpp"
 #include "tenon/aoti/strided_copy.hpp"
 
 namespace tenon::cuda_aoti {
@@ -122,7 +123,33 @@ Result<std::shared_ptr<Device>> Device::open(std::int32_t index) {
   return made;
 }
 
-Device::~Device() { static_cast<void>(driver_.cuDevicePrimaryCtxRelease(device_)); }
+Device::~Device() {
+  if (kernels_) {
+    const ContextScope scope(*this);
+    static_cast<void>(driver_.cuModuleUnload(kernels_));
+  }
+  static_cast<void>(driver_.cuDevicePrimaryCtxRelease(device_));
+}
+
+Result<CUfunction> Device::kernel(std::string_view name) {
+  const auto names = kernels::functions();
+  if (!has_kernels_.load(std::memory_order_acquire)) {
+    const std::lock_guard lock(mutex_);
+    if (!kernels_) {
+      TENON_CHECK(TENON_CUDA(driver_, cuModuleLoadData, &kernels_, kernels::fatbin().data()));
+    }
+    std::vector<CUfunction> found(names.size());
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      TENON_CHECK(TENON_CUDA(driver_, cuModuleGetFunction, &found[i], kernels_, names[i]));
+    }
+    if (functions_.empty()) functions_ = std::move(found);
+    has_kernels_.store(true, std::memory_order_release);
+  }
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (name == names[i]) return functions_[i];
+  }
+  return error(Error::Internal, "there is no kernel '", name, "'");
+}
 
 Result<std::shared_ptr<Stream>> Device::shared_stream(const std::shared_ptr<Device>& device) {
   const std::lock_guard lock(device->mutex_);

@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <string_view>
+#include <vector>
 
 #include "driver.hpp"
 #include "tenon/aoti/device_memory.hpp"
@@ -37,6 +39,11 @@ class Device {
   [[nodiscard]] static Result<std::shared_ptr<Stream>> shared_stream(
       const std::shared_ptr<Device>& device);
 
+  /// A kernel of this plugin (kernels::functions). The first call loads all of them into the
+  /// device's context, which must be current; they stay until this object goes.
+  /// threads: any
+  [[nodiscard]] Result<CUfunction> kernel(std::string_view name);
+
   /// Delegates that enqueue on streams of the application, which nobody else may know.
   std::atomic<int> num_caller_streams = 0;
 
@@ -47,6 +54,9 @@ class Device {
   CUcontext context_;
   std::mutex mutex_;
   std::weak_ptr<Stream> shared_stream_;
+  CUmodule kernels_ = nullptr;
+  std::vector<CUfunction> functions_;  ///< In the order of their names.
+  std::atomic<bool> has_kernels_ = false;
 };
 
 /// While it lives the device's context is current on this thread, unless that failed.

@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: MIT
+//
+// The functions for models themselves, without a model, on the stand-in for the driver.
+#include <cstring>
+#include <numeric>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cuda_host.hpp"
+#include "cuda_shims.hpp"
+#include "device.hpp"
+#include "kernel_shims.hpp"
+#include "shim_list.hpp"
+#include "tenon/aoti/device_shims.hpp"
+
+using namespace tenon;
+using namespace tenon::test;
+using tenon::aoti::CopyKind;
+using tenon::aoti::DeviceType;
+using tenon::aoti::shim_failed;
+using tenon::aoti::shim_ok;
+using tenon::aoti::TensorPool;
+using DeviceTensor = tenon::aoti::Tensor;
+namespace cuda_aoti = tenon::cuda_aoti;
+
+namespace {
+
+// What ExecuTorch's CUDA backend exports (contract 1.10, B to D), after "aoti_torch_".
+constexpr std::string_view upstream[] = {
+    "get_data_ptr", "get_sizes", "get_strides", "get_dtype", "get_dim", "get_numel",
+    "layout_strided", "get_storage_offset", "get_storage_size", "get_device_type",
+    "get_device_index", "dtype_float32", "dtype_bfloat16", "dtype_float16", "dtype_int64",
+    "dtype_int32", "dtype_int16", "dtype_int8", "dtype_uint8", "dtype_bool", "device_type_cpu",
+    "device_type_cuda", "grad_mode_is_enabled", "grad_mode_set_enabled", "check",
+    "create_tensor_from_blob_v2", "create_tensor_from_blob", "empty_strided",
+    "delete_tensor_object", "new_tensor_handle", "clone_preserve_strides", "clone",
+    "_reinterpret_tensor", "copy_", "item_bool", "assign_tensors_out", "warn", "create_cuda_guard",
+    "delete_cuda_guard", "cuda_guard_set_index", "create_cuda_stream_guard",
+    "delete_cuda_stream_guard", "get_current_cuda_stream",
+    // What artifacts of torch 2.15 ask for beside these.
+    "empty_strided_pinned", "is_defined"};
+
+// What models call of CUDA itself (aoti.md), and this plugin has.
+constexpr std::string_view of_cuda[] = {"cuFuncSetAttribute",
+                                        "cuLaunchKernel",
+                                        "cuLaunchKernelEx",
+                                        "cuModuleGetFunction",
+                                        "cuModuleLoadData",
+                                        "cuModuleUnload",
+                                        "cudaEventCreate",
+                                        "cudaEventCreateWithFlags",
+                                        "cudaEventDestroy",
+                                        "cudaEventQuery",
+                                        "cudaEventRecord",
+                                        "cudaEventSynchronize",
+                                        "cudaFree",
+                                        "cudaGetDevice",
+                                        "cudaGetErrorString",
+                                        "cudaGetLastError",
+                                        "cudaMalloc",
+                                        "cudaMemcpy",
+                                        "cudaMemcpyAsync",
+                                        "cudaPointerGetAttributes",
+                                        "cudaSetDevice",
+                                        "cudaStreamCreateWithFlags",
+                                        "cudaStreamSynchronize"};
+
+/// A pool of device 0 that is the running model's.
+struct Fixture {
+  Fixture() {
+    cuda().set_num_devices(2);
+    cuda().reset();
+    auto device = cuda_aoti::Device::open(0);
+    REQUIRE(device.ok());
+    auto stream = cuda_aoti::Stream::create(*device);
+    REQUIRE(stream.ok());
+    pool.emplace(cuda_aoti::device_memory(*device, *stream));
+    scope.emplace(pool->memory());
+    REQUIRE(scope->ok());
+    current.emplace(*pool);
+  }
+  ~Fixture() {
+    CHECK(pool->num_live() == 0);
+    current.reset();
+    scope.reset();
+    pool.reset();
+    CHECK(CudaHost::is_clean());
+    CHECK(misuses().empty());
+  }
+
+  DeviceTensor* tensor(const std::vector<std::int64_t>& sizes, ScalarType type = ScalarType::Float,
+                       const std::int64_t* strides = nullptr) {
+    DeviceTensor* out = pool->empty_strided(sizes, strides, type, DeviceType::cuda, 0);
+    REQUIRE(out != nullptr);
+    return out;
+  }
+  std::vector<float> read(const DeviceTensor& tensor, std::size_t count) const {
+    std::vector<float> out(count);
+    REQUIRE(pool->synchronize().ok());
+    REQUIRE(cuda().peek(reinterpret_cast<std::uintptr_t>(tensor.data), out.data(),
+                        count * sizeof(float)));
+    return out;
+  }
+  void write(const DeviceTensor& tensor, const std::vector<float>& numbers) const {
+    REQUIRE(pool->copy(CopyKind::to_device, tensor.data,
+                       reinterpret_cast<const std::byte*>(numbers.data()),
+                       numbers.size() * sizeof(float))
+                .ok());
+    REQUIRE(pool->synchronize().ok());
+  }
+
+  std::optional<TensorPool> pool;
+  std::optional<tenon::aoti::DeviceScope> scope;
+  std::optional<tenon::aoti::CurrentPool> current;
+};
+
+std::vector<float> counted(std::size_t count) {
+  std::vector<float> out(count);
+  std::iota(out.begin(), out.end(), 1.0f);
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("every function that ExecuTorch's CUDA backend exports is there", "[cuda][S3.10]") {
+  for (const std::string_view name : upstream) {
+    INFO(name);
+    CHECK(cuda_aoti::shim_table().find("aoti_torch_" + std::string(name)) != nullptr);
+  }
+  for (const std::string_view name : of_cuda) {
+    INFO(name);
+    CHECK(cuda_aoti::shim_table().find(name) != nullptr);
+  }
+#define NAME(name, parameters) #name,
+  for (const std::string_view name : {TENON_CUDA_KERNEL_SHIMS(NAME)}) {
+    INFO(name);
+    // Refused by name when the plugin has no kernels, and never half there.
+    CHECK((cuda_aoti::shim_table().find(name) != nullptr) == !cuda_aoti::kernels::fatbin().empty());
+  }
+#undef NAME
+  CHECK(std::size(upstream) - 2 + 8 == 51);
+}
+
+TEST_CASE("elements are copied between layouts on the device", "[cuda]") {
+  Fixture fixture;
+  namespace shims = tenon::aoti::shims::on_device;
+  const auto layouts = std::vector<std::vector<std::int64_t>>{
+      {12, 4, 1}, {1, 2, 6}, {20, 5, 1}, {4, 8, 1}, {24, 8, 2}};
+  const std::vector<std::int64_t> sizes = {2, 3, 4};
+  for (const auto& from_strides : layouts) {
+    for (const auto& to_strides : layouts) {
+      DeviceTensor* const from = fixture.tensor(sizes, ScalarType::Float, from_strides.data());
+      DeviceTensor* const to = fixture.tensor(sizes, ScalarType::Float, to_strides.data());
+      const auto numbers = counted(from->storage->nbytes / sizeof(float));
+      fixture.write(*from, numbers);
+      REQUIRE(shims::aoti_torch_copy_(to, from, 1) == shim_ok);
+      const auto result = fixture.read(*to, to->storage->nbytes / sizeof(float));
+      for (std::int64_t i = 0; i < 24; ++i) {
+        const std::int64_t index[] = {i / 12, i / 4 % 3, i % 4};
+        const auto at = [&](const std::vector<std::int64_t>& strides) {
+          return static_cast<std::size_t>(index[0] * strides[0] + index[1] * strides[1] +
+                                          index[2] * strides[2]);
+        };
+        CHECK(result[at(to_strides)] == numbers[at(from_strides)]);
+      }
+      fixture.pool->release(from);
+      fixture.pool->release(to);
+    }
+  }
+}
+
+TEST_CASE("a copy broadcasts on the device", "[cuda]") {
+  Fixture fixture;
+  DeviceTensor* const row = fixture.tensor({1, 3});
+  DeviceTensor* const all = fixture.tensor({4, 3});
+  fixture.write(*row, {1, 2, 3});
+  REQUIRE(tenon::aoti::shims::on_device::aoti_torch_copy_(all, row, 1) == shim_ok);
+  CHECK(fixture.read(*all, 12) == std::vector<float>{1, 2, 3, 1, 2, 3, 1, 2, 3, 1, 2, 3});
+  CHECK(tenon::aoti::shims::on_device::aoti_torch_copy_(row, all, 1) == shim_failed);
+  CHECK_THAT(fixture.pool->take_failure(), ContainsSubstring("expected sizes that broadcast"));
+  fixture.pool->release(row);
+  fixture.pool->release(all);
+}
+
+TEST_CASE("copies to and from the host are complete when they return", "[cuda]") {
+  Fixture fixture;
+  namespace shims = tenon::aoti::shims::on_device;
+  const std::int64_t sizes[] = {2, 3};
+  const std::int64_t transposed[] = {1, 2};
+  DeviceTensor* host = nullptr;
+  REQUIRE(shims::aoti_torch_empty_strided_pinned(2, sizes, transposed, 6, 0, 0, &host) == shim_ok);
+  CHECK(cuda().live().host_blocks == 1);
+  DeviceTensor* const far = fixture.tensor({2, 3});
+  for (int i = 0; i < 6; ++i) host->as<float>()[i] = static_cast<float>(i);
+  REQUIRE(shims::aoti_torch_copy_(far, host, 1) == shim_ok);
+  for (int i = 0; i < 6; ++i) host->as<float>()[i] = -1;
+  CHECK(fixture.read(*far, 6) == std::vector<float>{0, 2, 4, 1, 3, 5});
+  REQUIRE(shims::aoti_torch_copy_(host, far, 1) == shim_ok);
+  for (int i = 0; i < 6; ++i) CHECK(host->as<float>()[i] == static_cast<float>(i));
+  fixture.pool->release(host);
+  fixture.pool->release(far);
+}
+
+TEST_CASE("zeroes reach the elements of a view and no others", "[cuda]") {
+  Fixture fixture;
+  namespace shims = tenon::aoti::shims::on_device;
+  DeviceTensor* const whole = fixture.tensor({4, 4});
+  fixture.write(*whole, counted(16));
+  const std::int64_t sizes[] = {2, 2};
+  const std::int64_t strides[] = {4, 1};
+  DeviceTensor* const corner = fixture.pool->view(*whole, sizes, strides, 5);
+  REQUIRE(corner);
+  REQUIRE(shims::aoti_torch_zero_(corner) == shim_ok);
+  CHECK(fixture.read(*whole, 16) ==
+        std::vector<float>{1, 2, 3, 4, 5, 0, 0, 8, 9, 0, 0, 12, 13, 14, 15, 16});
+  bool answer = true;
+  CHECK(shims::aoti_torch_item_bool(whole, &answer) == shim_failed);
+  static_cast<void>(fixture.pool->take_failure());
+  fixture.pool->release(corner);
+  fixture.pool->release(whole);
+}
+
+TEST_CASE("guards set the stream and give it back", "[cuda]") {
+  Fixture fixture;
+  void* const own = fixture.pool->stream();
+  int other = 0;
+  cuda_aoti::CudaGuard* outer = nullptr;
+  cuda_aoti::CudaGuard* inner = nullptr;
+  void* current = nullptr;
+  REQUIRE(cuda_aoti::aoti_torch_create_cuda_guard(0, &outer) == shim_ok);
+  REQUIRE(cuda_aoti::aoti_torch_create_cuda_stream_guard(&other, -1, &inner) == shim_ok);
+  CHECK(cuda_aoti::aoti_torch_get_current_cuda_stream(0, &current) == shim_ok);
+  CHECK(current == &other);
+  CHECK(cuda_aoti::aoti_torch_delete_cuda_stream_guard(inner) == shim_ok);
+  CHECK(cuda_aoti::aoti_torch_get_current_cuda_stream(0, &current) == shim_ok);
+  CHECK(current == own);
+  CHECK(cuda_aoti::aoti_torch_delete_cuda_guard(outer) == shim_ok);
+  CHECK(cuda_aoti::aoti_torch_delete_cuda_guard(outer) == shim_failed);
+  CHECK_THAT(fixture.pool->take_failure(), ContainsSubstring("a guard that was made"));
+  CHECK(cuda_aoti::aoti_torch_create_cuda_stream_guard(nullptr, 0, &inner) == shim_failed);
+  static_cast<void>(fixture.pool->take_failure());
+  CHECK(cuda_aoti::aoti_torch_create_cuda_guard(1, &outer) == shim_failed);
+  CHECK_THAT(fixture.pool->take_failure(),
+             ContainsSubstring("the model works on CUDA device 0, found device 1"));
+}
+
+TEST_CASE("raw blocks come and go", "[cuda]") {
+  Fixture fixture;
+  void* block = nullptr;
+  REQUIRE(cuda_aoti::aoti_torch_cuda_caching_allocator_raw_alloc(100, &block) == shim_ok);
+  CHECK(cuda().live().nbytes == 100);
+  CHECK(cuda_aoti::aoti_torch_cuda_caching_allocator_raw_delete(block) == shim_ok);
+  CHECK(cuda().live().blocks == 0);
+}
+
+TEST_CASE("functions with kernels check their tensors, load the kernels once and launch",
+          "[cuda]") {
+  if (cuda_aoti::kernels::fatbin().empty()) {
+    WARN("built without nvcc, so that there are no kernels to launch");
+    return;
+  }
+  Fixture fixture;
+  DeviceTensor* const self = fixture.tensor({4, 100});
+  DeviceTensor* values = nullptr;
+  DeviceTensor* indices = nullptr;
+  for (int i = 0; i < 2; ++i) {
+    REQUIRE(cuda_aoti::aoti_torch_cuda_sort_stable(self, nullptr, -1, 0, &values, &indices) ==
+            shim_ok);
+    CHECK(values->scalar_type == ScalarType::Float);
+    CHECK(indices->scalar_type == ScalarType::Long);
+    CHECK(std::ranges::equal(indices->shape(), self->shape()));
+    fixture.pool->release(values);
+    fixture.pool->release(indices);
+  }
+  CHECK(count_calls("cuModuleLoadData") == 1);
+  CHECK(count_calls("cuLaunchKernel") >= 2);
+  CHECK(cuda_aoti::aoti_torch_cuda_sort_stable(self, nullptr, 7, 0, &values, &indices) ==
+        shim_failed);
+  CHECK_THAT(fixture.pool->take_failure(), ContainsSubstring("aoti_torch_cuda_sort_stable"));
+  const std::int64_t sizes[] = {8};
+  DeviceTensor* random = nullptr;
+  REQUIRE(cuda_aoti::aoti_torch_cuda_rand(sizes, 1, nullptr, nullptr, nullptr, 0, nullptr,
+                                          &random) == shim_ok);
+  CHECK(cuda_aoti::aoti_torch_cuda_randint_low_out(random, 0, 5, sizes, 1) == shim_failed);
+  static_cast<void>(fixture.pool->take_failure());
+  DeviceTensor* const whole = fixture.tensor({8}, ScalarType::Long);
+  CHECK(cuda_aoti::aoti_torch_cuda_randint_low_out(whole, 0, 5, sizes, 1) == shim_ok);
+  DeviceTensor* product = nullptr;
+  CHECK(cuda_aoti::aoti_torch_cuda_int8_plain_mm(self, self, self, self, 32, &product) ==
+        shim_failed);
+  CHECK_THAT(fixture.pool->take_failure(), ContainsSubstring("int8_plain_mm"));
+  for (DeviceTensor* tensor : {self, random, whole}) fixture.pool->release(tensor);
+}
