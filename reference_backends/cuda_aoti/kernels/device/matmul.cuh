@@ -8,23 +8,29 @@
 
 namespace tenon::cuda_aoti::kernels {
 
-/// Sum of 32 products. Vector loads need an alignment that a view may lack.
+/// Eight values from `x` on. A load of 16 bytes needs an alignment that a view may lack.
+__device__ inline Words4 load_eight(const std::uint16_t* x, bool vector_loads) {
+  if (vector_loads) return load_words(x, 0);
+  Words4 words;
+  TENON_UNROLL
+  for (int i = 0; i < 4; ++i) {
+    words.word[i] = x[2 * i] | static_cast<std::uint32_t>(x[2 * i + 1]) << 16;
+  }
+  return words;
+}
+
+/// Sum of 32 products.
 __device__ inline float dot_chunk(const std::uint16_t* x, const float (&weight)[weights_per_chunk],
                                   bool vector_loads) {
   float sum = 0.0f;
-  if (vector_loads) {
+  TENON_UNROLL
+  for (int part = 0; part < 4; ++part) {
+    const Words4 words = load_eight(x + part * 8, vector_loads);
     TENON_UNROLL
-    for (int part = 0; part < 4; ++part) {
-      const Words4 words = load_words(x, part * 16);
-      TENON_UNROLL
-      for (int i = 0; i < 4; ++i) {
-        sum += float_of_bits(words.word[i] << 16) * weight[part * 8 + 2 * i];
-        sum += float_of_bits(words.word[i] & 0xffff0000u) * weight[part * 8 + 2 * i + 1];
-      }
+    for (int i = 0; i < 4; ++i) {
+      sum += float_of_bits(words.word[i] << 16) * weight[part * 8 + 2 * i];
+      sum += float_of_bits(words.word[i] & 0xffff0000u) * weight[part * 8 + 2 * i + 1];
     }
-  } else {
-    TENON_UNROLL
-    for (int i = 0; i < weights_per_chunk; ++i) sum += bfloat16_to_float(x[i]) * weight[i];
   }
   return sum;
 }
@@ -78,19 +84,10 @@ __device__ inline void load_step(const MatmulArguments& a, TileStep& step, std::
   if (static_cast<int>(threadIdx.x) < matmul_tile) {
     const std::int64_t row = first_row + thread;
     Words4* to = reinterpret_cast<Words4*>(step.self[thread]);
-    if (row >= a.rows) {
-      TENON_UNROLL
-      for (int part = 0; part < 4; ++part) to[part] = Words4{};
-      return;
-    }
     const std::uint16_t* x = a.self + row * a.self_row_stride + chunk * weights_per_chunk;
-    if (a.self_vector_loads != 0) {
-      TENON_UNROLL
-      for (int part = 0; part < 4; ++part) to[part] = load_words(x, part * 16);
-    } else {
-      for (int i = 0; i < weights_per_chunk; ++i) {
-        step.self[thread][i] = __ushort_as_bfloat16(x[i]);
-      }
+    TENON_UNROLL
+    for (int part = 0; part < 4; ++part) {
+      to[part] = row < a.rows ? load_eight(x + part * 8, a.self_vector_loads != 0) : Words4{};
     }
   } else {
     const int column = first_column + thread;

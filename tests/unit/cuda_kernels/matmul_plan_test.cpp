@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: MIT
+#include "recorder.hpp"
+
+using namespace kernel_test;
+
+namespace {
+
+/// Arguments of an int4 product: 5 rows, 24 columns, depth 512, groups of 32.
+struct Int4 {
+  Tensor self = tensor_at(0x1000, ScalarType::BFloat16, {5, 512});
+  Tensor qdata = tensor_at(0x2000, ScalarType::Byte, {24, 256});
+  Tensor scale = tensor_at(0x3001, ScalarType::Byte, {24, 16});
+  Tensor scale_step = tensor_at(0x4002, ScalarType::Half, {24, 2});
+  Tensor zero = tensor_at(0x5003, ScalarType::Byte, {24, 16});
+  Tensor zero_step = tensor_at(0x6004, ScalarType::Half, {24, 2});
+  std::int64_t group = 32;
+
+  Result<kernels::MatmulPlan> plan() const {
+    return kernels::plan_int4_plain_mm(self, qdata, scale, scale_step, zero, zero_step, group);
+  }
+};
+
+const void* address(std::uintptr_t value) { return reinterpret_cast<const void*>(value); }
+
+}  // namespace
+
+TEST_CASE("a product says what it launches for one row, a few, and many", "[cuda_kernels]") {
+  const struct {
+    std::int64_t rows;
+    const char* function;
+    std::array<unsigned, 3> grid, block;
+  } expected[] = {{1, "tenon_int4_plain_mm_one", {6, 1, 1}, {32, 4, 1}},
+                  {5, "tenon_int4_plain_mm_few", {6, 2, 1}, {32, 4, 1}},
+                  {16, "tenon_int4_plain_mm_few", {6, 4, 1}, {32, 4, 1}},
+                  {17, "tenon_int4_plain_mm_tiles", {1, 1, 1}, {128, 1, 1}},
+                  {65, "tenon_int4_plain_mm_tiles", {2, 1, 1}, {128, 1, 1}}};
+  for (const auto& e : expected) {
+    CAPTURE(e.rows);
+    Int4 a;
+    a.self = tensor_at(0x1000, ScalarType::BFloat16, {e.rows, 512});
+    const Result<kernels::MatmulPlan> plan = a.plan();
+    REQUIRE(plan.ok());
+    CHECK(plan->rows == e.rows);
+    CHECK(plan->columns == 24);
+    Recorder recorder;
+    const Tensor out = tensor_at(0x9000, ScalarType::BFloat16, {e.rows, 24});
+    REQUIRE(run(*plan, out, recorder.launcher()).ok());
+    REQUIRE(recorder.calls.size() == 1);
+    const Recorder::Call& call = recorder.calls[0];
+    CHECK(call.function == e.function);
+    CHECK(listed(call.function));
+    CHECK(call.grid == e.grid);
+    CHECK(call.block == e.block);
+    CHECK(call.parameters == 1);
+    CHECK(call.matmul.self == address(0x1000));
+    CHECK(call.matmul.out == address(0x9000));
+    CHECK(call.matmul.rows == e.rows);
+    CHECK(call.matmul.self_row_stride == 512);
+    CHECK(call.matmul.self_vector_loads == 1);
+    const kernels::Weights& w = call.matmul.weights;
+    CHECK(w.low == address(0x2000));
+    CHECK(w.scale == address(0x3001));
+    CHECK(w.scale_step == address(0x4002));
+    CHECK(w.zero == address(0x5003));
+    CHECK(w.zero_step == address(0x6004));
+    CHECK(w.columns == 24);
+    CHECK(w.depth == 512);
+    CHECK(w.group_shift == 5);
+  }
+}
+
+TEST_CASE("views of self are read where they lie, by smaller loads when need be",
+          "[cuda_kernels]") {
+  Int4 a;
+  a.self = tensor_at(0x1010, ScalarType::BFloat16, {5, 512}, {520, 1});
+  CHECK(a.plan()->arguments.self_row_stride == 520);
+  CHECK(a.plan()->arguments.self_vector_loads == 1);
+  a.self = tensor_at(0x1002, ScalarType::BFloat16, {5, 512}, {520, 1});
+  CHECK(a.plan()->arguments.self_vector_loads == 0);
+  a.self = tensor_at(0x1000, ScalarType::BFloat16, {5, 512}, {513, 1});
+  CHECK(a.plan()->arguments.self_vector_loads == 0);
+  a.self = tensor_at(0x1000, ScalarType::BFloat16, {5, 512}, {1, 5});
+  fails(a.plan(), Error::InvalidArgument, "self: expected rows without gaps, found strides");
+}
+
+TEST_CASE("a product without elements launches nothing", "[cuda_kernels]") {
+  Recorder recorder;
+  Int4 a;
+  a.self = tensor_at(0, ScalarType::BFloat16, {0, 512});
+  CHECK(run(*a.plan(), tensor_at(0, ScalarType::BFloat16, {0, 24}), recorder.launcher()).ok());
+  CHECK(recorder.calls.empty());
+}
+
+TEST_CASE("a product with a wrong argument is refused by its name", "[cuda_kernels]") {
+  const auto with = [](auto change, const char* text) {
+    Int4 a;
+    change(a);
+    fails(a.plan(), Error::InvalidArgument, text);
+  };
+  with([](Int4& a) { a.self.scalar_type = ScalarType::Float; },
+       "self: expected BFloat16, found Float");
+  with([](Int4& a) { a.self = tensor_at(0, ScalarType::BFloat16, {512}); },
+       "self: expected 2 dimensions");
+  with(
+      [](Int4& a) {
+        a.self = tensor_at(0, ScalarType::BFloat16, {5, 384});
+      },
+      "self: expected a multiple of 256 columns");
+  with(
+      [](Int4& a) {
+        a.self = tensor_at(0, ScalarType::BFloat16, {5, 0});
+      },
+      "self: expected a multiple of 256 columns");
+  with([](Int4& a) { a.self.device_type = DeviceType::cpu; },
+       "self: expected memory of CUDA device 0, found device type 0");
+  with([](Int4& a) { a.qdata.device_index = 1; }, "qdata: expected memory of CUDA device 0");
+  with([](Int4& a) { a.qdata.scalar_type = ScalarType::Int; },
+       "qdata: expected Byte or Char, found Int");
+  with([](Int4& a) { a.qdata.data += 8; }, "qdata: expected an address that is a multiple of 16");
+  with(
+      [](Int4& a) {
+        a.qdata = tensor_at(0, ScalarType::Byte, {24, 255});
+      },
+      "qdata: expected sizes");
+  with(
+      [](Int4& a) {
+        a.qdata = tensor_at(0, ScalarType::Byte, {24, 256}, {1, 24});
+      },
+      "qdata: expected contiguous elements");
+  with(
+      [](Int4& a) {
+        a.scale = tensor_at(0, ScalarType::Byte, {16, 24});
+      },
+      "scale: expected sizes");
+  with(
+      [](Int4& a) {
+        a.scale_step = tensor_at(0, ScalarType::Half, {24, 16});
+      },
+      "scale_step: expected sizes");
+  with([](Int4& a) { a.scale_step.scalar_type = ScalarType::BFloat16; },
+       "scale_step: expected Half, found BFloat16");
+  with([](Int4& a) { a.zero = tensor_at(0, ScalarType::Byte, {24}); }, "zero: expected sizes");
+  with(
+      [](Int4& a) {
+        a.zero_step = tensor_at(0, ScalarType::Half, {23, 2});
+      },
+      "zero_point_step: expected sizes");
+  for (const std::int64_t group : {0, -32, 4, 48, 512}) {
+    with([&](Int4& a) { a.group = group; }, "group_size: expected a power of 2 from 8 to 256");
+  }
+}
+
+TEST_CASE("a result of the wrong form is refused, and a failed launch is passed on",
+          "[cuda_kernels]") {
+  Recorder recorder;
+  const kernels::MatmulPlan plan = *Int4().plan();
+  const auto refused = [&](const Tensor& out, const char* text) {
+    fails(run(plan, out, recorder.launcher()), Error::InvalidArgument, text);
+  };
+  refused(tensor_at(0, ScalarType::Half, {5, 24}), "out: expected BFloat16, found Half");
+  refused(tensor_at(0, ScalarType::BFloat16, {24, 5}), "out: expected sizes");
+  refused(tensor_at(0, ScalarType::BFloat16, {5, 24}, {1, 5}), "out: expected contiguous");
+  CHECK(recorder.calls.empty());
+  recorder.fail_at = 0;
+  fails(run(plan, tensor_at(0, ScalarType::BFloat16, {5, 24}), recorder.launcher()),
+        Error::Internal, "cuLaunchKernel failed");
+}
+
+TEST_CASE("the other products take their weights in their own shapes", "[cuda_kernels]") {
+  const Tensor self = tensor_at(0x1000, ScalarType::BFloat16, {1, 512});
+  const Tensor ql = tensor_at(0x2000, ScalarType::Byte, {24, 256});
+  const Tensor codes = tensor_at(0x4000, ScalarType::Byte, {24, 32});
+  const Tensor steps = tensor_at(0x5000, ScalarType::Half, {24, 2});
+  const Tensor qh5 = tensor_at(0x3000, ScalarType::Byte, {24, 64});
+  const Tensor qh6 = tensor_at(0x3000, ScalarType::Char, {24, 128});
+  const auto five = kernels::plan_int5_plain_mm(self, ql, qh5, codes, steps, codes, steps, 16);
+  REQUIRE(five.ok());
+  CHECK(std::string(five->functions[0]) == "tenon_int5_plain_mm_one");
+  CHECK(five->arguments.weights.high == address(0x3000));
+  fails(kernels::plan_int5_plain_mm(self, ql, qh6, codes, steps, codes, steps, 16),
+        Error::InvalidArgument, "qh: expected sizes");
+
+  const auto six = kernels::plan_int6_plain_mm(self, ql, qh6, codes, steps, 16);
+  REQUIRE(six.ok());
+  CHECK(std::string(six->functions[1]) == "tenon_int6_plain_mm_few");
+  CHECK(six->arguments.weights.zero == nullptr);
+  fails(kernels::plan_int6_plain_mm(self, ql, qh5, codes, steps, 16), Error::InvalidArgument,
+        "qh: expected sizes");
+  fails(kernels::plan_int6_plain_mm(self, ql, qh6, steps, steps, 16), Error::InvalidArgument,
+        "scale: expected Byte or Char, found Half");
+
+  const Tensor q8 = tensor_at(0x2000, ScalarType::Char, {24, 512});
+  const Tensor scale8 = tensor_at(0x4000, ScalarType::BFloat16, {24, 1});
+  const Tensor zero8 = tensor_at(0x5001, ScalarType::Char, {24, 1});
+  const auto eight = kernels::plan_int8_plain_mm(self, q8, scale8, zero8, 512);
+  REQUIRE(eight.ok());
+  CHECK(std::string(eight->functions[2]) == "tenon_int8_plain_mm_tiles");
+  CHECK(eight->arguments.weights.group_shift == 9);
+  fails(kernels::plan_int8_plain_mm(self, ql, scale8, zero8, 512), Error::InvalidArgument,
+        "qdata: expected Char, found Byte");
+  fails(kernels::plan_int8_plain_mm(self, q8, scale8, zero8, 1024), Error::InvalidArgument,
+        "self: expected columns in multiples of 1024 (groups)");
+
+  const Tensor packed = tensor_at(0x2000, ScalarType::Int, {3, 8, 32, 2});
+  const Tensor scales = tensor_at(0x4000, ScalarType::BFloat16, {8, 24, 2});
+  const auto four = kernels::plan_weight_int4pack_mm(self, packed, 64, scales);
+  REQUIRE(four.ok());
+  CHECK(std::string(four->functions[0]) == "tenon_weight_int4pack_mm_one");
+  CHECK(four->columns == 24);
+  CHECK(four->arguments.weights.inner_k_tiles == 4);
+  fails(kernels::plan_weight_int4pack_mm(self, packed, 16, scales), Error::InvalidArgument,
+        "group_size: expected a power of 2 from 32 to 256, found 16");
+  fails(kernels::plan_weight_int4pack_mm(self, tensor_at(0, ScalarType::Int, {3, 8, 32, 3}), 64,
+                                         scales),
+        Error::InvalidArgument, "mat2: expected a last dimension of 1, 2 or 4");
+  fails(kernels::plan_weight_int4pack_mm(self, tensor_at(0, ScalarType::Int, {3, 4, 32, 2}), 64,
+                                         scales),
+        Error::InvalidArgument, "mat2: expected sizes");
+  fails(kernels::plan_weight_int4pack_mm(tensor_at(0, ScalarType::BFloat16, {1, 96}), packed, 64,
+                                         scales),
+        Error::InvalidArgument, "self: expected columns in multiples of 64 (tiles)");
+  fails(kernels::plan_weight_int4pack_mm(self, packed, 64,
+                                         tensor_at(0, ScalarType::BFloat16, {8, 16, 2})),
+        Error::InvalidArgument, "scales_and_zeros: expected sizes");
+}
