@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: MIT
+#include "gpu.hpp"
+
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+
+namespace gpu_test {
+namespace {
+
+using Result = int;
+using Address = unsigned long long;
+
+// cuda.h, for what is called here. The real driver only: there is no stand-in for numbers.
+#define GPU_TEST_FUNCTIONS(X)                                                                     \
+  X(cuInit, (unsigned))                                                                           \
+  X(cuGetErrorName, (Result, const char**))                                                       \
+  X(cuDeviceGetCount, (int*))                                                                     \
+  X(cuDeviceGet, (int*, int))                                                                     \
+  X(cuDeviceGetName, (char*, int, int))                                                           \
+  X(cuDeviceGetAttribute, (int*, int, int))                                                       \
+  X(cuDevicePrimaryCtxRetain, (void**, int))                                                      \
+  X(cuCtxSetCurrent, (void*))                                                                     \
+  X(cuCtxSynchronize, ())                                                                         \
+  X(cuModuleLoadData, (void**, const void*))                                                      \
+  X(cuModuleGetFunction, (void**, void*, const char*))                                            \
+  X(cuMemAlloc_v2, (Address*, std::size_t))                                                       \
+  X(cuMemFree_v2, (Address))                                                                      \
+  X(cuMemcpyHtoD_v2, (Address, const void*, std::size_t))                                         \
+  X(cuMemcpyDtoH_v2, (void*, Address, std::size_t))                                               \
+  X(cuStreamCreate, (void**, unsigned))                                                           \
+  X(cuStreamBeginCapture_v2, (void*, int))                                                        \
+  X(cuStreamEndCapture, (void*, void**))                                                          \
+  X(cuGraphInstantiateWithFlags, (void**, void*, unsigned long long))                             \
+  X(cuGraphLaunch, (void*, void*))                                                                \
+  X(cuGraphExecDestroy, (void*))                                                                  \
+  X(cuGraphDestroy, (void*))                                                                      \
+  X(cuLaunchKernel, (void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, \
+                     void*, void**, void**))
+
+struct Driver {
+#define MEMBER(name, parameters) Result(*name) parameters = nullptr;
+  GPU_TEST_FUNCTIONS(MEMBER)
+#undef MEMBER
+};
+Driver driver;
+int failed = 0;
+
+std::string text_of(const char* call, Result result) {
+  const char* name = nullptr;
+  driver.cuGetErrorName(result, &name);
+  return std::string(call) + ": " + (name ? name : "?") + " (" + std::to_string(result) + ")";
+}
+
+void check(const char* call, Result result) {
+  if (result != 0) give_up(text_of(call, result));
+}
+#define CHECK_CALL(name, ...) check(#name, driver.name(__VA_ARGS__))
+
+constexpr int capability_major = 75;
+constexpr int capability_minor = 76;
+
+}  // namespace
+
+void give_up(const std::string& text) {
+  std::fprintf(stderr, "FAILED: %s\n", text.c_str());
+  std::exit(1);
+}
+
+void fail(const std::string& text) {
+  ++failed;
+  std::fprintf(stderr, "FAILED: %s\n", text.c_str());
+}
+
+int failures() { return failed; }
+
+Gpu& gpu() {
+  static Gpu one;
+  return one;
+}
+
+std::string Gpu::open() {
+  if (kernels::fatbin().empty()) return "built without nvcc, so there are no kernels";
+  void* const library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) return std::string("no CUDA driver: ") + dlerror();
+#define LOAD(function, parameters)                                                          \
+  driver.function = reinterpret_cast<decltype(driver.function)>(dlsym(library, #function)); \
+  if (driver.function == nullptr) return std::string("too old a CUDA driver: no ") + #function;
+  GPU_TEST_FUNCTIONS(LOAD)
+#undef LOAD
+  if (const Result result = driver.cuInit(0); result != 0) return text_of("cuInit", result);
+  int count = 0;
+  CHECK_CALL(cuDeviceGetCount, &count);
+  if (count == 0) return "the CUDA driver has no device";
+  int device = 0;
+  CHECK_CALL(cuDeviceGet, &device, 0);
+  int major = 0, minor = 0;
+  CHECK_CALL(cuDeviceGetAttribute, &major, capability_major, device);
+  CHECK_CALL(cuDeviceGetAttribute, &minor, capability_minor, device);
+  char name[256] = {};
+  CHECK_CALL(cuDeviceGetName, name, static_cast<int>(sizeof name), device);
+  name_ = std::string(name) + ", sm_" + std::to_string(major) + std::to_string(minor);
+  if (major < 8) return name_ + ": the kernels need sm_80 or later";
+  void* context = nullptr;
+  CHECK_CALL(cuDevicePrimaryCtxRetain, &context, device);
+  CHECK_CALL(cuCtxSetCurrent, context);
+  void* module = nullptr;
+  CHECK_CALL(cuModuleLoadData, &module, kernels::fatbin().data());
+  for (const char* function : kernels::functions()) {
+    CHECK_CALL(cuModuleGetFunction, &functions_[function], module, function);
+  }
+  CHECK_CALL(cuStreamCreate, &stream_, 1u);
+  return {};
+}
+
+std::uint64_t Gpu::allocate(std::size_t nbytes) const {
+  Address address = 0;
+  CHECK_CALL(cuMemAlloc_v2, &address, nbytes);
+  return address;
+}
+
+void Gpu::free(std::uint64_t address) const { CHECK_CALL(cuMemFree_v2, address); }
+
+void Gpu::upload(std::uint64_t to, const void* from, std::size_t nbytes) const {
+  CHECK_CALL(cuMemcpyHtoD_v2, to, from, nbytes);
+}
+
+void Gpu::download(void* to, std::uint64_t from, std::size_t nbytes) const {
+  synchronize();
+  CHECK_CALL(cuMemcpyDtoH_v2, to, from, nbytes);
+}
+
+void Gpu::synchronize() const { CHECK_CALL(cuCtxSynchronize); }
+
+kernels::Launcher Gpu::launcher() {
+  return {[](void* context, const kernels::Launch& what) {
+            return static_cast<Gpu*>(context)->launch(what);
+          },
+          this};
+}
+
+tenon::Status Gpu::launch(const kernels::Launch& what) {
+  const Result result =
+      driver.cuLaunchKernel(functions_.at(what.function), what.grid[0], what.grid[1], what.grid[2],
+                            what.block[0], what.block[1], what.block[2], 0, stream_,
+                            const_cast<void**>(what.parameters.data()), nullptr);
+  if (result == 0) return tenon::ok();
+  return tenon::error(tenon::Error::Internal, text_of(what.function, result));
+}
+
+void Gpu::begin_capture() {
+  constexpr int relaxed = 2;
+  CHECK_CALL(cuStreamBeginCapture_v2, stream_, relaxed);
+}
+
+void Gpu::end_capture(int times) {
+  void* graph = nullptr;
+  CHECK_CALL(cuStreamEndCapture, stream_, &graph);
+  void* executable = nullptr;
+  CHECK_CALL(cuGraphInstantiateWithFlags, &executable, graph, 0ull);
+  for (int i = 0; i < times; ++i) CHECK_CALL(cuGraphLaunch, executable, stream_);
+  synchronize();
+  CHECK_CALL(cuGraphExecDestroy, executable);
+  CHECK_CALL(cuGraphDestroy, graph);
+}
+
+Memory::Memory(std::size_t nbytes) : nbytes_(nbytes), base_(gpu().allocate(nbytes + 2 * guard)) {
+  const std::vector<unsigned char> filled(nbytes + 2 * guard, 0xa5);
+  gpu().upload(base_, filled.data(), filled.size());
+}
+
+Memory::~Memory() {
+  std::vector<unsigned char> all(nbytes_ + 2 * guard);
+  gpu().download(all.data(), base_, all.size());
+  const auto untouched = [](unsigned char byte) { return byte == 0xa5; };
+  if (!std::all_of(all.begin(), all.begin() + guard, untouched) ||
+      !std::all_of(all.end() - guard, all.end(), untouched)) {
+    fail("something was written beyond a tensor");
+  }
+  gpu().free(base_);
+}
+
+}  // namespace gpu_test

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "device_tensors.hpp"
+#include "kernels.hpp"
+
+/// A GPU through its driver, for tests: the kernels as a plugin would load them, memory whose ends
+/// are watched, and what failed.
+namespace gpu_test {
+
+namespace kernels = tenon::cuda_aoti::kernels;
+
+/// Result of a failed call, as text with its name; ends the program, since nothing after it counts.
+[[noreturn]] void give_up(const std::string& text);
+
+/// The first device with our kernels loaded. One for the program, which ends before it does.
+class Gpu {
+ public:
+  /// Empty when there is a device that runs the kernels, else why there is none.
+  std::string open();
+
+  std::string name() const { return name_; }
+  std::uint64_t allocate(std::size_t nbytes) const;
+  void free(std::uint64_t address) const;
+  void upload(std::uint64_t to, const void* from, std::size_t nbytes) const;
+  void download(void* to, std::uint64_t from, std::size_t nbytes) const;
+  void synchronize() const;
+  /// Launches on a stream of its own.
+  kernels::Launcher launcher();
+  /// Captures what `body` launches and runs it `times` times.
+  template <class Body>
+  void replay(int times, Body body) {
+    begin_capture();
+    body(launcher());
+    end_capture(times);
+  }
+
+ private:
+  tenon::Status launch(const kernels::Launch& what);
+  void begin_capture();
+  void end_capture(int times);
+
+  std::string name_;
+  void* stream_ = nullptr;
+  std::map<std::string, void*> functions_;
+};
+
+Gpu& gpu();
+
+/// Says that something is wrong; the program then ends with 1.
+void fail(const std::string& text);
+int failures();
+
+/// Device memory with 256 watched bytes on either side.
+class Memory {
+ public:
+  explicit Memory(std::size_t nbytes);
+  template <class T>
+  explicit Memory(const std::vector<T>& content) : Memory(content.size() * sizeof(T)) {
+    if (nbytes_ != 0) gpu().upload(address(), content.data(), nbytes_);
+  }
+  Memory(const Memory&) = delete;
+  Memory& operator=(const Memory&) = delete;
+  /// Complains when a kernel wrote beyond an end.
+  ~Memory();
+
+  std::uint64_t address() const { return base_ + guard; }
+  template <class T>
+  std::vector<T> read() const {
+    std::vector<T> out(nbytes_ / sizeof(T));
+    if (nbytes_ != 0) gpu().download(out.data(), address(), nbytes_);
+    return out;
+  }
+
+ private:
+  static constexpr std::size_t guard = 256;
+  std::size_t nbytes_;
+  std::uint64_t base_;
+};
+
+void test_products();
+void test_sorting();
+void test_random_numbers();
+
+}  // namespace gpu_test

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: MIT
+#include <cmath>
+
+#include "gpu.hpp"
+#include "reference.hpp"
+
+namespace gpu_test {
+namespace {
+
+using namespace kernel_reference;
+using kernel_test::tensor_at;
+using tenon::Result;
+using tenon::aoti::Tensor;
+
+/// How the rows of `self` lie: elements before the first, and between the ends of two.
+struct Layout {
+  int offset, gap;
+};
+
+/// The weight on the device, and the plan that its format makes.
+struct DeviceWeight {
+  explicit DeviceWeight(const Weight& w)
+      : weight(w),
+        low(w.low),
+        high(w.high),
+        scale(w.scale_bytes),
+        scale_step(w.scale_step),
+        zero(w.zero_bytes),
+        zero_step(w.zero_step) {}
+
+  Result<kernels::MatmulPlan> plan(const Tensor& self) const {
+    const std::int64_t n = weight.columns, k = weight.depth, groups = k / weight.group;
+    const auto part = [](const Memory& memory, ScalarType type,
+                         const std::vector<std::int64_t>& sizes) {
+      return tensor_at(memory.address(), type, sizes);
+    };
+    const Tensor codes = part(scale, ScalarType::Byte, {n, groups});
+    const Tensor steps = part(scale_step, ScalarType::Half, {n, k / 256});
+    const Tensor zeros = part(zero, ScalarType::Byte, {n, groups});
+    const Tensor zero_steps = part(zero_step, ScalarType::Half, {n, k / 256});
+    const Tensor halves = part(low, ScalarType::Byte, {n, k / 2});
+    switch (weight.format) {
+      case Format::int4_packed: {
+        const std::int64_t inner = weight.inner_k_tiles;
+        return kernels::plan_weight_int4pack_mm(
+            self, part(low, ScalarType::Int, {n / 8, k / (inner * 16), 32, inner / 2}),
+            weight.group, part(scale, ScalarType::BFloat16, {groups, n, 2}));
+      }
+      case Format::int4:
+        return kernels::plan_int4_plain_mm(self, halves, codes, steps, zeros, zero_steps,
+                                           weight.group);
+      case Format::int5:
+        return kernels::plan_int5_plain_mm(self, halves, part(high, ScalarType::Byte, {n, k / 8}),
+                                           codes, steps, zeros, zero_steps, weight.group);
+      case Format::int6:
+        return kernels::plan_int6_plain_mm(self, halves, part(high, ScalarType::Byte, {n, k / 4}),
+                                           codes, steps, weight.group);
+      case Format::int8:
+        break;
+    }
+    return kernels::plan_int8_plain_mm(self, part(low, ScalarType::Char, {n, k}),
+                                       part(scale, ScalarType::BFloat16, {n, groups}),
+                                       part(zero, ScalarType::Char, {n, groups}), weight.group);
+  }
+
+  const Weight& weight;
+  Memory low, high, scale, scale_step, zero, zero_step;
+};
+
+void compare(const Weight& weight, const DeviceWeight& on_device, int rows, Layout layout) {
+  const int stride = weight.depth + layout.gap;
+  std::vector<double> self;
+  std::vector<std::uint16_t> bits(static_cast<std::size_t>(layout.offset + rows * stride), 0x7fc0);
+  Numbers numbers{static_cast<std::uint64_t>(rows * 7919 + weight.depth)};
+  for (int m = 0; m < rows; ++m) {
+    for (int k = 0; k < weight.depth; ++k) {
+      const std::uint16_t value = bfloat16(numbers.uniform());
+      bits[static_cast<std::size_t>(layout.offset + m * stride + k)] = value;
+      self.push_back(double{BFloat16{value}.to_float()});
+    }
+  }
+  const Memory self_memory(bits);
+  const std::int64_t n = weight.columns;
+  const Memory out(static_cast<std::size_t>(rows * n) * 2);
+  const Result<kernels::MatmulPlan> plan = on_device.plan(
+      tensor_at(self_memory.address() + static_cast<std::uint64_t>(layout.offset) * 2,
+                ScalarType::BFloat16, {rows, weight.depth}, {stride, 1}));
+  const std::string what = std::string(name_of(weight.format)) + " of " + std::to_string(rows) +
+                           " rows, " + std::to_string(n) + " columns, depth " +
+                           std::to_string(weight.depth) + ", groups of " +
+                           std::to_string(weight.group) + ", gap " + std::to_string(layout.gap);
+  if (!plan.ok()) return fail(what + ": " + std::string(plan.text()));
+  const tenon::Status status =
+      run(*plan, tensor_at(out.address(), ScalarType::BFloat16, {rows, n}), gpu().launcher());
+  if (!status.ok()) return fail(what + ": " + std::string(status.text()));
+  const std::vector<std::uint16_t> found = out.read<std::uint16_t>();
+  // The result is rounded to 8 bits; in tiles each weight is too.
+  const double per_term = rows > kernels::few_rows_limit ? 0.0021 : 1e-5;
+  for (int m = 0; m < rows; ++m) {
+    for (int c = 0; c < weight.columns; ++c) {
+      const Product expected = product(self, weight, m, c);
+      const double value = double{BFloat16{found[static_cast<std::size_t>(m * n + c)]}.to_float()};
+      const double allowed =
+          0.004 * std::abs(expected.value) + per_term * expected.magnitude + 1e-30;
+      if (std::abs(value - expected.value) <= allowed) continue;
+      return fail(what + ": element (" + std::to_string(m) + ", " + std::to_string(c) +
+                  ") expected " + std::to_string(expected.value) + ", found " +
+                  std::to_string(value));
+    }
+  }
+}
+
+}  // namespace
+
+void test_products() {
+  constexpr int all_rows[] = {1, 2, 4, 5, 15, 16, 17, 63, 64, 65};
+  for (const Format format : formats) {
+    const bool packed = format == Format::int4_packed;
+    const struct {
+      int columns, depth, group, inner;
+    } shapes[] = {{packed ? 8 : 1, 256, 32, 2},     {packed ? 24 : 3, 512, 64, 4},
+                  {packed ? 72 : 70, 1280, 256, 8}, {packed ? 136 : 130, 768, 32, 2},
+                  {64, 256, packed ? 32 : 16, 8},   {packed ? 40 : 33, 256, packed ? 128 : 8, 4}};
+    for (const auto& shape : shapes) {
+      const Weight weight =
+          make_weight(format, shape.columns, shape.depth, shape.group, shape.inner, 11);
+      const DeviceWeight on_device(weight);
+      for (const int rows : all_rows) compare(weight, on_device, rows, {0, 0});
+      // Views: aligned rows with gaps, rows of odd stride, and a start that is not aligned.
+      for (const int rows : {1, 3, 20}) {
+        for (const Layout layout : {Layout{8, 8}, Layout{0, 1}, Layout{3, 8}}) {
+          compare(weight, on_device, rows, layout);
+        }
+      }
+    }
+    if (format == Format::int8 || packed) {
+      const Weight small = make_weight(format, 8, 32, 32, 2, 3);
+      const DeviceWeight on_device(small);
+      for (const int rows : {1, 5, 33}) compare(small, on_device, rows, {0, 0});
+    }
+  }
+}
+
+}  // namespace gpu_test
