@@ -36,6 +36,8 @@ struct LoadOptions {
   std::optional<std::int32_t> device_index{};
   /// Let all delegates that say so enqueue on one stream of the device, if it has streams.
   bool share_stream = false;
+  /// What the backend's own options say about the device, for its `open_device`.
+  std::shared_ptr<const void> device_settings{};
 };
 
 /// What a device must tell so that `AotiBackend` can run models on it. Checked when the backend is

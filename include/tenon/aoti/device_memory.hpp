@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <span>
 #include <utility>
@@ -40,6 +41,9 @@ struct DeviceMemory {
   /// Blocks for tensors of the device, aligned to 64 bytes at least.
   Result<std::byte*> (*allocate)(void* context, std::size_t nbytes) = nullptr;
   void (*free)(void* context, std::byte* block) noexcept = nullptr;
+
+  /// Bytes of free blocks that a pool keeps for its next tensors; others go back at once.
+  std::size_t most_kept = std::numeric_limits<std::size_t>::max();
 
   // The rest is for devices with memory of their own.
   std::int32_t device_index = 0;

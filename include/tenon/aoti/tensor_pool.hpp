@@ -36,6 +36,7 @@ inline constexpr char type_mark = 0;
 /// shapes stay the same asks the system for nothing after its first run. Blocks are kept by size
 /// class, eight to a doubling, so that a block is at most an eighth larger than what was asked for.
 /// One is only used again for its own class: the order of a run then cannot matter to the next.
+/// No more than `DeviceMemory::most_kept` bytes are kept.
 ///
 /// A pool of a device with memory of its own also lends blocks of the host's memory, for those
 /// tensors that a model keeps there.
@@ -149,6 +150,10 @@ class TensorPool {
     if (storage->size_class == Storage::borrowed) return give(storages_, storage);
     const std::size_t size = block_size(storage->size_class);
     used_bytes_ -= size;
+    if (size > memory_.most_kept || cached_bytes_ > memory_.most_kept - size) {
+      free_block(storage);
+      return give(storages_, storage);
+    }
     cached_bytes_ += size;
     storage->next = std::exchange(kept_[storage->size_class], storage);
   }

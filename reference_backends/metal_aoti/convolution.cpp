@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: MIT
+#include <array>
+#include <limits>
+
+#include "metal_context.hpp"
+#include "shim_list.hpp"
+
+namespace tenon::metal_aoti {
+
+namespace {
+
+/// The numbers of one convolution, by spatial dimension.
+struct Geometry {
+  std::span<const std::int64_t> stride;
+  std::span<const std::int64_t> padding;
+  std::span<const std::int64_t> dilation;
+  std::span<const std::int64_t> output_padding;
+  bool transposed;
+  std::int64_t groups;
+};
+
+Status check_tensors(const Tensor* input, const Tensor* weight, const Tensor* bias) {
+  if (!input || !weight) {
+    return error(Error::InvalidArgument, input ? "the weight" : "the input", " is null");
+  }
+  for (const Tensor* each : {input, weight, bias}) {
+    if (!each) continue;
+    if (each->scalar_type != input->scalar_type) {
+      return error(Error::NotSupported, "expected tensors of one dtype, found ",
+                   name_of(input->scalar_type), " and ", name_of(each->scalar_type));
+    }
+  }
+  if (input->rank == weight->rank && input->rank >= 3 && input->rank <= 5) return ok();
+  return error(Error::NotSupported, "expected an input and a weight of rank 3 to 5, found ",
+               shape_text(input->shape()), " and ", shape_text(weight->shape()));
+}
+
+/// Sizes of the output.
+Result<std::array<std::int64_t, 5>> output_sizes(const Tensor& input, const Tensor& weight,
+                                                 const Geometry& geometry) {
+  const auto spatial = static_cast<std::size_t>(input.rank) - 2;
+  const std::int64_t groups = geometry.groups;
+  const std::int64_t expected = geometry.transposed ? weight.sizes[0] : weight.sizes[1] * groups;
+  if (groups < 1 || weight.sizes[0] % groups != 0 || input.sizes[1] != expected) {
+    return error(Error::InvalidArgument, "an input ", shape_text(input.shape()), " and a weight ",
+                 shape_text(weight.shape()), " do not go together in ", groups, " groups");
+  }
+  if (geometry.stride.size() != spatial || geometry.padding.size() != spatial ||
+      geometry.dilation.size() != spatial ||
+      (geometry.transposed && geometry.output_padding.size() != spatial)) {
+    return error(Error::InvalidArgument, "stride, padding and dilation: expected ", spatial,
+                 " numbers of each");
+  }
+  std::array<std::int64_t, 5> out{};
+  out[0] = input.sizes[0];
+  out[1] = geometry.transposed ? weight.sizes[1] * groups : weight.sizes[0];
+  for (std::size_t d = 0; d < spatial; ++d) {
+    const std::int64_t reach = geometry.dilation[d] * (weight.sizes[d + 2] - 1);
+    const std::int64_t stride = geometry.stride[d];
+    const std::int64_t padding = geometry.padding[d];
+    if (stride < 1 || padding < 0 || geometry.dilation[d] < 1) {
+      return error(Error::InvalidArgument, "stride ", stride, ", padding ", padding,
+                   " and dilation ", geometry.dilation[d], " are no convolution");
+    }
+    out[d + 2] = geometry.transposed ? (input.sizes[d + 2] - 1) * stride - 2 * padding + reach +
+                                           geometry.output_padding[d] + 1
+                                     : (input.sizes[d + 2] + 2 * padding - reach - 1) / stride + 1;
+    if (out[d + 2] < 0) return error(Error::InvalidArgument, "the kernel is larger than the input");
+  }
+  for (const Tensor* each : {&input, &weight}) {
+    for (const std::int64_t size : each->shape()) {
+      if (size > std::numeric_limits<std::int32_t>::max()) {
+        return error(Error::NotSupported, "a size of ", size, ": too large");
+      }
+    }
+  }
+  return out;
+}
+
+/// True for the layout with the channels last, where that differs from the ordinary one.
+bool is_channels_last(const Tensor& tensor) noexcept {
+  if (tensor.is_contiguous() || tensor.strides[1] != 1) return false;
+  std::int64_t expected = tensor.sizes[1];
+  for (auto d = static_cast<std::size_t>(tensor.rank); d-- > 2;) {
+    if (tensor.sizes[d] != 1 && tensor.strides[d] != expected) return false;
+    expected *= tensor.sizes[d];
+  }
+  return true;
+}
+
+/// The output in the layout that PyTorch gives it: with the channels last when the input has them
+/// there.
+Tensor* make_output(const Tensor& input, const std::array<std::int64_t, 5>& sizes) {
+  const auto rank = static_cast<std::size_t>(input.rank);
+  std::array<std::int64_t, 5> strides{};
+  const bool channels_last = is_channels_last(input);
+  if (channels_last) {
+    strides[1] = 1;
+    std::int64_t step = sizes[1];
+    for (std::size_t d = rank; d-- > 2;) {
+      strides[d] = step;
+      step *= sizes[d];
+    }
+    strides[0] = step;
+  }
+  return aoti::current_pool().empty_strided(std::span(sizes).first(rank),
+                                            channels_last ? strides.data() : nullptr,
+                                            input.scalar_type, aoti::DeviceType::mps, 0);
+}
+
+/// Batch and channel first, then the spatial dimensions at the end of three.
+template <class T>
+void spread(std::array<std::int64_t, 5>& to, const T& from, std::size_t rank) {
+  to[0] = from[0];
+  to[1] = from[1];
+  for (std::size_t d = 2; d < rank; ++d) to[5 - rank + d] = from[d];
+}
+
+ConvolutionParameters describe(const Tensor& out, const Tensor& input, const Tensor& weight,
+                               const Tensor* bias, const Geometry& geometry) {
+  ConvolutionParameters to{};
+  const auto rank = static_cast<std::size_t>(input.rank);
+  spread(to.in_strides, input.strides, rank);
+  spread(to.weight_strides, weight.strides, rank);
+  spread(to.out_strides, out.strides, rank);
+  to.in_size = to.out_size = to.kernel_size = to.stride = to.dilation = {1, 1, 1};
+  for (std::size_t d = 0; d < rank - 2; ++d) {
+    const std::size_t i = 5 - rank + d;
+    to.in_size[i] = static_cast<std::int32_t>(input.sizes[d + 2]);
+    to.out_size[i] = static_cast<std::int32_t>(out.sizes[d + 2]);
+    to.kernel_size[i] = static_cast<std::int32_t>(weight.sizes[d + 2]);
+    to.stride[i] = static_cast<std::int32_t>(geometry.stride[d]);
+    to.padding[i] = static_cast<std::int32_t>(geometry.padding[d]);
+    to.dilation[i] = static_cast<std::int32_t>(geometry.dilation[d]);
+  }
+  to.in_channels_of_group = static_cast<std::int32_t>(input.sizes[1] / geometry.groups);
+  to.out_channels_of_group = static_cast<std::int32_t>(out.sizes[1] / geometry.groups);
+  to.transposed = geometry.transposed;
+  to.has_bias = bias != nullptr;
+  to.bias_stride = bias ? bias->strides[0] : 0;
+  return to;
+}
+
+Status convolution(const Tensor* input, const Tensor* weight, const Tensor* bias,
+                   const Geometry& geometry, Tensor** out) {
+  TENON_CHECK(check_tensors(input, weight, bias));
+  TENON_TRY(const auto sizes, output_sizes(*input, *weight, geometry));
+  if (bias && (bias->rank != 1 || bias->sizes[0] != sizes[1])) {
+    return error(Error::InvalidArgument, "the bias: expected [", sizes[1], "], found ",
+                 shape_text(bias->shape()));
+  }
+  MetalContext& context = current_context();
+  TENON_TRY(const MetalFunction* const kernel,
+            context.shared().own_kernel(OwnKernel::convolution, input->scalar_type));
+  *out = make_output(*input, sizes);
+  if (!*out) {
+    return error(Error::MemoryAllocationFailed, aoti::current_pool().take_failure());
+  }
+  if ((*out)->numel == 0) return ok();
+  TENON_CHECK(context.begin(kernel));
+  TENON_CHECK(context.set_tensor(0, **out));
+  TENON_CHECK(context.set_tensor(1, *input));
+  TENON_CHECK(context.set_tensor(2, *weight));
+  TENON_CHECK(context.set_tensor(3, bias ? *bias : *weight));
+  TENON_CHECK(context.set_value(4, describe(**out, *input, *weight, bias, geometry)));
+  const auto plane = static_cast<std::uint64_t>((*out)->numel / sizes[0] / sizes[1]);
+  return context.dispatch(
+      {plane, static_cast<std::uint64_t>(sizes[1]), static_cast<std::uint64_t>(sizes[0])}, {});
+}
+
+std::span<const std::int64_t> list(const std::int64_t* values, std::int64_t count) noexcept {
+  return {values, count > 0 ? static_cast<std::size_t>(count) : 0};
+}
+
+}  // namespace
+
+ShimError aoti_torch_mps_convolution(Tensor* input, Tensor* weight, Tensor** bias,
+                                     const std::int64_t* stride, std::int64_t stride_len,
+                                     const std::int64_t* padding, std::int64_t padding_len,
+                                     const std::int64_t* dilation, std::int64_t dilation_len,
+                                     std::int32_t transposed, const std::int64_t* output_padding,
+                                     std::int64_t output_padding_len, std::int64_t groups,
+                                     Tensor** ret0) noexcept {
+  return aoti::shim_call("aoti_torch_mps_convolution", [&] {
+    const Geometry geometry{list(stride, stride_len),
+                            list(padding, padding_len),
+                            list(dilation, dilation_len),
+                            list(output_padding, output_padding_len),
+                            transposed != 0,
+                            groups};
+    return convolution(input, weight, bias ? *bias : nullptr, geometry, ret0);
+  });
+}
+
+}  // namespace tenon::metal_aoti

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: MIT
+//
+// Runs models that PyTorch's AOTInductor compiled for Apple's GPUs, without libtorch.
+
+#include <array>
+#include <memory>
+#include <string_view>
+#include <tenon/aoti.hpp>
+#include <tenon/tenon.hpp>
+#include <utility>
+#include <vector>
+
+#include "settings.hpp"
+#include "shim_list.hpp"
+
+namespace {
+
+namespace aoti = tenon::aoti;
+namespace metal = tenon::metal_aoti;
+
+class MetalBackend final : public tenon::Backend<MetalBackend>,
+                           public aoti::AotiBackend<MetalBackend>,
+                           public tenon::WithOptions<MetalBackend>,
+                           public tenon::WithCheckBlob<MetalBackend>,
+                           public tenon::WithMemoryInfo<MetalBackend>,
+                           public tenon::WithSessions<MetalBackend>,
+                           public tenon::WithDevices<MetalBackend> {
+  using Model = aoti::AotiBackend<MetalBackend>::Delegate;
+
+ public:
+  static constexpr std::string_view id = "MetalBackend";
+  static constexpr std::string_view tags = "aoti,metal";
+  static constexpr std::string_view description =
+      "models compiled by PyTorch's AOTInductor for Apple's GPUs";
+  static constexpr tenon::PayloadVersions payload_versions = {1, 2};
+  static constexpr bool runs_embedded_code = true;
+  static constexpr const char* device_name = "mps";
+  static constexpr std::array options{
+      tenon::OptionSpec{"buffer_pool_size_mb", metal::not_set,
+                        "free memory that a delegate keeps, 1 to 16384; -1 for "
+                        "ET_METAL_BUFFER_POOL_SIZE_MB, or 256"},
+      tenon::OptionSpec{"flush_interval", metal::not_set,
+                        "kernels after which work is handed to the device, 0 for the end of a run; "
+                        "-1 for ET_METAL_FLUSH_INTERVAL, or what suits the device"},
+      tenon::OptionSpec{"share_weights", true,
+                        "keep weights once for all delegates that have them"},
+      tenon::OptionSpec{"model_copies", std::int64_t{1},
+                        "runs of one delegate at the same time, each with working memory"}};
+
+  using Delegate = Model;
+
+  static tenon::Result<aoti::DeviceMemory> open_device(const aoti::LoadOptions& load_options) {
+    TENON_TRY(auto device, metal::system_device());
+    const auto* settings =
+        static_cast<const metal::ContextSettings*>(load_options.device_settings.get());
+    TENON_TRY(auto context, metal::MetalContext::open(std::move(device), *settings));
+    return metal::metal_memory(std::move(context));
+  }
+
+  static const void* find_shim(std::string_view name) { return metal::find_metal_shim(name); }
+
+  tenon::Status is_available() const { return metal::system_device().status(); }
+
+  tenon::Result<Delegate> init(tenon::InitContext& context, tenon::Blob processed,
+                               tenon::CompileSpecs) {
+    TENON_TRY(const auto device, metal::system_device());
+    TENON_TRY(const auto values, option_values(context));
+    TENON_TRY(const auto pool_size, values.get<std::int64_t>("buffer_pool_size_mb"));
+    TENON_TRY(const auto interval, values.get<std::int64_t>("flush_interval"));
+    aoti::LoadOptions load_options;
+    TENON_TRY(load_options.share_weights, values.get<bool>("share_weights"));
+    TENON_TRY(load_options.model_copies, values.get<std::int64_t>("model_copies"));
+    TENON_TRY(const metal::ContextSettings settings,
+              metal::read_settings(pool_size, interval, device->device().architecture()));
+    load_options.device_settings = std::make_shared<metal::ContextSettings>(settings);
+    return load(context, processed, load_options);
+  }
+
+  using AotiBackend::create_session;
+
+  tenon::Result<std::vector<tenon::DeviceInfo>> devices() const {
+    TENON_TRY(const auto device, metal::system_device());
+    return std::vector{tenon::DeviceInfo{{TENON_DL_METAL, 0},
+                                         device->device().name(),
+                                         device->device().architecture(),
+                                         device->device().memory()}};
+  }
+};
+
+}  // namespace
+
+TENON_PLUGIN(MetalBackend);

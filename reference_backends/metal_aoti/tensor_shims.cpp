@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: MIT
+//
+// Functions that make, copy and read tensors, for tensors on the device. Copies between tensors of
+// the device are enqueued; where the CPU takes part, it waits for the device.
+#include <array>
+#include <cstring>
+
+#include "metal_context.hpp"
+#include "shim_list.hpp"
+#include "tenon/aoti/base_shims.hpp"
+#include "tenon/aoti/host_shims.hpp"
+
+namespace tenon::metal_aoti {
+
+namespace base = aoti::shims;
+using aoti::DeviceType;
+
+namespace {
+
+bool is_mps(const Tensor& tensor) noexcept { return tensor.device_type == DeviceType::mps; }
+
+/// Waits when the CPU is to read or write what the device may be working on.
+Status wait_for(const Tensor& tensor) {
+  return is_mps(tensor) ? current_context().synchronize() : ok();
+}
+
+/// Copies between two tensors of the same dtype; `from` may be smaller where its sizes broadcast.
+Status copy(const Tensor& to, const Tensor& from) {
+  if (!is_mps(to) || !is_mps(from)) {
+    TENON_CHECK(current_context().synchronize());
+    return base::detail::copy_tensor(to, from);
+  }
+  if (to.scalar_type != from.scalar_type) {
+    return error(Error::NotSupported, "a copy from ", name_of(from.scalar_type), " to ",
+                 name_of(to.scalar_type), ": expected one dtype");
+  }
+  std::array<std::int64_t, max_rank> strides{};
+  const std::int32_t missing = to.rank - from.rank;
+  bool fits = missing >= 0;
+  for (std::int32_t d = 0; fits && d < from.rank; ++d) {
+    const auto source = static_cast<std::size_t>(d);
+    const auto target = static_cast<std::size_t>(d + missing);
+    fits = from.sizes[source] == to.sizes[target] || from.sizes[source] == 1;
+    strides[target] = from.sizes[source] == to.sizes[target] ? from.strides[source] : 0;
+  }
+  if (!fits) {
+    return error(Error::InvalidArgument, "a copy: expected sizes that broadcast to ",
+                 shape_text(to.shape()), ", found ", shape_text(from.shape()));
+  }
+  return current_context().copy_strided(
+      {to.data, to.step(), from.data, std::span(strides).first(static_cast<std::size_t>(to.rank)),
+       to.shape(), size_of(to.scalar_type)});
+}
+
+ShimError copy_of(const char* name, Tensor* self, bool keep_strides, Tensor** out) noexcept {
+  return aoti::shim_call(name, [&]() -> Status {
+    Tensor* made = aoti::current_pool().empty_strided(
+        self->shape(), keep_strides ? self->strides.data() : nullptr, self->scalar_type,
+        self->device_type, self->device_index);
+    if (!made) return error(Error::MemoryAllocationFailed, "no copy was made");
+    *out = made;
+    return copy(*made, *self);
+  });
+}
+
+/// Metal has no 64-bit floating point, so no kernel can have been written for these.
+Status check_dtype(std::int32_t dtype, std::int32_t device_type) {
+  const auto type = static_cast<ScalarType>(dtype);
+  if (static_cast<DeviceType>(device_type) != DeviceType::mps ||
+      (type != ScalarType::Double && type != ScalarType::ComplexDouble)) {
+    return ok();
+  }
+  return error(Error::NotSupported, "dtype ", name_of(type), ": Metal has none of this precision");
+}
+
+/// Undoes that generated code for Metal counts the offset of a constant from the beginning of the
+/// block that it believes to hold all constants (torch/csrc/inductor/aoti_runtime/model_base.h,
+/// load_constants).
+Result<std::int64_t> own_offset(std::int64_t offset, std::int32_t dtype, std::int32_t device_type) {
+  MetalContext& context = current_context();
+  const auto skipped = static_cast<std::int64_t>(context.take_constant_offset());
+  if (!aoti::current_pool().adoption()) return offset;
+  const auto size = static_cast<std::int64_t>(
+      std::max<std::size_t>(base::aoti_torch_dtype_element_size(dtype), 1));
+  const std::int64_t left = offset - skipped / size;
+  if (left < 0 || (left != 0 && static_cast<DeviceType>(device_type) != DeviceType::mps)) {
+    return error(Error::InvalidProgram, "a constant at element ", left,
+                 " of its own block: PyTorch counts wrongly where constants of the host and of the "
+                 "device are mixed");
+  }
+  return left;
+}
+
+/// Makes a tensor of given memory with `make` and sees that its memory is the device's.
+template <class Make>
+ShimError from_blob(const char* name, std::int64_t offset, std::int32_t dtype,
+                    std::int32_t device_type, Tensor** out, Make make) noexcept {
+  ShimError made = aoti::shim_ok;
+  const ShimError failed = aoti::shim_call(name, [&]() -> Status {
+    TENON_CHECK(check_dtype(dtype, device_type));
+    TENON_TRY(const std::int64_t left, own_offset(offset, dtype, device_type));
+    made = make(left);
+    if (made != aoti::shim_ok || !is_mps(**out) || (*out)->numel == 0) return ok();
+    const auto place = current_context().place((*out)->storage->data, (*out)->storage->nbytes);
+    if (place.ok()) return ok();
+    aoti::current_pool().release(*out);
+    *out = nullptr;
+    return error(Error::InvalidArgument, place.text());
+  });
+  return failed != aoti::shim_ok ? failed : made;
+}
+
+}  // namespace
+
+ShimError aoti_torch_empty_strided(std::int64_t rank, const std::int64_t* sizes,
+                                   const std::int64_t* strides, std::int32_t dtype,
+                                   std::int32_t device_type, std::int32_t device_index,
+                                   Tensor** out) noexcept {
+  const ShimError failed =
+      aoti::shim_call("aoti_torch_empty_strided", [&] { return check_dtype(dtype, device_type); });
+  if (failed != aoti::shim_ok) return failed;
+  return base::aoti_torch_empty_strided(rank, sizes, strides, dtype, device_type, device_index,
+                                        out);
+}
+
+ShimError aoti_torch_create_tensor_from_blob(void* data, std::int64_t rank,
+                                             const std::int64_t* sizes, const std::int64_t* strides,
+                                             std::int64_t storage_offset, std::int32_t dtype,
+                                             std::int32_t device_type, std::int32_t device_index,
+                                             Tensor** out) noexcept {
+  return from_blob("aoti_torch_create_tensor_from_blob", storage_offset, dtype, device_type, out,
+                   [&](std::int64_t offset) {
+                     return base::aoti_torch_create_tensor_from_blob(
+                         data, rank, sizes, strides, offset, dtype, device_type, device_index, out);
+                   });
+}
+
+ShimError aoti_torch_create_tensor_from_blob_v2(
+    void* data, std::int64_t rank, const std::int64_t* sizes, const std::int64_t* strides,
+    std::int64_t storage_offset, std::int32_t dtype, std::int32_t device_type,
+    std::int32_t device_index, Tensor** out, std::int32_t layout, const std::uint8_t* opaque,
+    std::int64_t opaque_size) noexcept {
+  return from_blob("aoti_torch_create_tensor_from_blob_v2", storage_offset, dtype, device_type, out,
+                   [&](std::int64_t offset) {
+                     return base::aoti_torch_create_tensor_from_blob_v2(
+                         data, rank, sizes, strides, offset, dtype, device_type, device_index, out,
+                         layout, opaque, opaque_size);
+                   });
+}
+
+ShimError aoti_torch_clone(Tensor* self, Tensor** out) noexcept {
+  return copy_of("aoti_torch_clone", self, base::detail::is_dense(*self), out);
+}
+ShimError aoti_torch_clone_preserve_strides(Tensor* self, Tensor** out) noexcept {
+  return copy_of("aoti_torch_clone_preserve_strides", self, true, out);
+}
+ShimError aoti_torch_copy_(Tensor* self, Tensor* source, std::int32_t) noexcept {
+  return aoti::shim_call("aoti_torch_copy_", [&] { return copy(*self, *source); });
+}
+ShimError aoti_torch_tensor_copy_(Tensor* source, Tensor* target) noexcept {
+  return aoti::shim_call("aoti_torch_tensor_copy_", [&] { return copy(*target, *source); });
+}
+ShimError aoti_torch_zero_(Tensor* self) noexcept {
+  const ShimError failed = aoti::shim_call("aoti_torch_zero_", [&] { return wait_for(*self); });
+  return failed != aoti::shim_ok ? failed : base::aoti_torch_zero_(self);
+}
+
+std::span<const aoti::Shim> item_shims() {
+#define TENON_METAL_ITEM(suffix, type, number)                                                     \
+  aoti::Shim{"aoti_torch_item_" #suffix,                                                           \
+             reinterpret_cast<const void*>(+[](Tensor* tensor, type* out) noexcept -> ShimError {  \
+               const ShimError failed =                                                            \
+                   aoti::shim_call("aoti_torch_item_" #suffix, [&] { return wait_for(*tensor); }); \
+               if (failed != aoti::shim_ok) return failed;                                         \
+               return base::aoti_torch_item_##suffix(tensor, out);                                 \
+             })},
+  static const aoti::Shim list[] = {TENON_AOTI_ITEMS(TENON_METAL_ITEM) TENON_METAL_ITEM(
+      float16, Half, ScalarType::Half) TENON_METAL_ITEM(bfloat16, BFloat16, ScalarType::BFloat16)};
+#undef TENON_METAL_ITEM
+  return list;
+}
+
+const void* find_metal_shim(std::string_view name) {
+  static const aoti::Shim own[] = {TENON_METAL_AOTI_KERNELS(TENON_AOTI_ENTRY)
+                                       TENON_METAL_AOTI_DEVICE(TENON_AOTI_ENTRY)
+                                           TENON_METAL_AOTI_TENSORS(TENON_AOTI_ENTRY)
+                                               TENON_AOTI_ENTRY(aoti_torch_mps_shared_callback, )};
+  static const aoti::ShimTable table{base::base(), base::host(), item_shims(), own};
+  return table.find(name);
+}
+
+}  // namespace tenon::metal_aoti

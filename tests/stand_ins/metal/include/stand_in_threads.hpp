@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MIT
+//
+// What the stand-in for a Metal device and the kernels that it compiles tell each other. Included
+// by both, so plain C++ without a library.
+#pragma once
+
+namespace tenon_stand_in {
+
+/// Where one thread of a grid is, in Metal's words. Set by the device before the thread starts.
+struct Thread {
+  unsigned thread_position_in_grid[3];
+  unsigned thread_position_in_threadgroup[3];
+  unsigned threadgroup_position_in_grid[3];
+  unsigned threads_per_grid[3];
+  unsigned threads_per_threadgroup[3];
+  unsigned threadgroups_per_grid[3];
+  unsigned thread_index_in_threadgroup[1];
+  unsigned thread_index_in_simdgroup[1];
+  unsigned simdgroup_index_in_threadgroup[1];
+  unsigned threads_per_simdgroup[1];
+  unsigned simdgroups_per_threadgroup[1];
+};
+
+constexpr unsigned simd_width = 32;
+constexpr unsigned most_exchanged = 32;  ///< Bytes that a thread can give to its simdgroup at once.
+
+/// What the threads of a simdgroup have exchanged.
+struct Exchange {
+  unsigned char values[simd_width][most_exchanged];
+  unsigned long active;  ///< One bit for each thread that took part.
+};
+
+/// What a running thread may ask of the device.
+struct Host {
+  /// Returns when all threads of the threadgroup have come here.
+  void (*barrier)();
+  /// Gives `nbytes` to the simdgroup and returns when all its threads that run have done so. The
+  /// result is valid until the thread's next call; `lane` is set to the thread's place in it.
+  const Exchange* (*exchange)(const void* value, unsigned nbytes, unsigned* lane);
+};
+
+/// The entry of a kernel for one thread. `buffers` are what was bound, by index.
+using Kernel = void (*)(void* const* buffers, const Thread& thread);
+
+}  // namespace tenon_stand_in

@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: MIT
+//
+// A Metal device that is none: it compiles Metal source as C++ for this processor and runs each
+// thread of a grid. It proves the backend's functions, their arguments and the numbers of the
+// kernels. It proves nothing about a Mac. Never installed.
+#include "stand_in_device.hpp"
+
+#include <cstring>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "compiled_library.hpp"
+#include "metal_device.hpp"
+#include "threadgroup.hpp"
+
+namespace tenon::metal_stand_in {
+
+using namespace tenon::metal_aoti;
+
+Control& control() noexcept {
+  static Control only;
+  return only;
+}
+
+namespace {
+
+Status next_call(const char* name) {
+  Control& state = control();
+  if (state.calls_until_failure < 0 || state.calls_until_failure-- > 0) return ok();
+  return error(Error::Internal, "stand-in: ", name, " failed, as it was told to");
+}
+
+/// Bytes of a buffer; work that is enqueued keeps them.
+class Memory {
+ public:
+  explicit Memory(std::size_t nbytes) : bytes_(new (alignment) std::byte[nbytes]) {
+    // Not zeroes, as a buffer that is used again has none: what reads it too early shows.
+    std::memset(bytes_.get(), 0xff, nbytes);
+    ++control().num_buffers;
+  }
+  Memory(const Memory&) = delete;
+  Memory& operator=(const Memory&) = delete;
+  ~Memory() { --control().num_buffers; }
+  [[nodiscard]] std::byte* data() const noexcept { return bytes_.get(); }
+
+ private:
+  static constexpr std::align_val_t alignment{64};
+  struct Delete {
+    void operator()(std::byte* bytes) const noexcept { ::operator delete[](bytes, alignment); }
+  };
+  std::unique_ptr<std::byte[], Delete> bytes_;
+};
+
+class Buffer final : public MetalBuffer {
+ public:
+  Buffer(std::shared_ptr<Memory> memory, std::size_t nbytes) noexcept
+      : MetalBuffer(memory->data(), nbytes), memory_(std::move(memory)) {}
+  [[nodiscard]] const std::shared_ptr<Memory>& memory() const noexcept { return memory_; }
+
+ private:
+  std::shared_ptr<Memory> memory_;
+};
+
+class Function final : public MetalFunction {
+ public:
+  Function(std::shared_ptr<CompiledLibrary> library, const CompiledKernel& kernel) noexcept
+      : MetalFunction(kernel.max_threads, tenon_stand_in::simd_width),
+        library_(std::move(library)),
+        kernel_(kernel) {}
+  [[nodiscard]] const CompiledKernel& kernel() const noexcept { return kernel_; }
+  [[nodiscard]] const std::shared_ptr<CompiledLibrary>& library() const noexcept {
+    return library_;
+  }
+
+ private:
+  std::shared_ptr<CompiledLibrary> library_;
+  CompiledKernel kernel_;
+};
+
+class Library final : public MetalLibrary {
+ public:
+  explicit Library(std::shared_ptr<CompiledLibrary> library) noexcept
+      : library_(std::move(library)) {}
+  Result<std::unique_ptr<MetalFunction>> function(const char* name) override {
+    TENON_CHECK(next_call("newFunction"));
+    TENON_TRY(const CompiledKernel kernel, library_->kernel(name));
+    return std::make_unique<Function>(library_, kernel);
+  }
+
+ private:
+  std::shared_ptr<CompiledLibrary> library_;
+};
+
+/// One argument of a kernel: a buffer, or bytes of its own.
+struct Argument {
+  std::shared_ptr<Memory> memory{};
+  std::size_t offset = 0;
+  std::vector<std::byte> bytes{};
+  bool is_set = false;
+};
+
+struct Dispatch {
+  std::shared_ptr<CompiledLibrary> library;
+  CompiledKernel kernel;
+  std::vector<Argument> arguments;
+  GridSize threads;
+  GridSize group;
+};
+struct Copy {
+  std::shared_ptr<Memory> to;
+  std::size_t to_offset;
+  std::shared_ptr<Memory> from;
+  std::size_t from_offset;
+  std::size_t nbytes;
+};
+
+/// Runs nothing before it is committed, so that what is not committed or waited for shows.
+class Queue final : public MetalQueue {
+ public:
+  Queue() { ++control().num_queues; }
+  ~Queue() override { --control().num_queues; }
+
+  Status set_function(const MetalFunction& function) override {
+    TENON_CHECK(next_call("setComputePipelineState"));
+    const auto& given = dynamic_cast<const Function&>(function);
+    next_ = Dispatch{given.library(), given.kernel(), {}, {}, {}};
+    next_.arguments.resize(31);
+    return ok();
+  }
+  void set_buffer(unsigned index, const MetalBuffer& buffer, std::size_t offset) override {
+    const auto& given = dynamic_cast<const Buffer&>(buffer);
+    next_.arguments.at(index) = {given.memory(), offset, {}, true};
+  }
+  void set_bytes(unsigned index, std::span<const std::byte> bytes) override {
+    next_.arguments.at(index) = {nullptr, 0, {bytes.begin(), bytes.end()}, true};
+  }
+  Status dispatch(const GridSize& threads, const GridSize& group) override {
+    TENON_CHECK(next_call("dispatchThreads"));
+    for (unsigned i = 0; i < next_.kernel.num_buffers; ++i) {
+      if (!next_.arguments[i].is_set) {
+        return error(Error::InvalidArgument, "stand-in: argument ", i, " of the kernel is not set");
+      }
+    }
+    ++control().num_dispatches;
+    next_.threads = threads;
+    next_.group = group;
+    work_.emplace_back(next_);
+    return ok();
+  }
+  Status copy(const MetalBuffer& to, std::size_t to_offset, const MetalBuffer& from,
+              std::size_t from_offset, std::size_t nbytes) override {
+    TENON_CHECK(next_call("copyFromBuffer"));
+    work_.emplace_back(Copy{dynamic_cast<const Buffer&>(to).memory(), to_offset,
+                            dynamic_cast<const Buffer&>(from).memory(), from_offset, nbytes});
+    return ok();
+  }
+  Status commit() override {
+    TENON_CHECK(next_call("commit"));
+    ++control().num_commits;
+    for (auto& each : std::exchange(work_, {})) {
+      if (!failure_.ok()) break;
+      if (auto* dispatched = std::get_if<Dispatch>(&each)) {
+        failure_ = run(*dispatched);
+      } else {
+        const Copy& copy = std::get<Copy>(each);
+        std::memmove(copy.to->data() + copy.to_offset, copy.from->data() + copy.from_offset,
+                     copy.nbytes);
+      }
+    }
+    return ok();
+  }
+  Status wait() override {
+    Status status = work_.empty() ? ok() : commit();
+    work_.clear();
+    ++control().num_waits;
+    if (status.ok()) status = next_call("waitUntilCompleted");
+    if (status.ok()) return std::exchange(failure_, ok());
+    failure_ = ok();
+    return status;
+  }
+
+ private:
+  Status run(Dispatch& dispatched) {
+    std::vector<void*> addresses;
+    for (Argument& argument : dispatched.arguments) {
+      addresses.push_back(argument.memory ? argument.memory->data() + argument.offset
+                                          : argument.bytes.data());
+    }
+    return runner_.run(dispatched.kernel.run, addresses.data(), dispatched.threads,
+                       dispatched.group);
+  }
+
+  GridRunner runner_;
+  Dispatch next_{};
+  std::vector<std::variant<Dispatch, Copy>> work_;
+  Status failure_ = ok();
+};
+
+class Device final : public MetalDevice {
+ public:
+  std::string name() const override { return device_name; }
+  std::uint64_t memory() const override { return std::uint64_t{1} << 30; }
+  std::string architecture() const override { return "none, kernels are compiled as C++"; }
+  Result<std::unique_ptr<MetalBuffer>> allocate(std::size_t nbytes) override {
+    TENON_CHECK(next_call("newBuffer"));
+    if (nbytes > memory()) {
+      return error(Error::MemoryAllocationFailed, "stand-in: newBuffer of ", nbytes, " bytes");
+    }
+    auto memory = std::make_shared<Memory>(nbytes);
+    return std::make_unique<Buffer>(std::move(memory), nbytes);
+  }
+  /// Keeps what it has compiled: a test that loads a model a hundred times compiles it once.
+  Result<std::unique_ptr<MetalLibrary>> compile(const char* source) override {
+    TENON_CHECK(next_call("newLibrary"));
+    const std::lock_guard lock(mutex_);
+    auto& known = libraries_[source];
+    if (!known) {
+      TENON_TRY(known, CompiledLibrary::compile(source));
+      ++control().num_compiled;
+    }
+    return std::make_unique<Library>(known);
+  }
+  Result<std::unique_ptr<MetalQueue>> make_queue() override {
+    TENON_CHECK(next_call("newCommandQueue"));
+    return std::make_unique<Queue>();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<std::string, std::shared_ptr<CompiledLibrary>> libraries_;
+};
+
+}  // namespace
+}  // namespace tenon::metal_stand_in
+
+namespace tenon::metal_aoti {
+
+Result<std::unique_ptr<MetalDevice>> open_metal_device() {
+  if (!metal_stand_in::control().has_device) {
+    return error(Error::NotFound, "stand-in: no device, as it was told");
+  }
+  return std::make_unique<metal_stand_in::Device>();
+}
+
+}  // namespace tenon::metal_aoti

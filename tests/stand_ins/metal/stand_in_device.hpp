@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <atomic>
+#include <string>
+
+namespace tenon::metal_stand_in {
+
+/// What tests see of the stand-in, and how they make it fail. Counts everything of the process.
+struct Control {
+  std::atomic<int> num_buffers = 0;  ///< That are alive, also by enqueued work.
+  std::atomic<int> num_queues = 0;   ///< That are alive.
+  std::atomic<int> num_compiled = 0;
+  std::atomic<int> num_dispatches = 0;
+  std::atomic<int> num_commits = 0;
+  std::atomic<int> num_waits = 0;
+  /// Calls that succeed before one fails; negative: none fails.
+  std::atomic<int> calls_until_failure = -1;
+  /// False makes the machine one without a device.
+  std::atomic<bool> has_device = true;
+};
+[[nodiscard]] Control& control() noexcept;
+
+inline constexpr const char* device_name = "stand-in for a Metal device, for tests";
+
+}  // namespace tenon::metal_stand_in

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: MIT
+#include "threadgroup.hpp"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstring>
+#include <span>
+
+#if defined(__SANITIZE_ADDRESS__)
+#define TENON_HAS_ASAN 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define TENON_HAS_ASAN 1
+#endif
+#endif
+#if defined(TENON_HAS_ASAN)
+#include <sanitizer/common_interface_defs.h>
+#endif
+
+namespace tenon::metal_stand_in {
+
+namespace {
+
+constinit thread_local GridRunner* current_runner = nullptr;
+
+// AddressSanitizer wants to know of each change of stacks.
+void leave([[maybe_unused]] void** save, [[maybe_unused]] const void* stack,
+           [[maybe_unused]] std::size_t size) {
+#if defined(TENON_HAS_ASAN)
+  __sanitizer_start_switch_fiber(save, stack, size);
+#endif
+}
+void enter([[maybe_unused]] void* saved, [[maybe_unused]] const void** from,
+           [[maybe_unused]] std::size_t* size) {
+#if defined(TENON_HAS_ASAN)
+  __sanitizer_finish_switch_fiber(saved, from, size);
+#endif
+}
+
+}  // namespace
+
+constinit const tenon_stand_in::Host GridRunner::host = {&GridRunner::barrier,
+                                                         &GridRunner::exchange};
+
+GridRunner::~GridRunner() {
+  if (stacks_) ::munmap(stacks_, num_stacks_ * stack_size);
+}
+
+Status GridRunner::run(tenon_stand_in::Kernel kernel, void* const* buffers,
+                       const std::array<std::uint64_t, 3>& threads,
+                       const std::array<std::uint64_t, 3>& group) {
+  const std::size_t most = group[0] * group[1] * group[2];
+  if (most > num_stacks_) {
+    if (stacks_) ::munmap(stacks_, num_stacks_ * stack_size);
+    stacks_ = nullptr;
+    void* const made = ::mmap(nullptr, most * stack_size, PROT_READ | PROT_WRITE,
+                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (made == MAP_FAILED) {
+      num_stacks_ = 0;
+      return error(Error::MemoryAllocationFailed, "no stacks for ", most, " threads");
+    }
+    stacks_ = static_cast<std::byte*>(made);
+    num_stacks_ = most;
+  }
+  fibers_.clear();
+  fibers_.resize(most);
+  for (Fiber& fiber : fibers_) fiber.state = State::done;
+  kernel_ = kernel;
+  buffers_ = buffers;
+  current_runner = this;
+  std::array<std::uint64_t, 3> groups{};
+  for (std::size_t d = 0; d < 3; ++d) groups[d] = (threads[d] + group[d] - 1) / group[d];
+  for (std::uint64_t number = 0; number < groups[0] * groups[1] * groups[2]; ++number) {
+    const std::array<std::uint64_t, 3> at = {number % groups[0], number / groups[0] % groups[1],
+                                             number / groups[0] / groups[1]};
+    std::array<std::uint64_t, 3> size{};
+    for (std::size_t d = 0; d < 3; ++d) size[d] = std::min(group[d], threads[d] - at[d] * group[d]);
+    const std::size_t count = size[0] * size[1] * size[2];
+    for (std::size_t i = 0; i < count; ++i) {
+      Fiber& fiber = fibers_[i];
+      fiber.state = State::fresh;
+      const std::array<std::uint64_t, 3> in = {i % size[0], i / size[0] % size[1],
+                                               i / size[0] / size[1]};
+      tenon_stand_in::Thread& place = fiber.place;
+      for (std::size_t d = 0; d < 3; ++d) {
+        place.thread_position_in_grid[d] = static_cast<unsigned>(at[d] * group[d] + in[d]);
+        place.thread_position_in_threadgroup[d] = static_cast<unsigned>(in[d]);
+        place.threadgroup_position_in_grid[d] = static_cast<unsigned>(at[d]);
+        place.threads_per_grid[d] = static_cast<unsigned>(threads[d]);
+        place.threads_per_threadgroup[d] = static_cast<unsigned>(size[d]);
+        place.threadgroups_per_grid[d] = static_cast<unsigned>(groups[d]);
+      }
+      constexpr unsigned width = tenon_stand_in::simd_width;
+      place.thread_index_in_threadgroup[0] = static_cast<unsigned>(i);
+      place.thread_index_in_simdgroup[0] = static_cast<unsigned>(i) % width;
+      place.simdgroup_index_in_threadgroup[0] = static_cast<unsigned>(i) / width;
+      place.threads_per_simdgroup[0] = width;
+      place.simdgroups_per_threadgroup[0] = (static_cast<unsigned>(count) + width - 1) / width;
+    }
+    Status status = run_group(count);
+    if (!status.ok()) return status;
+  }
+  return ok();
+}
+
+Status GridRunner::run_group(std::size_t count) {
+  simd_groups_.assign((count + tenon_stand_in::simd_width - 1) / tenon_stand_in::simd_width, {});
+  const std::span fibers(fibers_.data(), count);
+  for (;;) {
+    for (std::size_t i = 0; i < count; ++i) {
+      if (fibers[i].state == State::fresh || fibers[i].state == State::runnable) resume(i);
+    }
+    if (release_exchanges()) continue;
+    const auto waiting =
+        static_cast<std::size_t>(std::ranges::count(fibers, State::at_barrier, &Fiber::state));
+    if (waiting == 0) return ok();
+    if (waiting != count) {
+      return error(Error::InvalidState, count - waiting, " of ", count,
+                   " threads of a threadgroup ended while the others wait at a barrier");
+    }
+    for (Fiber& fiber : fibers) fiber.state = State::runnable;
+  }
+}
+
+/// Lets the threads that gave a value go on. True when there are any. None is runnable here.
+bool GridRunner::release_exchanges() {
+  bool any = false;
+  for (std::size_t i = 0; i < fibers_.size(); ++i) {
+    if (fibers_[i].state != State::at_exchange) continue;
+    SimdGroup& group = simd_groups_[i / tenon_stand_in::simd_width];
+    if (group.given.active != 0) {
+      group.taken = group.given;
+      group.given.active = 0;
+    }
+    fibers_[i].state = State::runnable;
+    any = true;
+  }
+  return any;
+}
+
+void GridRunner::resume(std::size_t index) {
+  Fiber& fiber = fibers_[index];
+  current_ = index;
+  if (fiber.state == State::fresh) {
+    ::getcontext(&fiber.context);
+    fiber.context.uc_stack.ss_sp = stack(index);
+    fiber.context.uc_stack.ss_size = stack_size;
+    fiber.context.uc_link = nullptr;
+    fiber.fake_stack = nullptr;
+    ::makecontext(&fiber.context, &GridRunner::start, 0);
+  }
+  fiber.state = State::runnable;
+  leave(&scheduler_fake_stack_, stack(index), stack_size);
+  ::swapcontext(&scheduler_, &fiber.context);
+  enter(scheduler_fake_stack_, nullptr, nullptr);
+}
+
+void GridRunner::start() noexcept {
+  GridRunner& self = *current_runner;
+  enter(nullptr, &self.scheduler_stack_, &self.scheduler_stack_size_);
+  self.kernel_(self.buffers_, self.fibers_[self.current_].place);
+  Fiber& fiber = self.fibers_[self.current_];
+  fiber.state = State::done;
+  leave(nullptr, self.scheduler_stack_, self.scheduler_stack_size_);
+  ::setcontext(&self.scheduler_);
+}
+
+void GridRunner::suspend(State state) {
+  Fiber& fiber = fibers_[current_];
+  fiber.state = state;
+  leave(&fiber.fake_stack, scheduler_stack_, scheduler_stack_size_);
+  ::swapcontext(&fiber.context, &scheduler_);
+  enter(fiber.fake_stack, &scheduler_stack_, &scheduler_stack_size_);
+}
+
+void GridRunner::barrier() { current_runner->suspend(State::at_barrier); }
+
+const tenon_stand_in::Exchange* GridRunner::exchange(const void* value, unsigned nbytes,
+                                                     unsigned* lane) {
+  GridRunner& self = *current_runner;
+  const std::size_t index = self.current_;
+  SimdGroup& group = self.simd_groups_[index / tenon_stand_in::simd_width];
+  const auto place = static_cast<unsigned>(index % tenon_stand_in::simd_width);
+  std::memcpy(group.given.values[place], value, nbytes);
+  group.given.active |= 1ul << place;
+  self.suspend(State::at_exchange);
+  *lane = place;
+  return &group.taken;
+}
+
+}  // namespace tenon::metal_stand_in

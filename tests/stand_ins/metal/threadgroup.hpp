@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <ucontext.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "include/stand_in_threads.hpp"
+#include "tenon/core/result.hpp"
+
+namespace tenon::metal_stand_in {
+
+/// Runs the threads of one grid, a threadgroup at a time, each thread as a fiber of the calling
+/// thread: it runs until it waits for others at a barrier or gives its simdgroup a value.
+///
+/// Threads of a simdgroup that wait for one another are taken to be at the same place of the
+/// program. A thread that ends while others wait at a barrier is an error, as it hangs a real GPU.
+class GridRunner {
+ public:
+  GridRunner() = default;
+  GridRunner(const GridRunner&) = delete;
+  GridRunner& operator=(const GridRunner&) = delete;
+  ~GridRunner();
+
+  /// errors: InvalidState when the threads of a group do not meet.
+  [[nodiscard]] Status run(tenon_stand_in::Kernel kernel, void* const* buffers,
+                           const std::array<std::uint64_t, 3>& threads,
+                           const std::array<std::uint64_t, 3>& group);
+
+  /// What kernels call.
+  static const tenon_stand_in::Host host;
+
+ private:
+  enum class State : std::uint8_t { fresh, at_barrier, at_exchange, runnable, done };
+  struct Fiber {
+    ucontext_t context;
+    tenon_stand_in::Thread place;
+    State state;
+    void* fake_stack;  // AddressSanitizer's.
+  };
+  struct SimdGroup {
+    tenon_stand_in::Exchange given;
+    tenon_stand_in::Exchange taken;
+  };
+
+  Status run_group(std::size_t count);
+  void resume(std::size_t index);
+  void suspend(State state);
+  bool release_exchanges();
+  static void start() noexcept;
+  static void barrier();
+  static const tenon_stand_in::Exchange* exchange(const void* value, unsigned nbytes,
+                                                  unsigned* lane);
+
+  static constexpr std::size_t stack_size = std::size_t{128} << 10;
+
+  std::byte* stack(std::size_t index) const noexcept { return stacks_ + index * stack_size; }
+
+  std::byte* stacks_ = nullptr;
+  std::size_t num_stacks_ = 0;
+  std::vector<Fiber> fibers_;
+  std::vector<SimdGroup> simd_groups_;
+  ucontext_t scheduler_{};
+  void* scheduler_fake_stack_ = nullptr;
+  const void* scheduler_stack_ = nullptr;
+  std::size_t scheduler_stack_size_ = 0;
+  std::size_t current_ = 0;
+  tenon_stand_in::Kernel kernel_ = nullptr;
+  void* const* buffers_ = nullptr;
+};
+
+}  // namespace tenon::metal_stand_in
