@@ -158,7 +158,7 @@ class Method {
 
   /// From now on `execute` runs with the state of `session`, which this method made; null means the
   /// method's own again. Costs a pointer for each delegate; not while `execute` runs.
-  void use_session(Session* session) noexcept {
+  void use_session(const Session* session) noexcept {
     if (session) return session->use();
     for (detail::LoadedDelegate& delegate : delegates_) delegate.active = &delegate.own;
   }

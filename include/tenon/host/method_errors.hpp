@@ -30,9 +30,10 @@ struct MethodErrors {
   }
   [[nodiscard]] Status condition(std::size_t chain, std::size_t index,
                                  const tenon_value& found) const {
-    return error(Error::InvalidProgram, where(chain, index),
-                 ": JumpFalseCall: expected a Bool or a Tensor of dtype Bool with data, found ",
-                 value_kind_name(found.kind));
+    return error(
+        Error::InvalidProgram, where(chain, index),
+        ": JumpFalseCall: expected a Bool or a Tensor of dtype Bool with data on the CPU, found ",
+        value_kind_name(found.kind));
   }
   [[nodiscard]] Status free(std::size_t chain, std::size_t index, const tenon_value& found) const {
     return error(Error::InvalidType, where(chain, index), ": FreeCall: expected a Tensor, found ",

@@ -5,7 +5,6 @@
 #include <memory>
 #include <span>
 #include <utility>
-#include <vector>
 
 #include "tenon/core/result.hpp"
 #include "tenon/host/loaded_delegate.hpp"
@@ -23,7 +22,7 @@ class Session {
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
   ~Session() {
-    for (std::size_t i = states_.size(); i-- > 0;) {
+    for (std::size_t i = num_states_; i-- > 0;) {
       if (delegates_[i].active == &states_[i]) delegates_[i].active = &delegates_[i].own;
       delegates_[i].destroy(states_[i].handle);
     }
@@ -32,27 +31,28 @@ class Session {
  private:
   friend class Method;
 
-  explicit Session(std::span<detail::LoadedDelegate> delegates) noexcept : delegates_(delegates) {}
+  explicit Session(std::span<detail::LoadedDelegate> delegates)
+      : delegates_(delegates), states_(new detail::DelegateState[delegates.size()]) {}
 
   static Result<std::unique_ptr<Session>> create(std::span<detail::LoadedDelegate> delegates) {
     auto out = std::unique_ptr<Session>(new Session(delegates));
-    out->states_.reserve(delegates.size());  // Their addresses stay.
     for (std::size_t i = 0; i < delegates.size(); ++i) {
       auto handle = delegates[i].create_session();
       if (!handle.ok()) {
         return std::move(handle).status().with_context(concat("delegate ", i));
       }
-      out->states_.push_back({*handle, nullptr});
+      out->states_[out->num_states_++].handle = *handle;
     }
     return out;
   }
 
-  void use() noexcept {
-    for (std::size_t i = 0; i < states_.size(); ++i) delegates_[i].active = &states_[i];
+  void use() const noexcept {
+    for (std::size_t i = 0; i < num_states_; ++i) delegates_[i].active = &states_[i];
   }
 
   std::span<detail::LoadedDelegate> delegates_;
-  std::vector<detail::DelegateState> states_;
+  std::unique_ptr<detail::DelegateState[]> states_;  // Delegates point to them.
+  std::size_t num_states_ = 0;
 };
 
 }  // namespace tenon::host
