@@ -116,10 +116,10 @@ class CudaBackend final : public tenon::Backend<CudaBackend>,
     bool is_graph_failure_told = false;
   };
 
-  static tenon::Result<aoti::DeviceMemory> open_device(const aoti::LoadOptions& options) {
-    TENON_TRY(auto device, cuda::Device::open(options.device_index.value_or(0)));
-    TENON_TRY(auto stream, options.share_stream ? cuda::Device::shared_stream(device)
-                                                : cuda::Stream::create(device));
+  static tenon::Result<aoti::DeviceMemory> open_device(const aoti::LoadOptions& load_options) {
+    TENON_TRY(auto device, cuda::Device::open(load_options.device_index.value_or(0)));
+    TENON_TRY(auto stream, load_options.share_stream ? cuda::Device::shared_stream(device)
+                                                     : cuda::Stream::create(device));
     return cuda::device_memory(std::move(device), std::move(stream));
   }
 

@@ -188,7 +188,7 @@ aoti::DeviceMemory device_memory(std::shared_ptr<Device> device, std::shared_ptr
   out.synchronize = &synchronize;
   out.enter = &enter;
   out.leave = &leave;
-  out.context = std::make_shared<ModelContext>(std::move(device), std::move(stream));
+  out.context = std::make_shared<ModelContext>(ModelContext{std::move(device), std::move(stream)});
   return out;
 }
 
