@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include <algorithm>
 #include <array>
 #include <limits>
 
@@ -77,23 +78,31 @@ Result<std::array<std::int64_t, 5>> output_sizes(const Tensor& input, const Tens
   return out;
 }
 
-/// True for the layout with the channels last, where that differs from the ordinary one.
+/// True for the layout with the channels last. Sizes of 1 may fit both layouts; then the strides
+/// tell which is meant (c10/core/MemoryFormat.h, is_channels_last_strides_2d).
 bool is_channels_last(const Tensor& tensor) noexcept {
-  if (tensor.is_contiguous() || tensor.strides[1] != 1) return false;
+  if (tensor.rank < 4 || tensor.strides[1] != 1) return false;
+  const auto rank = static_cast<std::size_t>(tensor.rank);
   std::int64_t expected = tensor.sizes[1];
-  for (auto d = static_cast<std::size_t>(tensor.rank); d-- > 2;) {
+  std::int64_t least = expected;
+  bool meant = true;
+  for (std::size_t i = 0; i < rank - 1; ++i) {
+    const std::size_t d = i < rank - 2 ? rank - 1 - i : 0;
     if (tensor.sizes[d] != 1 && tensor.strides[d] != expected) return false;
+    if (tensor.strides[d] < least || (d == 0 && least == 1)) meant = false;
+    least = tensor.strides[d] * std::max<std::int64_t>(tensor.sizes[d], 1);
     expected *= tensor.sizes[d];
   }
-  return true;
+  return !tensor.is_contiguous() || meant;
 }
 
-/// The output in the layout that PyTorch gives it: with the channels last when the input has them
-/// there.
-Tensor* make_output(const Tensor& input, const std::array<std::int64_t, 5>& sizes) {
+/// The output in the layout that PyTorch gives it: with the channels last when the input or the
+/// weight has them there (ATen/native/ConvUtils.h, mps_conv_use_channels_last).
+Tensor* make_output(const Tensor& input, const Tensor& weight,
+                    const std::array<std::int64_t, 5>& sizes) {
   const auto rank = static_cast<std::size_t>(input.rank);
   std::array<std::int64_t, 5> strides{};
-  const bool channels_last = is_channels_last(input);
+  const bool channels_last = is_channels_last(input) || is_channels_last(weight);
   if (channels_last) {
     strides[1] = 1;
     std::int64_t step = sizes[1];
@@ -152,7 +161,7 @@ Status convolution(const Tensor* input, const Tensor* weight, const Tensor* bias
   MetalContext& context = current_context();
   TENON_TRY(const MetalFunction* const kernel,
             context.shared().own_kernel(OwnKernel::convolution, input->scalar_type));
-  *out = make_output(*input, sizes);
+  *out = make_output(*input, *weight, sizes);
   if (!*out) {
     return error(Error::MemoryAllocationFailed, aoti::current_pool().take_failure());
   }

@@ -221,3 +221,6 @@ T position(const unsigned* values) {
 #define thread
 #define threadgroup
 #define kernel
+
+// Models bring one of their own, beside which that of the C library would be ambiguous.
+#define expm1f metal_expm1f

@@ -1,0 +1,295 @@
+# SPDX-License-Identifier: MIT
+"""Exports small models to ExecuTorch programs for MetalBackend, on Linux, with expected outputs.
+
+ExecuTorch's own MetalBackend compiles them; PyTorch is told that there is an MPS device. The library
+inside is therefore one for this machine, and the Metal source inside it is what a Mac would get.
+Such a program runs on the stand-in for a Metal device (tests/stand_ins/metal), not on a Mac.
+
+What stands in the way on Linux, each step named below: the weights cannot be moved to the device,
+so they are fake there and their values are kept aside; the compiler reads those values when it
+writes constants; and the layout of a convolution is decided by code that only a Mac's PyTorch has.
+
+Writes OUT/NAME/: model.pte, inK_J.npy and outK_J.npy (run K, tensor J; the runs of one instance in
+their order). Needs torch 2.15, executorch 1.5 and a C++ compiler; takes half a minute a model.
+"""
+
+import argparse
+import copy
+import ctypes
+import os
+import subprocess
+import sys
+import tempfile
+import types
+from pathlib import Path
+from typing import Any, Callable
+
+HERE = Path(__file__).resolve().parent
+os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", "/tmp/tenon-inductor-metal")
+
+try:
+    import numpy as np
+    import torch
+    import torch._inductor.codecache
+    import torch._inductor.codegen.cpp_wrapper_cpu as cpp_wrapper
+    import torch._inductor.codegen.cpp_wrapper_gpu as cpp_wrapper_gpu
+    import torch._inductor.config
+    import torch._inductor.fx_passes.joint_graph as joint_graph
+    import torch._inductor.fx_passes.post_grad as post_grad
+    import torch._inductor.graph as inductor_graph
+    import torch._inductor.utils as inductor_utils
+    from torch import nn
+    from torch._subclasses.fake_tensor import FakeTensor
+except ImportError as missing:
+    sys.exit(f"export_metal: {missing}; install torch and executorch from PyPI")
+
+Runs = list[tuple[torch.Tensor, ...]]
+
+
+class Conv(nn.Module):
+    """A convolution, which the compiler lays out with the channels last."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.conv = nn.Conv2d(3, 8, 3, stride=2, padding=1)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return torch.relu(self.conv(x))
+
+
+class Embedding(nn.Module):
+    """Integers as inputs, a table, a reduction over many elements."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.table = nn.Embedding(50, 96)
+        self.norm = nn.LayerNorm(96)
+        self.linear = nn.Linear(96, 4)
+
+    def forward(self, i: torch.Tensor) -> torch.Tensor:
+        return self.linear(self.norm(self.table(i)).mean(1))
+
+
+class Stateful(nn.Module):
+    """A buffer that the model writes to."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("total", torch.full((4,), 0.5))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        self.total.add_(x)
+        return self.total * 2
+
+
+class HalfLinear(nn.Module):
+    """Everything in 16 bits."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.linear = nn.Linear(24, 12).half()
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return nn.functional.gelu(self.linear(x))
+
+
+MODELS: dict[str, tuple[Callable[[], nn.Module], Callable[[], Runs]]] = {
+    "conv": (Conv, lambda: [(torch.randn(1, 3, 16, 16),)]),
+    "embedding": (Embedding, lambda: [(torch.randint(0, 50, (2, 7)),)]),
+    "half": (HalfLinear, lambda: [(torch.randn(3, 24).half(),)]),
+    "stateful": (Stateful, lambda: [(torch.randn(4),) for _ in range(3)]),
+}
+
+
+def flat(name: str) -> str:
+    """A parameter's name as the compiler spells it."""
+    return name.replace(".", "_").replace("[", "_").replace("]", "_")
+
+
+class Weights:
+    """The values of what is fake on the device, by flat name."""
+
+    values: dict[str, torch.Tensor] = {}
+
+
+def pretend_device() -> None:
+    """PyTorch has an MPS device: it can be chosen, and switched to."""
+    site = Path(torch.__file__).parent
+    with tempfile.TemporaryDirectory() as folder:
+        library = Path(folder) / "mps_guard.so"
+        subprocess.run(
+            ["g++", "-std=c++20", "-shared", "-fPIC", str(HERE / "mps_guard.cpp"), "-o",
+             str(library), f"-I{site}/include", f"-L{site}/lib", "-lc10"], check=True)
+        ctypes.CDLL(str(library))
+    torch.backends.mps.is_available = lambda: True
+    torch.backends.mps.get_core_count = lambda: 16
+    torch._C._mps_get_core_count = lambda: 16
+    inductor_utils.get_gpu_type.cache_clear()
+    for module in (inductor_utils, cpp_wrapper_gpu, post_grad, joint_graph):
+        module.get_gpu_type = lambda: "mps"
+    # Folding would compute with the fake values.
+    torch._inductor.config.joint_graph_constant_folding = False
+
+
+def read_real_values() -> None:
+    """Where the compiler reads the value of a constant, it gets the one that was kept."""
+    graph = inductor_graph.GraphLowering
+    original = graph.get_original_value_of_constant
+    getattr_recursive = inductor_graph.getattr_recursive
+
+    def value_of(self: Any, name: str) -> torch.Tensor:
+        value = original(self, name)
+        if isinstance(value, FakeTensor):
+            return Weights.values[flat(self.allocated_constant_name[name])]
+        return value
+
+    def attribute(owner: Any, target: str) -> Any:
+        value = getattr_recursive(owner, target)
+        if isinstance(value, FakeTensor) and value.device.type == "mps" and value.dim() <= 1:
+            kept = Weights.values.get(flat(target))
+            if kept is not None:
+                value.item, value.tolist = kept.item, kept.tolist
+        return value
+
+    graph.get_original_value_of_constant = value_of
+    inductor_graph.getattr_recursive = attribute
+    inductor_graph.is_same_tensor = lambda a, b: a is b
+
+
+def place_constants() -> None:
+    """Constants are recorded as the device's, although their values lie in the host's memory."""
+    wrapper = cpp_wrapper.CppWrapperCpu
+    constructor, device = wrapper.codegen_model_constructor, wrapper.codegen_device
+    is_recording = False
+
+    def model_constructor(self: Any) -> Any:
+        nonlocal is_recording
+        is_recording = True
+        try:
+            return constructor(self)
+        finally:
+            is_recording = False
+
+    def device_of(self: Any, value: torch.device) -> str:
+        return device(self, torch.device("mps", 0) if is_recording else value)
+
+    wrapper.codegen_model_constructor = model_constructor
+    wrapper.codegen_device = device_of
+
+
+def lay_out_convolutions() -> None:
+    """A convolution's output has its channels last when the input or the weight has (ATen:
+    mps_conv_use_channels_last in ConvUtils.h)."""
+    original = torch._C._conv_determine_backend_memory_format
+
+    def memory_format(input_: torch.Tensor, weight: torch.Tensor, backend: Any) -> Any:
+        if getattr(input_, "fake_device", input_.device).type != "mps" or input_.dim() != 4:
+            return original(input_, weight, backend)
+        last = torch.channels_last
+        is_last = any(t.is_contiguous(memory_format=last) and not t.is_contiguous()
+                      for t in (input_, weight))
+        return last if is_last else torch.contiguous_format
+
+    torch._C._conv_determine_backend_memory_format = memory_format
+
+
+def metal_backend() -> Any:
+    """ExecuTorch's MetalBackend with what is different here."""
+    try:
+        import torchao.experimental.ops.mps.cshim  # noqa: F401
+    except (ImportError, RuntimeError):  # it comes with torchao for macOS
+        for name in ("torchao.experimental", "torchao.experimental.ops",
+                     "torchao.experimental.ops.mps", "torchao.experimental.ops.mps.cshim"):
+            sys.modules.setdefault(name, types.ModuleType(name))
+        sys.modules["torchao.experimental.ops.mps.cshim"].torchao_op_c_shim = {}
+    from executorch.backends.apple.metal.metal_backend import MetalBackend
+
+    def move(cls: Any, program: Any, device: str, specs: Any) -> Any:
+        fake = next(node.meta["val"] for node in program.graph.nodes
+                    if node.op == "placeholder" and isinstance(node.meta.get("val"), FakeTensor))
+        Weights.values = {
+            flat(name): value.detach() for values in (program.state_dict, program.constants)
+            for name, value in values.items() if isinstance(value, torch.Tensor)}
+        original = torch.Tensor.to
+
+        def to(self: torch.Tensor, *args: Any, **options: Any) -> torch.Tensor:
+            if isinstance(self, FakeTensor):
+                if self.device.type == "mps":
+                    return self
+                return torch.ops.aten._to_copy.default(self, device=torch.device("mps", 0))
+            if args and str(args[0]) == "mps":
+                with fake.fake_mode:
+                    return torch.empty_strided(
+                        self.shape, self.stride(), dtype=self.dtype, device="mps")
+            return original(self, *args, **options)
+
+        torch.Tensor.to = to
+        try:
+            from torch.export.passes import move_to_device_pass
+            return move_to_device_pass(program, device)
+        finally:
+            torch.Tensor.to = original
+
+    def strip(cls: Any, path: str, specs: Any) -> None:
+        # Not to sign it: this is where the library passes by, before it is packed.
+        subprocess.run(["strip", "--strip-unneeded", path], check=True)
+
+    lines = (HERE / "metal_fallback_kernels.txt").read_text(encoding="utf-8").splitlines()
+    served = {line: None for line in lines if line and not line.startswith("#")}
+    MetalBackend.move_program_to_device = classmethod(move)
+    MetalBackend.codesign_so = classmethod(strip)
+    MetalBackend.get_supported_fallback_kernels = classmethod(lambda cls: served)
+    return MetalBackend
+
+
+def save(tensors: Any, prefix: str, folder: Path) -> None:
+    """Saves tensors densely, as J = 0, 1, ..."""
+    for number, tensor in enumerate(tensors if isinstance(tensors, tuple) else (tensors,)):
+        np.save(folder / f"{prefix}_{number}.npy", tensor.detach().contiguous().numpy())
+
+
+def export_model(name: str, folder: Path, backend: Any) -> None:
+    """Writes the folder of one model."""
+    from executorch.backends.apple.metal.metal_partitioner import MetalPartitioner
+    from executorch.exir import (
+        EdgeCompileConfig,
+        ExecutorchBackendConfig,
+        to_edge_transform_and_lower,
+    )
+    folder.mkdir(parents=True, exist_ok=True)
+    torch.manual_seed(0)
+    make, runs_of = MODELS[name]
+    module, runs = make().eval(), runs_of()
+    program = torch.export.export(copy.deepcopy(module), runs[0])
+    for number, inputs in enumerate(runs):
+        save(inputs, f"in{number}", folder)
+        save(module(*inputs), f"out{number}", folder)
+    partitioner = MetalPartitioner([backend.generate_method_name_compile_spec("forward")])
+    edge = to_edge_transform_and_lower(
+        program, partitioner=[partitioner],
+        compile_config=EdgeCompileConfig(_check_ir_validity=False))
+    manager = edge.to_executorch(ExecutorchBackendConfig(extract_delegate_segments=True))
+    manager.save(str(folder / "model.pte"))
+
+
+def main() -> int:
+    """Exports what was asked for."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", action="append", metavar="NAME", choices=sorted(MODELS))
+    parser.add_argument("--out", type=Path, metavar="DIR", required=True)
+    options = parser.parse_args()
+    pretend_device()
+    read_real_values()
+    place_constants()
+    lay_out_convolutions()
+    backend = metal_backend()
+    with torch.no_grad():
+        for name in options.only or MODELS:
+            export_model(name, options.out / name, backend)
+            print(f"{name}: {(options.out / name / 'model.pte').stat().st_size:,} bytes", flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: MIT
+//
+// Programs that ExecuTorch's exporter wrote for Metal, on the stand-in for a device.
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "metal_programs.hpp"
+#include "stand_in_device.hpp"
+#include "support/environment.hpp"
+
+using namespace metal_test;
+using tenon::metal_stand_in::control;
+
+namespace {
+
+std::size_t num_lines(const char* file) {
+  std::ifstream lines(file);
+  return static_cast<std::size_t>(std::count(std::istreambuf_iterator<char>(lines), {}, '\n'));
+}
+
+std::size_t num_descriptors() {
+  return static_cast<std::size_t>(
+      std::distance(std::filesystem::directory_iterator("/proc/self/fd"), {}));
+}
+
+std::string refusal(Host& host, const Fixture& fixture, host::MethodOptions options = {}) {
+  const auto method = host.load(fixture, std::move(options));
+  REQUIRE_FALSE(method.ok());
+  return std::string(method.text());
+}
+
+/// One variable of the environment for a scope.
+class ScopedVariable {
+ public:
+  ScopedVariable(const char* name, const char* value) : name_(name) { ::setenv(name, value, 1); }
+  ScopedVariable(const ScopedVariable&) = delete;
+  ScopedVariable& operator=(const ScopedVariable&) = delete;
+  ~ScopedVariable() { ::unsetenv(name_); }
+
+ private:
+  const char* name_;
+};
+
+}  // namespace
+
+TEST_CASE("programs for Metal give the numbers of eager PyTorch", "[metal][D14]") {
+  Host host;
+  for (const char* name : {"addmul", "mlp", "conv", "embedding", "half"}) {
+    INFO(name);
+    const Fixture fixture(name);
+    auto method = host.load(fixture);
+    INFO(method.text());
+    REQUIRE(method.ok());
+    for (int run = 0; run < 2; ++run) {
+      const Status status = execute(**method, fixture.inputs());
+      INFO(status.text());
+      REQUIRE(status.ok());
+      CHECK(difference(**method, fixture.outputs()[0]) <
+            (std::string(name) == "half" ? 2e-3 : 1e-5));
+    }
+  }
+}
+
+TEST_CASE("a buffer that the model writes to is kept from run to run", "[metal]") {
+  Host host;
+  const Fixture fixture("stateful");
+  auto method = host.load(fixture);
+  INFO(method.text());
+  REQUIRE(method.ok());
+  auto other = host.load(fixture);
+  REQUIRE(other.ok());
+  for (int run = 0; run < 3; ++run) {
+    INFO(run);
+    REQUIRE(execute(**method, fixture.inputs(run)).ok());
+    CHECK(difference(**method, fixture.outputs(run)[0]) < 1e-6);
+  }
+  REQUIRE(execute(**other, fixture.inputs(0)).ok());
+  CHECK(difference(**other, fixture.outputs(0)[0]) < 1e-6);
+}
+
+TEST_CASE("destroying one delegate leaves the others as they are", "[metal][D12]") {
+  Host host;
+  const Fixture mlp("mlp");
+  const Fixture stateful("stateful");
+  auto first = host.load(mlp);
+  auto second = host.load(mlp);
+  auto third = host.load(stateful);
+  REQUIRE((first.ok() && second.ok() && third.ok()));
+  REQUIRE(execute(**first, mlp.inputs()).ok());
+  REQUIRE(execute(**second, mlp.inputs()).ok());
+  REQUIRE(execute(**third, stateful.inputs(0)).ok());
+  first->reset();
+  REQUIRE(execute(**second, mlp.inputs()).ok());
+  CHECK(difference(**second, mlp.outputs()[0]) < 1e-6);
+  REQUIRE(execute(**third, stateful.inputs(1)).ok());
+  CHECK(difference(**third, stateful.outputs(1)[0]) < 1e-6);
+}
+
+TEST_CASE("a hundred loads leave no buffer, queue, mapping or descriptor", "[metal][D2][D7]") {
+  Host host;
+  const Fixture fixture("embedding");
+  const auto round = [&] {
+    auto method = host.load(fixture);
+    REQUIRE(method.ok());
+    REQUIRE(execute(**method, fixture.inputs()).ok());
+  };
+  for (int i = 0; i < 5; ++i) round();
+  const int buffers = control().num_buffers;
+  const int queues = control().num_queues;
+  const std::size_t mappings = num_lines("/proc/self/maps");
+  const std::size_t descriptors = num_descriptors();
+  for (int i = 0; i < 100; ++i) round();
+  CHECK(control().num_buffers == buffers);
+  CHECK(control().num_queues == queues);
+  CHECK(num_lines("/proc/self/maps") <= mappings + 8);  // The heap's own.
+  CHECK(num_descriptors() == descriptors);
+  CHECK(buffers == 0);
+  CHECK(queues == 0);
+}
+
+TEST_CASE("weights are on the device once for all delegates that have them", "[metal][D8]") {
+  Host host;
+  const Fixture fixture("embedding");
+  auto first = host.load(fixture);
+  REQUIRE(first.ok());
+  const int alone = control().num_buffers;
+  auto second = host.load(fixture);
+  REQUIRE(second.ok());
+  CHECK(control().num_buffers == alone);
+  auto third = host.load(fixture, with_option("share_weights", false));
+  REQUIRE(third.ok());
+  CHECK(control().num_buffers == 2 * alone);
+}
+
+TEST_CASE("a second run makes no buffer", "[metal]") {
+  Host host;
+  const Fixture fixture("embedding");
+  auto method = host.load(fixture);
+  REQUIRE(method.ok());
+  REQUIRE(execute(**method, fixture.inputs()).ok());
+  const int before = control().num_buffers;
+  control().calls_until_failure = -1;
+  REQUIRE(execute(**method, fixture.inputs()).ok());
+  CHECK(control().num_buffers == before);
+}
+
+TEST_CASE("kernels are collected, and handed over as often as the option says", "[metal]") {
+  Host host;
+  const Fixture fixture("mlp");
+  const auto commits = [&](std::int64_t interval) {
+    auto method = host.load(fixture, with_option("flush_interval", interval));
+    REQUIRE(method.ok());
+    const int before = control().num_commits;
+    const int dispatched = control().num_dispatches;
+    REQUIRE(execute(**method, fixture.inputs()).ok());
+    CHECK(control().num_dispatches > dispatched + 2);
+    return control().num_commits - before;
+  };
+  const int at_end = commits(0);
+  CHECK(at_end == 1);
+  CHECK(commits(1) >= 4);
+}
+
+TEST_CASE("settings are read strictly", "[metal][D11]") {
+  Host host;
+  const Fixture fixture("addmul");
+  CHECK_THAT(refusal(host, fixture, with_option("buffer_pool_size_mb", std::int64_t{0})),
+             ContainsSubstring("option 'buffer_pool_size_mb': expected a number from 1 to 16384, "
+                               "found '0'"));
+  CHECK_THAT(refusal(host, fixture, with_option("flush_interval", std::int64_t{-2})),
+             ContainsSubstring("option 'flush_interval'"));
+  CHECK_THAT(refusal(host, fixture, with_option("pool", std::int64_t{1})),
+             ContainsSubstring("buffer_pool_size_mb"));
+  for (const char* text : {"12x", "", " 1", "0", "16385", "99999999999999999999"}) {
+    const ScopedVariable variable("ET_METAL_BUFFER_POOL_SIZE_MB", text);
+    CHECK_THAT(refusal(host, fixture), ContainsSubstring("ET_METAL_BUFFER_POOL_SIZE_MB"));
+    // An option counts more than the environment.
+    CHECK(host.load(fixture, with_option("buffer_pool_size_mb", std::int64_t{16384})).ok());
+  }
+  for (const char* text : {"-1", "3.5", "many"}) {
+    const ScopedVariable variable("ET_METAL_FLUSH_INTERVAL", text);
+    CHECK_THAT(refusal(host, fixture), ContainsSubstring("ET_METAL_FLUSH_INTERVAL"));
+  }
+  const ScopedVariable pool("ET_METAL_BUFFER_POOL_SIZE_MB", "16384");
+  const ScopedVariable interval("ET_METAL_FLUSH_INTERVAL", "0");
+  CHECK(host.load(fixture).ok());
+}
+
+TEST_CASE("a device that fails at any call is an error that says so, and nothing is left",
+          "[metal][D2]") {
+  Host host;
+  const Fixture fixture("mlp");
+  const auto inputs = fixture.inputs();
+  {
+    // Compiles what is kept for the life of the device.
+    auto method = host.load(fixture);
+    REQUIRE(method.ok());
+    REQUIRE(execute(**method, inputs).ok());
+  }
+  int num_failures = 0;
+  for (int n = 0;; ++n) {
+    control().calls_until_failure = n;
+    const Status status = [&]() -> Status {
+      TENON_TRY(auto method, host.load(fixture));
+      return execute(*method, inputs);
+    }();
+    const bool is_through = control().calls_until_failure >= 0;
+    control().calls_until_failure = -1;
+    INFO("call " << n << ": " << status.text());
+    CHECK(control().num_buffers == 0);
+    CHECK(control().num_queues == 0);
+    if (is_through) {
+      CHECK(status.ok());
+      break;
+    }
+    if (status.ok()) continue;  // The last wait of a queue that goes has nobody to tell.
+    ++num_failures;
+    CHECK_THAT(std::string(status.text()), ContainsSubstring("as it was told to"));
+  }
+  CHECK(num_failures > 20);
+}
+
+TEST_CASE("after a failed run the next one is right", "[metal]") {
+  Host host;
+  const Fixture fixture("mlp");
+  auto method = host.load(fixture);
+  REQUIRE(method.ok());
+  REQUIRE(execute(**method, fixture.inputs()).ok());
+  for (int n = 0; n < 8; ++n) {
+    control().calls_until_failure = n;
+    const Status status = execute(**method, fixture.inputs());
+    control().calls_until_failure = -1;
+    INFO(n << ": " << status.text());
+    CHECK_FALSE(status.ok());
+    REQUIRE(execute(**method, fixture.inputs()).ok());
+    CHECK(difference(**method, fixture.outputs()[0]) < 1e-6);
+  }
+}
+
+TEST_CASE("two threads run two delegates of one program", "[metal][D13]") {
+  Host host;
+  const Fixture fixture("mlp");
+  auto first = host.load(fixture);
+  auto second = host.load(fixture);
+  REQUIRE((first.ok() && second.ok()));
+  const auto inputs = fixture.inputs();
+  int num_failed[2] = {};
+  const auto work = [&](host::Method& method, int& failed) {
+    for (int i = 0; i < 20; ++i) failed += !execute(method, inputs).ok();
+  };
+  std::thread other([&] { work(**second, num_failed[1]); });
+  work(**first, num_failed[0]);
+  other.join();
+  CHECK(num_failed[0] + num_failed[1] == 0);
+  CHECK(difference(**first, fixture.outputs()[0]) < 1e-6);
+  CHECK(difference(**second, fixture.outputs()[0]) < 1e-6);
+}

@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: MIT
+//
+// The backend's own kernels beside the same arithmetic in double.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "device.hpp"
+
+using namespace metal_test;
+using namespace tenon::metal_aoti;
+
+namespace {
+
+double tolerance(ScalarType type) {
+  return type == ScalarType::Float ? 1e-5 : type == ScalarType::Half ? 5e-3 : 4e-2;
+}
+
+}  // namespace
+
+TEST_CASE("matrix products take any strides, batches and 16-bit types", "[metal]") {
+  Bench bench;
+  for (const ScalarType type : {ScalarType::Float, ScalarType::Half, ScalarType::BFloat16}) {
+    INFO(name_of(type));
+    const Handle a = bench.random({5, 21}, type, {1, 5});
+    const Handle b = bench.random({21, 18}, type);
+    const Handle bias = bench.random({18}, type);
+    const Handle out = bench.empty({5, 18}, type);
+    const Handle sum = bench.empty({5, 18}, type);
+    REQUIRE(aoti_torch_mps_mm_out(out.get(), a.get(), b.get()) == 0);
+    REQUIRE(aoti_torch_mps_addmm_out(sum.get(), bias.get(), a.get(), b.get(), 2.0, 0.5) == 0);
+    REQUIRE(bench.wait().empty());
+    for (std::int64_t i = 0; i < 5; ++i) {
+      for (std::int64_t j = 0; j < 18; ++j) {
+        double expected = 0;
+        for (std::int64_t k = 0; k < 21; ++k) expected += a.at(i * 21 + k) * b.at(k * 18 + j);
+        CHECK(std::abs(out.at(i * 18 + j) - expected) < tolerance(type));
+        CHECK(std::abs(sum.at(i * 18 + j) - (expected / 2 + 2 * bias.at(j))) < tolerance(type));
+      }
+    }
+  }
+  const Handle a = bench.random({3, 2, 4});
+  const Handle b = bench.random({3, 4, 2});
+  const Handle out = bench.empty({3, 2, 2});
+  REQUIRE(aoti_torch_mps_bmm_out(out.get(), a.get(), b.get()) == 0);
+  REQUIRE(bench.wait().empty());
+  for (std::int64_t n = 0; n < 12; ++n) {
+    const std::int64_t batch = n / 4, i = n / 2 % 2, j = n % 2;
+    double expected = 0;
+    for (std::int64_t k = 0; k < 4; ++k) {
+      expected += a.at(batch * 8 + i * 4 + k) * b.at(batch * 8 + k * 2 + j);
+    }
+    CHECK(std::abs(out.at(n) - expected) < 1e-5);
+  }
+}
+
+TEST_CASE("a beta of 0 leaves the bias unread, and an empty product is 0", "[metal]") {
+  Bench bench;
+  const Handle a = bench.empty({2, 0});
+  const Handle b = bench.empty({0, 3});
+  const Handle bias = bench.random({3});
+  for (std::int64_t i = 0; i < 3; ++i) bias.get()->as<float>()[i] = NAN;
+  const Handle out = bench.empty({2, 3});
+  REQUIRE(aoti_torch_mps_addmm_out(out.get(), bias.get(), a.get(), b.get(), 0.0, 1.0) == 0);
+  REQUIRE(bench.wait().empty());
+  for (std::int64_t i = 0; i < 6; ++i) CHECK(out.at(i) == 0);
+}
+
+TEST_CASE("products of other dtypes and shapes are refused with a sentence", "[metal]") {
+  Bench bench;
+  const Handle a = bench.random({2, 3}, ScalarType::Long);
+  const Handle b = bench.random({3, 2}, ScalarType::Long);
+  const Handle out = bench.empty({2, 2}, ScalarType::Long);
+  CHECK(aoti_torch_mps_mm_out(out.get(), a.get(), b.get()) != 0);
+  CHECK_THAT(bench.pool().take_failure(), ContainsSubstring("aoti_torch_mps_mm_out: dtype Long"));
+  const Handle c = bench.random({2, 3});
+  const Handle d = bench.empty({2, 2});
+  CHECK(aoti_torch_mps_mm_out(d.get(), c.get(), c.get()) != 0);
+  CHECK_THAT(bench.pool().take_failure(), ContainsSubstring("expected [3, 3], found [2, 3]"));
+  CHECK(aoti_torch_mps_mm_out(d.get(), c.get(), nullptr) != 0);
+  CHECK_THAT(bench.pool().take_failure(), ContainsSubstring("the second matrix is null"));
+  CHECK(aoti_torch_mps_mm_out(d.get(), c.get(), out.get()) != 0);
+  CHECK_THAT(bench.pool().take_failure(), ContainsSubstring("found Long"));
+}
+
+TEST_CASE("convolutions: strides, padding, dilation, groups, transposed, channels last",
+          "[metal]") {
+  Bench bench;
+  struct Case {
+    bool transposed;
+    bool channels_last;
+    std::int64_t stride, padding, dilation, groups;
+  };
+  for (const Case& c : {Case{false, false, 1, 1, 1, 1}, Case{false, true, 2, 1, 1, 2},
+                        Case{false, false, 1, 2, 2, 1}, Case{true, false, 2, 1, 1, 1},
+                        Case{true, true, 2, 0, 1, 2}}) {
+    INFO(c.transposed << c.channels_last << c.stride << c.padding << c.dilation << c.groups);
+    const std::int64_t in_channels = 4, out_channels = 6, size = 7, kernel = 3;
+    const Handle input = bench.random(
+        {2, in_channels, size, size}, ScalarType::Float,
+        c.channels_last ? Shape{size * size * in_channels, 1, size * in_channels, in_channels}
+                        : Shape{});
+    const Handle weight =
+        c.transposed ? bench.random({in_channels, out_channels / c.groups, kernel, kernel})
+                     : bench.random({out_channels, in_channels / c.groups, kernel, kernel});
+    Handle bias = bench.random({out_channels});
+    const std::int64_t stride[] = {c.stride, c.stride};
+    const std::int64_t padding[] = {c.padding, c.padding};
+    const std::int64_t dilation[] = {c.dilation, c.dilation};
+    const std::int64_t output_padding[] = {0, 0};
+    Handle out;
+    Tensor* const bias_tensor = bias.get();
+    Tensor* bias_argument = bias_tensor;
+    const auto failed = aoti_torch_mps_convolution(input.get(), weight.get(), &bias_argument,
+                                                   stride, 2, padding, 2, dilation, 2, c.transposed,
+                                                   output_padding, 2, c.groups, out.out());
+    INFO(bench.pool().failure());
+    REQUIRE(failed == 0);
+    REQUIRE(bench.wait().empty());
+    const std::int64_t out_size = out->sizes[2];
+    CHECK((out->strides[1] == 1) == c.channels_last);
+    // Adds up what each input element gives, so that both kinds have one reference.
+    std::vector<double> expected(static_cast<std::size_t>(out->numel));
+    const std::int64_t in_group = in_channels / c.groups, out_group = out_channels / c.groups;
+    for (std::int64_t n = 0; n < 2; ++n) {
+      for (std::int64_t o = 0; o < out_channels; ++o) {
+        for (std::int64_t i = 0; i < in_channels; ++i) {
+          if (i / in_group != o / out_group) continue;
+          for (std::int64_t t = 0; t < kernel * kernel; ++t) {
+            const std::int64_t ky = t / kernel, kx = t % kernel;
+            const double w = c.transposed
+                                 ? weight.at((i * out_group + o % out_group) * kernel * kernel + t)
+                                 : weight.at((o * in_group + i % in_group) * kernel * kernel + t);
+            const std::int64_t steps = c.transposed ? size : out_size;
+            for (std::int64_t y = 0; y < steps; ++y) {
+              for (std::int64_t x = 0; x < steps; ++x) {
+                const std::int64_t far_y = y * c.stride - c.padding + ky * c.dilation;
+                const std::int64_t far_x = x * c.stride - c.padding + kx * c.dilation;
+                const std::int64_t end = c.transposed ? out_size : size;
+                if (far_y < 0 || far_x < 0 || far_y >= end || far_x >= end) continue;
+                const std::int64_t in_y = c.transposed ? y : far_y, in_x = c.transposed ? x : far_x;
+                const std::int64_t out_y = c.transposed ? far_y : y,
+                                   out_x = c.transposed ? far_x : x;
+                const std::int64_t to =
+                    ((n * out_channels + o) * out_size + out_y) * out_size + out_x;
+                expected[static_cast<std::size_t>(to)] +=
+                    w * input.at(((n * in_channels + i) * size + in_y) * size + in_x);
+              }
+            }
+          }
+        }
+      }
+    }
+    double most = 0;
+    for (std::int64_t i = 0; i < out->numel; ++i) {
+      const double with_bias =
+          expected[static_cast<std::size_t>(i)] + bias.at(i / out_size / out_size % out_channels);
+      most = std::max(most, std::abs(out.at(i) - with_bias));
+    }
+    CHECK(most < 1e-5);
+  }
+}
+
+TEST_CASE("attention: causal, masks of both kinds, shared heads, rows without a key", "[metal]") {
+  Bench bench;
+  const std::int64_t heads = 4, queries = 5, keys = 6, depth = 8, width = 7;
+  const Handle q = bench.random({2, heads, queries, depth});
+  const Handle k =
+      bench.random({2, 2, keys, depth}, ScalarType::Float, {2 * keys * depth, depth, 2 * depth, 1});
+  const Handle v = bench.random({2, 2, keys, width});
+  Handle added = bench.random({queries, keys});
+  Handle allowed = bench.empty({2, 1, queries, keys}, ScalarType::Bool);
+  for (std::int64_t i = 0; i < allowed->numel; ++i) allowed.set(i, i % 3 != 0 ? 1 : 0);
+  for (std::int64_t i = 0; i < keys; ++i) allowed.set(i, 0);
+  for (int kind = 0; kind < 3; ++kind) {
+    INFO(kind);
+    Tensor* mask = kind == 1 ? added.get() : allowed.get();
+    Handle out, weights;
+    double scale = 0.3;
+    const auto failed = aoti_torch_mps__scaled_dot_product_attention_math_for_mps_v2(
+        q.get(), k.get(), v.get(), kind == 0 ? nullptr : &mask, 0.0, kind == 0, nullptr, &scale, 1,
+        out.out(), weights.out());
+    INFO(bench.pool().failure());
+    REQUIRE(failed == 0);
+    REQUIRE(bench.wait().empty());
+    double most = 0;
+    for (std::int64_t row = 0; row < 2 * heads * queries; ++row) {
+      const std::int64_t query = row % queries, head = row / queries % heads,
+                         batch = row / queries / heads;
+      std::vector<double> scores(static_cast<std::size_t>(keys));
+      for (std::int64_t j = 0; j < keys; ++j) {
+        double score = 0;
+        for (std::int64_t e = 0; e < depth; ++e) {
+          score += q.at(row * depth + e) * k.at(((batch * 2 + head / 2) * keys + j) * depth + e);
+        }
+        score *= scale;
+        if (kind == 1) score += added.at(query * keys + j);
+        const bool is_masked = kind == 0   ? j > query
+                               : kind == 2 ? allowed.at((batch * queries + query) * keys + j) == 0
+                                           : false;
+        scores[static_cast<std::size_t>(j)] = is_masked ? 0 : std::exp(score);
+      }
+      const double sum = std::accumulate(scores.begin(), scores.end(), 0.0);
+      for (std::int64_t e = 0; e < width; ++e) {
+        double expected = 0;
+        for (std::int64_t j = 0; j < keys && sum != 0; ++j) {
+          expected += scores[static_cast<std::size_t>(j)] / sum *
+                      v.at(((batch * 2 + head / 2) * keys + j) * width + e);
+        }
+        most = std::max(most, std::abs(out.at(row * width + e) - expected));
+      }
+    }
+    CHECK(most < 1e-5);
+  }
+  Handle out, weights;
+  CHECK(aoti_torch_mps__scaled_dot_product_attention_math_for_mps(q.get(), k.get(), v.get(),
+                                                                  nullptr, 0.5, 0, nullptr, nullptr,
+                                                                  out.out(), weights.out()) != 0);
+  CHECK_THAT(bench.pool().take_failure(), ContainsSubstring("dropout"));
+}
+
+TEST_CASE("topk: order, equal elements, NaN, another dimension than the last", "[metal]") {
+  Bench bench;
+  Handle row = bench.empty({1, 6});
+  const double values[] = {2, 5, std::numeric_limits<double>::quiet_NaN(), 5, -1, 3};
+  for (std::int64_t i = 0; i < 6; ++i) row.set(i, values[i]);
+  for (const bool largest : {true, false}) {
+    Handle best, places;
+    REQUIRE(aoti_torch_mps_topk(row.get(), 6, -1, largest, 1, best.out(), places.out()) == 0);
+    REQUIRE(bench.wait().empty());
+    const std::int64_t expected[2][6] = {{4, 0, 5, 1, 3, 2}, {2, 1, 3, 5, 0, 4}};
+    for (std::int64_t i = 0; i < 6; ++i) {
+      CHECK(places.at(i) == static_cast<double>(expected[largest ? 1 : 0][i]));
+    }
+  }
+  Handle whole = bench.empty({3, 2}, ScalarType::Long);
+  for (std::int64_t i = 0; i < 6; ++i) whole.set(i, static_cast<double>(i * 7 % 5));
+  Handle best, places;
+  REQUIRE(aoti_torch_mps_topk(whole.get(), 1, 0, 1, 1, best.out(), places.out()) == 0);
+  REQUIRE(bench.wait().empty());
+  CHECK(best.at(0) == 4);  // 0, 4, 3
+  CHECK(places.at(0) == 1);
+  CHECK(best.at(1) == 2);  // 2, 1, 0
+  CHECK(places.at(1) == 0);
+  Handle none, nowhere;
+  CHECK(aoti_torch_mps_topk(whole.get(), 4, 0, 1, 1, none.out(), nowhere.out()) != 0);
+  CHECK_THAT(bench.pool().take_failure(), ContainsSubstring("k: expected 0 to 3, found 4"));
+}
