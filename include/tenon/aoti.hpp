@@ -12,17 +12,22 @@
 #include "tenon/aoti/device_memory.hpp"
 #include "tenon/aoti/device_shims.hpp"
 #include "tenon/aoti/device_weights.hpp"
-#include "tenon/aoti/elf_editor.hpp"
 #include "tenon/aoti/host_shims.hpp"
 #include "tenon/aoti/instance.hpp"
-#include "tenon/aoti/memory_file.hpp"
 #include "tenon/aoti/model_library.hpp"
-#include "tenon/aoti/model_requirements.hpp"
 #include "tenon/aoti/named_weights.hpp"
 #include "tenon/aoti/payload.hpp"
+#include "tenon/aoti/shim.hpp"
 #include "tenon/aoti/shim_table.hpp"
 #include "tenon/aoti/strided_copy.hpp"
 #include "tenon/aoti/tensor.hpp"
 #include "tenon/aoti/tensor_pool.hpp"
 #include "tenon/aoti/thread_exit.hpp"
 #include "tenon/aoti/weights.hpp"
+
+// How a model's library is loaded differs between the systems; model_library.hpp chooses.
+#if !defined(__APPLE__)
+#include "tenon/aoti/elf_editor.hpp"
+#include "tenon/aoti/memory_file.hpp"
+#include "tenon/aoti/model_requirements.hpp"
+#endif

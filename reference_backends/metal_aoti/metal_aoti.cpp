@@ -12,6 +12,9 @@
 
 #include "settings.hpp"
 #include "shim_list.hpp"
+#if defined(__APPLE__)
+#include "flat_shims.hpp"
+#endif
 
 namespace {
 
@@ -72,6 +75,9 @@ class MetalBackend final : public tenon::Backend<MetalBackend>,
     TENON_TRY(load_options.model_copies, values.get<std::int64_t>("model_copies"));
     TENON_TRY(const metal::ContextSettings settings,
               metal::read_settings(pool_size, interval, device->device().architecture()));
+#if defined(__APPLE__)
+    TENON_CHECK(metal::publish_flat_shims());
+#endif
     load_options.device_settings = std::make_shared<metal::ContextSettings>(settings);
     return load(context, processed, load_options);
   }

@@ -345,13 +345,7 @@ class AotiBackend {
   static Status check(const InitContext& context, std::string_view processed) {
     TENON_TRY(const Payload payload, parse(context, processed));
     TENON_TRY(const NamedData code, find_library(context, payload));
-    // The editor changes nothing here, but works on bytes that it might change.
-    std::vector<std::byte> copy(code.bytes().begin(), code.bytes().end());
-    TENON_TRY(const ElfEditor library, ElfEditor::open(copy));
-    TENON_TRY(const ModelRequirements requirements,
-              check_requirements(library, find_shim(), &cpu_supports, served()));
-    if (requirements.met()) return ok();
-    return error(Error::OperatorMissing, requirements.text());
+    return ModelLibrary::check(code.bytes(), find_shim(), served());
   }
 
   WeightStore store_;

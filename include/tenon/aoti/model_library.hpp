@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#if defined(__APPLE__)
+#include "tenon/aoti/macho_library.hpp"
+#else
+
 #include <dlfcn.h>
 #include <link.h>
 
@@ -54,6 +58,17 @@ class ModelLibrary {
     }
     file.finish();
     return open(std::move(file), extent);
+  }
+
+  /// Says whether `load` would take the bytes, without loading anything of them.
+  [[nodiscard]] static Status check(Bytes code, const FindShim& find_shim,
+                                    std::span<const std::string_view> served = {}) {
+    // The editor changes nothing here, but works on bytes that it might change.
+    std::vector<std::byte> copy(code.begin(), code.end());
+    TENON_TRY(const ElfEditor library, ElfEditor::open(copy));
+    TENON_TRY(const ModelRequirements requirements,
+              check_requirements(library, find_shim, &cpu_supports, served));
+    return requirements.met() ? ok() : error(Error::OperatorMissing, requirements.text());
   }
 
   ModelLibrary(ModelLibrary&& other) noexcept
@@ -121,3 +136,5 @@ class ModelLibrary {
 };
 
 }  // namespace tenon::aoti
+
+#endif

@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <iterator>
 #include <span>
 #include <string>
@@ -17,17 +16,9 @@
 #include <vector>
 
 #include "tenon/aoti/elf_editor.hpp"
+#include "tenon/aoti/shim.hpp"
 
 namespace tenon::aoti {
-
-/// A function that models may call: its name and where it is.
-struct Shim {
-  std::string_view name;
-  const void* address;
-};
-
-/// Address of the function of that name that a backend has for its models, or null.
-using FindShim = std::function<const void*(std::string_view name)>;
 
 /// What keeps a model's library from running here. Found by reading it; nothing of it is loaded.
 struct ModelRequirements {

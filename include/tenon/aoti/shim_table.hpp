@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "tenon/aoti/model_requirements.hpp"
+#include "tenon/aoti/shim.hpp"
 
 /// One entry of a table of functions for models, from its list:
 ///
