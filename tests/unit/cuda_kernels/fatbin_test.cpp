@@ -12,6 +12,8 @@ namespace kernels = tenon::cuda_aoti::kernels;
 
 namespace {
 
+constexpr bool built_with_nvcc = TENON_CUDA_KERNELS;
+
 template <class T>
 T read(std::string_view bytes, std::size_t at) {
   T value{};
@@ -47,8 +49,8 @@ std::map<std::string, std::string_view> codes(std::string_view fatbin) {
 
 TEST_CASE("every kernel is there for every architecture", "[cuda_kernels]") {
   const std::span<const std::byte> bytes = kernels::fatbin();
-#if TENON_CUDA_KERNELS
-  REQUIRE(!bytes.empty());
+  REQUIRE(bytes.empty() == !built_with_nvcc);
+  if (!built_with_nvcc) return;
   CHECK(reinterpret_cast<std::uintptr_t>(bytes.data()) % 8 == 0);
   const auto found = codes({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
   std::set<std::string> architectures;
@@ -67,9 +69,6 @@ TEST_CASE("every kernel is there for every architecture", "[cuda_kernels]") {
     }
   }
   CHECK(architectures == std::set<std::string>{"sm_80", "sm_90", "compute_90"});
-#else
-  CHECK(bytes.empty());
-#endif
 }
 
 TEST_CASE("kernels have names of their own", "[cuda_kernels]") {

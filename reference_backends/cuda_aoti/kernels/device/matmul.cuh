@@ -105,7 +105,7 @@ template <class Format>
 __device__ inline void tiles(const MatmulArguments& a) {
   namespace wmma = nvcuda::wmma;
   __shared__ TileStep step;
-  __shared__ alignas(32) float sums[matmul_tile][sums_row];
+  alignas(32) __shared__ float sums[matmul_tile][sums_row];
   const std::int64_t first_row = static_cast<std::int64_t>(blockIdx.x) * matmul_tile;
   const int first_column = static_cast<int>(blockIdx.y) * matmul_tile;
   const int warp = static_cast<int>(threadIdx.x) / 32;
