@@ -74,9 +74,10 @@ struct MatmulPlan {
 };
 
 /// self @ weight^T for weights of the five formats (weight_formats.hpp has their layouts). self is
-/// bfloat16 [rows, depth], depth a multiple of 32, its rows without gaps; the weight's parts are
-/// contiguous. Weights and sums are float32 for up to 16 rows; for more, tensor cores multiply
-/// weights rounded to bfloat16. ExecuTorch's kernels round `self` to 8 bits instead; these do not.
+/// bfloat16 [rows, depth], depth a multiple of 32 (of 256 for plain 4, 5 and 6 bits), the elements
+/// of a row without gaps; the weight's parts are contiguous. Weights and sums are float32 for up to
+/// 16 rows; for more, tensor cores multiply weights rounded to bfloat16. ExecuTorch's kernels for 4
+/// to 8 plain bits round `self` to 8 bits instead; these do not.
 ///
 /// errors: InvalidArgument with the name, what was expected and what was found.
 /// threads: any
@@ -132,7 +133,7 @@ struct SortPlan {
 /// Uniform in [0, 1): float16, bfloat16, float32 or float64, with as many random bits as the type
 /// has digits, so that 1 never comes. Philox4x32-10 as PyTorch, but not PyTorch's numbers: which
 /// element gets which bits is our own.
-/// errors: NotSupported (element type, strides)
+/// errors: InvalidArgument (device, no state), NotSupported (element type, strides)
 [[nodiscard]] Status rand(const Tensor& out, RandomState* state, const Launcher& launcher);
 
 /// Integers in [low, high), 64 random bits modulo the range; uint8, int8, int16, int32 or int64.
