@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // The operators that copy between the CPU and a device, et_copy::_h2d_copy.out and _d2h_copy.out.
+#include <deque>
 #include <string>
 #include <vector>
 
@@ -28,10 +29,11 @@ schema::KernelCallT& call_at(ProgramBuilder& builder, std::size_t instruction) {
 std::string failure(const ProgramBuilder& builder, Error code) {
   const FarRegistry far;
   const auto method = load_ok(builder, far.options());
+  std::deque<std::vector<std::byte>> inputs;  // Used where they lie, until the method has run.
   for (std::size_t i = 0; i < method->num_inputs(); ++i) {
     const tenon_tensor& input = *method->input(i).as.tensor;
     if (!host::is_cpu(input.dl.device)) continue;
-    const std::vector<std::byte> bytes(static_cast<std::size_t>(input.nbytes));
+    const auto& bytes = inputs.emplace_back(static_cast<std::size_t>(input.nbytes));
     const TensorView view(input);
     REQUIRE(method->set_input(i, host::InputTensor{view.scalar_type(), view.sizes(), bytes}).ok());
   }
