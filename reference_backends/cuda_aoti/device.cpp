@@ -81,11 +81,19 @@ Status zero(void* context, void* stream, std::byte* to, std::size_t nbytes) {
                     static_cast<unsigned char>(0), nbytes, static_cast<CUstream>(stream));
 }
 
-Status synchronize(void* context, void* stream) {
-  const Device& device = *as_context(context).device;
+Status wait_for(const Device& device, CUstream stream) {
   const ContextScope scope(device);
   TENON_CHECK(scope.status());
-  return TENON_CUDA(device.driver(), cuStreamSynchronize, static_cast<CUstream>(stream));
+  return TENON_CUDA(device.driver(), cuStreamSynchronize, stream);
+}
+
+/// A caller takes its memory back after a failure, too, and a copy may still be under way then: so
+/// a wait that fails is tried once more.
+Status synchronize(void* context, void* stream) {
+  const Device& device = *as_context(context).device;
+  Status status = wait_for(device, static_cast<CUstream>(stream));
+  if (!status.ok()) static_cast<void>(wait_for(device, static_cast<CUstream>(stream)));
+  return status;
 }
 
 Status enter(void* context) {

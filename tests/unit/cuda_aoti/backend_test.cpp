@@ -56,11 +56,8 @@ TEST_CASE("programs that ExecuTorch's exporter made load, run and unload", "[cud
   INFO(method.text());
   REQUIRE(method.ok());
   const long num_launches = count_calls("cuLaunchKernel") + count_calls("cuLaunchKernelEx");
-  for (std::size_t i = 0; i < (*method)->num_inputs(); ++i) {
-    const TensorView input(*(*method)->input(i).as.tensor);
-    const std::vector<std::byte> zeroes(input.nbytes());
-    REQUIRE((*method)->set_input(i, {input.scalar_type(), input.sizes(), zeroes}).ok());
-  }
+  const ZeroInputs inputs(**method);
+  REQUIRE(inputs.status.ok());
   for (int i = 0; i < 3; ++i) {
     const Status status = (*method)->execute();
     INFO(status.text() << misuses());

@@ -206,6 +206,22 @@ inline host::BackendOption option(std::string key, OptionValue value) {
   return {"CudaBackend", std::move(key), std::move(value)};
 }
 
+/// Zeroes for all inputs of a method. They are the method's inputs for as long as this lives.
+class ZeroInputs {
+ public:
+  explicit ZeroInputs(host::Method& method) {
+    for (std::size_t i = 0; i < method.num_inputs() && status.ok(); ++i) {
+      const TensorView input(*method.input(i).as.tensor);
+      const auto& zeroes = bytes_.emplace_back(input.nbytes());
+      status = method.set_input(i, {input.scalar_type(), input.sizes(), zeroes});
+    }
+  }
+  Status status = ok();
+
+ private:
+  std::vector<std::vector<std::byte>> bytes_;
+};
+
 /// First numbers of the two outputs: the weight and the state.
 struct Outputs {
   float weight;

@@ -4,6 +4,7 @@
 // call was one whose failure changes nothing; and each time everything is given back.
 #include <set>
 #include <string>
+#include <utility>
 
 #include "cuda_host.hpp"
 #include "support/environment.hpp"
@@ -48,11 +49,8 @@ Status play(CudaHost& host, const Scenario& scenario, long& num_calls) {
     return status;
   }
   TENON_TRY(const auto method, host.load_fixture(scenario.name, options));
-  for (std::size_t i = 0; i < method->num_inputs(); ++i) {
-    const TensorView input(*method->input(i).as.tensor);
-    const std::vector<std::byte> zeroes(input.nbytes());
-    TENON_CHECK(method->set_input(i, {input.scalar_type(), input.sizes(), zeroes}));
-  }
+  ZeroInputs inputs(*method);
+  TENON_CHECK(std::move(inputs.status));
   for (int i = 0; i < scenario.num_runs; ++i) TENON_CHECK(method->execute());
   num_calls = cuda().num_calls();
   return ok();
