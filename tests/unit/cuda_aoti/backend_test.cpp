@@ -3,8 +3,10 @@
 // CudaBackend as a plugin on the stand-in for the CUDA driver: what it asks of the device and what
 // it gives back. Numbers come from models that copy; kernels do not run here.
 #include <string>
+#include <vector>
 
 #include "cuda_host.hpp"
+#include "tenon/abi/extensions/device_memory.h"
 
 using namespace tenon;
 using namespace tenon::test;
@@ -207,4 +209,34 @@ TEST_CASE("memory and devices are told", "[cuda]") {
   REQUIRE(devices->size() == 2);
   CHECK((*devices)[1].name == "stand-in for tests");
   CHECK((*devices)[1].device.device_id == 1);
+}
+
+TEST_CASE("memory on a device is given, copied and taken back",
+          "[cuda][TN-DEV-1][TN-DEV-5][TN-DEV-8]") {
+  CudaHost host;
+  const auto* table = static_cast<const tenon_device_memory_v1*>(
+      host.backend()->api().get_extension(host.backend()->raw(), TENON_EXTENSION_DEVICE_MEMORY));
+  REQUIRE(table);
+  tenon_backend* const raw = host.backend()->raw();
+  const tenon_dl_device second = {TENON_DL_CUDA, 1};
+  void* block = nullptr;
+  REQUIRE(table->allocate(raw, second, 100, 256, &block) == TENON_STATUS_OK);
+  const auto numbers = filled(7, 100);
+  std::vector<std::byte> back(100);
+  REQUIRE(table->copy_to_device(raw, second, block, numbers.data(), 100) == TENON_STATUS_OK);
+  REQUIRE(table->copy_to_host(raw, second, back.data(), block, 100) == TENON_STATUS_OK);
+  CHECK(back == numbers);
+  // Beyond the block, and with an alignment that the driver does not give.
+  CHECK(table->copy_to_host(raw, second, back.data(), static_cast<std::byte*>(block) + 1, 100) !=
+        TENON_STATUS_OK);
+  cuda().reset();
+  void* other = nullptr;
+  CHECK(table->allocate(raw, second, 100, 4096, &other) == TENON_STATUS_NOT_SUPPORTED);
+  for (const tenon_dl_device wrong :
+       {tenon_dl_device{TENON_DL_CUDA, 2}, tenon_dl_device{TENON_DL_CUDA, -1},
+        tenon_dl_device{TENON_DL_CPU, 0}}) {
+    CHECK(table->allocate(raw, wrong, 100, 64, &other) == TENON_STATUS_INVALID_ARGUMENT);
+  }
+  table->free(raw, second, block);
+  CHECK(cuda().live().blocks == 0);
 }
