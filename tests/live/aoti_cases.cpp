@@ -29,6 +29,7 @@ using tenon::host::Method;
 struct Arguments {
   std::vector<std::string> plugins;
   std::string beside;
+  std::vector<std::string> opened;
   std::vector<std::string> preload;
   std::vector<std::string> forbidden;
   std::vector<std::string> cases;
@@ -138,7 +139,50 @@ std::vector<std::string> mapped(const std::vector<std::string>& names) {
   return out;
 }
 
+/// Runs all cases once and tells how many failed.
+int run_cases(const Arguments& arguments, const tenon::host::BackendRegistry& registry,
+              const tenon::host::BackendRegistry* beside) {
+  int failed = 0;
+  for (const std::string& folder : arguments.cases) {
+    Outcome outcome;
+    outcome.status = run_case(folder, registry, beside, outcome);
+    const std::string name = fs::path(folder).filename();
+    if (outcome.status.ok()) {
+      std::printf("ok      %-20s %2zu outputs, largest difference %.3g\n", name.c_str(),
+                  outcome.num_outputs, outcome.largest);
+    } else {
+      ++failed;
+      std::printf("FAILED  %-20s %s\n", name.c_str(), tenon::describe(outcome.status).c_str());
+    }
+    std::fflush(stdout);
+  }
+  return failed;
+}
+
+/// A plugin that is open, whether or not its device is there.
+struct OpenPlugin {
+  tenon::host::BackendRegistry registry;
+  std::vector<tenon::host::BackendRef> backends;
+};
+
+tenon::Result<std::unique_ptr<OpenPlugin>> open_plugin(const std::string& path) {
+  auto out = std::make_unique<OpenPlugin>();
+  TENON_CHECK(out->registry.register_backend(fs::path(path)));
+  for (const std::string& id : out->registry.list_backends({})) {
+    TENON_TRY(auto backend, out->registry.lookup_backend(id));
+    const Status available = backend->is_available();
+    std::printf("opened  %-20s %s\n", id.c_str(),
+                available.ok() ? "available" : std::string(available.text()).c_str());
+    out->backends.push_back(std::move(backend));
+  }
+  return out;
+}
+
 int run(const Arguments& arguments) {
+  const auto refuse = [](const Status& status) {
+    std::fprintf(stderr, "aoti-cases: %s\n", tenon::describe(status).c_str());
+    return 2;
+  };
   for (const std::string& library : arguments.preload) {
     // Global, so that its symbols are the first that anybody would find.
     if (!::dlopen(library.c_str(), RTLD_NOW | RTLD_GLOBAL)) {
@@ -149,34 +193,29 @@ int run(const Arguments& arguments) {
   tenon::host::BackendRegistry registry;
   for (const std::string& plugin : arguments.plugins) {
     if (const Status status = registry.register_backend(fs::path(plugin)); !status.ok()) {
-      std::fprintf(stderr, "aoti-cases: %s\n", tenon::describe(status).c_str());
-      return 2;
+      return refuse(status);
     }
   }
   tenon::host::BackendRegistry other;
   if (!arguments.beside.empty()) {
     const Status status = other.register_backend(fs::path(arguments.beside));
-    if (!status.ok()) {
-      std::fprintf(stderr, "aoti-cases: %s\n", tenon::describe(status).c_str());
-      return 2;
-    }
+    if (!status.ok()) return refuse(status);
   }
+  const auto* const beside = arguments.beside.empty() ? nullptr : &other;
   int failed = 0;
   for (int round = 0; round < arguments.rounds; ++round) {
-    for (const std::string& folder : arguments.cases) {
-      Outcome outcome;
-      outcome.status =
-          run_case(folder, registry, arguments.beside.empty() ? nullptr : &other, outcome);
-      const std::string name = fs::path(folder).filename();
-      if (outcome.status.ok()) {
-        std::printf("ok      %-20s %2zu outputs, largest difference %.3g\n", name.c_str(),
-                    outcome.num_outputs, outcome.largest);
-      } else {
-        ++failed;
-        std::printf("FAILED  %-20s %s\n", name.c_str(), tenon::describe(outcome.status).c_str());
-      }
-      std::fflush(stdout);
+    failed += run_cases(arguments, registry, beside);
+    std::vector<std::unique_ptr<OpenPlugin>> opened;
+    for (const std::string& path : arguments.opened) {
+      auto plugin = open_plugin(path);
+      if (!plugin.ok()) return refuse(std::move(plugin).status());
+      opened.push_back(*std::move(plugin));
+      failed += run_cases(arguments, registry, beside);
     }
+    if (opened.empty()) continue;
+    opened.clear();
+    std::puts("closed");
+    failed += run_cases(arguments, registry, beside);
   }
   for (const std::string& line : mapped(arguments.forbidden)) {
     ++failed;
@@ -196,6 +235,11 @@ int main(int argc, char** argv) {
       ->required()
       ->allow_extra_args(false);
   app.add_option("--beside", arguments.beside, "another plugin that runs every case beside it");
+  app.add_option(
+         "--open", arguments.opened,
+         "plugin to open after a pass over the cases; each is followed by another pass, and "
+         "so is closing them; may be repeated")
+      ->allow_extra_args(false);
   app.add_option("--preload", arguments.preload, "library to load first, globally")
       ->allow_extra_args(false);
   app.add_option("--forbid", arguments.forbidden, "text that no mapping of the process may have")
