@@ -30,37 +30,10 @@ Status copy(const Tensor& to, const Tensor& from) {
     TENON_CHECK(current_context().synchronize());
     return base::detail::copy_tensor(to, from);
   }
-  if (to.scalar_type != from.scalar_type) {
-    return error(Error::NotSupported, "a copy from ", name_of(from.scalar_type), " to ",
-                 name_of(to.scalar_type), ": expected one dtype");
-  }
-  std::array<std::int64_t, max_rank> strides{};
-  const std::int32_t missing = to.rank - from.rank;
-  bool fits = missing >= 0;
-  for (std::int32_t d = 0; fits && d < from.rank; ++d) {
-    const auto source = static_cast<std::size_t>(d);
-    const auto target = static_cast<std::size_t>(d + missing);
-    fits = from.sizes[source] == to.sizes[target] || from.sizes[source] == 1;
-    strides[target] = from.sizes[source] == to.sizes[target] ? from.strides[source] : 0;
-  }
-  if (!fits) {
-    return error(Error::InvalidArgument, "a copy: expected sizes that broadcast to ",
-                 shape_text(to.shape()), ", found ", shape_text(from.shape()));
-  }
+  TENON_TRY(const auto strides, base::detail::copy_strides(to, from));
   return current_context().copy_strided(
       {to.data, to.step(), from.data, std::span(strides).first(static_cast<std::size_t>(to.rank)),
        to.shape(), size_of(to.scalar_type)});
-}
-
-ShimError copy_of(const char* name, Tensor* self, bool keep_strides, Tensor** out) noexcept {
-  return aoti::shim_call(name, [&]() -> Status {
-    Tensor* made = aoti::current_pool().empty_strided(
-        self->shape(), keep_strides ? self->strides.data() : nullptr, self->scalar_type,
-        self->device_type, self->device_index);
-    if (!made) return error(Error::MemoryAllocationFailed, "no copy was made");
-    *out = made;
-    return copy(*made, *self);
-  });
 }
 
 /// Metal has no 64-bit floating point, so no kernel can have been written for these.
@@ -149,10 +122,10 @@ ShimError aoti_torch_create_tensor_from_blob_v2(
 }
 
 ShimError aoti_torch_clone(Tensor* self, Tensor** out) noexcept {
-  return copy_of("aoti_torch_clone", self, base::detail::is_dense(*self), out);
+  return base::detail::copy_of("aoti_torch_clone", self, base::detail::is_dense(*self), out, &copy);
 }
 ShimError aoti_torch_clone_preserve_strides(Tensor* self, Tensor** out) noexcept {
-  return copy_of("aoti_torch_clone_preserve_strides", self, true, out);
+  return base::detail::copy_of("aoti_torch_clone_preserve_strides", self, true, out, &copy);
 }
 ShimError aoti_torch_copy_(Tensor* self, Tensor* source, std::int32_t) noexcept {
   return aoti::shim_call("aoti_torch_copy_", [&] { return copy(*self, *source); });

@@ -88,18 +88,8 @@ inline Status copy_anywhere(TensorPool& pool, const Tensor& to, const Tensor& fr
 
 inline ShimError copy_of_any(const char* name, Tensor* self, bool keep_strides,
                              Tensor** out) noexcept {
-  return shim_call(name, [&]() -> Status {
-    TensorPool& pool = current_pool();
-    Tensor* made = pool.empty_strided(self->shape(), keep_strides ? self->strides.data() : nullptr,
-                                      self->scalar_type, self->device_type, self->device_index);
-    if (!made) return error(Error::MemoryAllocationFailed, "no copy was made");
-    Status status = copy_anywhere(pool, *made, *self);
-    if (status.ok()) {
-      *out = made;
-    } else {
-      pool.release(made);
-    }
-    return status;
+  return copy_of(name, self, keep_strides, out, [](const Tensor& to, const Tensor& from) {
+    return copy_anywhere(current_pool(), to, from);
   });
 }
 
@@ -136,10 +126,7 @@ template <class T>
 ShimError item_anywhere(const char* name, Tensor* tensor, ScalarType type, T* out) noexcept {
   if (is_on_host(*tensor)) return item(name, tensor, type, out);
   return shim_call(name, [&]() -> Status {
-    if (tensor->numel != 1 || tensor->scalar_type != type) {
-      return error(Error::InvalidArgument, "expected one element of dtype ", name_of(type),
-                   ", found ", tensor->numel, " of ", name_of(tensor->scalar_type));
-    }
+    TENON_CHECK(expect_item(*tensor, type));
     const TensorPool& pool = current_pool();
     TENON_CHECK(
         pool.copy(CopyKind::to_host, reinterpret_cast<std::byte*>(out), tensor->data, sizeof *out));

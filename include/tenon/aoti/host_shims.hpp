@@ -63,24 +63,37 @@ inline bool is_dense(const Tensor& tensor) noexcept {
   return true;
 }
 
-inline ShimError copy_of(const char* name, Tensor* self, bool keep_strides, Tensor** out) noexcept {
+/// Hands over a new tensor like `self`, with its strides or contiguous, that `copy` has filled:
+/// `Status(const Tensor& to, const Tensor& from)`. Nothing is left when that fails.
+template <class Copy>
+ShimError copy_of(const char* name, Tensor* self, bool keep_strides, Tensor** out,
+                  Copy copy) noexcept {
   return shim_call(name, [&]() -> Status {
     TensorPool& pool = current_pool();
     Tensor* made = pool.empty_strided(self->shape(), keep_strides ? self->strides.data() : nullptr,
                                       self->scalar_type, self->device_type, self->device_index);
     if (!made) return error(Error::MemoryAllocationFailed, "no copy was made");
-    *out = made;
-    return copy_tensor(*made, *self);
+    Status status = copy(*made, *self);
+    if (status.ok()) {
+      *out = made;
+    } else {
+      pool.release(made);
+    }
+    return status;
   });
+}
+
+/// Fails unless the tensor is one element of that dtype.
+inline Status expect_item(const Tensor& tensor, ScalarType type) {
+  if (tensor.numel == 1 && tensor.scalar_type == type) return ok();
+  return error(Error::InvalidArgument, "expected one element of dtype ", name_of(type), ", found ",
+               tensor.numel, " of ", name_of(tensor.scalar_type));
 }
 
 template <class T>
 ShimError item(const char* name, Tensor* tensor, ScalarType type, T* out) noexcept {
   return shim_call(name, [&]() -> Status {
-    if (tensor->numel != 1 || tensor->scalar_type != type) {
-      return error(Error::InvalidArgument, "expected one element of dtype ", name_of(type),
-                   ", found ", tensor->numel, " of ", name_of(tensor->scalar_type));
-    }
+    TENON_CHECK(expect_item(*tensor, type));
     std::memcpy(out, tensor->data, sizeof *out);
     return ok();
   });
@@ -102,10 +115,12 @@ ShimError scalar(const char* name, T value, ScalarType type, Tensor** out) noexc
 /// Keeps the order in memory of a dense tensor and makes any other one contiguous, as
 /// torch.preserve_format does.
 inline ShimError aoti_torch_clone(Tensor* self, Tensor** out) noexcept {
-  return detail::copy_of("aoti_torch_clone", self, detail::is_dense(*self), out);
+  return detail::copy_of("aoti_torch_clone", self, detail::is_dense(*self), out,
+                         &detail::copy_tensor);
 }
 inline ShimError aoti_torch_clone_preserve_strides(Tensor* self, Tensor** out) noexcept {
-  return detail::copy_of("aoti_torch_clone_preserve_strides", self, true, out);
+  return detail::copy_of("aoti_torch_clone_preserve_strides", self, true, out,
+                         &detail::copy_tensor);
 }
 inline ShimError aoti_torch_copy_(Tensor* self, Tensor* source, std::int32_t) noexcept {
   return shim_call("aoti_torch_copy_", [&] { return detail::copy_tensor(*self, *source); });
