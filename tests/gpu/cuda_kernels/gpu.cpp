@@ -10,13 +10,13 @@
 namespace gpu_test {
 namespace {
 
-using Result = int;
+using DriverResult = int;
 using Address = unsigned long long;
 
 // cuda.h, for what is called here. The real driver only: there is no stand-in for numbers.
 #define GPU_TEST_FUNCTIONS(X)                                                                     \
   X(cuInit, (unsigned))                                                                           \
-  X(cuGetErrorName, (Result, const char**))                                                       \
+  X(cuGetErrorName, (DriverResult, const char**))                                                 \
   X(cuDeviceGetCount, (int*))                                                                     \
   X(cuDeviceGet, (int*, int))                                                                     \
   X(cuDeviceGetName, (char*, int, int))                                                           \
@@ -41,20 +41,20 @@ using Address = unsigned long long;
                      void*, void**, void**))
 
 struct Driver {
-#define MEMBER(name, parameters) Result(*name) parameters = nullptr;
+#define MEMBER(name, parameters) DriverResult(*name) parameters = nullptr;
   GPU_TEST_FUNCTIONS(MEMBER)
 #undef MEMBER
 };
 Driver driver;
 int failed = 0;
 
-std::string text_of(const char* call, Result result) {
+std::string text_of(const char* call, DriverResult result) {
   const char* name = nullptr;
   driver.cuGetErrorName(result, &name);
   return std::string(call) + ": " + (name ? name : "?") + " (" + std::to_string(result) + ")";
 }
 
-void check(const char* call, Result result) {
+void check(const char* call, DriverResult result) {
   if (result != 0) give_up(text_of(call, result));
 }
 #define CHECK_CALL(name, ...) check(#name, driver.name(__VA_ARGS__))
@@ -90,7 +90,7 @@ std::string Gpu::open() {
   if (driver.function == nullptr) return std::string("too old a CUDA driver: no ") + #function;
   GPU_TEST_FUNCTIONS(LOAD)
 #undef LOAD
-  if (const Result result = driver.cuInit(0); result != 0) return text_of("cuInit", result);
+  if (const DriverResult result = driver.cuInit(0); result != 0) return text_of("cuInit", result);
   int count = 0;
   CHECK_CALL(cuDeviceGetCount, &count);
   if (count == 0) return "the CUDA driver has no device";
@@ -142,7 +142,7 @@ kernels::Launcher Gpu::launcher() {
 }
 
 tenon::Status Gpu::launch(const kernels::Launch& what) {
-  const Result result =
+  const DriverResult result =
       driver.cuLaunchKernel(functions_.at(what.function), what.grid[0], what.grid[1], what.grid[2],
                             what.block[0], what.block[1], what.block[2], 0, stream_,
                             const_cast<void**>(what.parameters.data()), nullptr);

@@ -16,6 +16,7 @@ using namespace tenon;
 using namespace tenon::aoti;
 using namespace tenon::test;
 
+namespace device_test {
 namespace {
 
 /// A device that keeps books and can fail at its Nth call.
@@ -333,3 +334,5 @@ TEST_CASE("one element is read from the device", "[aoti]") {
   CHECK_THAT(pool.take_failure(), ContainsSubstring("expected one element of dtype Float"));
   pool.release(tensor);
 }
+
+}  // namespace device_test

@@ -15,6 +15,8 @@ using namespace tenon::aoti;
 using namespace tenon::aoti::shims;
 using namespace tenon::test;
 
+namespace shims_test {
+using tenon::aoti::Tensor;
 namespace {
 
 /// A pool that is the current one, and tensors made through the functions that models call.
@@ -177,3 +179,5 @@ TEST_CASE("a check that holds returns and one that does not never returns", "[ao
   CHECK_THROWS_WITH(aoti_torch_check(false, "f", "file", 7, "index out of bounds"),
                     "index out of bounds (f, file:7)");
 }
+
+}  // namespace shims_test

@@ -12,6 +12,8 @@ using tenon::Status;
 using namespace tenon::aoti;
 using namespace tenon::test;
 
+namespace tensor_pool_test {
+using tenon::aoti::Tensor;
 namespace {
 
 int num_allocated = 0;
@@ -145,3 +147,5 @@ TEST_CASE("a tensor without elements has no bytes and may have any strides", "[a
   CHECK(empty->is_contiguous());
   pool.release(empty);
 }
+
+}  // namespace tensor_pool_test

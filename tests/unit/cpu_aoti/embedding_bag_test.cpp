@@ -11,6 +11,7 @@
 using namespace kernel_test;
 using namespace tenon::cpu_aoti;
 
+namespace embedding_bag_test {
 namespace {
 
 struct Bags {
@@ -164,3 +165,5 @@ TEST_CASE("_embedding_bag: refusals, and no memory in a second call", "[cpu_aoti
   }
   CHECK(allocations() == before);
 }
+
+}  // namespace embedding_bag_test

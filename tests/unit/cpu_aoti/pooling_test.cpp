@@ -11,6 +11,7 @@
 using namespace kernel_test;
 using namespace tenon::cpu_aoti;
 
+namespace pooling_test {
 namespace {
 
 struct Found {
@@ -207,3 +208,5 @@ TEST_CASE("pooling: refusals, and no memory in a second call", "[cpu_aoti]") {
   }
   CHECK(allocations() == before);
 }
+
+}  // namespace pooling_test

@@ -11,6 +11,7 @@
 using namespace kernel_test;
 using namespace tenon::cpu_aoti;
 
+namespace sort_test {
 namespace {
 
 /// NaN is the largest number.
@@ -157,3 +158,5 @@ TEST_CASE("sort and topk: refusals, and no memory in a second call", "[cpu_aoti]
   CHECK(allocations() == before);
   CHECK(fixture.pool.num_live() == 1);
 }
+
+}  // namespace sort_test

@@ -18,6 +18,7 @@
 using namespace tenon;
 using namespace tenon::host;
 
+namespace manifest_test {
 namespace {
 
 Result<Manifest> parse(std::string_view text) {
@@ -306,3 +307,5 @@ TEST_CASE("a manifest in which bytes were changed is read or refused in one line
     CHECK(num_read < flips - flips / 20);
   }
 }
+
+}  // namespace manifest_test

@@ -27,6 +27,7 @@ using namespace tenon;
 using namespace tenon::host;
 using namespace tenon::test;
 
+namespace refusals_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -304,3 +305,5 @@ TEST_CASE("every refusal says what, where, expected and found", "[discovery]") {
     CHECK(text == golden[name]);
   }
 }
+
+}  // namespace refusals_test

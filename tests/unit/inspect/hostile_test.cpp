@@ -14,6 +14,7 @@ using namespace tenon;
 using namespace tenon::host;
 using namespace tenon::test;
 
+namespace hostile_test {
 namespace {
 
 constexpr std::uint32_t x86_64 = 62;
@@ -241,3 +242,5 @@ TEST_CASE("section headers that lie about the file are of no use") {
   put_number(file, 58, std::uint16_t{0});
   CHECK_FALSE(facts_of(file).symbol_table);
 }
+
+}  // namespace hostile_test

@@ -22,6 +22,7 @@ using namespace tenon;
 using namespace tenon::host;
 using namespace tenon::test;
 
+namespace checked_file_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -203,3 +204,5 @@ TEST_CASE("TENON_NO_UNLOAD keeps libraries in memory", "[loader]") {
   CHECK(is_kept("1"));
   CHECK_FALSE(is_kept(""));
 }
+
+}  // namespace checked_file_test

@@ -15,6 +15,7 @@ using namespace tenon;
 using namespace tenon::host;
 using namespace tenon::test;
 
+namespace plugin_test {
 namespace {
 
 const std::string hello = TENON_TEST_HELLO;
@@ -253,3 +254,5 @@ TEST_CASE("a log sink that throws does not harm the plugin", "[loader]") {
   REQUIRE(plugin.ok());
   CHECK((*plugin)->backend("TalkativeBackend").ok());
 }
+
+}  // namespace plugin_test

@@ -20,6 +20,7 @@ using namespace tenon::test;
 
 TENON_DECLARE_STATIC_PLUGIN(Add);
 
+namespace registration_test {
 namespace {
 
 using Ids = std::vector<std::string>;
@@ -278,3 +279,5 @@ TEST_CASE("a backend that this CPU cannot run is not found, with what it lacks",
             ": backend 'VariantBackend' needs CPU features that this CPU lacks: zoo_fast\n"
             "  registered are: none");
 }
+
+}  // namespace registration_test

@@ -23,6 +23,7 @@ using namespace tenon::test;
 // hello.cpp, compiled with -DTENON_STATIC_PLUGIN into a library that is linked as any other.
 TENON_DECLARE_STATIC_PLUGIN(Add);
 
+namespace registry_test {
 namespace {
 
 const std::string hello = TENON_TEST_HELLO;
@@ -281,3 +282,5 @@ TEST_CASE("references taken and dropped by many threads never see a closed backe
   CHECK(wrong == 0);
   CHECK_FALSE(is_mapped("hello.so"));
 }
+
+}  // namespace registry_test

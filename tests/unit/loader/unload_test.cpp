@@ -21,6 +21,7 @@ using namespace tenon;
 using namespace tenon::host;
 using namespace tenon::test;
 
+namespace unload_test {
 namespace {
 
 const std::string hello = TENON_TEST_HELLO;
@@ -187,3 +188,5 @@ TEST_CASE("ten thousand loads, runs and unloads from four threads leave nothing 
     CHECK(info.num_users == 0);
   }
 }
+
+}  // namespace unload_test

@@ -11,6 +11,8 @@
 using namespace metal_test;
 using namespace tenon::metal_aoti;
 
+namespace operators_test {
+using metal_test::Tensor;
 namespace {
 
 double tolerance(ScalarType type) {
@@ -247,3 +249,5 @@ TEST_CASE("topk: order, equal elements, NaN, another dimension than the last", "
   CHECK(aoti_torch_mps_topk(whole.get(), 4, 0, 1, 1, none.out(), nowhere.out()) != 0);
   CHECK_THAT(bench.pool().take_failure(), ContainsSubstring("k: expected 0 to 3, found 4"));
 }
+
+}  // namespace operators_test

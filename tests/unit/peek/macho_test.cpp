@@ -15,6 +15,7 @@ using tenon::test::ObjectBuilder;
 using tenon::test::put_number;
 namespace macho = tenon::test::macho;
 
+namespace macho_test {
 namespace {
 
 constexpr Platform mac_x86_64{BinaryFormat::mach_o, macho::x86_64};
@@ -263,3 +264,5 @@ TEST_CASE("every shortened Mach-O file is refused") {
     }
   }
 }
+
+}  // namespace macho_test

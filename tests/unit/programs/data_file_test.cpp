@@ -11,6 +11,7 @@ using namespace tenon;
 using namespace tenon::test;
 using tenon::host::DataFile;
 
+namespace data_file_test {
 namespace {
 
 std::string_view text_of(std::span<const std::byte> bytes) {
@@ -186,3 +187,5 @@ TEST_CASE("data at an odd address is refused") {
 }
 
 }  // namespace
+
+}  // namespace data_file_test

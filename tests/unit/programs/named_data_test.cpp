@@ -13,6 +13,7 @@ using tenon::host::DataFile;
 using tenon::host::NamedDataMap;
 using tenon::host::Program;
 
+namespace named_data_test {
 namespace {
 
 std::string_view text_of(std::span<const std::byte> bytes) {
@@ -194,3 +195,5 @@ TEST_CASE("a released buffer of a mapped file can be asked for again") {
 }
 
 }  // namespace
+
+}  // namespace named_data_test

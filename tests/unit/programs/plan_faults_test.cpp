@@ -4,6 +4,7 @@
 using namespace tenon;
 using namespace tenon::test;
 
+namespace plan_faults_test {
 namespace {
 
 constexpr auto invalid = Error::InvalidProgram;
@@ -334,3 +335,5 @@ TEST_CASE("a fault in a later plan names that plan") {
 }
 
 }  // namespace
+
+}  // namespace plan_faults_test

@@ -7,6 +7,7 @@
 using namespace tenon;
 using namespace tenon::test;
 
+namespace program_faults_test {
 namespace {
 
 constexpr auto invalid = Error::InvalidProgram;
@@ -256,3 +257,5 @@ TEST_CASE("moderate sharing of lists is valid") {
 }
 
 }  // namespace
+
+}  // namespace program_faults_test

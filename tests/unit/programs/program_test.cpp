@@ -10,6 +10,7 @@ using namespace tenon;
 using namespace tenon::test;
 using tenon::host::Program;
 
+namespace program_test {
 namespace {
 
 std::string_view text_of(std::span<const std::byte> bytes) {
@@ -183,3 +184,5 @@ TEST_CASE("threads may share a program") {
 }
 
 }  // namespace
+
+}  // namespace program_test

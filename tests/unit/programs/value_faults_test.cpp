@@ -4,6 +4,7 @@
 using namespace tenon;
 using namespace tenon::test;
 
+namespace value_faults_test {
 namespace {
 
 constexpr auto invalid = Error::InvalidProgram;
@@ -318,3 +319,5 @@ TEST_CASE("a value without its table is refused") {
 }
 
 }  // namespace
+
+}  // namespace value_faults_test

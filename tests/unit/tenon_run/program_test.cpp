@@ -14,6 +14,7 @@
 #include "support/environment.hpp"
 #include "tenon/abi/version.h"
 
+namespace program_test {
 namespace {
 
 using test::Outcome;
@@ -425,3 +426,5 @@ TEST_CASE("results that do not reach standard output are no success", "[run]") {
   CHECK_THAT(outcome.err, ContainsSubstring("standard output"));
 }
 #endif
+
+}  // namespace program_test
