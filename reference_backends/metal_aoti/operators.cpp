@@ -5,63 +5,14 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
 
 #include "metal_context.hpp"
+#include "operator_checks.hpp"
 #include "shim_list.hpp"
-#include "tenon/core/concat.hpp"
 
 namespace tenon::metal_aoti {
 
 namespace {
-
-/// What is only read may also lie in the host's memory: the context takes a copy along.
-Status check_tensor(std::string_view what, const Tensor* tensor) {
-  return tensor ? ok() : error(Error::InvalidArgument, what, " is null");
-}
-
-Status check_written(std::string_view what, const Tensor* tensor) {
-  TENON_CHECK(check_tensor(what, tensor));
-  if (tensor->device_type == aoti::DeviceType::mps) return ok();
-  return error(Error::NotSupported, what, ": expected a tensor on the device, found one of ",
-               "device type ", static_cast<std::int32_t>(tensor->device_type));
-}
-
-Status check_same(std::string_view what, const Tensor& tensor, const Tensor& first) {
-  if (tensor.scalar_type == first.scalar_type) return ok();
-  return error(Error::NotSupported, what, ": expected dtype ", name_of(first.scalar_type),
-               " as the others have, found ", name_of(tensor.scalar_type));
-}
-
-Status check_shape(std::string_view what, const Tensor& tensor,
-                   std::initializer_list<std::int64_t> expected) {
-  if (std::ranges::equal(tensor.shape(), expected)) return ok();
-  return error(Error::InvalidArgument, what, ": expected ",
-               shape_text(std::span(expected.begin(), expected.size())), ", found ",
-               shape_text(tensor.shape()));
-}
-
-/// Sizes are 32-bit numbers in the kernels.
-Result<std::int32_t> narrow(std::int64_t value) {
-  if (value >= 0 && value <= std::numeric_limits<std::int32_t>::max()) {
-    return static_cast<std::int32_t>(value);
-  }
-  return error(Error::NotSupported, "a size of ", value, ": too large");
-}
-
-Tensor* new_tensor(std::span<const std::int64_t> sizes, const Tensor& like,
-                   const std::int64_t* strides = nullptr) {
-  return aoti::current_pool().empty_strided(sizes, strides, like.scalar_type, aoti::DeviceType::mps,
-                                            0);
-}
-
-Status no_memory() {
-  return error(Error::MemoryAllocationFailed, aoti::current_pool().take_failure());
-}
-
-std::uint64_t round_up(std::int64_t value, std::uint64_t tile) {
-  return (static_cast<std::uint64_t>(value) + tile - 1) / tile * tile;
-}
 
 /// Enqueues one product of batches. Of `batches[0] * batches[1]` matrices.
 Status gemm(const Tensor& out, const Tensor& a, const Tensor& b, const Tensor* bias,
@@ -176,10 +127,7 @@ ShimError aoti_torch_mps_topk(Tensor* self, std::int64_t k, std::int64_t dim, st
     if (k < 0 || k > self->sizes[d]) {
       return error(Error::InvalidArgument, "k: expected 0 to ", self->sizes[d], ", found ", k);
     }
-    if (!self->is_contiguous()) {
-      return error(Error::NotSupported, "expected a contiguous tensor, found strides ",
-                   shape_text(self->step()));
-    }
+    TENON_CHECK(check_contiguous("self", *self));
     MetalContext& context = current_context();
     TENON_TRY(const MetalFunction* const kernel,
               context.shared().own_kernel(OwnKernel::topk, self->scalar_type));

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "own_kernels.hpp"
 
+#include "decoder_kernels.hpp"
+
 namespace tenon::metal_aoti {
 
 namespace {
@@ -234,7 +236,8 @@ kernel void topk(device T* values [[buffer(0)]], device long* places [[buffer(1)
 
 const char* own_kernel_name(OwnKernel kernel) noexcept {
   static constexpr std::array<const char*, num_own_kernels> names = {
-      "copy", "gemm", "convolution", "attention_scores", "softmax", "topk"};
+      "copy",    "gemm", "convolution",       "attention_scores",
+      "softmax", "topk", "quantized_product", "gated_delta_rule"};
   return names[static_cast<std::size_t>(kernel)];
 }
 
@@ -290,7 +293,8 @@ std::string_view supported_types(OwnKernel kernel) noexcept {
 
 std::string own_kernel_source(OwnKernel kernel, const char* metal_type) {
   static constexpr std::array<std::string_view, num_own_kernels> sources = {
-      copy_source, gemm_source, convolution_source, attention_source, softmax_source, topk_source};
+      copy_source,    gemm_source, convolution_source,       attention_source,
+      softmax_source, topk_source, quantized_product_source, gated_delta_rule_source};
   std::string out = "#include <metal_stdlib>\nusing namespace metal;\ntypedef ";
   out += metal_type;
   out += " T;\n";

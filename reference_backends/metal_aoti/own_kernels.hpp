@@ -13,8 +13,17 @@
 /// no MPSGraph, which ExecuTorch's backend uses for these.
 namespace tenon::metal_aoti {
 
-enum class OwnKernel : std::uint8_t { copy, gemm, convolution, attention_scores, softmax, topk };
-inline constexpr std::size_t num_own_kernels = 6;
+enum class OwnKernel : std::uint8_t {
+  copy,
+  gemm,
+  convolution,
+  attention_scores,
+  softmax,
+  topk,
+  quantized_product,
+  gated_delta_rule
+};
+inline constexpr std::size_t num_own_kernels = 8;
 
 [[nodiscard]] const char* own_kernel_name(OwnKernel kernel) noexcept;
 /// The type in Metal that the kernel is compiled for, or null for a dtype that it does not take.
@@ -105,5 +114,40 @@ struct TopkParameters {
       inner;  ///< Rows that lie side by side: the product of the sizes behind the dimension.
   std::int64_t largest;
 };
+
+/// out[i] = x[i] x transposed(weight), for weights of 4 bits with a scale and a bias for each group
+/// of a row; the matrix is the one that indices[i] names. No such matrix gives NaN.
+struct QuantizedProductParameters {
+  std::array<std::int64_t, 2> x;
+  std::int64_t indices;
+  std::int32_t columns;  ///< Of the output: rows of the weight.
+  std::int32_t inner;
+  std::int32_t groups;  ///< In a row of the weight; the last may be shorter.
+  std::int32_t group_size;
+  std::int32_t experts;
+  std::int32_t index_kind;  ///< 0 none, 1 of 32 bits, 2 of 64 bits.
+};
+static_assert(sizeof(QuantizedProductParameters) == 48);
+
+/// For each step, with the rows of a state of shape [batch, head, value, key]:
+/// state *= g; state += k * beta * (v - state x k); out = state x q.
+struct GatedDeltaRuleParameters {
+  static constexpr std::int64_t most_keys = 1024;
+  std::array<std::int64_t, 4> q;  ///< Batch, step, head, element.
+  std::array<std::int64_t, 4> k;
+  std::array<std::int64_t, 4> v;
+  std::array<std::int64_t, 3> g;
+  std::array<std::int64_t, 3> beta;
+  std::array<std::int64_t, 4> state;
+  std::int32_t steps;
+  std::int32_t heads;
+  std::int32_t keys;
+  std::int32_t values;
+  std::int32_t shared;  ///< Heads of the values that share one of q and k.
+  std::int32_t g_is_float;
+  std::int32_t beta_is_float;
+  std::int32_t state_is_float;
+};
+static_assert(sizeof(GatedDeltaRuleParameters) == 208);
 
 }  // namespace tenon::metal_aoti

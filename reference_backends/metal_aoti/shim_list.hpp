@@ -11,30 +11,39 @@
 #include "tenon/aoti/tensor.hpp"
 
 // Functions that models compiled for Metal call. Names, parameters and meaning are those of
-// PyTorch's C shim (torch/csrc/inductor/aoti_torch/c/shim_mps.h, generated/c_shim_mps.h); one list
-// makes the declarations, the table and the exporter's names.
+// PyTorch's C shim (torch/csrc/inductor/aoti_torch/c/shim_mps.h, generated/c_shim_mps.h); those of
+// operators that PyTorch has not are declared by torchao (experimental/ops/mps/cshim.py) and by
+// ExecuTorch (backends/apple/metal/ops). One list makes the declarations, the table and the
+// exporter's names.
 
 // Operators that a model asks for by name. The exporter's allow-list has the same.
-#define TENON_METAL_AOTI_KERNELS(X)                                                               \
-  X(aoti_torch_mps_mm_out, (Tensor * out, Tensor * self, Tensor * mat2))                          \
-  X(aoti_torch_mps_addmm_out,                                                                     \
-    (Tensor * out, Tensor * self, Tensor * mat1, Tensor * mat2, double beta, double alpha))       \
-  X(aoti_torch_mps_bmm_out, (Tensor * out, Tensor * self, Tensor * mat2))                         \
-  X(aoti_torch_mps_convolution,                                                                   \
-    (Tensor * input, Tensor * weight, Tensor * *bias, const std::int64_t* stride,                 \
-     std::int64_t stride_len, const std::int64_t* padding, std::int64_t padding_len,              \
-     const std::int64_t* dilation, std::int64_t dilation_len, std::int32_t transposed,            \
-     const std::int64_t* output_padding, std::int64_t output_padding_len, std::int64_t groups,    \
-     Tensor** ret0))                                                                              \
-  X(aoti_torch_mps__scaled_dot_product_attention_math_for_mps,                                    \
-    (Tensor * query, Tensor * key, Tensor * value, Tensor * *attn_mask, double dropout_p,         \
-     std::int32_t is_causal, Tensor** dropout_mask, double* scale, Tensor** ret0, Tensor** ret1)) \
-  X(aoti_torch_mps__scaled_dot_product_attention_math_for_mps_v2,                                 \
-    (Tensor * query, Tensor * key, Tensor * value, Tensor * *attn_mask, double dropout_p,         \
-     std::int32_t is_causal, Tensor** dropout_mask, double* scale, std::int32_t enable_gqa,       \
-     Tensor** ret0, Tensor** ret1))                                                               \
-  X(aoti_torch_mps_topk, (Tensor * self, std::int64_t k, std::int64_t dim, std::int32_t largest,  \
-                          std::int32_t sorted, Tensor * *ret0, Tensor * *ret1))
+#define TENON_METAL_AOTI_KERNELS(X)                                                                \
+  X(aoti_torch_mps_mm_out, (Tensor * out, Tensor * self, Tensor * mat2))                           \
+  X(aoti_torch_mps_addmm_out,                                                                      \
+    (Tensor * out, Tensor * self, Tensor * mat1, Tensor * mat2, double beta, double alpha))        \
+  X(aoti_torch_mps_bmm_out, (Tensor * out, Tensor * self, Tensor * mat2))                          \
+  X(aoti_torch_mps_convolution,                                                                    \
+    (Tensor * input, Tensor * weight, Tensor * *bias, const std::int64_t* stride,                  \
+     std::int64_t stride_len, const std::int64_t* padding, std::int64_t padding_len,               \
+     const std::int64_t* dilation, std::int64_t dilation_len, std::int32_t transposed,             \
+     const std::int64_t* output_padding, std::int64_t output_padding_len, std::int64_t groups,     \
+     Tensor** ret0))                                                                               \
+  X(aoti_torch_mps__scaled_dot_product_attention_math_for_mps,                                     \
+    (Tensor * query, Tensor * key, Tensor * value, Tensor * *attn_mask, double dropout_p,          \
+     std::int32_t is_causal, Tensor** dropout_mask, double* scale, Tensor** ret0, Tensor** ret1))  \
+  X(aoti_torch_mps__scaled_dot_product_attention_math_for_mps_v2,                                  \
+    (Tensor * query, Tensor * key, Tensor * value, Tensor * *attn_mask, double dropout_p,          \
+     std::int32_t is_causal, Tensor** dropout_mask, double* scale, std::int32_t enable_gqa,        \
+     Tensor** ret0, Tensor** ret1))                                                                \
+  X(aoti_torch_mps_topk, (Tensor * self, std::int64_t k, std::int64_t dim, std::int32_t largest,   \
+                          std::int32_t sorted, Tensor * *ret0, Tensor * *ret1))                    \
+  X(aoti_torch_mps__linear_fp_act_4bit_weight,                                                     \
+    (Tensor * activations, Tensor * weight, std::int64_t group_size, Tensor * scales,              \
+     Tensor * zeros, Tensor * *ret0))                                                              \
+  X(aoti_torch_mps_gather_qmv, (Tensor * x, Tensor * w, Tensor * scales, Tensor * biases,          \
+                                Tensor * expert_indices, std::int64_t group_size, Tensor * *ret0)) \
+  X(aoti_torch_mps_gated_delta_rule, (Tensor * q, Tensor * k, Tensor * v, Tensor * g,              \
+                                      Tensor * beta, Tensor * state, Tensor * *ret0))
 
 // What generated code drives the device with.
 #define TENON_METAL_AOTI_DEVICE(X)                                                              \

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <initializer_list>
+#include <limits>
+#include <span>
+#include <string_view>
+
+#include "metal_context.hpp"
+#include "tenon/core/concat.hpp"
+
+/// What the operators of the backend ask of their arguments before they enqueue a kernel.
+namespace tenon::metal_aoti {
+
+/// What is only read may also lie in the host's memory: the context takes a copy along.
+[[nodiscard]] inline Status check_tensor(std::string_view what, const aoti::Tensor* tensor) {
+  return tensor ? ok() : error(Error::InvalidArgument, what, " is null");
+}
+
+[[nodiscard]] inline Status check_written(std::string_view what, const aoti::Tensor* tensor) {
+  TENON_CHECK(check_tensor(what, tensor));
+  if (tensor->device_type == aoti::DeviceType::mps) return ok();
+  return error(Error::NotSupported, what, ": expected a tensor on the device, found one of ",
+               "device type ", static_cast<std::int32_t>(tensor->device_type));
+}
+
+[[nodiscard]] inline Status check_same(std::string_view what, const aoti::Tensor& tensor,
+                                       const aoti::Tensor& first) {
+  if (tensor.scalar_type == first.scalar_type) return ok();
+  return error(Error::NotSupported, what, ": expected dtype ", name_of(first.scalar_type),
+               " as the others have, found ", name_of(tensor.scalar_type));
+}
+
+[[nodiscard]] inline Status check_shape(std::string_view what, const aoti::Tensor& tensor,
+                                        std::span<const std::int64_t> expected) {
+  if (std::ranges::equal(tensor.shape(), expected)) return ok();
+  return error(Error::InvalidArgument, what, ": expected ", shape_text(expected), ", found ",
+               shape_text(tensor.shape()));
+}
+[[nodiscard]] inline Status check_shape(std::string_view what, const aoti::Tensor& tensor,
+                                        std::initializer_list<std::int64_t> expected) {
+  return check_shape(what, tensor, std::span(expected.begin(), expected.size()));
+}
+
+[[nodiscard]] inline Status check_contiguous(std::string_view what, const aoti::Tensor& tensor) {
+  if (tensor.is_contiguous()) return ok();
+  return error(Error::NotSupported, what, ": expected a contiguous tensor, found strides ",
+               shape_text(tensor.step()));
+}
+
+/// Sizes are 32-bit numbers in the kernels.
+[[nodiscard]] inline Result<std::int32_t> narrow(std::int64_t value) {
+  if (value >= 0 && value <= std::numeric_limits<std::int32_t>::max()) {
+    return static_cast<std::int32_t>(value);
+  }
+  return error(Error::NotSupported, "a size of ", value, ": too large");
+}
+
+/// A tensor on the device with the dtype of `like`, or null, with the reason kept by the pool.
+[[nodiscard]] inline aoti::Tensor* new_tensor(std::span<const std::int64_t> sizes,
+                                              const aoti::Tensor& like,
+                                              const std::int64_t* strides = nullptr) {
+  return aoti::current_pool().empty_strided(sizes, strides, like.scalar_type, aoti::DeviceType::mps,
+                                            0);
+}
+
+[[nodiscard]] inline Status no_memory() {
+  return error(Error::MemoryAllocationFailed, aoti::current_pool().take_failure());
+}
+
+[[nodiscard]] inline std::uint64_t round_up(std::int64_t value, std::uint64_t tile) {
+  return (static_cast<std::uint64_t>(value) + tile - 1) / tile * tile;
+}
+
+}  // namespace tenon::metal_aoti
