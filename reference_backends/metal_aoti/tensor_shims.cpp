@@ -46,6 +46,12 @@ Status check_dtype(std::int32_t dtype, std::int32_t device_type) {
   return error(Error::NotSupported, "dtype ", name_of(type), ": Metal has none of this precision");
 }
 
+Status wrong_offset(std::int64_t elements) {
+  return error(Error::InvalidProgram, "a constant at element ", elements,
+               " of its own block: PyTorch counts wrongly where constants of the host and of the "
+               "device are mixed");
+}
+
 /// Undoes that generated code for Metal counts the offset of a constant from the beginning of the
 /// block that it believes to hold all constants (torch/csrc/inductor/aoti_runtime/model_base.h,
 /// load_constants).
@@ -57,9 +63,7 @@ Result<std::int64_t> own_offset(std::int64_t offset, std::int32_t dtype, std::in
       std::max<std::size_t>(base::aoti_torch_dtype_element_size(dtype), 1));
   const std::int64_t left = offset - skipped / size;
   if (left < 0 || (left != 0 && static_cast<DeviceType>(device_type) != DeviceType::mps)) {
-    return error(Error::InvalidProgram, "a constant at element ", left,
-                 " of its own block: PyTorch counts wrongly where constants of the host and of the "
-                 "device are mixed");
+    return wrong_offset(left);
   }
   return left;
 }
@@ -78,6 +82,7 @@ ShimError from_blob(const char* name, std::int64_t offset, std::int32_t dtype,
     if (place.ok()) return ok();
     aoti::current_pool().release(*out);
     *out = nullptr;
+    if (left != 0 && aoti::current_pool().adoption()) return wrong_offset(left);
     return error(Error::InvalidArgument, place.text());
   });
   return failed != aoti::shim_ok ? failed : made;

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: MIT
+//
+// Programs for Metal that no exporter wrote: constants of both devices, and functions that nobody
+// has.
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "metal_programs.hpp"
+#include "stand_in_device.hpp"
+#include "support/aligned_bytes.hpp"
+#include "support/program_builder.hpp"
+
+using namespace metal_test;
+using tenon::metal_stand_in::control;
+using namespace tenon::test;
+
+namespace {
+
+/// y = x + c0 + c1 + ..., where all elements of constant i are 10^i (mixed_model.cpp).
+AlignedBytes mixed_program(const std::string& places, std::int64_t size) {
+  ProgramBuilder builder;
+  PlanBuilder plan = builder.plan("forward");
+  const auto payload = builder.inline_blob("");
+  const std::int32_t delegate =
+      plan.delegate("MetalBackend", schema::DataLocation::INLINE, payload);
+  const auto nbytes = static_cast<std::size_t>(size) * sizeof(float);
+  const auto sizes = {static_cast<std::int32_t>(size)};
+  const std::int32_t x = plan.input(planned_tensor(ScalarType::Float, sizes, 1, 0));
+  const std::int32_t y = plan.output(planned_tensor(ScalarType::Float, sizes, 1, nbytes));
+  plan.buffer(static_cast<std::int64_t>(2 * nbytes));
+  plan.instruction(delegate_call(delegate, {x, y}));
+  const AlignedBytes library =
+      read_file(TENON_TEST_METAL_MODELS "/mixed_" + places + "_" + std::to_string(size) + ".so");
+  builder.named_data("forward_so_blob", builder.segment(library.bytes(), 128));
+  std::vector<float> weights;
+  float value = 1;
+  for (std::size_t i = 0; i < places.size(); ++i, value *= 10) {
+    weights.insert(weights.end(), static_cast<std::size_t>(size), value);
+  }
+  builder.named_data("forward_weights_blob",
+                     builder.segment(std::as_bytes(std::span(weights)), 128));
+  return builder.build();
+}
+
+Result<std::unique_ptr<host::Method>> load(Host& host, std::span<const std::byte> program) {
+  host::MethodOptions options;
+  options.registry = &host.registry();
+  TENON_TRY(auto opened, host::Program::from_bytes(program, nullptr, "a program"));
+  return host::Method::load(std::move(opened), "forward", std::move(options));
+}
+
+}  // namespace
+
+TEST_CASE("constants in the host's memory go along with those on the device", "[metal]") {
+  Host host;
+  struct Case {
+    const char* places;
+    std::int64_t size;  // 16: as bytes of the call; 1500: in a buffer of their own.
+    float sum;
+  };
+  for (const Case& c : {Case{"dh", 16, 11}, Case{"hd", 16, 11}, Case{"ddhh", 16, 1111},
+                        Case{"dh", 1500, 11}, Case{"hh", 1500, 11}}) {
+    INFO(c.places << ", " << c.size << " elements");
+    const AlignedBytes program = mixed_program(c.places, c.size);
+    {
+      auto method = load(host, program.bytes());
+      auto other = load(host, program.bytes());
+      INFO(method.text());
+      REQUIRE((method.ok() && other.ok()));
+      for (int run = 0; run < 3; ++run) {
+        const std::vector<float> x(static_cast<std::size_t>(c.size),
+                                   static_cast<float>(run) + 0.5f);
+        const std::int64_t sizes[] = {c.size};
+        for (host::Method* const each : {method->get(), other->get()}) {
+          REQUIRE(each->set_input(0, {ScalarType::Float, sizes, std::as_bytes(std::span(x))}).ok());
+          const Status status = each->execute();
+          INFO(status.text());
+          REQUIRE(status.ok());
+          const tenon_tensor& y = *each->output(0).as.tensor;
+          const std::span found(static_cast<const float*>(y.dl.data), x.size());
+          CHECK(std::ranges::all_of(found, [&](float f) { return f == x[0] + c.sum; }));
+        }
+      }
+    }
+    CHECK(control().num_buffers == 0);
+    CHECK(control().num_queues == 0);
+  }
+}
+
+TEST_CASE("constants whose offsets PyTorch counts wrongly are refused", "[metal]") {
+  Host host;
+  for (const char* places : {"dhd", "hdd"}) {
+    INFO(places);
+    const AlignedBytes program = mixed_program(places, 16);
+    const auto method = load(host, program.bytes());
+    REQUIRE_FALSE(method.ok());
+    CHECK_THAT(std::string(method.text()),
+               ContainsSubstring("PyTorch counts wrongly where constants of the host and of the "
+                                 "device are mixed"));
+    CHECK(control().num_buffers == 0);
+    CHECK(control().num_queues == 0);
+  }
+}
+
+TEST_CASE("functions that nobody serves are named when the program is loaded", "[metal]") {
+  Host host;
+  const AlignedBytes original = read_file(Fixture("mlp").program().string());
+  std::string bytes(reinterpret_cast<const char*>(original.bytes().data()),
+                    original.bytes().size());
+  // Names in the table of the library's symbols, each between two zeroes.
+  const auto rename = [&](std::string_view from, std::string_view to) {
+    const std::string name = '\0' + std::string(from) + '\0';
+    const std::size_t place = bytes.find(name);
+    REQUIRE(place != std::string::npos);
+    REQUIRE(bytes.find(name, place + 1) == std::string::npos);
+    bytes.replace(place + 1, to.size(), to);
+  };
+  rename("aoti_torch_mps_mm_out", "aoti_torch_mps_xx_out");
+  rename("aoti_torch_mps_dispatch_single", "aoti_torch_mps_dispatch_simple");
+  const AlignedBytes program(bytes_of(bytes));
+  const auto method = load(host, program.bytes());
+  REQUIRE_FALSE(method.ok());
+  const std::string text(method.text());
+  CHECK_THAT(text, ContainsSubstring("the model needs what is missing here"));
+  CHECK_THAT(text, ContainsSubstring("aoti_torch_mps_xx_out"));
+  CHECK_THAT(text, ContainsSubstring("aoti_torch_mps_dispatch_simple"));
+  CHECK_THAT(text, !ContainsSubstring("aoti_torch_mps_mm_out"));
+  CHECK(control().num_buffers == 0);
+  CHECK(control().num_queues == 0);
+  // As it was, it loads.
+  CHECK(load(host, original.bytes()).ok());
+}
