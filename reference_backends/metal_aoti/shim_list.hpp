@@ -113,6 +113,9 @@ void aoti_torch_mps_shared_callback(MetalFunction* function, void* user_data);
 /// read one element.
 [[nodiscard]] std::span<const aoti::Shim> item_shims();
 
+/// All functions that models for Metal may call, sorted by name.
+[[nodiscard]] std::span<const aoti::Shim> metal_shims();
+
 /// Address of the function of that name that models for Metal may call, or null.
 [[nodiscard]] const void* find_metal_shim(std::string_view name);
 

@@ -158,13 +158,21 @@ std::span<const aoti::Shim> item_shims() {
   return list;
 }
 
-const void* find_metal_shim(std::string_view name) {
+namespace {
+
+const aoti::ShimTable& shim_table() {
   static const aoti::Shim own[] = {TENON_METAL_AOTI_KERNELS(TENON_AOTI_ENTRY)
                                        TENON_METAL_AOTI_DEVICE(TENON_AOTI_ENTRY)
                                            TENON_METAL_AOTI_TENSORS(TENON_AOTI_ENTRY)
                                                TENON_AOTI_ENTRY(aoti_torch_mps_shared_callback, )};
   static const aoti::ShimTable table{base::base(), base::host(), item_shims(), own};
-  return table.find(name);
+  return table;
 }
+
+}  // namespace
+
+std::span<const aoti::Shim> metal_shims() { return shim_table().all(); }
+
+const void* find_metal_shim(std::string_view name) { return shim_table().find(name); }
 
 }  // namespace tenon::metal_aoti

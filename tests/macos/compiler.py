@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: MIT
+"""Stands in for Apple's compiler: runs zig's, and says what Apple's linker would where Meson asks.
+
+Meson tells linkers apart by what they answer and knows none of zig's for macOS. zig makes no bundles,
+which is what Meson asks of the linker for a plugin; it gets a dynamic library, which dyld loads the
+same way.
+"""
+
+import os
+import sys
+
+TARGET = "aarch64-macos.14.0"
+
+
+def main() -> int:
+    """Runs `zig cc` or `zig c++`, whichever is the first argument."""
+    kind, *arguments = sys.argv[1:]
+    if "-Wl,--version" in arguments:
+        print("ld: unknown option: --version", file=sys.stderr)
+        return 1
+    if "-Wl,-v" in arguments:
+        print("@(#)PROGRAM:ld  PROJECT:ld64-0 (zig)", file=sys.stderr)
+        return 1
+    arguments = ["-dynamiclib" if each == "-bundle" else each for each in arguments]
+    command = [sys.executable, "-m", "ziglang", kind, "-target", TARGET, *arguments]
+    os.execv(sys.executable, command)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
