@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // The driver's functions that CudaBackend and its models call: initialisation, contexts, streams,
-// events, graphs, modules and launches. Memory is in memory.cpp. Names and parameters are cuda.h's.
+// events and graphs. Memory is in memory.cpp, modules and launches in modules.cpp. Names and
+// parameters are cuda.h's.
 #include <algorithm>
 #include <cstring>
 #include <utility>
@@ -289,82 +290,4 @@ EXPORT Result cuEventSynchronize(Event* event) {
     work();
   }
   return call.code;
-}
-
-EXPORT Result cuModuleLoadData(Module** out, const void* image) {
-  const CallScope call("cuModuleLoadData", CallScope::needs_context);
-  if (call.code != success) return call.code;
-  // A binary for a GPU is an ELF file; a fat one and PTX begin otherwise.
-  constexpr unsigned char fat_binary[] = {0x50, 0xed, 0x55, 0xba};
-  const bool is_image =
-      image && (std::memcmp(image,
-                            "\x7f"
-                            "ELF",
-                            4) == 0 ||
-                std::memcmp(image, fat_binary, 4) == 0 || std::memcmp(image, "//", 2) == 0);
-  if (!is_image) return misuse(invalid_value, "cuModuleLoadData: no code for a GPU");
-  auto module = std::make_unique<Module>();
-  *out = module.get();
-  state().modules.emplace(*out, std::move(module));
-  return success;
-}
-EXPORT Result cuModuleUnload(Module* module) {
-  const CallScope call("cuModuleUnload", CallScope::gives_back);
-  if (!find(state().modules, module, "cuModuleUnload")) return invalid_handle;
-  run_everything();
-  state().modules.erase(module);
-  return call.end(success);
-}
-EXPORT Result cuModuleGetFunction(std::string** out, Module* module, const char* name) {
-  const CallScope call("cuModuleGetFunction", CallScope::needs_context);
-  if (call.code != success) return call.code;
-  if (!find(state().modules, module, "cuModuleGetFunction")) return invalid_handle;
-  auto& function = module->functions[name];
-  if (!function) function = std::make_unique<std::string>(name);
-  *out = function.get();
-  return success;
-}
-
-namespace {
-
-bool function_exists(const std::string* function) {
-  for (const auto& [handle, module] : state().modules) {
-    for (const auto& [name, each] : module->functions) {
-      if (each.get() == function) return true;
-    }
-  }
-  return false;
-}
-
-Result launch(const char* name, const std::string* function, Stream* stream) {
-  const CallScope call(name, CallScope::needs_context, stream);
-  if (call.code != success) return call.code;
-  if (!function_exists(function)) {
-    return misuse(invalid_handle, "a function of a module that was unloaded");
-  }
-  return enqueue(stream, name, [function] {
-    if (!function_exists(function)) misuse(invalid_handle, "a module was unloaded under its work");
-  });
-}
-
-}  // namespace
-
-EXPORT Result cuFuncSetAttribute(const std::string* function, int, int) {
-  const CallScope call("cuFuncSetAttribute", CallScope::needs_context);
-  if (call.code != success) return call.code;
-  return function_exists(function) ? success : misuse(invalid_handle, "a function that is gone");
-}
-EXPORT Result cuLaunchKernel(const std::string* function, unsigned, unsigned, unsigned, unsigned,
-                             unsigned, unsigned, unsigned, Stream* stream, void**, void**) {
-  return launch("cuLaunchKernel", function, stream);
-}
-
-/// Beginning of CUlaunchConfig: six sizes, shared bytes, the stream.
-struct LaunchConfiguration {
-  unsigned sizes[7];
-  Stream* stream;
-};
-EXPORT Result cuLaunchKernelEx(const LaunchConfiguration* configuration,
-                               const std::string* function, void**, void**) {
-  return launch("cuLaunchKernelEx", function, configuration->stream);
 }

@@ -32,7 +32,7 @@ Result enqueue_copy(const char* name, Address to, Address from, std::size_t nbyt
 
 Address as_address(const void* pointer) { return reinterpret_cast<std::uintptr_t>(pointer); }
 
-void unmap(const Block& block) {
+void unmap(const DeviceBlock& block) {
   ::munmap(reinterpret_cast<void*>(static_cast<std::uintptr_t>(block.address)), block.mapped);
   ::munmap(block.bytes, block.mapped);
 }
@@ -56,8 +56,8 @@ EXPORT Result cuMemAlloc_v2(Address* out, std::size_t nbytes) {
   if (ours == MAP_FAILED || theirs == MAP_FAILED) return out_of_memory;
   std::memset(ours, 0xa5, mapped);  // Not zero, so that nobody relies on it.
   *out = as_address(theirs);
-  state().blocks.emplace(*out, Block{*out, nbytes, mapped, static_cast<std::byte*>(ours),
-                                     context_stack().back()->device});
+  state().blocks.emplace(*out, DeviceBlock{*out, nbytes, mapped, static_cast<std::byte*>(ours),
+                                           context_stack().back()->device});
   state().next_address += mapped + page;
   return success;
 }
@@ -167,7 +167,7 @@ EXPORT Result cuMemsetD8Async(Address to, unsigned char value, std::size_t nbyte
 EXPORT Result cuPointerGetAttribute(void* out, int attribute, Address address) {
   const CallScope call("cuPointerGetAttribute", CallScope::needs_context);
   if (call.code != success) return call.code;
-  const Block* block = find_block(address, 1);
+  const DeviceBlock* block = find_block(address, 1);
   if (!block) return invalid_value;
   const int answer = attribute == 2 ? 2 : attribute == 9 ? block->device : 0;
   std::memcpy(out, &answer, sizeof answer);

@@ -8,10 +8,12 @@
 /// and computes nothing: a launched kernel is recorded. What it does do:
 ///
 /// - memory of a device is apart from the host's: addresses that callers get are of pages that
-/// nobody
-///   may touch, so that an access of the host ends the process; freed addresses never come back;
+///   nobody may touch, so that an access of the host ends the process; freed addresses never come
+///   back;
 /// - streams keep work until somebody waits for it, copies to and from the host included, so that a
 ///   wait that is missing shows as old data;
+/// - the parameters of a launch are read, where the kernel's own file tells their sizes: an address
+///   that is not of the device is a misuse, when a kernel is launched and when its turn comes;
 /// - each call is recorded, the Nth one fails when told so, and what exists is counted;
 /// - a misuse (memory that does not exist, a handle that was destroyed, a stream in the context of
 ///   another device) is a failure of the call and kept as a text.
@@ -38,6 +40,12 @@ struct Live {
   std::uint64_t nbytes;  ///< Of blocks on devices.
 };
 
+/// Memory on a device.
+struct Block {
+  std::uint64_t address;
+  std::uint64_t nbytes;
+};
+
 /// What the function `tenon_stand_in_cuda` returns, which is found with dlsym.
 struct Interface {
   /// Forgets the calls and the misuses, and has no call fail.
@@ -55,6 +63,11 @@ struct Interface {
   Live (*live)();
   /// Reads what lies on a device, past the protection. False outside of its blocks.
   bool (*peek)(std::uint64_t address, void* out, std::size_t nbytes);
+  /// Blocks on devices, in the order of their addresses; below `live().blocks`.
+  Block (*block)(long index);
+  /// True when call number `index` launched a kernel that was given an address in the block that
+  /// begins at `address`.
+  bool (*was_given)(long index, std::uint64_t address);
 };
 
 }  // namespace tenon::stand_in_cuda

@@ -3,7 +3,9 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <functional>
+#include <iterator>
 #include <thread>
 #include <utility>
 
@@ -24,17 +26,17 @@ Result misuse(Result code, std::string text) {
   return code;
 }
 
-Block* find_block(std::uint64_t address, std::size_t nbytes) {
+DeviceBlock* find_block(std::uint64_t address, std::size_t nbytes) {
   auto& blocks = state().blocks;
   auto after = blocks.upper_bound(address);
   if (after == blocks.begin()) return nullptr;
-  Block& block = std::prev(after)->second;
+  DeviceBlock& block = std::prev(after)->second;
   const std::uint64_t offset = address - block.address;
   return offset <= block.nbytes && nbytes <= block.nbytes - offset ? &block : nullptr;
 }
 
 std::byte* resolve(std::uint64_t address, std::size_t nbytes, const char* call) {
-  if (const Block* block = find_block(address, nbytes)) {
+  if (const DeviceBlock* block = find_block(address, nbytes)) {
     return block->bytes + (address - block->address);
   }
   if (address >= first_address && address < state().next_address) {
@@ -133,6 +135,7 @@ Live count_live() {
 void reset() {
   const Guard lock(state().mutex);
   state().calls.clear();
+  state().given.clear();
   state().misuses.clear();
   state().fail_index = -1;
   state().failed_call = nullptr;
@@ -150,9 +153,22 @@ void fail_at(long index, int code) {
   state().failed_call = nullptr;
 }
 
+Block block(long index) {
+  const Guard lock(state().mutex);
+  const auto& found = std::next(state().blocks.begin(), index)->second;
+  return {found.address, found.nbytes};
+}
+
+bool was_given(long index, std::uint64_t address) {
+  const Guard lock(state().mutex);
+  const auto found = state().given.find(index);
+  return found != state().given.end() &&
+         std::ranges::find(found->second, address) != found->second.end();
+}
+
 bool peek(std::uint64_t address, void* out, std::size_t nbytes) {
   const Guard lock(state().mutex);
-  const Block* block = find_block(address, nbytes);
+  const DeviceBlock* block = find_block(address, nbytes);
   if (!block) return false;
   const std::byte* from = block->bytes + (address - block->address);
   for (std::size_t i = 0; i < nbytes; ++i) static_cast<std::byte*>(out)[i] = from[i];
@@ -174,6 +190,8 @@ extern "C" __attribute__((visibility("default"))) const Interface* tenon_stand_i
           [](long index) { return state().misuses.at(static_cast<std::size_t>(index)).c_str(); },
       .live = &count_live,
       .peek = &peek,
+      .block = &block,
+      .was_given = &was_given,
   };
   return &functions;
 }

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "kernel_parameters.hpp"
 #include "stand_in.hpp"
 
 namespace tenon::stand_in_cuda {
@@ -37,7 +38,7 @@ struct Context {
 };
 
 /// Memory of a device: `address` is what callers see, `bytes` the same memory for us.
-struct Block {
+struct DeviceBlock {
   std::uint64_t address;
   std::size_t nbytes;
   std::size_t mapped;
@@ -65,8 +66,14 @@ struct Event {
   bool exists = true;  ///< Work may refer to an event that was destroyed since.
 };
 
+struct Function {
+  std::string name;
+  std::vector<std::uint32_t> parameter_sizes;
+};
+
 struct Module {
-  std::map<std::string, std::unique_ptr<std::string>> functions;
+  KernelParameters kernels;
+  std::map<std::string, std::unique_ptr<Function>> functions;
 };
 
 /// Everything, behind one lock.
@@ -75,7 +82,7 @@ struct State {
   int num_devices = 1;
   bool is_initialised = false;
   Context contexts[8] = {{0}, {1}, {2}, {3}, {4}, {5}, {6}, {7}};
-  std::map<std::uint64_t, Block> blocks;  ///< By address.
+  std::map<std::uint64_t, DeviceBlock> blocks;  ///< By address.
   std::map<const void*, std::size_t> host_blocks;
   std::map<Stream*, std::unique_ptr<Stream>> streams;
   std::map<int, Stream> default_streams;  ///< One for each device.
@@ -86,6 +93,8 @@ struct State {
   std::uint64_t next_address = first_address;
 
   std::vector<Call> calls;
+  std::map<long, std::vector<std::uint64_t>>
+      given;  ///< Addresses of blocks, by number of a launch.
   std::deque<std::string> misuses;
   long fail_index = -1;
   Result fail_code = success;
@@ -100,7 +109,7 @@ std::vector<Context*>& context_stack();
 Result misuse(Result code, std::string text);
 
 /// The block that holds all of `nbytes` bytes at `address`, or null.
-Block* find_block(std::uint64_t address, std::size_t nbytes);
+DeviceBlock* find_block(std::uint64_t address, std::size_t nbytes);
 
 /// Our own view of memory of a device or of the host at `address`; null and a misuse when it is
 /// neither: an address that a device had, or bytes beyond a block.

@@ -187,9 +187,8 @@ class CudaHost {
     return load(std::move(program), "forward", {std::move(data)}, std::move(options));
   }
 
- private:
-  Result<std::unique_ptr<host::Method>> load(
-      std::shared_ptr<const host::Program> program, const char* method,
+  [[nodiscard]] Result<std::unique_ptr<host::Method>> load(
+      std::shared_ptr<const host::Program> program, const std::string& method,
       std::vector<std::shared_ptr<const host::DataFile>> data, Options backend_options) const {
     host::MethodOptions options;
     options.registry = registry_.get();
@@ -198,6 +197,7 @@ class CudaHost {
     return host::Method::load(std::move(program), method, std::move(options));
   }
 
+ private:
   std::unique_ptr<host::BackendRegistry> registry_ = std::make_unique<host::BackendRegistry>();
   std::optional<host::BackendRef> backend_;
 };

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: MIT
+//
+// Modules, their functions, and launches.
+#include <cstring>
+#include <utility>
+
+#include "state.hpp"
+
+using namespace tenon::stand_in_cuda;
+
+#define EXPORT extern "C" __attribute__((visibility("default")))
+
+namespace {
+
+Module* find_module(Module* handle, const char* call) {
+  if (state().modules.contains(handle)) return handle;
+  misuse(invalid_handle, std::string(call) + ": a module that does not exist");
+  return nullptr;
+}
+
+}  // namespace
+
+EXPORT Result cuModuleLoadData(Module** out, const void* image) {
+  const CallScope call("cuModuleLoadData", CallScope::needs_context);
+  if (call.code != success) return call.code;
+  // A binary for a GPU is an ELF file; a fat one and PTX begin otherwise.
+  constexpr unsigned char fat_binary[] = {0x50, 0xed, 0x55, 0xba};
+  const bool is_image =
+      image && (std::memcmp(image,
+                            "\x7f"
+                            "ELF",
+                            4) == 0 ||
+                std::memcmp(image, fat_binary, 4) == 0 || std::memcmp(image, "//", 2) == 0);
+  if (!is_image) return misuse(invalid_value, "cuModuleLoadData: no code for a GPU");
+  auto module = std::make_unique<Module>();
+  module->kernels = kernel_parameters(image);
+  *out = module.get();
+  state().modules.emplace(*out, std::move(module));
+  return success;
+}
+EXPORT Result cuModuleUnload(Module* module) {
+  const CallScope call("cuModuleUnload", CallScope::gives_back);
+  if (!find_module(module, "cuModuleUnload")) return invalid_handle;
+  run_everything();
+  state().modules.erase(module);
+  return call.end(success);
+}
+EXPORT Result cuModuleGetFunction(Function** out, Module* module, const char* name) {
+  const CallScope call("cuModuleGetFunction", CallScope::needs_context);
+  if (call.code != success) return call.code;
+  if (!find_module(module, "cuModuleGetFunction")) return invalid_handle;
+  const auto known = module->kernels.find(name);
+  if (known == module->kernels.end() && !module->kernels.empty()) return not_found;
+  auto& function = module->functions[name];
+  if (!function) {
+    function = std::make_unique<Function>(Function{
+        name, known == module->kernels.end() ? std::vector<std::uint32_t>() : known->second});
+  }
+  *out = function.get();
+  return success;
+}
+
+namespace {
+
+bool function_exists(const Function* function) {
+  for (const auto& [handle, module] : state().modules) {
+    for (const auto& [name, each] : module->functions) {
+      if (each.get() == function) return true;
+    }
+  }
+  return false;
+}
+
+/// Values of the parameters that may be addresses: of that size, and larger than any number that a
+/// model computes with. None for a kernel whose parameters are not known.
+std::vector<std::uint64_t> addresses_in(const Function& function, void* const* parameters) {
+  constexpr std::uint64_t lowest = std::uint64_t{1} << 32;
+  std::vector<std::uint64_t> out;
+  for (std::size_t i = 0; i < function.parameter_sizes.size(); ++i) {
+    std::uint64_t value = 0;
+    if (function.parameter_sizes[i] != sizeof value) continue;
+    std::memcpy(&value, parameters[i], sizeof value);
+    if (value >= lowest) out.push_back(value);
+  }
+  return out;
+}
+
+/// Fails when one of them is not of memory of `device`.
+Result check_addresses(const std::string& kernel, const std::vector<std::uint64_t>& addresses,
+                       int device) {
+  for (const std::uint64_t address : addresses) {
+    const DeviceBlock* const block = find_block(address, 1);
+    if (!block || block->device != device) {
+      return misuse(invalid_value, kernel + ": an address that is not of the kernel's device");
+    }
+  }
+  return success;
+}
+
+Result launch(const char* name, const Function* function, Stream* stream, void** parameters) {
+  const CallScope call(name, CallScope::needs_context, stream);
+  if (call.code != success) return call.code;
+  if (!function_exists(function)) {
+    return misuse(invalid_handle, "a function of a module that was unloaded");
+  }
+  const int device = context_stack().back()->device;
+  auto addresses = addresses_in(*function, parameters);
+  const Result checked = check_addresses(function->name, addresses, device);
+  if (checked != success) return checked;
+  auto& given = state().given[static_cast<long>(state().calls.size()) - 1];
+  for (const std::uint64_t address : addresses) given.push_back(find_block(address, 1)->address);
+  return enqueue(stream, name, [function, device, addresses = std::move(addresses)] {
+    if (function_exists(function)) {
+      check_addresses(function->name, addresses, device);
+    } else {
+      misuse(invalid_handle, "a module was unloaded under its work");
+    }
+  });
+}
+
+}  // namespace
+
+EXPORT Result cuFuncSetAttribute(const Function* function, int, int) {
+  const CallScope call("cuFuncSetAttribute", CallScope::needs_context);
+  if (call.code != success) return call.code;
+  return function_exists(function) ? success : misuse(invalid_handle, "a function that is gone");
+}
+EXPORT Result cuLaunchKernel(const Function* function, unsigned, unsigned, unsigned, unsigned,
+                             unsigned, unsigned, unsigned, Stream* stream, void** parameters,
+                             void**) {
+  return launch("cuLaunchKernel", function, stream, parameters);
+}
+
+/// Beginning of CUlaunchConfig: six sizes, shared bytes, the stream.
+struct LaunchConfiguration {
+  unsigned sizes[7];
+  Stream* stream;
+};
+EXPORT Result cuLaunchKernelEx(const LaunchConfiguration* configuration, const Function* function,
+                               void** parameters, void**) {
+  return launch("cuLaunchKernelEx", function, configuration->stream, parameters);
+}

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "support/aligned_bytes.hpp"
+#include "support/catch.hpp"
+#include "support/program_builder.hpp"
+#include "tenon/aoti/payload.hpp"
+#include "tenon/host.hpp"
+
+namespace tenon::test {
+
+/// A program of tests/live/export_cuda.py, or one that ExecuTorch's exporter made: generation 3,
+/// and the same packed as generations 1 and 2, as exporters did before.
+class ExportedProgram {
+ public:
+  struct Weight {
+    std::string name;
+    std::span<const std::byte> bytes;
+  };
+
+  explicit ExportedProgram(const std::string& name)
+      : file_(read_file(TENON_TEST_FIXTURES "/" + name + "/model.pte")) {
+    auto data = host::DataFile::open(TENON_TEST_FIXTURES "/" + name + "/aoti_cuda_blob.ptd");
+    INFO(data.text());
+    REQUIRE(data.ok());
+    data_ = *std::move(data);
+    for (const auto* plan : *program_in(file_).execution_plan()) {
+      const auto& processed = *plan->delegates()->Get(0)->processed();
+      REQUIRE(processed.location() == schema::DataLocation::SEGMENT);
+      const auto& segment = *program_in(file_).segments()->Get(processed.index());
+      const auto blob = file_.bytes().subspan(segment_base() + segment.offset(), segment.size());
+      const std::string_view text(reinterpret_cast<const char*>(blob.data()), blob.size());
+      auto payload = aoti::parse_payload(text, plan->name()->string_view(), true);
+      INFO(payload.text());
+      REQUIRE(payload.ok());
+      methods_.push_back({plan->name()->str(), *std::move(payload)});
+    }
+  }
+
+  [[nodiscard]] std::vector<std::string> methods() const {
+    std::vector<std::string> out;
+    for (const Method& method : methods_) out.push_back(method.name);
+    return out;
+  }
+
+  /// Weights of a method, in the order of the model's constants.
+  [[nodiscard]] std::vector<Weight> weights(std::string_view method) const {
+    std::vector<Weight> out;
+    for (const aoti::NamedWeight& weight : find(method).payload.weights) {
+      const auto key = data_->find_key(weight.key);
+      REQUIRE(key.has_value());
+      REQUIRE(data_->key_data(*key).size() == weight.nbytes);
+      out.push_back({weight.name, data_->key_data(*key)});
+    }
+    return out;
+  }
+
+  /// Bytes that the host plans on the device and fills with zeroes.
+  [[nodiscard]] std::uint64_t planned_on_device(std::size_t method) const {
+    const auto& plan =
+        *program_in(file_).execution_plan()->Get(static_cast<flatbuffers::uoffset_t>(method));
+    std::uint64_t sum = 0;
+    for (const auto* buffer : *plan.non_const_buffer_device()) {
+      sum += static_cast<std::uint64_t>(plan.non_const_buffer_sizes()->Get(
+          static_cast<flatbuffers::uoffset_t>(buffer->buffer_idx())));
+    }
+    return sum;
+  }
+
+  /// The program in that generation. The first two have their weights inside.
+  [[nodiscard]] AlignedBytes packed(int generation) const {
+    if (generation == 3) return AlignedBytes(file_.bytes());
+    ProgramBuilder builder;
+    program_in(file_).UnPackTo(&builder.program);
+    for (const auto& segment : std::exchange(builder.program.segments, {})) {
+      builder.segment(file_.bytes().subspan(segment_base() + segment->offset, segment->size));
+    }
+    const auto named = std::exchange(builder.program.named_data, {});
+    std::size_t number = 0;
+    for (const Method& method : methods_) {
+      std::vector<std::byte> blob;
+      // All constants are the device's, so that nothing is between them (model_base.h, _to_bytes).
+      for (const Weight& weight : weights(method.name)) {
+        blob.insert(blob.end(), weight.bytes.begin(), weight.bytes.end());
+      }
+      const auto library = std::ranges::find_if(
+          named, [&](const auto& entry) { return entry->key == method.payload.library_key; });
+      REQUIRE(library != named.end());
+      const std::string so_key =
+          generation == 1 ? method.name + "_so_blob" : method.payload.library_key;
+      const std::string weights_key =
+          generation == 1 ? method.name + "_weights_blob" : "of_" + method.name + "_weights_blob";
+      builder.named_data(so_key, (*library)->segment_index);
+      if (!blob.empty()) builder.named_data(weights_key, builder.segment(blob, 1));
+      const std::string payload = generation == 1 ? "" : so_key + "\n" + weights_key;
+      auto& processed = *builder.program.execution_plan[number++]->delegates.front()->processed;
+      processed.location = schema::DataLocation::INLINE;
+      processed.index = builder.inline_blob(payload);
+    }
+    return builder.build();
+  }
+
+  [[nodiscard]] std::vector<std::shared_ptr<const host::DataFile>> data_files(
+      int generation) const {
+    if (generation != 3) return {};
+    return {data_};
+  }
+
+ private:
+  struct Method {
+    std::string name;
+    aoti::Payload payload;
+  };
+
+  [[nodiscard]] const Method& find(std::string_view name) const {
+    const auto found = std::ranges::find(methods_, name, &Method::name);
+    REQUIRE(found != methods_.end());
+    return *found;
+  }
+
+  /// Where the extended header says that segments begin.
+  [[nodiscard]] std::size_t segment_base() const {
+    REQUIRE(std::memcmp(file_.bytes().data() + 8, "eh00", 4) == 0);
+    return flatbuffers::ReadScalar<std::uint64_t>(file_.bytes().data() + 24);
+  }
+
+  AlignedBytes file_;
+  std::shared_ptr<const host::DataFile> data_;
+  std::vector<Method> methods_;
+};
+
+}  // namespace tenon::test

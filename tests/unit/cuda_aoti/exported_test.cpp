@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: MIT
+//
+// Programs that ExecuTorch's exporter made, in each payload generation, on the stand-in for the
+// driver. It launches nothing, so what is looked at is which calls are made: which kernels get
+// which memory, on which stream, and what is left.
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "cuda_host.hpp"
+#include "exported.hpp"
+
+using namespace tenon;
+using namespace tenon::test;
+
+namespace {
+
+struct Case {
+  std::string program;
+  int generation;
+  bool as_graph;
+};
+
+/// What lies on the device with exactly these bytes.
+std::set<std::uint64_t> blocks_with(std::span<const std::byte> bytes) {
+  std::set<std::uint64_t> out;
+  for (long i = 0; i < cuda().live().blocks; ++i) {
+    const stand_in_cuda::Block block = cuda().block(i);
+    std::vector<std::byte> found(block.nbytes);
+    REQUIRE(cuda().peek(block.address, found.data(), found.size()));
+    if (std::ranges::equal(found, bytes)) out.insert(block.address);
+  }
+  return out;
+}
+
+bool is_launch(long call) {
+  const std::string_view name = cuda().call(call).name;
+  return name == "cuLaunchKernel" || name == "cuLaunchKernelEx";
+}
+
+/// True when a kernel that was launched from call `first` on was given an address in the block.
+bool was_given(long first, std::uint64_t address) {
+  for (long i = first; i < cuda().num_calls(); ++i) {
+    if (cuda().was_given(i, address)) return true;
+  }
+  return false;
+}
+
+/// True when one of the blocks was.
+bool was_given(long first, const std::set<std::uint64_t>& blocks) {
+  return std::ranges::any_of(blocks, [&](std::uint64_t block) { return was_given(first, block); });
+}
+
+/// Nothing was enqueued on a stream while another one had work that nobody had waited for, and
+/// nothing was left undone. So with one delegate every run of it is in order.
+void check_order() {
+  std::map<const void*, std::string> pending;
+  std::set<const void*> captured;
+  for (long i = 0; i < cuda().num_calls(); ++i) {
+    const stand_in_cuda::Call call = cuda().call(i);
+    const std::string_view name = call.name;
+    if (name == "cuStreamBeginCapture") captured.insert(call.stream);
+    if (name == "cuStreamEndCapture") captured.erase(call.stream);
+    if (name == "cuStreamSynchronize" || name == "cuStreamDestroy") pending.erase(call.stream);
+    const bool is_work = name.starts_with("cuMemcpy") || name.starts_with("cuMemset") ||
+                         name == "cuGraphLaunch" || is_launch(i);
+    if (!is_work || captured.contains(call.stream)) continue;
+    pending[call.stream] = name;
+    INFO("call " << i << ", " << name);
+    REQUIRE(pending.size() == 1);
+  }
+  CHECK(pending.empty());
+}
+
+Options options_of(const Case& each) {
+  Options out;
+  if (each.as_graph) {
+    out.push_back(option("enable_cuda_graph_for_method", std::string("forward,encode,decode")));
+  }
+  return out;
+}
+
+std::vector<Case> all_cases(const std::vector<std::string>& programs) {
+  std::vector<Case> out;
+  for (const std::string& program : programs) {
+    for (const int generation : {1, 2, 3}) {
+      for (const bool as_graph : {false, true}) out.push_back({program, generation, as_graph});
+    }
+  }
+  return out;
+}
+
+Result<std::unique_ptr<host::Method>> load(const CudaHost& host, const ExportedProgram& exported,
+                                           const Case& each, const std::string& method,
+                                           Options options) {
+  auto bytes = std::make_shared<const AlignedBytes>(exported.packed(each.generation));
+  TENON_TRY(auto program, host::Program::from_bytes(bytes->bytes(), bytes, each.program));
+  return host.load(std::move(program), method, exported.data_files(each.generation),
+                   std::move(options));
+}
+
+/// Runs often enough for a graph to be captured and replayed, and tells how often it was launched.
+long run_six_times(host::Method& method) {
+  const long before = count_calls("cuGraphLaunch");
+  for (int i = 0; i < 6; ++i) {
+    const Status status = method.execute();
+    INFO(status.text() << misuses());
+    REQUIRE(status.ok());
+  }
+  return count_calls("cuGraphLaunch") - before;
+}
+
+}  // namespace
+
+TEST_CASE("exported programs of each generation run, replay, switch sessions and unload",
+          "[cuda][D7][D19]") {
+  const auto each = GENERATE(from_range(
+      all_cases({"cuda_addmul", "cuda_stateful", "cuda_embedding", "cuda_two_methods"})));
+  INFO(each.program << ", generation " << each.generation << (each.as_graph ? ", as a graph" : ""));
+  const ExportedProgram exported(each.program);
+  for (const std::string& name : exported.methods()) {
+    INFO(name);
+    CudaHost host;
+    const auto method = load(host, exported, each, name, options_of(each));
+    INFO(method.text());
+    REQUIRE(method.ok());
+    const ZeroInputs inputs(**method);
+    REQUIRE(inputs.status.ok());
+    std::map<std::string, std::set<std::uint64_t>> on_device;
+    for (const auto& weight : exported.weights(name)) {
+      on_device[weight.name] = blocks_with(weight.bytes);
+      INFO(weight.name);
+      REQUIRE(on_device[weight.name].size() == 1);
+    }
+    const long first_run = cuda().num_calls();
+    const long num_launches = each.as_graph ? 3 : 0;
+    CHECK(run_six_times(**method) == num_launches);
+    for (const auto& [weight, blocks] : on_device) {
+      INFO(weight);
+      CHECK(was_given(first_run, blocks));
+    }
+    const auto session = (*method)->create_session();
+    INFO(session.text());
+    REQUIRE(session.ok());
+    const long in_session = cuda().num_calls();
+    (*method)->use_session(session->get());
+    CHECK(run_six_times(**method) == num_launches);
+    for (const auto& [weight, blocks] : on_device) {
+      INFO(weight);
+      // A session has states of its own, and weights that are the delegate's.
+      CHECK(was_given(in_session, blocks) == (weight != "cache"));
+    }
+    (*method)->use_session(nullptr);
+    const long back = cuda().num_calls();
+    CHECK(run_six_times(**method) == (each.as_graph ? 6 : 0));
+    if (!each.as_graph) {
+      for (const auto& [weight, blocks] : on_device) CHECK(was_given(back, blocks));
+    }
+    check_order();
+  }
+}
+
+TEST_CASE("weights are copied to the device once, in every generation", "[cuda][D3][D4]") {
+  const int generation = GENERATE(1, 2, 3);
+  const std::string name = GENERATE("cuda_stateful", "cuda_embedding");
+  const ExportedProgram exported(name);
+  CudaHost host;
+  const auto method = load(host, exported, {name, generation, false}, "forward", {});
+  REQUIRE(method.ok());
+  std::uint64_t expected = exported.planned_on_device(0);
+  for (const auto& weight : exported.weights("forward")) expected += weight.bytes.size();
+  std::uint64_t copied = 0;
+  for (long i = 0; i < cuda().num_calls(); ++i) {
+    const stand_in_cuda::Call call = cuda().call(i);
+    if (std::string_view(call.name).starts_with("cuMemcpy")) copied += call.nbytes;
+  }
+  CHECK(copied == expected);
+}
+
+TEST_CASE("methods of an exported program share the weights that are the same", "[cuda][D8]") {
+  const int generation = GENERATE(1, 2, 3);
+  const bool shares = GENERATE(true, false);
+  const ExportedProgram exported("cuda_two_methods");
+  CudaHost host;
+  const Options options = {option("weight_sharing_across_methods", shares)};
+  const Case each{"cuda_two_methods", generation, false};
+  auto encode = load(host, exported, each, "encode", options);
+  auto decode = load(host, exported, each, "decode", options);
+  INFO(encode.text() << decode.text());
+  REQUIRE((encode.ok() && decode.ok()));
+  for (const auto& weight : exported.weights("encode")) {
+    const bool is_common = weight.name == "shared";
+    CHECK(blocks_with(weight.bytes).size() == (is_common && !shares ? 2u : 1u));
+  }
+  // The one that is left keeps what it uses.
+  encode->reset();
+  const auto blocks = blocks_with(exported.weights("decode").front().bytes);
+  REQUIRE(blocks.size() == 1);
+  const ZeroInputs inputs(**decode);
+  REQUIRE(inputs.status.ok());
+  const long first_run = cuda().num_calls();
+  REQUIRE((*decode)->execute().ok());
+  CHECK(was_given(first_run, blocks));
+}
+
+TEST_CASE("a library that takes weights by name alone is refused as an older generation",
+          "[cuda][D3][D19]") {
+  const int generation = GENERATE(1, 2);
+  const ExportedProgram exported("cuda_mlp");
+  CudaHost host;
+  const auto method = load(host, exported, {"cuda_mlp", generation, false}, "forward", {});
+  CHECK_FALSE(method.ok());
+  CHECK_THAT(std::string(method.text()),
+             ContainsSubstring("weights_blob'") &&
+                 ContainsSubstring("constant blob size is only available for mmap'd weights"));
+}
