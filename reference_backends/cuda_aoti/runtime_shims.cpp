@@ -7,6 +7,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -70,19 +72,37 @@ class Reservations {
 /// The pool of the model that calls, or null on a thread that runs none.
 aoti::TensorPool* calling_pool() noexcept { return aoti::detail::current_pool; }
 
-/// Runs a function of the driver for a model. Its failure is kept for `cudaGetLastError`, and for
-/// the text of the error that the model's caller gets.
+/// What came of a function for a model: the driver's function that it called last, and its result.
+struct Outcome {
+  Outcome(CUresult result) noexcept : code(result) {}
+  Outcome(std::string_view function, CUresult result) noexcept : call(function), code(result) {}
+  std::string_view call{};  ///< Empty when none was called.
+  CUresult code;
+};
+
+/// Calls a function of the driver and tells which it was.
+#define TENON_DRIVER(driver, function, ...) Outcome(#function, (driver).function(__VA_ARGS__))
+
+/// Runs a function of the driver for a model that called `name`. Its failure is kept for
+/// `cudaGetLastError`, and for the text of the error that the model's caller gets, which names both
+/// functions.
 template <class Call>
-cudaError_t run(const char* name, Call&& call) noexcept {
+cudaError_t run(std::string_view name, Call&& call) noexcept {
   try {
     const auto driver = load_driver();
-    const CUresult code = driver.ok() ? std::forward<Call>(call)(**driver) : CUDA_ERROR_NO_DEVICE;
-    if (code == CUDA_SUCCESS) return code;
-    last_error = code;
-    if (driver.ok() && calling_pool()) {
-      calling_pool()->fail(std::string((*driver)->check(name, code).text()));
+    if (!driver.ok()) {
+      last_error = CUDA_ERROR_NO_DEVICE;
+      return last_error;
     }
-    return code;
+    const Outcome outcome = std::forward<Call>(call)(**driver);
+    if (outcome.code == CUDA_SUCCESS) return outcome.code;
+    last_error = outcome.code;
+    if (calling_pool()) {
+      const bool is_the_same = outcome.call.empty() || outcome.call == name;
+      const std::string what = is_the_same ? std::string(name) : concat(name, ": ", outcome.call);
+      calling_pool()->fail(std::string((*driver)->check(what, outcome.code).text()));
+    }
+    return outcome.code;
   } catch (...) {
     last_error = CUDA_ERROR_OUT_OF_MEMORY;
     return last_error;
@@ -90,7 +110,7 @@ cudaError_t run(const char* name, Call&& call) noexcept {
 }
 
 cudaError_t cudaMalloc(void** out, std::size_t nbytes) noexcept {
-  return run("cudaMalloc", [&](const Driver& driver) -> CUresult {
+  return run("cudaMalloc", [&](const Driver& driver) -> Outcome {
     *out = nullptr;
     if (nbytes == 0) return CUDA_SUCCESS;
     if (calling_pool() && calling_pool()->adoption()) {
@@ -98,19 +118,19 @@ cudaError_t cudaMalloc(void** out, std::size_t nbytes) noexcept {
       return *out ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
     }
     CUdeviceptr block = 0;
-    const CUresult code = driver.cuMemAlloc(&block, nbytes);
-    if (code == CUDA_SUCCESS) {
+    const Outcome outcome = TENON_DRIVER(driver, cuMemAlloc, &block, nbytes);
+    if (outcome.code == CUDA_SUCCESS) {
       *out = reinterpret_cast<void*>(static_cast<std::uintptr_t>(block));
     }
-    return code;
+    return outcome;
   });
 }
 
 cudaError_t cudaFree(void* block) noexcept {
-  return run("cudaFree", [&](const Driver& driver) -> CUresult {
+  return run("cudaFree", [&](const Driver& driver) -> Outcome {
     if (!block) return CUDA_SUCCESS;
     if (calling_pool() && calling_pool()->keep<Reservations>().remove(block)) return CUDA_SUCCESS;
-    return driver.cuMemFree(to_device_pointer(block));
+    return TENON_DRIVER(driver, cuMemFree, to_device_pointer(block));
   });
 }
 
@@ -122,71 +142,79 @@ bool is_left_out(const void* to) {
 
 cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t nbytes, int,
                             CUstream stream) noexcept {
-  return run("cudaMemcpyAsync", [&](const Driver& driver) -> CUresult {
+  return run("cudaMemcpyAsync", [&](const Driver& driver) -> Outcome {
     if (nbytes == 0 || is_left_out(to)) return CUDA_SUCCESS;
-    return driver.cuMemcpyAsync(to_device_pointer(to), to_device_pointer(from), nbytes, stream);
+    return TENON_DRIVER(driver, cuMemcpyAsync, to_device_pointer(to), to_device_pointer(from),
+                        nbytes, stream);
   });
 }
 
 /// Waits also where the runtime need not: streams of this plugin do not wait for the default one.
 cudaError_t cudaMemcpy(void* to, const void* from, std::size_t nbytes, int) noexcept {
-  return run("cudaMemcpy", [&](const Driver& driver) -> CUresult {
+  return run("cudaMemcpy", [&](const Driver& driver) -> Outcome {
     if (nbytes == 0 || is_left_out(to)) return CUDA_SUCCESS;
-    const CUresult code =
-        driver.cuMemcpyAsync(to_device_pointer(to), to_device_pointer(from), nbytes, nullptr);
-    return code != CUDA_SUCCESS ? code : driver.cuStreamSynchronize(nullptr);
+    const Outcome copied = TENON_DRIVER(driver, cuMemcpyAsync, to_device_pointer(to),
+                                        to_device_pointer(from), nbytes, nullptr);
+    return copied.code != CUDA_SUCCESS ? copied
+                                       : TENON_DRIVER(driver, cuStreamSynchronize, nullptr);
   });
 }
 
 cudaError_t cudaEventCreateWithFlags(CUevent* out, unsigned flags) noexcept {
   return run("cudaEventCreateWithFlags",
-             [&](const Driver& driver) { return driver.cuEventCreate(out, flags); });
+             [&](const Driver& driver) { return TENON_DRIVER(driver, cuEventCreate, out, flags); });
 }
 cudaError_t cudaEventCreate(CUevent* out) noexcept {
-  return run("cudaEventCreate", [&](const Driver& driver) { return driver.cuEventCreate(out, 0); });
+  return run("cudaEventCreate",
+             [&](const Driver& driver) { return TENON_DRIVER(driver, cuEventCreate, out, 0); });
 }
 cudaError_t cudaEventDestroy(CUevent event) noexcept {
   return run("cudaEventDestroy",
-             [&](const Driver& driver) { return driver.cuEventDestroy(event); });
+             [&](const Driver& driver) { return TENON_DRIVER(driver, cuEventDestroy, event); });
 }
 cudaError_t cudaEventRecord(CUevent event, CUstream stream) noexcept {
-  return run("cudaEventRecord",
-             [&](const Driver& driver) { return driver.cuEventRecord(event, stream); });
+  return run("cudaEventRecord", [&](const Driver& driver) {
+    return TENON_DRIVER(driver, cuEventRecord, event, stream);
+  });
 }
 cudaError_t cudaEventSynchronize(CUevent event) noexcept {
   return run("cudaEventSynchronize",
-             [&](const Driver& driver) { return driver.cuEventSynchronize(event); });
+             [&](const Driver& driver) { return TENON_DRIVER(driver, cuEventSynchronize, event); });
 }
 /// CUDA_ERROR_NOT_READY is an answer and no failure.
 cudaError_t cudaEventQuery(CUevent event) noexcept {
   CUresult answer = CUDA_SUCCESS;
-  const cudaError_t failed = run("cudaEventQuery", [&](const Driver& driver) {
-    answer = driver.cuEventQuery(event);
-    return answer == CUDA_ERROR_NOT_READY ? CUDA_SUCCESS : answer;
+  const cudaError_t failed = run("cudaEventQuery", [&](const Driver& driver) -> Outcome {
+    const Outcome outcome = TENON_DRIVER(driver, cuEventQuery, event);
+    answer = outcome.code;
+    return answer == CUDA_ERROR_NOT_READY ? CUDA_SUCCESS : outcome;
   });
   return failed != CUDA_SUCCESS ? failed : answer;
 }
 cudaError_t cudaStreamCreateWithFlags(CUstream* out, unsigned flags) noexcept {
-  return run("cudaStreamCreateWithFlags",
-             [&](const Driver& driver) { return driver.cuStreamCreate(out, flags); });
+  return run("cudaStreamCreateWithFlags", [&](const Driver& driver) {
+    return TENON_DRIVER(driver, cuStreamCreate, out, flags);
+  });
 }
 cudaError_t cudaStreamSynchronize(CUstream stream) noexcept {
-  return run("cudaStreamSynchronize",
-             [&](const Driver& driver) { return driver.cuStreamSynchronize(stream); });
+  return run("cudaStreamSynchronize", [&](const Driver& driver) {
+    return TENON_DRIVER(driver, cuStreamSynchronize, stream);
+  });
 }
 
 cudaError_t cudaGetDevice(int* out) noexcept {
-  return run("cudaGetDevice", [&](const Driver& driver) { return driver.cuCtxGetDevice(out); });
+  return run("cudaGetDevice",
+             [&](const Driver& driver) { return TENON_DRIVER(driver, cuCtxGetDevice, out); });
 }
 
 /// A model has one device, the one that it was created for. The thread's context comes back when
 /// the call into the model ends (DeviceMemory::leave).
 cudaError_t cudaSetDevice(int index) noexcept {
-  return run("cudaSetDevice", [&](const Driver& driver) -> CUresult {
+  return run("cudaSetDevice", [&](const Driver& driver) -> Outcome {
     if (!calling_pool()) return CUDA_ERROR_INVALID_DEVICE;
     const Device& device = *model_context(calling_pool()->memory()).device;
     if (device.index() != index) return CUDA_ERROR_INVALID_DEVICE;
-    return driver.cuCtxSetCurrent(device.context());
+    return TENON_DRIVER(driver, cuCtxSetCurrent, device.context());
   });
 }
 
@@ -201,7 +229,7 @@ struct cudaPointerAttributes {
 
 /// Memory that CUDA does not know is an answer too: type 0, as the runtime has it since CUDA 11.
 cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* out, const void* address) noexcept {
-  return run("cudaPointerGetAttributes", [&](const Driver& driver) -> CUresult {
+  return run("cudaPointerGetAttributes", [&](const Driver& driver) -> Outcome {
     constexpr int managed_memory = 3;
     *out = {};
     out->device = -2;
@@ -236,33 +264,36 @@ const char* cudaGetErrorString(cudaError_t code) noexcept {
 cudaError_t cudaGetLastError() noexcept { return std::exchange(last_error, CUDA_SUCCESS); }
 
 CUresult cuModuleLoadData(CUmodule* out, const void* image) noexcept {
-  return run("cuModuleLoadData",
-             [&](const Driver& driver) { return driver.cuModuleLoadData(out, image); });
+  return run("cuModuleLoadData", [&](const Driver& driver) {
+    return TENON_DRIVER(driver, cuModuleLoadData, out, image);
+  });
 }
 CUresult cuModuleUnload(CUmodule module) noexcept {
-  return run("cuModuleUnload", [&](const Driver& driver) { return driver.cuModuleUnload(module); });
+  return run("cuModuleUnload",
+             [&](const Driver& driver) { return TENON_DRIVER(driver, cuModuleUnload, module); });
 }
 CUresult cuModuleGetFunction(CUfunction* out, CUmodule module, const char* name) noexcept {
-  return run("cuModuleGetFunction",
-             [&](const Driver& driver) { return driver.cuModuleGetFunction(out, module, name); });
+  return run("cuModuleGetFunction", [&](const Driver& driver) {
+    return TENON_DRIVER(driver, cuModuleGetFunction, out, module, name);
+  });
 }
 CUresult cuFuncSetAttribute(CUfunction function, int attribute, int value) noexcept {
   return run("cuFuncSetAttribute", [&](const Driver& driver) {
-    return driver.cuFuncSetAttribute(function, attribute, value);
+    return TENON_DRIVER(driver, cuFuncSetAttribute, function, attribute, value);
   });
 }
 CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
                         unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,
                         CUstream stream, void** parameters, void** extra) noexcept {
   return run("cuLaunchKernel", [&](const Driver& driver) {
-    return driver.cuLaunchKernel(function, grid_x, grid_y, grid_z, block_x, block_y, block_z,
-                                 shared_bytes, stream, parameters, extra);
+    return TENON_DRIVER(driver, cuLaunchKernel, function, grid_x, grid_y, grid_z, block_x, block_y,
+                        block_z, shared_bytes, stream, parameters, extra);
   });
 }
 CUresult cuLaunchKernelEx(const void* configuration, CUfunction function, void** parameters,
                           void** extra) noexcept {
   return run("cuLaunchKernelEx", [&](const Driver& driver) {
-    return driver.cuLaunchKernelEx(configuration, function, parameters, extra);
+    return TENON_DRIVER(driver, cuLaunchKernelEx, configuration, function, parameters, extra);
   });
 }
 

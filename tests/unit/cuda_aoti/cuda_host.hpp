@@ -169,6 +169,8 @@ class CudaHost {
 
   [[nodiscard]] host::BackendRegistry& registry() noexcept { return *registry_; }
   [[nodiscard]] host::BackendRef& backend() noexcept { return *backend_; }
+  /// What plugins wrote, a line each. May be changed.
+  [[nodiscard]] std::string& log() noexcept { return log_; }
 
   [[nodiscard]] Result<std::unique_ptr<host::Method>> load(const CudaParts& parts,
                                                            Options options = {},
@@ -198,7 +200,11 @@ class CudaHost {
   }
 
  private:
-  std::unique_ptr<host::BackendRegistry> registry_ = std::make_unique<host::BackendRegistry>();
+  std::string log_;
+  std::unique_ptr<host::BackendRegistry> registry_ = std::make_unique<host::BackendRegistry>(
+      host::HostInfo{.log = [this](std::int32_t, std::string_view, std::string_view line) {
+        log_.append(line).append("\n");
+      }});
   std::optional<host::BackendRef> backend_;
 };
 
