@@ -93,10 +93,84 @@ class HalfLinear(nn.Module):
         return nn.functional.gelu(self.linear(x))
 
 
+class Quantized(nn.Module):
+    """Weights of 4 bits, as torchao's quantizer for Metal leaves them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("weight", torch.randint(0, 256, (12, 32), dtype=torch.uint8))
+        self.register_buffer("scales", torch.rand(12, 2) / 8)
+        self.register_buffer("zeros", -torch.rand(12, 2))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return torch.ops.torchao._linear_fp_act_4bit_weight(
+            x, self.weight, 32, self.scales, self.zeros)
+
+
+class Experts(nn.Module):
+    """A matrix of 4-bit weights for each row, chosen by the model."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        from executorch.backends.apple.metal.ops.gather_qmv import _quantize_int4_affine
+        weight, scales, biases = _quantize_int4_affine(torch.randn(4, 10, 64), 32)
+        self.register_buffer("weight", weight)
+        self.register_buffer("scales", scales)
+        self.register_buffer("biases", biases)
+        self.choose = nn.Linear(64, 4)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        expert = self.choose(x).topk(1).indices.reshape(-1).to(torch.int32)
+        return torch.ops.metal.gather_qmv(x, self.weight, self.scales, self.biases, expert, 32)
+
+
+class Delta(nn.Module):
+    """Linear attention that keeps its state from run to run."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        import executorch.backends.apple.metal.ops.gated_delta_rule  # noqa: F401
+        self.register_buffer("state", torch.zeros(1, 4, 8, 32))
+
+    def forward(self, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, g: torch.Tensor,
+                beta: torch.Tensor) -> torch.Tensor:
+        return torch.ops.metal.gated_delta_rule(q, k, v, g, beta, self.state)
+
+
+def delta_runs() -> Runs:
+    """Three runs of two steps, with keys of length 1."""
+    def unit() -> torch.Tensor:
+        return nn.functional.normalize(torch.randn(1, 2, 4, 32), dim=-1)
+    return [(unit(), unit(), torch.randn(1, 2, 4, 8), torch.rand(1, 2, 4), torch.rand(1, 2, 4))
+            for _ in range(3)]
+
+
+def define_4bit_linear() -> dict[Any, list[str]]:
+    """torchao's operator, which only its builds for macOS have; its functions for Metal by name."""
+    name = "_linear_fp_act_4bit_weight"
+
+    @torch.library.custom_op(f"torchao::{name}", mutates_args=())
+    def linear(x: torch.Tensor, weight: torch.Tensor, group_size: int, scales: torch.Tensor,
+               zeros: torch.Tensor) -> torch.Tensor:
+        pairs = torch.stack([weight & 15, weight >> 4], -1).reshape(weight.shape[0], -1)
+        matrix = (pairs * scales.repeat_interleave(group_size, -1)
+                  + zeros.repeat_interleave(group_size, -1))
+        return x @ matrix.T
+
+    linear.register_fake(lambda x, weight, group_size, scales, zeros:
+                         x.new_empty(x.shape[0], weight.shape[0]))
+    return {getattr(torch.ops.torchao, name).default: [
+        f"AOTITorchError aoti_torch_mps_{name}(AtenTensorHandle A, AtenTensorHandle B, "
+        "int64_t group_size, AtenTensorHandle S, AtenTensorHandle Z, AtenTensorHandle* ret)"]}
+
+
 MODELS: dict[str, tuple[Callable[[], nn.Module], Callable[[], Runs]]] = {
     "conv": (Conv, lambda: [(torch.randn(1, 3, 16, 16),)]),
     "embedding": (Embedding, lambda: [(torch.randint(0, 50, (2, 7)),)]),
+    "delta": (Delta, delta_runs),
+    "experts": (Experts, lambda: [(torch.randn(5, 64),)]),
     "half": (HalfLinear, lambda: [(torch.randn(3, 24).half(),)]),
+    "quantized": (Quantized, lambda: [(torch.randn(3, 64),)]),
     "stateful": (Stateful, lambda: [(torch.randn(4),) for _ in range(3)]),
 }
 
@@ -195,13 +269,11 @@ def lay_out_convolutions() -> None:
 
 def metal_backend() -> Any:
     """ExecuTorch's MetalBackend with what is different here."""
-    try:
-        import torchao.experimental.ops.mps.cshim  # noqa: F401
-    except (ImportError, RuntimeError):  # it comes with torchao for macOS
-        for name in ("torchao.experimental", "torchao.experimental.ops",
-                     "torchao.experimental.ops.mps", "torchao.experimental.ops.mps.cshim"):
-            sys.modules.setdefault(name, types.ModuleType(name))
-        sys.modules["torchao.experimental.ops.mps.cshim"].torchao_op_c_shim = {}
+    # Those of torchao itself ask for operators that only its builds for macOS have.
+    for name in ("torchao.experimental", "torchao.experimental.ops",
+                 "torchao.experimental.ops.mps", "torchao.experimental.ops.mps.cshim"):
+        sys.modules.setdefault(name, types.ModuleType(name))
+    sys.modules["torchao.experimental.ops.mps.cshim"].torchao_op_c_shim = define_4bit_linear()
     from executorch.backends.apple.metal.metal_backend import MetalBackend
 
     def move(cls: Any, program: Any, device: str, specs: Any) -> Any:

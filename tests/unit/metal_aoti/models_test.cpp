@@ -49,7 +49,7 @@ class ScopedVariable {
 
 TEST_CASE("programs for Metal give the numbers of eager PyTorch", "[metal][D14]") {
   Host host;
-  for (const char* name : {"addmul", "mlp", "conv", "embedding", "half"}) {
+  for (const char* name : {"addmul", "mlp", "conv", "embedding", "half", "quantized", "experts"}) {
     INFO(name);
     const Fixture fixture(name);
     auto method = host.load(fixture);
@@ -67,19 +67,22 @@ TEST_CASE("programs for Metal give the numbers of eager PyTorch", "[metal][D14]"
 
 TEST_CASE("a buffer that the model writes to is kept from run to run", "[metal]") {
   Host host;
-  const Fixture fixture("stateful");
-  auto method = host.load(fixture);
-  INFO(method.text());
-  REQUIRE(method.ok());
-  auto other = host.load(fixture);
-  REQUIRE(other.ok());
-  for (int run = 0; run < 3; ++run) {
-    INFO(run);
-    REQUIRE(execute(**method, fixture.inputs(run)).ok());
-    CHECK(difference(**method, fixture.outputs(run)[0]) < 1e-6);
+  for (const char* name : {"stateful", "delta"}) {
+    INFO(name);
+    const Fixture fixture(name);
+    auto method = host.load(fixture);
+    INFO(method.text());
+    REQUIRE(method.ok());
+    auto other = host.load(fixture);
+    REQUIRE(other.ok());
+    for (int run = 0; run < 3; ++run) {
+      INFO(run);
+      REQUIRE(execute(**method, fixture.inputs(run)).ok());
+      CHECK(difference(**method, fixture.outputs(run)[0]) < 1e-6);
+    }
+    REQUIRE(execute(**other, fixture.inputs(0)).ok());
+    CHECK(difference(**other, fixture.outputs(0)[0]) < 1e-6);
   }
-  REQUIRE(execute(**other, fixture.inputs(0)).ok());
-  CHECK(difference(**other, fixture.outputs(0)[0]) < 1e-6);
 }
 
 TEST_CASE("destroying one delegate leaves the others as they are", "[metal][D12]") {
