@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "metal_context.hpp"
+#include "operator_checks.hpp"
 #include "shim_list.hpp"
 
 namespace tenon::metal_aoti {
@@ -112,9 +113,7 @@ Tensor* make_output(const Tensor& input, const Tensor& weight,
     }
     strides[0] = step;
   }
-  return aoti::current_pool().empty_strided(std::span(sizes).first(rank),
-                                            channels_last ? strides.data() : nullptr,
-                                            input.scalar_type, aoti::DeviceType::mps, 0);
+  return new_tensor(std::span(sizes).first(rank), input, channels_last ? strides.data() : nullptr);
 }
 
 /// Batch and channel first, then the spatial dimensions at the end of three.
@@ -161,20 +160,21 @@ Status convolution(const Tensor* input, const Tensor* weight, const Tensor* bias
   MetalContext& context = current_context();
   TENON_TRY(const MetalFunction* const kernel,
             context.shared().own_kernel(OwnKernel::convolution, input->scalar_type));
-  *out = make_output(*input, *weight, sizes);
-  if (!*out) {
-    return error(Error::MemoryAllocationFailed, aoti::current_pool().take_failure());
+  NewTensor made(make_output(*input, *weight, sizes));
+  if (!made) return no_memory();
+  if (made->numel != 0) {
+    TENON_CHECK(context.begin(kernel));
+    TENON_CHECK(context.set_tensor(0, *made));
+    TENON_CHECK(context.set_tensor(1, *input));
+    TENON_CHECK(context.set_tensor(2, *weight));
+    TENON_CHECK(context.set_tensor(3, bias ? *bias : *weight));
+    TENON_CHECK(context.set_value(4, describe(*made, *input, *weight, bias, geometry)));
+    const auto plane = static_cast<std::uint64_t>(made->numel / sizes[0] / sizes[1]);
+    TENON_CHECK(context.dispatch(
+        {plane, static_cast<std::uint64_t>(sizes[1]), static_cast<std::uint64_t>(sizes[0])}, {}));
   }
-  if ((*out)->numel == 0) return ok();
-  TENON_CHECK(context.begin(kernel));
-  TENON_CHECK(context.set_tensor(0, **out));
-  TENON_CHECK(context.set_tensor(1, *input));
-  TENON_CHECK(context.set_tensor(2, *weight));
-  TENON_CHECK(context.set_tensor(3, bias ? *bias : *weight));
-  TENON_CHECK(context.set_value(4, describe(**out, *input, *weight, bias, geometry)));
-  const auto plane = static_cast<std::uint64_t>((*out)->numel / sizes[0] / sizes[1]);
-  return context.dispatch(
-      {plane, static_cast<std::uint64_t>(sizes[1]), static_cast<std::uint64_t>(sizes[0])}, {});
+  made.give_to(out);
+  return ok();
 }
 
 std::span<const std::int64_t> list(const std::int64_t* values, std::int64_t count) noexcept {

@@ -6,7 +6,6 @@
 // the operators' definitions in Python, in torchao/experimental/ops/mps and in
 // executorch/backends/apple/metal/ops.
 #include <array>
-#include <utility>
 
 #include "metal_context.hpp"
 #include "operator_checks.hpp"
@@ -29,19 +28,6 @@ Status check_rank(std::string_view what, const Tensor& tensor, std::int32_t rank
   if (tensor.rank == rank) return ok();
   return error(Error::InvalidArgument, what, ": expected rank ", rank, ", found ",
                shape_text(tensor.shape()));
-}
-
-/// Runs `body` with the result, which is given back unless it succeeds.
-template <class Body>
-Status fill(Tensor* made, Tensor** out, Body&& body) {
-  if (!made) return no_memory();
-  Status status = made->numel == 0 ? ok() : std::forward<Body>(body)();
-  if (status.ok()) {
-    *out = made;
-  } else {
-    aoti::current_pool().release(made);
-  }
-  return status;
 }
 
 /// x of shape [P, K] times the rows of one matrix, or of the matrix that an index names for each
@@ -120,8 +106,9 @@ Status quantized_product(const QuantizedProduct& arguments, Tensor** out) {
     parameters.index_kind = indices->scalar_type == ScalarType::Int ? 1 : 2;
   }
   const std::array sizes{x.sizes[0], weight.sizes[last - 1]};
-  Tensor* const made = new_tensor(sizes, x);
-  return fill(made, out, [&]() -> Status {
+  NewTensor made(new_tensor(sizes, x));
+  if (!made) return no_memory();
+  if (made->numel != 0) {
     TENON_CHECK(context.begin(kernel));
     TENON_CHECK(context.set_tensor(0, *made));
     TENON_CHECK(context.set_tensor(1, x));
@@ -130,8 +117,10 @@ Status quantized_product(const QuantizedProduct& arguments, Tensor** out) {
     TENON_CHECK(context.set_tensor(4, *arguments.biases));
     TENON_CHECK(context.set_tensor(5, indices ? *indices : x));
     TENON_CHECK(context.set_value(6, parameters));
-    return dispatch_simdgroups(sizes[1], sizes[0], 1);
-  });
+    TENON_CHECK(dispatch_simdgroups(sizes[1], sizes[0], 1));
+  }
+  made.give_to(out);
+  return ok();
 }
 
 struct DeltaRule {
@@ -208,8 +197,9 @@ Status gated_delta_rule(const DeltaRule& arguments, Tensor** out) {
   parameters.g_is_float = arguments.g->scalar_type == ScalarType::Float;
   parameters.beta_is_float = arguments.beta->scalar_type == ScalarType::Float;
   parameters.state_is_float = arguments.state->scalar_type == ScalarType::Float;
-  Tensor* const made = new_tensor(v.shape(), v);
-  return fill(made, out, [&]() -> Status {
+  NewTensor made(new_tensor(v.shape(), v));
+  if (!made) return no_memory();
+  if (made->numel != 0) {
     TENON_CHECK(context.begin(kernel));
     TENON_CHECK(context.set_tensor(0, *made));
     TENON_CHECK(context.set_tensor(1, q));
@@ -219,8 +209,10 @@ Status gated_delta_rule(const DeltaRule& arguments, Tensor** out) {
     TENON_CHECK(context.set_tensor(5, *arguments.beta));
     TENON_CHECK(context.set_tensor(6, *arguments.state));
     TENON_CHECK(context.set_value(7, parameters));
-    return dispatch_simdgroups(1, v.sizes[3], v.sizes[0] * v.sizes[2]);
-  });
+    TENON_CHECK(dispatch_simdgroups(1, v.sizes[3], v.sizes[0] * v.sizes[2]));
+  }
+  made.give_to(out);
+  return ok();
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <limits>
 #include <span>
 #include <string_view>
+#include <utility>
 
 #include "metal_context.hpp"
 #include "tenon/core/concat.hpp"
@@ -57,6 +58,27 @@ namespace tenon::metal_aoti {
   }
   return error(Error::NotSupported, "a size of ", value, ": too large");
 }
+
+/// A tensor that an operator makes, given back to the pool unless it is handed to the model.
+class NewTensor {
+ public:
+  /// `made` may be null; the pool then has the reason.
+  explicit NewTensor(aoti::Tensor* made) noexcept : tensor_(made) {}
+  NewTensor(const NewTensor&) = delete;
+  NewTensor& operator=(const NewTensor&) = delete;
+  /// What was enqueued may still write to the tensor: its next user comes later in the same queue.
+  ~NewTensor() {
+    if (tensor_) aoti::current_pool().release(tensor_);
+  }
+
+  explicit operator bool() const noexcept { return tensor_ != nullptr; }
+  aoti::Tensor& operator*() const noexcept { return *tensor_; }
+  aoti::Tensor* operator->() const noexcept { return tensor_; }
+  void give_to(aoti::Tensor** out) noexcept { *out = std::exchange(tensor_, nullptr); }
+
+ private:
+  aoti::Tensor* tensor_;
+};
 
 /// A tensor on the device with the dtype of `like`, or null, with the reason kept by the pool.
 [[nodiscard]] inline aoti::Tensor* new_tensor(std::span<const std::int64_t> sizes,

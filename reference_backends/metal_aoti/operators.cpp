@@ -134,24 +134,28 @@ ShimError aoti_torch_mps_topk(Tensor* self, std::int64_t k, std::int64_t dim, st
     auto sizes = self->sizes;
     sizes[d] = k;
     const std::span shape(sizes.data(), static_cast<std::size_t>(self->rank));
-    *ret0 = new_tensor(shape, *self);
-    if (!*ret0) return no_memory();
-    *ret1 = aoti::current_pool().empty_strided(shape, nullptr, ScalarType::Long,
-                                               aoti::DeviceType::mps, 0);
-    if (!*ret1) return no_memory();
-    if ((*ret0)->numel == 0) return ok();
-    TopkParameters parameters{};
-    parameters.columns = self->sizes[d];
-    parameters.k = k;
-    parameters.rows = self->numel / self->sizes[d];
-    parameters.inner = self->strides[d];
-    parameters.largest = largest != 0;
-    TENON_CHECK(context.begin(kernel));
-    TENON_CHECK(context.set_tensor(0, **ret0));
-    TENON_CHECK(context.set_tensor(1, **ret1));
-    TENON_CHECK(context.set_tensor(2, *self));
-    TENON_CHECK(context.set_value(3, parameters));
-    return context.dispatch({static_cast<std::uint64_t>(parameters.rows), 1, 1}, {});
+    NewTensor values(new_tensor(shape, *self));
+    if (!values) return no_memory();
+    NewTensor places(aoti::current_pool().empty_strided(shape, nullptr, ScalarType::Long,
+                                                        aoti::DeviceType::mps, 0));
+    if (!places) return no_memory();
+    if (values->numel != 0) {
+      TopkParameters parameters{};
+      parameters.columns = self->sizes[d];
+      parameters.k = k;
+      parameters.rows = self->numel / self->sizes[d];
+      parameters.inner = self->strides[d];
+      parameters.largest = largest != 0;
+      TENON_CHECK(context.begin(kernel));
+      TENON_CHECK(context.set_tensor(0, *values));
+      TENON_CHECK(context.set_tensor(1, *places));
+      TENON_CHECK(context.set_tensor(2, *self));
+      TENON_CHECK(context.set_value(3, parameters));
+      TENON_CHECK(context.dispatch({static_cast<std::uint64_t>(parameters.rows), 1, 1}, {}));
+    }
+    values.give_to(ret0);
+    places.give_to(ret1);
+    return ok();
   });
 }
 
@@ -198,7 +202,38 @@ Status describe_mask(const Tensor& mask, const Tensor& query,
                shape_text(scores), ", found ", shape_text(mask.shape()));
 }
 
-/// Scores as float, then their softmax, which is returned too, then its product with the values.
+/// Enqueues the scores, as float, and their softmax.
+Status weigh(const AttentionArguments& arguments, const AttentionParameters& parameters,
+             const std::array<std::int64_t, 4>& score_sizes, const Tensor& weights) {
+  const Tensor& query = *arguments.query;
+  const NewTensor scores(aoti::current_pool().empty_strided(score_sizes, nullptr, ScalarType::Float,
+                                                            aoti::DeviceType::mps, 0));
+  if (!scores) return no_memory();
+  MetalContext& context = current_context();
+  const std::int64_t batches = score_sizes[0] * score_sizes[1];
+  TENON_TRY(const MetalFunction* const score_kernel,
+            context.shared().own_kernel(OwnKernel::attention_scores, query.scalar_type));
+  TENON_CHECK(context.begin(score_kernel));
+  TENON_CHECK(context.set_tensor(0, *scores));
+  TENON_CHECK(context.set_tensor(1, query));
+  TENON_CHECK(context.set_tensor(2, *arguments.key));
+  TENON_CHECK(context.set_tensor(3, arguments.mask ? *arguments.mask : query));
+  TENON_CHECK(context.set_value(4, parameters));
+  TENON_CHECK(context.dispatch(
+      {static_cast<std::uint64_t>(score_sizes[3]), static_cast<std::uint64_t>(score_sizes[2]),
+       static_cast<std::uint64_t>(batches)},
+      {}));
+  TENON_TRY(const MetalFunction* const softmax_kernel,
+            context.shared().own_kernel(OwnKernel::softmax, query.scalar_type));
+  TENON_CHECK(context.begin(softmax_kernel));
+  TENON_CHECK(context.set_tensor(0, weights));
+  TENON_CHECK(context.set_tensor(1, *scores));
+  const SoftmaxParameters rows{batches * score_sizes[2], score_sizes[3]};
+  TENON_CHECK(context.set_value(2, rows));
+  return context.dispatch({static_cast<std::uint64_t>(rows.rows), 1, 1}, {});
+}
+
+/// The weights are returned too; the output is their product with the values.
 Status attention(const AttentionArguments& arguments, Tensor** ret0, Tensor** ret1) {
   const Tensor& query = *arguments.query;
   const Tensor& key = *arguments.key;
@@ -237,54 +272,28 @@ Status attention(const AttentionArguments& arguments, Tensor** ret0, Tensor** re
   }
   const std::array<std::int64_t, 4> out_sizes{q.sizes[0], heads, q.sizes[2], v.sizes[3]};
   const std::size_t skipped = query.rank == 3 ? 1 : 0;
-  *ret0 = new_tensor(std::span(out_sizes).subspan(skipped), query);
-  if (!*ret0) return no_memory();
-  *ret1 = new_tensor(std::span(score_sizes).subspan(skipped), query);
-  if (!*ret1) return no_memory();
-  if ((*ret0)->numel == 0 || (*ret1)->numel == 0) {
-    // Without keys nothing is added up.
-    return (*ret0)->numel == 0 ? ok() : error(Error::NotSupported, "attention to no keys");
+  NewTensor out(new_tensor(std::span(out_sizes).subspan(skipped), query));
+  if (!out) return no_memory();
+  NewTensor weights(new_tensor(std::span(score_sizes).subspan(skipped), query));
+  if (!weights) return no_memory();
+  if (out->numel != 0) {
+    if (weights->numel == 0) return error(Error::NotSupported, "attention to no keys");
+    TENON_CHECK(weigh(arguments, parameters, score_sizes, *weights));
+    GemmParameters values{};
+    values.a = FourDimensions(*weights).strides;
+    values.b = v.strides;
+    values.out = FourDimensions(*out).strides;
+    values.rows = parameters.queries;
+    values.inner = parameters.keys;
+    TENON_TRY(values.columns, narrow(v.sizes[3]));
+    values.inner_batches = parameters.heads;
+    values.group = parameters.group;
+    values.alpha = 1;
+    TENON_CHECK(gemm(*out, *weights, value, nullptr, values, q.sizes[0] * heads));
   }
-  aoti::TensorPool& pool = aoti::current_pool();
-  Tensor* const scores =
-      pool.empty_strided(score_sizes, nullptr, ScalarType::Float, aoti::DeviceType::mps, 0);
-  if (!scores) return no_memory();
-  MetalContext& context = current_context();
-  const std::int64_t batches = q.sizes[0] * heads;
-  const Status status = [&]() -> Status {
-    TENON_TRY(const MetalFunction* const score_kernel,
-              context.shared().own_kernel(OwnKernel::attention_scores, query.scalar_type));
-    TENON_CHECK(context.begin(score_kernel));
-    TENON_CHECK(context.set_tensor(0, *scores));
-    TENON_CHECK(context.set_tensor(1, query));
-    TENON_CHECK(context.set_tensor(2, key));
-    TENON_CHECK(context.set_tensor(3, arguments.mask ? *arguments.mask : query));
-    TENON_CHECK(context.set_value(4, parameters));
-    TENON_CHECK(context.dispatch(
-        {static_cast<std::uint64_t>(k.sizes[2]), static_cast<std::uint64_t>(q.sizes[2]),
-         static_cast<std::uint64_t>(batches)},
-        {}));
-    TENON_TRY(const MetalFunction* const softmax_kernel,
-              context.shared().own_kernel(OwnKernel::softmax, query.scalar_type));
-    TENON_CHECK(context.begin(softmax_kernel));
-    TENON_CHECK(context.set_tensor(0, **ret1));
-    TENON_CHECK(context.set_tensor(1, *scores));
-    TENON_CHECK(context.set_value(2, SoftmaxParameters{batches * q.sizes[2], k.sizes[2]}));
-    return context.dispatch({static_cast<std::uint64_t>(batches * q.sizes[2]), 1, 1}, {});
-  }();
-  pool.release(scores);  // Its next user comes later in the same queue.
-  TENON_CHECK(status.ok() ? ok() : error(status.error(), status.text()));
-  GemmParameters values{};
-  values.a = FourDimensions(**ret1).strides;
-  values.b = v.strides;
-  values.out = FourDimensions(**ret0).strides;
-  values.rows = parameters.queries;
-  values.inner = parameters.keys;
-  TENON_TRY(values.columns, narrow(v.sizes[3]));
-  values.inner_batches = parameters.heads;
-  values.group = parameters.group;
-  values.alpha = 1;
-  return gemm(**ret0, **ret1, value, nullptr, values, batches);
+  out.give_to(ret0);
+  weights.give_to(ret1);
+  return ok();
 }
 
 ShimError attention(const char* name, Tensor* query, Tensor* key, Tensor* value, Tensor** mask,

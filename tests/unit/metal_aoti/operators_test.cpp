@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "device.hpp"
+#include "stand_in_device.hpp"
 
 using namespace metal_test;
 using namespace tenon::metal_aoti;
@@ -220,6 +221,36 @@ TEST_CASE("attention: causal, masks of both kinds, shared heads, rows without a 
                                                                   nullptr, 0.5, 0, nullptr, nullptr,
                                                                   out.out(), weights.out()) != 0);
   CHECK_THAT(bench.pool().take_failure(), ContainsSubstring("dropout"));
+}
+
+TEST_CASE("attention that the device fails in leaves no tensor behind", "[metal]") {
+  using tenon::metal_stand_in::control;
+  Bench bench;
+  const Handle q = bench.random({1, 2, 3, 4});
+  const auto run = [&] {
+    Handle out, weights;
+    return aoti_torch_mps__scaled_dot_product_attention_math_for_mps(
+        q.get(), q.get(), q.get(), nullptr, 0.0, 0, nullptr, nullptr, out.out(), weights.out());
+  };
+  REQUIRE(run() == 0);  // Its memory is kept for the next.
+  REQUIRE(bench.wait().empty());
+  const int buffers = control().num_buffers;
+  const std::size_t tensors = bench.pool().num_live();
+  int num_failures = 0;
+  for (int n = 0;; ++n) {
+    control().calls_until_failure = n;
+    const bool failed = run() != 0;
+    const bool is_through = control().calls_until_failure >= 0;
+    control().calls_until_failure = -1;
+    CHECK(bench.pool().num_live() == tensors);
+    if (is_through) break;
+    REQUIRE(failed);
+    ++num_failures;
+    CHECK_THAT(bench.pool().take_failure(), ContainsSubstring("as it was told to"));
+  }
+  REQUIRE(bench.wait().empty());
+  CHECK(num_failures >= 5);
+  CHECK(control().num_buffers == buffers);
 }
 
 TEST_CASE("topk: order, equal elements, NaN, another dimension than the last", "[metal]") {
