@@ -15,7 +15,9 @@
 #include "stand_ins/cuda/stand_in.hpp"
 #include "support/aligned_bytes.hpp"
 #include "support/catch.hpp"
+#include "support/device_program.hpp"
 #include "support/program_builder.hpp"
+#include "tenon/abi/extensions/device_memory.h"
 #include "tenon/host.hpp"
 
 /// Programs for CudaBackend, and the plugin that runs them on the stand-in for the driver.
@@ -58,6 +60,8 @@ struct CudaParts {
   bool has_weights = true;
   std::size_t weights_nbytes = 64;  ///< Of each.
   std::vector<std::string> methods = {"forward"};
+  bool input_on_device = false;  ///< The application says where.
+  bool is_dynamic = false;       ///< Up to 16 numbers.
 };
 
 inline std::vector<std::byte> filled(float value, std::size_t nbytes) {
@@ -113,9 +117,15 @@ inline AlignedBytes build_program(const CudaParts& parts) {
     const std::int32_t delegate =
         plan.delegate("CudaBackend", schema::DataLocation::INLINE, payload);
     plan.compile_spec(delegate, "target_device", parts.target_device);
-    const std::int32_t x = plan.input(planned_tensor(ScalarType::Float, {16}, 1, 0));
-    const std::int32_t w = plan.output(planned_tensor(ScalarType::Float, {16}, 1, 64));
-    const std::int32_t s = plan.output(planned_tensor(ScalarType::Float, {16}, 1, 128));
+    const auto made = [&](schema::TensorT tensor) {
+      if (parts.is_dynamic) tensor.shape_dynamism = schema::TensorShapeDynamism::DYNAMIC_BOUND;
+      return tensor;
+    };
+    const std::int32_t x =
+        plan.input(made(parts.input_on_device ? tagged(tensor(ScalarType::Float, {16}))
+                                              : planned_tensor(ScalarType::Float, {16}, 1, 0)));
+    const std::int32_t w = plan.output(made(planned_tensor(ScalarType::Float, {16}, 1, 64)));
+    const std::int32_t s = plan.output(made(planned_tensor(ScalarType::Float, {16}, 1, 128)));
     plan.buffer(192);
     plan.instruction(delegate_call(delegate, {x, w, s}));
     if (parts.generation == 1) {
@@ -234,16 +244,53 @@ struct Outputs {
   float state;
 };
 
-/// Runs a method of `build_program` with all numbers of x being `x`.
-inline Result<Outputs> run(host::Method& method, float x) {
-  static constexpr std::int64_t sizes[] = {16};
-  const auto bytes = filled(x, 64);
-  TENON_CHECK(method.set_input(0, {ScalarType::Float, sizes, bytes}));
+/// Runs a method of `build_program` and reads the numbers.
+inline Result<Outputs> run_and_read(host::Method& method) {
   TENON_CHECK(method.execute());
   Outputs out{};
   std::memcpy(&out.weight, method.output(0).as.tensor->dl.data, sizeof out.weight);
   std::memcpy(&out.state, method.output(1).as.tensor->dl.data, sizeof out.state);
   return out;
 }
+
+/// The same with `size` numbers `x` in the host's memory.
+inline Result<Outputs> run(host::Method& method, float x, std::int64_t size = 16) {
+  const auto bytes = filled(x, static_cast<std::size_t>(size) * sizeof x);
+  TENON_CHECK(method.set_input(0, {ScalarType::Float, {&size, 1}, bytes}));
+  return run_and_read(method);
+}
+
+/// Memory on device 0 as an application gets it from the backend.
+class AppBlock {
+ public:
+  AppBlock(const host::BackendRef& backend, float value)
+      : raw_(backend->raw()),
+        table_(static_cast<const tenon_device_memory_v1*>(
+            backend->api().get_extension(raw_, TENON_EXTENSION_DEVICE_MEMORY))) {
+    REQUIRE(table_ != nullptr);
+    REQUIRE(table_->allocate(raw_, device, 64, 64, &data_) == TENON_STATUS_OK);
+    fill(value);
+  }
+  AppBlock(const AppBlock&) = delete;
+  AppBlock& operator=(const AppBlock&) = delete;
+  ~AppBlock() { table_->free(raw_, device, data_); }
+
+  void fill(float value) const {
+    const auto bytes = filled(value, 64);
+    REQUIRE(table_->copy_to_device(raw_, device, data_, bytes.data(), 64) == TENON_STATUS_OK);
+  }
+  /// The first `size` numbers of it, as an input. `size` must live as long.
+  [[nodiscard]] host::InputTensor input(const std::int64_t& size) const {
+    const std::span bytes(static_cast<const std::byte*>(data_),
+                          static_cast<std::size_t>(size) * sizeof(float));
+    return {ScalarType::Float, {&size, 1}, bytes, device};
+  }
+
+ private:
+  static constexpr tenon_dl_device device = {TENON_DL_CUDA, 0};
+  tenon_backend* raw_;
+  const tenon_device_memory_v1* table_;
+  void* data_ = nullptr;
+};
 
 }  // namespace tenon::test

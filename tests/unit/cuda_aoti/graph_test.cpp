@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
 // CUDA graphs and streams, through the plugin, on the stand-in for the driver.
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cuda_host.hpp"
@@ -31,6 +33,85 @@ TEST_CASE("a graph is captured after three runs and replayed with the same numbe
   }
   CHECK(cuda().live().graphs == 0);
   CHECK(cuda().live().executables == 1);
+}
+
+namespace {
+
+/// What a run did with the graph: how many were captured and launched so far, and exist now.
+struct Graphs {
+  long captured;
+  long launched;
+  long existing;
+  bool operator==(const Graphs&) const = default;
+};
+Graphs graphs() {
+  return {count_calls("cuStreamBeginCapture"), count_calls("cuGraphLaunch"),
+          cuda().live().executables};
+}
+
+}  // namespace
+
+TEST_CASE("a graph goes when an input on the device has another address, and comes again",
+          "[cuda]") {
+  CudaHost host;
+  const AppBlock first(host.backend(), 1);
+  auto second = std::make_unique<AppBlock>(host.backend(), 2);
+  const auto method = host.load({.input_on_device = true}, as_graph);
+  INFO(method.text());
+  REQUIRE(method.ok());
+  static constexpr std::int64_t size = 16;
+  float state = 10;  // What the next run reads: the input of the one before.
+  const auto run_with = [&](const AppBlock& block, float value, const Graphs& expected) {
+    REQUIRE((*method)->set_input(0, block.input(size)).ok());
+    const auto out = run_and_read(**method);
+    INFO(out.text() << misuses());
+    REQUIRE(out.ok());
+    CHECK(out->weight == 3.0f);
+    CHECK(out->state == state);
+    state = value;
+    CHECK(graphs() == expected);
+  };
+  for (int i = 0; i < 3; ++i) run_with(first, 1, {0, 0, 0});
+  run_with(first, 1, {1, 1, 1});
+  first.fill(5);  // A replay reads what is there by then.
+  run_with(first, 5, {1, 2, 1});
+  run_with(*second, 2, {1, 2, 0});
+  run_with(*second, 2, {2, 3, 1});
+  run_with(*second, 2, {2, 4, 1});
+  run_with(first, 5, {2, 4, 0});
+  second.reset();  // Nothing refers to it any more.
+  run_with(first, 5, {3, 5, 1});
+  run_with(first, 5, {3, 6, 1});
+  CHECK(count_calls("cuGraphExecDestroy") == 2);
+}
+
+TEST_CASE("a graph goes when an input has another shape, and comes again", "[cuda]") {
+  const bool on_device = GENERATE(false, true);
+  CudaHost host;
+  const AppBlock block(host.backend(), 7);
+  const auto method = host.load({.input_on_device = on_device, .is_dynamic = true}, as_graph);
+  INFO(method.text());
+  REQUIRE(method.ok());
+  bool is_first = true;
+  const auto run_with = [&](const std::int64_t& size, const Graphs& expected) {
+    if (on_device) REQUIRE((*method)->set_input(0, block.input(size)).ok());
+    const auto out = on_device ? run_and_read(**method) : run(**method, 7, size);
+    INFO(out.text() << misuses());
+    REQUIRE(out.ok());
+    CHECK((*method)->output(0).as.tensor->dl.shape[0] == size);
+    CHECK(out->weight == 3.0f);
+    CHECK(out->state == (std::exchange(is_first, false) ? 10.0f : 7.0f));
+    CHECK(graphs() == expected);
+  };
+  for (int i = 0; i < 3; ++i) run_with(16, {0, 0, 0});
+  run_with(16, {1, 1, 1});
+  run_with(16, {1, 2, 1});
+  run_with(4, {1, 2, 0});
+  run_with(4, {2, 3, 1});
+  run_with(4, {2, 4, 1});
+  run_with(16, {2, 4, 0});
+  run_with(16, {3, 5, 1});
+  run_with(16, {3, 6, 1});
 }
 
 TEST_CASE("programs that ExecuTorch's exporter made replay", "[cuda]") {
