@@ -17,6 +17,7 @@
 
 #include "device.hpp"
 #include "graph.hpp"
+#include "kernel_images.hpp"
 #include "shim_list.hpp"
 
 namespace {
@@ -144,15 +145,15 @@ class CudaBackend final : public tenon::Backend<CudaBackend>,
     TENON_TRY(const auto graph_methods, values.get<std::string>("enable_cuda_graph_for_method"));
     const bool as_graph = is_listed(graph_methods, context.method_name());
     aoti::LoadOptions load_options;
-    load_options.device_index = 0;
-    if (const auto target = specs.find("target_device")) {
-      TENON_TRY(load_options.device_index, parse_target_device(tenon::as_text(*target)));
-    }
+    TENON_TRY(load_options.device_index, device_of(specs));
     TENON_TRY(load_options.share_weights, values.get<bool>("weight_sharing_across_methods"));
     TENON_TRY(const bool share_stream, values.get<bool>("use_shared_cuda_stream"));
     // What others enqueue must not get into a graph that is captured.
     load_options.share_stream = share_stream && !as_graph;
     TENON_TRY(auto device, cuda::Device::open(*load_options.device_index));
+    if (const auto library = library_of(context, processed); library.ok()) {
+      TENON_CHECK(check_kernels(cuda::KernelImages::find(library->bytes()), *device).status());
+    }
     TENON_TRY(Model model, load(context, processed, load_options));
     return make_delegate(std::move(model), std::move(device), as_graph);
   }
@@ -189,9 +190,9 @@ class CudaBackend final : public tenon::Backend<CudaBackend>,
 
   tenon::Result<tenon::BlobVerdict> check_blob(tenon::InitContext& context, tenon::Blob processed,
                                                tenon::CompileSpecs specs) {
-    const tenon::Status available = is_available();
-    if (available.ok()) return AotiBackend::check_blob(context, processed, specs);
-    return tenon::BlobVerdict{tenon::Compatibility::Incompatible, std::string(available.text())};
+    const auto verdict = judge(context, processed, specs);
+    if (verdict.ok()) return *verdict;
+    return tenon::BlobVerdict{tenon::Compatibility::Incompatible, std::string(verdict.text())};
   }
 
   tenon::MemoryInfo memory_info(const Delegate* delegate) const {
@@ -239,6 +240,70 @@ class CudaBackend final : public tenon::Backend<CudaBackend>,
     const std::size_t prefix = name.starts_with("cuda") ? 4 : name.starts_with("cu") ? 2 : 0;
     return prefix != 0 && name.size() > prefix &&
            std::isupper(static_cast<unsigned char>(name[prefix])) != 0;
+  }
+
+  using KernelFit = cuda::KernelImages::Fit;
+
+  static tenon::Result<std::int32_t> device_of(tenon::CompileSpecs specs) {
+    const auto target = specs.find("target_device");
+    if (!target) return 0;
+    return parse_target_device(tenon::as_text(*target));
+  }
+
+  /// The model's library of a blob.
+  static tenon::Result<tenon::NamedData> library_of(const tenon::InitContext& context,
+                                                    const tenon::Blob& processed) {
+    TENON_TRY(const auto payload,
+              aoti::parse_payload(processed.text(), context.method_name(), true));
+    const auto data = context.named_data_map();
+    if (data) return data->get_data(payload.library_key);
+    return tenon::error(tenon::Error::NotFound, "the program has no named data");
+  }
+
+  /// How the kernels of a library run on the device; a failure when they do not.
+  static tenon::Result<KernelFit> check_kernels(const cuda::KernelImages& kernels,
+                                                const cuda::Device& device) {
+    if (kernels.empty()) return KernelFit::binary;
+    TENON_TRY(const unsigned capability, device.capability());
+    const KernelFit fit = kernels.fit(capability);
+    if (fit != KernelFit::none) return fit;
+    return tenon::error(tenon::Error::DelegateInvalidCompatibility, "the model's kernels are for ",
+                        kernels.text(), "; CUDA device ", device.index(),
+                        " has compute capability ", capability / 10, ".", capability % 10);
+  }
+
+  /// Judges a blob as `init` would, as far as that is possible: without a driver everything but the
+  /// device. A failure is why `init` would refuse it.
+  tenon::Result<tenon::BlobVerdict> judge(tenon::InitContext& context, const tenon::Blob& processed,
+                                          tenon::CompileSpecs specs) {
+    TENON_TRY(const std::int32_t index, device_of(specs));
+    TENON_TRY(const tenon::NamedData library, library_of(context, processed));
+    const tenon::Status available = is_available();
+    TENON_CHECK(aoti::ModelLibrary::check(
+        library.bytes(), available.ok() ? &find_shim : &may_be_found, served_libraries));
+    const auto kernels = cuda::KernelImages::find(library.bytes());
+    if (!available.ok()) {
+      return tenon::BlobVerdict{
+          tenon::Compatibility::Usable,
+          tenon::concat(
+              "the device was not looked at (", available.text(),
+              "); this machine has all else that the model needs, and its kernels are for ",
+              kernels.empty() ? "devices that cannot be told" : kernels.text())};
+    }
+    TENON_TRY(const auto device, cuda::Device::open(index));
+    TENON_TRY(const KernelFit fit, check_kernels(kernels, *device));
+    if (fit == KernelFit::binary) return tenon::BlobVerdict{};
+    return tenon::BlobVerdict{
+        tenon::Compatibility::Usable,
+        tenon::concat("the driver compiles the model's kernels when they are loaded: they are for ",
+                      kernels.text())};
+  }
+
+  /// As `find_shim`, where CUDA's own libraries are not there to be asked.
+  static const void* may_be_found(std::string_view name) {
+    static constexpr char something = 0;
+    if (const void* found = cuda::shim_table().find(name)) return found;
+    return is_of_cuda(name) ? &something : nullptr;
   }
 
   static tenon::Result<Delegate> make_delegate(Model model, std::shared_ptr<cuda::Device> device,

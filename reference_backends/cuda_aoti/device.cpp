@@ -139,6 +139,16 @@ Device::~Device() {
   static_cast<void>(driver_.cuDevicePrimaryCtxRelease(device_));
 }
 
+Result<unsigned> Device::capability() const {
+  int major = 0;
+  int minor = 0;
+  TENON_CHECK(TENON_CUDA(driver_, cuDeviceGetAttribute, &major,
+                         CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device_));
+  TENON_CHECK(TENON_CUDA(driver_, cuDeviceGetAttribute, &minor,
+                         CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device_));
+  return static_cast<unsigned>(10 * major + minor);
+}
+
 Result<CUfunction> Device::kernel(std::string_view name) {
   const auto names = kernels::functions();
   if (!has_kernels_.load(std::memory_order_acquire)) {

@@ -35,6 +35,9 @@ class Device {
   [[nodiscard]] std::int32_t index() const noexcept { return index_; }
   [[nodiscard]] CUcontext context() const noexcept { return context_; }
 
+  /// Its compute capability without the point: 90 for 9.0.
+  [[nodiscard]] Result<unsigned> capability() const;
+
   /// The one stream of this device for those that share one; it goes with its last user.
   [[nodiscard]] static Result<std::shared_ptr<Stream>> shared_stream(
       const std::shared_ptr<Device>& device);
