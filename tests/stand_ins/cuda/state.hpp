@@ -29,8 +29,20 @@ inline constexpr Result not_ready = 600;
 inline constexpr Result capture_unsupported = 900;
 inline constexpr Result capture_invalidated = 901;
 
-/// Addresses of devices begin here, where neither the system nor a sanitizer puts anything.
+/// Addresses of devices begin here, where neither the system nor a sanitizer puts anything. The
+/// thread sanitizer lets nobody have most of the others.
+#if defined(__SANITIZE_THREAD__)
+#define TENON_STAND_IN_TSAN 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define TENON_STAND_IN_TSAN 1
+#endif
+#endif
+#if defined(TENON_STAND_IN_TSAN)
+inline constexpr std::uint64_t first_address = 0x4000000000;
+#else
 inline constexpr std::uint64_t first_address = 0x200000000000;
+#endif
 
 struct Context {
   int device;
