@@ -61,7 +61,8 @@ struct CudaParts {
   std::size_t weights_nbytes = 64;  ///< Of each.
   std::vector<std::string> methods = {"forward"};
   bool input_on_device = false;  ///< The application says where.
-  bool is_dynamic = false;       ///< Up to 16 numbers.
+  bool outputs_on_device = false;
+  bool is_dynamic = false;  ///< Up to 16 numbers.
 };
 
 inline std::vector<std::byte> filled(float value, std::size_t nbytes) {
@@ -124,8 +125,13 @@ inline AlignedBytes build_program(const CudaParts& parts) {
     const std::int32_t x =
         plan.input(made(parts.input_on_device ? tagged(tensor(ScalarType::Float, {16}))
                                               : planned_tensor(ScalarType::Float, {16}, 1, 0)));
-    const std::int32_t w = plan.output(made(planned_tensor(ScalarType::Float, {16}, 1, 64)));
-    const std::int32_t s = plan.output(made(planned_tensor(ScalarType::Float, {16}, 1, 128)));
+    const auto output = [&](std::uint64_t offset) {
+      return plan.output(made(parts.outputs_on_device
+                                  ? tagged(tensor(ScalarType::Float, {16}))
+                                  : planned_tensor(ScalarType::Float, {16}, 1, offset)));
+    };
+    const std::int32_t w = output(64);
+    const std::int32_t s = output(128);
     plan.buffer(192);
     plan.instruction(delegate_call(delegate, {x, w, s}));
     if (parts.generation == 1) {
@@ -263,6 +269,8 @@ inline Result<Outputs> run(host::Method& method, float x, std::int64_t size = 16
 /// Memory on device 0 as an application gets it from the backend.
 class AppBlock {
  public:
+  static constexpr tenon_dl_device device = {TENON_DL_CUDA, 0};
+
   AppBlock(const host::BackendRef& backend, float value)
       : raw_(backend->raw()),
         table_(static_cast<const tenon_device_memory_v1*>(
@@ -279,6 +287,12 @@ class AppBlock {
     const auto bytes = filled(value, 64);
     REQUIRE(table_->copy_to_device(raw_, device, data_, bytes.data(), 64) == TENON_STATUS_OK);
   }
+  [[nodiscard]] float first() const {
+    std::vector<std::byte> bytes(64);
+    REQUIRE(table_->copy_to_host(raw_, device, bytes.data(), data_, 64) == TENON_STATUS_OK);
+    return *read_le<float>(bytes);
+  }
+  [[nodiscard]] std::span<std::byte> bytes() const { return {static_cast<std::byte*>(data_), 64}; }
   /// The first `size` numbers of it, as an input. `size` must live as long.
   [[nodiscard]] host::InputTensor input(const std::int64_t& size) const {
     const std::span bytes(static_cast<const std::byte*>(data_),
@@ -287,7 +301,6 @@ class AppBlock {
   }
 
  private:
-  static constexpr tenon_dl_device device = {TENON_DL_CUDA, 0};
   tenon_backend* raw_;
   const tenon_device_memory_v1* table_;
   void* data_ = nullptr;
