@@ -104,13 +104,27 @@ typedef struct tenon_execution_context {
 
 /// Functions of one backend.
 ///
-///   TN-BCK-1  No function MUST let a C++ exception, a signal handler change or a `longjmp` cross
-///             the boundary.
+///   TN-BCK-1  No function MUST let a C++ exception or a `longjmp` cross the boundary.
 ///   TN-BCK-2  What a plugin allocated MUST be freed by the plugin, what the host allocated by the
 ///             host.
 ///   TN-BCK-3  `struct_size` MUST be the size of the table as it was compiled into the plugin. A
 ///             function beyond it, or a NULL one, is answered by the host with NOT_IMPLEMENTED;
 ///             `open`, `close`, `init`, `execute` and `destroy` are required.
+///   TN-BCK-7  No function MUST end the process or the thread, whatever its arguments: no crash, no
+///             `abort`, no `exit`, no overflow of a stack of 256 KiB.
+///   TN-BCK-8  Every function MUST return by itself, without another call into the plugin.
+///   TN-BCK-9  Calls that `threads` allows at the same time MUST NOT disturb each other.
+///
+/// What belongs to the process is the application's:
+///
+///   TN-PRC-1  A plugin MUST NOT change the locale.
+///   TN-PRC-2  A plugin MUST NOT change what is done on a signal, or which ones a thread blocks.
+///   TN-PRC-3  A function MUST NOT change the floating-point environment: rounding, traps, how
+///             subnormal numbers are treated. Flags that an operation raises are no change.
+///   TN-PRC-4  A plugin MUST NOT change the current folder, the environment's variables or the mask
+///             for new files.
+///   TN-PRC-5  A plugin MUST NOT use the standard streams; `tenon_host.log` is for what it has to
+///             say.
 typedef struct tenon_backend_api {
   uint32_t struct_size;
   uint32_t reserved;
@@ -130,7 +144,7 @@ typedef struct tenon_backend_api {
   /// Frees the backend.
   ///
   ///   TN-BCK-5  After the last `close` the plugin MUST hold nothing: no thread, no memory, no
-  ///             descriptor, so that it can be unloaded.
+  ///             descriptor, no mapping, no process, no file, so that it can be unloaded.
   ///
   /// threads:   exclusive
   /// ownership: takes
@@ -157,6 +171,11 @@ typedef struct tenon_backend_api {
   ///   TN-INI-3  MUST NOT keep `context` or the arrays it points to. `processed`, the host, the
   ///             named data map, and memory from the runtime allocator may be kept until `destroy`.
   ///   TN-INI-4  On success MUST write `*out`; NULL is a valid delegate.
+  ///   TN-INI-5  MUST NOT read outside of `processed`, and MUST NOT write to it, whatever bytes are
+  ///             in it.
+  ///   TN-INI-6  MUST fail when the host gives it no memory or no data that it asked for, and the
+  ///             next `init` MUST succeed.
+  ///   TN-INI-7  MUST load a blob that was made for the backend.
   ///
   /// threads:   any
   /// ownership: gives (return with `destroy`)
@@ -177,6 +196,14 @@ typedef struct tenon_backend_api {
   ///             through an extension.
   ///   TN-EXE-5  Arguments of the wrong number, kind, dtype, rank or size MUST be refused with a
   ///             failure, never read or written out of bounds.
+  ///   TN-EXE-6  MUST write every element of each output, and nothing outside of the elements.
+  ///   TN-EXE-7  The outputs MUST be those of the program that was lowered, within the tolerance
+  ///             that the author states.
+  ///   TN-EXE-8  The same inputs in the same state MUST give the same outputs, bit for bit, unless
+  ///             the author states otherwise.
+  ///   TN-EXE-9  A delegate MUST NOT hold more after many runs than after a few.
+  ///   TN-EXE-10 MUST accept every size from 0 up to the bounds of a dynamic shape for which the
+  ///             program was lowered.
   ///
   /// threads:   per-delegate
   /// ownership: borrowed
@@ -190,6 +217,8 @@ typedef struct tenon_backend_api {
   ///
   ///   TN-DES-1  MUST NOT disturb any other delegate.
   ///   TN-DES-2  MUST accept NULL when `init` gave NULL.
+  ///   TN-DES-3  MUST give back all that `init` and `execute` took for the delegate, also when the
+  ///             last `execute` failed.
   ///
   /// threads:   per-delegate
   /// ownership: takes
@@ -198,6 +227,9 @@ typedef struct tenon_backend_api {
   void (*destroy)(tenon_backend* backend, tenon_delegate* delegate);
 
   /// A table of further abilities by id ("tenon.options/1"), or NULL when there is none of that id.
+  ///
+  ///   TN-EXT-1  MUST answer an id that it does not know with NULL, and the same id always with the
+  ///             same table, whose `struct_size` is what was compiled into the plugin.
   ///
   /// threads:   any
   /// ownership: borrowed

@@ -33,8 +33,14 @@ enum { TENON_ID_SIZE = 64, TENON_TEXT_SIZE = 128 };
 ///   TN-BIN-3  The bytes of head and records in the file MUST be those in memory: no relocation
 ///             touches them.
 ///   TN-BIN-4  Every offset and size in the head MUST lie inside `object_size`, and there MUST be
-///   at
-///             least one backend.
+///             at least one backend.
+///   TN-BIN-9  `magic`, `pointer_size` and `little_endian` MUST be those of this header and of the
+///             machine that the library is for.
+///   TN-BIN-10 Nothing in the file MUST keep it in memory after it was closed: no STB_GNU_UNIQUE
+///             symbol, no DF_1_NODELETE.
+///   TN-BIN-11 Every symbol that the library needs MUST be found when it is loaded with RTLD_NOW.
+///   TN-BIN-12 The file MUST NOT open the host to attack: no executable stack, no writable code, no
+///             text relocation, no run path but $ORIGIN.
 ///   TN-BIN-7  Every text MUST be UTF-8 without control characters, terminated inside its field.
 typedef struct tenon_plugin_head {
   uint8_t magic[8];
@@ -91,6 +97,8 @@ typedef struct tenon_backend_record {
 } tenon_backend_record;
 
 /// The part with pointers, meaningful only in a loaded library.
+///
+///   TN-BIN-13 `num_backends` MUST equal the head's, and each entry of `backends` MUST be a table.
 typedef struct tenon_plugin_body {
   uint32_t struct_size;
   uint32_t num_backends;                     ///< Equal to the head's.
