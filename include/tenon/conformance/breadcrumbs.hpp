@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "tenon/core/concat.hpp"
+#include "tenon/core/error.hpp"
+#include "tenon/core/result.hpp"
+#include "tenon/host/file_descriptor.hpp"
+
+namespace tenon::conformance {
+
+/// One call across the boundary.
+struct Crumb {
+  std::atomic<std::uint64_t> number{0};  ///< From 1; 0 for a free entry.
+  std::array<char, 40> name{};
+  std::uint32_t thread = 0;    ///< From 1, in the order in which threads first called.
+  std::uint32_t delegate = 0;  ///< From 1; 0 when there is none.
+  std::uint32_t status = 0;    ///< Once `returned`.
+  std::atomic<std::uint32_t> returned{0};
+};
+
+/// The last calls across the boundary, in memory that outlives the process that makes them: the
+/// runner reads it when that process is gone. Any thread; takes no lock and allocates nothing.
+class Breadcrumbs {
+ public:
+  /// Shared memory of its own, for the runner.
+  [[nodiscard]] static Result<Breadcrumbs> create() {
+    const int descriptor =
+        static_cast<int>(::syscall(SYS_memfd_create, "tenon-breadcrumbs", MFD_CLOEXEC));
+    if (descriptor < 0 || ::ftruncate(descriptor, sizeof(Ring)) != 0) {
+      return error(Error::AccessFailed, "breadcrumbs: no shared memory of ", sizeof(Ring),
+                   " bytes");
+    }
+    return open(host::FileDescriptor(descriptor));
+  }
+
+  /// What is behind `descriptor`, which the runner made.
+  [[nodiscard]] static Result<Breadcrumbs> open(host::FileDescriptor descriptor) {
+    void* memory =
+        ::mmap(nullptr, sizeof(Ring), PROT_READ | PROT_WRITE, MAP_SHARED, descriptor.get(), 0);
+    if (memory == MAP_FAILED) {
+      return error(Error::AccessFailed, "breadcrumbs: cannot be mapped");
+    }
+    return Breadcrumbs(static_cast<Ring*>(memory), std::move(descriptor));
+  }
+
+  Breadcrumbs(Breadcrumbs&& other) noexcept
+      : ring_(std::exchange(other.ring_, nullptr)), descriptor_(std::move(other.descriptor_)) {}
+  Breadcrumbs& operator=(Breadcrumbs&&) = delete;
+  ~Breadcrumbs() {
+    if (ring_) ::munmap(ring_, sizeof(Ring));
+  }
+
+  [[nodiscard]] int descriptor() const noexcept { return descriptor_.get(); }
+
+  /// Notes that `function` is about to be called. Give the result to `leave`.
+  Crumb* enter(const char* function, std::uint32_t delegate) noexcept {
+    const std::uint64_t number = ring_->count.fetch_add(1) + 1;
+    Crumb& crumb = ring_->crumbs[number % size];
+    crumb.number = number;
+    crumb.returned = 0;
+    std::snprintf(crumb.name.data(), crumb.name.size(), "%s", function);
+    crumb.thread = thread_number();
+    crumb.delegate = delegate;
+    return &crumb;
+  }
+  void leave(Crumb* crumb, std::uint32_t status) noexcept {
+    crumb->status = status;
+    crumb->returned = 1;
+  }
+
+  /// The last `most` calls, oldest first: "call 37: execute (delegate 2, thread 1) returned 0x12".
+  [[nodiscard]] std::vector<std::string> last(std::size_t most) const {
+    std::vector<std::string> out;
+    const std::vector<const Crumb*> crumbs = in_order();
+    const std::size_t skipped = crumbs.size() - std::min(most, crumbs.size());
+    for (std::size_t i = skipped; i < crumbs.size(); ++i) {
+      std::string line = concat("call ", crumbs[i]->number.load(), ": ", describe(*crumbs[i]));
+      if (crumbs[i]->returned == 0) {
+        line += ": has not returned";
+      } else if (crumbs[i]->status != 0) {
+        line += concat(" returned ", error_name(static_cast<Error>(crumbs[i]->status)));
+      }
+      out.push_back(std::move(line));
+    }
+    return out;
+  }
+
+  /// The calls that did not return: "execute (delegate 2, thread 1), call 37"; empty for none.
+  [[nodiscard]] std::string running() const {
+    std::string out;
+    for (const Crumb* crumb : in_order()) {
+      if (crumb->returned != 0) continue;
+      out += concat(out.empty() ? "" : "; ", describe(*crumb), ", call ", crumb->number.load());
+    }
+    return out;
+  }
+
+  /// How many calls there were in all.
+  [[nodiscard]] std::uint64_t count() const noexcept { return ring_->count; }
+
+ private:
+  static constexpr std::size_t size = 256;
+
+  struct Ring {
+    std::atomic<std::uint64_t> count;
+    std::atomic<std::uint32_t> threads;
+    std::array<Crumb, size> crumbs;
+  };
+  static_assert(std::atomic<std::uint64_t>::is_always_lock_free, "shared between processes");
+
+  Breadcrumbs(Ring* ring, host::FileDescriptor descriptor) noexcept
+      : ring_(ring), descriptor_(std::move(descriptor)) {}
+
+  std::uint32_t thread_number() noexcept {
+    thread_local std::uint32_t mine = 0;
+    if (mine == 0) mine = ring_->threads.fetch_add(1) + 1;
+    return mine;
+  }
+
+  static std::string describe(const Crumb& crumb) {
+    std::string out = concat(crumb.name.data(), " (");
+    if (crumb.delegate != 0) out += concat("delegate ", crumb.delegate, ", ");
+    return concat(out, "thread ", crumb.thread, ")");
+  }
+
+  [[nodiscard]] std::vector<const Crumb*> in_order() const {
+    std::vector<const Crumb*> out;
+    for (const Crumb& crumb : ring_->crumbs) {
+      if (crumb.number != 0) out.push_back(&crumb);
+    }
+    std::ranges::sort(out, {}, [](const Crumb* crumb) { return crumb->number.load(); });
+    return out;
+  }
+
+  Ring* ring_;
+  host::FileDescriptor descriptor_;
+};
+
+}  // namespace tenon::conformance

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <execinfo.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <cstring>
+#include <vector>
+
+#include "tenon/conformance/guarded_memory.hpp"
+
+/// Says why a process ends by a signal: which, where, in whose memory, and from which functions.
+namespace tenon::conformance {
+
+namespace detail {
+
+inline std::atomic<int>& crash_descriptor() noexcept {
+  static std::atomic<int> descriptor = -1;
+  return descriptor;
+}
+
+/// Text put together without allocating: a signal handler may not.
+class SignalText {
+ public:
+  SignalText& operator<<(const char* text) noexcept {
+    while (*text != '\0' && used_ < text_.size()) text_[used_++] = *text++;
+    return *this;
+  }
+  SignalText& hex(std::uintptr_t number) noexcept {
+    *this << "0x";
+    bool leading = true;
+    for (int shift = 60; shift >= 0; shift -= 4) {
+      const unsigned digit = (number >> shift) & 0xF;
+      if (leading && digit == 0 && shift != 0) continue;
+      leading = false;
+      if (used_ < text_.size()) text_[used_++] = "0123456789abcdef"[digit];
+    }
+    return *this;
+  }
+  void write_to(int descriptor) const noexcept {
+    [[maybe_unused]] const ssize_t written = ::write(descriptor, text_.data(), used_);
+  }
+
+ private:
+  std::array<char, 512> text_{};
+  std::size_t used_ = 0;
+};
+
+[[nodiscard]] inline const char* signal_name(int number) noexcept {
+  switch (number) {
+    case SIGSEGV:
+      return "SIGSEGV";
+    case SIGBUS:
+      return "SIGBUS";
+    case SIGILL:
+      return "SIGILL";
+    case SIGFPE:
+      return "SIGFPE";
+    case SIGABRT:
+      return "SIGABRT";
+    case SIGTRAP:
+      return "SIGTRAP";
+    case SIGSYS:
+      return "SIGSYS";
+    default:
+      return "a signal";
+  }
+}
+
+/// The frames, innermost first, one a line, each with '!' before it.
+inline void write_backtrace(int descriptor) noexcept {
+  std::array<void*, 48> frames;
+  const int count = ::backtrace(frames.data(), static_cast<int>(frames.size()));
+  for (int i = 2; i < count; ++i) {  // Without this function and the handler.
+    [[maybe_unused]] const ssize_t written = ::write(descriptor, "!", 1);
+    ::backtrace_symbols_fd(&frames[static_cast<std::size_t>(i)], 1, descriptor);
+  }
+}
+
+inline void report_crash(int number, siginfo_t* info, void*) noexcept {
+  const int descriptor = crash_descriptor();
+  const bool has_address = number == SIGSEGV || number == SIGBUS;
+  const auto address = reinterpret_cast<std::uintptr_t>(info->si_addr);
+  const ForbiddenPages* pages = has_address ? find_forbidden(address) : nullptr;
+  SignalText text;
+  text << "!crash " << (pages ? pages->rule.load() : "TN-BCK-7") << " " << signal_name(number);
+  if (pages) text << ": touched memory " << pages->what.load();
+  if (has_address) (text << " at ").hex(address);
+  text << "\n";
+  text.write_to(descriptor);
+  write_backtrace(descriptor);
+  ::signal(number, SIG_DFL);
+  ::raise(number);
+}
+
+}  // namespace detail
+
+/// While it lives, a signal that ends the process is told to `descriptor` first: "!crash RULE text"
+/// and the backtrace. Also for an overflow of the stack of the thread that made it. One at a time.
+class CrashReporter {
+ public:
+  explicit CrashReporter(int descriptor) : stack_(std::size_t{64} << 10) {
+    detail::crash_descriptor() = descriptor;
+    // The first call loads a library and allocates, which a handler must not.
+    std::array<void*, 1> frame;
+    ::backtrace(frame.data(), 1);
+    stack_t alternate{};
+    alternate.ss_sp = stack_.data();
+    alternate.ss_size = stack_.size();
+    ::sigaltstack(&alternate, &old_stack_);
+    struct sigaction action {};
+    action.sa_sigaction = &detail::report_crash;
+    action.sa_flags = SA_SIGINFO | SA_ONSTACK;
+    for (std::size_t i = 0; i < signals.size(); ++i) ::sigaction(signals[i], &action, &old_[i]);
+  }
+  CrashReporter(const CrashReporter&) = delete;
+  CrashReporter& operator=(const CrashReporter&) = delete;
+  ~CrashReporter() {
+    for (std::size_t i = 0; i < signals.size(); ++i) ::sigaction(signals[i], &old_[i], nullptr);
+    ::sigaltstack(&old_stack_, nullptr);
+    detail::crash_descriptor() = -1;
+  }
+
+ private:
+  static constexpr std::array<int, 7> signals = {SIGSEGV, SIGBUS,  SIGILL, SIGFPE,
+                                                 SIGABRT, SIGTRAP, SIGSYS};
+  std::vector<std::byte> stack_;
+  stack_t old_stack_{};
+  std::array<struct sigaction, signals.size()> old_{};
+};
+
+}  // namespace tenon::conformance

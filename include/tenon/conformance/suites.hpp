@@ -1,0 +1,6 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+// All suites of the kit, for one source of a program: the order here is the order of the tests.
+#include "tenon/conformance/embed.hpp"
+#include "tenon/conformance/suites/binary.hpp"

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: MIT
+#include "run.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdio>
+#include <filesystem>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include "tenon/conformance/breadcrumbs.hpp"
+#include "tenon/conformance/channel.hpp"
+#include "tenon/conformance/crash_reporter.hpp"
+#include "test_process.hpp"
+
+namespace tenon::conformance {
+
+namespace {
+
+/// A folder for what tests leave, gone with this object.
+class TemporaryFolder {
+ public:
+  static Result<TemporaryFolder> make() {
+    std::error_code failed;
+    std::string name = (std::filesystem::temp_directory_path(failed) / "tenon-XXXXXX").native();
+    if (failed || !::mkdtemp(name.data())) {
+      return error(Error::AccessFailed, "no folder for files of tests: ", name);
+    }
+    return TemporaryFolder(std::move(name));
+  }
+  TemporaryFolder(TemporaryFolder&& other) noexcept : path_(std::exchange(other.path_, {})) {}
+  TemporaryFolder& operator=(TemporaryFolder&&) = delete;
+  ~TemporaryFolder() {
+    std::error_code ignored;
+    if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
+  }
+  [[nodiscard]] const std::filesystem::path& path() const noexcept { return path_; }
+
+ private:
+  explicit TemporaryFolder(std::string path) : path_(std::move(path)) {}
+  std::filesystem::path path_;
+};
+
+RunOptions options_of(const Arguments& arguments, std::uint32_t repeat, bool own_process) {
+  RunOptions options;
+  options.seed = arguments.seed;
+  options.level = arguments.level;
+  options.repeat = repeat;
+  options.own_process = own_process;
+  return options;
+}
+
+/// A test in this process.
+Stop run_here(const Arguments& arguments, const Subject& subject, const SelectedTest& selected,
+              Channel& channel, Breadcrumbs* crumbs, bool own_process,
+              std::vector<Finding>& findings) {
+  Context kit(subject, selected.test.backend, selected.test.of_case,
+              options_of(arguments, selected.repeat, own_process), channel, crumbs,
+              selected.blank.path());
+  Stop stop = run_test(selected.test, kit);
+  findings = kit.findings();
+  return stop;
+}
+
+/// The command that runs `selected` of `subject` in another process.
+std::vector<std::string> command_for(const Arguments& arguments, const Subject& subject,
+                                     const SelectedTest& selected) {
+  std::vector<std::string> out = {subject.plugin->native()};
+  if (!subject.file.empty()) out.push_back(concat("--subject=", subject.file.native()));
+  for (const std::string& folder : arguments.case_folders) out.push_back("--cases=" + folder);
+  out.push_back(concat("--seed=", arguments.seed));
+  out.push_back(concat("--level=", arguments.level));
+  out.push_back(concat("--repeat=", selected.repeat + 1));
+  out.push_back(concat("--run-one=", selected.blank.path()));
+  return out;
+}
+
+}  // namespace
+
+Status run_one(const Arguments& arguments) {
+  ::setvbuf(stdout, nullptr, _IONBF, 0);
+  for (const int descriptor : {arguments.channel, arguments.crumbs}) {
+    ::fcntl(descriptor, F_SETFD, FD_CLOEXEC);
+  }
+  TENON_TRY(Breadcrumbs crumbs, Breadcrumbs::open(host::FileDescriptor(arguments.crumbs)));
+  Channel channel(arguments.channel);
+  TENON_TRY(const std::vector<Subject> subjects, read_subjects(arguments));
+  TENON_TRY(const std::vector<SelectedTest> tests, select_tests(arguments, subjects.at(0)));
+  for (const SelectedTest& selected : tests) {
+    if (selected.blank.path() != arguments.run_one) continue;
+    std::vector<Finding> findings;
+    const CrashReporter reporter(arguments.channel);
+    const Stop stop = run_here(arguments, subjects[0], selected, channel, &crumbs, true, findings);
+    channel.outcome(stop.outcome, stop.reason);
+    channel.done();
+    return ok();
+  }
+  return error(Error::NotFound, "there is no test ", arguments.run_one);
+}
+
+Result<std::vector<TestResult>> run_tests(const Arguments& arguments, const Subject& subject,
+                                          const std::vector<SelectedTest>& tests,
+                                          const OnProgress& on_progress) {
+  TENON_TRY(const TemporaryFolder folder, TemporaryFolder::make());
+  std::vector<TestResult> results(tests.size());
+  std::mutex mutex;  // Of `done`, `failure` and the progress.
+  std::size_t done = 0;
+  Status failure;
+  std::atomic<std::size_t> next = 0;
+
+  const auto run = [&](std::size_t index) -> Status {
+    const SelectedTest& selected = tests[index];
+    TestResult& result = results[index];
+    result = selected.blank;
+    const std::string path = result.path();
+    if (const Declaration* never = subject.unsupported(path, result.rules)) {
+      result.outcome = Outcome::unsupported;
+      result.reason = never->reason;
+    } else if (arguments.in_process) {
+      Channel nowhere(-1);
+      const Stop stop =
+          run_here(arguments, subject, selected, nowhere, nullptr, false, result.findings);
+      result.outcome = result.findings.empty() ? stop.outcome : Outcome::failed;
+      result.reason = stop.reason;
+      apply_declarations(subject, result);
+    } else {
+      TestCommand command{command_for(arguments, subject, selected),
+                          std::chrono::duration<double>(arguments.timeout),
+                          folder.path() / std::to_string(index)};
+      TENON_CHECK(run_in_process_of_its_own(command, result));
+      apply_declarations(subject, result);
+    }
+    const std::lock_guard lock(mutex);
+    on_progress(result, ++done, tests.size());
+    return ok();
+  };
+  const auto work = [&] {
+    for (std::size_t index = next++; index < tests.size(); index = next++) {
+      if (Status outcome = run(index); !outcome.ok()) {
+        const std::lock_guard lock(mutex);
+        if (failure.ok()) failure = std::move(outcome);
+        next = tests.size();
+      }
+    }
+  };
+  const std::size_t jobs = arguments.in_process ? 1
+                           : arguments.jobs != 0
+                               ? arguments.jobs
+                               : std::max(1U, std::thread::hardware_concurrency());
+  std::vector<std::jthread> workers;
+  for (std::size_t i = 1; i < std::min(jobs, tests.size()); ++i) workers.emplace_back(work);
+  work();
+  workers.clear();
+  TENON_CHECK(std::move(failure));
+  return results;
+}
+
+}  // namespace tenon::conformance

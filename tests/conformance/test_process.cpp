@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: MIT
+#include "test_process.hpp"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <optional>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+#include "tenon/conformance/breadcrumbs.hpp"
+#include "tenon/conformance/channel.hpp"
+#include "tenon/host/file_descriptor.hpp"
+
+extern "C" char** environ;
+
+namespace tenon::conformance {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+
+// Out of the way of those that the runner has open, and of those that a plugin will open.
+constexpr int channel_of_child = 100;
+constexpr int crumbs_of_child = 101;
+constexpr std::size_t most_output = std::size_t{64} << 10;
+
+host::FileDescriptor memory_file(const char* name) {
+  return host::FileDescriptor(static_cast<int>(::syscall(SYS_memfd_create, name, MFD_CLOEXEC)));
+}
+
+std::string read_all(int descriptor, std::size_t most) {
+  std::string out;
+  out.resize(most);
+  std::size_t size = 0;
+  while (size < most) {
+    const ssize_t got =
+        ::pread(descriptor, out.data() + size, most - size, static_cast<off_t>(size));
+    if (got <= 0) break;
+    size += static_cast<std::size_t>(got);
+  }
+  out.resize(size);
+  return out;
+}
+
+/// The processes of one test: a group of their own.
+class ProcessGroup {
+ public:
+  static Result<ProcessGroup> start(std::vector<std::string> arguments,
+                                    std::vector<std::string> variables, int output, int channel,
+                                    int crumbs) {
+    posix_spawn_file_actions_t files;
+    posix_spawnattr_t attributes;
+    ::posix_spawn_file_actions_init(&files);
+    ::posix_spawnattr_init(&attributes);
+    ::posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    ::posix_spawn_file_actions_adddup2(&files, output, STDOUT_FILENO);
+    ::posix_spawn_file_actions_adddup2(&files, output, STDERR_FILENO);
+    ::posix_spawn_file_actions_adddup2(&files, channel, channel_of_child);
+    ::posix_spawn_file_actions_adddup2(&files, crumbs, crumbs_of_child);
+    ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
+    ::posix_spawnattr_setpgroup(&attributes, 0);
+    const auto pointers = [](std::vector<std::string>& texts) {
+      std::vector<char*> out;
+      for (std::string& text : texts) out.push_back(text.data());
+      out.push_back(nullptr);
+      return out;
+    };
+    for (char** entry = environ; *entry; ++entry) {
+      if (std::strncmp(*entry, "TMPDIR=", 7) != 0 &&
+          std::strncmp(*entry, "TENON_CONFORMANCE_", 18) != 0) {
+        variables.emplace_back(*entry);
+      }
+    }
+    pid_t pid = 0;
+    const int failed = ::posix_spawn(&pid, "/proc/self/exe", &files, &attributes,
+                                     pointers(arguments).data(), pointers(variables).data());
+    ::posix_spawn_file_actions_destroy(&files);
+    ::posix_spawnattr_destroy(&attributes);
+    if (failed != 0) {
+      return error(Error::AccessFailed,
+                   "no process for a test: ", std::generic_category().message(failed));
+    }
+    return ProcessGroup(pid);
+  }
+  ProcessGroup(ProcessGroup&& other) noexcept : pid_(std::exchange(other.pid_, 0)) {}
+  ProcessGroup& operator=(ProcessGroup&&) = delete;
+  ~ProcessGroup() {
+    if (pid_ != 0) end();
+  }
+
+  /// How the first process ended, or nothing when it has not by `deadline`. It stays a zombie, so
+  /// that its group cannot become another's.
+  [[nodiscard]] std::optional<siginfo_t> wait_until(Clock::time_point deadline) const {
+    milliseconds pause(1);
+    for (;;) {
+      siginfo_t info{};
+      if (::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+          info.si_pid == pid_) {
+        return info;
+      }
+      if (Clock::now() >= deadline) return std::nullopt;
+      std::this_thread::sleep_for(pause);
+      pause = std::min(pause + milliseconds(1), milliseconds(20));
+    }
+  }
+
+  /// Ends all that is left of the group. Gives whether anything but the first process was.
+  bool end() {
+    // The zombie is in the group as well; a stranger shows once it is reaped.
+    ::kill(-pid_, SIGSTOP);
+    ::kill(pid_, SIGKILL);
+    int status = 0;
+    ::waitpid(pid_, &status, 0);
+    const bool strangers = ::kill(-std::exchange(pid_, 0), SIGKILL) == 0;
+    return strangers;
+  }
+
+ private:
+  explicit ProcessGroup(pid_t pid) noexcept : pid_(pid) {}
+  pid_t pid_;
+};
+
+/// A folder that is there for one test.
+class TestFolder {
+ public:
+  explicit TestFolder(std::filesystem::path path) : path_(std::move(path)) {
+    std::filesystem::create_directories(path_);
+  }
+  TestFolder(const TestFolder&) = delete;
+  TestFolder& operator=(const TestFolder&) = delete;
+  ~TestFolder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  [[nodiscard]] std::string content() const {
+    std::string out;
+    std::error_code failed;
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(path_, failed)) {
+      out += concat(out.empty() ? "" : ", ", entry.path().filename().native());
+    }
+    return out;
+  }
+
+ private:
+  std::filesystem::path path_;
+};
+
+/// A test that did not come to its end: the rule that says that it must, and what is known.
+void describe_end(const siginfo_t& info, const ChannelContent& content, const Breadcrumbs& crumbs,
+                  TestResult& result) {
+  Crash crash;
+  crash.in = crumbs.running();
+  Finding finding;
+  if (content.crashed) {
+    finding = content.crash_finding;
+  } else if (info.si_code == CLD_EXITED) {
+    finding = {"TN-BCK-7", concat("exit(", info.si_status, ")")};
+  } else {
+    finding = {"TN-BCK-7", concat("signal ", info.si_status, " ended the process")};
+  }
+  crash.what = finding.text;
+  finding.text +=
+      crash.in.empty() ? ", while no function of the plugin was called" : concat(", in ", crash.in);
+  crash.last_calls = crumbs.last(20);
+  crash.backtrace = content.backtrace;
+  result.findings.push_back(std::move(finding));
+  result.crashes.push_back(std::move(crash));
+}
+
+void describe_hang(const TestCommand& command, const Breadcrumbs& crumbs, TestResult& result) {
+  const auto seconds = static_cast<std::int64_t>(command.timeout.count());
+  Crash crash;
+  crash.in = crumbs.running();
+  crash.what = concat("no answer in ", seconds, " s");
+  crash.last_calls = crumbs.last(20);
+  if (crash.in.empty()) {
+    result.outcome = Outcome::kit_error;
+    result.reason = concat("no end in ", seconds, " s, while no function of the plugin was called");
+  } else {
+    result.findings.push_back({"TN-BCK-8", concat(crash.in, ": ", crash.what)});
+  }
+  result.crashes.push_back(std::move(crash));
+}
+
+}  // namespace
+
+Status run_in_process_of_its_own(const TestCommand& command, TestResult& result) {
+  const TestFolder folder(command.folder);
+  const host::FileDescriptor channel = memory_file("tenon-channel");
+  const host::FileDescriptor output = memory_file("tenon-output");
+  TENON_TRY(const Breadcrumbs crumbs, Breadcrumbs::create());
+  if (!channel.valid() || !output.valid()) {
+    return error(Error::AccessFailed, "no memory for what a test writes");
+  }
+  std::vector<std::string> arguments = {"tenon-conformance"};
+  arguments.insert(arguments.end(), command.arguments.begin(), command.arguments.end());
+  arguments.push_back(concat("--channel=", channel_of_child));
+  arguments.push_back(concat("--crumbs=", crumbs_of_child));
+
+  const Clock::time_point start = Clock::now();
+  TENON_TRY(ProcessGroup group,
+            ProcessGroup::start(std::move(arguments), {concat("TMPDIR=", command.folder.native())},
+                                output.get(), channel.get(), crumbs.descriptor()));
+  const std::optional<siginfo_t> ended =
+      group.wait_until(start + std::chrono::duration_cast<Clock::duration>(command.timeout));
+  result.seconds = std::chrono::duration<double>(Clock::now() - start).count();
+  const bool strangers = group.end();
+
+  ChannelContent content = read_channel(read_all(channel.get(), std::size_t{16} << 20));
+  result.findings = std::move(content.findings);
+  result.measurements = std::move(content.measurements);
+  result.outcome = content.outcome;
+  result.reason = std::move(content.reason);
+  result.output = read_all(output.get(), most_output);
+  if (!ended) {
+    describe_hang(command, crumbs, result);
+  } else if (!content.done) {
+    describe_end(*ended, content, crumbs, result);
+  } else {
+    if (strangers) result.findings.push_back({"TN-BCK-5", "a process of the plugin was left"});
+    if (const std::string left = folder.content(); !left.empty()) {
+      result.findings.push_back({"TN-BCK-5", concat("left in the folder for such files: ", left)});
+    }
+  }
+  if (!result.findings.empty()) result.outcome = Outcome::failed;
+  return ok();
+}
+
+}  // namespace tenon::conformance
