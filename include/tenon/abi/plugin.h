@@ -53,6 +53,7 @@ typedef struct tenon_plugin_head {
   /// Oldest minor of a host that the plugin works with.
   ///
   ///   TN-NEG-1  A host of the same major and of this minor or a later one MUST accept the plugin.
+  ///   TN-NEG-3  A plugin MUST work with a host of this minor and of every later one.
   ///   TN-NEG-2  A host of another major, or of an earlier minor, MUST refuse the plugin with a
   ///             sentence that names both versions.
   uint16_t min_host_abi_minor;
@@ -78,9 +79,10 @@ enum {
 
 /// What is known of one backend before it is loaded.
 ///
-///   TN-BIN-5  `id` MUST be the string that programs name, without control characters, not empty.
+///   TN-BIN-5  `id` MUST NOT be empty: it is the string that programs name.
 ///   TN-BIN-6  Ids MUST differ within a plugin.
 ///   TN-BIN-8  `struct_size` MUST equal the head's `record_size`.
+///   TN-BIN-14 `min_payload_version` MUST NOT be above `max_payload_version`.
 typedef struct tenon_backend_record {
   uint32_t struct_size;
   int32_t priority;  ///< Among plugins that serve one id, the highest that fits the machine wins.

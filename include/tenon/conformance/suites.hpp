@@ -4,3 +4,6 @@
 // All suites of the kit, for one source of a program: the order here is the order of the tests.
 #include "tenon/conformance/embed.hpp"
 #include "tenon/conformance/suites/binary.hpp"
+#include "tenon/conformance/suites/lifecycle.hpp"
+#include "tenon/conformance/suites/negotiation.hpp"
+#include "tenon/conformance/suites/numerics.hpp"

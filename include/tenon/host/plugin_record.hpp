@@ -92,11 +92,11 @@ inline Status check_text(const char* text, std::string_view field) {
     const int code = flatbuffers::FromUTF8(&next);
     const auto where = start - text;
     if (code < 0) {
-      return error(Error::InvalidArgument, field, " is not UTF-8 at byte ", where);
+      return error(Error::InvalidArgument, field, " is not UTF-8 at byte ", where, " (TN-BIN-7)");
     }
     if (code < 0x20 || (code >= 0x7f && code < 0xa0)) {
       return error(Error::InvalidArgument, field, " holds control character ", code, " at byte ",
-                   where, ", expected printable text");
+                   where, ", expected printable text (TN-BIN-7)");
     }
   }
   return ok();
@@ -108,13 +108,14 @@ Result<std::string> read_text(const char (&chars)[Size], std::string_view field)
   const std::string_view all(chars, Size);
   const auto end = all.find('\0');
   if (end == std::string_view::npos) {
-    return error(Error::InvalidArgument, field, " is not terminated within its ", Size, " bytes");
+    return error(Error::InvalidArgument, field, " is not terminated within its ", Size,
+                 " bytes (TN-BIN-7)");
   }
   // Equal to itself moved by one byte, and the first byte is zero: all of it is.
   if (std::memcmp(chars + end, chars + end + 1, Size - end - 1) != 0) {
     return error(Error::InvalidArgument, field, " ends at byte ", end,
                  " but is followed by other bytes at ", all.find_first_not_of('\0', end),
-                 ", expected zeros");
+                 ", expected zeros (TN-BIN-7)");
   }
   TENON_CHECK(check_text(chars, field));
   return std::string(all.substr(0, end));
@@ -143,17 +144,17 @@ inline Status check_magic(std::span<const std::byte> object) {
   if (FileBytes(object.first(2 * sizeof magic)).text().find("TENON1") != std::string_view::npos) {
     return error(Error::InvalidArgument, "the plugin object begins with ", found,
                  ", expected 89 54 45 4e 4f 4e 31 0a: the file was damaged by a copy in text mode; "
-                 "copy it again in binary mode");
+                 "copy it again in binary mode (TN-BIN-9)");
   }
   return error(Error::InvalidArgument, "the plugin object has magic ", found,
-               ", expected 89 54 45 4e 4f 4e 31 0a");
+               ", expected 89 54 45 4e 4f 4e 31 0a (TN-BIN-9)");
 }
 
 /// The head, with zeros in the fields that are beyond the plugin's own `head_size`.
 inline Result<tenon_plugin_head> read_head(std::span<const std::byte> object) {
   if (object.size() < min_head_size) {
     return error(Error::InvalidArgument, "the plugin object has ", object.size(),
-                 " bytes, smaller than the smallest head of ", min_head_size);
+                 " bytes, smaller than the smallest head of ", min_head_size, " (TN-BIN-4)");
   }
   TENON_CHECK(check_magic(object));
 
@@ -165,24 +166,24 @@ inline Result<tenon_plugin_head> read_head(std::span<const std::byte> object) {
   constexpr unsigned host_order = std::endian::native == std::endian::little ? 1 : 0;
   if (little_endian != host_order) {
     return error(Error::InvalidArgument, "the plugin says little_endian ", little_endian,
-                 ", expected ", host_order, " as on this host");
+                 ", expected ", host_order, " as on this host (TN-BIN-9)");
   }
   if (pointer_size != sizeof(void*)) {
     return error(Error::InvalidArgument, "the plugin has pointers of ", pointer_size,
-                 " bytes, expected ", sizeof(void*), " as on this host");
+                 " bytes, expected ", sizeof(void*), " as on this host (TN-BIN-9)");
   }
 
   tenon_plugin_head head{};
   std::memcpy(&head, object.data(), min_head_size);
   if (head.object_size > object.size()) {
     return error(Error::InvalidArgument, "object_size is ", head.object_size,
-                 " but the plugin object has ", object.size(), " bytes");
+                 " but the plugin object has ", object.size(), " bytes (TN-BIN-4)");
   }
   if (head.head_size < min_head_size || head.head_size > head.object_size ||
       head.head_size % alignof(tenon_plugin_head) != 0) {
     return error(Error::InvalidArgument, "head_size is ", head.head_size,
                  ", expected a multiple of ", alignof(tenon_plugin_head), " from ", min_head_size,
-                 " to the object's ", head.object_size, " bytes");
+                 " to the object's ", head.object_size, " bytes (TN-BIN-4)");
   }
   std::memcpy(&head, object.data(), std::min<std::size_t>(head.head_size, sizeof head));
   return head;
@@ -192,12 +193,12 @@ inline Result<tenon_plugin_head> read_head(std::span<const std::byte> object) {
 inline Status check_layout(const tenon_plugin_head& head) {
   if (head.num_backends == 0 || head.num_backends > max_backends_per_plugin) {
     return error(Error::InvalidArgument, "num_backends is ", head.num_backends, ", expected 1 to ",
-                 max_backends_per_plugin);
+                 max_backends_per_plugin, " (TN-BIN-4)");
   }
   if (head.record_size < min_record_size || head.record_size % alignof(tenon_backend_record) != 0) {
     return error(Error::InvalidArgument, "record_size is ", head.record_size,
                  ", expected a multiple of ", alignof(tenon_backend_record), " that is at least ",
-                 min_record_size);
+                 min_record_size, " (TN-BIN-4)");
   }
   const std::uint64_t records = head.records_offset;
   const std::uint64_t records_end =
@@ -206,7 +207,7 @@ inline Status check_layout(const tenon_plugin_head& head) {
     return error(Error::InvalidArgument, head.num_backends, " records of ", head.record_size,
                  " bytes at records_offset ", records, " end at ", records_end,
                  ", expected them between the head's ", head.head_size, " and the object's ",
-                 head.object_size, " bytes");
+                 head.object_size, " bytes (TN-BIN-4)");
   }
   const std::uint64_t body = head.body_offset;
   const std::uint64_t body_end = body + offsetof(tenon_plugin_body, backends) + sizeof(void*);
@@ -215,11 +216,11 @@ inline Status check_layout(const tenon_plugin_head& head) {
     return error(Error::InvalidArgument, "body_offset is ", body, ", expected a multiple of ",
                  alignof(tenon_plugin_body), " with ", body_end - body,
                  " bytes behind it, between the head's ", head.head_size, " and the object's ",
-                 head.object_size, " bytes");
+                 head.object_size, " bytes (TN-BIN-4)");
   }
   if (body < records_end && records < body_end) {
     return error(Error::InvalidArgument, "the body at ", body, " overlaps the records from ",
-                 records, " to ", records_end);
+                 records, " to ", records_end, " (TN-BIN-4)");
   }
   return ok();
 }
@@ -229,16 +230,17 @@ inline Result<BackendRecord> read_backend(std::span<const std::byte> bytes) {
   std::memcpy(&raw, bytes.data(), std::min(bytes.size(), sizeof raw));
   if (raw.struct_size != bytes.size()) {
     return error(Error::InvalidArgument, "struct_size is ", raw.struct_size,
-                 ", expected the head's record_size ", bytes.size());
+                 ", expected the head's record_size ", bytes.size(), " (TN-BIN-8)");
   }
   if (raw.min_payload_version > raw.max_payload_version) {
     return error(Error::InvalidArgument, "min_payload_version ", raw.min_payload_version,
-                 " is above max_payload_version ", raw.max_payload_version);
+                 " is above max_payload_version ", raw.max_payload_version, " (TN-BIN-14)");
   }
   BackendRecord record;
   TENON_TRY(record.id, read_text(raw.id, "id"));
   if (record.id.empty()) {
-    return error(Error::InvalidArgument, "id is empty, expected the string that programs name");
+    return error(Error::InvalidArgument,
+                 "id is empty, expected the string that programs name (TN-BIN-5)");
   }
   TENON_TRY(const std::string tags, read_text(raw.tags, "tags"));
   TENON_TRY(const std::string cpu_features, read_text(raw.cpu_features, "cpu_features"));
@@ -271,7 +273,7 @@ inline Result<std::vector<BackendRecord>> read_backends(std::span<const std::byt
   std::sort(ids.begin(), ids.end());
   if (const auto twin = std::adjacent_find(ids.begin(), ids.end()); twin != ids.end()) {
     return error(Error::InvalidArgument, "two backend records have the id ", *twin,
-                 ", expected ids that differ");
+                 ", expected ids that differ (TN-BIN-6)");
   }
   return backends;
 }

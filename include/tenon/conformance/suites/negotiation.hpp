@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "tenon/conformance/case_method.hpp"
+#include "tenon/conformance/loaded_plugin.hpp"
+#include "tenon/conformance/test.hpp"
+
+/// Suite "negotiation": the plugin in hosts of other times. What is older has less in its structs,
+/// and a forbidden page where the rest would be; what is newer has more, and bytes that mean
+/// nothing yet.
+namespace tenon::conformance {
+
+namespace detail {
+
+/// Opens the backend as `shape` shows a host, and closes it. The status of `open`.
+inline Status open_and_close(Context& kit, const HostShape& shape) {
+  const LoadedPlugin plugin = kit.need(LoadedPlugin::load(kit.plugin()), "the plugin");
+  const std::string& id = kit.backend().id;
+  const tenon_backend_api* table = plugin.table(id);
+  if (!table) kit.blocked("the plugin has no table for backend ", id);
+  auto complete = host::complete_api(*table, id);
+  if (!complete.ok()) kit.blocked(complete.text());
+  host::HostTable host(host::HostInfo{}, kit.plugin().native());
+  Boundary boundary(*complete, id, kit.crumbs(), kit.on_finding());
+  boundary.shape = shape;
+  auto opened = host::Backend::open(*plugin.backend_record(id), host.get(), boundary.api());
+  return opened.ok() ? ok() : std::move(opened).status();
+}
+
+/// Loads and runs the case in a host of that shape; `rule` is broken when that fails or when the
+/// numbers are others than those of today's host.
+inline void run_in_shape(Context& kit, const HostShape& shape, std::string_view when) {
+  const CaseProgram program = kit.need(CaseProgram::open(kit.of_case()), "the case");
+  const auto bytes_in = [&](const HostShape& as) -> Result<std::vector<std::byte>> {
+    OpenedBackend backend(kit, as);
+    if (!backend.backend().is_available().ok()) {
+      kit.not_applicable("the backend is not available here");
+    }
+    TENON_TRY(auto method, CaseMethod::load(program, backend, kit.backend()));
+    TENON_CHECK(method->execute(method->runs().front()));
+    return method->output_bytes();
+  };
+  const auto today = kit.need(bytes_in(HostShape{}), "the case in today's host");
+  const auto then = bytes_in(shape);
+  if (!then.ok()) {
+    kit.broke("TN-NEG-3", when, ": ", then.text());
+  } else if (kit.backend().deterministic) {
+    kit.keep("TN-NEG-3", *then == today, when, ": the outputs are others than in today's host");
+  }
+}
+
+/// The host of ABI 1.`minor`, if the plugin says that it works with it.
+inline HostShape old_shape(Context& kit) {
+  const auto record = kit.need(host::peek(kit.plugin()), "the record");
+  if (record.min_host_abi_minor > 0) {
+    kit.not_applicable("the plugin needs a host of ABI 1.", record.min_host_abi_minor);
+  }
+  return HostShape::of_1_0();
+}
+
+}  // namespace detail
+
+TENON_CONFORMANCE_TEST("the table has the size that it states and the functions it must have",
+                       "[negotiation][level-2][backend][TN-BCK-3]") {
+  const LoadedPlugin plugin = kit.need(LoadedPlugin::load(kit.plugin()), "the plugin");
+  const tenon_backend_api* table = plugin.table(kit.backend().id);
+  if (!table) kit.blocked("the plugin has no table for backend ", kit.backend().id);
+  // What lies between the table and the next page boundary is all that a size could count.
+  constexpr std::uint32_t most = 4096;
+  kit.keep("TN-BCK-3",
+           table->struct_size % alignof(tenon_backend_api) == 0 && table->struct_size <= most,
+           "struct_size is ", table->struct_size, ", expected a multiple of ",
+           alignof(tenon_backend_api), " up to ", most);
+  const auto complete = host::complete_api(*table, kit.backend().id);
+  kit.keep("TN-BCK-3", complete.ok(), complete.text());
+}
+
+TENON_CONFORMANCE_TEST("an older host is served",
+                       "[negotiation][level-2][backend][TN-NEG-3][TN-HST-1]") {
+  const Status opened = detail::open_and_close(kit, detail::old_shape(kit));
+  kit.keep("TN-NEG-3", opened.ok(), "open in a host of ABI 1.0: ", opened.text());
+}
+
+TENON_CONFORMANCE_TEST("a newer host is served", "[negotiation][level-2][backend][TN-NEG-3]") {
+  const Status opened = detail::open_and_close(kit, HostShape::of_the_future());
+  kit.keep("TN-NEG-3", opened.ok(), "open in a host of a later minor: ", opened.text());
+}
+
+TENON_CONFORMANCE_TEST("a host of another major is refused with both versions",
+                       "[negotiation][level-2][backend][TN-BCK-4]") {
+  HostShape shape;
+  shape.abi_major = TENON_ABI_MAJOR + 1;
+  const Status today = detail::open_and_close(kit, HostShape{});
+  if (!today.ok()) kit.blocked("open in today's host: ", today.text());
+  const Status opened = detail::open_and_close(kit, shape);
+  const std::string theirs = concat(shape.abi_major, ".");
+  const std::string ours = concat(TENON_ABI_MAJOR, ".");
+  kit.keep("TN-BCK-4", opened.error() == Error::NotSupported, "open in a host of ABI major ",
+           shape.abi_major, " gave ", error_name(opened.error()), ", expected NotSupported");
+  if (opened.ok()) return;
+  kit.keep("TN-BCK-4",
+           opened.text().find(theirs) != std::string_view::npos &&
+               opened.text().find(ours) != std::string_view::npos,
+           "the text does not name both versions (", theirs, "x and ", ours, "x): ", opened.text());
+}
+
+TENON_CONFORMANCE_TEST("a program runs in an older host as in today's",
+                       "[negotiation][level-3][case][TN-NEG-3][TN-HST-1]") {
+  detail::run_in_shape(kit, detail::old_shape(kit), "in a host of ABI 1.0");
+}
+
+TENON_CONFORMANCE_TEST("a program runs in a newer host as in today's",
+                       "[negotiation][level-3][case][TN-NEG-3]") {
+  detail::run_in_shape(kit, HostShape::of_the_future(), "in a host of a later minor");
+}
+
+TENON_CONFORMANCE_TEST("a program runs in hosts that lack what a host may lack",
+                       "[negotiation][level-9][case][TN-NEG-3][TN-HST-1]") {
+  const HostShape old = detail::old_shape(kit);
+  const int rounds = kit.options().level >= 10 ? 40 : 8;
+  for (int round = 0; round < rounds; ++round) {
+    const std::uint64_t bits = kit.random()();
+    HostShape shape = (bits & 1) != 0 ? old : HostShape{};
+    shape.tracer = (bits & 2) != 0;
+    shape.host_extensions = (bits & 4) != 0;
+    shape.unknown_bytes = static_cast<std::uint32_t>((bits >> 3) % 9) * 8;
+    shape.abi_minor = static_cast<std::uint16_t>(shape.abi_minor + shape.unknown_bytes / 8);
+    detail::run_in_shape(kit, shape,
+                         concat("in a host of ABI 1.", shape.abi_minor, " with ",
+                                shape.unknown_bytes, " unknown bytes in its structs"));
+  }
+}
+
+}  // namespace tenon::conformance
