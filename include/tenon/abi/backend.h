@@ -80,9 +80,11 @@ typedef struct tenon_init_context {
   ///
   ///   TN-COD-1  A backend that runs code from a program MUST have RUNS_EMBEDDED_CODE in its record
   ///             and MUST ask `permit_code` in each `init`, before it maps that code.
-  ///   TN-COD-2  What it maps MUST be the bytes that it asked for, and it MUST ask for all of them.
-  ///   TN-COD-3  When the answer is a failure, `init` MUST map nothing and MUST return it. The host
-  ///             has kept its reason like `set_last_error`; the plugin need not set one.
+  ///   TN-COD-2  The code that a backend maps MUST be the bytes that it asked `permit_code` for,
+  ///             and it MUST ask for all of them.
+  ///   TN-COD-3  When `permit_code` answers with a failure, `init` MUST map nothing and MUST return
+  ///             that failure. The host has kept its reason like `set_last_error`; the plugin need
+  ///             not set one.
   ///
   /// threads:   per-delegate
   /// ownership: borrowed
@@ -104,16 +106,17 @@ typedef struct tenon_execution_context {
 
 /// Functions of one backend.
 ///
-///   TN-BCK-1  No function MUST let a C++ exception or a `longjmp` cross the boundary.
+///   TN-BCK-1  A function MUST NOT let a C++ exception or a `longjmp` cross the boundary.
 ///   TN-BCK-2  What a plugin allocated MUST be freed by the plugin, what the host allocated by the
 ///             host.
-///   TN-BCK-3  `struct_size` MUST be the size of the table as it was compiled into the plugin. A
-///             function beyond it, or a NULL one, is answered by the host with NOT_IMPLEMENTED;
-///             `open`, `close`, `init`, `execute` and `destroy` are required.
-///   TN-BCK-7  No function MUST end the process or the thread, whatever its arguments: no crash, no
-///             `abort`, no `exit`, no overflow of a stack of 256 KiB.
+///   TN-BCK-3  `tenon_backend_api.struct_size` MUST be the size of the table as it was compiled
+///             into the plugin. A function beyond it, or a NULL one, is answered by the host with
+///             NOT_IMPLEMENTED; `open`, `close`, `init`, `execute` and `destroy` are required.
+///   TN-BCK-7  A function MUST NOT end the process or the thread, whatever its arguments: no crash,
+///             no `abort`, no `exit`, no overflow of a stack of 256 KiB.
 ///   TN-BCK-8  Every function MUST return by itself, without another call into the plugin.
-///   TN-BCK-9  Calls that `threads` allows at the same time MUST NOT disturb each other.
+///   TN-BCK-9  Calls that the word after `threads:` allows at the same time MUST NOT disturb each
+///             other.
 ///
 /// What belongs to the process is the application's:
 ///
@@ -165,12 +168,12 @@ typedef struct tenon_backend_api {
 
   /// Loads one blob.
   ///
-  ///   TN-INI-1  On failure MUST leave nothing behind; `destroy` is not called for it.
+  ///   TN-INI-1  On failure `init` MUST leave nothing behind; `destroy` is not called then.
   ///   TN-INI-2  A payload of a version that the backend does not know MUST be refused with
   ///             DELEGATE_INVALID_COMPATIBILITY, naming the version found and those expected.
   ///   TN-INI-3  MUST NOT keep `context` or the arrays it points to. `processed`, the host, the
   ///             named data map, and memory from the runtime allocator may be kept until `destroy`.
-  ///   TN-INI-4  On success MUST write `*out`; NULL is a valid delegate.
+  ///   TN-INI-4  On success `init` MUST write `*out`; NULL is a valid delegate.
   ///   TN-INI-5  MUST NOT read outside of `processed`, and MUST NOT write to it, whatever bytes are
   ///             in it.
   ///   TN-INI-6  MUST fail when the host gives it no memory or no data that it asked for, and the
@@ -188,17 +191,17 @@ typedef struct tenon_backend_api {
   /// was lowered. An output of dynamic shape has the sizes it was last given, at first its bounds:
   /// the backend resizes it.
   ///
-  ///   TN-EXE-1  May be called any number of times between `init` and `destroy`.
+  ///   TN-EXE-1  MUST accept any number of calls between `init` and `destroy`.
   ///   TN-EXE-2  MUST NOT write to an input.
-  ///   TN-EXE-3  After a failure the outputs are unspecified, and the next call with good arguments
-  ///             MUST succeed.
-  ///   TN-EXE-4  When it returns, the outputs MUST be complete, unless the caller agreed otherwise
-  ///             through an extension.
+  ///   TN-EXE-3  After a failure of `execute` the outputs are unspecified, and the next call with
+  ///             good arguments MUST succeed.
+  ///   TN-EXE-4  When `execute` returns, the outputs MUST be complete, unless the caller agreed
+  ///             otherwise through an extension.
   ///   TN-EXE-5  Arguments of the wrong number, kind, dtype, rank or size MUST be refused with a
   ///             failure, never read or written out of bounds.
   ///   TN-EXE-6  MUST write every element of each output, and nothing outside of the elements.
-  ///   TN-EXE-7  The outputs MUST be those of the program that was lowered, within the tolerance
-  ///             that the author states.
+  ///   TN-EXE-7  The outputs of `execute` MUST be those of the program that was lowered, within the
+  ///             tolerance that the author states.
   ///   TN-EXE-8  The same inputs in the same state MUST give the same outputs, bit for bit, unless
   ///             the author states otherwise.
   ///   TN-EXE-9  A delegate MUST NOT hold more after many runs than after a few.
@@ -229,7 +232,7 @@ typedef struct tenon_backend_api {
   /// A table of further abilities by id ("tenon.options/1"), or NULL when there is none of that id.
   ///
   ///   TN-EXT-1  MUST answer an id that it does not know with NULL, and the same id always with the
-  ///             same table, whose `struct_size` is what was compiled into the plugin.
+  ///             same table, whose `struct_size` is its size as it was compiled into the plugin.
   ///
   /// threads:   any
   /// ownership: borrowed

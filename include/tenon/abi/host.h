@@ -20,9 +20,10 @@ enum { TENON_LOG_DEBUG = 0, TENON_LOG_INFO = 1, TENON_LOG_ERROR = 2, TENON_LOG_F
 
 /// Services of the host. One object per plugin.
 ///
-///   TN-HST-1  A plugin MUST NOT read a member that lies beyond `struct_size`: such a host is older
-///             and does not have it.
-///   TN-HST-2  The host MUST keep this object until the last `close` of the plugin has returned.
+///   TN-HST-1  A plugin MUST NOT read a member of `tenon_host` that lies beyond its `struct_size`:
+///             such a host is older and does not have it.
+///   TN-HST-2  The host MUST keep its `tenon_host` until the last `close` of the plugin has
+///             returned.
 typedef struct tenon_host {
   uint32_t struct_size;
   uint16_t abi_major;
@@ -93,7 +94,8 @@ typedef struct tenon_allocator {
 /// Bytes that may be given back early. Whoever asked for a buffer may move the struct before it is
 /// released; `tenon_init_context.processed` stays where the host put it.
 ///
-///   TN-BUF-1  A plugin MUST NOT read `data` after it called `release`.
+///   TN-BUF-1  A plugin MUST NOT read the `data` of a buffer after it called the buffer's
+///             `release`.
 typedef struct tenon_buffer {
   uint32_t struct_size;
   uint32_t reserved;

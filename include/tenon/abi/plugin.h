@@ -30,18 +30,19 @@ enum { TENON_ID_SIZE = 64, TENON_TEXT_SIZE = 128 };
 ///
 ///   TN-BIN-1  A plugin MUST export exactly one symbol, `tenon_plugin_v1`, a constant object.
 ///   TN-BIN-2  Loading the library MUST NOT run code: no static constructors, no registration.
-///   TN-BIN-3  The bytes of head and records in the file MUST be those in memory: no relocation
-///             touches them.
+///   TN-BIN-3  The bytes of the head and of the records in the file MUST be those in memory: no
+///             relocation touches them.
 ///   TN-BIN-4  Every offset and size in the head MUST lie inside `object_size`, and there MUST be
 ///             at least one backend.
-///   TN-BIN-9  `magic`, `pointer_size` and `little_endian` MUST be those of this header and of the
-///             machine that the library is for.
-///   TN-BIN-10 Nothing in the file MUST keep it in memory after it was closed: no STB_GNU_UNIQUE
-///             symbol, no DF_1_NODELETE.
+///   TN-BIN-9  `magic` MUST be TENON_PLUGIN_MAGIC, and `pointer_size` and `little_endian` those of
+///             the machine that the library is for.
+///   TN-BIN-10 A plugin's file MUST NOT ask to stay in memory after it was closed: no
+///             STB_GNU_UNIQUE symbol, no DF_1_NODELETE.
 ///   TN-BIN-11 Every symbol that the library needs MUST be found when it is loaded with RTLD_NOW.
-///   TN-BIN-12 The file MUST NOT open the host to attack: no executable stack, no writable code, no
-///             text relocation, no run path but $ORIGIN.
-///   TN-BIN-7  Every text MUST be UTF-8 without control characters, terminated inside its field.
+///   TN-BIN-12 A plugin's file MUST NOT open the host to attack: no executable stack, no writable
+///             code, no text relocation, no run path but $ORIGIN.
+///   TN-BIN-7  Every text of the head and of a record MUST be UTF-8 without control characters,
+///             terminated inside its field.
 typedef struct tenon_plugin_head {
   uint8_t magic[8];
   uint32_t head_size;    ///< Size of this struct as compiled into the plugin.
@@ -52,10 +53,13 @@ typedef struct tenon_plugin_head {
 
   /// Oldest minor of a host that the plugin works with.
   ///
-  ///   TN-NEG-1  A host of the same major and of this minor or a later one MUST accept the plugin.
-  ///   TN-NEG-3  A plugin MUST work with a host of this minor and of every later one.
-  ///   TN-NEG-2  A host of another major, or of an earlier minor, MUST refuse the plugin with a
-  ///             sentence that names both versions.
+  ///   TN-NEG-1  A host of the plugin's major, and of the minor `min_host_abi_minor` or a later
+  ///             one, MUST accept the plugin.
+  ///   TN-NEG-2  A host of another major than the plugin's, or of a minor before
+  ///             `min_host_abi_minor`, MUST refuse the plugin with a sentence that names both
+  ///             versions.
+  ///   TN-NEG-3  A plugin MUST work with a host of the minor `min_host_abi_minor` and of every
+  ///             later one.
   uint16_t min_host_abi_minor;
   uint8_t pointer_size;   ///< Bytes of a pointer in the plugin.
   uint8_t little_endian;  ///< 1 or 0.
@@ -79,10 +83,10 @@ enum {
 
 /// What is known of one backend before it is loaded.
 ///
-///   TN-BIN-5  `id` MUST NOT be empty: it is the string that programs name.
-///   TN-BIN-6  Ids MUST differ within a plugin.
-///   TN-BIN-8  `struct_size` MUST equal the head's `record_size`.
-///   TN-BIN-14 `min_payload_version` MUST NOT be above `max_payload_version`.
+///   TN-BIN-5  The `id` of a record MUST NOT be empty: it is the string that programs name.
+///   TN-BIN-6  The ids of a plugin's records MUST differ.
+///   TN-BIN-8  The `struct_size` of a record MUST equal the head's `record_size`.
+///   TN-BIN-14 The `min_payload_version` of a record MUST NOT be above its `max_payload_version`.
 typedef struct tenon_backend_record {
   uint32_t struct_size;
   int32_t priority;  ///< Among plugins that serve one id, the highest that fits the machine wins.
@@ -100,7 +104,8 @@ typedef struct tenon_backend_record {
 
 /// The part with pointers, meaningful only in a loaded library.
 ///
-///   TN-BIN-13 `num_backends` MUST equal the head's, and each entry of `backends` MUST be a table.
+///   TN-BIN-13 The `num_backends` of the body MUST equal the head's, and each entry of `backends`
+///             MUST be a table.
 typedef struct tenon_plugin_body {
   uint32_t struct_size;
   uint32_t num_backends;                     ///< Equal to the head's.

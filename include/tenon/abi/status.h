@@ -10,7 +10,7 @@
 
 /// Result of a call across the boundary: 0 is success, every other value a failure.
 ///
-///   TN-ERR-1  A function that fails MUST return one of the values below and not another number.
+///   TN-ERR-1  A function that fails MUST return the number of a TENON_STATUS_... and not another.
 ///             A host maps an unknown number to TENON_STATUS_INTERNAL.
 ///   TN-ERR-2  A plugin that fails MUST call `tenon_host.set_last_error` first, on the thread that
 ///             was called, with a text that names the argument or field, what was expected and what

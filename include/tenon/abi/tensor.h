@@ -69,11 +69,13 @@ enum {
 /// A tensor: DLPack's block and what ExecuTorch adds to it.
 ///
 ///   TN-TEN-1  A plugin MUST NOT write to the data of a tensor with TENON_TENSOR_CONSTANT.
-///   TN-TEN-2  A plugin MUST change sizes and strides only through `tenon_host.resize_tensor`.
-///   TN-TEN-4  A plugin MUST accept data that is aligned to the size of its elements and no more.
-///   TN-TEN-3  The host MUST keep this object, and the arrays it points to, at one address from
-///             `init` to `destroy`; only `dl.data`, the sizes, the strides and `nbytes` may change,
-///             and only between two calls of `execute` or in `resize_tensor`.
+///   TN-TEN-2  A plugin MUST change the sizes and strides of a tensor only through
+///             `tenon_host.resize_tensor`.
+///   TN-TEN-4  A plugin MUST accept tensor data that is aligned to the size of its elements and no
+///             more.
+///   TN-TEN-3  The host MUST keep each `tenon_tensor`, and the arrays it points to, at one address
+///             from `init` to `destroy`; only `dl.data`, the sizes, the strides and `nbytes` may
+///             change, and only between two calls of `execute` or in `resize_tensor`.
 typedef struct tenon_tensor {
   uint32_t struct_size;
   int32_t scalar_type;  ///< ExecuTorch's ScalarType number.

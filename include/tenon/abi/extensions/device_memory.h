@@ -21,10 +21,10 @@ extern "C" {
 ///
 ///   TN-DEV-1  A backend MUST serve each device that its "tenon.devices/1" lists, and MUST refuse
 ///             any other with INVALID_ARGUMENT and a text that names the device.
-///   TN-DEV-2  A host MUST NOT read or write a block through its address. It may add to the address
-///             as if the block were an array of bytes.
-///   TN-DEV-3  `execute` MUST accept an address inside a block as the data of a tensor whose
-///             `dl.device` is the block's.
+///   TN-DEV-2  A host MUST NOT read or write a block of device memory through its address. It may
+///             add to the address as if the block were an array of bytes.
+///   TN-DEV-3  `execute` MUST accept an address inside a block of device memory as the data of a
+///             tensor whose `dl.device` is the block's.
 typedef struct tenon_device_memory_v1 {
   uint32_t struct_size;
   uint32_t reserved;
@@ -32,9 +32,10 @@ typedef struct tenon_device_memory_v1 {
   /// Writes the address of a new block of at least `nbytes` bytes to `*out`. What it contains is
   /// unspecified.
   ///
-  ///   TN-DEV-4  A host MUST ask for 1 byte or more, and for an alignment that is a power of two.
-  ///   TN-DEV-5  On success the address MUST be a multiple of `alignment` and not NULL. Memory that
-  ///             is not to be had is MEMORY_ALLOCATION_FAILED, and nothing is kept then.
+  ///   TN-DEV-4  A host MUST ask for a block of 1 byte or more, and for an alignment that is a
+  ///             power of two.
+  ///   TN-DEV-5  The address of a new block MUST be a multiple of `alignment` and not NULL. Memory
+  ///             that is not to be had is MEMORY_ALLOCATION_FAILED, and nothing is kept then.
   ///
   /// threads:   any
   /// ownership: gives (return with `free`)
@@ -45,8 +46,8 @@ typedef struct tenon_device_memory_v1 {
 
   /// Frees a block of `device`, NULL included.
   ///
-  ///   TN-DEV-6  A host MUST free every block before `close`, with the device that it was made for,
-  ///             and after the delegates that were given addresses inside it.
+  ///   TN-DEV-6  A host MUST free every block of device memory before `close`, with the device that
+  ///             it was made for, and after the delegates that were given addresses inside it.
   ///
   /// threads:   any
   /// ownership: takes
@@ -57,9 +58,9 @@ typedef struct tenon_device_memory_v1 {
   /// Copies `nbytes` bytes of the host, from `from`, to `to` inside a block of `device`. 0 bytes
   /// are nothing to do, whatever the addresses.
   ///
-  ///   TN-DEV-7  A copy in either direction MUST come after everything that earlier calls of
-  ///             `execute` enqueued on `device`, also on a caller's stream ("tenon.streams/1").
-  ///   TN-DEV-8  A copy in either direction MUST be complete when it returns, and an `execute`
+  ///   TN-DEV-7  A copy to or from a device MUST come after everything that earlier calls of
+  ///             `execute` enqueued on the device, also on a caller's stream ("tenon.streams/1").
+  ///   TN-DEV-8  A copy to or from a device MUST be complete when it returns, and an `execute`
   ///             called later MUST see its bytes. After a failure the destination is unspecified.
   ///
   /// threads:   any

@@ -46,9 +46,9 @@ typedef struct tenon_options_v1 {
 
   /// Sets one option for all later loads.
   ///
-  ///   TN-OPT-1  An unknown key MUST fail with NOT_FOUND, a value of the wrong type with
-  ///             INVALID_TYPE, a key that cannot be set here with NOT_SUPPORTED; nothing changes
-  ///             then. The text names the key, and what was expected and found.
+  ///   TN-OPT-1  MUST refuse an unknown key with NOT_FOUND, a value of the wrong type with
+  ///             INVALID_TYPE, a key that cannot be set this way with NOT_SUPPORTED; nothing
+  ///             changes then. The text names the key, and what was expected and found.
   ///
   /// threads:   any
   /// ownership: borrowed

@@ -23,8 +23,10 @@ typedef struct tenon_sessions_v1 {
   /// Makes another delegate of the same blob. It shares what does not change and is executed and
   /// destroyed like any delegate, also at the same time as the one it was made of.
   ///
-  ///   TN-SES-1  The new delegate MUST have the state that `init` gave, whatever `delegate` ran.
-  ///   TN-SES-2  Executing one of the two MUST NOT change the state of the other.
+  ///   TN-SES-1  A new session MUST have the state that `init` gave, whatever ran on the delegate
+  ///             before.
+  ///   TN-SES-2  Executing a session MUST NOT change the state of the delegate that it was made of,
+  ///             nor the other way round.
   ///   TN-SES-3  A host MUST destroy sessions before the delegate that they were made of.
   ///
   /// threads:   any

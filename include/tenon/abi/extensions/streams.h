@@ -26,14 +26,15 @@ typedef struct tenon_streams_v1 {
   /// stream back, and with it TN-EXE-4. (CUDA's default stream has the handle `cudaStreamLegacy`,
   /// which is not NULL.)
   ///
-  ///   TN-STR-1  A failure MUST leave the delegate on the stream that it had. A delegate that
-  ///             cannot run on streams of others is NOT_SUPPORTED, with the reason.
+  ///   TN-STR-1  A failure of `set_stream` MUST leave the delegate on the stream that it had. A
+  ///             delegate that cannot run on streams of others is NOT_SUPPORTED, with the reason.
   ///   TN-STR-2  When `execute` returns, inputs in host memory MUST have been read and outputs in
   ///             host memory MUST be complete, also on the caller's stream.
-  ///   TN-STR-3  Work that was enqueued before, on either stream, MUST come before work that later
-  ///             calls of `execute` enqueue for this delegate.
+  ///   TN-STR-3  Work that was enqueued before `set_stream`, on the old or the new stream, MUST
+  ///             come before work that later calls of `execute` enqueue for the delegate.
   ///   TN-STR-4  `destroy` MUST NOT return before what the delegate enqueued is done.
-  ///   TN-STR-5  A host MUST keep the stream valid until the delegate has another or is destroyed.
+  ///   TN-STR-5  A host MUST keep a stream that it set valid until the delegate has another or is
+  ///             destroyed.
   ///
   /// threads:   per-delegate
   /// ownership: borrowed
