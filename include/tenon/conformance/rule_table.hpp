@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+//
+// Made by `./dev rules` from include/tenon/abi; a test holds it equal to them.
 #pragma once
 
 #include <string_view>
@@ -13,9 +15,302 @@ struct Rule {
 };
 
 namespace detail {
+// clang-format off
 inline constexpr Rule rule_table[] = {
-    {"TN-EXE-2", "`execute` MUST NOT write to an input.", "tenon/abi/backend.h:233"},
+    {"TN-COD-1",
+     "A backend that runs code from a program MUST have RUNS_EMBEDDED_CODE in its record and MUST "
+     "ask `permit_code` in each `init`, before it maps that code.",
+     "tenon/abi/backend.h:81"},
+    {"TN-COD-2",
+     "The code that a backend maps MUST be the bytes that it asked `permit_code` for, and it MUST "
+     "ask for all of them.",
+     "tenon/abi/backend.h:83"},
+    {"TN-COD-3",
+     "When `permit_code` answers with a failure, `init` MUST map nothing and MUST return that "
+     "failure. The host has kept its reason like `set_last_error`; the plugin need not set one.",
+     "tenon/abi/backend.h:85"},
+    {"TN-BCK-1",
+     "A function MUST NOT let a C++ exception or a `longjmp` cross the boundary.",
+     "tenon/abi/backend.h:109"},
+    {"TN-BCK-2",
+     "What a plugin allocated MUST be freed by the plugin, what the host allocated by the host.",
+     "tenon/abi/backend.h:110"},
+    {"TN-BCK-3",
+     "`tenon_backend_api.struct_size` MUST be the size of the table as it was compiled into the "
+     "plugin. A function beyond it, or a NULL one, is answered by the host with NOT_IMPLEMENTED; "
+     "`open`, `close`, `init`, `execute` and `destroy` are required.",
+     "tenon/abi/backend.h:112"},
+    {"TN-BCK-7",
+     "A function MUST NOT end the process or the thread, whatever its arguments: no crash, no "
+     "`abort`, no `exit`, no overflow of a stack of 256 KiB.",
+     "tenon/abi/backend.h:115"},
+    {"TN-BCK-8",
+     "Every function MUST return by itself, without another call into the plugin.",
+     "tenon/abi/backend.h:117"},
+    {"TN-BCK-9",
+     "Calls that the word after `threads:` allows at the same time MUST NOT disturb each other.",
+     "tenon/abi/backend.h:118"},
+    {"TN-PRC-1", "A plugin MUST NOT change the locale.", "tenon/abi/backend.h:123"},
+    {"TN-PRC-2",
+     "A plugin MUST NOT change what is done on a signal, or which ones a thread blocks.",
+     "tenon/abi/backend.h:124"},
+    {"TN-PRC-3",
+     "A function MUST NOT change the floating-point environment: rounding, traps, how subnormal "
+     "numbers are treated. Flags that an operation raises are no change.",
+     "tenon/abi/backend.h:125"},
+    {"TN-PRC-4",
+     "A plugin MUST NOT change the current folder, the environment's variables or the mask for "
+     "new files.",
+     "tenon/abi/backend.h:127"},
+    {"TN-PRC-5",
+     "A plugin MUST NOT use the standard streams; `tenon_host.log` is for what it has to say.",
+     "tenon/abi/backend.h:129"},
+    {"TN-BCK-4",
+     "A backend MUST refuse a host it cannot work with by NOT_SUPPORTED and a text that names "
+     "both ABI versions.",
+     "tenon/abi/backend.h:138"},
+    {"TN-BCK-5",
+     "After the last `close` the plugin MUST hold nothing: no thread, no memory, no descriptor, "
+     "no mapping, no process, no file, so that it can be unloaded.",
+     "tenon/abi/backend.h:149"},
+    {"TN-BCK-6",
+     "`is_available` MUST tell the truth on a machine without the device, and MUST NOT crash "
+     "there.",
+     "tenon/abi/backend.h:161"},
+    {"TN-INI-1",
+     "On failure `init` MUST leave nothing behind; `destroy` is not called then.",
+     "tenon/abi/backend.h:171"},
+    {"TN-INI-2",
+     "A payload of a version that the backend does not know MUST be refused with "
+     "DELEGATE_INVALID_COMPATIBILITY, naming the version found and those expected.",
+     "tenon/abi/backend.h:172"},
+    {"TN-INI-3",
+     "`init` MUST NOT keep `context` or the arrays it points to. `processed`, the host, the named "
+     "data map, and memory from the runtime allocator may be kept until `destroy`.",
+     "tenon/abi/backend.h:174"},
+    {"TN-INI-4",
+     "On success `init` MUST write `*out`; NULL is a valid delegate.",
+     "tenon/abi/backend.h:176"},
+    {"TN-INI-5",
+     "`init` MUST NOT read outside of `processed`, and MUST NOT write to it, whatever bytes are "
+     "in it.",
+     "tenon/abi/backend.h:177"},
+    {"TN-INI-6",
+     "`init` MUST fail when the host gives it no memory or no data that it asked for, and the "
+     "next `init` MUST succeed.",
+     "tenon/abi/backend.h:179"},
+    {"TN-INI-7",
+     "`init` MUST load a blob that was made for the backend.",
+     "tenon/abi/backend.h:181"},
+    {"TN-EXE-1",
+     "`execute` MUST accept any number of calls between `init` and `destroy`.",
+     "tenon/abi/backend.h:194"},
+    {"TN-EXE-2", "`execute` MUST NOT write to an input.", "tenon/abi/backend.h:195"},
+    {"TN-EXE-3",
+     "After a failure of `execute` the outputs are unspecified, and the next call with good "
+     "arguments MUST succeed.",
+     "tenon/abi/backend.h:196"},
+    {"TN-EXE-4",
+     "When `execute` returns, the outputs MUST be complete, unless the caller agreed otherwise "
+     "through an extension.",
+     "tenon/abi/backend.h:198"},
+    {"TN-EXE-5",
+     "Arguments of the wrong number, kind, dtype, rank or size MUST be refused with a failure, "
+     "never read or written out of bounds.",
+     "tenon/abi/backend.h:200"},
+    {"TN-EXE-6",
+     "`execute` MUST write every element of each output, and nothing outside of the elements.",
+     "tenon/abi/backend.h:202"},
+    {"TN-EXE-7",
+     "The outputs of `execute` MUST be those of the program that was lowered, within the "
+     "tolerance that the author states.",
+     "tenon/abi/backend.h:203"},
+    {"TN-EXE-8",
+     "The same inputs in the same state MUST give the same outputs, bit for bit, unless the "
+     "author states otherwise.",
+     "tenon/abi/backend.h:205"},
+    {"TN-EXE-9",
+     "A delegate MUST NOT hold more after many runs than after a few.",
+     "tenon/abi/backend.h:207"},
+    {"TN-EXE-10",
+     "`execute` MUST accept every size from 0 up to the bounds of a dynamic shape for which the "
+     "program was lowered.",
+     "tenon/abi/backend.h:208"},
+    {"TN-DES-1", "`destroy` MUST NOT disturb any other delegate.", "tenon/abi/backend.h:221"},
+    {"TN-DES-2", "`destroy` MUST accept NULL when `init` gave NULL.", "tenon/abi/backend.h:222"},
+    {"TN-DES-3",
+     "`destroy` MUST give back all that `init` and `execute` took for the delegate, also when the "
+     "last `execute` failed.",
+     "tenon/abi/backend.h:223"},
+    {"TN-EXT-1",
+     "`get_extension` MUST answer an id that it does not know with NULL, and the same id always "
+     "with the same table, whose `struct_size` is its size as it was compiled into the plugin.",
+     "tenon/abi/backend.h:234"},
+    {"TN-BLB-1",
+     "`check_blob` MUST NOT need the device, and MUST NOT release `processed`.",
+     "tenon/abi/extensions/check_blob.h:32"},
+    {"TN-BLB-2",
+     "A blob called INCOMPATIBLE MUST be refused by `init`.",
+     "tenon/abi/extensions/check_blob.h:33"},
+    {"TN-COD-4",
+     "`check_blob` MUST NOT map code of the program; a host that is asked for it refuses.",
+     "tenon/abi/extensions/check_blob.h:34"},
+    {"TN-DEV-1",
+     "A backend MUST serve each device that its \"tenon.devices/1\" lists, and MUST refuse any "
+     "other with INVALID_ARGUMENT and a text that names the device.",
+     "tenon/abi/extensions/device_memory.h:22"},
+    {"TN-DEV-2",
+     "A host MUST NOT read or write a block of device memory through its address. It may add to "
+     "the address as if the block were an array of bytes.",
+     "tenon/abi/extensions/device_memory.h:24"},
+    {"TN-DEV-3",
+     "`execute` MUST accept an address inside a block of device memory as the data of a tensor "
+     "whose `dl.device` is the block's.",
+     "tenon/abi/extensions/device_memory.h:26"},
+    {"TN-DEV-4",
+     "A host MUST ask for a block of 1 byte or more, and for an alignment that is a power of two.",
+     "tenon/abi/extensions/device_memory.h:35"},
+    {"TN-DEV-5",
+     "The address of a new block MUST be a multiple of `alignment` and not NULL. Memory that is "
+     "not to be had is MEMORY_ALLOCATION_FAILED, and nothing is kept then.",
+     "tenon/abi/extensions/device_memory.h:37"},
+    {"TN-DEV-6",
+     "A host MUST free every block of device memory before `close`, with the device that it was "
+     "made for, and after the delegates that were given addresses inside it.",
+     "tenon/abi/extensions/device_memory.h:49"},
+    {"TN-DEV-7",
+     "A copy to or from a device MUST come after everything that earlier calls of `execute` "
+     "enqueued on the device, also on a caller's stream (\"tenon.streams/1\").",
+     "tenon/abi/extensions/device_memory.h:61"},
+    {"TN-DEV-8",
+     "A copy to or from a device MUST be complete when it returns, and an `execute` called later "
+     "MUST see its bytes. After a failure the destination is unspecified.",
+     "tenon/abi/extensions/device_memory.h:63"},
+    {"TN-OPT-1",
+     "`set_option` MUST refuse an unknown key with NOT_FOUND, a value of the wrong type with "
+     "INVALID_TYPE, a key that cannot be set this way with NOT_SUPPORTED; nothing changes then. "
+     "The text names the key, and what was expected and found.",
+     "tenon/abi/extensions/options.h:49"},
+    {"TN-OPT-2",
+     "`get_option` MUST call `sink` exactly once on success and not at all on failure; an unknown "
+     "key is NOT_FOUND.",
+     "tenon/abi/extensions/options.h:61"},
+    {"TN-SES-1",
+     "A new session MUST have the state that `init` gave, whatever ran on the delegate before.",
+     "tenon/abi/extensions/sessions.h:26"},
+    {"TN-SES-2",
+     "Executing a session MUST NOT change the state of the delegate that it was made of, nor the "
+     "other way round.",
+     "tenon/abi/extensions/sessions.h:28"},
+    {"TN-SES-3",
+     "A host MUST destroy sessions before the delegate that they were made of.",
+     "tenon/abi/extensions/sessions.h:30"},
+    {"TN-STR-1",
+     "A failure of `set_stream` MUST leave the delegate on the stream that it had. A delegate "
+     "that cannot run on streams of others is NOT_SUPPORTED, with the reason.",
+     "tenon/abi/extensions/streams.h:29"},
+    {"TN-STR-2",
+     "When `execute` returns, inputs in host memory MUST have been read and outputs in host "
+     "memory MUST be complete, also on the caller's stream.",
+     "tenon/abi/extensions/streams.h:31"},
+    {"TN-STR-3",
+     "Work that was enqueued before `set_stream`, on the old or the new stream, MUST come before "
+     "work that later calls of `execute` enqueue for the delegate.",
+     "tenon/abi/extensions/streams.h:33"},
+    {"TN-STR-4",
+     "`destroy` MUST NOT return before what the delegate enqueued is done.",
+     "tenon/abi/extensions/streams.h:35"},
+    {"TN-STR-5",
+     "A host MUST keep a stream that it set valid until the delegate has another or is destroyed.",
+     "tenon/abi/extensions/streams.h:36"},
+    {"TN-HST-1",
+     "A plugin MUST NOT read a member of `tenon_host` that lies beyond its `struct_size`: such a "
+     "host is older and does not have it.",
+     "tenon/abi/host.h:23"},
+    {"TN-HST-2",
+     "The host MUST keep its `tenon_host` until the last `close` of the plugin has returned.",
+     "tenon/abi/host.h:25"},
+    {"TN-BUF-1",
+     "A plugin MUST NOT read the `data` of a buffer after it called the buffer's `release`.",
+     "tenon/abi/host.h:97"},
+    {"TN-BIN-1",
+     "A plugin MUST export exactly one symbol, `tenon_plugin_v1`, a constant object.",
+     "tenon/abi/plugin.h:31"},
+    {"TN-BIN-2",
+     "Loading the library MUST NOT run code: no static constructors, no registration.",
+     "tenon/abi/plugin.h:32"},
+    {"TN-BIN-3",
+     "The bytes of the head and of the records in the file MUST be those in memory: no relocation "
+     "touches them.",
+     "tenon/abi/plugin.h:33"},
+    {"TN-BIN-4",
+     "Every offset and size in the head MUST lie inside `object_size`, and there MUST be at least "
+     "one backend.",
+     "tenon/abi/plugin.h:35"},
+    {"TN-BIN-9",
+     "`magic` MUST be TENON_PLUGIN_MAGIC, and `pointer_size` and `little_endian` those of the "
+     "machine that the library is for.",
+     "tenon/abi/plugin.h:37"},
+    {"TN-BIN-10",
+     "A plugin's file MUST NOT ask to stay in memory after it was closed: no STB_GNU_UNIQUE "
+     "symbol, no DF_1_NODELETE.",
+     "tenon/abi/plugin.h:39"},
+    {"TN-BIN-11",
+     "Every symbol that the library needs MUST be found when it is loaded with RTLD_NOW.",
+     "tenon/abi/plugin.h:41"},
+    {"TN-BIN-12",
+     "A plugin's file MUST NOT open the host to attack: no executable stack, no writable code, no "
+     "text relocation, no run path but $ORIGIN.",
+     "tenon/abi/plugin.h:42"},
+    {"TN-BIN-7",
+     "Every text of the head and of a record MUST be UTF-8 without control characters, terminated "
+     "inside its field.",
+     "tenon/abi/plugin.h:44"},
+    {"TN-NEG-1",
+     "A host of the plugin's major, and of the minor `min_host_abi_minor` or a later one, MUST "
+     "accept the plugin.",
+     "tenon/abi/plugin.h:56"},
+    {"TN-NEG-2",
+     "A host of another major than the plugin's, or of a minor before `min_host_abi_minor`, MUST "
+     "refuse the plugin with a sentence that names both versions.",
+     "tenon/abi/plugin.h:58"},
+    {"TN-BIN-5",
+     "The `id` of a record MUST be the string that programs name, without control characters, not "
+     "empty.",
+     "tenon/abi/plugin.h:84"},
+    {"TN-BIN-6", "The ids of a plugin's records MUST differ.", "tenon/abi/plugin.h:86"},
+    {"TN-BIN-8",
+     "The `struct_size` of a record MUST equal the head's `record_size`.",
+     "tenon/abi/plugin.h:87"},
+    {"TN-BIN-13",
+     "The `num_backends` of the body MUST equal the head's, and each entry of `backends` MUST be "
+     "a table.",
+     "tenon/abi/plugin.h:105"},
+    {"TN-ERR-1",
+     "A function that fails MUST return the number of a TENON_STATUS_... and not another. A host "
+     "maps an unknown number to TENON_STATUS_INTERNAL.",
+     "tenon/abi/status.h:13"},
+    {"TN-ERR-2",
+     "A plugin that fails MUST call `tenon_host.set_last_error` first, on the thread that was "
+     "called, with a text that names the argument or field, what was expected and what was found.",
+     "tenon/abi/status.h:15"},
+    {"TN-TEN-1",
+     "A plugin MUST NOT write to the data of a tensor with TENON_TENSOR_CONSTANT.",
+     "tenon/abi/tensor.h:71"},
+    {"TN-TEN-2",
+     "A plugin MUST change the sizes and strides of a tensor only through "
+     "`tenon_host.resize_tensor`.",
+     "tenon/abi/tensor.h:72"},
+    {"TN-TEN-4",
+     "A plugin MUST accept tensor data that is aligned to the size of its elements and no more.",
+     "tenon/abi/tensor.h:74"},
+    {"TN-TEN-3",
+     "The host MUST keep each `tenon_tensor`, and the arrays it points to, at one address from "
+     "`init` to `destroy`; only `dl.data`, the sizes, the strides and `nbytes` may change, and "
+     "only between two calls of `execute` or in `resize_tensor`.",
+     "tenon/abi/tensor.h:76"},
 };
+// clang-format on
 }  // namespace detail
 
 }  // namespace tenon::conformance

@@ -99,6 +99,26 @@ TEST_CASE("a stream that one delegate refuses is given to none", "[device][TN-ST
   CHECK(mine.pending() == 2);
 }
 
+TEST_CASE("a stream may go when the delegates have another, or when one of them refused it",
+          "[device][TN-STR-5]") {
+  const FarRegistry far;
+  FarStream mine;
+  const auto method = load_ok(program_of_two_delegates(), far.options());
+  REQUIRE(set_floats(*method, 0, counted, two_by_three).ok());
+  {
+    FarStream brief, once;
+    REQUIRE(method->set_stream("FarBackend", &brief).ok());
+    REQUIRE(method->execute().ok());
+    CHECK(brief.pending() == 2);
+    REQUIRE(method->set_stream("FarBackend", &mine).ok());
+    CHECK(brief.pending() == 0);
+    once.takers = 1;
+    CHECK_FALSE(method->set_stream("FarBackend", &once).ok());
+  }
+  REQUIRE(method->execute().ok());
+  CHECK(mine.pending() == 2);
+}
+
 TEST_CASE("streams are for backends that take them and that the method uses", "[device]") {
   const FarRegistry far;
   FarStream stream;

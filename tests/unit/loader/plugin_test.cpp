@@ -228,7 +228,7 @@ TEST_CASE("a failure without a reason or a number is named as such",
   CHECK_THAT(std::string(unknown.text()), ContainsSubstring("2457, which is not a status number"));
 }
 
-TEST_CASE("a backend learns who its host is and where its own file lies", "[loader]") {
+TEST_CASE("a backend learns who its host is and where its own file lies", "[loader][TN-HST-2]") {
   std::vector<std::string> lines;
   HostInfo info;
   info.name = "loader-test 1.2";

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: MIT
+//
+// What is written of the rules, by the functions and by the program.
+#include "conformance/rules/render.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <set>
+#include <string>
+
+#include "rules_support.hpp"
+#include "tenon/conformance/rule.hpp"
+#include "unit/tenon_run/process.hpp"
+
+using namespace tenon::rulebook;
+
+namespace {
+
+Survey survey_of(std::string sentence) {
+  Survey survey;
+  survey.rules = {{ids("@TST-1"), std::move(sentence), "tenon/abi/a.h", 3, "tenon_a.run"}};
+  return survey;
+}
+
+/// A repository of one header with one rule for hosts, and its test.
+class Repository {
+ public:
+  Repository() {
+    write("include/tenon/abi/a.h", "///   @TST-1  A host MUST run.\nint n;\n");
+    write("tests/a_test.cpp", "TEST_CASE(\"it runs\", \"[@TST-1]\") {}\n");
+    std::filesystem::create_directories(folder_ / "include/tenon/conformance/suites");
+    std::filesystem::create_directories(folder_ / "docs");
+  }
+
+  void write(std::string_view name, std::string_view text) const {
+    std::filesystem::create_directories((folder_ / name).parent_path());
+    folder_.write(name, ids(text));
+  }
+
+  [[nodiscard]] std::string read(std::string_view name) const {
+    return test::read_file(folder_.file(name));
+  }
+
+  [[nodiscard]] test::Outcome run(const std::string& action) const {
+    const char* program = std::getenv("TENON_TEST_RULES");
+    REQUIRE(program != nullptr);
+    return test::run_program(program, {folder_.path().string(), action});
+  }
+
+ private:
+  test::TemporaryFolder folder_;
+};
+
+}  // namespace
+
+TEST_CASE("a rule that fits is one line of the table", "[rules]") {
+  CHECK_THAT(
+      render_table(survey_of("A plugin MUST run.")),
+      ContainsSubstring(ids("    {\"@TST-1\", \"A plugin MUST run.\", \"tenon/abi/a.h:3\"},\n")));
+}
+
+TEST_CASE("no line of the table is longer than 100 columns, however long the rule", "[rules]") {
+  for (std::size_t length = 20; length < 400; ++length) {
+    std::string sentence;
+    while (sentence.size() < length) sentence += sentence.size() % 3 == 0 ? "\"a\" " : "word ";
+    sentence += "MUST.";
+    const std::string table = render_table(survey_of(sentence));
+    for (const std::string_view line : detail::split_lines(table)) {
+      CHECK(line.size() <= 100);
+    }
+    // Read as the compiler reads it, the literals are the sentence.
+    const auto tokens = detail::Tokenizer(table).read();
+    const auto id = std::ranges::find(tokens, ids("@TST-1"), &detail::Token::value);
+    REQUIRE(id != tokens.end());
+    auto at = static_cast<std::size_t>(id - tokens.begin()) + 2;
+    CHECK(detail::read_texts(tokens, at) == sentence);
+  }
+}
+
+TEST_CASE("the page says of each rule who keeps it and which tests look", "[rules]") {
+  Survey survey = survey_of("A plugin MUST run.");
+  CHECK_THAT(render_page(survey),
+             ContainsSubstring("Of 1 rules plugins keep 1 and hosts 0.") &&
+                 ContainsSubstring("## tenon/abi/a.h\n\n### `tenon_a.run`\n\n#### " +
+                                   ids("@TST-1\n\nA plugin MUST run.\n\n")) &&
+                 ContainsSubstring("Kept by the plugin "
+                                   "([a.h:3](../include/tenon/abi/a.h#L3)). No test of the kit "
+                                   "yet.\n"));
+  survey.not_observable = {{ids("@TST-1"), "Nobody sees it.", 1}};
+  survey.files = {{ids("@TST-1"), {"tests/a_test.cpp", "tests/b_test.cpp"}}};
+  CHECK_THAT(render_page(survey),
+             ContainsSubstring("The kit cannot tell from outside. Nobody sees it. Tested in "
+                               "[tests/a_test.cpp](../tests/a_test.cpp), "
+                               "[tests/b_test.cpp](../tests/b_test.cpp).\n"));
+  survey.tests = {{"it runs", {ids("@TST-1")}, "include/tenon/conformance/suites/a.hpp", 3}};
+  CHECK_THAT(render_page(survey),
+             ContainsSubstring("Tested by \"it runs\" "
+                               "([a.hpp](../include/tenon/conformance/suites/a.hpp)).\n"));
+  survey.rules[0].sentence = "A host MUST run.";
+  survey.tests.clear();
+  survey.not_observable.clear();
+  CHECK_THAT(
+      render_page(survey),
+      ContainsSubstring("plugins keep 0 and hosts 1.") &&
+          ContainsSubstring("Kept by the host ([a.h:3](../include/tenon/abi/a.h#L3)). Tested "
+                            "in [tests/a_test.cpp](../tests/a_test.cpp), "));
+}
+
+TEST_CASE("what was written is what is checked", "[rules]") {
+  const Repository repository;
+  const test::Outcome missing = repository.run("check");
+  CHECK(missing.exit_code == 1);
+  CHECK_THAT(missing.out, ContainsSubstring("docs/rules.md:1: is not what") &&
+                              ContainsSubstring("run ./dev rules"));
+  CHECK(repository.run("write").exit_code == 0);
+  CHECK_THAT(repository.read("docs/rules.md"), ContainsSubstring("A host MUST run."));
+  const test::Outcome good = repository.run("check");
+  INFO(good.out);
+  CHECK(good.exit_code == 0);
+
+  repository.write("include/tenon/abi/a.h", "///   @TST-1  A host MUST walk.\nint n;\n");
+  const test::Outcome changed = repository.run("check");
+  CHECK(changed.exit_code == 1);
+  CHECK_THAT(changed.out,
+             ContainsSubstring("not ok: include/tenon/conformance/rule_table.hpp:20: is not") &&
+                 ContainsSubstring("not ok: docs/rules.md:15: is not"));
+}
+
+TEST_CASE("the program finds what is wrong anywhere in the repository", "[rules]") {
+  const Repository repository;
+  REQUIRE(repository.run("write").exit_code == 0);
+  repository.write("include/tenon/abi/b.h", "/// It MUST run.\nint n;\n");
+  repository.write("include/tenon/conformance/suites/s.hpp",
+                   "TENON_CONFORMANCE_TEST(\"a\", \"[x]\") {}\nTENON_CONFORMANCE_TEST(b) {}\n");
+  repository.write("tests/conformance/rules/not_observable.txt", "@TST-9  Nobody sees it.\n");
+  repository.write("tests/a_test.cpp", "");
+  const test::Outcome out = repository.run("check");
+  CHECK(out.exit_code == 1);
+  for (const std::string text :
+       {"not ok: include/tenon/abi/b.h:1: MUST without a rule id: It MUST run.\n",
+        "not ok: include/tenon/conformance/suites/s.hpp:1: \"a\" names no rule in its tags\n",
+        "not ok: include/tenon/conformance/suites/s.hpp:2: expected TENON_CONFORMANCE_TEST(",
+        "not ok: tests/conformance/rules/not_observable.txt:1: @TST-9 is no rule of the boundary\n",
+        "not ok: include/tenon/abi/a.h:1: @TST-1 is in no test's tags\n"}) {
+    CHECK_THAT(out.out, ContainsSubstring(ids(text)));
+  }
+}
+
+TEST_CASE("a folder without headers, or without an order, is refused", "[rules]") {
+  const test::TemporaryFolder empty;
+  const std::string program = std::getenv("TENON_TEST_RULES");
+  const test::Outcome nothing = test::run_program(program, {empty.path().string(), "check"});
+  CHECK(nothing.exit_code == 1);
+  CHECK_THAT(nothing.out, ContainsSubstring("include/tenon/abi:0: found no rule"));
+  CHECK(test::run_program(program, {empty.path().string()}).exit_code == 2);
+  CHECK(test::run_program(program, {empty.path().string(), "print"}).exit_code == 2);
+}
+
+TEST_CASE("the kit finds each rule of the boundary by its id", "[rules]") {
+  using tenon::conformance::find_rule;
+  using tenon::conformance::rules;
+  std::set<std::string_view> seen;
+  for (const tenon::conformance::Rule& rule : rules()) {
+    CHECK(find_rule(rule.id) == &rule);
+    seen.insert(rule.id);
+  }
+  CHECK(seen.size() == rules().size());
+  REQUIRE(find_rule("TN-EXE-2") != nullptr);
+  CHECK(find_rule("TN-EXE-2")->sentence == "`execute` MUST NOT write to an input.");
+  CHECK(find_rule("TN-EXE") == nullptr);
+  CHECK(find_rule("") == nullptr);
+}
