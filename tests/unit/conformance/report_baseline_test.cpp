@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: MIT
+#include "tenon/conformance/report_baseline.hpp"
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "support/catch.hpp"
+#include "tenon/conformance/report_json_reader.hpp"
+#include "unit/conformance/sample_report.hpp"
+
+using namespace tenon::conformance;
+using Changes = std::vector<BaselineChange>;
+
+namespace {
+
+constexpr const char* path = "suite/name/ZooBackend/add";
+
+Report one(Outcome outcome, std::string reason = {}) {
+  TestResult test = test::test_of("suite", "name", outcome, {"TN-EXE-2"});
+  test.reason = std::move(reason);
+  return test::report_of({test});
+}
+
+Report measured(double value, std::string unit = "s", std::string name = "execute") {
+  Report out = one(Outcome::passed);
+  out.subjects[0].tests[0].measurements = {{std::move(name), value, std::move(unit)}};
+  return out;
+}
+
+bool is_worse(double old, double now, const std::string& unit, double factor = 2) {
+  const BaselineComparison out = compare(measured(old, unit), measured(now, unit), factor);
+  CHECK(out.good() == out.worse_measurements.empty());
+  return !out.good();
+}
+
+}  // namespace
+
+TEST_CASE("a run is not worse than itself", "[conformance]") {
+  for (const Report& report :
+       {Report{}, test::report_with_all_outcomes(), test::hostile_report()}) {
+    const BaselineComparison out = compare(report, report);
+    CHECK(out.good());
+    CHECK(out.notes.empty());
+    CHECK(out.newly_passing.empty());
+    CHECK(to_text(out, false) == "PASS: nothing is worse than in the baseline\n");
+    SECTION("nor than itself read back") {
+      auto back = report_from_json(to_json(report));
+      REQUIRE(back.ok());
+      CHECK(compare(*back, report).good());
+      CHECK(compare(report, *back).good());
+      CHECK(compare(*back, report).newly_passing.empty());
+    }
+  }
+}
+
+TEST_CASE("what begins to fail is worse", "[conformance]") {
+  Report now = one(Outcome::failed);
+  now.subjects[0].tests[0].findings = {{"TN-EXE-2", "input 1"}};
+  const BaselineComparison out = compare(one(Outcome::passed), now);
+  CHECK_FALSE(out.good());
+  CHECK(out.newly_failing == Changes{{path, "was passed, is failed: TN-EXE-2: input 1"}});
+  REQUIRE(out.newly_broken.size() == 1);
+  CHECK(out.newly_broken[0].where == "TN-EXE-2");
+  CHECK(out.newly_broken[0].text == find_rule("TN-EXE-2")->sentence);
+  CHECK_THAT(
+      to_text(out, false),
+      ContainsSubstring("Newly failing:\n  suite/name/ZooBackend/add: was passed, is failed: "
+                        "TN-EXE-2: input 1\nRules newly broken:\n  TN-EXE-2: "));
+  CHECK_THAT(
+      to_text(out, false),
+      ContainsSubstring("FAIL: worse than in the baseline: 1 newly failing test, 0 tests not "
+                        "judged any more, 1 newly broken rule, 0 worse measurements\n"));
+
+  SECTION("what failed before is not") {
+    const BaselineComparison same = compare(now, now);
+    CHECK(same.good());
+    CHECK(compare(now, one(Outcome::kit_error)).good());
+  }
+  SECTION("a new test that fails is") {
+    Report before = one(Outcome::passed);
+    before.subjects[0].tests[0].name = "another";
+    before.subjects[0].tests[0].outcome = Outcome::not_applicable;
+    const BaselineComparison added = compare(before, now);
+    CHECK(added.newly_failing == Changes{{path, "was not there, is failed: TN-EXE-2: input 1"}});
+    CHECK(added.vanished.empty());
+  }
+  SECTION("a new test that passes is not") {
+    Report before = one(Outcome::passed);
+    before.subjects[0].tests.clear();
+    CHECK(compare(before, one(Outcome::passed)).good());
+  }
+  SECTION("a failure that is only said to be expected is") {
+    const BaselineComparison said =
+        compare(one(Outcome::passed), one(Outcome::expected_failure, "later"));
+    CHECK(said.newly_failing == Changes{{path, "was passed, is expected failure: later"}});
+  }
+  SECTION("a failure that becomes an expected one is not") {
+    CHECK(compare(one(Outcome::failed), one(Outcome::expected_failure)).good());
+  }
+  SECTION("an expected failure that becomes a failure is") {
+    CHECK(compare(one(Outcome::expected_failure), now).newly_failing.size() == 1);
+  }
+  SECTION("what was not judged and fails now is") {
+    CHECK(compare(one(Outcome::blocked), now).newly_failing.size() == 1);
+  }
+}
+
+TEST_CASE("what is not judged any more is worse", "[conformance]") {
+  Report nothing = one(Outcome::passed);
+  nothing.subjects[0].tests.clear();
+  CHECK(compare(one(Outcome::passed), nothing).vanished ==
+        Changes{{path, "was passed, is not there"}});
+  CHECK(compare(one(Outcome::failed), nothing).vanished.size() == 1);
+  CHECK(compare(one(Outcome::passed), Report{}).vanished.size() == 1);
+  for (const Outcome outcome : {Outcome::blocked, Outcome::unsupported, Outcome::not_applicable}) {
+    const BaselineComparison out = compare(one(Outcome::passed), one(outcome, "because"));
+    CHECK_FALSE(out.good());
+    CHECK(out.vanished ==
+          Changes{{path, "was passed, is " + in_words(outcome_name(outcome)) + ": because"}});
+    CHECK(compare(one(outcome), nothing).good());
+    CHECK(compare(one(outcome), one(Outcome::passed)).good());
+  }
+}
+
+TEST_CASE("what begins to pass is told", "[conformance]") {
+  const BaselineComparison out = compare(one(Outcome::failed), one(Outcome::passed));
+  CHECK(out.good());
+  CHECK(out.newly_passing == Changes{{path, "was failed, is passed"}});
+  CHECK_THAT(to_text(out, true), ContainsSubstring("\x1b[32mNewly passing\x1b[0m:\n"));
+}
+
+TEST_CASE("a measurement is worse by the factor", "[conformance]") {
+  CHECK(is_worse(1, 2, "s"));
+  CHECK_FALSE(is_worse(1, 1.99, "s"));
+  CHECK(is_worse(1, 1.5, "s", 1.5));
+  CHECK_FALSE(is_worse(2, 1, "s"));
+  CHECK_FALSE(is_worse(0, 0, "allocations"));
+  CHECK(is_worse(0, 1, "allocations"));
+  SECTION("shorter times than a clock can tell are not compared") {
+    CHECK_FALSE(is_worse(1e-7, 9e-6, "s"));
+    CHECK(is_worse(1e-7, 2e-5, "s"));
+    CHECK(is_worse(1e-7, 9e-6, "bytes"));
+  }
+  SECTION("more is better for a rate") {
+    CHECK_FALSE(is_worse(1, 5, "bytes/s"));
+    CHECK(is_worse(4, 2, "bytes/s"));
+    CHECK_FALSE(is_worse(4, 2.1, "bytes/s"));
+    CHECK_FALSE(is_worse(0, 0, "bytes/s"));
+  }
+  SECTION("what is no number") {
+    CHECK(is_worse(1, std::nan(""), "s"));
+    CHECK_FALSE(is_worse(std::nan(""), 1, "s"));
+    CHECK(is_worse(1, INFINITY, "s"));
+  }
+  CHECK(compare(measured(1), measured(3)).worse_measurements ==
+        Changes{{path, "execute: was 1 s, is 3 s"}});
+}
+
+TEST_CASE("a measurement that is gone or has another unit is told", "[conformance]") {
+  const BaselineComparison gone = compare(measured(1), one(Outcome::passed));
+  CHECK(gone.good());
+  CHECK(gone.notes == Changes{{path, "is not measured any more: execute"}});
+  CHECK(compare(measured(1, "s"), measured(100, "ms")).good());
+  CHECK(compare(measured(1, "s"), measured(100, "ms")).notes.size() == 1);
+  CHECK(compare(one(Outcome::passed), measured(1)).notes.empty());
+}
+
+TEST_CASE("a plugin alone is compared with a plugin alone, and others by name", "[conformance]") {
+  const SubjectReport passes =
+      test::subject_of("zoo", {test::test_of("suite", "name", Outcome::passed)});
+  SubjectReport fails = test::subject_of("zoo", {test::test_of("suite", "name", Outcome::failed)});
+  const SubjectReport other =
+      test::subject_of("other", {test::test_of("suite", "name", Outcome::passed)});
+  SubjectReport renamed = passes;
+  renamed.name = "zoo-2";
+  CHECK(compare(test::report_of({passes}), test::report_of({renamed})).good());
+  CHECK(compare(test::report_of({passes, other}), test::report_of({other, passes})).good());
+  const BaselineComparison out =
+      compare(test::report_of({passes, other}), test::report_of({other, fails}));
+  CHECK(out.newly_failing == Changes{{std::string("zoo: ") + path, "was passed, is failed"}});
+  const BaselineComparison fewer =
+      compare(test::report_of({passes, other}), test::report_of({passes}));
+  CHECK(fewer.vanished == Changes{{std::string("other: ") + path, "was passed, is not there"}});
+}
+
+TEST_CASE("runs that are hard to compare say so", "[conformance]") {
+  Report old = one(Outcome::passed);
+  old.level = 3;
+  old.seed = 1;
+  old.machine = "another\x1b";
+  old.kit_version = "0.0.9";
+  const BaselineComparison out = compare(old, one(Outcome::passed));
+  CHECK(out.good());
+  CHECK(out.notes == Changes{{"level", "was '3', is '5'"},
+                             {"seed", "was '1', is '18364758544493064720'"},
+                             {"machine", "was 'another\\x1b', is 'Linux x86_64, 2 CPUs'"},
+                             {"kit", "was '0.0.9', is '0.1.0'"}});
+  CHECK_THAT(to_text(out, false), ContainsSubstring("Differs between the runs:\n  level: was"));
+}
+
+TEST_CASE("of two tests with one path the bad one counts", "[conformance]") {
+  Report twice = one(Outcome::failed);
+  twice.subjects[0].tests.push_back(one(Outcome::passed).subjects[0].tests[0]);
+  CHECK_FALSE(compare(one(Outcome::passed), twice).good());
+  std::swap(twice.subjects[0].tests[0], twice.subjects[0].tests[1]);
+  CHECK_FALSE(compare(one(Outcome::passed), twice).good());
+}

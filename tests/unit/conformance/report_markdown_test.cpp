@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: MIT
+#include "tenon/conformance/report_markdown.hpp"
+
+#include <string>
+#include <string_view>
+
+#include "support/catch.hpp"
+#include "unit/conformance/sample_report.hpp"
+
+using namespace tenon::conformance;
+
+TEST_CASE("the Markdown summary has verdict, counts and broken rules", "[conformance]") {
+  const std::string text = to_markdown(test::report_with_all_outcomes());
+  CHECK(text.starts_with("## \xe2\x9d\x8c FAIL: 2 rules broken, 1 unexpected pass"));
+  CHECK_THAT(text, ContainsSubstring("| zoo | 1.0 | aaaaaaaaaaaaaaaa |\n"));
+  CHECK_THAT(text, ContainsSubstring("| expected failure | 1 |\n"));
+  CHECK_THAT(text, ContainsSubstring("\n**TN-EXE-2** `execute` MUST"));
+  CHECK_THAT(text,
+             ContainsSubstring("- arguments/inputs are as they were after a run/ZooBackend/add: "
+                               "input 1: byte 3 of 16: expected 0x3f, found 0x00 \xe2\x80\x94 "
+                               "SIGSEGV at 0x7f12a4c01000 \\(behind input 1\\)\n"));
+  CHECK_THAT(text, ContainsSubstring("unexpected pass: was said to fail: keys"));
+  CHECK_THAT(text, ContainsSubstring("expected failure: half precision, see issue 12\n"));
+  CHECK(to_markdown(Report{}).starts_with("## \xe2\x9d\x8c FAIL: no test was run\n"));
+  CHECK(to_markdown(test::report_of({test::test_of("s", "n", Outcome::passed)}))
+            .starts_with("## \xe2\x9c\x85 PASS"));
+}
+
+TEST_CASE("the Markdown summary stays under what GitHub takes", "[conformance]") {
+  const std::string worst(2000, '@');
+  TestResult failed = test::test_of("arguments", worst, Outcome::failed);
+  failed.crashes = {test::crash_of(worst)};
+  for (int i = 0; i < 400; ++i) failed.findings.push_back({"rule " + std::to_string(i), worst});
+  TestResult error = test::test_of("arguments", worst, Outcome::kit_error);
+  error.reason = worst;
+  TestResult expected = error;
+  expected.outcome = Outcome::expected_failure;
+  SubjectReport subject = test::subject_of(worst, {});
+  for (int i = 0; i < 50; ++i) {
+    subject.tests.push_back(failed);
+    subject.tests.push_back(error);
+    subject.tests.push_back(expected);
+  }
+  const std::string text = to_markdown(test::report_of(std::vector(30, subject)));
+  CHECK(text.size() < (1u << 20));
+  CHECK_THAT(text, ContainsSubstring("| and 10 more | | |\n"));
+  CHECK_THAT(text, ContainsSubstring("\nand 395 more rules\n"));
+  CHECK_THAT(text, ContainsSubstring("- and 1480 more\n"));
+}
+
+TEST_CASE("no text of a plugin is markup in the Markdown summary", "[conformance]") {
+  const std::string text = to_markdown(test::hostile_report());
+  CHECK(text == escape::utf8(text));
+  for (const std::string_view mark : {"<script", "@all", "[a](b)", " | ` ", "\x1b"}) {
+    CAPTURE(mark);
+    CHECK(text.find(mark) == text.npos);
+  }
+}

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: MIT
+#include "tenon/conformance/report_view.hpp"
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+
+#include "support/catch.hpp"
+#include "unit/conformance/sample_report.hpp"
+
+using namespace tenon::conformance;
+
+namespace {
+
+const JudgedRule& rule_of(const ReportView& view, std::string_view id) {
+  const auto found = std::ranges::find(view.rules, id, &JudgedRule::id);
+  REQUIRE(found != view.rules.end());
+  return *found;
+}
+
+TestResult finding(Outcome outcome) {
+  TestResult out = test::test_of("arguments", "inputs", outcome, {"TN-EXE-2"});
+  out.findings = {{"TN-EXE-2", "input 1"}};
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("a rule is kept when a test that can find it broken passed", "[conformance]") {
+  const Report report =
+      test::report_of({test::test_of("arguments", "inputs", Outcome::passed, {"TN-EXE-2"})});
+  const ReportView view = view_of(report);
+  const JudgedRule& rule = rule_of(view, "TN-EXE-2");
+  CHECK(rule.state == RuleState::kept);
+  CHECK(rule.sentence == find_rule("TN-EXE-2")->sentence);
+  CHECK(rule.source == find_rule("TN-EXE-2")->source);
+  CHECK(view.count(RuleState::kept) == 1);
+  CHECK(view.count(RuleState::not_judged) == rules().size() - 1);
+  CHECK(view.good);
+  CHECK(view.verdict == "PASS: 1 rule kept; 1 of 1 test judged");
+}
+
+TEST_CASE("a rule is broken as soon as one test finds it so", "[conformance]") {
+  TestResult passes = test::test_of("numerics", "results", Outcome::passed, {"TN-EXE-2"});
+  const Report report = test::report_of({passes, finding(Outcome::failed), passes});
+  const ReportView view = view_of(report);
+  const JudgedRule& rule = rule_of(view, "TN-EXE-2");
+  CHECK(rule.state == RuleState::broken);
+  REQUIRE(rule.violations.size() == 1);
+  CHECK(rule.violations[0].test == &report.subjects[0].tests[1]);
+  CHECK(rule.violations[0].finding->text == "input 1");
+  CHECK_FALSE(view.good);
+  CHECK(view.verdict == "FAIL: 1 rule broken; 1 of 3 tests failed");
+}
+
+TEST_CASE("a rule that is broken only where the subject file says so makes no run bad",
+          "[conformance]") {
+  const Report report = test::report_of({finding(Outcome::expected_failure)});
+  const ReportView view = view_of(report);
+  CHECK(rule_of(view, "TN-EXE-2").state == RuleState::expected);
+  CHECK(view.good);
+  const Report both =
+      test::report_of({finding(Outcome::expected_failure), finding(Outcome::failed)});
+  CHECK(rule_of(view_of(both), "TN-EXE-2").state == RuleState::broken);
+}
+
+TEST_CASE("a test that did not come to an end says nothing of its rules", "[conformance]") {
+  for (const Outcome outcome : {Outcome::failed, Outcome::unsupported, Outcome::not_applicable,
+                                Outcome::blocked, Outcome::kit_error}) {
+    const Report report =
+        test::report_of({test::test_of("arguments", "inputs", outcome, {"TN-EXE-2"})});
+    const ReportView view = view_of(report);
+    CAPTURE(outcome_name(outcome));
+    CHECK(rule_of(view, "TN-EXE-2").state == RuleState::not_judged);
+    CHECK_FALSE(view.good);
+  }
+}
+
+TEST_CASE("a rule that the kit does not know is not lost", "[conformance]") {
+  TestResult odd = test::test_of("arguments", "inputs", Outcome::failed);
+  odd.findings = {{"of another kit", "text"}};
+  const Report report = test::report_of({odd});
+  const ReportView view = view_of(report);
+  CHECK(view.rules.size() == rules().size() + 1);
+  CHECK(view.rules.back().id == "of another kit");
+  CHECK(view.rules.back().sentence.empty());
+  CHECK(view.rules.back().state == RuleState::broken);
+}
+
+TEST_CASE("a run that judged nothing is not good", "[conformance]") {
+  CHECK(view_of(Report{}).verdict == "FAIL: no test was run");
+  CHECK_FALSE(is_good(Report{}));
+  const Report none =
+      test::report_of({test::test_of("unload", "is gone", Outcome::not_applicable)});
+  CHECK(view_of(none).verdict == "FAIL: nothing was judged; 1 test, none ran");
+  CHECK_FALSE(is_good(none));
+}
+
+TEST_CASE("a verdict counts each way to fail", "[conformance]") {
+  const Report report = test::report_with_all_outcomes();
+  const ReportView view = view_of(report);
+  CHECK(view.num_tests == 9);
+  CHECK(view.num_judged == 5);
+  CHECK(view.num_bad == 3);
+  CHECK(view.verdict ==
+        "FAIL: 2 rules broken, 1 unexpected pass, 1 error of the kit; 3 of 9 tests failed");
+}
+
+TEST_CASE("plugins have names that are unlike each other", "[conformance]") {
+  SubjectReport nameless = test::subject_of("zoo", {});
+  nameless.name.clear();
+  const Report report = test::report_of(
+      {test::subject_of("zoo", {}), nameless, test::subject_of("zoo", {}), SubjectReport{}});
+  const ReportView view = view_of(report);
+  CHECK(view.subjects == std::vector<std::string>{"zoo", "zoo.so", "zoo (2)", "plugin"});
+}
+
+TEST_CASE("names of states and outcomes are words without their lines", "[conformance]") {
+  CHECK(rule_state_name(RuleState::kept) == "kept");
+  CHECK(rule_state_name(RuleState::not_judged) == "not_judged");
+  CHECK(in_words("not_judged") == "not judged");
+}

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: MIT
+// Writes reports in all their forms to a folder, for readers that are not written in C++.
+#include <cstdio>
+#include <fstream>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "tenon/conformance/report.hpp"
+#include "unit/conformance/sample_report.hpp"
+
+namespace {
+
+using namespace tenon::conformance;
+
+bool write(const std::string& path, std::string_view text) {
+  std::ofstream file(path, std::ios::binary);
+  file << text;
+  return static_cast<bool>(file.flush());
+}
+
+Report large_report() {
+  TestResult test = test::test_of("binary", "prints", Outcome::failed);
+  while (test.output.size() < (1u << 20)) test.output += test::hostile_text();
+  return test::report_of({test});
+}
+
+Report of_several() {
+  return test::report_of(
+      {test::report_with_all_outcomes().subjects[0], test::subject_of("empty", {}),
+       test::subject_of("zoo", {test::test_of("s", "n", Outcome::passed, {"TN-EXE-2"})})});
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 2) {
+    std::fputs("usage: report-samples FOLDER\n", stderr);
+    return 2;
+  }
+  const std::string folder = argv[1];
+  const std::pair<std::string_view, Report> samples[] = {
+      {"empty", Report{}},
+      {"good", test::report_of({test::test_of("s", "n", Outcome::passed, {"TN-EXE-2"})})},
+      {"all_outcomes", test::report_with_all_outcomes()},
+      {"several", of_several()},
+      {"hostile", test::hostile_report()},
+      {"large", large_report()},
+  };
+  for (const auto& [name, report] : samples) {
+    for (const bool with_times : {true, false}) {
+      const ReportOptions options{.with_times = with_times};
+      const std::string path = folder + "/" + std::string(name) + (with_times ? "" : "-stable");
+      if (!write(path + ".json", to_json(report, options)) ||
+          !write(path + ".xml", to_junit(report, options)) ||
+          !write(path + ".html", to_html(report, options)) ||
+          !write(path + ".md", to_markdown(report, options)) ||
+          !write(path + ".txt", to_text(report, false, true, options))) {
+        std::fprintf(stderr, "report-samples: cannot write to %s\n", folder.c_str());
+        return 1;
+      }
+    }
+  }
+  return 0;
+}
