@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
-#include "npy.hpp"
+#include "compare.hpp"
 #include "tool.hpp"
 
 namespace tenon::run {
@@ -37,7 +37,7 @@ Json to_json(const Status& failure) {
           {"text", failure.text()}};
 }
 
-Json to_json(const Mismatch& mismatch) {
+Json to_json(const host::Mismatch& mismatch) {
   return {{"index", mismatch.index},
           {"found", mismatch.found},
           {"expected", mismatch.expected},
@@ -45,13 +45,13 @@ Json to_json(const Mismatch& mismatch) {
           {"relative", number(mismatch.relative)}};
 }
 
-Json to_json(const std::optional<Mismatch>& mismatch) {
+Json to_json(const std::optional<host::Mismatch>& mismatch) {
   return mismatch ? to_json(*mismatch) : Json(nullptr);
 }
 
-Json to_json(const Comparison& comparison) {
+Json to_json(const host::Comparison& comparison) {
   Json first = Json::array();
-  for (const Mismatch& mismatch : comparison.first) first.push_back(to_json(mismatch));
+  for (const host::Mismatch& mismatch : comparison.first) first.push_back(to_json(mismatch));
   return {{"equal", comparison.equal},
           {"rtol", comparison.tolerance.rtol},
           {"atol", comparison.tolerance.atol},

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "arguments.hpp"
-#include "compare.hpp"
 #include "tenon/core/status.hpp"
+#include "tenon/host/compare_arrays.hpp"
 #include "top.hpp"
 
 namespace tenon::run {
@@ -48,7 +48,7 @@ struct OutputReport {
   std::vector<std::vector<ClassScore>> top;  ///< For each row; empty when not asked for.
   std::string file;                          ///< Where it was written; empty when it was not.
   std::string expected_file;                 ///< Empty when nothing was expected.
-  std::optional<Comparison> comparison;
+  std::optional<host::Comparison> comparison;
 };
 
 /// How long each stage took, in nanoseconds.

@@ -169,7 +169,8 @@ Status Session::set_outputs() {
     const bool has_place = tensor.dl.data != nullptr || tensor.capacity == 0 ||
                            (tensor.flags & TENON_TENSOR_MEMORY_PLANNED) != 0;
     if (has_place) continue;
-    Bytes& memory = output_memory_.emplace_back(static_cast<std::size_t>(tensor.capacity));
+    host::ArrayBytes& memory =
+        output_memory_.emplace_back(static_cast<std::size_t>(tensor.capacity));
     TENON_CHECK(method_->set_output(i, {memory.data(), memory.size()}));
   }
   return ok();
@@ -193,7 +194,7 @@ Status Session::read_outputs() {
     if (!on_device) continue;
     HostCopy& copy = host_copies_.emplace_back();
     copy.tensor = *outputs_[i]->as.tensor;
-    copy.bytes = Bytes(static_cast<std::size_t>(copy.tensor.nbytes));
+    copy.bytes = host::ArrayBytes(static_cast<std::size_t>(copy.tensor.nbytes));
     TENON_CHECK(method_->read_output(i, {copy.bytes.data(), copy.bytes.size()}));
     copy.tensor.dl.data = copy.bytes.data();
     copy.tensor.dl.device = {TENON_DL_CPU, 0};
@@ -211,8 +212,8 @@ Status Session::report_outputs() {
     output.kind = value_kind_name(value.kind);
     output.type = type_text(value);
     output.text = value_text(value);
-    if (is_array_kind(value.kind)) {
-      auto array = to_array(value);
+    if (host::is_array_kind(value.kind)) {
+      auto array = host::to_array(value);
       if (!array.ok()) return std::move(array).status().with_context(concat("output ", i));
       output.dtype = array->type;
       output.shape = array->shape;
@@ -235,8 +236,8 @@ Status Session::write_outputs() {
     if (!report_.outputs[i].dtype) continue;
     const std::string path =
         (std::filesystem::path(arguments_.output) / concat("output", i, ".npy")).string();
-    TENON_TRY(const ValueArray array, to_array(*outputs_[i]));
-    TENON_CHECK(write_npy(path, array.type, array.shape, array.data));
+    TENON_TRY(const host::ValueArray array, host::to_array(*outputs_[i]));
+    TENON_CHECK(host::write_npy(path, array.type, array.shape, array.data));
     report_.outputs[i].file = path;
   }
   return ok();
@@ -244,15 +245,15 @@ Status Session::write_outputs() {
 
 Status Session::compare_outputs() {
   for (std::size_t i = 0; i < expected_.size(); ++i) {
-    TENON_TRY(const ValueArray array, to_array(*outputs_[i]));
-    const Array& expected = expected_[i];
-    Tolerance tolerance = default_tolerance(expected.type);
+    TENON_TRY(const host::ValueArray array, host::to_array(*outputs_[i]));
+    const host::Array& expected = expected_[i];
+    host::Tolerance tolerance = host::default_tolerance(expected.type);
     if (arguments_.rtol) tolerance.rtol = *arguments_.rtol;
     if (arguments_.atol) tolerance.atol = *arguments_.atol;
     OutputReport& output = report_.outputs[i];
     output.expected_file = arguments_.expected[i];
-    output.comparison =
-        compare(array.view(), {expected.type, expected.shape, expected.data.span()}, tolerance);
+    output.comparison = host::compare_arrays(
+        array.view(), {expected.type, expected.shape, expected.data.span()}, tolerance);
   }
   return ok();
 }

@@ -11,12 +11,13 @@
 #include <vector>
 
 #include "arguments.hpp"
-#include "npy.hpp"
 #include "run.hpp"
 #include "tenon/host/method.hpp"
+#include "tenon/host/npy.hpp"
 #include "tenon/host/program.hpp"
 #include "tenon/host/registry.hpp"
 #include "tenon/host/trace.hpp"
+#include "tenon/host/value_array.hpp"
 
 namespace tenon::run {
 
@@ -33,12 +34,12 @@ class Session {
     std::size_t index;  ///< Among the inputs of the method.
     ScalarType type;
     std::vector<std::int64_t> shape;
-    Bytes data;
+    host::ArrayBytes data;
   };
 
   /// An output that lies on a device, on the host.
   struct HostCopy {
-    Bytes bytes;
+    host::ArrayBytes bytes;
     tenon_tensor tensor{};
     tenon_value value{};
   };
@@ -96,8 +97,8 @@ class Session {
   std::vector<std::shared_ptr<const host::DataFile>> data_files_;
   std::vector<host::BackendOption> options_;
   std::vector<Input> inputs_;
-  std::vector<Array> expected_;
-  std::vector<Bytes> output_memory_;
+  std::vector<host::Array> expected_;
+  std::vector<host::ArrayBytes> output_memory_;
   std::vector<const tenon_value*> outputs_;
   std::deque<HostCopy> host_copies_;
   std::unique_ptr<host::Method> method_;  // Last: it refers to what stands above.

@@ -18,8 +18,7 @@ bool is_exported_scalar(std::uint32_t kind) {
 std::string type_text(const host::TensorMeta& tensor) {
   const std::vector<std::int64_t> sizes(tensor.layout.sizes.begin(), tensor.layout.sizes.end());
   return concat(name_of(tensor.layout.scalar_type),
-                tensor.shape_dynamism == TENON_SHAPE_STATIC ? " " : " up to ",
-                describe_shape(sizes));
+                tensor.shape_dynamism == TENON_SHAPE_STATIC ? " " : " up to ", shape_text(sizes));
 }
 
 // The element type of an output that can be compared with an array.
@@ -117,15 +116,15 @@ Status Session::read_inputs() {
 Status Session::read_input(const host::MethodMeta& method, std::size_t index,
                            const std::string& path) {
   TENON_TRY(const auto tensor, method.input_tensor_meta(index));
-  TENON_TRY(NpyArray file, read_npy(path));
-  auto array = to_scalar_type(std::move(file), tensor.layout.scalar_type);
+  TENON_TRY(host::NpyArray file, host::read_npy(path));
+  auto array = host::to_scalar_type(std::move(file), tensor.layout.scalar_type);
   if (!array.ok()) {
     return std::move(array).status().with_context(concat("input ", index, ": ", path));
   }
   const ScalarType type = array->type;
   std::vector<std::int64_t> shape = array->shape;
-  report_.inputs.push_back({path, concat(name_of(type), " ", describe_shape(shape)), type, shape});
-  Bytes data = to_layout(*std::move(array), tensor.layout.dim_order);
+  report_.inputs.push_back({path, concat(name_of(type), " ", shape_text(shape)), type, shape});
+  host::ArrayBytes data = host::to_layout(*std::move(array), tensor.layout.dim_order);
   inputs_.push_back({index, type, std::move(shape), std::move(data)});
   return ok();
 }
@@ -139,8 +138,8 @@ Status Session::read_expected() {
   }
   for (std::size_t i = 0; i < arguments_.expected.size(); ++i) {
     TENON_TRY(const ScalarType type, output_type(method, i));
-    TENON_TRY(NpyArray file, read_npy(arguments_.expected[i]));
-    auto array = to_scalar_type(std::move(file), type);
+    TENON_TRY(host::NpyArray file, host::read_npy(arguments_.expected[i]));
+    auto array = host::to_scalar_type(std::move(file), type);
     if (!array.ok()) {
       return std::move(array).status().with_context(
           concat("output ", i, ": ", arguments_.expected[i]));

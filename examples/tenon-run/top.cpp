@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "top.hpp"
+#include "tenon/host/element.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -8,11 +9,9 @@
 #include <utility>
 #include <variant>
 
-#include "element.hpp"
-
 namespace tenon::run {
 
-std::vector<std::vector<ClassScore>> top_classes(const ArrayView& array, std::size_t count,
+std::vector<std::vector<ClassScore>> top_classes(const host::ArrayView& array, std::size_t count,
                                                  const std::vector<std::string>& labels) {
   std::vector<std::vector<ClassScore>> out;
   const bool is_floating = array.type == ScalarType::Half || array.type == ScalarType::BFloat16 ||
@@ -23,7 +22,7 @@ std::vector<std::vector<ClassScore>> top_classes(const ArrayView& array, std::si
   for (std::size_t row = 0; row < std::min(rows, max_top_rows); ++row) {
     std::vector<double> scores(width);
     for (std::size_t i = 0; i < width; ++i) {
-      scores[i] = std::get<double>(element_at(array.type, array.data, row * width + i));
+      scores[i] = std::get<double>(host::element_at(array.type, array.data, row * width + i));
     }
     std::vector<std::size_t> order(width);
     std::iota(order.begin(), order.end(), std::size_t{0});

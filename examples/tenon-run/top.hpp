@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "compare.hpp"
 #include "tenon/core/result.hpp"
+#include "tenon/host/compare_arrays.hpp"
 
 namespace tenon::run {
 
@@ -21,7 +21,7 @@ struct ClassScore {
 /// the order of their index, NaN last. Empty for what is no tensor of floating-point numbers with
 /// at least two elements in its last dimension.
 [[nodiscard]] std::vector<std::vector<ClassScore>> top_classes(
-    const ArrayView& array, std::size_t count, const std::vector<std::string>& labels);
+    const host::ArrayView& array, std::size_t count, const std::vector<std::string>& labels);
 
 /// Rows that are told; a large output is not a classifier's.
 inline constexpr std::size_t max_top_rows = 8;

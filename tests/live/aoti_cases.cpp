@@ -16,8 +16,8 @@
 #include <vector>
 
 #include "compare.hpp"
-#include "npy.hpp"
-#include "values.hpp"
+#include "tenon/host/npy.hpp"
+#include "tenon/host/value_array.hpp"
 
 namespace {
 
@@ -44,17 +44,17 @@ struct Outcome {
 };
 
 Status set_inputs(Method& method, const fs::path& folder, const nlohmann::json& files,
-                  std::vector<tenon::run::Array>& keep) {
+                  std::vector<tenon::host::Array>& keep) {
   for (std::size_t i = 0; i < files.size(); ++i) {
     const auto wanted = static_cast<tenon::ScalarType>(method.input(i).as.tensor->scalar_type);
-    TENON_TRY(auto raw, tenon::run::read_npy(folder / files[i].get<std::string>()));
-    TENON_TRY(auto array, tenon::run::to_scalar_type(std::move(raw), wanted));
+    TENON_TRY(auto raw, tenon::host::read_npy(folder / files[i].get<std::string>()));
+    TENON_TRY(auto array, tenon::host::to_scalar_type(std::move(raw), wanted));
     const auto& tensor = *method.input(i).as.tensor;
     const std::vector<std::int64_t> shape = array.shape;
-    const auto bytes = tenon::run::to_layout(
+    const auto bytes = tenon::host::to_layout(
         std::move(array), {tensor.dim_order, static_cast<std::size_t>(tensor.dl.ndim)});
     keep.push_back({wanted, shape, {}});
-    keep.back().data = tenon::run::Bytes(bytes.size());
+    keep.back().data = tenon::host::ArrayBytes(bytes.size());
     std::ranges::copy(bytes.span(), keep.back().data.data());
     TENON_CHECK(method.set_input(i, {wanted, keep.back().shape, keep.back().data.span()}));
   }
@@ -62,12 +62,12 @@ Status set_inputs(Method& method, const fs::path& folder, const nlohmann::json& 
 }
 
 Status compare_outputs(const Method& method, const fs::path& folder, const nlohmann::json& files,
-                       const tenon::run::Tolerance& tolerance, Outcome& outcome) {
+                       const tenon::host::Tolerance& tolerance, Outcome& outcome) {
   for (std::size_t i = 0; i < files.size(); ++i) {
-    TENON_TRY(const auto found, tenon::run::to_array(method.output(i)));
-    TENON_TRY(auto raw, tenon::run::read_npy(folder / files[i].get<std::string>()));
-    TENON_TRY(const auto expected, tenon::run::to_scalar_type(std::move(raw), found.type));
-    const auto comparison = tenon::run::compare(
+    TENON_TRY(const auto found, tenon::host::to_array(method.output(i)));
+    TENON_TRY(auto raw, tenon::host::read_npy(folder / files[i].get<std::string>()));
+    TENON_TRY(const auto expected, tenon::host::to_scalar_type(std::move(raw), found.type));
+    const auto comparison = tenon::host::compare_arrays(
         found.view(), {expected.type, expected.shape, expected.data.span()}, tolerance);
     if (!comparison.equal) {
       return tenon::error(Error::Internal, files[i].get<std::string>(), ": ",
@@ -106,9 +106,9 @@ tenon::Result<Case> load_case(const fs::path& folder,
 }
 
 Status run_case(const Case& loaded, const fs::path& folder, Outcome& outcome) {
-  const tenon::run::Tolerance tolerance{loaded.description["rtol"], loaded.description["atol"]};
+  const tenon::host::Tolerance tolerance{loaded.description["rtol"], loaded.description["atol"]};
   for (const auto& set : loaded.description["sets"]) {
-    std::vector<tenon::run::Array> keep;
+    std::vector<tenon::host::Array> keep;
     TENON_CHECK(set_inputs(*loaded.method, folder, set["inputs"], keep));
     TENON_CHECK(loaded.method->execute());
     TENON_CHECK(compare_outputs(*loaded.method, folder, set["outputs"], tolerance, outcome));

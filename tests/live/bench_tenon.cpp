@@ -13,8 +13,8 @@
 #include <tenon/host.hpp>
 #include <vector>
 
-#include "npy.hpp"
-#include "values.hpp"
+#include "tenon/host/npy.hpp"
+#include "tenon/host/value_array.hpp"
 
 namespace {
 
@@ -23,7 +23,7 @@ namespace fs = std::filesystem;
 /// A method that is loaded with inputs, and what these refer to.
 struct Loaded {
   std::unique_ptr<tenon::host::Method> method;
-  std::vector<tenon::run::Bytes> inputs;
+  std::vector<tenon::host::ArrayBytes> inputs;
 };
 
 tenon::Result<Loaded> load(const tenon::host::BackendRegistry& registry, const fs::path& folder) {
@@ -40,10 +40,10 @@ tenon::Result<Loaded> load(const tenon::host::BackendRegistry& registry, const f
   for (std::size_t i = 0; i < out.method->num_inputs(); ++i) {
     const auto& tensor = *out.method->input(i).as.tensor;
     const auto type = static_cast<tenon::ScalarType>(tensor.scalar_type);
-    TENON_TRY(auto raw, tenon::run::read_npy(folder / tenon::concat("in0_", i, ".npy")));
-    TENON_TRY(auto array, tenon::run::to_scalar_type(std::move(raw), type));
+    TENON_TRY(auto raw, tenon::host::read_npy(folder / tenon::concat("in0_", i, ".npy")));
+    TENON_TRY(auto array, tenon::host::to_scalar_type(std::move(raw), type));
     const std::vector<std::int64_t> shape = array.shape;
-    out.inputs.push_back(tenon::run::to_layout(
+    out.inputs.push_back(tenon::host::to_layout(
         std::move(array), {tensor.dim_order, static_cast<std::size_t>(tensor.dl.ndim)}));
     TENON_CHECK(out.method->set_input(i, {type, shape, out.inputs.back().span()}));
   }

@@ -10,9 +10,16 @@
 
 namespace tenon::host {
 
-/// A list of patterns, separated by commas: "Cuda*, libacme.so". A pattern has the meaning of
-/// fnmatch(3): `*`, `?`, `[a-z]`, and a backslash before a character that stands for itself. Blanks
-/// around a pattern and empty patterns do not count. Upper and lower case differ.
+/// Whether `name` as a whole matches `pattern`, which has the meaning of fnmatch(3): `*`, `?`,
+/// `[a-z]`, and a backslash before a character that stands for itself. Upper and lower case differ.
+[[nodiscard]] inline bool matches_glob(const std::string& pattern, std::string_view name) {
+  // fnmatch ends a text at its first NUL.
+  if (name.find('\0') != std::string_view::npos) return false;
+  return ::fnmatch(pattern.c_str(), std::string(name).c_str(), 0) == 0;
+}
+
+/// A list of patterns as of `matches_glob`, separated by commas: "Cuda*, libacme.so". Blanks around
+/// a pattern and empty patterns do not count.
 class GlobList {
  public:
   GlobList() = default;
@@ -34,12 +41,8 @@ class GlobList {
 
   /// Whether `name` matches one of the patterns, as a whole.
   [[nodiscard]] bool matches(std::string_view name) const {
-    // fnmatch ends a text at its first NUL.
-    if (patterns_.empty() || name.find('\0') != std::string_view::npos) return false;
-    const std::string text(name);
-    return std::ranges::any_of(patterns_, [&](const std::string& pattern) {
-      return ::fnmatch(pattern.c_str(), text.c_str(), 0) == 0;
-    });
+    return std::ranges::any_of(
+        patterns_, [&](const std::string& pattern) { return matches_glob(pattern, name); });
   }
 
  private:

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "tenon/core/result.hpp"
-#include "tenon/host/near_names.hpp"
+#include "tenon/host/json_reader.hpp"
 #include "tenon/host/plugin_record.hpp"
 #include "tenon/host/quoted.hpp"
 #include "tenon/host/sha256.hpp"
@@ -66,19 +66,17 @@ struct Manifest {
 namespace detail {
 
 /// Turns JSON into a manifest. Every complaint names the place in the file ("backends[1].tags").
-class ManifestReader {
+class ManifestReader : private JsonReader {
  public:
   ManifestReader(std::string_view name, std::string_view platform)
-      : name_(name), platform_(platform) {}
+      : JsonReader(name), platform_(platform) {}
 
   [[nodiscard]] Result<Manifest> read(std::string_view text) {
     if (text.size() > max_manifest_size) {
       return wrong("", "a manifest of ", text.size(), " bytes, expected at most ",
                    max_manifest_size);
     }
-    if (text.starts_with("\xef\xbb\xbf")) return wrong("", "begins with a byte order mark");
-    TENON_TRY(const Json root, parse(text));
-    if (!root.is_object()) return wrong_type("", "an object", root);
+    TENON_TRY(const Json root, parse_object(text));
     const auto version = root.find("manifest_version");
     if (version == root.end()) return wrong("manifest_version", "is missing, expected 1");
     if (!version->is_number_integer()) return wrong_type("manifest_version", "1", *version);
@@ -104,90 +102,6 @@ class ManifestReader {
   }
 
  private:
-  using Json = nlohmann::json;
-
-  template <class... Pieces>
-  [[nodiscard]] Status wrong(std::string_view where, const Pieces&... pieces) const {
-    return error(Error::InvalidArgument, name_, ": ", where, where.empty() ? "" : ": ", pieces...);
-  }
-
-  [[nodiscard]] Status wrong_type(std::string_view where, std::string_view expected,
-                                  const Json& found) const {
-    const std::string text = found.dump(-1, ' ', true, Json::error_handler_t::replace);
-    return wrong(where, "expected ", expected, ", found ", host::quoted(text));
-  }
-
-  /// Parses without exceptions, and notes keys that are written twice: of those the last would
-  /// count, which is not what somebody sees who reads the first. What lies too deep is not built:
-  /// functions that walk through a value call themselves once for each level.
-  Result<Json> parse(std::string_view text) const {
-    std::vector<std::set<std::string>> open;
-    std::string twice;
-    constexpr int max_depth = 16;
-    bool too_deep = false;
-    const Json::parser_callback_t note = [&](int depth, Json::parse_event_t event, Json& parsed) {
-      const bool begins =
-          event == Json::parse_event_t::object_start || event == Json::parse_event_t::array_start;
-      if (begins && depth >= max_depth) too_deep = true;
-      if (too_deep) return false;
-      if (event == Json::parse_event_t::object_start) open.emplace_back();
-      if (event == Json::parse_event_t::object_end && !open.empty()) open.pop_back();
-      if (event == Json::parse_event_t::key && !open.empty()) {
-        const auto key = parsed.get<std::string>();
-        if (!open.back().insert(key).second && twice.empty()) twice = key;
-      }
-      return true;
-    };
-    try {
-      Json root = Json::parse(text, note);
-      if (too_deep) return wrong("", "is nested deeper than ", max_depth, " levels");
-      if (!twice.empty()) return wrong("", "the key ", host::quoted(twice), " is written twice");
-      return root;
-    } catch (const Json::exception& invalid) {
-      // The text begins with the library's own number in brackets, which helps nobody.
-      std::string_view what = invalid.what();
-      if (const auto bracket = what.find("] "); bracket != std::string_view::npos) {
-        what.remove_prefix(bracket + 2);
-      }
-      // The text ends with what was read last, which may be most of the file.
-      constexpr std::size_t longest = 200;
-      return wrong("", "is not JSON: ", printable(what, longest));
-    }
-  }
-
-  /// The name of a member for the place in an error message.
-  static std::string member(std::string_view object, std::string_view key) {
-    constexpr std::size_t longest = 80;
-    return concat(object, ".", printable(key, longest));
-  }
-
-  Status check_keys(const Json& object, std::string_view where,
-                    const std::vector<std::string>& allowed) const {
-    for (const auto& [key, value] : object.items()) {
-      if (std::ranges::find(allowed, key) != allowed.end()) continue;
-      const auto near = near_names(key, allowed, 1);
-      return wrong(where, "unknown key ", host::quoted(key),
-                   near.empty() ? std::string() : concat("; did you mean '", near[0], "'?"));
-    }
-    return ok();
-  }
-
-  Status check_printable(const std::string& text, std::string_view where) const {
-    if (text.find('\0') != std::string::npos) return wrong(where, "holds a NUL character");
-    if (const Status status = check_text(text.c_str(), where); !status.ok()) {
-      return error(Error::InvalidArgument, name_, ": ", status.text());
-    }
-    return ok();
-  }
-
-  /// A printable text.
-  Result<std::string> read_text(const Json& value, std::string_view where) const {
-    if (!value.is_string()) return wrong_type(where, "a string", value);
-    const auto& text = value.get_ref<const std::string&>();
-    TENON_CHECK(check_printable(text, where));
-    return text;
-  }
-
   /// A text, or one for each platform: the one that counts here. Nothing when the key is absent.
   Result<std::optional<std::string>> for_platform(const Json& root, const std::string& key) const {
     const auto found = root.find(key);
@@ -209,7 +123,7 @@ class ManifestReader {
     }
     if (out) return out;
     constexpr std::size_t longest = 400;
-    return error(Error::NotSupported, name_, ": ", key, ": there is none for ", platform_,
+    return error(Error::NotSupported, name(), ": ", key, ": there is none for ", platform_,
                  ", only for ", platforms.empty() ? "no platform" : printable(platforms, longest));
   }
 
@@ -280,7 +194,6 @@ class ManifestReader {
     return out;
   }
 
-  std::string_view name_;
   std::string_view platform_;
 };
 

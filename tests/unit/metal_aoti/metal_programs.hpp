@@ -11,10 +11,10 @@
 #include <vector>
 
 #include "half.hpp"
-#include "npy.hpp"
 #include "support/catch.hpp"
 #include "tenon/abi/static_plugin.h"
 #include "tenon/host.hpp"
+#include "tenon/host/npy.hpp"
 
 TENON_DECLARE_STATIC_PLUGIN(MetalBackend);
 
@@ -30,12 +30,14 @@ class Fixture {
   explicit Fixture(const std::string& name) : folder_(TENON_TEST_FIXTURES "/metal_" + name) {}
 
   [[nodiscard]] std::filesystem::path program() const { return folder_ / "model.pte"; }
-  [[nodiscard]] std::vector<run::NpyArray> inputs(int run = 0) const { return arrays("in", run); }
-  [[nodiscard]] std::vector<run::NpyArray> outputs(int run = 0) const { return arrays("out", run); }
+  [[nodiscard]] std::vector<host::NpyArray> inputs(int run = 0) const { return arrays("in", run); }
+  [[nodiscard]] std::vector<host::NpyArray> outputs(int run = 0) const {
+    return arrays("out", run);
+  }
 
  private:
-  std::vector<run::NpyArray> arrays(const std::string& prefix, int run) const {
-    std::vector<run::NpyArray> out;
+  std::vector<host::NpyArray> arrays(const std::string& prefix, int run) const {
+    std::vector<host::NpyArray> out;
     for (int number = 0;; ++number) {
       std::filesystem::path path =
           folder_ / (prefix + std::to_string(run) + "_" + std::to_string(number) + ".npy");
@@ -43,7 +45,7 @@ class Fixture {
         path = folder_ / (prefix + std::to_string(number) + ".npy");
       }
       if (!std::filesystem::exists(path)) return out;
-      auto read = run::read_npy(path.string());
+      auto read = host::read_npy(path.string());
       REQUIRE(read.ok());
       out.push_back(*std::move(read));
     }
@@ -80,7 +82,7 @@ inline host::MethodOptions with_option(std::string key, OptionValue value) {
 }
 
 /// Runs the method once on the inputs of `fixture`.
-inline Status execute(host::Method& method, const std::vector<run::NpyArray>& inputs) {
+inline Status execute(host::Method& method, const std::vector<host::NpyArray>& inputs) {
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const ScalarType type = inputs[i].kind == 'f' && inputs[i].item_size == 2 ? ScalarType::Half
                             : inputs[i].kind == 'f'                           ? ScalarType::Float
@@ -91,7 +93,7 @@ inline Status execute(host::Method& method, const std::vector<run::NpyArray>& in
 }
 
 /// The largest difference of output 0 to what eager PyTorch gave.
-inline double difference(const host::Method& method, const run::NpyArray& expected) {
+inline double difference(const host::Method& method, const host::NpyArray& expected) {
   const tenon_tensor& found = *method.output(0).as.tensor;
   REQUIRE(static_cast<std::size_t>(found.nbytes) == expected.data.size());
   const std::size_t count = expected.data.size() / expected.item_size;

@@ -7,15 +7,15 @@
 #include <string>
 #include <vector>
 
-#include "element.hpp"
 #include "support/catch.hpp"
+#include "tenon/host/element.hpp"
 
 namespace {
 
 using tenon::ScalarType;
-using tenon::run::ArrayView;
-using tenon::run::Comparison;
-using tenon::run::Tolerance;
+using tenon::host::ArrayView;
+using tenon::host::Comparison;
+using tenon::host::Tolerance;
 using Shape = std::vector<std::int64_t>;
 
 constexpr float not_a_number = std::numeric_limits<float>::quiet_NaN();
@@ -27,8 +27,8 @@ Comparison compare(ScalarType type, const std::vector<T>& found, const std::vect
   if (shape.empty()) {
     shape = {static_cast<std::int64_t>(found.size() * sizeof(T) / tenon::size_of(type))};
   }
-  return tenon::run::compare({type, shape, std::as_bytes(std::span(found))},
-                             {type, shape, std::as_bytes(std::span(expected))}, tolerance);
+  return tenon::host::compare_arrays({type, shape, std::as_bytes(std::span(found))},
+                                     {type, shape, std::as_bytes(std::span(expected))}, tolerance);
 }
 
 Comparison compare_floats(const std::vector<float>& found, const std::vector<float>& expected,
@@ -117,15 +117,15 @@ TEST_CASE("dtype and shape must agree before elements are looked at", "[compare]
   const auto bytes = std::as_bytes(std::span(data));
   const Shape wide{2, 3};
   const Shape tall{3, 2};
-  const auto shapes =
-      tenon::run::compare({ScalarType::Float, wide, bytes}, {ScalarType::Float, tall, bytes}, {});
+  const auto shapes = tenon::host::compare_arrays({ScalarType::Float, wide, bytes},
+                                                  {ScalarType::Float, tall, bytes}, {});
   CHECK_FALSE(shapes.equal);
   CHECK(tenon::run::report(shapes) == "differs: shape is [2, 3], expected [3, 2]");
-  const auto types =
-      tenon::run::compare({ScalarType::Float, wide, bytes}, {ScalarType::Int, wide, bytes}, {});
+  const auto types = tenon::host::compare_arrays({ScalarType::Float, wide, bytes},
+                                                 {ScalarType::Int, wide, bytes}, {});
   CHECK(tenon::run::report(types) == "differs: dtype is Float, expected Int");
-  const auto sizes = tenon::run::compare({ScalarType::Float, wide, bytes.first(20)},
-                                         {ScalarType::Float, wide, bytes}, {});
+  const auto sizes = tenon::host::compare_arrays({ScalarType::Float, wide, bytes.first(20)},
+                                                 {ScalarType::Float, wide, bytes}, {});
   CHECK_FALSE(sizes.equal);
   CHECK_THAT(sizes.difference, ContainsSubstring("20 bytes"));
 }
@@ -171,15 +171,57 @@ TEST_CASE("a difference within the tolerance is still told", "[compare]") {
 TEST_CASE("scalars and empty tensors are compared", "[compare]") {
   const std::vector<float> one{1};
   const auto scalar =
-      tenon::run::compare({ScalarType::Float, {}, std::as_bytes(std::span(one))},
-                          {ScalarType::Float, {}, std::as_bytes(std::span(one))}, {});
+      tenon::host::compare_arrays({ScalarType::Float, {}, std::as_bytes(std::span(one))},
+                                  {ScalarType::Float, {}, std::as_bytes(std::span(one))}, {});
   CHECK(scalar.equal);
   CHECK(scalar.num_elements == 1);
   const Shape none{0, 4};
   const auto empty =
-      tenon::run::compare({ScalarType::Float, none, {}}, {ScalarType::Float, none, {}}, {});
+      tenon::host::compare_arrays({ScalarType::Float, none, {}}, {ScalarType::Float, none, {}}, {});
   CHECK(empty.equal);
   CHECK(empty.num_elements == 0);
+}
+
+TEST_CASE("the mean square error is normalised by what is expected", "[compare]") {
+  // (1 + 1) / (9 + 16) and 1 / 4.
+  const auto result = compare_floats({2, 5}, {3, 4});
+  CHECK(result.nmse == 2.0 / 25.0);
+  CHECK(result.peak == 0.25);
+  CHECK(result.num_different == 2);
+  // A scale changes neither, also where squares would overflow or vanish.
+  for (const float scale : {0x1p100F, 0x1p-100F}) {
+    const auto scaled = compare_floats({2 * scale, 5 * scale}, {3 * scale, 4 * scale});
+    CHECK(scaled.nmse == result.nmse);
+    CHECK(scaled.peak == result.peak);
+  }
+  const double huge = 1e200;
+  CHECK(compare<double>(ScalarType::Double, {2 * huge}, {huge}, {}).nmse == 1);
+  CHECK(compare<double>(ScalarType::Double, {1e-200, 1e200}, {0, 1e200}, {}).nmse == 0);
+}
+
+TEST_CASE("where all that is expected is 0, errors are measured as they are", "[compare]") {
+  const auto result = compare_floats({0, 0.5F, 0, 0}, {0, 0, 0, -0.0F});
+  CHECK(result.nmse == 0.0625);
+  CHECK(result.peak == 0.5);
+  CHECK(result.num_different == 1);
+}
+
+TEST_CASE("no error is too large where NaN or an infinity is on one side alone", "[compare]") {
+  CHECK(std::isinf(compare_floats({not_a_number, 1}, {1, 1}).nmse));
+  CHECK(std::isinf(compare_floats({1, 1}, {1, infinity}).peak));
+  const auto same = compare_floats({not_a_number, infinity, 2}, {not_a_number, infinity, 1});
+  CHECK(same.nmse == 1);
+  CHECK(same.peak == 1);
+  CHECK(same.num_different == 1);
+}
+
+TEST_CASE("equal and empty arrays have no error", "[compare]") {
+  const auto equal = compare_floats({1, 2}, {1, 2});
+  CHECK(equal.nmse == 0);
+  CHECK(equal.peak == 0);
+  const auto empty = compare_floats({}, {});
+  CHECK(empty.nmse == 0);
+  CHECK(empty.num_different == 0);
 }
 
 TEST_CASE("the default tolerances are those of torch.testing.assert_close", "[compare]") {
@@ -195,12 +237,12 @@ TEST_CASE("the default tolerances are those of torch.testing.assert_close", "[co
       {ScalarType::Bool, 0, 0},
       {ScalarType::Float8_e4m3fn, 0, 0},
   }));
-  CHECK(tenon::run::default_tolerance(type).rtol == rtol);
-  CHECK(tenon::run::default_tolerance(type).atol == atol);
+  CHECK(tenon::host::default_tolerance(type).rtol == rtol);
+  CHECK(tenon::host::default_tolerance(type).atol == atol);
 }
 
 TEST_CASE("binary16 bits have their values", "[compare]") {
-  using tenon::run::half_value;
+  using tenon::host::half_value;
   CHECK(half_value(0x3c00) == 1);
   CHECK(half_value(0xc000) == -2);
   CHECK(half_value(0x7bff) == 65504);
@@ -211,7 +253,7 @@ TEST_CASE("binary16 bits have their values", "[compare]") {
 }
 
 TEST_CASE("8-bit floating point bits have their values", "[compare]") {
-  using tenon::run::float8_value;
+  using tenon::host::float8_value;
   // Largest finite values and NaN of each format, as ml_dtypes.finfo gives them.
   CHECK(float8_value(ScalarType::Float8_e5m2, 0x7b) == 57344);
   CHECK(std::isinf(float8_value(ScalarType::Float8_e5m2, 0x7c)));
@@ -230,13 +272,13 @@ TEST_CASE("8-bit floating point bits have their values", "[compare]") {
 TEST_CASE("elements are shown in as few digits as tell them apart", "[compare]") {
   const std::vector<float> floats{0.1F, not_a_number, -infinity};
   const auto bytes = std::as_bytes(std::span(floats));
-  CHECK(tenon::run::element_text(ScalarType::Float, bytes, 0) == "0.1");
-  CHECK(tenon::run::element_text(ScalarType::Float, bytes, 1) == "nan");
-  CHECK(tenon::run::element_text(ScalarType::Float, bytes, 2) == "-inf");
+  CHECK(tenon::host::element_text(ScalarType::Float, bytes, 0) == "0.1");
+  CHECK(tenon::host::element_text(ScalarType::Float, bytes, 1) == "nan");
+  CHECK(tenon::host::element_text(ScalarType::Float, bytes, 2) == "-inf");
   const std::vector<double> doubles{0.1};
-  CHECK(tenon::run::element_text(ScalarType::Double, std::as_bytes(std::span(doubles)), 0) ==
+  CHECK(tenon::host::element_text(ScalarType::Double, std::as_bytes(std::span(doubles)), 0) ==
         "0.1");
   const std::vector<std::uint8_t> booleans{0, 1};
-  CHECK(tenon::run::element_text(ScalarType::Bool, std::as_bytes(std::span(booleans)), 1) ==
+  CHECK(tenon::host::element_text(ScalarType::Bool, std::as_bytes(std::span(booleans)), 1) ==
         "true");
 }

@@ -7,11 +7,11 @@
 #include <string>
 #include <vector>
 
-#include "npy.hpp"
 #include "process.hpp"
 #include "support/catch.hpp"
 #include "support/device_program.hpp"
 #include "support/environment.hpp"
+#include "tenon/host/npy.hpp"
 
 namespace {
 
@@ -40,8 +40,8 @@ std::string write_floats(const test::TemporaryFolder& folder, const std::string&
   std::vector<float> values;
   for (int i = 0; i < 6; ++i) values.push_back(first + static_cast<float>(i) * step);
   const std::string path = folder.file(name);
-  REQUIRE(tenon::run::write_npy(path, tenon::ScalarType::Float, std::vector<std::int64_t>{2, 3},
-                                std::as_bytes(std::span(values)))
+  REQUIRE(tenon::host::write_npy(path, tenon::ScalarType::Float, std::vector<std::int64_t>{2, 3},
+                                 std::as_bytes(std::span(values)))
               .ok());
   return path;
 }

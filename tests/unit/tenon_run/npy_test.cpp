@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "npy.hpp"
+#include "tenon/host/npy.hpp"
 
 #include <array>
 #include <cstring>
@@ -16,8 +16,8 @@ namespace {
 using tenon::Error;
 using tenon::Result;
 using tenon::ScalarType;
-using tenon::run::Array;
-using tenon::run::NpyArray;
+using tenon::host::Array;
+using tenon::host::NpyArray;
 using Shape = std::vector<std::int64_t>;
 
 std::span<const std::byte> bytes_of(const std::string& text) {
@@ -55,7 +55,7 @@ std::vector<T> values_of(std::span<const std::byte> data) {
   return out;
 }
 
-Result<NpyArray> parse(const std::string& file) { return tenon::run::parse_npy(bytes_of(file)); }
+Result<NpyArray> parse(const std::string& file) { return tenon::host::parse_npy(bytes_of(file)); }
 
 void check_fails(const std::string& file, Error error, const std::string& text) {
   const auto array = parse(file);
@@ -202,7 +202,7 @@ TEST_CASE("an array keeps its bytes when its type is the one wanted", "[npy]") {
   auto array = parse(npy_file(header("<f4", "(2,)"), raw<float>({1, 2})));
   REQUIRE(array.ok());
   const void* const before = array->data.data();
-  const auto converted = tenon::run::to_scalar_type(*std::move(array), ScalarType::Float);
+  const auto converted = tenon::host::to_scalar_type(*std::move(array), ScalarType::Float);
   REQUIRE(converted.ok());
   CHECK(converted->data.data() == before);
   CHECK(converted->shape == Shape{2});
@@ -212,7 +212,7 @@ TEST_CASE("bfloat16 is read from ml_dtypes, from its bits and from float32", "[n
   const auto convert = [](const std::string& descr, const std::string& data) {
     auto array = parse(npy_file(header(descr, "(2,)"), data));
     REQUIRE(array.ok());
-    auto converted = tenon::run::to_scalar_type(*std::move(array), ScalarType::BFloat16);
+    auto converted = tenon::host::to_scalar_type(*std::move(array), ScalarType::BFloat16);
     REQUIRE(converted.ok());
     CHECK(converted->type == ScalarType::BFloat16);
     return values_of<std::uint16_t>(converted->data.span());
@@ -244,7 +244,7 @@ TEST_CASE("types without a NumPy form are read from bits of their size", "[npy]"
   }));
   auto array = parse(npy_file(header(descr, "(1,)"), std::string(tenon::size_of(type), '\x3c')));
   REQUIRE(array.ok());
-  const auto converted = tenon::run::to_scalar_type(*std::move(array), type);
+  const auto converted = tenon::host::to_scalar_type(*std::move(array), type);
   REQUIRE(converted.ok());
   CHECK(converted->type == type);
 }
@@ -264,7 +264,7 @@ TEST_CASE("another type than the wanted one is refused and both are named", "[np
   }));
   auto array = parse(npy_file(header(descr, "(1,)"), std::string(size, '\0')));
   REQUIRE(array.ok());
-  const auto converted = tenon::run::to_scalar_type(*std::move(array), type);
+  const auto converted = tenon::host::to_scalar_type(*std::move(array), type);
   REQUIRE_FALSE(converted.ok());
   CHECK(converted.error() == Error::InvalidType);
   const std::string text(converted.text());
@@ -279,11 +279,11 @@ TEST_CASE("what is written is read back, for every element type", "[npy]") {
     std::string data;
     for (std::size_t i = 0; i < 6 * info.size; ++i) data += static_cast<char>(i + 1);
     const Shape shape{2, 3};
-    REQUIRE(tenon::run::write_npy(path, info.type, shape, bytes_of(data)).ok());
-    auto array = tenon::run::read_npy(path);
+    REQUIRE(tenon::host::write_npy(path, info.type, shape, bytes_of(data)).ok());
+    auto array = tenon::host::read_npy(path);
     REQUIRE(array.ok());
     CHECK(array->shape == shape);
-    const auto converted = tenon::run::to_scalar_type(*std::move(array), info.type);
+    const auto converted = tenon::host::to_scalar_type(*std::move(array), info.type);
     REQUIRE(converted.ok());
     CHECK(std::memcmp(converted->data.data(), data.data(), data.size()) == 0);
   }
@@ -294,18 +294,18 @@ TEST_CASE("a written header is the one that numpy.save writes", "[npy]") {
   const std::string expected = std::string("\x93NUMPY\x01\x00v\x00", 10) +
                                "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }" +
                                std::string(58, ' ') + "\n";
-  CHECK(tenon::run::npy_header(ScalarType::Float, matrix) == expected);
+  CHECK(tenon::host::npy_header(ScalarType::Float, matrix) == expected);
   const Shape vector{3};
-  CHECK_THAT(tenon::run::npy_header(ScalarType::Bool, vector),
+  CHECK_THAT(tenon::host::npy_header(ScalarType::Bool, vector),
              ContainsSubstring("'|b1', 'fortran_order': False, 'shape': (3,), }"));
-  CHECK_THAT(tenon::run::npy_header(ScalarType::BFloat16, {}),
+  CHECK_THAT(tenon::host::npy_header(ScalarType::BFloat16, {}),
              ContainsSubstring("'<V2', 'fortran_order': False, 'shape': (), }"));
-  CHECK(tenon::run::npy_header(ScalarType::Double, matrix).size() % 64 == 0);
+  CHECK(tenon::host::npy_header(ScalarType::Double, matrix).size() % 64 == 0);
 }
 
 TEST_CASE("a header beyond 65,535 bytes takes format 2.0", "[npy]") {
   const Shape shape(40000, 1);
-  const std::string front = tenon::run::npy_header(ScalarType::Byte, shape);
+  const std::string front = tenon::host::npy_header(ScalarType::Byte, shape);
   CHECK(front[6] == 2);
   const auto array = parse(front + "x");
   REQUIRE(array.ok());
@@ -314,29 +314,29 @@ TEST_CASE("a header beyond 65,535 bytes takes format 2.0", "[npy]") {
 
 TEST_CASE("a file that cannot be read or written is named", "[npy]") {
   const std::string missing = folder() + "/missing/x.npy";
-  const auto read = tenon::run::read_npy(missing);
+  const auto read = tenon::host::read_npy(missing);
   REQUIRE_FALSE(read.ok());
   CHECK(read.error() == Error::AccessFailed);
   CHECK_THAT(std::string(read.text()), ContainsSubstring("missing/x.npy"));
 
-  const auto directory = tenon::run::read_npy(folder());
+  const auto directory = tenon::host::read_npy(folder());
   REQUIRE_FALSE(directory.ok());
   CHECK_THAT(std::string(directory.text()), ContainsSubstring("expected a regular file"));
 
-  const auto written = tenon::run::write_npy(missing, ScalarType::Byte, {}, {});
+  const auto written = tenon::host::write_npy(missing, ScalarType::Byte, {}, {});
   CHECK(written.error() == Error::AccessFailed);
   CHECK_THAT(std::string(written.text()), ContainsSubstring("missing/x.npy"));
 
   const std::string damaged = folder() + "/damaged.npy";
   std::ofstream(damaged) << "no array";
-  const auto refused = tenon::run::read_npy(damaged);
+  const auto refused = tenon::host::read_npy(damaged);
   REQUIRE_FALSE(refused.ok());
   CHECK_THAT(std::string(refused.text()), ContainsSubstring("damaged.npy"));
 }
 
 TEST_CASE("the fixtures' arrays are read", "[npy]") {
   const auto array =
-      tenon::run::read_npy(std::string(TENON_TEST_FIXTURES) + "/mlp_xnnpack/c0_in0.npy");
+      tenon::host::read_npy(std::string(TENON_TEST_FIXTURES) + "/mlp_xnnpack/c0_in0.npy");
   REQUIRE(array.ok());
   CHECK(array->kind == 'f');
   CHECK(array->item_size == 4);

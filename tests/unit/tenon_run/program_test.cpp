@@ -8,11 +8,11 @@
 #include <utility>
 #include <vector>
 
-#include "npy.hpp"
 #include "process.hpp"
 #include "support/catch.hpp"
 #include "support/environment.hpp"
 #include "tenon/abi/version.h"
+#include "tenon/host/npy.hpp"
 
 namespace program_test {
 namespace {
@@ -67,9 +67,9 @@ std::string altered_model(const TemporaryFolder& folder, const std::string& from
 
 std::string write_floats(const std::string& path, const std::vector<std::int64_t>& shape,
                          const std::vector<float>& values) {
-  REQUIRE(
-      tenon::run::write_npy(path, tenon::ScalarType::Float, shape, std::as_bytes(std::span(values)))
-          .ok());
+  REQUIRE(tenon::host::write_npy(path, tenon::ScalarType::Float, shape,
+                                 std::as_bytes(std::span(values)))
+              .ok());
   return path;
 }
 
@@ -320,8 +320,9 @@ TEST_CASE("inputs that do not fit are refused", "[run][usage]") {
   write_file(folder.file("text.npy"), "no array");
   check_fails(with_input(folder.file("text.npy")), 2, "InvalidExternalData (0x24): ", "text.npy");
   const std::vector<std::int64_t> integers{1, 2, 3, 4};
-  REQUIRE(tenon::run::write_npy(folder.file("int.npy"), tenon::ScalarType::Long,
-                                std::vector<std::int64_t>{1, 4}, std::as_bytes(std::span(integers)))
+  REQUIRE(tenon::host::write_npy(folder.file("int.npy"), tenon::ScalarType::Long,
+                                 std::vector<std::int64_t>{1, 4},
+                                 std::as_bytes(std::span(integers)))
               .ok());
   check_fails(with_input(folder.file("int.npy")), 2,
               "InvalidType (0x13): ", "npy elements are '<i8'; Float needs '<f4'");

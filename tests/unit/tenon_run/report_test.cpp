@@ -10,9 +10,9 @@
 namespace {
 
 using tenon::Error;
-using tenon::run::Comparison;
+using tenon::host::Comparison;
+using tenon::host::Mismatch;
 using tenon::run::ExitCode;
-using tenon::run::Mismatch;
 using tenon::run::OutputReport;
 using tenon::run::Report;
 

@@ -6,9 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "strided.hpp"
 #include "support/catch.hpp"
+#include "tenon/host/strided.hpp"
 #include "tenon/host/tensor_storage.hpp"
+#include "tenon/host/value_array.hpp"
 
 namespace {
 
@@ -64,7 +65,7 @@ std::vector<T> elements(std::span<const std::byte> data) {
 TEST_CASE("a tensor in C order is an array without a copy", "[values]") {
   std::array<float, 6> data{1, 2, 3, 4, 5, 6};
   const TestTensor tensor(ScalarType::Float, {2, 3}, {0, 1}, data.data());
-  const auto array = tenon::run::to_array(tensor.value);
+  const auto array = tenon::host::to_array(tensor.value);
   REQUIRE(array.ok());
   CHECK(array->type == ScalarType::Float);
   CHECK(array->shape == std::vector<std::int64_t>{2, 3});
@@ -77,21 +78,21 @@ TEST_CASE("a tensor of another dim order is brought into C order and back", "[va
   // Logical matrix ((1, 2, 3), (4, 5, 6)), in memory columns first.
   std::array<float, 6> data{1, 4, 2, 5, 3, 6};
   const TestTensor tensor(ScalarType::Float, {2, 3}, {1, 0}, data.data());
-  auto array = tenon::run::to_array(tensor.value);
+  auto array = tenon::host::to_array(tensor.value);
   REQUIRE(array.ok());
   CHECK(elements<float>(array->data) == std::vector<float>{1, 2, 3, 4, 5, 6});
   CHECK(tenon::run::value_text(tensor.value) == "1, 2, 3, 4, 5, 6");
 
-  const auto back = tenon::run::to_layout(
+  const auto back = tenon::host::to_layout(
       {ScalarType::Float, array->shape, std::move(array->storage)}, tensor.dim_order);
   CHECK(elements<float>(back.span()) == std::vector<float>(data.begin(), data.end()));
 }
 
 TEST_CASE("a C-order layout keeps the bytes where they are", "[values]") {
-  tenon::run::Bytes data(8);
+  tenon::host::ArrayBytes data(8);
   const void* const before = data.data();
   const std::array<std::uint8_t, 2> order{0, 1};
-  const auto same = tenon::run::to_layout({ScalarType::Float, {1, 2}, std::move(data)}, order);
+  const auto same = tenon::host::to_layout({ScalarType::Float, {1, 2}, std::move(data)}, order);
   CHECK(same.data() == before);
 }
 
@@ -104,22 +105,22 @@ TEST_CASE("channels-last is undone in four dimensions", "[values]") {
   for (std::size_t i = 0; i < dense.size(); ++i) dense[i] = static_cast<std::int32_t>(i);
   std::vector<std::int32_t> strided(24);
   const auto bytes = [](auto& v) { return reinterpret_cast<std::byte*>(v.data()); };
-  tenon::run::scatter(bytes(strided), bytes(dense), sizes, strides, 4);
+  tenon::host::scatter(bytes(strided), bytes(dense), sizes, strides, 4);
   // Element (0, 1, 0, 0) of C order is number 4; in memory it is the second.
   CHECK(strided[1] == 4);
   std::vector<std::int32_t> back(24);
-  tenon::run::gather(bytes(back), bytes(strided), sizes, strides, 4);
+  tenon::host::gather(bytes(back), bytes(strided), sizes, strides, 4);
   CHECK(back == dense);
 }
 
 TEST_CASE("scalars and empty shapes are copied as they are", "[values]") {
   const std::int32_t one = 7;
   std::int32_t copy = 0;
-  tenon::run::gather(reinterpret_cast<std::byte*>(&copy), reinterpret_cast<const std::byte*>(&one),
-                     {}, {}, 4);
+  tenon::host::gather(reinterpret_cast<std::byte*>(&copy), reinterpret_cast<const std::byte*>(&one),
+                      {}, {}, 4);
   CHECK(copy == 7);
   const std::vector<std::int64_t> none{0, 3};
-  tenon::run::gather(nullptr, nullptr, none, none, 4);
+  tenon::host::gather(nullptr, nullptr, none, none, 4);
 }
 
 TEST_CASE("numbers and lists of numbers are arrays", "[values]") {
@@ -127,7 +128,7 @@ TEST_CASE("numbers and lists of numbers are arrays", "[values]") {
   integer.as.integer = -3;
   CHECK(tenon::run::value_text(integer) == "-3");
   CHECK(tenon::run::type_text(integer) == "Int");
-  CHECK(tenon::run::to_array(integer)->shape.empty());
+  CHECK(tenon::host::to_array(integer)->shape.empty());
 
   auto real = value_of(TENON_VALUE_DOUBLE);
   real.as.real = 0.5;
@@ -142,7 +143,7 @@ TEST_CASE("numbers and lists of numbers are arrays", "[values]") {
   auto int_list = value_of(TENON_VALUE_INT_LIST);
   int_list.as.span = {pointers.data(), pointers.size()};
   CHECK(tenon::run::type_text(int_list) == "ListInt [2]");
-  const auto array = tenon::run::to_array(int_list);
+  const auto array = tenon::host::to_array(int_list);
   REQUIRE(array.ok());
   CHECK(array->type == ScalarType::Long);
   CHECK(elements<std::int64_t>(array->data) == std::vector<std::int64_t>{-3, -3});
@@ -176,8 +177,8 @@ TEST_CASE("text, nothing and lists of tensors are shown but are no arrays", "[va
   CHECK(tenon::run::value_text(list) == "Float [2]: 1, 2; None: None");
 
   for (const auto& value : {string, none, list}) {
-    CHECK_FALSE(tenon::run::is_array_kind(value.kind));
-    const auto array = tenon::run::to_array(value);
+    CHECK_FALSE(tenon::host::is_array_kind(value.kind));
+    const auto array = tenon::host::to_array(value);
     REQUIRE_FALSE(array.ok());
     CHECK(array.error() == Error::InvalidType);
   }
@@ -193,8 +194,8 @@ TEST_CASE("a tensor that cannot be read here is refused", "[values]") {
   std::array<float, 1> data{0};
   TestTensor on_device(ScalarType::Float, {1}, {0}, data.data());
   on_device.tensor.dl.device = {TENON_DL_CUDA, 0};
-  CHECK(tenon::run::to_array(on_device.value).error() == Error::NotSupported);
+  CHECK(tenon::host::to_array(on_device.value).error() == Error::NotSupported);
   const TestTensor unset(ScalarType::Float, {1}, {0}, nullptr);
-  CHECK(tenon::run::to_array(unset.value).error() == Error::InvalidState);
+  CHECK(tenon::host::to_array(unset.value).error() == Error::InvalidState);
   CHECK_THAT(tenon::run::value_text(unset.value), ContainsSubstring("no data"));
 }

@@ -1,25 +1,51 @@
 // SPDX-License-Identifier: MIT
-#include "npy_header.hpp"
+#pragma once
 
 #include <charconv>
+#include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
+#include "tenon/core/result.hpp"
 #include "tenon/host/quoted.hpp"
 
-namespace tenon::run {
-namespace {
+namespace tenon::host {
 
-constexpr std::string_view magic = "\x93NUMPY";
+/// The dictionary at the front of a .npy file.
+struct NpyHeader {
+  char kind = 0;
+  std::size_t item_size = 0;
+  bool big_endian = false;
+  bool fortran_order = false;
+  std::vector<std::int64_t> shape;
+  std::uint64_t num_elements = 0;  ///< Product of the shape.
+  std::uint64_t nbytes = 0;        ///< Bytes of the data.
+};
 
-Status damaged(std::string_view what) { return error(Error::InvalidExternalData, what); }
+/// Bytes before the dictionary at most: magic, version, and a length of two or four bytes.
+inline constexpr std::size_t npy_preamble_size = 12;
+
+/// Where the dictionary lies.
+struct NpyPreamble {
+  std::size_t header_offset = 0;
+  std::size_t header_size = 0;
+};
+
+namespace detail {
+
+inline constexpr std::string_view npy_magic = "\x93NUMPY";
+
+inline Status damaged_npy(std::string_view what) { return error(Error::InvalidExternalData, what); }
 
 // Reads the part of Python's literal syntax that NumPy writes into headers.
-class HeaderReader {
+class NpyHeaderReader {
  public:
-  explicit HeaderReader(std::string_view text) : text_(text) {}
+  explicit NpyHeaderReader(std::string_view text) : text_(text) {}
 
   [[nodiscard]] bool take(char c) {
     skip_space();
@@ -95,7 +121,7 @@ class HeaderReader {
   std::string_view text_;
 };
 
-bool is_known(char kind, std::size_t size) {
+inline bool is_npy_type(char kind, std::size_t size) {
   switch (kind) {
     case 'b':
       return size == 1;
@@ -113,9 +139,9 @@ bool is_known(char kind, std::size_t size) {
   }
 }
 
-Status parse_descr(std::string_view descr, NpyHeader& header) {
+inline Status parse_npy_descr(std::string_view descr, NpyHeader& header) {
   const auto unknown = [&] {
-    return error(Error::NotSupported, "npy 'descr' is ", host::quoted(descr),
+    return error(Error::NotSupported, "npy 'descr' is ", quoted(descr),
                  ", which is the type of no tensor; expected one like '<f4', '|b1' or '<V2'");
   };
   if (descr.size() < 3) return unknown();
@@ -124,7 +150,7 @@ Status parse_descr(std::string_view descr, NpyHeader& header) {
   std::size_t size = 0;
   const auto [end, code] = std::from_chars(descr.data() + 2, descr.data() + descr.size(), size);
   if (code != std::errc() || end != descr.data() + descr.size()) return unknown();
-  if (!is_known(descr[1], size)) return unknown();
+  if (!is_npy_type(descr[1], size)) return unknown();
   header.kind = descr[1];
   header.item_size = size;
   header.big_endian = order == '>';
@@ -133,7 +159,7 @@ Status parse_descr(std::string_view descr, NpyHeader& header) {
 
 // Multiplies up the shape. The product of the sizes alone must fit too: an empty array of 2^40 by
 // 2^40 by 0 has no bytes but strides that overflow.
-Status count_elements(NpyHeader& header) {
+inline Status count_npy_elements(NpyHeader& header) {
   std::uint64_t product = 1;
   bool empty = false;
   for (const std::int64_t size : header.shape) {
@@ -143,7 +169,7 @@ Status count_elements(NpyHeader& header) {
     }
     constexpr auto limit = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
     if (product > limit / header.item_size / static_cast<std::uint64_t>(size)) {
-      return damaged("npy 'shape' asks for more bytes than 64 bits can count");
+      return damaged_npy("npy 'shape' asks for more bytes than 64 bits can count");
     }
     product *= static_cast<std::uint64_t>(size);
   }
@@ -152,13 +178,16 @@ Status count_elements(NpyHeader& header) {
   return ok();
 }
 
-}  // namespace
+}  // namespace detail
 
-Result<NpyPreamble> parse_npy_preamble(std::string_view front, std::uint64_t file_size) {
-  if (!front.starts_with(magic)) {
-    return damaged("not a .npy file: it does not begin with \\x93NUMPY");
+/// Reads magic, version and length from the file's first bytes (`npy_preamble_size` of them, or the
+/// whole file when it is shorter).
+[[nodiscard]] inline Result<NpyPreamble> parse_npy_preamble(std::string_view front,
+                                                            std::uint64_t file_size) {
+  if (!front.starts_with(detail::npy_magic)) {
+    return detail::damaged_npy("not a .npy file: it does not begin with \\x93NUMPY");
   }
-  if (front.size() < 10) return damaged("npy file ends inside its first 10 bytes");
+  if (front.size() < 10) return detail::damaged_npy("npy file ends inside its first 10 bytes");
   const auto byte = [&](std::size_t i) {
     return std::size_t{static_cast<unsigned char>(front[i])};
   };
@@ -173,7 +202,7 @@ Result<NpyPreamble> parse_npy_preamble(std::string_view front, std::uint64_t fil
     preamble.header_offset = 10;
     preamble.header_size = byte(8) | byte(9) << 8;
   } else {
-    if (front.size() < 12) return damaged("npy file ends inside its first 12 bytes");
+    if (front.size() < 12) return detail::damaged_npy("npy file ends inside its first 12 bytes");
     preamble.header_offset = 12;
     preamble.header_size = byte(8) | byte(9) << 8 | byte(10) << 16 | byte(11) << 24;
   }
@@ -185,11 +214,13 @@ Result<NpyPreamble> parse_npy_preamble(std::string_view front, std::uint64_t fil
   return preamble;
 }
 
-Result<NpyHeader> parse_npy_header(std::string_view text) {
+/// Reads the dictionary: the keys 'descr', 'fortran_order' and 'shape' in any order, each once, as
+/// NumPy requires.
+[[nodiscard]] inline Result<NpyHeader> parse_npy_header(std::string_view text) {
   const auto malformed = [&](std::string_view what) {
-    return error(Error::InvalidExternalData, "npy header: ", what, ": ", host::quoted(text));
+    return error(Error::InvalidExternalData, "npy header: ", what, ": ", quoted(text));
   };
-  HeaderReader reader(text);
+  detail::NpyHeaderReader reader(text);
   NpyHeader header;
   bool has_descr = false;
   bool has_order = false;
@@ -230,9 +261,9 @@ Result<NpyHeader> parse_npy_header(std::string_view text) {
   if (!has_descr || !has_order || !has_shape) {
     return malformed("'descr', 'fortran_order' or 'shape' is missing");
   }
-  TENON_CHECK(parse_descr(descr, header));
-  TENON_CHECK(count_elements(header));
+  TENON_CHECK(detail::parse_npy_descr(descr, header));
+  TENON_CHECK(detail::count_npy_elements(header));
   return header;
 }
 
-}  // namespace tenon::run
+}  // namespace tenon::host
