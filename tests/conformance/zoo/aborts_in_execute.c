@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: MIT
+// Breaks TN-BCK-7: `execute` aborts.
+#include "good.h"
+
+static tenon_status execute(tenon_backend* backend, tenon_delegate* delegate,
+                            const tenon_execution_context* context, tenon_value* const* args,
+                            uint32_t num_args) {
+  const tenon_status status = good_execute(backend, delegate, context, args, num_args);
+  if (status == TENON_STATUS_OK) abort();
+  return status;
+}
+
+#define ZOO_EXECUTE execute
+#include "good_plugin.h"

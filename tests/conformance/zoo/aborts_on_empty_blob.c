@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: MIT
+// Breaks TN-BCK-7: `init` asserts that there is a blob.
+#include "good.h"
+
+static tenon_status init(tenon_backend* backend, const tenon_init_context* context,
+                         tenon_delegate** out) {
+  if (context->processed->nbytes == 0) abort();
+  return good_init(backend, context, out);
+}
+
+#define ZOO_INIT init
+#include "good_plugin.h"

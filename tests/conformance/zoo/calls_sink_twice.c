@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: MIT
+// Breaks TN-OPT-2: the value of an option is passed on twice.
+#include "good.h"
+
+static tenon_status get_option(tenon_backend* backend, const char* key, tenon_option_sink sink,
+                               void* context) {
+  const tenon_status status = good_get_option(backend, key, sink, context);
+  return status == TENON_STATUS_OK ? good_get_option(backend, key, sink, context) : status;
+}
+
+#define ZOO_GET_OPTION get_option
+#include "good_plugin.h"

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: MIT
+// Breaks TN-BCK-6: `is_available` says that there is no device, and yet it loads and runs.
+#include "good.h"
+
+static tenon_status is_available(tenon_backend* backend) {
+  return good_fail(backend->host, TENON_STATUS_NOT_FOUND,
+                   "device: expected /dev/zoo/keeper, found no such file");
+}
+
+#define ZOO_IS_AVAILABLE is_available
+#include "good_plugin.h"

@@ -1,0 +1,3 @@
+// SPDX-License-Identifier: MIT
+// Breaks TN-BIN-12: it is linked with -z execstack.
+#include "good_plugin.h"

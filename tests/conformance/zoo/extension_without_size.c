@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: MIT
+// Breaks TN-EXT-1: the table of its options does not say its size.
+#include "good.h"
+
+static const tenon_options_v1 table = {0, 1, good_specs, good_set_option, good_get_option};
+
+#define ZOO_EXTENSIONS(id) \
+  if (strcmp(id, TENON_EXTENSION_OPTIONS) == 0) return &table
+#include "good_plugin.h"

@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: MIT
+// Breaks TN-BIN-10: its object is STB_GNU_UNIQUE, so that it is never unloaded.
+#define ZOO_SYMBOL zoo_object_of_c
+#include "good_plugin.h"
+
+__asm__(
+    ".type tenon_plugin_v1, %gnu_unique_object\n"
+    ".set tenon_plugin_v1, zoo_object_of_c\n"
+    ".size tenon_plugin_v1, 856\n");
+_Static_assert(sizeof(zoo_object) == 856, "the symbol has another size than the object");

@@ -1,0 +1,3 @@
+// SPDX-License-Identifier: MIT
+// Breaks nothing.
+#include "good_plugin.h"

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: MIT
+//
+// What the good backend can do beyond running: options, memory, sessions, judging a blob. Included
+// by good.h.
+
+#ifndef TENON_ZOO_GOOD_EXTENSIONS_H
+#define TENON_ZOO_GOOD_EXTENSIONS_H
+
+static const tenon_option_spec good_specs[] = {{
+    .struct_size = sizeof(tenon_option_spec),
+    .flags = TENON_OPTION_AT_RUNTIME | TENON_OPTION_AT_LOAD,
+    .description = "Is added to every element",
+    .initial = {.struct_size = sizeof(tenon_option), .type = TENON_OPTION_INT, .key = "bias"},
+}};
+
+static inline tenon_status good_unknown_option(const tenon_host* host, const char* key) {
+  return good_fail(host, TENON_STATUS_NOT_FOUND, "option %.64s is unknown, expected bias", key);
+}
+
+/// The value of `option`, which must be "bias" and an integer.
+static inline tenon_status good_read_option(const tenon_host* host, const tenon_option* option,
+                                            int64_t* out) {
+  if (strcmp(option->key, "bias") != 0) return good_unknown_option(host, option->key);
+  if (option->type != TENON_OPTION_INT) {
+    return good_fail(host, TENON_STATUS_INVALID_TYPE,
+                     "option bias: expected an integer (type %d), found type %u", TENON_OPTION_INT,
+                     option->type);
+  }
+  *out = option->as.integer;
+  return TENON_STATUS_OK;
+}
+
+static inline tenon_status good_set_option(tenon_backend* backend, const tenon_option* option) {
+  int64_t bias = 0;
+  const tenon_status status = good_read_option(backend->host, option, &bias);
+  if (status == TENON_STATUS_OK) atomic_store(&backend->bias, bias);
+  return status;
+}
+
+static inline tenon_status good_get_option(tenon_backend* backend, const char* key,
+                                           tenon_option_sink sink, void* context) {
+  if (strcmp(key, "bias") != 0) return good_unknown_option(backend->host, key);
+  tenon_option option = good_specs[0].initial;
+  option.as.integer = atomic_load(&backend->bias);
+  sink(context, &option);
+  return TENON_STATUS_OK;
+}
+
+/// The bias of a load: that of the backend, or the one given for this load.
+static inline tenon_status good_read_bias(tenon_backend* backend, const tenon_init_context* context,
+                                          float* out) {
+  int64_t bias = atomic_load(&backend->bias);
+  const uint32_t count =
+      ZOO_HAS(context, tenon_init_context, num_runtime_specs) ? context->num_runtime_specs : 0;
+  const char* at = count ? (const char*)context->runtime_specs : NULL;
+  for (uint32_t i = 0; i < count; ++i, at += context->runtime_specs->struct_size) {
+    const tenon_status status =
+        good_read_option(backend->host, (const tenon_option*)(const void*)at, &bias);
+    if (status != TENON_STATUS_OK) return status;
+  }
+  *out = (float)bias;
+  return TENON_STATUS_OK;
+}
+
+static inline tenon_status good_memory_info(tenon_backend* backend, tenon_delegate* delegate,
+                                            tenon_memory_info* out) {
+  const uint64_t count = delegate ? 1 : (uint64_t)atomic_load(&backend->num_delegates);
+  if (ZOO_HAS(out, tenon_memory_info, host_scratch)) {
+    out->host_scratch = count * sizeof(tenon_delegate);
+  }
+  return TENON_STATUS_OK;
+}
+
+static inline tenon_status good_create_session(tenon_backend* backend, tenon_delegate* delegate,
+                                               tenon_delegate** out) {
+  return good_new_delegate(backend, delegate->model, out);
+}
+
+static inline tenon_status good_check_blob(tenon_backend* backend,
+                                           const tenon_init_context* context, uint32_t* verdict) {
+  good_blob blob = {.version = 0};
+  const tenon_status status = good_read_blob(backend->host, context->processed, &blob);
+  *verdict = status == TENON_STATUS_OK ? TENON_BLOB_OPTIMAL : TENON_BLOB_INCOMPATIBLE;
+  return TENON_STATUS_OK;
+}
+
+#endif  // TENON_ZOO_GOOD_EXTENSIONS_H

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: MIT
+// Breaks TN-BCK-5: memory that `open` took is there after `close`.
+#include "good.h"
+#include "keep.h"
+
+static tenon_status open_backend(const tenon_host* host, tenon_backend** out) {
+  static void* kept;
+  keep_memory(&kept);
+  return good_open(host, out);
+}
+
+#define ZOO_OPEN open_backend
+#include "good_plugin.h"

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT
+// Breaks TN-EXE-9: each run opens a descriptor that is kept until `destroy`.
+#include <unistd.h>
+#include "good.h"
+
+typedef struct descriptor {
+  struct descriptor* next;
+  int number;
+} descriptor;
+
+static tenon_status execute(tenon_backend* backend, tenon_delegate* delegate,
+                            const tenon_execution_context* context, tenon_value* const* args,
+                            uint32_t num_args) {
+  descriptor* const kept = (descriptor*)malloc(sizeof *kept);
+  if (kept) {
+    *kept = (descriptor){(descriptor*)delegate->note, dup(0)};
+    delegate->note = kept;
+  }
+  return good_execute(backend, delegate, context, args, num_args);
+}
+
+static void destroy(tenon_backend* backend, tenon_delegate* delegate) {
+  while (delegate && delegate->note) {
+    descriptor* const kept = (descriptor*)delegate->note;
+    delegate->note = kept->next;
+    if (kept->number >= 0) close(kept->number);
+    free(kept);
+  }
+  good_destroy(backend, delegate);
+}
+
+#define ZOO_EXECUTE execute
+#define ZOO_DESTROY destroy
+#include "good_plugin.h"

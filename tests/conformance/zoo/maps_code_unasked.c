@@ -1,0 +1,6 @@
+// SPDX-License-Identifier: MIT
+// Breaks TN-COD-1: `init` maps the blob as code without asking.
+#define ZOO_ASK(context) TENON_STATUS_OK
+#include "code.h"
+
+#include "good_plugin.h"

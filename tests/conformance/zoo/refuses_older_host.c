@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: MIT
+// Breaks TN-NEG-1: its head names minor 0, and a host of minor 0 is refused.
+#include "good.h"
+
+static tenon_status open_backend(const tenon_host* host, tenon_backend** out) {
+  if (host->abi_minor >= 1) return good_open(host, out);
+  return good_fail(host, TENON_STATUS_NOT_SUPPORTED,
+                   "ZooBackend speaks ABI %d.%d, the host %s speaks %u.%u", TENON_ABI_MAJOR,
+                   TENON_ABI_MINOR, host->name, host->abi_major, host->abi_minor);
+}
+
+#define ZOO_OPEN open_backend
+#include "good_plugin.h"

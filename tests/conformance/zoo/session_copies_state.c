@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: MIT
+// Breaks TN-SES-1: a session begins with the state of the delegate that it is made of.
+#include "good.h"
+
+static tenon_status create_session(tenon_backend* backend, tenon_delegate* delegate,
+                                   tenon_delegate** out) {
+  const tenon_status status = good_create_session(backend, delegate, out);
+  if (status == TENON_STATUS_OK) (*out)->runs = delegate->runs;
+  return status;
+}
+
+#define ZOO_CREATE_SESSION create_session
+#include "good_plugin.h"

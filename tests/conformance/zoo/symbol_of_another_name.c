@@ -1,0 +1,4 @@
+// SPDX-License-Identifier: MIT
+// Breaks TN-BIN-1: its object has another name.
+#define ZOO_SYMBOL tenon_plugin_v2
+#include "good_plugin.h"

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: MIT
+// Breaks TN-ERR-1: a run that fails returns a number that is not in the list.
+#include "good.h"
+
+static tenon_status execute(tenon_backend* backend, tenon_delegate* delegate,
+                            const tenon_execution_context* context, tenon_value* const* args,
+                            uint32_t num_args) {
+  const tenon_status status = good_execute(backend, delegate, context, args, num_args);
+  return status == TENON_STATUS_OK ? status : 0x77;
+}
+
+#define ZOO_EXECUTE execute
+#include "good_plugin.h"
