@@ -201,9 +201,9 @@ ExitCode run(int argc, char** argv) {
   }
   auto code = judge(arguments);
   if (code.ok()) return *code;
-  const ExitCode why = code.error() == Error::InvalidArgument && code.text().starts_with("no test")
-                           ? ExitCode::failed
-                           : ExitCode::invalid_file;
+  const ExitCode why = code.text().starts_with("no test")   ? ExitCode::failed
+                       : code.text().starts_with("--shard") ? ExitCode::wrong_usage
+                                                            : ExitCode::invalid_file;
   return fail(tool, std::move(code).status(), why);
 }
 

@@ -16,6 +16,8 @@ HOST = re.compile(
     r"[a-z_]+|[a-z_0-9]+\.h|sys/[a-z_]+\.h|fmt/[a-z]+\.h|flatbuffers/[a-z_]+\.h"
     r"|nlohmann/json\.hpp|CommonCrypto/CommonDigest\.h"
 )
+# What the kit adds to that: its tests are tests of Catch2 as well.
+KIT = re.compile(HOST.pattern + r"|catch2/catch(_all)?\.hpp")
 RULES = {
     "abi": ({"abi"}, C_TYPES),
     "core": ({"abi", "core"}, STANDARD),
@@ -25,6 +27,7 @@ RULES = {
     "aoti.hpp": ({"abi", "core", "backend", "aoti"}, POSIX),
     "host": ({"abi", "core", "host"}, HOST),
     "host.hpp": ({"abi", "core", "host"}, HOST),
+    "conformance": ({"abi", "core", "host", "conformance"}, KIT),
 }
 # Umbrella headers and the folders of which they include everything.
 UMBRELLAS = {

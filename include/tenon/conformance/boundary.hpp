@@ -181,6 +181,3 @@ class Boundary {
 };
 
 }  // namespace tenon::conformance
-
-#include "tenon/conformance/boundary_calls.hpp"
-#include "tenon/conformance/boundary_extension_calls.hpp"

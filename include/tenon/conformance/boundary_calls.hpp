@@ -1,7 +1,15 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string_view>
+#include <utility>
+
 #include "tenon/conformance/boundary.hpp"
+#include "tenon/conformance/boundary_extension_calls.hpp"
 
 /// The functions of the table that `Boundary` gives to a host.
 namespace tenon::conformance {

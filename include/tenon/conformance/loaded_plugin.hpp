@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "tenon/abi/plugin.h"
-#include "tenon/conformance/boundary.hpp"
+#include "tenon/conformance/boundary_calls.hpp"
 #include "tenon/conformance/context.hpp"
 #include "tenon/core/result.hpp"
 #include "tenon/host/backend.hpp"

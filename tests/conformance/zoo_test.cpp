@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: MIT
+//
+// Every plugin of the zoo is caught by its rule and by no other, and what is right passes. A run of
+// the kit over a plugin that crashes or hangs ends like any other.
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "support/catch.hpp"
+
+namespace {
+
+const std::string kit = TENON_CONFORMANCE;
+const std::string zoo = TENON_ZOO;
+
+struct Ran {
+  int code = -1;
+  std::string output;
+};
+
+Ran run(const std::string& arguments) {
+  Ran out;
+  std::FILE* pipe = ::popen((kit + " " + arguments).c_str(), "r");
+  REQUIRE(pipe != nullptr);
+  std::array<char, 65536> chunk;
+  while (const std::size_t got = std::fread(chunk.data(), 1, chunk.size(), pipe)) {
+    out.output.append(chunk.data(), got);
+  }
+  const int status = ::pclose(pipe);
+  REQUIRE(WIFEXITED(status));
+  out.code = WEXITSTATUS(status);
+  return out;
+}
+
+struct Animal {
+  std::string name;
+  std::string rule;  ///< "-" for one that is right.
+};
+
+std::vector<Animal> animals() {
+  std::vector<Animal> out;
+  std::ifstream list(zoo + "/zoo.txt");
+  for (std::string line; std::getline(list, line);) {
+    std::istringstream words(line);
+    Animal animal;
+    if (words >> animal.name >> animal.rule) out.push_back(animal);
+  }
+  return out;
+}
+
+/// One report: which rules are broken, with the first finding of each.
+struct Verdict {
+  int code = -1;
+  std::set<std::string> rules;
+  std::string details;
+};
+
+Verdict judge(const Animal& animal) {
+  // A hang costs the whole time; only for those that hang is it short.
+  const bool hangs = animal.rule == "TN-BCK-8";
+  const Ran ran = run("--subject " + zoo + "/zoo.json " + zoo + "/" + animal.name +
+                      ".so --level 9 --json - --timeout " + (hangs ? "2" : "60") + " 2>/dev/null");
+  Verdict verdict;
+  verdict.code = ran.code;
+  const auto report = nlohmann::json::parse(ran.output, nullptr, false);
+  if (!report.is_object()) {
+    verdict.details = "no report: " + ran.output.substr(0, 500);
+    return verdict;
+  }
+  for (const auto& subject : report.at("subjects")) {
+    for (const auto& test : subject.at("tests")) {
+      const std::string outcome = test.at("outcome");
+      if (outcome == "kit_error") {
+        verdict.rules.insert("kit_error");
+        verdict.details +=
+            test.at("name").get<std::string>() + ": " + test.value("reason", "") + "\n";
+      }
+      if (!test.contains("findings")) continue;
+      for (const auto& finding : test.at("findings")) {
+        const std::string rule = finding.at("rule");
+        if (rule != animal.rule || verdict.rules.count(rule) == 0) {
+          verdict.details += test.at("suite").get<std::string>() + "/" +
+                             test.at("name").get<std::string>() + "/" + test.value("case", "") +
+                             ": " + rule + ": " + finding.at("text").get<std::string>() + "\n";
+        }
+        verdict.rules.insert(rule);
+      }
+    }
+  }
+  return verdict;
+}
+
+}  // namespace
+
+TEST_CASE("every plugin of the zoo is caught by its rule and by no other", "[zoo]") {
+  const std::vector<Animal> all = animals();
+  REQUIRE(all.size() >= 40);
+  const char* only = std::getenv("TENON_ZOO_ONLY");
+  for (const Animal& animal : all) {
+    if (only && animal.name.find(only) == std::string::npos) continue;
+    const Verdict verdict = judge(animal);
+    INFO(animal.name << " breaks " << animal.rule);
+    INFO(verdict.details);
+    if (animal.rule == "-") {
+      CHECK(verdict.rules.empty());
+      CHECK(verdict.code == 0);
+    } else {
+      CHECK(verdict.rules == std::set<std::string>{animal.rule});
+      CHECK(verdict.code == 1);
+    }
+  }
+}
+
+TEST_CASE("a plugin that crashes loses no other test's result", "[zoo]") {
+  const auto report =
+      nlohmann::json::parse(run("--subject " + zoo + "/zoo.json " + zoo +
+                                "/aborts_in_execute.so --jobs 2 --json - 2>/dev/null")
+                                .output);
+  const auto good = nlohmann::json::parse(
+      run("--subject " + zoo + "/zoo.json " + zoo + "/good.so --jobs 2 --json - 2>/dev/null")
+          .output);
+  const auto& tests = report.at("subjects").at(0).at("tests");
+  const auto& all = good.at("subjects").at(0).at("tests");
+  CHECK(tests.size() == all.size());
+  std::size_t crashed = 0;
+  for (const auto& test : tests) {
+    if (!test.contains("crashes") || test.at("crashes").empty()) continue;
+    ++crashed;
+    const auto& crash = test.at("crashes").at(0);
+    CHECK(crash.at("what").get<std::string>().find("SIGABRT") != std::string::npos);
+    CHECK(crash.at("in").get<std::string>().find("execute") != std::string::npos);
+    CHECK(!crash.at("last_calls").empty());
+    CHECK(!crash.at("backtrace").empty());
+  }
+  CHECK(crashed != 0);
+  const auto passed =
+      std::ranges::count_if(tests, [](const auto& test) { return test.at("outcome") == "passed"; });
+  CHECK(passed != 0);
+}
+
+TEST_CASE("the same seed gives the same report", "[zoo]") {
+  const std::string arguments =
+      "--subject " + zoo + "/zoo.json " + zoo +
+      "/good.so --level 9 --seed 7 --shuffle --no-times --json - 2>/dev/null";
+  const Ran first = run(arguments);
+  CHECK(first.code == 0);
+  CHECK(run(arguments).output == first.output);
+  CHECK(run(arguments + " --jobs 1").output == first.output);
+}
+
+TEST_CASE("selecting no test is a failure", "[zoo]") {
+  const Ran ran = run(zoo + "/good.so --only nothing/at/all 2>&1");
+  CHECK(ran.code == 1);
+  CHECK(ran.output.find("no test is selected") != std::string::npos);
+}
+
+TEST_CASE("tests run in the kit's own process for a debugger", "[zoo]") {
+  const Ran ran = run("--subject " + zoo + "/zoo.json " + zoo +
+                      "/good.so --in-process --only 'numerics/*' 2>&1");
+  INFO(ran.output);
+  CHECK(ran.code == 0);
+}
+
+TEST_CASE("every part of a sharded run together is the whole", "[zoo]") {
+  const auto lines = [](const std::string& text) {
+    std::multiset<std::string> out;
+    std::istringstream stream(text);
+    for (std::string line; std::getline(stream, line);) out.insert(line);
+    return out;
+  };
+  const std::string subject = "--subject " + zoo + "/zoo.json " + zoo + "/good.so --list ";
+  std::multiset<std::string> parts;
+  for (const char* shard : {"1/3", "2/3", "3/3"}) {
+    parts.merge(lines(run(subject + "--shard " + shard).output));
+  }
+  CHECK(parts == lines(run(subject).output));
+  CHECK(run(subject + "--shard 4/3 2>/dev/null").code == 2);
+}
