@@ -30,6 +30,7 @@ void add_run_options(CLI::App& app, Arguments& arguments) {
   const std::string prefix = "TENON_CONFORMANCE_";
   app.add_option("--only", arguments.only, "Only tests whose path matches a glob, e.g. 'binary/*'")
       ->type_name("GLOB")
+      ->allow_extra_args(false)
       ->envname(prefix + "ONLY");
   app.add_option("--level", arguments.level, "How much is tested, 1 to 10 (default 5)")
       ->check(CLI::Range(1, 10))
@@ -92,9 +93,11 @@ Result<std::variant<Arguments, PrintAndExit>> parse_arguments(int argc, const ch
   app.add_option("--subject", arguments.subject_files,
                  "What the author declares: cases, options, what is not offered (JSON)")
       ->type_name("FILE")
+      ->allow_extra_args(false)
       ->envname("TENON_CONFORMANCE_SUBJECT");
   app.add_option("--cases", arguments.case_folders, "Folder of cases, or one case")
       ->type_name("DIR")
+      ->allow_extra_args(false)
       ->envname("TENON_CONFORMANCE_CASES");
   app.add_flag("--list", arguments.list, "Print what would be run, and run nothing");
   add_run_options(app, arguments);
