@@ -7,7 +7,7 @@ static tenon_status execute(tenon_backend* backend, tenon_delegate* delegate,
                             uint32_t num_args) {
   if (delegate->note) {
     return good_fail(backend->host, TENON_STATUS_INVALID_STATE,
-                     "execute: expected no failure before, found one");
+                     "execute: expected 0 failures before, found 1");
   }
   const tenon_status status = good_execute(backend, delegate, context, args, num_args);
   if (status != TENON_STATUS_OK) delegate->note = delegate;

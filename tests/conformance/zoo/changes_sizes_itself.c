@@ -5,6 +5,7 @@
 #define ZOO_RESIZE(host, tensor, sizes, rank) resize((tensor), (sizes), (rank))
 
 static tenon_status resize(tenon_tensor* tensor, const int64_t* sizes, uint32_t rank) {
+  if (tensor->shape_dynamism == TENON_SHAPE_STATIC) return TENON_STATUS_NOT_SUPPORTED;
   int64_t stride = 1;
   for (uint32_t d = rank; d-- > 0;) {
     if (sizes[d] > tensor->bounds[d]) return TENON_STATUS_NOT_SUPPORTED;

@@ -1,30 +1,31 @@
 // SPDX-License-Identifier: MIT
-// Breaks TN-BIN-3: the last bytes of its record are an address, which only the loader knows.
+// Breaks TN-BIN-3: the payload versions of its record are an address, which only the loader knows.
 #include "good.h"
 
-/// A `tenon_backend_record` with an address for `flags` and `reserved`.
+/// A `tenon_backend_record` with an address for `min_payload_version` and `max_payload_version`.
 typedef struct relocated_record {
   uint32_t struct_size;
   int32_t priority;
-  uint32_t min_payload_version;
-  uint32_t max_payload_version;
+  const void* address;
   char id[TENON_ID_SIZE];
   char tags[TENON_TEXT_SIZE];
   char cpu_features[TENON_TEXT_SIZE];
   char description[TENON_TEXT_SIZE];
-  const void* address;
+  uint32_t flags;
+  uint32_t reserved;
 } relocated_record;
 _Static_assert(sizeof(relocated_record) == sizeof(tenon_backend_record), "sizes differ");
-_Static_assert(offsetof(relocated_record, address) == offsetof(tenon_backend_record, flags),
+_Static_assert(offsetof(relocated_record, address) ==
+                   offsetof(tenon_backend_record, min_payload_version),
                "members differ");
 
 static const int64_t somewhere = 1;
 #define ZOO_RECORD_TYPE relocated_record
-#define ZOO_RECORDS                                                                                \
-  {                                                                                                \
-    {                                                                                              \
-      .struct_size = sizeof(relocated_record), .min_payload_version = 1, .max_payload_version = 1, \
-      .id = "ZooBackend", .tags = "cpu", .description = "Adds tensors", .address = &somewhere,     \
-    }                                                                                              \
+#define ZOO_RECORDS                                                                       \
+  {                                                                                       \
+    {                                                                                     \
+      .struct_size = sizeof(relocated_record), .address = &somewhere, .id = "ZooBackend", \
+      .tags = "cpu", .description = "Adds tensors",                                       \
+    }                                                                                     \
   }
 #include "good_plugin.h"
