@@ -10,6 +10,9 @@
   ((tensor)->scalar_type == 6 && (tensor)->dl.dtype.code == TENON_DL_FLOAT && \
    (tensor)->dl.dtype.bits == 32 && (tensor)->dl.dtype.lanes == 1)
 #endif
+#ifndef ZOO_IS_DEVICE
+#define ZOO_IS_DEVICE(device) ((device).device_type == TENON_DL_CPU)
+#endif
 #ifndef ZOO_RESIZE
 #define ZOO_RESIZE(host, tensor, sizes, rank) \
   (host)->resize_tensor((host), (tensor), (sizes), (rank))
@@ -60,7 +63,7 @@ static inline tenon_status good_check(const tenon_host* host, uint32_t index,
                      index, tensor->scalar_type, tensor->dl.dtype.code, tensor->dl.dtype.bits,
                      tensor->dl.dtype.lanes);
   }
-  if (tensor->dl.device.device_type != TENON_DL_CPU) {
+  if (!ZOO_IS_DEVICE(tensor->dl.device)) {
     return good_fail(host, TENON_STATUS_INVALID_ARGUMENT,
                      "argument %u: expected the CPU (device type 1), found device type %d", index,
                      tensor->dl.device.device_type);
