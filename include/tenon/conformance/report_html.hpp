@@ -210,9 +210,10 @@ class HtmlReport {
                                     : rule.state == RuleState::expected ? "odd"
                                                                         : "none";
       add("<tr class=\"{} {}\"><td class=\"short\"><span class=\"mark\">{}</span></td>"
-          "<td class=\"short\">{}</td><td>{} <code class=\"weak\">{}</code></td></tr>\n",
-          rule_state_name(rule.state), tone, state_words(rule.state), safe(rule.id),
-          sentence_of(rule), safe(rule.source));
+          "<td class=\"{}\">{}</td><td>{} <code class=\"weak\">{}</code></td></tr>\n",
+          rule_state_name(rule.state), tone, state_words(rule.state),
+          rule.sentence.empty() ? "long" : "short", safe(rule.id), sentence_of(rule),
+          safe(rule.source));
     }
     out_ += "</tbody>\n</table>\n</div>\n</div>\n";
   }

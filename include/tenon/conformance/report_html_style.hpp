@@ -50,7 +50,7 @@ dd { margin: 0; }
 .card.bad { border-left: 6px solid var(--bad); }
 .card.odd { border-left: 6px solid var(--odd); }
 .card > p { margin: 0 0 .25rem; }
-.id { font-weight: 700; white-space: nowrap; margin-right: .5rem; }
+.id { font-weight: 700; margin-right: .5rem; }
 .card ul { list-style: none; margin: .6rem 0 0; padding: 0; }
 .card > ul:first-child { margin: 0; }
 .card > ul:first-child > li:first-child { border: 0; padding-top: 0; }
@@ -58,7 +58,8 @@ dd { margin: 0; }
 .card li:last-child { padding-bottom: 0; }
 .found { margin: .15rem 0 0; white-space: pre-wrap; }
 details > summary { cursor: pointer; }
-details > summary.more { color: var(--weak); font-size: .9em; }
+details > p.weak { font-size: .875rem; margin: .4rem 0 0; }
+details > pre { margin-top: .2rem; }
 .mark {
   display: inline-block; padding: .05rem .55rem; border-radius: 999px; white-space: nowrap;
   font-size: .8rem; font-weight: 600; color: var(--none); background: var(--none-back);
@@ -84,6 +85,7 @@ thead th {
   border-top: 0; color: var(--weak); font-weight: 600; font-size: .875rem; white-space: nowrap;
 }
 td.short { white-space: nowrap; width: 1%; }
+td.long { width: 20%; }
 td.number { text-align: right; white-space: nowrap; width: 1%; font-variant-numeric: tabular-nums; }
 td.rules { width: 18%; font-size: .875rem; color: var(--weak); }
 #r-broken:checked ~ div tbody tr:not(.broken),
@@ -105,10 +107,10 @@ td.rules { width: 18%; font-size: .875rem; color: var(--weak); }
   thead { display: none; }
   tr { border-top: 1px solid var(--line); padding: .5rem .7rem; }
   tbody tr:first-child { border-top: 0; }
-  td, td.short, td.number, td.rules {
+  td, td.short, td.long, td.number, td.rules {
     border: 0; padding: .1rem 0; width: auto; text-align: left; white-space: normal;
   }
-  td.short, td.number, td.rules { display: inline-block; margin-right: .75rem; }
+  td.short, td.long, td.number, td.rules { display: inline-block; margin-right: .75rem; }
   td.number { color: var(--weak); font-size: .875rem; }
   td[data-name]::before { content: attr(data-name) " "; }
 }
