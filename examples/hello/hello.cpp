@@ -25,6 +25,7 @@ class Add final : public tenon::Backend<Add> {
     TENON_CHECK(args.expect(3));
     TENON_TRY(auto a, args.tensor<const float>(0));
     TENON_TRY(auto b, args.tensor<const float>(1));
+    TENON_CHECK(args.resize(2, a.sizes()));
     TENON_TRY(auto out, args.tensor<float>(2));
     if (a.rank() != delegate.rank || !same_layout(a, b) || !same_layout(a, out)) {
       return tenon::error(tenon::Error::InvalidArgument, "three equal shapes expected");
