@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: MIT
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "case_support.hpp"
+#include "support/catch.hpp"
+#include "tenon/conformance/case_file.hpp"
+
+using namespace tenon;
+using namespace tenon::conformance;
+using case_test::Folder;
+
+namespace {
+
+// What is said of a case.json, after the file's name. The case is refused as InvalidArgument.
+std::string complaint(std::string_view json) {
+  const Folder folder;
+  const auto read = read_case(folder.case_with(json));
+  REQUIRE_FALSE(read.ok());
+  CHECK(read.error() == Error::InvalidArgument);
+  const std::string front = (folder / "c/case.json").string() + ": ";
+  const std::string text(read.text());
+  REQUIRE(text.starts_with(front));
+  return text.substr(front.size());
+}
+
+std::string runs(std::string_view inputs) {
+  return concat(R"({"runs": [{"expected": ["b.npy"], "inputs": [)", inputs, "]}]}");
+}
+
+}  // namespace
+
+TEST_CASE("a folder with the usual names is a case without a case.json", "[case]") {
+  const Folder folder;
+  folder.add_case("add");
+  (void)folder.write("add/weights_b.ptd", "");
+  (void)folder.write("add/weights_a.ptd", "");
+  folder.array("add/input_1.npy", {3, 4});
+  folder.array("add/input_x.npy", {5});
+
+  const auto read = read_case(folder / "add");
+  REQUIRE(read.ok());
+  CHECK(read->name == "add");
+  CHECK(read->folder == folder / "add");
+  CHECK(read->program == folder / "add/model.pte");
+  CHECK(read->data_files ==
+        std::vector{folder / "add/weights_a.ptd", folder / "add/weights_b.ptd"});
+  CHECK(read->method == "forward");
+  CHECK(read->runtime_specs.empty());
+  CHECK(read->tolerances.of(ScalarType::Float) == default_tolerance(ScalarType::Float));
+  REQUIRE(read->runs.size() == 1);
+  CHECK_FALSE(read->runs[0].fresh);
+  CHECK(read->runs[0].inputs == std::vector<CaseValue>{ArrayFile{folder / "add/input_0.npy"},
+                                                       ArrayFile{folder / "add/input_1.npy"}});
+  CHECK(read->runs[0].expected == std::vector<CaseValue>{ArrayFile{folder / "add/expected_0.npy"}});
+}
+
+TEST_CASE("case.json says all that a case can be", "[case]") {
+  const Folder folder;
+  const auto read = read_case(folder.case_with(R"({
+    "$schema": "https://example.org/x", "name": "two states", "description": "counts",
+    "program": "../c/model.pte", "data": ["b.npy", "a.npy"], "method": "step",
+    "runs": [
+      {"inputs": ["a.npy", 3, 2.5, true, {"text": "mean"}, null], "expected": ["b.npy", null]},
+      {"inputs": [-4], "expected": [], "fresh": true}
+    ],
+    "tolerances": {"float32": {"nmse": 1e-6, "max": 1e-4}, "bfloat16": {"rtol": 0.1, "atol": 0}},
+    "runtime_specs": {"Acme": {"fast": true, "n": 3, "f": 3.0, "s": "x", "b": {"bytes": "00fF"}}},
+    "made_by": {"anything": [1, 2]}
+  })"));
+  REQUIRE(read.ok());
+  CHECK(read->name == "two states");
+  CHECK(read->description == "counts");
+  CHECK(read->program == folder / "c/model.pte");
+  CHECK(read->data_files == std::vector{folder / "c/b.npy", folder / "c/a.npy"});
+  CHECK(read->method == "step");
+  REQUIRE(read->runs.size() == 2);
+  const CaseRun& first = read->runs[0];
+  CHECK(first.inputs == std::vector<CaseValue>{ArrayFile{folder / "c/a.npy"}, std::int64_t{3}, 2.5,
+                                               true, std::string("mean"), std::monostate()});
+  CHECK(first.expected == std::vector<CaseValue>{ArrayFile{folder / "c/b.npy"}, std::monostate()});
+  CHECK_FALSE(first.fresh);
+  CHECK(read->runs[1].inputs == std::vector<CaseValue>{std::int64_t{-4}});
+  CHECK(read->runs[1].expected.empty());
+  CHECK(read->runs[1].fresh);
+
+  const Tolerance floats = read->tolerances.of(ScalarType::Float);
+  CHECK(floats.nmse == 1e-6);
+  CHECK(floats.max == 1e-4);
+  CHECK_FALSE(floats.peak);  // Limits of a dtype are replaced together.
+  CHECK(read->tolerances.of(ScalarType::BFloat16).rtol == 0.1);
+  CHECK(read->tolerances.of(ScalarType::Half) == default_tolerance(ScalarType::Half));
+
+  REQUIRE(read->runtime_specs.size() == 5);
+  for (const host::BackendOption& option : read->runtime_specs) {
+    CHECK(option.backend_id == "Acme");
+    if (option.key == "fast") CHECK(option.value == OptionValue(true));
+    if (option.key == "n") CHECK(option.value == OptionValue(std::int64_t{3}));
+    if (option.key == "f") CHECK(option.value == OptionValue(3.0));
+    if (option.key == "s") CHECK(option.value == OptionValue(std::string("x")));
+    if (option.key == "b") {
+      CHECK(option.value == OptionValue(std::vector{std::byte{0}, std::byte{0xff}}));
+    }
+  }
+}
+
+TEST_CASE("a complaint about case.json names the member, what is expected and what is there",
+          "[case]") {
+  const auto [json, text] = GENERATE(table<std::string, std::string>({
+      {"", "is not JSON"},
+      {"[]", "expected an object, found '[]'"},
+      {R"({"name": 1})", "name: expected a string, found '1'"},
+      {R"({"name": " "})", "name: expected a text that is not empty, found '\" \"'"},
+      {R"({"name": "a/b"})", "name: expected a text without '/', found '\"a/b\"'"},
+      {R"({"name": "a", "name": "b"})", "the key 'name' is written twice"},
+      {R"({"programm": "x"})", "unknown key 'programm'; did you mean 'program'?"},
+      {R"({"description": []})", "description: expected a string, found '[]'"},
+      {R"({"program": "no.pte"})", "program: expected a file, found none at '"},
+      {R"({"program": "/etc/hosts"})", "program: expected a path relative to "},
+      {R"({"program": ""})", "program: expected a text that is not empty, found '\"\"'"},
+      {R"({"data": "b.ptd"})", "data: expected an array of paths, found '\"b.ptd\"'"},
+      {R"({"data": ["a.npy", "b.ptd"]})", "data[1]: expected a file, found none at '"},
+      {R"({"method": ""})", "method: expected a text that is not empty"},
+      {R"({})", "runs: is missing, and so is expected_0.npy: nothing would be compared"},
+      {R"({"runs": []})", "runs: expected an array of at least one object, found '[]'"},
+      {R"({"runs": [3]})", "runs[0]: expected an object, found '3'"},
+      {R"({"runs": [{"expected": []}]})", "runs[0].inputs: is missing, expected an array"},
+      {R"({"runs": [{"inputs": []}]})", "runs[0].expected: is missing, expected an array"},
+      {R"({"runs": [{"inputs": [], "expected": "b.npy"}]})",
+       "runs[0].expected: expected an array of files and numbers, found '\"b.npy\"'"},
+      {R"({"runs": [{"inputs": [], "expected": [], "frsh": true}]})",
+       "runs[0]: unknown key 'frsh'; did you mean 'fresh'?"},
+      {R"({"runs": [{"inputs": [], "expected": [], "fresh": 1}]})",
+       "runs[0].fresh: expected true or false, found '1'"},
+      {runs(R"("a.npy", "c.npy")"), "runs[0].inputs[1]: expected a file, found none at '"},
+      {runs(R"([1])"), "runs[0].inputs[0]: expected a file, a number, true, false, null or"},
+      {runs(R"({"txt": "x"})"), "runs[0].inputs[0]: expected a file, a number, true, false"},
+      {runs(R"({"text": 1})"), "runs[0].inputs[0].text: expected a string, found '1'"},
+      {runs("9223372036854775808"),
+       "runs[0].inputs[0]: expected an integer of 64 bits with a sign"},
+  }));
+  CAPTURE(json);
+  CHECK_THAT(complaint(json), ContainsSubstring(text));
+}
+
+TEST_CASE("a complaint about tolerances and options names the member", "[case]") {
+  const auto [member, text] = GENERATE(table<std::string, std::string>({
+      {R"("tolerances": 1)", "tolerances: expected an object of limits by dtype, found '1'"},
+      {R"("tolerances": {"float": {}})", "tolerances: unknown dtype 'float'"},
+      {R"("tolerances": {"float23": {}})", "did you mean 'float32'?"},
+      {R"("tolerances": {"bool": {"max": 1}})", "tolerances.bool: booleans are equal or not"},
+      {R"("tolerances": {"float32": 1e-3})", "tolerances.float32: expected an object of limits"},
+      {R"("tolerances": {"float32": {"maximum": 1}})", "tolerances.float32: unknown key 'maximum'"},
+      {R"("tolerances": {"float32": {"max": -1}})",
+       "tolerances.float32.max: expected a number from 0 on, found '-1'"},
+      {R"("tolerances": {"float32": {"nmse": "1"}})",
+       "tolerances.float32.nmse: expected a number from 0 on"},
+      {R"("runtime_specs": [])", "runtime_specs: expected an object of options by backend"},
+      {R"("runtime_specs": {"A": 3})", "runtime_specs.A: expected an object of options"},
+      {R"("runtime_specs": {"A": {"k": null}})", "runtime_specs.A.k: expected true, false, a num"},
+      {R"("runtime_specs": {"A": {"k": {"bytes": "0g"}}})",
+       "runtime_specs.A.k.bytes: expected two hexadecimal digits for each byte, found '\"0g\"'"},
+      {R"("runtime_specs": {"A": {"k": {"bytes": "000"}}})", "two hexadecimal digits"},
+      {R"("runtime_specs": {"A": {"k": {"bytes": 0}}})", "runtime_specs.A.k.bytes: expected a st"},
+  }));
+  CAPTURE(member);
+  const std::string json =
+      concat(R"({"runs": [{"inputs": ["a.npy"], "expected": ["b.npy"]}], )", member, "}");
+  CHECK_THAT(complaint(json), ContainsSubstring(text));
+}
+
+TEST_CASE("numbered files may not leave a number out", "[case]") {
+  const Folder folder;
+  folder.add_case("add");
+  folder.array("add/input_2.npy", {3, 4});
+  const auto read = read_case(folder / "add");
+  REQUIRE_FALSE(read.ok());
+  CHECK_THAT(std::string(read.text()),
+             ContainsSubstring("there is input_2.npy, but no input_1.npy"));
+}
+
+TEST_CASE("what is no folder, or cannot be read, is told", "[case]") {
+  const Folder folder;
+  (void)folder.write("file", "");
+  const auto none = read_case(folder / "none");
+  CHECK(none.error() == Error::AccessFailed);
+  CHECK_THAT(std::string(none.text()), ContainsSubstring("none: expected the folder of a case"));
+  CHECK_THAT(std::string(read_case(folder / "file").text()), ContainsSubstring("found a file"));
+
+  std::filesystem::create_directories(folder / "odd/case.json");
+  CHECK(read_case(folder / "odd").error() == Error::AccessFailed);
+  std::filesystem::create_directories(folder / "large");
+  (void)folder.write("large/case.json",
+                     std::string(conformance::detail::max_settings_size + 1, ' '));
+  CHECK_THAT(std::string(read_case(folder / "large").text()),
+             ContainsSubstring("expected at most"));
+}
+
+TEST_CASE("a case has the name of its folder however the folder is named", "[case]") {
+  const Folder folder;
+  folder.add_case("add");
+  const std::string path = folder.file("add");
+  for (const std::string& name : {path + "/", path + "/.", folder.file("add/../add")}) {
+    const auto read = read_case(name);
+    REQUIRE(read.ok());
+    CHECK(read->name == "add");
+    CHECK(read->program == folder / "add/model.pte");
+  }
+}
+
+TEST_CASE("cases are found in a folder, in folders inside and by a pattern", "[case]") {
+  const Folder folder;
+  for (const char* name : {"b_mul", "a_add", "a_sub"}) folder.add_case(name);
+  std::filesystem::create_directories(folder / "notes");
+  (void)folder.write("readme.md", "");
+  const auto names = [&](const std::filesystem::path& place) {
+    const auto cases = read_cases(place);
+    REQUIRE(cases.ok());
+    std::vector<std::string> out;
+    for (const Case& of : *cases) out.push_back(of.name);
+    return out;
+  };
+  CHECK(names(folder / "a_add") == std::vector<std::string>{"a_add"});
+  CHECK(names(folder.path()) == std::vector<std::string>{"a_add", "a_sub", "b_mul"});
+  CHECK(names(folder / "a_*") == std::vector<std::string>{"a_add", "a_sub"});
+
+  const auto none = read_cases(folder / "c_*");
+  CHECK(none.error() == Error::NotFound);
+  CHECK_THAT(std::string(none.text()), ContainsSubstring("expected a folder with case.json"));
+  CHECK(read_cases(folder / "notes").error() == Error::NotFound);
+
+  (void)folder.write("a_sub/case.json", "{");
+  CHECK(read_cases(folder.path()).error() == Error::InvalidArgument);
+}
+
+TEST_CASE("values of a case become arrays of the dtype that is wanted", "[case]") {
+  const Folder folder;
+  folder.array("a.npy", {1, 2});
+  const CaseValue file = ArrayFile{folder / "a.npy"};
+  const auto array = read_array(file, ScalarType::Float);
+  REQUIRE(array.ok());
+  CHECK(array->shape == std::vector<std::int64_t>{2});
+  CHECK(array->data.size() == 8);
+
+  const auto number = read_array(std::int64_t{-3}, ScalarType::Long);
+  REQUIRE(number.ok());
+  CHECK(number->shape.empty());
+  CHECK(number->data.size() == 8);
+  CHECK(read_array(std::int64_t{2}, ScalarType::Double).ok());
+  CHECK(read_array(2.5, ScalarType::Double).ok());
+  CHECK(read_array(true, ScalarType::Bool)->data.size() == 1);
+}
+
+TEST_CASE("a value that is no array of the wanted dtype is refused", "[case]") {
+  const Folder folder;
+  folder.array("a.npy", {1, 2});
+  const auto other = read_array(ArrayFile{folder / "a.npy"}, ScalarType::Int);
+  CHECK(other.error() == Error::InvalidType);
+  CHECK_THAT(std::string(other.text()),
+             ContainsSubstring("a.npy") && ContainsSubstring("'<f4'; Int needs '<i4'"));
+  CHECK(read_array(ArrayFile{folder / "none.npy"}, ScalarType::Int).error() != Error::Ok);
+  const auto [value, found] = GENERATE(table<CaseValue, std::string>({
+      {CaseValue(2.5), "a real number"},
+      {CaseValue(std::int64_t{1}), "an integer"},
+      {CaseValue(true), "a boolean"},
+      {CaseValue(std::string("x")), "a text"},
+      {CaseValue(), "nothing"},
+  }));
+  const auto refused = read_array(value, ScalarType::Float);
+  CHECK(refused.error() == Error::InvalidType);
+  CHECK(refused.text() == "expected an array of dtype Float, found " + found);
+}

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: MIT
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "case_support.hpp"
+#include "support/catch.hpp"
+#include "tenon/conformance/subject_file.hpp"
+
+using namespace tenon;
+using namespace tenon::conformance;
+using case_test::Folder;
+
+namespace {
+
+// What is said of a subject file, after its name.
+std::string complaint(std::string_view json, Error expected = Error::InvalidArgument) {
+  const Folder folder;
+  folder.add_case("cases/add");
+  folder.add_case("more/add");
+  const auto read = read_subject(folder.write("acme.json", json));
+  REQUIRE_FALSE(read.ok());
+  CHECK(read.error() == expected);
+  const std::string text(read.text());
+  const std::string front = folder.file("acme.json") + ": ";
+  REQUIRE(text.starts_with(front));
+  return text.substr(front.size());
+}
+
+TestResult test_result(std::string suite, std::string name, std::string backend,
+                       std::vector<std::string> rules) {
+  TestResult out;
+  out.suite = std::move(suite);
+  out.name = std::move(name);
+  out.backend = std::move(backend);
+  out.rules = std::move(rules);
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("a subject file says all that an author can declare", "[subject]") {
+  const Folder folder;
+  folder.add_case("cases/add");
+  folder.add_case("cases/mul");
+  folder.add_case("float/sin");
+  (void)folder.write("acme.so", "");
+  const auto read = read_subject(folder.write("acme.json", R"({
+    "$schema": "x", "plugin": "acme.so",
+    "backends": {
+      "Acme": {
+        "options": {"threads": 2}, "runtime_specs": {"device": "cpu:0"},
+        "cases": ["cases", "float/s*"],
+        "tolerances": {"float32": {"max": 0.5}},
+        "deterministic": false, "max_threads": 4, "steady_allocations": 1
+      },
+      "Small": {}
+    },
+    "unsupported": [{"test": "unload/*", "reason": "keeps a thread of the driver"}],
+    "expected_failure": [{"test": "TN-EXE-2", "reason": "fixed in 2.1"}]
+  })"));
+  REQUIRE(read.ok());
+  CHECK(read->file == folder / "acme.json");
+  CHECK(read->plugin == folder / "acme.so");
+  REQUIRE(read->backends.size() == 2);
+  const SubjectBackend* acme = read->backend("Acme");
+  REQUIRE(acme);
+  REQUIRE(acme->options.size() == 1);
+  CHECK(acme->options[0].first == "threads");
+  CHECK(acme->options[0].second == OptionValue(std::int64_t{2}));
+  REQUIRE(acme->runtime_specs.size() == 1);
+  CHECK(acme->runtime_specs[0].second == OptionValue(std::string("cpu:0")));
+  REQUIRE(acme->cases.size() == 3);
+  CHECK(acme->cases[0].name == "add");
+  CHECK(acme->cases[1].name == "mul");
+  CHECK(acme->cases[2].name == "sin");
+  CHECK_FALSE(acme->deterministic);
+  CHECK(acme->max_threads == 4U);
+  CHECK(acme->steady_allocations == 1U);
+  CHECK(read->backend("None") == nullptr);
+
+  const SubjectBackend* small = read->backend("Small");
+  REQUIRE(small);
+  CHECK(small->cases.empty());
+  CHECK(small->deterministic);
+  CHECK_FALSE(small->max_threads);
+  CHECK_FALSE(small->steady_allocations);
+  REQUIRE(read->unsupported_tests.size() == 1);
+  CHECK(read->unsupported_tests[0].reason == "keeps a thread of the driver");
+  CHECK(read->unsupported_tests[0].where == "unsupported[0]");
+  REQUIRE(read->expected_failure_tests.size() == 1);
+}
+
+TEST_CASE("an empty subject file declares nothing", "[subject]") {
+  const Folder folder;
+  const auto read = read_subject(folder.write("acme.json", "{}"));
+  REQUIRE(read.ok());
+  CHECK_FALSE(read->plugin);
+  CHECK(read->backends.empty());
+  CHECK(read->unsupported("arguments/x/Acme", {}) == nullptr);
+}
+
+TEST_CASE("limits of a backend count before those of a case, and these before the default",
+          "[subject]") {
+  const auto limit = [](double max) {
+    Tolerance out;
+    out.max = max;
+    return out;
+  };
+  Case of_case;
+  of_case.tolerances.set(ScalarType::Float, limit(1));
+  of_case.tolerances.set(ScalarType::Half, limit(2));
+  SubjectBackend backend;
+  backend.tolerances.set(ScalarType::Float, limit(3));
+  const Tolerances both = backend.tolerances_for(of_case);
+  CHECK(both.of(ScalarType::Float) == limit(3));
+  CHECK(both.of(ScalarType::Half) == limit(2));
+  CHECK(both.of(ScalarType::Double) == default_tolerance(ScalarType::Double));
+}
+
+TEST_CASE("declarations are found by the path of a test or by a rule", "[subject]") {
+  Subject subject;
+  subject.unsupported_tests = {{"unload/*", "a", "unsupported[0]"},
+                               {"TN-BCK-*", "b", "unsupported[1]"},
+                               // A comma separates nothing here: names of tests are sentences.
+                               {"arguments/one, two/Acme", "c", "unsupported[2]"}};
+  subject.expected_failure_tests = {{"*/Acme/add", "d", "expected_failure[0]"}};
+  const std::vector<std::string> rules{"TN-EXE-1", "TN-BCK-8"};
+
+  REQUIRE(subject.unsupported("unload/it is gone/Acme", {}));
+  CHECK(subject.unsupported("unload/it is gone/Acme", {})->reason == "a");
+  REQUIRE(subject.unsupported("threads/x", rules));
+  CHECK(subject.unsupported("threads/x", rules)->reason == "b");
+  CHECK(subject.unsupported("threads/x", {}) == nullptr);
+  REQUIRE(subject.unsupported("arguments/one, two/Acme", {}));
+  CHECK(subject.unsupported("arguments/one", {}) == nullptr);
+  CHECK(subject.unsupported("load unload/x", {}) == nullptr);
+  REQUIRE(subject.expected_failure("numerics/close/Acme/add", {}));
+  CHECK(subject.expected_failure("numerics/close/Acme/mul", {}) == nullptr);
+}
+
+TEST_CASE("declarations that match no test are listed", "[subject]") {
+  Subject subject;
+  subject.unsupported_tests = {{"unload/*", "a", "unsupported[0]"},
+                               {"unlod/*", "b", "unsupported[1]"}};
+  subject.expected_failure_tests = {{"TN-EXE-2", "c", "expected_failure[0]"},
+                                    {"TN-EXE-9", "d", "expected_failure[1]"}};
+  const std::vector<TestResult> tests{
+      test_result("unload", "it is gone", "", {"TN-BCK-7"}),
+      test_result("arguments", "inputs stay", "Acme", {"TN-EXE-2"}),
+  };
+  const auto unmatched = subject.unmatched(tests);
+  REQUIRE(unmatched.size() == 2);
+  CHECK(unmatched[0]->where == "unsupported[1]");
+  CHECK(unmatched[1]->where == "expected_failure[1]");
+  CHECK(subject.unmatched({}).size() == 4);
+}
+
+TEST_CASE("a complaint about a subject file names the member, what is expected and what is there",
+          "[subject]") {
+  const auto [json, text] = GENERATE(table<std::string, std::string>({
+      {"{", "is not JSON"},
+      {"3", "expected an object, found '3'"},
+      {R"({"backend": {}})", "unknown key 'backend'; did you mean 'backends'?"},
+      {R"({"plugin": "acme.so"})", "plugin: expected a file, found none at '"},
+      {R"({"plugin": 1})", "plugin: expected a string, found '1'"},
+      {R"({"backends": []})", "backends: expected an object of backends by id, found '[]'"},
+      {R"({"backends": {"": {}}})", "the id has 0 bytes, expected 1 to "},
+      {R"({"backends": {"A": 1}})", "backends.A: expected an object, found '1'"},
+      {R"({"backends": {"A": {"case": []}}})", "backends.A: unknown key 'case'; did you mean 'c"},
+      {R"({"backends": {"A": {"options": []}}})", "backends.A.options: expected an object of opt"},
+      {R"({"backends": {"A": {"options": {"k": []}}}})", "backends.A.options.k: expected true"},
+      {R"({"backends": {"A": {"runtime_specs": 1}}})", "backends.A.runtime_specs: expected an ob"},
+      {R"({"backends": {"A": {"cases": "cases"}}})", "backends.A.cases: expected an array of pat"},
+      {R"({"backends": {"A": {"cases": [1]}}})", "backends.A.cases[0]: expected a string, found"},
+      {R"({"backends": {"A": {"cases": ["/x"]}}})", "backends.A.cases[0]: expected a path relat"},
+      {R"({"backends": {"A": {"cases": ["cases", "more"]}}})",
+       "backends.A.cases[1]: there are two cases with the name 'add': "},
+      {R"({"backends": {"A": {"tolerances": {"float3": {}}}}})",
+       "backends.A.tolerances: unknown dtype 'float3'"},
+      {R"({"backends": {"A": {"deterministic": "no"}}})",
+       "backends.A.deterministic: expected true or false, found '\"no\"'"},
+      {R"({"backends": {"A": {"max_threads": -1}}})",
+       "backends.A.max_threads: expected an integer from 0 on, found '-1'"},
+      {R"({"backends": {"A": {"steady_allocations": 1.5}}})",
+       "backends.A.steady_allocations: expected an integer from 0 on, found '1.5'"},
+      {R"({"unsupported": {}})", "unsupported: expected an array of objects, found '{}'"},
+      {R"({"unsupported": ["x"]})", "unsupported[0]: expected an object, found '\"x\"'"},
+      {R"({"unsupported": [{"reason": "x"}]})", "unsupported[0].test: is missing"},
+      {R"({"unsupported": [{"test": "x"}]})", "unsupported[0].reason: is missing"},
+      {R"({"unsupported": [{"test": "x", "reason": " "}]})",
+       "unsupported[0].reason: expected a text that is not empty, found '\" \"'"},
+      {R"({"expected_failure": [{"test": "", "reason": "x"}]})",
+       "expected_failure[0].test: expected a text that is not empty"},
+      {R"({"expected_failure": [{"test": "x", "reason": "x", "rule": "x"}]})",
+       "expected_failure[0]: unknown key 'rule'"},
+  }));
+  CAPTURE(json);
+  CHECK_THAT(complaint(json), ContainsSubstring(text));
+}
+
+TEST_CASE("cases that are not there or not valid are told with the subject's member", "[subject]") {
+  CHECK_THAT(complaint(R"({"backends": {"A": {"cases": ["none_*"]}}})", Error::NotFound),
+             ContainsSubstring("backends.A.cases[0]: ") && ContainsSubstring("none_*"));
+}
+
+TEST_CASE("a subject file that cannot be read is told", "[subject]") {
+  const Folder folder;
+  const auto read = read_subject(folder / "none.json");
+  CHECK(read.error() == Error::AccessFailed);
+  CHECK_THAT(std::string(read.text()), ContainsSubstring("none.json: cannot be read"));
+}
