@@ -6,25 +6,26 @@
 #include <dlfcn.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <tenon/host.hpp>
+#include <utility>
 #include <vector>
 
-#include "compare.hpp"
-#include "tenon/host/npy.hpp"
-#include "tenon/host/value_array.hpp"
+#include "tenon/conformance/case_file.hpp"
+#include "tenon/conformance/case_method.hpp"
 
 namespace {
 
 namespace fs = std::filesystem;
 using tenon::Error;
 using tenon::Status;
-using tenon::host::Method;
+using tenon::conformance::Case;
+using tenon::conformance::CaseMethod;
 
 struct Arguments {
   std::vector<std::string> plugins;
@@ -43,75 +44,23 @@ struct Outcome {
   double largest = 0;
 };
 
-Status set_inputs(Method& method, const fs::path& folder, const nlohmann::json& files,
-                  std::vector<tenon::host::Array>& keep) {
-  for (std::size_t i = 0; i < files.size(); ++i) {
-    const auto wanted = static_cast<tenon::ScalarType>(method.input(i).as.tensor->scalar_type);
-    TENON_TRY(auto raw, tenon::host::read_npy(folder / files[i].get<std::string>()));
-    TENON_TRY(auto array, tenon::host::to_scalar_type(std::move(raw), wanted));
-    const auto& tensor = *method.input(i).as.tensor;
-    const std::vector<std::int64_t> shape = array.shape;
-    const auto bytes = tenon::host::to_layout(
-        std::move(array), {tensor.dim_order, static_cast<std::size_t>(tensor.dl.ndim)});
-    keep.push_back({wanted, shape, {}});
-    keep.back().data = tenon::host::ArrayBytes(bytes.size());
-    std::ranges::copy(bytes.span(), keep.back().data.data());
-    TENON_CHECK(method.set_input(i, {wanted, keep.back().shape, keep.back().data.span()}));
-  }
-  return tenon::ok();
-}
-
-Status compare_outputs(const Method& method, const fs::path& folder, const nlohmann::json& files,
-                       const tenon::host::Tolerance& tolerance, Outcome& outcome) {
-  for (std::size_t i = 0; i < files.size(); ++i) {
-    TENON_TRY(const auto found, tenon::host::to_array(method.output(i)));
-    TENON_TRY(auto raw, tenon::host::read_npy(folder / files[i].get<std::string>()));
-    TENON_TRY(const auto expected, tenon::host::to_scalar_type(std::move(raw), found.type));
-    const auto comparison = tenon::host::compare_arrays(
-        found.view(), {expected.type, expected.shape, expected.data.span()}, tolerance);
-    if (!comparison.equal) {
-      return tenon::error(Error::Internal, files[i].get<std::string>(), ": ",
-                          tenon::run::report(comparison));
-    }
-    ++outcome.num_outputs;
-    if (comparison.largest_absolute) {
-      outcome.largest = std::max(outcome.largest, comparison.largest_absolute->absolute);
-    }
-  }
-  return tenon::ok();
-}
-
-/// A case that is loaded, with what it was loaded from.
-struct Case {
-  nlohmann::json description;
-  std::unique_ptr<Method> method;
-};
-
-tenon::Result<Case> load_case(const fs::path& folder,
-                              const tenon::host::BackendRegistry& registry) {
-  std::ifstream file(folder / "case.json");
-  auto description = nlohmann::json::parse(file, nullptr, false);
-  if (description.is_discarded()) {
-    return tenon::error(Error::AccessFailed, (folder / "case.json").string(), ": cannot be read");
-  }
-  TENON_TRY(auto program, tenon::host::Program::open(folder / "model.pte"));
+tenon::Result<CaseMethod> load_case(const Case& of_case,
+                                    const tenon::host::BackendRegistry& registry) {
   tenon::host::MethodOptions options;
   options.registry = &registry;
-  for (const auto& name : description["data"]) {
-    TENON_TRY(auto data, tenon::host::DataFile::open(folder / name.get<std::string>()));
-    options.data_files.push_back(std::move(data));
-  }
-  TENON_TRY(auto method, Method::load(program, "forward", options));
-  return Case{std::move(description), std::move(method)};
+  return CaseMethod::load(of_case, std::move(options));
 }
 
-Status run_case(const Case& loaded, const fs::path& folder, Outcome& outcome) {
-  const tenon::host::Tolerance tolerance{loaded.description["rtol"], loaded.description["atol"]};
-  for (const auto& set : loaded.description["sets"]) {
-    std::vector<tenon::host::Array> keep;
-    TENON_CHECK(set_inputs(*loaded.method, folder, set["inputs"], keep));
-    TENON_CHECK(loaded.method->execute());
-    TENON_CHECK(compare_outputs(*loaded.method, folder, set["outputs"], tolerance, outcome));
+Status run_case(const Case& of_case, CaseMethod method, Outcome& outcome) {
+  for (std::size_t run = 0; run < of_case.runs.size(); ++run) {
+    TENON_TRY(const auto outputs, method.run(run, of_case.tolerances));
+    for (const auto& output : outputs) {
+      if (!output.equal) return tenon::error(Error::Internal, "run ", run, ": ", output.text);
+      ++outcome.num_outputs;
+      if (output.arrays.largest_absolute) {
+        outcome.largest = std::max(outcome.largest, output.arrays.largest_absolute->absolute);
+      }
+    }
   }
   return tenon::ok();
 }
@@ -120,11 +69,12 @@ Status run_case(const Case& loaded, const fs::path& folder, Outcome& outcome) {
 /// both.
 Status run_case(const fs::path& folder, const tenon::host::BackendRegistry& registry,
                 const tenon::host::BackendRegistry* beside, Outcome& outcome) {
-  TENON_TRY(const Case loaded, load_case(folder, registry));
-  if (!beside) return run_case(loaded, folder, outcome);
-  TENON_TRY(const Case other, load_case(folder, *beside));
-  TENON_CHECK(run_case(loaded, folder, outcome));
-  return run_case(other, folder, outcome);
+  TENON_TRY(const Case of_case, tenon::conformance::read_case(folder));
+  TENON_TRY(auto method, load_case(of_case, registry));
+  if (!beside) return run_case(of_case, std::move(method), outcome);
+  TENON_TRY(auto other, load_case(of_case, *beside));
+  TENON_CHECK(run_case(of_case, std::move(method), outcome));
+  return run_case(of_case, std::move(other), outcome);
 }
 
 /// Lines of this process's mappings that name one of `names`.

@@ -68,12 +68,13 @@ def input_files(case: Path) -> list[str]:
     """The first inputs of a case as files of torch.save, made when they are not there."""
     description = json.loads((case / "case.json").read_text(encoding="utf-8"))
     out = []
-    for i, name in enumerate(description["sets"][0]["inputs"]):
+    about = description["made_by"]
+    for i, name in enumerate(description["runs"][0]["inputs"]):
         path = case / f"bench_in{i}.pt"
         tensor = torch.from_numpy(np.load(case / name))
-        if description["dtypes"]["inputs"][i] == "bfloat16":
+        if about["dtypes"][i] == "bfloat16":
             tensor = tensor.view(torch.bfloat16)
-        order = description["dim_orders"]["inputs"][i]
+        order = about["dim_orders"][i]
         if order == [0, 2, 3, 1]:
             tensor = tensor.to(memory_format=torch.channels_last)
         torch.save(tensor, path)
@@ -128,9 +129,9 @@ def cold(arguments: argparse.Namespace, cases: list[Path]) -> None:
         python += [f"{case}/model.pt2", *inputs]
         tenon = [arguments.tenon_run, f"{case}/model.pte", "--plugin", arguments.plugin]
         description = json.loads((case / "case.json").read_text(encoding="utf-8"))
-        for name in description["data"]:
+        for name in description.get("data", []):
             tenon += ["--data", f"{case}/{name}"]
-        for name in description["sets"][0]["inputs"]:
+        for name in description["runs"][0]["inputs"]:
             tenon += ["--input", f"{case}/{name}"]
         runs = [(whole_process(python), whole_process(tenon)) for _ in range(arguments.rounds)]
         t = min(run[0][0] for run in runs), min(run[1][0] for run in runs)

@@ -9,8 +9,8 @@ What stands in the way on Linux, each step named below: the weights cannot be mo
 so they are fake there and their values are kept aside; the compiler reads those values when it
 writes constants; and the layout of a convolution is decided by code that only a Mac's PyTorch has.
 
-Writes OUT/NAME/: model.pte, inK_J.npy and outK_J.npy (run K, tensor J; the runs of one instance in
-their order). Needs torch 2.15, executorch 1.5 and a C++ compiler; takes half a minute a model.
+Writes OUT/NAME/, a case as docs/cases.md describes it: model.pte, inK_J.npy and outK_J.npy (run K,
+tensor J; the runs of one instance in their order), and case.json. Needs torch 2.15, executorch 1.5 and a C++ compiler; takes half a minute a model.
 """
 
 import argparse
@@ -28,7 +28,6 @@ HERE = Path(__file__).resolve().parent
 os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", "/tmp/tenon-inductor-metal")
 
 try:
-    import numpy as np
     import torch
     import torch._inductor.codecache
     import torch._inductor.codegen.cpp_wrapper_cpu as cpp_wrapper
@@ -42,6 +41,8 @@ try:
     from torch._subclasses.fake_tensor import FakeTensor
 except ImportError as missing:
     sys.exit(f"export_metal: {missing}; install torch and executorch from PyPI")
+
+from case_folder import save_tensors, write_case
 
 Runs = list[tuple[torch.Tensor, ...]]
 
@@ -314,12 +315,6 @@ def metal_backend() -> Any:
     return MetalBackend
 
 
-def save(tensors: Any, prefix: str, folder: Path) -> None:
-    """Saves tensors densely, as J = 0, 1, ..."""
-    for number, tensor in enumerate(tensors if isinstance(tensors, tuple) else (tensors,)):
-        np.save(folder / f"{prefix}_{number}.npy", tensor.detach().contiguous().numpy())
-
-
 def export_model(name: str, folder: Path, backend: Any) -> None:
     """Writes the folder of one model."""
     from executorch.backends.apple.metal.metal_partitioner import MetalPartitioner
@@ -333,15 +328,22 @@ def export_model(name: str, folder: Path, backend: Any) -> None:
     make, runs_of = MODELS[name]
     module, runs = make().eval(), runs_of()
     program = torch.export.export(copy.deepcopy(module), runs[0])
+    described = []
     for number, inputs in enumerate(runs):
-        save(inputs, f"in{number}", folder)
-        save(module(*inputs), f"out{number}", folder)
+        result = module(*inputs)
+        outputs = result if isinstance(result, tuple) else (result,)
+        described.append({"inputs": save_tensors(inputs, f"in{number}", folder),
+                          "expected": save_tensors(outputs, f"out{number}", folder)})
+    if len(described) > 1:
+        described.append(described[0] | {"fresh": True})
     partitioner = MetalPartitioner([backend.generate_method_name_compile_spec("forward")])
     edge = to_edge_transform_and_lower(
         program, partitioner=[partitioner],
         compile_config=EdgeCompileConfig(_check_ir_validity=False))
     manager = edge.to_executorch(ExecutorchBackendConfig(extract_delegate_segments=True))
     manager.save(str(folder / "model.pte"))
+    write_case(folder, described, description=(module.__doc__ or "").partition("\n")[0],
+               made_by={"script": "tests/live/export_metal.py", "torch": torch.__version__})
 
 
 def main() -> int:

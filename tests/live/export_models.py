@@ -5,8 +5,9 @@ Each program has one delegate, `CpuAotiBackend`: AOTInductor's library and weigh
 own AotiBackend stores them. The expected outputs are those of eager PyTorch. Takes 10 to 60
 seconds a model and needs torch 2.15 and executorch 1.5 (the pip packages) and a C++ compiler.
 
-Writes CACHE/NAME/: model.pte, aoti_cpu_blob.ptd (external weights), inK_J.npy and outK_J.npy
-(input set K, tensor J; bfloat16 as its bits in int16), case.json, and with --package model.pt2.
+Writes CACHE/NAME/, a case as docs/cases.md describes it: model.pte, aoti_cpu_blob.ptd (external
+weights), inK_J.npy and outK_J.npy (input set K, tensor J), case.json, and with --package model.pt2.
+With --kit the models are those of kit_models.py, compiled small: the conformance kit's cases.
 """
 
 import argparse
@@ -17,20 +18,21 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
 import traceback
 from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).resolve().parent
-SOURCES = ["export_models.py", "models.py", "layers.py", "vision.py"]
+SOURCES = ["export_models.py", "case_folder.py", "kit_models.py", "models.py", "layers.py",
+           "vision.py"]
 METHOD = "forward"
 
 # torch reads this when it is imported.
 os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", "/tmp/tenon-inductor")
 
 try:
-    import numpy as np
     import torch
     from executorch.backends.aoti.aoti_backend import AotiBackend
     from executorch.backends.aoti.aoti_partitioner import AotiPartitioner
@@ -43,7 +45,10 @@ try:
 except ImportError as missing:
     sys.exit(f"export_models: {missing}; install torch and executorch from PyPI")
 
-from models import MODELS, Case, Inputs
+import kit_models
+import models
+from case_folder import dtype_name, limits, save_tensors, write_case
+from models import Case, Inputs
 
 # What is the same for the program and for the package that benchmarks compare it with: a portable
 # AVX2 library on one thread, without libtorch, with its weights beside it. Inductor tries out each
@@ -134,7 +139,7 @@ def is_current(folder: Path, wanted: str, package: bool) -> bool:
         case = json.loads((folder / "case.json").read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return False
-    return case.get("fingerprint") == wanted and (
+    return case.get("made_by", {}).get("fingerprint") == wanted and (
         not package or (folder / "model.pt2").exists())
 
 
@@ -179,80 +184,79 @@ def write_package(case: Case, folder: Path) -> None:
         program, package_path=str(folder / "model.pt2"), inductor_configs=compile_options)
 
 
-def save_tensors(tensors: Inputs, prefix: str, folder: Path) -> list[str]:
-    """Saves tensors densely in row-major order and returns the files' names."""
-    names = []
-    for number, tensor in enumerate(tensors):
-        values = tensor.detach().contiguous()
-        if values.dtype == torch.bfloat16:
-            values = values.view(torch.int16)
-        names.append(f"{prefix}_{number}.npy")
-        np.save(folder / names[-1], values.numpy())
-    return names
-
-
-def describe(tensors: Inputs) -> dict[str, list[Any]]:
-    """The element types, and the order of dimensions in memory where the program lays it down."""
-    return {
-        "dtypes": [str(tensor.dtype).removeprefix("torch.") for tensor in tensors],
-        "dim_orders": [list(tensor.dim_order()) for tensor in tensors],
-    }
-
-
 def run_eagerly(case: Case, folder: Path) -> dict[str, Any]:
-    """Runs every set in eager PyTorch; writes the tensors and returns their part of the json."""
+    """Runs every set in eager PyTorch; writes the tensors and returns what case.json says of it."""
     module, sets = case.build()
-    entries: list[dict[str, Any]] = []
+    runs: list[dict[str, Any]] = []
     for number, inputs in enumerate(sets):
         result = module(*copy.deepcopy(inputs))
         outputs = result if isinstance(result, tuple) else (result,)
-        entries.append({
+        runs.append({
             "inputs": save_tensors(inputs, f"in{number}", folder),
-            "outputs": save_tensors(outputs, f"out{number}", folder),
+            "expected": save_tensors(outputs, f"out{number}", folder),
         })
-    about_inputs, about_outputs = describe(inputs), describe(outputs)
+    if case.stateful:
+        runs.append(runs[0] | {"fresh": True})
     return {
-        "sets": entries,
-        "dtypes": {"inputs": about_inputs["dtypes"], "outputs": about_outputs["dtypes"]},
-        "dim_orders": {"inputs": about_inputs["dim_orders"],
-                       "outputs": about_outputs["dim_orders"]},
+        "description": (module.__doc__ or "").partition("\n")[0],
+        "runs": runs,
+        "tolerances": limits(outputs, case.rtol, case.atol),
+        "made_by": {
+            "dtypes": [dtype_name(tensor) for tensor in inputs],
+            "dim_orders": [list(tensor.dim_order()) for tensor in inputs],
+        },
     }
 
 
-def export_case(name: str, folder: Path, options: argparse.Namespace, wanted: str) -> None:
-    """Makes the whole folder of one case; case.json comes last and says that it is complete."""
-    case = MODELS[name]
+def export_case(case: Case, folder: Path, options: argparse.Namespace, wanted: str) -> None:
+    """Makes the whole folder of one case."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     CpuAotiBackend.kernels = KernelTable(supported_kernels(), options.lenient)
     CpuAotiBackend.external = case.external
+    CpuAotiBackend.strip = options.kit
     CpuAotiBackend.libraries = []
     started = time.monotonic()
     with torch.no_grad():
-        facts = run_eagerly(case, folder)
+        members = run_eagerly(case, folder)
         write_program(case, folder)
         seconds = time.monotonic() - started
         if options.package:
             write_package(case, folder)
     if options.library:
         (folder / "model.so").write_bytes(CpuAotiBackend.libraries[0])
-    description = {
-        "name": name, **facts,
-        "rtol": case.rtol, "atol": case.atol, "stateful": case.stateful,
-        "data": sorted(path.name for path in folder.glob("*.ptd")),
-        "fallback_kernels": sorted(CpuAotiBackend.kernels.asked),
-        "torch": torch.__version__, "seconds": round(seconds, 1), "fingerprint": wanted,
-    }
-    text = json.dumps(description, indent=1) + "\n"
-    (folder / "case.json").write_text(text, encoding="utf-8")
+    made_by = {"script": "tests/live/export_models.py", "torch": torch.__version__}
+    if options.kit:  # The limits are the kit's own for each dtype, and facts would go stale.
+        del members["tolerances"]
+    else:
+        made_by |= members["made_by"] | {
+            "fallback_kernels": sorted(CpuAotiBackend.kernels.asked),
+            "seconds": round(seconds, 1), "fingerprint": wanted,
+        }
+    write_case(folder, **members | {
+        "data": sorted(path.name for path in folder.glob("*.ptd")), "made_by": made_by})
+
+
+def compile_small(folder: Path) -> None:
+    """Has inductor use a compiler that leaves out what nobody calls, and the names of the rest."""
+    exports, compiler = folder / "exports", folder / "g++"
+    exports.write_text("{ global: AOTInductor*; local: *; };\n", encoding="utf-8")
+    compiler.write_text('#!/bin/sh\nexec g++ "$@" -Os -g0 -ffunction-sections -fdata-sections '
+                        f"-Wl,--gc-sections -Wl,--version-script={exports}\n", encoding="utf-8")
+    compiler.chmod(0o755)
+    config = torch._inductor.config
+    config.cpp.cxx = (str(compiler),)
+    config.aot_inductor.precompile_headers = False
 
 
 def arguments() -> argparse.Namespace:
     """Reads the command line."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", action="append", metavar="NAME", choices=sorted(MODELS),
+    parser.add_argument("--only", action="append", metavar="NAME",
                         help="export this model; may be given several times")
+    parser.add_argument("--kit", action="store_true",
+                        help="the models of kit_models.py in place of those of models.py")
     parser.add_argument("--list", action="store_true", help="name the models and leave")
     parser.add_argument("--cache", type=Path, metavar="DIR", help="where the cases go")
     parser.add_argument("--force", action="store_true", help="export also what is up to date")
@@ -265,17 +269,17 @@ def arguments() -> argparse.Namespace:
     options = parser.parse_args()
     if not options.list and options.cache is None:
         parser.error("--cache DIR is needed")
+    options.models = kit_models.MODELS if options.kit else models.MODELS
+    unknown = set(options.only or ()) - set(options.models)
+    if unknown:
+        parser.error(f"no such model: {', '.join(sorted(unknown))}; see --list")
     return options
 
 
-def main() -> int:
-    """Exports what was asked for; 1 if a model failed."""
-    options = arguments()
-    if options.list:
-        print("\n".join(MODELS))
-        return 0
+def export_all(options: argparse.Namespace) -> int:
+    """Exports each; 1 if a model failed."""
     wanted = fingerprint()
-    names = [name for name in MODELS if not options.only or name in options.only]
+    names = [name for name in options.models if not options.only or name in options.only]
     failures: dict[str, str] = {}
     for number, name in enumerate(names, 1):
         folder = options.cache / name
@@ -286,7 +290,7 @@ def main() -> int:
         print(f"{label}: exporting", flush=True)
         started = time.monotonic()
         try:
-            export_case(name, folder, options, wanted)
+            export_case(options.models[name], folder, options, wanted)
         except Exception as problem:  # one model must not stop the others
             traceback.print_exc()
             failures[name] = f"{type(problem).__name__}: {problem}"
@@ -296,6 +300,18 @@ def main() -> int:
     for name, problem in failures.items():
         print(f"failed: {name}: {problem}", file=sys.stderr)
     return 1 if failures else 0
+
+
+def main() -> int:
+    """Exports what was asked for; 1 if a model failed."""
+    options = arguments()
+    if options.list:
+        print("\n".join(options.models))
+        return 0
+    with tempfile.TemporaryDirectory(prefix="tenon-export-") as scratch:
+        if options.kit:
+            compile_small(Path(scratch))
+        return export_all(options)
 
 
 if __name__ == "__main__":
