@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "tenon/conformance/case_file.hpp"
-#include "tenon/conformance/case_method.hpp"
+#include "tenon/conformance/case_runner.hpp"
 
 namespace {
 
@@ -25,7 +25,7 @@ namespace fs = std::filesystem;
 using tenon::Error;
 using tenon::Status;
 using tenon::conformance::Case;
-using tenon::conformance::CaseMethod;
+using tenon::conformance::CaseRunner;
 
 struct Arguments {
   std::vector<std::string> plugins;
@@ -44,14 +44,14 @@ struct Outcome {
   double largest = 0;
 };
 
-tenon::Result<CaseMethod> load_case(const Case& of_case,
+tenon::Result<CaseRunner> load_case(const Case& of_case,
                                     const tenon::host::BackendRegistry& registry) {
   tenon::host::MethodOptions options;
   options.registry = &registry;
-  return CaseMethod::load(of_case, std::move(options));
+  return CaseRunner::load(of_case, std::move(options));
 }
 
-Status run_case(const Case& of_case, CaseMethod method, Outcome& outcome) {
+Status run_case(const Case& of_case, CaseRunner method, Outcome& outcome) {
   for (std::size_t run = 0; run < of_case.runs.size(); ++run) {
     TENON_TRY(const auto outputs, method.run(run, of_case.tolerances));
     for (const auto& output : outputs) {
