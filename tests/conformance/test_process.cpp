@@ -160,12 +160,14 @@ void describe_end(const siginfo_t& info, const ChannelContent& content, const Br
   Crash crash;
   crash.in = crumbs.running();
   Finding finding;
+  const std::string rule(crumbs.rule_of_a_crash());
   if (content.crashed) {
     finding = content.crash_finding;
+    if (finding.rule == "TN-BCK-7") finding.rule = rule;
   } else if (info.si_code == CLD_EXITED) {
-    finding = {"TN-BCK-7", concat("exit(", info.si_status, ")")};
+    finding = {rule, concat("exit(", info.si_status, ")")};
   } else {
-    finding = {"TN-BCK-7", concat("signal ", info.si_status, " ended the process")};
+    finding = {rule, concat("signal ", info.si_status, " ended the process")};
   }
   crash.what = finding.text;
   finding.text +=

@@ -42,6 +42,8 @@ struct WatchedDelegate {
   detail::SeenBytes bytes;
   tenon_buffer processed;
 
+  detail::SeenStruct<tenon_init_context, tenon_init_context> context;  ///< Of `init`.
+
   // Of the first `execute`; built once, as a host builds its own.
   std::unique_ptr<detail::SeenAllocator> temp_allocator;
   detail::SeenStruct<tenon_execution_context, WatchedDelegate> execution_context;
@@ -125,13 +127,16 @@ class Boundary {
   [[nodiscard]] tenon_init_context context_for(WatchedDelegate& delegate,
                                                const tenon_init_context& original);
   /// Calls `call` with the context as it lies in memory for the plugin; `original` answers what it
-  /// asks about code.
+  /// asks about code. Afterwards the context is gone (TN-INI-3), and stays so while `delegate`
+  /// lives.
   template <class Call>
-  auto with_context(const tenon_init_context& context, const tenon_init_context& original,
-                    const Call& call) {
-    Seen seen(context, shape.init_context_size, shape.unknown_bytes,
-              const_cast<tenon_init_context*>(&original));
-    return call(seen.get());
+  auto with_context(WatchedDelegate& delegate, const tenon_init_context& context,
+                    const tenon_init_context& original, const Call& call) {
+    delegate.context = {context, shape.init_context_size, shape.unknown_bytes,
+                        const_cast<tenon_init_context*>(&original)};
+    const auto result = call(delegate.context.get());
+    delegate.context.forbid({"TN-INI-3", "of the context of init, which is gone"});
+    return result;
   }
 
  private:

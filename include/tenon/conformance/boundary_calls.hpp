@@ -7,6 +7,7 @@
 #include <memory>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "tenon/conformance/boundary.hpp"
 #include "tenon/conformance/boundary_extension_calls.hpp"
@@ -81,7 +82,7 @@ inline tenon_status InitCall::forward() {
   auto* const unwritten = reinterpret_cast<tenon_delegate*>(std::uintptr_t{0xBAD0BAD0});
   delegate.theirs = unwritten;
   const tenon_status status = boundary.watch_.status_of("init", delegate.number, [&] {
-    return boundary.with_context(context, *original, [&](tenon_init_context* seen) {
+    return boundary.with_context(delegate, context, *original, [&](tenon_init_context* seen) {
       return boundary.theirs_.init(boundary.opened_, seen, &delegate.theirs);
     });
   });
@@ -103,6 +104,14 @@ inline tenon_status Boundary::init(tenon_backend* backend, const tenon_init_cont
 }
 
 inline tenon_status ExecuteCall::forward(tenon_value* const* other, std::uint32_t num_other) {
+  std::vector<NamedPages> constants;
+  for (std::uint32_t i = 0; i < num_other; ++i) {
+    if (other[i]->kind != TENON_VALUE_TENSOR) continue;
+    const tenon_tensor& tensor = *other[i]->as.tensor;
+    if ((tensor.flags & TENON_TENSOR_CONSTANT) == 0 || !tensor.dl.data) continue;
+    constants.emplace_back(tensor.dl.data, static_cast<std::size_t>(tensor.nbytes),
+                           Forbidden{"TN-TEN-1", "of a constant tensor"});
+  }
   return boundary.watch_.status_of("execute", delegate.number, [&] {
     return boundary.theirs_.execute(boundary.opened_, delegate.theirs,
                                     delegate.execution_context.get(), other, num_other);
@@ -131,7 +140,7 @@ inline tenon_status Boundary::execute(tenon_backend* backend, tenon_delegate* de
 inline void Boundary::destroy(tenon_backend* backend, tenon_delegate* delegate) {
   Boundary& self = of(backend);
   const std::unique_ptr<WatchedDelegate> watched(reinterpret_cast<WatchedDelegate*>(delegate));
-  self.watch_.nothing_of("destroy", watched->number,
+  self.watch_.nothing_of(watched->theirs ? "destroy" : destroy_of_null, watched->number,
                          [&] { self.theirs_.destroy(self.opened_, watched->theirs); });
   --self.live_;
 }

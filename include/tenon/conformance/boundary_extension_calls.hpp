@@ -46,7 +46,7 @@ struct ExtensionCalls {
     const tenon_init_context seen = boundary.context_for(lent, *context);
     // A verdict needs a reason, but a reason is no failure: the text is judged by who asked.
     const tenon_status status = boundary.watch().status_of("check_blob", 0, [&] {
-      return boundary.with_context(seen, *context, [&](tenon_init_context* shown) {
+      return boundary.with_context(lent, seen, *context, [&](tenon_init_context* shown) {
         return of(backend).check_blob.check_blob(boundary.opened(), shown, verdict);
       });
     });

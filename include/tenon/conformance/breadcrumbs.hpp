@@ -20,6 +20,9 @@
 
 namespace tenon::conformance {
 
+/// How `destroy` of a null delegate is called in reports: a crash in it breaks a rule of its own.
+inline constexpr char destroy_of_null[] = "destroy of a null delegate";
+
 /// One call across the boundary.
 struct Crumb {
   std::atomic<std::uint64_t> number{0};  ///< From 1; 0 for a free entry.
@@ -105,6 +108,17 @@ class Breadcrumbs {
       out += concat(out.empty() ? "" : "; ", describe(*crumb), ", call ", crumb->number.load());
     }
     return out;
+  }
+
+  /// The rule that a crash breaks now: that of the function of the plugin that runs.
+  [[nodiscard]] std::string_view rule_of_a_crash() const {
+    for (const Crumb* crumb : in_order()) {
+      if (crumb->returned != 0) continue;
+      const std::string_view name = crumb->name.data();
+      if (name == destroy_of_null) return "TN-DES-2";
+      if (name == "is_available") return "TN-BCK-6";
+    }
+    return "TN-BCK-7";
   }
 
   /// How many calls there were in all.

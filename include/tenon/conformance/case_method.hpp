@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <list>
 #include <memory>
 #include <string>
@@ -125,6 +127,33 @@ class CaseMethod {
     return out;
   }
 
+  /// Fills the memory of all outputs on the CPU with `byte`. Before the inputs are set: a program
+  /// may plan both in one place.
+  void fill_outputs(std::byte byte) {
+    for (std::size_t i = 0; i < method_->num_outputs(); ++i) {
+      const tenon_value& value = method_->output(i);
+      if (value.kind != TENON_VALUE_TENSOR || !host::is_cpu(value.as.tensor->dl.device)) continue;
+      const tenon_tensor& tensor = *value.as.tensor;
+      const bool is_input = is_data_of_input(tensor.dl.data);
+      if (!tensor.dl.data || is_input || (tensor.flags & TENON_TENSOR_CONSTANT) != 0) continue;
+      std::memset(tensor.dl.data, static_cast<int>(byte), static_cast<std::size_t>(tensor.nbytes));
+    }
+  }
+
+  /// Whether the inputs that are set have other sizes than the largest ones that the program
+  /// allows.
+  [[nodiscard]] bool has_smaller_inputs() const {
+    for (std::size_t i = 0; i < method_->num_inputs(); ++i) {
+      const tenon_value& value = method_->input(i);
+      if (value.kind != TENON_VALUE_TENSOR) continue;
+      const tenon_tensor& tensor = *value.as.tensor;
+      const auto rank = static_cast<std::size_t>(tensor.dl.ndim);
+      if (tensor.nbytes == 0) return true;
+      if (!std::equal(tensor.bounds, tensor.bounds + rank, tensor.dl.shape)) return true;
+    }
+    return false;
+  }
+
   /// The bytes of all outputs that are arrays, one after the other: to be compared bit for bit.
   [[nodiscard]] Result<std::vector<std::byte>> output_bytes() {
     std::vector<std::byte> out;
@@ -171,6 +200,14 @@ class CaseMethod {
       return method_->set_input(index, host::InputScalar(std::string_view(*text)));
     }
     return error(Error::InvalidType, "an array for an input that is no tensor");
+  }
+
+  [[nodiscard]] bool is_data_of_input(const void* data) const {
+    for (std::size_t i = 0; i < method_->num_inputs(); ++i) {
+      const tenon_value& value = method_->input(i);
+      if (value.kind == TENON_VALUE_TENSOR && value.as.tensor->dl.data == data) return true;
+    }
+    return false;
   }
 
   /// Memory for outputs that the program does not plan.

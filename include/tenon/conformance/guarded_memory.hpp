@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <cstring>
 #include <new>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -45,6 +46,37 @@ struct Forbidden {
   const char* what;
 };
 
+/// While it lives, a fault between the two addresses is named. For memory of others that is
+/// protected already, such as a mapped file. Single owner, any thread.
+class NamedPages {
+ public:
+  NamedPages(const void* begin, std::size_t size, Forbidden why) noexcept {
+    const auto address = reinterpret_cast<std::uintptr_t>(begin);
+    for (ForbiddenPages& entry : forbidden_pages()) {
+      std::uintptr_t none = 0;
+      if (!entry.begin.compare_exchange_strong(none, address)) continue;
+      entry.rule = why.rule;
+      entry.what = why.what;
+      entry.end = address + size;
+      entry_ = &entry;
+      return;
+    }
+  }
+  NamedPages(NamedPages&& other) noexcept : entry_(std::exchange(other.entry_, nullptr)) {}
+  NamedPages& operator=(NamedPages&& other) noexcept {
+    std::swap(entry_, other.entry_);
+    return *this;
+  }
+  ~NamedPages() {
+    if (!entry_) return;
+    entry_->end = 0;
+    entry_->begin = 0;
+  }
+
+ private:
+  ForbiddenPages* entry_ = nullptr;
+};
+
 /// Bytes with a forbidden page on either side, so that an access outside of them faults where it
 /// happens instead of finding somebody's memory.
 ///
@@ -70,8 +102,8 @@ class GuardedMemory {
     const std::size_t last = (inner_ - size - offset) / alignment * alignment;
     data_ = pages_ + page + last + offset;
     std::memset(data_, 0, size);
-    before_ = note(pages_, page, outside);
-    behind_ = note(pages_ + page + inner_, page, outside);
+    before_.emplace(pages_, page, outside);
+    behind_.emplace(pages_ + page + inner_, page, outside);
   }
   GuardedMemory(GuardedMemory&& other) noexcept { swap(other); }
   GuardedMemory& operator=(GuardedMemory&& other) noexcept {
@@ -79,7 +111,9 @@ class GuardedMemory {
     return *this;
   }
   ~GuardedMemory() {
-    for (ForbiddenPages* entry : {before_, behind_, closed_}) forget(entry);
+    before_.reset();
+    behind_.reset();
+    closed_.reset();
     if (pages_) ::munmap(pages_, inner_ + 2 * page_size());
   }
 
@@ -105,7 +139,7 @@ class GuardedMemory {
   static constexpr int sentinel = 0xC5;
 
   void close(int protection, Forbidden why) noexcept {
-    forget(std::exchange(closed_, note(pages_ + page_size(), inner_, why)));
+    closed_.emplace(pages_ + page_size(), inner_, why);
     ::mprotect(pages_ + page_size(), inner_, protection);
   }
 
@@ -114,23 +148,6 @@ class GuardedMemory {
     return size;
   }
 
-  static ForbiddenPages* note(const std::byte* begin, std::size_t size, Forbidden why) noexcept {
-    for (ForbiddenPages& entry : forbidden_pages()) {
-      std::uintptr_t none = 0;
-      const auto address = reinterpret_cast<std::uintptr_t>(begin);
-      if (!entry.begin.compare_exchange_strong(none, address)) continue;
-      entry.rule = why.rule;
-      entry.what = why.what;
-      entry.end = address + size;
-      return &entry;
-    }
-    return nullptr;
-  }
-  static void forget(ForbiddenPages* entry) noexcept {
-    if (!entry) return;
-    entry->end = 0;
-    entry->begin = 0;
-  }
   void swap(GuardedMemory& other) noexcept {
     std::swap(pages_, other.pages_);
     std::swap(inner_, other.inner_);
@@ -145,9 +162,7 @@ class GuardedMemory {
   std::size_t inner_ = 0;  // Bytes between the two forbidden pages.
   std::byte* data_ = nullptr;
   std::size_t size_ = 0;
-  ForbiddenPages* before_ = nullptr;
-  ForbiddenPages* behind_ = nullptr;
-  ForbiddenPages* closed_ = nullptr;
+  std::optional<NamedPages> before_, behind_, closed_;
 };
 
 }  // namespace tenon::conformance

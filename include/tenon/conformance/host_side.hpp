@@ -68,6 +68,8 @@ class SeenStruct {
   [[nodiscard]] Struct* get() const noexcept {
     return reinterpret_cast<Struct*>(memory_.data() + before);
   }
+  /// From now on any access faults.
+  void forbid(Forbidden why) noexcept { memory_.forbid(why); }
   [[nodiscard]] static Owner& owner_of(const Struct* seen) noexcept {
     Owner* owner;
     std::memcpy(&owner, reinterpret_cast<const std::byte*>(seen) - before, sizeof owner);

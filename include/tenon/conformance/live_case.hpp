@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -16,8 +17,10 @@ namespace tenon::conformance {
 /// case cannot be judged here; that it can be loaded and runs right is judged by "numerics".
 class LiveCase {
  public:
-  explicit LiveCase(Context& kit)
-      : kit_(kit), program_(kit.need(CaseProgram::open(kit.of_case()), "the case")), backend_(kit) {
+  explicit LiveCase(Context& kit, const HostShape& shape = {})
+      : kit_(kit),
+        program_(kit.need(CaseProgram::open(kit.of_case()), "the case")),
+        backend_(kit, shape) {
     const Status available = backend_.backend().is_available();
     if (!available.ok()) kit.not_applicable(available.text());
   }
@@ -36,6 +39,17 @@ class LiveCase {
     }
     return out;
   }
+  /// Whether the first run of the case gives what it expects, within the tolerance: a sentence when
+  /// not, empty when it does or nothing is expected. A failure is a sentence, too.
+  [[nodiscard]] std::string first_difference(CaseMethod& method) {
+    const Status outcome = method.execute(method.runs().front());
+    if (!outcome.ok()) return std::string(outcome.text());
+    const auto differences = kit_.need(
+        method.differences(method.runs().front(), kit_.backend().tolerances_for(kit_.of_case())),
+        "the outputs of the case");
+    return differences.empty() ? std::string() : differences.front();
+  }
+
   [[nodiscard]] OpenedBackend& backend() noexcept { return backend_; }
   [[nodiscard]] Boundary& boundary() noexcept { return backend_.boundary(); }
   [[nodiscard]] const CaseProgram& program() const noexcept { return program_; }

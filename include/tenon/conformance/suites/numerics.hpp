@@ -2,9 +2,12 @@
 #pragma once
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <memory>
 #include <string>
+#include <string_view>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -32,12 +35,50 @@ TENON_CONFORMANCE_TEST("a program that was made for the backend is loaded",
   };
   const auto method = CaseMethod::load(program, backend, kit.backend());
   if (method.ok()) return;
+  if (!kit.findings().empty()) kit.blocked("another rule is broken: ", method.text());
   if (!failed) kit.blocked("not the backend, but the host refuses the case: ", method.text());
   kit.broke("TN-INI-7", method.text());
 }
 
+namespace detail {
+
+/// Whether an output keeps what its memory was filled with, whatever that was: then it was not
+/// written, which is judged by "arguments".
+[[nodiscard]] inline bool leaves_outputs(Context& kit, CaseMethod& method, const CaseRun& run) {
+  std::vector<std::vector<std::byte>> seen;
+  for (const std::byte fill : {std::byte{0x55}, std::byte{0xAA}}) {
+    method.fill_outputs(fill);
+    kit.need(method.execute(run), "a second run");
+    seen.push_back(kit.need(method.output_bytes(), "the outputs"));
+  }
+  if (seen[0].size() != seen[1].size()) return false;
+  for (std::size_t i = 0; i < seen[0].size(); ++i) {
+    if (seen[0][i] == std::byte{0x55} && seen[1][i] == std::byte{0xAA}) return true;
+  }
+  return false;
+}
+
+/// Whether outputs change by themselves: `execute` returned too early.
+[[nodiscard]] inline bool completes_later(Context& kit, CaseMethod& method) {
+  const auto before = kit.need(method.output_bytes(), "the outputs");
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  return kit.need(method.output_bytes(), "the outputs") != before;
+}
+
+/// What a run that fails breaks: a rule about sizes, about runs after the first, or about numbers.
+[[nodiscard]] inline std::string_view rule_of_failed_run(LiveCase& live, const CaseMethod& method,
+                                                         const CaseRun& run, std::size_t number) {
+  if (number > 1) {
+    const auto fresh = live.load();
+    if (fresh->execute(run).ok()) return "TN-EXE-1";
+  }
+  return method.has_smaller_inputs() ? "TN-EXE-10" : "TN-EXE-7";
+}
+
+}  // namespace detail
+
 TENON_CONFORMANCE_TEST("outputs are those that are expected",
-                       "[numerics][level-2][case][TN-EXE-7]") {
+                       "[numerics][level-2][case][TN-EXE-7][TN-EXE-1][TN-EXE-4][TN-EXE-10]") {
   LiveCase live(kit);
   const Tolerances tolerances = kit.backend().tolerances_for(kit.of_case());
   bool executed = false;
@@ -54,11 +95,20 @@ TENON_CONFORMANCE_TEST("outputs are those that are expected",
     }
     const Status outcome = method->execute(run);
     ++number;
-    if (!kit.keep("TN-EXE-7", outcome.ok(), "run ", number, " failed: ", outcome.text())) return;
-    for (const std::string& text :
-         kit.need(method->differences(run, tolerances), "the outputs of the case")) {
-      kit.broke("TN-EXE-7", "run ", number, ": ", text);
+    if (!outcome.ok()) {
+      kit.broke(detail::rule_of_failed_run(live, *method, run, number), "run ", number,
+                " failed: ", outcome.text());
+      return;
     }
+    const auto texts = kit.need(method->differences(run, tolerances), "the outputs of the case");
+    if (!texts.empty() && detail::completes_later(kit, *method)) {
+      kit.broke("TN-EXE-4", "the outputs of run ", number, " changed after execute had returned");
+      return;
+    }
+    if (!texts.empty() && detail::leaves_outputs(kit, *method, run)) {
+      kit.blocked("the outputs of run ", number, " are not all written");
+    }
+    for (const std::string& text : texts) kit.broke("TN-EXE-7", "run ", number, ": ", text);
   }
   if (!executed) kit.blocked("the program runs without the backend: it has no delegate of it");
 }
