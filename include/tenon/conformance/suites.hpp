@@ -3,6 +3,7 @@
 
 // All suites of the kit, for one source of a program: the order here is the order of the tests.
 #include "tenon/conformance/embed.hpp"
+#include "tenon/conformance/suites/arguments.hpp"
 #include "tenon/conformance/suites/binary.hpp"
 #include "tenon/conformance/suites/lifecycle.hpp"
 #include "tenon/conformance/suites/negotiation.hpp"
