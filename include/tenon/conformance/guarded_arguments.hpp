@@ -114,12 +114,8 @@ class GuardedArguments {
       if (settings.protect_inputs && is_input && !tensor.is_unchanged()) {
         watch.broke("TN-EXE-2", "execute changed argument ", one.argument, ", an input");
       }
-      if (!succeeded || is_input) continue;
-      if (!tensor.copy_back()) {
-        watch.broke("TN-TEN-2", "argument ", one.argument,
-                    " has sizes that resize_tensor does not give it");
-      }
-      if (tensor.role() == Role::output && tensor.has_elements()) keep_image(one);
+      if (succeeded && !is_input) take_result(one);
+      tensor.close();
     }
     if (!succeeded) return;
     for (const auto& [original, shown] : numbers_) {
@@ -189,7 +185,12 @@ class GuardedArguments {
     });
   }
 
-  void keep_image(const Lent& one) {
+  void take_result(const Lent& one) {
+    if (!one.tensor->copy_back()) {
+      boundary_->watch().broke("TN-TEN-2", "argument ", one.argument,
+                               " has sizes that resize_tensor does not give it");
+    }
+    if (one.tensor->role() != Role::output || !one.tensor->has_elements()) return;
     const tenon_tensor& tensor = one.tensor->tensor();
     const auto bytes = one.tensor->elements();
     images_.push_back({call(),

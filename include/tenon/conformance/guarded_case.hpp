@@ -52,6 +52,10 @@ class GuardedCase {
   /// Executes one run of the case. Inputs that do not fit the method end the test as `blocked`.
   [[nodiscard]] Status execute(const CaseRun& run) {
     kit_.need(method_->set_inputs(run), "the inputs of the case");
+    return execute();
+  }
+  /// The same with the inputs that the method has.
+  [[nodiscard]] Status execute() {
     guards_->begin_run();
     return method_->execute();
   }

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <list>
 #include <span>
 #include <utility>
 
@@ -78,6 +79,10 @@ class ShadowTensor {
     std::copy_n(original_->dl.strides, rank(), tensor.dl.strides);
     tensor.nbytes = original_->nbytes;
     tensor.dl.data = original_->dl.data;
+    if (has_elements()) {
+      earlier_.push_back(std::move(elements_));
+      if (earlier_.size() > most_earlier) earlier_.pop_front();
+    }
     elements_ = {};
     if (!in_place && original_->dl.data && host::is_cpu(original_->dl.device)) {
       lend_elements(settings);
@@ -89,6 +94,14 @@ class ShadowTensor {
   void take_back() noexcept {
     description_.allow();
     if (has_elements()) elements_.allow();
+  }
+
+  /// From now on, and for some calls more, nobody may touch the elements of this one: the plugin
+  /// has returned (TN-EXE-4).
+  void close() noexcept {
+    if (has_elements()) {
+      elements_.forbid({"TN-EXE-4", "of an argument after execute had returned"});
+    }
   }
 
   /// Whether nothing was written next to the elements.
@@ -120,6 +133,8 @@ class ShadowTensor {
   void allow_sizes() noexcept { description_.allow(); }
 
  private:
+  static constexpr std::size_t most_earlier = 8;
+
   static std::size_t description_size(const tenon_tensor& of) noexcept {
     const auto rank = static_cast<std::size_t>(of.dl.ndim);
     return sizeof(tenon_tensor) + rank * (3 * sizeof(std::int64_t) + 1);
@@ -152,6 +167,7 @@ class ShadowTensor {
   tenon_tensor* original_;
   GuardedMemory description_;
   GuardedMemory elements_;
+  std::list<GuardedMemory> earlier_;
   Role role_ = Role::either;
 };
 

@@ -8,3 +8,4 @@
 #include "tenon/conformance/suites/lifecycle.hpp"
 #include "tenon/conformance/suites/negotiation.hpp"
 #include "tenon/conformance/suites/numerics.hpp"
+#include "tenon/conformance/suites/wrong_arguments.hpp"

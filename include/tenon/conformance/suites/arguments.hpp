@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "tenon/conformance/guarded_case.hpp"
+#include "tenon/conformance/input_sizes.hpp"
 #include "tenon/conformance/test.hpp"
 
 /// Suite "arguments": what `execute` does with the memory that it is given.
@@ -77,12 +78,14 @@ TENON_CONFORMANCE_TEST("data that are aligned to their elements alone are accept
   const CaseRun& run = *guarded.runs().front();
   guarded.need_execute(run);
   for (const Place place : {Place::misaligned, Place::at_end}) {
+    guarded.settings().place = Place::aligned;
+    guarded.need_execute(run);
     guarded.settings().place = place;
     const Status status = guarded.execute(run);
     kit.keep("TN-TEN-4", status.ok(), "data that begin ",
              place == Place::misaligned ? "one element behind a multiple of 64"
                                         : "at a multiple of the size of an element",
-             " were refused: ", status.ok() ? std::string() : std::string(status.text()));
+             " were refused: ", status.text());
   }
 }
 
@@ -91,6 +94,37 @@ TENON_CONFORMANCE_TEST("sizes change through the host alone",
   GuardedCase guarded(kit);
   guarded.settings().protect_sizes = true;
   for (const CaseRun* run : guarded.runs()) guarded.need_execute(*run);
+}
+
+TENON_CONFORMANCE_TEST("sizes within the bounds are accepted",
+                       "[arguments][level-4][case][TN-EXE-10]") {
+  GuardedCase guarded(kit);
+  std::vector<const CaseRun*> runs = guarded.runs();
+  runs.insert(runs.begin(), runs.front());  // A delegate that runs only once is another matter.
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    const Status status = guarded.execute(*runs[i]);
+    if (status.ok()) continue;
+    const bool same_as_before = i == 1;
+    if (same_as_before || !has_other_sizes(guarded.method().method())) {
+      kit.blocked("a run of the case failed: ", status.text());
+    }
+    kit.broke("TN-EXE-10", status.text());
+    return;
+  }
+}
+
+TENON_CONFORMANCE_TEST("the largest sizes of a dynamic shape are accepted",
+                       "[arguments][level-5][case][TN-EXE-10]") {
+  GuardedCase guarded(kit);
+  guarded.need_execute(*guarded.runs().front());
+  const std::size_t most = std::size_t{kit.options().level >= 10 ? 256U : 16U} << 20;
+  LargestInputs inputs(guarded.method().method(), most);
+  if (inputs.size() == 0) {
+    kit.not_applicable("no input has a dynamic shape with bounds of at most ", most, " bytes");
+  }
+  kit.need(inputs.set(), "inputs at their bounds");
+  const Status status = guarded.execute();
+  kit.keep("TN-EXE-10", status.ok(), "inputs of dynamic shape at their bounds: ", status.text());
 }
 
 }  // namespace tenon::conformance

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <list>
+#include <span>
+#include <vector>
+
+#include "tenon/abi/tensor.h"
+#include "tenon/core/result.hpp"
+#include "tenon/core/scalar_type.hpp"
+#include "tenon/host/device_memory.hpp"
+#include "tenon/host/method.hpp"
+#include "tenon/host/tensor_storage.hpp"
+#include "tenon/host/value_array.hpp"
+
+/// Sizes of the inputs of a method whose shapes are dynamic.
+namespace tenon::conformance {
+
+/// Whether an input of `method`, as it is set now, has no elements, or other sizes than its bounds.
+/// A backend that refuses such a run breaks TN-EXE-10 and not TN-EXE-7.
+[[nodiscard]] inline bool has_other_sizes(const host::Method& method) {
+  for (std::size_t i = 0; i < method.num_inputs(); ++i) {
+    const tenon_value& value = method.input(i);
+    if (value.kind != TENON_VALUE_TENSOR) continue;
+    const tenon_tensor& tensor = *value.as.tensor;
+    const auto rank = static_cast<std::size_t>(tensor.dl.ndim);
+    if (tensor.nbytes == 0 || !std::equal(tensor.bounds, tensor.bounds + rank, tensor.dl.shape)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/// Inputs of dynamic shape at their bounds. All of them at once, because sizes may depend on one
+/// another; what a smaller size may be only the program's author knows.
+class LargestInputs {
+ public:
+  /// Makes them of the inputs that `method` has: the same elements, over and over, so that numbers
+  /// that mean something stay meaningful. None where they take more than `most` bytes.
+  LargestInputs(host::Method& method, std::size_t most) : method_(method) {
+    std::size_t sum = 0;
+    for (std::size_t i = 0; i < method.num_inputs() && sum <= most; ++i) {
+      const tenon_value& value = method.input(i);
+      if (value.kind != TENON_VALUE_TENSOR) continue;
+      const tenon_tensor& tensor = *value.as.tensor;
+      if (tensor.shape_dynamism == TENON_SHAPE_STATIC || tensor.nbytes == 0) continue;
+      const std::span bounds(tensor.bounds, static_cast<std::size_t>(tensor.dl.ndim));
+      const std::int64_t count = host::count_elements(bounds);
+      const auto type = static_cast<ScalarType>(tensor.scalar_type);
+      if (count < 0 || !tensor.dl.data || !host::is_cpu(tensor.dl.device)) continue;
+      sum += static_cast<std::size_t>(count) * size_of(type);
+      if (sum <= most) add(i, tensor, static_cast<std::size_t>(count) * size_of(type));
+    }
+    if (sum > most) inputs_.clear();
+  }
+
+  [[nodiscard]] std::size_t size() const noexcept { return inputs_.size(); }
+
+  /// Sets them; they must then stay until the method has run.
+  [[nodiscard]] Status set() {
+    for (const Input& input : inputs_) {
+      TENON_CHECK(method_.set_input(
+          input.index,
+          host::InputTensor{input.type, input.sizes, {input.bytes.data(), input.bytes.size()}}));
+    }
+    return ok();
+  }
+
+ private:
+  struct Input {
+    std::size_t index;
+    ScalarType type;
+    std::vector<std::int64_t> sizes;
+    host::ArrayBytes bytes;
+  };
+
+  void add(std::size_t index, const tenon_tensor& tensor, std::size_t size) {
+    Input& input = inputs_.emplace_back(Input{index,
+                                              static_cast<ScalarType>(tensor.scalar_type),
+                                              {tensor.bounds, tensor.bounds + tensor.dl.ndim},
+                                              host::ArrayBytes(size)});
+    const auto* from = static_cast<const std::byte*>(tensor.dl.data);
+    const auto period = static_cast<std::size_t>(tensor.nbytes);
+    for (std::size_t at = 0; at < size; at += period) {
+      std::memcpy(input.bytes.data() + at, from, std::min(period, size - at));
+    }
+  }
+
+  host::Method& method_;
+  std::list<Input> inputs_;
+};
+
+}  // namespace tenon::conformance
