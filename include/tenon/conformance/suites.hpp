@@ -9,3 +9,4 @@
 #include "tenon/conformance/suites/negotiation.hpp"
 #include "tenon/conformance/suites/numerics.hpp"
 #include "tenon/conformance/suites/wrong_arguments.hpp"
+#include "tenon/conformance/suites/options.hpp"

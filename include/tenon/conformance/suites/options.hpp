@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "tenon/abi/extensions/check_blob.h"
+#include "tenon/abi/extensions/device_memory.h"
+#include "tenon/abi/extensions/devices.h"
+#include "tenon/abi/extensions/memory_info.h"
+#include "tenon/abi/extensions/options.h"
+#include "tenon/abi/extensions/sessions.h"
+#include "tenon/abi/extensions/streams.h"
+#include "tenon/conformance/case_method.hpp"
+#include "tenon/conformance/loaded_plugin.hpp"
+#include "tenon/conformance/need_device.hpp"
+#include "tenon/conformance/test.hpp"
+#include "tenon/core/options.hpp"
+
+/// Suite "options": extension "tenon.options/1", and how extensions are answered at all.
+namespace tenon::conformance {
+
+namespace detail {
+
+/// The options of an opened backend, each call watched.
+class CheckedOptions {
+ public:
+  /// Ends the test as `not_applicable` without the extension, and as `blocked` when its table
+  /// cannot be used, which is another test's matter.
+  CheckedOptions(Context& kit, OpenedBackend& opened) : kit_(kit), opened_(opened) {
+    const auto table = opened.backend().extension<tenon_options_v1>(TENON_EXTENSION_OPTIONS);
+    if (!table) kit.not_applicable("the backend has no extension " TENON_EXTENSION_OPTIONS);
+    const tenon_options_v1& theirs = opened.boundary().extensions().options;
+    if (!theirs.set_option || !theirs.get_option) {
+      kit.blocked("the table of " TENON_EXTENSION_OPTIONS " lacks functions");
+    }
+    table_ = *table;
+    for (const host::OptionDeclaration& option : opened.backend().options()) {
+      declared_.push_back(option);
+    }
+  }
+
+  [[nodiscard]] const std::vector<host::OptionDeclaration>& declared() const noexcept {
+    return declared_;
+  }
+
+  tenon_status set(const char* key, const OptionValue& value) {
+    return set(write_option(key, value));
+  }
+  tenon_status set(const tenon_option& option) {
+    return table_.set_option(opened_.backend().raw(), &option);
+  }
+
+  /// What `get_option` did: its status and what it passed on.
+  struct Got {
+    tenon_status status = TENON_STATUS_OK;
+    std::uint32_t calls = 0;
+    std::string key;
+    std::optional<OptionValue> value;
+  };
+  [[nodiscard]] Got get(const char* key) {
+    Got got;
+    const auto sink = [](void* context, const tenon_option* option) noexcept {
+      auto& to = *static_cast<Got*>(context);
+      ++to.calls;
+      if (option->key) to.key = option->key;
+      if (auto value = read_option(*option); value.ok()) to.value = *std::move(value);
+    };
+    got.status = table_.get_option(opened_.backend().raw(), key, sink, &got);
+    return got;
+  }
+  /// The value of a declared option; without one the test ends as `blocked`.
+  [[nodiscard]] OptionValue need(const std::string& key) {
+    const Got got = get(key.c_str());
+    if (got.status != TENON_STATUS_OK || !got.value) {
+      kit_.blocked("get_option gave no value for '", key, "'");
+    }
+    return *got.value;
+  }
+
+  /// A call of `set_option` with `key` must have been refused with `expected`, have named the key,
+  /// and have changed nothing.
+  void judge_refusal(tenon_status status, tenon_status expected, std::string_view key,
+                     std::string_view what) {
+    const std::string text = said_error().text;
+    const auto name = [](tenon_status of) { return error_name(static_cast<Error>(of)); };
+    if (!kit_.keep("TN-OPT-1", status == expected, "set_option with ", what, ": expected ",
+                   name(expected), ", found ", status == TENON_STATUS_OK ? "success" : name(status),
+                   status == TENON_STATUS_OK ? "" : ": ", status == TENON_STATUS_OK ? "" : text)) {
+      return;
+    }
+    kit_.keep("TN-OPT-1", text.find(key) != std::string::npos, "set_option with ", what,
+              ": expected a text that names '", key, "', found '", text, "'");
+  }
+
+ private:
+  Context& kit_;
+  OpenedBackend& opened_;
+  tenon_options_v1 table_{};
+  std::vector<host::OptionDeclaration> declared_;
+};
+
+/// A value of the type with that number.
+[[nodiscard]] inline OptionValue value_of_type(std::uint32_t type) {
+  switch (type) {
+    case TENON_OPTION_BOOL:
+      return true;
+    case TENON_OPTION_INT:
+      return std::int64_t{1};
+    case TENON_OPTION_DOUBLE:
+      return 1.5;
+    case TENON_OPTION_STRING:
+      return std::string("text");
+    default:
+      return std::vector<std::byte>{std::byte{1}, std::byte{2}};
+  }
+}
+
+/// Values near `value`, of its type, some of which a backend may well refuse.
+[[nodiscard]] inline std::vector<OptionValue> other_values(const OptionValue& value) {
+  if (const auto* boolean = std::get_if<bool>(&value)) return {!*boolean};
+  if (const auto* number = std::get_if<std::int64_t>(&value)) {
+    using Limits = std::numeric_limits<std::int64_t>;
+    return {*number == Limits::max() ? *number - 1 : *number + 1,
+            std::int64_t{1},
+            std::int64_t{0},
+            std::int64_t{-1},
+            Limits::min(),
+            Limits::max()};
+  }
+  if (std::holds_alternative<double>(value)) return {0.5, 0.0, -1.0, 1e300};
+  if (const auto* text = std::get_if<std::string>(&value)) {
+    return {std::string(), *text + "x", std::string("a\0b", 3), std::string(5000, 'y')};
+  }
+  return {std::vector<std::byte>(), std::vector<std::byte>(3, std::byte{7})};
+}
+
+constexpr const char* unknown_key = "no_such_option_of_any_backend";
+
+}  // namespace detail
+
+TENON_CONFORMANCE_TEST("extensions are answered by their ids alone",
+                       "[options][level-5][backend][TN-EXT-1]") {
+  OpenedBackend opened(kit);
+  const auto ask = [&](const char* id) {
+    const void* found = nullptr;
+    opened.boundary().watch().nothing_of(
+        "get_extension", 0, [&] { found = opened.api().get_extension(opened.raw(), id); });
+    return found;
+  };
+  const std::string long_id(5000, 'x');
+  for (const char* id : {"", "x", "tenon-conformance.nobody-has-this/1", "tenon.options/",
+                         TENON_EXTENSION_OPTIONS "-of-nobody", long_id.c_str()}) {
+    kit.keep("TN-EXT-1", ask(id) == nullptr, "get_extension answered '",
+             std::string_view(id).substr(0, 60), "', which is the id of nothing");
+  }
+  constexpr std::array ids = {TENON_EXTENSION_CHECK_BLOB,    TENON_EXTENSION_DEVICES,
+                              TENON_EXTENSION_DEVICE_MEMORY, TENON_EXTENSION_MEMORY_INFO,
+                              TENON_EXTENSION_OPTIONS,       TENON_EXTENSION_SESSIONS,
+                              TENON_EXTENSION_STREAMS};
+  for (const char* id : ids) {
+    const void* first = ask(id);
+    for (int i = 0; i < 3; ++i) {
+      kit.keep("TN-EXT-1", ask(id) == first, "get_extension gave two tables for ", id);
+    }
+    if (!first) continue;
+    // Each has at least one function behind two numbers.
+    const std::uint32_t size = *static_cast<const std::uint32_t*>(first);
+    constexpr std::uint32_t least = 2 * sizeof(std::uint32_t) + sizeof(void*);
+    kit.keep("TN-EXT-1", size >= least && size <= 4096, "the table of ", id, " says that it has ",
+             size, " bytes, expected ", least, " or more");
+  }
+}
+
+TENON_CONFORMANCE_TEST("each declared option has a value of its type",
+                       "[options][level-5][backend][TN-OPT-2]") {
+  OpenedBackend opened(kit);
+  detail::CheckedOptions options(kit, opened);
+  for (const host::OptionDeclaration& option : options.declared()) {
+    const auto got = options.get(option.key.c_str());
+    if (!kit.keep("TN-OPT-2", got.status == TENON_STATUS_OK, "get_option refused '", option.key,
+                  "', which is declared: ", said_error().text)) {
+      continue;
+    }
+    kit.keep("TN-OPT-2", got.calls == 1, "get_option of '", option.key, "' called the sink ",
+             got.calls, " times");
+    if (got.calls == 0) continue;
+    kit.keep("TN-OPT-2", got.key == option.key, "get_option of '", option.key, "' gave '", got.key,
+             "'");
+    const bool same_type = got.value && got.value->index() == option.initial.index();
+    kit.keep("TN-OPT-2", same_type, "'", option.key, "' is declared as ",
+             option_type_name(option_type(option.initial)), ", found ",
+             got.value ? option_type_name(option_type(*got.value)) : "nothing that can be read");
+    const bool was_set = std::ranges::any_of(
+        kit.backend().options, [&](const auto& set) { return set.first == option.key; });
+    if (same_type && !was_set) {
+      kit.keep("TN-OPT-2", *got.value == option.initial, "'", option.key,
+               "' has another value than its initial one, and was never set");
+    }
+  }
+}
+
+TENON_CONFORMANCE_TEST("an option that was set has that value",
+                       "[options][level-5][backend][TN-OPT-1][TN-OPT-2]") {
+  OpenedBackend opened(kit);
+  detail::CheckedOptions options(kit, opened);
+  for (const host::OptionDeclaration& option : options.declared()) {
+    if (!option.at_runtime) continue;
+    const OptionValue before = options.need(option.key);
+    OptionValue present = before;
+    for (const OptionValue& value : detail::other_values(before)) {
+      const bool taken = options.set(option.key.c_str(), value) == TENON_STATUS_OK;
+      if (taken) present = value;
+      const OptionValue found = options.need(option.key);
+      kit.keep(taken ? "TN-OPT-2" : "TN-OPT-1", found == present, "'", option.key, "' ",
+               taken ? "was set and then had another value"
+                     : "changed though set_option refused the value");
+      present = found;
+    }
+    kit.keep("TN-OPT-1", options.set(option.key.c_str(), before) == TENON_STATUS_OK, "'",
+             option.key, "' cannot be given the value that it had: ", said_error().text);
+  }
+}
+
+TENON_CONFORMANCE_TEST("options that do not exist are not found",
+                       "[options][level-5][backend][TN-OPT-1][TN-OPT-2]") {
+  OpenedBackend opened(kit);
+  detail::CheckedOptions options(kit, opened);
+  std::vector<std::string> keys = {detail::unknown_key, ""};
+  for (const host::OptionDeclaration& option : options.declared()) {
+    keys.push_back(option.key + "_");
+    keys.push_back(option.key.substr(0, option.key.size() - 1));
+  }
+  for (const std::string& key : keys) {
+    const bool exists =
+        std::ranges::any_of(options.declared(), [&](const auto& one) { return one.key == key; });
+    if (exists) continue;
+    options.judge_refusal(options.set(key.c_str(), true), TENON_STATUS_NOT_FOUND, key,
+                          concat("the key '", key, "', which does not exist"));
+    const auto got = options.get(key.c_str());
+    kit.keep("TN-OPT-2", got.status == TENON_STATUS_NOT_FOUND, "get_option of '", key,
+             "', which does not exist: expected NotFound, found ",
+             error_name(static_cast<Error>(got.status)));
+    kit.keep("TN-OPT-2", got.calls == 0, "get_option of '", key,
+             "', which does not exist, called the sink");
+  }
+}
+
+TENON_CONFORMANCE_TEST("values of another type are refused and change nothing",
+                       "[options][level-5][backend][TN-OPT-1]") {
+  OpenedBackend opened(kit);
+  detail::CheckedOptions options(kit, opened);
+  for (const host::OptionDeclaration& option : options.declared()) {
+    if (!option.at_runtime) continue;
+    const OptionValue before = options.need(option.key);
+    const auto judge = [&](const tenon_option& wrong, std::string_view type) {
+      options.judge_refusal(options.set(wrong), TENON_STATUS_INVALID_TYPE, option.key,
+                            concat("'", option.key, "' and a value of type ", type));
+      kit.keep("TN-OPT-1", options.need(option.key) == before, "'", option.key,
+               "' changed though set_option got a value of type ", type);
+    };
+    for (std::uint32_t type = TENON_OPTION_BOOL; type <= TENON_OPTION_BYTES; ++type) {
+      if (type == option_type(before)) continue;
+      const OptionValue wrong = detail::value_of_type(type);
+      judge(write_option(option.key.c_str(), wrong), option_type_name(type));
+    }
+    tenon_option unknown{};
+    unknown.struct_size = sizeof unknown;
+    unknown.type = 99;
+    unknown.key = option.key.c_str();
+    judge(unknown, "number 99");
+  }
+}
+
+TENON_CONFORMANCE_TEST("options for a load cannot be set for the backend",
+                       "[options][level-5][backend][TN-OPT-1]") {
+  OpenedBackend opened(kit);
+  detail::CheckedOptions options(kit, opened);
+  bool any = false;
+  for (const host::OptionDeclaration& option : options.declared()) {
+    if (option.at_runtime) continue;
+    any = true;
+    const OptionValue before = options.need(option.key);
+    options.judge_refusal(options.set(option.key.c_str(), before), TENON_STATUS_NOT_SUPPORTED,
+                          option.key, concat("'", option.key, "', which is for a load alone"));
+    kit.keep("TN-OPT-1", options.need(option.key) == before, "'", option.key,
+             "' changed though set_option refused it");
+  }
+  if (!any) kit.not_applicable("all options of the backend can be set at any time");
+}
+
+// The boundary does not say what `init` does with an option that it does not know: ExecuTorch's
+// backends pass over it, the SDK's refuse it. Either is right; a refusal has its reason.
+TENON_CONFORMANCE_TEST("options of a load that nobody knows are refused with a reason or ignored",
+                       "[options][level-5][case][TN-ERR-1][TN-ERR-2]") {
+  const CaseProgram program = kit.need(CaseProgram::open(kit.of_case()), "the case");
+  OpenedBackend opened(kit);
+  need_device(kit, opened);
+  { const auto good = kit.need(CaseMethod::load(program, opened, kit.backend()), "the case"); }
+  for (std::uint32_t type = TENON_OPTION_BOOL; type <= TENON_OPTION_BYTES; ++type) {
+    SubjectBackend declared = kit.backend();
+    declared.runtime_specs.emplace_back(detail::unknown_key, detail::value_of_type(type));
+    // The boundary judges how a failure is told, and that nothing crashes.
+    [[maybe_unused]] const auto either = CaseMethod::load(program, opened, declared);
+  }
+}
+
+}  // namespace tenon::conformance
