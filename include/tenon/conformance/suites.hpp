@@ -10,3 +10,4 @@
 #include "tenon/conformance/suites/numerics.hpp"
 #include "tenon/conformance/suites/wrong_arguments.hpp"
 #include "tenon/conformance/suites/options.hpp"
+#include "tenon/conformance/suites/blobs.hpp"
