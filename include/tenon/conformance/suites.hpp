@@ -11,3 +11,4 @@
 #include "tenon/conformance/suites/wrong_arguments.hpp"
 #include "tenon/conformance/suites/options.hpp"
 #include "tenon/conformance/suites/blobs.hpp"
+#include "tenon/conformance/suites/errors.hpp"
