@@ -102,6 +102,7 @@ class Boundary {
   /// What happens in place of `call.forward()`.
   std::function<tenon_status(InitCall&)> on_init;
   std::function<tenon_status(ExecuteCall&)> on_execute;
+  detail::OnResize on_resize;
 
   /// The Boundary behind what a host holds.
   [[nodiscard]] static Boundary& of(tenon_backend* backend) noexcept {

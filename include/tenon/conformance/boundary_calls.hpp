@@ -44,7 +44,7 @@ inline Boundary::~Boundary() {
 template <std::size_t Slot>
 tenon_status Boundary::open(const tenon_host* host, tenon_backend** out) {
   Boundary& self = *slots()[Slot].load();
-  self.host_ = std::make_unique<detail::SeenHost>(host, self.shape, self.faults_);
+  self.host_ = std::make_unique<detail::SeenHost>(host, self.shape, self.faults_, self.on_resize);
   self.opened_ = nullptr;
   const tenon_status status = self.watch_.status_of(
       "open", 0, [&] { return self.theirs_.open(self.host_->get(), &self.opened_); });

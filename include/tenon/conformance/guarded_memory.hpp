@@ -134,6 +134,11 @@ class GuardedMemory {
   void forbid_writes(Forbidden why) noexcept { close(PROT_READ, why); }
   /// From now on any access faults, and is named `why`.
   void forbid(Forbidden why) noexcept { close(PROT_NONE, why); }
+  /// Ends what was forbidden.
+  void allow() noexcept {
+    forget(std::exchange(closed_, nullptr));
+    if (pages_) ::mprotect(pages_ + page_size(), inner_, PROT_READ | PROT_WRITE);
+  }
 
  private:
   static constexpr int sentinel = 0xC5;

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <functional>
 #include <list>
 #include <mutex>
 #include <string_view>
@@ -205,11 +206,17 @@ class SeenNamedData {
   std::list<Lent> lent_;  // Addresses stay: the plugin's buffers point to them.
 };
 
+/// Answers `resize_tensor` in place of the host, which is `original`.
+using OnResize = std::function<tenon_status(const tenon_host* original, tenon_tensor* tensor,
+                                            const std::int64_t* sizes, std::uint32_t rank)>;
+
 /// The host's services as the plugin sees them.
 class SeenHost {
  public:
-  SeenHost(const tenon_host* original, const HostShape& shape, Faults& faults)
-      : original_(original), faults_(&faults) {
+  /// `on_resize` may be empty at any time.
+  SeenHost(const tenon_host* original, const HostShape& shape, Faults& faults,
+           const OnResize& on_resize)
+      : original_(original), faults_(&faults), on_resize_(&on_resize) {
     tenon_host table = *original;
     table.abi_major = shape.abi_major;
     table.abi_minor = shape.abi_minor;
@@ -244,6 +251,7 @@ class SeenHost {
                                     const std::int64_t* sizes, std::uint32_t rank) {
     SeenHost& self = Seen::owner_of(host);
     if (self.faults_->should_fail(Service::resize)) return TENON_STATUS_NOT_SUPPORTED;
+    if (*self.on_resize_) return (*self.on_resize_)(self.original_, tensor, sizes, rank);
     return self.original_->resize_tensor(self.original_, tensor, sizes, rank);
   }
   static const void* get_extension(const tenon_host* host, const char* id) {
@@ -254,6 +262,7 @@ class SeenHost {
 
   const tenon_host* original_;
   Faults* faults_;
+  const OnResize* on_resize_;
   Seen seen_;
 };
 
