@@ -42,7 +42,7 @@ struct WatchedDelegate {
   detail::SeenBytes bytes;
   tenon_buffer processed;
 
-  detail::SeenStruct<tenon_init_context, tenon_init_context> context;  ///< Of `init`.
+  detail::SeenStruct<tenon_init_context, tenon_init_context> seen_context;  ///< Of `init`.
 
   // Of the first `execute`; built once, as a host builds its own.
   std::unique_ptr<detail::SeenAllocator> temp_allocator;
@@ -133,10 +133,10 @@ class Boundary {
   template <class Call>
   auto with_context(WatchedDelegate& delegate, const tenon_init_context& context,
                     const tenon_init_context& original, const Call& call) {
-    delegate.context = {context, shape.init_context_size, shape.unknown_bytes,
-                        const_cast<tenon_init_context*>(&original)};
-    const auto result = call(delegate.context.get());
-    delegate.context.forbid({"TN-INI-3", "of the context of init, which is gone"});
+    delegate.seen_context = {context, shape.init_context_size, shape.unknown_bytes,
+                             const_cast<tenon_init_context*>(&original)};
+    const auto result = call(delegate.seen_context.get());
+    delegate.seen_context.forbid({"TN-INI-3", "of the context of init, which is gone"});
     return result;
   }
 

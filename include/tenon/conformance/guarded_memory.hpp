@@ -136,7 +136,7 @@ class GuardedMemory {
   void forbid(Forbidden why) noexcept { close(PROT_NONE, why); }
   /// Ends what was forbidden.
   void allow() noexcept {
-    forget(std::exchange(closed_, nullptr));
+    closed_.reset();
     if (pages_) ::mprotect(pages_ + page_size(), inner_, PROT_READ | PROT_WRITE);
   }
 
