@@ -89,6 +89,8 @@ class BackendWithCompilerDemo final : public tenon::Backend<BackendWithCompilerD
 
   struct Delegate {
     std::vector<Instruction> instructions;
+    std::size_t num_inputs = 1;  ///< `sin` takes the one before it, the others one more.
+    bool multiplies = false;     ///< Without a product all tensors have the same sizes.
   };
 
   tenon::Result<Delegate> init(tenon::InitContext&, tenon::Blob processed,
@@ -96,22 +98,32 @@ class BackendWithCompilerDemo final : public tenon::Backend<BackendWithCompilerD
     if (const auto value = specs.find("max_value")) TENON_CHECK(check_max_value(*value));
     TENON_TRY(auto instructions, demo::parse_blob(processed.text()));
     processed.release();
-    return Delegate{std::move(instructions)};
+    Delegate delegate{std::move(instructions)};
+    for (const Instruction& instruction : delegate.instructions) {
+      if (instruction.op != Op::sin) ++delegate.num_inputs;
+      if (instruction.op == Op::mm) delegate.multiplies = true;
+    }
+    return delegate;
   }
 
   Status execute(tenon::ExecutionContext& context, Delegate& delegate, tenon::Args args) {
-    if (args.size() < 2) return args.expect(2);
-    const std::size_t out_index = args.size() - 1;
+    TENON_CHECK(args.expect(delegate.num_inputs + 1));
+    const std::size_t out_index = delegate.num_inputs;
     TENON_TRY(const auto out, args.tensor<float>(out_index));
 
     const std::span<float> result(out.data(), out.size());
     std::size_t next_input = 0;
     const auto take = [&]() -> tenon::Result<Operand> {
-      if (next_input == out_index) {
-        return tenon::error(Error::InvalidArgument, "the blob needs more inputs than the ",
-                            out_index, " it was given");
+      const std::size_t index = next_input++;
+      if (!delegate.multiplies) {
+        TENON_TRY(const auto in, args.tensor<const float>(index));
+        if (!std::ranges::equal(in.sizes(), out.sizes())) {
+          return tenon::error(Error::InvalidArgument, "argument ", index, ": expected the sizes ",
+                              tenon::shape_text(out.sizes()), " of the output, found ",
+                              tenon::shape_text(in.sizes()));
+        }
       }
-      return load(args, next_input++);
+      return load(args, index);
     };
     TENON_TRY(Operand current, take());
     for (const Instruction& instruction : delegate.instructions) {
@@ -131,9 +143,7 @@ class BackendWithCompilerDemo final : public tenon::Backend<BackendWithCompilerD
       TENON_CHECK(run(instruction.op, current, other, result));
       current.values = result;
     }
-    if (next_input == out_index) return tenon::ok();
-    return tenon::error(Error::InvalidArgument, "the blob uses ", next_input, " inputs, found ",
-                        out_index);
+    return tenon::ok();
   }
 
   tenon::Result<tenon::BlobVerdict> check_blob(tenon::InitContext&, tenon::Blob processed,

@@ -56,6 +56,11 @@ void add_run_options(CLI::App& app, Arguments& arguments) {
       ->check(CLI::PositiveNumber)
       ->type_name("S")
       ->envname(prefix + "TIMEOUT");
+  app.add_option("--max-hangs", arguments.max_hangs,
+                 "After so many hung tests the rest is blocked (default 5)")
+      ->check(CLI::Range(1, 1000000))
+      ->type_name("N")
+      ->envname(prefix + "MAX_HANGS");
   app.add_flag("--in-process", arguments.in_process,
                "Run tests in this process, for a debugger: a crash ends it")
       ->envname(prefix + "IN_PROCESS");

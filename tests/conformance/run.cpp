@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdio>
 #include <filesystem>
@@ -112,6 +113,7 @@ Result<std::vector<TestResult>> run_tests(const Arguments& arguments, const Subj
   std::size_t done = 0;
   Status failure;
   std::atomic<std::size_t> next = 0;
+  std::atomic<std::uint32_t> hangs = 0;
 
   const auto run = [&](std::size_t index) -> Status {
     const SelectedTest& selected = tests[index];
@@ -121,6 +123,9 @@ Result<std::vector<TestResult>> run_tests(const Arguments& arguments, const Subj
     if (const Declaration* never = subject.unsupported(path, result.rules)) {
       result.outcome = Outcome::unsupported;
       result.reason = never->reason;
+    } else if (hangs >= arguments.max_hangs) {
+      result.outcome = Outcome::blocked;
+      result.reason = concat(arguments.max_hangs, " tests hung before (--max-hangs)");
     } else if (arguments.in_process) {
       Channel nowhere(-1);
       const Stop stop =
@@ -133,6 +138,9 @@ Result<std::vector<TestResult>> run_tests(const Arguments& arguments, const Subj
                           std::chrono::duration<double>(arguments.timeout),
                           folder.path() / std::to_string(index)};
       TENON_CHECK(run_in_process_of_its_own(command, result));
+      const bool hung = std::ranges::any_of(
+          result.findings, [](const Finding& finding) { return finding.rule == "TN-BCK-8"; });
+      if (hung) ++hangs;
       apply_declarations(subject, result);
     }
     const std::lock_guard lock(mutex);

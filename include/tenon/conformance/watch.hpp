@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cxxabi.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <optional>
 #include <string>
@@ -93,6 +95,11 @@ class Watch {
     tenon_status status = TENON_STATUS_INTERNAL;
     try {
       status = call();
+#if defined(__GLIBC__)
+    } catch (const abi::__forced_unwind&) {
+      broke("TN-BCK-7", function, " ends the thread that called it");
+      throw;
+#endif
     } catch (const std::exception& thrown) {
       threw = true;
       broke("TN-BCK-1", function, " let an exception out: ", std::string_view(thrown.what()));

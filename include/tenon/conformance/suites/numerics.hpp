@@ -96,6 +96,7 @@ TENON_CONFORMANCE_TEST("outputs are those that are expected",
     const Status outcome = method->execute(run);
     ++number;
     if (!outcome.ok()) {
+      if (!kit.findings().empty()) kit.blocked("another rule is broken: ", outcome.text());
       kit.broke(detail::rule_of_failed_run(live, *method, run, number), "run ", number,
                 " failed: ", outcome.text());
       return;
