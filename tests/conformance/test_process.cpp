@@ -169,6 +169,10 @@ void describe_end(const siginfo_t& info, const ChannelContent& content, const Br
   } else {
     finding = {rule, concat("signal ", info.si_status, " ended the process")};
   }
+  // The question for a device has a rule of its own for this.
+  if (finding.rule == "TN-BCK-7" && crash.in.starts_with("is_available ")) {
+    finding.rule = "TN-BCK-6";
+  }
   crash.what = finding.text;
   finding.text +=
       crash.in.empty() ? ", while no function of the plugin was called" : concat(", in ", crash.in);

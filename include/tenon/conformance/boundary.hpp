@@ -99,6 +99,9 @@ class Boundary {
   /// The host that the next `open`, `init` and first `execute` of a delegate show to the plugin.
   HostShape shape;
 
+  /// Whether hosts are told that the backend is available, whatever it says itself.
+  bool pretend_available = false;
+
   /// What happens in place of `call.forward()`.
   std::function<tenon_status(InitCall&)> on_init;
   std::function<tenon_status(ExecuteCall&)> on_execute;
@@ -133,10 +136,19 @@ class Boundary {
   template <class Call>
   auto with_context(WatchedDelegate& delegate, const tenon_init_context& context,
                     const tenon_init_context& original, const Call& call) {
-    delegate.seen_context = {context, shape.init_context_size, shape.unknown_bytes,
-                             const_cast<tenon_init_context*>(&original)};
+    // What the host takes and closes for itself is none of the plugin's.
+    const auto as_host = [](const auto& work) {
+      const OutsidePlugin outside;
+      work();
+    };
+    as_host([&] {
+      delegate.seen_context = {context, shape.init_context_size, shape.unknown_bytes,
+                               const_cast<tenon_init_context*>(&original)};
+    });
     const auto result = call(delegate.seen_context.get());
-    delegate.seen_context.forbid({"TN-INI-3", "of the context of init, which is gone"});
+    as_host([&] {
+      delegate.seen_context.forbid({"TN-INI-3", "of the context of init, which is gone"});
+    });
     return result;
   }
 
@@ -147,8 +159,13 @@ class Boundary {
 
   static tenon_status permit_code(const tenon_init_context* seen, const void* code,
                                   std::uint64_t size) {
+    const OutsidePlugin outside;
     const tenon_init_context& original = Seen::owner_of(seen);
-    return original.permit_code(&original, code, size);
+    const tenon_status status = original.permit_code(&original, code, size);
+    // The host has kept its reason, which counts as the plugin's own (TN-COD-3).
+    if (status != TENON_STATUS_OK)
+      said_error() = {true, status, "the application refused the code"};
+    return status;
   }
 
   template <std::size_t Slot>

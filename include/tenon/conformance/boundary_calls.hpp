@@ -11,6 +11,7 @@
 
 #include "tenon/conformance/boundary.hpp"
 #include "tenon/conformance/boundary_extension_calls.hpp"
+#include "tenon/conformance/crash_reporter.hpp"
 
 /// The functions of the table that `Boundary` gives to a host.
 namespace tenon::conformance {
@@ -48,21 +49,25 @@ tenon_status Boundary::open(const tenon_host* host, tenon_backend** out) {
   self.opened_ = nullptr;
   const tenon_status status = self.watch_.status_of(
       "open", 0, [&] { return self.theirs_.open(self.host_->get(), &self.opened_); });
-  if (status == TENON_STATUS_OK) *out = reinterpret_cast<tenon_backend*>(&self);
+  if (status != TENON_STATUS_OK) return status;
+  ++open_backends();
+  *out = reinterpret_cast<tenon_backend*>(&self);
   return status;
 }
 
 inline void Boundary::close(tenon_backend* backend) {
   Boundary& self = of(backend);
   self.watch_.nothing_of("close", 0, [&] { self.theirs_.close(self.opened_); });
+  --open_backends();
   self.opened_ = nullptr;
   self.host_.reset();
 }
 
 inline tenon_status Boundary::is_available(tenon_backend* backend) {
   Boundary& self = of(backend);
-  return self.watch_.status_of("is_available", 0,
-                               [&] { return self.theirs_.is_available(self.opened_); });
+  const tenon_status status = self.watch_.status_of(
+      "is_available", 0, [&] { return self.theirs_.is_available(self.opened_); });
+  return self.pretend_available ? tenon_status{TENON_STATUS_OK} : status;
 }
 
 inline tenon_init_context Boundary::context_for(WatchedDelegate& delegate,

@@ -16,6 +16,12 @@
 /// Says why a process ends by a signal: which, where, in whose memory, and from which functions.
 namespace tenon::conformance {
 
+/// How many backends are open behind a `Boundary`.
+inline std::atomic<int>& open_backends() noexcept {
+  static std::atomic<int> count = 0;
+  return count;
+}
+
 namespace detail {
 
 inline std::atomic<int>& crash_descriptor() noexcept {
@@ -71,6 +77,16 @@ class SignalText {
   }
 }
 
+/// Whether the thread is none of the kit's and no backend is open: the plugin left it behind, and
+/// its code is gone.
+[[nodiscard]] inline bool was_left_behind() noexcept {
+#if defined(__linux__)
+  return open_backends() == 0 && ::gettid() != ::getpid();
+#else
+  return false;
+#endif
+}
+
 /// The frames, innermost first, one a line, each with '!' before it.
 inline void write_backtrace(int descriptor) noexcept {
   std::array<void*, 48> frames;
@@ -87,7 +103,8 @@ inline void report_crash(int number, siginfo_t* info, void*) noexcept {
   const auto address = reinterpret_cast<std::uintptr_t>(info->si_addr);
   const ForbiddenPages* pages = has_address ? find_forbidden(address) : nullptr;
   SignalText text;
-  text << "!crash " << (pages ? pages->rule.load() : "TN-BCK-7") << " " << signal_name(number);
+  const char* rule = was_left_behind() ? "TN-BCK-5" : "TN-BCK-7";
+  text << "!crash " << (pages ? pages->rule.load() : rule) << " " << signal_name(number);
   if (pages) text << ": touched memory " << pages->what.load();
   if (has_address) (text << " at ").hex(address);
   text << "\n";

@@ -15,6 +15,7 @@
 #include "tenon/abi/version.h"
 #include "tenon/conformance/faults.hpp"
 #include "tenon/conformance/guarded_memory.hpp"
+#include "tenon/conformance/interposition.hpp"
 #include "tenon/conformance/watch.hpp"
 
 /// What the plugin sees of the host: copies of the host's own objects, which can be those of a host
@@ -113,6 +114,7 @@ class SeenBytes {
   static constexpr std::size_t largest = std::size_t{4} << 20;
 
   static void release(tenon_buffer* seen) {
+    const OutsidePlugin outside;
     auto* bytes = static_cast<SeenBytes*>(seen->owner);
     seen->data = nullptr;
     if (std::exchange(bytes->released_, true)) return;
@@ -137,9 +139,12 @@ class SeenAllocator {
 
  private:
   static void* allocate(tenon_allocator* table, std::uint64_t nbytes, std::uint64_t alignment) {
+    const OutsidePlugin outside;
     auto& self = *reinterpret_cast<SeenAllocator*>(table);
     if (self.faults_->should_fail(self.service_)) return nullptr;
-    return self.original_->allocate(self.original_, nbytes, alignment);
+    void* block = self.original_->allocate(self.original_, nbytes, alignment);
+    if (block) interposition.lend(block);
+    return block;
   }
 
   tenon_allocator table_;  // First, so that a plugin's pointer to it is a pointer to this.
@@ -176,6 +181,7 @@ class SeenNamedData {
   }
   static tenon_status get_data(const tenon_named_data_map* table, const char* key,
                                std::uint64_t size, tenon_buffer* out) {
+    const OutsidePlugin outside;
     SeenNamedData& map = self(table);
     if (map.faults_->should_fail(Service::named_data)) return TENON_STATUS_NOT_FOUND;
     tenon_buffer original{};
@@ -190,11 +196,13 @@ class SeenNamedData {
   }
   static tenon_status get_tensor_layout(const tenon_named_data_map* table, const char* key,
                                         std::uint64_t size, tenon_tensor_layout* out) {
+    const OutsidePlugin outside;
     const tenon_named_data_map* original = self(table).original_;
     return original->get_tensor_layout(original, key, size, out);
   }
   static tenon_status get_key(const tenon_named_data_map* table, std::uint32_t index,
                               const char** key, std::uint64_t* size) {
+    const OutsidePlugin outside;
     const tenon_named_data_map* original = self(table).original_;
     return original->get_key(original, index, key, size);
   }
@@ -235,6 +243,7 @@ class SeenHost {
 
   static void set_last_error(const tenon_host* host, tenon_status status, const char* text,
                              std::uint64_t size) {
+    const OutsidePlugin outside;
     const tenon_host* original = Seen::owner_of(host).original_;
     SaidError& said = said_error();
     said.said = true;
@@ -244,17 +253,20 @@ class SeenHost {
   }
   static void log(const tenon_host* host, std::int32_t level, const char* text,
                   std::uint64_t size) {
+    const OutsidePlugin outside;
     const tenon_host* original = Seen::owner_of(host).original_;
     original->log(original, level, text, size);
   }
   static tenon_status resize_tensor(const tenon_host* host, tenon_tensor* tensor,
                                     const std::int64_t* sizes, std::uint32_t rank) {
+    const OutsidePlugin outside;
     SeenHost& self = Seen::owner_of(host);
     if (self.faults_->should_fail(Service::resize)) return TENON_STATUS_NOT_SUPPORTED;
     if (*self.on_resize_) return (*self.on_resize_)(self.original_, tensor, sizes, rank);
     return self.original_->resize_tensor(self.original_, tensor, sizes, rank);
   }
   static const void* get_extension(const tenon_host* host, const char* id) {
+    const OutsidePlugin outside;
     const tenon_host* original = Seen::owner_of(host).original_;
     return original->get_extension ? original->get_extension(original, id) : nullptr;
   }

@@ -18,6 +18,7 @@
 
 #include "tenon/abi/status.h"
 #include "tenon/conformance/breadcrumbs.hpp"
+#include "tenon/conformance/interposition.hpp"
 #include "tenon/conformance/process_state.hpp"
 #include "tenon/conformance/result.hpp"
 #include "tenon/core/error.hpp"
@@ -94,10 +95,11 @@ class Watch {
     Crumb* crumb = crumbs_ ? crumbs_->enter(function, delegate) : nullptr;
     tenon_status status = TENON_STATUS_INTERNAL;
     try {
+      const InsidePlugin inside;
       status = call();
-#if defined(__GLIBC__)
-    } catch (const abi::__forced_unwind&) {
-      broke("TN-BCK-7", function, " ends the thread that called it");
+#if defined(__GLIBCXX__)
+    } catch (const abi::__forced_unwind&) {  // pthread_exit; it cannot be held back.
+      broke("TN-BCK-7", function, " ended the thread that called it");
       throw;
 #endif
     } catch (const std::exception& thrown) {

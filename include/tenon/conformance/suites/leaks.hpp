@@ -1,0 +1,328 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "tenon/conformance/case_method.hpp"
+#include "tenon/conformance/guarded_memory.hpp"
+#include "tenon/conformance/live_case.hpp"
+#include "tenon/conformance/loaded_plugin.hpp"
+#include "tenon/conformance/resources.hpp"
+#include "tenon/conformance/test.hpp"
+#include "tenon/host/binary_lint.hpp"
+#include "tenon/host/elf_library.hpp"
+#include "tenon/host/environment.hpp"
+
+/// Suite "leaks": what a plugin holds when it should hold nothing more. What grows from round to
+/// round is a leak; what is taken once is not.
+namespace tenon::conformance {
+
+namespace detail {
+
+/// Rounds between two looks at the process: 60 in all from level 6 on, 1000 at level 10.
+[[nodiscard]] inline int stretch_of(const Context& kit) noexcept {
+  return kit.options().level >= 10 ? 333 : 20;
+}
+
+/// What the backend says that it holds for all its delegates together; 0 where it does not.
+[[nodiscard]] inline std::int64_t declared_bytes(OpenedBackend& backend) {
+  Boundary& boundary = backend.boundary();
+  if (!backend.backend().extension<tenon_memory_info_v1>(TENON_EXTENSION_MEMORY_INFO)) return 0;
+  tenon_memory_info info{};
+  info.struct_size = sizeof info;
+  const tenon_status status = boundary.watch().status_of("memory_info", 0, [&] {
+    return boundary.extensions().memory_info.memory_info(boundary.opened(), nullptr, &info);
+  });
+  if (status != TENON_STATUS_OK) return 0;
+  return static_cast<std::int64_t>(info.host_weights + info.host_scratch + info.device_weights +
+                                   info.device_scratch);
+}
+
+/// `growth_of` with what the backend itself counts.
+template <class Round>
+[[nodiscard]] std::vector<std::string> growth_of(OpenedBackend& backend, int stretch,
+                                                 const Round& round) {
+  return conformance::growth_of(stretch, round, [&] { return declared_bytes(backend); });
+}
+
+/// Opens and closes the backend of a library that is loaded already: the dynamic loader keeps a
+/// name for each further time that a library is opened.
+inline void open_and_close(Context& kit, const LoadedPlugin& plugin, bool ask_whether_available) {
+  const std::string& id = kit.backend().id;
+  const tenon_backend_api* table = plugin.table(id);
+  if (!table) kit.blocked("the plugin has no table for backend ", id);
+  host::HostTable host(host::HostInfo{}, kit.plugin().native());
+  Boundary boundary(kit.need(host::complete_api(*table, id), "the table"), id, kit.crumbs(),
+                    kit.on_finding());
+  const auto backend =
+      kit.need(host::Backend::open(*plugin.backend_record(id), host.get(), boundary.api()), "open");
+  if (ask_whether_available) static_cast<void>(backend.is_available());
+}
+
+/// A blob in place of the case's own. It can be given to any number of `init`, one after the other.
+class OtherBlob {
+ public:
+  explicit OtherBlob(std::span<const std::byte> bytes)
+      : memory_(bytes.size(), 16, {"TN-INI-5", "around a damaged blob"}) {
+    if (!bytes.empty()) std::memcpy(memory_.data(), bytes.data(), bytes.size());
+    memory_.forbid_writes({"TN-INI-5", "of a damaged blob"});
+  }
+  [[nodiscard]] tenon_buffer* buffer() noexcept {
+    buffer_ = {sizeof(tenon_buffer), 0,       memory_.data(),
+               memory_.size(),       nullptr, [](tenon_buffer* seen) { seen->data = nullptr; }};
+    return &buffer_;
+  }
+
+ private:
+  GuardedMemory memory_;
+  tenon_buffer buffer_{};
+};
+
+/// A copy of the blob that the case gives to `init` first.
+[[nodiscard]] inline std::vector<std::byte> first_blob(LiveCase& live) {
+  std::vector<std::byte> out;
+  live.boundary().on_init = [&](InitCall& call) {
+    const tenon_buffer* blob = call.context.processed;
+    if (out.empty() && blob && blob->data && blob->nbytes != 0) {
+      const auto* first = static_cast<const std::byte*>(blob->data);
+      out.assign(first, first + blob->nbytes);
+    }
+    return call.forward();
+  };
+  static_cast<void>(live.load());
+  live.boundary().on_init = nullptr;
+  return out;
+}
+
+/// Whether `path` is mapped into this process.
+[[nodiscard]] inline bool is_mapped(const std::filesystem::path& path) {
+  for (const Mapping& one : mappings()) {
+    if (one.name == path.native()) return true;
+  }
+  return false;
+}
+
+/// Ends the test where the library need not go from memory, or where nobody can tell.
+inline std::filesystem::path need_unloading(Context& kit) {
+  if (!host::environment_variable("TENON_NO_UNLOAD").value_or("").empty()) {
+    kit.not_applicable("TENON_NO_UNLOAD is set");
+  }
+  if (mappings().empty()) kit.not_applicable("the system does not tell what is mapped");
+  const auto file = kit.need(host::open_file(kit.plugin(), host::Trust::caller), "the file");
+  const auto library = host::with_bytes(
+      file, [](std::span<const std::byte> bytes) { return host::read_elf_library(bytes); });
+  if (!library.ok()) kit.not_applicable("not an ELF library: ", library.text());
+  for (const host::LintResult& check : host::lint_plugin(*library)) {
+    const bool stays = check.id == "no-gnu-unique" || check.id == "no-nodelete";
+    if (stays && check.verdict == host::Verdict::fail) {
+      kit.blocked("the file asks to stay in memory: ", check.text);
+    }
+  }
+  return std::filesystem::canonical(kit.plugin());
+}
+
+/// Reports TN-BCK-5 when the library at `path` is in memory although it was closed, with what may
+/// hold it there.
+inline void judge_unloading(Context& kit, const std::filesystem::path& path,
+                            const Resources& before, std::string_view after) {
+  if (!is_mapped(path)) return;
+  const std::vector<std::string> more =
+      before.more_in(Resources::once_threads_ended(before.threads.size()));
+  kit.broke("TN-BCK-5", "after ", after, " the library is still in memory: ",
+            more.empty() ? "it opened itself again, another library needs it, or a destructor of a "
+                           "thread-local object of it is still to come"
+                         : concat("what it left is ", join(more)));
+}
+
+}  // namespace detail
+
+TENON_CONFORMANCE_TEST("a backend that was closed holds no descriptor and no thread and no process",
+                       "[leaks][level-6][backend][TN-BCK-5]") {
+  const LoadedPlugin plugin = kit.need(LoadedPlugin::load(kit.plugin()), "the plugin");
+  const Resources before = Resources::now();
+  detail::open_and_close(kit, plugin, false);
+  const auto more = before.more_in(Resources::once_threads_ended(before.threads.size()));
+  kit.keep("TN-BCK-5", more.empty(),
+           "after open and close there is more than before: ", join(more));
+}
+
+TENON_CONFORMANCE_TEST("opening and closing a backend again and again takes nothing more",
+                       "[leaks][level-6][backend][TN-BCK-5]") {
+  const LoadedPlugin plugin = kit.need(LoadedPlugin::load(kit.plugin()), "the plugin");
+  const auto growth =
+      growth_of(detail::stretch_of(kit), [&] { detail::open_and_close(kit, plugin, true); });
+  kit.keep("TN-BCK-5", growth.empty(), "open and close: ", join(growth));
+}
+
+TENON_CONFORMANCE_TEST("loading and unloading the library again and again takes nothing more",
+                       "[leaks][level-6][plugin][TN-BCK-5]") {
+  static_cast<void>(detail::need_unloading(kit));
+  const int stretch = kit.options().level >= 10 ? 333 : 33;
+  const auto growth = growth_of(
+      stretch, [&] { static_cast<void>(kit.need(LoadedPlugin::load(kit.plugin()), "a load")); });
+  kit.keep("TN-BCK-5", growth.empty(), "load and unload: ", join(growth));
+}
+
+TENON_CONFORMANCE_TEST("a library that was loaded and closed is not in memory any more",
+                       "[leaks][level-6][plugin][TN-BCK-5]") {
+  const auto path = detail::need_unloading(kit);
+  const Resources before = Resources::now();
+  static_cast<void>(kit.need(LoadedPlugin::load(kit.plugin()), "the plugin"));
+  detail::judge_unloading(kit, path, before, "load and unload");
+}
+
+TENON_CONFORMANCE_TEST("a library whose backend was opened and closed is not in memory any more",
+                       "[leaks][level-6][backend][TN-BCK-5]") {
+  const auto path = detail::need_unloading(kit);
+  const Resources before = Resources::now();
+  {
+    const OpenedBackend backend(kit);
+    static_cast<void>(backend.backend().is_available());
+  }
+  detail::judge_unloading(kit, path, before, "open and close");
+}
+
+TENON_CONFORMANCE_TEST("a library whose backend ran a program is not in memory any more",
+                       "[leaks][level-6][case][TN-BCK-5]") {
+  const auto path = detail::need_unloading(kit);
+  const Resources before = Resources::now();
+  {
+    LiveCase live(kit);
+    static_cast<void>(live.run(*live.load()));
+  }
+  detail::judge_unloading(kit, path, before, "init, execute, destroy and close");
+}
+
+TENON_CONFORMANCE_TEST("loading and destroying a program again and again takes nothing more",
+                       "[leaks][level-6][case][TN-DES-3]") {
+  LiveCase live(kit);
+  const auto growth = detail::growth_of(live.backend(), detail::stretch_of(kit),
+                                        [&] { static_cast<void>(live.load()); });
+  kit.keep("TN-DES-3", growth.empty(), "init and destroy: ", join(growth));
+}
+
+TENON_CONFORMANCE_TEST("running a program again and again takes nothing more",
+                       "[leaks][level-6][case][TN-EXE-9]") {
+  LiveCase live(kit);
+  const auto method = live.load();
+  kit.need(method->set_inputs(method->runs().front()), "the inputs");
+  const auto growth = detail::growth_of(live.backend(), detail::stretch_of(kit), [&] {
+    kit.need(method->execute(), "the case does not run");
+  });
+  kit.keep("TN-EXE-9", growth.empty(), "execute: ", join(growth));
+}
+
+TENON_CONFORMANCE_TEST("destroying a program that ran gives back what its runs took",
+                       "[leaks][level-6][case][TN-DES-3]") {
+  LiveCase live(kit);
+  const auto growth_with = [&](int runs) {
+    return detail::growth_of(live.backend(), detail::stretch_of(kit) / 2, [&] {
+      const auto method = live.load();
+      for (int i = 0; i < runs; ++i) {
+        kit.need(method->execute(method->runs().front()), "the case does not run");
+      }
+    });
+  };
+  const auto once = growth_with(1);
+  if (once.empty()) return;
+  // What each run leaves for ever is told by another test; what destroy leaves is the same for any
+  // number of runs.
+  if (growth_with(4) != once) kit.blocked("each run takes more: ", join(once));
+  kit.broke("TN-DES-3", "init, execute and destroy: ", join(once));
+}
+
+TENON_CONFORMANCE_TEST("an init that failed leaves nothing", "[leaks][level-6][case][TN-INI-1]") {
+  LiveCase live(kit);
+  const std::vector<std::byte> blob = detail::first_blob(live);
+  std::vector<std::byte> changed = blob;
+  if (!changed.empty()) changed.front() ^= std::byte{0xFF};
+  detail::OtherBlob empty({});
+  detail::OtherBlob half(std::span<const std::byte>(blob).first(blob.size() / 2));
+  detail::OtherBlob wrong(changed);
+  const std::array<std::pair<std::string_view, detail::OtherBlob*>, 4> ways = {
+      {{"an empty blob", &empty},
+       {"half a blob", &half},
+       {"a blob whose first byte is another", &wrong},
+       {"no memory from the runtime allocator", nullptr}}};
+  std::size_t failed = 0;
+  for (const auto& [what, other] : ways) {
+    bool fails = true;
+    live.boundary().on_init = [&, other = other](InitCall& call) {
+      if (other) {
+        call.context.processed = other->buffer();
+      } else {
+        live.boundary().faults().fail(Service::runtime_memory, 1);
+      }
+      const tenon_status status = call.forward();
+      live.boundary().faults().fail(Service::runtime_memory, 0);
+      fails = fails && status != TENON_STATUS_OK;
+      return status;
+    };
+    const auto round = [&] {
+      static_cast<void>(CaseMethod::load(live.program(), live.backend(), kit.backend()));
+    };
+    round();
+    if (!fails) continue;
+    ++failed;
+    const auto growth = detail::growth_of(live.backend(), detail::stretch_of(kit) / 2, round);
+    kit.keep("TN-INI-1", growth.empty(), "init with ", what, " fails and leaves ", join(growth));
+  }
+  live.boundary().on_init = nullptr;
+  if (failed == 0) kit.not_applicable("init fails neither with a damaged blob nor without memory");
+}
+
+TENON_CONFORMANCE_TEST("destroying a program whose last run failed gives back all of it",
+                       "[leaks][level-6][case][TN-DES-3]") {
+  LiveCase live(kit);
+  const int stretch = detail::stretch_of(kit) / 2;
+  const auto load_and_run = [&] {
+    const auto method = live.load();
+    static_cast<void>(method->execute(method->runs().front()));
+  };
+  if (const auto growth = detail::growth_of(live.backend(), stretch, load_and_run);
+      !growth.empty()) {
+    kit.blocked("also when the run succeeds there are ", join(growth));
+  }
+  bool fails = true;
+  const std::array<std::pair<std::string_view, std::function<tenon_status(ExecuteCall&)>>, 2> ways =
+      {{{"an argument too few",
+         [](ExecuteCall& call) {
+           return call.forward(call.args, call.num_args == 0 ? 0 : call.num_args - 1);
+         }},
+        {"no temporary memory", [](ExecuteCall& call) {
+           call.boundary.faults().fail(Service::temp_memory, 1);
+           const tenon_status status = call.forward();
+           call.boundary.faults().fail(Service::temp_memory, 0);
+           return status;
+         }}}};
+  std::size_t failed = 0;
+  for (const auto& [what, way] : ways) {
+    fails = true;
+    live.boundary().on_execute = [&, &way = way](ExecuteCall& call) {
+      const tenon_status status = way(call);
+      fails = fails && status != TENON_STATUS_OK;
+      return status;
+    };
+    load_and_run();
+    if (!fails) continue;
+    ++failed;
+    const auto growth = detail::growth_of(live.backend(), stretch, load_and_run);
+    kit.keep("TN-DES-3", growth.empty(), "a run with ", what,
+             " fails, and after destroy there are ", join(growth));
+  }
+  live.boundary().on_execute = nullptr;
+  if (failed == 0) kit.not_applicable("no run can be made to fail");
+}
+
+}  // namespace tenon::conformance

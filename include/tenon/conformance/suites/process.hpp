@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <pthread.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tenon/conformance/case_method.hpp"
+#include "tenon/conformance/interposition.hpp"
+#include "tenon/conformance/live_case.hpp"
+#include "tenon/conformance/loaded_plugin.hpp"
+#include "tenon/conformance/resources.hpp"
+#include "tenon/conformance/test.hpp"
+
+/// Suite "process": a plugin is a guest in the process of an application. `Watch` compares the
+/// process around every call of every test, and the runner sees a test that crashes or hangs; the
+/// tests here are those that call everything once with nothing else to judge.
+namespace tenon::conformance {
+
+namespace detail {
+
+/// Runs `work` in a thread with a stack of `size` bytes, and waits. False when there is no such
+/// thread.
+inline bool with_stack(std::size_t size, const std::function<void()>& work) {
+  pthread_attr_t attributes;
+  ::pthread_attr_init(&attributes);
+  ::pthread_attr_setstacksize(&attributes, size);
+  const auto run = [](void* argument) -> void* {
+    (*static_cast<const std::function<void()>*>(argument))();
+    return nullptr;
+  };
+  pthread_t thread;
+  const int failed =
+      ::pthread_create(&thread, &attributes, run, const_cast<std::function<void()>*>(&work));
+  ::pthread_attr_destroy(&attributes);
+  if (failed != 0) return false;
+  ::pthread_join(thread, nullptr);
+  return true;
+}
+
+}  // namespace detail
+
+TENON_CONFORMANCE_TEST("every function of the backend returns and leaves the process as it was",
+                       "[process][level-3][backend][TN-BCK-1][TN-BCK-7][TN-BCK-8][TN-PRC-1]"
+                       "[TN-PRC-2][TN-PRC-3][TN-PRC-4][TN-PRC-5]") {
+  OpenedBackend backend(kit);
+  static_cast<void>(backend.backend().is_available());
+  for (const host::OptionDeclaration& option : backend.backend().options()) {
+    static_cast<void>(backend.backend().get_option(option.key));
+  }
+  const auto devices = backend.backend().extension<tenon_devices_v1>(TENON_EXTENSION_DEVICES);
+  if (devices && devices->list_devices) {
+    const auto sink = [](void*, const tenon_device_info*) noexcept {};
+    static_cast<void>(devices->list_devices(backend.backend().raw(), sink, nullptr));
+  }
+  static_cast<void>(backend.boundary().api().get_extension(backend.backend().raw(),
+                                                           "tenon.conformance.unknown/1"));
+}
+
+TENON_CONFORMANCE_TEST("loading and running and destroying return and leave the process as it was",
+                       "[process][level-3][case][TN-BCK-1][TN-BCK-7][TN-BCK-8][TN-PRC-1]"
+                       "[TN-PRC-2][TN-PRC-3][TN-PRC-4][TN-PRC-5]") {
+  LiveCase live(kit);
+  static_cast<void>(live.run(*live.load()));
+}
+
+TENON_CONFORMANCE_TEST("a stack of 256 KiB is enough", "[process][level-3][case][TN-BCK-7]") {
+#if defined(TENON_ADDRESS_SANITIZER)
+  kit.not_applicable("a sanitizer takes more of the stack");
+#endif
+  LiveCase live(kit);
+  // What the kit and the host need for themselves above the plugin's functions.
+  constexpr std::size_t of_host = std::size_t{64} << 10;
+  std::optional<Status> outcome;
+  const bool ran = detail::with_stack((std::size_t{256} << 10) + of_host, [&] {
+    auto method = CaseMethod::load(live.program(), live.backend(), kit.backend());
+    outcome =
+        method.ok() ? (*method)->execute((*method)->runs().front()) : std::move(method).status();
+  });
+  if (!ran) kit.blocked("no thread with such a stack");
+  if (!outcome) kit.blocked("a function of the plugin ended the thread");
+  kit.need(*outcome, "the case does not run in a thread of its own");
+}
+
+TENON_CONFORMANCE_TEST("the plugin frees nothing of the host",
+                       "[process][level-4][case][TN-BCK-2]") {
+  if (!interposition.present) kit.not_applicable("calls of free cannot be seen here");
+  LiveCase live(kit);
+  interposition.take_back(nullptr);
+  interposition.lent_and_freed = 0;
+  interposition.watch_lent = true;
+  static_cast<void>(live.run(*live.load()));
+  interposition.watch_lent = false;
+  kit.keep("TN-BCK-2", interposition.lent_and_freed == 0, "the plugin gave ",
+           interposition.lent_and_freed.load(), " blocks of the host's allocators to free");
+}
+
+}  // namespace tenon::conformance
