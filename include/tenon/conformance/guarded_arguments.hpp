@@ -16,7 +16,7 @@
 
 #include "tenon/abi/tensor.h"
 #include "tenon/conformance/argument_roles.hpp"
-#include "tenon/conformance/boundary.hpp"
+#include "tenon/conformance/boundary_calls.hpp"
 #include "tenon/conformance/guarded_memory.hpp"
 #include "tenon/conformance/shadow_tensor.hpp"
 
@@ -178,10 +178,10 @@ class GuardedArguments {
       const auto begin = reinterpret_cast<std::uintptr_t>(tensor.dl.data);
       return std::pair(begin, begin + static_cast<std::uintptr_t>(tensor.nbytes));
     };
-    const auto [begin, end] = range(one);
+    const auto mine = range(one);
     return std::ranges::any_of(lent_, [&](const Lent& other) {
-      const auto [other_begin, other_end] = range(other);
-      return other.tensor != one.tensor && begin < other_end && other_begin < end;
+      const auto theirs = range(other);
+      return other.tensor != one.tensor && mine.first < theirs.second && theirs.first < mine.second;
     });
   }
 

@@ -53,7 +53,8 @@ class WrongCalls {
 
   /// A run in which wrong call `index` takes the place of the right one; it ends there.
   [[nodiscard]] WrongAnswer execute(std::size_t index) {
-    const auto& [number, wrong] = all_[index];
+    const std::size_t number = all_[index].first;
+    const WrongCall& wrong = all_[index].second;
     GuardedArguments& guards = guarded_.guards();
     WrongAnswer answer;
     guards.settings.outside_output.rule = "TN-EXE-5";

@@ -50,7 +50,7 @@ TENON_CONFORMANCE_TEST("a run writes every element of its outputs and nothing el
   GuardedCase guarded(kit);
   for (const CaseRun* run : guarded.runs()) {
     std::vector<OutputImage> images[2];
-    for (const std::size_t time : {0, 1}) {
+    for (std::size_t time = 0; time < 2; ++time) {
       guarded.settings().fill = fills[time];
       guarded.need_execute(*run);
       images[time] = guarded.guards().images();
@@ -105,7 +105,7 @@ TENON_CONFORMANCE_TEST("sizes within the bounds are accepted",
     const Status status = guarded.execute(*runs[i]);
     if (status.ok()) continue;
     const bool same_as_before = i == 1;
-    if (same_as_before || !has_other_sizes(guarded.method().method())) {
+    if (same_as_before || !kit.findings().empty() || !has_other_sizes(guarded.method().method())) {
       kit.blocked("a run of the case failed: ", status.text());
     }
     kit.broke("TN-EXE-10", status.text());
@@ -124,6 +124,7 @@ TENON_CONFORMANCE_TEST("the largest sizes of a dynamic shape are accepted",
   }
   kit.need(inputs.set(), "inputs at their bounds");
   const Status status = guarded.execute();
+  if (!kit.findings().empty()) return;
   kit.keep("TN-EXE-10", status.ok(), "inputs of dynamic shape at their bounds: ", status.text());
 }
 
