@@ -26,12 +26,12 @@ class Boundary;
 /// plugin's own.
 struct WatchedDelegate {
   WatchedDelegate(Boundary& of, std::uint32_t its_number, const tenon_init_context& context,
-                  Faults& faults)
+                  Faults& faults, bool guard_bytes)
       : boundary(&of),
         number(its_number),
         runtime_allocator(context.runtime_allocator, Service::runtime_memory, faults),
-        named_data(context.named_data_map, faults),
-        bytes(context.processed, {"TN-INI-5", "around the blob"}),
+        named_data(context.named_data_map, faults, guard_bytes),
+        bytes(context.processed, {"TN-INI-5", "around the blob"}, guard_bytes),
         processed(bytes.buffer()) {}
 
   Boundary* boundary;
@@ -47,6 +47,8 @@ struct WatchedDelegate {
   // Of the first `execute`; built once, as a host builds its own.
   std::unique_ptr<detail::SeenAllocator> temp_allocator;
   detail::SeenStruct<tenon_execution_context, WatchedDelegate> execution_context;
+
+  std::shared_ptr<void> attached;  ///< What `on_init` keeps with it. Goes after `destroy`.
 };
 
 /// A call of `init` as a test may change it.
@@ -95,6 +97,8 @@ class Boundary {
   /// What `open` of the plugin gave; null before.
   [[nodiscard]] tenon_backend* opened() const noexcept { return opened_; }
   [[nodiscard]] std::uint32_t live_delegates() const noexcept { return live_; }
+  /// What a host gets from `open`.
+  [[nodiscard]] tenon_backend* handle() noexcept { return reinterpret_cast<tenon_backend*>(this); }
 
   /// The host that the next `open`, `init` and first `execute` of a delegate show to the plugin.
   HostShape shape;
@@ -120,7 +124,8 @@ class Boundary {
 
   /// A delegate that is about to be made, and, once it was, what a host gets for it.
   [[nodiscard]] std::unique_ptr<WatchedDelegate> new_delegate(const tenon_init_context& original) {
-    return std::make_unique<WatchedDelegate>(*this, ++delegates_, original, faults_);
+    return std::make_unique<WatchedDelegate>(*this, ++delegates_, original, faults_,
+                                             shape.guard_bytes);
   }
   [[nodiscard]] tenon_delegate* hand_over(std::unique_ptr<WatchedDelegate> delegate) noexcept {
     ++live_;

@@ -40,7 +40,7 @@ struct ExtensionCalls {
   static tenon_status check_blob(tenon_backend* backend, const tenon_init_context* context,
                                  std::uint32_t* verdict) {
     Boundary& boundary = Boundary::of(backend);
-    WatchedDelegate lent(boundary, 0, *context, boundary.faults());
+    WatchedDelegate lent(boundary, 0, *context, boundary.faults(), boundary.shape.guard_bytes);
     tenon_buffer* processed = context->processed;
     const void* data = processed ? processed->data : nullptr;
     const tenon_init_context seen = boundary.context_for(lent, *context);

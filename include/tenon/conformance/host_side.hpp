@@ -31,8 +31,11 @@ struct HostShape {
   std::uint32_t execution_context_size = sizeof(tenon_execution_context);
   /// Bytes of 0xA5 behind each of them that count as part of them: members that nobody knows yet.
   std::uint32_t unknown_bytes = 0;
-  bool host_extensions = true;  ///< Whether `get_extension` of the host is passed on.
-  bool tracer = true;           ///< Whether a tracer is passed on.
+  bool host_extensions = true;        ///< Whether `get_extension` of the host is passed on.
+  bool tracer = true;                 ///< Whether a tracer is passed on.
+  const char* plugin_path = nullptr;  ///< `tenon_host.plugin_path`; null for the host's.
+  /// Whether blobs and named data are copied to where a wrong access faults.
+  bool guard_bytes = true;
 
   /// A host of ABI 1.0.
   [[nodiscard]] static HostShape of_1_0() noexcept {
@@ -93,8 +96,8 @@ class SeenStruct {
 /// write faults. The plugin's `tenon_buffer` may be moved by it.
 class SeenBytes {
  public:
-  SeenBytes(tenon_buffer* original, Forbidden outside) : original_(original) {
-    if (!original) return;
+  SeenBytes(tenon_buffer* original, Forbidden outside, bool guard = true) : original_(original) {
+    if (!original || !guard) return;
     const auto size = static_cast<std::size_t>(original->nbytes);
     if (!original->data || size == 0 || size > largest) return;
     copy_ = GuardedMemory(size, alignment_of(original->data, 64), outside);
@@ -156,11 +159,12 @@ class SeenAllocator {
 /// A named data map of the host that can fail, and whose bytes fault where they must not be used.
 class SeenNamedData {
  public:
-  SeenNamedData(const tenon_named_data_map* original, Faults& faults)
+  SeenNamedData(const tenon_named_data_map* original, Faults& faults, bool guard)
       : table_{sizeof(tenon_named_data_map), original ? original->num_keys : 0, &get_data,
                &get_tensor_layout, &get_key},
         original_(original),
-        faults_(&faults) {}
+        faults_(&faults),
+        guard_(guard) {}
   SeenNamedData(const SeenNamedData&) = delete;
   SeenNamedData& operator=(const SeenNamedData&) = delete;
 
@@ -170,8 +174,8 @@ class SeenNamedData {
 
  private:
   struct Lent {
-    explicit Lent(const tenon_buffer& from)
-        : original(from), seen(&original, {"TN-INI-5", "around the bytes of named data"}) {}
+    Lent(const tenon_buffer& from, bool guard)
+        : original(from), seen(&original, {"TN-INI-5", "around the bytes of named data"}, guard) {}
     tenon_buffer original;
     SeenBytes seen;
   };
@@ -189,7 +193,7 @@ class SeenNamedData {
     const tenon_status status = map.original_->get_data(map.original_, key, size, &original);
     if (status != TENON_STATUS_OK) return status;
     const std::lock_guard lock(map.mutex_);
-    Lent& lent = map.lent_.emplace_back(original);
+    Lent& lent = map.lent_.emplace_back(original, map.guard_);
     const tenon_buffer buffer = lent.seen.buffer();
     std::memcpy(out, &buffer, std::min<std::size_t>(out->struct_size, sizeof buffer));
     return TENON_STATUS_OK;
@@ -210,6 +214,7 @@ class SeenNamedData {
   tenon_named_data_map table_;  // First, as above.
   const tenon_named_data_map* original_;
   Faults* faults_;
+  bool guard_;
   std::mutex mutex_;
   std::list<Lent> lent_;  // Addresses stay: the plugin's buffers point to them.
 };
@@ -228,6 +233,7 @@ class SeenHost {
     tenon_host table = *original;
     table.abi_major = shape.abi_major;
     table.abi_minor = shape.abi_minor;
+    if (shape.plugin_path) table.plugin_path = shape.plugin_path;
     table.set_last_error = &set_last_error;
     table.log = &log;
     table.resize_tensor = &resize_tensor;
@@ -245,17 +251,16 @@ class SeenHost {
                              std::uint64_t size) {
     const OutsidePlugin outside;
     const tenon_host* original = Seen::owner_of(host).original_;
-    SaidError& said = said_error();
-    said.said = true;
-    said.status = status;
-    said.text.assign(text, static_cast<std::size_t>(size));
+    said_error() = {true, status, std::string_view(text, static_cast<std::size_t>(size))};
     original->set_last_error(original, status, text, size);
   }
   static void log(const tenon_host* host, std::int32_t level, const char* text,
                   std::uint64_t size) {
     const OutsidePlugin outside;
     const tenon_host* original = Seen::owner_of(host).original_;
+    const std::int64_t before = bytes_in_standard_streams();
     original->log(original, level, text, size);
+    current_call().host_wrote += bytes_in_standard_streams() - before;
   }
   static tenon_status resize_tensor(const tenon_host* host, tenon_tensor* tensor,
                                     const std::int64_t* sizes, std::uint32_t rank) {

@@ -32,7 +32,8 @@ namespace tenon::conformance {
 /// a mask for new files that is read, and so is set for a moment, would disturb.
 class ProcessState {
  public:
-  ProcessState() { take(); }
+  /// Without the mask for new files where setting it for a moment could disturb others.
+  explicit ProcessState(bool with_mask = true) : with_mask_(with_mask) { take(); }
 
   /// Takes the state anew. Allocates only when texts grew.
   void take() {
@@ -46,8 +47,10 @@ class ProcessState {
     control_ = floating_point_control();
     folder_.resize(4096);
     folder_.resize(::getcwd(folder_.data(), folder_.size()) ? std::strlen(folder_.c_str()) : 0);
-    new_file_mask_ = ::umask(0);
-    ::umask(new_file_mask_);
+    if (with_mask_) {
+      new_file_mask_ = ::umask(0);
+      ::umask(new_file_mask_);
+    }
     environment_.clear();
     for (char** entry = environ; entry && *entry; ++entry) {
       environment_ += *entry;
@@ -103,7 +106,7 @@ class ProcessState {
     ::pthread_sigmask(SIG_SETMASK, &mask_, nullptr);
     set_floating_point_control(control_);
     [[maybe_unused]] const int moved = ::chdir(folder_.c_str());
-    ::umask(new_file_mask_);
+    if (with_mask_) ::umask(new_file_mask_);
   }
 
  private:
@@ -177,6 +180,7 @@ class ProcessState {
   sigset_t mask_;
   std::uint32_t control_ = 0;
   mode_t new_file_mask_ = 0;
+  bool with_mask_;
 };
 
 }  // namespace tenon::conformance

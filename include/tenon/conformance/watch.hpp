@@ -6,8 +6,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <exception>
 #include <functional>
 #include <optional>
@@ -29,17 +32,83 @@ namespace tenon::conformance {
 /// Receives what was found. Called from any thread.
 using OnFinding = std::function<void(Finding)>;
 
+// What a thread has of its own here has no destructor: one would keep a plugin that watches another
+// in memory until the thread ends.
+
+/// The first bytes of a text, without memory of its own.
+class ShortText {
+ public:
+  ShortText() = default;
+  ShortText(std::string_view text) noexcept : size_(text.copy(bytes_.data(), bytes_.size())) {}
+  ShortText(const char* text) noexcept : ShortText(std::string_view(text)) {}
+
+  operator std::string_view() const noexcept { return {bytes_.data(), size_}; }
+  operator std::string() const { return {bytes_.data(), size_}; }
+  [[nodiscard]] bool empty() const noexcept { return size_ == 0; }
+
+ private:
+  std::array<char, 512> bytes_{};
+  std::size_t size_ = 0;
+};
+
 /// What the plugin said last on this thread through `tenon_host.set_last_error`, since its last
 /// call began.
 struct SaidError {
   bool said = false;
   tenon_status status = TENON_STATUS_OK;
-  std::string text;
+  ShortText text;
 };
 inline SaidError& said_error() noexcept {
   thread_local SaidError error;
   return error;
 }
+
+/// The call into the plugin that this thread is in.
+struct CurrentCall {
+  const char* function = nullptr;  ///< Null outside of calls.
+  std::uint32_t delegate = 0;      ///< From 1; 0 when there is none.
+  std::uint64_t number = 0;        ///< From 1, in the order in which calls of the watch began.
+  std::uint32_t findings = 0;      ///< Rules that were found broken in it.
+  std::int64_t host_wrote = 0;     ///< Bytes that the host wrote to the standard streams in it.
+};
+inline CurrentCall& current_call() noexcept {
+  thread_local CurrentCall call;
+  return call;
+}
+/// The one that this thread came back from last.
+inline CurrentCall& last_call() noexcept {
+  thread_local CurrentCall call;
+  return call;
+}
+
+/// Bytes in the files behind the two standard streams; 0 for those that are no files.
+[[nodiscard]] inline std::int64_t bytes_in_standard_streams() noexcept {
+  struct stat out {};
+  struct stat err {};
+  const bool has_out = ::fstat(STDOUT_FILENO, &out) == 0 && S_ISREG(out.st_mode);
+  const bool has_err = ::fstat(STDERR_FILENO, &err) == 0 && S_ISREG(err.st_mode);
+  const bool is_one = has_out && has_err && out.st_dev == err.st_dev && out.st_ino == err.st_ino;
+  return (has_out ? out.st_size : 0) + (has_err && !is_one ? err.st_size : 0);
+}
+
+/// Calls into one plugin, of all its backends, that are going on. Any thread.
+class CallsAtOnce {
+ public:
+  /// Number of a call that begins.
+  std::uint64_t begin() noexcept {
+    running_.fetch_add(1);
+    return begun_.fetch_add(1) + 1;
+  }
+  void end() noexcept { running_.fetch_sub(1); }
+  /// Whether the call that got `number` has been the only one so far. Asked between the two.
+  [[nodiscard]] bool is_alone(std::uint64_t number) const noexcept {
+    return running_ == 1 && begun_ == number;
+  }
+
+ private:
+  std::atomic<std::uint32_t> running_ = 0;
+  std::atomic<std::uint64_t> begun_ = 0;
+};
 
 /// Surrounds each call into the plugin with what every call must keep: it leaves a crumb, compares
 /// the process before and after, holds back exceptions, and looks at how failures are told.
@@ -56,44 +125,77 @@ class Watch {
   /// nobody else writes to.
   void watch_streams(bool on) noexcept { streams_ = on; }
 
+  /// The process is that of an application, which may go on in other threads: a call during which
+  /// another one of `calls` ran is not compared, nothing is put back, and the mask for new files is
+  /// not looked at, because it can only be read by setting it. `calls` must outlive the watch.
+  void share_process(CallsAtOnce* calls) noexcept { calls_ = calls; }
+
+  /// Calls so far.
+  [[nodiscard]] std::uint64_t num_calls() const noexcept { return count_; }
+
   template <class... Parts>
   void broke(std::string_view rule, const Parts&... parts) const {
-    on_finding_({std::string(rule), concat(parts...)});
+    found({std::string(rule), concat(parts...)});
   }
 
   /// Calls `call`, which returns a status.
   template <class Call>
   tenon_status status_of(const char* function, std::uint32_t delegate, const Call& call) {
     said_error().said = false;
-    tenon_status status = TENON_STATUS_INTERNAL;
-    bool threw = false;
-    around(
-        function, delegate, [&] { return status = call(); }, threw);
-    if (status != TENON_STATUS_OK && !threw) judge_failure(function, status);
-    return status;
+    return around(function, delegate, call);
   }
 
   /// Calls `call`, which cannot fail.
   template <class Call>
   void nothing_of(const char* function, std::uint32_t delegate, const Call& call) {
-    bool threw = false;
-    around(
-        function, delegate,
-        [&] {
-          call();
-          return tenon_status{TENON_STATUS_OK};
-        },
-        threw);
+    around(function, delegate, [&] {
+      call();
+      return tenon_status{TENON_STATUS_OK};
+    });
   }
 
  private:
+  void found(Finding finding) const {
+    ++current_call().findings;
+    const std::int64_t written = streams_ ? bytes_in_standard_streams() : 0;
+    on_finding_(std::move(finding));
+    if (streams_) current_call().host_wrote += bytes_in_standard_streams() - written;
+  }
+
+  /// Notes which call this thread is in, for as long as it lives.
+  class Entered {
+   public:
+    Entered(const char* function, std::uint32_t delegate, std::uint64_t number, CallsAtOnce* calls)
+        : outer_(current_call()), calls_(calls), ticket_(calls ? calls->begin() : 0) {
+      current_call() = {function, delegate, number, 0, 0};
+    }
+    Entered(const Entered&) = delete;
+    Entered& operator=(const Entered&) = delete;
+    ~Entered() {
+      if (calls_) calls_->end();
+      // Whoever looks after the call sees what was found in it.
+      last_call() = current_call();
+      outer_.findings += last_call().findings;
+      current_call() = outer_;
+    }
+    [[nodiscard]] bool is_alone() const noexcept { return !calls_ || calls_->is_alone(ticket_); }
+
+   private:
+    CurrentCall outer_;
+    CallsAtOnce* calls_;
+    std::uint64_t ticket_;
+  };
+
   template <class Call>
-  void around(const char* function, std::uint32_t delegate, const Call& call, bool& threw) {
+  tenon_status around(const char* function, std::uint32_t delegate, const Call& call) {
+    const Entered entered(function, delegate, count_.fetch_add(1) + 1, calls_);
+    const bool compares = entered.is_alone();
     std::optional<ProcessState> before;
-    if (process_) before.emplace();
-    const std::int64_t written = streams_ ? stream_bytes() : 0;
+    if (process_ && compares) before.emplace(!calls_);
+    const std::int64_t written = streams_ ? bytes_in_standard_streams() : 0;
     Crumb* crumb = crumbs_ ? crumbs_->enter(function, delegate) : nullptr;
     tenon_status status = TENON_STATUS_INTERNAL;
+    bool threw = false;
     try {
       const InsidePlugin inside;
       status = call();
@@ -110,28 +212,22 @@ class Watch {
       broke("TN-BCK-1", function, " let an exception out that is no std::exception");
     }
     if (crumb) crumbs_->leave(crumb, status);
+    if (status != TENON_STATUS_OK && !threw) judge_failure(function, status);
+    if (!entered.is_alone()) return status;
     if (before) {
-      const ProcessState after;
+      const ProcessState after(!calls_);
       const std::vector<Finding> differences = before->differences(after);
       for (const Finding& finding : differences) {
-        on_finding_({finding.rule, concat(function, ": ", finding.text)});
+        found({finding.rule, concat(function, ": ", finding.text)});
       }
-      if (!differences.empty()) before->restore();
+      if (!differences.empty() && !calls_) before->restore();
     }
-    if (streams_ && stream_bytes() != written) {
-      broke("TN-PRC-5", function, " wrote ", stream_bytes() - written,
-            " bytes to standard output or standard error");
+    if (!streams_ || !compares) return status;
+    const std::int64_t more = bytes_in_standard_streams() - written - current_call().host_wrote;
+    if (more != 0) {
+      broke("TN-PRC-5", function, " wrote ", more, " bytes to standard output or standard error");
     }
-  }
-
-  /// Bytes in the files behind the two standard streams.
-  static std::int64_t stream_bytes() noexcept {
-    std::int64_t sum = 0;
-    for (const int descriptor : {STDOUT_FILENO, STDERR_FILENO}) {
-      struct stat status {};
-      if (::fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode)) sum += status.st_size;
-    }
-    return sum;
+    return status;
   }
 
   void judge_failure(const char* function, tenon_status status) const {
@@ -167,6 +263,8 @@ class Watch {
   OnFinding on_finding_;
   std::atomic<bool> process_ = true;
   std::atomic<bool> streams_ = false;
+  std::atomic<std::uint64_t> count_ = 0;
+  CallsAtOnce* calls_ = nullptr;
 };
 
 }  // namespace tenon::conformance
