@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: MIT
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+
+#include "proxied.hpp"
+#include "support/catch.hpp"
+#include "tenon/host/peek.hpp"
+#include "unit/loader/process.hpp"
+
+using namespace tenon;
+using namespace tenon::test;
+namespace fs = std::filesystem;
+
+namespace make_proxy_test {
+namespace {
+
+constexpr const char* template_file = TENON_TEST_PROXY_TEMPLATE;
+
+Status make(const std::string& plugin, const fs::path& out, bool force = false) {
+  return conformance::make_proxy(template_file, plugin, out, force);
+}
+
+std::string content(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+std::size_t num_files(const fs::path& folder) {
+  return static_cast<std::size_t>(std::distance(fs::directory_iterator(folder), {}));
+}
+
+}  // namespace
+
+TEST_CASE("a proxy says of itself what its plugin says", "[proxy]") {
+  const TemporaryFolder folder;
+  for (const std::string& plugin :
+       {std::string(TENON_TEST_HELLO), std::string(TENON_TEST_DEMO), zoo_plugin("good"),
+        zoo_plugin("good_code"), std::string(TENON_TEST_ZOO "/two_backends.so"),
+        std::string(TENON_TEST_ZOO "/embedded_code.so")}) {
+    INFO(plugin);
+    REQUIRE(make(plugin, folder / "proxy.so", true).ok());
+    const auto theirs = host::peek(fs::path(plugin));
+    const auto mine = host::peek(folder / "proxy.so");
+    REQUIRE(theirs.ok());
+    REQUIRE(mine.ok());
+    CHECK(*mine == *theirs);
+  }
+  CHECK(num_files(folder.path()) == 1);
+}
+
+TEST_CASE("a file in the way of a proxy is replaced only by force", "[proxy]") {
+  const TemporaryFolder folder;
+  const fs::path out = folder.write("proxy.so", "precious");
+  const Status refused = make(TENON_TEST_HELLO, out);
+  CHECK(refused.error() == Error::InvalidState);
+  CHECK(refused.text() == out.native() + ": is there already (--force replaces it)");
+  CHECK(content(out) == "precious");
+  CHECK(make(TENON_TEST_HELLO, out, true).ok());
+  CHECK(host::peek(out).ok());
+  fs::create_directory(folder / "folder");
+  CHECK(make(TENON_TEST_HELLO, folder / "folder", true).error() == Error::InvalidState);
+}
+
+TEST_CASE("a proxy never takes the place of its plugin", "[proxy]") {
+  const TemporaryFolder folder;
+  fs::copy_file(TENON_TEST_HELLO, folder / "hello.so");
+  const std::string before = content(folder / "hello.so");
+  const Status refused = make(folder.file("hello.so"), folder / "." / "hello.so", true);
+  CHECK(refused.error() == Error::InvalidArgument);
+  CHECK_THAT(std::string(refused.text()), ContainsSubstring("is the plugin itself"));
+  CHECK(content(folder / "hello.so") == before);
+}
+
+TEST_CASE("there is no proxy of a proxy", "[proxy]") {
+  const TemporaryFolder folder;
+  REQUIRE(make(TENON_TEST_HELLO, folder / "one.so").ok());
+  const Status refused = make(folder.file("one.so"), folder / "two.so");
+  CHECK(refused.error() == Error::NotSupported);
+  CHECK_THAT(std::string(refused.text()),
+             ContainsSubstring("is a proxy itself, of " + std::string(TENON_TEST_HELLO)));
+  CHECK_FALSE(fs::exists(folder / "two.so"));
+}
+
+TEST_CASE("what is no plugin gets no proxy", "[proxy]") {
+  const TemporaryFolder folder;
+  const fs::path text = folder.write("text.so", "not a library");
+  CHECK(make(folder.file("missing.so"), folder / "out.so").error() == Error::NotFound);
+  const Status refused = make(text, folder / "out.so");
+  CHECK(refused.error() == Error::InvalidArgument);
+  CHECK_THAT(std::string(refused.text()), ContainsSubstring("a text file"));
+  CHECK(make(TENON_TEST_ZOO "/newer_major.so", folder / "out.so").error() == Error::NotSupported);
+  CHECK(make(TENON_TEST_ZOO "/needs_newer_minor.so", folder / "out.so").error() ==
+        Error::NotSupported);
+  CHECK(conformance::make_proxy(TENON_TEST_HELLO, TENON_TEST_DEMO, folder / "out.so", false)
+            .error() == Error::InvalidArgument);
+  CHECK(num_files(folder.path()) == 1);
+}
+
+TEST_CASE("a plugin with more backends than a proxy has room for is refused", "[proxy]") {
+  const TemporaryFolder folder;
+  const Status refused = make(TENON_TEST_SEVENTEEN, folder / "out.so");
+  CHECK(refused.error() == Error::NotSupported);
+  CHECK_THAT(std::string(refused.text()),
+             ContainsSubstring("has 17 backends, a proxy has room for 16"));
+  CHECK(num_files(folder.path()) == 0);
+}
+
+TEST_CASE("a folder that cannot be written to gets no proxy", "[proxy]") {
+  const Status refused = make(TENON_TEST_HELLO, "/proc/none/out.so");
+  CHECK(refused.error() == Error::AccessFailed);
+  CHECK_THAT(std::string(refused.text()),
+             ContainsSubstring("/proc/none/out.so: cannot be written"));
+}
+
+TEST_CASE("the template of proxies is a plugin that says what it is for", "[proxy]") {
+  auto plugin = host::Plugin::load(template_file);
+  REQUIRE(plugin.ok());
+  const auto backend = (*plugin)->backend("TenonProxyTemplate");
+  CHECK(backend.error() == Error::NotSupported);
+  CHECK_THAT(std::string(backend.text()),
+             ContainsSubstring("tenon-conformance --make-proxy OUT PLUGIN"));
+  plugin->reset();
+  CHECK_FALSE(is_mapped("tenon-proxy.so"));
+}
+
+TEST_CASE("a proxy whose plugin is gone or another one says so", "[proxy]") {
+  const TemporaryFolder folder;
+  fs::copy_file(TENON_TEST_HELLO, folder / "plugin.so");
+  REQUIRE(make(folder.file("plugin.so"), folder / "proxy.so").ok());
+  const auto open = [&]() -> Status {
+    TENON_TRY(auto plugin, host::Plugin::load(folder / "proxy.so"));
+    TENON_TRY(auto backend, plugin->backend("Add"));
+    return ok();
+  };
+  CHECK(open().ok());
+
+  fs::remove(folder / "plugin.so");
+  const Status gone = open();
+  CHECK(gone.error() == Error::NotSupported);
+  CHECK_THAT(std::string(gone.text()),
+             ContainsSubstring(folder.file("plugin.so") + ": there is no such file"));
+
+  fs::copy_file(TENON_TEST_DEMO, folder / "plugin.so");
+  const Status other = open();
+  CHECK(other.error() == Error::NotSupported);
+  CHECK_THAT(std::string(other.text()), ContainsSubstring("make the proxy again"));
+  CHECK_THAT(std::string(other.text()), ContainsSubstring("BackendWithCompilerDemo"));
+
+  fs::remove(folder / "plugin.so");
+  folder.write("plugin.so", "nothing");
+  CHECK_THAT(std::string(open().text()), ContainsSubstring("a text file"));
+}
+
+}  // namespace make_proxy_test

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "case_recorder.hpp"
+#include "findings_log.hpp"
+#include "settings.hpp"
+#include "tenon/abi/backend.h"
+#include "tenon/conformance/boundary_calls.hpp"
+#include "tenon/conformance/observed_roles.hpp"
+#include "tenon/core/result.hpp"
+#include "tenon/host/backend_api.hpp"
+#include "wrapped_plugin.hpp"
+
+namespace tenon::conformance {
+
+/// One backend of the wrapped plugin, opened for one host. Its address is what the host gets.
+class ProxiedBackend : public Boundary {
+ public:
+  /// Opens table `index`. errors: NotSupported for a plugin that cannot be wrapped; what the
+  /// plugin's `open` returns, whose reason the host has then.
+  static tenon_status open(const ProxyObject& object, std::size_t index, const tenon_host* host,
+                           tenon_backend** out) {
+    if (host->abi_major != TENON_ABI_MAJOR) {
+      return fail(host, Error::NotSupported,
+                  concat("this proxy speaks Tenon ABI ", TENON_ABI_MAJOR, ".", TENON_ABI_MINOR,
+                         ", the host speaks ABI ", host->abi_major, ".", host->abi_minor));
+    }
+    auto made = make(object, index, host);
+    if (!made.ok()) return fail(host, made.error(), made.text());
+    const tenon_status status = (*made)->api().open(host, out);
+    if (status != TENON_STATUS_OK) return (*made)->judge(status, (*made)->log_.count());
+    (void)made->release();
+    return TENON_STATUS_OK;
+  }
+
+  static ProxiedBackend& of(tenon_backend* backend) noexcept {
+    return static_cast<ProxiedBackend&>(Boundary::of(backend));
+  }
+
+  void close() {
+    // The library goes last, and not while its backend is there.
+    const std::shared_ptr<WrappedPlugin> plugin = plugin_;
+    const std::unique_ptr<ProxiedBackend> self(this);
+    api().close(handle());
+    log_.log(TENON_LOG_INFO, concat("proxy of ", plugin->path(), ": backend ", id_, ": ",
+                                    watch().num_calls(), " calls, ", log_.count(), " findings"));
+  }
+
+  tenon_status init(const tenon_init_context* context, tenon_delegate** out) {
+    // A host of ABI 1.0 has a shorter one.
+    ShownContext shown;
+    shown.original = context;
+    std::memcpy(&shown.context, context,
+                std::min<std::size_t>(context->struct_size, sizeof shown.context));
+    shown.context.struct_size = sizeof shown.context;
+    if (shown.context.permit_code) shown.context.permit_code = &ShownContext::permit;
+    return api().init(handle(), &shown.context, out);
+  }
+
+  /// Makes the last error of the host `text` and returns `status`.
+  static tenon_status fail(const tenon_host* host, Error status, std::string_view text) {
+    host->set_last_error(host, static_cast<tenon_status>(status), text.data(), text.size());
+    return static_cast<tenon_status>(status);
+  }
+  [[nodiscard]] const tenon_host* host() const noexcept { return host_; }
+
+ private:
+  /// A context of `init` as long as this header's, and the host's own, which judges code.
+  struct ShownContext {
+    tenon_init_context context{};
+    const tenon_init_context* original = nullptr;
+
+    static tenon_status permit(const tenon_init_context* seen, const void* code,
+                               std::uint64_t size) {
+      const auto* original = reinterpret_cast<const ShownContext*>(seen)->original;
+      return original->permit_code(original, code, size);
+    }
+  };
+
+  /// What is kept with each delegate.
+  struct Kept {
+    explicit Kept(ProxiedBackend& its_backend) : backend(&its_backend) {}
+    Kept(const Kept&) = delete;
+    Kept& operator=(const Kept&) = delete;
+    ~Kept() {
+      if (recorder) backend->finish(*recorder, roles);
+    }
+
+    ProxiedBackend* backend;
+    ObservedRoles roles;
+    std::optional<CaseRecorder> recorder;
+  };
+
+  ProxiedBackend(std::shared_ptr<WrappedPlugin> plugin, const tenon_backend_api& theirs,
+                 std::string id, const tenon_host* host, ProxySettings settings)
+      : Boundary(theirs, id, nullptr, [this](const Finding& finding) { log_.add(finding); }),
+        plugin_(std::move(plugin)),
+        id_(std::move(id)),
+        host_(host),
+        settings_(std::move(settings)),
+        log_(host, id_, plugin_->path(), settings_.report) {
+    watch().share_process(&plugin_->calls());
+    watch().watch_process(!settings_.fast);
+    watch().watch_streams(!settings_.fast);
+    shape.abi_minor = std::min<std::uint16_t>(host->abi_minor, TENON_ABI_MINOR);
+    if (shape.abi_minor == 0) shape.init_context_size = HostShape::of_1_0().init_context_size;
+    shape.plugin_path = plugin_->path().c_str();
+    shape.guard_bytes = !settings_.fast;
+    on_init = [this](InitCall& call) { return forward_init(call); };
+    on_execute = [this](ExecuteCall& call) { return forward_execute(call); };
+  }
+
+  static Result<std::unique_ptr<ProxiedBackend>> make(const ProxyObject& object, std::size_t index,
+                                                      const tenon_host* host) {
+    TENON_TRY(auto plugin, WrappedPlugin::get(object));
+    const tenon_backend_api* theirs = plugin->table(index);
+    if (!theirs || index >= plugin->record().backends.size()) {
+      return error(Error::NotSupported, plugin->path(), ": has no table ", index);
+    }
+    const std::string& id = plugin->record().backends[index].id;
+    TENON_TRY(const tenon_backend_api complete, host::complete_api(*theirs, id));
+    std::unique_ptr<ProxiedBackend> out(
+        new ProxiedBackend(std::move(plugin), complete, id, host, ProxySettings::of_environment()));
+    if (out->api().open) return out;
+    return error(Error::NotSupported, "this proxy has ", max_boundaries,
+                 " backends open already, and not room for more");
+  }
+
+  tenon_status forward_init(InitCall& call) {
+    const auto kept = std::make_shared<Kept>(*this);
+    if (!settings_.recording.empty()) {
+      kept->recorder.emplace(id_, call.context, settings_.recorded_runs);
+      call.context.named_data_map = kept->recorder->named_data();
+    }
+    const std::uint64_t found = log_.count();
+    const tenon_status plugins = call.forward();
+    const tenon_status status = judge(plugins, found);
+    if (status == TENON_STATUS_OK) {
+      call.delegate.attached = kept;
+      return status;
+    }
+    if (plugins == TENON_STATUS_OK) {
+      watch().nothing_of("destroy", call.delegate.number,
+                         [&] { theirs().destroy(opened(), call.delegate.theirs); });
+    }
+    // A delegate that never was has nothing to record.
+    kept->recorder.reset();
+    return status;
+  }
+
+  tenon_status forward_execute(ExecuteCall& call) {
+    // A session has not been through `init`.
+    if (!call.delegate.attached) call.delegate.attached = std::make_shared<Kept>(*this);
+    auto& kept = *static_cast<Kept*>(call.delegate.attached.get());
+    const bool looks = !settings_.fast || kept.recorder;
+    const std::span<tenon_value* const> args(call.args, call.num_args);
+    if (looks) kept.roles.before(args);
+    if (kept.recorder) kept.recorder->before(args);
+    const std::uint64_t found = log_.count();
+    const tenon_status status = call.forward();
+    if (looks) judge_inputs(kept.roles, args);
+    if (kept.recorder) kept.recorder->after(args, status == TENON_STATUS_OK);
+    return judge(status, found);
+  }
+
+  void judge_inputs(ObservedRoles& roles, std::span<tenon_value* const> args) {
+    for (const std::size_t index : roles.after(args)) {
+      watch().broke(roles.is_constant(index) ? "TN-TEN-1" : "TN-EXE-2", "execute changed argument ",
+                    index, " of ", args.size(), ", which is an input");
+    }
+  }
+
+  /// What the host gets for `status` of a call before which there were `found` findings. A failure
+  /// has a reason, if need be that one.
+  tenon_status judge(tenon_status status, std::uint64_t found) {
+    const bool is_broken = log_.count() != found;
+    if (status != TENON_STATUS_OK) {
+      if (!said_error().said) {
+        const std::string text = log_.last();
+        host_->set_last_error(host_, status, text.data(), text.size());
+      }
+      return status;
+    }
+    if (!settings_.strict || !is_broken) return status;
+    return fail(host_, Error::Internal, log_.last());
+  }
+
+  void finish(CaseRecorder& recorder, const ObservedRoles& roles) noexcept {
+    try {
+      const auto folder = recorder.finish(settings_.recording, roles);
+      if (!folder.ok()) {
+        log_.log(TENON_LOG_ERROR,
+                 concat("a delegate of ", id_, " is not recorded: ", folder.text()));
+      } else if (*folder) {
+        log_.log(TENON_LOG_INFO, concat("recorded ", (*folder)->native()));
+      }
+    } catch (const std::exception& thrown) {
+      constexpr std::string_view text = "a delegate is not recorded: out of memory or of room";
+      host_->log(host_, TENON_LOG_ERROR, text.data(), text.size());
+    }
+  }
+
+  std::shared_ptr<WrappedPlugin> plugin_;
+  std::string id_;
+  const tenon_host* host_;
+  ProxySettings settings_;
+  FindingsLog log_;
+};
+
+}  // namespace tenon::conformance

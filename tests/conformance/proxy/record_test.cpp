@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: MIT
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "proxied.hpp"
+#include "support/catch.hpp"
+#include "tenon/host/value_array.hpp"
+
+using namespace tenon;
+using namespace tenon::test;
+namespace fs = std::filesystem;
+
+namespace proxy_record_test {
+namespace {
+
+using Numbers = std::vector<float>;
+using Sizes = std::vector<std::int64_t>;
+
+/// Executes with these inputs, which it keeps, and returns the first output in C order.
+struct Runner {
+  host::Method& method;
+  std::vector<host::ArrayBytes> kept{};
+
+  Result<Numbers> run(const std::vector<Numbers>& inputs, const Sizes& sizes) {
+    kept.clear();
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      host::Array array{ScalarType::Float, sizes, host::ArrayBytes(inputs[i].size() * 4)};
+      std::memcpy(array.data.data(), inputs[i].data(), array.data.size());
+      const tenon_tensor& tensor = *method.input(i).as.tensor;
+      kept.push_back(host::to_layout(std::move(array),
+                                     {tensor.dim_order, static_cast<std::size_t>(tensor.dl.ndim)}));
+      TENON_CHECK(
+          method.set_input(i, host::InputTensor{ScalarType::Float, sizes, kept.back().span()}));
+    }
+    TENON_CHECK(method.execute());
+    TENON_TRY(const auto array, host::to_array(method.output(0)));
+    Numbers out(array.data.size() / 4);
+    std::memcpy(out.data(), array.data.data(), array.data.size());
+    return out;
+  }
+};
+
+nlohmann::json read_json(const fs::path& path) {
+  std::ifstream file(path);
+  return nlohmann::json::parse(file);
+}
+
+/// Runs a recorded case by what its case.json says, on the plugin itself. Says how many outputs
+/// were as recorded.
+std::size_t replay(const fs::path& folder, const std::string& plugin) {
+  host::BackendRegistry registry;
+  REQUIRE(registry.register_backend(fs::path(plugin)).ok());
+  const auto program = host::Program::open(folder / "model.pte");
+  INFO(program.text());
+  REQUIRE(program.ok());
+  const nlohmann::json json = read_json(folder / "case.json");
+  host::MethodOptions options;
+  options.registry = &registry;
+  const auto method =
+      host::Method::load(*program, json["method"].get<std::string>(), std::move(options));
+  INFO(method.text());
+  REQUIRE(method.ok());
+  std::size_t equal = 0;
+  for (const nlohmann::json& run : json["runs"]) {
+    std::vector<host::NpyArray> inputs;
+    for (std::size_t i = 0; i < run["inputs"].size(); ++i) {
+      inputs.push_back(*host::read_npy(folder / run["inputs"][i].get<std::string>()));
+    }
+    REQUIRE(inputs.size() == (*method)->num_inputs());
+    std::vector<host::ArrayBytes> kept;
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      const Sizes shape = inputs[i].shape;
+      const tenon_tensor& tensor = *(*method)->input(i).as.tensor;
+      kept.push_back(
+          host::to_layout(host::Array{ScalarType::Float, shape, std::move(inputs[i].data)},
+                          {tensor.dim_order, static_cast<std::size_t>(tensor.dl.ndim)}));
+      REQUIRE((*method)
+                  ->set_input(i, host::InputTensor{ScalarType::Float, shape, kept.back().span()})
+                  .ok());
+    }
+    REQUIRE((*method)->execute().ok());
+    REQUIRE(run["expected"].size() == (*method)->num_outputs());
+    for (std::size_t i = 0; i < run["expected"].size(); ++i) {
+      const auto expected = host::read_npy(folder / run["expected"][i].get<std::string>());
+      const auto found = host::to_array((*method)->output(i));
+      REQUIRE(expected.ok());
+      REQUIRE(found.ok());
+      CHECK(found->shape == expected->shape);
+      equal += std::ranges::equal(found->data, expected->data.span()) ? 1 : 0;
+    }
+  }
+  return equal;
+}
+
+const Numbers ones{1, 2, 3, 4, 5, 6};
+const Numbers tens{10, 20, 30, 40, 50, 60};
+
+std::vector<fs::path> folders_in(const fs::path& parent) {
+  std::vector<fs::path> out;
+  if (!fs::exists(parent)) return out;
+  for (const auto& entry : fs::directory_iterator(parent)) out.push_back(entry.path());
+  std::ranges::sort(out);
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("a recorded delegate gives the same numbers again", "[proxy]") {
+  const TemporaryFolder records;
+  struct Recorded {
+    const char* name;
+    std::vector<Numbers> inputs;
+    Sizes sizes;
+  };
+  const Numbers twelve(12, 2.5f);
+  for (const Recorded& one :
+       {Recorded{"add", {ones, tens}, {2, 3}}, Recorded{"named_data", {ones, tens}, {2, 3}},
+        Recorded{"constant", {ones}, {2, 3}}, Recorded{"scalar", {{1.5f}, {2.25f}}, {}},
+        Recorded{"channels_last", {twelve, twelve}, {1, 2, 2, 3}}}) {
+    INFO(one.name);
+    const fs::path folder = records / one.name;
+    {
+      Proxied proxied(zoo_plugin("good"), {{"TENON_PROXY_RECORD", folder.native()}});
+      const auto method = proxied.load(zoo_case(one.name));
+      REQUIRE(method.ok());
+      REQUIRE(Runner{**method}.run(one.inputs, one.sizes).ok());
+      CHECK(proxied.findings().empty());
+    }
+    REQUIRE(folders_in(folder) == std::vector{folder / "delegate_1"});
+    CHECK(replay(folder / "delegate_1", zoo_plugin("good")) == 1);
+  }
+}
+
+TEST_CASE("state goes on in a recorded case and only the first runs are kept", "[proxy]") {
+  const TemporaryFolder records;
+  for (const auto& [most, kept] : std::map<std::string, std::size_t>{{"", 4}, {"2", 2}}) {
+    const fs::path folder = records / ("most" + most);
+    {
+      Proxied proxied(zoo_plugin("good"),
+                      {{"TENON_PROXY_RECORD", folder.native()}, {"TENON_PROXY_RECORD_RUNS", most}});
+      const auto method = proxied.load(zoo_case("counter"));
+      REQUIRE(method.ok());
+      for (int run = 1; run <= 6; ++run) {
+        const auto found = Runner{**method}.run({{10, 20, 30}}, {3});
+        REQUIRE(found.ok());
+        CHECK(found->front() == 10.0f + static_cast<float>(run));
+      }
+    }
+    CHECK(read_json(folder / "delegate_1/case.json")["runs"].size() == kept);
+    CHECK(replay(folder / "delegate_1", zoo_plugin("good")) == kept);
+  }
+}
+
+TEST_CASE("a recorded case has the shapes that each run had", "[proxy]") {
+  const TemporaryFolder records;
+  {
+    Proxied proxied(zoo_plugin("good"), {{"TENON_PROXY_RECORD", records.path().native()}});
+    const auto method = proxied.load(zoo_case("add_dynamic"));
+    REQUIRE(method.ok());
+    const Numbers twelve(12, 0.5f);
+    REQUIRE(Runner{**method}.run({twelve, twelve}, {4, 3}).ok());
+    REQUIRE(Runner{**method}.run({ones, tens}, {2, 3}).ok());
+    REQUIRE(Runner{**method}.run({twelve, twelve}, {4, 3}).ok());
+  }
+  CHECK(replay(records / "delegate_1", zoo_plugin("good")) == 3);
+}
+
+TEST_CASE("each delegate becomes a case of its own and old ones stay", "[proxy]") {
+  const TemporaryFolder records;
+  for (int times = 0; times < 2; ++times) {
+    Proxied proxied(zoo_plugin("good"), {{"TENON_PROXY_RECORD", records.path().native()}});
+    const auto method = proxied.load(zoo_case("two_delegates"));
+    REQUIRE(method.ok());
+    REQUIRE(Runner{**method}.run({ones, tens}, {2, 3}).ok());
+  }
+  const auto folders = folders_in(records.path());
+  REQUIRE(folders.size() == 4);
+  for (const fs::path& folder : folders) CHECK(replay(folder, zoo_plugin("good")) == 1);
+}
+
+TEST_CASE("options of a load are part of a recorded case", "[proxy]") {
+  const TemporaryFolder records;
+  {
+    Proxied proxied(zoo_plugin("good"), {{"TENON_PROXY_RECORD", records.path().native()}});
+    const auto program = host::Program::open(zoo_case("add"));
+    REQUIRE(program.ok());
+    host::MethodOptions options;
+    options.registry = &proxied.registry();
+    options.backend_options = {{"ZooBackend", "bias", std::int64_t{7}}};
+    const auto method = host::Method::load(*program, "forward", std::move(options));
+    REQUIRE(method.ok());
+    REQUIRE(Runner{**method}.run({ones, tens}, {2, 3}).ok());
+  }
+  const auto json = read_json(records / "delegate_1/case.json");
+  CHECK(json["runtime_specs"]["ZooBackend"]["bias"] == 7);
+}
+
+TEST_CASE("what was never executed is not recorded", "[proxy]") {
+  const TemporaryFolder records;
+  {
+    Proxied proxied(zoo_plugin("good"), {{"TENON_PROXY_RECORD", records.path().native()}});
+    REQUIRE(proxied.load(zoo_case("add")).ok());
+  }
+  CHECK(folders_in(records.path()).empty());
+}
+
+TEST_CASE("a recording that cannot be written is said and the run goes on", "[proxy]") {
+  Proxied proxied(zoo_plugin("good"), {{"TENON_PROXY_RECORD", "/proc/none"}});
+  {
+    const auto method = proxied.load(zoo_case("add"));
+    REQUIRE(method.ok());
+    CHECK(Runner{**method}.run({ones, tens}, {2, 3}).ok());
+  }
+  const auto said = proxied.logged(TENON_LOG_ERROR, "a delegate of ZooBackend is not recorded");
+  REQUIRE(said.size() == 1);
+  CHECK_THAT(std::string(said.front()),
+             ContainsSubstring("/proc/none: no folder can be made there"));
+}
+
+}  // namespace proxy_record_test
