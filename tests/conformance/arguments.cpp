@@ -20,6 +20,7 @@ constexpr const char* footer =
     "  tenon-conformance libacme.so\n"
     "  tenon-conformance --subject acme.json --level 10 --html report.html\n"
     "  tenon-conformance libacme.so --cases cases/ --only 'arguments/*'\n"
+    "  tenon-conformance --make-proxy watched.so libacme.so\n"
     "  gdb --args tenon-conformance libacme.so --in-process --only '*inputs are as they were*'\n"
     "\n"
     "Exit codes:\n"
@@ -110,6 +111,10 @@ Result<std::variant<Arguments, PrintAndExit>> parse_arguments(int argc, const ch
   app.add_flag("--verbose", arguments.verbose, "Also tell of tests that passed or did not apply")
       ->envname("TENON_CONFORMANCE_VERBOSE");
   add_color_option(app, arguments.color);
+  app.add_option("--make-proxy", arguments.make_proxy,
+                 "Judge nothing: write a plugin that wraps PLUGIN in any application")
+      ->type_name("OUT");
+  app.add_flag("--force", arguments.force, "Let --make-proxy replace OUT");
   app.add_option("--run-one", arguments.run_one)->group("");
   app.add_option("--channel", arguments.channel)->group("");
   app.add_option("--crumbs", arguments.crumbs)->group("");
@@ -125,6 +130,10 @@ Result<std::variant<Arguments, PrintAndExit>> parse_arguments(int argc, const ch
   if (arguments.plugins.empty() && arguments.subject_files.empty()) {
     return error(Error::InvalidArgument,
                  "expected a PLUGIN or --subject (see tenon-conformance --help)");
+  }
+  if (!arguments.make_proxy.empty() && arguments.plugins.size() != 1) {
+    return error(Error::InvalidArgument, "--make-proxy takes one PLUGIN, found ",
+                 arguments.plugins.size(), " (see tenon-conformance --help)");
   }
   if (arguments.json == "-") {
     arguments.json.clear();

@@ -35,6 +35,9 @@ struct Arguments {
   std::string baseline;
   double baseline_factor = 2;
 
+  std::string make_proxy;  ///< The proxy to make of the one plugin, instead of judging it.
+  bool force = false;      ///< The proxy may replace a file.
+
   // How the runner calls itself for one test.
   std::string run_one;  ///< Path of the test.
   int channel = -1;

@@ -16,6 +16,7 @@
 #include <variant>
 
 #include "arguments.hpp"
+#include "proxy/make_proxy.hpp"
 #include "run.hpp"
 #include "tenon/abi/version.h"
 #include "tenon/conformance/report.hpp"
@@ -188,6 +189,12 @@ Result<ExitCode> judge(const Arguments& arguments) {
   return print(tool, text, code);
 }
 
+Status write_proxy(const Arguments& arguments) {
+  TENON_TRY(const auto template_file, find_proxy_template());
+  return make_proxy(template_file, arguments.plugins.front(), arguments.make_proxy,
+                    arguments.force);
+}
+
 ExitCode run(int argc, char** argv) {
   auto parsed = parse_arguments(argc, argv);
   if (!parsed.ok()) return fail(tool, std::move(parsed).status(), ExitCode::wrong_usage);
@@ -198,6 +205,10 @@ ExitCode run(int argc, char** argv) {
   if (!arguments.run_one.empty()) {
     const Status outcome = run_one(arguments);
     return outcome.ok() ? ExitCode::success : fail(tool, outcome, ExitCode::failed);
+  }
+  if (!arguments.make_proxy.empty()) {
+    const Status made = write_proxy(arguments);
+    return made.ok() ? ExitCode::success : fail(tool, made, ExitCode::invalid_file);
   }
   auto code = judge(arguments);
   if (code.ok()) return *code;
