@@ -13,6 +13,7 @@
 #include <cstring>
 #include <exception>
 #include <functional>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -91,21 +92,32 @@ inline CurrentCall& last_call() noexcept {
   return (has_out ? out.st_size : 0) + (has_err && !is_one ? err.st_size : 0);
 }
 
-/// Calls into one plugin, of all its backends, that are going on. Any thread.
+/// Calls into one plugin, of all its backends, that are going on. Any thread; functions are set
+/// before the first call.
 class CallsAtOnce {
  public:
+  std::function<void()> on_first;  ///< Before a call while there is no other.
+  std::function<void()> on_last;   ///< After one when there is no other left.
+  /// What was noticed otherwise in some call, and is not told yet.
+  std::function<std::optional<Finding>()> next_finding;
+
   /// Number of a call that begins.
-  std::uint64_t begin() noexcept {
-    running_.fetch_add(1);
-    return begun_.fetch_add(1) + 1;
+  std::uint64_t begin() {
+    const std::lock_guard lock(mutex_);
+    if (running_++ == 0 && on_first) on_first();
+    return ++begun_;
   }
-  void end() noexcept { running_.fetch_sub(1); }
+  void end() {
+    const std::lock_guard lock(mutex_);
+    if (--running_ == 0 && on_last) on_last();
+  }
   /// Whether the call that got `number` has been the only one so far. Asked between the two.
   [[nodiscard]] bool is_alone(std::uint64_t number) const noexcept {
     return running_ == 1 && begun_ == number;
   }
 
  private:
+  std::mutex mutex_;
   std::atomic<std::uint32_t> running_ = 0;
   std::atomic<std::uint64_t> begun_ = 0;
 };
@@ -213,6 +225,11 @@ class Watch {
     }
     if (crumb) crumbs_->leave(crumb, status);
     if (status != TENON_STATUS_OK && !threw) judge_failure(function, status);
+    if (calls_ && calls_->next_finding) {
+      while (const auto finding = calls_->next_finding()) {
+        found({finding->rule, concat(function, ": ", finding->text)});
+      }
+    }
     if (!entered.is_alone()) return status;
     if (before) {
       const ProcessState after(!calls_);

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: MIT
+#include <signal.h>
+
+#include <clocale>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -115,6 +118,29 @@ TEST_CASE("a proxy reports what a plugin does to the process and leaves it done"
   CHECK(rules_of(proxied.findings()) == Rules{"TN-PRC-1"});
   CHECK(std::setlocale(LC_ALL, nullptr) != before);
   std::setlocale(LC_ALL, before.c_str());
+}
+
+TEST_CASE("an access outside of what was lent is reported and the program goes on",
+          "[proxy][TN-INI-5]") {
+  struct Broken {
+    const char* plugin;
+    const char* rule;
+  };
+  for (const Broken& broken :
+       {Broken{"writes_to_blob", "TN-INI-5"}, Broken{"reads_past_host", "TN-HST-1"},
+        Broken{"reads_after_release", "TN-BUF-1"}}) {
+    INFO(broken.plugin);
+    struct sigaction before {};
+    ::sigaction(SIGSEGV, nullptr, &before);
+    Proxied proxied(zoo_plugin(broken.plugin));
+    const Status outcome = run_add(proxied);
+    INFO(outcome.text());
+    CHECK(outcome.ok());
+    CHECK(rules_of(proxied.findings()) == Rules{broken.rule});
+    struct sigaction after {};
+    ::sigaction(SIGSEGV, nullptr, &after);
+    CHECK(after.sa_sigaction == before.sa_sigaction);
+  }
 }
 
 TEST_CASE("in strict mode a broken rule makes execute fail", "[proxy]") {

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <utility>
 
+#include "forgiving_pages.hpp"
 #include "proxy_object.hpp"
 #include "tenon/abi/plugin.h"
 #include "tenon/conformance/watch.hpp"
@@ -63,7 +64,11 @@ class WrappedPlugin {
       : path_(std::move(path)),
         record_(std::move(record)),
         library_(std::move(library)),
-        body_(body) {}
+        body_(body) {
+    calls_.on_first = [this] { pages_.install(); };
+    calls_.on_last = [this] { pages_.remove(); };
+    calls_.next_finding = [this] { return pages_.take(); };
+  }
 
   static Result<std::shared_ptr<WrappedPlugin>> load(const ProxyObject& mine,
                                                      const std::string& path) {
@@ -98,6 +103,7 @@ class WrappedPlugin {
   host::PluginRecord record_;
   host::Library library_;
   const tenon_plugin_body* body_;
+  ForgivingPages pages_;
   CallsAtOnce calls_;
 };
 
