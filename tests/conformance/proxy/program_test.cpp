@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: MIT
+#include <string>
+#include <vector>
+
+#include "proxied.hpp"
+#include "support/catch.hpp"
+#include "unit/tenon_run/process.hpp"
+
+using namespace tenon;
+using namespace tenon::test;
+using ::test::Outcome;
+
+namespace proxy_program_test {
+namespace {
+
+/// tenon-run, an application that knows of no proxies, with the case that adds two tensors.
+Outcome run_add(const std::string& plugin, const ::test::Variables& variables = {}) {
+  const ::test::ScopedEnvironment environment(variables);
+  const std::string folder = TENON_TEST_CONFORMANCE_ZOO "/cases/add/";
+  return ::test::run_program(
+      TENON_RUN,
+      {folder + "model.pte", "--json", "--plugin", plugin, "--input", folder + "input_0.npy",
+       "--input", folder + "input_1.npy", "--expect", folder + "expected_0.npy"});
+}
+
+/// A proxy in a folder of its own.
+struct Proxy {
+  explicit Proxy(const std::string& plugin) {
+    REQUIRE(conformance::make_proxy(TENON_TEST_PROXY_TEMPLATE, plugin, path, false).ok());
+  }
+  TemporaryFolder folder;
+  std::string path = folder.file("proxy.so");
+};
+
+}  // namespace
+
+TEST_CASE("tenon-run runs a proxy as it runs the plugin", "[proxy]") {
+  const Proxy proxy(zoo_plugin("good"));
+  const Outcome plain = run_add(zoo_plugin("good"));
+  const Outcome watched = run_add(proxy.path);
+  CHECK(plain.exit_code == 0);
+  CHECK(watched.exit_code == 0);
+  CHECK(watched.err.empty());
+}
+
+TEST_CASE("what a plugin prints is reported and the program goes on", "[proxy][TN-PRC-5]") {
+  const Proxy proxy(zoo_plugin("prints_to_stdout"));
+  const Outcome watched = run_add(proxy.path);
+  CHECK(watched.exit_code == 0);
+  CHECK_THAT(watched.err, ContainsSubstring("log of proxy.so: TN-PRC-5 (A plugin MUST NOT use"));
+  CHECK_THAT(watched.err, ContainsSubstring("execute wrote 8 bytes to standard output"));
+}
+
+TEST_CASE("in strict mode a program fails with the rule that is broken", "[proxy]") {
+  const Proxy proxy(zoo_plugin("writes_to_input"));
+  CHECK(run_add(proxy.path).exit_code == 0);
+  const Outcome strict = run_add(proxy.path, {{"TENON_PROXY_STRICT", "1"}});
+  CHECK(strict.exit_code == 5);
+  CHECK_THAT(strict.err, ContainsSubstring("TN-EXE-2"));
+}
+
+}  // namespace proxy_program_test
