@@ -17,7 +17,7 @@ HOST = re.compile(
     r"|nlohmann/json\.hpp|CommonCrypto/CommonDigest\.h"
 )
 # What the kit adds to that: its tests are tests of Catch2 as well.
-KIT = re.compile(HOST.pattern + r"|catch2/catch(_all)?\.hpp")
+KIT = re.compile(HOST.pattern + r"|catch2/catch(_all)?\.hpp|malloc/malloc\.h")
 RULES = {
     "abi": ({"abi"}, C_TYPES),
     "core": ({"abi", "core"}, STANDARD),
