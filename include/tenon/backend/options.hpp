@@ -68,7 +68,11 @@ Result<std::size_t> find_option(const Specs& specs, std::string_view key) {
     if (key == specs[i].key) return i;
     known += concat(known.empty() ? "" : ", ", specs[i].key);
   }
-  return error(Error::NotFound, "option '", key, "' is unknown; the backend has: ",
+  // A key may be anything that somebody found in a file.
+  constexpr std::size_t most = 64;
+  const bool is_long = key.size() > most;
+  return error(Error::NotFound, "option '", key.substr(0, most), is_long ? "..." : "",
+               "' is unknown; the backend has: ",
                known.empty() ? std::string_view("none") : std::string_view(known));
 }
 
