@@ -69,7 +69,7 @@ inline bool count_given_back(void* block) noexcept {
   return true;
 }
 
-/// Whether the file operation that the plugin asks for now has to fail.
+/// Whether the file operation that the plugin asks for is the one to fail.
 inline bool must_fail() noexcept {
   if (plugin_depth == 0) return false;
   Faults* faults = interposition.faults;

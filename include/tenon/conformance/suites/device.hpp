@@ -47,7 +47,7 @@ struct ListedDevices {
 /// Memory of the devices that a backend lists.
 class DeviceMemory {
  public:
-  explicit DeviceMemory(Context& kit) : kit_(kit), backend_(kit) {
+  explicit DeviceMemory(Context& kit) : backend_(kit) {
     const auto table =
         backend_.backend().extension<tenon_device_memory_v1>(TENON_EXTENSION_DEVICE_MEMORY);
     if (!table) {
@@ -79,7 +79,6 @@ class DeviceMemory {
   }
 
  private:
-  Context& kit_;
   OpenedBackend backend_;
   tenon_device_memory_v1 table_{};
   ListedDevices listed_;

@@ -40,8 +40,7 @@ class Complaints {
   /// Once the threads have ended: the first of each kind, as findings of `rule`.
   void tell(Context& kit, std::string_view rule) {
     std::ranges::sort(texts_);
-    const auto [rest, end] = std::ranges::unique(texts_);
-    texts_.erase(rest, end);
+    texts_.erase(std::unique(texts_.begin(), texts_.end()), texts_.end());
     for (const std::string& text : texts_) kit.broke(rule, text);
   }
 
@@ -75,6 +74,14 @@ class SharedCase {
     }
     expected_ = live_.run(*live_.load());
     if (live_.run(*live_.load()) != expected_) kit.blocked("two loads give different outputs");
+    for (const bool first_goes : {true, false}) {
+      auto first = live_.load();
+      auto second = live_.load();
+      (first_goes ? first : second).reset();
+      if (live_.run(first_goes ? *second : *first) != expected_) {
+        kit.blocked("a delegate gives other outputs once its neighbour is destroyed");
+      }
+    }
     live_.boundary().watch().watch_process(false);
   }
 
