@@ -16,6 +16,7 @@
 
 #include "tenon/aoti/device_weights.hpp"
 #include "tenon/aoti/instance.hpp"
+#include "tenon/aoti/model_checks.hpp"
 #include "tenon/aoti/model_library.hpp"
 #include "tenon/aoti/payload.hpp"
 #include "tenon/aoti/weights.hpp"
@@ -134,6 +135,7 @@ class AotiBackend {
       std::optional<Bytes> blob;  ///< Of one of the two above.
       std::string weights_key;
       std::optional<ModelLibrary> library;
+      std::optional<CheckingImage> checks;
       ContainerApi api;
       LoadOptions options;
     };
@@ -205,6 +207,10 @@ class AotiBackend {
       }
       model->library = *std::move(library);
       TENON_TRY(model->api, ContainerApi::find(*model->library));
+      TENON_TRY(model->checks, load_with_checks(code.bytes(), find_shim(), served()));
+      if (model->checks) {
+        model->api.use_checks(model->checks->library, model->checks->num_device_checks);
+      }
     }
     const TracerScope scope(context.tracer(), "load weights");
     TENON_TRY(DeviceMemory memory, Derived::open_device(options));

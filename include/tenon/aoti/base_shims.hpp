@@ -10,6 +10,7 @@
 
 #include "tenon/aoti/call.hpp"
 #include "tenon/aoti/shim_table.hpp"
+#include "tenon/aoti/size_mask.hpp"
 #include "tenon/aoti/thread_exit.hpp"
 
 /// Functions that every compiled model calls whatever its device: numbers of dtypes and devices,
@@ -109,6 +110,7 @@ inline ShimError aoti_torch_get_dtype(Tensor* tensor, std::int32_t* out) noexcep
   return shim_ok;
 }
 inline ShimError aoti_torch_get_device_type(Tensor* tensor, std::int32_t* out) noexcept {
+  if (SizeMask* const mask = tensor->storage->pool->size_mask()) mask->asked_for_device(tensor);
   *out = static_cast<std::int32_t>(tensor->device_type);
   return shim_ok;
 }

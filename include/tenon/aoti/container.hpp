@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -12,6 +13,8 @@
 #include "tenon/aoti/call.hpp"
 #include "tenon/aoti/constant_adoption.hpp"
 #include "tenon/aoti/container_api.hpp"
+#include "tenon/aoti/input_signature.hpp"
+#include "tenon/aoti/size_mask.hpp"
 #include "tenon/aoti/tensor_pool.hpp"
 
 namespace tenon::aoti {
@@ -33,6 +36,7 @@ class Container {
                          [&] { return api.create(&out.object_, 1, device, nullptr); }));
     TENON_CHECK(out.read("number of inputs", api.get_num_inputs, out.num_inputs_));
     TENON_CHECK(out.read("number of outputs", api.get_num_outputs, out.num_outputs_));
+    out.signature_ = InputSignature(out.num_inputs_);
     return out;
   }
 
@@ -41,7 +45,8 @@ class Container {
         pool_(other.pool_),
         object_(std::exchange(other.object_, nullptr)),
         num_inputs_(other.num_inputs_),
-        num_outputs_(other.num_outputs_) {}
+        num_outputs_(other.num_outputs_),
+        signature_(std::move(other.signature_)) {}
   Container& operator=(Container&&) = delete;
   ~Container() {
     if (!object_) return;
@@ -172,21 +177,90 @@ class Container {
 
   /// Runs the model. It takes `inputs`; `outputs` are the caller's to release, also after a failure
   /// where they are not null. `stream` is the device's queue that it works on.
+  ///
+  /// Inputs that differ from those of the last run are checked, by the model itself where it can
+  /// (model_checks.hpp). errors: InvalidArgument when they are not what the model was compiled for;
+  /// Internal with the model's own words.
   [[nodiscard]] Status run(std::span<Tensor*> inputs, std::span<Tensor*> outputs,
                            void* stream = nullptr) {
-    // One model and one thread at a time: the locks of the other one would guard nothing.
-    const auto function = api_.run_single_threaded ? api_.run_single_threaded : api_.run;
-    return call("AOTInductorModelContainerRun", [&] {
-      return function(object_, inputs.data(), inputs.size(), outputs.data(), outputs.size(), stream,
-                      nullptr);
-    });
+    if (signature_.is_of(inputs)) [[likely]] {
+      return call(run_call, [&] { return run_plain(inputs, outputs, stream); });
+    }
+    TENON_CHECK(signature_.check(inputs));
+    signature_.note(inputs);
+    Status status = api_.run_with_checks
+                        ? run_with_checks(inputs, outputs, stream)
+                        : call(run_call, [&] { return run_plain(inputs, outputs, stream); });
+    if (status.ok()) signature_.accept();
+    return status;
   }
 
  private:
   Container(const ContainerApi& api, TensorPool& pool) noexcept : api_(api), pool_(&pool) {}
 
+  static constexpr std::string_view run_call = "AOTInductorModelContainerRun";
+
+  RuntimeError run_plain(std::span<Tensor*> inputs, std::span<Tensor*> outputs, void* stream) {
+    // One model and one thread at a time: the locks of the other one would guard nothing.
+    const auto function = api_.run_single_threaded ? api_.run_single_threaded : api_.run;
+    return function(object_, inputs.data(), inputs.size(), outputs.data(), outputs.size(), stream,
+                    nullptr);
+  }
+
+  [[nodiscard]] Status run_with_checks(std::span<Tensor*> inputs, std::span<Tensor*> outputs,
+                                       void* stream) {
+    for (Tensor* tensor : inputs) {
+      // A model does not ask for the rank before it reads sizes. No size is negative, so it sees
+      // that there is none.
+      std::fill(tensor->sizes.begin() + tensor->rank, tensor->sizes.end(), -1);
+      std::fill(tensor->strides.begin() + tensor->rank, tensor->strides.end(), -1);
+    }
+    const auto run = [&] {
+      return call(
+          run_call,
+          [&] {
+            return api_.run_with_checks(object_, inputs.data(), inputs.size(), outputs.data(),
+                                        outputs.size(), stream, nullptr);
+          },
+          api_.get_last_error_of_checks);
+    };
+    Status status = run();
+    if (!status.ok() && api_.num_device_checks == inputs.size()) {
+      SizeMask mask(*pool_, inputs);
+      // The checks name one dimension at a time.
+      for (auto small = find_small_dimension(status.text()); small && mask.add(*small);
+           small = find_small_dimension(status.text())) {
+        status = mask.during(run);
+        if (status.ok()) return status;
+      }
+    }
+    if (status.ok()) return status;
+    return is_about_inputs(status.text()) ? error(Error::InvalidArgument, status.text())
+                                          : std::move(status);
+  }
+
+  /// What the checks of generated code say about inputs, and `assert_size_stride` (PyTorch:
+  /// torch/csrc/inductor/aoti_runtime/utils.h) when it is asked about one.
+  static bool is_about_inputs(std::string_view text) noexcept {
+    const auto has = [&](std::string_view part) { return text.find(part) != text.npos; };
+    return has("input_handles[") || has("Error in op: input");
+  }
+
+  /// A failure of the model in its own words, without the advice for people who write operators.
+  static std::string_view trimmed(std::string_view told) noexcept {
+    told = told.substr(0, told.find("\nThis error most often"));
+    while (told.ends_with('\n')) told.remove_suffix(1);
+    return told.empty() ? "the model gives no reason" : told;
+  }
+
   template <class Call>
   [[nodiscard]] Status call(std::string_view what, Call&& function) {
+    return call(what, std::forward<Call>(function), api_.get_last_error);
+  }
+
+  template <class Call>
+  [[nodiscard]] Status call(std::string_view what, Call&& function,
+                            RuntimeError (*get_last_error)(const char**)) {
     const DeviceScope scope(pool_->memory());
     if (!scope.ok()) return error(scope.status().error(), scope.status().text());
     const CurrentPool current(*pool_);
@@ -196,10 +270,9 @@ class Container {
     if (failed == 0) [[likely]]
       return ok();
     const char* told = nullptr;
-    if (api_.get_last_error) static_cast<void>(api_.get_last_error(&told));
+    if (get_last_error) static_cast<void>(get_last_error(&told));
     const std::string ours = pool_->take_failure();
-    return error(Error::Internal, what,
-                 " failed: ", std::string_view(told && *told ? told : "the model gives no reason"),
+    return error(Error::Internal, what, " failed: ", trimmed(told ? told : ""),
                  ours.empty() ? "" : "; cause: ", std::string_view(ours));
   }
 
@@ -213,6 +286,7 @@ class Container {
   ContainerObject* object_ = nullptr;
   std::size_t num_inputs_ = 0;
   std::size_t num_outputs_ = 0;
+  InputSignature signature_{0};
 };
 
 }  // namespace tenon::aoti

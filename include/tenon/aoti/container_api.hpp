@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
+#include <type_traits>
 
 #include "tenon/aoti/model_library.hpp"
 #include "tenon/aoti/tensor.hpp"
@@ -71,6 +72,23 @@ struct ContainerApi {
   TENON_AOTI_OPTIONAL_FUNCTIONS(TENON_AOTI_MEMBER)
 #undef TENON_AOTI_MEMBER
   RuntimeError (*get_last_error)(const char**) = nullptr;
+  /// Of the image whose checks are on (model_checks.hpp), or null: runs a container of this
+  /// library.
+  decltype(run) run_with_checks = nullptr;
+  decltype(get_last_error) get_last_error_of_checks = nullptr;
+  /// Inputs whose device the checks look at, last of all.
+  std::size_t num_device_checks = 0;
+
+  /// Takes what runs containers with checks from the other image of this library.
+  void use_checks(const ModelLibrary& image, std::size_t device_checks) {
+    num_device_checks = device_checks;
+    // One model and one thread at a time: the locks of the other one would guard nothing.
+    const char* const name = run_single_threaded ? "AOTInductorModelContainerRunSingleThreaded"
+                                                 : "AOTInductorModelContainerRun";
+    run_with_checks = image.function<std::remove_pointer_t<decltype(run)>>(name);
+    get_last_error_of_checks =
+        image.function<RuntimeError(const char**)>("AOTInductorGetLastError");
+  }
 
   /// Finds them. Fails with InvalidProgram when one that every library has is absent.
   [[nodiscard]] static Result<ContainerApi> find(const ModelLibrary& library) {

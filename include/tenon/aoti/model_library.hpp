@@ -10,6 +10,8 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <new>
+#include <ostream>
 #include <span>
 #include <string>
 #include <string_view>
@@ -23,6 +25,19 @@
 #include "tenon/core/bytes.hpp"
 
 namespace tenon::aoti {
+
+namespace detail {
+
+/// What a model has as std::cerr, where it writes each failure that it also returns: a plugin does
+/// not write to the streams of its host. It has no buffer, so it takes nothing. Never destroyed:
+/// models may go after the static objects of a plugin.
+inline std::ostream& silent_stream() {
+  alignas(std::ostream) static std::byte place[sizeof(std::ostream)];
+  static auto* const stream = ::new (static_cast<void*>(place)) std::ostream(nullptr);
+  return *stream;
+}
+
+}  // namespace detail
 
 /// The library of a compiled model, loaded from bytes and bound to one backend's functions.
 ///
@@ -107,7 +122,11 @@ class ModelLibrary {
         if (symbol.is_unique || symbol.is_weak) editor.make_own(symbol);
         continue;
       }
-      if (const void* address = find_shim(symbol.name)) editor.bind(symbol, address);
+      if (symbol.name == "_ZSt4cerr") {
+        editor.bind(symbol, &detail::silent_stream());
+      } else if (const void* address = find_shim(symbol.name)) {
+        editor.bind(symbol, address);
+      }
     }
     return ok();
   }

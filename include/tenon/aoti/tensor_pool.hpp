@@ -24,6 +24,8 @@
 
 namespace tenon::aoti {
 
+class SizeMask;
+
 namespace detail {
 /// Its address stands for a type, also without run-time type information.
 template <class T>
@@ -178,6 +180,10 @@ class TensorPool {
   /// The constants that the model is taking from a blob at this moment, or null.
   [[nodiscard]] ConstantAdoption* adoption() const noexcept { return adoption_; }
   void set_adoption(ConstantAdoption* adoption) noexcept { adoption_ = adoption; }
+
+  /// The sizes that the checks of the model do not see at this moment, or null.
+  [[nodiscard]] SizeMask* size_mask() const noexcept { return size_mask_; }
+  void set_size_mask(SizeMask* mask) noexcept { size_mask_ = mask; }
 
   /// What a function for models keeps from one call to the next of the same model, such as prepared
   /// work: one object of each type, made at the first call, destroyed with the pool. Throws
@@ -356,6 +362,7 @@ class TensorPool {
   std::size_t cached_bytes_ = 0;
   std::vector<std::pair<const char*, std::shared_ptr<void>>> keepsakes_;
   ConstantAdoption* adoption_ = nullptr;
+  SizeMask* size_mask_ = nullptr;
   std::string failure_;
 };
 
