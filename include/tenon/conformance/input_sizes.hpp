@@ -20,21 +20,6 @@
 /// Sizes of the inputs of a method whose shapes are dynamic.
 namespace tenon::conformance {
 
-/// Whether an input of `method`, as it is set now, has no elements, or other sizes than its bounds.
-/// A backend that refuses such a run breaks TN-EXE-10 and not TN-EXE-7.
-[[nodiscard]] inline bool has_other_sizes(const host::Method& method) {
-  for (std::size_t i = 0; i < method.num_inputs(); ++i) {
-    const tenon_value& value = method.input(i);
-    if (value.kind != TENON_VALUE_TENSOR) continue;
-    const tenon_tensor& tensor = *value.as.tensor;
-    const auto rank = static_cast<std::size_t>(tensor.dl.ndim);
-    if (tensor.nbytes == 0 || !std::equal(tensor.bounds, tensor.bounds + rank, tensor.dl.shape)) {
-      return true;
-    }
-  }
-  return false;
-}
-
 /// Inputs of dynamic shape at their bounds. All of them at once, because sizes may depend on one
 /// another; what a smaller size may be only the program's author knows.
 class LargestInputs {

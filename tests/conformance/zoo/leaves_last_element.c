@@ -9,7 +9,7 @@ static tenon_status execute(tenon_backend* backend, tenon_delegate* delegate,
   float* const last = result ? good_data(result) + result->nbytes / sizeof(float) - 1 : NULL;
   const float before = last ? *last : 0.0f;
   const tenon_status status = good_execute(backend, delegate, context, args, num_args);
-  if (last) *last = before;
+  if (last && status == TENON_STATUS_OK) *last = before;
   return status;
 }
 
