@@ -5,8 +5,8 @@
 static tenon_status execute(tenon_backend* backend, tenon_delegate* delegate,
                             const tenon_execution_context* context, tenon_value* const* args,
                             uint32_t num_args) {
-  const uint32_t expected = delegate->model->operation == 0 ? 3 : 2;
-  return good_execute(backend, delegate, context, args, num_args > expected ? expected : num_args);
+  const int adds = delegate->model->operation == 0;
+  return good_execute(backend, delegate, context, args, adds && num_args > 3 ? 3 : num_args);
 }
 
 #define ZOO_EXECUTE execute

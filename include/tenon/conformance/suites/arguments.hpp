@@ -116,7 +116,8 @@ TENON_CONFORMANCE_TEST("sizes within the bounds are accepted",
 TENON_CONFORMANCE_TEST("the largest sizes of a dynamic shape are accepted",
                        "[arguments][level-5][case][TN-EXE-10]") {
   GuardedCase guarded(kit);
-  guarded.need_execute(*guarded.runs().front());
+  // A delegate that runs only once is another matter.
+  for (int i = 0; i < 2; ++i) guarded.need_execute(*guarded.runs().front());
   const std::size_t most = std::size_t{kit.options().level >= 10 ? 256U : 16U} << 20;
   LargestInputs inputs(guarded.method().method(), most);
   if (inputs.size() == 0) {

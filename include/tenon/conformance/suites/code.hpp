@@ -213,6 +213,7 @@ TENON_CONFORMANCE_TEST("looking at a blob maps no code of it", "[code][level-4][
   if (!live.backend().backend().extension<tenon_check_blob_v1>(TENON_EXTENSION_CHECK_BLOB)) {
     kit.not_applicable("the backend does not offer " TENON_EXTENSION_CHECK_BLOB);
   }
+  bool released = false;
   boundary.on_init = [&](InitCall& call) {
     const std::vector<std::byte> blob = detail::copy_of_blob(call);
     const detail::NewCode code;
@@ -231,9 +232,12 @@ TENON_CONFORMANCE_TEST("looking at a blob maps no code of it", "[code][level-4][
     for (const auto& part : asked.parts) mapped = std::max(mapped, code.of(part).size());
     kit.keep("TN-COD-4", mapped == 0, "after check_blob ", mapped,
              " bytes of the blob are mapped as code");
-    return call.forward();
+    released = call.delegate.bytes.was_released();
+    return released ? tenon_status{TENON_STATUS_INTERNAL} : call.forward();
   };
-  static_cast<void>(live.load());
+  const auto method = CaseMethod::load(live.program(), live.backend(), kit.backend());
+  if (released) kit.blocked("check_blob released the blob");
+  if (!method.ok()) kit.blocked("the case is not loaded: ", method.text());
 }
 
 }  // namespace tenon::conformance

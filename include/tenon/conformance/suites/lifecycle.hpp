@@ -73,10 +73,11 @@ TENON_CONFORMANCE_TEST("delegates do not disturb each other",
   const std::string together = live.first_difference(*methods[0]);
   kit.keep("TN-BCK-9", together.empty(), "with ", count,
            " delegates alive the first is wrong: ", together);
-  // The neighbours go before the one that is looked at, and behind it.
+  // Of those that are left, some had neighbours before them that are gone, some behind them.
   methods[1].reset();
   methods[3].reset();
-  for (const std::size_t left : {std::size_t{2}, std::size_t{4}}) {
+  for (std::size_t left = 0; left < count; ++left) {
+    if (!methods[left]) continue;
     const std::string found = live.first_difference(*methods[left]);
     kit.keep("TN-DES-1", found.empty(), "delegate ", left + 1, " of ", count,
              " is wrong once its neighbours are destroyed: ", found);
