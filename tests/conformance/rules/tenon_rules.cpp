@@ -99,12 +99,10 @@ int run(const fs::path& root, bool write) {
     append(problems, wrong_tests(survey));
     append(problems, wrong_exceptions(survey));
     append(problems, untested_by_hosts(survey));
+    append(problems, untested_by_plugins(survey));
     for (const auto& [name, text] : files) {
       const std::string found = fs::exists(root / name) ? read_file(root / name) : "";
       if (found != text) problems.push_back(difference(name, found, text));
-    }
-    for (const Problem& missing : untested_by_plugins(survey)) {
-      std::cout << missing.file << ":" << missing.line << ": " << missing.text << "\n";
     }
   }
   for (const Problem& problem : problems) {

@@ -131,6 +131,7 @@ TEST_CASE("the program finds what is wrong anywhere in the repository", "[rules]
   const Repository repository;
   REQUIRE(repository.run("write").exit_code == 0);
   repository.write("include/tenon/abi/b.h", "/// It MUST run.\nint n;\n");
+  repository.write("include/tenon/abi/c.h", "///   @TST-2  A plugin MUST run.\nint n;\n");
   repository.write("include/tenon/conformance/suites/s.hpp",
                    "TENON_CONFORMANCE_TEST(\"a\", \"[x]\") {}\nTENON_CONFORMANCE_TEST(b) {}\n");
   repository.write("tests/conformance/rules/not_observable.txt", "@TST-9  Nobody sees it.\n");
@@ -142,7 +143,8 @@ TEST_CASE("the program finds what is wrong anywhere in the repository", "[rules]
         "not ok: include/tenon/conformance/suites/s.hpp:1: \"a\" names no rule in its tags\n",
         "not ok: include/tenon/conformance/suites/s.hpp:2: expected TENON_CONFORMANCE_TEST(",
         "not ok: tests/conformance/rules/not_observable.txt:1: @TST-9 is no rule of the boundary\n",
-        "not ok: include/tenon/abi/a.h:1: @TST-1 is in no test's tags\n"}) {
+        "not ok: include/tenon/abi/a.h:1: @TST-1 is in no test's tags\n",
+        "not ok: include/tenon/abi/c.h:1: @TST-2 has no conformance test\n"}) {
     CHECK_THAT(out.out, ContainsSubstring(ids(text)));
   }
 }
