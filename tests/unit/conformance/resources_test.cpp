@@ -103,7 +103,7 @@ TEST_CASE("mappings have their addresses and their names") {
 TEST_CASE("what grows from round to round is told") {
   std::vector<void*> kept;
   kept.reserve(1000);
-  const auto growth = growth_of(10, [&] { kept.push_back(take(100)); });
+  const auto growth = growth_of(10, [&] { kept.push_back(take(1000)); });
   CHECK(mentions(growth, "bytes of memory more after 33 rounds than after 3"));
   for (void* block : kept) std::free(block);
 
