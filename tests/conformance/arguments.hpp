@@ -20,9 +20,9 @@ struct Arguments {
   int level = 5;
   std::uint64_t seed = 1;
   std::uint32_t repeat = 1;
-  std::uint32_t jobs = 0;  ///< 0: as many as there are processors.
-  std::string shard;       ///< "2/3": the second of three parts.
-  double timeout = 60;     ///< Seconds for one test.
+  std::uint32_t jobs = 0;       ///< 0: as many as there are processors.
+  std::string shard;            ///< "2/3": the second of three parts.
+  double timeout = 60;          ///< Seconds for one test.
   std::uint32_t max_hangs = 5;  ///< Hung tests until the rest is not run.
   bool shuffle = false;
   bool list = false;

@@ -41,7 +41,7 @@ template <class Work>
 
 }  // namespace detail
 
-TENON_CONFORMANCE_TEST("what opening costs", "[cost][level-5][backend]") {
+TENON_CONFORMANCE_TEST("what opening costs", "[cost][level-5][backend][TN-BCK-8]") {
   kit.measure("load, open and close",
               detail::least_microseconds(5, [&] { const OpenedBackend backend(kit); }), "us");
   OpenedBackend backend(kit);
