@@ -11,6 +11,7 @@ using namespace tenon::test;
 using ::test::Outcome;
 
 namespace proxy_program_test {
+namespace program_test {
 namespace {
 
 /// tenon-run, an application that knows of no proxies, with the case that adds two tensors.
@@ -58,5 +59,7 @@ TEST_CASE("in strict mode a program fails with the rule that is broken", "[proxy
   CHECK(strict.exit_code == 5);
   CHECK_THAT(strict.err, ContainsSubstring("TN-EXE-2"));
 }
+
+}  // namespace program_test
 
 }  // namespace proxy_program_test

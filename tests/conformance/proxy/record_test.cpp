@@ -16,6 +16,7 @@ using namespace tenon::test;
 namespace fs = std::filesystem;
 
 namespace proxy_record_test {
+namespace record_test {
 namespace {
 
 using Numbers = std::vector<float>;
@@ -221,5 +222,7 @@ TEST_CASE("a recording that cannot be written is said and the run goes on", "[pr
   CHECK_THAT(std::string(said.front()),
              ContainsSubstring("/proc/none: no folder can be made there"));
 }
+
+}  // namespace record_test
 
 }  // namespace proxy_record_test

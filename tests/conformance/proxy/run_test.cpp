@@ -18,6 +18,7 @@ using namespace tenon;
 using namespace tenon::test;
 
 namespace proxy_run_test {
+namespace run_test {
 namespace {
 
 const std::vector<std::int64_t> sizes{2, 3};
@@ -269,5 +270,7 @@ TEST_CASE("delegates may run through a proxy on several threads", "[proxy]") {
   CHECK(wrong == std::vector<int>(methods.size(), 0));
   CHECK(proxied.findings().empty());
 }
+
+}  // namespace run_test
 
 }  // namespace proxy_run_test

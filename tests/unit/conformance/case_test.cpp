@@ -13,6 +13,7 @@ using namespace tenon;
 using namespace tenon::conformance;
 using case_test::Folder;
 
+namespace case_test {
 namespace {
 
 // What is said of a case.json, after the file's name. The case is refused as InvalidArgument.
@@ -273,3 +274,5 @@ TEST_CASE("a value that is no array of the wanted dtype is refused", "[case]") {
   CHECK(refused.error() == Error::InvalidType);
   CHECK(refused.text() == "expected an array of dtype Float, found " + found);
 }
+
+}  // namespace case_test

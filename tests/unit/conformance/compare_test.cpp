@@ -14,6 +14,7 @@ using namespace tenon;
 using namespace tenon::conformance;
 using Shape = std::vector<std::int64_t>;
 
+namespace compare_test {
 namespace {
 
 constexpr float not_a_number = std::numeric_limits<float>::quiet_NaN();
@@ -268,3 +269,5 @@ TEST_CASE("an expectation that cannot be read is an error and no difference", "[
              ContainsSubstring("output 4: ") && ContainsSubstring("none.npy"));
   CHECK(compare_output(0, number(1), 2.5, {}).error() == Error::InvalidType);
 }
+
+}  // namespace compare_test

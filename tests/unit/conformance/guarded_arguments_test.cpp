@@ -16,6 +16,7 @@
 #include "tenon/conformance/wrong_arguments.hpp"
 #include "tenon/host/host_table.hpp"
 
+namespace guarded_arguments_test {
 namespace {
 
 using namespace tenon;
@@ -390,3 +391,5 @@ TEST_CASE("wrong arguments are all that can be wrong, and only that") {
                      "argument 2 has sizes [15], expected [5, 3]",
                  });
 }
+
+}  // namespace guarded_arguments_test

@@ -12,6 +12,7 @@
 using namespace tenon::conformance;
 using Changes = std::vector<BaselineChange>;
 
+namespace report_baseline_test {
 namespace {
 
 constexpr const char* path = "suite/name/ZooBackend/add";
@@ -206,3 +207,5 @@ TEST_CASE("of two tests with one path the bad one counts", "[conformance]") {
   std::swap(twice.subjects[0].tests[0], twice.subjects[0].tests[1]);
   CHECK_FALSE(compare(one(Outcome::passed), twice).good());
 }
+
+}  // namespace report_baseline_test

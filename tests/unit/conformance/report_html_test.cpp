@@ -10,6 +10,7 @@
 
 using namespace tenon::conformance;
 
+namespace report_html_test {
 namespace {
 
 std::size_t count_of(std::string_view text, std::string_view what) {
@@ -112,3 +113,5 @@ TEST_CASE("long lists and outputs are cut in the HTML report", "[conformance]") 
   CHECK_THAT(html, ContainsSubstring("[983040 more bytes]"));
   CHECK(html.size() < 500'000);
 }
+
+}  // namespace report_html_test

@@ -14,6 +14,7 @@
 using namespace tenon::conformance;
 using tenon::Error;
 
+namespace report_json_test {
 namespace {
 
 void check_same(const TestResult& a, const TestResult& b) {
@@ -245,3 +246,5 @@ TEST_CASE("each member that the reader needs is missed", "[conformance]") {
   }
   CHECK(missed == 13 + 8 + 14 + 2 + 3 + 4);
 }
+
+}  // namespace report_json_test

@@ -10,6 +10,7 @@
 
 using namespace tenon::conformance;
 
+namespace report_text_test {
 namespace {
 
 std::size_t count_of(std::string_view text, std::string_view what) {
@@ -165,3 +166,5 @@ TEST_CASE("nothing that a plugin says drives the terminal", "[conformance]") {
   CHECK(count_of(colored, "\x1b[31m\x7f") == 0);
   CHECK(count_of(colored, "\x1b[31m") > 0);
 }
+
+}  // namespace report_text_test

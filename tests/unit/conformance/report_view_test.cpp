@@ -10,6 +10,7 @@
 
 using namespace tenon::conformance;
 
+namespace report_view_test {
 namespace {
 
 const JudgedRule& rule_of(const ReportView& view, std::string_view id) {
@@ -120,3 +121,5 @@ TEST_CASE("names of states and outcomes are words without their lines", "[confor
   CHECK(rule_state_name(RuleState::not_judged) == "not_judged");
   CHECK(in_words("not_judged") == "not judged");
 }
+
+}  // namespace report_view_test

@@ -24,6 +24,7 @@
 #include "tenon/conformance/faults.hpp"
 #include "tenon/conformance/interposition.hpp"
 
+namespace resources_test {
 namespace {
 
 using namespace tenon::conformance;
@@ -211,3 +212,5 @@ TEST_CASE("a block of the host that the plugin frees is kept and counted") {
   std::free(block);
   CHECK(interposition.lent_and_freed == 1);
 }
+
+}  // namespace resources_test

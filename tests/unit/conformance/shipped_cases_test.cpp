@@ -16,6 +16,7 @@
 using namespace tenon;
 using namespace tenon::conformance;
 
+namespace shipped_cases_test {
 namespace {
 
 Subject subject(const std::string& name) {
@@ -149,3 +150,5 @@ TEST_CASE("a case that is not that of its program is told", "[shipped]") {
     CHECK_FALSE(CaseRunner::load(add, options).ok());
   }
 }
+
+}  // namespace shipped_cases_test

@@ -11,6 +11,7 @@ using namespace tenon;
 using namespace tenon::conformance;
 using case_test::Folder;
 
+namespace subject_test {
 namespace {
 
 // What is said of a subject file, after its name.
@@ -210,3 +211,5 @@ TEST_CASE("a subject file that cannot be read is told", "[subject]") {
   CHECK(read.error() == Error::AccessFailed);
   CHECK_THAT(std::string(read.text()), ContainsSubstring("none.json: cannot be read"));
 }
+
+}  // namespace subject_test

@@ -15,6 +15,7 @@
 
 using namespace tenon::rulebook;
 
+namespace render_test {
 namespace {
 
 Survey survey_of(std::string sentence) {
@@ -173,3 +174,5 @@ TEST_CASE("the kit finds each rule of the boundary by its id", "[rules]") {
   CHECK(find_rule("TN-EXE") == nullptr);
   CHECK(find_rule("") == nullptr);
 }
+
+}  // namespace render_test

@@ -9,6 +9,7 @@
 
 using namespace tenon::rulebook;
 
+namespace rulebook_test {
 namespace {
 
 Rules read(std::string_view text) { return read_header("tenon/abi/x.h", ids(text)); }
@@ -200,3 +201,5 @@ TEST_CASE("a header may be without rules, all headers may not", "[rules]") {
   const Rules out = read_headers({{"tenon/abi/a.h", "int n;\n"}});
   CHECK(out.problems == std::vector{Problem{"include/tenon/abi", 0, "found no rule"}});
 }
+
+}  // namespace rulebook_test

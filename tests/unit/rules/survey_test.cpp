@@ -8,6 +8,7 @@
 
 using namespace tenon::rulebook;
 
+namespace survey_test {
 namespace {
 
 /// TST-1 for plugins, with a test of the kit; TST-2 for hosts, with a unit test.
@@ -109,3 +110,5 @@ TEST_CASE("an exception is an id and its reason on a line", "[rules]") {
   CHECK(out[1].rule == ids("@TST-2"));
   CHECK(out[1].reason.empty());
 }
+
+}  // namespace survey_test

@@ -9,6 +9,7 @@
 
 using namespace tenon::rulebook;
 
+namespace tags_test {
 namespace {
 
 ConformanceTests read(std::string_view text) { return read_suite("s.hpp", ids(text)); }
@@ -77,3 +78,5 @@ TEST_CASE("tags of rules are found wherever they stand in a file", "[rules]") {
         std::set{ids("@TST-1"), ids("@TST-2")});
   CHECK(rule_tags(ids("@TST-1 [@TST-2 ] [@TST-3\n] [@TST-4")).empty());
 }
+
+}  // namespace tags_test
