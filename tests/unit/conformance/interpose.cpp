@@ -1,2 +1,0 @@
-// SPDX-License-Identifier: MIT
-#include "tenon/conformance/interpose.hpp"
