@@ -106,19 +106,13 @@ class Instance {
 
   /// Enqueues copies of the model's outputs to the arguments behind its inputs.
   [[nodiscard]] Status give_outputs(const Args& args, std::span<Tensor* const> outputs) {
+    // All are judged before the first one is written.
     for (std::size_t i = 0; i < outputs.size(); ++i) {
-      const std::size_t index = inputs_.size() + i;
-      const Tensor* made = outputs[i];
-      if (!made) return error(Error::Internal, "output ", i, ": the model made none");
-      TENON_CHECK(args.resize(index, made->shape()));
-      TENON_TRY(const TensorView out, args.tensor(index));
-      TENON_CHECK(check_place(index, out));
-      if (out.is_constant() || out.scalar_type() != made->scalar_type) {
-        return error(Error::InvalidType, "argument ", index, ": expected a tensor of dtype ",
-                     name_of(made->scalar_type), " that may be written, found ",
-                     out.is_constant() ? "a constant of " : "", name_of(out.scalar_type()));
-      }
-      TENON_CHECK(copy_out(out, *made));
+      TENON_CHECK(prepare_output(args, i, outputs[i]));
+    }
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+      TENON_TRY(const TensorView out, args.tensor(inputs_.size() + i));
+      TENON_CHECK(copy_out(out, *outputs[i]));
     }
     return ok();
   }
@@ -300,6 +294,19 @@ class Instance {
     Status status = copy_in(inputs_[i]->data, tensor);
     if (!status.ok()) release(std::span(inputs_).subspan(i, 1));
     return status;
+  }
+
+  /// Gives output `i` the sizes of what the model made, and fails where that does not fit.
+  Status prepare_output(const Args& args, std::size_t i, const Tensor* made) const {
+    const std::size_t index = inputs_.size() + i;
+    if (!made) return error(Error::Internal, "output ", i, ": the model made none");
+    TENON_CHECK(args.resize(index, made->shape()));
+    TENON_TRY(const TensorView out, args.tensor(index));
+    TENON_CHECK(check_place(index, out));
+    if (!out.is_constant() && out.scalar_type() == made->scalar_type) return ok();
+    return error(Error::InvalidType, "argument ", index, ": expected a tensor of dtype ",
+                 name_of(made->scalar_type), " that may be written, found ",
+                 out.is_constant() ? "a constant of " : "", name_of(out.scalar_type()));
   }
 
   Status copy_out(const TensorView& out, const Tensor& made) {
