@@ -27,7 +27,7 @@ inline Subject& needed_subject() {
   if (subject.plugin) return subject;
   const char* file = std::getenv("TENON_CONFORMANCE_SUBJECT");
   if (!file) return subject;
-  auto read = read_subject(file);
+  auto read = conformance::read_subject(file);
   if (!read.ok()) FAIL(read.text());
   subject = *std::move(read);
   if (Status completed = complete_subject(subject, {}); !completed.ok()) FAIL(completed.text());

@@ -161,7 +161,7 @@ class ProcessState {
   /// The first line that one text has and the other has not.
   static std::string first_difference(std::string_view before, std::string_view after) {
     const auto lacks = [](std::string_view text, std::string_view line) {
-      return ("\n" + std::string(text)).find("\n" + std::string(line) + "\n") == std::string::npos;
+      return concat("\n", text).find(concat("\n", line, "\n")) == std::string::npos;
     };
     for (const auto& [from, other, word] :
          {std::tuple{after, before, "new: "}, std::tuple{before, after, "gone: "}}) {

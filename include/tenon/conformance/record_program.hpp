@@ -195,10 +195,10 @@ class ProgramWriter {
     const auto flatbuffer = std::as_bytes(std::span(builder.GetBufferPointer(), builder.GetSize()));
     constexpr std::size_t at = 8;  // Behind the root's offset and the file identifier.
     constexpr std::uint32_t header = 32;
-    std::vector<std::byte> out(flatbuffer.begin(), flatbuffer.begin() + at);
-    out.resize(at + header);
-    out.insert(out.end(), flatbuffer.begin() + at, flatbuffer.end());
-    const std::uint64_t program_size = out.size();
+    const std::uint64_t program_size = flatbuffer.size() + header;
+    std::vector<std::byte> out(static_cast<std::size_t>(program_size));
+    std::memcpy(out.data(), flatbuffer.data(), at);
+    std::memcpy(out.data() + at + header, flatbuffer.data() + at, flatbuffer.size() - at);
     pad(out);
     const std::uint64_t segment_base = segments_.empty() ? 0 : out.size();
     out.insert(out.end(), segments_.begin(), segments_.end());
