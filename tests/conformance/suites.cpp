@@ -2,5 +2,4 @@
 //
 // The tests themselves. Catch2 gets them as well; this program calls them by its own list, because
 // each has a process of its own.
-#define CATCH_CONFIG_RUNNER
 #include "tenon/conformance/suites.hpp"

@@ -58,7 +58,7 @@ inline std::vector<std::filesystem::path> folders_beside(const elf::Dependencies
       if (!entry.starts_with(origin)) continue;
       const std::string_view rest = entry.substr(origin.size());
       if (!rest.empty() && !rest.starts_with('/')) continue;
-      out.push_back((path.parent_path() / ("." + std::string(rest))).lexically_normal());
+      out.push_back((path.parent_path() / concat(".", rest)).lexically_normal());
     }
   }
   return out;
