@@ -64,11 +64,12 @@ struct Verdict {
   std::string details;
 };
 
-Verdict judge(const Animal& animal) {
+Verdict judge(const Animal& animal, int level) {
   // A hang costs the whole time; only for those that hang is it short.
   const bool hangs = animal.rule == "TN-BCK-8";
-  const Ran ran = run("--subject " + zoo + "/zoo.json " + zoo + "/" + animal.name +
-                      ".so --level 9 --json - --timeout " + (hangs ? "2" : "60") + " 2>/dev/null");
+  const Ran ran =
+      run("--subject " + zoo + "/zoo.json " + zoo + "/" + animal.name + ".so --level " +
+          std::to_string(level) + " --json - --timeout " + (hangs ? "2" : "60") + " 2>/dev/null");
   Verdict verdict;
   verdict.code = ran.code;
   const auto report = nlohmann::json::parse(ran.output, nullptr, false);
@@ -107,7 +108,9 @@ TEST_CASE("every plugin of the zoo is caught by its rule and by no other", "[zoo
   const char* only = std::getenv("TENON_ZOO_ONLY");
   for (const Animal& animal : all) {
     if (only && animal.name.find(only) == std::string::npos) continue;
-    const Verdict verdict = judge(animal);
+    // The default level sees most of them; what it does not see has to show at the next one.
+    Verdict verdict = judge(animal, 5);
+    if (animal.rule != "-" && verdict.rules.empty()) verdict = judge(animal, 9);
     INFO(animal.name << " breaks " << animal.rule);
     INFO(verdict.details);
     if (animal.rule == "-") {

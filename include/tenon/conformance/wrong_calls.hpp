@@ -61,6 +61,8 @@ class WrongCalls {
     guarded_.boundary().on_execute = [&](ExecuteCall& call) {
       const auto args = guards.lend(call);
       const bool here = guards.call() == number;
+      // Other delegates of the program get what is right.
+      guards.settings.outside_output.rule = here ? "TN-EXE-5" : "TN-EXE-6";
       const auto count = static_cast<std::uint32_t>(here ? wrong.args.size() : args.size());
       const tenon_status status = call.forward(here ? wrong_.list_of(wrong) : args.data(), count);
       guards.take_back(!here && status == TENON_STATUS_OK);
