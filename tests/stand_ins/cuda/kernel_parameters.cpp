@@ -11,7 +11,7 @@ namespace tenon::stand_in_cuda {
 
 namespace {
 
-constexpr std::uint32_t fat_binary = 0xba55ed50;
+constexpr std::uint32_t fat_binary_magic = 0xba55ed50;
 
 template <class T>
 T read(const std::byte* from) {
@@ -66,7 +66,7 @@ void read_elf(const std::byte* file, KernelParameters& out) {
 KernelParameters kernel_parameters(const void* image) {
   KernelParameters out;
   const auto* const file = static_cast<const std::byte*>(image);
-  if (read<std::uint32_t>(file) != fat_binary) {
+  if (read<std::uint32_t>(file) != fat_binary_magic) {
     read_elf(file, out);
     return out;
   }

@@ -10,6 +10,7 @@
 using namespace kernel_test;
 using namespace tenon::cpu_aoti;
 
+namespace convolution_test {
 namespace {
 
 struct Options {
@@ -291,3 +292,5 @@ TEST_CASE("a second convolution of the same shape takes nothing from the system"
     }
   }
 }
+
+}  // namespace convolution_test

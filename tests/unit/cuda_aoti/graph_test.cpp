@@ -11,6 +11,7 @@
 using namespace tenon;
 using namespace tenon::test;
 
+namespace graph_test {
 namespace {
 
 const Options as_graph = {option("enable_cuda_graph_for_method", std::string("other , forward"))};
@@ -196,3 +197,5 @@ TEST_CASE("a run goes to the caller's stream, and back to its own", "[cuda][TN-S
   REQUIRE((*method)->set_stream("CudaBackend", nullptr).ok());
   CHECK(ran_on(2) != stream);
 }
+
+}  // namespace graph_test
