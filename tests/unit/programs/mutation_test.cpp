@@ -47,7 +47,13 @@ TEST_CASE("every truncation of a file is refused") {
     INFO(name);
     REQUIRE(opens(bytes));
     const auto size = bytes.bytes().size();
+    // In the middle of a large file lies a model's code, where one length is like the next: every
+    // 97th stands for its neighbours.
+    constexpr std::size_t near_an_end = 32768;
+    constexpr std::size_t stride = 97;
     for (auto length = size; length-- > 0;) {
+      const bool in_the_middle = length > near_an_end && length + near_an_end < size;
+      if (in_the_middle && length % stride != 0) continue;
       bytes.cut(length);
       // Nothing but zero bytes of padding may be missing from what still opens.
       if (!opens(bytes)) continue;
