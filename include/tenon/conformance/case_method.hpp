@@ -17,6 +17,7 @@
 #include "tenon/conformance/compare.hpp"
 #include "tenon/conformance/context.hpp"
 #include "tenon/conformance/loaded_plugin.hpp"
+#include "tenon/core/args.hpp"
 #include "tenon/core/result.hpp"
 #include "tenon/host/data_file.hpp"
 #include "tenon/host/method.hpp"
@@ -60,22 +61,31 @@ class CaseProgram {
 /// outputs. One thread at a time.
 class CaseMethod {
  public:
-  /// Fails as the method's load does. `program` and `backend` must outlive it.
+  /// Loads the method with `options`, to which the case's data files are added.
+  /// Fails as the method's load does. `program`, and what the options refer to, must outlive it.
   [[nodiscard]] static Result<std::unique_ptr<CaseMethod>> load(const CaseProgram& program,
-                                                                const OpenedBackend& backend,
-                                                                const SubjectBackend& declared) {
-    host::MethodOptions options;
-    options.backends = {backend.ref()};
-    options.data_files = program.data_files();
-    options.backend_options = program.of_case().runtime_specs;
-    for (const auto& [key, value] : declared.runtime_specs) {
-      options.backend_options.push_back({declared.id, key, value});
-    }
+                                                                host::MethodOptions options) {
+    const auto& files = program.data_files();
+    options.data_files.insert(options.data_files.end(), files.begin(), files.end());
     TENON_TRY(auto method,
               host::Method::load(program.program(), program.of_case().method, std::move(options)));
     std::unique_ptr<CaseMethod> out(new CaseMethod(program, std::move(method)));
     TENON_CHECK(out->lend_outputs());
     return out;
+  }
+
+  /// The same with the subject's backend and the runtime specs of the case, then those of its
+  /// author.
+  [[nodiscard]] static Result<std::unique_ptr<CaseMethod>> load(const CaseProgram& program,
+                                                                const OpenedBackend& backend,
+                                                                const SubjectBackend& declared) {
+    host::MethodOptions options;
+    options.backends = {backend.ref()};
+    options.backend_options = program.of_case().runtime_specs;
+    for (const auto& [key, value] : declared.runtime_specs) {
+      options.backend_options.push_back({declared.id, key, value});
+    }
+    return load(program, std::move(options));
   }
 
   [[nodiscard]] host::Method& method() noexcept { return *method_; }
@@ -199,7 +209,8 @@ class CaseMethod {
     if (const auto* text = std::get_if<std::string>(&value)) {
       return method_->set_input(index, host::InputScalar(std::string_view(*text)));
     }
-    return error(Error::InvalidType, "an array for an input that is no tensor");
+    return error(Error::InvalidType, "the method takes a value of kind ",
+                 value_kind_name(target.kind), ", the case has a file");
   }
 
   [[nodiscard]] bool is_data_of_input(const void* data) const {

@@ -81,22 +81,17 @@ class OpenedBackend {
   /// Opens the backend that `kit` is about. Ends the test as `blocked` when the plugin cannot be
   /// loaded or opened.
   explicit OpenedBackend(Context& kit, const HostShape& shape = {})
-      : plugin_(kit.need(LoadedPlugin::load(kit.plugin()), "the plugin cannot be loaded")),
-        host_(host_info(), std::filesystem::absolute(kit.plugin()).native()) {
-    const std::string& id = kit.backend().id;
-    const tenon_backend_api* table = plugin_.table(id);
-    if (!table) kit.blocked("the plugin has no table for backend ", id);
-    auto complete = host::complete_api(*table, id);
-    if (!complete.ok()) kit.blocked(complete.text());
-    boundary_ = std::make_unique<Boundary>(*complete, id, kit.crumbs(), kit.on_finding());
-    boundary_->shape = shape;
-    boundary_->watch().watch_streams(kit.options().own_process);
-    auto opened = host::Backend::open(*plugin_.backend_record(id), host_.get(), boundary_->api());
-    if (!opened.ok()) kit.blocked("the backend cannot be opened: ", opened.text());
-    backend_ = std::make_shared<const host::Backend>(*std::move(opened));
+      : OpenedBackend(kit, shape, Attempt{}) {
+    if (!opened_.ok()) kit.blocked("the backend cannot be opened: ", opened_.text());
     for (const auto& [key, value] : kit.backend().options) {
       kit.need(backend_->set_option(key, value), "an option of the subject file");
     }
+  }
+
+  /// What `open` answers to a host of that shape; the backend is closed again. Ends the test as
+  /// `blocked` when it does not come to `open`.
+  [[nodiscard]] static Status try_open(Context& kit, const HostShape& shape) {
+    return std::move(OpenedBackend(kit, shape, Attempt{}).opened_);
   }
 
   [[nodiscard]] Boundary& boundary() noexcept { return *boundary_; }
@@ -109,6 +104,26 @@ class OpenedBackend {
   [[nodiscard]] const tenon_host* host() const noexcept { return host_.get(); }
 
  private:
+  struct Attempt {};
+  OpenedBackend(Context& kit, const HostShape& shape, Attempt)
+      : plugin_(kit.need(LoadedPlugin::load(kit.plugin()), "the plugin cannot be loaded")),
+        host_(host_info(), kit.plugin().native()) {
+    const std::string& id = kit.backend().id;
+    const tenon_backend_api* table = plugin_.table(id);
+    if (!table) kit.blocked("the plugin has no table for backend ", id);
+    auto complete = host::complete_api(*table, id);
+    if (!complete.ok()) kit.blocked(complete.text());
+    boundary_ = std::make_unique<Boundary>(*complete, id, kit.crumbs(), kit.on_finding());
+    boundary_->shape = shape;
+    boundary_->watch().watch_streams(kit.options().own_process);
+    auto opened = host::Backend::open(*plugin_.backend_record(id), host_.get(), boundary_->api());
+    if (opened.ok()) {
+      backend_ = std::make_shared<const host::Backend>(*std::move(opened));
+    } else {
+      opened_ = std::move(opened).status();
+    }
+  }
+
   static host::HostInfo host_info() {
     host::HostInfo info;
     info.name = "tenon-conformance " TENON_VERSION_STRING;
@@ -118,7 +133,8 @@ class OpenedBackend {
   LoadedPlugin plugin_;
   host::HostTable host_;
   std::unique_ptr<Boundary> boundary_;
-  std::shared_ptr<const host::Backend> backend_;
+  std::shared_ptr<const host::Backend> backend_;  // Null when it was not opened.
+  Status opened_;
 };
 
 }  // namespace tenon::conformance

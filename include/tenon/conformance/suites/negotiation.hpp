@@ -21,21 +21,6 @@ namespace tenon::conformance {
 
 namespace detail {
 
-/// Opens the backend as `shape` shows a host, and closes it. The status of `open`.
-inline Status open_and_close(Context& kit, const HostShape& shape) {
-  const LoadedPlugin plugin = kit.need(LoadedPlugin::load(kit.plugin()), "the plugin");
-  const std::string& id = kit.backend().id;
-  const tenon_backend_api* table = plugin.table(id);
-  if (!table) kit.blocked("the plugin has no table for backend ", id);
-  auto complete = host::complete_api(*table, id);
-  if (!complete.ok()) kit.blocked(complete.text());
-  host::HostTable host(host::HostInfo{}, kit.plugin().native());
-  Boundary boundary(*complete, id, kit.crumbs(), kit.on_finding());
-  boundary.shape = shape;
-  auto opened = host::Backend::open(*plugin.backend_record(id), host.get(), boundary.api());
-  return opened.ok() ? ok() : std::move(opened).status();
-}
-
 /// Loads and runs the case in a host of that shape; `rule` is broken when that fails or when the
 /// numbers are others than those of today's host.
 inline void run_in_shape(Context& kit, const HostShape& shape, std::string_view when) {
@@ -79,12 +64,12 @@ TENON_CONFORMANCE_TEST("the table has the size that it states and the functions 
 
 TENON_CONFORMANCE_TEST("an older host is served",
                        "[negotiation][level-2][backend][TN-NEG-3][TN-HST-1]") {
-  const Status opened = detail::open_and_close(kit, detail::old_shape(kit));
+  const Status opened = OpenedBackend::try_open(kit, detail::old_shape(kit));
   kit.keep("TN-NEG-3", opened.ok(), "open in a host of ABI 1.0: ", opened.text());
 }
 
 TENON_CONFORMANCE_TEST("a newer host is served", "[negotiation][level-2][backend][TN-NEG-3]") {
-  const Status opened = detail::open_and_close(kit, HostShape::of_the_future());
+  const Status opened = OpenedBackend::try_open(kit, HostShape::of_the_future());
   kit.keep("TN-NEG-3", opened.ok(), "open in a host of a later minor: ", opened.text());
 }
 
@@ -92,9 +77,9 @@ TENON_CONFORMANCE_TEST("a host of another major is refused with both versions",
                        "[negotiation][level-2][backend][TN-BCK-4]") {
   HostShape shape;
   shape.abi_major = TENON_ABI_MAJOR + 1;
-  const Status today = detail::open_and_close(kit, HostShape{});
+  const Status today = OpenedBackend::try_open(kit, HostShape{});
   if (!today.ok()) kit.blocked("open in today's host: ", today.text());
-  const Status opened = detail::open_and_close(kit, shape);
+  const Status opened = OpenedBackend::try_open(kit, shape);
   const std::string theirs = concat(shape.abi_major, ".");
   const std::string ours = concat(TENON_ABI_MAJOR, ".");
   kit.keep("TN-BCK-4", opened.error() == Error::NotSupported, "open in a host of ABI major ",
