@@ -9,6 +9,7 @@
 #include "run.hpp"
 #include "tenon/conformance/subject_file.hpp"
 #include "tenon/host/glob.hpp"
+#include "tenon/host/mapped_file.hpp"
 
 namespace tenon::conformance {
 
@@ -35,6 +36,14 @@ Result<Shard> read_shard(std::string_view text) {
                "'");
 }
 
+/// The subject with its cases. A file that is not there is the caller's mistake and not the
+/// plugin's; one that is no plugin is judged.
+Result<Subject> complete(Subject subject, const Arguments& arguments) {
+  TENON_CHECK(host::MappedFile::open(*subject.plugin));
+  TENON_CHECK(complete_subject(subject, arguments.case_folders));
+  return subject;
+}
+
 }  // namespace
 
 Result<std::vector<Subject>> read_subjects(const Arguments& arguments) {
@@ -47,7 +56,7 @@ Result<std::vector<Subject>> read_subjects(const Arguments& arguments) {
       return error(Error::InvalidArgument, file,
                    ": names no plugin; give exactly one PLUGIN beside it");
     }
-    TENON_CHECK(complete_subject(subject, arguments.case_folders));
+    TENON_TRY(subject, complete(std::move(subject), arguments));
     out.push_back(std::move(subject));
   }
   const bool taken = arguments.subject_files.size() == 1 && arguments.plugins.size() == 1;
@@ -55,7 +64,7 @@ Result<std::vector<Subject>> read_subjects(const Arguments& arguments) {
     if (taken) break;
     Subject subject;
     subject.plugin = plugin;
-    TENON_CHECK(complete_subject(subject, arguments.case_folders));
+    TENON_TRY(subject, complete(std::move(subject), arguments));
     out.push_back(std::move(subject));
   }
   return out;

@@ -166,6 +166,13 @@ TEST_CASE("selecting no test is a failure", "[zoo]") {
   CHECK(ran.output.find("no test is selected") != std::string::npos);
 }
 
+TEST_CASE("a plugin that is not there is told before anything is judged", "[zoo]") {
+  const Ran ran = run(zoo + "/no_such_plugin.so 2>&1");
+  CHECK(ran.code == 3);
+  CHECK(ran.output.find("no_such_plugin.so") != std::string::npos);
+  CHECK(ran.output.find("tests:") == std::string::npos);
+}
+
 TEST_CASE("tests run in the kit's own process for a debugger", "[zoo]") {
   const Ran ran = run("--subject " + zoo + "/zoo.json " + zoo +
                       "/good.so --in-process --only 'numerics/*' 2>&1");

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <map>
 #include <set>
 #include <string>
 #include <string_view>
@@ -76,7 +77,11 @@ class TextReport {
     }
     other_failures();
     expected_failures();
-    if (verbose_) not_run();
+    if (verbose_) {
+      not_run();
+    } else {
+      blocked();
+    }
     counts();
     return std::move(out_);
   }
@@ -205,6 +210,23 @@ class TextReport {
       return !is_judged(test.outcome) && !is_bad(test.outcome);
     };
     section("Not judged", is_wanted, false);
+  }
+
+  /// Something is wrong that kept these from being judged, and often it is one thing for all.
+  void blocked() {
+    std::map<std::string_view, std::size_t> reasons;
+    for (const SubjectReport& subject : report_.subjects) {
+      for (const TestResult& test : subject.tests) {
+        if (test.outcome == Outcome::blocked) ++reasons[test.reason];
+      }
+    }
+    if (reasons.empty()) return;
+    out_ += "\n";
+    add("Blocked", TextStyle::title);
+    out_ += "\n";
+    for (const auto& [reason, count] : reasons) {
+      out_ += fmt::format("  {}: {}\n", plural(count, "test"), escape::line(reason));
+    }
   }
 
   void counts() {

@@ -96,6 +96,16 @@ TEST_CASE("a summary of a good run is short", "[conformance]") {
   CHECK_THAT(text, ContainsSubstring("level 5, seed 18364758544493064720, 2026-11-21T15:30:00Z"));
 }
 
+TEST_CASE("what kept tests from being judged is told once", "[conformance]") {
+  TestResult one = test::test_of("arguments", "inputs", Outcome::blocked, {"TN-EXE-2"});
+  one.reason = "the backend cannot be opened: no licence";
+  TestResult two = one;
+  two.name = "outputs";
+  const std::string text = to_text(test::report_of({one, two}), false, false);
+  CHECK_THAT(text,
+             ContainsSubstring("\nBlocked\n  2 tests: the backend cannot be opened: no licence\n"));
+}
+
 TEST_CASE("an empty report is told as a failure", "[conformance]") {
   const std::string text = to_text(Report{}, false, true);
   CHECK(last_line(text) == "FAIL: no test was run");
