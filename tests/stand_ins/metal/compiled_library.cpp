@@ -5,13 +5,16 @@
 #include <fcntl.h>
 #include <spawn.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <iterator>
 #include <system_error>
 
+#include "tenon/core/concat.hpp"
 #include "threadgroup.hpp"
 
 extern char** environ;
@@ -82,15 +85,62 @@ Status run_compiler(const std::string& source, const std::string& library,
                "the Metal source does not compile: ", std::string_view(text).substr(0, most));
 }
 
+/// What was compiled before, by any process, as Metal keeps its libraries: without it, judging a
+/// plugin in a thousand processes would compile the same kernels a thousand times. An entry is a
+/// library and the source that it was made from; the source is written last.
+class Cache {
+ public:
+  explicit Cache(const std::string& text) : text_(text) {
+    std::error_code failed;
+    std::filesystem::file_time_type newest;
+    for (const auto& header :
+         std::filesystem::recursive_directory_iterator(TENON_STAND_IN_INCLUDE, failed)) {
+      newest = std::max(newest, header.last_write_time(failed));
+    }
+    // The headers are part of what was compiled.
+    const std::string stamp = std::to_string(newest.time_since_epoch().count());
+    name_ = std::to_string(std::hash<std::string>()(stamp + TENON_STAND_IN_CLANG + text));
+  }
+
+  [[nodiscard]] std::string library() const { return entry(".so"); }
+  [[nodiscard]] bool has_library() const {
+    return read(entry(".metal")) == text_ && std::filesystem::exists(library());
+  }
+  /// Keeps `library`, if that can be done.
+  void keep(const std::string& library) const {
+    std::error_code failed;
+    std::filesystem::create_directories(TENON_STAND_IN_CACHE, failed);
+    const std::string unfinished = entry(concat(".", std::to_string(::getpid())));
+    std::filesystem::copy_file(library, unfinished, failed);
+    if (!failed) std::filesystem::rename(unfinished, entry(".so"), failed);
+    if (failed) return;
+    std::ofstream(unfinished) << text_;
+    std::filesystem::rename(unfinished, entry(".metal"), failed);
+  }
+
+ private:
+  [[nodiscard]] std::string entry(const std::string& ending) const {
+    return TENON_STAND_IN_CACHE "/" + name_ + ending;
+  }
+
+  const std::string& text_;
+  std::string name_;
+};
+
 }  // namespace
 
 Result<std::shared_ptr<CompiledLibrary>> CompiledLibrary::compile(const std::string& source) {
   TENON_TRY(TranslatedSource translated, translate(source));
   const PrivateFolder folder;
   if (!folder.made()) return error(Error::AccessFailed, "no temporary folder");
-  std::ofstream(folder / "source.metal") << translated.text;
-  const std::string path = folder / "library.so";
-  TENON_CHECK(run_compiler(folder / "source.metal", path, folder / "messages"));
+  const Cache cache(translated.text);
+  std::string path = cache.library();
+  if (!cache.has_library()) {
+    std::ofstream(folder / "source.metal") << translated.text;
+    path = folder / "library.so";
+    TENON_CHECK(run_compiler(folder / "source.metal", path, folder / "messages"));
+    cache.keep(path);
+  }
   std::shared_ptr<CompiledLibrary> out(new CompiledLibrary);
   out->handle_ = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!out->handle_) return error(Error::AccessFailed, ::dlerror());

@@ -20,7 +20,7 @@ struct CompiledKernel {
 };
 
 /// Metal source as a library of this processor, compiled by clang in a folder that is gone when it
-/// is loaded.
+/// is loaded, and kept in the build folder for other processes.
 class CompiledLibrary {
  public:
   /// errors: InvalidProgram with the compiler's text; AccessFailed when it cannot be run.
