@@ -16,6 +16,8 @@ HOST = re.compile(
     r"[a-z_]+|[a-z_0-9]+\.h|sys/[a-z_]+\.h|fmt/[a-z]+\.h|flatbuffers/[a-z_]+\.h"
     r"|nlohmann/json\.hpp|CommonCrypto/CommonDigest\.h"
 )
+# What a tool that compiles programs adds to that: it reads archives of PyTorch.
+COMPILER = re.compile(HOST.pattern + r"|zip\.h")
 # What the kit adds to that: its tests are tests of Catch2 as well.
 KIT = re.compile(HOST.pattern + r"|catch2/catch(_all)?\.hpp|malloc/malloc\.h")
 RULES = {
@@ -25,6 +27,9 @@ RULES = {
     "tenon.hpp": ({"abi", "core", "backend"}, STANDARD),
     "aoti": ({"abi", "core", "backend", "aoti"}, POSIX),
     "aoti.hpp": ({"abi", "core", "backend", "aoti"}, POSIX),
+    "aot": ({"abi", "core", "backend", "aot"}, STANDARD),
+    "aot.hpp": ({"abi", "core", "backend", "aot"}, STANDARD),
+    "aot/compiler": ({"abi", "core", "host", "aot", "aot/compiler"}, COMPILER),
     "host": ({"abi", "core", "host"}, HOST),
     "host.hpp": ({"abi", "core", "host"}, HOST),
     "conformance": ({"abi", "core", "host", "conformance"}, KIT),
@@ -34,11 +39,18 @@ UMBRELLAS = {
     "abi/tenon.h": {"abi"},
     "tenon.hpp": {"core", "backend"},
     "aoti.hpp": {"aoti"},
+    "aot.hpp": {"aot"},
     "host.hpp": {"host"},
 }
 # These headers are generated; who may include them is said by the folder they lie in.
 GENERATED = re.compile(r"host/schema/[a-z_]+_generated\.h|host/plugindir\.hpp")
 INCLUDE = re.compile(r'^\s*#\s*include\s*(?P<form>["<])(?P<name>[^">]+)[">]', re.M)
+
+
+def part_of(header):
+    """The rule that a header falls under: that of its folder, or of the folder above."""
+    folder = header.rpartition("/")[0]
+    return folder if folder in RULES else header.split("/")[0]
 
 
 def main():
@@ -47,7 +59,7 @@ def main():
     includes = {}
     for path in sorted(root.rglob("*.h*")):
         header = path.relative_to(root).as_posix()
-        part = header.split("/")[0]
+        part = part_of(header)
         includes[header] = set()
         if part not in RULES:
             problems.append(f"{header}: there is no rule for {part}; add one to {__file__}")
@@ -62,7 +74,7 @@ def main():
             name = name.removeprefix("tenon/")
             if match["form"] != '"':
                 problems.append(f"{header}: writes <tenon/{name}>, expected quotes")
-            if name.split("/")[0] not in parts:
+            if part_of(name) not in parts:
                 problems.append(f"{header}: may not include tenon/{name}")
             if GENERATED.fullmatch(name):
                 continue
@@ -87,7 +99,7 @@ def main():
 
     for umbrella, parts in UMBRELLAS.items():
         for header in includes:
-            inside = header.split("/")[0] in parts and header not in UMBRELLAS
+            inside = part_of(header) in parts and header not in UMBRELLAS
             if inside and header not in reached[umbrella]:
                 problems.append(f"{umbrella}: does not include {header}")
 

@@ -25,11 +25,13 @@
 #define TENON_ABI_TENON_H
 
 #include "tenon/abi/backend.h"
+#include "tenon/abi/edge_program.h"
 #include "tenon/abi/extensions/check_blob.h"
 #include "tenon/abi/extensions/device_memory.h"
 #include "tenon/abi/extensions/devices.h"
 #include "tenon/abi/extensions/memory_info.h"
 #include "tenon/abi/extensions/options.h"
+#include "tenon/abi/extensions/preprocess.h"
 #include "tenon/abi/extensions/sessions.h"
 #include "tenon/abi/extensions/streams.h"
 #include "tenon/abi/host.h"

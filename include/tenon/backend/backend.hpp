@@ -36,6 +36,8 @@ struct Trampolines;
 ///     static constexpr bool runs_embedded_code = true;  // see InitContext::permit_code
 ///     Status open();            // once, when a host takes the backend; must not touch a device
 ///     Status is_available();    // a failure says why not
+///     static const void* find_extension(std::string_view id) noexcept;  // tables of its own, by
+///                                                                       // id ("acme.tuning/1")
 ///
 /// Further abilities are mixins beside this base (`WithOptions`, `WithCheckBlob`, ...). There is
 /// one object for each host that opened the plugin; it lives from `open` to `close`.

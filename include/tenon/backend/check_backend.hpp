@@ -166,6 +166,22 @@ concept HasSetStream = requires(B& backend, typename B::Delegate& delegate, void
   { backend.set_stream(delegate, stream) } -> std::same_as<Status>;
 };
 
+/// A table that the backend, or a mixin of another layer, adds to those that this layer knows. A
+/// mixin that has something to check says so in `check_extension`, with a diagnostic of its own.
+template <class B>
+concept HasExtension = requires(std::string_view id) {
+  { B::find_extension(id) }
+  noexcept->std::same_as<const void*>;
+};
+template <class B>
+concept NamesExtension = requires {
+  &B::find_extension;
+};
+template <class B>
+concept ChecksExtension = requires {
+  { B::check_extension() } -> std::same_as<bool>;
+};
+
 template <class B, template <class> class Mixin>
 concept HasMixin = std::derived_from<B, Mixin<B>>;
 
@@ -275,6 +291,12 @@ consteval bool check_backend() {
     static_assert(always_false<B>,
                   "tenon: WithStreams needs a public "
                   "`tenon::Status set_stream(Delegate&, void*)`");
+  } else if constexpr (NamesExtension<B> && !HasExtension<B>) {
+    static_assert(always_false<B>,
+                  "tenon: the backend's `find_extension` must be `static const void* "
+                  "find_extension(std::string_view) noexcept`");
+  } else if constexpr (ChecksExtension<B>) {
+    return B::check_extension();
   } else {
     return true;
   }

@@ -251,6 +251,7 @@ struct Trampolines {
       static constexpr tenon_streams_v1 table = {sizeof(tenon_streams_v1), 0, &set_stream};
       if (wanted == TENON_EXTENSION_STREAMS) return &table;
     }
+    if constexpr (HasExtension<B>) return B::find_extension(wanted);
     return nullptr;
   }
 

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: MIT
+//
+// Extension "tenon.draft.preprocess/1" of a backend: its ahead-of-time half, so that one tool
+// compiles for any plugin. The functions are those of ExecuTorch's BackendDetails and Partitioner
+// (exir/backend/backend_details.py, partitioner.py). A draft: it may change with a new number.
+
+#ifndef TENON_ABI_EXTENSIONS_PREPROCESS_H
+#define TENON_ABI_EXTENSIONS_PREPROCESS_H
+
+#include <stdint.h>
+
+#include "tenon/abi/backend.h"
+#include "tenon/abi/edge_program.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define TENON_EXTENSION_PREPROCESS "tenon.draft.preprocess/1"
+
+/// Takes one text. The text is valid during the call.
+typedef tenon_status (*tenon_text_sink)(void* sink_context, const char* text);
+
+/// Takes what `partition` decides.
+///
+/// threads:   per-delegate (only inside the call that got the sink)
+/// ownership: borrowed
+/// errors:    status; a failure is to be returned at once
+typedef struct tenon_partition_sink {
+  uint32_t struct_size;
+  uint32_t reserved;
+  void* sink_context;
+
+  /// Declares partition `tag` with the compile specs that `preprocess` is to get for it. Each tag
+  /// once, before it is put on a node.
+  tenon_status (*add_partition)(void* sink_context, const char* tag,
+                                const tenon_compile_spec* specs, uint32_t num_specs);
+
+  /// Gives node number `node` to partition `tag`. At most once for each node.
+  tenon_status (*tag_node)(void* sink_context, uint32_t node, const char* tag);
+} tenon_partition_sink;
+
+/// One partition to compile. What `execute` will get is `program->inputs`, then
+/// `program->outputs`.
+typedef struct tenon_partition {
+  uint32_t struct_size;
+  uint32_t num_compile_specs;
+  const tenon_edge_program* program;
+  const tenon_compile_spec* compile_specs;
+} tenon_partition;
+
+/// Data that a blob needs beside itself, found at run time by key in the named data map.
+typedef struct tenon_named_data {
+  uint32_t struct_size;
+  uint32_t alignment;  ///< Bytes, 1 or more; the data is stored at a multiple of it.
+  const char* key;
+  const void* data;
+  uint64_t nbytes;
+  /// Name of the `.ptd` file, without its ending, that the data goes to; NULL: into the program.
+  const char* external_tag;
+  const tenon_tensor_layout* tensor_layout;  ///< NULL when the data is no tensor.
+} tenon_named_data;
+
+/// Takes the results of `preprocess`. `partition` is the partition's number in the call. All that
+/// is passed is copied before the function returns.
+///
+/// threads:   per-delegate (only inside the call that got the sink)
+/// ownership: borrowed
+/// errors:    status; a failure is to be returned at once
+typedef struct tenon_preprocess_sink {
+  uint32_t struct_size;
+  uint32_t reserved;
+  void* sink_context;
+
+  /// The blob: `init` will get these bytes. Once for each partition.
+  tenon_status (*set_processed)(void* sink_context, uint32_t partition, const void* data,
+                                uint64_t nbytes);
+
+  /// The nodes that one of the delegate's own events stands for. Events are named by `name`, or by
+  /// `id` when `name` is NULL; one partition uses one of both.
+  tenon_status (*add_debug_handles)(void* sink_context, uint32_t partition, const char* name,
+                                    int64_t id, const uint32_t* handles, uint32_t num_handles);
+
+  /// The same key twice is accepted when the bytes are equal.
+  tenon_status (*add_named_data)(void* sink_context, uint32_t partition,
+                                 const tenon_named_data* data);
+
+  /// One line about the partition for people ("3 kernels, 12 KiB of scratch").
+  tenon_status (*set_delegate_info)(void* sink_context, uint32_t partition, const char* text);
+} tenon_preprocess_sink;
+
+/// The ahead-of-time half of a backend.
+///
+///   TN-AOT-1  The functions of this table MUST NOT need the device.
+///   TN-AOT-2  The same programs and compile specs MUST give the same partitions and the same
+///             bytes.
+///   TN-AOT-3  What `preprocess` makes MUST be accepted by `init` of the same plugin.
+///   TN-AOT-4  A program that the backend cannot compile MUST be refused with a failure whose text
+///             names the node or the value; nothing of it is left out.
+///   TN-AOT-5  `partition` MUST give the backend only nodes that `preprocess` then compiles.
+typedef struct tenon_preprocess_v1 {
+  uint32_t struct_size;
+  uint32_t reserved;
+
+  /// Chooses the nodes that the backend takes. Nodes of one tag become one delegate, and must be
+  /// convex: no path leaves the partition and enters it again. `options` are what the caller wants
+  /// to have compiled with. Values may be without `data`.
+  ///
+  /// threads:   any
+  /// ownership: borrowed
+  /// errors:    status
+  /// lifetime:  from `open` to `close`
+  tenon_status (*partition)(tenon_backend* backend, const tenon_edge_program* program,
+                            const tenon_compile_spec* options, uint32_t num_options,
+                            const tenon_partition_sink* sink);
+
+  /// Names the operators ("aten.linear.default") that the exporter should not decompose for this
+  /// backend, of those that are in `program`.
+  ///
+  /// threads:   any
+  /// ownership: borrowed
+  /// errors:    status
+  /// lifetime:  from `open` to `close`
+  tenon_status (*ops_to_not_decompose)(tenon_backend* backend, const tenon_edge_program* program,
+                                       tenon_text_sink sink, void* sink_context);
+
+  /// Compiles partitions: all of one program at once, also those of different methods, so that
+  /// they may share data.
+  ///
+  /// threads:   any
+  /// ownership: borrowed
+  /// errors:    status
+  /// lifetime:  from `open` to `close`
+  tenon_status (*preprocess)(tenon_backend* backend, const tenon_partition* partitions,
+                             uint32_t num_partitions, const tenon_preprocess_sink* sink);
+} tenon_preprocess_v1;
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif  // TENON_ABI_EXTENSIONS_PREPROCESS_H

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <concepts>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "tenon/aot/edge_program.hpp"
+#include "tenon/aot/partition_result.hpp"
+#include "tenon/aot/preprocess_result.hpp"
+#include "tenon/core/compile_specs.hpp"
+#include "tenon/core/result.hpp"
+
+namespace tenon::aot {
+
+/// Partitions, their compile specs, and what was made of them, by method, in the order in which
+/// they are called.
+using ProgramsByMethod = std::map<std::string, std::vector<EdgeProgram>, std::less<>>;
+using SpecsByMethod = std::map<std::string, std::vector<CompileSpecs>, std::less<>>;
+using ResultsByMethod = std::map<std::string, std::vector<PreprocessResult>, std::less<>>;
+
+namespace detail {
+
+template <class B>
+concept HasPreprocess = requires(const EdgeProgram& program, CompileSpecs specs) {
+  { B::preprocess(program, specs) } -> std::same_as<Result<PreprocessResult>>;
+};
+template <class B>
+concept NamesPreprocess = requires {
+  &B::preprocess;
+}
+|| requires(B& backend, const EdgeProgram& program, CompileSpecs specs) {
+  backend.preprocess(program, specs);
+};
+template <class B>
+concept HasPreprocessThatIsNotStatic = requires(B& backend, const EdgeProgram& program,
+                                                CompileSpecs specs) {
+  { backend.preprocess(program, specs) } -> std::same_as<Result<PreprocessResult>>;
+};
+
+template <class B>
+concept HasPreprocessMultimethod = requires(const ProgramsByMethod& programs,
+                                            const SpecsByMethod& specs) {
+  { B::preprocess_multimethod(programs, specs) } -> std::same_as<Result<ResultsByMethod>>;
+};
+
+// What may be left out, and is a mistake when it is named and does not fit.
+template <class B>
+concept HasPartition = requires(const EdgeProgram& program, CompileSpecs options) {
+  { B::partition(program, options) } -> std::same_as<Result<PartitionResult>>;
+};
+template <class B>
+concept NamesPartition = requires {
+  &B::partition;
+}
+|| requires(B& backend, const EdgeProgram& program, CompileSpecs options) {
+  backend.partition(program, options);
+};
+
+template <class B>
+concept HasOpsToNotDecompose = requires(const EdgeProgram& program) {
+  { B::ops_to_not_decompose(program) } -> std::same_as<Result<std::vector<std::string>>>;
+};
+template <class B>
+concept NamesOpsToNotDecompose = requires {
+  &B::ops_to_not_decompose;
+}
+|| requires(B& backend, const EdgeProgram& program) { backend.ops_to_not_decompose(program); };
+
+}  // namespace detail
+
+}  // namespace tenon::aot

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+#include "tenon/abi/extensions/preprocess.h"
+#include "tenon/aot/backend_concepts.hpp"
+#include "tenon/aot/preprocess_result.hpp"
+#include "tenon/aot/preprocess_table.hpp"
+#include "tenon/core/result.hpp"
+
+namespace tenon::aot {
+
+/// Mixin: the ahead-of-time half of a backend (ExecuTorch: exir/backend/backend_details.py). The
+/// author of `class Acme final : public Backend<Acme>, public aot::BackendDetails<Acme>` adds
+///
+///     static Result<aot::PreprocessResult> preprocess(const aot::EdgeProgram&, CompileSpecs);
+///
+/// which compiles one partition, and may add, detected by name:
+///
+///     static Result<aot::PartitionResult> partition(const aot::EdgeProgram&, CompileSpecs);
+///     static Result<std::vector<std::string>> ops_to_not_decompose(const aot::EdgeProgram&);
+///     static Result<aot::ResultsByMethod> preprocess_multimethod(const aot::ProgramsByMethod&,
+///                                                                const aot::SpecsByMethod&);
+///
+/// `partition` chooses the nodes that the backend takes (aot::partition_by_support does most of
+/// it); without it a program is compiled as a whole. `ops_to_not_decompose` names operators that an
+/// exporter should keep. `preprocess_multimethod` compiles all partitions of a program at once, so
+/// that they may share data.
+///
+/// What `execute` gets at run time are the inputs of the partition's program, then its outputs.
+/// Functions are static: nothing is kept from one call to the next, and no device is needed. They
+/// may be called from several threads at the same time. Programs and specs are valid during the
+/// call.
+template <class Derived>
+class BackendDetails {
+ public:
+  /// Compiles partition after partition, as ExecuTorch's does. InvalidArgument when a method has no
+  /// compile specs, or not one list for each partition.
+  [[nodiscard]] static Result<ResultsByMethod> preprocess_multimethod(
+      const ProgramsByMethod& programs, const SpecsByMethod& compile_specs) {
+    ResultsByMethod results;
+    for (const auto& [method, partitions] : programs) {
+      const auto specs = compile_specs.find(method);
+      if (specs == compile_specs.end()) {
+        return error(Error::InvalidArgument, "missing compile specs for method '", method, "'");
+      }
+      if (specs->second.size() != partitions.size()) {
+        return error(Error::InvalidArgument, "method '", method, "' has ", partitions.size(),
+                     " partitions but compile specs for ", specs->second.size());
+      }
+      auto& made = results[method];
+      for (std::size_t i = 0; i < partitions.size(); ++i) {
+        TENON_TRY(PreprocessResult result, Derived::preprocess(partitions[i], specs->second[i]));
+        made.push_back(std::move(result));
+      }
+    }
+    return results;
+  }
+
+  /// For TENON_PLUGIN: stops the compilation with the first thing that is wrong.
+  static consteval bool check_extension() {
+    if constexpr (!detail::NamesPreprocess<Derived>) {
+      static_assert(always_false,
+                    "tenon: BackendDetails needs a public `static "
+                    "tenon::Result<tenon::aot::PreprocessResult> preprocess(const "
+                    "tenon::aot::EdgeProgram&, tenon::CompileSpecs)`");
+    } else if constexpr (!detail::HasPreprocess<Derived> &&
+                         detail::HasPreprocessThatIsNotStatic<Derived>) {
+      static_assert(always_false, "tenon: the backend's `preprocess` must be static");
+    } else if constexpr (!detail::HasPreprocess<Derived>) {
+      static_assert(always_false,
+                    "tenon: the backend's `preprocess` must be `static "
+                    "tenon::Result<tenon::aot::PreprocessResult> preprocess(const "
+                    "tenon::aot::EdgeProgram&, tenon::CompileSpecs)`");
+    } else if constexpr (!detail::HasPreprocessMultimethod<Derived>) {
+      static_assert(always_false,
+                    "tenon: the backend's `preprocess_multimethod` must be `static "
+                    "tenon::Result<tenon::aot::ResultsByMethod> preprocess_multimethod(const "
+                    "tenon::aot::ProgramsByMethod&, const tenon::aot::SpecsByMethod&)`");
+    } else if constexpr (detail::NamesPartition<Derived> && !detail::HasPartition<Derived>) {
+      static_assert(always_false,
+                    "tenon: the backend's `partition` must be `static "
+                    "tenon::Result<tenon::aot::PartitionResult> partition(const "
+                    "tenon::aot::EdgeProgram&, tenon::CompileSpecs)`");
+    } else if constexpr (detail::NamesOpsToNotDecompose<Derived> &&
+                         !detail::HasOpsToNotDecompose<Derived>) {
+      static_assert(always_false,
+                    "tenon: the backend's `ops_to_not_decompose` must be `static "
+                    "tenon::Result<std::vector<std::string>> ops_to_not_decompose(const "
+                    "tenon::aot::EdgeProgram&)`");
+    } else {
+      return true;
+    }
+    return false;
+  }
+
+  /// For TENON_PLUGIN: the table that a tool on the other side of the boundary calls.
+  static const void* find_extension(std::string_view id) noexcept {
+    return id == TENON_EXTENSION_PREPROCESS ? &detail::PreprocessTable<Derived>::table : nullptr;
+  }
+
+ private:
+  // Depends on Derived, so that it is judged when a backend is and not before.
+  static constexpr bool always_false = !std::is_same_v<Derived, Derived>;
+};
+
+}  // namespace tenon::aot

@@ -1,0 +1,379 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <numeric>
+#include <string>
+#include <string_view>
+#include <unordered_set>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "tenon/abi/edge_program.h"
+#include "tenon/aot/edge_description.hpp"
+#include "tenon/aot/edge_program.hpp"
+#include "tenon/aot/owned_edge_program.hpp"
+#include "tenon/aot/shared_bytes.hpp"
+#include "tenon/core/concat.hpp"
+#include "tenon/core/result.hpp"
+#include "tenon/core/tensor.hpp"
+
+namespace tenon::aot {
+
+/// Builds an edge program: by hand in tests, from an archive in a tool. What is wrong is told by
+/// `build`, with the first mistake. Not thread-safe.
+///
+///     EdgeProgramBuilder graph("forward");
+///     const ValueId x = graph.user_input("x", {ScalarType::Float, {2, 3}});
+///     const ValueId y = graph.node("aten.relu.default", {{"self", EdgeRef{x}}},
+///                                  {ScalarType::Float, {2, 3}});
+///     graph.user_output(y);
+///     TENON_TRY(const OwnedEdgeProgram program, std::move(graph).build());
+class EdgeProgramBuilder {
+ public:
+  using Argument = std::pair<std::string, EdgeArgumentValue>;
+
+  explicit EdgeProgramBuilder(std::string_view method_name = "forward")
+      : parts_(std::make_unique<OwnedEdgeProgram::Parts>()) {
+    parts_->program.struct_size = sizeof parts_->program;
+    parts_->program.method_name = text(method_name);
+  }
+
+  ValueId user_input(std::string_view name, const EdgeTensor& tensor) {
+    const ValueId id = add_tensor(name, EdgeOrigin::UserInput, tensor);
+    parts_->inputs.push_back(id);
+    return id;
+  }
+
+  /// A parameter, buffer or constant, by `origin`. `data` is dense in the tensor's dim order; no
+  /// bytes mean that they are not known yet.
+  ValueId stored(EdgeOrigin origin, std::string_view name, std::string_view fqn,
+                 const EdgeTensor& tensor, SharedBytes data) {
+    const ValueId id = add_tensor(name, origin, tensor);
+    tenon_edge_value& value = parts_->values[id];
+    value.fqn = text(fqn);
+    const std::int64_t numel = EdgeProgramBuilder::numel(tensor);
+    const auto expected = static_cast<std::size_t>(numel) * size_of(tensor.scalar_type);
+    if (numel < 0) {
+      fail(concat("'", name, "' has data and needs static sizes"));
+    } else if (!data.empty() && data.size() != expected) {
+      fail(concat("data of '", name, "' has ", std::to_string(data.size()), " bytes, expected ",
+                  std::to_string(expected)));
+    }
+    value.data = {data.bytes().data(), data.size()};
+    parts_->kept.push_back(std::move(data));
+    return id;
+  }
+
+  /// A symbolic integer that the caller passes, or that a node makes (`node_symbol`).
+  ValueId user_input_symbol(std::string_view name, const EdgeTensor::Size& range) {
+    const ValueId id = add_symbol(name, EdgeOrigin::UserInput, EdgeValueKind::SymInt, range);
+    parts_->inputs.push_back(id);
+    return id;
+  }
+
+  /// A node with one tensor as output, named like the node.
+  ValueId node(std::string_view target, const std::vector<Argument>& arguments,
+               const EdgeTensor& output, std::string_view name = {}) {
+    const std::string own = name.empty() ? next_name(target) : std::string(name);
+    const ValueId id = add_tensor(own, EdgeOrigin::Node, output);
+    add_node(own, target, arguments, {id});
+    return id;
+  }
+
+  /// A node with one symbolic number as output.
+  ValueId node_symbol(std::string_view target, const std::vector<Argument>& arguments,
+                      EdgeValueKind kind, const EdgeTensor::Size& range,
+                      std::string_view name = {}) {
+    const std::string own = name.empty() ? next_name(target) : std::string(name);
+    const ValueId id = add_symbol(own, EdgeOrigin::Node, kind, range);
+    add_node(own, target, arguments, {id});
+    return id;
+  }
+
+  /// An output of the node that `add_node` adds next.
+  ValueId node_output(std::string_view name, const EdgeTensor& tensor) {
+    return add_tensor(name, EdgeOrigin::Node, tensor);
+  }
+  ValueId node_output_symbol(std::string_view name, EdgeValueKind kind,
+                             const EdgeTensor::Size& range) {
+    return add_symbol(name, EdgeOrigin::Node, kind, range);
+  }
+
+  /// A node whose outputs were made by `node_output`. `debug_handle` 0 means its position, from 1.
+  void add_node(std::string_view name, std::string_view target,
+                const std::vector<Argument>& arguments, const std::vector<ValueId>& outputs,
+                std::string_view module_path = {}, std::uint32_t debug_handle = 0) {
+    tenon_edge_node node{};
+    node.struct_size = sizeof node;
+    node.name = text(name);
+    node.target = text(target);
+    node.module_path = module_path.empty() ? nullptr : text(module_path);
+    node.debug_handle =
+        debug_handle != 0 ? debug_handle : static_cast<std::uint32_t>(parts_->nodes.size() + 1);
+    auto& list = parts_->arguments.emplace_back();
+    for (const auto& [parameter, value] : arguments) {
+      list.push_back(write_argument(name, parameter, value));
+    }
+    node.arguments = list.data();
+    node.num_arguments = static_cast<std::uint32_t>(list.size());
+    node.outputs = keep_ids(outputs);
+    node.num_outputs = static_cast<std::uint32_t>(outputs.size());
+    for (const ValueId id : outputs) {
+      if (id >= known_.size() || known_[id]) {
+        fail(concat("output of node '", name, "' is not a new value of a node"));
+      } else {
+        known_[id] = true;
+      }
+    }
+    parts_->nodes.push_back(node);
+  }
+
+  void user_output(ValueId value) { add_output({EdgeOutputKind::UserOutput, value, no_value}); }
+  /// `value` is the new content of buffer or user input `target`.
+  void mutation(ValueId target, ValueId value) {
+    if (!check(target, "target of a mutation")) return;
+    const auto origin = static_cast<EdgeOrigin>(parts_->values[target].origin);
+    if (origin != EdgeOrigin::Buffer && origin != EdgeOrigin::UserInput) {
+      return fail(concat("'", parts_->values[target].name,
+                         "' cannot be mutated: it is neither a buffer nor a user input"));
+    }
+    add_output({origin == EdgeOrigin::Buffer ? EdgeOutputKind::BufferMutation
+                                             : EdgeOutputKind::UserInputMutation,
+                value, target});
+  }
+  void add_output(const EdgeOutput& output) {
+    if (!check(output.value, "output")) return;
+    parts_->outputs.push_back({sizeof(tenon_edge_output), static_cast<std::uint32_t>(output.kind),
+                               output.value, output.target});
+  }
+
+  /// InvalidProgram with the first mistake: a value that is read before it is made, a name given
+  /// twice, data of the wrong length, a dim order that is no permutation.
+  [[nodiscard]] Result<OwnedEdgeProgram> build() && {
+    for (ValueId id = 0; id < known_.size(); ++id) {
+      if (!known_[id]) fail(concat("no node makes '", parts_->values[id].name, "'"));
+    }
+    if (!mistake_.empty()) {
+      return error(Error::InvalidProgram, "method '", parts_->program.method_name, "': ", mistake_);
+    }
+    tenon_edge_program& program = parts_->program;
+    program.values = parts_->values.data();
+    program.num_values = static_cast<std::uint32_t>(parts_->values.size());
+    program.nodes = parts_->nodes.data();
+    program.num_nodes = static_cast<std::uint32_t>(parts_->nodes.size());
+    program.inputs = parts_->inputs.data();
+    program.num_inputs = static_cast<std::uint32_t>(parts_->inputs.size());
+    program.outputs = parts_->outputs.data();
+    program.num_outputs = static_cast<std::uint32_t>(parts_->outputs.size());
+    return OwnedEdgeProgram(std::move(parts_));
+  }
+
+ private:
+  void fail(std::string mistake) {
+    if (mistake_.empty()) mistake_ = std::move(mistake);
+  }
+
+  const char* text(std::string_view text) { return parts_->texts.emplace_back(text).c_str(); }
+
+  std::string next_name(std::string_view target) {
+    // "aten.add.Tensor" -> "add", "add_1", ... as torch.fx names its nodes.
+    const std::size_t first = target.find('.');
+    const std::size_t start = first == std::string_view::npos ? 0 : first + 1;
+    const std::string base(target.substr(start, target.find('.', start) - start));
+    std::string name = base;
+    for (int i = 1; names_.contains(name); ++i) name = concat(base, "_", std::to_string(i));
+    return name;
+  }
+
+  /// Elements; -1 when a size is not static.
+  static std::int64_t numel(const EdgeTensor& tensor) {
+    std::int64_t numel = 1;
+    for (const auto& size : tensor.sizes) {
+      if (size.min != size.max) return -1;
+      numel *= size.max;
+    }
+    return numel;
+  }
+
+  tenon_edge_size write_size(const EdgeTensor::Size& size, std::string_view name) {
+    if (size.min < 0 || size.min > size.max) {
+      fail(concat("'", name, "' has a size from ", std::to_string(size.min), " to ",
+                  std::to_string(size.max)));
+    }
+    if (size.min != size.max && size.expression.empty()) {
+      fail(concat("'", name, "' has a size that changes and no symbol for it"));
+    }
+    return {sizeof(tenon_edge_size), 0, size.min, size.max,
+            size.min == size.max ? nullptr : text(size.expression)};
+  }
+
+  ValueId add_value(std::string_view name, EdgeOrigin origin, EdgeValueKind kind) {
+    if (!names_.emplace(name).second) fail(concat("two values have the name '", name, "'"));
+    tenon_edge_value value{};
+    value.struct_size = sizeof value;
+    value.kind = static_cast<std::uint32_t>(kind);
+    value.origin = static_cast<std::uint32_t>(origin);
+    value.name = text(name);
+    parts_->values.push_back(value);
+    known_.push_back(origin != EdgeOrigin::Node);
+    return static_cast<ValueId>(parts_->values.size() - 1);
+  }
+
+  ValueId add_tensor(std::string_view name, EdgeOrigin origin, const EdgeTensor& tensor) {
+    const ValueId id = add_value(name, origin, EdgeValueKind::Tensor);
+    auto& sizes = parts_->sizes.emplace_back();
+    for (const auto& size : tensor.sizes) sizes.push_back(write_size(size, name));
+    auto& order = parts_->bytes.emplace_back(tensor.dim_order);
+    if (order.empty()) {
+      order.resize(sizes.size());
+      std::iota(order.begin(), order.end(), std::uint8_t{0});
+    }
+    check_dim_order(name, order, sizes.size());
+    tenon_edge_value& value = parts_->values[id];
+    value.rank = static_cast<std::uint32_t>(sizes.size());
+    value.sizes = sizes.data();
+    value.dim_order = order.data();
+    value.scalar_type = static_cast<std::int8_t>(tensor.scalar_type);
+    value.device = tensor.device;
+    return id;
+  }
+
+  void check_dim_order(std::string_view name, const std::vector<std::uint8_t>& order,
+                       std::size_t rank) {
+    std::vector<bool> seen(rank);
+    bool good = order.size() == rank && rank <= max_rank;
+    for (const std::uint8_t dim : order) {
+      good = good && dim < rank && !seen[dim];
+      if (good) seen[dim] = true;
+    }
+    if (!good) {
+      fail(concat("'", name, "' has a dim order that is no permutation of its ",
+                  std::to_string(rank), " dimensions (at most ", std::to_string(max_rank), ")"));
+    }
+  }
+
+  ValueId add_symbol(std::string_view name, EdgeOrigin origin, EdgeValueKind kind,
+                     const EdgeTensor::Size& range) {
+    const ValueId id = add_value(name, origin, kind);
+    auto& sizes = parts_->sizes.emplace_back();
+    sizes.push_back({sizeof(tenon_edge_size), 0, range.min, range.max,
+                     range.expression.empty() ? nullptr : text(range.expression)});
+    parts_->values[id].sizes = sizes.data();
+    return id;
+  }
+
+  const std::uint32_t* keep_ids(const std::vector<ValueId>& ids) {
+    return parts_->ids.emplace_back(ids).data();
+  }
+
+  bool check(ValueId id, std::string_view what) {
+    if (id < known_.size() && known_[id]) return true;
+    fail(id < known_.size()
+             ? concat(what, " reads '", parts_->values[id].name, "' before a node makes it")
+             : concat(what, " reads value ", std::to_string(id), " of ",
+                      std::to_string(known_.size())));
+    return false;
+  }
+
+  tenon_edge_argument write_argument(std::string_view node, std::string_view name,
+                                     const EdgeArgumentValue& value);
+
+  std::unique_ptr<OwnedEdgeProgram::Parts> parts_;
+  std::unordered_set<std::string> names_;
+  std::vector<bool> known_;  ///< By value: an input, or made by a node that was added.
+  std::string mistake_;
+};
+
+namespace detail {
+
+template <class... Fs>
+struct Overloaded : Fs... {
+  using Fs::operator()...;
+};
+template <class... Fs>
+Overloaded(Fs...) -> Overloaded<Fs...>;
+
+}  // namespace detail
+
+inline tenon_edge_argument EdgeProgramBuilder::write_argument(std::string_view node,
+                                                              std::string_view name,
+                                                              const EdgeArgumentValue& value) {
+  const std::string what = concat("argument '", name, "' of node '", node, "'");
+  tenon_edge_argument out{};
+  out.struct_size = sizeof out;
+  out.name = text(name);
+  const auto kind = [&](EdgeArgumentKind found, std::size_t count = 0) {
+    out.kind = static_cast<std::uint32_t>(found);
+    out.count = static_cast<std::uint32_t>(count);
+  };
+  std::visit(
+      detail::Overloaded{
+          [&](std::monostate) { kind(EdgeArgumentKind::None); },
+          [&](EdgeRef ref) {
+            kind(EdgeArgumentKind::Value);
+            check(ref.id, what);
+            out.as.value = ref.id;
+          },
+          [&](const std::vector<ValueId>& ids) {
+            kind(EdgeArgumentKind::Values, ids.size());
+            for (const ValueId id : ids) {
+              if (id != no_value) check(id, what);
+            }
+            out.as.values = keep_ids(ids);
+          },
+          [&](bool boolean) {
+            kind(EdgeArgumentKind::Bool);
+            out.as.boolean = boolean ? 1 : 0;
+          },
+          [&](std::int64_t integer) {
+            kind(EdgeArgumentKind::Int);
+            out.as.integer = integer;
+          },
+          [&](double real) {
+            kind(EdgeArgumentKind::Double);
+            out.as.real = real;
+          },
+          [&](const std::string& string) {
+            kind(EdgeArgumentKind::String);
+            out.as.string = text(string);
+          },
+          [&](const std::vector<bool>& booleans) {
+            kind(EdgeArgumentKind::Bools, booleans.size());
+            out.as.booleans = parts_->bytes.emplace_back(booleans.begin(), booleans.end()).data();
+          },
+          [&](const EdgeInts& ints) {
+            kind(EdgeArgumentKind::Ints, ints.integers.size());
+            out.as.integers = parts_->integers.emplace_back(ints.integers).data();
+            if (ints.symbols.empty()) return;
+            if (ints.symbols.size() != ints.integers.size()) {
+              fail(concat(what, " has ", std::to_string(ints.integers.size()), " integers and ",
+                          std::to_string(ints.symbols.size()), " symbols"));
+              return;
+            }
+            for (const ValueId id : ints.symbols) {
+              if (id != no_value) check(id, what);
+            }
+            out.symbols = keep_ids(ints.symbols);
+          },
+          [&](const std::vector<double>& reals) {
+            kind(EdgeArgumentKind::Doubles, reals.size());
+            out.as.reals = parts_->reals.emplace_back(reals).data();
+          },
+          [&](const EdgeEnumerator& enumerator) {
+            kind(enumerator.kind);
+            out.as.integer = enumerator.number;
+          },
+          [&](tenon_dl_device device) {
+            kind(EdgeArgumentKind::Device);
+            out.as.device = device;
+          },
+      },
+      value);
+  return out;
+}
+
+}  // namespace tenon::aot

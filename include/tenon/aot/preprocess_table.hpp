@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "tenon/abi/extensions/preprocess.h"
+#include "tenon/aot/backend_concepts.hpp"
+#include "tenon/backend/guard.hpp"
+#include "tenon/backend/trampolines.hpp"
+#include "tenon/core/struct_size.hpp"
+
+/// The boundary of the ahead-of-time half: what an author's static functions return goes to the
+/// tool piece by piece, so that neither side frees what the other allocated.
+namespace tenon::aot::detail {
+
+/// A failure of the tool's sink. The tool knows its own reason; this one is for a tool that does
+/// not.
+inline Status check_sink(tenon_status status, const char* what) {
+  if (status == TENON_STATUS_OK) return ok();
+  return error(error_from_status(status), "the caller did not take ", what);
+}
+
+inline std::vector<tenon_compile_spec> write_specs(const std::vector<CompileSpecData>& specs) {
+  std::vector<tenon_compile_spec> out;
+  out.reserve(specs.size());
+  for (const CompileSpecData& spec : specs) {
+    out.push_back({sizeof(tenon_compile_spec), 0, spec.key.c_str(), spec.value.bytes().data(),
+                   spec.value.size()});
+  }
+  return out;
+}
+
+inline Status send_debug_handles(const tenon_preprocess_sink& sink, std::uint32_t partition,
+                                 const DebugHandleMap& map) {
+  const auto send = [&](const char* name, std::int64_t id,
+                        const std::vector<std::uint32_t>& handles) {
+    return check_sink(sink.add_debug_handles(sink.sink_context, partition, name, id, handles.data(),
+                                             static_cast<std::uint32_t>(handles.size())),
+                      "a debug handle map");
+  };
+  if (const auto* by_id = std::get_if<1>(&map)) {
+    for (const auto& [id, handles] : *by_id) TENON_CHECK(send(nullptr, id, handles));
+  }
+  if (const auto* by_name = std::get_if<2>(&map)) {
+    for (const auto& [name, handles] : *by_name) TENON_CHECK(send(name.c_str(), 0, handles));
+  }
+  return ok();
+}
+
+inline Status send_named_data(const tenon_preprocess_sink& sink, std::uint32_t partition,
+                              const NamedDataStoreOutput& output,
+                              const std::vector<NamedData>& entries, const char* external_tag) {
+  for (const NamedData& named : entries) {
+    if (named.entry.buffer_index >= output.buffers.size()) {
+      return error(Error::InvalidArgument, "named data '", named.key, "' is buffer ",
+                   named.entry.buffer_index, " of ", output.buffers.size());
+    }
+    const SharedBytes& bytes = output.buffers[named.entry.buffer_index];
+    tenon_tensor_layout layout{};
+    std::vector<std::uint8_t> dim_order;
+    if (named.entry.tensor_layout) {
+      dim_order = named.entry.tensor_layout->full_dim_order();
+      layout = {sizeof layout,
+                static_cast<std::int32_t>(named.entry.tensor_layout->scalar_type),
+                static_cast<std::uint32_t>(named.entry.tensor_layout->sizes.size()),
+                0,
+                named.entry.tensor_layout->sizes.data(),
+                dim_order.data()};
+    }
+    const tenon_named_data data = {sizeof data,
+                                   static_cast<std::uint32_t>(named.entry.alignment),
+                                   named.key.c_str(),
+                                   bytes.bytes().data(),
+                                   bytes.size(),
+                                   external_tag,
+                                   named.entry.tensor_layout ? &layout : nullptr};
+    TENON_CHECK(check_sink(sink.add_named_data(sink.sink_context, partition, &data),
+                           "a piece of named data"));
+  }
+  return ok();
+}
+
+inline Status send_result(const tenon_preprocess_sink& sink, std::uint32_t partition,
+                          const PreprocessResult& result) {
+  TENON_CHECK(check_sink(
+      sink.set_processed(sink.sink_context, partition, result.processed_bytes.bytes().data(),
+                         result.processed_bytes.size()),
+      "a blob"));
+  TENON_CHECK(send_debug_handles(sink, partition, result.debug_handle_map));
+  const NamedDataStoreOutput& named = result.data_store_output;
+  TENON_CHECK(send_named_data(sink, partition, named, named.pte_data, nullptr));
+  for (const ExternalData& external : named.external_data) {
+    TENON_CHECK(send_named_data(sink, partition, named, external.entries, external.tag.c_str()));
+  }
+  if (result.delegate_info.empty()) return ok();
+  return check_sink(
+      sink.set_delegate_info(sink.sink_context, partition, result.delegate_info.c_str()),
+      "a line of information");
+}
+
+/// The functions of the boundary for one backend class.
+template <class B>
+struct PreprocessTable {
+  static const tenon_host* host_of(tenon_backend* backend) noexcept {
+    return tenon::detail::Trampolines<B>::host_of(backend);
+  }
+
+  static tenon_status partition(tenon_backend* backend, const tenon_edge_program* program,
+                                const tenon_compile_spec* options, std::uint32_t num_options,
+                                const tenon_partition_sink* sink) noexcept {
+    return tenon::detail::guard(host_of(backend), [&]() -> Status {
+      TENON_TRY(const PartitionResult result,
+                B::partition(EdgeProgram(*program), CompileSpecs(options, num_options)));
+      for (const auto& [tag, spec] : result.partition_tags) {
+        if (!spec.backend_id.empty() && spec.backend_id != B::id) {
+          return error(Error::NotSupported, "partition '", tag, "' is for backend ",
+                       spec.backend_id, "; a plugin's partitions are its own (", B::id, ")");
+        }
+        const auto specs = write_specs(spec.compile_specs);
+        TENON_CHECK(check_sink(sink->add_partition(sink->sink_context, tag.c_str(), specs.data(),
+                                                   static_cast<std::uint32_t>(specs.size())),
+                               "a partition"));
+      }
+      for (std::size_t i = 0; i < result.node_tags.size(); ++i) {
+        if (result.node_tags[i].empty()) continue;
+        TENON_CHECK(check_sink(sink->tag_node(sink->sink_context, static_cast<std::uint32_t>(i),
+                                              result.node_tags[i].c_str()),
+                               "a node's tag"));
+      }
+      return ok();
+    });
+  }
+
+  static tenon_status ops_to_not_decompose(tenon_backend* backend,
+                                           const tenon_edge_program* program, tenon_text_sink sink,
+                                           void* sink_context) noexcept {
+    return tenon::detail::guard(host_of(backend), [&]() -> Status {
+      TENON_TRY(const std::vector<std::string> targets,
+                B::ops_to_not_decompose(EdgeProgram(*program)));
+      for (const std::string& target : targets) {
+        TENON_CHECK(check_sink(sink(sink_context, target.c_str()), "an operator's name"));
+      }
+      return ok();
+    });
+  }
+
+  static tenon_status preprocess(tenon_backend* backend, const tenon_partition* partitions,
+                                 std::uint32_t num_partitions,
+                                 const tenon_preprocess_sink* sink) noexcept {
+    return tenon::detail::guard(host_of(backend), [&]() -> Status {
+      const tenon::detail::StridedArray<tenon_partition> all(partitions, num_partitions);
+      ProgramsByMethod programs;
+      SpecsByMethod specs;
+      std::map<std::string, std::vector<std::uint32_t>, std::less<>> numbers;
+      for (std::uint32_t i = 0; i < all.size(); ++i) {
+        const EdgeProgram program(*all[i].program);
+        const std::string method(program.method_name());
+        programs[method].push_back(program);
+        specs[method].push_back(CompileSpecs(all[i].compile_specs, all[i].num_compile_specs));
+        numbers[method].push_back(i);
+      }
+      TENON_TRY(const ResultsByMethod results, B::preprocess_multimethod(programs, specs));
+      for (const auto& [method, of_method] : numbers) {
+        const auto found = results.find(method);
+        const std::size_t count = found == results.end() ? 0 : found->second.size();
+        if (count != of_method.size()) {
+          return error(Error::Internal, "preprocess_multimethod made ", count,
+                       " results for method '", method, "', expected ", of_method.size());
+        }
+        for (std::size_t i = 0; i < count; ++i) {
+          TENON_CHECK(send_result(*sink, of_method[i], found->second[i]));
+        }
+      }
+      return ok();
+    });
+  }
+
+  // A function that the author left out is NULL: the tool then does what ExecuTorch does without
+  // it.
+  static constexpr auto partition_or_null() noexcept {
+    decltype(tenon_preprocess_v1::partition) function = nullptr;
+    if constexpr (HasPartition<B>) function = &partition;
+    return function;
+  }
+  static constexpr auto ops_to_not_decompose_or_null() noexcept {
+    decltype(tenon_preprocess_v1::ops_to_not_decompose) function = nullptr;
+    if constexpr (HasOpsToNotDecompose<B>) function = &ops_to_not_decompose;
+    return function;
+  }
+
+  static constexpr tenon_preprocess_v1 table = {sizeof(tenon_preprocess_v1), 0, partition_or_null(),
+                                                ops_to_not_decompose_or_null(), &preprocess};
+};
+
+}  // namespace tenon::aot::detail
