@@ -150,7 +150,8 @@ typedef struct tenon_edge_program {
   const tenon_edge_node* nodes;  ///< Each reads only inputs and what stands before it.
   /// User inputs in the order of the call. Of a part: what `execute` gets first.
   const uint32_t* inputs;
-  const tenon_edge_output* outputs;  ///< Of a part: what `execute` gets after the inputs.
+  /// Of a part: what `execute` gets after the inputs, without mutations of buffers that it keeps.
+  const tenon_edge_output* outputs;
   uint32_t num_nodes;
   uint32_t num_inputs;
   uint32_t num_outputs;

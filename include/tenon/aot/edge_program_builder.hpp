@@ -68,9 +68,10 @@ class EdgeProgramBuilder {
     return id;
   }
 
-  /// A symbolic integer that the caller passes, or that a node makes (`node_symbol`).
-  ValueId user_input_symbol(std::string_view name, const EdgeTensor::Size& range) {
-    const ValueId id = add_symbol(name, EdgeOrigin::UserInput, EdgeValueKind::SymInt, range);
+  /// A symbolic number that the caller passes; `node_symbol` is one that a node makes.
+  ValueId user_input_symbol(std::string_view name, const EdgeTensor::Size& range,
+                            EdgeValueKind kind = EdgeValueKind::SymInt) {
+    const ValueId id = add_symbol(name, EdgeOrigin::UserInput, kind, range);
     parts_->inputs.push_back(id);
     return id;
   }

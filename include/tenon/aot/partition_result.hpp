@@ -30,13 +30,21 @@ struct PartitionResult {
   /// The tag of each node, by the node's number; empty for a node that is left to kernels. A list
   /// that is shorter than the program's nodes leaves the rest to kernels.
   std::vector<std::string> node_tags;
+  /// The tag of parameters, buffers and constants that a partition keeps: it gets their data ahead
+  /// of time. One that has no tag is an argument of each call instead, like what a node makes.
+  std::map<ValueId, std::string> value_tags;
 
   void tag_node(std::size_t node, std::string_view tag) {
     if (node >= node_tags.size()) node_tags.resize(node + 1);
     node_tags[node] = tag;
   }
+  void tag_value(ValueId value, std::string_view tag) { value_tags[value] = tag; }
   [[nodiscard]] std::string_view tag_of(std::size_t node) const noexcept {
     return node < node_tags.size() ? std::string_view(node_tags[node]) : std::string_view();
+  }
+  [[nodiscard]] std::string_view tag_of_value(ValueId value) const noexcept {
+    const auto found = value_tags.find(value);
+    return found == value_tags.end() ? std::string_view() : std::string_view(found->second);
   }
 };
 

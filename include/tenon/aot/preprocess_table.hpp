@@ -134,6 +134,13 @@ struct PreprocessTable {
                                               result.node_tags[i].c_str()),
                                "a node's tag"));
       }
+      if (!result.value_tags.empty() && !TENON_HAS_MEMBER(*sink, tag_value)) {
+        return error(Error::NotSupported, "the caller takes no tags of values");
+      }
+      for (const auto& [value, tag] : result.value_tags) {
+        TENON_CHECK(
+            check_sink(sink->tag_value(sink->sink_context, value, tag.c_str()), "a value's tag"));
+      }
       return ok();
     });
   }

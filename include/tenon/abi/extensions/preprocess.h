@@ -38,10 +38,19 @@ typedef struct tenon_partition_sink {
 
   /// Gives node number `node` to partition `tag`. At most once for each node.
   tenon_status (*tag_node)(void* sink_context, uint32_t node, const char* tag);
+
+  /// Lets partition `tag` keep parameter, buffer or constant number `value`: the partition gets its
+  /// data ahead of time. What has no tag is an argument of each call. At most once for each value.
+  ///
+  /// threads:   per-delegate (only inside the call that got the sink)
+  /// ownership: borrowed
+  /// errors:    status
+  /// lifetime:  the call that got the sink
+  tenon_status (*tag_value)(void* sink_context, uint32_t value, const char* tag);
 } tenon_partition_sink;
 
-/// One partition to compile. What `execute` will get is `program->inputs`, then
-/// `program->outputs`.
+/// One partition to compile. What `execute` will get is `program->inputs`, then the user outputs
+/// among `program->outputs`. A mutation there is of a buffer that the partition keeps.
 typedef struct tenon_partition {
   uint32_t struct_size;
   uint32_t num_compile_specs;
