@@ -20,9 +20,9 @@
 /// (exir/emit), without what only a file has: offsets, segments, padding.
 ///
 /// The description owns everything, or keeps it alive. It is a value: fill it in, change it, copy
-/// it. Nothing is checked while it is filled; `check_program` (program_check.hpp) checks all of it,
-/// and `make_pte` (pte_writer.hpp) does that first. Filling one in needs the standard library
-/// alone.
+/// it. Nothing is checked while it is filled; `check_program` (compiler/program_check.hpp) checks
+/// all of it, and `make_pte` (compiler/pte_writer.hpp) does that first. Filling one in needs the
+/// standard library alone.
 ///
 /// Indices: a ValueIndex counts MethodData::values of the same method from 0; -1 means "none" where
 /// that is said. Other indices count the list that is named beside them, from 0.
@@ -43,7 +43,8 @@ struct Device {
 /// A place in planned memory.
 struct Place {
   /// Into MethodData::planned_memory. 0 means that the place is not chosen yet;
-  /// `plan_method_memory` (memory_plan.hpp) chooses it, and no program is written without it.
+  /// `plan_method_memory` (compiler/method_memory.hpp) chooses it, and no program is written
+  /// without it.
   std::uint32_t memory_id = 0;
   std::uint64_t offset = 0;  ///< Bytes from the start of that memory.
 
@@ -142,8 +143,10 @@ struct Operator {
   friend bool operator==(const Operator&, const Operator&) = default;
 };
 
-/// Runs a kernel. Arguments are in the order of the operator's schema; of an out-variant the
-/// outputs are last.
+/// Runs a kernel. `args` are the arguments in the order of the operator's schema, and then what the
+/// operator returns, which the kernel's wrapper writes: of an out-variant its output once more, or,
+/// when it has several, one TensorList of them (ExecuTorch: exir/emit/_emitter.py). "aten::add.out"
+/// has args {self, other, alpha, out, out}.
 struct KernelCall {
   std::uint32_t op_index = 0;  ///< Into MethodData::operators.
   std::vector<ValueIndex> args;
@@ -244,7 +247,7 @@ struct ProgramData {
   std::vector<SharedBytes> constants;
   std::vector<SharedBytes> initial_states;
   /// Its `pte_data` goes into the program. Its `external_data` goes into files of their own
-  /// (ptd_writer.hpp); here it only serves to check external tensors.
+  /// (compiler/ptd_writer.hpp); here it only serves to check external tensors.
   NamedDataStoreOutput named_data;
 
   /// Adds a constant and returns its index (storage::Constant::index).
