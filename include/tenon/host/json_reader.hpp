@@ -41,11 +41,10 @@ class JsonReader {
   /// An object. Parses without exceptions, and notes keys that are written twice: of those the last
   /// would count, which is not what somebody sees who reads the first. What lies too deep is not
   /// built: functions that walk through a value call themselves once for each level.
-  [[nodiscard]] Result<Json> parse_object(std::string_view text) const {
+  [[nodiscard]] Result<Json> parse_object(std::string_view text, int max_depth = 16) const {
     if (text.starts_with("\xef\xbb\xbf")) return wrong("", "begins with a byte order mark");
     std::vector<std::set<std::string>> open;
     std::string twice;
-    constexpr int max_depth = 16;
     bool too_deep = false;
     const Json::parser_callback_t note = [&](int depth, Json::parse_event_t event, Json& parsed) {
       const bool begins =

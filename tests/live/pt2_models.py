@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: MIT
+"""The modules that export_pt2.py exports: each shows a part of what an archive may hold."""
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+
+class Mlp(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.fc1 = nn.Linear(16, 32)
+        self.fc2 = nn.Linear(32, 10)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return torch.softmax(self.fc2(torch.relu(self.fc1(x))), dim=-1)
+
+
+class Block(nn.Module):
+    """Two convolutions with batch norms and a residual add."""
+
+    def __init__(self, channels: int) -> None:
+        super().__init__()
+        self.conv1 = nn.Conv2d(channels, channels, 3, padding=1, bias=False)
+        self.bn1 = nn.BatchNorm2d(channels)
+        self.conv2 = nn.Conv2d(channels, channels, 3, padding=1, bias=False)
+        self.bn2 = nn.BatchNorm2d(channels)
+
+    def forward(self, x: Tensor) -> Tensor:
+        y = F.relu(self.bn1(self.conv1(x)))
+        return F.relu(self.bn2(self.conv2(y)) + x)
+
+
+class Vision(nn.Module):
+    """A small residual network with both kinds of pooling."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.stem = nn.Conv2d(3, 8, 3, stride=1, padding=1)
+        self.norm = nn.BatchNorm2d(8)
+        self.pool = nn.MaxPool2d(2)
+        self.block = Block(8)
+        self.average = nn.AvgPool2d(2)
+        self.head = nn.Linear(8 * 4 * 4, 10)
+        for module in self.modules():
+            if isinstance(module, nn.BatchNorm2d):
+                nn.init.uniform_(module.running_mean, -0.2, 0.2)
+                nn.init.uniform_(module.running_var, 0.5, 1.5)
+                nn.init.uniform_(module.weight, 0.5, 1.0)
+                nn.init.uniform_(module.bias, -0.2, 0.2)
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = self.pool(F.relu(self.norm(self.stem(x))))
+        x = self.average(self.block(x))
+        return torch.softmax(self.head(torch.flatten(x, 1)), dim=1)
+
+
+class Stateful(nn.Module):
+    """A running sum, and a count of the calls that no state dictionary has."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("total", torch.zeros(4))
+        self.register_buffer("calls", torch.zeros((), dtype=torch.int64), persistent=False)
+
+    def forward(self, x: Tensor) -> Tensor:
+        self.total.add_(x.sum(0))
+        self.calls.add_(1)
+        return self.total / self.calls
+
+
+class Shared(nn.Module):
+    """Weights that share memory, are transposed, begin behind others, or repeat one number."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        base = torch.arange(64, dtype=torch.float32) / 32 - 1
+        self.base = nn.Parameter(base)
+        self.front = nn.Parameter(base[:36].view(6, 6))
+        self.back = nn.Parameter(base[28:64].view(6, 6))
+        self.turned = nn.Parameter(base[:36].view(6, 6).t())
+        self.tied = self.front
+        self.register_buffer("repeated", torch.tensor([[0.5]]).expand(3, 6))
+        self.register_buffer("every_third", torch.arange(18, dtype=torch.float32)[::3])
+
+    def forward(self, x: Tensor) -> Tensor:
+        y = x @ self.front + x @ self.back + x @ self.turned + x @ self.tied
+        return y * self.repeated + self.every_third + self.base[:6]
+
+
+class Symbolic(nn.Module):
+    """Sizes that are known at run time, and numbers that are computed from them."""
+
+    def forward(self, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        rows = x.shape[0] + y.shape[0]
+        joined = torch.cat([x, y]).view(rows * 2, 2)
+        head = joined[: rows // 2]
+        return joined, head * rows, torch.zeros(y.shape[0], 3)
+
+
+class Dtypes(nn.Module):
+    """A weight and an output of each common element type."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        for dtype in (torch.float16, torch.bfloat16, torch.float64, torch.int64, torch.int32,
+                      torch.int16, torch.int8, torch.uint8):
+            self.register_buffer("as_" + str(dtype).split(".")[1], torch.arange(3).to(dtype))
+        self.register_buffer("as_bool", torch.tensor([True, False, True]))
+
+    def forward(self, x: Tensor) -> tuple[Tensor, ...]:
+        half = x.to(torch.float16) * self.as_float16
+        brain = (x.to(torch.bfloat16) + self.as_bfloat16).to(torch.float32)
+        whole = (x * 10).to(torch.int64) + self.as_int64 + self.as_int32 + self.as_int16
+        small = self.as_int8 + self.as_uint8.to(torch.int8)
+        return half, brain, x * self.as_float64, whole, small, torch.logical_and(x > 0, self.as_bool)
+
+
+class Arguments(nn.Module):
+    """Operators that are given all kinds of arguments and give several values."""
+
+    def forward(self, x: Tensor, index: Tensor) -> tuple[Tensor, ...]:
+        values, _ = torch.max(x, dim=1)
+        top, where = torch.topk(x, k=2, dim=-1)
+        first, _, last = torch.split(x, [1, 2, 1], dim=1)
+        picked = x[:, index]
+        both = x[:, index, index]
+        made = torch.full([2, 3], 0.25, dtype=torch.float32, device=torch.device("cpu"))
+        gelu = F.gelu(x, approximate="tanh")
+        clamped = torch.clamp(x, min=-0.5)
+        never = torch.where(x > 0, x, float("-inf")).amax(dim=[-1, -2], keepdim=False)
+        constant = x[:, :3, 0] + torch.tensor([1.0, 2.0, 3.0])
+        padded = F.pad(x, [1, 2], value=0.5)
+        return (values, top, where, first, last, picked, both, made, gelu, clamped, never,
+                constant, padded)
+
+
+class Layouts(nn.Module):
+    """Images whose channels come last: asked for, given, and seen through a view."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.conv = nn.Conv2d(3, 4, 3)
+
+    def forward(self, x: Tensor, y: Tensor) -> tuple[Tensor, ...]:
+        given = self.conv(x)
+        seen = self.conv(y.permute(0, 3, 1, 2))
+        asked = seen.clone(memory_format=torch.channels_last)
+        return given, seen * 2, asked, y.transpose(1, 3) + 1
+
+
+class MutatedInput(nn.Module):
+    """Changes its second argument."""
+
+    def forward(self, x: Tensor, state: Tensor) -> Tensor:
+        state.add_(x)
+        return state * 2
+
+
+class ControlFlow(nn.Module):
+    """What an archive can hold and a program cannot: a branch."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        return torch.cond(x.sum() > 0, lambda y: y.sin(), lambda y: y.cos(), (x,))
+
+
+class Half(nn.Module):
+    """One of two methods."""
+
+    def __init__(self, inputs: int, outputs: int) -> None:
+        super().__init__()
+        self.fc = nn.Linear(inputs, outputs)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.fc(x)
