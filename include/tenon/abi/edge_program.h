@@ -114,8 +114,8 @@ typedef struct tenon_edge_argument {
 /// One call of an operator.
 typedef struct tenon_edge_node {
   uint32_t struct_size;
-  /// Names this node in events of the tracer and in the debug handle map; unique in the method, as
-  /// are those of ExecuTorch's DebugHandleGeneratorPass.
+  /// Names this node in events of the tracer and in the debug handle map. ExecuTorch's exporter
+  /// gives one number to all nodes that it made of one (DebugHandleGeneratorPass).
   uint32_t debug_handle;
   const char* name;    ///< Unique in the graph.
   const char* target;  ///< The operator with its overload, as PyTorch says it: "aten.add.Tensor".

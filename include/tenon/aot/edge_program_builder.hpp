@@ -3,8 +3,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <numeric>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_set>
@@ -48,20 +50,21 @@ class EdgeProgramBuilder {
     return id;
   }
 
-  /// A parameter, buffer or constant, by `origin`. `data` is dense in the tensor's dim order; no
-  /// bytes mean that they are not known yet.
+  /// A parameter, buffer or constant, by `origin`, of static sizes. `data` is dense in the tensor's
+  /// dim order; no bytes mean that they are not known yet.
   ValueId stored(EdgeOrigin origin, std::string_view name, std::string_view fqn,
                  const EdgeTensor& tensor, SharedBytes data) {
     const ValueId id = add_tensor(name, origin, tensor);
     tenon_edge_value& value = parts_->values[id];
     value.fqn = text(fqn);
-    const std::int64_t numel = EdgeProgramBuilder::numel(tensor);
-    const auto expected = static_cast<std::size_t>(numel) * size_of(tensor.scalar_type);
-    if (numel < 0) {
-      fail(concat("'", name, "' has data and needs static sizes"));
-    } else if (!data.empty() && data.size() != expected) {
+    const std::optional<std::size_t> expected = static_nbytes(tensor);
+    if (origin == EdgeOrigin::Node || origin == EdgeOrigin::UserInput) {
+      fail(concat("'", name, "' is stored, and neither a node nor the caller makes it"));
+    } else if (!expected) {
+      fail(concat("'", name, "' is stored and needs static sizes whose bytes can be counted"));
+    } else if (!data.empty() && data.size() != *expected) {
       fail(concat("data of '", name, "' has ", std::to_string(data.size()), " bytes, expected ",
-                  std::to_string(expected)));
+                  std::to_string(*expected)));
     }
     value.data = {data.bytes().data(), data.size()};
     parts_->kept.push_back(std::move(data));
@@ -108,6 +111,7 @@ class EdgeProgramBuilder {
   void add_node(std::string_view name, std::string_view target,
                 const std::vector<Argument>& arguments, const std::vector<ValueId>& outputs,
                 std::string_view module_path = {}, std::uint32_t debug_handle = 0) {
+    if (!node_names_.emplace(name).second) fail(concat("two nodes have the name '", name, "'"));
     tenon_edge_node node{};
     node.struct_size = sizeof node;
     node.name = text(name);
@@ -152,8 +156,8 @@ class EdgeProgramBuilder {
                                output.value, output.target});
   }
 
-  /// InvalidProgram with the first mistake: a value that is read before it is made, a name given
-  /// twice, data of the wrong length, a dim order that is no permutation.
+  /// InvalidProgram with the first mistake: a value that is read before it is made or never made, a
+  /// name given twice, data of the wrong length, a dim order that is no permutation.
   [[nodiscard]] Result<OwnedEdgeProgram> build() && {
     for (ValueId id = 0; id < known_.size(); ++id) {
       if (!known_[id]) fail(concat("no node makes '", parts_->values[id].name, "'"));
@@ -186,18 +190,24 @@ class EdgeProgramBuilder {
     const std::size_t start = first == std::string_view::npos ? 0 : first + 1;
     const std::string base(target.substr(start, target.find('.', start) - start));
     std::string name = base;
-    for (int i = 1; names_.contains(name); ++i) name = concat(base, "_", std::to_string(i));
+    for (int i = 1; names_.contains(name) || node_names_.contains(name); ++i) {
+      name = concat(base, "_", std::to_string(i));
+    }
     return name;
   }
 
-  /// Elements; -1 when a size is not static.
-  static std::int64_t numel(const EdgeTensor& tensor) {
-    std::int64_t numel = 1;
+  /// Bytes of a dense tensor; nothing when a size is not static or the product does not fit.
+  static std::optional<std::size_t> static_nbytes(const EdgeTensor& tensor) {
+    std::size_t nbytes = size_of(tensor.scalar_type);
     for (const auto& size : tensor.sizes) {
-      if (size.min != size.max) return -1;
-      numel *= size.max;
+      if (size.min != size.max || size.max < 0) return std::nullopt;
+      const auto count = static_cast<std::size_t>(size.max);
+      if (count != 0 && nbytes > std::numeric_limits<std::size_t>::max() / count) {
+        return std::nullopt;
+      }
+      nbytes *= count;
     }
-    return numel;
+    return nbytes;
   }
 
   tenon_edge_size write_size(const EdgeTensor::Size& size, std::string_view name) {
@@ -234,6 +244,10 @@ class EdgeProgramBuilder {
       std::iota(order.begin(), order.end(), std::uint8_t{0});
     }
     check_dim_order(name, order, sizes.size());
+    if (size_of(tensor.scalar_type) == 0) {
+      fail(concat("'", name, "' has scalar type ",
+                  std::to_string(static_cast<int>(tensor.scalar_type)), ", which is none"));
+    }
     tenon_edge_value& value = parts_->values[id];
     value.rank = static_cast<std::uint32_t>(sizes.size());
     value.sizes = sizes.data();
@@ -260,6 +274,10 @@ class EdgeProgramBuilder {
   ValueId add_symbol(std::string_view name, EdgeOrigin origin, EdgeValueKind kind,
                      const EdgeTensor::Size& range) {
     const ValueId id = add_value(name, origin, kind);
+    if (range.min > range.max) {
+      fail(concat("'", name, "' is a number from ", std::to_string(range.min), " to ",
+                  std::to_string(range.max)));
+    }
     auto& sizes = parts_->sizes.emplace_back();
     sizes.push_back({sizeof(tenon_edge_size), 0, range.min, range.max,
                      range.expression.empty() ? nullptr : text(range.expression)});
@@ -284,7 +302,8 @@ class EdgeProgramBuilder {
                                      const EdgeArgumentValue& value);
 
   std::unique_ptr<OwnedEdgeProgram::Parts> parts_;
-  std::unordered_set<std::string> names_;
+  std::unordered_set<std::string> names_;  ///< Of values.
+  std::unordered_set<std::string> node_names_;
   std::vector<bool> known_;  ///< By value: an input, or made by a node that was added.
   std::string mistake_;
 };

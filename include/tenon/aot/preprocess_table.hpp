@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <string>
 #include <type_traits>
@@ -61,6 +62,12 @@ inline Status send_named_data(const tenon_preprocess_sink& sink, std::uint32_t p
     if (named.entry.buffer_index >= output.buffers.size()) {
       return error(Error::InvalidArgument, "named data '", named.key, "' is buffer ",
                    named.entry.buffer_index, " of ", output.buffers.size());
+    }
+    if (named.entry.alignment == 0 ||
+        named.entry.alignment > std::numeric_limits<std::uint32_t>::max()) {
+      return error(Error::InvalidArgument, "named data '", named.key, "' has alignment ",
+                   named.entry.alignment, ", expected 1 to ",
+                   std::numeric_limits<std::uint32_t>::max());
     }
     const SharedBytes& bytes = output.buffers[named.entry.buffer_index];
     tenon_tensor_layout layout{};
@@ -174,6 +181,11 @@ struct PreprocessTable {
         numbers[method].push_back(i);
       }
       TENON_TRY(const ResultsByMethod results, B::preprocess_multimethod(programs, specs));
+      for (const auto& [method, of_method] : results) {
+        if (numbers.contains(method)) continue;
+        return error(Error::Internal, "preprocess_multimethod made ", of_method.size(),
+                     " results for method '", method, "', which it was not asked for");
+      }
       for (const auto& [method, of_method] : numbers) {
         const auto found = results.find(method);
         const std::size_t count = found == results.end() ? 0 : found->second.size();

@@ -16,6 +16,11 @@
 #include "tenon/core/compile_specs.hpp"
 #include "tenon/core/result.hpp"
 
+namespace tenon::aot {
+template <class Derived>
+class BackendDetails;  // tenon/aot/backend_details.hpp
+}
+
 /// Judges backend classes when a plugin is compiled: one wrong thing is one readable error.
 namespace tenon::detail {
 
@@ -166,8 +171,7 @@ concept HasSetStream = requires(B& backend, typename B::Delegate& delegate, void
   { backend.set_stream(delegate, stream) } -> std::same_as<Status>;
 };
 
-/// A table that the backend, or a mixin of another layer, adds to those that this layer knows. A
-/// mixin that has something to check says so in `check_extension`, with a diagnostic of its own.
+/// A table of the author's own, beside those of mixins.
 template <class B>
 concept HasExtension = requires(std::string_view id) {
   { B::find_extension(id) }
@@ -176,10 +180,6 @@ concept HasExtension = requires(std::string_view id) {
 template <class B>
 concept NamesExtension = requires {
   &B::find_extension;
-};
-template <class B>
-concept ChecksExtension = requires {
-  { B::check_extension() } -> std::same_as<bool>;
 };
 
 template <class B, template <class> class Mixin>
@@ -249,7 +249,7 @@ consteval bool check_backend() {
   } else if constexpr (HidesMixin<B, WithOptions> || HidesMixin<B, WithCheckBlob> ||
                        HidesMixin<B, WithMemoryInfo> || HidesMixin<B, WithSessions> ||
                        HidesMixin<B, WithDevices> || HidesMixin<B, WithDeviceMemory> ||
-                       HidesMixin<B, WithStreams>) {
+                       HidesMixin<B, WithStreams> || HidesMixin<B, aot::BackendDetails>) {
     static_assert(always_false<B>, "tenon: the backend's mixins must be public bases");
   } else if constexpr (HasMixin<B, WithOptions> && !DeclaresOptions<B>) {
     static_assert(always_false<B>,
@@ -295,8 +295,8 @@ consteval bool check_backend() {
     static_assert(always_false<B>,
                   "tenon: the backend's `find_extension` must be `static const void* "
                   "find_extension(std::string_view) noexcept`");
-  } else if constexpr (ChecksExtension<B>) {
-    return B::check_extension();
+  } else if constexpr (HasMixin<B, aot::BackendDetails>) {
+    return aot::BackendDetails<B>::check_extension();
   } else {
     return true;
   }

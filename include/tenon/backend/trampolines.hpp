@@ -251,6 +251,10 @@ struct Trampolines {
       static constexpr tenon_streams_v1 table = {sizeof(tenon_streams_v1), 0, &set_stream};
       if (wanted == TENON_EXTENSION_STREAMS) return &table;
     }
+    if constexpr (HasMixin<B, aot::BackendDetails>) {
+      // By its full name: an author's own `find_extension` hides it.
+      if (const void* table = aot::BackendDetails<B>::find_extension(wanted)) return table;
+    }
     if constexpr (HasExtension<B>) return B::find_extension(wanted);
     return nullptr;
   }
