@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include "tenon/aot.hpp"
 #include "tenon/host.hpp"
 #include "tenon/tenon.hpp"
 

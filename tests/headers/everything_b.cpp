@@ -2,6 +2,7 @@
 // Every header in two C and two C++ sources of one program: what is defined in a header and not
 // inline does not link, and what C and C++ see differently does not match.
 #include "tenon/abi/tenon.h"
+#include "tenon/aot.hpp"
 #include "tenon/host.hpp"
 #include "tenon/tenon.hpp"
 

@@ -29,7 +29,7 @@ def jobs(include, examples, left_out):
     for example in examples:
         text = f'#include "{example}"\n'
         yield f"{example.name} without exceptions and RTTI", "c++", "c++20", without, text
-    for name in ["tenon/abi/tenon.h", "tenon/tenon.hpp"]:
+    for name in ["tenon/abi/tenon.h", "tenon/tenon.hpp", "tenon/aot.hpp"]:
         text = f'#include "{name}"\n'
         yield f"{name} without exceptions and RTTI", "c++", "c++20", without, text
 

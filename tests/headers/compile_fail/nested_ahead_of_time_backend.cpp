@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: MIT
+// expect: tenon: a backend derives publicly and directly from tenon::Backend<itself>
+#include <tenon/aot.hpp>
+#include <tenon/tenon.hpp>
+
+class X : public tenon::Backend<X>, public tenon::aot::BackendDetails<X> {
+ public:
+  static constexpr std::string_view id = "X";
+  struct Delegate {};
+  tenon::Result<Delegate> init(tenon::InitContext&, tenon::Blob, tenon::CompileSpecs) {
+    return Delegate{};
+  }
+  tenon::Status execute(tenon::ExecutionContext&, Delegate&, tenon::Args) { return tenon::ok(); }
+  static tenon::Result<tenon::aot::PreprocessResult> preprocess(const tenon::aot::EdgeProgram&,
+                                                                tenon::CompileSpecs) {
+    return tenon::aot::PreprocessResult{};
+  }
+};
+
+class Y final : public X {
+ public:
+  static constexpr std::string_view id = "Y";
+};
+
+TENON_PLUGIN(Y);

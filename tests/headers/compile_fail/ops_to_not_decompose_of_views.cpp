@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: MIT
+// expect: tenon: the backend's `ops_to_not_decompose` must be `static
+#include <tenon/aot.hpp>
+#include <tenon/tenon.hpp>
+
+class X final : public tenon::Backend<X>, public tenon::aot::BackendDetails<X> {
+ public:
+  static constexpr std::string_view id = "X";
+  struct Delegate {};
+  tenon::Result<Delegate> init(tenon::InitContext&, tenon::Blob, tenon::CompileSpecs) {
+    return Delegate{};
+  }
+  tenon::Status execute(tenon::ExecutionContext&, Delegate&, tenon::Args) { return tenon::ok(); }
+  static tenon::Result<tenon::aot::PreprocessResult> preprocess(const tenon::aot::EdgeProgram&,
+                                                                tenon::CompileSpecs) {
+    return tenon::aot::PreprocessResult{};
+  }
+  static std::vector<std::string_view> ops_to_not_decompose(const tenon::aot::EdgeProgram&) {
+    return {"aten.linear.default"};
+  }
+};
+
+TENON_PLUGIN(X);

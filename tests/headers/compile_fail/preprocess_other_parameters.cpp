@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: MIT
+// expect: tenon: the backend's `preprocess` must be `static
+#include <tenon/aot.hpp>
+#include <tenon/tenon.hpp>
+
+class X final : public tenon::Backend<X>, public tenon::aot::BackendDetails<X> {
+ public:
+  static constexpr std::string_view id = "X";
+  struct Delegate {};
+  tenon::Result<Delegate> init(tenon::InitContext&, tenon::Blob, tenon::CompileSpecs) {
+    return Delegate{};
+  }
+  tenon::Status execute(tenon::ExecutionContext&, Delegate&, tenon::Args) { return tenon::ok(); }
+  static tenon::Result<tenon::aot::PreprocessResult> preprocess(tenon::Blob) {
+    return tenon::aot::PreprocessResult{};
+  }
+};
+
+TENON_PLUGIN(X);

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: MIT
+//
+// The ahead-of-time half of a backend in C++ alone, without a boundary: the default of
+// `preprocess_multimethod`, and what a class is judged by.
+#include <cstdint>
+#include <string>
+#include <tenon/aot.hpp>
+#include <tenon/tenon.hpp>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "support/catch.hpp"
+
+namespace backend_details_test {
+
+using namespace tenon;
+using namespace tenon::aot;
+
+/// Its blob is the first spec's key and the number of nodes.
+class Counter final : public Backend<Counter>, public BackendDetails<Counter> {
+ public:
+  static constexpr std::string_view id = "Counter";
+  struct Delegate {};
+  Result<Delegate> init(InitContext&, Blob, CompileSpecs) { return Delegate{}; }
+  Status execute(ExecutionContext&, Delegate&, Args) { return ok(); }
+
+  static Result<PreprocessResult> preprocess(const EdgeProgram& program, CompileSpecs specs) {
+    if (program.num_nodes() == 0) {
+      return error(Error::NotSupported, "method '", program.method_name(), "' has no nodes");
+    }
+    PreprocessResult result;
+    result.processed_bytes =
+        SharedBytes::copy_of(concat(specs[0].key, ":", std::to_string(program.num_nodes())));
+    return result;
+  }
+};
+
+OwnedEdgeProgram relus(std::string_view method, int count) {
+  EdgeProgramBuilder graph(method);
+  const EdgeTensor tensor{ScalarType::Float, {2}};
+  ValueId value = graph.user_input("x", tensor);
+  for (int i = 0; i < count; ++i) {
+    value = graph.node("aten.relu.default", {{"self", EdgeRef{value}}}, tensor);
+  }
+  graph.user_output(value);
+  auto built = std::move(graph).build();
+  REQUIRE(built.ok());
+  return *std::move(built);
+}
+
+tenon_compile_spec spec(const char* key) { return {sizeof(tenon_compile_spec), 0, key, "", 0}; }
+
+std::string text_of(const PreprocessResult& result) {
+  const Bytes bytes = result.processed_bytes.bytes();
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+TEST_CASE("a backend that leaves preprocess_multimethod out compiles part after part",
+          "[aot][S0.9]") {
+  const OwnedEdgeProgram one = relus("encode", 1);
+  const OwnedEdgeProgram two = relus("encode", 2);
+  const OwnedEdgeProgram three = relus("decode", 3);
+  const tenon_compile_spec a = spec("a");
+  const tenon_compile_spec b = spec("b");
+  const tenon_compile_spec c = spec("c");
+  const ProgramsByMethod programs = {{"encode", {one.view(), two.view()}},
+                                     {"decode", {three.view()}}};
+  const SpecsByMethod specs = {{"encode", {CompileSpecs(&a, 1), CompileSpecs(&b, 1)}},
+                               {"decode", {CompileSpecs(&c, 1)}}};
+  const auto results = Counter::preprocess_multimethod(programs, specs);
+  INFO(results.text());
+  REQUIRE(results.ok());
+  REQUIRE(results->at("encode").size() == 2);
+  CHECK(text_of(results->at("encode")[0]) == "a:1");
+  CHECK(text_of(results->at("encode")[1]) == "b:2");
+  REQUIRE(results->at("decode").size() == 1);
+  CHECK(text_of(results->at("decode")[0]) == "c:3");
+}
+
+TEST_CASE("a method without compile specs, or with too few, is refused by name", "[aot][S0.9]") {
+  const OwnedEdgeProgram one = relus("encode", 1);
+  const tenon_compile_spec a = spec("a");
+  const ProgramsByMethod programs = {{"encode", {one.view(), one.view()}}};
+  const auto missing = Counter::preprocess_multimethod(programs, {});
+  CHECK(missing.error() == Error::InvalidArgument);
+  CHECK(missing.text() == "missing compile specs for method 'encode'");
+  const auto short_of_one =
+      Counter::preprocess_multimethod(programs, {{"encode", {CompileSpecs(&a, 1)}}});
+  CHECK(short_of_one.error() == Error::InvalidArgument);
+  CHECK(short_of_one.text() == "method 'encode' has 2 partitions but compile specs for 1");
+}
+
+TEST_CASE("the first part that cannot be compiled ends it, with the backend's reason", "[aot]") {
+  const OwnedEdgeProgram good = relus("encode", 1);
+  const OwnedEdgeProgram empty = relus("encode", 0);
+  const tenon_compile_spec a = spec("a");
+  const auto results =
+      Counter::preprocess_multimethod({{"encode", {good.view(), empty.view()}}},
+                                      {{"encode", {CompileSpecs(&a, 1), CompileSpecs(&a, 1)}}});
+  CHECK(results.error() == Error::NotSupported);
+  CHECK(results.text() == "method 'encode' has no nodes");
+}
+
+TEST_CASE("a result holds nothing until something is put in", "[aot][S0.2][S0.3][S0.9]") {
+  const PreprocessResult result;
+  CHECK(result.processed_bytes.empty());
+  CHECK(std::holds_alternative<std::monostate>(result.debug_handle_map));
+  CHECK(result.data_store_output.buffers.empty());
+  CHECK(result.data_store_output.pte_data.empty());
+  CHECK(result.data_store_output.external_data.empty());
+  CHECK(result.delegate_info.empty());
+}
+
+TEST_CASE("a program that a backend gets cannot be changed through it", "[aot][S0.7]") {
+  // Every way that leads from a view to the program ends in what is const.
+  STATIC_REQUIRE(
+      std::is_const_v<std::remove_reference_t<decltype(std::declval<EdgeProgram&>().raw())>>);
+  STATIC_REQUIRE(
+      std::is_const_v<std::remove_reference_t<decltype(std::declval<EdgeNode&>().raw())>>);
+  STATIC_REQUIRE(
+      std::is_const_v<std::remove_reference_t<decltype(std::declval<EdgeValue&>().raw())>>);
+  STATIC_REQUIRE(
+      std::is_const_v<std::remove_reference_t<decltype(std::declval<EdgeArgument&>().raw())>>);
+  STATIC_REQUIRE(
+      std::is_same_v<decltype(std::declval<EdgeProgram&>().inputs()), std::span<const ValueId>>);
+  STATIC_REQUIRE(std::is_same_v<decltype(std::declval<EdgeValue&>().data()), Bytes>);
+  STATIC_REQUIRE(std::is_const_v<Bytes::element_type>);
+}
+
+TEST_CASE("nodes of a partition result are left to kernels until they are tagged", "[aot]") {
+  PartitionResult result;
+  CHECK(result.tag_of(0).empty());
+  result.tag_node(2, "p0");
+  CHECK(result.node_tags.size() == 3);
+  CHECK(result.tag_of(0).empty());
+  CHECK(result.tag_of(2) == "p0");
+  CHECK(result.tag_of(99).empty());
+  result.tag_node(2, "p1");
+  CHECK(result.tag_of(2) == "p1");
+}
+
+}  // namespace backend_details_test
