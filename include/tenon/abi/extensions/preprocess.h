@@ -18,14 +18,16 @@ extern "C" {
 
 #define TENON_EXTENSION_PREPROCESS "tenon.draft.preprocess/1"
 
-/// Takes one text. The text is valid during the call.
+/// Takes one text. The text is valid during the call. A failure is to be returned at once.
+///
+/// threads:   any
+/// ownership: borrowed
+/// errors:    status
+/// lifetime:  inside the call that it was given to
 typedef tenon_status (*tenon_text_sink)(void* sink_context, const char* text);
 
-/// Takes what `partition` decides.
-///
-/// threads:   per-delegate (only inside the call that got the sink)
-/// ownership: borrowed
-/// errors:    status; a failure is to be returned at once
+/// Takes what `partition` decides. What is passed is copied before the function returns. A failure
+/// is to be returned at once. One call at a time.
 typedef struct tenon_partition_sink {
   uint32_t struct_size;
   uint32_t reserved;
@@ -33,19 +35,29 @@ typedef struct tenon_partition_sink {
 
   /// Declares partition `tag` with the compile specs that `preprocess` is to get for it. Each tag
   /// once, before it is put on a node.
+  ///
+  /// threads:   any
+  /// ownership: borrowed
+  /// errors:    status
+  /// lifetime:  inside the call that got the sink
   tenon_status (*add_partition)(void* sink_context, const char* tag,
                                 const tenon_compile_spec* specs, uint32_t num_specs);
 
   /// Gives node number `node` to partition `tag`. At most once for each node.
+  ///
+  /// threads:   any
+  /// ownership: borrowed
+  /// errors:    status
+  /// lifetime:  inside the call that got the sink
   tenon_status (*tag_node)(void* sink_context, uint32_t node, const char* tag);
 
   /// Lets partition `tag` keep parameter, buffer or constant number `value`: the partition gets its
   /// data ahead of time. What has no tag is an argument of each call. At most once for each value.
   ///
-  /// threads:   per-delegate (only inside the call that got the sink)
+  /// threads:   any
   /// ownership: borrowed
   /// errors:    status
-  /// lifetime:  the call that got the sink
+  /// lifetime:  inside the call that got the sink
   tenon_status (*tag_value)(void* sink_context, uint32_t value, const char* tag);
 } tenon_partition_sink;
 
@@ -70,31 +82,48 @@ typedef struct tenon_named_data {
   const tenon_tensor_layout* tensor_layout;  ///< NULL when the data is no tensor.
 } tenon_named_data;
 
-/// Takes the results of `preprocess`. `partition` is the partition's number in the call. All that
-/// is passed is copied before the function returns.
-///
-/// threads:   per-delegate (only inside the call that got the sink)
-/// ownership: borrowed
-/// errors:    status; a failure is to be returned at once
+/// Takes the results of `preprocess`. `partition` is the partition's number in the call. What is
+/// passed is copied before the function returns. A failure is to be returned at once. One call at a
+/// time.
 typedef struct tenon_preprocess_sink {
   uint32_t struct_size;
   uint32_t reserved;
   void* sink_context;
 
   /// The blob: `init` will get these bytes. Once for each partition.
+  ///
+  /// threads:   any
+  /// ownership: borrowed
+  /// errors:    status
+  /// lifetime:  inside the call that got the sink
   tenon_status (*set_processed)(void* sink_context, uint32_t partition, const void* data,
                                 uint64_t nbytes);
 
   /// The nodes that one of the delegate's own events stands for. Events are named by `name`, or by
   /// `id` when `name` is NULL; one partition uses one of both.
+  ///
+  /// threads:   any
+  /// ownership: borrowed
+  /// errors:    status
+  /// lifetime:  inside the call that got the sink
   tenon_status (*add_debug_handles)(void* sink_context, uint32_t partition, const char* name,
                                     int64_t id, const uint32_t* handles, uint32_t num_handles);
 
   /// The same key twice is accepted when the bytes are equal.
+  ///
+  /// threads:   any
+  /// ownership: borrowed
+  /// errors:    status
+  /// lifetime:  inside the call that got the sink
   tenon_status (*add_named_data)(void* sink_context, uint32_t partition,
                                  const tenon_named_data* data);
 
   /// One line about the partition for people ("3 kernels, 12 KiB of scratch").
+  ///
+  /// threads:   any
+  /// ownership: borrowed
+  /// errors:    status
+  /// lifetime:  inside the call that got the sink
   tenon_status (*set_delegate_info)(void* sink_context, uint32_t partition, const char* text);
 } tenon_preprocess_sink;
 
