@@ -13,6 +13,10 @@
 
 namespace tenon::aot {
 
+// gcc 12 takes an enumerator of a scoped enumeration for a shadow of a type of the same name that an
+// earlier header declared (program_data.hpp).
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wshadow"
 /// What an argument of a node is.
 enum class EdgeArgumentKind : std::uint32_t {
   None = TENON_EDGE_ARG_NONE,
@@ -30,6 +34,7 @@ enum class EdgeArgumentKind : std::uint32_t {
   MemoryFormat = TENON_EDGE_ARG_MEMORY_FORMAT,
   Device = TENON_EDGE_ARG_DEVICE,
 };
+#pragma GCC diagnostic pop
 
 /// Name of `kind` for texts of errors.
 [[nodiscard]] constexpr std::string_view name_of(EdgeArgumentKind kind) noexcept {
