@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "tenon/abi/extensions/preprocess.h"
+#include "tenon/aot/compiler/partition_sink.hpp"
+#include "tenon/aot/compiler/preprocess_sink.hpp"
+#include "tenon/aot/compiler/sink_calls.hpp"
+#include "tenon/aot/edge_program.hpp"
+#include "tenon/aot/edge_uses.hpp"
+#include "tenon/aot/partition_result.hpp"
+#include "tenon/aot/preprocess_result.hpp"
+#include "tenon/aot/preprocess_table.hpp"
+#include "tenon/aot/program_data.hpp"
+#include "tenon/aot/tag_data.hpp"
+#include "tenon/core/result.hpp"
+#include "tenon/host/backend.hpp"
+#include "tenon/host/backend_ref.hpp"
+#include "tenon/host/last_error.hpp"
+#include "tenon/host/registry.hpp"
+
+namespace tenon::aot {
+
+/// One partition that a backend is to compile, and what it gets beside it. The program is only
+/// referred to.
+struct PartitionToCompile {
+  EdgeProgram program;
+  std::vector<CompileSpecData> compile_specs;
+};
+
+/// The ahead-of-time half of a backend in a plugin, called through extension
+/// "tenon.draft.preprocess/1" (abi/extensions/preprocess.h). Holds the backend, and with it the
+/// plugin. What the plugin sends is checked and copied; a failure names the backend and the call.
+/// Any thread.
+class PluginPreprocess {
+ public:
+  /// NotSupported for a backend without the extension.
+  [[nodiscard]] static Result<PluginPreprocess> of(host::BackendRef backend) {
+    if (!backend) return error(Error::InvalidArgument, "expected a backend, found none");
+    const auto table = backend->extension<tenon_preprocess_v1>(TENON_EXTENSION_PREPROCESS);
+    if (!table) {
+      return error(Error::NotSupported, "backend ", backend->id(),
+                   " cannot compile: its plugin has no ahead-of-time half "
+                   "(extension " TENON_EXTENSION_PREPROCESS ")");
+    }
+    if (table->preprocess == nullptr) {
+      return error(Error::NotSupported, "backend ", backend->id(),
+                   " cannot compile: its table of " TENON_EXTENSION_PREPROCESS
+                   " has no `preprocess`");
+    }
+    return PluginPreprocess(std::move(backend), *table);
+  }
+
+  /// Looks the backend up by the id that programs name. Fails as
+  /// `BackendRegistry::lookup_backend`, and as `of` with the ids of known backends that can
+  /// compile: for that it loads them.
+  [[nodiscard]] static Result<PluginPreprocess> find(const host::BackendRegistry& registry,
+                                                     std::string_view id) {
+    TENON_TRY(host::BackendRef backend, registry.lookup_backend(id));
+    auto found = of(std::move(backend));
+    if (found.ok()) return found;
+    std::string others;
+    for (const std::string& other : registry.list_backends({})) {
+      const auto candidate = registry.lookup_backend(other);
+      if (other == id || !candidate.ok() || !of(*candidate).ok()) continue;
+      others += concat(others.empty() ? "" : ", ", other);
+    }
+    return error(found.error(), found.text(),
+                 others.empty() ? "; no known backend can" : "; these can: ", others);
+  }
+
+  [[nodiscard]] const host::Backend& backend() const noexcept { return *backend_; }
+  [[nodiscard]] std::string_view id() const noexcept { return backend_->id(); }
+  /// Whether the backend chooses nodes itself; else it compiles a program as a whole.
+  [[nodiscard]] bool has_partition() const noexcept { return table_.partition != nullptr; }
+
+  /// Asks which nodes the backend takes. A backend that does not choose gets all of them as one
+  /// partition "p0", with `options` as its compile specs (ExecuTorch: to_backend with an id).
+  ///
+  /// errors: the backend's own; InvalidArgument for a tag or number that does not fit the program.
+  [[nodiscard]] Result<PartitionResult> partition(
+      const EdgeProgram& program, const std::vector<CompileSpecData>& options) const {
+    if (!has_partition()) return whole(program, options);
+    const std::vector<tenon_compile_spec> specs = detail::write_specs(options);
+    detail::PartitionSink sink(program, id());
+    TENON_CHECK(call("partition", sink, [&] {
+      return table_.partition(backend_->raw(), &program.raw(), specs.data(),
+                              static_cast<std::uint32_t>(specs.size()), sink.abi());
+    }));
+    return sink.take_result();
+  }
+
+  /// The operators that an exporter should not decompose for this backend, each once; none when it
+  /// has no wish.
+  [[nodiscard]] Result<std::vector<std::string>> ops_to_not_decompose(
+      const EdgeProgram& program) const {
+    TargetSink sink;
+    if (table_.ops_to_not_decompose == nullptr) return sink.targets;
+    TENON_CHECK(call("ops_to_not_decompose", sink, [&] {
+      return table_.ops_to_not_decompose(backend_->raw(), &program.raw(), &TargetSink::add, &sink);
+    }));
+    return std::move(sink.targets);
+  }
+
+  /// Compiles partitions, all of one file in one call, so that they may share data. The results
+  /// are in the order of the partitions.
+  ///
+  /// errors: the backend's own; InvalidArgument for what it sends and must not; Internal when a
+  ///         partition got no blob.
+  [[nodiscard]] Result<std::vector<PreprocessResult>> preprocess(
+      std::span<const PartitionToCompile> partitions) const {
+    std::vector<EdgeProgram> programs;
+    std::vector<std::vector<tenon_compile_spec>> specs;
+    std::vector<tenon_partition> all;
+    for (const PartitionToCompile& one : partitions) {
+      programs.push_back(one.program);
+      specs.push_back(detail::write_specs(one.compile_specs));
+      all.push_back({sizeof(tenon_partition), static_cast<std::uint32_t>(specs.back().size()),
+                     &one.program.raw(), specs.back().data()});
+    }
+    detail::PreprocessSink sink(programs);
+    TENON_CHECK(call("preprocess", sink, [&] {
+      return table_.preprocess(backend_->raw(), all.data(), static_cast<std::uint32_t>(all.size()),
+                               sink.abi());
+    }));
+    auto results = sink.take_results();
+    if (results.ok()) return results;
+    return std::move(results).status().with_context(where("preprocess"));
+  }
+
+ private:
+  struct TargetSink : detail::SinkCalls {
+    std::vector<std::string> targets;
+
+    static tenon_status add(void* context, const char* target) noexcept {
+      auto& sink = *static_cast<TargetSink*>(context);
+      return sink.take([&]() -> Status {
+        if (target == nullptr || *target == '\0') {
+          return error(Error::InvalidArgument, "an operator without a name");
+        }
+        if (std::ranges::find(sink.targets, target) == sink.targets.end()) {
+          sink.targets.emplace_back(target);
+        }
+        return ok();
+      });
+    }
+  };
+
+  PluginPreprocess(host::BackendRef backend, const tenon_preprocess_v1& table) noexcept
+      : backend_(std::move(backend)), table_(table) {}
+
+  [[nodiscard]] std::string where(std::string_view function) const {
+    return concat("backend ", id(), ": ", function);
+  }
+
+  /// Calls the plugin. What a sink refused counts, whatever the plugin made of it.
+  template <class Call>
+  Status call(std::string_view function, detail::SinkCalls& sink, const Call& into_plugin) const {
+    host::detail::last_error() = {};  // What an earlier call left behind is not this one's reason.
+    const tenon_status status = into_plugin();
+    if (Status refused = sink.take_problem(); !refused.ok()) {
+      return std::move(refused).with_context(where(function));
+    }
+    if (status == TENON_STATUS_OK) return ok();
+    return host::take_last_error(backend_->host(), status).with_context(where(function));
+  }
+
+  [[nodiscard]] Result<PartitionResult> whole(const EdgeProgram& program,
+                                              const std::vector<CompileSpecData>& options) const {
+    constexpr std::string_view tag = "p0";
+    PartitionResult out;
+    if (program.num_nodes() == 0) return out;
+    out.partition_tags.emplace(tag, DelegationSpec{std::string(id()), options});
+    for (std::size_t i = 0; i < program.num_nodes(); ++i) out.tag_node(i, tag);
+    const EdgeUses uses(program);
+    tag_constant_data(program, uses, out);
+    tag_mutated_buffers(program, uses, out);
+    return out;
+  }
+
+  host::BackendRef backend_;
+  tenon_preprocess_v1 table_;
+};
+
+}  // namespace tenon::aot
