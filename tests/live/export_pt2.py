@@ -11,8 +11,8 @@ with torch 2.15; nothing else is needed.
 import argparse
 import copy
 import warnings
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +32,6 @@ class Fixture:
     runs: Sequence[tuple[Tensor, ...]]
     dynamic_shapes: Any = None
     decomposed: bool = False
-    methods: dict[str, nn.Module] = field(default_factory=dict)
 
 
 def strip(program: ExportedProgram) -> ExportedProgram:
@@ -46,7 +45,7 @@ def strip(program: ExportedProgram) -> ExportedProgram:
 
 
 def export_one(fixture: Fixture, module: nn.Module) -> ExportedProgram:
-    program = export(copy.deepcopy(module), fixture.runs[0], dynamic_shapes=fixture.dynamic_shapes)
+    program = export(module, fixture.runs[0], dynamic_shapes=fixture.dynamic_shapes)
     if fixture.decomposed:
         program = program.run_decompositions()
     program._example_inputs = None  # pickled: only Python reads it
@@ -74,48 +73,47 @@ def write(folder: Path, fixture: Fixture) -> None:
         write_case(folder, runs)
 
 
-def fixtures() -> dict[str, Fixture]:
-    batch = {"x": {0: Dim("batch", min=1, max=16)}}
-    image = [torch.randn(n, 3, 16, 16) for n in (3, 1, 6)]
-    mlp, vision = models.Mlp().eval(), models.Vision().eval()
-    return {
-        "mlp": Fixture(mlp, [(torch.randn(2, 16),)]),
-        "mlp_decomposed": Fixture(mlp, [(torch.randn(2, 16),)], decomposed=True),
-        "vision": Fixture(vision, [(x,) for x in image], batch),
-        "vision_decomposed": Fixture(vision, [(x,) for x in image], batch, decomposed=True),
-        "stateful": Fixture(
-            models.Stateful(), [(torch.randn(2, 4),) for _ in range(3)], decomposed=True
-        ),
-        "shared": Fixture(models.Shared(), [(torch.randn(3, 6),)], decomposed=True),
-        "symbolic": Fixture(
-            models.Symbolic(),
-            [(torch.randn(3, 4), torch.randn(5, 4)), (torch.randn(2, 4), torch.randn(9, 4))],
-            {
-                "x": {0: Dim("rows", min=2, max=12)},
-                "y": {0: Dim("more", min=2, max=20)},
-            },
-            decomposed=True,
-        ),
-        "dtypes": Fixture(models.Dtypes(), [(torch.randn(2, 3),)], decomposed=True),
-        "arguments": Fixture(
-            models.Arguments(),
-            [(torch.randn(2, 4, 6), torch.tensor([1, 0, 3]))],
-            decomposed=True,
-        ),
-        "layouts": Fixture(
-            models.Layouts().eval(),
-            [(
-                torch.randn(2, 3, 5, 6).to(memory_format=torch.channels_last),
-                torch.randn(2, 5, 6, 3),
-            )],
-            decomposed=True,
-        ),
-        "mutated_input": Fixture(
-            models.MutatedInput(), [(torch.randn(2, 3), torch.randn(2, 3))], decomposed=True
-        ),
-        "in_place": Fixture(models.Stateful(), [(torch.randn(2, 4),)]),
-        "control_flow": Fixture(models.ControlFlow(), [(torch.randn(2, 3),)]),
-    }
+def images() -> list[tuple[Tensor]]:
+    return [(torch.randn(count, 3, 16, 16),) for count in (3, 1, 6)]
+
+
+def rows(count: int, *shape: int) -> list[tuple[Tensor]]:
+    return [(torch.randn(*shape),) for _ in range(count)]
+
+
+BATCH = {"x": {0: Dim("batch", min=1, max=16)}}
+ROWS = {"x": {0: Dim("rows", min=2, max=12)}, "y": {0: Dim("more", min=2, max=20)}}
+
+# Made one by one, each with the same seed: the others do not change when one does.
+FIXTURES: dict[str, Callable[[], Fixture]] = {
+    "mlp": lambda: Fixture(models.Mlp().eval(), rows(1, 2, 16)),
+    "mlp_decomposed": lambda: Fixture(models.Mlp().eval(), rows(1, 2, 16), decomposed=True),
+    "vision": lambda: Fixture(models.Vision().eval(), images(), BATCH),
+    "vision_decomposed": lambda: Fixture(models.Vision().eval(), images(), BATCH, decomposed=True),
+    "stateful": lambda: Fixture(models.Stateful(), rows(3, 2, 4), decomposed=True),
+    "shared": lambda: Fixture(models.Shared(), rows(1, 3, 6), decomposed=True),
+    "symbolic": lambda: Fixture(
+        models.Symbolic(),
+        [(torch.randn(3, 4), torch.randn(5, 4)), (torch.randn(2, 4), torch.randn(9, 4))],
+        ROWS,
+        decomposed=True,
+    ),
+    "dtypes": lambda: Fixture(models.Dtypes(), rows(1, 2, 3), decomposed=True),
+    "arguments": lambda: Fixture(
+        models.Arguments(), [(torch.randn(2, 4, 6), torch.tensor([1, 0, 3]))], decomposed=True
+    ),
+    "layouts": lambda: Fixture(
+        models.Layouts().eval(),
+        [(torch.randn(2, 3, 5, 6).to(memory_format=torch.channels_last),
+          torch.randn(2, 5, 6, 3))],
+        decomposed=True,
+    ),
+    "mutated_input": lambda: Fixture(
+        models.MutatedInput(), [(torch.randn(2, 3), torch.randn(2, 3))], decomposed=True
+    ),
+    "in_place": lambda: Fixture(models.Stateful(), rows(1, 2, 4)),
+    "control_flow": lambda: Fixture(models.ControlFlow(), rows(1, 2, 3)),
+}
 
 
 def write_methods(folder: Path) -> None:
@@ -136,14 +134,13 @@ def main() -> None:
     parser.add_argument("names", nargs="*")
     args = parser.parse_args()
     warnings.simplefilter("ignore")
-    torch.manual_seed(20)
-    for name, fixture in fixtures().items():
-        if not args.names or name in args.names:
-            write(args.out / name, fixture)
-            print(name)
-    if not args.names or "methods" in args.names:
-        write_methods(args.out / "methods")
-        print("methods")
+    for name in args.names or [*FIXTURES, "methods"]:
+        torch.manual_seed(20)
+        if name == "methods":
+            write_methods(args.out / name)
+        else:
+            write(args.out / name, FIXTURES[name]())
+        print(name)
 
 
 if __name__ == "__main__":
