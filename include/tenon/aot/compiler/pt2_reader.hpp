@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -63,6 +64,7 @@ struct Pt2Program {
     return error(Error::NotSupported, archive.path(), ": holds no exported program, expected ",
                  "models/*.json as torch.export.save writes it");
   }
+  std::set<std::string> names;
   Pt2Program out;
   for (const std::string& entry : entries) {
     const std::string model =
@@ -72,11 +74,9 @@ struct Pt2Program {
       return error(Error::InvalidProgram, archive.path(), ": entry ", host::quoted(entry),
                    " is no name of a model");
     }
-    for (const Pt2Method& other : out.methods) {
-      if (other.name == method) {
-        return error(Error::InvalidProgram, archive.path(), ": two models are method ",
-                     host::quoted(method));
-      }
+    if (!names.insert(method).second) {
+      return error(Error::InvalidProgram, archive.path(), ": two models are method ",
+                   host::quoted(method));
     }
     TENON_TRY(const nlohmann::json json, detail::read_json(archive, entry));
     TENON_TRY(detail::Pt2Weights weights, detail::Pt2Weights::open(archive, model));

@@ -80,19 +80,19 @@ struct Pt2Int {
   return out;
 }
 
+/// Where elements lie in memory. Strides and the offset count elements.
+struct Pt2Place {
+  std::vector<std::int64_t> sizes;  ///< Each 0 or more.
+  std::vector<std::int64_t> strides;
+  std::int64_t offset = 0;
+};
+
 /// What an archive says of a tensor (schema.py: TensorMeta).
 struct Pt2Tensor {
   /// `dim_order` is that of the strides when they are dense, else it is empty.
   EdgeTensor tensor;
   bool is_dense = true;
-  /// Sizes, strides (in elements) and offset (in elements) of a tensor in which all are known; its
-  /// sizes are then 0 or more.
-  struct Place {
-    std::vector<std::int64_t> sizes;
-    std::vector<std::int64_t> strides;
-    std::int64_t offset = 0;
-  };
-  std::optional<Place> place;
+  std::optional<Pt2Place> place;  ///< When all of it is known.
 };
 
 /// The numbers of a list of them; nothing when one of them has no example.
@@ -150,7 +150,7 @@ struct Pt2Tensor {
     out.tensor.sizes.push_back(size);
   }
   if (is_static) {
-    Pt2Tensor::Place& place = out.place.emplace();
+    Pt2Place& place = out.place.emplace();
     for (const EdgeTensor::Size& size : out.tensor.sizes) place.sizes.push_back(size.min);
     for (const Pt2Int& stride : strides) place.strides.push_back(stride.size.min);
     place.offset = offset.size.min;

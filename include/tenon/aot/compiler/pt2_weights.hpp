@@ -46,8 +46,7 @@ namespace tenon::aot::detail {
 ///
 /// errors: InvalidProgram when the tensor does not lie inside `storage`.
 [[nodiscard]] inline Result<SharedBytes> plain_bytes(const SharedBytes& storage,
-                                                     const Pt2Tensor::Place& place,
-                                                     std::size_t element) {
+                                                     const Pt2Place& place, std::size_t element) {
   std::int64_t numel = 1;
   std::int64_t last = place.offset;
   bool is_inside = place.offset >= 0;
@@ -122,6 +121,8 @@ class Pt2Weights {
     for (const auto& [folder, config] : configs_) {
       auto found = find(fqn, folder, config, symbols);
       if (!found.ok()) {
+        // What is wrong with the entry that holds the data names that.
+        if (found.text().starts_with(archive_->path())) return std::move(found).status();
         return std::move(found).status().with_context(concat(archive_->path(), ": ", config.entry));
       }
       if (*found) return *std::move(*found);
