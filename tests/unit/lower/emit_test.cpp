@@ -274,6 +274,51 @@ TEST_CASE("numbers that are known at run time go through the runtime's own opera
   CHECK(full.args[1] == floordiv.args[0]);
 }
 
+TEST_CASE("a number that is known at run time becomes a tensor where the kernel takes one") {
+  EdgeProgramBuilder builder;
+  const EdgeTensor dynamic{ScalarType::Float, {{1, 8, "s0"}}};
+  const ValueId x = builder.user_input("x", dynamic);
+  const ValueId n =
+      builder.node_symbol("aten.sym_size.int", {{"self", EdgeRef{x}}, {"dim", std::int64_t{0}}},
+                          EdgeValueKind::SymInt, {1, 8, "s0"});
+  builder.user_output(
+      builder.node("aten.mul.Tensor", {{"self", EdgeRef{x}}, {"other", EdgeRef{n}}}, dynamic));
+  auto owned = std::move(builder).build();
+  REQUIRE(owned.ok());
+  const MethodData method = emitted(owned->view()).methods[0];
+  REQUIRE(method.instructions.size() == 3);
+  const auto& made = std::get<KernelCall>(method.instructions[1]);
+  CHECK(method.operators[made.op_index] == Operator{"aten::scalar_tensor", "out"});
+  const auto& mul = std::get<KernelCall>(method.instructions[2]);
+  CHECK(mul.args[1] == made.args[1]);
+  const auto& tensor_made =
+      std::get<TensorValue>(method.values[static_cast<std::size_t>(mul.args[1])]);
+  CHECK(tensor_made.layout.sizes.empty());
+  CHECK(tensor_made.layout.scalar_type == ScalarType::Long);
+}
+
+TEST_CASE("copies that change the order of dimensions are told the order") {
+  const EdgeTensor image{ScalarType::Float, {1, 2, 3, 4}};
+  EdgeTensor channels_last = image;
+  channels_last.dim_order = {0, 2, 3, 1};
+  const auto op_of = [&](std::string_view target, const EdgeTensor& output) {
+    OneNode node;
+    const ValueId y = node.builder.user_input("y", image);
+    node.emit(target,
+              {{"self", EdgeRef{y}},
+               {"memory_format", EdgeEnumerator{EdgeArgumentKind::MemoryFormat, 2}}},
+              1, output);
+    if (node.op().starts_with("dim_order_ops")) {
+      CHECK(node.ints(2) == std::vector<std::int64_t>{0, 2, 3, 1});
+      CHECK(node.call().args.size() == 5);
+    }
+    return node.op();
+  };
+  CHECK(op_of("aten.clone.default", channels_last) == "dim_order_ops::_clone_dim_order.out");
+  CHECK(op_of("aten._to_copy.default", channels_last) == "dim_order_ops::_to_dim_order_copy.out");
+  CHECK(op_of("aten.clone.default", image) == "aten::clone.out");
+}
+
 TEST_CASE("what a kernel does not take is refused with the node and the argument") {
   const auto refused = [](const std::string& text, std::string_view target, const auto& arguments,
                           std::size_t outputs = 1) {

@@ -62,6 +62,7 @@ inline std::optional<EdgeArgumentValue> parse_default(const SchemaArgument& argu
 ///     Result<ValueIndex> value(ValueId);   // A tensor or a number that was made before.
 ///     bool is_tensor(ValueId);
 ///     ValueIndex scalar_tensor(const EdgeArgumentValue&);  // A constant without dimensions.
+///     Result<ValueIndex> tensor_of(ValueId);  // The same of a number that was made before.
 template <class Values>
 class ArgumentEmitter {
  public:
@@ -96,8 +97,8 @@ class ArgumentEmitter {
     if (argument.type == SchemaType::Tensor) {
       // Exported programs may hold a number where the operator takes a tensor: x + 1.
       if (is_number) return values_.scalar_tensor(value);
-      if (ref && values_.is_tensor(ref->id)) return values_.value(ref->id);
-      return fail(argument, ref ? "a number that is known only at run time" : name_of(value));
+      if (!ref) return fail(argument, name_of(value));
+      return values_.is_tensor(ref->id) ? values_.value(ref->id) : values_.tensor_of(ref->id);
     }
     if (ref) {
       if (values_.is_tensor(ref->id)) return fail(argument, "a tensor");

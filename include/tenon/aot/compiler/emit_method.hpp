@@ -108,6 +108,29 @@ class MethodEmitter {
     return method_.add(std::move(tensor));
   }
 
+  /// What ExecuTorch's SymToTensorPass does. Numbers stay as wide as they are: that pass makes
+  /// integers of 32 bits.
+  Result<ValueIndex> tensor_of(ValueId number) {
+    TENON_TRY(const ValueIndex from, value(number));
+    TensorValue tensor;
+    switch (graph_.value(number).kind()) {
+      case EdgeValueKind::SymFloat:
+        tensor.layout.scalar_type =
+            last_output_dtype_ == ScalarType::Double ? ScalarType::Double : ScalarType::Float;
+        break;
+      case EdgeValueKind::SymBool:
+        tensor.layout.scalar_type = ScalarType::Bool;
+        break;
+      default:
+        tensor.layout.scalar_type = ScalarType::Long;
+    }
+    tensor.data = storage::Planned();
+    const ValueIndex to = method_.add(std::move(tensor));
+    method_.instructions.push_back(
+        KernelCall{method_.op("aten::scalar_tensor", "out"), {from, to, to}});
+    return to;
+  }
+
  private:
   static constexpr ValueIndex none = -1;
 
@@ -185,9 +208,11 @@ class MethodEmitter {
   }
 
   Status emit_kernel(const EdgeNode& node) {
-    TENON_TRY(const OperatorSchema schema, operators_.find(node.target()));
+    const std::string_view reordering = find_reordering(node);
+    TENON_TRY(const OperatorSchema schema,
+              operators_.find(reordering.empty() ? node.target() : reordering));
     const bool by_position = schema.name.starts_with("executorch_prim::");
-    TENON_CHECK(check_names(node, schema, by_position));
+    TENON_CHECK(check_names(node, schema, by_position, !reordering.empty()));
     const std::span<const ValueId> outputs = node.outputs();
     last_output_dtype_ = !outputs.empty() && is_tensor(outputs[0])
                              ? graph_.value(outputs[0]).scalar_type()
@@ -206,12 +231,34 @@ class MethodEmitter {
       const auto argument = by_position ? at_position(node, i) : node.find(parameter.name);
       std::optional<EdgeArgumentValue> given;
       if (argument) given = copy_argument(*argument, [](ValueId id) { return id; });
+      if (!reordering.empty() && parameter.name == "dim_order") given = dim_order_of(outputs[0]);
       TENON_TRY(const ValueIndex index, arguments.emit(parameter, given));
       call.args.push_back(index);
     }
     TENON_CHECK(add_result(schema, outputs, written, call));
     method_.instructions.push_back(std::move(call));
     return ok();
+  }
+
+  /// Kernels that copy keep the order of dimensions. For a copy that changes it there are others,
+  /// which are told the order (ExecuTorch: MemoryFormatOpsPass). Empty for other nodes.
+  [[nodiscard]] std::string_view find_reordering(const EdgeNode& node) const {
+    const bool is_clone = node.target() == "aten.clone.default";
+    if (!is_clone && node.target() != "aten._to_copy.default") return {};
+    const auto self = node.find("self");
+    if (!self || !self->value() || !is_tensor(*self->value()) || node.outputs().size() != 1 ||
+        !is_tensor(node.outputs()[0]) ||
+        std::ranges::equal(graph_.value(*self->value()).dim_order(),
+                           graph_.value(node.outputs()[0]).dim_order())) {
+      return {};
+    }
+    return is_clone ? "dim_order_ops._clone_dim_order.default"
+                    : "dim_order_ops._to_dim_order_copy.default";
+  }
+
+  [[nodiscard]] EdgeInts dim_order_of(ValueId id) const {
+    const auto order = graph_.value(id).dim_order();
+    return EdgeInts(std::vector<std::int64_t>(order.begin(), order.end()));
   }
 
   static std::optional<EdgeArgument> at_position(const EdgeNode& node, std::size_t i) {
@@ -221,7 +268,8 @@ class MethodEmitter {
 
   /// What a kernel does not take must not be left out silently. What it writes to states type and
   /// device of the result.
-  static Status check_names(const EdgeNode& node, const OperatorSchema& schema, bool by_position) {
+  static Status check_names(const EdgeNode& node, const OperatorSchema& schema, bool by_position,
+                            bool is_reordering) {
     if (by_position && node.num_arguments() > schema.arguments.size()) {
       return error(Error::NotSupported, "there are ", node.num_arguments(), " arguments, ",
                    schema.name, " takes ", schema.arguments.size());
@@ -229,6 +277,7 @@ class MethodEmitter {
     for (std::size_t i = 0; !by_position && i < node.num_arguments(); ++i) {
       const std::string_view name = node.argument(i).name();
       if (name == "dtype" || name == "layout" || name == "device" || name == "pin_memory") continue;
+      if (name == "memory_format" && is_reordering) continue;
       if (std::ranges::none_of(schema.arguments, [&](const SchemaArgument& parameter) {
             return parameter.name == name && !parameter.is_out;
           })) {
