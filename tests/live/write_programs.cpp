@@ -5,7 +5,8 @@
 //   write-programs FOLDER COUNT
 //
 // N.pte and N.TAG.ptd are random programs, N.json says what is in them. portable.pte and the files
-// beside it are programs of portable kernels, whose numbers Python checks.
+// beside it are programs of portable kernels, whose numbers Python checks. stores.json holds calls
+// of NamedDataStore.
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -19,6 +20,7 @@
 #include <vector>
 
 #include "portable_programs.hpp"
+#include "random_stores.hpp"
 #include "support/random_program.hpp"
 #include "tenon/aot/compiler/ptd_writer.hpp"
 #include "tenon/aot/compiler/pte_writer.hpp"
@@ -151,6 +153,7 @@ Status write_random(const std::filesystem::path& folder, std::uint64_t seed) {
 Status write_all(const std::filesystem::path& folder, std::uint64_t count) {
   std::filesystem::create_directories(folder);
   for (std::uint64_t seed = 0; seed < count; ++seed) TENON_CHECK(write_random(folder, seed));
+  std::ofstream(folder / "stores.json") << RandomStores(1).make(1000);
   TENON_TRY(const auto portable, portable_program(false));
   TENON_CHECK(aot::write_pte(portable, folder / "portable.pte"));
   TENON_TRY(const auto external, portable_program(true));

@@ -5,6 +5,7 @@
 * Random programs: the runtime loads each with every check on and names its methods; the Python
   package reads each back, and everything in it is what was described.
 * Random data files: read back by the package's FlatTensorSerializer.
+* Stores of named data: the package's own gives the same for the same calls (written_stores.py).
 * Programs of portable kernels run in the runtime and give PyTorch's numbers.
 """
 
@@ -16,6 +17,7 @@ import subprocess
 import tempfile
 
 import torch
+import written_stores
 from executorch.exir._serialize._cord import Cord
 from executorch.exir._serialize._program import deserialize_pte_binary
 from executorch.exir.schema import DataLocation, TensorDataLocation, TensorShapeDynamism
@@ -233,6 +235,7 @@ def main():
         folder = pathlib.Path(name)
         subprocess.run([args.writer, folder, str(args.count)], check=True)
         check_portable(folder)
+        written_stores.check(json.loads((folder / "stores.json").read_text()))
         check_random(folder, args.count, args.data_files)
 
 

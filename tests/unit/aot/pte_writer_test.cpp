@@ -23,11 +23,15 @@ using aot::SharedBytes;
 
 SharedBytes text(std::string_view value) { return SharedBytes::copy_of(value); }
 
-std::shared_ptr<const host::Program> open(const std::vector<std::byte>& file) {
-  auto program = host::Program::from_bytes(file, nullptr, "written");
+std::shared_ptr<const host::Program> open(Bytes file, std::shared_ptr<const void> owner = nullptr) {
+  auto program = host::Program::from_bytes(file, std::move(owner), "written");
   INFO(program.text());
   REQUIRE(program.ok());
   return *program;
+}
+std::shared_ptr<const host::Program> open(std::vector<std::byte>&& file) {
+  const auto owner = std::make_shared<std::vector<std::byte>>(std::move(file));
+  return open(*owner, owner);
 }
 
 std::vector<std::byte> write(const ProgramData& program, const aot::PteOptions& options = {}) {
