@@ -11,16 +11,15 @@
 #include <vector>
 
 #include "tenon/abi/extensions/preprocess.h"
+#include "tenon/aot/compiler/lower.hpp"
 #include "tenon/aot/compiler/partition_sink.hpp"
 #include "tenon/aot/compiler/preprocess_sink.hpp"
 #include "tenon/aot/compiler/sink_calls.hpp"
 #include "tenon/aot/edge_program.hpp"
-#include "tenon/aot/edge_uses.hpp"
 #include "tenon/aot/partition_result.hpp"
 #include "tenon/aot/preprocess_result.hpp"
 #include "tenon/aot/preprocess_table.hpp"
 #include "tenon/aot/program_data.hpp"
-#include "tenon/aot/tag_data.hpp"
 #include "tenon/core/result.hpp"
 #include "tenon/host/backend.hpp"
 #include "tenon/host/backend_ref.hpp"
@@ -82,13 +81,15 @@ class PluginPreprocess {
   /// Whether the backend chooses nodes itself; else it compiles a program as a whole.
   [[nodiscard]] bool has_partition() const noexcept { return table_.partition != nullptr; }
 
-  /// Asks which nodes the backend takes. A backend that does not choose gets all of them as one
-  /// partition "p0", with `options` as its compile specs (ExecuTorch: to_backend with an id).
+  /// Asks which nodes the backend takes. A backend that does not choose gets all of them, with
+  /// `options` as its compile specs (`partition_whole_program`).
   ///
   /// errors: the backend's own; InvalidArgument for a tag or number that does not fit the program.
   [[nodiscard]] Result<PartitionResult> partition(
       const EdgeProgram& program, const std::vector<CompileSpecData>& options) const {
-    if (!has_partition()) return whole(program, options);
+    if (!has_partition()) {
+      return partition_whole_program(program, {std::string(id()), options});
+    }
     const std::vector<tenon_compile_spec> specs = detail::write_specs(options);
     detail::PartitionSink sink(program, id());
     TENON_CHECK(call("partition", sink, [&] {
@@ -171,19 +172,6 @@ class PluginPreprocess {
     }
     if (status == TENON_STATUS_OK) return ok();
     return host::take_last_error(backend_->host(), status).with_context(where(function));
-  }
-
-  [[nodiscard]] Result<PartitionResult> whole(const EdgeProgram& program,
-                                              const std::vector<CompileSpecData>& options) const {
-    constexpr std::string_view tag = "p0";
-    PartitionResult out;
-    if (program.num_nodes() == 0) return out;
-    out.partition_tags.emplace(tag, DelegationSpec{std::string(id()), options});
-    for (std::size_t i = 0; i < program.num_nodes(); ++i) out.tag_node(i, tag);
-    const EdgeUses uses(program);
-    tag_constant_data(program, uses, out);
-    tag_mutated_buffers(program, uses, out);
-    return out;
   }
 
   host::BackendRef backend_;

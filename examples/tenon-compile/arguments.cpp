@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: MIT
+#include "arguments.hpp"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <utility>
+
+#include "tenon/abi/version.h"
+
+namespace tenon::compile {
+namespace {
+
+constexpr const char* footer =
+    "Examples:\n"
+    "  tenon-compile model.pt2 --backend AcmeBackend -o model.pte\n"
+    "  tenon-compile model.pt2 --backend AcmeBackend --plugin ./libacme.so --spec mode=fast "
+    "-o model.pte\n"
+    "  tenon-compile model.pt2 --backend FirstBackend --backend SecondBackend "
+    "--spec FirstBackend.mode=fast -o model.pte\n"
+    "  tenon-compile --method encode=encoder.pt2 --method decode=decoder.pt2 -o model.pte\n"
+    "  tenon-compile model.pt2 --print-graph\n"
+    "\n"
+    "Exit codes:\n"
+    "  0 written  1 a backend refused, or a node has neither backend nor kernel  2 wrong usage\n"
+    "  3 an archive or a plugin is not valid  4 no such backend, or it cannot compile\n";
+
+Result<std::pair<std::string, std::string>> split(const std::string& text, std::string_view option,
+                                                  std::string_view form) {
+  const std::size_t at = text.find('=');
+  if (at == 0 || at == std::string::npos) {
+    return error(Error::InvalidArgument, option, " ", text, ": expected ", form,
+                 " (see tenon-compile --help)");
+  }
+  return std::pair(text.substr(0, at), text.substr(at + 1));
+}
+
+Status read_methods(const std::vector<std::string>& texts, Arguments& arguments) {
+  for (const std::string& text : texts) {
+    TENON_TRY(auto method, split(text, "--method", "NAME=FILE.pt2"));
+    if (method.second.empty()) {
+      return error(Error::InvalidArgument, "--method ", text, ": the file's name is empty");
+    }
+    arguments.methods.push_back(std::move(method));
+  }
+  return ok();
+}
+
+/// "KEY=VALUE" is for all backends, "BACKEND.KEY=VALUE" for the one of that id when it was given.
+Status read_specs(const std::vector<std::string>& texts, Arguments& arguments) {
+  for (const std::string& text : texts) {
+    TENON_TRY(auto parts, split(text, "--spec", "KEY=VALUE or BACKEND.KEY=VALUE"));
+    Spec spec{std::nullopt, std::move(parts.first), std::move(parts.second)};
+    for (const std::string& backend : arguments.backends) {
+      if (!spec.key.starts_with(backend + ".")) continue;
+      spec.backend = backend;
+      spec.key.erase(0, backend.size() + 1);
+      break;
+    }
+    if (spec.key.empty()) {
+      return error(Error::InvalidArgument, "--spec ", text, ": the key is empty");
+    }
+    arguments.specs.push_back(std::move(spec));
+  }
+  return ok();
+}
+
+/// What cannot be together.
+Status check(const Arguments& arguments) {
+  const auto wrong = [](const auto&... parts) {
+    return error(Error::InvalidArgument, parts..., " (see tenon-compile --help)");
+  };
+  if (arguments.model.empty() && arguments.methods.empty()) {
+    return wrong("expected MODEL or --method, found neither");
+  }
+  if (arguments.output.empty() && !arguments.print_graph) {
+    return wrong("expected -o FILE.pte or --print-graph, found neither");
+  }
+  if (arguments.json && arguments.print_graph) {
+    return wrong("--json and --print-graph cannot be given together");
+  }
+  if (arguments.backends.empty() && !arguments.specs.empty()) {
+    return wrong("--spec without --backend");
+  }
+  if (arguments.no_partition && arguments.backends.size() != 1) {
+    return wrong("--no-partition needs one --backend, found ", arguments.backends.size());
+  }
+  for (std::size_t i = 0; i < arguments.backends.size(); ++i) {
+    const auto& id = arguments.backends[i];
+    if (id.empty()) return wrong("--backend: the id is empty");
+    if (std::ranges::count(arguments.backends, id) != 1) return wrong("--backend ", id, ": twice");
+  }
+  return ok();
+}
+
+}  // namespace
+
+Result<std::variant<Arguments, PrintAndExit>> parse_arguments(int argc, const char* const* argv) {
+  Arguments arguments;
+  std::vector<std::string> methods;
+  std::vector<std::string> specs;
+  CLI::App app(
+      "Compiles models that PyTorch exported (.pt2) with the backends of plugins and writes an\n"
+      "ExecuTorch program (.pte). What no backend takes is left to kernels.",
+      "tenon-compile");
+  app.footer(footer);
+  app.set_help_flag("-h,--help", "Print this text");
+  app.set_version_flag("--version", "tenon-compile " TENON_VERSION_STRING, "Print the version");
+  app.add_option("MODEL", arguments.model, "The archive, as torch.export.save writes it")
+      ->type_name("FILE.pt2");
+  // Each list option takes one value, so that it does not swallow the arguments after it.
+  const auto add_list = [&](const char* name, std::vector<std::string>& values, const char* type,
+                            const char* description) {
+    app.add_option(name, values, description)->allow_extra_args(false)->type_name(type);
+  };
+  add_list("--backend", arguments.backends, "ID",
+           "Backend that may take nodes; repeatable, the first one is asked first");
+  add_list("--plugin", arguments.plugins, "FILE",
+           "Plugin to use before those that are found; repeatable");
+  add_list("--spec", specs, "KEY=VALUE",
+           "Compile spec for all backends, or for one: BACKEND.KEY=VALUE; repeatable");
+  add_list("--method", methods, "NAME=FILE.pt2",
+           "A further method, from an archive with one model; repeatable");
+  app.add_option("-o,--output", arguments.output, "The program to write")->type_name("FILE.pte");
+  app.add_option("--external", arguments.external,
+                 "Folder for .ptd files, when a backend makes some (default: that of the program)")
+      ->type_name("DIR");
+  app.add_flag("--no-partition", arguments.no_partition,
+               "Give the backend all nodes, without asking which ones it takes");
+  app.add_flag("--print-graph", arguments.print_graph,
+               "Print the graphs; without -o, do nothing else");
+  app.add_flag("--json", arguments.json, "Print one JSON object instead of text");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::CallForHelp&) {
+    return std::variant<Arguments, PrintAndExit>(PrintAndExit{app.help()});
+  } catch (const CLI::CallForVersion& version) {
+    return std::variant<Arguments, PrintAndExit>(PrintAndExit{concat(version.what(), "\n")});
+  } catch (const CLI::Error& wrong) {
+    return error(Error::InvalidArgument, wrong.what(), " (see tenon-compile --help)");
+  }
+  TENON_CHECK(read_methods(methods, arguments));
+  TENON_CHECK(read_specs(specs, arguments));
+  TENON_CHECK(check(arguments));
+  return std::variant<Arguments, PrintAndExit>(std::move(arguments));
+}
+
+}  // namespace tenon::compile

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tenon/aot/compiler/delegation_info.hpp"
+#include "tenon/core/status.hpp"
+#include "tenon/host/candidate.hpp"
+#include "tool.hpp"
+
+namespace tenon::compile {
+
+/// One compile spec of the command line.
+struct Spec {
+  std::optional<std::string> backend;  ///< Nothing: for all of them.
+  std::string key;
+  std::string value;
+};
+
+/// The command line, taken apart.
+struct Arguments {
+  std::string model;  ///< May be empty when `methods` is not.
+  std::vector<std::pair<std::string, std::string>> methods;  ///< Name and archive of further ones.
+  std::vector<std::string> backends;
+  std::vector<std::string> plugins;
+  std::vector<Spec> specs;
+  std::string output;    ///< Empty only with `print_graph`.
+  std::string external;  ///< Folder of the `.ptd` files; empty: that of the output.
+  bool no_partition = false;
+  bool print_graph = false;
+  bool json = false;
+};
+
+/// A file that was written.
+struct WrittenFile {
+  std::string path;
+  std::uint64_t nbytes = 0;
+};
+
+/// One delegate of the program.
+struct Delegate {
+  std::string backend_id;
+  std::size_t num_nodes = 0;
+  std::uint64_t blob_nbytes = 0;
+  std::string info;  ///< The backend's own line; may be empty.
+};
+
+struct Method {
+  std::string name;
+  std::vector<Delegate> delegates;
+  aot::DelegationInfo delegation;
+  /// Inputs and outputs of the Python function that the program has not.
+  std::vector<std::string> left_out;
+};
+
+struct Report {
+  std::string graph;  ///< What `--print-graph` asks for.
+  std::vector<Method> methods;
+  std::optional<WrittenFile> program;
+  std::vector<WrittenFile> data;
+  Status failure;
+  ExitCode code = ExitCode::success;
+};
+
+/// Reads the archives, lets the backends compile them, and writes the program. When it fails
+/// nothing new is at any of the paths. `search` finds the plugins that were not named
+/// (`host::discovery()`).
+[[nodiscard]] Report compile(const Arguments& arguments,
+                             std::function<host::SearchReport()> search);
+
+/// The report for a person, and as one line of JSON (docs/schemas/tenon-compile.schema.json).
+[[nodiscard]] std::string to_text(const Report& report);
+[[nodiscard]] std::string to_json(const Report& report);
+
+}  // namespace tenon::compile

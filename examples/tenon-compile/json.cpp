@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT
+#include <nlohmann/json.hpp>
+
+#include "compile.hpp"
+#include "tenon/abi/version.h"
+
+namespace tenon::compile {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json error_json(const Status& status) {
+  if (status.ok()) return nullptr;
+  return {{"name", std::string(error_name(status.error()))},
+          {"code", static_cast<unsigned>(status.error())},
+          {"text", std::string(status.text())}};
+}
+
+Json file_json(const WrittenFile& file) { return {{"path", file.path}, {"size", file.nbytes}}; }
+
+Json method_json(const Method& method) {
+  Json delegates = Json::array();
+  for (const Delegate& one : method.delegates) {
+    delegates.push_back({{"backend", one.backend_id},
+                         {"nodes", one.num_nodes},
+                         {"blob_size", one.blob_nbytes},
+                         {"info", one.info}});
+  }
+  Json operators = Json::array();
+  for (const auto& [target, count] : method.delegation.delegation_by_operator) {
+    operators.push_back(
+        {{"operator", target}, {"delegated", count.delegated}, {"left_over", count.non_delegated}});
+  }
+  return {{"name", method.name},
+          {"delegated_nodes", method.delegation.num_delegated_nodes},
+          {"left_over_nodes", method.delegation.num_non_delegated_nodes},
+          {"delegates", std::move(delegates)},
+          {"operators", std::move(operators)},
+          {"left_out", method.left_out}};
+}
+
+}  // namespace
+
+std::string to_json(const Report& report) {
+  Json methods = Json::array();
+  Json data = Json::array();
+  if (report.program) {
+    for (const Method& method : report.methods) methods.push_back(method_json(method));
+    for (const WrittenFile& file : report.data) data.push_back(file_json(file));
+  }
+  const Json document = {{"version", TENON_VERSION_STRING},
+                         {"exit_code", static_cast<int>(report.code)},
+                         {"error", error_json(report.failure)},
+                         {"program", report.program ? file_json(*report.program) : Json(nullptr)},
+                         {"data", std::move(data)},
+                         {"methods", std::move(methods)}};
+  // In ASCII, and with what is no UTF-8 replaced: paths are bytes.
+  return document.dump(-1, ' ', true, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace tenon::compile
