@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: MIT
+//
+// A backend with both halves: it compiles PyTorch's exported graphs to blobs of its own, and runs
+// them on the CPU. docs/graph-backend.md walks through it.
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <tenon/aot.hpp>
+#include <tenon/tenon.hpp>
+#include <utility>
+#include <vector>
+
+#include "blob.hpp"
+#include "model.hpp"
+#include "preprocess.hpp"
+
+namespace {
+
+/// Adds to a count for as long as it lives.
+class Counted {
+ public:
+  Counted(std::atomic<std::uint64_t>& total, std::uint64_t nbytes)
+      : total_(&total), nbytes_(nbytes) {
+    total_->fetch_add(nbytes_, std::memory_order_relaxed);
+  }
+  Counted(Counted&& other) noexcept
+      : total_(other.total_), nbytes_(std::exchange(other.nbytes_, 0)) {}
+  Counted& operator=(Counted&&) = delete;
+  ~Counted() { total_->fetch_sub(nbytes_, std::memory_order_relaxed); }
+
+ private:
+  std::atomic<std::uint64_t>* total_;
+  std::uint64_t nbytes_;
+};
+
+class GraphBackend final : public tenon::Backend<GraphBackend>,
+                           public tenon::WithCheckBlob<GraphBackend>,
+                           public tenon::WithMemoryInfo<GraphBackend>,
+                           public tenon::aot::BackendDetails<GraphBackend> {
+ public:
+  static constexpr std::string_view id = "GraphBackend";
+  static constexpr std::string_view tags = "example,cpu";
+  static constexpr std::string_view description =
+      "example with both halves: compiles float32 graphs of ATen operators and runs them";
+  static constexpr tenon::PayloadVersions payload_versions = {graph_backend::payload_version,
+                                                              graph_backend::payload_version};
+
+  // Ahead of time.
+
+  static tenon::Result<tenon::aot::PreprocessResult> preprocess(
+      const tenon::aot::EdgeProgram& program, tenon::CompileSpecs specs) {
+    return graph_backend::preprocess(program, specs);
+  }
+
+  static tenon::Result<tenon::aot::PartitionResult> partition(
+      const tenon::aot::EdgeProgram& program, tenon::CompileSpecs options) {
+    return graph_backend::partition(program, options);
+  }
+
+  static tenon::Result<std::vector<std::string>> ops_to_not_decompose(
+      const tenon::aot::EdgeProgram& program) {
+    return graph_backend::ops_to_not_decompose(program);
+  }
+
+  // At run time.
+
+  struct Delegate {
+    graph_backend::Model model;
+    Counted scratch;
+  };
+
+  tenon::Result<Delegate> init(tenon::InitContext& context, tenon::Blob processed,
+                               tenon::CompileSpecs) {
+    // The options were for the ahead-of-time half; all that is left of them is in the blob.
+    TENON_TRY(graph_backend::Graph graph, graph_backend::read_graph(processed.bytes()));
+    TENON_TRY(graph_backend::Model model, graph_backend::Model::load(std::move(graph), context));
+    const std::uint64_t scratch = model.scratch_bytes();
+    return Delegate{std::move(model), Counted(scratch_, scratch)};
+  }
+
+  tenon::Status execute(tenon::ExecutionContext& context, Delegate& delegate, tenon::Args args) {
+    return delegate.model.execute(context, args);
+  }
+
+  tenon::Result<tenon::BlobVerdict> check_blob(tenon::InitContext&, tenon::Blob processed,
+                                               tenon::CompileSpecs) {
+    const auto graph = graph_backend::read_graph(processed.bytes());
+    if (graph.ok()) return tenon::BlobVerdict{};
+    return tenon::BlobVerdict{tenon::Compatibility::Incompatible, std::string(graph.text())};
+  }
+
+  tenon::MemoryInfo memory_info(const Delegate* delegate) {
+    tenon::MemoryInfo out;
+    out.host_scratch = delegate ? delegate->model.scratch_bytes() : scratch_.load();
+    return out;
+  }
+
+ private:
+  std::atomic<std::uint64_t> scratch_{0};
+};
+
+}  // namespace
+
+TENON_PLUGIN(GraphBackend);

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: MIT
+//
+// Each operator against what PyTorch computes (tests/fixtures/graph_backend/record_operators.py).
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "compiled.hpp"
+#include "operators.hpp"
+
+using namespace tenon;
+using namespace tenon::test;
+
+namespace graph_operators_test {
+namespace {
+
+using nlohmann::json;
+
+const json& recorded() {
+  static const json all =
+      json::parse(std::ifstream(TENON_TEST_FIXTURES "/graph_backend/operators.json"));
+  return all.at("cases");
+}
+
+std::vector<std::int64_t> sizes_of(const json& tensor) {
+  return tensor.at("sizes").get<std::vector<std::int64_t>>();
+}
+
+bool is_long(const json& tensor) { return tensor.at("dtype") == "int64"; }
+
+aot::EdgeTensor description(const json& tensor) {
+  aot::EdgeTensor out;
+  out.scalar_type = is_long(tensor) ? ScalarType::Long : ScalarType::Float;
+  for (const std::int64_t size : sizes_of(tensor)) out.sizes.emplace_back(size);
+  return out;
+}
+
+std::vector<std::byte> data_of(const json& tensor) {
+  const auto copy = [](const auto& values) {
+    const auto bytes = std::as_bytes(std::span(values));
+    return std::vector<std::byte>(bytes.begin(), bytes.end());
+  };
+  if (is_long(tensor)) return copy(tensor.at("data").get<std::vector<std::int64_t>>());
+  return copy(tensor.at("data").get<std::vector<float>>());
+}
+
+aot::EdgeArgumentValue value_of(const json& value) {
+  if (value.is_null()) return std::monostate();
+  if (value.is_boolean()) return value.get<bool>();
+  if (value.is_number_integer()) return value.get<std::int64_t>();
+  if (value.is_number()) return value.get<double>();
+  if (value.is_string()) return value.get<std::string>();
+  return aot::EdgeInts(value.get<std::vector<std::int64_t>>());
+}
+
+/// The graph of one recorded call.
+aot::OwnedEdgeProgram graph_of(const json& one) {
+  aot::EdgeProgramBuilder graph;
+  std::vector<aot::ValueId> values;
+  for (const json& tensor : one.at("tensors")) {
+    const std::string name = concat("tensor_", values.size());
+    values.push_back(tensor.at("parameter")
+                         ? graph.stored(aot::EdgeOrigin::Parameter, name, "module." + name,
+                                        description(tensor), data_of(tensor))
+                         : graph.user_input(name, description(tensor)));
+  }
+  std::vector<aot::EdgeProgramBuilder::Argument> arguments;
+  for (const json& argument : one.at("arguments")) {
+    aot::EdgeArgumentValue value;
+    if (argument.contains("tensor")) {
+      value = aot::EdgeRef{values.at(argument.at("tensor"))};
+    } else if (argument.contains("tensors")) {
+      std::vector<aot::ValueId> list;
+      for (const json& index : argument.at("tensors")) list.push_back(values.at(index));
+      value = std::move(list);
+    } else {
+      value = value_of(argument.at("value"));
+    }
+    arguments.emplace_back(argument.at("name"), std::move(value));
+  }
+  std::vector<aot::ValueId> outputs = {graph.node_output("out", description(one.at("result")))};
+  // Further results are there and nobody reads them.
+  for (int i = 1; i < one.at("results").get<int>(); ++i) {
+    outputs.push_back(graph.node_output(concat("unused_", i), {ScalarType::Long, {1}}));
+  }
+  graph.add_node("call", one.at("target").get<std::string>(), arguments, outputs);
+  graph.user_output(outputs[0]);
+  return build_ok(std::move(graph));
+}
+
+/// As numpy.testing.assert_allclose.
+bool near(const std::vector<float>& found, const std::vector<float>& expected) {
+  return std::ranges::equal(found, expected, [](float a, float b) {
+    return std::abs(a - b) <= 2e-6F + 1e-5F * std::abs(b) || (std::isnan(a) && std::isnan(b));
+  });
+}
+
+void compare(const json& one, const Specs& specs) {
+  INFO(one.at("name").get<std::string>() << ", " << one.at("target").get<std::string>());
+  const auto graph = graph_of(one);
+  const auto method = load_ok(graph, specs);
+  std::size_t input = 0;
+  std::vector<std::vector<std::byte>> kept;
+  for (const json& tensor : one.at("tensors")) {
+    if (tensor.at("parameter")) continue;
+    kept.push_back(data_of(tensor));
+    const auto sizes = sizes_of(tensor);
+    const auto type = is_long(tensor) ? ScalarType::Long : ScalarType::Float;
+    REQUIRE(method->set_input(input++, host::InputTensor{type, sizes, kept.back()}).ok());
+  }
+  const Status ran = method->execute();
+  INFO(ran.text());
+  REQUIRE(ran.ok());
+  const auto found = floats(method->output(0));
+  const auto expected = one.at("result").at("data").get<std::vector<float>>();
+  CAPTURE(found, expected);
+  CHECK(near(found, expected));
+}
+
+}  // namespace
+}  // namespace graph_operators_test
+
+using namespace graph_operators_test;
+
+TEST_CASE("each operator computes what PyTorch computes", "[graph_backend]") {
+  REQUIRE(recorded().size() > 100);
+  for (const auto& one : recorded()) compare(one, {});
+}
+
+TEST_CASE("each operator computes the same when nothing is folded", "[graph_backend]") {
+  for (const auto& one : recorded()) compare(one, {{"fold", "0"}});
+}
+
+TEST_CASE("each operator that the backend has is compared with PyTorch", "[graph_backend]") {
+  std::set<std::string> compared;
+  for (const auto& one : recorded()) compared.insert(one.at("target").get<std::string>());
+  // The result is the argument, in all of them by the same function as `clone`.
+  for (const char* same :
+       {"aten.contiguous.default", "aten.alias.default", "aten.detach.default"}) {
+    compared.insert(same);
+  }
+  for (const auto& rows :
+       {graph_backend::elementwise_operators(), graph_backend::linear_operators(),
+        graph_backend::shape_operators(), graph_backend::vision_operators(),
+        graph_backend::reduction_operators()}) {
+    for (const auto& row : rows) {
+      INFO(row.target);
+      CHECK(compared.contains(std::string(row.target)));
+    }
+  }
+}
