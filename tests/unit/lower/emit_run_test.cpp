@@ -16,6 +16,8 @@
 #include "tenon/aot/compiler/pte_writer.hpp"
 #include "tenon/host/method.hpp"
 #include "tenon/host/program.hpp"
+#include "tenon/host/registry.hpp"
+#include "toy_backend.hpp"
 
 /// What is emitted runs on the host with kernels for vectors of four integers.
 namespace emit_run_test {
@@ -89,17 +91,25 @@ host::KernelTable kernels() {
 /// A method of a program that was emitted, written and loaded.
 class Loaded {
  public:
-  explicit Loaded(const EdgeProgram& program) : kernels_(kernels()) {
+  explicit Loaded(const EdgeProgram& program, const PartitionResult& partitions = {})
+      : kernels_(kernels()) {
     EmitOptions options;
     REQUIRE(options.operators
                 .add("toy.both.default",
                      "toy::both.out(Tensor self, *, Tensor(a!) out0, Tensor(b!) out1)")
                 .ok());
-    auto lowered = lower(program, {});
+    auto lowered = lower(program, partitions);
     REQUIRE(lowered.ok());
-    std::vector<CompiledMethod> methods;
-    methods.push_back({*std::move(lowered), {}});
-    const auto emitted = emit(methods, options);
+    methods_.push_back({*std::move(lowered), {}});
+    toy_programs().clear();
+    for (const LoweredPartition& part : methods_[0].program.partitions) {
+      const auto number = static_cast<std::uint32_t>(toy_programs().size());
+      toy_programs().push_back(part.program.view());
+      PreprocessResult result;
+      result.processed_bytes = SharedBytes::copy_of(std::as_bytes(std::span(&number, 1)));
+      methods_[0].results.push_back(std::move(result));
+    }
+    const auto emitted = emit(methods_, options);
     INFO(emitted.text());
     REQUIRE(emitted.ok());
     const Status proof = check_method_memory(emitted->methods[0]);
@@ -112,7 +122,9 @@ class Loaded {
     auto opened = host::Program::from_bytes(bytes_, nullptr, "emitted");
     INFO(opened.text());
     REQUIRE(opened.ok());
-    auto method = host::Method::load(*opened, "forward", {.kernels = &kernels_});
+    REQUIRE(registry_.register_backend(tenon_static_plugin_Toy).ok());
+    auto method =
+        host::Method::load(*opened, "forward", {.registry = &registry_, .kernels = &kernels_});
     INFO(method.text());
     REQUIRE(method.ok());
     method_ = *std::move(method);
@@ -142,6 +154,8 @@ class Loaded {
   }
 
  private:
+  std::vector<CompiledMethod> methods_;
+  host::BackendRegistry registry_;
   host::KernelTable kernels_;
   std::vector<std::byte> bytes_;
   std::unique_ptr<host::Method> method_;
@@ -152,6 +166,30 @@ TEST_CASE("random programs without delegates run on the host, call after call") 
   for (int round = 0; round < 200; ++round) {
     const OwnedEdgeProgram owned = random_graph(random, 1 + random() % 40);
     Loaded loaded(owned.view());
+    State state;
+    for (int call = 0; call < 3; ++call) {
+      std::vector<Vector> inputs(3, Vector(4));
+      for (Vector& input : inputs) std::iota(input.begin(), input.end(), -2 + call);
+      INFO("round " << round << ", call " << call);
+      const auto expected = run(owned.view(), inputs, state);
+      REQUIRE(loaded(inputs) == expected);
+    }
+  }
+}
+
+TEST_CASE("random programs with delegates run on the host, call after call") {
+  std::mt19937 random(32);
+  for (int round = 0; round < 200; ++round) {
+    const OwnedEdgeProgram owned = random_graph(random, 1 + random() % 40);
+    PartitionOptions options;
+    options.spec.backend_id = "Toy";
+    options.tag_mutated_buffers = random() % 2 == 0;
+    options.tag_constant_data = random() % 3 != 0;
+    options.skip_horizontal_fusion = random() % 2 == 0;
+    auto partitions = partition_by_support(
+        owned.view(), [&](const auto&, const auto&) { return random() % 10 < 6; }, options);
+    REQUIRE(partitions.ok());
+    Loaded loaded(owned.view(), *partitions);
     State state;
     for (int call = 0; call < 3; ++call) {
       std::vector<Vector> inputs(3, Vector(4));
