@@ -2,11 +2,11 @@
 //
 // Writes programs for written_programs.py, which reads them with ExecuTorch's own readers:
 //
-//   write-programs FOLDER COUNT
+//   write-programs FOLDER COUNT [NAME/model.pte]...
 //
 // N.pte and N.TAG.ptd are random programs, N.json says what is in them. portable.pte and the files
 // beside it are programs of portable kernels, whose numbers Python checks. stores.json holds calls
-// of NamedDataStore.
+// of NamedDataStore. NAME.pte is the program of that name, written anew with a memory plan of ours.
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -21,7 +21,9 @@
 
 #include "portable_programs.hpp"
 #include "random_stores.hpp"
+#include "support/describe_program.hpp"
 #include "support/random_program.hpp"
+#include "tenon/aot/compiler/method_memory.hpp"
 #include "tenon/aot/compiler/ptd_writer.hpp"
 #include "tenon/aot/compiler/pte_writer.hpp"
 #include "tenon/host/sha256.hpp"
@@ -150,7 +152,25 @@ Status write_random(const std::filesystem::path& folder, std::uint64_t seed) {
   return ok();
 }
 
-Status write_all(const std::filesystem::path& folder, std::uint64_t count) {
+/// Reads a program, plans its memory anew and writes it.
+Status rewrite(const std::filesystem::path& path, const std::filesystem::path& folder) {
+  TENON_TRY(auto program, host::Program::open(path));
+  TENON_TRY(auto described, ProgramDescriber(std::move(program)).describe());
+  for (auto& method : described.methods) {
+    method.planned_memory.resize(1);
+    for (auto& value : method.values) {
+      auto* tensor = std::get_if<aot::TensorValue>(&value);
+      if (tensor != nullptr && tensor->place() != nullptr) *tensor->place() = {};
+    }
+    aot::MethodMemoryOptions options;
+    options.extra_bytes = 64;  // For XNNPACK.
+    TENON_CHECK(aot::plan_method_memory(method, options));
+  }
+  return aot::write_pte(described, folder / (path.parent_path().filename().native() + ".pte"));
+}
+
+Status write_all(const std::filesystem::path& folder, std::uint64_t count,
+                 const std::vector<std::filesystem::path>& exported) {
   std::filesystem::create_directories(folder);
   for (std::uint64_t seed = 0; seed < count; ++seed) TENON_CHECK(write_random(folder, seed));
   std::ofstream(folder / "stores.json") << RandomStores(1).make(1000);
@@ -159,6 +179,7 @@ Status write_all(const std::filesystem::path& folder, std::uint64_t count) {
   TENON_TRY(const auto external, portable_program(true));
   TENON_CHECK(aot::write_pte(external, folder / "external.pte"));
   TENON_TRY(const auto files, aot::write_external_data(external.named_data, folder));
+  for (const auto& path : exported) TENON_CHECK(rewrite(path, folder));
   return files.size() == 1 ? ok() : error(Error::Internal, "expected one data file");
 }
 
@@ -166,11 +187,12 @@ Status write_all(const std::filesystem::path& folder, std::uint64_t count) {
 }  // namespace tenon::test
 
 int main(int argc, char** argv) {
-  if (argc != 3) {
-    std::fputs("usage: write-programs FOLDER COUNT\n", stderr);
+  if (argc < 3) {
+    std::fputs("usage: write-programs FOLDER COUNT [NAME/model.pte]...\n", stderr);
     return 2;
   }
-  const auto status = tenon::test::write_all(argv[1], std::stoull(argv[2]));
+  const auto status =
+      tenon::test::write_all(argv[1], std::stoull(argv[2]), {argv + 3, argv + argc});
   if (status.ok()) return 0;
   std::fprintf(stderr, "%s\n", tenon::describe(status).c_str());
   return 1;

@@ -7,6 +7,7 @@
 * Random data files: read back by the package's FlatTensorSerializer.
 * Stores of named data: the package's own gives the same for the same calls (written_stores.py).
 * Programs of portable kernels run in the runtime and give PyTorch's numbers.
+* Programs that ExecuTorch exported, read by Tenon and written anew, give the numbers they gave.
 """
 
 import argparse
@@ -16,6 +17,7 @@ import pathlib
 import subprocess
 import tempfile
 
+import numpy
 import torch
 import written_stores
 from executorch.exir._serialize._cord import Cord
@@ -24,6 +26,9 @@ from executorch.exir.schema import DataLocation, TensorDataLocation, TensorShape
 from executorch.extension.flat_tensor.serialize.serialize import FlatTensorSerializer
 from executorch.runtime import Runtime, Verification
 
+FIXTURES = pathlib.Path(__file__).resolve().parent.parent / "fixtures"
+# Those whose kernels and backends the wheel has.
+REWRITTEN = ["add_dynamic_portable", "mlp_portable", "mlp_xnnpack", "mutable_buffer_portable"]
 # Indices of tenon::aot::Storage.
 FROM_CALLER, PLANNED, CONSTANT, INITIAL_STATE, EXTERNAL = range(5)
 
@@ -224,6 +229,28 @@ def check_portable(folder):
         print(f"{name}: four methods of portable kernels give PyTorch's numbers")
 
 
+def tensors_of(folder, descriptions):
+    return [torch.from_numpy(numpy.load(folder / one["file"])) for one in descriptions]
+
+
+def check_rewritten(folder, fixtures):
+    """Each has a fixture.json that says which calls were made and what they gave."""
+    for fixture in fixtures:
+        program = Runtime.get().load_program(
+            folder / f"{fixture.name}.pte", verification=Verification.InternalConsistency
+        )
+        methods = {}
+        calls = json.loads((fixture / "fixture.json").read_text())["calls"]
+        for call in calls:
+            name = call["method"]
+            if name not in methods:
+                methods[name] = program.load_method(name)
+            found = methods[name].execute(tensors_of(fixture, call["inputs"]))
+            for one, expected in zip(found, tensors_of(fixture, call["outputs"]), strict=True):
+                torch.testing.assert_close(one, expected)
+        print(f"{fixture.name}: written anew, {len(calls)} calls give the same numbers")
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("writer", type=pathlib.Path, help="the program write-programs")
@@ -233,8 +260,11 @@ def main():
     torch.manual_seed(0)
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
-        subprocess.run([args.writer, folder, str(args.count)], check=True)
+        fixtures = [FIXTURES / name for name in REWRITTEN]
+        exported = [fixture / "model.pte" for fixture in fixtures]
+        subprocess.run([args.writer, folder, str(args.count), *exported], check=True)
         check_portable(folder)
+        check_rewritten(folder, fixtures)
         written_stores.check(json.loads((folder / "stores.json").read_text()))
         check_random(folder, args.count, args.data_files)
 

@@ -49,7 +49,9 @@ class ProgramDifference {
   void fail(std::string text) {
     if (text_.empty()) text_ = std::move(text);
   }
-  static std::string_view view(const flatbuffers::String* text) { return text->string_view(); }
+  static std::string_view view(const flatbuffers::String* text) {
+    return text == nullptr ? std::string_view() : text->string_view();
+  }
 
   template <class Found, class Expected>
   void same_list(const flatbuffers::Vector<Found>* found, const std::vector<Expected>& expected,

@@ -189,6 +189,15 @@ TEST_CASE("Inputs and outputs may be left to the caller") {
   REQUIRE(chain.method.planned_memory[1].nbytes == 128);
 }
 
+TEST_CASE("Each memory has room behind it for backends that read on") {
+  Chain chain;
+  aot::MethodMemoryOptions options;
+  options.extra_bytes = 64;
+  REQUIRE(aot::plan_method_memory(chain.method, options).ok());
+  REQUIRE(chain.method.planned_memory[1].nbytes == 128 + 64);
+  REQUIRE(chain.method.planned_memory[0].nbytes == 0);
+}
+
 TEST_CASE("A mutable buffer shares its memory with nothing") {
   Chain chain;
   aot::TensorValue state = tensor(64);

@@ -27,6 +27,9 @@ struct Lifetime {
 
 struct MethodMemoryOptions {
   std::uint64_t alignment = 16;
+  /// Added to each memory, for backends that read behind the end of tensors. XNNPACK needs 64, as
+  /// ExecuTorch gives them to every method with a delegate of it.
+  std::uint64_t extra_bytes = 0;
   /// False: tensors that are inputs (outputs) get no memory; the caller brings it.
   bool plan_inputs = true;
   bool plan_outputs = true;
@@ -262,8 +265,10 @@ inline Status plan_method_memory(MethodData& method, const MethodMemoryOptions& 
     place.memory_id += before;
     *std::get<TensorValue>(method.values[owners[i]]).place() = place;
   }
-  method.planned_memory.insert(method.planned_memory.end(), plan.memories.begin() + 1,
-                               plan.memories.end());
+  for (std::size_t i = 1; i < plan.memories.size(); ++i) {
+    const auto& [nbytes, device] = plan.memories[i];
+    method.planned_memory.push_back({nbytes + options.extra_bytes, device});
+  }
   return ok();
 }
 
