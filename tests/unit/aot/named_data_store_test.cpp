@@ -159,6 +159,8 @@ TEST_CASE("The tag of a shard is the one that ExecuTorch computes") {
   REQUIRE(output.external_data[0].tag ==
           "aoti_" + host::sha256_of(std::as_bytes(std::span(keys))).to_hex());
   REQUIRE(output.external_data[0].entries[0].key == "a");
+  REQUIRE(output.find_external_data(output.external_data[0].tag) == &output.external_data[0]);
+  REQUIRE(output.find_external_data("aoti") == nullptr);
 }
 
 TEST_CASE("Named data is shared, not copied") {

@@ -118,7 +118,7 @@ TEST_CASE("Paths that cannot be written to are refused by name") {
           folder.file("missing/out") +
               ": cannot create a file beside it: No such file or directory");
   REQUIRE(refusal(folder.path()) == folder.path().native() + ": exists and is no regular file");
-  REQUIRE(refusal("/dev/full") == "/dev/full: exists and is no regular file");
+  REQUIRE(refusal("/dev/null") == "/dev/null: exists and is no regular file");
   REQUIRE(names_in(folder.path()).empty());
 
   auto file = NewFile::create(folder / std::string(300, 'n'));

@@ -23,7 +23,7 @@ std::vector<std::filesystem::path> exported_programs() {
   return out;
 }
 
-TEST_CASE("Programs that ExecuTorch exported come back as they were when they are written again") {
+TEST_CASE("Programs that ExecuTorch wrote come back as they were when they are written again") {
   const auto paths = exported_programs();
   REQUIRE(paths.size() >= 30);
   for (const auto& path : paths) {
@@ -48,7 +48,7 @@ TEST_CASE("Programs that ExecuTorch exported come back as they were when they ar
   }
 }
 
-TEST_CASE("Our plans of exported programs are right and need no more memory than ExecuTorch's") {
+TEST_CASE("Our plans of its programs are right and need no more memory than ExecuTorch's") {
   std::uint64_t ours = 0;
   std::uint64_t theirs = 0;
   for (const auto& path : exported_programs()) {
