@@ -18,9 +18,3 @@ if blocks != expected:
     sys.exit("README.md and the examples differ:\n" + "\n---\n".join(blocks))
 if len(hello.splitlines()) > 40:
     sys.exit(f"hello.cpp has {len(hello.splitlines())} lines, the promise is 40")
-
-# Links to files of this repository lead somewhere.
-for page in [root / "README.md", *(root / "docs").glob("*.md")]:
-    for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text()):
-        if not (page.parent / target).exists():
-            sys.exit(f"{page}: the link to {target} leads nowhere")

@@ -1,0 +1,137 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Links in all pages lead somewhere: to a file of this repository, to a heading that is there, to a
+line that is there. What is on the network is not asked.
+
+usage: links_test.py ROOT
+"""
+
+import pathlib
+import re
+import sys
+import tempfile
+import unittest
+import urllib.parse
+
+from pages import find_pages, read_page
+
+root = pathlib.Path(sys.argv[1]).resolve()
+
+# Sources that speak of a page by its path from the root.
+MENTION = re.compile(r"\bdocs/[\w/-]+\.md\b")
+SOURCES = {".c", ".cpp", ".cu", ".h", ".hpp", ".md", ".mm", ".py", ".json", ".fbs"}
+
+
+class Checker:
+    def __init__(self, base):
+        self.base = base
+        self.pages = {path: read_page(path) for path in find_pages(base)}
+        self.num_links = 0
+
+    def problems(self):
+        for path, page in self.pages.items():
+            for line, target in page.links:
+                self.num_links += 1
+                if problem := self.problem(path, target):
+                    yield f"{path.relative_to(self.base)}:{line}: {target}: {problem}"
+
+    def problem(self, path, target):
+        """What is wrong with a link, or None."""
+        parts = urllib.parse.urlsplit(target)
+        if parts.scheme in ("http", "https"):
+            return None if parts.netloc else "a URL without a host"
+        if parts.scheme:
+            return f"the scheme {parts.scheme} is none that a page needs"
+        goal = path
+        if parts.path:
+            goal = (path.parent / urllib.parse.unquote(parts.path)).resolve()
+            if self.base not in [goal, *goal.parents]:
+                return "leads out of the repository"
+            if not goal.exists():
+                return "there is no such file"
+        if not parts.fragment:
+            return None
+        if goal in self.pages:
+            anchors = self.pages[goal].anchors
+            return None if parts.fragment in anchors else "the page has no such heading"
+        number = re.fullmatch(r"L(\d+)", parts.fragment)
+        if not number or not goal.is_file():
+            return "only pages have headings"
+        num_lines = len(goal.read_text(encoding="utf-8").splitlines())
+        return None if 1 <= int(number[1]) <= num_lines else f"the file has {num_lines} lines"
+
+
+class Repository(unittest.TestCase):
+    def test_links_lead_somewhere(self):
+        checker = Checker(root)
+        self.assertEqual(list(checker.problems()), [])
+        self.assertGreater(checker.num_links, 100)
+
+    def test_every_page_is_in_the_index(self):
+        index = read_page(root / "docs/README.md")
+        listed = {target.split("#")[0] for _, target in index.links}
+        there = {path.name for path in (root / "docs").glob("*.md")} - {"README.md"}
+        self.assertEqual(there - listed, set(), "docs/README.md does not name them")
+
+    def test_pages_that_sources_speak_of_are_there(self):
+        missing = []
+        for folder in ("include", "examples", "reference_backends", "templates", "tests", "docs"):
+            for path in (root / folder).rglob("*"):
+                if path.suffix not in SOURCES or not path.is_file() or path.samefile(__file__):
+                    continue
+                for page in MENTION.findall(path.read_text(encoding="utf-8")):
+                    # A template speaks of its own pages, which lie beside it.
+                    places = [root, *(p for p in path.parents if root in p.parents)]
+                    if not any((place / page).exists() for place in places):
+                        missing.append(f"{path.relative_to(root)}: {page}")
+        self.assertEqual(missing, [])
+
+
+class BrokenPages(unittest.TestCase):
+    """The checker finds what it is for."""
+
+    def check(self, text, others=()):
+        with tempfile.TemporaryDirectory() as folder:
+            base = pathlib.Path(folder).resolve()
+            (base / "docs").mkdir()
+            (base / "docs/page.md").write_text(text)
+            (base / "docs/source.c").write_text("one\ntwo\n")
+            for name, content in others:
+                (base / "docs" / name).write_text(content)
+            return list(Checker(base).problems())
+
+    def test_good_links(self):
+        text = (
+            "# A `name`, and more\n\n[a](#a-name-and-more) [b](source.c) [c](source.c#L2)\n"
+            "[d](https://example.org/x#y) [e](other.md#one-two) [f]\n\n[f]: other.md\n"
+        )
+        self.assertEqual(self.check(text, [("other.md", "## One _two_\n")]), [])
+
+    def test_a_second_heading_of_one_name_has_a_number(self):
+        self.assertEqual(self.check("# Use\n# Use\n[a](#use) [b](#use-1)\n"), [])
+        self.assertEqual(len(self.check("# Use\n# Use\n[a](#use-2)\n")), 1)
+
+    def test_what_is_missing_is_named(self):
+        for link, text in (
+            ("gone.md", "no such file"),
+            ("#gone", "no such heading"),
+            ("other.md#gone", "no such heading"),
+            ("source.c#L3", "has 2 lines"),
+            ("source.c#two", "only pages"),
+            ("../../etc/passwd", "out of the repository"),
+            ("https:///x", "without a host"),
+            ("file:///x", "scheme file"),
+        ):
+            with self.subTest(link):
+                found = self.check(f"[x]({link})\n", [("other.md", "# One\n")])
+                self.assertEqual(len(found), 1, found)
+                self.assertIn(text, found[0])
+                self.assertTrue(found[0].startswith("docs/page.md:1: "), found[0])
+
+    def test_code_has_no_links(self):
+        text = "`[a](gone)` and\n\n```cpp\n[](int) {}(1);\n```\n\n    [b](gone)\n"
+        self.assertEqual(self.check(text), [])
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1], verbosity=2)
