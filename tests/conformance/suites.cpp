@@ -2,4 +2,6 @@
 //
 // The tests themselves. Catch2 gets them as well; this program calls them by its own list, because
 // each has a process of its own.
-#include "tenon/conformance/suites.hpp"
+// [include]
+#include <tenon/conformance/suites.hpp>
+// [include]

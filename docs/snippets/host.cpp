@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: MIT
+// What the pages show of applications: host PLUGIN.so MODEL.pte
+#include <array>
+#include <cstdio>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <tenon/host.hpp>
+#include <thread>
+#include <utility>
+
+namespace {
+
+tenon::Status find_a_backend() {
+  // [discovery]
+  tenon::host::BackendRegistry registry;
+  registry.add_search(tenon::host::discovery());                    // nothing is read yet
+  TENON_TRY(auto backend, registry.lookup_backend("AcmeBackend"));  // searches, then loads one file
+  // [discovery]
+  return backend->is_available();
+}
+
+tenon::Status load_with_a_policy(std::shared_ptr<const tenon::host::Program> program,
+                                 const tenon::host::BackendRegistry& registry,
+                                 std::string_view policy) {
+  tenon::host::MethodOptions options{.registry = &registry};
+  // [policy]
+  TENON_TRY(options.embedded_code, tenon::host::EmbeddedCodePolicy::parse(policy));
+  TENON_TRY(auto method, tenon::host::Method::load(program, "forward", std::move(options)));
+  // [policy]
+  return method->execute();
+}
+
+tenon::Status run(const char* plugin, const char* model) {
+  tenon::host::BackendRegistry registry;
+  TENON_CHECK(registry.register_backend(plugin));
+
+  const std::array<float, 6> values{};
+  const std::array<std::int64_t, 2> sizes{2, 3};
+  const tenon::host::InputTensor input{tenon::ScalarType::Float, sizes,
+                                       std::as_bytes(std::span(values))};
+
+  // [threads]
+  TENON_TRY(auto program, tenon::host::Program::open(model));
+  const auto work = [&]() -> tenon::Status {
+    TENON_TRY(auto method, tenon::host::Method::load(program, "forward", {.registry = &registry}));
+    TENON_CHECK(method->set_input(0, input));
+    TENON_CHECK(method->set_input(1, input));
+    return method->execute();
+  };
+  tenon::Status first, second;
+  std::thread other([&] { first = work(); });
+  second = work();
+  other.join();
+  // [threads]
+  TENON_CHECK(std::move(first));
+  TENON_CHECK(std::move(second));
+
+  // A method whose inputs were not set refuses to run; the policy itself lets it load.
+  const tenon::Status refused = load_with_a_policy(program, registry, "deny");
+  if (refused.error() != tenon::Error::InvalidArgument) {
+    return tenon::error(tenon::Error::Internal, "expected a refusal, found ", describe(refused));
+  }
+  return tenon::ok();
+}
+
+/// Prints why there is no such backend; on a machine that has one there is nothing to print.
+void show_a_failure() {
+  // [failure]
+  const tenon::Status status = find_a_backend();
+  if (status.error() == tenon::Error::NotFound) {
+    std::fprintf(stderr, "%s\n", tenon::describe(status).c_str());
+  }
+  // [failure]
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 3) {
+    std::fputs("usage: host PLUGIN.so MODEL.pte\n", stderr);
+    return 2;
+  }
+  show_a_failure();
+  const tenon::Status status = run(argv[1], argv[2]);
+  if (status.ok()) return 0;
+  std::fprintf(stderr, "host: %s\n", tenon::describe(status).c_str());
+  return 1;
+}

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: MIT
+// What a backend for a device with memory of its own adds. It takes the number of CUDA, because
+// programs know no other device (docs/device-memory.md).
+#include "npu_driver.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <tenon/tenon.hpp>
+#include <vector>
+
+namespace {
+
+using tenon::Error;
+using tenon::Result;
+using tenon::Status;
+
+class AcmeNpu final : public tenon::Backend<AcmeNpu>,
+                      public tenon::WithDevices<AcmeNpu>,
+                      public tenon::WithDeviceMemory<AcmeNpu>,
+                      public tenon::WithStreams<AcmeNpu> {
+ public:
+  static constexpr std::string_view id = "AcmeNpu";
+  static constexpr std::string_view tags = "experimental";
+
+  struct Delegate {
+    Delegate() = default;
+    Delegate(Delegate&&) = default;
+    ~Delegate() { npu::synchronize(); }  // TN-STR-4
+
+    npu::Stream own{};
+    npu::Stream* stream = nullptr;  ///< The application's; null: `own`.
+  };
+
+  // [available]
+  Status is_available() {
+    if (npu::count_devices() > 0) return tenon::ok();
+    return tenon::error(Error::NotFound, "no device: expected /dev/npu0, found none");
+  }
+  // [available]
+
+  Result<Delegate> init(tenon::InitContext&, tenon::Blob processed, tenon::CompileSpecs) {
+    TENON_CHECK(is_available());
+    if (processed.text() == "add") return Delegate{};
+    return tenon::error(Error::DelegateInvalidCompatibility, "blob: expected 'add', found ",
+                        processed.size(), " bytes");
+  }
+
+  Status execute(tenon::ExecutionContext&, Delegate& delegate, tenon::Args args) {
+    TENON_CHECK(args.expect(3));
+    TENON_TRY(const tenon::TensorView a, args.tensor(0));
+    TENON_TRY(const tenon::TensorView b, args.tensor(1));
+    TENON_TRY(const tenon::TensorView out, args.tensor(2));
+    for (const tenon::TensorView& tensor : {a, b, out}) {
+      TENON_CHECK(check_device(tensor.device()));
+      if (tensor.scalar_type() != tenon::ScalarType::Float || !same_layout(tensor, out) ||
+          (!tensor.data() && tensor.nbytes() != 0)) {
+        return tenon::error(Error::InvalidArgument, "expected three float32 tensors of one shape");
+      }
+    }
+    npu::Stream* stream = delegate.stream ? delegate.stream : &delegate.own;
+    if (!npu::enqueue_add(stream, reinterpret_cast<const float*>(a.data()),
+                          reinterpret_cast<const float*>(b.data()), static_cast<float*>(at(out)),
+                          out.numel())) {
+      return tenon::error(Error::Internal, "the device refused the work");
+    }
+    // Without a stream of the application the outputs are complete on return (TN-EXE-4).
+    return delegate.stream ? tenon::ok() : wait();
+  }
+
+  // [devices]
+  Result<std::vector<tenon::DeviceInfo>> devices() {
+    std::vector<tenon::DeviceInfo> out;
+    for (std::int32_t i = 0; i < npu::count_devices(); ++i) {
+      out.push_back({{TENON_DL_CUDA, i}, "npu", "Acme NPU", 0});
+    }
+    return out;
+  }
+  // [devices]
+
+  // [memory]
+  Result<void*> allocate_device(tenon_dl_device device, std::size_t nbytes, std::size_t alignment) {
+    TENON_CHECK(check_device(device));
+    if (void* block = npu::allocate(device.device_id, nbytes, alignment)) return block;
+    return tenon::error(Error::MemoryAllocationFailed, "no ", nbytes, " bytes on the device");
+  }
+  void free_device(tenon_dl_device device, void* block) noexcept {
+    npu::free(device.device_id, block);
+  }
+  Status copy_to_device(tenon_dl_device device, void* to, const void* from, std::size_t nbytes) {
+    TENON_CHECK(check_device(device));
+    TENON_CHECK(wait());  // a copy comes after all that was enqueued (TN-DEV-7)
+    if (npu::copy(device.device_id, to, from, nbytes)) return tenon::ok();
+    return tenon::error(Error::Internal, "the copy of ", nbytes, " bytes failed");
+  }
+  Status copy_to_host(tenon_dl_device device, void* to, const void* from, std::size_t nbytes) {
+    return copy_to_device(device, to, from, nbytes);
+  }
+  // [memory]
+
+  // [streams]
+  Status set_stream(Delegate& delegate, void* stream) {
+    TENON_CHECK(wait());  // what is enqueued comes before what will be (TN-STR-3)
+    delegate.stream = static_cast<npu::Stream*>(stream);
+    return tenon::ok();
+  }
+  // [streams]
+
+ private:
+  static Status check_device(tenon_dl_device device) {
+    if (device.device_type == TENON_DL_CUDA && device.device_id >= 0 &&
+        device.device_id < npu::count_devices()) {
+      return tenon::ok();
+    }
+    return tenon::error(Error::InvalidArgument, "expected one of ", npu::count_devices(),
+                        " devices, found DLPack device type ", device.device_type, ", number ",
+                        device.device_id);
+  }
+  static Status wait() {
+    if (npu::synchronize()) return tenon::ok();
+    return tenon::error(Error::Internal, "the device did not finish its work");
+  }
+  static void* at(const tenon::TensorView& tensor) {
+    const tenon_dl_tensor& raw = tensor.raw().dl;
+    return static_cast<std::byte*>(raw.data) + raw.byte_offset;
+  }
+};
+
+}  // namespace
+
+TENON_PLUGIN(AcmeNpu);
