@@ -128,8 +128,12 @@ class BrokenPages(unittest.TestCase):
                 self.assertIn(text, found[0])
                 self.assertTrue(found[0].startswith("docs/page.md:1: "), found[0])
 
+    def test_a_link_may_be_broken_into_lines(self):
+        found = self.check("one\n\ntwo [a\nb](gone.md)\n")
+        self.assertEqual(found, ["docs/page.md:3: gone.md: there is no such file"])
+
     def test_code_has_no_links(self):
-        text = "`[a](gone)` and\n\n```cpp\n[](int) {}(1);\n```\n\n    [b](gone)\n"
+        text = "`[a](gone)` and `[a]\n(gone)`\n\n```cpp\n[](int) {}(1);\n```\n\n    [b](gone)\n"
         self.assertEqual(self.check(text), [])
 
 

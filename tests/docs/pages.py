@@ -13,6 +13,7 @@ FOLDERS = ("docs", "examples", "include", "reference_backends", "templates", "te
 
 FENCE = re.compile(r"( *)(`{3,}|~{3,})\s*([^`]*)$")
 HEADING = re.compile(r"#{1,6}\s+(.*?)\s*#*\s*$")
+CODE_SPAN = re.compile(r"(`+)(?!`)(.+?)(?<!`)\1(?!`)", re.DOTALL)
 LINK = re.compile(r"!?\[(?:[^\[\]]|\[[^\]]*\])*\]\(\s*<?([^\s)>]+)>?(?:\s+\"[^\"]*\")?\s*\)")
 DEFINITION = re.compile(r"\s{0,3}\[[^\]]+\]:\s*<?(\S+?)>?(?:\s|$)")
 COMMENT = re.compile(r"\s*<!--\s*(.*?)\s*-->\s*$")
@@ -60,18 +61,22 @@ class Reader:
         self.lines = path.read_text(encoding="utf-8").splitlines()
         self.page = Page(path, [], set(), [])
         self.comment = ""
+        self.paragraph = []  # (line, text) of the lines so far
 
     def read(self):
         at = 0
         while at < len(self.lines):
             line = self.lines[at]
             if fence := FENCE.match(line):
+                self.end_paragraph()
                 at = self.read_fenced(at, fence)
             elif line.startswith("    ") and self.is_start_of_indented(at):
+                self.end_paragraph()
                 at = self.read_indented(at)
             else:
                 self.read_text(at + 1, line)
                 at += 1
+        self.end_paragraph()
         return self.page
 
     def add_block(self, line, language, lines):
@@ -110,13 +115,22 @@ class Reader:
             self.add_anchor(anchor_of(heading[1]))
         for name in re.findall(r"<a (?:id|name)=\"([^\"]+)\"", line):
             self.page.anchors.add(name)
-        plain = re.sub(r"(`+)(?!`).*?(?<!`)\1(?!`)", "", line)
-        targets = LINK.findall(plain)
-        if definition := DEFINITION.match(plain):
-            targets.append(definition[1])
-        self.page.links += [(number, target) for target in targets]
+        if not line.strip() or heading or line.startswith("|"):
+            self.end_paragraph()
+        self.paragraph.append((number, line))
+        if definition := DEFINITION.match(line):
+            self.page.links.append((number, definition[1]))
         comment = COMMENT.match(line)
         self.comment = comment[1] if comment else ""
+
+    def end_paragraph(self):
+        """Links may begin on one line and end on the next; code has none."""
+        text = "\n".join(line for _, line in self.paragraph)
+        text = CODE_SPAN.sub(lambda span: re.sub(r"[^\n]", " ", span[0]), text)
+        for link in LINK.finditer(text):
+            number, _ = self.paragraph[text.count("\n", 0, link.start())]
+            self.page.links.append((number, link[1]))
+        self.paragraph = []
 
     def add_anchor(self, anchor):
         name, count = anchor, 0
