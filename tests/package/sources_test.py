@@ -1,0 +1,80 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Archives and partial installations: `meson dist` makes an archive that configures by itself, and
+without the host the headers for plugins are installed where there is nothing but a compiler.
+
+usage: sources_test.py BUILD SOURCE COMPILER...
+"""
+
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+import unittest
+
+from prefix import run
+
+build, source, *compiler = sys.argv[1:]
+source = pathlib.Path(source)
+environment = dict(os.environ, CXX=" ".join(compiler))
+LEAN = ["-Dtests=disabled", "-Dexamples=disabled", "-Dcpu_aoti=disabled", "-Dcuda=disabled",
+        "-Dnvcc_kernels=disabled", "-Dbenchmarks=disabled"]
+
+
+class Sources(unittest.TestCase):
+    def setUp(self):
+        temporary = tempfile.TemporaryDirectory(prefix="tenon-sources-")
+        self.addCleanup(temporary.cleanup)
+        self.folder = pathlib.Path(temporary.name)
+
+    def test_an_archive_of_the_sources_configures_by_itself(self):
+        if not (source / ".git").exists() or not shutil.which("git"):
+            self.skipTest("not a checkout of git")
+        # What `meson dist` archives is the commit: a folder of its own keeps this build as it is.
+        checkout = self.folder / "checkout"
+        run("git", "clone", "--quiet", "--no-hardlinks", source, checkout, env=environment)
+        run("meson", "setup", "build", *LEAN, env=environment, cwd=checkout)
+        run("meson", "dist", "-C", "build", "--no-tests", "--formats", "gztar", env=environment,
+            cwd=checkout)
+        [archive] = (checkout / "build/meson-dist").glob("*.tar.gz")
+        with tarfile.open(archive) as tar:
+            tar.extractall(self.folder / "unpacked")
+        [unpacked] = (self.folder / "unpacked").iterdir()
+        self.assertEqual(archive.name, unpacked.name + ".tar.gz")
+        tracked = run("git", "ls-files", env=environment, cwd=checkout).stdout.split()
+        missing = [name for name in tracked
+                   if not (unpacked / name).is_file() and not name.startswith(".git")]
+        self.assertEqual(missing, [])
+        run("meson", "setup", "build", *LEAN, env=environment, cwd=unpacked)
+
+    def test_headers_for_plugins_are_installed_with_nothing_but_a_compiler(self):
+        # No flatc, no libraries: pkg-config finds nothing.
+        env = environment | {"PKG_CONFIG_LIBDIR": "/nonexistent", "PKG_CONFIG_PATH": ""}
+        at = self.folder / "prefix"
+        run("meson", "setup", self.folder / "build", *LEAN, "-Dhost=disabled", "--prefix", at,
+            "--libdir", "lib", env=env, cwd=source)
+        run("meson", "install", "-C", self.folder / "build", env=env)
+        self.assertEqual([path.name for path in (at / "lib/pkgconfig").iterdir()], ["tenon.pc"])
+        found = subprocess.run(["pkg-config", "--cflags", "--libs", "tenon"], check=True, text=True,
+                               stdout=subprocess.PIPE,
+                               env=env | {"PKG_CONFIG_PATH": str(at / "lib/pkgconfig")}).stdout
+        self.assertEqual(pathlib.Path(found.strip().removeprefix("-I")).resolve(),
+                         (at / "include").resolve())
+        if shutil.which("cmake"):
+            (self.folder / "CMakeLists.txt").write_text(
+                "cmake_minimum_required(VERSION 3.17)\nproject(consumer LANGUAGES CXX)\n"
+                "find_package(Tenon 0.1 REQUIRED)\n")
+            run("cmake", "-B", self.folder / "build-cmake", "-S", self.folder,
+                env=env | {"CMAKE_PREFIX_PATH": str(at)})
+
+    def test_tests_without_the_host_are_refused_with_the_option(self):
+        shown = run("meson", "setup", self.folder / "build", *LEAN[1:], "-Dhost=disabled",
+                    "-Dtests=enabled", env=environment, cwd=source, expect=1).stdout
+        self.assertIn("tests need -Dhost=enabled", shown)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1], verbosity=2)
