@@ -74,8 +74,8 @@ class Packages(unittest.TestCase):
         self.assertGreater(checked, 200)
 
     def test_places_in_packages_are_in_the_moved_prefix(self):
-        for name in ("plugin_map", "plugindir", "schemasdir", "bindir", "datadir",
-                     "tenon_conformance"):
+        for name in ("plugin_map", "plugindir", "templatesdir", "schemasdir", "bindir", "datadir",
+                     "tenon_conformance", "tenon_new"):
             place = pathlib.Path(prefix.pkg_config(f"--variable={name}", "tenon")).resolve()
             self.assertTrue(place.exists(), f"{name}: {place}")
             self.assertTrue(place.is_relative_to(prefix.path), f"{name}: {place}")

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: MIT
+#include "arguments.hpp"
+
+#include <CLI/CLI.hpp>
+#include <utility>
+
+#include "tenon/abi/version.h"
+#include "tenon/core/concat.hpp"
+
+namespace tenon::make_new {
+namespace {
+
+constexpr const char* footer =
+    "Examples:\n"
+    "  tenon-new acme_npu                       # makes ./acme_npu\n"
+    "  tenon-new acme_npu --template minimal    # six files\n"
+    "  tenon-new acme_npu --dir backends        # makes backends/acme_npu\n"
+    "  tenon-new --list\n"
+    "\n"
+    "Exit codes:\n"
+    "  0 success  1 a file cannot be read or written  2 wrong usage, or the folder exists\n"
+    "  3 the template is broken\n";
+
+}  // namespace
+
+Result<std::variant<Arguments, PrintAndExit>> parse_arguments(int argc, const char* const* argv) {
+  Arguments arguments;
+  CLI::App app("Makes a folder with a new backend, which builds and passes its tests as it is.",
+               "tenon-new");
+  app.footer(footer);
+  app.set_help_flag("-h,--help", "Print this text");
+  app.set_version_flag("--version", "tenon-new " TENON_VERSION_STRING, "Print the version");
+  app.add_option("NAME", arguments.name,
+                 "Name of the backend: words in lower case with underscores between them");
+  app.add_option("--template", arguments.template_name, "What is copied (default: full)")
+      ->type_name("T");
+  app.add_option("--dir", arguments.folder, "Folder in which the new one is made (default: .)")
+      ->type_name("D");
+  app.add_flag("--list", arguments.list, "Print the templates, and make nothing");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::CallForHelp&) {
+    return std::variant<Arguments, PrintAndExit>(PrintAndExit{app.help()});
+  } catch (const CLI::CallForVersion& version) {
+    return std::variant<Arguments, PrintAndExit>(PrintAndExit{concat(version.what(), "\n")});
+  } catch (const CLI::Error& wrong) {
+    return error(Error::InvalidArgument, wrong.what(), " (see tenon-new --help)");
+  }
+  if (!arguments.list && arguments.name.empty()) {
+    return error(Error::InvalidArgument, "NAME is missing (see tenon-new --help)");
+  }
+  if (arguments.list && !arguments.name.empty()) {
+    return error(Error::InvalidArgument, "--list makes nothing: leave out NAME");
+  }
+  return std::variant<Arguments, PrintAndExit>(std::move(arguments));
+}
+
+}  // namespace tenon::make_new

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <string>
+#include <variant>
+
+#include "tenon/core/result.hpp"
+
+namespace tenon::make_new {
+
+/// The command line, taken apart.
+struct Arguments {
+  std::string name;  ///< Empty only with `list`.
+  std::string template_name = "full";
+  std::string folder = ".";
+  bool list = false;
+};
+
+/// What `--help` and `--version` ask for: a text to print, and nothing else to do.
+struct PrintAndExit {
+  std::string text;
+};
+
+/// Reads the command line. InvalidArgument names the argument that is wrong or missing.
+[[nodiscard]] Result<std::variant<Arguments, PrintAndExit>> parse_arguments(
+    int argc, const char* const* argv);
+
+}  // namespace tenon::make_new

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: MIT
+#include "templates.hpp"
+
+#include <algorithm>
+#include <fstream>
+#include <system_error>
+
+#include "tenon/core/concat.hpp"
+#include "tenon/host/environment.hpp"
+
+namespace tenon::make_new {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// The folder of this program, or nothing where the system does not tell.
+fs::path own_folder() {
+  std::error_code failure;
+  return fs::read_symlink("/proc/self/exe", failure).parent_path();
+}
+
+/// A template has a README, which says what it is.
+std::string first_line_of(const fs::path& readme) {
+  std::ifstream file(readme);
+  for (std::string line; std::getline(file, line);) {
+    if (!line.empty() && line.front() != '#' && line.front() != '<') return line;
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<fs::path> find_templates() {
+  std::error_code failure;
+  if (const auto chosen = host::environment_variable("TENON_TEMPLATES")) {
+    if (fs::is_directory(*chosen, failure)) return fs::path(*chosen);
+    return error(Error::NotFound, "TENON_TEMPLATES is '", *chosen, "', which is no folder");
+  }
+  std::string tried;
+  const fs::path own = own_folder();
+  const fs::path beside = own.empty() ? fs::path() : (own / TENON_TEMPLATES_FROM_BIN);
+  for (const fs::path& place : {beside.lexically_normal(), fs::path(TENON_TEMPLATES_INSTALLED)}) {
+    if (place.empty()) continue;
+    if (fs::is_directory(place, failure)) return place;
+    tried += concat(tried.empty() ? "" : ", ", place.native());
+  }
+  return error(Error::NotFound, "there are no templates: TENON_TEMPLATES is not set, and there is ",
+               "no folder ", tried);
+}
+
+Result<std::vector<Template>> list_templates(const fs::path& folder) {
+  std::vector<Template> out;
+  std::error_code failure;
+  for (fs::directory_iterator at(folder, failure), end; !failure && at != end;
+       at.increment(failure)) {
+    const fs::path readme = at->path() / "README.md";
+    std::error_code unreadable;
+    if (!fs::is_regular_file(readme, unreadable)) continue;
+    out.push_back({at->path().filename().native(), at->path(), first_line_of(readme)});
+  }
+  if (failure) {
+    return error(Error::AccessFailed, folder.native(), ": ", failure.message());
+  }
+  if (out.empty()) {
+    return error(Error::NotFound, folder.native(),
+                 ": holds no template: expected folders with a README.md");
+  }
+  std::ranges::sort(out, {}, &Template::name);
+  return out;
+}
+
+Result<Template> find_template(const fs::path& folder, std::string_view name) {
+  TENON_TRY(std::vector<Template> all, list_templates(folder));
+  std::string known;
+  for (Template& one : all) {
+    if (one.name == name) return std::move(one);
+    known += concat(known.empty() ? "" : ", ", one.name);
+  }
+  return error(Error::NotFound, "template '", name, "': ", folder.native(), " has ", known);
+}
+
+}  // namespace tenon::make_new

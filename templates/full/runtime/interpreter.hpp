@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "common/blob.hpp"
+
+namespace my_npu {
+
+/// Computes the results of one blob, some elements at a time, so that what is between two
+/// instructions stays in the cache. All its memory is taken when it is made. One thread at a time.
+class Interpreter {
+ public:
+  /// `code` was checked. `block` is the number of elements that are computed at a time, at least 1.
+  Interpreter(Code code, std::size_t block)
+      : code_(std::move(code)),
+        block_(block),
+        scratch_(code_.instructions.size() * block),
+        inputs_(code_.num_inputs),
+        outputs_(code_.outputs.size()) {}
+
+  [[nodiscard]] const Code& code() const noexcept { return code_; }
+  [[nodiscard]] std::size_t scratch_bytes() const noexcept {
+    return scratch_.size() * sizeof(float);
+  }
+
+  /// Where the elements of input or output `index` are, for the next `run`.
+  void set_input(std::size_t index, const float* elements) noexcept { inputs_[index] = elements; }
+  void set_output(std::size_t index, float* elements) noexcept { outputs_[index] = elements; }
+
+  /// Computes `size` elements of each output.
+  void run(std::size_t size) noexcept {
+    for (std::size_t first = 0; first < size; first += block_) {
+      const std::size_t count = std::min(block_, size - first);
+      for (std::size_t i = 0; i < code_.instructions.size(); ++i) {
+        const Instruction& step = code_.instructions[i];
+        compute(step.op, value(step.a, first), value(step.b, first), &scratch_[i * block_], count);
+      }
+      for (std::size_t i = 0; i < outputs_.size(); ++i) {
+        std::copy_n(value(code_.outputs[i], first), count, outputs_[i] + first);
+      }
+    }
+  }
+
+ private:
+  /// The elements of a register, from element `first` of the tensors on.
+  [[nodiscard]] const float* value(std::size_t index, std::size_t first) const noexcept {
+    const std::size_t num_inputs = code_.num_inputs;
+    return index < num_inputs ? inputs_[index] + first : &scratch_[(index - num_inputs) * block_];
+  }
+
+  static void compute(Op op, const float* a, const float* b, float* out,
+                      std::size_t count) noexcept {
+    switch (op) {
+      case Op::add:
+        std::transform(a, a + count, b, out, std::plus{});
+        break;
+      case Op::sub:
+        std::transform(a, a + count, b, out, std::minus{});
+        break;
+      case Op::mul:
+        std::transform(a, a + count, b, out, std::multiplies{});
+        break;
+      case Op::relu:
+        // Not std::max: as in PyTorch, what is no number stays none.
+        std::transform(a, a + count, out, [](float x) { return x < 0.0F ? 0.0F : x; });
+        break;
+    }
+  }
+
+  Code code_;
+  std::size_t block_;
+  std::vector<float> scratch_;
+  std::vector<const float*> inputs_;
+  std::vector<float*> outputs_;
+};
+
+}  // namespace my_npu

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: MIT
+//
+// The runtime half: loads blobs that the ahead-of-time half made, and runs them.
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <tenon/tenon.hpp>
+#include <utility>
+
+#include "common/blob.hpp"
+#include "runtime/interpreter.hpp"
+
+namespace {
+
+using tenon::Error;
+using tenon::Status;
+
+constexpr std::int64_t smallest_block = 16;
+constexpr std::int64_t largest_block = 65536;
+
+Status check_block(std::int64_t block) {
+  if (block >= smallest_block && block <= largest_block) return tenon::ok();
+  return tenon::error(Error::InvalidArgument, "option 'block': expected ", smallest_block, " to ",
+                      largest_block, ", found ", block);
+}
+
+class MyNpuBackend final : public tenon::Backend<MyNpuBackend>,
+                           public tenon::WithOptions<MyNpuBackend>,
+                           public tenon::WithCheckBlob<MyNpuBackend> {
+ public:
+  static constexpr std::string_view id = "MyNpuBackend";
+  static constexpr std::string_view tags = "cpu";
+  static constexpr std::string_view description = "element by element: add, sub, mul and relu";
+  static constexpr tenon::PayloadVersions payload_versions = {my_npu::blob_version,
+                                                              my_npu::blob_version};
+  static constexpr std::array options{
+      tenon::OptionSpec{"block", std::int64_t{256}, "elements that are computed at a time"}};
+
+  /// What is kept of a blob from `init` on. Its destructor is `destroy`.
+  using Delegate = my_npu::Interpreter;
+
+  tenon::Result<Delegate> init(tenon::InitContext& context, tenon::Blob processed,
+                               tenon::CompileSpecs) {
+    TENON_TRY(const auto values, option_values(context));
+    TENON_TRY(const auto block, values.get<std::int64_t>("block"));
+    TENON_CHECK(check_block(block));
+    TENON_TRY(auto code, my_npu::read_blob(processed.bytes()));
+    processed.release();
+    return Delegate(std::move(code), static_cast<std::size_t>(block));
+  }
+
+  Status execute(tenon::ExecutionContext& context, Delegate& delegate, tenon::Args args) {
+    const tenon::TracerScope scope(context.tracer(), "my_npu");
+    const std::size_t num_inputs = delegate.code().num_inputs;
+    const std::size_t num_outputs = delegate.code().outputs.size();
+    TENON_CHECK(args.expect(num_inputs + num_outputs));
+    TENON_TRY(const auto first, args.tensor<const float>(0));
+    for (std::size_t i = 0; i < num_inputs; ++i) {
+      TENON_TRY(const auto in, args.tensor<const float>(i));
+      if (!same_layout(first, in)) return refuse(i, first, in);
+      delegate.set_input(i, in.data());
+    }
+    for (std::size_t i = 0; i < num_outputs; ++i) {
+      TENON_CHECK(args.resize(num_inputs + i, first.sizes()));
+      TENON_TRY(const auto out, args.tensor<float>(num_inputs + i));
+      if (!same_layout(first, out)) return refuse(num_inputs + i, first, out);
+      delegate.set_output(i, out.data());
+    }
+    delegate.run(first.size());
+    return tenon::ok();
+  }
+
+  Status on_set_option(std::string_view, const tenon::OptionValue& value) {
+    return check_block(std::get<std::int64_t>(value));
+  }
+
+  tenon::Result<tenon::BlobVerdict> check_blob(tenon::InitContext&, tenon::Blob processed,
+                                               tenon::CompileSpecs) {
+    const auto code = my_npu::read_blob(processed.bytes());
+    if (code.ok()) return tenon::BlobVerdict{};
+    return tenon::BlobVerdict{tenon::Compatibility::Incompatible, std::string(code.text())};
+  }
+
+ private:
+  static Status refuse(std::size_t index, const tenon::TensorView& first,
+                       const tenon::TensorView& found) {
+    return tenon::error(Error::InvalidArgument, "argument ", index,
+                        ": expected the sizes and order in memory of argument 0, ",
+                        tenon::shape_text(first.sizes()), ", found ",
+                        tenon::shape_text(found.sizes()));
+  }
+};
+
+}  // namespace
+
+TENON_PLUGIN(MyNpuBackend);
