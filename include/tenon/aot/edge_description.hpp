@@ -26,7 +26,7 @@ struct EdgeTensor {
 
   ScalarType scalar_type = ScalarType::Float;
   std::vector<Size> sizes;
-  std::vector<std::uint8_t> dim_order;  ///< Empty: 0, 1, 2, ...
+  std::vector<std::uint8_t> dim_order = {};  ///< Empty: 0, 1, 2, ...
   tenon_dl_device device{TENON_DL_CPU, 0};
 };
 
