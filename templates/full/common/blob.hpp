@@ -31,7 +31,7 @@ enum class Op : std::uint16_t { add = 0, sub = 1, mul = 2, relu = 3 };
 
 inline constexpr std::uint32_t blob_version = 1;
 inline constexpr std::string_view blob_magic = "\x7fNPU";
-inline constexpr std::size_t most_inputs = 64;
+inline constexpr std::size_t most_inputs = 8192;
 inline constexpr std::size_t most_instructions = 4096;
 
 /// An operator and its operands; one that takes a single operand has it twice.

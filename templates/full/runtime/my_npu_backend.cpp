@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: MIT
 //
-// The runtime half: loads blobs that the ahead-of-time half made, and runs them.
+// The plugin. Its runtime half loads blobs that its ahead-of-time half made, and runs them.
 #include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <tenon/aot.hpp>
 #include <tenon/tenon.hpp>
 #include <utility>
 
+#include "aot/compile.hpp"
 #include "common/blob.hpp"
 #include "runtime/interpreter.hpp"
 
@@ -26,6 +28,7 @@ Status check_block(std::int64_t block) {
 }
 
 class MyNpuBackend final : public tenon::Backend<MyNpuBackend>,
+                           public tenon::aot::BackendDetails<MyNpuBackend>,
                            public tenon::WithOptions<MyNpuBackend>,
                            public tenon::WithCheckBlob<MyNpuBackend> {
  public:
@@ -69,6 +72,16 @@ class MyNpuBackend final : public tenon::Backend<MyNpuBackend>,
     }
     delegate.run(first.size());
     return tenon::ok();
+  }
+
+  static tenon::Result<tenon::aot::PartitionResult> partition(
+      const tenon::aot::EdgeProgram& program, tenon::CompileSpecs specs) {
+    return my_npu::partition(program, specs);
+  }
+
+  static tenon::Result<tenon::aot::PreprocessResult> preprocess(
+      const tenon::aot::EdgeProgram& program, tenon::CompileSpecs specs) {
+    return my_npu::preprocess(program, specs);
   }
 
   Status on_set_option(std::string_view, const tenon::OptionValue& value) {

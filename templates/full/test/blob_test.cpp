@@ -57,7 +57,7 @@ TEST_CASE("a register is refused before it has a value") {
 }
 
 TEST_CASE("a blob that computes nothing is refused") {
-  CHECK(refusal(Code{0, {{Op::relu, 0, 0}}, {1}}) == "blob: expected 1 to 64 inputs, found 0");
+  CHECK(refusal(Code{0, {{Op::relu, 0, 0}}, {1}}) == "blob: expected 1 to 8192 inputs, found 0");
   CHECK(refusal(Code{1, {}, {1}}) == "blob: expected 1 to 4096 instructions, found 0");
   CHECK(refusal(Code{1, {{Op::relu, 0, 0}}, {}}) == "blob: expected 1 to 1 outputs, found 0");
 }

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <tenon/aot.hpp>
+#include <utility>
+#include <vector>
+
+#include "common/blob.hpp"
+
+/// The ahead-of-time half: which nodes this backend takes, and how they become a blob.
+namespace my_npu {
+
+/// The operator with that name in PyTorch; nothing for one that is not supported.
+[[nodiscard]] inline std::optional<Op> op_named(std::string_view target) {
+  constexpr std::pair<std::string_view, Op> names[] = {
+      {"aten.add.Tensor", Op::add},
+      {"aten.sub.Tensor", Op::sub},
+      {"aten.mul.Tensor", Op::mul},
+      {"aten.relu.default", Op::relu},
+  };
+  for (const auto& [name, op] : names) {
+    if (name == target) return op;
+  }
+  return std::nullopt;
+}
+
+namespace detail {
+
+/// The parameters of an operator's schema that are tensors.
+[[nodiscard]] inline std::vector<std::string_view> operand_names(Op op) {
+  if (op == Op::relu) return {"self"};
+  return {"self", "other"};
+}
+
+[[nodiscard]] inline bool same_shape(const tenon::aot::EdgeValue& a,
+                                     const tenon::aot::EdgeValue& b) {
+  if (a.rank() != b.rank() || !std::ranges::equal(a.dim_order(), b.dim_order())) return false;
+  for (std::size_t d = 0; d < a.rank(); ++d) {
+    if (!(a.size(d) == b.size(d))) return false;
+  }
+  return true;
+}
+
+/// Fails unless the value is a float32 tensor on the CPU with the shape of `like`.
+[[nodiscard]] inline tenon::Status check_tensor(const tenon::aot::EdgeValue& value,
+                                                const tenon::aot::EdgeValue& like) {
+  const auto refuse = [&](auto... what) {
+    return tenon::error(tenon::Error::NotSupported, "'", value.name(), "' ", what...);
+  };
+  if (!value.is_tensor()) return refuse("is no tensor");
+  if (value.scalar_type() != tenon::ScalarType::Float) {
+    return refuse("has dtype ", tenon::name_of(value.scalar_type()), ", expected Float");
+  }
+  if (value.device().device_type != TENON_DL_CPU) return refuse("is not on the CPU");
+  if (!same_shape(value, like)) return refuse("has another shape than '", like.name(), "'");
+  return tenon::ok();
+}
+
+}  // namespace detail
+
+/// Fails with NotSupported and the reason unless this backend runs the node.
+[[nodiscard]] inline tenon::Status check_node(const tenon::aot::EdgeProgram& program,
+                                              const tenon::aot::EdgeNode& node) {
+  const auto refuse = [&](auto... what) {
+    return tenon::error(tenon::Error::NotSupported, "node '", node.name(), "' (", node.target(),
+                        "): ", what...);
+  };
+  const auto op = op_named(node.target());
+  if (!op) return refuse("the operator is not supported");
+  if (node.outputs().size() != 1) return refuse("expected one output");
+  const tenon::aot::EdgeValue result = program.value(node.outputs().front());
+  if (const auto status = detail::check_tensor(result, result); !status.ok()) {
+    return refuse(status.text());
+  }
+  for (const std::string_view name : detail::operand_names(*op)) {
+    const auto argument = node.find(name);
+    const auto id = argument ? argument->value() : std::nullopt;
+    if (!id) return refuse("argument '", name, "' is no tensor");
+    if (const auto status = detail::check_tensor(program.value(*id), result); !status.ok()) {
+      return refuse(status.text());
+    }
+  }
+  if (const auto alpha = node.find("alpha"); alpha && alpha->number() != 1.0) {
+    return refuse("alpha is not 1");
+  }
+  return tenon::ok();
+}
+
+/// Compiles a partition. What `execute` will get are its inputs, then its outputs. Fails with
+/// NotSupported and the name of the first node or value that cannot be compiled.
+[[nodiscard]] inline tenon::Result<Code> compile(const tenon::aot::EdgeProgram& program) {
+  const auto refuse = [&](auto... what) {
+    return tenon::error(tenon::Error::NotSupported, "method '", program.method_name(),
+                        "': ", what...);
+  };
+  if (program.num_nodes() == 0 || program.num_nodes() > most_instructions ||
+      program.inputs().empty() || program.inputs().size() > most_inputs) {
+    return refuse("expected 1 to ", most_instructions, " nodes and 1 to ", most_inputs,
+                  " inputs, found ", program.num_nodes(), " and ", program.inputs().size());
+  }
+  Code code;
+  std::map<tenon::aot::ValueId, std::uint16_t> registers;
+  const tenon::aot::EdgeValue like = program.value(program.inputs().front());
+  for (const tenon::aot::ValueId id : program.inputs()) {
+    TENON_CHECK(detail::check_tensor(program.value(id), like));
+    registers[id] = code.num_inputs++;
+  }
+  for (std::size_t i = 0; i < program.num_nodes(); ++i) {
+    const tenon::aot::EdgeNode node = program.node(i);
+    TENON_CHECK(check_node(program, node));
+    Instruction instruction{*op_named(node.target()), 0, 0};
+    const auto operands = detail::operand_names(instruction.op);
+    for (std::size_t k = 0; k < operands.size(); ++k) {
+      const tenon::aot::ValueId id = *node.find(operands[k])->value();
+      const auto found = registers.find(id);
+      if (found == registers.end()) {
+        return refuse("node '", node.name(), "' reads '", program.value(id).name(),
+                      "', which is neither an input nor a result");
+      }
+      if (k == 0) instruction.a = found->second;
+      instruction.b = found->second;
+    }
+    registers[node.outputs().front()] = static_cast<std::uint16_t>(code.num_inputs + i);
+    code.instructions.push_back(instruction);
+  }
+  for (std::size_t i = 0; i < program.num_outputs(); ++i) {
+    const tenon::aot::EdgeOutput output = program.output(i);
+    const auto found = registers.find(output.value);
+    if (output.kind != tenon::aot::EdgeOutputKind::UserOutput || found == registers.end() ||
+        found->second < code.num_inputs) {
+      return refuse("output ", i, " is no result of a node");
+    }
+    code.outputs.push_back(found->second);
+  }
+  TENON_CHECK(check_code(code));
+  return code;
+}
+
+/// This backend has nothing to be told ahead of time yet.
+[[nodiscard]] inline tenon::Status check_specs(tenon::CompileSpecs specs) {
+  if (specs.size() == 0) return tenon::ok();
+  return tenon::error(tenon::Error::InvalidArgument, "compile spec '", specs[0].key,
+                      "' is unknown; the backend has none");
+}
+
+/// What `MyNpuBackend::preprocess` does: the blob, which nodes the runtime's event "my_npu" stands
+/// for, and a line for people.
+[[nodiscard]] inline tenon::Result<tenon::aot::PreprocessResult> preprocess(
+    const tenon::aot::EdgeProgram& program, tenon::CompileSpecs specs) {
+  TENON_CHECK(check_specs(specs));
+  TENON_TRY(const Code code, compile(program));
+  std::vector<std::uint32_t> handles;
+  for (std::size_t i = 0; i < program.num_nodes(); ++i) {
+    handles.push_back(program.node(i).debug_handle());
+  }
+  tenon::aot::PreprocessResult result;
+  result.processed_bytes = write_blob(code);
+  result.debug_handle_map = std::map<std::string, std::vector<std::uint32_t>>{{"my_npu", handles}};
+  result.delegate_info = tenon::concat(code.instructions.size(), " instructions");
+  return result;
+}
+
+/// What `MyNpuBackend::partition` does: takes every node that `check_node` lets through. Nodes of
+/// one partition are connected, so that all of its tensors have one shape. Partitions that are too
+/// long for a blob are left to others.
+[[nodiscard]] inline tenon::Result<tenon::aot::PartitionResult> partition(
+    const tenon::aot::EdgeProgram& program, tenon::CompileSpecs specs) {
+  TENON_CHECK(check_specs(specs));
+  tenon::aot::PartitionOptions options;
+  options.skip_horizontal_fusion = true;
+  // Weights are arguments of the call, like any other operand.
+  options.tag_constant_data = false;
+  TENON_TRY(tenon::aot::PartitionResult result,
+            tenon::aot::partition_by_support(
+                program, [](const auto& of, const auto& node) { return check_node(of, node).ok(); },
+                options));
+  std::map<std::string, std::size_t> lengths;
+  for (const std::string& tag : result.node_tags) ++lengths[tag];
+  for (std::string& tag : result.node_tags) {
+    if (tag.empty() || lengths[tag] <= most_instructions) continue;
+    result.partition_tags.erase(tag);
+    tag.clear();
+  }
+  return result;
+}
+
+}  // namespace my_npu
