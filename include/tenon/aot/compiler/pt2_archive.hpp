@@ -183,9 +183,9 @@ class Pt2Archive {
       }
     }
     if (!folder) {
-      return error(Error::InvalidProgram, path(),
-                   ": has no entry 'archive_format', expected what torch.export.save of PyTorch "
-                   "2.8 or later writes");
+      return error(
+          Error::InvalidProgram, path(),
+          ": has no entry 'archive_format', which torch.export.save of PyTorch 2.15 writes");
     }
     const std::string prefix = *folder + "/";
     for (auto& [name, entry] : all) {

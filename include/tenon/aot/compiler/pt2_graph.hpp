@@ -14,6 +14,7 @@
 #include "tenon/aot/compiler/json_at.hpp"
 #include "tenon/aot/compiler/pt2_arguments.hpp"
 #include "tenon/aot/compiler/pt2_layout.hpp"
+#include "tenon/aot/compiler/pt2_operator.hpp"
 #include "tenon/aot/compiler/pt2_tensor.hpp"
 #include "tenon/aot/compiler/pt2_weights.hpp"
 #include "tenon/aot/edge_description.hpp"
@@ -196,24 +197,6 @@ class Pt2GraphReader {
         " (", host::detail::printable(target, 80), ")"));
   }
 
-  /// "torch.ops.aten.add.Tensor" is "aten.add.Tensor"; functions of Python keep their module.
-  [[nodiscard]] static Result<std::string> read_target(const JsonAt& at) {
-    TENON_TRY(std::string target, at.text());
-    if (target.starts_with("torch.ops.higher_order.") || target.starts_with('#')) {
-      return at.not_supported("is ", host::quoted(target),
-                              ": control flow and calls into Python are no operators");
-    }
-    constexpr std::string_view space = "torch.ops.";
-    if (target.starts_with(space)) target.erase(0, space.size());
-    if (target.empty()) return at.wrong("is empty");
-    if (is_in_place_operator(target)) {
-      return at.not_supported("is ", host::quoted(target),
-                              ", which changes its input; save the program after "
-                              "run_decompositions(), which makes functions of such operators");
-    }
-    return target;
-  }
-
   [[nodiscard]] Status read_node_of(const JsonAt& at, const std::string& target) {
     TENON_TRY(const JsonAt inputs, at.member("inputs"));
     TENON_CHECK(inputs.check_array());
@@ -319,28 +302,6 @@ class Pt2GraphReader {
     const ValueId id = builder_.node_output_symbol(name, kind, range);
     TENON_CHECK(names_.add(name_at, name, id, kind));
     return id;
-  }
-
-  /// The innermost module of "key,path,type;key,path,type"; empty when the exporter does not say.
-  [[nodiscard]] static std::string module_path(const JsonAt& node) {
-    const auto metadata = node.find("metadata");
-    const auto stack_at = metadata ? metadata->find("nn_module_stack") : std::nullopt;
-    if (!stack_at) return {};
-    const auto stack = stack_at->text();
-    if (!stack.ok()) return {};
-    std::string_view last = *stack;
-    if (const auto end = last.rfind(';'); end != std::string_view::npos)
-      last.remove_prefix(end + 1);
-    const std::size_t begin = last.find(',');
-    const std::size_t end = last.rfind(',');
-    if (begin == std::string_view::npos || begin == end) return {};
-    last = last.substr(begin + 1, end - begin - 1);
-    for (const std::string_view root : {"L['self'].", "L['self']"}) {
-      if (last.starts_with(root)) last.remove_prefix(root.size());
-    }
-    // What the exporter writes when it does not know.
-    if (last.starts_with("_empty_nn_module_stack")) return {};
-    return std::string(last);
   }
 
   // Outputs.

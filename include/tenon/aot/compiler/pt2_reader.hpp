@@ -37,7 +37,7 @@ struct Pt2Program {
   std::vector<Pt2Method> methods;
 };
 
-/// Reads what torch.export.save wrote (PyTorch 2.8 or later, schema version 8), without PyTorch.
+/// Reads what torch.export.save wrote (schema version 8, that of PyTorch 2.15), without PyTorch.
 /// docs/pt2.md says what of PyTorch's archives is read. Differences to the archive:
 ///
 /// * Each value has memory of its own, as ExecuTorch's programs have it. Views ("aten.permute") are
