@@ -29,7 +29,7 @@ class Fixture:
     """A module, and the runs of its case; the first run's inputs are those of the export."""
 
     module: nn.Module
-    runs: Sequence[tuple[Tensor, ...]]
+    runs: Sequence[tuple[Tensor | int, ...]]
     dynamic_shapes: Any = None
     decomposed: bool = False
 
@@ -52,23 +52,24 @@ def export_one(fixture: Fixture, module: nn.Module) -> ExportedProgram:
     return strip(program)
 
 
-def flat(outputs: Any) -> list[Tensor]:
-    found = torch.utils._pytree.tree_leaves(outputs)
-    return [leaf for leaf in found if isinstance(leaf, Tensor)]
+def save(values: Any, prefix: str, folder: Path) -> list[str | int]:
+    """Saves tensors as files, and gives the entries of a case for them and for numbers."""
+    leaves = torch.utils._pytree.tree_leaves(values)
+    names = iter(save_tensors([v for v in leaves if isinstance(v, Tensor)], prefix, folder))
+    return [next(names) if isinstance(value, Tensor) else value for value in leaves]
 
 
 def write(folder: Path, fixture: Fixture) -> None:
     folder.mkdir(parents=True, exist_ok=True)
-    program = export_one(fixture, fixture.module)
-    torch.export.save(program, folder / "model.pt2")
+    torch.export.save(export_one(fixture, fixture.module), folder / "model.pt2")
     module = copy.deepcopy(fixture.module)
     runs = []
     for number, inputs in enumerate(fixture.runs):
         place = f"run{number}_" if number else ""
-        names = save_tensors(inputs, f"{place}input", folder)
+        run = {"inputs": save(inputs, f"{place}input", folder)}
         with torch.no_grad():
-            outputs = flat(module(*[value.clone() for value in inputs]))
-        runs.append({"inputs": names, "expected": save_tensors(outputs, f"{place}expected", folder)})
+            outputs = module(*copy.deepcopy(inputs))
+        runs.append(run | {"expected": save(outputs, f"{place}expected", folder)})
     if len(runs) > 1:
         write_case(folder, runs)
 
@@ -97,6 +98,15 @@ FIXTURES: dict[str, Callable[[], Fixture]] = {
         [(torch.randn(3, 4), torch.randn(5, 4)), (torch.randn(2, 4), torch.randn(9, 4))],
         ROWS,
         decomposed=True,
+    ),
+    "count": lambda: Fixture(
+        models.Count(),
+        [(torch.randn(4, 6), 3), (torch.randn(4, 9), 5)],
+        {"x": {1: Dim("width", min=2, max=9)}, "count": Dim.DYNAMIC},
+        decomposed=True,
+    ),
+    "unbacked": lambda: Fixture(
+        models.Unbacked(), [(torch.randn(4, 6), torch.tensor(3))], decomposed=True
     ),
     "dtypes": lambda: Fixture(models.Dtypes(), rows(1, 2, 3), decomposed=True),
     "arguments": lambda: Fixture(

@@ -98,6 +98,24 @@ class Symbolic(nn.Module):
         return joined, head * rows, torch.zeros(y.shape[0], 3)
 
 
+class Count(nn.Module):
+    """An input that is a number, and an output that is one."""
+
+    def forward(self, x: Tensor, count: int) -> tuple[Tensor, int]:
+        return x[:, :count] * count, count + 1
+
+
+class Unbacked(nn.Module):
+    """Sizes that come from the content of tensors, with what PyTorch then asserts of them."""
+
+    def forward(self, x: Tensor, count: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        rows = count.item()
+        torch._check(rows >= 1)
+        torch._check(rows <= x.shape[0])
+        head = x[:rows]
+        return head * (rows / 2), x[x[:, 0] > 0], torch.sym_min(rows, 3) * head
+
+
 class Dtypes(nn.Module):
     """A weight and an output of each common element type."""
 

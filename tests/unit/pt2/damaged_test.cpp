@@ -25,7 +25,7 @@ using tenon::test::ZipContent;
 
 namespace damaged_test {
 
-const std::vector<std::string> fixtures{"mlp",      "vision_decomposed", "shared",
+const std::vector<std::string> fixtures{"unbacked", "vision_decomposed", "shared",
                                         "symbolic", "arguments",         "stateful"};
 
 struct Outcomes {

@@ -12,6 +12,7 @@
 
 #include "support/catch.hpp"
 #include "tenon/aot/compiler/edge_program_text.hpp"
+#include "tenon/core/concat.hpp"
 
 using namespace tenon;
 using namespace tenon::aot;
@@ -149,6 +150,42 @@ TEST_CASE("expressions of sizes are followed through the program", "[pt2]") {
   CHECK(node(symbolic, "add_4").target() == "_operator.add");
   CHECK(node(symbolic, "sym_size_int_2").target() == "aten.sym_size.int");
   CHECK(node(symbolic, "sym_size_int_2").module_path().empty());
+}
+
+TEST_CASE("inputs and outputs may be numbers", "[pt2]") {
+  const OwnedEdgeProgram program = forward("count");
+  const EdgeProgram view = program.view();
+  REQUIRE(view.inputs().size() == 2);
+  const EdgeValue count = view.value(view.inputs()[1]);
+  CHECK(count.kind() == EdgeValueKind::SymInt);
+  CHECK(count.origin() == EdgeOrigin::UserInput);
+  CHECK(count.range().max == 9);
+  REQUIRE(view.num_outputs() == 2);
+  const EdgeValue next = view.value(view.output(1).value);
+  CHECK(next.range().expression == concat(count.range().expression, " + 1"));
+  CHECK(next.range().max == 10);
+}
+
+TEST_CASE("sizes that come from what tensors hold have ranges, too", "[pt2]") {
+  const OwnedEdgeProgram unbacked = forward("unbacked");
+  const EdgeSize rows = value(unbacked, "_local_scalar_dense").range();
+  CHECK(rows.expression == "u0");
+  CHECK(rows.min == 1);
+  CHECK(rows.max == 4);
+  CHECK(value(unbacked, "slice_1").size(0) == rows);
+  CHECK(value(unbacked, "index").size(0).expression == "u1");
+  CHECK(value(unbacked, "truediv").kind() == EdgeValueKind::SymFloat);
+  CHECK(value(unbacked, "truediv").range().expression == "IntTrueDiv(u0, 2)");
+  CHECK(value(unbacked, "sym_min").range().expression == "Min(3, u0)");
+  CHECK(value(unbacked, "sym_min").range().max == 3);
+  CHECK(node(unbacked, "sym_min").target() == "torch.sym_min");
+  // Comparisons that only assertions read are gone with them.
+  for (std::size_t i = 0; i < unbacked.view().num_nodes(); ++i) {
+    const std::string target(unbacked.view().node(i).target());
+    CHECK_THAT(target, !ContainsSubstring("assert"));
+    CHECK(target != "_operator.ge");
+    CHECK(target != "_operator.le");
+  }
 }
 
 TEST_CASE("buffers that change, persistent or not, are known with their first content", "[pt2]") {

@@ -62,7 +62,9 @@ TEST_CASE("expressions are written as people write them", "[pt2]") {
   CHECK(text_of("Mul(Mod($0, Integer(2)), Add(Max($0, $1), Mod($1, $0)))") ==
         "(Max(s0, s1) + Mod(s1, s0))*Mod(s0, 2)");
   CHECK(text_of("Float('0.5', precision=53)") == "0.5");
-  CHECK(text_of("Equality($0, Integer(4))") == "Equality(s0, 4)");
+  CHECK(text_of("Equality($0, Integer(4))") == "s0 == 4");
+  CHECK(text_of("LessThan(Add($0, $1), Integer(4))") == "(s0 + s1) <= 4");
+  CHECK(text_of("And(StrictGreaterThan($0, $1), Unequality($0, $1))") == "And(s0 > s1, s0 != s1)");
   CHECK(text_of("true") == "true");
 }
 

@@ -78,7 +78,7 @@ namespace tenon::aot::detail {
   return name.ends_with("__") ? name.starts_with("__i") : name.ends_with('_');
 }
 
-/// Whether an operator only states what holds. Programs are without these, as ExecuTorch's are
+/// Whether an operator only states what holds: those that ExecuTorch leaves out
 /// (exir/passes/remove_graph_asserts_pass.py).
 [[nodiscard]] inline bool is_assertion(std::string_view target) {
   constexpr std::array<std::string_view, 5> targets{

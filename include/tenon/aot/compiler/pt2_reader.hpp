@@ -46,7 +46,8 @@ struct Pt2Program {
 /// * Parameters, buffers and constants lie densely in the plain order: in the mapped file when they
 ///   do so there, else in a copy.
 /// * Ranges of sizes are computed from the ranges of their symbols.
-/// * Operators that only state what holds ("aten._assert_scalar") are left out.
+/// * Operators that only state what holds ("aten._assert_scalar"), and what is computed only for
+///   them, are left out.
 ///
 /// Weights that share memory in the archive share it here. Threads: any; the result may be read by
 /// several.

@@ -280,12 +280,20 @@ inline void SymExpression::write_text() {
     };
     std::stable_sort(arguments_.begin(), arguments_.end(), sorts_before);
   }
+  // sympy's names of comparisons.
+  constexpr std::pair<std::string_view, std::string_view> comparisons[] = {
+      {"Equality", " == "}, {"Unequality", " != "},       {"GreaterThan", " >= "},
+      {"LessThan", " <= "}, {"StrictGreaterThan", " > "}, {"StrictLessThan", " < "},
+  };
   std::string_view separator = ", ";
   if (is_sum) separator = " + ";
   if (is_product) separator = "*";
   const bool is_pair = arguments_.size() == 2;
   if (is_pair && (name_ == "FloorDiv" || name_ == "CleanDiv")) separator = "//";
   if (is_pair && (name_ == "Pow" || name_ == "PowByNatural")) separator = "**";
+  for (const auto& [name, sign] : comparisons) {
+    if (is_pair && name_ == name) separator = sign;
+  }
   std::string joined;
   for (const SymExpression& argument : arguments_) {
     if (!joined.empty()) joined += separator;
