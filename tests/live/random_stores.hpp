@@ -11,6 +11,7 @@
 
 #include "tenon/aot/named_data_store.hpp"
 #include "tenon/core/bytes.hpp"
+#include "tenon/core/concat.hpp"
 
 namespace tenon::test {
 
@@ -42,12 +43,12 @@ class RandomStores {
   }
 
   [[nodiscard]] nlohmann::json add(aot::NamedDataStore& store) {
-    const auto key = "key" + std::to_string(below(12));
+    const auto key = concat("key", below(12));
     std::string data(below(4) * 40, static_cast<char>('a' + below(2)));
     if (!data.empty() && below(3) == 0) data[below(data.size())] = 'c';
     aot::NamedDataOptions options{1 + below(64)};
     nlohmann::json tag = nullptr;
-    if (below(2) == 0) tag = *(options.external_tag = "tag" + std::to_string(below(3)));
+    if (below(2) == 0) tag = *(options.external_tag = concat("tag", below(3)));
     const bool is_ok = store.add_named_data(key, aot::SharedBytes::copy_of(data), options).ok();
     return {"add", is_ok, key, data, options.alignment, tag};
   }

@@ -17,6 +17,7 @@
 
 #include "tenon/aot/named_data_store.hpp"
 #include "tenon/aot/program_data.hpp"
+#include "tenon/core/concat.hpp"
 
 namespace tenon::test {
 
@@ -153,7 +154,7 @@ class RandomProgram {
   }
 
   void make_external(aot::MethodData& method, aot::TensorValue& tensor) {
-    tensor.fully_qualified_name = "external." + std::to_string(externals_++);
+    tensor.fully_qualified_name = concat("external.", externals_++);
     aot::storage::External external;
     if (one_in(2)) external.place = place(method, tensor.layout);
     tensor.data = external;
@@ -228,7 +229,7 @@ class RandomProgram {
 
   [[nodiscard]] aot::DelegateData delegate() {
     aot::DelegateData out;
-    out.id = "Backend" + std::to_string(below(3));
+    out.id = concat("Backend", below(3));
     out.processed = bytes();
     for (std::size_t i = 0, count = below(3); i < count; ++i) {
       out.compile_specs.push_back({text(), bytes()});
@@ -266,7 +267,7 @@ class RandomProgram {
     out.inputs = some<aot::TensorValue>(out, false);
     out.outputs = some<aot::TensorValue>(out, false);
     for (std::size_t i = 0, count = below(4); i < count; ++i) {
-      (void)out.op("aten::" + text(), one_in(2) ? "out" : "");
+      (void)out.op(concat("aten::", text()), one_in(2) ? "out" : "");
     }
     for (std::size_t i = 0, count = below(4); i < count; ++i) out.add_delegate(delegate());
     const auto count = out.values.empty() ? 0 : below(7);

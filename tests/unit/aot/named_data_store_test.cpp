@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "support/catch.hpp"
+#include "tenon/core/concat.hpp"
 #include "tenon/host/sha256.hpp"
 
 namespace tenon::test::named_data_store {
@@ -89,10 +90,10 @@ TEST_CASE("A store of named data does what a map of keys would do") {
     NamedDataStore store;
     Model model;
     for (int i = 0; i < 40; ++i) {
-      const auto key = "k" + std::to_string(random() % 20);
+      const auto key = concat("k", random() % 20);
       const auto data = content(random);
       const std::uint64_t alignment = 1 + random() % 12;
-      const std::string tag = random() % 2 == 0 ? "" : "t" + std::to_string(random() % 3);
+      const std::string tag = random() % 2 == 0 ? "" : concat("t", random() % 3);
       NamedDataOptions options{alignment};
       if (!tag.empty()) options.external_tag = tag;
       REQUIRE(store.add_named_data(key, text(data), options).ok() ==
@@ -113,7 +114,7 @@ TEST_CASE("Shards hold everything once, none above its cap, whatever the order o
   std::mt19937_64 random(2);
   for (int round = 0; round < 100; ++round) {
     std::vector<std::pair<std::string, std::string>> data;
-    for (int i = 0; i < 15; ++i) data.emplace_back("k" + std::to_string(i), content(random));
+    for (int i = 0; i < 15; ++i) data.emplace_back(concat("k", i), content(random));
     NamedDataStore store;
     for (const auto& [key, bytes] : data) REQUIRE(store.add_named_data(key, text(bytes)).ok());
     std::shuffle(data.begin(), data.end(), random);
@@ -157,7 +158,7 @@ TEST_CASE("The tag of a shard is the one that ExecuTorch computes") {
   // hashlib.sha256("\0".join(["a", "b"]).encode()).hexdigest()
   const std::string_view keys("a\0b", 3);
   REQUIRE(output.external_data[0].tag ==
-          "aoti_" + host::sha256_of(std::as_bytes(std::span(keys))).to_hex());
+          concat("aoti_", host::sha256_of(std::as_bytes(std::span(keys))).to_hex()));
   REQUIRE(output.external_data[0].entries[0].key == "a");
   REQUIRE(output.find_external_data(output.external_data[0].tag) == &output.external_data[0]);
   REQUIRE(output.find_external_data("aoti") == nullptr);
@@ -225,11 +226,11 @@ TEST_CASE("What a store cannot take is refused and leaves it as it was") {
   REQUIRE(refusal(store.externalize_pte_data(100, "a/b")).find("external tag 'a/b'") == 0);
   REQUIRE(refusal(store.externalize_pte_data(3, "t")) ==
           "the data of key 'w' has 4 bytes and exceeds the external data shard cap, 3");
-  const auto taken = "t_" + aot::sha256_hex(std::as_bytes(std::span("w", 1)));
+  const auto taken = concat("t_", aot::sha256_hex(std::as_bytes(std::span("w", 1))));
   NamedDataStore with_tag = store;
   REQUIRE(with_tag.add_named_data("v", text("v"), {1, taken}).ok());
   REQUIRE(refusal(with_tag.externalize_pte_data(100, "t")) ==
-          "external data tag collision for '" + taken + "'");
+          concat("external data tag collision for '", taken, "'"));
 
   aot::NamedDataStoreOutput wrong{{text("1")}, {{"fine", {0}}, {"bad", {1}}}, {}};
   REQUIRE(refusal(store.merge_named_data_store(wrong)) ==
