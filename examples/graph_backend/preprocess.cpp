@@ -64,8 +64,12 @@ std::string describe(const Graph& graph, const Options& options) {
   const std::string_view where = options.weights == Weights::Inline  ? "inline"
                                  : options.weights == Weights::Named ? "named"
                                                                      : "external";
-  return tenon::concat(graph.nodes.size(), " operators, ", graph.constants.size(), " constants (",
-                       nbytes, " bytes, ", where, "), ", graph.scratch_bytes, " bytes of scratch");
+  const auto count = [](std::size_t number, std::string_view what) {
+    return tenon::concat(number, " ", what, number == 1 ? "" : "s");
+  };
+  return tenon::concat(count(graph.nodes.size(), "operator"), ", ",
+                       count(graph.constants.size(), "constant"), " (", nbytes, " bytes, ", where,
+                       "), ", graph.scratch_bytes, " bytes of scratch");
 }
 
 /// The nodes that make a number for a partition other than their own: a delegate of this backend

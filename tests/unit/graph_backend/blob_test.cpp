@@ -82,9 +82,6 @@ std::vector<std::byte> bytes() {
 }
 
 }  // namespace
-}  // namespace graph_blob_test
-
-using namespace graph_blob_test;
 
 TEST_CASE("the blob of the sample runs, whatever its address", "[graph_backend][TN-INI-7]") {
   CHECK(load_and_run(bytes()).ok());
@@ -219,3 +216,5 @@ TEST_CASE("operators with attributes that cannot be are refused", "[graph_backen
              }),
              ContainsSubstring("unknown kind"));
 }
+
+}  // namespace graph_blob_test

@@ -115,9 +115,6 @@ std::string refusal(const aot::OwnedEdgeProgram& program, const Specs& specs, Er
 }
 
 }  // namespace
-}  // namespace graph_compile_test
-
-using namespace graph_compile_test;
 
 TEST_CASE("a weight is turned ahead of time", "[graph_backend]") {
   const auto program = linear_program();
@@ -262,5 +259,7 @@ TEST_CASE("options are checked", "[graph_backend]") {
 
 TEST_CASE("what a partition became is told in one line", "[graph_backend]") {
   CHECK(compile_ok(linear_program()).delegate_info ==
-        "1 operators, 2 constants (64 bytes, inline), 0 bytes of scratch");
+        "1 operator, 2 constants (64 bytes, inline), 0 bytes of scratch");
 }
+
+}  // namespace graph_compile_test

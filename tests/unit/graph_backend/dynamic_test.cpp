@@ -74,9 +74,6 @@ std::string refused(std::string_view target, std::vector<EdgeProgramBuilder::Arg
 }
 
 }  // namespace
-}  // namespace graph_dynamic_test
-
-using namespace graph_dynamic_test;
 
 TEST_CASE("every size up to the bound runs, from none on", "[graph_backend][TN-EXE-10]") {
   const auto program = dynamic_program();
@@ -263,3 +260,5 @@ TEST_CASE("each operator has an event whose handle the handle map knows", "[grap
   }
   CHECK(names == "Reshape 0; Unary 1; Binary 2; Reduce 3; ");
 }
+
+}  // namespace graph_dynamic_test

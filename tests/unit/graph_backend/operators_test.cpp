@@ -120,9 +120,6 @@ void compare(const json& one, const Specs& specs) {
 }
 
 }  // namespace
-}  // namespace graph_operators_test
-
-using namespace graph_operators_test;
 
 TEST_CASE("each operator computes what PyTorch computes", "[graph_backend]") {
   REQUIRE(recorded().size() > 100);
@@ -151,3 +148,5 @@ TEST_CASE("each operator that the backend has is compared with PyTorch", "[graph
     }
   }
 }
+
+}  // namespace graph_operators_test

@@ -77,9 +77,6 @@ void check_fixture(const std::string& name, const Specs& specs) {
 }
 
 }  // namespace
-}  // namespace graph_pipeline_test
-
-using namespace graph_pipeline_test;
 
 TEST_CASE("an MLP that PyTorch exported runs as a whole in the plugin", "[graph_backend][pt2]") {
   for (const char* name : {"mlp", "mlp_decomposed"}) {
@@ -97,3 +94,34 @@ TEST_CASE("a vision model that PyTorch exported runs as a whole in the plugin, f
     check_fixture(name, {{"weights", "named"}});
   }
 }
+
+TEST_CASE("the plugin compiles all that it takes of every archive",
+          "[graph_backend][pt2][TN-AOT-5]") {
+  const auto plugin = aot::PluginPreprocess::find(graph_registry(), "GraphBackend");
+  REQUIRE(plugin.ok());
+  std::size_t partitions = 0;
+  for (const auto& entry : fs::directory_iterator(fs::path(TENON_TEST_FIXTURES) / "pt2")) {
+    const auto archive = aot::read_pt2(entry.path() / "model.pt2");
+    if (!archive.ok()) continue;  // Some are there to be refused by the reader.
+    INFO(entry.path().string());
+    for (const aot::Pt2Method& method : archive->methods) {
+      const auto program = method.program.view();
+      const auto chosen = plugin->partition(program, {});
+      INFO(chosen.text());
+      REQUIRE(chosen.ok());
+      const auto lowered = aot::lower(program, *chosen);
+      INFO(lowered.text());
+      REQUIRE(lowered.ok());
+      for (const auto& part : lowered->partitions) {
+        const std::vector<aot::PartitionToCompile> one = {{part.program.view(), {}}};
+        const auto compiled = plugin->preprocess(one);
+        INFO(compiled.text());
+        CHECK(compiled.ok());
+        ++partitions;
+      }
+    }
+  }
+  CHECK(partitions >= 8);
+}
+
+}  // namespace graph_pipeline_test
