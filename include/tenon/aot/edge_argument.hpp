@@ -13,8 +13,8 @@
 
 namespace tenon::aot {
 
-// gcc 12 takes an enumerator of a scoped enumeration for a shadow of a type of the same name that an
-// earlier header declared (program_data.hpp).
+// gcc 12 takes an enumerator of a scoped enumeration for a shadow of a type of the same name that
+// an earlier header declared (program_data.hpp).
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wshadow"
 /// What an argument of a node is.

@@ -53,8 +53,7 @@ Status write_case(const GraphCase& one, const fs::path& fixtures, const fs::path
                 archive, registry, {{"weights", tenon::aot::SharedBytes::copy_of(one.weights)}}));
   fs::create_directories(folder / one.name);
   std::ofstream(folder / one.name / "case.json") << describe(one);
-  TENON_CHECK(
-      tenon::aot::write_external_data(compiled.program.named_data, folder / one.name));
+  TENON_CHECK(tenon::aot::write_external_data(compiled.program.named_data, folder / one.name));
   return tenon::aot::write_pte(compiled.program, folder / one.name / "model.pte");
 }
 
