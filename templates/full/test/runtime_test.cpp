@@ -7,7 +7,9 @@
 #include <tenon/conformance/catch.hpp>
 #include <tenon/host/npy.hpp>
 
+#include "aot/compile.hpp"
 #include "test/golden.hpp"
+#include "test/graphs.hpp"
 #include "test/programs.hpp"
 
 namespace my_npu::test {
@@ -117,6 +119,46 @@ TEST_CASE("a program with other arguments than its blob is refused when it runs"
   REQUIRE_FALSE(outputs.ok());
   const std::string text(outputs.text());
   CHECK(text.find("number of arguments: expected 5, found 4") != std::string::npos);
+}
+
+TEST_CASE("a graph that is compiled anew gives the bytes of the golden program") {
+  const OwnedEdgeProgram program = golden_graph();
+  const auto result = preprocess(program.view(), no_specs);
+  REQUIRE(result.ok());
+  const auto file = read_file(golden_folder() / "relu_of_sums" / "model.pte");
+  const auto golden = open_program(file);
+  REQUIRE(golden.ok());
+  REQUIRE((*golden)->num_segments() == 1);
+  CHECK(std::ranges::equal((*golden)->segment(0), result->processed_bytes.bytes()));
+}
+
+TEST_CASE("the plugin offers its ahead-of-time half to tools") {
+  const Host host;
+  const auto backend = host.registry.lookup_backend("MyNpuBackend");
+  REQUIRE(backend.ok());
+  CHECK((*backend)->extension<tenon_preprocess_v1>(TENON_EXTENSION_PREPROCESS).has_value());
+}
+
+TEST_CASE("what was compiled gives the numbers of the graph") {
+  EdgeProgramBuilder graph;
+  const ValueId x = graph.user_input("x", matrix);
+  const ValueId y = graph.user_input("y", matrix);
+  graph.user_output(call(graph, "aten.sub.Tensor", relu(graph, x), y));
+  const OwnedEdgeProgram program = built(graph);
+  const auto code = compile(program.view());
+  REQUIRE(code.ok());
+  const Host host;
+  auto method = host.load(program_file(*code, {4, 3}));
+  REQUIRE(method.ok());
+  Floats first(12), second(12), expected(12);
+  for (std::size_t i = 0; i < first.size(); ++i) {
+    first[i] = static_cast<float>(i) - 6;
+    second[i] = 0.5F * static_cast<float>(i);
+    expected[i] = (first[i] < 0 ? 0 : first[i]) - second[i];
+  }
+  const auto outputs = run(**method, {first, second}, {4, 3});
+  REQUIRE(outputs.ok());
+  CHECK(outputs->front() == expected);
 }
 
 // Not run by itself: writes the golden files anew, after a change of the blob's format that is
