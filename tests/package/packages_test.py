@@ -6,6 +6,7 @@ subproject. The prefix was moved.
 usage: packages_test.py BUILD SOURCE COMPILER...
 """
 
+import configparser
 import json
 import pathlib
 import re
@@ -62,6 +63,24 @@ class Packages(unittest.TestCase):
             shown = self.cmake("find_package(Tenon REQUIRED)\n"
                                'message("sdk=${Tenon_VERSION} abi=${Tenon_ABI_VERSION}")\n').stdout
             self.assertIn(f"sdk={sdk} abi={abi}\n", shown)
+
+    def test_what_is_fetched_is_pinned_and_written_down(self):
+        page = (source / "docs/packages.md").read_text()
+        wraps = sorted((source / "subprojects").glob("*.wrap"))
+        self.assertGreaterEqual(len(wraps), 5)
+        for path in wraps:
+            with self.subTest(path.name):
+                wrap = configparser.ConfigParser()
+                wrap.read(path)
+                of = wrap["wrap-file"]
+                self.assertRegex(of["source_hash"], "^[0-9a-f]{64}$")
+                self.assertRegex(of["source_url"], "^https://")
+                version = of["directory"].rpartition("-")[2]
+                self.assertIn(version, of["source_url"])
+                self.assertIn(f"| {version} |", page)
+                if "patch_directory" in of:
+                    build_file = source / "subprojects/packagefiles" / of["patch_directory"] / "meson.build"
+                    self.assertIn(f"version: '{version}'", build_file.read_text())
 
     def test_no_installed_text_names_the_place_of_the_build(self):
         checked = 0
