@@ -2,7 +2,7 @@
 """Compiles each public header alone, included twice, as a user with strict warnings would.
 
 `*.h` is compiled as C11 and as C++20, `*.hpp` as C++20. The list is the directory itself, without
-the folders that the caller leaves out. What an author includes is also compiled without exceptions and RTTI.
+those that the caller leaves out. What an author includes is also compiled without exceptions and RTTI.
 """
 
 import argparse
@@ -50,7 +50,7 @@ def main():
     parser.add_argument("--include", type=pathlib.Path, required=True)
     parser.add_argument("--generated", action="append", default=[])
     parser.add_argument("--example", action="append", type=pathlib.Path, default=[])
-    parser.add_argument("--leave-out", action="append", default=[], help="folder of headers")
+    parser.add_argument("--leave-out", nargs="*", default=[], help="how paths of headers begin")
     parser.add_argument("--cc", required=True)
     parser.add_argument("--cxx", required=True)
     args = parser.parse_args()
