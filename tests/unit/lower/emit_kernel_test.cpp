@@ -37,7 +37,7 @@ TEST_CASE("arguments go by name, not by their order in the graph") {
 TEST_CASE("a number in place of a tensor becomes a constant without dimensions") {
   const auto constant = [](const EdgeArgumentValue& number, ScalarType output) {
     OneNode node;
-    node.emit("aten.mul.Tensor", {{"self", EdgeRef{node.x}}, {"other", number}}, 1,
+    node.emit("aten.maximum.default", {{"self", EdgeRef{node.x}}, {"other", number}}, 1,
               {output, {2, 2}});
     const auto& tensor = std::get<TensorValue>(node.argument(1));
     CHECK(tensor.layout.sizes.empty());
@@ -49,6 +49,16 @@ TEST_CASE("a number in place of a tensor becomes a constant without dimensions")
   CHECK(constant(2.0, ScalarType::Double) == ScalarType::Double);
   CHECK(constant(std::int64_t{2}, ScalarType::Float) == ScalarType::Long);
   CHECK(constant(true, ScalarType::Float) == ScalarType::Bool);
+}
+
+TEST_CASE("a number beside a tensor goes to the kernel that takes a number, when there is one") {
+  OneNode node;
+  node.emit("aten.add.Tensor",
+            {{"self", EdgeRef{node.x}}, {"other", std::int64_t{2}}, {"alpha", std::int64_t{3}}});
+  CHECK(node.op() == "aten::add.Scalar_out");
+  CHECK(std::get<std::int64_t>(node.argument(1)) == 2);
+  CHECK(std::get<std::int64_t>(node.argument(2)) == 3);
+  CHECK(node.program.constants.empty());
 }
 
 TEST_CASE("several outputs are written to and named once more as a list") {

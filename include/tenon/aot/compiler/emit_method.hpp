@@ -15,6 +15,7 @@
 #include <variant>
 #include <vector>
 
+#include "tenon/aot/compiler/choose_kernel.hpp"
 #include "tenon/aot/compiler/copy_edge.hpp"
 #include "tenon/aot/compiler/emit_argument.hpp"
 #include "tenon/aot/compiler/lowered_program.hpp"
@@ -208,11 +209,11 @@ class MethodEmitter {
   }
 
   Status emit_kernel(const EdgeNode& node) {
-    const std::string_view reordering = find_reordering(node);
-    TENON_TRY(const OperatorSchema schema,
-              operators_.find(reordering.empty() ? node.target() : reordering));
+    const std::string target = choose_kernel(graph_, node, operators_);
+    TENON_TRY(const OperatorSchema schema, operators_.find(target));
+    const bool is_reordering = target != node.target() && target.starts_with(dim_order_operators);
     const bool by_position = schema.name.starts_with("executorch_prim::");
-    TENON_CHECK(check_names(node, schema, by_position, !reordering.empty()));
+    TENON_CHECK(check_names(node, schema, by_position, is_reordering));
     const std::span<const ValueId> outputs = node.outputs();
     last_output_dtype_ = !outputs.empty() && is_tensor(outputs[0])
                              ? graph_.value(outputs[0]).scalar_type()
@@ -231,29 +232,13 @@ class MethodEmitter {
       const auto argument = by_position ? at_position(node, i) : node.find(parameter.name);
       std::optional<EdgeArgumentValue> given;
       if (argument) given = copy_argument(*argument, [](ValueId id) { return id; });
-      if (!reordering.empty() && parameter.name == "dim_order") given = dim_order_of(outputs[0]);
+      if (is_reordering && parameter.name == "dim_order") given = dim_order_of(outputs[0]);
       TENON_TRY(const ValueIndex index, arguments.emit(parameter, given));
       call.args.push_back(index);
     }
     TENON_CHECK(add_result(schema, outputs, written, call));
     method_.instructions.push_back(std::move(call));
     return ok();
-  }
-
-  /// Kernels that copy keep the order of dimensions. For a copy that changes it there are others,
-  /// which are told the order (ExecuTorch: MemoryFormatOpsPass). Empty for other nodes.
-  [[nodiscard]] std::string_view find_reordering(const EdgeNode& node) const {
-    const bool is_clone = node.target() == "aten.clone.default";
-    if (!is_clone && node.target() != "aten._to_copy.default") return {};
-    const auto self = node.find("self");
-    if (!self || !self->value() || !is_tensor(*self->value()) || node.outputs().size() != 1 ||
-        !is_tensor(node.outputs()[0]) ||
-        std::ranges::equal(graph_.value(*self->value()).dim_order(),
-                           graph_.value(node.outputs()[0]).dim_order())) {
-      return {};
-    }
-    return is_clone ? "dim_order_ops._clone_dim_order.default"
-                    : "dim_order_ops._to_dim_order_copy.default";
   }
 
   [[nodiscard]] EdgeInts dim_order_of(ValueId id) const {

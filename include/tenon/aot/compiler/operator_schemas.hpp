@@ -54,6 +54,9 @@ class OperatorSchemas {
     return parse_operator_schema(found->second);
   }
 
+  [[nodiscard]] bool contains(std::string_view target) const {
+    return kernels_.find(target) != kernels_.end();
+  }
   [[nodiscard]] std::size_t size() const noexcept { return kernels_.size(); }
 
  private:
