@@ -82,6 +82,23 @@ def parameters(op):
     return [(arg.name, str(arg.type)) for arg in op._schema.arguments]
 
 
+def out_variant(op):
+    """The overload that writes what `op` returns; nothing when there is none."""
+    try:
+        return to_out_variant(op)[0]
+    except (AttributeError, RuntimeError):
+        return None
+    except AssertionError:
+        # ExecuTorch looks at all overloads of a name at once, and gives up on those of aten::pow
+        # because of some for Python's integers.
+        wanted = parameters(op)
+        for other in overloads(op._schema.name):
+            taken = [arg.name for arg in other._schema.arguments if arg.is_out]
+            if taken and [one for one in parameters(other) if one[0] not in taken] == wanted:
+                return other
+        return None
+
+
 def rows():
     names, schemas = portable_kernels()
     found = {}
@@ -89,11 +106,8 @@ def rows():
         for op in overloads(base):
             if op._schema.is_mutable:  # a kernel itself, or what no exported graph has
                 continue
-            try:
-                out, _ = to_out_variant(op)
-            except (AssertionError, RuntimeError, AttributeError):
-                continue
-            if qualified(out) in names:
+            out = out_variant(op)
+            if out and qualified(out) in names:
                 found[target_of(op)] = str(out._schema)
     # A view takes the same arguments as the copy that ExecuTorch runs in its place.
     for target in sorted(found):
