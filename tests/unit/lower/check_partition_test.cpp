@@ -1,5 +1,12 @@
 // SPDX-License-Identifier: MIT
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <random>
 #include <string>
+#include <vector>
 
 #include "graphs.hpp"
 #include "support/catch.hpp"
@@ -174,6 +181,81 @@ TEST_CASE("a tagged mutated buffer must be read, made and seen in its partition 
             graph.builder.user_output(a);
             return a;
           });
+}
+
+/// Whether partitions can be ordered, found out the slow way: no unit reaches itself.
+bool can_be_ordered(const EdgeProgram& program, const PartitionResult& partitions) {
+  const EdgeUses uses(program);
+  std::map<std::string, std::size_t> tags_seen;
+  std::vector<std::size_t> unit(program.num_nodes());
+  for (std::size_t i = 0; i < unit.size(); ++i) {
+    const std::string tag(partitions.tag_of(i));
+    unit[i] = tag.empty() ? i : tags_seen.try_emplace(tag, i).first->second;
+  }
+  std::vector<std::vector<bool>> reaches(unit.size(), std::vector<bool>(unit.size(), false));
+  for (std::size_t i = 0; i < unit.size(); ++i) {
+    for (const ValueId value : program.node(i).outputs()) {
+      for (const std::uint32_t user : uses.users(value)) {
+        if (uses.is_live(user) && unit[i] != unit[user]) reaches[unit[i]][unit[user]] = true;
+      }
+    }
+  }
+  for (std::size_t k = 0; k < unit.size(); ++k) {
+    for (std::size_t i = 0; i < unit.size(); ++i) {
+      for (std::size_t j = 0; reaches[i][k] && j < unit.size(); ++j) {
+        if (reaches[k][j]) reaches[i][j] = true;
+      }
+    }
+  }
+  for (std::size_t i = 0; i < unit.size(); ++i) {
+    if (reaches[i][i]) return false;
+  }
+  return true;
+}
+
+TEST_CASE("tags at random are accepted exactly when the partitions can be ordered") {
+  std::mt19937 random(77);
+  int accepted = 0;
+  for (int round = 0; round < 500; ++round) {
+    const OwnedEdgeProgram owned = random_graph(random, 8 + random() % 24);
+    PartitionResult partitions;
+    partitions.partition_tags = {{"p", {"Toy", {}}}, {"q", {"Toy", {}}}};
+    for (std::size_t i = 0; i < owned.view().num_nodes(); ++i) {
+      const auto which = random() % 5;
+      if (which < 2) partitions.tag_node(i, which == 0 ? "p" : "q");
+    }
+    const Status status = check_partition(owned.view(), partitions);
+    INFO(status.text());
+    REQUIRE(status.ok() == can_be_ordered(owned.view(), partitions));
+    if (status.ok()) ++accepted;
+  }
+  CHECK(accepted > 50);
+  CHECK(accepted < 450);
+}
+
+TEST_CASE("values know who makes them, who reads them, and who need not run") {
+  Graph graph;
+  const ValueId x = graph.input("x");
+  const ValueId twice = graph.add("twice", x, x);
+  const ValueId dead = graph.relu("dead", twice);
+  const ValueId written =
+      graph.builder.node("aten.add_.Tensor", {{"self", EdgeRef{twice}}}, tensor);
+  const ValueId kept = graph.builder.node("aten.__and__.Scalar", {{"self", EdgeRef{dead}}}, tensor);
+  graph.builder.user_output(x);
+  const OwnedEdgeProgram owned = graph.build();
+  const EdgeUses uses(owned.view());
+  CHECK(uses.producer(x) == EdgeUses::no_node);
+  CHECK(uses.producer(twice) == 0);
+  CHECK(std::ranges::equal(uses.users(x), std::vector<std::uint32_t>{0}));
+  CHECK(std::ranges::equal(uses.users(twice), std::vector<std::uint32_t>{1, 2}));
+  CHECK(uses.users(written).empty());
+  CHECK(uses.is_output(x));
+  CHECK_FALSE(uses.is_output(kept));
+  // What writes to its argument runs although nobody reads its result, and so does what it reads.
+  CHECK(uses.is_live(0));
+  CHECK_FALSE(uses.is_live(1));
+  CHECK(uses.is_live(2));
+  CHECK_FALSE(uses.is_live(3));
 }
 
 }  // namespace check_partition_test
