@@ -6,6 +6,7 @@ without the host the headers for plugins are installed where there is nothing bu
 usage: sources_test.py BUILD SOURCE COMPILER...
 """
 
+import json
 import os
 import pathlib
 import shutil
@@ -69,6 +70,14 @@ class Sources(unittest.TestCase):
                 "find_package(Tenon 0.1 REQUIRED)\n")
             run("cmake", "-B", self.folder / "build-cmake", "-S", self.folder,
                 env=env | {"CMAKE_PREFIX_PATH": str(at)})
+
+    def test_the_kit_is_built_without_the_tests(self):
+        run("meson", "setup", self.folder / "build", *LEAN[2:], "-Dtests=disabled",
+            "-Dconformance=enabled", env=environment, cwd=source)
+        shown = run("meson", "introspect", "--targets", self.folder / "build", env=environment)
+        names = {target["name"] for target in json.loads(shown.stdout)}
+        self.assertLessEqual({"tenon-conformance", "tenon-proxy", "tenon-run", "hello"}, names)
+        self.assertEqual({name for name in names if "test" in name or "zoo" in name}, set())
 
     def test_tests_without_the_host_are_refused_with_the_option(self):
         shown = run("meson", "setup", self.folder / "build", *LEAN[1:], "-Dhost=disabled",
