@@ -261,4 +261,26 @@ TEST_CASE("each operator has an event whose handle the handle map knows", "[grap
   CHECK(names == "Reshape 0; Unary 1; Binary 2; Reduce 3; ");
 }
 
+TEST_CASE("scratch memory is counted while a method holds it", "[graph_backend]") {
+  const auto backend = graph_registry().lookup_backend("GraphBackend");
+  REQUIRE(backend.ok());
+  const auto table = (*backend)->extension<tenon_memory_info_v1>(TENON_EXTENSION_MEMORY_INFO);
+  REQUIRE(table);
+  const auto held = [&] {
+    tenon_memory_info info{};
+    info.struct_size = sizeof info;
+    REQUIRE(table->memory_info((*backend)->raw(), nullptr, &info) == TENON_STATUS_OK);
+    return info.host_scratch;
+  };
+  const auto before = held();
+  {
+    // The result of relu, [5, 6] at its largest.
+    const auto method = load_ok(dynamic_program());
+    CHECK(held() == before + 128);
+    const auto another = load_ok(dynamic_program());
+    CHECK(held() == before + 256);
+  }
+  CHECK(held() == before);
+}
+
 }  // namespace graph_dynamic_test
