@@ -2,6 +2,7 @@
 //
 // Letting a plugin compile partitions: what arrives, and what a plugin may send wrong.
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <tenon/aot.hpp>
 #include <utility>
@@ -187,6 +188,12 @@ TEST_CASE("every partition gets one blob", "[aot]") {
   };
   CHECK_THAT(std::string(compile(fake).text()),
              ContainsSubstring("partition 0: set_processed: NULL in place of 3 bytes"));
+  fake.preprocess = [](const tenon_partition*, std::uint32_t, const tenon_preprocess_sink& sink) {
+    return sink.set_processed(sink.sink_context, 0, "x", std::numeric_limits<std::uint64_t>::max());
+  };
+  const auto absurd = compile(fake);
+  CHECK(absurd.error() == Error::MemoryAllocationFailed);
+  CHECK(absurd.text() == "backend Fake: preprocess: out of memory");
 }
 
 TEST_CASE("debug handles are those of the partition's nodes, by text or by number", "[aot]") {

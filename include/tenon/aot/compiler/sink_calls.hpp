@@ -3,7 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <new>
+#include <exception>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -35,7 +35,7 @@ class SinkCalls {
     if (!problem_.ok()) return to_status(problem_.error());
     try {
       problem_ = body();
-    } catch (const std::bad_alloc&) {
+    } catch (const std::exception&) {  // std::bad_alloc, or std::length_error of absurd sizes.
       out_of_memory_ = true;
       return TENON_STATUS_MEMORY_ALLOCATION_FAILED;
     }
