@@ -32,7 +32,7 @@ RULES = {
     "aot/compiler": ({"abi", "core", "host", "aot", "aot/compiler"}, COMPILER),
     "host": ({"abi", "core", "host"}, HOST),
     "host.hpp": ({"abi", "core", "host"}, HOST),
-    "conformance": ({"abi", "core", "host", "conformance"}, KIT),
+    "conformance": ({"abi", "core", "host", "aot", "aot/compiler", "conformance"}, KIT),
 }
 # Umbrella headers and the folders of which they include everything.
 UMBRELLAS = {

@@ -73,6 +73,9 @@ struct ExtensionCalls {
   static constexpr char memory_info[] = "memory_info";
   static constexpr char set_option[] = "set_option";
   static constexpr char get_option[] = "get_option";
+  static constexpr char partition[] = "partition";
+  static constexpr char ops_to_not_decompose[] = "ops_to_not_decompose";
+  static constexpr char preprocess[] = "preprocess";
   static constexpr char set_stream[] = "set_stream";
   static constexpr char allocate[] = "allocate";
   static constexpr char copy_to_device[] = "copy_to_device";
@@ -120,6 +123,18 @@ inline const void* WatchedExtensions::wrap(std::string_view id, const void* thei
                 T{sizeof(T), own.num_specs, own.specs,
                   &C::of_backend<&W::options, &T::set_option, C::set_option>,
                   &C::of_backend<&W::options, &T::get_option, C::get_option>});
+  }
+  if (id == TENON_EXTENSION_PREPROCESS) {
+    using T = tenon_preprocess_v1;
+    const auto own = host::complete_table<T>(theirs);
+    T shown{sizeof(T), 0, &C::of_backend<&W::preprocess, &T::partition, C::partition>,
+            &C::of_backend<&W::preprocess, &T::ops_to_not_decompose, C::ops_to_not_decompose>,
+            &C::of_backend<&W::preprocess, &T::preprocess, C::preprocess>};
+    // What a backend leaves out says something, too.
+    if (!own.partition) shown.partition = nullptr;
+    if (!own.ops_to_not_decompose) shown.ops_to_not_decompose = nullptr;
+    if (!own.preprocess) shown.preprocess = nullptr;
+    return keep(preprocess, theirs, shown_preprocess_, shown);
   }
   if (id == TENON_EXTENSION_SESSIONS) {
     using T = tenon_sessions_v1;

@@ -8,6 +8,7 @@
 #include "tenon/abi/extensions/devices.h"
 #include "tenon/abi/extensions/memory_info.h"
 #include "tenon/abi/extensions/options.h"
+#include "tenon/abi/extensions/preprocess.h"
 #include "tenon/abi/extensions/sessions.h"
 #include "tenon/abi/extensions/streams.h"
 #include "tenon/host/backend_api.hpp"
@@ -29,6 +30,7 @@ class WatchedExtensions {
   tenon_devices_v1 devices{};
   tenon_memory_info_v1 memory_info{};
   tenon_options_v1 options{};
+  tenon_preprocess_v1 preprocess{};
   tenon_sessions_v1 sessions{};
   tenon_streams_v1 streams{};
 
@@ -41,6 +43,7 @@ class WatchedExtensions {
   tenon_devices_v1 shown_devices_{};
   tenon_memory_info_v1 shown_memory_info_{};
   tenon_options_v1 shown_options_{};
+  tenon_preprocess_v1 shown_preprocess_{};
   tenon_sessions_v1 shown_sessions_{};
   tenon_streams_v1 shown_streams_{};
 };

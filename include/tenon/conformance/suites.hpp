@@ -15,6 +15,7 @@
 #include "tenon/conformance/suites/negotiation.hpp"
 #include "tenon/conformance/suites/numerics.hpp"
 #include "tenon/conformance/suites/options.hpp"
+#include "tenon/conformance/suites/preprocess.hpp"
 #include "tenon/conformance/suites/process.hpp"
 #include "tenon/conformance/suites/services.hpp"
 #include "tenon/conformance/suites/sessions.hpp"

@@ -16,6 +16,7 @@
 #include "tenon/abi/extensions/devices.h"
 #include "tenon/abi/extensions/memory_info.h"
 #include "tenon/abi/extensions/options.h"
+#include "tenon/abi/extensions/preprocess.h"
 #include "tenon/abi/extensions/sessions.h"
 #include "tenon/abi/extensions/streams.h"
 #include "tenon/conformance/case_method.hpp"
@@ -163,8 +164,8 @@ TENON_CONFORMANCE_TEST("extensions are answered by their ids alone",
   }
   constexpr std::array ids = {TENON_EXTENSION_CHECK_BLOB,    TENON_EXTENSION_DEVICES,
                               TENON_EXTENSION_DEVICE_MEMORY, TENON_EXTENSION_MEMORY_INFO,
-                              TENON_EXTENSION_OPTIONS,       TENON_EXTENSION_SESSIONS,
-                              TENON_EXTENSION_STREAMS};
+                              TENON_EXTENSION_OPTIONS,       TENON_EXTENSION_PREPROCESS,
+                              TENON_EXTENSION_SESSIONS,      TENON_EXTENSION_STREAMS};
   for (const char* id : ids) {
     const void* first = ask(id);
     for (int i = 0; i < 3; ++i) {
