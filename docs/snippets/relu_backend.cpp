@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: MIT
+// What docs/ahead-of-time.md shows: a backend with both halves. It takes relu of float32.
+//
+// Blob: the number of inputs, then for each output the number of the input that it is made of; a
+// byte each.
+#include <algorithm>
+#include <map>
+#include <tenon/aot.hpp>
+#include <tenon/tenon.hpp>
+#include <utility>
+#include <vector>
+
+namespace {
+
+namespace aot = tenon::aot;
+
+// [class]
+class Relu final : public tenon::Backend<Relu>, public aot::BackendDetails<Relu> {
+ public:
+  static constexpr std::string_view id = "ReluBackend";
+  // [class]
+
+  // [partition]
+  // Ahead of time: which nodes this backend takes.
+  static tenon::Result<aot::PartitionResult> partition(const aot::EdgeProgram& program,
+                                                       tenon::CompileSpecs) {
+    const auto supports = [](const aot::EdgeProgram& all, const aot::EdgeNode& node) {
+      return node.target() == "aten.relu.default" &&
+             all.value(node.outputs()[0]).scalar_type() == tenon::ScalarType::Float;
+    };
+    aot::PartitionOptions options;
+    options.tag_constant_data = false;  // Parameters come as inputs.
+    return aot::partition_by_support(program, supports, options);
+  }
+  // [partition]
+
+  // [preprocess]
+  // Ahead of time: one part becomes a blob. relu(relu(x)) is relu(x), so it is enough to know of
+  // each output which input it is made of.
+  static tenon::Result<aot::PreprocessResult> preprocess(const aot::EdgeProgram& program,
+                                                         tenon::CompileSpecs) {
+    std::map<aot::ValueId, std::byte> made_of;
+    for (const aot::ValueId input : program.inputs()) {
+      const auto number = static_cast<std::byte>(made_of.size());
+      made_of.emplace(input, number);
+    }
+    for (std::size_t i = 0; i < program.num_nodes(); ++i) {
+      const aot::EdgeNode node = program.node(i);
+      const auto self = node.find("self");
+      const auto from = self && self->value() ? made_of.find(*self->value()) : made_of.end();
+      if (node.target() != "aten.relu.default" || from == made_of.end() || made_of.size() > 255) {
+        return tenon::error(tenon::Error::NotSupported, "node '", node.name(),
+                            "': expected one of ", "at most 255 calls of aten.relu.default, found ",
+                            node.target());
+      }
+      made_of.emplace(node.outputs()[0], from->second);
+    }
+    std::vector<std::byte> blob = {static_cast<std::byte>(program.inputs().size())};
+    for (std::size_t i = 0; i < program.num_outputs(); ++i) {
+      blob.push_back(made_of.at(program.output(i).value));
+    }
+    aot::PreprocessResult result;
+    result.processed_bytes = aot::SharedBytes(std::move(blob));
+    result.delegate_info = tenon::concat(program.num_outputs(), " loops");
+    return result;
+  }
+  // [preprocess]
+
+  // At run time.
+  struct Delegate {
+    std::size_t num_inputs;
+    std::vector<std::byte> made_of;
+  };
+  tenon::Result<Delegate> init(tenon::InitContext&, tenon::Blob processed, tenon::CompileSpecs) {
+    const tenon::Bytes bytes = processed.bytes();
+    if (bytes.empty()) return tenon::error(tenon::Error::InvalidProgram, "the blob is empty");
+    for (const std::byte number : bytes.subspan(1)) {
+      if (number < bytes[0]) continue;
+      return tenon::error(tenon::Error::InvalidProgram, "the blob names an input behind the last");
+    }
+    return Delegate{std::to_integer<std::size_t>(bytes[0]), {bytes.begin() + 1, bytes.end()}};
+  }
+  tenon::Status execute(tenon::ExecutionContext&, Delegate& delegate, tenon::Args args) {
+    TENON_CHECK(args.expect(delegate.num_inputs + delegate.made_of.size()));
+    for (std::size_t i = 0; i < delegate.made_of.size(); ++i) {
+      const std::size_t to = delegate.num_inputs + i;
+      TENON_TRY(auto x,
+                args.tensor<const float>(std::to_integer<std::size_t>(delegate.made_of[i])));
+      TENON_CHECK(args.resize(to, x.sizes()));
+      TENON_TRY(auto out, args.tensor<float>(to));
+      if (!same_layout(x, out)) {
+        return tenon::error(tenon::Error::InvalidArgument, "argument ", to, ": another layout");
+      }
+      std::ranges::transform(x, out.begin(), [](float value) { return std::max(value, 0.0f); });
+    }
+    return tenon::ok();
+  }
+};
+
+}  // namespace
+
+TENON_PLUGIN(Relu);
