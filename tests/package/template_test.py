@@ -83,6 +83,20 @@ def check_installed(prefix, folder, env):
         f"--expect relu0.npy --expect difference0.npy", env=env | there, cwd=case)
 
 
+def check_compiled(prefix, folder, env):
+    """A model that PyTorch exported becomes a program for the new backend, which gives PyTorch's
+    numbers: what the overview says."""
+    text = (folder / "acme_npu-overview.md").read_text()
+    [block] = [block for block in re.findall(r"```sh\n(.*?)```", text, re.DOTALL)
+               if block.startswith("tenon-compile")]
+    if not (prefix.path / "bin/tenon-compile").exists():
+        print("there is no tenon-compile: the page's commands are left out")
+        return
+    shown = run("set -e\n" + block, env=env, cwd=folder).stdout
+    assert "AcmeNpuBackend, 4 nodes" in shown, shown
+    assert shown.count("no difference") == 2, shown
+
+
 def check_workflow(folder, commands):
     """The workflow runs what the README says."""
     text = (folder / ".github/workflows/ci.yml").read_text()
@@ -125,6 +139,7 @@ def main():
         if template == "full":
             check_workflow(folder, commands_of(folder / "README.md"))
             check_switched_off(folder, env)
+            check_compiled(prefix, folder, env)
             check_installed(prefix, folder, env)
         else:
             assert len(made) <= 6, made
