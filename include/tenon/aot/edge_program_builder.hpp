@@ -152,6 +152,8 @@ class EdgeProgramBuilder {
   }
   void add_output(const EdgeOutput& output) {
     if (!check(output.value, "output")) return;
+    const bool is_mutation = output.kind != EdgeOutputKind::UserOutput;
+    if (is_mutation && !check(output.target, "target of a mutation")) return;
     parts_->outputs.push_back({sizeof(tenon_edge_output), static_cast<std::uint32_t>(output.kind),
                                output.value, output.target});
   }

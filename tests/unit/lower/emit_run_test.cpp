@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <deque>
 #include <memory>
 #include <numeric>
 #include <random>
@@ -13,7 +14,9 @@
 #include "graphs.hpp"
 #include "support/catch.hpp"
 #include "tenon/aot/compiler/emit.hpp"
+#include "tenon/aot/compiler/ptd_writer.hpp"
 #include "tenon/aot/compiler/pte_writer.hpp"
+#include "tenon/host/data_file.hpp"
 #include "tenon/host/method.hpp"
 #include "tenon/host/program.hpp"
 #include "tenon/host/registry.hpp"
@@ -91,9 +94,9 @@ host::KernelTable kernels() {
 /// A method of a program that was emitted, written and loaded.
 class Loaded {
  public:
-  explicit Loaded(const EdgeProgram& program, const PartitionResult& partitions = {})
+  explicit Loaded(const EdgeProgram& program, const PartitionResult& partitions = {},
+                  EmitOptions options = {})
       : kernels_(kernels()) {
-    EmitOptions options;
     REQUIRE(options.operators
                 .add("toy.both.default",
                      "toy::both.out(Tensor self, *, Tensor(a!) out0, Tensor(b!) out1)")
@@ -122,21 +125,28 @@ class Loaded {
     auto opened = host::Program::from_bytes(bytes_, nullptr, "emitted");
     INFO(opened.text());
     REQUIRE(opened.ok());
+    host::MethodOptions with{.registry = &registry_, .kernels = &kernels_};
+    for (const ExternalData& external : emitted->named_data.external_data) {
+      const auto file = make_ptd(emitted->named_data.buffers, external.entries);
+      INFO(file.text());
+      REQUIRE(file.ok());
+      data_bytes_.push_back(file->bytes());
+      auto data = host::DataFile::from_bytes(data_bytes_.back(), nullptr, external.tag);
+      INFO(data.text());
+      REQUIRE(data.ok());
+      with.data_files.push_back(*data);
+    }
     REQUIRE(registry_.register_backend(tenon_static_plugin_Toy).ok());
-    auto method =
-        host::Method::load(*opened, "forward", {.registry = &registry_, .kernels = &kernels_});
+    auto method = host::Method::load(*opened, "forward", with);
     INFO(method.text());
     REQUIRE(method.ok());
     method_ = *std::move(method);
   }
 
-  /// `inputs` get what the call leaves in them.
-  std::vector<Vector> operator()(std::vector<Vector>& inputs) {
+  std::vector<Vector> operator()(const std::vector<Vector>& inputs) {
     for (std::size_t i = 0; i < inputs.size(); ++i) {
       const std::int64_t sizes[] = {4};
-      REQUIRE(method_
-                  ->set_input(
-                      i, {ScalarType::Long, sizes, std::as_writable_bytes(std::span(inputs[i]))})
+      REQUIRE(method_->set_input(i, {ScalarType::Long, sizes, std::as_bytes(std::span(inputs[i]))})
                   .ok());
     }
     const Status status = method_->execute();
@@ -147,9 +157,13 @@ class Loaded {
       out.emplace_back(4);
       REQUIRE(method_->read_output(i, std::as_writable_bytes(std::span(out.back()))).ok());
     }
-    for (std::size_t i = 0; i < inputs.size(); ++i) {
-      std::memmove(inputs[i].data(), method_->input(i).as.tensor->dl.data, 32);
-    }
+    return out;
+  }
+
+  /// What the last call left in an input that it changed. Memory of others may have been reused.
+  [[nodiscard]] Vector input(std::size_t index) const {
+    Vector out(4);
+    std::memcpy(out.data(), method_->input(index).as.tensor->dl.data, 32);
     return out;
   }
 
@@ -158,6 +172,7 @@ class Loaded {
   host::BackendRegistry registry_;
   host::KernelTable kernels_;
   std::vector<std::byte> bytes_;
+  std::deque<std::vector<std::byte>> data_bytes_;
   std::unique_ptr<host::Method> method_;
 };
 
@@ -214,11 +229,12 @@ TEST_CASE("two buffers swap, and outputs show what was there before") {
   for (const ValueId id : {x, a, b, same, a}) graph.builder.user_output(id);
   const OwnedEdgeProgram owned = graph.build();
   Loaded loaded(owned.view());
-  std::vector<Vector> inputs = {{5, 6, 7, 8}};
+  const std::vector<Vector> inputs = {{5, 6, 7, 8}};
   CHECK(loaded(inputs) ==
         std::vector<Vector>{{5, 6, 7, 8}, {1, 1, 1, 1}, {2, 2, 2, 2}, {9, 9, 9, 9}, {1, 1, 1, 1}});
-  CHECK(inputs[0] == Vector{1, 1, 1, 1});
+  CHECK(loaded.input(0) == Vector{1, 1, 1, 1});
   CHECK(loaded(inputs)[1] == Vector{2, 2, 2, 2});
+  CHECK(loaded.input(0) == Vector{2, 2, 2, 2});
 }
 
 TEST_CASE("inputs, constants and values that are given out twice are outputs") {
@@ -229,9 +245,40 @@ TEST_CASE("inputs, constants and values that are given out twice are outputs") {
   for (const ValueId id : {c, sum, x, sum}) graph.builder.user_output(id);
   const OwnedEdgeProgram owned = graph.build();
   Loaded loaded(owned.view());
-  std::vector<Vector> inputs = {{1, 2, 3, 4}};
+  const std::vector<Vector> inputs = {{1, 2, 3, 4}};
   CHECK(loaded(inputs) ==
         std::vector<Vector>{{4, 3, 2, 1}, {5, 5, 5, 5}, {1, 2, 3, 4}, {5, 5, 5, 5}});
+}
+
+TEST_CASE("constants in a file of their own are found by name; what changes stays") {
+  Graph graph;
+  const ValueId x = graph.input("x");
+  const ValueId w = graph.builder.stored(EdgeOrigin::Parameter, "w", "layer.weight", tensor,
+                                         data_of({10, 20, 30, 40}));
+  const ValueId state = graph.stored(EdgeOrigin::Buffer, "state", {1, 1, 1, 1});
+  const ValueId sum = graph.add("sum", graph.add("xw", x, w), state);
+  graph.builder.mutation(state, sum);
+  graph.builder.user_output(sum);
+  const OwnedEdgeProgram owned = graph.build();
+  EmitOptions options;
+  options.external_constants = "weights";
+  Loaded loaded(owned.view(), {}, options);
+  const std::vector<Vector> inputs = {{1, 2, 3, 4}};
+  CHECK(loaded(inputs)[0] == Vector{12, 23, 34, 45});
+  CHECK(loaded(inputs)[0] == Vector{23, 45, 67, 89});
+
+  auto lowered = lower(owned.view(), {});
+  REQUIRE(lowered.ok());
+  std::vector<CompiledMethod> methods;
+  methods.push_back({*std::move(lowered), {}});
+  const auto program = emit(methods, options);
+  REQUIRE(program.ok());
+  CHECK(program->constants.empty());
+  CHECK(program->initial_states.size() == 1);
+  const ExternalData* weights = program->named_data.find_external_data("weights");
+  REQUIRE(weights);
+  REQUIRE(weights->entries.size() == 1);
+  CHECK(weights->entries[0].key == "layer.weight");
 }
 
 }  // namespace emit_run_test

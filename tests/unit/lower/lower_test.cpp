@@ -213,6 +213,19 @@ TEST_CASE("symbolic sizes, layouts and every kind of argument survive") {
   CHECK(node.find("device")->device()->device_id == 2);
 }
 
+TEST_CASE("a mutation of nothing is no graph") {
+  for (const ValueId target : {no_value, ValueId{2}, ValueId{1}}) {
+    EdgeProgramBuilder builder;
+    const ValueId x = builder.user_input("x", tensor);
+    const ValueId later = builder.node_output("later", tensor);
+    builder.add_output({EdgeOutputKind::BufferMutation, x, target});
+    builder.add_node("node", "aten.relu.default", {{"self", EdgeRef{x}}}, {later});
+    const auto built = std::move(builder).build();
+    CHECK(built.error() == Error::InvalidProgram);
+    CHECK_THAT(std::string(built.text()), ContainsSubstring("target of a mutation"));
+  }
+}
+
 TEST_CASE("a whole program is one partition that keeps all data and state") {
   Graph graph;
   const ValueId x = graph.input("x");

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -30,6 +31,10 @@ struct EmitOptions {
   /// Kernels for the nodes that no partition took.
   OperatorSchemas operators = OperatorSchemas::portable();
   MethodMemoryOptions memory = {};
+  /// Parameters, constants and unchanged buffers of the method, by their fully-qualified names, go
+  /// to the file of this name + ".ptd" instead of into the program (ExecuTorch:
+  /// `external_constants`). What a partition keeps goes where its backend puts it.
+  std::optional<std::string> external_constants = std::nullopt;
 };
 
 /// Turns lowered programs into the description of one `.pte` file: values with their bounds,
@@ -78,7 +83,10 @@ struct EmitOptions {
       if (!merged.ok()) return in_method(merged);
     }
     auto emitted =
-        detail::MethodEmitter(method.program, method.results, options.operators, program).emit();
+        detail::MethodEmitter(method.program, method.results, options.operators,
+                              options.external_constants ? &*options.external_constants : nullptr,
+                              program, named_data)
+            .emit();
     if (!emitted.ok()) return in_method(std::move(emitted).status());
     Status planned = plan_method_memory(*emitted, options.memory);
     if (!planned.ok()) return in_method(planned);

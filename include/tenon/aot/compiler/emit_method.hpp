@@ -21,6 +21,7 @@
 #include "tenon/aot/compiler/lowered_program.hpp"
 #include "tenon/aot/compiler/operator_schemas.hpp"
 #include "tenon/aot/edge_program.hpp"
+#include "tenon/aot/named_data_store.hpp"
 #include "tenon/aot/preprocess_result.hpp"
 #include "tenon/aot/program_data.hpp"
 #include "tenon/core/concat.hpp"
@@ -33,13 +34,17 @@ namespace tenon::aot::detail {
 /// kernels that write to given tensors, new contents of buffers and inputs are copied back.
 class MethodEmitter {
  public:
+  /// `external_tag` says where constants go: null for the program.
   MethodEmitter(const LoweredProgram& lowered, const std::vector<PreprocessResult>& results,
-                const OperatorSchemas& operators, ProgramData& program)
+                const OperatorSchemas& operators, const std::string* external_tag,
+                ProgramData& program, NamedDataStore& named_data)
       : lowered_(lowered),
         graph_(lowered.program),
         results_(results),
         operators_(operators),
+        external_tag_(external_tag),
         program_(program),
+        named_data_(named_data),
         indices_(graph_.num_values(), none),
         is_mutated_(graph_.num_values(), false),
         last_output_dtype_(ScalarType::Float) {
@@ -158,6 +163,12 @@ class MethodEmitter {
       SharedBytes bytes = SharedBytes::borrow(value.data(), nullptr);
       if (is_mutated_[id]) {
         tensor.data = storage::InitialState{program_.add_initial_state(std::move(bytes)), {}};
+      } else if (external_tag_) {
+        TENON_CHECK(named_data_.add_named_data(
+            value.fqn(), std::move(bytes),
+            {.alignment = 16, .external_tag = *external_tag_, .tensor_layout = tensor.layout}));
+        tensor.fully_qualified_name = value.fqn();
+        tensor.data = storage::External{};
       } else {
         tensor.data = storage::Constant{program_.add_constant(std::move(bytes))};
       }
@@ -358,7 +369,9 @@ class MethodEmitter {
   const EdgeProgram& graph_;
   const std::vector<PreprocessResult>& results_;
   const OperatorSchemas& operators_;
+  const std::string* external_tag_;
   ProgramData& program_;
+  NamedDataStore& named_data_;
   MethodData method_;
   std::vector<ValueIndex> indices_;  ///< By value of the graph; `none` until it is needed.
   std::vector<bool> is_mutated_;     ///< By value of the graph.
