@@ -218,7 +218,7 @@ TEST_CASE("what a kernel does not take is refused with the node and the argument
     INFO(result.text());
     CHECK(result.error() == Error::NotSupported);
     CHECK_THAT(std::string(result.text()),
-               ContainsSubstring("method 'forward': node 'node' (" + std::string(target) + "): "));
+               ContainsSubstring(concat("method 'forward': node 'node' (", target, "): ")));
     CHECK_THAT(std::string(result.text()), ContainsSubstring(text));
   };
   using Arguments = std::vector<EdgeProgramBuilder::Argument>;

@@ -224,8 +224,8 @@ inline OwnedEdgeProgram random_graph(std::mt19937& random, std::size_t size) {
         break;
       default: {
         const ValueId from = pick();
-        const ValueId first = graph.builder.node_output(name + "_0", tensor);
-        made.push_back(graph.builder.node_output(name + "_1", tensor));
+        const ValueId first = graph.builder.node_output(concat(name, "_0"), tensor);
+        made.push_back(graph.builder.node_output(concat(name, "_1"), tensor));
         graph.builder.add_node(name, "toy.both.default", {{"self", EdgeRef{from}}},
                                {first, made.back()});
         values.push_back(first);

@@ -69,7 +69,7 @@ class OneNode {
   [[nodiscard]] const MethodData& method() const { return program.methods[0]; }
   [[nodiscard]] std::string op() const {
     const Operator& op = method().operators[call().op_index];
-    return op.name + "." + op.overload;
+    return concat(op.name, ".", op.overload);
   }
   [[nodiscard]] const KernelCall& call() const {
     return std::get<KernelCall>(method().instructions[0]);
