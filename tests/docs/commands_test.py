@@ -248,6 +248,12 @@ def graph_backend(box):
     box.plugin("graph_backend", "graph_backend.so")
 
 
+def compile_a_model(box):
+    box.copy("tests/fixtures/pt2/vision")
+    box.plugin("graph_backend", "plugins/graph_backend.so")
+    box.exports.append("export TENON_PLUGIN_PATH=$PWD/plugins")
+
+
 def discovery(box):
     box.copy("tests/conformance/cases/hello/add/model.pte")
     box.plugin("hello", "libacme.so")
@@ -262,6 +268,7 @@ RUN = {
     "docs/graph-backend.md": graph_backend,
     "docs/pt2.md": pytorch_archive,
     "docs/quickstart.md": quickstart,
+    "docs/tenon-compile.md": compile_a_model,
     "docs/tenon-conformance.md": conformance,
     "docs/tenon-doctor.md": doctor,
     "docs/tenon-inspect.md": inspect,
@@ -274,6 +281,7 @@ OPTIONAL = {"read-pt2", "tenon-compile"}
 NEEDED = {
     "docs/graph-backend.md": "tenon-compile",
     "docs/pt2.md": "read-pt2",
+    "docs/tenon-compile.md": "tenon-compile",
 }
 built = {path.name for path in programs}
 # Their output says how this machine's compiler made a library.
