@@ -67,7 +67,8 @@ json facts(const EdgeProgram& program, const EdgeArgument& argument) {
       return {{"value", program.value(*argument.value()).name()}};
     case EdgeArgumentKind::Values: {
       json out = json::array();
-      for (const ValueId id : *argument.values()) {
+      const auto ids = *argument.values();
+      for (const ValueId id : ids) {
         out.push_back(id == no_value ? json(nullptr) : json{{"value", program.value(id).name()}});
       }
       return out;
@@ -82,7 +83,8 @@ json facts(const EdgeProgram& program, const EdgeArgument& argument) {
       return *argument.text();
     case EdgeArgumentKind::Bools: {
       json out = json::array();
-      for (const std::uint8_t boolean : *argument.booleans()) out.push_back(boolean != 0);
+      const auto booleans = *argument.booleans();
+      for (const std::uint8_t boolean : booleans) out.push_back(boolean != 0);
       return out;
     }
     case EdgeArgumentKind::Ints: {
@@ -96,7 +98,8 @@ json facts(const EdgeProgram& program, const EdgeArgument& argument) {
     }
     case EdgeArgumentKind::Doubles: {
       json out = json::array();
-      for (const double number : *argument.doubles()) out.push_back(real(number));
+      const auto numbers = *argument.doubles();
+      for (const double number : numbers) out.push_back(real(number));
       return out;
     }
     case EdgeArgumentKind::ScalarType:
