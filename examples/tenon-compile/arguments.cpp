@@ -72,11 +72,15 @@ Status check(const Arguments& arguments) {
   if (arguments.model.empty() && arguments.methods.empty()) {
     return wrong("expected MODEL or --method, found neither");
   }
-  if (arguments.output.empty() && !arguments.print_graph) {
-    return wrong("expected -o FILE.pte or --print-graph, found neither");
+  const bool prints = arguments.print_graph || arguments.print_ops_to_not_decompose;
+  if (arguments.output.empty() && !prints) {
+    return wrong("expected -o FILE.pte or something to print, found neither");
   }
-  if (arguments.json && arguments.print_graph) {
-    return wrong("--json and --print-graph cannot be given together");
+  if (arguments.json && prints) {
+    return wrong("--json cannot be given together with --print-...");
+  }
+  if (arguments.print_ops_to_not_decompose && arguments.backends.empty()) {
+    return wrong("--print-ops-to-not-decompose needs a --backend");
   }
   if (arguments.backends.empty() && !arguments.specs.empty()) {
     return wrong("--spec without --backend");
@@ -124,10 +128,16 @@ Result<std::variant<Arguments, PrintAndExit>> parse_arguments(int argc, const ch
   app.add_option("--external", arguments.external,
                  "Folder for .ptd files, when a backend makes some (default: that of the program)")
       ->type_name("DIR");
+  app.add_option("--external-constants", arguments.external_constants,
+                 "Put the constants of nodes that are left to kernels into NAME.ptd")
+      ->type_name("NAME");
   app.add_flag("--no-partition", arguments.no_partition,
                "Give the backend all nodes, without asking which ones it takes");
   app.add_flag("--print-graph", arguments.print_graph,
                "Print the graphs; without -o, do nothing else");
+  app.add_flag("--print-ops-to-not-decompose", arguments.print_ops_to_not_decompose,
+               "Print the operators that the backends want to get whole; without -o, do nothing "
+               "else");
   app.add_flag("--json", arguments.json, "Print one JSON object instead of text");
   try {
     app.parse(argc, argv);

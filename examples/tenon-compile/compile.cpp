@@ -3,6 +3,7 @@
 
 #include <deque>
 #include <filesystem>
+#include <set>
 #include <string_view>
 #include <system_error>
 
@@ -31,9 +32,10 @@ class Compilation {
   [[nodiscard]] Report run() && {
     stage(ExitCode::wrong_usage, &Compilation::check_paths) &&
         stage(ExitCode::invalid_file, &Compilation::read_models) &&
-        stage(ExitCode::wrong_usage, &Compilation::name_methods) && !only_prints() &&
+        stage(ExitCode::wrong_usage, &Compilation::name_methods) && print_graphs() &&
         stage(ExitCode::invalid_file, &Compilation::add_plugins) &&
         stage(ExitCode::no_backend, &Compilation::find_backends) &&
+        stage(ExitCode::failed, &Compilation::print_operators) && !arguments_.output.empty() &&
         stage(ExitCode::failed, &Compilation::compile_all) &&
         stage(ExitCode::wrong_usage, &Compilation::write_files);
     return std::move(report_);
@@ -47,11 +49,26 @@ class Compilation {
     return false;
   }
 
-  bool only_prints() {
+  /// False when nothing else was asked for.
+  bool print_graphs() {
     if (arguments_.print_graph) {
-      for (const aot::EdgeProgram& method : methods_) report_.graph += aot::to_text(method);
+      for (const aot::EdgeProgram& method : methods_) report_.printed += aot::to_text(method);
     }
-    return arguments_.output.empty();
+    return !arguments_.output.empty() || arguments_.print_ops_to_not_decompose;
+  }
+
+  /// Each operator once, sorted.
+  Status print_operators() {
+    if (!arguments_.print_ops_to_not_decompose) return ok();
+    std::set<std::string> operators;
+    for (const aot::BackendToUse& use : backends_) {
+      for (const aot::EdgeProgram& method : methods_) {
+        TENON_TRY(auto kept, use.backend.ops_to_not_decompose(method));
+        operators.insert(kept.begin(), kept.end());
+      }
+    }
+    for (const std::string& one : operators) report_.printed += one + "\n";
+    return ok();
   }
 
   /// All archives, the one without a name first.
@@ -125,7 +142,9 @@ class Compilation {
   Status compile_all() {
     TENON_TRY(const auto compiled, aot::compile_methods(methods_, backends_));
     for (std::size_t i = 0; i < compiled.size(); ++i) describe(compiled[i], report_.methods[i]);
-    TENON_TRY(program_, aot::emit(compiled));
+    aot::EmitOptions options;
+    options.external_constants = arguments_.external_constants;
+    TENON_TRY(program_, aot::emit(compiled, options));
     TENON_TRY(aot::FileImage image, aot::make_pte(program_));
     image_.emplace(std::move(image));
     return ok();

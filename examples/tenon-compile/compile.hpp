@@ -29,10 +29,12 @@ struct Arguments {
   std::vector<std::string> backends;
   std::vector<std::string> plugins;
   std::vector<Spec> specs;
-  std::string output;    ///< Empty only with `print_graph`.
+  std::string output;    ///< Empty when something is only to be printed.
   std::string external;  ///< Folder of the `.ptd` files; empty: that of the output.
+  std::optional<std::string> external_constants;  ///< Their `.ptd` file, without its ending.
   bool no_partition = false;
   bool print_graph = false;
+  bool print_ops_to_not_decompose = false;
   bool json = false;
 };
 
@@ -59,7 +61,7 @@ struct Method {
 };
 
 struct Report {
-  std::string graph;  ///< What `--print-graph` asks for.
+  std::string printed;  ///< What was asked for beside the program: graphs, operators.
   std::vector<Method> methods;
   std::optional<WrittenFile> program;
   std::vector<WrittenFile> data;

@@ -14,7 +14,7 @@ namespace {
 class Text {
  public:
   [[nodiscard]] std::string write(const Report& report) && {
-    out_ = report.graph;
+    out_ = report.printed;
     if (!report.program) return std::move(out_);
     for (const Method& method : report.methods) write_method(method);
     write_file(*report.program);

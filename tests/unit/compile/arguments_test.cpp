@@ -58,14 +58,19 @@ TEST_CASE("a command line is taken apart", "[compile]") {
   CHECK(dotted.specs[0].key == "C.level");
   CHECK(dotted.no_partition);
   CHECK(good({"m.pt2", "--print-graph"}).output.empty());
+  CHECK(good({"m.pt2", "--backend", "A", "--print-ops-to-not-decompose"}).output.empty());
+  CHECK(good({"m.pt2", "-o", "o", "--external-constants", "w"}).external_constants == "w");
   CHECK(good({"--method", "a=b.pt2", "-o", "o"}).model.empty());
   CHECK(good({"m.pt2", "--backend", "A", "--spec", "empty=", "-o", "o"}).specs[0].value.empty());
 }
 
 TEST_CASE("what cannot be meant is refused by name", "[compile]") {
   CHECK_THAT(wrong({"-o", "o"}), ContainsSubstring("expected MODEL or --method"));
-  CHECK_THAT(wrong({"m.pt2"}), ContainsSubstring("expected -o FILE.pte or --print-graph"));
-  CHECK_THAT(wrong({"m.pt2", "--json", "--print-graph"}), ContainsSubstring("--print-graph"));
+  CHECK_THAT(wrong({"m.pt2"}), ContainsSubstring("expected -o FILE.pte or something to print"));
+  CHECK_THAT(wrong({"m.pt2", "--json", "--print-graph"}),
+             ContainsSubstring("--json cannot be given"));
+  CHECK_THAT(wrong({"m.pt2", "--print-ops-to-not-decompose"}),
+             ContainsSubstring("--print-ops-to-not-decompose needs a --backend"));
   CHECK_THAT(wrong({"m.pt2", "-o", "o", "--spec", "a=b"}),
              ContainsSubstring("--spec without --backend"));
   CHECK_THAT(wrong({"m.pt2", "-o", "o", "--backend", "A", "--spec", "ab"}),

@@ -192,10 +192,38 @@ TEST_CASE("graphs are printed without anything being written", "[compile]") {
   arguments.print_graph = true;
   arguments.backends = {"Nobody"};
   const Report report = good(arguments);
-  CHECK_THAT(report.graph,
+  CHECK_THAT(report.printed,
              ContainsSubstring("aten.linear.default") && ContainsSubstring("method \"forward\""));
-  CHECK(to_text(report) == report.graph);
+  CHECK(to_text(report) == report.printed);
   CHECK_FALSE(report.program.has_value());
+}
+
+TEST_CASE("backends say which operators they want to get whole", "[compile]") {
+  Arguments arguments = arguments_for("mlp", "");
+  arguments.backends = {"FirstBackend", "SecondBackend"};
+  arguments.print_ops_to_not_decompose = true;
+  const Report report = good(arguments);
+  CHECK(report.printed == "aten.linear.default\naten.softmax.int\n");
+  CHECK_FALSE(report.program.has_value());
+
+  arguments.methods = {{"decomposed", fixture("mlp_decomposed")}};
+  const Report refused = run(arguments);
+  CHECK(refused.code == ExitCode::failed);
+  CHECK_THAT(std::string(refused.failure.text()),
+             ContainsSubstring("backend FirstBackend: ops_to_not_decompose: ") &&
+                 ContainsSubstring("aten.addmm.default"));
+}
+
+TEST_CASE("constants of what is left to kernels go to a data file when asked", "[compile]") {
+  const TemporaryFolder folder;
+  Arguments arguments = arguments_for("mlp_decomposed", folder.file("m.pte"));
+  arguments.external_constants = "weights";
+  const Report report = good(arguments);
+  REQUIRE(report.data.size() == 1);
+  CHECK(report.data[0].path == folder.file("weights.ptd"));
+  const auto file = host::DataFile::open(folder.file("weights.ptd"));
+  REQUIRE(file.ok());
+  CHECK((*file)->num_keys() == 4);
 }
 
 /// Compiling fails with `code` and a text about `what`, and changes nothing.

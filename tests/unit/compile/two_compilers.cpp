@@ -8,6 +8,7 @@
 #include <string_view>
 #include <tenon/aot.hpp>
 #include <tenon/tenon.hpp>
+#include <vector>
 
 namespace {
 
@@ -44,6 +45,19 @@ class Taker : public Backend<Derived>, public aot::BackendDetails<Derived> {
           return take.find(node.target()) != std::string_view::npos;
         },
         how);
+  }
+
+  /// Those of the exporter's own that it finds; it wants no decomposed ones.
+  static Result<std::vector<std::string>> ops_to_not_decompose(const aot::EdgeProgram& program) {
+    std::vector<std::string> out;
+    for (std::size_t i = 0; i < program.num_nodes(); ++i) {
+      const std::string_view target = program.node(i).target();
+      if (target == "aten.addmm.default") {
+        return error(Error::NotSupported, "too late: there is ", target);
+      }
+      if (target == "aten.linear.default" || target == "aten.softmax.int") out.emplace_back(target);
+    }
+    return out;
   }
 
   static Result<aot::PreprocessResult> preprocess(const aot::EdgeProgram& program,
