@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <limits>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -47,10 +48,15 @@ class SinkCalls {
   bool out_of_memory_ = false;
 };
 
-/// A copy of bytes that a plugin passed. InvalidArgument for NULL in place of `nbytes` bytes.
+/// A copy of bytes that a plugin passed. InvalidArgument for NULL in place of `nbytes` bytes, and
+/// for more of them than an object can have.
 [[nodiscard]] inline Result<SharedBytes> copy_bytes(const void* data, std::uint64_t nbytes) {
   if (nbytes == 0) return SharedBytes();
   if (data == nullptr) return error(Error::InvalidArgument, "NULL in place of ", nbytes, " bytes");
+  constexpr std::uint64_t most = std::numeric_limits<std::ptrdiff_t>::max();
+  if (nbytes > most) {
+    return error(Error::InvalidArgument, nbytes, " bytes, more than any object has");
+  }
   return SharedBytes::copy_of(
       Bytes(static_cast<const std::byte*>(data), static_cast<std::size_t>(nbytes)));
 }
