@@ -243,7 +243,11 @@ class Far final : public tenon::Backend<Far>,
     return tenon::ok();
   }
 
-  ~Far() { far_memory().left_at_close += static_cast<int>(blocks_.size()); }
+  ~Far() {
+    auto& record = far_memory();
+    const std::lock_guard all(record.mutex);
+    record.left_at_close += static_cast<int>(blocks_.size());
+  }
 
  private:
   static Status check(tenon_dl_device device) {
