@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "parse_command_line.hpp"
 #include "tenon/abi/version.h"
 
 namespace tenon::compile {
@@ -139,15 +140,8 @@ Result<std::variant<Arguments, PrintAndExit>> parse_arguments(int argc, const ch
                "Print the operators that the backends want to get whole; without -o, do nothing "
                "else");
   app.add_flag("--json", arguments.json, "Print one JSON object instead of text");
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::CallForHelp&) {
-    return std::variant<Arguments, PrintAndExit>(PrintAndExit{app.help()});
-  } catch (const CLI::CallForVersion& version) {
-    return std::variant<Arguments, PrintAndExit>(PrintAndExit{concat(version.what(), "\n")});
-  } catch (const CLI::Error& wrong) {
-    return error(Error::InvalidArgument, wrong.what(), " (see tenon-compile --help)");
-  }
+  TENON_TRY(auto instead, parse_command_line(app, argc, argv));
+  if (instead) return std::variant<Arguments, PrintAndExit>(*std::move(instead));
   TENON_CHECK(read_methods(methods, arguments));
   TENON_CHECK(read_specs(specs, arguments));
   TENON_CHECK(check(arguments));

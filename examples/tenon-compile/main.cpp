@@ -21,7 +21,7 @@ ExitCode run(int argc, char** argv) {
   if (!parsed.ok()) {
     return tenon::fail("tenon-compile", std::move(parsed).status(), ExitCode::wrong_usage);
   }
-  if (const auto* only = std::get_if<PrintAndExit>(&*parsed)) {
+  if (const auto* only = std::get_if<tenon::PrintAndExit>(&*parsed)) {
     return tenon::print("tenon-compile", only->text, ExitCode::success);
   }
   const auto& arguments = std::get<Arguments>(*parsed);

@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "parse_command_line.hpp"
 #include "tenon/abi/version.h"
 
 namespace tenon::inspect {
@@ -34,15 +35,8 @@ Result<std::variant<Arguments, PrintAndExit>> parse_arguments(int argc, const ch
   app.add_flag("--verbose", arguments.verbose, "All symbols");
   app.add_flag("--json", arguments.json, "Print one JSON object instead of text");
   add_color_option(app, arguments.color);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::CallForHelp&) {
-    return std::variant<Arguments, PrintAndExit>(PrintAndExit{app.help()});
-  } catch (const CLI::CallForVersion& version) {
-    return std::variant<Arguments, PrintAndExit>(PrintAndExit{concat(version.what(), "\n")});
-  } catch (const CLI::Error& wrong) {
-    return error(Error::InvalidArgument, wrong.what(), " (see tenon-inspect --help)");
-  }
+  TENON_TRY(auto instead, parse_command_line(app, argc, argv));
+  if (instead) return std::variant<Arguments, PrintAndExit>(*std::move(instead));
   if (arguments.plugin.empty()) {
     return error(Error::InvalidArgument, "PLUGIN is empty (see tenon-inspect --help)");
   }

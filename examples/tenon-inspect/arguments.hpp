@@ -5,14 +5,10 @@
 #include <variant>
 
 #include "inspect.hpp"
+#include "print_and_exit.hpp"
 #include "tenon/core/result.hpp"
 
 namespace tenon::inspect {
-
-/// What `--help` and `--version` ask for: a text to print, and nothing else to do.
-struct PrintAndExit {
-  std::string text;
-};
 
 /// Reads the command line. InvalidArgument names the argument that is wrong.
 [[nodiscard]] Result<std::variant<Arguments, PrintAndExit>> parse_arguments(

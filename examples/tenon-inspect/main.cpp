@@ -21,7 +21,7 @@ constexpr std::string_view tool = "tenon-inspect";
 ExitCode run(int argc, char** argv) {
   auto parsed = parse_arguments(argc, argv);
   if (!parsed.ok()) return tenon::fail(tool, std::move(parsed).status(), ExitCode::wrong_usage);
-  if (const auto* only = std::get_if<PrintAndExit>(&*parsed)) {
+  if (const auto* only = std::get_if<tenon::PrintAndExit>(&*parsed)) {
     return tenon::print(tool, only->text, ExitCode::success);
   }
   const auto& arguments = std::get<Arguments>(*parsed);

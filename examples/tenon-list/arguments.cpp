@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <utility>
 
+#include "parse_command_line.hpp"
 #include "tenon/abi/version.h"
 
 namespace tenon::list {
@@ -38,15 +39,8 @@ Result<std::variant<Arguments, PrintAndExit>> parse_arguments(int argc, const ch
   app.add_flag("--places", arguments.places, "Also where backends were searched");
   app.add_flag("--json", arguments.json, "Print one JSON object instead of a table");
   add_color_option(app, arguments.color);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::CallForHelp&) {
-    return std::variant<Arguments, PrintAndExit>(PrintAndExit{app.help()});
-  } catch (const CLI::CallForVersion& version) {
-    return std::variant<Arguments, PrintAndExit>(PrintAndExit{concat(version.what(), "\n")});
-  } catch (const CLI::Error& wrong) {
-    return error(Error::InvalidArgument, wrong.what(), " (see tenon-list --help)");
-  }
+  TENON_TRY(auto instead, parse_command_line(app, argc, argv));
+  if (instead) return std::variant<Arguments, PrintAndExit>(*std::move(instead));
   return std::variant<Arguments, PrintAndExit>(std::move(arguments));
 }
 

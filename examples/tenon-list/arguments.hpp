@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "color.hpp"
+#include "print_and_exit.hpp"
 #include "tenon/core/result.hpp"
 
 namespace tenon::list {
@@ -17,11 +18,6 @@ struct Arguments {
   bool places = false;
   bool json = false;
   ColorWhen color = ColorWhen::automatic;
-};
-
-/// What `--help` and `--version` ask for: a text to print, and nothing else to do.
-struct PrintAndExit {
-  std::string text;
 };
 
 /// Reads the command line. InvalidArgument names the argument that is wrong.

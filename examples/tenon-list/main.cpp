@@ -36,7 +36,7 @@ std::string list(const Arguments& arguments) {
 ExitCode run(int argc, char** argv) {
   auto parsed = parse_arguments(argc, argv);
   if (!parsed.ok()) return tenon::fail(tool, std::move(parsed).status(), ExitCode::wrong_usage);
-  if (const auto* only = std::get_if<PrintAndExit>(&*parsed)) {
+  if (const auto* only = std::get_if<tenon::PrintAndExit>(&*parsed)) {
     return tenon::print(tool, only->text, ExitCode::success);
   }
   return tenon::print(tool, list(std::get<Arguments>(*parsed)), ExitCode::success);

@@ -4,8 +4,8 @@
 #include <CLI/CLI.hpp>
 #include <utility>
 
+#include "parse_command_line.hpp"
 #include "tenon/abi/version.h"
-#include "tenon/core/concat.hpp"
 
 namespace tenon::make_new {
 namespace {
@@ -37,15 +37,8 @@ Result<std::variant<Arguments, PrintAndExit>> parse_arguments(int argc, const ch
   app.add_option("--dir", arguments.folder, "Folder in which the new one is made (default: .)")
       ->type_name("D");
   app.add_flag("--list", arguments.list, "Print the templates, and make nothing");
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::CallForHelp&) {
-    return std::variant<Arguments, PrintAndExit>(PrintAndExit{app.help()});
-  } catch (const CLI::CallForVersion& version) {
-    return std::variant<Arguments, PrintAndExit>(PrintAndExit{concat(version.what(), "\n")});
-  } catch (const CLI::Error& wrong) {
-    return error(Error::InvalidArgument, wrong.what(), " (see tenon-new --help)");
-  }
+  TENON_TRY(auto instead, parse_command_line(app, argc, argv));
+  if (instead) return std::variant<Arguments, PrintAndExit>(*std::move(instead));
   if (!arguments.list && arguments.name.empty()) {
     return error(Error::InvalidArgument, "NAME is missing (see tenon-new --help)");
   }

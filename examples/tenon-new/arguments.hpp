@@ -4,6 +4,7 @@
 #include <string>
 #include <variant>
 
+#include "print_and_exit.hpp"
 #include "tenon/core/result.hpp"
 
 namespace tenon::make_new {
@@ -14,11 +15,6 @@ struct Arguments {
   std::string template_name = "full";
   std::string folder = ".";
   bool list = false;
-};
-
-/// What `--help` and `--version` ask for: a text to print, and nothing else to do.
-struct PrintAndExit {
-  std::string text;
 };
 
 /// Reads the command line. InvalidArgument names the argument that is wrong or missing.

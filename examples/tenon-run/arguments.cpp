@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <cmath>
 
+#include "parse_command_line.hpp"
 #include "tenon/abi/version.h"
 
 namespace tenon::run {
@@ -87,15 +88,8 @@ Result<std::variant<Arguments, PrintAndExit>> parse_arguments(int argc, const ch
   app.add_option("--trace", arguments.trace, "Write a trace for Perfetto or chrome://tracing")
       ->type_name("FILE");
   app.add_flag("--json", arguments.json, "Print one JSON object instead of text");
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::CallForHelp&) {
-    return std::variant<Arguments, PrintAndExit>(PrintAndExit{app.help()});
-  } catch (const CLI::CallForVersion& version) {
-    return std::variant<Arguments, PrintAndExit>(PrintAndExit{concat(version.what(), "\n")});
-  } catch (const CLI::Error& wrong) {
-    return error(Error::InvalidArgument, wrong.what(), " (see tenon-run --help)");
-  }
+  TENON_TRY(auto instead, parse_command_line(app, argc, argv));
+  if (instead) return std::variant<Arguments, PrintAndExit>(*std::move(instead));
   auto policy = host::EmbeddedCodePolicy::parse(embedded_code);
   if (!policy.ok()) return std::move(policy).status().with_context("--embedded-code");
   arguments.embedded_code = *std::move(policy);

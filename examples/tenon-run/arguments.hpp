@@ -7,6 +7,7 @@
 #include <variant>
 #include <vector>
 
+#include "print_and_exit.hpp"
 #include "tenon/core/result.hpp"
 #include "tenon/host/embedded_code.hpp"
 
@@ -30,11 +31,6 @@ struct Arguments {
   std::uint32_t repeat = 1;
   std::string trace;
   bool json = false;
-};
-
-/// What `--help` and `--version` ask for: a text to print, and nothing else to do.
-struct PrintAndExit {
-  std::string text;
 };
 
 /// Reads the command line. InvalidArgument names the argument that is wrong.

@@ -31,7 +31,7 @@ ExitCode run(int argc, char** argv) {
     std::fputs(tenon::run::error_line(failure).c_str(), stderr);
     return ExitCode::wrong_usage;
   }
-  if (const auto* only = std::get_if<tenon::run::PrintAndExit>(&*parsed)) {
+  if (const auto* only = std::get_if<tenon::PrintAndExit>(&*parsed)) {
     return print(only->text, ExitCode::success);
   }
   const auto& arguments = std::get<tenon::run::Arguments>(*parsed);

@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <utility>
 
+#include "parse_command_line.hpp"
 #include "tenon/abi/version.h"
 
 namespace tenon::conformance {
@@ -118,15 +119,8 @@ Result<std::variant<Arguments, PrintAndExit>> parse_arguments(int argc, const ch
   app.add_option("--run-one", arguments.run_one)->group("");
   app.add_option("--channel", arguments.channel)->group("");
   app.add_option("--crumbs", arguments.crumbs)->group("");
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::CallForHelp&) {
-    return std::variant<Arguments, PrintAndExit>(PrintAndExit{app.help()});
-  } catch (const CLI::CallForVersion& version) {
-    return std::variant<Arguments, PrintAndExit>(PrintAndExit{concat(version.what(), "\n")});
-  } catch (const CLI::Error& wrong) {
-    return error(Error::InvalidArgument, wrong.what(), " (see tenon-conformance --help)");
-  }
+  TENON_TRY(auto instead, parse_command_line(app, argc, argv));
+  if (instead) return std::variant<Arguments, PrintAndExit>(*std::move(instead));
   if (arguments.plugins.empty() && arguments.subject_files.empty()) {
     return error(Error::InvalidArgument,
                  "expected a PLUGIN or --subject (see tenon-conformance --help)");

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "color.hpp"
+#include "print_and_exit.hpp"
 #include "tenon/core/result.hpp"
 
 namespace tenon::conformance {
@@ -42,11 +43,6 @@ struct Arguments {
   std::string run_one;  ///< Path of the test.
   int channel = -1;
   int crumbs = -1;
-};
-
-/// What `--help` and `--version` ask for: a text to print, and nothing else to do.
-struct PrintAndExit {
-  std::string text;
 };
 
 /// Reads the command line and, for what it leaves out, the environment. InvalidArgument names the

@@ -10,8 +10,8 @@
 
 namespace {
 
+using tenon::PrintAndExit;
 using tenon::run::Arguments;
-using tenon::run::PrintAndExit;
 
 auto parse(std::vector<const char*> words) {
   words.insert(words.begin(), "tenon-run");
@@ -36,8 +36,8 @@ std::string refuse(std::vector<const char*> words) {
 std::string print(const char* word) {
   const auto result = parse({word});
   REQUIRE(result.ok());
-  REQUIRE(std::holds_alternative<PrintAndExit>(*result));
-  return std::get<PrintAndExit>(*result).text;
+  REQUIRE(std::holds_alternative<tenon::PrintAndExit>(*result));
+  return std::get<tenon::PrintAndExit>(*result).text;
 }
 
 using Words = std::vector<std::string>;
