@@ -78,7 +78,9 @@ typedef struct tenon_plugin_head {
 // Facts about a backend, one bit each.
 enum {
   /// The backend runs native code that programs carry: opening a program with it is running it.
-  TENON_BACKEND_RUNS_EMBEDDED_CODE = 1u << 0
+  TENON_BACKEND_RUNS_EMBEDDED_CODE = 1u << 0,
+  /// The backend has kernels for operators (extension "tenon.kernels/1").
+  TENON_BACKEND_OFFERS_KERNELS = 1u << 1
 };
 
 /// What is known of one backend before it is loaded.

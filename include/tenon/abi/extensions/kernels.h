@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: MIT
+//
+// Extension "tenon.kernels/1" of a backend: code for operators that were left in a program, beside
+// its delegates. A backend that has it says so in its record (TENON_BACKEND_OFFERS_KERNELS), so
+// that a host loads only plugins that can help.
+
+#ifndef TENON_ABI_EXTENSIONS_KERNELS_H
+#define TENON_ABI_EXTENSIONS_KERNELS_H
+
+#include <stdint.h>
+
+#include "tenon/abi/backend.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define TENON_EXTENSION_KERNELS "tenon.kernels/1"
+
+/// The code for one operator call of one loaded method, bound to its arguments. Opaque: only the
+/// plugin knows what is inside. After `threads:` it counts as a delegate.
+typedef struct tenon_kernel tenon_kernel;
+
+/// Receives the name of one operator, NUL-terminated: "aten::add.out", the overload after a dot
+/// when there is one. `op` is valid until the function returns.
+///
+/// threads:   any
+/// ownership: borrowed
+/// errors:    never
+/// lifetime:  inside the call that it was given to
+typedef void (*tenon_operator_sink)(void* context, const char* op);
+
+/// Functions of a library of kernels.
+///
+///   TN-KRN-1  A backend MUST have TENON_BACKEND_OFFERS_KERNELS in its record exactly when it has
+///             this extension.
+typedef struct tenon_kernels_v1 {
+  uint32_t struct_size;
+  uint32_t reserved;
+
+  /// Passes the name of each operator that has a kernel to `sink`, each once.
+  ///
+  /// threads:   any
+  /// ownership: borrowed
+  /// errors:    status
+  /// lifetime:  from `open` to `close`
+  tenon_status (*list_operators)(tenon_backend* backend, tenon_operator_sink sink, void* context);
+
+  /// Makes the kernel for one call of `op`. `args` are the arguments as the program lists them: in
+  /// the order of the operator's schema, outputs last, and after those what the operator returns
+  /// (often the same values again). The array, its values and what they point to stay where they
+  /// are until `destroy_kernel`; only what TN-TEN-3 lets change changes, and what an instruction
+  /// writes to a value. Tensors may have no data yet.
+  ///
+  ///   TN-KRN-2  MUST answer an operator that `list_operators` does not name, and dtypes or dim
+  ///             orders that no kernel of the operator is for, with OPERATOR_MISSING and a text
+  ///             that names the operator.
+  ///   TN-KRN-3  Arguments of the wrong number or kind MUST be refused with INVALID_ARGUMENT or
+  ///             INVALID_TYPE, by `create_kernel` or by `run_kernel`.
+  ///
+  /// threads:   any
+  /// ownership: gives (return with `destroy_kernel`)
+  /// errors:    status
+  /// lifetime:  from `open` to `close`; `*out` is valid until `destroy_kernel`
+  tenon_status (*create_kernel)(tenon_backend* backend, const char* op, tenon_value* const* args,
+                                uint32_t num_args, tenon_kernel** out);
+
+  /// Runs the kernel once, with what its arguments hold now. An output of dynamic shape is resized
+  /// by `tenon_host.resize_tensor`; integer, real and boolean values are written in place.
+  ///
+  ///   TN-KRN-4  A kernel MUST accept any number of runs, also after one that failed.
+  ///
+  /// threads:   per-delegate
+  /// ownership: borrowed
+  /// errors:    status
+  /// lifetime:  from `create_kernel` to `destroy_kernel`
+  tenon_status (*run_kernel)(tenon_kernel* kernel, const tenon_execution_context* context);
+
+  /// Frees a kernel, NULL included.
+  ///
+  ///   TN-KRN-5  A host MUST destroy every kernel before `close`.
+  ///
+  /// threads:   per-delegate
+  /// ownership: takes
+  /// errors:    never
+  /// lifetime:  once for each successful `create_kernel`
+  void (*destroy_kernel)(tenon_backend* backend, tenon_kernel* kernel);
+} tenon_kernels_v1;
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif  // TENON_ABI_EXTENSIONS_KERNELS_H
