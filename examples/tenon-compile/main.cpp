@@ -1,44 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
 // Compiles what PyTorch exported to a program. docs/tenon-compile.md describes it.
-#include <cstdio>
-#include <new>
-#include <utility>
-#include <variant>
-
-#include "arguments.hpp"
-#include "compile.hpp"
-#include "tenon/host/discovery.hpp"
-#include "tool.hpp"
-
-namespace {
-
-using namespace tenon::compile;
-using tenon::ExitCode;
-
-ExitCode run(int argc, char** argv) {
-  auto parsed = parse_arguments(argc, argv);
-  if (!parsed.ok()) {
-    return tenon::fail("tenon-compile", std::move(parsed).status(), ExitCode::wrong_usage);
-  }
-  if (const auto* only = std::get_if<tenon::PrintAndExit>(&*parsed)) {
-    return tenon::print("tenon-compile", only->text, ExitCode::success);
-  }
-  const auto& arguments = std::get<Arguments>(*parsed);
-  const Report report = compile(arguments, tenon::host::discovery());
-  const ExitCode code = tenon::print(
-      "tenon-compile", arguments.json ? to_json(report) : to_text(report), report.code);
-  if (report.failure.ok()) return code;
-  return tenon::fail("tenon-compile", report.failure, code);
-}
-
-}  // namespace
+#include "installed_plugins.hpp"
+#include "program.hpp"
 
 int main(int argc, char** argv) {
-  try {
-    return static_cast<int>(run(argc, argv));
-  } catch (const std::bad_alloc&) {
-    std::fputs("tenon-compile: MemoryAllocationFailed (0x21): out of memory\n", stderr);
-    return static_cast<int>(ExitCode::failed);
-  }
+  return tenon::compile::run_program(argc, argv, tenon::installed_plugins);
 }

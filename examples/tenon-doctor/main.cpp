@@ -1,46 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
 // Says what a program needs and whether it is here. docs/tenon-doctor.md describes it.
-#include <cstdio>
-#include <new>
-#include <utility>
-#include <variant>
-
-#include "arguments.hpp"
-#include "doctor.hpp"
-#include "tenon/host/discovery.hpp"
-#include "tool.hpp"
-
-namespace {
-
-using namespace tenon::doctor;
-using tenon::ExitCode;
-
-ExitCode run(int argc, char** argv) {
-  auto parsed = parse_arguments(argc, argv);
-  if (!parsed.ok()) {
-    return tenon::fail("tenon-doctor", std::move(parsed).status(), ExitCode::wrong_usage);
-  }
-  if (const auto* only = std::get_if<tenon::PrintAndExit>(&*parsed)) {
-    return tenon::print("tenon-doctor", only->text, ExitCode::success);
-  }
-  const auto& arguments = std::get<Arguments>(*parsed);
-  const Diagnosis diagnosis = diagnose(arguments, tenon::host::discovery());
-  const ExitCode code = tenon::print(
-      "tenon-doctor",
-      arguments.json ? to_json(diagnosis) : to_text(diagnosis, tenon::use_color(arguments.color)),
-      diagnosis.code);
-  if (diagnosis.failure.ok()) return code;
-  return tenon::fail("tenon-doctor", diagnosis.failure, code);
-}
-
-}  // namespace
+#include "installed_plugins.hpp"
+#include "program.hpp"
 
 int main(int argc, char** argv) {
-  try {
-    return static_cast<int>(run(argc, argv));
-  } catch (const std::bad_alloc&) {
-    std::fputs("tenon-doctor: MemoryAllocationFailed (0x21): out of memory\n", stderr);
-    return static_cast<int>(ExitCode::invalid_file);
-  }
+  return tenon::doctor::run_program(argc, argv, tenon::installed_plugins);
 }

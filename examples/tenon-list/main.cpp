@@ -1,54 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
 // Lists the backends that a host would find. docs/tenon-list.md describes it.
-#include <cstdio>
-#include <new>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <variant>
-
-#include "arguments.hpp"
-#include "color.hpp"
-#include "listing.hpp"
-#include "report.hpp"
-#include "tenon/host/discovery.hpp"
-#include "tool.hpp"
-
-namespace {
-
-using namespace tenon::list;
-
-using tenon::ExitCode;
-
-constexpr std::string_view tool = "tenon-list";
-
-std::string list(const Arguments& arguments) {
-  tenon::host::BackendRegistry registry;
-  registry.add_search(tenon::host::discovery());
-  const Listing listing = make_listing(registry, arguments.tags);
-  if (arguments.json) return to_json(listing);
-  return to_text(listing, {.all = arguments.all,
-                           .places = arguments.places,
-                           .color = tenon::use_color(arguments.color)});
-}
-
-ExitCode run(int argc, char** argv) {
-  auto parsed = parse_arguments(argc, argv);
-  if (!parsed.ok()) return tenon::fail(tool, std::move(parsed).status(), ExitCode::wrong_usage);
-  if (const auto* only = std::get_if<tenon::PrintAndExit>(&*parsed)) {
-    return tenon::print(tool, only->text, ExitCode::success);
-  }
-  return tenon::print(tool, list(std::get<Arguments>(*parsed)), ExitCode::success);
-}
-
-}  // namespace
+#include "installed_plugins.hpp"
+#include "program.hpp"
 
 int main(int argc, char** argv) {
-  try {
-    return static_cast<int>(run(argc, argv));
-  } catch (const std::bad_alloc&) {
-    std::fputs("tenon-list: MemoryAllocationFailed (0x21): out of memory\n", stderr);
-    return static_cast<int>(ExitCode::wrong_usage);
-  }
+  return tenon::list::run_program(argc, argv, tenon::installed_plugins);
 }

@@ -30,7 +30,7 @@ std::string first_line_of(const fs::path& readme) {
 
 }  // namespace
 
-Result<fs::path> find_templates() {
+Result<fs::path> find_templates(const TemplatePlaces& places) {
   std::error_code failure;
   if (const auto chosen = host::environment_variable("TENON_TEMPLATES")) {
     if (fs::is_directory(*chosen, failure)) return fs::path(*chosen);
@@ -38,8 +38,8 @@ Result<fs::path> find_templates() {
   }
   std::string tried;
   const fs::path own = own_folder();
-  const fs::path beside = own.empty() ? fs::path() : (own / TENON_TEMPLATES_FROM_BIN);
-  for (const fs::path& place : {beside.lexically_normal(), fs::path(TENON_TEMPLATES_INSTALLED)}) {
+  const fs::path beside = own.empty() ? fs::path() : (own / places.from_bin);
+  for (const fs::path& place : {beside.lexically_normal(), fs::path(places.installed)}) {
     if (place.empty()) continue;
     if (fs::is_directory(place, failure)) return place;
     tried += concat(tried.empty() ? "" : ", ", place.native());

@@ -17,10 +17,15 @@ struct Template {
   std::string description;  ///< The first line of its README that is no heading.
 };
 
-/// The folder that holds the templates: what $TENON_TEMPLATES names; without it
-/// share/tenon/templates beside this program's bin, as it is installed, wherever that was moved
-/// to; and then the folder of the build that made this program. NotFound names all that was tried.
-[[nodiscard]] Result<std::filesystem::path> find_templates();
+/// Where a program looks for the templates.
+struct TemplatePlaces {
+  const char* from_bin;   ///< From the program's own folder, wherever that was moved to.
+  const char* installed;  ///< Where the build that made the program installs them.
+};
+
+/// The folder that holds the templates: what $TENON_TEMPLATES names; without it the first of
+/// `places` that is there. NotFound names all that was tried.
+[[nodiscard]] Result<std::filesystem::path> find_templates(const TemplatePlaces& places);
 
 /// The templates in a folder, by name. NotFound when there is none.
 [[nodiscard]] Result<std::vector<Template>> list_templates(const std::filesystem::path& folder);

@@ -10,18 +10,38 @@ import pathlib
 import re
 import subprocess
 import sys
+import tempfile
 
+FLAGS = ["-std=c++20", "-Wall", "-Wextra", "-Werror"]
+INCLUDE = re.compile(r"^#include <(tenon/(?:tenon|aot)\.hpp)>$", re.M)
 ERROR = re.compile(r"^.*?: (?:fatal )?error: .*$", re.M)
 
 
-def judge(args, source):
+def precompile(args, folder, header):
+    """The header, and those that it is used with, compiled once for all sources."""
+    first = folder / header.replace("/", "_")
+    first.write_text(f"#include <{header}>\n#include <tenon/tenon.hpp>\n")
+    subprocess.run(
+        [args.cxx, *FLAGS, f"-I{args.include}", "-x", "c++-header", first, "-o", f"{first}.gch"],
+        check=True,
+    )
+    return first
+
+
+def judge(args, source, precompiled):
     """A sentence about what is wrong, or nothing."""
-    expected = re.findall(r"^// expect: (.+)$", source.read_text(), re.M)
+    text = source.read_text()
+    expected = re.findall(r"^// expect: (.+)$", text, re.M)
     if len(expected) != 1:
         return f"{source.name}: expected one line `// expect: TEXT`, found {len(expected)}"
-    command = [args.cxx, "-std=c++20", "-fsyntax-only", "-Wall", "-Wextra", "-Werror"]
+    includes = set(INCLUDE.findall(text))
+    if not includes:
+        return f"{source.name}: expected an include of {' or '.join(precompiled)}"
+    first = ["-include", precompiled[min(includes)]]  # aot.hpp brings more than tenon.hpp.
+    if re.search(r"^#define.*\n(?:.*\n)*#include", text, re.M):
+        first = []  # What is defined before a header is meant for it.
     done = subprocess.run(
-        [*command, f"-I{args.include}", source],
+        [args.cxx, *FLAGS, "-fsyntax-only", f"-I{args.include}", *first, source],
         capture_output=True,
         text=True,
         check=False,
@@ -45,8 +65,13 @@ def main():
     sources = sorted(args.folder.glob("*.cpp"))
     if not sources:
         sys.exit(f"no sources in {args.folder}")
-    with concurrent.futures.ThreadPoolExecutor(min(os.cpu_count() or 1, 8)) as pool:
-        problems = [problem for problem in pool.map(lambda s: judge(args, s), sources) if problem]
+    pool = concurrent.futures.ThreadPoolExecutor(min(os.cpu_count() or 1, 8))
+    with tempfile.TemporaryDirectory() as folder, pool:
+        headers = ["tenon/tenon.hpp", "tenon/aot.hpp"]
+        made = pool.map(lambda header: precompile(args, pathlib.Path(folder), header), headers)
+        precompiled = dict(zip(headers, made))
+        outcomes = pool.map(lambda source: judge(args, source, precompiled), sources)
+        problems = [problem for problem in outcomes if problem]
     for problem in problems:
         print(f"not ok: {problem}")
     print(f"{len(sources)} wrong backends, {len(problems)} problems")

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
+//
+// Entry point for Catch2 2, which has no library with a main of its own.
+int run_catch(int argc, char** argv);  // runner.cpp
 
-// Entry point for Catch2 2.13, which has no library with a main of its own.
-#define CATCH_CONFIG_MAIN
-#include <catch2/catch.hpp>
+int main(int argc, char** argv) { return run_catch(argc, argv); }
