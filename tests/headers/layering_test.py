@@ -20,6 +20,8 @@ HOST = re.compile(
 COMPILER = re.compile(HOST.pattern + r"|zip\.h")
 # What the kit adds to that: its tests are tests of Catch2 as well.
 KIT = re.compile(HOST.pattern + r"|catch2/catch(_all)?\.hpp|malloc/malloc\.h")
+# The bridges: the real ExecuTorch headers, on each side of the boundary with its own half of ours.
+BRIDGE = re.compile(POSIX.pattern + r"|executorch/[a-z_0-9/]+\.h")
 RULES = {
     "abi": ({"abi"}, C_TYPES),
     "core": ({"abi", "core"}, STANDARD),
@@ -32,6 +34,20 @@ RULES = {
     "aot/compiler": ({"abi", "core", "host", "aot", "aot/compiler"}, COMPILER),
     "host": ({"abi", "core", "host"}, HOST),
     "host.hpp": ({"abi", "core", "host"}, HOST),
+    "executorch": ({"abi", "core", "executorch"}, BRIDGE),
+    "executorch/adapter": ({"abi", "core", "host", "executorch", "executorch/adapter"}, BRIDGE),
+    "executorch/register_plugins.hpp": (
+        {"abi", "core", "host", "executorch", "executorch/adapter"},
+        BRIDGE,
+    ),
+    "executorch/backend": (
+        {"abi", "core", "backend", "tenon.hpp", "executorch", "executorch/backend"},
+        BRIDGE,
+    ),
+    "executorch/plugin.hpp": (
+        {"abi", "core", "backend", "tenon.hpp", "executorch", "executorch/backend"},
+        BRIDGE,
+    ),
     "conformance": ({"abi", "core", "host", "aot", "aot/compiler", "conformance"}, KIT),
 }
 # Umbrella headers and the folders of which they include everything.
@@ -48,7 +64,9 @@ INCLUDE = re.compile(r'^\s*#\s*include\s*(?P<form>["<])(?P<name>[^">]+)[">]', re
 
 
 def part_of(header):
-    """The rule that a header falls under: that of its folder, or of the folder above."""
+    """The rule that a header falls under: its own, that of its folder, or of the folder above."""
+    if header in RULES:
+        return header
     folder = header.rpartition("/")[0]
     return folder if folder in RULES else header.split("/")[0]
 

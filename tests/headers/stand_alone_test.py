@@ -2,7 +2,7 @@
 """Compiles each public header alone, included twice, as a user with strict warnings would.
 
 `*.h` is compiled as C11 and as C++20, `*.hpp` as C++20. The list is the directory itself, without
-those that the caller leaves out. What an author includes is also compiled without exceptions and RTTI.
+those that the caller leaves out; or only those that it names, with flags for what they need. What an author includes is also compiled without exceptions and RTTI.
 """
 
 import argparse
@@ -15,16 +15,20 @@ import sys
 WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wshadow", "-Werror"]
 
 
-def jobs(include, examples, left_out):
+def jobs(include, examples, left_out, only):
     """(what it is, language, standard, further flags, source text)."""
     for header in sorted(include.rglob("*.h*")):
         name = header.relative_to(include).as_posix()
         if any(name.startswith(folder) for folder in left_out):
             continue
+        if only and not name.startswith(only):
+            continue
         twice = f'#include "{name}"\n#include "{name}"\n'
         if header.suffix == ".h":
             yield name, "c", "c11", [], twice + "typedef int not_empty;\n"
         yield name, "c++", "c++20", [], twice
+    if only:
+        return
     without = ["-fno-exceptions", "-fno-rtti"]
     for example in examples:
         text = f'#include "{example}"\n'
@@ -37,7 +41,7 @@ def jobs(include, examples, left_out):
 def compile_one(args, job):
     name, language, standard, flags, text = job
     compiler = args.cc if language == "c" else args.cxx
-    paths = [f"-I{args.include}"] + [f"-I{path}" for path in args.generated]
+    paths = [f"-I{args.include}"] + [f"-I{path}" for path in args.generated] + args.flag
     command = [compiler, f"-std={standard}", "-fsyntax-only", "-x", language, *WARNINGS, *flags]
     done = subprocess.run(
         [*command, *paths, "-"], input=text, capture_output=True, text=True, check=False
@@ -51,12 +55,14 @@ def main():
     parser.add_argument("--generated", action="append", default=[])
     parser.add_argument("--example", action="append", type=pathlib.Path, default=[])
     parser.add_argument("--leave-out", nargs="*", default=[], help="how paths of headers begin")
+    parser.add_argument("--only", default="", help="how paths of headers begin")
+    parser.add_argument("--flag", action="append", default=[], help="for the compiler")
     parser.add_argument("--cc", required=True)
     parser.add_argument("--cxx", required=True)
     args = parser.parse_args()
     left_out = [] if os.environ.get("TENON_ALL_HEADERS") else args.leave_out
-    all_jobs = list(jobs(args.include, args.example, left_out))
-    if len(all_jobs) < 40:
+    all_jobs = list(jobs(args.include, args.example, left_out, args.only))
+    if len(all_jobs) < (1 if args.only else 40):
         sys.exit(f"found only {len(all_jobs)} headers to compile under {args.include}")
     failed = 0
     with concurrent.futures.ThreadPoolExecutor(min(os.cpu_count() or 1, 8)) as pool:

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dlfcn.h>
+#include <executorch/runtime/backend/interface.h>
+#include <executorch/runtime/core/device_allocator.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "tenon/core/result.hpp"
+#include "tenon/executorch/adapter/device_allocator.hpp"
+#include "tenon/executorch/adapter/last_error.hpp"
+#include "tenon/executorch/adapter/plugin_adapter.hpp"
+#include "tenon/executorch/error.hpp"
+#include "tenon/executorch/layout_probe.hpp"
+#include "tenon/executorch/version.hpp"
+#include "tenon/host/registry.hpp"
+
+/// Plugins of Tenon as backends of ExecuTorch (docs/executorch-bridges.md).
+namespace tenon::executorch {
+
+struct RegisterOptions {
+  /// The backends to register; empty: all that the plugin or the registry lists.
+  std::vector<std::string> ids{};
+  AdapterOptions adapter{};
+  /// How many backends ExecuTorch's table has room for (kMaxRegisteredBackends of
+  /// runtime/backend/interface.cpp, which no function tells).
+  std::size_t table_size = 16;
+};
+
+/// A backend that `register_plugins` gave to ExecuTorch.
+struct RegisteredBackend {
+  std::string id;
+  std::string plugin;   ///< Path of its file; empty for one that is linked in or an object.
+  std::string version;  ///< Of the plugin, as its author wrote it; may be empty.
+};
+
+namespace detail {
+
+/// What this code registered. ExecuTorch has no way to take a backend out of its table, and asks it
+/// until the process ends: adapters, and with them plugins, are never let go of.
+struct Registered {
+  std::mutex mutex;
+  std::vector<std::unique_ptr<PluginAdapter>> adapters;
+  std::vector<RegisteredBackend> backends;  // In the order of `adapters`.
+  std::vector<std::unique_ptr<PluginDeviceAllocator>> allocators;
+};
+
+inline Registered& registered() {
+  static auto* const all = new Registered;  // Reachable for ever, and never destroyed.
+  return *all;
+}
+
+/// The file that a backend's code is in, without its folder.
+inline std::string library_of(const et::BackendInterface* backend) {
+  const void* table = nullptr;
+  std::memcpy(&table, static_cast<const void*>(backend), sizeof table);
+  ::Dl_info info{};
+  if (::dladdr(table, &info) == 0 || !info.dli_fname) return "unknown";
+  return std::filesystem::path(info.dli_fname).filename().native();
+}
+
+/// What ExecuTorch's table holds: "XnnpackBackend (libexecutorch_backend_xnnpack.so), ...".
+inline std::string table_text(const Registered& ours) {
+  std::string out;
+  for (std::size_t i = 0; i < et::get_num_registered_backends(); ++i) {
+    const auto name = et::get_backend_name(i);
+    if (!name.ok()) continue;
+    const et::BackendInterface* const backend = et::get_backend_class(*name);
+    std::string from = library_of(backend);
+    for (std::size_t k = 0; k < ours.adapters.size(); ++k) {
+      if (ours.adapters[k].get() == backend) from = ours.backends[k].plugin;
+    }
+    out += concat(out.empty() ? "" : ", ", std::string_view(*name), " (", from, ")");
+  }
+  return out;
+}
+
+/// A line of a plugin's log, in ExecuTorch's.
+inline void log_line(std::int32_t level, std::string_view plugin, std::string_view text) {
+  if (level >= TENON_LOG_ERROR) return log_error(concat(plugin, ": ", text));
+  const auto size = static_cast<int>(std::min<std::size_t>(text.size(), 200));
+  if (level == TENON_LOG_INFO) {
+    ET_LOG(Info, "tenon: %.*s", size, text.data());
+  } else {
+    ET_LOG(Debug, "tenon: %.*s", size, text.data());
+  }
+}
+
+/// The registry's backends that are to be registered, with what is known of their plugins.
+inline std::vector<RegisteredBackend> describe(const host::BackendRegistry& registry,
+                                               const std::vector<std::string>& ids) {
+  const std::vector<host::BackendInfo> infos = registry.enumerate_backends();
+  std::vector<RegisteredBackend> out;
+  for (const std::string& id : ids) {
+    RegisteredBackend& each = out.emplace_back(RegisteredBackend{id, "", ""});
+    for (const host::BackendInfo& info : infos) {
+      const bool is_chosen = info.id() == id && (info.state == host::BackendState::known ||
+                                                 info.state == host::BackendState::loaded);
+      if (!is_chosen) continue;
+      each.plugin = info.candidate->path.native();
+      if (info.candidate->record) each.version = info.candidate->record->version;
+    }
+  }
+  return out;
+}
+
+/// Whether all of `wanted` have room in ExecuTorch's table under names that are free.
+inline Status check_table(const Registered& ours, const std::vector<RegisteredBackend>& wanted,
+                          std::size_t table_size) {
+  for (const RegisteredBackend& each : wanted) {
+    const auto count = std::count_if(wanted.begin(), wanted.end(),
+                                     [&](const auto& other) { return other.id == each.id; });
+    if (count != 1) {
+      return error(Error::InvalidArgument, "backend '", each.id, "' is named ", count, " times");
+    }
+    if (!et::get_backend_class(each.id.c_str())) continue;
+    return error(Error::RegistrationAlreadyRegistered, "backend '", each.id, "' of ",
+                 each.plugin.empty() ? std::string("the application") : each.plugin,
+                 " is registered already in ExecuTorch, which can neither replace nor remove it; "
+                 "leave one of both out. Its table has: ",
+                 table_text(ours));
+  }
+  const std::size_t used = et::get_num_registered_backends();
+  if (wanted.size() <= table_size - std::min(used, table_size)) return ok();
+  return error(Error::OutOfResources, wanted.size(),
+               " backends do not fit into ExecuTorch's table, ", "which has room for ", table_size,
+               " and holds ", used,
+               "; register fewer by naming them, or link fewer. It has: ", table_text(ours));
+}
+
+/// Whether ExecuTorch reaches the adapter through the functions that it was compiled with.
+inline Status check_reached(const PluginAdapter& adapter) {
+  for (const bool sets : {true, false}) {
+    PluginAdapter::reached() = nullptr;
+    const et::Span<et::BackendOption> none;
+    const et::Error asked = sets ? et::set_option(adapter.id().c_str(), none)
+                                 : et::get_option(adapter.id().c_str(), none);
+    if (asked != et::Error::Ok || PluginAdapter::reached() != &adapter) {
+      return differs("BackendInterface");
+    }
+  }
+  return ok();
+}
+
+/// Makes ExecuTorch allocate on the backend's CUDA devices through it, unless it has an allocator
+/// for them. That a backend has none is no failure.
+inline void register_allocator(Registered& ours, const host::BackendRef& backend) {
+  if (et::get_device_allocator(et::etensor::DeviceType::CUDA)) return;
+  const auto allocator = PluginDeviceAllocator::make(backend);
+  if (!allocator.ok()) return;
+  ours.allocators.emplace_back(*allocator);
+  et::register_device_allocator(*allocator);
+}
+
+}  // namespace detail
+
+/// Registers backends of `registry` in ExecuTorch: all that it lists, or those that `options`
+/// names. They are loaded, and stay loaded until the process ends, as ExecuTorch has no way to take
+/// a backend back; so does the registry. Either all are registered or none is.
+///
+/// Not while another thread registers backends or loads methods: ExecuTorch's table has no lock.
+///
+/// returns: the ids that were registered, in their order.
+/// errors: NotSupported (another ExecuTorch than this was compiled for; `check_runtime`),
+///         RegistrationAlreadyRegistered (an id that ExecuTorch has), OutOfResources (its table is
+///         full), NotFound (an id that the registry does not have), and whatever loading a plugin
+///         fails with. The text says what to do.
+[[nodiscard]] inline Result<std::vector<std::string>> register_plugins(
+    std::shared_ptr<const host::BackendRegistry> registry, const RegisterOptions& options = {}) {
+  if (!registry) return error(Error::InvalidArgument, "expected a registry, found null");
+  TENON_CHECK(check_runtime());
+  const std::vector<std::string> ids =
+      options.ids.empty() ? registry->list_backends() : options.ids;
+  detail::Registered& ours = detail::registered();
+  const std::lock_guard lock(ours.mutex);
+  std::vector<RegisteredBackend> wanted = detail::describe(*registry, ids);
+  TENON_CHECK(detail::check_table(ours, wanted, options.table_size));
+
+  std::vector<std::unique_ptr<PluginAdapter>> adapters;
+  for (const std::string& id : ids) {
+    TENON_TRY(host::BackendRef backend, registry->lookup_backend(id));
+    auto& adapter = adapters.emplace_back(
+        std::make_unique<PluginAdapter>(std::move(backend), registry, options.adapter));
+    adapter->set_id(id);
+  }
+  ours.adapters.reserve(ours.adapters.size() + ids.size());
+  ours.backends.reserve(ours.backends.size() + ids.size());
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    const PluginAdapter& adapter = *adapters[i];
+    const et::Error failed = et::register_backend({adapter.id().c_str(), adapters[i].get()});
+    if (failed != et::Error::Ok) {
+      return error(from_executorch(failed), "ExecuTorch does not register backend '", adapter.id(),
+                   "' although it has room; ", i, " of ", ids.size(),
+                   " are registered. It has: ", detail::table_text(ours));
+    }
+    ours.adapters.push_back(std::move(adapters[i]));
+    ours.backends.push_back(std::move(wanted[i]));
+    TENON_CHECK(detail::check_reached(adapter));
+    detail::register_allocator(ours, adapter.backend());
+  }
+  return ids;
+}
+
+/// Registers the backends of the plugin in `plugin`, a file that the application answers for
+/// (`host::BackendRegistry::register_backend`). Lines that the plugin logs go to ExecuTorch's log.
+/// Otherwise as above; fails also as reading the plugin does.
+[[nodiscard]] inline Result<std::vector<std::string>> register_plugins(
+    const std::filesystem::path& plugin, const RegisterOptions& options = {}) {
+  TENON_CHECK(check_runtime());
+  auto registry = std::make_shared<host::BackendRegistry>(
+      host::HostInfo{"ExecuTorch through Tenon " TENON_VERSION_STRING, &detail::log_line});
+  TENON_CHECK(registry->register_backend(plugin));
+  RegisterOptions all = options;
+  if (all.ids.empty()) all.ids = registry->list_backends({});
+  return register_plugins(std::shared_ptr<const host::BackendRegistry>(std::move(registry)), all);
+}
+
+/// What this code registered in ExecuTorch, in its order. Any thread.
+[[nodiscard]] inline std::vector<RegisteredBackend> registered_backends() {
+  detail::Registered& ours = detail::registered();
+  const std::lock_guard lock(ours.mutex);
+  return ours.backends;
+}
+
+}  // namespace tenon::executorch
