@@ -132,6 +132,9 @@ class Args {
                  shape_text(TensorView(tensor).bounds()));
   }
 
+  /// The values themselves, for code that passes them on.
+  [[nodiscard]] std::span<tenon_value* const> raw() const noexcept { return {values_, count_}; }
+
  private:
   [[nodiscard]] Status check(std::size_t index, std::uint32_t wanted) const {
     if (index < count_ && values_[index]->kind == wanted) [[likely]]

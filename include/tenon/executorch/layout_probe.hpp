@@ -21,7 +21,7 @@
 
 #include "tenon/core/result.hpp"
 #include "tenon/executorch/error.hpp"
-#include "tenon/executorch/numel_bound.hpp"
+#include "tenon/executorch/tensor_members.hpp"
 #include "tenon/executorch/version.hpp"
 
 /// Whether the loaded ExecuTorch lays its objects out as the headers say that this was compiled
@@ -59,13 +59,14 @@ inline Status check_values() {
   auto& impl = *new (storage.data()) TensorImpl(
       ScalarType::Float, 2, sizes.data(), data.data(), order.data(), strides.data(),
       et::TensorShapeDynamism::DYNAMIC_BOUND, DeviceType::CUDA, 1);
-  const bool is_read = impl.dim() == 2 && impl.numel() == 6 && numel_bound(impl) == 6 &&
-                       impl.scalar_type() == ScalarType::Float &&
-                       impl.sizes().data() == sizes.data() &&
-                       impl.dim_order().data() == order.data() &&
-                       impl.strides().data() == strides.data() && impl.data() == data.data() &&
-                       impl.shape_dynamism() == et::TensorShapeDynamism::DYNAMIC_BOUND &&
-                       impl.device_type() == DeviceType::CUDA && impl.device_index() == 1;
+  const bool is_read =
+      impl.dim() == 2 && impl.numel() == 6 && numel_bound(impl) == 6 &&
+      impl.scalar_type() == ScalarType::Float && impl.sizes().data() == sizes.data() &&
+      impl.dim_order().data() == order.data() && impl.strides().data() == strides.data() &&
+      strides_of(impl) == strides.data() && dim_order_of(impl) == order.data() &&
+      impl.data() == data.data() &&
+      impl.shape_dynamism() == et::TensorShapeDynamism::DYNAMIC_BOUND &&
+      impl.device_type() == DeviceType::CUDA && impl.device_index() == 1;
   const bool fits = std::all_of(storage.begin() + sizeof(TensorImpl), storage.end(),
                                 [&](std::byte each) { return each == untouched; });
   if (!is_read || !fits || impl.nbytes() != sizeof data) return differs("TensorImpl");

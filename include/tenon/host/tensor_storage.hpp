@@ -40,8 +40,8 @@ inline void fill_strides(std::span<const std::int64_t> sizes, const std::uint8_t
 
 /// Gives `tensor` new sizes as ExecuTorch does (TensorImpl::internal_resize_contiguous): the rank
 /// is fixed, a static shape may only be confirmed, a bounded one may take any sizes whose number of
-/// elements is within that of its bounds. NotSupported otherwise, InvalidArgument for negative or
-/// overflowing sizes; nothing changes then.
+/// elements is within that of its bounds and whose bytes are within its capacity. NotSupported
+/// otherwise, InvalidArgument for negative or overflowing sizes; nothing changes then.
 [[nodiscard]] inline Error resize_tensor(tenon_tensor& tensor,
                                          std::span<const std::int64_t> sizes) noexcept {
   const std::span<std::int64_t> shape(tensor.dl.shape, static_cast<std::size_t>(tensor.dl.ndim));
@@ -50,12 +50,16 @@ inline void fill_strides(std::span<const std::int64_t> sizes, const std::uint8_t
   if (tensor.shape_dynamism == TENON_SHAPE_STATIC) return Error::NotSupported;
   const std::int64_t count = count_elements(sizes);
   if (count < 0) return Error::InvalidArgument;
+  // Bounds whose product overflows are no limit; the room for the bytes is one in any case.
   const std::int64_t limit = count_elements({tensor.bounds, shape.size()});
-  if (count > limit) return Error::NotSupported;
+  std::uint64_t nbytes = size_of(static_cast<ScalarType>(tensor.scalar_type));
+  const bool overflows = __builtin_mul_overflow(nbytes, count, &nbytes);
+  if ((limit >= 0 && count > limit) || overflows || nbytes > tensor.capacity) {
+    return Error::NotSupported;
+  }
   std::ranges::copy(sizes, shape.begin());
   fill_strides(sizes, tensor.dim_order, tensor.dl.strides);
-  tensor.nbytes =
-      static_cast<std::uint64_t>(count) * size_of(static_cast<ScalarType>(tensor.scalar_type));
+  tensor.nbytes = nbytes;
   return Error::Ok;
 }
 

@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <executorch/runtime/core/evalue.h>
+#include <executorch/runtime/core/span.h>
+#include <executorch/runtime/core/tag.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "tenon/abi/tensor.h"
+#include "tenon/core/args.hpp"
+#include "tenon/core/result.hpp"
+#include "tenon/executorch/adapter/tensor_mirror.hpp"
+#include "tenon/executorch/error.hpp"
+
+namespace tenon::executorch::adapter {
+
+using ::executorch::aten::Tensor;
+using OptionalTensor = std::optional<Tensor>;
+
+static_assert(static_cast<int>(et::Tag::Tensor) == TENON_VALUE_TENSOR &&
+              static_cast<int>(et::Tag::String) == TENON_VALUE_STRING &&
+              static_cast<int>(et::Tag::Bool) == TENON_VALUE_BOOL &&
+              static_cast<int>(et::Tag::ListBool) == TENON_VALUE_BOOL_LIST &&
+              static_cast<int>(et::Tag::ListScalar) == TENON_VALUE_SCALAR_LIST &&
+              static_cast<int>(et::Tag::ListOptionalTensor) == TENON_VALUE_OPTIONAL_TENSOR_LIST);
+static_assert(sizeof(bool) == sizeof(std::uint8_t), "a list of bools is one of bytes");
+
+/// The tensors of one delegate, each mirrored once.
+class TensorMirrors {
+ public:
+  [[nodiscard]] Result<TensorMirror*> of(TensorImpl& impl) {
+    for (const auto& mirror : all_) {
+      if (mirror->stands_for(impl) && mirror->refresh(impl)) return mirror.get();
+    }
+    TENON_TRY(auto mirror, TensorMirror::make(impl));
+    return all_.emplace_back(std::move(mirror)).get();
+  }
+
+ private:
+  std::vector<std::unique_ptr<TensorMirror>> all_;
+};
+
+/// One list of arguments as a plugin sees it. ExecuTorch keeps the list and its values where they
+/// are as long as the method lives, so what depends on them is built once.
+class ArgumentList {
+ public:
+  [[nodiscard]] bool is_of(et::Span<et::EValue*> args) const noexcept {
+    return std::equal(args.begin(), args.end(), source_.begin(), source_.end());
+  }
+
+  /// Takes over what the values hold now. False when it does not fit what was built: `build` again.
+  [[nodiscard]] bool refresh(et::Span<et::EValue*> args) noexcept {
+    if (!is_of(args)) return false;
+    for (const TensorArgument& each : tensors_) {
+      if (each.from->tag != et::Tag::Tensor ||
+          !each.mirror->refresh(*each.from->payload.as_tensor.unsafeGetTensorImpl())) {
+        return false;
+      }
+    }
+    return std::all_of(others_.begin(), others_.end(),
+                       [](OtherArgument& each) { return each.refresh(); });
+  }
+
+  /// Builds everything for `args`. The addresses of values that were there before stay.
+  [[nodiscard]] Status build(et::Span<et::EValue*> args, TensorMirrors& mirrors) {
+    source_.clear();  // Nothing fits until all is built.
+    tensors_.clear();
+    others_.clear();
+    dynamic_.clear();
+    values_.resize(args.size());
+    pointers_.resize(args.size());
+    for (std::size_t i = 0; i < args.size(); ++i) {
+      pointers_[i] = &values_[i];
+      if (Status built = build_one(*args[i], values_[i], mirrors); !built.ok()) {
+        return std::move(built).with_context(concat("argument ", i));
+      }
+    }
+    source_.assign(args.begin(), args.end());
+    return ok();
+  }
+
+  [[nodiscard]] tenon_value* const* values() const noexcept { return pointers_.data(); }
+  [[nodiscard]] std::uint32_t size() const noexcept {
+    return static_cast<std::uint32_t>(pointers_.size());
+  }
+
+  /// Gives ExecuTorch what the plugin changed: sizes, and numbers that it wrote.
+  [[nodiscard]] Status give_back() {
+    for (TensorMirror* each : dynamic_) {
+      if (each->was_resized()) TENON_CHECK(each->give_sizes());
+    }
+    for (const OtherArgument& each : others_) each.give_back();
+    return ok();
+  }
+  [[nodiscard]] bool has_to_give_back() const noexcept {
+    return !dynamic_.empty() || !others_.empty();
+  }
+
+ private:
+  struct TensorArgument {
+    et::EValue* from;
+    TensorMirror* mirror;
+  };
+
+  /// The elements of a list: values of their own, as an instruction may change them.
+  struct Elements {
+    std::vector<tenon_value> values;
+    std::vector<const tenon_value*> pointers;
+    std::vector<TensorMirror*> mirrors;  // Null for an element without a tensor.
+  };
+
+  struct OtherArgument {
+    et::EValue* from;
+    tenon_value* to;
+    et::Tag tag;
+    std::unique_ptr<Elements> elements{};
+
+    [[nodiscard]] bool refresh() noexcept {
+      if (from->tag != tag) return false;
+      const auto& payload = from->payload.copyable_union;
+      switch (tag) {
+        case et::Tag::Int:
+          to->as.integer = payload.as_int;
+          return true;
+        case et::Tag::Double:
+          to->as.real = payload.as_double;
+          return true;
+        case et::Tag::Bool:
+          to->as.boolean = payload.as_bool ? 1 : 0;
+          return true;
+        case et::Tag::String:
+          return refresh_span(payload.as_string_ptr);
+        case et::Tag::ListBool:
+          return refresh_span(payload.as_bool_list_ptr);
+        case et::Tag::ListDouble:
+          return refresh_span(payload.as_double_list_ptr);
+        case et::Tag::ListInt:
+          return refresh_integers();
+        case et::Tag::ListTensor:
+          return refresh_tensors(from->tryToTensorList());
+        case et::Tag::ListOptionalTensor:
+          return refresh_tensors(from->tryToListOptionalTensor());
+        default:
+          return true;
+      }
+    }
+
+    void give_back() const noexcept {
+      auto& payload = from->payload.copyable_union;
+      switch (tag) {
+        case et::Tag::Int:
+          payload.as_int = to->as.integer;
+          break;
+        case et::Tag::Double:
+          payload.as_double = to->as.real;
+          break;
+        case et::Tag::Bool:
+          payload.as_bool = to->as.boolean != 0;
+          break;
+        default:
+          break;
+      }
+    }
+
+   private:
+    template <class Array>
+    [[nodiscard]] bool refresh_span(const Array* array) noexcept {
+      if (!array) return false;
+      to->as.span = {array->data(), array->size()};
+      return true;
+    }
+    [[nodiscard]] bool refresh_integers() noexcept {
+      const auto list = from->tryToIntList();
+      if (!list.ok() || list->size() != elements->values.size()) return false;
+      for (std::size_t i = 0; i < list->size(); ++i) elements->values[i].as.integer = (*list)[i];
+      return true;
+    }
+    template <class List>
+    [[nodiscard]] bool refresh_tensors(const List& list) noexcept {
+      if (!list.ok() || list->size() != elements->mirrors.size()) return false;
+      for (std::size_t i = 0; i < list->size(); ++i) {
+        TensorImpl* const impl = impl_of((*list)[i]);
+        TensorMirror* const mirror = elements->mirrors[i];
+        if (!impl != !mirror || (impl && !mirror->refresh(*impl))) return false;
+      }
+      return true;
+    }
+  };
+
+  static TensorImpl* impl_of(const Tensor& tensor) noexcept { return tensor.unsafeGetTensorImpl(); }
+  static TensorImpl* impl_of(const OptionalTensor& tensor) noexcept {
+    return tensor ? tensor->unsafeGetTensorImpl() : nullptr;
+  }
+
+  Status build_one(et::EValue& from, tenon_value& to, TensorMirrors& mirrors) {
+    to = {};
+    to.struct_size = sizeof to;
+    to.kind = static_cast<std::uint32_t>(from.tag);
+    if (from.tag == et::Tag::Tensor) {
+      TENON_TRY(TensorMirror * mirror,
+                add_mirror(*from.payload.as_tensor.unsafeGetTensorImpl(), mirrors));
+      to.as.tensor = &mirror->tensor();
+      tensors_.push_back({&from, mirror});
+      return ok();
+    }
+    OtherArgument other{&from, &to, from.tag};
+    switch (from.tag) {
+      case et::Tag::ListInt:
+        TENON_CHECK(build_integers(from.tryToIntList(), other));
+        break;
+      case et::Tag::ListTensor:
+        TENON_CHECK(build_tensors(from.tryToTensorList(), other, mirrors));
+        break;
+      case et::Tag::ListOptionalTensor:
+        TENON_CHECK(build_tensors(from.tryToListOptionalTensor(), other, mirrors));
+        break;
+      default:
+        break;
+    }
+    if (from.tag > et::Tag::ListOptionalTensor || from.tag == et::Tag::ListScalar ||
+        !other.refresh()) {
+      return error(Error::InvalidType, "a value of kind ", value_kind_name(to.kind),
+                   " that cannot be passed to a plugin");
+    }
+    others_.push_back(std::move(other));
+    return ok();
+  }
+
+  Result<TensorMirror*> add_mirror(TensorImpl& impl, TensorMirrors& mirrors) {
+    TENON_TRY(TensorMirror * mirror, mirrors.of(impl));
+    const bool is_new = std::find(dynamic_.begin(), dynamic_.end(), mirror) == dynamic_.end();
+    if (mirror->is_dynamic() && is_new) dynamic_.push_back(mirror);
+    return mirror;
+  }
+
+  template <class List>
+  static Status check_list(const List& list) {
+    if (list.ok()) return ok();
+    return error(from_executorch(list.error()), "a list whose elements are of another kind");
+  }
+
+  static void add_elements(std::size_t count, std::uint32_t kind, OtherArgument& to) {
+    to.elements = std::make_unique<Elements>();
+    tenon_value element{};
+    element.struct_size = sizeof element;
+    element.kind = kind;
+    to.elements->values.assign(count, element);
+    for (const tenon_value& each : to.elements->values) to.elements->pointers.push_back(&each);
+    to.to->as.span = {to.elements->pointers.data(), count};
+  }
+
+  template <class List>
+  Status build_integers(const List& list, OtherArgument& to) {
+    TENON_CHECK(check_list(list));
+    add_elements(list->size(), TENON_VALUE_INT, to);
+    return ok();
+  }
+
+  template <class List>
+  Status build_tensors(const List& list, OtherArgument& to, TensorMirrors& mirrors) {
+    TENON_CHECK(check_list(list));
+    add_elements(list->size(), TENON_VALUE_TENSOR, to);
+    for (std::size_t i = 0; i < list->size(); ++i) {
+      TensorMirror* mirror = nullptr;
+      if (TensorImpl* const impl = impl_of((*list)[i])) {
+        TENON_TRY(mirror, add_mirror(*impl, mirrors));
+        to.elements->values[i].as.tensor = &mirror->tensor();
+      } else {
+        to.elements->values[i].kind = TENON_VALUE_NONE;
+      }
+      to.elements->mirrors.push_back(mirror);
+    }
+    return ok();
+  }
+
+  std::vector<et::EValue*> source_;
+  std::vector<tenon_value> values_;
+  std::vector<tenon_value*> pointers_;
+  std::vector<TensorArgument> tensors_;
+  std::vector<OtherArgument> others_;
+  std::vector<TensorMirror*> dynamic_;
+};
+
+/// All lists of arguments that one delegate was called with: one for each instruction that calls
+/// it.
+class Arguments {
+ public:
+  /// The list for `args`, with what the values hold now; null when it has to be built.
+  [[nodiscard]] ArgumentList* find(et::Span<et::EValue*> args) noexcept {
+    if (last_ && last_->refresh(args)) [[likely]]
+      return last_;
+    for (const auto& each : all_) {
+      if (each.get() != last_ && each->refresh(args)) return last_ = each.get();
+    }
+    return nullptr;
+  }
+
+  [[nodiscard]] Result<ArgumentList*> build(et::Span<et::EValue*> args) {
+    const auto found =
+        std::find_if(all_.begin(), all_.end(), [&](const auto& each) { return each->is_of(args); });
+    last_ = found != all_.end() ? found->get()
+                                : all_.emplace_back(std::make_unique<ArgumentList>()).get();
+    TENON_CHECK(last_->build(args, mirrors_));
+    return last_;
+  }
+
+ private:
+  TensorMirrors mirrors_;
+  std::vector<std::unique_ptr<ArgumentList>> all_;
+  ArgumentList* last_ = nullptr;
+};
+
+}  // namespace tenon::executorch::adapter

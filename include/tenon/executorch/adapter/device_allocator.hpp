@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <executorch/runtime/core/device_allocator.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <new>
+#include <utility>
+#include <vector>
+
+#include "tenon/core/result.hpp"
+#include "tenon/executorch/adapter/last_error.hpp"
+#include "tenon/executorch/error.hpp"
+#include "tenon/host/backend_ref.hpp"
+#include "tenon/host/device_memory.hpp"
+#include "tenon/host/devices.hpp"
+
+namespace tenon::executorch {
+
+/// The memory of a backend's CUDA devices, for ExecuTorch, which has one allocator for each type of
+/// device: it puts there what a program plans on a device, and its copy operators go through it.
+///
+/// Any thread. Failures are in `last_error` and in the log; ExecuTorch passes on the number.
+class PluginDeviceAllocator final : public et::DeviceAllocator {
+ public:
+  /// One for the CUDA devices that `backend` lists and has memory on.
+  ///
+  /// errors: NotFound when it has none on this machine, NotSupported when it has no memory on
+  ///         devices at all, and whatever listing them fails with.
+  [[nodiscard]] static Result<PluginDeviceAllocator*> make(const host::BackendRef& backend) {
+    if (!backend->extension<tenon_device_memory_v1>(TENON_EXTENSION_DEVICE_MEMORY)) {
+      return error(Error::NotSupported, "backend ", backend->id(), " has no memory on devices");
+    }
+    TENON_CHECK(backend->is_available());
+    TENON_TRY(const std::vector<host::Device> devices, host::list_devices(*backend));
+    std::vector<host::DeviceMemory> memories;
+    for (const host::Device& each : devices) {
+      if (each.device.device_type != TENON_DL_CUDA) continue;
+      TENON_TRY(auto memory, host::DeviceMemory::of(backend, each.device));
+      memories.push_back(std::move(memory));
+    }
+    if (memories.empty()) {
+      return error(Error::NotFound, "backend ", backend->id(), " has no CUDA device here");
+    }
+    return new PluginDeviceAllocator(std::move(memories));
+  }
+
+  [[nodiscard]] et::Result<void*> allocate(std::size_t nbytes, et::etensor::DeviceIndex index,
+                                           std::size_t alignment) override {
+    void* block = nullptr;
+    const et::Error failed = guard(index, [&](const host::DeviceMemory& memory) -> Status {
+      if (alignment == 0 || (alignment & (alignment - 1)) != 0) {
+        return error(Error::InvalidArgument, "alignment ", alignment, " is no power of two");
+      }
+      TENON_TRY(block, memory.allocate(std::max<std::size_t>(nbytes, 1), alignment));
+      return ok();
+    });
+    if (failed != et::Error::Ok) return failed;
+    return block;
+  }
+
+  void deallocate(void* block, et::etensor::DeviceIndex index) override {
+    static_cast<void>(guard(index, [&](const host::DeviceMemory& memory) {
+      memory.free(block);
+      return ok();
+    }));
+  }
+
+  [[nodiscard]] et::Error copy_host_to_device(void* to, const void* from, std::size_t nbytes,
+                                              et::etensor::DeviceIndex index) override {
+    return guard(index, [&](const host::DeviceMemory& memory) {
+      return memory.copy_to_device(to, from, nbytes);
+    });
+  }
+
+  [[nodiscard]] et::Error copy_device_to_host(void* to, const void* from, std::size_t nbytes,
+                                              et::etensor::DeviceIndex index) override {
+    return guard(index, [&](const host::DeviceMemory& memory) {
+      return memory.copy_to_host(to, from, nbytes);
+    });
+  }
+
+  [[nodiscard]] et::etensor::DeviceType device_type() const override {
+    return et::etensor::DeviceType::CUDA;
+  }
+
+ private:
+  explicit PluginDeviceAllocator(std::vector<host::DeviceMemory> memories)
+      : memories_(std::move(memories)) {}
+
+  template <class Use>
+  et::Error guard(et::etensor::DeviceIndex index, const Use& use) const noexcept {
+    try {
+      const auto found = std::find_if(memories_.begin(), memories_.end(), [&](const auto& each) {
+        return each.device().device_id == index;
+      });
+      Status outcome = found == memories_.end()
+                           ? error(Error::NotFound, "backend ", memories_[0].backend().id(),
+                                   " has no CUDA device ", static_cast<int>(index))
+                           : use(*found);
+      if (outcome.ok()) return et::Error::Ok;
+      const et::Error number = to_executorch(outcome.error());
+      log_error(outcome.text());
+      detail::last_failure() = std::move(outcome);
+      return number;
+    } catch (const std::bad_alloc&) {
+      clear_last_error();
+      return et::Error::MemoryAllocationFailed;
+    }
+  }
+
+  std::vector<host::DeviceMemory> memories_;
+};
+
+}  // namespace tenon::executorch

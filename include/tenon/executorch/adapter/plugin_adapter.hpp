@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <executorch/runtime/backend/interface.h>
+
+#include <exception>
+#include <functional>
+#include <memory>
+#include <new>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "tenon/core/result.hpp"
+#include "tenon/executorch/adapter/delegate.hpp"
+#include "tenon/executorch/adapter/last_error.hpp"
+#include "tenon/executorch/adapter/options.hpp"
+#include "tenon/executorch/error.hpp"
+#include "tenon/host/backend_ref.hpp"
+#include "tenon/host/embedded_code.hpp"
+#include "tenon/host/registry.hpp"
+
+namespace tenon::executorch {
+
+/// Receives each failure of an adapted backend, on the thread that ExecuTorch called on; the text
+/// names the backend and the stage. Must not throw.
+using ErrorSink = std::function<void(const Status&)>;
+
+/// What an adapter does beside serving its backend.
+struct AdapterOptions {
+  /// Whether native code that programs carry may run. The default is that of Tenon's own host and
+  /// of ExecuTorch: a program is trusted like the application.
+  host::EmbeddedCodePolicy embedded_code = host::EmbeddedCodePolicy::allow();
+  ErrorSink on_error{};    ///< None: failures are in `last_error` and in the log alone.
+  bool log_errors = true;  ///< Whether failures are written to ExecuTorch's log.
+};
+
+/// Serves one backend of a plugin to ExecuTorch. What ExecuTorch asks of a backend is translated;
+/// numbers of errors pass unchanged, and their text is kept for `last_error`.
+///
+/// As ExecuTorch has it: `init`, `is_available` and the options may be called from any thread;
+/// `execute` and `destroy` of one delegate from one at a time, of different ones at the same time.
+/// `execute` allocates nothing and locks nothing once a delegate has seen its arguments, unless it
+/// fails.
+class PluginAdapter final : public et::BackendInterface {
+ public:
+  /// `registry`, when the backend is one of it, is kept as long as the backend is.
+  PluginAdapter(host::BackendRef backend, std::shared_ptr<const host::BackendRegistry> registry,
+                AdapterOptions options)
+      : registry_(std::move(registry)),
+        backend_(std::move(backend)),
+        id_(backend_->id()),
+        option_table_(backend_->options()),
+        options_(std::move(options)) {}
+
+  /// The name by which ExecuTorch finds it. `name` is set when it differs from the backend's id.
+  [[nodiscard]] const std::string& id() const noexcept { return id_; }
+  void set_id(std::string name) { id_ = std::move(name); }
+  [[nodiscard]] const host::BackendRef& backend() const noexcept { return backend_; }
+
+  [[nodiscard]] bool is_available() const override {
+    return guard("is_available", [&] { return backend_->is_available(); }) == et::Error::Ok;
+  }
+
+  [[nodiscard]] et::Result<et::DelegateHandle*> init(
+      et::BackendInitContext& context, et::FreeableBuffer* processed,
+      et::ArrayRef<et::CompileSpec> compile_specs) const override {
+    et::DelegateHandle* out = nullptr;
+    const et::Error failed = guard("init", [&]() -> Status {
+      auto delegate =
+          std::make_unique<adapter::AdaptedDelegate>(*backend_, context.get_method_name());
+      TENON_CHECK(
+          delegate->load(context, processed, compile_specs, option_table_, options_.embedded_code));
+      out = delegate.release();
+      return ok();
+    });
+    if (failed != et::Error::Ok) return failed;
+    return out;
+  }
+
+  [[nodiscard]] et::Error execute(et::BackendExecutionContext& context, et::DelegateHandle* handle,
+                                  et::Span<et::EValue*> args) const override {
+    Status failure;
+    try {
+      const tenon_status status =
+          static_cast<adapter::AdaptedDelegate*>(handle)->execute(context, args, failure);
+      if (status == TENON_STATUS_OK) [[likely]]
+        return et::Error::Ok;
+    } catch (const std::bad_alloc&) {
+      return out_of_memory();
+    }
+    return fail("execute", std::move(failure));
+  }
+
+  [[nodiscard]] et::Error set_option(et::BackendOptionContext&,
+                                     const et::Span<et::BackendOption>& options) override {
+    reached() = this;
+    return guard("set_option", [&]() -> Status {
+      // All are looked at before the first is set. What a plugin refuses for reasons of its own
+      // leaves those before it set.
+      std::vector<std::pair<std::string, OptionValue>> values;
+      for (const et::BackendOption& option : options) {
+        TENON_TRY(auto value, option_table_.read(option));
+        TENON_CHECK(option_table_.check_settable(value.first, value.second));
+        values.push_back(std::move(value));
+      }
+      for (const auto& [key, value] : values) TENON_CHECK(backend_->set_option(key, value));
+      return ok();
+    });
+  }
+
+  [[nodiscard]] et::Error get_option(et::BackendOptionContext&,
+                                     et::Span<et::BackendOption>& options) override {
+    reached() = this;
+    return guard("get_option", [&]() -> Status {
+      std::vector<et::BackendOption> found;
+      for (const et::BackendOption& option : options) {
+        TENON_TRY(const std::string key, adapter::option_key(option));
+        TENON_TRY(const OptionValue value, backend_->get_option(key));
+        if (Status filled = adapter::fill_option(value, found.emplace_back(option)); !filled.ok()) {
+          return std::move(filled).with_context(concat("option '", key, "'"));
+        }
+      }
+      std::copy(found.begin(), found.end(), options.begin());
+      return ok();
+    });
+  }
+
+  void destroy(et::DelegateHandle* handle) const override {
+    delete static_cast<adapter::AdaptedDelegate*>(handle);
+  }
+
+  /// The adapter whose options ExecuTorch asked for last on this thread.
+  [[nodiscard]] static const PluginAdapter*& reached() noexcept {
+    thread_local const PluginAdapter* adapter = nullptr;
+    return adapter;
+  }
+
+ private:
+  /// Runs `function`, which returns a Status. ExecuTorch is compiled without exceptions.
+  template <class Function>
+  et::Error guard(std::string_view stage, const Function& function) const noexcept {
+    try {
+      Status outcome = function();
+      if (outcome.ok()) return et::Error::Ok;
+      return fail(stage, std::move(outcome));
+    } catch (const std::bad_alloc&) {
+      return out_of_memory();
+    }
+  }
+
+  /// Keeps and tells the text of a failure, and returns its number.
+  et::Error fail(std::string_view stage, Status failure) const noexcept {
+    const et::Error number = to_executorch(failure.error());
+    try {
+      Status& last = detail::last_failure();
+      last = std::move(failure).with_context(concat("backend ", id_, ": ", stage));
+      if (options_.log_errors) log_error(last.text());
+      if (options_.on_error) options_.on_error(last);
+    } catch (const std::bad_alloc&) {
+      return out_of_memory();
+    }
+    return number;
+  }
+
+  static et::Error out_of_memory() noexcept {
+    clear_last_error();
+    log_error("out of memory");
+    return et::Error::MemoryAllocationFailed;
+  }
+
+  std::shared_ptr<const host::BackendRegistry> registry_;  // Goes after the reference to it.
+  host::BackendRef backend_;
+  std::string id_;
+  adapter::OptionTable option_table_;
+  AdapterOptions options_;
+};
+
+}  // namespace tenon::executorch
