@@ -21,6 +21,7 @@
 
 #include "tenon/core/options.hpp"
 #include "tenon/core/result.hpp"
+#include "tenon/executorch/error.hpp"
 #include "tenon/host/backend.hpp"
 
 /// Options, translated. ExecuTorch's are bool, 32-bit int and text of up to 255 bytes; a plugin

@@ -83,7 +83,9 @@ class TensorMirror {
     if (!is_same(impl)) [[unlikely]]
       return false;
     tensor_.dl.data = impl.mutable_data();
-    if (is_dynamic_) read_shape();
+    // Sizes that are the same have the same strides: the dim order is fixed.
+    if (is_dynamic_ && !has_sizes_of(impl)) [[unlikely]]
+      read_shape();
     return true;
   }
 

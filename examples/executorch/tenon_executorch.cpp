@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: MIT
+//
+// The bridge for programs that are not C++, stock Python above all. It must not be unloaded, as
+// ExecuTorch keeps its adapters for ever; it is linked so that it cannot be.
+#include "tenon_executorch.h"
+
+#include <exception>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+
+#include "tenon/executorch/register_plugins.hpp"
+#include "tenon/host/discovery.hpp"
+
+namespace {
+
+namespace bridge = tenon::executorch;
+using tenon::Error;
+using tenon::Status;
+
+Status register_found() {
+  // Before the search, whose errors would say less.
+  TENON_CHECK(bridge::check_runtime());
+  auto registry = std::make_shared<tenon::host::BackendRegistry>(
+      tenon::host::HostInfo{"Python through Tenon " TENON_VERSION_STRING, {}});
+  registry->add_search(tenon::host::discovery());
+  auto done =
+      bridge::register_plugins(std::shared_ptr<const tenon::host::BackendRegistry>(registry));
+  if (done.ok()) return tenon::ok();
+  Status failure = std::move(done).status();
+  if (failure.error() != Error::RegistrationAlreadyRegistered &&
+      failure.error() != Error::OutOfResources) {
+    return failure;
+  }
+  return tenon::error(failure.error(), failure.text(),
+                      "\nTENON_DISABLE=ID leaves a plugin's backend out of what is found");
+}
+
+/// Runs `function`, which returns a Status, and keeps its failure for
+/// `tenon_executorch_last_error`.
+template <class Function>
+std::uint32_t keep_failure(const Function& function) noexcept {
+  Status outcome;
+  try {
+    outcome = function();
+  } catch (const std::exception&) {
+    bridge::clear_last_error();
+    return tenon::to_status(Error::MemoryAllocationFailed);
+  }
+  const std::uint32_t number = tenon::to_status(outcome.error());
+  if (!outcome.ok()) bridge::detail::last_failure() = std::move(outcome);
+  return number;
+}
+
+/// `value` until the next call on this thread.
+const char* kept(std::string value) {
+  thread_local std::string text;
+  text = std::move(value);
+  return text.c_str();
+}
+
+}  // namespace
+
+const char* tenon_executorch_built_for() {
+  static const std::string text = bridge::compiled_version().text;
+  return text.c_str();
+}
+
+std::uint32_t tenon_executorch_register(const char* path) {
+  return keep_failure([&]() -> Status {
+    if (!path) return register_found();
+    return bridge::register_plugins(path).status();
+  });
+}
+
+const char* tenon_executorch_registered() {
+  nlohmann::json all = nlohmann::json::array();
+  for (const bridge::RegisteredBackend& each : bridge::registered_backends()) {
+    all.push_back({{"id", each.id}, {"plugin", each.plugin}, {"version", each.version}});
+  }
+  return kept(all.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+}
+
+std::uint32_t tenon_executorch_last_error(const char** name, const char** text) {
+  const Status& last = bridge::last_error();
+  thread_local std::string name_text, error_text;
+  name_text = tenon::error_name(last.error());
+  error_text = last.text();
+  if (name) *name = name_text.c_str();
+  if (text) *text = error_text.c_str();
+  return tenon::to_status(last.error());
+}
+
+void tenon_executorch_clear_error() { bridge::clear_last_error(); }

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Plugins of Tenon in stock ExecuTorch, for callers that speak C: what tenon_executorch.py calls in
+ * libtenon_executorch.so. Text is UTF-8, NUL-terminated, and valid until the next call of the same
+ * function on the same thread.
+ */
+#ifndef TENON_EXECUTORCH_H
+#define TENON_EXECUTORCH_H
+
+#include <stdint.h>
+
+#define TENON_EXECUTORCH_API __attribute__((visibility("default")))
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The version of ExecuTorch that this library was compiled for: "1.5". */
+TENON_EXECUTORCH_API const char* tenon_executorch_built_for(void);
+
+/*
+ * Registers all backends of the plugin in the file `path` in ExecuTorch; NULL: of all plugins that
+ * are found (TENON_PLUGIN_FILES, TENON_PLUGIN_PATH, the folder of installed plugins). All or none.
+ * Returns 0 or the number of an error, whose text tenon_executorch_last_error has.
+ */
+TENON_EXECUTORCH_API uint32_t tenon_executorch_register(const char* path);
+
+/* What was registered, as JSON: [{"id": "...", "plugin": "/...", "version": "..."}]. */
+TENON_EXECUTORCH_API const char* tenon_executorch_registered(void);
+
+/* Number of the last error of this thread, 0 for none; its name and text when they are asked for.
+ */
+TENON_EXECUTORCH_API uint32_t tenon_executorch_last_error(const char** name, const char** text);
+
+/* Forgets the last error of this thread. */
+TENON_EXECUTORCH_API void tenon_executorch_clear_error(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

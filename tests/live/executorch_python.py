@@ -1,0 +1,183 @@
+# SPDX-License-Identifier: MIT
+"""Plugins of Tenon in stock Python with the ExecuTorch wheel: python executorch_python.py BUILD
+
+Everything goes through `executorch.runtime` alone: the table of backends, programs that run and
+programs that fail, a table that is full, and a bridge that was built for another version.
+"""
+
+import contextlib
+import importlib
+import io
+import os
+import pathlib
+import re
+import runpy
+import subprocess
+import sys
+import tempfile
+import threading
+
+import numpy
+import torch
+from executorch.runtime import Runtime
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+FIXTURES = ROOT / "tests/fixtures"
+BUILD = pathlib.Path(sys.argv[1]).resolve()
+BRIDGE = BUILD / "examples/executorch"
+DEMO = BUILD / "examples/demo_backend.so"
+CPU_AOTI = BUILD / "reference_backends/cpu_aoti/cpu_aoti.so"
+TABLE_SIZE = 16
+
+
+def array(path):
+    return torch.from_numpy(numpy.load(path))
+
+
+def names():
+    return list(Runtime.get().backend_registry.registered_backend_names)
+
+
+def refusal(function, *arguments):
+    """The TenonError that a call must raise."""
+    import tenon_executorch
+    try:
+        function(*arguments)
+    except tenon_executorch.TenonError as error:
+        return error
+    raise AssertionError(f"{function.__name__}{arguments} did not fail")
+
+
+def run(model, *inputs):
+    import tenon_executorch
+    with tenon_executorch.errors():
+        return Runtime.get().load_program(model).load_method("forward").execute(inputs)
+
+
+def check_programs(bridge):
+    assert bridge.register_plugins(str(CPU_AOTI)) == ["CpuAotiBackend"]
+    assert names()[-2:] == ["BackendWithCompilerDemo", "CpuAotiBackend"], names()
+    assert [each["plugin"] for each in bridge.registered()] == [str(DEMO), str(CPU_AOTI)]
+    assert Runtime.get().backend_registry.is_available("CpuAotiBackend")
+
+    folder = FIXTURES / "demo_sin_seg"
+    for _ in range(3):
+        output, = run(folder / "model.pte", array(folder / "c0_in0.npy"))
+        torch.testing.assert_close(output, torch.sin(array(folder / "c0_in0.npy")))
+    folder = FIXTURES / "cpu_mlp"
+    output, = run(folder / "model.pte", array(folder / "in0.npy"))
+    torch.testing.assert_close(output, array(folder / "out0.npy"))
+    print("programs of two plugins run in stock Python and give the numbers")
+
+
+def check_failures(bridge):
+    folder = FIXTURES / "demo_sin_seg"
+    model, x = (folder / "model.pte").read_bytes(), array(folder / "c0_in0.npy")
+    error = refusal(run, model.replace(b"version:0#", b"version:7#"), x)
+    assert (error.number, error.name) == (0x30, "DelegateInvalidCompatibility"), error
+    assert "backend BackendWithCompilerDemo: init: " in error.text, error
+    assert "expected payload version 0, found 7" in error.text, error
+    assert re.search(r"error: 0x:?30$", str(error.__cause__)), error.__cause__
+    error = refusal(run, model.replace(b"numel:4,", b"numel:5,"), x)
+    assert "execute: aten.sin.default: expected 5 elements, found 4" in error.text, error
+    # The program runs in the same process as before, and what is not ours passes unchanged.
+    run(model, x)
+    for wrong in (b"no program", model.replace(b"BackendWithCompilerDemo", b"BackendWithCompilerOmed")):
+        try:
+            run(wrong, x)
+        except bridge.TenonError as failure:
+            raise AssertionError(f"not an error of a plugin: {failure}") from failure
+        except RuntimeError as failure:
+            print("unchanged:", str(failure).strip())
+
+    seen = []
+
+    def elsewhere():
+        seen.append(refusal(run, model.replace(b"version:0#", b"version:8#"), x).text)
+
+    thread = threading.Thread(target=elsewhere)
+    thread.start()
+    thread.join()
+    assert "found 8" in seen[0], seen
+    print("the text of a plugin's failure arrives:", seen[0])
+
+
+def check_table(bridge):
+    error = refusal(bridge.register_plugins, DEMO)
+    assert error.name == "RegistrationAlreadyRegistered", error
+    assert str(DEMO) in error.text and "libexecutorch_backend_xnnpack.so" in error.text, error
+    assert refusal(bridge.register_plugins, "/nonexistent.so").name == "NotFound"
+    assert refusal(bridge.register_plugins, ROOT / "README.md").name == "InvalidArgument"
+
+    with tempfile.TemporaryDirectory(prefix="tenon-test-") as folder:
+        os.environ["TENON_PLUGIN_PATH"] = folder
+        assert bridge.register_plugins() == []
+        (pathlib.Path(folder) / "hello.so").symlink_to(BUILD / "examples/hello.so")
+        ids = bridge.register_plugins()
+        assert ids == ["Add"], ids
+        error = refusal(bridge.register_plugins)
+        assert "TENON_DISABLE=ID" in error.text, error
+        del os.environ["TENON_PLUGIN_PATH"]
+
+    # Fills the table for good, so nothing may come after it.
+    zoo = BUILD / "tests/plugins"
+    more = [zoo / f"{name}.so" for name in ("embedded_code", "talkative", "throws",
+                                            "variant_base")]
+    more += [BUILD / "examples/graph_backend/graph_backend.so", BUILD / "tests/noop.so"]
+    more.append(zoo / "many_things.so")  # Two backends, and room for one.
+    error = None
+    for plugin in more:
+        before = names()
+        try:
+            bridge.register_plugins(plugin)
+        except bridge.TenonError as failure:
+            error = failure
+            assert names() == before, "a plugin was registered by half"
+            break
+    assert error is not None and error.name == "OutOfResources", error
+    assert f"room for {TABLE_SIZE}" in error.text and "register fewer" in error.text, error
+    print("a table that is full:", error.text.split(". It has")[0])
+
+
+def check_other_version():
+    environment = {**os.environ, "PYTHONPATH": str(BRIDGE),
+                   "TENON_EXECUTORCH_LIBRARY": str(BRIDGE / "libtenon_executorch_other.so")}
+    done = subprocess.run([sys.executable, "-c", "import tenon_executorch"], env=environment,
+                          capture_output=True, text=True, check=False)
+    assert done.returncode == 1, done
+    sentence = done.stderr.strip().splitlines()[-1]
+    assert re.search(r"was compiled for ExecuTorch 1\.\d+, but this is ExecuTorch 1\.\d+\.", sentence)
+    print("a bridge for another version:", sentence)
+
+
+def check_script():
+    folder = FIXTURES / "demo_sin_seg"
+    script, arguments = BRIDGE / "run_plugin.py", sys.argv
+    sys.argv = [str(script), str(DEMO), str(folder / "model.pte"), str(folder / "c0_in0.npy")]
+    with contextlib.redirect_stdout(io.StringIO()) as out:
+        runpy.run_path(str(script))
+    sys.argv = arguments
+    assert out.getvalue().startswith("registered: ['BackendWithCompilerDemo']\ntensor("), out
+    application = subprocess.run(
+        [BRIDGE / "executorch-app", DEMO, folder / "model.pte"], capture_output=True, text=True,
+        check=True)
+    expected = torch.sin(torch.tensor([0.1, 0.2, 0.3, 0.4]))
+    torch.testing.assert_close(torch.tensor([float(x) for x in application.stdout.split()]), expected,
+                               rtol=1e-5, atol=1e-6)
+    print("the script and the application of ten lines run a plugin")
+
+
+def main():
+    for name in [name for name in os.environ if name.startswith("TENON_")]:
+        del os.environ[name]
+    check_other_version()
+    sys.path.insert(0, str(BRIDGE))
+    check_script()
+    bridge = importlib.import_module("tenon_executorch")
+    check_programs(bridge)
+    check_failures(bridge)
+    check_table(bridge)
+
+
+if __name__ == "__main__":
+    main()
