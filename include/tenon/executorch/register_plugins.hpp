@@ -87,13 +87,7 @@ inline std::string table_text(const Registered& ours) {
 
 /// A line of a plugin's log, in ExecuTorch's.
 inline void log_line(std::int32_t level, std::string_view plugin, std::string_view text) {
-  if (level >= TENON_LOG_ERROR) return log_error(concat(plugin, ": ", text));
-  const auto size = static_cast<int>(std::min<std::size_t>(text.size(), 200));
-  if (level == TENON_LOG_INFO) {
-    ET_LOG(Info, "tenon: %.*s", size, text.data());
-  } else {
-    ET_LOG(Debug, "tenon: %.*s", size, text.data());
-  }
+  log_text(level, level >= TENON_LOG_ERROR ? concat(plugin, ": ", text) : std::string(text));
 }
 
 /// The registry's backends that are to be registered, with what is known of their plugins.

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: MIT
 //
 // Programs of the stock runtime, whose delegates are plugins.
+#include <executorch/extension/flat_tensor/flat_tensor_data_map.h>
+
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <thread>
@@ -161,6 +165,22 @@ TEST_CASE("named data reaches a plugin, and what it keeps is freed after it", "[
   seen().clear();
   CHECK(StockMethod(StockProgram(chain_of({"keys"}, {.id = "Values"}))).ok());
   CHECK(seen() == std::vector<std::string>{"no keys"});
+}
+
+TEST_CASE("tensors of a data file reach a plugin with their layout", "[executorch]") {
+  const AlignedBytes bytes = data_file();
+  ::executorch::extension::BufferDataLoader loader(bytes.bytes().data(), bytes.bytes().size());
+  const auto data = ::executorch::extension::FlatTensorDataMap::load(&loader);
+  REQUIRE(data.ok());
+  const StockProgram program(chain_of({"keep weights", "keys"}, {.id = "Values"}));
+  seen().clear();
+  const StockMethod method(program, {nullptr, nullptr, &*data});
+  REQUIRE(method.ok());
+  const float one = 1, two = 2;
+  std::string raw(sizeof one + sizeof two, '\0');
+  std::memcpy(raw.data(), &one, sizeof one);
+  std::memcpy(raw.data() + sizeof one, &two, sizeof two);
+  CHECK(seen() == std::vector<std::string>{"data " + raw, "key weights Float [2, 1] order [0, 1]"});
 }
 
 TEST_CASE("the method's name, compile specs, options of the load and the blob reach init",

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "unit/executorch_adapter/programs.hpp"
 
+#include <array>
+#include <cstring>
+
 #include "support/device_program.hpp"
 #include "support/program_builder.hpp"
+#include "unit/programs/data_file_builder.hpp"
 
 namespace tenon::test {
 
@@ -27,6 +31,15 @@ AlignedBytes chain_of(const std::vector<std::string>& blobs, const ChainOptions&
   for (const auto& [key, data] : options.named_data) {
     builder.named_data(key, builder.segment(bytes_of(data)));
   }
+  return builder.build();
+}
+
+AlignedBytes data_file() {
+  DataFileBuilder builder;
+  const std::array<float, 2> values{1, 2};
+  std::string bytes(sizeof values, '\0');
+  std::memcpy(bytes.data(), values.data(), sizeof values);
+  builder.tensor("weights", ScalarType::Float, {2, 1}, bytes);
   return builder.build();
 }
 

@@ -24,6 +24,9 @@ struct ChainOptions {
 /// floats.
 AlignedBytes chain_of(const std::vector<std::string>& blobs, const ChainOptions& options = {});
 
+/// A `.ptd` file with the tensor "weights", two floats 1 and 2.
+AlignedBytes data_file();
+
 /// Program of FarBackend whose input, output and planned memory lie on a device
 /// (device_program.hpp).
 AlignedBytes program_on_device();

@@ -125,3 +125,27 @@ TEST_CASE("a backend that is not available says why", "[executorch]") {
   CHECK_THAT(last_text(), ContainsSubstring("backend Unavailable: is_available:") &&
                               ContainsSubstring("libacme.so.1 not found"));
 }
+
+TEST_CASE("code in a program runs only as the application says, and failures reach its sink",
+          "[executorch][TN-COD-3]") {
+  adapted();
+  static std::vector<std::string> failures;
+  bridge::RegisterOptions options;
+  options.adapter.embedded_code = host::EmbeddedCodePolicy::allow_only({});
+  options.adapter.on_error = [](const Status& failure) { failures.push_back(describe(failure)); };
+  options.adapter.log_errors = false;
+  REQUIRE(bridge::register_plugins(zoo("embedded_code"), options).ok());
+  const auto refusal_of = [](const char* id) {
+    failures.clear();
+    const StockMethod method(StockProgram(chain_of({"code"}, {.id = id})));
+    CHECK_FALSE(method.ok());
+    REQUIRE(failures.size() == 1);
+    return failures[0];
+  };
+  CHECK_THAT(refusal_of("AsksBackend"),
+             ContainsSubstring("AccessFailed (0x22): backend AsksBackend: init: the native code") &&
+                 ContainsSubstring("trust it with sha256:"));
+  CHECK_THAT(refusal_of("IgnoresBackend"), ContainsSubstring("went on although it was refused"));
+  CHECK_THAT(refusal_of("ForgetsBackend"), ContainsSubstring("did not ask for permission"));
+  CHECK_THAT(last_text(), ContainsSubstring("ForgetsBackend"));
+}

@@ -114,6 +114,7 @@ class StockProgram {
 struct StockOptions {
   et::EventTracer* tracer = nullptr;
   const et::LoadBackendOptionsMap* backend_options = nullptr;
+  const et::NamedDataMap* data = nullptr;
 };
 
 /// A method in stock ExecuTorch, with memory of its own. Errors are in `error`.
@@ -130,7 +131,7 @@ class StockMethod {
     for (auto& buffer : buffers_) spans_.emplace_back(buffer.data(), buffer.size());
     planned_.emplace(et::Span<et::Span<std::uint8_t>>(spans_.data(), spans_.size()));
     manager_.emplace(&method_memory_, &*planned_, &temporary_);
-    auto loaded = program.get().load_method("forward", &*manager_, options.tracer, nullptr,
+    auto loaded = program.get().load_method("forward", &*manager_, options.tracer, options.data,
                                             options.backend_options);
     error = loaded.error();
     if (loaded.ok()) method_.emplace(std::move(*loaded));

@@ -132,7 +132,12 @@ class Values final : public tenon::Backend<Values>, public tenon::WithOptions<Va
       for (std::size_t i = 0; map && i < map->num_keys(); ++i) {
         TENON_TRY(const auto key, map->key(i));
         const auto layout = map->get_tensor_layout(key);
-        seen().push_back(concat("key ", key, layout.ok() ? " with a layout" : ""));
+        seen().push_back(concat("key ", key));
+        if (layout.ok()) {
+          seen().back() += concat(" ", tenon::name_of(layout->scalar_type), " ",
+                                  list_text(layout->sizes, layout->sizes.size()), " order ",
+                                  list_text(layout->dim_order, layout->dim_order.size()));
+        }
       }
       if (!map) seen().push_back("no keys");
     } else if (blob == "context") {

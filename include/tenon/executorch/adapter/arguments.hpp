@@ -57,7 +57,7 @@ class ArgumentList {
 
   /// Takes over what the values hold now. False when it does not fit what was built: `build` again.
   [[nodiscard]] bool refresh(et::Span<et::EValue*> args) noexcept {
-    if (!is_of(args)) return false;
+    if (!is_built_ || !is_of(args)) return false;
     for (const TensorArgument& each : tensors_) {
       if (each.from->tag != et::Tag::Tensor ||
           !each.mirror->refresh(*each.from->payload.as_tensor.unsafeGetTensorImpl())) {
@@ -70,7 +70,8 @@ class ArgumentList {
 
   /// Builds everything for `args`. The addresses of values that were there before stay.
   [[nodiscard]] Status build(et::Span<et::EValue*> args, TensorMirrors& mirrors) {
-    source_.clear();  // Nothing fits until all is built.
+    is_built_ = false;
+    source_.assign(args.begin(), args.end());
     tensors_.clear();
     others_.clear();
     dynamic_.clear();
@@ -82,7 +83,7 @@ class ArgumentList {
         return std::move(built).with_context(concat("argument ", i));
       }
     }
-    source_.assign(args.begin(), args.end());
+    is_built_ = true;
     return ok();
   }
 
@@ -280,6 +281,7 @@ class ArgumentList {
     return ok();
   }
 
+  bool is_built_ = false;
   std::vector<et::EValue*> source_;
   std::vector<tenon_value> values_;
   std::vector<tenon_value*> pointers_;

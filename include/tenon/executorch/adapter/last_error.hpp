@@ -5,10 +5,12 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <utility>
 
+#include "tenon/abi/host.h"
 #include "tenon/core/status.hpp"
 
 namespace tenon::executorch {
@@ -43,16 +45,24 @@ inline std::size_t log_piece(std::string_view text, std::size_t limit) noexcept 
 /// Forgets the last failure of this thread, so that `last_error` tells of what follows.
 inline void clear_last_error() noexcept { detail::last_failure() = Status(); }
 
-/// Writes `text` to ExecuTorch's log at its level Error. A line there is cut at 255 bytes, so a
-/// long text becomes several.
-inline void log_error(std::string_view text) noexcept {
+/// Writes `text` to ExecuTorch's log; `level` is a TENON_LOG_.... A line there is cut at 255 bytes,
+/// so a long text becomes several.
+inline void log_text(std::int32_t level, std::string_view text) noexcept {
   constexpr std::size_t limit = 240;
   while (!text.empty()) {
     const std::size_t size = detail::log_piece(text, limit);
-    if (size != 0) ET_LOG(Error, "tenon: %.*s", static_cast<int>(size), text.data());
+    const auto length = static_cast<int>(size);
+    if (level >= TENON_LOG_ERROR) {
+      ET_LOG(Error, "tenon: %.*s", length, text.data());
+    } else if (level == TENON_LOG_INFO) {
+      ET_LOG(Info, "tenon: %.*s", length, text.data());
+    } else {
+      ET_LOG(Debug, "tenon: %.*s", length, text.data());
+    }
     text.remove_prefix(size);
     if (!text.empty() && (text.front() == '\n' || text.front() == ' ')) text.remove_prefix(1);
   }
 }
+inline void log_error(std::string_view text) noexcept { log_text(TENON_LOG_ERROR, text); }
 
 }  // namespace tenon::executorch
