@@ -25,7 +25,7 @@
 #include "tenon/executorch/version.hpp"
 #include "tenon/host/registry.hpp"
 
-/// Plugins of Tenon as backends of ExecuTorch (docs/executorch-bridges.md).
+/// Plugins of Tenon as backends of ExecuTorch (docs/plugins-in-executorch.md).
 namespace tenon::executorch {
 
 struct RegisterOptions {
