@@ -52,7 +52,12 @@ class TensorMirrors {
 class ArgumentList {
  public:
   [[nodiscard]] bool is_of(et::Span<et::EValue*> args) const noexcept {
-    return std::equal(args.begin(), args.end(), source_.begin(), source_.end());
+    if (args.size() != source_.size()) return false;
+    // Few as they are, `std::equal`, which calls memcmp, takes longer.
+    for (std::size_t i = 0; i < source_.size(); ++i) {
+      if (args[i] != source_[i]) return false;
+    }
+    return true;
   }
 
   /// Takes over what the values hold now. False when it does not fit what was built: `build` again.
@@ -92,16 +97,20 @@ class ArgumentList {
     return static_cast<std::uint32_t>(pointers_.size());
   }
 
-  /// Gives ExecuTorch what the plugin changed: sizes, and numbers that it wrote.
-  [[nodiscard]] Status give_back() {
+  /// Gives ExecuTorch the numbers that the plugin wrote. Whether it also resized tensors.
+  [[nodiscard]] bool give_numbers() const noexcept {
+    for (const OtherArgument& each : others_) each.give_back();
+    for (const TensorMirror* each : dynamic_) {
+      if (each->was_resized()) return true;
+    }
+    return false;
+  }
+  /// Gives ExecuTorch the sizes that the plugin gave to tensors.
+  [[nodiscard]] Status give_sizes() {
     for (TensorMirror* each : dynamic_) {
       if (each->was_resized()) TENON_CHECK(each->give_sizes());
     }
-    for (const OtherArgument& each : others_) each.give_back();
     return ok();
-  }
-  [[nodiscard]] bool has_to_give_back() const noexcept {
-    return !dynamic_.empty() || !others_.empty();
   }
 
  private:

@@ -106,8 +106,8 @@ class AdaptedDelegate {
     if (status != TENON_STATUS_OK) [[unlikely]] {
       failure = host::take_last_error(backend_.host(), status);
     }
-    if (list->has_to_give_back()) {
-      Status given = list->give_back();
+    if (list->give_numbers()) {
+      Status given = list->give_sizes();
       if (!given.ok() && failure.ok()) failure = std::move(given);
     }
     return to_status(failure.error());

@@ -151,8 +151,11 @@ class TensorMirror {
     return {tensor_.dl.shape, static_cast<std::size_t>(tensor_.dl.ndim)};
   }
   [[nodiscard]] bool has_sizes_of(const TensorImpl& impl) const noexcept {
-    const auto sizes = impl.sizes();
-    return std::equal(sizes.begin(), sizes.end(), tensor_.dl.shape);
+    const auto* const sizes = impl.sizes().data();
+    for (std::size_t d = 0; d < order_.size(); ++d) {
+      if (sizes[d] != shape_[d]) return false;
+    }
+    return true;
   }
 
   void read_shape() noexcept {
