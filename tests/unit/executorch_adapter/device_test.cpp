@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
 // Memory on devices, with the stand-in for CUDA that cannot be touched by the host.
-#include <executorch/extension/module/module.h>
 
 #include <array>
 

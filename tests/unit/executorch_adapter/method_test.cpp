@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
 // Programs of the stock runtime, whose delegates are plugins.
-#include <executorch/extension/flat_tensor/flat_tensor_data_map.h>
 
 #include <algorithm>
 #include <array>

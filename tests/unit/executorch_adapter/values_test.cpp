@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
 // Values made by hand, given to an adapter as a method of ExecuTorch gives them.
-#include <executorch/runtime/core/event_tracer.h>
 
 #include <array>
 
