@@ -205,6 +205,33 @@ TEST_CASE("sizes that a plugin gave before it failed are ExecuTorch's as well", 
   CHECK(last_text() == "backend Values: execute: resized to 3, then failed");
 }
 
+TEST_CASE("a tensor whose bounds are loose is limited by its room", "[executorch]") {
+  auto tensor = floats({4, 2}, std::vector<float>(8), et::TensorShapeDynamism::DYNAMIC_BOUND);
+  const std::array<std::int32_t, 2> smaller{1, 2};
+  REQUIRE(et::internal::resize_tensor_impl(&*tensor.impl, {smaller.data(), 2}) == et::Error::Ok);
+  auto mirror = bridge::adapter::TensorMirror::make(*tensor.impl);
+  REQUIRE(mirror.ok());
+  const auto resize = [&](std::vector<std::int64_t> sizes) {
+    return host::resize_tensor((*mirror)->tensor(), sizes);
+  };
+  CHECK(resize({4, 4}) == Error::NotSupported);  // Within the bounds [8, 8].
+  CHECK(resize({1, 9}) == Error::NotSupported);
+  CHECK(resize({1, 2}) == Error::Ok);
+  CHECK_FALSE((*mirror)->was_resized());
+  CHECK(resize({8, 1}) == Error::Ok);
+  CHECK((*mirror)->was_resized());
+  REQUIRE((*mirror)->give_sizes().ok());
+  CHECK(tensor.sizes == std::vector<std::int32_t>{8, 1});
+
+  // No elements at all, of a size that ExecuTorch's 32 bits have no room for.
+  CHECK(resize({0, std::int64_t{1} << 40}) == Error::Ok);
+  const Status refused = (*mirror)->give_sizes();
+  CHECK(refused.error() == Error::NotSupported);
+  CHECK_THAT(std::string(refused.text()),
+             ContainsSubstring("a tensor of [8, 1] to [0, 1099511627776]"));
+  CHECK_FALSE((*mirror)->was_resized());
+}
+
 TEST_CASE("a value that cannot be passed is refused and not guessed", "[executorch]") {
   et::EValue value(std::int64_t{1});
   value.tag = et::Tag::ListScalar;
