@@ -64,6 +64,13 @@ def check_programs(bridge):
     for _ in range(3):
         output, = run(folder / "model.pte", array(folder / "c0_in0.npy"))
         torch.testing.assert_close(output, torch.sin(array(folder / "c0_in0.npy")))
+    with tempfile.TemporaryDirectory(prefix="tenon-test-") as place:
+        program = Runtime.get().load_program(folder / "model.pte", enable_etdump=True,
+                                             debug_buffer_size=1 << 17)
+        program.load_method("forward").execute([array(folder / "c0_in0.npy")])
+        dump = pathlib.Path(place) / "etdump"
+        program.write_etdump_result_to_file(str(dump), str(dump) + ".data")
+        assert b"aten.sin.default" in dump.read_bytes(), "ETDump lacks the plugin's event"
     folder = FIXTURES / "cpu_mlp"
     output, = run(folder / "model.pte", array(folder / "in0.npy"))
     torch.testing.assert_close(output, array(folder / "out0.npy"))
