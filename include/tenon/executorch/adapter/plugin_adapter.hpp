@@ -3,7 +3,7 @@
 
 #include <executorch/runtime/backend/interface.h>
 
-#include <exception>
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <new>
