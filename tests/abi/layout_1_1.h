@@ -20,6 +20,15 @@ OFFSET(tenon_device_memory_v1, free, 16);
 OFFSET(tenon_device_memory_v1, copy_to_device, 24);
 OFFSET(tenon_device_memory_v1, copy_to_host, 32);
 
+// extensions/kernels.h
+SIZE(tenon_kernels_v1, 40);
+OFFSET(tenon_kernels_v1, struct_size, 0);
+OFFSET(tenon_kernels_v1, reserved, 4);
+OFFSET(tenon_kernels_v1, list_operators, 8);
+OFFSET(tenon_kernels_v1, create_kernel, 16);
+OFFSET(tenon_kernels_v1, run_kernel, 24);
+OFFSET(tenon_kernels_v1, destroy_kernel, 32);
+
 // extensions/sessions.h
 SIZE(tenon_sessions_v1, 16);
 OFFSET(tenon_sessions_v1, struct_size, 0);
@@ -37,3 +46,4 @@ SIZE(tenon_backend_record, 472);
 OFFSET(tenon_backend_record, flags, 464);
 OFFSET(tenon_backend_record, reserved, 468);
 VALUE(TENON_BACKEND_RUNS_EMBEDDED_CODE, 1);
+VALUE(TENON_BACKEND_OFFERS_KERNELS, 2);

@@ -39,8 +39,9 @@ struct Trampolines;
 ///     static const void* find_extension(std::string_view id) noexcept;  // tables of its own, by
 ///                                                                       // id ("acme.tuning/1")
 ///
-/// Further abilities are mixins beside this base (`WithOptions`, `WithCheckBlob`, ...). There is
-/// one object for each host that opened the plugin; it lives from `open` to `close`.
+/// Further abilities are mixins beside this base (`WithOptions`, `WithCheckBlob`, ...); beside
+/// `WithKernels` the delegate and its functions may be left out. There is one object for each host
+/// that opened the plugin; it lives from `open` to `close`.
 ///
 /// Threads: `init` may run at the same time as anything else on the same object; `execute` never
 /// twice at once on one delegate, but on different ones. Exceptions are caught and become

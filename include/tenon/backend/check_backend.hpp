@@ -3,6 +3,7 @@
 
 #include <concepts>
 #include <cstddef>
+#include <string>
 #include <string_view>
 #include <type_traits>
 #include <vector>
@@ -81,11 +82,25 @@ concept HasGoodRunsEmbeddedCode = !requires {
   typename std::bool_constant<B::runs_embedded_code>;
 };
 
+/// Whether any of the functions of a delegate is there. A backend of kernels alone has none.
+template <class B>
+concept NamesDelegate = requires {
+  typename B::Delegate;
+}
+|| requires { &B::init; }
+|| requires { &B::execute; };
+template <class B>
+concept HasKernelsAlone = std::is_base_of_v<WithKernels<B>, B> && !NamesDelegate<B>;
+
 template <class B>
 concept HasDelegate = requires {
   typename B::Delegate;
 }
 &&std::is_object_v<typename B::Delegate>;
+
+template <class B>
+concept HasGoodDelegate = std::is_move_constructible_v<typename B::Delegate> &&
+    std::is_nothrow_destructible_v<typename B::Delegate>;
 
 template <class B>
 concept HasInit = requires(B& backend, InitContext& context, Blob processed, CompileSpecs specs) {
@@ -171,6 +186,44 @@ concept HasSetStream = requires(B& backend, typename B::Delegate& delegate, void
   { backend.set_stream(delegate, stream) } -> std::same_as<Status>;
 };
 
+template <class B>
+concept HasKernel = requires {
+  typename B::Kernel;
+}
+&&std::is_object_v<typename B::Kernel>&& std::is_move_constructible_v<typename B::Kernel>&&
+    std::is_nothrow_destructible_v<typename B::Kernel>&& requires(typename B::Kernel& kernel,
+                                                                  ExecutionContext& context,
+                                                                  Args args) {
+  { kernel.run(context, args) } -> std::same_as<Status>;
+};
+template <class B>
+concept HasCreateKernel = requires(B& backend, std::string_view op, Args args) {
+  { backend.create_kernel(op, args) } -> std::same_as<Result<typename B::Kernel>>;
+};
+
+/// Whether no name is empty or there twice.
+consteval bool are_good_operators(const auto& operators) {
+  for (std::size_t i = 0; i < std::size(operators); ++i) {
+    if (std::string_view(operators[i]).empty()) return false;
+    for (std::size_t j = 0; j < i; ++j) {
+      if (std::string_view(operators[i]) == std::string_view(operators[j])) return false;
+    }
+  }
+  return true;
+}
+template <class B>
+concept DeclaresOperators = requires {
+  B::operators;
+};
+template <class B>
+concept HasGoodOperators = requires {
+  typename std::enable_if_t<are_good_operators(B::operators)>;
+};
+template <class B>
+concept HasListOperators = requires(B& backend) {
+  { backend.list_operators() } -> std::same_as<Result<std::vector<std::string>>>;
+};
+
 /// A table of the author's own, beside those of mixins.
 template <class B>
 concept HasExtension = requires(std::string_view id) {
@@ -220,21 +273,20 @@ consteval bool check_backend() {
   } else if constexpr (!HasGoodRunsEmbeddedCode<B>) {
     static_assert(always_false<B>,
                   "tenon: the backend's `runs_embedded_code` must be a static constexpr bool");
-  } else if constexpr (!HasDelegate<B>) {
+  } else if constexpr (!HasKernelsAlone<B> && !HasDelegate<B>) {
     static_assert(
         always_false<B>,
         "tenon: the backend has no public `struct Delegate`, the state of one loaded blob");
-  } else if constexpr (!std::is_move_constructible_v<typename B::Delegate> ||
-                       !std::is_nothrow_destructible_v<typename B::Delegate>) {
+  } else if constexpr (!HasKernelsAlone<B> && !HasGoodDelegate<B>) {
     static_assert(
         always_false<B>,
         "tenon: the backend's `Delegate` must be movable, with a destructor that does not "
         "throw");
-  } else if constexpr (!HasInit<B>) {
+  } else if constexpr (!HasKernelsAlone<B> && !HasInit<B>) {
     static_assert(always_false<B>,
                   "tenon: the backend has no public `tenon::Result<Delegate> "
                   "init(tenon::InitContext&, tenon::Blob, tenon::CompileSpecs)`");
-  } else if constexpr (!HasExecute<B>) {
+  } else if constexpr (!HasKernelsAlone<B> && !HasExecute<B>) {
     static_assert(always_false<B>,
                   "tenon: the backend has no public `tenon::Status "
                   "execute(tenon::ExecutionContext&, Delegate&, tenon::Args)`");
@@ -249,7 +301,8 @@ consteval bool check_backend() {
   } else if constexpr (HidesMixin<B, WithOptions> || HidesMixin<B, WithCheckBlob> ||
                        HidesMixin<B, WithMemoryInfo> || HidesMixin<B, WithSessions> ||
                        HidesMixin<B, WithDevices> || HidesMixin<B, WithDeviceMemory> ||
-                       HidesMixin<B, WithStreams> || HidesMixin<B, aot::BackendDetails>) {
+                       HidesMixin<B, WithStreams> || HidesMixin<B, WithKernels> ||
+                       HidesMixin<B, aot::BackendDetails>) {
     static_assert(always_false<B>, "tenon: the backend's mixins must be public bases");
   } else if constexpr (HasMixin<B, WithOptions> && !DeclaresOptions<B>) {
     static_assert(always_false<B>,
@@ -291,6 +344,25 @@ consteval bool check_backend() {
     static_assert(always_false<B>,
                   "tenon: WithStreams needs a public "
                   "`tenon::Status set_stream(Delegate&, void*)`");
+  } else if constexpr (HasMixin<B, WithKernels> && !HasKernel<B>) {
+    static_assert(
+        always_false<B>,
+        "tenon: WithKernels needs a public `struct Kernel`, movable, with a public "
+        "`tenon::Status run(tenon::ExecutionContext&, tenon::Args)` and a destructor that "
+        "does not throw");
+  } else if constexpr (HasMixin<B, WithKernels> && !HasCreateKernel<B>) {
+    static_assert(always_false<B>,
+                  "tenon: WithKernels needs a public `tenon::Result<Kernel> "
+                  "create_kernel(std::string_view, tenon::Args)`");
+  } else if constexpr (HasMixin<B, WithKernels> && DeclaresOperators<B> && !HasGoodOperators<B>) {
+    static_assert(always_false<B>,
+                  "tenon: the backend's `operators` must be a static constexpr array of "
+                  "std::string_view, of names that are not empty and differ");
+  } else if constexpr (HasMixin<B, WithKernels> && DeclaresOperators<B> == HasListOperators<B>) {
+    static_assert(always_false<B>,
+                  "tenon: WithKernels needs a public `static constexpr std::array operators` of "
+                  "std::string_view, or `tenon::Result<std::vector<std::string>> "
+                  "list_operators()`, one of both");
   } else if constexpr (NamesExtension<B> && !HasExtension<B>) {
     static_assert(always_false<B>,
                   "tenon: the backend's `find_extension` must be `static const void* "

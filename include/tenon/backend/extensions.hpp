@@ -8,6 +8,7 @@
 #include "tenon/abi/extensions/check_blob.h"
 #include "tenon/abi/extensions/device_memory.h"
 #include "tenon/abi/extensions/devices.h"
+#include "tenon/abi/extensions/kernels.h"
 #include "tenon/abi/extensions/memory_info.h"
 #include "tenon/abi/extensions/sessions.h"
 #include "tenon/abi/extensions/streams.h"
@@ -86,5 +87,28 @@ class WithDeviceMemory {};
 /// gives the delegate its own stream back. A failure changes nothing.
 template <class Derived>
 class WithStreams {};
+
+/// Mixin: code for operators that programs call beside their delegates. The author adds
+///
+///     static constexpr std::array operators{std::string_view("aten::add.out")};  // each once
+///     struct Kernel {                                // one operator call of one loaded method;
+///       Status run(ExecutionContext&, Args);         // its destructor is `destroy_kernel`
+///     };
+///     Result<Kernel> create_kernel(std::string_view op, Args);
+///
+/// and, where the operators are not known before run time, in place of `operators`
+/// `Result<std::vector<std::string>> list_operators()`. A `Delegate`, `init` and `execute` may then
+/// be left out, all three of them: such a backend has kernels alone.
+///
+/// Arguments stand as in the operator's schema, outputs last, and behind them what the operator
+/// returns. `create_kernel` judges their number, kinds, dtypes and dim orders, before there need be
+/// data; `run` gets the same ones with the data and sizes of now. The SDK refuses what is not in
+/// `operators` itself; other answers that some other plugin may give a better one to (a dtype, an
+/// operator that `list_operators` does not name) are OperatorMissing.
+///
+/// Threads: `create_kernel` may run at the same time as anything else on the same object; `run`
+/// never twice at once on one kernel, but on different ones.
+template <class Derived>
+class WithKernels {};
 
 }  // namespace tenon

@@ -49,6 +49,7 @@ consteval tenon_backend_record make_record() {
   if constexpr (requires { B::runs_embedded_code; }) {
     if (B::runs_embedded_code) record.flags |= TENON_BACKEND_RUNS_EMBEDDED_CODE;
   }
+  if constexpr (HasMixin<B, WithKernels>) record.flags |= TENON_BACKEND_OFFERS_KERNELS;
   return record;
 }
 

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <memory>
 #include <new>
+#include <string>
 #include <string_view>
 #include <type_traits>
 #include <utility>
@@ -21,11 +23,23 @@
 
 namespace tenon::detail {
 
+/// Stands for the delegate of a backend of kernels alone, which nobody makes.
+struct NoDelegate {};
+template <class B>
+struct DelegateOf {
+  using Type = NoDelegate;
+};
+template <class B>
+requires NamesDelegate<B>
+struct DelegateOf<B> {
+  using Type = typename B::Delegate;
+};
+
 /// The functions of the boundary for one backend class. They hold everything that an author would
 /// otherwise write by hand: the checks of the host, exceptions, ownership, text of errors.
 template <class B>
 struct Trampolines {
-  using Delegate = typename B::Delegate;
+  using Delegate = typename DelegateOf<B>::Type;
 
   static B& self(tenon_backend* backend) noexcept { return *reinterpret_cast<B*>(backend); }
   static const tenon_host* host_of(tenon_backend* backend) noexcept {
@@ -60,23 +74,31 @@ struct Trampolines {
   static tenon_status init(tenon_backend* backend, const tenon_init_context* context,
                            tenon_delegate** out) noexcept {
     return guard(host_of(backend), [&]() -> Status {
-      InitContext init_context(*context);
-      TENON_CHECK(check_runtime_specs(backend, init_context));
-      TENON_TRY(Delegate delegate, self(backend).init(init_context, Blob(context->processed),
-                                                      CompileSpecs(context->compile_specs,
-                                                                   context->num_compile_specs)));
-      *out = reinterpret_cast<tenon_delegate*>(new Delegate(std::move(delegate)));
-      return ok();
+      if constexpr (HasKernelsAlone<B>) {
+        return error(Error::NotSupported, "backend ", B::id, " has kernels alone, no delegates");
+      } else {
+        InitContext init_context(*context);
+        TENON_CHECK(check_runtime_specs(backend, init_context));
+        TENON_TRY(Delegate delegate, self(backend).init(init_context, Blob(context->processed),
+                                                        CompileSpecs(context->compile_specs,
+                                                                     context->num_compile_specs)));
+        *out = reinterpret_cast<tenon_delegate*>(new Delegate(std::move(delegate)));
+        return ok();
+      }
     });
   }
 
   static tenon_status execute(tenon_backend* backend, tenon_delegate* delegate,
                               const tenon_execution_context* context, tenon_value* const* args,
                               std::uint32_t num_args) noexcept {
-    return guard(host_of(backend), [&] {
-      ExecutionContext execution_context(*context);
-      return self(backend).execute(execution_context, *reinterpret_cast<Delegate*>(delegate),
-                                   Args(context->host, args, num_args));
+    return guard(host_of(backend), [&]() -> Status {
+      if constexpr (HasKernelsAlone<B>) {
+        return error(Error::NotSupported, "backend ", B::id, " has kernels alone, no delegates");
+      } else {
+        ExecutionContext execution_context(*context);
+        return self(backend).execute(execution_context, *reinterpret_cast<Delegate*>(delegate),
+                                     Args(context->host, args, num_args));
+      }
     });
   }
 
@@ -214,6 +236,65 @@ struct Trampolines {
     });
   }
 
+  /// A kernel of the author's, and the arguments that it was made for.
+  template <class Kernel>
+  struct BoundKernel {
+    Kernel kernel;
+    tenon_value* const* args;
+    std::uint32_t num_args;
+  };
+
+  static tenon_status list_operators(tenon_backend* backend, tenon_operator_sink sink,
+                                     void* sink_context) noexcept {
+    return guard(host_of(backend), [&]() -> Status {
+      if constexpr (DeclaresOperators<B>) {
+        // The names need not end where a NUL stands.
+        for (const std::string_view op : B::operators) sink(sink_context, std::string(op).c_str());
+      } else {
+        TENON_TRY(const std::vector<std::string> operators, self(backend).list_operators());
+        for (const std::string& op : operators) sink(sink_context, op.c_str());
+      }
+      return ok();
+    });
+  }
+
+  static tenon_status create_kernel(tenon_backend* backend, const char* op,
+                                    tenon_value* const* args, std::uint32_t num_args,
+                                    tenon_kernel** out) noexcept {
+    return guard(host_of(backend), [&]() -> Status {
+      const std::string_view name = op;
+      if constexpr (DeclaresOperators<B>) {
+        if (std::ranges::find(B::operators, name) == std::end(B::operators)) {
+          return error(Error::OperatorMissing, "backend ", B::id, " has no kernel for ", name);
+        }
+      }
+      auto kernel = self(backend).create_kernel(name, Args(host_of(backend), args, num_args));
+      if (!kernel.ok()) {
+        const bool is_named = kernel.error() != Error::OperatorMissing ||
+                              kernel.text().find(name) != std::string_view::npos;
+        Status missing = std::move(kernel).status();
+        if (is_named) return missing;
+        return std::move(missing).with_context(name);  // TN-KRN-2
+      }
+      using Bound = BoundKernel<typename B::Kernel>;
+      *out = reinterpret_cast<tenon_kernel*>(new Bound{*std::move(kernel), args, num_args});
+      return ok();
+    });
+  }
+
+  static tenon_status run_kernel(tenon_kernel* kernel,
+                                 const tenon_execution_context* context) noexcept {
+    return guard(context->host, [&]() -> Status {
+      auto& bound = *reinterpret_cast<BoundKernel<typename B::Kernel>*>(kernel);
+      ExecutionContext execution_context(*context);
+      return bound.kernel.run(execution_context, Args(context->host, bound.args, bound.num_args));
+    });
+  }
+
+  static void destroy_kernel(tenon_backend*, tenon_kernel* kernel) noexcept {
+    delete reinterpret_cast<BoundKernel<typename B::Kernel>*>(kernel);
+  }
+
   static const void* get_extension(tenon_backend*, const char* id) noexcept {
     const std::string_view wanted = id;
     if constexpr (HasOptions<B>) {
@@ -250,6 +331,12 @@ struct Trampolines {
     if constexpr (std::derived_from<B, WithStreams<B>>) {
       static constexpr tenon_streams_v1 table = {sizeof(tenon_streams_v1), 0, &set_stream};
       if (wanted == TENON_EXTENSION_STREAMS) return &table;
+    }
+    if constexpr (std::derived_from<B, WithKernels<B>>) {
+      static constexpr tenon_kernels_v1 table = {
+          sizeof(tenon_kernels_v1), 0,           &list_operators,
+          &create_kernel,           &run_kernel, &destroy_kernel};
+      if (wanted == TENON_EXTENSION_KERNELS) return &table;
     }
     if constexpr (HasMixin<B, aot::BackendDetails>) {
       // By its full name: an author's own `find_extension` hides it.

@@ -38,7 +38,9 @@ typedef struct tenon_kernels_v1 {
   uint32_t struct_size;
   uint32_t reserved;
 
-  /// Passes the name of each operator that has a kernel to `sink`, each once.
+  /// Passes the names of the operators that have a kernel to `sink`.
+  ///
+  ///   TN-KRN-6  MUST pass each name once, in the same order each time, and none that is empty.
   ///
   /// threads:   any
   /// ownership: borrowed
@@ -57,6 +59,9 @@ typedef struct tenon_kernels_v1 {
   ///             that names the operator.
   ///   TN-KRN-3  Arguments of the wrong number or kind MUST be refused with INVALID_ARGUMENT or
   ///             INVALID_TYPE, by `create_kernel` or by `run_kernel`.
+  ///   TN-KRN-7  On success `create_kernel` MUST write `*out`, which is not NULL. On failure it
+  ///   MUST
+  ///             leave nothing behind; `destroy_kernel` is not called then.
   ///
   /// threads:   any
   /// ownership: gives (return with `destroy_kernel`)
@@ -79,6 +84,8 @@ typedef struct tenon_kernels_v1 {
   /// Frees a kernel, NULL included.
   ///
   ///   TN-KRN-5  A host MUST destroy every kernel before `close`.
+  ///   TN-KRN-8  MUST give back all that `create_kernel` and `run_kernel` took for the kernel, also
+  ///             when the last run failed.
   ///
   /// threads:   per-delegate
   /// ownership: takes

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: MIT
+// expect: tenon: the backend has no public `tenon::Status execute(
+#include <array>
+#include <tenon/tenon.hpp>
+
+class X final : public tenon::Backend<X>, public tenon::WithKernels<X> {
+ public:
+  static constexpr std::string_view id = "X";
+  struct Delegate {};
+  tenon::Result<Delegate> init(tenon::InitContext&, tenon::Blob, tenon::CompileSpecs) {
+    return Delegate{};
+  }
+  static constexpr std::array operators{std::string_view("aten::add.out")};
+  struct Kernel {
+    tenon::Status run(tenon::ExecutionContext&, tenon::Args) { return tenon::ok(); }
+  };
+  tenon::Result<Kernel> create_kernel(std::string_view, tenon::Args) { return Kernel{}; }
+};
+
+TENON_PLUGIN(X);
