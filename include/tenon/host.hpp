@@ -10,6 +10,7 @@
 #include "tenon/host/devices.hpp"
 #include "tenon/host/discovery.hpp"
 #include "tenon/host/embedded_code.hpp"
+#include "tenon/host/kernel_backends.hpp"
 #include "tenon/host/kernels.hpp"
 #include "tenon/host/method.hpp"
 #include "tenon/host/method_meta.hpp"

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <map>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "tenon/abi/tensor.h"
@@ -14,7 +17,7 @@
 #include "tenon/host/kernels.hpp"
 #include "tenon/host/loaded_delegate.hpp"
 #include "tenon/host/method_meta.hpp"
-#include "tenon/host/requirements.hpp"
+#include "tenon/host/plugin_kernels.hpp"
 #include "tenon/host/schema/program_generated.h"
 
 namespace tenon::host::detail {
@@ -41,16 +44,20 @@ class InstructionBuilder {
  public:
   InstructionBuilder(const schema::ExecutionPlan& plan, std::span<tenon_value> values,
                      std::span<const LoadedDelegate> delegates, const KernelTable* kernels,
-                     const CopyKernels& copies, Arena& arena)
+                     const CopyKernels& copies, PluginKernels& plugin_kernels,
+                     DelegateLoader& loader, Arena& arena)
       : plan_(plan),
         values_(values),
         delegates_(delegates),
         kernels_(kernels),
         copies_(copies),
+        plugin_kernels_(plugin_kernels),
+        loader_(loader),
         arena_(arena) {}
 
   /// All chains in their order. OperatorMissing when kernels are missing, with all of them and
-  /// where they are needed, so that they can be mended at once.
+  /// where they are needed, so that they can be mended at once, and what the plugins that were
+  /// asked said; otherwise what making a kernel fails with.
   [[nodiscard]] Result<std::vector<std::span<const Instruction>>> build() {
     std::vector<std::span<const Instruction>> chains;
     for (flatbuffers::uoffset_t c = 0; c < plan_.chains()->size(); ++c) {
@@ -59,16 +66,19 @@ class InstructionBuilder {
       if (!instructions) return no_memory();
       for (flatbuffers::uoffset_t i = 0; i < serialized.size(); ++i) {
         instructions[i] = {};
-        TENON_CHECK(build_one(*serialized.Get(i), instructions[i]));
+        TENON_CHECK(build_one(*serialized.Get(i), c, i, instructions[i]));
       }
       chains.emplace_back(instructions, serialized.size());
     }
-    if (!any_missing_) return chains;
-    std::string text;
-    for (const auto& [op, where] : find_missing_operators(plan_, kernels_)) {
-      text += concat(text.empty() ? "" : "; ", op, " (instruction ", where, ")");
+    if (missing_.empty()) {
+      plugin_kernels_.drop_unused(loader_.uses);
+      return chains;
     }
-    return error(Error::OperatorMissing, "no kernel for ", text);
+    std::string text;
+    for (const auto& [op, places] : missing_) {
+      text += concat(text.empty() ? "" : "; ", op, " (instruction ", places, ")");
+    }
+    return error(Error::OperatorMissing, "no kernel for ", text, plugin_kernels_.answers(loader_));
   }
 
  private:
@@ -78,17 +88,14 @@ class InstructionBuilder {
     return error(Error::MemoryAllocationFailed, "no memory for the instructions of the method");
   }
 
-  Status build_one(const schema::Instruction& from, Instruction& to) {
+  Status build_one(const schema::Instruction& from, std::size_t chain, std::size_t index,
+                   Instruction& to) {
     to.kind = from.instr_args_type();
     switch (to.kind) {
       case Kind::KernelCall: {
         const auto& call = *from.instr_args_as_KernelCall();
-        const std::string op = operator_name(
-            *plan_.operators()->Get(static_cast<flatbuffers::uoffset_t>(call.op_index())));
-        to.kernel = kernels_ ? kernels_->find(op) : nullptr;
-        if (!to.kernel) to.kernel = copies_.find(op);
-        any_missing_ |= to.kernel == nullptr;
-        return fill_args(*call.args(), to);
+        TENON_CHECK(fill_args(*call.args(), to));
+        return find_kernel(call, chain, index, to);
       }
       case Kind::DelegateCall: {
         const auto& call = *from.instr_args_as_DelegateCall();
@@ -111,6 +118,24 @@ class InstructionBuilder {
     }
   }
 
+  /// The application's kernel comes before the host's own, and that before a plugin's.
+  Status find_kernel(const schema::KernelCall& call, std::size_t chain, std::size_t index,
+                     Instruction& to) {
+    const std::string op = operator_name(
+        *plan_.operators()->Get(static_cast<flatbuffers::uoffset_t>(call.op_index())));
+    to.kernel = kernels_ ? kernels_->find(op) : nullptr;
+    if (!to.kernel) to.kernel = copies_.find(op);
+    if (to.kernel) return ok();
+    const std::string where = concat(chain, ":", index);
+    auto found = plugin_kernels_.find(loader_, op, {to.args, to.num_args});
+    if (!found.ok()) return std::move(found).status().with_context(concat("instruction ", where));
+    to.kernel = *found;
+    if (to.kernel) return ok();
+    std::string& places = missing_[op];
+    places += concat(places.empty() ? "" : ", ", where);
+    return ok();
+  }
+
   Status fill_args(const flatbuffers::Vector<std::int32_t>& indices, Instruction& to) {
     auto* args = arena_.allocate_list<tenon_value*>(indices.size());
     if (!args) return no_memory();
@@ -126,9 +151,11 @@ class InstructionBuilder {
   std::span<tenon_value> values_;
   std::span<const LoadedDelegate> delegates_;
   const KernelTable* kernels_;
-  const CopyKernels& copies_;  // For what the table does not have.
+  const CopyKernels& copies_;      // For what the table does not have.
+  PluginKernels& plugin_kernels_;  // For what is then still missing.
+  DelegateLoader& loader_;
   Arena& arena_;
-  bool any_missing_ = false;
+  std::map<std::string, std::string> missing_;  // Operators, with the instructions that call them.
 };
 
 }  // namespace tenon::host::detail

@@ -27,8 +27,10 @@
 #include "tenon/host/method_inputs.hpp"
 #include "tenon/host/method_meta.hpp"
 #include "tenon/host/method_options.hpp"
+#include "tenon/host/method_trace.hpp"
 #include "tenon/host/method_values.hpp"
 #include "tenon/host/planned_memory.hpp"
+#include "tenon/host/plugin_kernels.hpp"
 #include "tenon/host/program.hpp"
 #include "tenon/host/session.hpp"
 #include "tenon/host/trace.hpp"
@@ -49,13 +51,18 @@ class Method {
   /// Loads `name` in ExecuTorch's order (Method::init): values, then delegates in their order, then
   /// instructions. On failure the delegates that were initialised are destroyed again.
   ///
+  /// An operator that neither `options.kernels` nor the host itself has a kernel for is asked for
+  /// in plugins that offer kernels (find_kernel_backends), which are loaded for it.
+  ///
   /// errors: InvalidArgument (no such method; an option for a backend that is not used),
-  ///         NotFound (backend not registered or not available; named data), OperatorMissing,
+  ///         NotFound (backend not registered or not available; named data), OperatorMissing (what
+  ///         the plugins that were asked said stands behind it),
   ///         InvalidExternalData, InvalidProgram (a tensor whose planned buffer is on another
   ///         device), NotFound also for memory planned on a device that none of the method's
   ///         backends serves (find_device_memory: the text says what each was asked and answered),
   ///         AccessFailed (code in the program that `embedded_code` does not let in),
-  ///         MemoryAllocationFailed, and whatever a backend's `init` fails with.
+  ///         MemoryAllocationFailed, and whatever a backend's `init` or `create_kernel`
+  ///         fails with.
   [[nodiscard]] static Result<std::unique_ptr<Method>> load(std::shared_ptr<const Program> program,
                                                             std::string_view name,
                                                             MethodOptions options = {}) {
@@ -74,9 +81,10 @@ class Method {
   Method(const Method&) = delete;
   Method& operator=(const Method&) = delete;
 
-  /// Destroys the delegates in the order in which they were initialised, then frees what the method
-  /// has on devices.
+  /// Destroys the kernels of plugins, then the delegates in the order in which they were
+  /// initialised, then frees what the method has on devices.
   ~Method() {
+    plugin_kernels_.clear();
     for (const detail::LoadedDelegate& delegate : delegates_) delegate.destroy();
   }
 
@@ -220,7 +228,7 @@ class Method {
         static_cast<std::size_t>(std::ranges::count(inputs_, false, &detail::MethodInput::is_set));
     TENON_CHECK(load_delegates(loader));
     TENON_TRY(chains_, detail::InstructionBuilder(plan_, values_, delegates_, options_.kernels,
-                                                  copy_kernels_, arena_)
+                                                  copy_kernels_, plugin_kernels_, loader, arena_)
                            .build());
     kernel_context_ = {sizeof(tenon_execution_context),
                        0,
@@ -302,10 +310,12 @@ class Method {
             at.to->as.tensor->dl.data = nullptr;
             break;
         }
-        if constexpr (Traced) trace_instruction(at, c, i, start);
+        if constexpr (Traced) {
+          detail::trace_instruction(*options_.trace, errors(), at, c, i, start);
+        }
         temp_arena_.reset();
         if (status != TENON_STATUS_OK) [[unlikely]]
-          return failure(c, i, at, status);
+          return errors().call(c, i, at, status, delegates_, kernel_host());
         i = next;
       }
     }
@@ -320,33 +330,8 @@ class Method {
     return outcome;
   }
 
-  void trace_instruction(const detail::Instruction& at, std::size_t chain, std::size_t index,
-                         std::uint64_t start) {
-    const std::uint64_t end = options_.trace->now_ns();
-    if (at.kind == Kind::DelegateCall) {
-      options_.trace->add("DELEGATE_CALL", "delegate", start, end,
-                          {{"backend", std::string(at.delegate->use->backend->id())},
-                           {"instruction", concat(chain, ":", index)}});
-    } else {
-      options_.trace->add(schema::EnumNameInstructionArguments(at.kind), "instruction", start, end,
-                          {{"instruction", concat(chain, ":", index)}});
-    }
-  }
-
   [[nodiscard]] detail::MethodErrors errors() const noexcept { return {plan_}; }
 
-  [[nodiscard]] Status failure(std::size_t chain, std::size_t index, const detail::Instruction& at,
-                               tenon_status status) const {
-    const std::string where = errors().where(chain, index);
-    if (at.kind == Kind::KernelCall) {
-      return take_last_error(kernel_host(), status)
-          .with_context(concat(where, ": kernel ", errors().operator_at(chain, index)));
-    }
-    const Backend& backend = *at.delegate->use->backend;
-    return take_last_error(backend.host(), status)
-        .with_context(concat(where, ": delegate ", at.delegate - delegates_.data(), " (",
-                             backend.id(), "): execute"));
-  }
   [[nodiscard]] Status refuse_missing_input() const {
     for (std::size_t i = 0; i < inputs_.size(); ++i) {
       if (!inputs_[i].is_set) {
@@ -394,6 +379,7 @@ class Method {
   std::vector<detail::MethodInput> inputs_;
   std::size_t num_missing_inputs_ = 0;
   std::span<detail::LoadedDelegate> delegates_;
+  detail::PluginKernels plugin_kernels_;
   std::vector<std::span<const detail::Instruction>> chains_;
   tenon_execution_context kernel_context_{};
 };

@@ -3,13 +3,19 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "tenon/abi/tensor.h"
 #include "tenon/core/args.hpp"
 #include "tenon/core/result.hpp"
+#include "tenon/host/instructions.hpp"
+#include "tenon/host/last_error.hpp"
+#include "tenon/host/loaded_delegate.hpp"
 #include "tenon/host/method_meta.hpp"
+#include "tenon/host/plugin_kernels.hpp"
 #include "tenon/host/schema/program_generated.h"
 
 namespace tenon::host::detail {
@@ -38,6 +44,25 @@ struct MethodErrors {
   [[nodiscard]] Status free(std::size_t chain, std::size_t index, const tenon_value& found) const {
     return error(Error::InvalidType, where(chain, index), ": FreeCall: expected a Tensor, found ",
                  value_kind_name(found.kind));
+  }
+
+  /// The failure `status` of a KernelCall or DelegateCall, in the words of who failed. `host` is
+  /// what the kernels of the application and of the host itself speak to.
+  [[nodiscard]] Status call(std::size_t chain, std::size_t index, const Instruction& at,
+                            tenon_status status, std::span<const LoadedDelegate> delegates,
+                            const tenon_host* host) const {
+    if (at.kind == schema::InstructionArguments::KernelCall) {
+      const PluginKernel* from_plugin = PluginKernel::of(*at.kernel);
+      const std::string what = concat(where(chain, index), ": kernel ", operator_at(chain, index));
+      if (!from_plugin) return take_last_error(host, status).with_context(what);
+      const BackendUse& use = from_plugin->use();
+      return take_last_error(use.backend->host(), status)
+          .with_context(concat(what, " (", use.id, ")"));
+    }
+    const Backend& backend = *at.delegate->use->backend;
+    return take_last_error(backend.host(), status)
+        .with_context(concat(where(chain, index), ": delegate ", at.delegate - delegates.data(),
+                             " (", backend.id(), "): execute"));
   }
 
   /// The operator that a KernelCall calls.

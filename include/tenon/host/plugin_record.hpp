@@ -30,6 +30,7 @@ struct BackendRecord {
   std::uint32_t min_payload_version = 0;  ///< 0 and 0: payloads carry no version.
   std::uint32_t max_payload_version = 0;  ///< Included.
   bool runs_embedded_code = false;        ///< It runs native code that programs carry.
+  bool offers_kernels = false;            ///< It has kernels for operators left in programs.
 
   friend bool operator==(const BackendRecord&, const BackendRecord&) = default;
 };
@@ -251,6 +252,7 @@ inline Result<BackendRecord> read_backend(std::span<const std::byte> bytes) {
   record.min_payload_version = raw.min_payload_version;
   record.max_payload_version = raw.max_payload_version;
   record.runs_embedded_code = (raw.flags & TENON_BACKEND_RUNS_EMBEDDED_CODE) != 0;
+  record.offers_kernels = (raw.flags & TENON_BACKEND_OFFERS_KERNELS) != 0;
   return record;
 }
 

@@ -76,7 +76,17 @@ TEST_CASE("a plugin object is read completely") {
   CHECK(record->backends[0].runs_embedded_code);
   CHECK_FALSE(record->backends[1].runs_embedded_code);
   CHECK(record->backends[0].max_payload_version == 9);
+  CHECK_FALSE(record->backends[0].offers_kernels);
   CHECK(record->backends[1] == BackendRecord{.id = "MulBackend"});
+}
+
+TEST_CASE("bits of a record that the host does not know count for nothing", "[TN-KRN-1]") {
+  ObjectBuilder builder;
+  builder.records[0].flags = 0x80000000u | TENON_BACKEND_OFFERS_KERNELS;
+  const auto record = read_record(builder.bytes(), "x.so");
+  REQUIRE(record.ok());
+  CHECK(record->backends[0].offers_kernels);
+  CHECK_FALSE(record->backends[0].runs_embedded_code);
 }
 
 TEST_CASE("bytes behind the object are not looked at") {
