@@ -131,6 +131,15 @@ class Boundary {
     ++live_;
     return reinterpret_cast<tenon_delegate*>(delegate.release());
   }
+  /// What a host got, back from it to be destroyed.
+  [[nodiscard]] std::unique_ptr<WatchedDelegate> take_back(tenon_delegate* delegate) noexcept {
+    --live_;
+    return std::unique_ptr<WatchedDelegate>(reinterpret_cast<WatchedDelegate*>(delegate));
+  }
+
+  /// What each run of `delegate` shows to the plugin; made of the first one's `original`.
+  [[nodiscard]] const tenon_execution_context* execution_context_for(
+      WatchedDelegate& delegate, const tenon_execution_context& original);
 
   /// What `init` and extensions that look at a blob show to the plugin.
   [[nodiscard]] tenon_init_context context_for(WatchedDelegate& delegate,

@@ -123,31 +123,36 @@ inline tenon_status ExecuteCall::forward(tenon_value* const* other, std::uint32_
   });
 }
 
+inline const tenon_execution_context* Boundary::execution_context_for(
+    WatchedDelegate& delegate, const tenon_execution_context& original) {
+  if (!delegate.temp_allocator) {
+    delegate.temp_allocator = std::make_unique<detail::SeenAllocator>(
+        original.temp_allocator, Service::temp_memory, faults_);
+    tenon_execution_context seen = original;
+    seen.host = host_->get();
+    seen.temp_allocator = delegate.temp_allocator->table();
+    if (!shape.tracer) seen.tracer = nullptr;
+    delegate.execution_context = {seen, shape.execution_context_size, shape.unknown_bytes,
+                                  &delegate};
+  }
+  return delegate.execution_context.get();
+}
+
 inline tenon_status Boundary::execute(tenon_backend* backend, tenon_delegate* delegate,
                                       const tenon_execution_context* context,
                                       tenon_value* const* args, std::uint32_t num_args) {
   Boundary& self = of(backend);
   auto& watched = *reinterpret_cast<WatchedDelegate*>(delegate);
-  if (!watched.temp_allocator) {
-    watched.temp_allocator = std::make_unique<detail::SeenAllocator>(
-        context->temp_allocator, Service::temp_memory, self.faults_);
-    tenon_execution_context seen = *context;
-    seen.host = self.host_->get();
-    seen.temp_allocator = watched.temp_allocator->table();
-    if (!self.shape.tracer) seen.tracer = nullptr;
-    watched.execution_context = {seen, self.shape.execution_context_size, self.shape.unknown_bytes,
-                                 &watched};
-  }
+  static_cast<void>(self.execution_context_for(watched, *context));
   ExecuteCall call{self, watched, args, num_args};
   return self.on_execute ? self.on_execute(call) : call.forward();
 }
 
 inline void Boundary::destroy(tenon_backend* backend, tenon_delegate* delegate) {
   Boundary& self = of(backend);
-  const std::unique_ptr<WatchedDelegate> watched(reinterpret_cast<WatchedDelegate*>(delegate));
+  const auto watched = self.take_back(delegate);
   self.watch_.nothing_of(watched->theirs ? "destroy" : destroy_of_null, watched->number,
                          [&] { self.theirs_.destroy(self.opened_, watched->theirs); });
-  --self.live_;
 }
 
 inline const void* Boundary::get_extension(tenon_backend* backend, const char* id) {

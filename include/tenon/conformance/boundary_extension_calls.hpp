@@ -69,7 +69,51 @@ struct ExtensionCalls {
     return status;
   }
 
+  /// A kernel is watched like a delegate, and a host gets a pointer to the watched one.
+  static tenon_status create_kernel(tenon_backend* backend, const char* op,
+                                    tenon_value* const* args, std::uint32_t num_args,
+                                    tenon_kernel** out) {
+    Boundary& boundary = Boundary::of(backend);
+    auto watched = boundary.new_delegate(tenon_init_context{});
+    // What no plugin would give: it shows whether anything was written.
+    auto* const unwritten = reinterpret_cast<tenon_kernel*>(std::uintptr_t{0xBAD0BAD0});
+    tenon_kernel* kernel = unwritten;
+    const tenon_status status = boundary.watch().status_of("create_kernel", watched->number, [&] {
+      return of(backend).kernels.create_kernel(boundary.opened(), op, args, num_args, &kernel);
+    });
+    if (status != TENON_STATUS_OK) return status;
+    if (!kernel || kernel == unwritten) {
+      boundary.watch().broke("TN-KRN-7", "create_kernel succeeded and ",
+                             kernel ? "did not write the kernel" : "gave NULL");
+      return TENON_STATUS_INTERNAL;
+    }
+    watched->theirs = reinterpret_cast<tenon_delegate*>(kernel);
+    *out = reinterpret_cast<tenon_kernel*>(boundary.hand_over(std::move(watched)));
+    return status;
+  }
+
+  static tenon_status run_kernel(tenon_kernel* kernel, const tenon_execution_context* context) {
+    auto& watched = *reinterpret_cast<WatchedDelegate*>(kernel);
+    Boundary& boundary = *watched.boundary;
+    const tenon_execution_context* seen = boundary.execution_context_for(watched, *context);
+    return boundary.watch().status_of("run_kernel", watched.number, [&] {
+      return boundary.extensions().kernels.run_kernel(
+          reinterpret_cast<tenon_kernel*>(watched.theirs), seen);
+    });
+  }
+
+  static void destroy_kernel(tenon_backend* backend, tenon_kernel* kernel) {
+    if (!kernel) return;
+    Boundary& boundary = Boundary::of(backend);
+    const auto watched = boundary.take_back(reinterpret_cast<tenon_delegate*>(kernel));
+    boundary.watch().nothing_of("destroy_kernel", watched->number, [&] {
+      of(backend).kernels.destroy_kernel(boundary.opened(),
+                                         reinterpret_cast<tenon_kernel*>(watched->theirs));
+    });
+  }
+
   static constexpr char list_devices[] = "list_devices";
+  static constexpr char list_operators[] = "list_operators";
   static constexpr char memory_info[] = "memory_info";
   static constexpr char set_option[] = "set_option";
   static constexpr char get_option[] = "get_option";
@@ -110,6 +154,12 @@ inline const void* WatchedExtensions::wrap(std::string_view id, const void* thei
     using T = tenon_devices_v1;
     return keep(devices, theirs, shown_devices_,
                 T{sizeof(T), 0, &C::of_backend<&W::devices, &T::list_devices, C::list_devices>});
+  }
+  if (id == TENON_EXTENSION_KERNELS) {
+    using T = tenon_kernels_v1;
+    return keep(kernels, theirs, shown_kernels_,
+                T{sizeof(T), 0, &C::of_backend<&W::kernels, &T::list_operators, C::list_operators>,
+                  &C::create_kernel, &C::run_kernel, &C::destroy_kernel});
   }
   if (id == TENON_EXTENSION_MEMORY_INFO) {
     using T = tenon_memory_info_v1;

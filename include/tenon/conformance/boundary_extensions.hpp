@@ -6,6 +6,7 @@
 #include "tenon/abi/extensions/check_blob.h"
 #include "tenon/abi/extensions/device_memory.h"
 #include "tenon/abi/extensions/devices.h"
+#include "tenon/abi/extensions/kernels.h"
 #include "tenon/abi/extensions/memory_info.h"
 #include "tenon/abi/extensions/options.h"
 #include "tenon/abi/extensions/preprocess.h"
@@ -28,6 +29,7 @@ class WatchedExtensions {
   tenon_check_blob_v1 check_blob{};
   tenon_device_memory_v1 device_memory{};
   tenon_devices_v1 devices{};
+  tenon_kernels_v1 kernels{};
   tenon_memory_info_v1 memory_info{};
   tenon_options_v1 options{};
   tenon_preprocess_v1 preprocess{};
@@ -41,6 +43,7 @@ class WatchedExtensions {
   tenon_check_blob_v1 shown_check_blob_{};
   tenon_device_memory_v1 shown_device_memory_{};
   tenon_devices_v1 shown_devices_{};
+  tenon_kernels_v1 shown_kernels_{};
   tenon_memory_info_v1 shown_memory_info_{};
   tenon_options_v1 shown_options_{};
   tenon_preprocess_v1 shown_preprocess_{};

@@ -186,6 +186,37 @@ inline constexpr Rule rule_table[] = {
      "A copy to or from a device MUST be complete when it returns, and an `execute` called later "
      "MUST see its bytes. After a failure the destination is unspecified.",
      "tenon/abi/extensions/device_memory.h:63"},
+    {"TN-KRN-1",
+     "A backend MUST have TENON_BACKEND_OFFERS_KERNELS in its record exactly when it has this "
+     "extension.",
+     "tenon/abi/extensions/kernels.h:35"},
+    {"TN-KRN-6",
+     "`list_operators` MUST pass each name once, in the same order each time, and none that is "
+     "empty.",
+     "tenon/abi/extensions/kernels.h:43"},
+    {"TN-KRN-2",
+     "`create_kernel` MUST answer an operator that `list_operators` does not name, and dtypes or "
+     "dim orders that no kernel of the operator is for, with OPERATOR_MISSING and a text that "
+     "names the operator.",
+     "tenon/abi/extensions/kernels.h:57"},
+    {"TN-KRN-3",
+     "Arguments of the wrong number or kind MUST be refused with INVALID_ARGUMENT or "
+     "INVALID_TYPE, by `create_kernel` or by `run_kernel`.",
+     "tenon/abi/extensions/kernels.h:60"},
+    {"TN-KRN-7",
+     "On success `create_kernel` MUST write `*out`, which is not NULL. On failure it MUST leave "
+     "nothing behind; `destroy_kernel` is not called then.",
+     "tenon/abi/extensions/kernels.h:62"},
+    {"TN-KRN-4",
+     "A kernel MUST accept any number of runs, also after one that failed.",
+     "tenon/abi/extensions/kernels.h:75"},
+    {"TN-KRN-5",
+     "A host MUST destroy every kernel before `close`.",
+     "tenon/abi/extensions/kernels.h:85"},
+    {"TN-KRN-8",
+     "`destroy_kernel` MUST give back all that `create_kernel` and `run_kernel` took for the "
+     "kernel, also when the last run failed.",
+     "tenon/abi/extensions/kernels.h:86"},
     {"TN-OPT-1",
      "`set_option` MUST refuse an unknown key with NOT_FOUND, a value of the wrong type with "
      "INVALID_TYPE, a key that cannot be set this way with NOT_SUPPORTED; nothing changes then. "
@@ -295,18 +326,18 @@ inline constexpr Rule rule_table[] = {
      "tenon/abi/plugin.h:61"},
     {"TN-BIN-5",
      "The `id` of a record MUST NOT be empty: it is the string that programs name.",
-     "tenon/abi/plugin.h:86"},
-    {"TN-BIN-6", "The ids of a plugin's records MUST differ.", "tenon/abi/plugin.h:87"},
+     "tenon/abi/plugin.h:88"},
+    {"TN-BIN-6", "The ids of a plugin's records MUST differ.", "tenon/abi/plugin.h:89"},
     {"TN-BIN-8",
      "The `struct_size` of a record MUST equal the head's `record_size`.",
-     "tenon/abi/plugin.h:88"},
+     "tenon/abi/plugin.h:90"},
     {"TN-BIN-14",
      "The `min_payload_version` of a record MUST NOT be above its `max_payload_version`.",
-     "tenon/abi/plugin.h:89"},
+     "tenon/abi/plugin.h:91"},
     {"TN-BIN-13",
      "The `num_backends` of the body MUST equal the head's, and each entry of `backends` MUST be "
      "a table.",
-     "tenon/abi/plugin.h:107"},
+     "tenon/abi/plugin.h:109"},
     {"TN-ERR-1",
      "A function that fails MUST return the number of a TENON_STATUS_... and not another. A host "
      "maps an unknown number to TENON_STATUS_INTERNAL.",

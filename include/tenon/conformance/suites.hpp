@@ -10,6 +10,7 @@
 #include "tenon/conformance/suites/cost.hpp"
 #include "tenon/conformance/suites/device.hpp"
 #include "tenon/conformance/suites/errors.hpp"
+#include "tenon/conformance/suites/kernels.hpp"
 #include "tenon/conformance/suites/leaks.hpp"
 #include "tenon/conformance/suites/lifecycle.hpp"
 #include "tenon/conformance/suites/negotiation.hpp"

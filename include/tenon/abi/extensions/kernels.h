@@ -60,8 +60,7 @@ typedef struct tenon_kernels_v1 {
   ///   TN-KRN-3  Arguments of the wrong number or kind MUST be refused with INVALID_ARGUMENT or
   ///             INVALID_TYPE, by `create_kernel` or by `run_kernel`.
   ///   TN-KRN-7  On success `create_kernel` MUST write `*out`, which is not NULL. On failure it
-  ///   MUST
-  ///             leave nothing behind; `destroy_kernel` is not called then.
+  ///             MUST leave nothing behind; `destroy_kernel` is not called then.
   ///
   /// threads:   any
   /// ownership: gives (return with `destroy_kernel`)

@@ -1,0 +1,6 @@
+// SPDX-License-Identifier: MIT
+// Breaks TN-KRN-1: the record does not say that there are kernels, so no host asks for them.
+#define ZOO_FLAGS 0
+#include "kernels.h"
+
+#include "good_plugin.h"

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: MIT
+// Breaks TN-KRN-3: a call with other arguments does nothing, with success.
+#include "kernels.h"
+
+static tenon_status create(tenon_backend* backend, const char* op, tenon_value* const* args,
+                           uint32_t num_args, tenon_kernel** out) {
+  const tenon_status status = kernels_check(backend, op, args, num_args);
+  if (status == TENON_STATUS_INVALID_ARGUMENT) return kernels_make(backend, args, 0, out);
+  return status == TENON_STATUS_OK ? kernels_make(backend, args, num_args, out) : status;
+}
+
+static tenon_status run(tenon_kernel* kernel, const tenon_execution_context* context) {
+  return kernel->num_args ? kernels_run(kernel, context) : TENON_STATUS_OK;
+}
+
+#undef ZOO_CREATE_KERNEL
+#define ZOO_CREATE_KERNEL create
+#undef ZOO_RUN_KERNEL
+#define ZOO_RUN_KERNEL run
+#include "good_plugin.h"
