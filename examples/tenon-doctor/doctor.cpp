@@ -3,14 +3,18 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "payload.hpp"
 #include "tenon/abi/version.h"
 #include "tenon/host/data_file.hpp"
 #include "tenon/host/file_bytes.hpp"
+#include "tenon/host/kernel_backends.hpp"
 #include "tenon/host/named_data.hpp"
 #include "tenon/host/program.hpp"
 #include "tenon/host/registry.hpp"
@@ -69,12 +73,57 @@ class Doctor {
     for (std::size_t i = 0; i < plan.delegates()->size(); ++i) {
       out.delegates.push_back(diagnose_delegate(plan, i));
     }
-    out.missing_operators = host::find_missing_operators(plan, nullptr);
+    for (auto& [op, instructions] : host::find_missing_operators(plan, nullptr)) {
+      out.operators.push_back(diagnose_operator(op, instructions));
+    }
     out.missing_tensors = host::find_missing_tensors(plan, external_.get());
     for (const host::DeviceBuffer& planned : host::find_device_buffers(plan)) {
       out.device_buffers.push_back(diagnose_buffer(plan, planned));
     }
     return out;
+  }
+
+  Operator diagnose_operator(const std::string& name, const std::string& instructions) {
+    if (!kernels_) kernels_ = list_kernels();
+    Operator out{name, instructions, {}, {}};
+    for (const KernelBackend& backend : *kernels_) {
+      if (std::ranges::find(backend.operators, name) != backend.operators.end()) {
+        out.served_by = backend.id;
+        return out;
+      }
+      out.asked += concat("\n", backend.id, ": ", backend.answer);
+    }
+    return out;
+  }
+
+  /// A backend that offers kernels.
+  struct KernelBackend {
+    std::string id;
+    std::vector<std::string> operators;
+    std::string answer;  ///< To a question for another one.
+  };
+
+  /// Those that a host would ask, in its order. Loads them.
+  [[nodiscard]] std::vector<KernelBackend> list_kernels() const {
+    std::vector<KernelBackend> out;
+    for (std::string& id : host::find_kernel_backends({}, &registry_)) {
+      auto operators = list_operators(id);
+      KernelBackend& backend = out.emplace_back();
+      backend.id = std::move(id);
+      if (operators.ok()) {
+        backend.operators = *std::move(operators);
+        backend.answer = concat("it is not among its ", backend.operators.size(),
+                                backend.operators.size() == 1 ? " operator" : " operators");
+      } else {
+        backend.answer = operators.text();
+      }
+    }
+    return out;
+  }
+  [[nodiscard]] Result<std::vector<std::string>> list_operators(std::string_view id) const {
+    TENON_TRY(const host::BackendRef backend, registry_.lookup_backend(id));
+    TENON_CHECK(backend->is_available());
+    return host::list_operators(*backend);
   }
 
   [[nodiscard]] DeviceBuffer diagnose_buffer(const schema::ExecutionPlan& plan,
@@ -143,6 +192,7 @@ class Doctor {
   std::shared_ptr<const host::Program> program_;
   std::shared_ptr<const host::NamedDataMap> named_data_;  // Of the program and the data files.
   std::shared_ptr<const host::NamedDataMap> external_;    // Of the data files alone.
+  std::optional<std::vector<KernelBackend>> kernels_;     // Once they are needed.
 };
 
 }  // namespace
@@ -162,7 +212,8 @@ std::vector<std::string> Delegate::problems() const {
 }
 
 bool Method::can_run() const {
-  return missing_operators.empty() && missing_tensors.empty() &&
+  return missing_tensors.empty() &&
+         std::ranges::all_of(operators, [](const Operator& o) { return !o.served_by.empty(); }) &&
          std::ranges::all_of(device_buffers,
                              [](const DeviceBuffer& b) { return b.problem.empty(); }) &&
          std::ranges::all_of(delegates, [](const Delegate& d) { return d.problems().empty(); });

@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -59,12 +58,21 @@ struct DeviceBuffer {
   std::string problem;    ///< Why none does.
 };
 
+/// An operator that the host itself has no kernel for.
+struct Operator {
+  std::string name;
+  std::string instructions;  ///< That call it: "0:1, 0:4".
+  /// The first backend that lists it, of those that would be asked; empty when none does.
+  std::string served_by;
+  std::string asked;  ///< Why none does: after a line feed, a line for each that was asked.
+};
+
 /// What was found out about one method.
 struct Method {
   std::string name;
   std::vector<Delegate> delegates;
-  std::map<std::string, std::string> missing_operators;  ///< With the instructions that call them.
-  std::vector<std::string> missing_tensors;              ///< External data.
+  std::vector<Operator> operators;
+  std::vector<std::string> missing_tensors;  ///< External data.
   std::vector<DeviceBuffer> device_buffers;
 
   [[nodiscard]] bool can_run() const;
@@ -77,8 +85,9 @@ struct Diagnosis {
   ExitCode code = ExitCode::success;
 };
 
-/// Finds out which plugin serves each delegate and what is missing. Loads plugins and opens their
-/// backends; calls neither `init` nor `execute`. `search` finds the plugins that were not named
+/// Finds out which plugin serves each delegate and operator, and what is missing. Loads plugins and
+/// opens their backends; calls neither `init` nor `execute`, and makes no kernel. `search` finds
+/// the plugins that were not named
 /// (`host::discovery()`).
 [[nodiscard]] Diagnosis diagnose(const Arguments& arguments,
                                  std::function<host::SearchReport()> search);

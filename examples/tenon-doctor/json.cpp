@@ -83,9 +83,16 @@ std::string to_json(const Diagnosis& diagnosis) {
   for (const Method& method : diagnosis.methods) {
     Json delegates = Json::array();
     for (const Delegate& delegate : method.delegates) delegates.push_back(delegate_json(delegate));
+    Json missing = Json::array();
     Json operators = Json::array();
-    for (const auto& [op, places] : method.missing_operators) {
-      operators.push_back({{"name", op}, {"instructions", places}});
+    for (const Operator& op : method.operators) {
+      const Json facts = {{"name", op.name}, {"instructions", op.instructions}};
+      if (op.served_by.empty()) {
+        missing.push_back(facts);
+      } else {
+        operators.push_back(facts);
+        operators.back()["served_by"] = op.served_by;
+      }
     }
     Json buffers = Json::array();
     for (const DeviceBuffer& buffer : method.device_buffers) {
@@ -99,7 +106,8 @@ std::string to_json(const Diagnosis& diagnosis) {
     methods.push_back({{"name", method.name},
                        {"can_run", method.can_run()},
                        {"delegates", std::move(delegates)},
-                       {"missing_operators", std::move(operators)},
+                       {"operators", std::move(operators)},
+                       {"missing_operators", std::move(missing)},
                        {"missing_tensors", method.missing_tensors},
                        {"device_buffers", std::move(buffers)}});
   }

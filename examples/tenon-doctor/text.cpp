@@ -64,9 +64,17 @@ class Text {
     out_ += concat(styled(printable(concat("method ", method.name)), Style::title, color_), "\n");
     for (const Delegate& delegate : method.delegates) write_delegate(delegate);
     if (method.delegates.empty()) line("  ", "no delegates");
-    for (const auto& [op, places] : method.missing_operators) {
-      problem("  ", concat("no kernel for operator ", op, " (instruction ", places, ")"));
+    bool nobody_asked = false;
+    for (const Operator& op : method.operators) {
+      nobody_asked |= op.served_by.empty() && op.asked.empty();
+      const std::string what = concat("operator ", op.name, " (instruction ", op.instructions, ")");
+      if (op.served_by.empty()) {
+        problem("  ", concat("no kernel for ", what, op.asked));
+      } else {
+        line("  ", what, ": kernel of ", op.served_by);
+      }
     }
+    if (nobody_asked) line("    ", "no plugin that is known offers kernels");
     for (const std::string& name : method.missing_tensors) {
       problem("  ", concat("external tensor '", name, "' is in no --data file"));
     }

@@ -9,10 +9,12 @@
 #include "tenon/abi/extensions/check_blob.h"
 #include "tenon/abi/extensions/device_memory.h"
 #include "tenon/abi/extensions/devices.h"
+#include "tenon/abi/extensions/kernels.h"
 #include "tenon/abi/extensions/memory_info.h"
 #include "tenon/abi/extensions/options.h"
 #include "tenon/abi/extensions/sessions.h"
 #include "tenon/abi/extensions/streams.h"
+#include "tenon/host/kernel_backends.hpp"
 #include "tenon/host/peek.hpp"
 #include "tenon/host/plugin.hpp"
 #include "tenon/host/trusted_path.hpp"
@@ -35,6 +37,11 @@ LoadedBackend open_backend(host::Plugin& plugin, const std::string& id) {
   } else {
     out.listed = std::move(devices).status();
   }
+  if (auto operators = host::list_operators(opened); operators.ok()) {
+    out.operators = *std::move(operators);
+  } else {
+    out.operators_listed = std::move(operators).status();
+  }
   for (host::OptionDeclaration& declaration : opened.options()) {
     LoadedBackend::Option option{std::move(declaration), {}};
     if (auto value = opened.get_option(option.declaration.key); value.ok()) option.value = *value;
@@ -42,8 +49,8 @@ LoadedBackend open_backend(host::Plugin& plugin, const std::string& id) {
   }
   for (const char* extension :
        {TENON_EXTENSION_CHECK_BLOB, TENON_EXTENSION_DEVICE_MEMORY, TENON_EXTENSION_DEVICES,
-        TENON_EXTENSION_MEMORY_INFO, TENON_EXTENSION_OPTIONS, TENON_EXTENSION_SESSIONS,
-        TENON_EXTENSION_STREAMS}) {
+        TENON_EXTENSION_KERNELS, TENON_EXTENSION_MEMORY_INFO, TENON_EXTENSION_OPTIONS,
+        TENON_EXTENSION_SESSIONS, TENON_EXTENSION_STREAMS}) {
     if (opened.api().get_extension(opened.raw(), extension)) out.extensions.emplace_back(extension);
   }
   return out;

@@ -40,6 +40,8 @@ struct LoadedBackend {
   };
   std::vector<Option> options;
   std::vector<std::string> extensions;
+  Status operators_listed;  ///< Whether it could list its operators.
+  std::vector<std::string> operators;
 };
 
 /// Everything that is found out about one file.

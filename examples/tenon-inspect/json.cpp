@@ -56,7 +56,8 @@ Json record_json(const host::PluginRecord& record) {
                         {"priority", backend.priority},
                         {"min_payload_version", backend.min_payload_version},
                         {"max_payload_version", backend.max_payload_version},
-                        {"runs_embedded_code", backend.runs_embedded_code}});
+                        {"runs_embedded_code", backend.runs_embedded_code},
+                        {"offers_kernels", backend.offers_kernels}});
   }
   return {{"name", record.name},
           {"version", record.version},
@@ -118,7 +119,9 @@ Json backend_json(const LoadedBackend& backend) {
           {"devices_error", outcome(backend.listed)},
           {"devices", std::move(devices)},
           {"options", std::move(options)},
-          {"extensions", backend.extensions}};
+          {"extensions", backend.extensions},
+          {"operators_error", outcome(backend.operators_listed)},
+          {"operators", backend.operators}};
 }
 
 }  // namespace

@@ -88,6 +88,7 @@ class Text {
       field("  tags", join(backend.tags));
       field("  needs of the CPU", join(backend.cpu_features));
       if (backend.runs_embedded_code) line("  runs native code that programs carry");
+      if (backend.offers_kernels) line("  has kernels for operators of programs");
       if (backend.priority != 0) line("  priority: ", backend.priority);
       if (backend.max_payload_version != 0) {
         line("  payload versions: ", backend.min_payload_version, " to ",
@@ -157,6 +158,7 @@ class Text {
            device.memory_bytes == 0 ? std::string()
                                     : concat(", ", device.memory_bytes / 1048576, " MiB"));
     }
+    write_operators(backend);
     for (const LoadedBackend::Option& option : backend.options) {
       const host::OptionDeclaration& declared = option.declaration;
       line("  option ", declared.key, " = ",
@@ -165,6 +167,22 @@ class Text {
            declared.at_load ? ", for a load" : "", ")", declared.description.empty() ? "" : ": ",
            declared.description);
     }
+  }
+
+  void write_operators(const LoadedBackend& backend) {
+    if (!backend.operators_listed.ok()) line("  operators: ", backend.operators_listed.text());
+    if (backend.operators.empty()) return;
+    constexpr std::size_t few = 8;
+    const std::size_t shown =
+        verbose_ ? backend.operators.size() : std::min(backend.operators.size(), few);
+    std::string names;
+    for (std::size_t i = 0; i < shown; ++i) {
+      names += concat(i == 0 ? "" : ", ", backend.operators[i]);
+    }
+    const bool all = shown == backend.operators.size();
+    line("  kernels for ", backend.operators.size(),
+         backend.operators.size() == 1 ? " operator: " : " operators: ", names,
+         all ? "" : ", ... (all with --verbose)");
   }
 
   const Report& report_;

@@ -68,7 +68,8 @@ Json backend(const Entry& entry, const host::BackendRecord& record, std::size_t 
                {"cpu_features", record.cpu_features},
                {"description", text_or_null(record.description)},
                {"payload_versions", payload_versions(record)},
-               {"runs_embedded_code", record.runs_embedded_code}};
+               {"runs_embedded_code", record.runs_embedded_code},
+               {"offers_kernels", record.offers_kernels}};
   add_origin(*entry.info.candidate, num_places, json);
   return json;
 }

@@ -134,6 +134,9 @@ class Text {
       if (backend && backend->runs_embedded_code) {
         line("    ", styled("runs native code that programs carry", Style::weak));
       }
+      if (backend && backend->offers_kernels) {
+        line("    ", styled("has kernels for operators of programs", Style::weak));
+      }
       if (!info.reason.empty()) line("    ", styled(printable(info.reason), Style::weak));
     }
   }

@@ -106,6 +106,9 @@ class Boundary {
   /// Whether hosts are told that the backend is available, whatever it says itself.
   bool pretend_available = false;
 
+  /// Runs of kernels so far (extension "tenon.kernels/1").
+  std::atomic<std::uint64_t> kernel_runs = 0;
+
   /// What happens in place of `call.forward()`.
   std::function<tenon_status(InitCall&)> on_init;
   std::function<tenon_status(ExecuteCall&)> on_execute;

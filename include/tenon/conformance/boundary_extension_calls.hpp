@@ -96,6 +96,7 @@ struct ExtensionCalls {
     auto& watched = *reinterpret_cast<WatchedDelegate*>(kernel);
     Boundary& boundary = *watched.boundary;
     const tenon_execution_context* seen = boundary.execution_context_for(watched, *context);
+    ++boundary.kernel_runs;
     return boundary.watch().status_of("run_kernel", watched.number, [&] {
       return boundary.extensions().kernels.run_kernel(
           reinterpret_cast<tenon_kernel*>(watched.theirs), seen);

@@ -119,6 +119,26 @@ TEST_CASE("operators without a kernel are named with their instructions", "[doct
   REQUIRE(method["missing_operators"].size() == 4);
   CHECK(method["missing_operators"][1] ==
         json{{"name", "aten::addmm.out"}, {"instructions", "0:1, 0:4"}});
+  CHECK_THAT(outcome.out, ContainsSubstring("\n    no plugin that is known offers kernels\n"));
+}
+
+TEST_CASE("operators are served by the first plugin that lists them", "[doctor]") {
+  const Bench bench({TENON_ARITHMETIC_PLUGIN});
+  const std::string served = fixtures + "/add_dynamic_portable/model.pte";
+  const Outcome outcome = bench.run({served});
+  CHECK(outcome.exit_code == 0);
+  CHECK_THAT(outcome.out, ContainsSubstring("\n  operator aten::add.out (instruction 0:0): kernel "
+                                            "of ArithmeticKernels\n"));
+  const json method = bench.report(served, 0)["methods"].at(0);
+  CHECK(method["operators"] == json::parse(R"([{"name": "aten::add.out", "instructions": "0:0",
+                                                "served_by": "ArithmeticKernels"}])"));
+  CHECK(method["missing_operators"].empty());
+
+  const Outcome missing = bench.run({fixtures + "/mlp_portable/model.pte"});
+  CHECK(missing.exit_code == 1);
+  CHECK_THAT(missing.out, ContainsSubstring("\n  no: no kernel for operator aten::addmm.out "
+                                            "(instruction 0:1, 0:4)\n    ArithmeticKernels: "
+                                            "it is not among its 2 operators\n"));
 }
 
 TEST_CASE("an external tensor that no data file has is named", "[doctor]") {

@@ -61,6 +61,8 @@ class Schema(SchemaCase, unittest.TestCase):
             yield backend, run(self.program_of(backend), TENON_PLUGIN_PATH=place)
         for program in ("demo_multi_seg", "mlp_portable", "cuda_mlp", "demo_named_data"):
             yield program, run(fixtures / program / "model.pte")
+        yield "kernels of a plugin", run(fixtures / "add_dynamic_portable/model.pte",
+                                         TENON_PLUGIN_PATH=place)
         yield "a disabled backend", run(self.program_of("JudgeBackend"), TENON_PLUGIN_PATH=place,
                                         TENON_DISABLE="Judge*")
         broken = self.folder / "broken.pte"

@@ -367,6 +367,32 @@ TEST_CASE("kernels are made, run and destroyed by several threads at once", "[th
   CHECK(good == std::array<int, 4>{20, 20, 20, 20});
 }
 
+TEST_CASE("what a search found with a tag for few is not asked, what the application registered is",
+          "[kernels]") {
+  const auto linked = host::Plugin::from_static(tenon_static_plugin_FirstKernels);
+  REQUIRE(linked.ok());
+  host::BackendRegistry registry;
+  registry.add_search([&] {
+    auto candidate = std::make_shared<host::Candidate>();
+    candidate->place = host::PlaceKind::folder;
+    candidate->linked = tenon_static_plugin_FirstKernels;
+    candidate->record = (*linked)->record();
+    candidate->backends = candidate->record->backends;
+    candidate->backends[0].tags = {"experimental"};
+    candidate->backends[2].tags = {"cpu"};
+    host::SearchReport report;
+    report.candidates.push_back(std::move(candidate));
+    return report;
+  });
+  CHECK(host::find_kernel_backends({}, &registry) ==
+        std::vector<std::string>{"AbsentKernels", "SecondKernels"});
+
+  host::BackendRegistry own;
+  REQUIRE(own.register_debug_backend(tenon_static_plugin_FirstKernels).ok());
+  CHECK(host::find_kernel_backends({}, &own) ==
+        std::vector<std::string>{"AbsentKernels", "FirstKernels", "SecondKernels"});
+}
+
 TEST_CASE("operators of a backend are listed by the host", "[kernels]") {
   const KernelRegistry plugins;
   const auto second = plugins.registry.lookup_backend("SecondKernels");

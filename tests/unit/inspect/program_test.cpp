@@ -143,7 +143,8 @@ TEST_CASE("everything that a record says is shown") {
                                             {"priority", -3},
                                             {"min_payload_version", 1},
                                             {"max_payload_version", 4},
-                                            {"runs_embedded_code", false}});
+                                            {"runs_embedded_code", false},
+                                            {"offers_kernels", false}});
   CHECK(record.at("backends").at(1).at("id") == "ShyBackend");
 }
 

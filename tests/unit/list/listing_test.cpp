@@ -136,6 +136,15 @@ TEST_CASE("a backend that runs the code of programs says so below its row", "[li
         "Two  known         0  -     -         acme 1.4.2  /opt/acme/a.so\n");
 }
 
+TEST_CASE("a backend with kernels says so below its row", "[list]") {
+  const auto listing =
+      listing_of(found({plugin("/opt/acme/a.so", {{.id = "One", .offers_kernels = true}})}));
+  CHECK(to_text(listing, {}) ==
+        "ID   STATE  PRIORITY  TAGS  PAYLOADS  PLUGIN      ORIGIN\n"
+        "One  known         0  -     -         acme 1.4.2  /opt/acme/a.so\n"
+        "    has kernels for operators of programs\n");
+}
+
 TEST_CASE("colour changes no character of the table", "[list]") {
   const auto listing = listing_of(found({plugin("/opt/acme/a.so", {{.id = "One"}}),
                                          plugin("/opt/acme/b.so", {{.id = "One", .priority = 1}}),
@@ -164,7 +173,8 @@ TEST_CASE("JSON holds all that is known, hidden or not", "[list]") {
                                                   .priority = 7,
                                                   .min_payload_version = 1,
                                                   .max_payload_version = 3,
-                                                  .runs_embedded_code = true}});
+                                                  .runs_embedded_code = true,
+                                                  .offers_kernels = true}});
   with_manifest->manifest = "/opt/acme/a.json";
   with_manifest->facts = {{"compiler", "gcc 12.2"}};
   with_manifest->sha256.emplace();
@@ -183,8 +193,8 @@ TEST_CASE("JSON holds all that is known, hidden or not", "[list]") {
   CHECK(backend == nlohmann::json::parse(R"({"id": "AcmeBackend", "state": "unsupported",
       "hidden_as": "unsupported", "priority": 7, "tags": ["debug"],
       "cpu_features": ["no_such_feature"], "description": "For tests",
-      "payload_versions": {"min": 1, "max": 3}, "runs_embedded_code": true, "origin": "/opt/acme/a.so",
-      "path": "/opt/acme/a.so", "place": 0,
+      "payload_versions": {"min": 1, "max": 3}, "runs_embedded_code": true,
+      "offers_kernels": true, "origin": "/opt/acme/a.so", "path": "/opt/acme/a.so", "place": 0,
       "plugin": {"name": "acme", "version": "1.4.2", "vendor": "Acme", "sdk_version": "0.1.0",
                  "abi": "1.0", "min_host_abi_minor": 0},
       "manifest": {"path": "/opt/acme/a.json", "sha256":

@@ -111,7 +111,9 @@ TENON_CONFORMANCE_TEST("outputs are those that are expected",
     }
     for (const std::string& text : texts) kit.broke("TN-EXE-7", "run ", number, ": ", text);
   }
-  if (!executed) kit.blocked("the program runs without the backend: it has no delegate of it");
+  if (!executed && live.boundary().kernel_runs == 0) {
+    kit.blocked("the program runs without the backend: it calls no delegate and no kernel of it");
+  }
 }
 
 TENON_CONFORMANCE_TEST("the same inputs give the same outputs",
