@@ -21,8 +21,8 @@ struct Kernel {
   void* self = nullptr;  ///< Given to `run`; must outlive every method that uses the kernel.
 };
 
-/// Kernels by operator ("aten::add.out": name, and overload after a dot when there is one). Filled
-/// before methods are loaded; reading is safe from any thread.
+/// The application's own kernels by operator ("aten::add.out": name, and overload after a dot when
+/// there is one). Filled before methods are loaded; reading is safe from any thread.
 class KernelTable {
  public:
   /// RegistrationAlreadyRegistered when the operator has a kernel.

@@ -19,8 +19,10 @@ namespace tenon::host {
 /// What a method is loaded with. Everything referred to must outlive the method.
 struct MethodOptions {
   const BackendRegistry* registry = nullptr;  ///< Where delegates find their backends.
-  std::vector<BackendRef> backends{};         ///< Used for their ids in place of the registry's.
-  const KernelTable* kernels = nullptr;       ///< Code for operators left in the program.
+  /// Used for their ids in place of the registry's, and asked for kernels before it.
+  std::vector<BackendRef> backends{};
+  /// Code for operators left in the program; what it lacks is asked for in plugins.
+  const KernelTable* kernels = nullptr;
   std::vector<std::shared_ptr<const DataFile>> data_files{};  ///< `.ptd` files, in their order.
   std::vector<BackendOption> backend_options{};
   /// Whether native code that the program carries may run. The default is ExecuTorch's, where a

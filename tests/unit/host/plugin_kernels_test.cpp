@@ -31,7 +31,7 @@ struct KernelRegistry {
 };
 
 /// A program that calls operators of one input and one output of four floats.
-ProgramBuilder program_of(const std::vector<std::string>& operators, bool dynamic = false) {
+ProgramBuilder program_calling(const std::vector<std::string>& operators, bool dynamic = false) {
   ProgramBuilder builder;
   auto plan = builder.plan("forward");
   const auto memory = plan.buffer(32);
@@ -137,7 +137,7 @@ using namespace plugin_kernels_test;
 
 TEST_CASE("operators that are left in a program run with kernels of plugins", "[method][kernels]") {
   const KernelRegistry plugins;
-  const auto method = load_ok(program_of({"test::scale.out"}), plugins.options());
+  const auto method = load_ok(program_calling({"test::scale.out"}), plugins.options());
   REQUIRE(set_floats(*method, 0, ramp, {4}).ok());
   REQUIRE(method->execute().ok());
   CHECK(floats(method->output(0)) == std::vector<float>{2, 4, 6, 8});
@@ -145,7 +145,7 @@ TEST_CASE("operators that are left in a program run with kernels of plugins", "[
 
 TEST_CASE("kernels of plugins resize outputs of dynamic shape", "[method][kernels]") {
   const KernelRegistry plugins;
-  const auto method = load_ok(program_of({"test::quiet_scale.out"}, true), plugins.options());
+  const auto method = load_ok(program_calling({"test::quiet_scale.out"}, true), plugins.options());
   for (const std::int64_t size : {4, 1, 0, 3}) {
     const std::span values(ramp.data(), static_cast<std::size_t>(size));
     REQUIRE(set_floats(*method, 0, values, {size}).ok());
@@ -161,7 +161,7 @@ TEST_CASE("plugins are asked by priority, then by id, and nobody twice", "[metho
   calls().clear();
   {
     const auto method =
-        load_ok(program_of({"test::both", "test::picky", "test::second"}), plugins.options());
+        load_ok(program_calling({"test::both", "test::picky", "test::second"}), plugins.options());
   }
   // The first is not available, the second comes before the third, and passes on what it may.
   CHECK(served_by(calls()) == std::vector<std::string>{"First", "Second", "Second"});
@@ -177,7 +177,7 @@ TEST_CASE("the application's kernels and backends come before those of a registr
   REQUIRE(second.ok());
   options.backends = {*second};
   calls().clear();
-  { const auto method = load_ok(program_of({"test::both"}), options); }
+  { const auto method = load_ok(program_calling({"test::both"}), options); }
   CHECK(served_by(calls()) == std::vector<std::string>{"Second"});
 
   host::KernelTable kernels;
@@ -186,7 +186,7 @@ TEST_CASE("the application's kernels and backends come before those of a registr
   REQUIRE(kernels.add("test::both", {nothing, nullptr}).ok());
   options.kernels = &kernels;
   calls().clear();
-  { const auto method = load_ok(program_of({"test::both"}), options); }
+  { const auto method = load_ok(program_calling({"test::both"}), options); }
   CHECK(served_by(calls()).empty());
 }
 
@@ -194,10 +194,10 @@ TEST_CASE("no plugin is loaded as long as no kernel is missing, and none is kept
           "[method][kernels]") {
   const KernelRegistry plugins;
   calls().clear();
-  { const auto method = load_ok(program_of({}), plugins.options()); }
+  { const auto method = load_ok(program_calling({}), plugins.options()); }
   CHECK(calls().empty());
 
-  const auto method = load_ok(program_of({"test::second"}), plugins.options());
+  const auto method = load_ok(program_calling({"test::second"}), plugins.options());
   const auto has = [](std::string_view call) { return std::ranges::count(calls(), call) == 1; };
   CHECK(has("open First"));
   const auto state_of = [&](std::string_view id) {
@@ -215,8 +215,9 @@ TEST_CASE("a kernel belongs to one instruction and goes before its backend is cl
   const KernelRegistry plugins;
   calls().clear();
   {
-    const auto method = load_ok(
-        program_of({"test::scale.out", "test::fails_first", "test::scale.out"}), plugins.options());
+    const auto method =
+        load_ok(program_calling({"test::scale.out", "test::fails_first", "test::scale.out"}),
+                plugins.options());
     CHECK(kernel_calls() ==
           Calls{"First: create scale.out", "First: create fails_first", "First: create scale.out"});
   }
@@ -231,7 +232,8 @@ TEST_CASE("a load that fails destroys the kernels that were made", "[method][ker
   const KernelRegistry plugins;
   for (const char* last : {"test::nobody_has_it", "test::refuse"}) {
     calls().clear();
-    CHECK_FALSE(load(program_of({"test::scale.out", "test::both", last}), plugins.options()).ok());
+    CHECK_FALSE(
+        load(program_calling({"test::scale.out", "test::both", last}), plugins.options()).ok());
     CHECK(kernel_calls() == Calls{"First: create scale.out", "First: create both",
                                   "First: destroy both", "First: destroy scale.out"});
   }
@@ -241,7 +243,7 @@ TEST_CASE("a kernel that fails is told with its instruction, operator and plugin
           "[method][kernels]") {
   const KernelRegistry plugins;
   const auto method =
-      load_ok(program_of({"test::scale.out", "test::fails_first"}), plugins.options());
+      load_ok(program_calling({"test::scale.out", "test::fails_first"}), plugins.options());
   REQUIRE(set_floats(*method, 0, ramp, {4}).ok());
   const Status failed = method->execute();
   CHECK(failed.error() == Error::OutOfResources);
@@ -254,7 +256,7 @@ TEST_CASE("a kernel that fails is told with its instruction, operator and plugin
 TEST_CASE("a plugin that has the operator and refuses the call ends the load",
           "[method][kernels]") {
   const KernelRegistry plugins;
-  const auto method = load(program_of({"test::refuse"}), plugins.options());
+  const auto method = load(program_calling({"test::refuse"}), plugins.options());
   CHECK(method.error() == Error::InvalidArgument);
   CHECK(method.text() ==
         "test.pte: method forward: instruction 0:0: kernel test::refuse (FirstKernels): argument "
@@ -264,8 +266,8 @@ TEST_CASE("a plugin that has the operator and refuses the call ends the load",
 TEST_CASE("what is missing tells which plugins were asked and what each said",
           "[method][kernels][TN-KRN-2]") {
   const KernelRegistry plugins;
-  const auto method =
-      load(program_of({"test::second", "test::third.out", "test::third.out"}), plugins.options());
+  const auto method = load(program_calling({"test::second", "test::third.out", "test::third.out"}),
+                           plugins.options());
   CHECK(method.error() == Error::OperatorMissing);
   CHECK(method.text() ==
         "test.pte: method forward: no kernel for test::third.out (instruction 0:1, 0:2)\n"
@@ -278,9 +280,9 @@ TEST_CASE("what is missing tells which plugins were asked and what each said",
   host::BackendRegistry empty;
   host::MethodOptions options;
   options.registry = &empty;
-  CHECK_THAT(std::string(load(program_of({"test::third.out"}), options).text()),
+  CHECK_THAT(std::string(load(program_calling({"test::third.out"}), options).text()),
              ContainsSubstring("(instruction 0:0)\n  no plugin that is known offers kernels"));
-  CHECK(std::string(load(program_of({"test::third.out"}), {}).text()) ==
+  CHECK(std::string(load(program_calling({"test::third.out"}), {}).text()) ==
         "test.pte: method forward: no kernel for test::third.out (instruction 0:0)");
 }
 
@@ -288,7 +290,7 @@ TEST_CASE("a plugin that breaks the extension's rules is told and not believed",
           "[method][kernels][TN-KRN-1][TN-KRN-7]") {
   HandMade plugin;
   const auto refusal = [&] {
-    const auto method = load(program_of({"test::any"}), plugin.options());
+    const auto method = load(program_calling({"test::any"}), plugin.options());
     return std::pair(method.error(), std::string(method.text()));
   };
   auto [nothing, nothing_text] = refusal();
@@ -325,7 +327,7 @@ TEST_CASE("kernels of plugins are events with their operator and backend, and tr
   host::Trace trace;
   auto options = plugins.options();
   options.trace = &trace;
-  const auto method = load_ok(program_of({"test::count"}), options);
+  const auto method = load_ok(program_calling({"test::count"}), options);
   REQUIRE(set_floats(*method, 0, ramp, {4}).ok());
   REQUIRE(method->execute().ok());
   const std::string json = trace.json();
@@ -336,7 +338,7 @@ TEST_CASE("kernels of plugins are events with their operator and backend, and tr
 
 TEST_CASE("a run with kernels of plugins asks for no memory", "[method][kernels]") {
   const KernelRegistry plugins;
-  const auto method = load_ok(program_of({"test::quiet_scale.out"}), plugins.options());
+  const auto method = load_ok(program_calling({"test::quiet_scale.out"}), plugins.options());
   REQUIRE(set_floats(*method, 0, ramp, {4}).ok());
   REQUIRE(method->execute().ok());
   const std::size_t before = num_allocations();
@@ -346,7 +348,8 @@ TEST_CASE("a run with kernels of plugins asks for no memory", "[method][kernels]
 
 TEST_CASE("kernels are made, run and destroyed by several threads at once", "[threads][kernels]") {
   const KernelRegistry plugins;
-  const auto program = open_program(program_of({"test::quiet_scale.out", "test::quiet_scale.out"}));
+  const auto program =
+      open_program(program_calling({"test::quiet_scale.out", "test::quiet_scale.out"}));
   std::array<int, 4> good{};
   {
     std::vector<std::jthread> threads;
