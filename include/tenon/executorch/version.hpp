@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <dlfcn.h>
 #include <executorch/runtime/platform/platform.h>
 
 #include <charconv>
@@ -12,6 +11,7 @@
 #include <string_view>
 
 #include "tenon/core/result.hpp"
+#include "tenon/executorch/loaded_file.hpp"
 
 #if !defined(TENON_EXECUTORCH_MAJOR) || !defined(TENON_EXECUTORCH_MINOR)
 #error \
@@ -93,10 +93,7 @@ inline std::optional<Version> version_beside(const std::string& folder) {
 /// build. Any thread.
 [[nodiscard]] inline LoadedRuntime loaded_runtime() {
   // Data and no function: the address of a function may be that of a stub in the program.
-  ::Dl_info info{};
-  LoadedRuntime out;
-  if (::dladdr(et::get_pal_impl(), &info) == 0 || !info.dli_fname) return out;
-  out.path = info.dli_fname;
+  LoadedRuntime out{detail::file_of(et::get_pal_impl()), std::nullopt};
   const std::size_t slash = out.path.rfind('/');
   if (slash != std::string::npos) {
     out.version = detail::version_beside(out.path.substr(0, slash + 1));

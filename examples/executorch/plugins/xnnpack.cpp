@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: MIT
+// ExecuTorch's XNNPACK backend as a plugin. The wheel's library stays as it is and is loaded from
+// where libexecutorch.so lies, when a host opens the plugin.
+#include <array>
+#include <string_view>
+#include <tenon/executorch/plugin.hpp>
+
+namespace {
+
+struct Xnnpack {
+  static constexpr std::string_view id = "XnnpackBackend";
+  static constexpr std::string_view description = "ExecuTorch's XNNPACK backend";
+  static constexpr std::string_view tags = "cpu,executorch";
+  static constexpr std::array libraries{
+      tenon::executorch::RegisteringLibrary{"libexecutorch_backend_xnnpack.so", "XnnpackBackend"}};
+  // Those of backends/xnnpack/runtime/XNNPACKBackend.h, with the values that the wheel has.
+  static constexpr std::array options{
+      tenon::OptionSpec{"workspace_sharing_mode", std::int64_t{2},
+                        "activations' memory: 0 of each delegate, 1 of a method, 2 of all"},
+      tenon::OptionSpec{"weight_cache_enabled", false, "share packed weights between delegates"},
+      tenon::OptionSpec{"packed_cache_path", "", "file that keeps packed weights, for one load",
+                        TENON_OPTION_AT_LOAD}};
+};
+
+}  // namespace
+
+TENON_EXECUTORCH_BACKEND(Xnnpack);

@@ -1,0 +1,391 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <executorch/runtime/core/evalue.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "tenon/abi/host.h"
+#include "tenon/abi/tensor.h"
+#include "tenon/core/args.hpp"
+#include "tenon/core/result.hpp"
+#include "tenon/executorch/backend/tensor_mirror.hpp"
+#include "tenon/executorch/error.hpp"
+
+namespace tenon::executorch::detail {
+
+using EtTensor = ::executorch::aten::Tensor;
+
+/// A list of EValues as ExecuTorch's list of a kind: it unpacks them into memory of ours.
+template <class T>
+class MirroredList {
+ public:
+  explicit MirroredList(std::vector<et::EValue*> elements)
+      : elements_(std::move(elements)),
+        unpacked_(std::make_unique<Slot[]>(std::max<std::size_t>(elements_.size(), 1))),
+        list_((elements_.reserve(1), elements_.data()), reinterpret_cast<T*>(unpacked_.get()),
+              static_cast<int>(elements_.size())) {}
+
+  [[nodiscard]] et::BoxedEvalueList<T>* get() noexcept { return &list_; }
+
+ private:
+  struct Slot {
+    alignas(T) std::byte bytes[sizeof(T)];
+  };
+  std::vector<et::EValue*> elements_;
+  std::unique_ptr<Slot[]> unpacked_;
+  et::BoxedEvalueList<T> list_;
+};
+
+/// The arguments of one call site as ExecuTorch's: built once, brought up to date before each call,
+/// written back after it. What the host has once is there once: two places in a list that name one
+/// value or one tensor share it, as in ExecuTorch.
+class ArgumentMirror {
+ public:
+  ArgumentMirror() = default;
+  ArgumentMirror(const ArgumentMirror&) = delete;
+  ArgumentMirror& operator=(const ArgumentMirror&) = delete;
+
+  /// Makes the values those of `args`. Allocates nothing when they are the values of the call
+  /// before and each still is of its kind; a move of another tensor or list into one builds it
+  /// anew.
+  ///
+  /// errors: those of TensorMirror::bind, with the argument's number; NotSupported for a list of
+  ///         scalars, which ExecuTorch cannot hold either.
+  [[nodiscard]] Status update(std::span<tenon_value* const> args) {
+    if (!is_built_of(args) || !update_values()) [[unlikely]] {
+      TENON_CHECK(build(args));
+    }
+    for (const auto& tensor : tensors_) {
+      Status updated = tensor->update();
+      if (!updated.ok()) [[unlikely]]
+        return in_argument(*tensor, std::move(updated));
+    }
+    // A kernel may put other pointers into its list.
+    std::copy(pointers_.begin(), pointers_.end(), call_.begin());
+    return ok();
+  }
+
+  /// What a backend or kernel gets; valid until the next `update`.
+  [[nodiscard]] et::Span<et::EValue*> values() noexcept { return {call_.data(), call_.size()}; }
+
+  /// What the call left, for the host: new sizes of tensors, integers, doubles and booleans. With
+  /// `allow_views` a tensor may lie inside another argument afterwards, as the output of a view
+  /// does.
+  ///
+  /// errors: NotSupported (a tensor that lies elsewhere now; a value that became something that the
+  ///         host has no place for), and those of the host's resize.
+  [[nodiscard]] Status write_back(const tenon_host* host, bool allow_views) {
+    for (const auto& tensor : tensors_) {
+      if (tensor->has_moved()) [[unlikely]]
+        TENON_CHECK(write_back_move(*tensor, allow_views));
+      Status resized = tensor->write_back_sizes(host);
+      if (!resized.ok()) [[unlikely]]
+        return in_argument(*tensor, std::move(resized));
+    }
+    for (const auto& node : nodes_) {
+      if (is_unchanged(*node)) [[likely]]
+        continue;
+      if (Status written = write_back_value(*node); !written.ok()) {
+        clear();
+        return written;
+      }
+    }
+    return ok();
+  }
+
+  /// Calls `visit` with each tensor among the arguments themselves, in their order.
+  template <class Visit>
+  void for_each_tensor(const Visit& visit) {
+    for (const et::EValue* value : pointers_) {
+      for (const auto& node : nodes_) {
+        if (&node->value == value && node->tensor) visit(*node->tensor);
+      }
+    }
+  }
+
+ private:
+  using Lists = std::variant<std::monostate, et::ArrayRef<char>, et::ArrayRef<bool>,
+                             et::ArrayRef<double>, MirroredList<std::int64_t>,
+                             MirroredList<EtTensor>, MirroredList<std::optional<EtTensor>>>;
+
+  struct Node {
+    tenon_value* source = nullptr;
+    std::uint32_t kind = TENON_VALUE_NONE;
+    TensorMirror* tensor = nullptr;  ///< Of a TENSOR.
+    tenon_span span{};               ///< Of a list or string, as it was when it was mirrored.
+    Lists list;
+    et::EValue value;  ///< Goes before `list`, which it may point to.
+  };
+
+  [[nodiscard]] bool is_built_of(std::span<tenon_value* const> args) const noexcept {
+    return std::ranges::equal(args, sources_);
+  }
+
+  void clear() noexcept {
+    sources_.clear();
+    pointers_.clear();
+    call_.clear();
+    nodes_.clear();
+    tensors_.clear();
+  }
+
+  Status build(std::span<tenon_value* const> args) {
+    clear();
+    for (std::size_t i = 0; i < args.size(); ++i) {
+      auto value = mirror(*args[i]);
+      if (!value.ok()) {
+        clear();
+        return std::move(value).status().with_context(concat("argument ", i));
+      }
+      pointers_.push_back(*value);
+    }
+    call_.resize(pointers_.size());
+    sources_.assign(args.begin(), args.end());
+    return ok();
+  }
+
+  Result<et::EValue*> mirror(tenon_value& value) {
+    for (const auto& node : nodes_) {
+      if (node->source == &value) return &node->value;
+    }
+    auto node = std::make_unique<Node>();
+    node->source = &value;
+    node->kind = value.kind;
+    switch (value.kind) {
+      case TENON_VALUE_NONE:
+      case TENON_VALUE_INT:
+      case TENON_VALUE_DOUBLE:
+      case TENON_VALUE_BOOL:
+        set_scalar(*node);
+        break;
+      case TENON_VALUE_TENSOR: {
+        TENON_TRY(node->tensor, mirror_tensor(*value.as.tensor));
+        node->value = et::EValue(EtTensor(node->tensor->impl()));
+        break;
+      }
+      case TENON_VALUE_STRING:
+        node->value = et::EValue(view<char>(*node));
+        break;
+      case TENON_VALUE_BOOL_LIST:
+        static_assert(sizeof(bool) == sizeof(std::uint8_t));
+        node->value = et::EValue(view<bool>(*node));
+        break;
+      case TENON_VALUE_DOUBLE_LIST:
+        node->value = et::EValue(view<double>(*node));
+        break;
+      case TENON_VALUE_INT_LIST:
+        TENON_CHECK(fill_list<std::int64_t>(*node, TENON_VALUE_INT, false));
+        break;
+      case TENON_VALUE_TENSOR_LIST:
+        TENON_CHECK(fill_list<EtTensor>(*node, TENON_VALUE_TENSOR, false));
+        break;
+      case TENON_VALUE_OPTIONAL_TENSOR_LIST:
+        TENON_CHECK(fill_list<std::optional<EtTensor>>(*node, TENON_VALUE_TENSOR, true));
+        break;
+      default:
+        return error(Error::NotSupported, "ExecuTorch has no value of kind ",
+                     value_kind_name(value.kind));
+    }
+    nodes_.push_back(std::move(node));
+    return &nodes_.back()->value;
+  }
+
+  Result<TensorMirror*> mirror_tensor(tenon_tensor& tensor) {
+    for (const auto& known : tensors_) {
+      if (known->source() == &tensor) return known.get();
+    }
+    auto made = std::make_unique<TensorMirror>();
+    TENON_CHECK(made->bind(tensor));
+    tensors_.push_back(std::move(made));
+    return tensors_.back().get();
+  }
+
+  template <class T>
+  et::ArrayRef<T>* view(Node& node) {
+    node.span = node.source->as.span;
+    return &node.list.template emplace<et::ArrayRef<T>>(static_cast<const T*>(node.span.data),
+                                                        static_cast<std::size_t>(node.span.size));
+  }
+
+  template <class T>
+  Status fill_list(Node& node, std::uint32_t wanted, bool is_optional) {
+    node.span = node.source->as.span;
+    const auto* elements = static_cast<tenon_value* const*>(node.span.data);
+    std::vector<et::EValue*> values;
+    for (std::size_t i = 0; i < node.span.size; ++i) {
+      const std::uint32_t kind = elements[i]->kind;
+      if (kind != wanted && !(is_optional && kind == TENON_VALUE_NONE)) {
+        return error(Error::InvalidType, "element ", i, ": expected ", value_kind_name(wanted),
+                     ", found ", value_kind_name(kind));
+      }
+      auto value = mirror(*elements[i]);
+      if (!value.ok()) return std::move(value).status().with_context(concat("element ", i));
+      values.push_back(*value);
+    }
+    node.value = et::EValue(node.list.template emplace<MirroredList<T>>(std::move(values)).get());
+    return ok();
+  }
+
+  static void set_scalar(Node& node) {
+    switch (node.kind) {
+      case TENON_VALUE_INT:
+        node.value = et::EValue(std::int64_t{node.source->as.integer});
+        break;
+      case TENON_VALUE_DOUBLE:
+        node.value = et::EValue(double{node.source->as.real});
+        break;
+      case TENON_VALUE_BOOL:
+        node.value = et::EValue(node.source->as.boolean != 0);
+        break;
+      default:
+        node.value = et::EValue();
+        break;
+    }
+  }
+
+  /// False when a value is not of the kind that was mirrored or names another tensor or list.
+  [[nodiscard]] bool update_values() {
+    for (const auto& node : nodes_) {
+      const tenon_value& now = *node->source;
+      if (now.kind != node->kind) return false;
+      if (node->kind == TENON_VALUE_TENSOR) {
+        if (now.as.tensor != node->tensor->source()) return false;
+      } else if (is_scalar(node->kind)) {
+        set_scalar(*node);
+      } else if (now.as.span.data != node->span.data || now.as.span.size != node->span.size) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  static bool is_scalar(std::uint32_t kind) noexcept {
+    return kind == TENON_VALUE_NONE || kind == TENON_VALUE_INT || kind == TENON_VALUE_DOUBLE ||
+           kind == TENON_VALUE_BOOL;
+  }
+
+  [[nodiscard]] static bool is_unchanged(const Node& node) noexcept {
+    const et::EValue& value = node.value;
+    switch (node.kind) {
+      case TENON_VALUE_NONE:
+        return value.isNone();
+      case TENON_VALUE_INT:
+        return value.isInt() && value.payload.copyable_union.as_int == node.source->as.integer;
+      case TENON_VALUE_DOUBLE:
+        // The same bits, so that a NaN is one.
+        return value.isDouble() &&
+               std::bit_cast<std::uint64_t>(value.payload.copyable_union.as_double) ==
+                   std::bit_cast<std::uint64_t>(node.source->as.real);
+      case TENON_VALUE_BOOL:
+        return value.isBool() &&
+               value.payload.copyable_union.as_bool == (node.source->as.boolean != 0);
+      case TENON_VALUE_TENSOR:
+        return value.isTensor() &&
+               value.payload.as_tensor.unsafeGetTensorImpl() == node.tensor->impl();
+      default:
+        return true;
+    }
+  }
+
+  /// Whatever a call made of a number, the host sees, its kind included: operators on numbers give
+  /// what their arguments make of them.
+  Status write_back_value(const Node& node) {
+    const et::EValue& value = node.value;
+    tenon_value& to = *node.source;
+    if (is_scalar(node.kind) && value.isInt()) {
+      to.kind = TENON_VALUE_INT;
+      to.as.integer = value.payload.copyable_union.as_int;
+    } else if (is_scalar(node.kind) && value.isDouble()) {
+      to.kind = TENON_VALUE_DOUBLE;
+      to.as.real = value.payload.copyable_union.as_double;
+    } else if (is_scalar(node.kind) && value.isBool()) {
+      to.kind = TENON_VALUE_BOOL;
+      to.as.boolean = value.payload.copyable_union.as_bool ? 1 : 0;
+    } else {
+      return error(Error::NotSupported, "ExecuTorch's code put a value of tag ",
+                   static_cast<std::uint32_t>(value.tag), " in the place of one of kind ",
+                   value_kind_name(node.kind), "; the host has no place for it");
+    }
+    return ok();
+  }
+
+  Status write_back_move(TensorMirror& moved, bool allow_views) {
+    const std::byte* const begin = moved.data();
+    const std::size_t size = moved.nbytes();
+    for (const auto& other : tensors_) {
+      if (!allow_views || other->source() == moved.source()) continue;
+      const std::span<const std::byte> room = other->given();
+      // Compared as numbers: the addresses may belong to different blocks.
+      const auto first = reinterpret_cast<std::uintptr_t>(room.data());
+      const auto at = reinterpret_cast<std::uintptr_t>(begin);
+      if (at < first || at - first > room.size() || size > room.size() - (at - first)) continue;
+      moved.keep_move();
+      return ok();
+    }
+    moved.undo_move();
+    return in_argument(moved, error(Error::NotSupported,
+                                    "ExecuTorch's code gave the tensor another data pointer; a "
+                                    "tensor stays where the host put it"));
+  }
+
+  /// `status` with the number of the argument that `tensor` belongs to.
+  Status in_argument(const TensorMirror& tensor, Status status) const {
+    for (std::size_t i = 0; i < sources_.size(); ++i) {
+      const tenon_value& value = *sources_[i];
+      if (value.kind == TENON_VALUE_TENSOR && value.as.tensor == tensor.source()) {
+        return std::move(status).with_context(concat("argument ", i));
+      }
+    }
+    return std::move(status).with_context("an element of a list");
+  }
+
+  std::vector<tenon_value*> sources_;
+  std::vector<std::unique_ptr<TensorMirror>> tensors_;
+  std::vector<std::unique_ptr<Node>> nodes_;
+  std::vector<et::EValue*> pointers_;
+  std::vector<et::EValue*> call_;
+};
+
+/// The mirrors of one delegate: a method may call it from several places.
+class CallSites {
+ public:
+  /// The mirror for the argument list at `args`, perhaps a new one.
+  [[nodiscard]] ArgumentMirror& find(std::span<tenon_value* const> args) {
+    if (last_ < sites_.size() && sites_[last_].args == args.data()) [[likely]]
+      return *sites_[last_].mirror;
+    for (last_ = 0; last_ < sites_.size(); ++last_) {
+      if (sites_[last_].args == args.data()) return *sites_[last_].mirror;
+    }
+    // A host need not keep its lists where they are: then one mirror serves all of them.
+    if (sites_.size() == most) {
+      last_ = 0;
+      sites_[0].args = args.data();
+    } else {
+      sites_.push_back({args.data(), std::make_unique<ArgumentMirror>()});
+    }
+    return *sites_[last_].mirror;
+  }
+
+ private:
+  static constexpr std::size_t most = 64;
+
+  struct Site {
+    tenon_value* const* args;
+    std::unique_ptr<ArgumentMirror> mirror;
+  };
+  std::vector<Site> sites_;
+  std::size_t last_ = 0;
+};
+
+}  // namespace tenon::executorch::detail

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <executorch/runtime/platform/platform.h>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <string_view>
+#include <utility>
+
+#include "tenon/abi/host.h"
+#include "tenon/core/status.hpp"
+#include "tenon/executorch/error.hpp"
+
+namespace tenon::executorch::detail {
+
+/// Thrown through ExecuTorch's code where it would end the process.
+struct Aborted {};
+
+/// One call into ExecuTorch's code, on the thread that made the object and while it lives.
+///
+/// ExecuTorch's functions return a number; why they failed is only in its log, which goes to its
+/// platform layer. While the call lasts, what is logged on this thread goes to the host's log in
+/// place of stderr, and what was logged as an error becomes the text of the failure. See
+/// PlatformHook, which must be installed.
+class BridgedCall {
+ public:
+  /// `host` gets what is logged; null: nobody does.
+  explicit BridgedCall(const tenon_host* host) noexcept : host_(host), outer_(current()) {
+    current() = this;
+  }
+  BridgedCall(const BridgedCall&) = delete;
+  BridgedCall& operator=(const BridgedCall&) = delete;
+  ~BridgedCall() { current() = outer_; }
+
+  /// The innermost call of this thread, or null.
+  [[nodiscard]] static BridgedCall*& current() noexcept {
+    static constinit thread_local BridgedCall* innermost = nullptr;
+    return innermost;
+  }
+
+  /// Runs `body`, which returns a Status. A check of ExecuTorch's that fails in it on this thread,
+  /// which would end the process, is an `aborted` whose text is what the check said.
+  template <class Body>
+  Status run(std::string_view what, Body&& body, Error aborted = Error::Internal) {
+    const bool outer = std::exchange(can_raise_, true);
+    Status outcome;
+    try {
+      outcome = body();
+    } catch (const Aborted&) {
+      outcome = failure(aborted, what);
+    }
+    can_raise_ = outer;
+    return outcome;
+  }
+
+  /// Runs `body`, through which nothing may be thrown: the dynamic loader, for example.
+  template <class Body>
+  auto run_unthrown(Body&& body) {
+    const bool outer = std::exchange(can_raise_, false);
+    auto outcome = body();
+    can_raise_ = outer;
+    return outcome;
+  }
+
+  /// Whether there is somebody to catch an Aborted.
+  [[nodiscard]] bool can_raise() const noexcept { return can_raise_; }
+
+  /// What ExecuTorch logged as errors so far, the lines joined by "; ".
+  [[nodiscard]] std::string_view errors() const noexcept { return {text_.data(), size_}; }
+
+  /// The failure of `what`, with ExecuTorch's reason.
+  [[nodiscard]] Status failure(Error code, std::string_view what) const {
+    if (size_ != 0) return error(code, what, ": ", errors());
+    return error(code, what, ": ExecuTorch's code returned ", error_name(code),
+                 " and logged no reason");
+  }
+  [[nodiscard]] Status failure(et::Error code, std::string_view what) const {
+    return failure(from_executorch(code), what);
+  }
+
+  /// Takes a line that was logged on this thread. Allocates nothing: memory may be what is missing.
+  void take_line(et_pal_log_level_t level, const char* file, std::size_t line, const char* message,
+                 std::size_t length) noexcept {
+    const std::string_view text(message, length);
+    if (level == kError || level == kFatal) keep(text);
+    if (!host_) return;
+    std::array<char, 512> out;
+    const int written = std::snprintf(out.data(), out.size(), "%s:%zu: %.*s", file ? file : "",
+                                      line, static_cast<int>(text.size()), text.data());
+    if (written <= 0) return;
+    const auto size = std::min(static_cast<std::size_t>(written), out.size() - 1);
+    host_->log(host_, level_of(level), out.data(), size);
+  }
+
+ private:
+  void keep(std::string_view text) noexcept {
+    const std::string_view separator = size_ == 0 ? "" : "; ";
+    if (size_ + separator.size() + text.size() > text_.size()) return;
+    std::memcpy(text_.data() + size_, separator.data(), separator.size());
+    std::memcpy(text_.data() + size_ + separator.size(), text.data(), text.size());
+    size_ += separator.size() + text.size();
+  }
+
+  static std::int32_t level_of(et_pal_log_level_t level) noexcept {
+    switch (level) {
+      case kDebug:
+        return TENON_LOG_DEBUG;
+      case kError:
+        return TENON_LOG_ERROR;
+      case kFatal:
+        return TENON_LOG_FATAL;
+      default:
+        return TENON_LOG_INFO;
+    }
+  }
+
+  const tenon_host* host_;
+  BridgedCall* outer_;
+  bool can_raise_ = false;
+  std::size_t size_ = 0;
+  std::array<char, 1024> text_;  // Not cleared: a call that goes well never looks at it.
+};
+
+}  // namespace tenon::executorch::detail

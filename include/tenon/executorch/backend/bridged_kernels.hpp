@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <executorch/runtime/kernel/kernel_runtime_context.h>
+#include <executorch/runtime/kernel/operator_registry.h>
+#include <executorch/runtime/platform/runtime.h>
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "tenon/backend/backend.hpp"
+#include "tenon/backend/extensions.hpp"
+#include "tenon/core/args.hpp"
+#include "tenon/core/result.hpp"
+#include "tenon/executorch/backend/allocator.hpp"
+#include "tenon/executorch/backend/argument_mirror.hpp"
+#include "tenon/executorch/backend/bridged_call.hpp"
+#include "tenon/executorch/backend/event_tracer.hpp"
+#include "tenon/executorch/backend/libraries.hpp"
+#include "tenon/executorch/backend/platform_hook.hpp"
+#include "tenon/executorch/error.hpp"
+#include "tenon/executorch/layout_probe.hpp"
+
+namespace tenon::executorch {
+
+namespace detail {
+
+/// One operator call with a kernel of ExecuTorch's.
+class BridgedKernel {
+ public:
+  explicit BridgedKernel(const tenon_host* host) noexcept : host_(host) {}
+  BridgedKernel(const BridgedKernel&) = delete;
+  BridgedKernel& operator=(const BridgedKernel&) = delete;
+
+  /// Finds the kernel for the dtypes and dim orders of the tensors among the arguments, as
+  /// ExecuTorch does (Method::resolve_operator). Once.
+  ///
+  /// errors: OperatorMissing, and those of ArgumentMirror::update.
+  [[nodiscard]] Status resolve(std::string_view op, std::span<tenon_value* const> args) {
+    op_ = op;
+    BridgedCall call(host_);
+    return call.run(
+        op_,
+        [&]() -> Status {
+          TENON_CHECK(mirror_.update(args).with_context(op_));
+          std::vector<et::TensorMeta> tensors;
+          mirror_.for_each_tensor([&](TensorMirror& tensor) {
+            const auto order = tensor.dim_order();
+            tensors.emplace_back(tensor.impl()->scalar_type(),
+                                 et::Span(order.data(), order.size()));
+          });
+          const auto found =
+              et::get_op_function_from_registry(op_.c_str(), {tensors.data(), tensors.size()});
+          if (!found.ok()) return call.failure(Error::OperatorMissing, op_);
+          function_ = *found;
+          return ok();
+        },
+        Error::InvalidArgument);
+  }
+
+  /// Runs it once. Allocates nothing itself as long as the arguments are those of `resolve`.
+  [[nodiscard]] Status run(const tenon_execution_context& context,
+                           std::span<tenon_value* const> args) {
+    temp_allocator_.use(context.temp_allocator);
+    if (context.tracer) tracer_.use(context.tracer);
+    et::KernelRuntimeContext kernel_context(context.tracer ? &tracer_ : nullptr, &temp_allocator_);
+    BridgedCall call(host_);
+    // A check of a kernel's is about its arguments: their kinds, above all.
+    return call.run(
+        op_,
+        [&]() -> Status {
+          TENON_CHECK(mirror_.update(args));
+          function_(kernel_context, mirror_.values());
+          const et::Error failed = kernel_context.failure_state();
+          if (failed != et::Error::Ok) [[unlikely]]
+            return failure(call, failed);
+          return mirror_.write_back(context.host, true);
+        },
+        Error::InvalidArgument);
+  }
+
+ private:
+  /// Kernels call a wrong number of arguments an invalid program.
+  Status failure(const BridgedCall& call, et::Error failed) const {
+    if (failed == et::Error::InvalidProgram) return call.failure(Error::InvalidArgument, op_);
+    return call.failure(failed, op_);
+  }
+
+  const tenon_host* host_;
+  std::string op_;
+  et::OpFunction function_ = nullptr;
+  ArgumentMirror mirror_;
+  HostAllocator temp_allocator_;
+  HostEventTracer tracer_;
+};
+
+}  // namespace detail
+
+/// The kernels that are registered with ExecuTorch, as a backend of kernels alone (extension
+/// "tenon.kernels/1"). `About` has an `id`, by which hosts know it, and the `libraries` that
+/// register the kernels; see BridgedBackend. ExecuTorch's own operators on numbers and views
+/// ("executorch_prim::...") come along.
+template <class About>
+class BridgedKernels final : public Backend<BridgedKernels<About>>,
+                             public About,
+                             public WithKernels<BridgedKernels<About>> {
+ public:
+  struct Kernel {
+    std::unique_ptr<detail::BridgedKernel> bridged;
+
+    Status run(ExecutionContext& context, Args args) {
+      return bridged->run(context.raw(), args.raw());
+    }
+  };
+
+  Status open() {
+    TENON_CHECK(check_runtime());
+    platform_.emplace();
+    detail::BridgedCall call(host());
+    return call.run("open", [&]() -> Status {
+      et::runtime_init();
+      return call.run_unthrown([] { return detail::load_libraries<About>(); });
+    });
+  }
+
+  Result<std::vector<std::string>> list_operators() {
+    std::vector<std::string> out;
+    for (const et::Kernel& kernel : et::get_registered_kernels()) out.emplace_back(kernel.name_);
+    // An operator has several kernels, for several dtypes.
+    std::ranges::sort(out);
+    out.erase(std::unique(out.begin(), out.end()), out.end());
+    return out;
+  }
+
+  Result<Kernel> create_kernel(std::string_view op, Args args) {
+    auto bridged = std::make_unique<detail::BridgedKernel>(host());
+    TENON_CHECK(bridged->resolve(op, args.raw()));
+    return Kernel{std::move(bridged)};
+  }
+
+ private:
+  const tenon_host* host() const noexcept { return Backend<BridgedKernels>::host().raw(); }
+
+  std::optional<detail::PlatformUse> platform_;
+};
+
+}  // namespace tenon::executorch
