@@ -115,6 +115,7 @@ class ExecutorBackend final : public et::BackendInterface {
   }
 };
 
+// [plugin]
 struct Executor {
   static constexpr std::string_view id = "ExecutorBackend";
   static constexpr std::string_view description = "runs programs inside of programs by ExecuTorch";
@@ -123,6 +124,7 @@ struct Executor {
   static constexpr std::array libraries{
       tenon::executorch::RegisteringLibrary{"libexecutorch_kernels_optimized.so", "aten::add.out"}};
 };
+// [plugin]
 
 }  // namespace
 

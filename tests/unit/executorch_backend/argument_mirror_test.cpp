@@ -8,10 +8,11 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "support/catch.hpp"
-#include "tenon/executorch/backend/argument_mirror.hpp"
+#include "tenon/executorch/backend/call_sites.hpp"
 #include "tenon/host/host_table.hpp"
 #include "unit/core/test_tensor.hpp"
 
@@ -267,6 +268,19 @@ TEST_CASE("a list with an element of another kind is refused", "[executorch]") {
   CHECK_THAT(std::string(updated.text()), ContainsSubstring("element 0: expected Tensor"));
 }
 
+TEST_CASE("behind the last argument stand values that are none", "[executorch]") {
+  const TestArgs args({integer_value(1)});
+  ArgumentMirror mirror;
+  REQUIRE(mirror.update(span_of(args)).ok());
+  const et::Span<et::EValue*> values = mirror.values();
+  REQUIRE(values.size() == 1);
+  for (std::size_t i = 1; i < 64; ++i) CHECK(values.data()[i]->isNone());
+  ArgumentMirror of_nothing;
+  REQUIRE(of_nothing.update({}).ok());
+  CHECK(of_nothing.values().size() == 0);
+  CHECK(of_nothing.values().data()[0]->isNone());
+}
+
 TEST_CASE("a value that becomes another tensor or list is mirrored anew", "[executorch]") {
   TestTensor first(ScalarType::Float, {4});
   TestTensor second(ScalarType::Long, {2, 2});
@@ -295,6 +309,34 @@ TEST_CASE("a host that changes a tensor in place is believed", "[executorch]") {
   REQUIRE(mirror.update(span_of(args)).ok());
   CHECK(mirror.values()[0]->toTensor().scalar_type() == ::executorch::aten::ScalarType::Int);
   CHECK(mirror.values()[0]->toTensor().dim() == 1);
+}
+
+TEST_CASE("after its first run a delegate keeps to its kinds, dtypes and ranks", "[executorch]") {
+  TestTensor floats(ScalarType::Float, {2});
+  TestTensor more_floats(ScalarType::Float, {5});
+  TestTensor integers(ScalarType::Int, {2});
+  TestTensor matrix(ScalarType::Float, {2, 2});
+  tenon::executorch::detail::Signature signature;
+  const auto check = [&](std::vector<tenon_value> values) {
+    const TestArgs args(std::move(values));
+    return signature.check(span_of(args));
+  };
+  CHECK(check({integers.value()}).ok());  // Nothing is known yet.
+  const TestArgs first({floats.value(), integer_value(1)});
+  signature.learn(span_of(first));
+  CHECK(check({more_floats.value(), integer_value(2)}).ok());
+  const Status fewer = check({floats.value()});
+  CHECK(fewer.error() == Error::InvalidArgument);
+  CHECK_THAT(std::string(fewer.text()), ContainsSubstring("expected 2, found 1"));
+  const Status other_dtype = check({integers.value(), integer_value(1)});
+  CHECK(other_dtype.error() == Error::InvalidType);
+  CHECK_THAT(std::string(other_dtype.text()),
+             ContainsSubstring("argument 0: expected Tensor of dtype Float and rank 1, found "
+                               "Tensor of dtype Int and rank 1"));
+  CHECK(check({matrix.value(), integer_value(1)}).error() == Error::InvalidType);
+  const Status other_kind = check({floats.value(), make_value(TENON_VALUE_BOOL)});
+  CHECK(other_kind.error() == Error::InvalidArgument);
+  CHECK_THAT(std::string(other_kind.text()), ContainsSubstring("expected Int, found Bool"));
 }
 
 TEST_CASE("each place that calls a delegate has its own mirror", "[executorch]") {

@@ -53,6 +53,10 @@ class MirroredList {
 class ArgumentMirror {
  public:
   ArgumentMirror() = default;
+  /// Whether kinds, dtypes and ranks were found right. For who judges them: false again when one of
+  /// them may have changed.
+  bool is_judged = false;
+
   ArgumentMirror(const ArgumentMirror&) = delete;
   ArgumentMirror& operator=(const ArgumentMirror&) = delete;
 
@@ -70,6 +74,7 @@ class ArgumentMirror {
       Status updated = tensor->update();
       if (!updated.ok()) [[unlikely]]
         return in_argument(*tensor, std::move(updated));
+      is_judged = is_judged && !tensor->was_bound_anew();
     }
     // A kernel may put other pointers into its list.
     std::copy(pointers_.begin(), pointers_.end(), call_.begin());
@@ -77,7 +82,7 @@ class ArgumentMirror {
   }
 
   /// What a backend or kernel gets; valid until the next `update`.
-  [[nodiscard]] et::Span<et::EValue*> values() noexcept { return {call_.data(), call_.size()}; }
+  [[nodiscard]] et::Span<et::EValue*> values() noexcept { return {call_.data(), pointers_.size()}; }
 
   /// What the call left, for the host: new sizes of tensors, integers, doubles and booleans. With
   /// `allow_views` a tensor may lie inside another argument afterwards, as the output of a view
@@ -115,6 +120,11 @@ class ArgumentMirror {
   }
 
  private:
+  /// Backends take it for granted that they get as many arguments as they were lowered with. Behind
+  /// the last one stand this many values that are none, so that one argument too few is an error of
+  /// theirs and not a read of whatever lies there.
+  static constexpr std::size_t guards = 64;
+
   using Lists = std::variant<std::monostate, et::ArrayRef<char>, et::ArrayRef<bool>,
                              et::ArrayRef<double>, MirroredList<std::int64_t>,
                              MirroredList<EtTensor>, MirroredList<std::optional<EtTensor>>>;
@@ -129,7 +139,7 @@ class ArgumentMirror {
   };
 
   [[nodiscard]] bool is_built_of(std::span<tenon_value* const> args) const noexcept {
-    return std::ranges::equal(args, sources_);
+    return !call_.empty() && std::ranges::equal(args, sources_);
   }
 
   void clear() noexcept {
@@ -142,6 +152,7 @@ class ArgumentMirror {
 
   Status build(std::span<tenon_value* const> args) {
     clear();
+    is_judged = false;
     for (std::size_t i = 0; i < args.size(); ++i) {
       auto value = mirror(*args[i]);
       if (!value.ok()) {
@@ -150,7 +161,7 @@ class ArgumentMirror {
       }
       pointers_.push_back(*value);
     }
-    call_.resize(pointers_.size());
+    call_.assign(pointers_.size() + guards, &guard_);
     sources_.assign(args.begin(), args.end());
     return ok();
   }
@@ -355,37 +366,7 @@ class ArgumentMirror {
   std::vector<std::unique_ptr<Node>> nodes_;
   std::vector<et::EValue*> pointers_;
   std::vector<et::EValue*> call_;
-};
-
-/// The mirrors of one delegate: a method may call it from several places.
-class CallSites {
- public:
-  /// The mirror for the argument list at `args`, perhaps a new one.
-  [[nodiscard]] ArgumentMirror& find(std::span<tenon_value* const> args) {
-    if (last_ < sites_.size() && sites_[last_].args == args.data()) [[likely]]
-      return *sites_[last_].mirror;
-    for (last_ = 0; last_ < sites_.size(); ++last_) {
-      if (sites_[last_].args == args.data()) return *sites_[last_].mirror;
-    }
-    // A host need not keep its lists where they are: then one mirror serves all of them.
-    if (sites_.size() == most) {
-      last_ = 0;
-      sites_[0].args = args.data();
-    } else {
-      sites_.push_back({args.data(), std::make_unique<ArgumentMirror>()});
-    }
-    return *sites_[last_].mirror;
-  }
-
- private:
-  static constexpr std::size_t most = 64;
-
-  struct Site {
-    tenon_value* const* args;
-    std::unique_ptr<ArgumentMirror> mirror;
-  };
-  std::vector<Site> sites_;
-  std::size_t last_ = 0;
+  et::EValue guard_;
 };
 
 }  // namespace tenon::executorch::detail

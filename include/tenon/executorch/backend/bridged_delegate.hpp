@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,8 +19,8 @@
 #include "tenon/core/result.hpp"
 #include "tenon/core/struct_size.hpp"
 #include "tenon/executorch/backend/allocator.hpp"
-#include "tenon/executorch/backend/argument_mirror.hpp"
 #include "tenon/executorch/backend/bridged_call.hpp"
+#include "tenon/executorch/backend/call_sites.hpp"
 #include "tenon/executorch/backend/event_tracer.hpp"
 #include "tenon/executorch/backend/named_data.hpp"
 #include "tenon/executorch/backend/options.hpp"
@@ -78,16 +79,22 @@ class BridgedDelegate {
   [[nodiscard]] Status execute(const tenon_execution_context& context,
                                std::span<tenon_value* const> args) {
     temp_allocator_.use(context.temp_allocator);
-    if (context.tracer) tracer_.use(context.tracer);
+    tracer_.use(context.tracer);
     et::BackendExecutionContext execution_context(context.tracer ? &tracer_ : nullptr,
                                                   &temp_allocator_, method_name_.c_str());
     ArgumentMirror& mirror = call_sites_.find(args);
     BridgedCall call(host_);
     return call.run("execute", [&]() -> Status {
       TENON_CHECK(mirror.update(args));
+      if (!mirror.is_judged) [[unlikely]]
+        TENON_CHECK(signature_.check(args));
       const et::Error executed = backend_.execute(execution_context, handle_, mirror.values());
       if (executed != et::Error::Ok) [[unlikely]]
         return call.failure(executed, "execute");
+      if (!mirror.is_judged) [[unlikely]] {
+        signature_.learn(args);
+        mirror.is_judged = true;
+      }
       return mirror.write_back(context.host, false);
     });
   }
@@ -129,6 +136,7 @@ class BridgedDelegate {
   std::optional<et::FreeableBuffer> processed_;
   HostEventTracer tracer_;
   CallSites call_sites_;
+  Signature signature_;
 };
 
 }  // namespace tenon::executorch::detail

@@ -68,7 +68,7 @@ class BridgedKernel {
   [[nodiscard]] Status run(const tenon_execution_context& context,
                            std::span<tenon_value* const> args) {
     temp_allocator_.use(context.temp_allocator);
-    if (context.tracer) tracer_.use(context.tracer);
+    tracer_.use(context.tracer);
     et::KernelRuntimeContext kernel_context(context.tracer ? &tracer_ : nullptr, &temp_allocator_);
     BridgedCall call(host_);
     // A check of a kernel's is about its arguments: their kinds, above all.

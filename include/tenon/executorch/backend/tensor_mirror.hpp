@@ -78,13 +78,17 @@ class TensorMirror {
   /// Takes over the data pointer and the sizes of now; nothing else of a tensor may change between
   /// two calls, and when it did, the mirror is made anew.
   [[nodiscard]] Status update() {
-    if (!is_same_tensor()) [[unlikely]]
+    was_bound_anew_ = !is_same_tensor();
+    if (was_bound_anew_) [[unlikely]]
       TENON_CHECK(bind(*source_));
     data_ = source_->dl.data ? static_cast<std::byte*>(source_->dl.data) + source_->dl.byte_offset
                              : nullptr;
     impl_->set_data(data_);
     return has_sizes_of_source() ? ok() : update_sizes();
   }
+
+  /// Whether `update` found another tensor.
+  [[nodiscard]] bool was_bound_anew() const noexcept { return was_bound_anew_; }
 
   /// Whether the call gave the tensor another data pointer.
   [[nodiscard]] bool has_moved() const noexcept { return impl_->data() != data_; }
@@ -187,6 +191,7 @@ class TensorMirror {
   std::int32_t scalar_type_ = -1;
   std::int32_t rank_ = 0;
   std::uint32_t shape_dynamism_ = TENON_SHAPE_STATIC;
+  bool was_bound_anew_ = false;
   tenon_dl_device device_{};
   // What `impl_` points to.
   std::array<Impl::SizesType, max_rank> sizes_{};
