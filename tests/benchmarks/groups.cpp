@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "allocations.hpp"
+#include "bridge_rows.hpp"
 #include "floor.hpp"
 #include "ours.hpp"
 #include "plugin_rows.hpp"
@@ -235,6 +236,8 @@ const std::vector<Group>& all_groups() {
       {"look-up", look_up_rows, true},
       {"allocations", allocation_rows, true},
       {"plugins", plugin_rows, false},
+      {"adapter", adapter_rows, true},
+      {"bridge", bridge_rows, true},
   };
   return groups;
 }

@@ -18,6 +18,9 @@ struct Setup {
   std::string sdk_plugin;  ///< The same backend written with the C++ SDK.
   std::string open_all;    ///< The program that opens every library of a folder.
   std::string tenon_list;  ///< The program; empty when it was not built.
+  std::string fixtures;    ///< Folder with a folder for each fixture.
+  std::vector<std::string> bridges;  ///< The plugins for XNNPACK and kernels; empty without wheel.
+  std::vector<std::string> cases;    ///< Folders of further programs for the bridges.
 };
 
 /// A set of rows that are measured together.

@@ -53,6 +53,8 @@ int main(int argc, char** argv) {
   setup.sdk_plugin = TENON_BENCH_SDK_PLUGIN;
   setup.open_all = TENON_BENCH_OPEN_ALL;
   setup.tenon_list = TENON_BENCH_LIST;
+  setup.fixtures = TENON_BENCH_FIXTURES;
+  setup.bridges = {TENON_BENCH_BRIDGES};
   std::string side = "both";
   std::vector<std::string> only;
   std::string json;
@@ -64,6 +66,9 @@ int main(int argc, char** argv) {
       ->check(CLI::IsMember({"both", "stock", "ours"}))
       ->capture_default_str();
   app.add_option("--only", only, "Measure these groups alone")->check(CLI::IsMember(names));
+  app.add_option("--case", setup.cases, "Folder with a model.pte for the group bridge; repeatable")
+      ->check(CLI::ExistingDirectory)
+      ->allow_extra_args(false);
   app.add_option("--rounds", setup.plan.rounds, "Rounds to take the minimum of")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();

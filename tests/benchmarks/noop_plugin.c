@@ -7,6 +7,10 @@
 
 #include "tenon/abi/plugin.h"
 
+#ifndef NOOP_ID
+#define NOOP_ID "NoopBackend"
+#endif
+
 static tenon_status noop_open(const tenon_host* host, tenon_backend** out) {
   (void)host;
   *out = NULL;
@@ -90,7 +94,7 @@ const struct noop_plugin tenon_plugin_v1 = {
     .record =
         {
             .struct_size = sizeof(tenon_backend_record),
-            .id = "NoopBackend",
+            .id = NOOP_ID,
             .tags = "debug",
             .description = "Does nothing, for benchmarks",
         },

@@ -114,12 +114,15 @@ struct LoadedRegistry {
   std::vector<host::BackendRef> backends;
 };
 
-/// An open program and a registry that knows one plugin, which is loaded already.
+/// An open program and a registry that knows its plugins. A single one is loaded already.
 struct OpenProgram {
   OpenProgram(const std::string& path, const std::string& plugin)
-      : program(checked(host::Program::open(path), "Program::open")) {
-    check(registry.register_backend(plugin), "add_plugin_file");
+      : OpenProgram(path, std::vector{plugin}) {
     backend = checked(registry.lookup_backend(noop_id), "lookup_backend");
+  }
+  OpenProgram(const std::string& path, const std::vector<std::string>& plugins)
+      : program(checked(host::Program::open(path), "Program::open")) {
+    for (const auto& plugin : plugins) check(registry.register_backend(plugin), "add_plugin_file");
   }
 
   [[nodiscard]] Result<std::unique_ptr<host::Method>> load() const {
@@ -135,8 +138,9 @@ struct OpenProgram {
 
 class LoadedMethod {
  public:
-  LoadedMethod(const std::string& path, const std::string& plugin)
-      : program_(path, plugin), method_(checked(program_.load(), "Method::load of " + path)) {
+  template <class Plugins>
+  LoadedMethod(const std::string& path, const Plugins& plugins)
+      : program_(path, plugins), method_(checked(program_.load(), "Method::load of " + path)) {
     for (std::size_t i = 0; i < method_->num_inputs(); ++i) {
       const tenon_tensor& tensor = *method_->input(i).as.tensor;
       auto& data = inputs_.emplace_back(tensor.nbytes / sizeof(std::max_align_t) + 1);
@@ -161,6 +165,11 @@ class LoadedMethod {
 
 Work execute(const std::string& program, const std::string& plugin) {
   const auto method = std::make_shared<LoadedMethod>(program, plugin);
+  return [method](std::uint64_t repeats) { method->run(repeats); };
+}
+
+Work execute(const std::string& program, const std::vector<std::string>& plugins) {
+  const auto method = std::make_shared<LoadedMethod>(program, plugins);
   return [method](std::uint64_t repeats) { method->run(repeats); };
 }
 

@@ -33,6 +33,8 @@ std::string goal_text(const Row& row) {
   switch (row.goal->against) {
     case Goal::Against::Stock:
       return fmt::format("≤ {} × stock", row.goal->limit);
+    case Goal::Against::StockPlus:
+      return fmt::format("≤ stock + {} {}", row.goal->limit, row.unit);
     case Goal::Against::Floor:
       return fmt::format("≤ {} × floor", row.goal->limit);
     case Goal::Against::Nothing:
@@ -85,6 +87,9 @@ std::optional<bool> Row::reached() const {
     case Goal::Against::Stock:
       if (!stock) return std::nullopt;
       return ours->minimum <= goal->limit * stock->minimum;
+    case Goal::Against::StockPlus:
+      if (!stock) return std::nullopt;
+      return ours->minimum <= stock->minimum + goal->limit;
     case Goal::Against::Floor:
       if (!floor) return std::nullopt;
       return ours->minimum <= goal->limit * floor->minimum;

@@ -12,8 +12,8 @@ namespace tenon::bench {
 
 /// What a row should reach (see docs/performance.md).
 struct Goal {
-  enum class Against { Stock, Floor, Nothing };
-  Against against;  ///< `Nothing`: `limit` is in the unit of the row.
+  enum class Against { Stock, StockPlus, Floor, Nothing };
+  Against against;  ///< `StockPlus`, `Nothing`: `limit` is in the unit of the row.
   double limit;
 };
 

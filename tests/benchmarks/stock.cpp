@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "stock.hpp"
 
+#include <dlfcn.h>
 #include <executorch/extension/data_loader/buffer_data_loader.h>
 #include <executorch/extension/data_loader/file_data_loader.h>
 #include <executorch/extension/data_loader/mmap_data_loader.h>
+#include <executorch/extension/threadpool/threadpool_guard.h>
 #include <executorch/runtime/backend/interface.h>
 #include <executorch/runtime/executor/method.h>
 #include <executorch/runtime/executor/program.h>
@@ -16,6 +18,8 @@
 #include <memory>
 #include <utility>
 #include <vector>
+
+#include "adapted.hpp"
 
 namespace tenon::bench::stock {
 namespace {
@@ -48,13 +52,19 @@ class NoopBackend final : public et::BackendInterface {
   }
 };
 
-/// Beside the no-op backend. The table has room for 16 (runtime/backend/interface.cpp).
-constexpr std::size_t filler_count = 15;
+/// Room in the table (runtime/backend/interface.cpp).
+constexpr std::size_t table_size = 16;
+
+/// A library of the wheel, whose backends and kernels register themselves. It stays.
+void open_library(const char* name) {
+  const auto path = std::string(TENON_BENCH_WHEEL "/lib/") + name;
+  if (::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL) == nullptr) throw Failure(::dlerror());
+}
 
 /// Fills the registry once: it has no way to take a backend out again.
 void set_up() {
   static NoopBackend backend;
-  static std::array<std::string, filler_count> names;
+  static std::array<std::string, table_size> names;
   static const bool done = [] {
     et::runtime_init();
     const auto add = [](const char* name) {
@@ -62,7 +72,11 @@ void set_up() {
       if (error != et::Error::Ok) fail(std::string("register_backend of ") + name, error);
     };
     add(noop_id);
-    for (std::size_t i = 0; i < names.size(); ++i) {
+    open_library("libexecutorch_backend_xnnpack.so");
+    open_library("libexecutorch_kernels_optimized.so");
+    open_library("libexecutorch_kernels_quantized.so");
+    register_adapted(TENON_BENCH_ADAPTED_PLUGIN);
+    for (std::size_t i = et::get_num_registered_backends(); i < table_size; ++i) {
       names[i] = "BenchmarkBackend" + std::to_string(10 + i);
       add(names[i].c_str());
     }
@@ -112,19 +126,26 @@ class OpenProgram {
   et::Result<et::Program> program_;
 };
 
+/// A line of the processor's cache. Kernels are slower on memory that begins within one, which is
+/// no difference between runtimes.
+struct alignas(64) CacheLine {
+  std::uint8_t bytes[64];
+};
+
 /// Memory for one method, all of it made before anything is timed.
 class MethodMemory {
  public:
   explicit MethodMemory(const et::Program& program)
-      : method_bytes_(std::size_t{8} << 20), temp_bytes_(std::size_t{1} << 16) {
+      : method_bytes_(std::size_t{8} << 20), temp_bytes_(std::size_t{1} << 24) {
     const auto meta = program.method_meta(method_name);
     if (!meta.ok()) fail("method_meta", meta.error());
     for (std::size_t i = 0; i < meta->num_memory_planned_buffers(); ++i) {
       const auto size = meta->memory_planned_buffer_size(i);
       if (!size.ok()) fail("memory_planned_buffer_size", size.error());
-      planned_bytes_.emplace_back(static_cast<std::size_t>(*size));
+      const auto nbytes = static_cast<std::size_t>(*size);
+      auto& lines = planned_lines_.emplace_back(nbytes / sizeof(CacheLine) + 1);
+      planned_spans_.emplace_back(lines.front().bytes, nbytes);
     }
-    for (auto& bytes : planned_bytes_) planned_spans_.emplace_back(bytes.data(), bytes.size());
     method_allocator_ = std::make_unique<et::MemoryAllocator>(
         static_cast<std::uint32_t>(method_bytes_.size()), method_bytes_.data());
     temp_allocator_ = std::make_unique<et::MemoryAllocator>(
@@ -144,7 +165,7 @@ class MethodMemory {
  private:
   std::vector<std::uint8_t> method_bytes_;
   std::vector<std::uint8_t> temp_bytes_;
-  std::vector<std::vector<std::uint8_t>> planned_bytes_;
+  std::vector<std::vector<CacheLine>> planned_lines_;
   std::vector<et::Span<std::uint8_t>> planned_spans_;
   std::unique_ptr<et::MemoryAllocator> method_allocator_;
   std::unique_ptr<et::MemoryAllocator> temp_allocator_;
@@ -201,6 +222,15 @@ class LoadedMethod {
 }  // namespace
 
 bool present() { return true; }
+
+OneThread::OneThread()
+    : before_(executorch::extension::threadpool::NoThreadPoolGuard::is_enabled()) {
+  executorch::extension::threadpool::NoThreadPoolGuard::set_enabled(true);
+}
+
+OneThread::~OneThread() {
+  executorch::extension::threadpool::NoThreadPoolGuard::set_enabled(before_);
+}
 
 Work execute(const std::string& program) {
   set_up();

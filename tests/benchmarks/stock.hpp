@@ -10,7 +10,8 @@
 /// that its headers, macros and flags stay in one translation unit.
 ///
 /// The id that the benchmark programs name is registered first, so the wheel's linear look-up finds
-/// it at once.
+/// it at once. XNNPACK and the wheel's kernels are there, too, and the no-op plugin as
+/// "NoopAdapted" through our adapter; other names fill the registry.
 namespace tenon::bench::stock {
 
 /// How the bytes of a segment get into memory.
@@ -28,6 +29,19 @@ enum class Name { First, Last, Missing };
 
 /// False when the benchmark was built without the wheel; every other function throws then.
 [[nodiscard]] bool present();
+
+/// Keeps what this thread runs meanwhile, on either side, from using the wheel's pool of threads.
+/// A method remembers what it was loaded with.
+class OneThread {
+ public:
+  OneThread();
+  ~OneThread();
+  OneThread(const OneThread&) = delete;
+  OneThread& operator=(const OneThread&) = delete;
+
+ private:
+  bool before_;
+};
 
 /// Runs "forward", loaded once and with its inputs set.
 [[nodiscard]] Work execute(const std::string& program);

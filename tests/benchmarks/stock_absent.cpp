@@ -11,6 +11,8 @@ namespace {
 }  // namespace
 
 bool present() { return false; }
+OneThread::OneThread() : before_(false) { absent(); }
+OneThread::~OneThread() { static_cast<void>(before_); }
 Work execute(const std::string&) { absent(); }
 Work load(const std::string&, Loader) { absent(); }
 Work open(const std::string&, Verification) { absent(); }

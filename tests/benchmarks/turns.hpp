@@ -39,6 +39,7 @@ class Turns {
 };
 
 constexpr Goal stock_times(double limit) { return {Goal::Against::Stock, limit}; }
+constexpr Goal stock_plus(double limit) { return {Goal::Against::StockPlus, limit}; }
 constexpr Goal floor_times(double limit) { return {Goal::Against::Floor, limit}; }
 constexpr Goal at_most(double limit) { return {Goal::Against::Nothing, limit}; }
 

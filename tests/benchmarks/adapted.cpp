@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: MIT
+#include "adapted.hpp"
+
+#include <filesystem>
+
+#include "harness.hpp"
+#include "tenon/executorch/register_plugins.hpp"
+
+namespace tenon::bench::stock {
+
+void register_adapted(const std::string& plugin) {
+  auto registered = executorch::register_plugins(std::filesystem::path(plugin));
+  if (!registered.ok()) {
+    throw Failure("our adapter: " + describe(std::move(registered).status()));
+  }
+}
+
+}  // namespace tenon::bench::stock
