@@ -66,6 +66,9 @@ int main(int argc, char** argv) {
       ->check(CLI::IsMember({"both", "stock", "ours"}))
       ->capture_default_str();
   app.add_option("--only", only, "Measure these groups alone")->check(CLI::IsMember(names));
+  app.add_option("--bridge", setup.bridges, "Plugin for the group bridge; repeatable")
+      ->check(CLI::ExistingFile)
+      ->allow_extra_args(false);
   app.add_option("--case", setup.cases, "Folder with a model.pte for the group bridge; repeatable")
       ->check(CLI::ExistingDirectory)
       ->allow_extra_args(false);
