@@ -76,8 +76,11 @@ class ArgumentMirror {
         return in_argument(*tensor, std::move(updated));
       is_judged = is_judged && !tensor->was_bound_anew();
     }
-    // A kernel may put other pointers into its list.
-    std::copy(pointers_.begin(), pointers_.end(), call_.begin());
+    // A kernel may put other pointers into its list, though none does.
+    for (std::size_t i = 0; i < pointers_.size(); ++i) {
+      if (call_[i] != pointers_[i]) [[unlikely]]
+        call_[i] = pointers_[i];
+    }
     return ok();
   }
 
@@ -139,7 +142,12 @@ class ArgumentMirror {
   };
 
   [[nodiscard]] bool is_built_of(std::span<tenon_value* const> args) const noexcept {
-    return !call_.empty() && std::ranges::equal(args, sources_);
+    if (call_.empty() || args.size() != sources_.size()) return false;
+    // A loop, because a call of memcmp costs more than these few pointers.
+    for (std::size_t i = 0; i < args.size(); ++i) {
+      if (args[i] != sources_[i]) return false;
+    }
+    return true;
   }
 
   void clear() noexcept {

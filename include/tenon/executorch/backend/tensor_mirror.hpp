@@ -160,12 +160,20 @@ class TensorMirror {
            now.shape_dynamism == shape_dynamism_ &&
            now.dl.device.device_type == device_.device_type &&
            now.dl.device.device_id == device_.device_id &&
-           std::equal(bounds_.begin(), bounds_.begin() + rank_, now.bounds) &&
-           std::equal(dim_order_.begin(), dim_order_.begin() + rank_, now.dim_order);
+           same_items(bounds_.data(), now.bounds) && same_items(dim_order_.data(), now.dim_order);
+  }
+
+  /// One for each dimension. A loop, because a call of memcmp costs more than these few items.
+  template <class A, class B>
+  [[nodiscard]] bool same_items(const A* a, const B* b) const noexcept {
+    for (std::int32_t d = 0; d < rank_; ++d) {
+      if (a[d] != b[d]) return false;
+    }
+    return true;
   }
 
   [[nodiscard]] bool has_sizes_of_source() const noexcept {
-    return std::equal(sizes_.begin(), sizes_.begin() + rank_, source_->dl.shape);
+    return same_items(sizes_.data(), source_->dl.shape);
   }
 
   Status update_sizes() {
