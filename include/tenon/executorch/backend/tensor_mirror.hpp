@@ -159,8 +159,8 @@ class TensorMirror {
     return now.scalar_type == scalar_type_ && now.dl.ndim == rank_ &&
            now.shape_dynamism == shape_dynamism_ &&
            now.dl.device.device_type == device_.device_type &&
-           now.dl.device.device_id == device_.device_id &&
-           same_items(bounds_.data(), now.bounds) && same_items(dim_order_.data(), now.dim_order);
+           now.dl.device.device_id == device_.device_id && same_items(bounds_.data(), now.bounds) &&
+           same_items(dim_order_.data(), now.dim_order);
   }
 
   /// One for each dimension. A loop, because a call of memcmp costs more than these few items.
