@@ -24,10 +24,12 @@
 /// or loading the plugin registers it with ExecuTorch as well. An application that links it
 /// statically names it `TenonExecutorchPlugin`.
 #define TENON_EXECUTORCH_PLUGIN(Class, Id)     \
+  namespace {                                  \
   struct TenonExecutorch {                     \
     static constexpr std::string_view id = Id; \
     using Interface = Class;                   \
   };                                           \
+  }                                            \
   TENON_EXECUTORCH_BACKEND(TenonExecutorch)
 
 /// Makes a plugin of kernels out of a description (see tenon::executorch::BridgedKernels):

@@ -86,7 +86,7 @@ TEST_CASE("a kernel of ExecuTorch's computes, resizes its output and runs again"
   TestTensor a({2}, {1.f, 2.f});
   TestTensor b({2}, {10.f, 20.f});
   TestTensor out(ScalarType::Float, {4});
-  make_dynamic(out);
+  kernels_test::make_dynamic(out);
   const TestArgs args({a.value(), b.value(), integer_value(2), out.value(), out.value()});
   Call call(kernels, "aten::add.out", args);
   for (int i = 0; i < 3; ++i) {
