@@ -15,7 +15,7 @@
 
 namespace {
 
-namespace bridge = tenon::executorch;
+namespace bridge = tenon::bridge;
 using tenon::Error;
 using tenon::Status;
 

@@ -9,7 +9,7 @@
 namespace tenon::bench::stock {
 
 void register_adapted(const std::string& plugin) {
-  auto registered = executorch::register_plugins(std::filesystem::path(plugin));
+  auto registered = tenon::bridge::register_plugins(std::filesystem::path(plugin));
   if (!registered.ok()) {
     throw Failure("our adapter: " + describe(std::move(registered).status()));
   }

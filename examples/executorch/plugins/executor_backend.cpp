@@ -122,7 +122,7 @@ struct Executor {
   using Interface = ExecutorBackend;
   // The operators of the programs inside.
   static constexpr std::array libraries{
-      tenon::executorch::RegisteringLibrary{"libexecutorch_kernels_optimized.so", "aten::add.out"}};
+      tenon::bridge::RegisteringLibrary{"libexecutorch_kernels_optimized.so", "aten::add.out"}};
 };
 // [plugin]
 

@@ -11,9 +11,9 @@ struct Kernels {
   static constexpr std::string_view description = "ExecuTorch's optimized and quantized kernels";
   static constexpr std::string_view tags = "cpu,executorch";
   static constexpr std::array libraries{
-      tenon::executorch::RegisteringLibrary{"libexecutorch_kernels_optimized.so", "aten::add.out"},
-      tenon::executorch::RegisteringLibrary{"libexecutorch_kernels_quantized.so",
-                                            "quantized_decomposed::add.out"}};
+      tenon::bridge::RegisteringLibrary{"libexecutorch_kernels_optimized.so", "aten::add.out"},
+      tenon::bridge::RegisteringLibrary{"libexecutorch_kernels_quantized.so",
+                                        "quantized_decomposed::add.out"}};
 };
 
 }  // namespace

@@ -12,7 +12,7 @@ struct Xnnpack {
   static constexpr std::string_view description = "ExecuTorch's XNNPACK backend";
   static constexpr std::string_view tags = "cpu,executorch";
   static constexpr std::array libraries{
-      tenon::executorch::RegisteringLibrary{"libexecutorch_backend_xnnpack.so", "XnnpackBackend"}};
+      tenon::bridge::RegisteringLibrary{"libexecutorch_backend_xnnpack.so", "XnnpackBackend"}};
   // Those of backends/xnnpack/runtime/XNNPACKBackend.h, with the values that the wheel has.
   static constexpr std::array options{
       tenon::OptionSpec{"workspace_sharing_mode", std::int64_t{2},

@@ -27,7 +27,7 @@
 /// Whether the loaded ExecuTorch lays its objects out as the headers say that this was compiled
 /// with. The version says it first; this shows it, for a library that says no version, was patched,
 /// or was built with other options.
-namespace tenon::executorch {
+namespace tenon::bridge {
 
 namespace detail {
 
@@ -184,4 +184,4 @@ inline Result<int> check_virtual_functions(const std::string& library) {
              " (", found.version ? found.version->text : std::string("no version known"), ")"));
 }
 
-}  // namespace tenon::executorch
+}  // namespace tenon::bridge

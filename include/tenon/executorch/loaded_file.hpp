@@ -11,7 +11,7 @@
 #include <memory>
 #include <string>
 
-namespace tenon::executorch::detail {
+namespace tenon::bridge::detail {
 
 /// The file that the code or data at `address` was loaded from, or an empty text. A host of plugins
 /// loads by names in /proc that mean nothing any more once it has closed the file, so the system is
@@ -36,4 +36,4 @@ inline std::string file_of(const void* address) {
   return out;
 }
 
-}  // namespace tenon::executorch::detail
+}  // namespace tenon::bridge::detail

@@ -6,17 +6,17 @@
 #include "tenon/tenon.hpp"
 
 /// Makes a plugin out of a description of a backend of ExecuTorch's (see
-/// tenon::executorch::BridgedBackend), in place of TENON_PLUGIN:
+/// tenon::bridge::BridgedBackend), in place of TENON_PLUGIN:
 /// `TENON_EXECUTORCH_BACKEND(Xnnpack);`. Compiled with -DTENON_STATIC_PLUGIN, an application names
 /// it `XnnpackPlugin`.
 ///
 /// A plugin of several backends names each and writes TENON_PLUGIN itself:
 ///
-///     using A = tenon::executorch::BridgedBackend<AboutA>;
-///     using B = tenon::executorch::BridgedBackend<AboutB>;
+///     using A = tenon::bridge::BridgedBackend<AboutA>;
+///     using B = tenon::bridge::BridgedBackend<AboutB>;
 ///     TENON_PLUGIN(A, B);
-#define TENON_EXECUTORCH_BACKEND(About)                             \
-  using About##Plugin = ::tenon::executorch::BridgedBackend<About>; \
+#define TENON_EXECUTORCH_BACKEND(About)                         \
+  using About##Plugin = ::tenon::bridge::BridgedBackend<About>; \
   TENON_PLUGIN(About##Plugin)
 
 /// Makes a plugin out of a class derived from ExecuTorch's BackendInterface, which stays as it is:
@@ -32,9 +32,9 @@
   }                                            \
   TENON_EXECUTORCH_BACKEND(TenonExecutorch)
 
-/// Makes a plugin of kernels out of a description (see tenon::executorch::BridgedKernels):
+/// Makes a plugin of kernels out of a description (see tenon::bridge::BridgedKernels):
 /// `TENON_EXECUTORCH_KERNELS(Kernels);`. An application that links it statically names it
 /// `KernelsPlugin`.
-#define TENON_EXECUTORCH_KERNELS(About)                             \
-  using About##Plugin = ::tenon::executorch::BridgedKernels<About>; \
+#define TENON_EXECUTORCH_KERNELS(About)                         \
+  using About##Plugin = ::tenon::bridge::BridgedKernels<About>; \
   TENON_PLUGIN(About##Plugin)

@@ -26,7 +26,7 @@
 #include "tenon/host/registry.hpp"
 
 /// Plugins of Tenon as backends of ExecuTorch (docs/plugins-in-executorch.md).
-namespace tenon::executorch {
+namespace tenon::bridge {
 
 struct RegisterOptions {
   /// The backends to register; empty: all that the plugin or the registry lists.
@@ -226,4 +226,4 @@ inline void register_allocator(Registered& ours, const host::BackendRef& backend
   return ours.backends;
 }
 
-}  // namespace tenon::executorch
+}  // namespace tenon::bridge

@@ -5,7 +5,7 @@
 
 #include <cstddef>
 
-namespace tenon::executorch {
+namespace tenon::bridge {
 
 namespace detail {
 
@@ -53,4 +53,4 @@ template struct TensorMembers<&TensorImpl::numel_bound_, &TensorImpl::dim_order_
   return detail::read_strides(impl);
 }
 
-}  // namespace tenon::executorch
+}  // namespace tenon::bridge

@@ -18,9 +18,9 @@
     "define TENON_EXECUTORCH_MAJOR and TENON_EXECUTORCH_MINOR as the version of the ExecuTorch headers that are included, for 1.5.1 as 1 and 5"
 #endif
 
-/// Bridges between Tenon and ExecuTorch. In here, and wherever `using namespace tenon` holds,
-/// ExecuTorch's own namespace is written `::executorch`.
-namespace tenon::executorch {
+/// Bridges between Tenon and ExecuTorch. Not called `executorch`, which code that says `using
+/// namespace tenon` could not tell from ExecuTorch's own.
+namespace tenon::bridge {
 
 namespace et = ::executorch::runtime;
 
@@ -114,4 +114,4 @@ inline std::optional<Version> version_beside(const std::string& folder) {
                found.version->minor, ", as there is one for each minor version");
 }
 
-}  // namespace tenon::executorch
+}  // namespace tenon::bridge

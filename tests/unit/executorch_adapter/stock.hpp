@@ -33,7 +33,7 @@ TENON_DECLARE_STATIC_PLUGIN(Far);
 
 namespace tenon::test {
 
-namespace bridge = ::tenon::executorch;
+namespace bridge = ::tenon::bridge;
 namespace et = ::executorch::runtime;
 using ::executorch::aten::TensorImpl;
 using EtScalarType = ::executorch::aten::ScalarType;

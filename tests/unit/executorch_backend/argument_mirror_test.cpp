@@ -19,8 +19,8 @@
 using namespace tenon;
 using namespace tenon::test;
 namespace et = ::executorch::runtime;
-using tenon::executorch::detail::ArgumentMirror;
-using tenon::executorch::detail::CallSites;
+using tenon::bridge::detail::ArgumentMirror;
+using tenon::bridge::detail::CallSites;
 
 namespace argument_mirror_test {
 
@@ -316,7 +316,7 @@ TEST_CASE("after its first run a delegate keeps to its kinds, dtypes and ranks",
   TestTensor more_floats(ScalarType::Float, {5});
   TestTensor integers(ScalarType::Int, {2});
   TestTensor matrix(ScalarType::Float, {2, 2});
-  tenon::executorch::detail::Signature signature;
+  tenon::bridge::detail::Signature signature;
   const auto check = [&](std::vector<tenon_value> values) {
     const TestArgs args(std::move(values));
     return signature.check(span_of(args));

@@ -143,7 +143,7 @@ TEST_CASE("a backend that runs nested programs gives what those give by themselv
 
 TEST_CASE("delegates and ExecuTorch's kernels run in one program", "[executorch]") {
   // The stock runtime has that backend through the other bridge.
-  static const auto registered = tenon::executorch::register_plugins(demo);
+  static const auto registered = tenon::bridge::register_plugins(demo);
   INFO(registered.text());
   REQUIRE(registered.ok());
   compare("demo_multi_seg", {kernels, demo},

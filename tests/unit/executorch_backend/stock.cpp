@@ -16,10 +16,10 @@ struct Stock::Module {
 
 Stock::Stock(const std::string& path) : module_(std::make_unique<Module>(path)) {
   // What programs need is registered by the same libraries that the plugins load.
-  for (const executorch::RegisteringLibrary& library :
-       {executorch::RegisteringLibrary{"libexecutorch_backend_xnnpack.so", "XnnpackBackend"},
-        executorch::RegisteringLibrary{"libexecutorch_kernels_optimized.so", "aten::add.out"}}) {
-    const Status loaded = executorch::detail::load_library(library);
+  for (const bridge::RegisteringLibrary& library :
+       {bridge::RegisteringLibrary{"libexecutorch_backend_xnnpack.so", "XnnpackBackend"},
+        bridge::RegisteringLibrary{"libexecutorch_kernels_optimized.so", "aten::add.out"}}) {
+    const Status loaded = bridge::detail::load_library(library);
     INFO(loaded.text());
     REQUIRE(loaded.ok());
   }

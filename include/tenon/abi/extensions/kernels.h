@@ -70,7 +70,8 @@ typedef struct tenon_kernels_v1 {
                                 uint32_t num_args, tenon_kernel** out);
 
   /// Runs the kernel once, with what its arguments hold now. An output of dynamic shape is resized
-  /// by `tenon_host.resize_tensor`; integer, real and boolean values are written in place.
+  /// by `tenon_host.resize_tensor`; integer, real and boolean values are written in place. A kernel
+  /// for a view may let the `dl.data` of its output lie inside another argument's.
   ///
   ///   TN-KRN-4  A kernel MUST accept any number of runs, also after one that failed.
   ///

@@ -19,7 +19,7 @@
 #include "tenon/executorch/adapter/tensor_mirror.hpp"
 #include "tenon/executorch/error.hpp"
 
-namespace tenon::executorch::adapter {
+namespace tenon::bridge::adapter {
 
 using ::executorch::aten::Tensor;
 using OptionalTensor = std::optional<Tensor>;
@@ -328,4 +328,4 @@ class Arguments {
   ArgumentList* last_ = nullptr;
 };
 
-}  // namespace tenon::executorch::adapter
+}  // namespace tenon::bridge::adapter

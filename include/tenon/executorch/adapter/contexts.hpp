@@ -19,7 +19,7 @@
 #include "tenon/executorch/error.hpp"
 
 /// What ExecuTorch lends a backend, as a plugin sees it. Each object's address must not change.
-namespace tenon::executorch::adapter {
+namespace tenon::bridge::adapter {
 
 /// One of ExecuTorch's allocators. One thread at a time, as it is itself.
 struct BorrowedAllocator : tenon_allocator {
@@ -121,4 +121,4 @@ inline Status fill_buffer(et::FreeableBuffer& from, tenon_buffer& out) {
   return ok();
 }
 
-}  // namespace tenon::executorch::adapter
+}  // namespace tenon::bridge::adapter

@@ -19,7 +19,7 @@
 #include "tenon/host/embedded_code.hpp"
 #include "tenon/host/last_error.hpp"
 
-namespace tenon::executorch::adapter {
+namespace tenon::bridge::adapter {
 
 /// One delegate of a plugin in a method of ExecuTorch: what a DelegateHandle points to. Everything
 /// that the plugin may keep until `destroy` lies in here, at a fixed address.
@@ -130,4 +130,4 @@ class AdaptedDelegate {
   std::string method_name_;
 };
 
-}  // namespace tenon::executorch::adapter
+}  // namespace tenon::bridge::adapter

@@ -18,7 +18,7 @@
 #include "tenon/host/device_memory.hpp"
 #include "tenon/host/devices.hpp"
 
-namespace tenon::executorch {
+namespace tenon::bridge {
 
 /// The memory of a backend's CUDA devices, for ExecuTorch, which has one allocator for each type of
 /// device: it puts there what a program plans on a device, and its copy operators go through it.
@@ -115,4 +115,4 @@ class PluginDeviceAllocator final : public et::DeviceAllocator {
   std::vector<host::DeviceMemory> memories_;
 };
 
-}  // namespace tenon::executorch
+}  // namespace tenon::bridge

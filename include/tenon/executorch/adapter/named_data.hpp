@@ -16,7 +16,7 @@
 #include "tenon/core/struct_size.hpp"
 #include "tenon/executorch/adapter/contexts.hpp"
 
-namespace tenon::executorch::adapter {
+namespace tenon::bridge::adapter {
 
 /// ExecuTorch's map of named data as a plugin sees it. ExecuTorch hands out an object for each
 /// buffer; they are kept here, so that what a plugin never releases is freed with this map, after
@@ -102,4 +102,4 @@ class NamedData : private tenon_named_data_map {
   std::forward_list<et::FreeableBuffer> buffers_;
 };
 
-}  // namespace tenon::executorch::adapter
+}  // namespace tenon::bridge::adapter

@@ -21,7 +21,7 @@
 #include "tenon/host/embedded_code.hpp"
 #include "tenon/host/registry.hpp"
 
-namespace tenon::executorch {
+namespace tenon::bridge {
 
 /// Receives each failure of an adapted backend, on the thread that ExecuTorch called on; the text
 /// names the backend and the stage. Must not throw.
@@ -177,4 +177,4 @@ class PluginAdapter final : public et::BackendInterface {
   AdapterOptions options_;
 };
 
-}  // namespace tenon::executorch
+}  // namespace tenon::bridge

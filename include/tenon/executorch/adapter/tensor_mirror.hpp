@@ -22,7 +22,7 @@
 #include "tenon/executorch/tensor_members.hpp"
 #include "tenon/host/tensor_storage.hpp"
 
-namespace tenon::executorch::adapter {
+namespace tenon::bridge::adapter {
 
 using detail::TensorImpl;
 
@@ -180,4 +180,4 @@ class TensorMirror {
   std::vector<std::uint8_t> order_;
 };
 
-}  // namespace tenon::executorch::adapter
+}  // namespace tenon::bridge::adapter

@@ -12,7 +12,7 @@
 #include "tenon/abi/host.h"
 #include "tenon/executorch/error.hpp"
 
-namespace tenon::executorch::detail {
+namespace tenon::bridge::detail {
 
 /// The host's memory as ExecuTorch's allocator. It has no end that could be told: `size` is 0, as
 /// with ExecuTorch's own allocators that ask somebody else, and nothing is given back by `reset`;
@@ -58,4 +58,4 @@ class RuntimeAllocators {
   std::map<tenon_allocator*, std::weak_ptr<HostAllocator>> known_;
 };
 
-}  // namespace tenon::executorch::detail
+}  // namespace tenon::bridge::detail

@@ -22,7 +22,7 @@
 #include "tenon/executorch/backend/tensor_mirror.hpp"
 #include "tenon/executorch/error.hpp"
 
-namespace tenon::executorch::detail {
+namespace tenon::bridge::detail {
 
 using EtTensor = ::executorch::aten::Tensor;
 
@@ -377,4 +377,4 @@ class ArgumentMirror {
   et::EValue guard_;
 };
 
-}  // namespace tenon::executorch::detail
+}  // namespace tenon::bridge::detail

@@ -29,7 +29,7 @@
 #include "tenon/executorch/error.hpp"
 #include "tenon/executorch/layout_probe.hpp"
 
-namespace tenon::executorch {
+namespace tenon::bridge {
 
 namespace detail {
 
@@ -71,7 +71,7 @@ consteval bool has_good_options() {
 ///       // Or none, when it registers itself with ExecuTorch.
 ///       // Libraries that it needs to be registered, loaded in `open` from where ExecuTorch lies.
 ///       // Linked ones would be loaded with the plugin, before anybody asked.
-///       static constexpr std::array libraries{tenon::executorch::RegisteringLibrary{
+///       static constexpr std::array libraries{tenon::bridge::RegisteringLibrary{
 ///           "libexecutorch_backend_xnnpack.so", "XnnpackBackend"}};
 ///       // Options that it takes; a backend of ExecuTorch's does not say them itself. Those that
 ///       // are not listed are refused. Types: bool, int of 32 bits, text of at most 255 bytes.
@@ -187,4 +187,4 @@ class BridgedBackend final
   et::BackendInterface* backend_ = nullptr;
 };
 
-}  // namespace tenon::executorch
+}  // namespace tenon::bridge

@@ -16,7 +16,7 @@
 #include "tenon/core/status.hpp"
 #include "tenon/executorch/error.hpp"
 
-namespace tenon::executorch::detail {
+namespace tenon::bridge::detail {
 
 /// Thrown through ExecuTorch's code where it would end the process.
 struct Aborted {};
@@ -126,4 +126,4 @@ class BridgedCall {
   std::array<char, 1024> text_;  // Not cleared: a call that goes well never looks at it.
 };
 
-}  // namespace tenon::executorch::detail
+}  // namespace tenon::bridge::detail

@@ -26,7 +26,7 @@
 #include "tenon/executorch/backend/options.hpp"
 #include "tenon/executorch/error.hpp"
 
-namespace tenon::executorch::detail {
+namespace tenon::bridge::detail {
 
 /// One loaded blob of a backend of ExecuTorch's, with everything that ExecuTorch keeps for as long
 /// as the handle lives: such a backend may have kept the address of any of it.
@@ -139,4 +139,4 @@ class BridgedDelegate {
   Signature signature_;
 };
 
-}  // namespace tenon::executorch::detail
+}  // namespace tenon::bridge::detail

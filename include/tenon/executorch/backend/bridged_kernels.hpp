@@ -27,7 +27,7 @@
 #include "tenon/executorch/error.hpp"
 #include "tenon/executorch/layout_probe.hpp"
 
-namespace tenon::executorch {
+namespace tenon::bridge {
 
 namespace detail {
 
@@ -150,4 +150,4 @@ class BridgedKernels final : public Backend<BridgedKernels<About>>,
   std::optional<detail::PlatformUse> platform_;
 };
 
-}  // namespace tenon::executorch
+}  // namespace tenon::bridge

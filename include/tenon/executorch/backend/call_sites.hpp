@@ -14,7 +14,7 @@
 #include "tenon/core/scalar_type.hpp"
 #include "tenon/executorch/backend/argument_mirror.hpp"
 
-namespace tenon::executorch::detail {
+namespace tenon::bridge::detail {
 
 /// What the arguments of one delegate are: their number, and the kind, dtype and rank of each, as
 /// they were when it first ran. A blob is lowered for one set of them, and few backends look.
@@ -100,4 +100,4 @@ class CallSites {
   std::size_t last_ = 0;
 };
 
-}  // namespace tenon::executorch::detail
+}  // namespace tenon::bridge::detail

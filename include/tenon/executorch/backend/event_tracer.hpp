@@ -13,7 +13,7 @@
 #include "tenon/abi/host.h"
 #include "tenon/executorch/error.hpp"
 
-namespace tenon::executorch::detail {
+namespace tenon::bridge::detail {
 
 /// The host's tracer as ExecuTorch's: what a delegate or a kernel tells of its own work arrives
 /// there. What there is no place for is dropped, and said to be: values are not logged (`false`),
@@ -148,4 +148,4 @@ class HostEventTracer final : public et::EventTracer {
   std::array<Open, max_open> open_{};
 };
 
-}  // namespace tenon::executorch::detail
+}  // namespace tenon::bridge::detail

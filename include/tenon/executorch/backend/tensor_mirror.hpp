@@ -24,7 +24,7 @@
 #include "tenon/core/tensor.hpp"
 #include "tenon/executorch/error.hpp"
 
-namespace tenon::executorch::detail {
+namespace tenon::bridge::detail {
 
 /// A tensor of the host's as ExecuTorch's TensorImpl: built once, brought up to date before each
 /// call and looked at after it. Its address stays, so that it is not movable.
@@ -208,4 +208,4 @@ class TensorMirror {
   std::array<Impl::SizesType, max_rank> bounds_{};
 };
 
-}  // namespace tenon::executorch::detail
+}  // namespace tenon::bridge::detail
