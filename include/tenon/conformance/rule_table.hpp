@@ -209,14 +209,14 @@ inline constexpr Rule rule_table[] = {
      "tenon/abi/extensions/kernels.h:62"},
     {"TN-KRN-4",
      "A kernel MUST accept any number of runs, also after one that failed.",
-     "tenon/abi/extensions/kernels.h:75"},
+     "tenon/abi/extensions/kernels.h:76"},
     {"TN-KRN-5",
      "A host MUST destroy every kernel before `close`.",
-     "tenon/abi/extensions/kernels.h:85"},
+     "tenon/abi/extensions/kernels.h:86"},
     {"TN-KRN-8",
      "`destroy_kernel` MUST give back all that `create_kernel` and `run_kernel` took for the "
      "kernel, also when the last run failed.",
-     "tenon/abi/extensions/kernels.h:86"},
+     "tenon/abi/extensions/kernels.h:87"},
     {"TN-OPT-1",
      "`set_option` MUST refuse an unknown key with NOT_FOUND, a value of the wrong type with "
      "INVALID_TYPE, a key that cannot be set this way with NOT_SUPPORTED; nothing changes then. "
