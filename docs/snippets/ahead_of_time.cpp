@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: MIT
-// What docs/ahead-of-time.md shows: a backend with both halves, and a tool that uses it.
+// Code of docs/aot/ahead-of-time.md: a backend with both halves, and a tool that uses it.
 //
 //   ahead_of_time BACKENDS_PLUGIN MODEL.pt2 OUT.pte
+#include <tenon/host/schema/program_generated.h>
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <tenon/aot/compiler/compile_methods.hpp>
-#include <tenon/aot/compiler/emit.hpp>
-#include <tenon/aot/compiler/pt2_reader.hpp>
-#include <tenon/aot/compiler/ptd_writer.hpp>
-#include <tenon/aot/compiler/pte_writer.hpp>
+#include <tenon/aot/compiler/emit/emit.hpp>
+#include <tenon/aot/compiler/pt2/reader.hpp>
+#include <tenon/aot/compiler/write/ptd_writer.hpp>
+#include <tenon/aot/compiler/write/pte_writer.hpp>
 #include <tenon/host.hpp>
 #include <utility>
 #include <vector>
@@ -39,8 +40,8 @@ tenon::Status compile(const tenon::host::BackendRegistry& registry, std::string_
 
 tenon::Status run(const char* plugin, const char* model, const char* output) {
   tenon::host::BackendRegistry registry;
-  TENON_CHECK(registry.register_backend(std::filesystem::path(plugin)));
-  TENON_CHECK(compile(registry, "ReluBackend", model, output));
+  TENON_RETURN_IF_ERROR(registry.register_backend(std::filesystem::path(plugin)));
+  TENON_RETURN_IF_ERROR(compile(registry, "ReluBackend", model, output));
   TENON_TRY(const auto program, tenon::host::Program::open(output));
   TENON_TRY(const auto* plan, program->plan("forward"));
   std::printf("%u delegates\n", plan->delegates()->size());

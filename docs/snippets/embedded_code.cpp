@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A backend that runs native code from its blob, as far as docs/embedded-code.md shows it.
+// A backend that runs native code from its blob, as far as docs/hosts/embedded-code.md shows it.
 #include <string_view>
 #include <tenon/tenon.hpp>
 
@@ -17,7 +17,7 @@ class AcmeCode final : public tenon::Backend<AcmeCode> {
   static constexpr bool runs_embedded_code = true;
 
   tenon::Result<Delegate> init(tenon::InitContext& context, tenon::Blob blob, tenon::CompileSpecs) {
-    TENON_CHECK(context.permit_code(library_in(blob)));  // before it is written or mapped
+    TENON_RETURN_IF_ERROR(context.permit_code(library_in(blob)));  // before it is written or mapped
     // [permit]
     return tenon::error(tenon::Error::NotSupported, "the library of ", library_in(blob).size(),
                         " bytes is for another machine");

@@ -38,7 +38,7 @@ class ScaleBackend final : public et::BackendInterface {
     return et::Error::Ok;
   }
 
-  void destroy(et::DelegateHandle*) const override {}  // the allocator's memory goes by itself
+  void destroy(et::DelegateHandle*) const override {}  // the allocator frees its memory
 };
 
 ScaleBackend backend;

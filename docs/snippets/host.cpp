@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the pages show of applications: host PLUGIN.so MODEL.pte
+// Code of the pages about applications: host PLUGIN.so MODEL.pte
 #include <array>
 #include <cstdio>
 #include <memory>
@@ -33,7 +33,7 @@ tenon::Status load_with_a_policy(std::shared_ptr<const tenon::host::Program> pro
 
 tenon::Status run(const char* plugin, const char* model) {
   tenon::host::BackendRegistry registry;
-  TENON_CHECK(registry.register_backend(plugin));
+  TENON_RETURN_IF_ERROR(registry.register_backend(plugin));
 
   const std::array<float, 6> values{};
   const std::array<std::int64_t, 2> sizes{2, 3};
@@ -44,8 +44,8 @@ tenon::Status run(const char* plugin, const char* model) {
   TENON_TRY(auto program, tenon::host::Program::open(model));
   const auto work = [&]() -> tenon::Status {
     TENON_TRY(auto method, tenon::host::Method::load(program, "forward", {.registry = &registry}));
-    TENON_CHECK(method->set_input(0, input));
-    TENON_CHECK(method->set_input(1, input));
+    TENON_RETURN_IF_ERROR(method->set_input(0, input));
+    TENON_RETURN_IF_ERROR(method->set_input(1, input));
     return method->execute();
   };
   tenon::Status first, second;
@@ -53,8 +53,8 @@ tenon::Status run(const char* plugin, const char* model) {
   second = work();
   other.join();
   // [threads]
-  TENON_CHECK(std::move(first));
-  TENON_CHECK(std::move(second));
+  TENON_RETURN_IF_ERROR(std::move(first));
+  TENON_RETURN_IF_ERROR(std::move(second));
 
   // A method whose inputs were not set refuses to run; the policy itself lets it load.
   const tenon::Status refused = load_with_a_policy(program, registry, "deny");
@@ -64,7 +64,7 @@ tenon::Status run(const char* plugin, const char* model) {
   return tenon::ok();
 }
 
-/// Prints why there is no such backend; on a machine that has one there is nothing to print.
+/// Prints why the backend is missing; prints nothing on a machine that has it.
 void show_a_failure() {
   // [failure]
   const tenon::Status status = find_a_backend();

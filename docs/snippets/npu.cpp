@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What a backend for a device with memory of its own adds. It takes the number of CUDA, because
-// programs know no other device (docs/device-memory.md).
+// Functions of a backend for a device with its own memory. It uses the number of CUDA, because
+// programs have no other device (docs/backends/device-memory.md).
 #include "npu_driver.hpp"
 
 #include <cstddef>
@@ -40,19 +40,19 @@ class AcmeNpu final : public tenon::Backend<AcmeNpu>,
   // [available]
 
   Result<Delegate> init(tenon::InitContext&, tenon::Blob processed, tenon::CompileSpecs) {
-    TENON_CHECK(is_available());
+    TENON_RETURN_IF_ERROR(is_available());
     if (processed.text() == "add") return Delegate{};
     return tenon::error(Error::DelegateInvalidCompatibility, "blob: expected 'add', found ",
                         processed.size(), " bytes");
   }
 
   Status execute(tenon::ExecutionContext&, Delegate& delegate, tenon::Args args) {
-    TENON_CHECK(args.expect(3));
+    TENON_RETURN_IF_ERROR(args.expect(3));
     TENON_TRY(const tenon::TensorView a, args.tensor(0));
     TENON_TRY(const tenon::TensorView b, args.tensor(1));
     TENON_TRY(const tenon::TensorView out, args.tensor(2));
     for (const tenon::TensorView& tensor : {a, b, out}) {
-      TENON_CHECK(check_device(tensor.device()));
+      TENON_RETURN_IF_ERROR(check_device(tensor.device()));
       if (tensor.scalar_type() != tenon::ScalarType::Float || !same_layout(tensor, out) ||
           (!tensor.data() && tensor.nbytes() != 0)) {
         return tenon::error(Error::InvalidArgument, "expected three float32 tensors of one shape");
@@ -80,7 +80,7 @@ class AcmeNpu final : public tenon::Backend<AcmeNpu>,
 
   // [memory]
   Result<void*> allocate_device(tenon_dl_device device, std::size_t nbytes, std::size_t alignment) {
-    TENON_CHECK(check_device(device));
+    TENON_RETURN_IF_ERROR(check_device(device));
     if (void* block = npu::allocate(device.device_id, nbytes, alignment)) return block;
     return tenon::error(Error::MemoryAllocationFailed, "no ", nbytes, " bytes on the device");
   }
@@ -88,8 +88,8 @@ class AcmeNpu final : public tenon::Backend<AcmeNpu>,
     npu::free(device.device_id, block);
   }
   Status copy_to_device(tenon_dl_device device, void* to, const void* from, std::size_t nbytes) {
-    TENON_CHECK(check_device(device));
-    TENON_CHECK(wait());  // a copy comes after all that was enqueued (TN-DEV-7)
+    TENON_RETURN_IF_ERROR(check_device(device));
+    TENON_RETURN_IF_ERROR(wait());  // a copy follows all enqueued work (TN-DEV-7)
     if (npu::copy(device.device_id, to, from, nbytes)) return tenon::ok();
     return tenon::error(Error::Internal, "the copy of ", nbytes, " bytes failed");
   }
@@ -100,7 +100,7 @@ class AcmeNpu final : public tenon::Backend<AcmeNpu>,
 
   // [streams]
   Status set_stream(Delegate& delegate, void* stream) {
-    TENON_CHECK(wait());  // what is enqueued comes before what will be (TN-STR-3)
+    TENON_RETURN_IF_ERROR(wait());  // earlier work completes before later work (TN-STR-3)
     delegate.stream = static_cast<npu::Stream*>(stream);
     return tenon::ok();
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Stands for a vendor's driver, so that npu.cpp compiles and can be called: its one device is the
-// host's own memory, and a stream is done as soon as it has work.
+// Takes the place of a vendor's driver, so that npu.cpp compiles and can be called: its one device
+// is the host's memory, and a stream completes its work at once.
 #pragma once
 
 #include <cstddef>

@@ -23,9 +23,9 @@ class ScaleBackend final : public tenon::Backend<ScaleBackend> {
   }
 
   tenon::Status execute(tenon::ExecutionContext&, Delegate& delegate, tenon::Args args) {
-    TENON_CHECK(args.expect(2));
+    TENON_RETURN_IF_ERROR(args.expect(2));
     TENON_TRY(const auto in, args.tensor<const float>(0));
-    TENON_CHECK(args.resize(1, in.sizes()));
+    TENON_RETURN_IF_ERROR(args.resize(1, in.sizes()));
     TENON_TRY(const auto out, args.tensor<float>(1));
     if (!same_layout(in, out)) {
       return tenon::error(tenon::Error::InvalidArgument, "expected one layout in and out");

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Prints what an archive of PyTorch holds: read-pt2 MODEL.pt2
+// Prints the contents of a PyTorch archive: read-pt2 MODEL.pt2
 #include <cstdio>
 #include <iostream>
-#include <tenon/aot/compiler/edge_program_text.hpp>
-#include <tenon/aot/compiler/pt2_reader.hpp>
+#include <tenon/aot/compiler/lower/edge_program_text.hpp>
+#include <tenon/aot/compiler/pt2/reader.hpp>
 
 namespace {
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What docs/ahead-of-time.md shows: a backend with both halves. It takes relu of float32.
+// Code of docs/aot/ahead-of-time.md: a backend with both halves. It takes relu of float32.
 //
-// Blob: the number of inputs, then for each output the number of the input that it is made of; a
-// byte each.
+// Blob: the number of inputs, then for each output the number of its input; a byte each.
 #include <algorithm>
 #include <map>
 #include <tenon/aot.hpp>
@@ -35,8 +34,8 @@ class Relu final : public tenon::Backend<Relu>, public aot::BackendDetails<Relu>
   // [partition]
 
   // [preprocess]
-  // Ahead of time: one part becomes a blob. relu(relu(x)) is relu(x), so it is enough to know of
-  // each output which input it is made of.
+  // Ahead of time: one part becomes a blob. relu(relu(x)) is relu(x), so the input of
+  // each output is enough.
   static tenon::Result<aot::PreprocessResult> preprocess(const aot::EdgeProgram& program,
                                                          tenon::CompileSpecs) {
     std::map<aot::ValueId, std::byte> made_of;
@@ -81,12 +80,12 @@ class Relu final : public tenon::Backend<Relu>, public aot::BackendDetails<Relu>
     return Delegate{std::to_integer<std::size_t>(bytes[0]), {bytes.begin() + 1, bytes.end()}};
   }
   tenon::Status execute(tenon::ExecutionContext&, Delegate& delegate, tenon::Args args) {
-    TENON_CHECK(args.expect(delegate.num_inputs + delegate.made_of.size()));
+    TENON_RETURN_IF_ERROR(args.expect(delegate.num_inputs + delegate.made_of.size()));
     for (std::size_t i = 0; i < delegate.made_of.size(); ++i) {
       const std::size_t to = delegate.num_inputs + i;
       TENON_TRY(auto x,
                 args.tensor<const float>(std::to_integer<std::size_t>(delegate.made_of[i])));
-      TENON_CHECK(args.resize(to, x.sizes()));
+      TENON_RETURN_IF_ERROR(args.resize(to, x.sizes()));
       TENON_TRY(auto out, args.tensor<float>(to));
       if (!same_layout(x, out)) {
         return tenon::error(tenon::Error::InvalidArgument, "argument ", to, ": another layout");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Smooths a stream of float32 tensors: each run moves a kept state towards the input by the factor
-// alpha, and gives the state times the option "gain". docs/write-a-backend.md builds it up.
+// alpha, and gives the state times the option "gain". docs/backends/write-a-backend.md builds it
+// up.
 #include <array>
 #include <cmath>
 #include <cstddef>
@@ -15,7 +16,7 @@ namespace {
 using tenon::Error;
 
 // [blob]
-/// What stands in a blob: "ACME", the version, alpha, the number of elements; 16 bytes.
+/// A blob: "ACME", the version, alpha, the number of elements; 16 bytes.
 struct Header {
   float alpha;
   std::uint32_t count;
@@ -88,7 +89,7 @@ class AcmeSmooth final : public tenon::Backend<AcmeSmooth>,
 
   // [execute]
   tenon::Status execute(tenon::ExecutionContext& context, Delegate& delegate, tenon::Args args) {
-    TENON_CHECK(args.expect(2));
+    TENON_RETURN_IF_ERROR(args.expect(2));
     TENON_TRY(const auto in, args.tensor<const float>(0));
     TENON_TRY(const auto out, args.tensor<float>(1));
     std::vector<float>& state = delegate.state;
@@ -117,7 +118,7 @@ class AcmeSmooth final : public tenon::Backend<AcmeSmooth>,
 
   // [memory_info]
   tenon::MemoryInfo memory_info(const Delegate* delegate) {
-    if (!delegate) return {};  // nothing that belongs to no delegate
+    if (!delegate) return {};  // nothing is shared between delegates
     return {.host_scratch = delegate->state.capacity() * sizeof(float)};
   }
   // [memory_info]

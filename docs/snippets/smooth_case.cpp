@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Writes a case of the conformance kit for AcmeSmooth into a folder: smooth-case FOLDER
+// Writes a case of the conformance kit for AcmeSmooth into a directory: smooth-case DIRECTORY
 #include <array>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <tenon/conformance/record_program.hpp>
-#include <tenon/host/npy.hpp>
+#include <tenon/conformance/case/record_program.hpp>
+#include <tenon/host/arrays/npy.hpp>
 
 namespace {
 
@@ -50,9 +50,9 @@ tenon::Status write_case(const std::filesystem::path& folder) {
 }
 )";
   // alpha is a quarter: the state is 0.25 x0, then 0.75 of that and 0.25 x1.
-  TENON_CHECK(write_array(folder / "x0.npy", {4, 8, -4}));
-  TENON_CHECK(write_array(folder / "y0.npy", {1, 2, -1}));
-  TENON_CHECK(write_array(folder / "x1.npy", {1, 2, 3}));
+  TENON_RETURN_IF_ERROR(write_array(folder / "x0.npy", {4, 8, -4}));
+  TENON_RETURN_IF_ERROR(write_array(folder / "y0.npy", {1, 2, -1}));
+  TENON_RETURN_IF_ERROR(write_array(folder / "x1.npy", {1, 2, 3}));
   return write_array(folder / "y1.npy", {1, 2, 0});
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What docs/writing-programs.md shows: write_program HELLO_PLUGIN FOLDER
+// Code of docs/aot/writing-programs.md: write_program HELLO_PLUGIN FOLDER
 //
 // Writes a program and a data file, and runs the program.
 #include <array>
@@ -7,9 +7,9 @@
 #include <filesystem>
 #include <numeric>
 #include <span>
-#include <tenon/aot/compiler/method_memory.hpp>
-#include <tenon/aot/compiler/ptd_writer.hpp>
-#include <tenon/aot/compiler/pte_writer.hpp>
+#include <tenon/aot/compiler/emit/method_memory.hpp>
+#include <tenon/aot/compiler/write/ptd_writer.hpp>
+#include <tenon/aot/compiler/write/pte_writer.hpp>
 #include <tenon/aot/named_data_store.hpp>
 #include <tenon/host.hpp>
 #include <utility>
@@ -46,7 +46,7 @@ tenon::Result<aot::ProgramData> describe() {
   method.instructions.push_back(aot::DelegateCall{add, {x, bias, y}});
   method.inputs = {x};
   method.outputs = {y};
-  TENON_CHECK(aot::plan_method_memory(method));
+  TENON_RETURN_IF_ERROR(aot::plan_method_memory(method));
   return program;
 }
 // [method]
@@ -54,12 +54,12 @@ tenon::Result<aot::ProgramData> describe() {
 // [write]
 tenon::Status write(aot::ProgramData program, const std::filesystem::path& folder) {
   aot::NamedDataStore store;
-  TENON_CHECK(store.add_named_data("acme.scale", twelve_floats()));
-  TENON_CHECK(store.add_named_data("acme.weights", twelve_floats(),
-                                   {.alignment = 64, .external_tag = "weights"}));
+  TENON_RETURN_IF_ERROR(store.add_named_data("acme.scale", twelve_floats()));
+  TENON_RETURN_IF_ERROR(store.add_named_data("acme.weights", twelve_floats(),
+                                             {.alignment = 64, .external_tag = "weights"}));
   program.named_data = store.get_named_data_store_output();
 
-  TENON_CHECK(aot::write_pte(program, folder / "model.pte"));
+  TENON_RETURN_IF_ERROR(aot::write_pte(program, folder / "model.pte"));
   TENON_TRY(auto files, aot::write_external_data(program.named_data, folder));  // weights.ptd
   std::printf("model.pte and %zu data file\n", files.size());
   return tenon::ok();
@@ -68,7 +68,7 @@ tenon::Status write(aot::ProgramData program, const std::filesystem::path& folde
 
 tenon::Status run(const char* plugin, const std::filesystem::path& folder) {
   tenon::host::BackendRegistry registry;
-  TENON_CHECK(registry.register_backend(plugin));
+  TENON_RETURN_IF_ERROR(registry.register_backend(plugin));
   TENON_TRY(auto program, tenon::host::Program::open(folder / "model.pte"));
   TENON_TRY(auto data, tenon::host::DataFile::open(folder / "weights.ptd"));
   if (data->key(0) != "acme.weights" || program->key(0) != "acme.scale") {
@@ -80,10 +80,10 @@ tenon::Status run(const char* plugin, const std::filesystem::path& folder) {
   std::array<float, 12> values;
   values.fill(0.5f);
   const std::array<std::int64_t, 2> sizes{4, 3};
-  TENON_CHECK(method->set_input(
+  TENON_RETURN_IF_ERROR(method->set_input(
       0, {tenon::ScalarType::Float, sizes, std::as_bytes(std::span(std::as_const(values)))}));
-  TENON_CHECK(method->execute());
-  TENON_CHECK(method->read_output(0, std::as_writable_bytes(std::span(values))));
+  TENON_RETURN_IF_ERROR(method->execute());
+  TENON_RETURN_IF_ERROR(method->read_output(0, std::as_writable_bytes(std::span(values))));
   for (std::size_t i = 0; i < values.size(); ++i) {
     if (values[i] != static_cast<float>(i) + 0.5f) {
       return tenon::error(tenon::Error::Internal, "element ", i, " is ", values[i]);
@@ -95,7 +95,7 @@ tenon::Status run(const char* plugin, const std::filesystem::path& folder) {
 tenon::Status write_and_run(const char* plugin, const std::filesystem::path& folder) {
   std::filesystem::create_directories(folder);
   TENON_TRY(auto program, describe());
-  TENON_CHECK(write(std::move(program), folder));
+  TENON_RETURN_IF_ERROR(write(std::move(program), folder));
   return run(plugin, folder);
 }
 

@@ -16,7 +16,7 @@ class Arithmetic final : public tenon::Backend<Arithmetic>, public tenon::WithKe
  public:
   static constexpr std::string_view id = "ArithmeticKernels";
   static constexpr std::string_view description = "aten::add.out and aten::mul.out of float32";
-  static constexpr std::int32_t priority = -10;  // Whoever has more comes first.
+  static constexpr std::int32_t priority = -10;  // Backends with more operators come first.
   static constexpr std::array<std::string_view, 2> operators{"aten::add.out", "aten::mul.out"};
 
   struct Kernel {
@@ -26,7 +26,7 @@ class Arithmetic final : public tenon::Backend<Arithmetic>, public tenon::WithKe
     tenon::Status run(tenon::ExecutionContext&, tenon::Args args) {
       TENON_TRY(const auto a, args.tensor<const float>(0));
       TENON_TRY(const auto b, args.tensor<const float>(1));
-      TENON_CHECK(args.resize(out, a.sizes()));
+      TENON_RETURN_IF_ERROR(args.resize(out, a.sizes()));
       TENON_TRY(const auto y, args.tensor<float>(out));
       if (!same_layout(a, b) || !same_layout(a, y)) {
         return tenon::error(tenon::Error::NotSupported, "expected equal shapes, found ",
@@ -46,8 +46,8 @@ class Arithmetic final : public tenon::Backend<Arithmetic>, public tenon::WithKe
   tenon::Result<Kernel> create_kernel(std::string_view op, tenon::Args args) {
     const bool multiplies = op == "aten::mul.out";
     const std::size_t out = multiplies ? 2 : 3;
-    TENON_CHECK(args.expect(out + 2));
-    if (!multiplies) TENON_CHECK(read_alpha(args, 2));
+    TENON_RETURN_IF_ERROR(args.expect(out + 2));
+    if (!multiplies) TENON_RETURN_IF_ERROR(read_alpha(args, 2));
     for (const std::size_t index : {std::size_t{0}, std::size_t{1}, out, out + 1}) {
       TENON_TRY(const auto tensor, args.tensor(index));
       if (tensor.scalar_type() == tenon::ScalarType::Float) continue;

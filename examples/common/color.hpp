@@ -13,7 +13,7 @@ namespace tenon {
 /// When a tool writes colours, as `--color` says.
 enum class ColorWhen { automatic, always, never };
 
-/// What a piece of text is, for those who see colours. Nothing is said by colour alone.
+/// The role of a piece of text. Colour alone carries no information.
 enum class Style { plain, title, good, bad, weak };
 
 /// Whether to write colours to standard output. `automatic`: to a terminal that can show them,

@@ -7,8 +7,8 @@
 
 namespace tenon {
 
-/// The folder of installed plugins, as host/discovery.hpp knows it. In a header of its own, so that
-/// a program whose `main` says another one need not compile a host for that.
+/// The directory of installed plugins, as in host/registry/discovery.hpp. In a header of its own,
+/// so that a program whose `main` names another one need not compile a host for that.
 #ifdef TENON_PLUGINDIR
 inline constexpr const char* installed_plugins = TENON_PLUGINDIR;
 #else

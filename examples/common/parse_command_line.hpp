@@ -10,8 +10,8 @@
 
 namespace tenon {
 
-/// Reads the command line into what `app` was told of. A text when that is all that was asked for;
-/// InvalidArgument, which names the program, for what `app` does not take.
+/// Reads the command line into the variables that `app` knows. A text for `--help` and `--version`;
+/// InvalidArgument, which names the program, for what `app` does not accept.
 [[nodiscard]] inline Result<std::optional<PrintAndExit>> parse_command_line(
     CLI::App& app, int argc, const char* const* argv) {
   try {

@@ -5,7 +5,7 @@
 
 namespace tenon {
 
-/// What `--help` and `--version` ask for: a text to print, and nothing else to do.
+/// The result of `--help` and `--version`: a text to print, and nothing else to do.
 struct PrintAndExit {
   std::string text;
 };

@@ -2,24 +2,43 @@
 #pragma once
 
 #include <cstdio>
+#include <new>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <variant>
 
+#include "print_and_exit.hpp"
 #include "printable.hpp"
 #include "tenon/core/concat.hpp"
+#include "tenon/core/result.hpp"
 #include "tenon/core/status.hpp"
 
-/// What all programs here do in the same way.
-namespace tenon {
+/// The `main` that all programs share: parse, run, print, catch.
+namespace tenon::tool {
 
-/// What a program exits with. The stage decides, not the number of the error.
+/// Exit codes, with one meaning in all programs (docs/reference/errors.md). The stage that failed
+/// decides, not the number of its error.
 enum class ExitCode : int {
   success = 0,
-  failed = 1,        ///< Outputs differ, a rule failed, something cannot run here.
-  wrong_usage = 2,   ///< Arguments.
-  invalid_file = 3,  ///< The program, its data or a plugin is not valid.
-  no_backend = 4,    ///< A backend is missing or cannot be opened.
-  execute_failed = 5,
+  failed = 1,       ///< Outputs differ, a rule failed, something cannot run here.
+  wrong_usage = 2,  ///< Arguments, and files to read or write that are not the program or a plugin.
+  invalid_file = 3,    ///< The program, its data or a plugin is not valid.
+  no_backend = 4,      ///< A backend is missing or cannot be opened.
+  execute_failed = 5,  ///< `execute` failed, or the process ran out of memory.
+};
+
+/// The result of a program: output, error and exit code.
+struct Outcome {
+  ExitCode code = ExitCode::success;
+  std::string output{};  ///< For standard output. Written before the failure.
+  Status failure{};      ///< For standard error, unless it is Ok.
+
+  static Outcome failed(ExitCode code, Status why) { return {code, {}, std::move(why)}; }
+  /// Success, or a failure with `code`.
+  static Outcome of(Status status, ExitCode code) {
+    return {status.ok() ? ExitCode::success : code, {}, std::move(status)};
+  }
 };
 
 /// "tenon-run: NotFound (0x20): text", in one line with a line feed. The lines of a text that has
@@ -32,18 +51,44 @@ enum class ExitCode : int {
   return concat(tool, ": ", printable(text), "\n");
 }
 
-/// Writes the failure to standard error and gives `code` back.
-inline ExitCode fail(std::string_view tool, const Status& why, ExitCode code) {
-  std::fputs(error_line(tool, why).c_str(), stderr);
-  return code;
+/// Writes an outcome to standard output and standard error, and returns the exit code. Output that
+/// cannot be written (a full disk) is not success.
+[[nodiscard]] inline int report(std::string_view tool, const Outcome& outcome) {
+  ExitCode code = outcome.code;
+  const bool written = std::fputs(outcome.output.c_str(), stdout) >= 0 && std::fflush(stdout) == 0;
+  if (!written) {
+    const Status why = error(Error::AccessFailed, "standard output cannot be written");
+    std::fputs(error_line(tool, why).c_str(), stderr);
+    if (code == ExitCode::success) code = ExitCode::wrong_usage;
+  }
+  if (!outcome.failure.ok()) std::fputs(error_line(tool, outcome.failure).c_str(), stderr);
+  return static_cast<int>(code);
 }
 
-/// Writes `text` to standard output and gives `code` back. That may be a file on a full disk: what
-/// cannot be written is not success.
-inline ExitCode print(std::string_view tool, const std::string& text, ExitCode code) {
-  if (std::fputs(text.c_str(), stdout) >= 0 && std::fflush(stdout) == 0) return code;
-  return fail(tool, error(Error::AccessFailed, "standard output cannot be written"),
-              ExitCode::wrong_usage);
+/// Reports that memory ran out, without allocating.
+[[nodiscard]] inline int report_out_of_memory(std::string_view tool) noexcept {
+  std::fprintf(stderr, "%.*s: MemoryAllocationFailed (0x21): out of memory\n",
+               static_cast<int>(tool.size()), tool.data());
+  return static_cast<int>(ExitCode::execute_failed);
 }
 
-}  // namespace tenon
+/// The body of a program's `main`. `parse(argc, argv)` returns the arguments, or a text to print
+/// instead; `run(arguments)` does the work and returns its outcome.
+template <class Parse, class Run>
+[[nodiscard]] int main(std::string_view tool, int argc, const char* const* argv, const Parse& parse,
+                       const Run& run) {
+  try {
+    auto parsed = parse(argc, argv);
+    if (!parsed.ok()) {
+      return report(tool, Outcome::failed(ExitCode::wrong_usage, std::move(parsed).status()));
+    }
+    if (auto* only = std::get_if<PrintAndExit>(&*parsed)) {
+      return report(tool, {.output = std::move(only->text)});
+    }
+    return report(tool, run(std::get<0>(*parsed)));
+  } catch (const std::bad_alloc&) {
+    return report_out_of_memory(tool);
+  }
+}
+
+}  // namespace tenon::tool

@@ -95,7 +95,7 @@ class BackendWithCompilerDemo final : public tenon::Backend<BackendWithCompilerD
 
   tenon::Result<Delegate> init(tenon::InitContext&, tenon::Blob processed,
                                tenon::CompileSpecs specs) {
-    if (const auto value = specs.find("max_value")) TENON_CHECK(check_max_value(*value));
+    if (const auto value = specs.find("max_value")) TENON_RETURN_IF_ERROR(check_max_value(*value));
     TENON_TRY(auto instructions, demo::parse_blob(processed.text()));
     processed.release();
     Delegate delegate{std::move(instructions)};
@@ -107,7 +107,7 @@ class BackendWithCompilerDemo final : public tenon::Backend<BackendWithCompilerD
   }
 
   Status execute(tenon::ExecutionContext& context, Delegate& delegate, tenon::Args args) {
-    TENON_CHECK(args.expect(delegate.num_inputs + 1));
+    TENON_RETURN_IF_ERROR(args.expect(delegate.num_inputs + 1));
     const std::size_t out_index = delegate.num_inputs;
     TENON_TRY(const auto out, args.tensor<float>(out_index));
 
@@ -140,7 +140,7 @@ class BackendWithCompilerDemo final : public tenon::Backend<BackendWithCompilerD
       if (instruction.op == Op::mm) {
         TENON_TRY(current.values, apart_from(result, current.values, context));
       }
-      TENON_CHECK(run(instruction.op, current, other, result));
+      TENON_RETURN_IF_ERROR(run(instruction.op, current, other, result));
       current.values = result;
     }
     return tenon::ok();
@@ -172,7 +172,7 @@ class BackendWithCompilerDemo final : public tenon::Backend<BackendWithCompilerD
     return {tenon::Compatibility::Incompatible, std::string(why.text())};
   }
 
-  /// The exporter writes the number in as few bytes as it likes, so the width is that of the value.
+  /// The exporter writes the number in as few bytes as possible, so the width is that of the value.
   static Status check_max_value(tenon::Bytes value) {
     std::uint64_t number = 0;
     if (value.empty() || value.size() > sizeof number) {

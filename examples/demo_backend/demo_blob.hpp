@@ -10,25 +10,25 @@
 
 namespace demo {
 
-/// What one instruction of a blob does.
+/// The operator of an instruction.
 enum class Op { add, mul, mm, sin };
 
-/// One instruction: the operator, how many elements its result has, and the handle that ties it to
-/// the node it was made from.
+/// One instruction: the operator, the number of elements of its result, and the debug handle of its
+/// node.
 struct Instruction {
   Op op;
   std::int64_t numel;
   std::int64_t debug_handle;
 };
 
-/// Text that is taken apart from its front.
+/// Text that is parsed from its front.
 class Cursor {
  public:
   explicit Cursor(std::string_view text) : text_(text), rest_(text) {}
 
   [[nodiscard]] bool at_end() const { return rest_.empty(); }
 
-  /// Skips `word`, which must stand here.
+  /// Skips `word`, which must be next.
   tenon::Status expect(std::string_view word) {
     if (!rest_.starts_with(word)) {
       return tenon::error(tenon::Error::InvalidProgram, "blob: expected '", word, "' at byte ",
@@ -85,7 +85,7 @@ inline tenon::Result<std::vector<Instruction>> parse_blob(std::string_view text)
   }
   std::vector<Instruction> instructions;
   while (!cursor.at_end()) {
-    TENON_CHECK(cursor.expect("op:demo::aten."));
+    TENON_RETURN_IF_ERROR(cursor.expect("op:demo::aten."));
     TENON_TRY(const std::string_view name, cursor.until(", numel:"));
     TENON_TRY(const std::int64_t numel, cursor.number(", dtype:"));
     TENON_TRY(const std::string_view dtype, cursor.until("<debug_handle>"));

@@ -3,7 +3,7 @@
 
 The data are the 1,797 images of 8 x 8 pixels that scikit-learn brings along. Writes model.pte with
 the compiled library stripped, input.npy (an image that was not trained on), expected.npy (what
-eager PyTorch says of it) and image.txt (the image for a person) beside this file. Needs torch,
+eager PyTorch says of it) and image.txt (the image for a person) next to this file. Needs torch,
 executorch and scikit-learn from PyPI; takes about a minute.
 """
 

@@ -14,11 +14,12 @@ tenon::Status run(const char* plugin, const char* model) {
 
   // [readme]
   tenon::host::BackendRegistry registry;
-  TENON_CHECK(registry.register_backend(plugin));              // read, not loaded
+  TENON_RETURN_IF_ERROR(registry.register_backend(plugin));    // read, not loaded
   TENON_TRY(auto program, tenon::host::Program::open(model));  // mapped, fully verified
   TENON_TRY(auto method, tenon::host::Method::load(program, "forward", {.registry = &registry}));
-  TENON_CHECK(method->set_input(0, {tenon::ScalarType::Float, sizes, bytes}));  // not copied
-  TENON_CHECK(method->execute());                                               // allocates nothing
+  TENON_RETURN_IF_ERROR(
+      method->set_input(0, {tenon::ScalarType::Float, sizes, bytes}));  // not copied
+  TENON_RETURN_IF_ERROR(method->execute());                             // allocates nothing
   // [readme]
 
   const tenon::Tensor<const float> output(*method->output(0).as.tensor);

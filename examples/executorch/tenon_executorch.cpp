@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The bridge for programs that are not C++, stock Python above all. It must not be unloaded, as
-// ExecuTorch keeps its adapters for ever; it is linked so that it cannot be.
+// The bridge for programs in other languages than C++, above all stock Python. It must not be
+// unloaded, as ExecuTorch keeps its adapters; it is linked with -z nodelete.
 #include "tenon_executorch.h"
 
 #include <exception>
@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "tenon/executorch/register_plugins.hpp"
-#include "tenon/host/discovery.hpp"
+#include "tenon/host/registry/discovery.hpp"
 
 namespace {
 
@@ -20,8 +20,8 @@ using tenon::Error;
 using tenon::Status;
 
 Status register_found() {
-  // Before the search, whose errors would say less.
-  TENON_CHECK(bridge::check_runtime());
+  // Before the search, whose errors would be less precise.
+  TENON_RETURN_IF_ERROR(bridge::check_runtime());
   auto registry = std::make_shared<tenon::host::BackendRegistry>(
       tenon::host::HostInfo{"Python through Tenon " TENON_VERSION_STRING, {}});
   registry->add_search(tenon::host::discovery());

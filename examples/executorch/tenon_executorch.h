@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Plugins of Tenon in stock ExecuTorch, for callers that speak C: what tenon_executorch.py calls in
- * libtenon_executorch.so. Text is UTF-8, NUL-terminated, and valid until the next call of the same
- * function on the same thread.
+ * Plugins of Tenon in stock ExecuTorch, for C: the functions of libtenon_executorch.so that
+ * tenon_executorch.py calls. Text is UTF-8, NUL-terminated, and valid until the next call of the
+ * same function on the same thread.
  */
 #ifndef TENON_EXECUTORCH_H
 #define TENON_EXECUTORCH_H
@@ -20,19 +20,19 @@ TENON_EXECUTORCH_API const char* tenon_executorch_built_for(void);
 
 /*
  * Registers all backends of the plugin in the file `path` in ExecuTorch; NULL: of all plugins that
- * are found (TENON_PLUGIN_FILES, TENON_PLUGIN_PATH, the folder of installed plugins). All or none.
- * Returns 0 or the number of an error, whose text tenon_executorch_last_error has.
+ * are found (TENON_PLUGIN_FILES, TENON_PLUGIN_PATH, the directory of installed plugins). All or
+ * none. Returns 0 or the number of an error, whose text tenon_executorch_last_error has.
  */
 TENON_EXECUTORCH_API uint32_t tenon_executorch_register(const char* path);
 
-/* What was registered, as JSON: [{"id": "...", "plugin": "/...", "version": "..."}]. */
+/* The registered backends, as JSON: [{"id": "...", "plugin": "/...", "version": "..."}]. */
 TENON_EXECUTORCH_API const char* tenon_executorch_registered(void);
 
 /* Number of the last error of this thread, 0 for none; its name and text when they are asked for.
  */
 TENON_EXECUTORCH_API uint32_t tenon_executorch_last_error(const char** name, const char** text);
 
-/* Forgets the last error of this thread. */
+/* Clears the last error of this thread. */
 TENON_EXECUTORCH_API void tenon_executorch_clear_error(void);
 
 #ifdef __cplusplus

@@ -8,11 +8,11 @@
     with tenon_executorch.errors():
         Runtime.get().load_program("model.pte").load_method("forward").execute(inputs)
 
-ExecuTorch has no way to take a backend back: what was registered stays until the process ends.
+ExecuTorch cannot unregister a backend: it stays registered until the process ends.
 
-The shared library libtenon_executorch.so is looked for beside this file, or where the variable
-TENON_EXECUTORCH_LIBRARY says. One build of it serves one minor version of ExecuTorch; another one is
-refused with a TenonError when this module is imported.
+The shared library libtenon_executorch.so is looked for in the directory of this file, or at the path
+in TENON_EXECUTORCH_LIBRARY. One build of it serves one minor version of ExecuTorch; for another one
+the import of this module raises a TenonError.
 """
 
 import contextlib
@@ -41,15 +41,15 @@ _NOT_SUPPORTED = 0x10
 
 
 def _load():
-    beside = pathlib.Path(__file__).resolve().with_name("libtenon_executorch.so")
-    path = os.environ.get("TENON_EXECUTORCH_LIBRARY") or str(beside)
+    default = pathlib.Path(__file__).resolve().with_name("libtenon_executorch.so")
+    path = os.environ.get("TENON_EXECUTORCH_LIBRARY") or str(default)
     found = executorch.version.__version__
     try:
         library = ctypes.CDLL(path)
     except OSError as failure:
         # A bridge for another version may ask for functions that this one does not have.
         raise TenonError(_NOT_SUPPORTED, "NotSupported",
-                         f"{path} cannot be loaded beside ExecuTorch {found}: {failure}") from None
+                         f"{path} cannot be loaded with ExecuTorch {found}: {failure}") from None
     text = ctypes.POINTER(ctypes.c_char_p)
     library.tenon_executorch_built_for.restype = ctypes.c_char_p
     library.tenon_executorch_register.argtypes = [ctypes.c_char_p]
@@ -77,7 +77,7 @@ def _last_error():
 
 
 def registered():
-    """What was registered: a list of dicts with "id", "plugin" (its file) and "version"."""
+    """The registered backends: a list of dicts with "id", "plugin" (its file) and "version"."""
     return json.loads(_library.tenon_executorch_registered().decode())
 
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // A backend with both halves: it compiles PyTorch's exported graphs to blobs of its own, and runs
-// them on the CPU. docs/graph-backend.md walks through it.
+// them on the CPU. docs/aot/graph-backend.md walks through it.
 
 #include <atomic>
 #include <cstdint>
@@ -12,9 +12,9 @@
 #include <utility>
 #include <vector>
 
-#include "blob.hpp"
-#include "model.hpp"
-#include "preprocess.hpp"
+#include "aot/preprocess.hpp"
+#include "common/blob.hpp"
+#include "runtime/model.hpp"
 
 namespace {
 

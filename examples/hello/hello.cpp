@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A whole backend: it adds two float32 tensors. The blob is the rank it was compiled for.
+// A complete backend: it adds two float32 tensors. The blob is the rank it was compiled for.
 #include <algorithm>
 #include <functional>
 #include <tenon/tenon.hpp>
@@ -22,10 +22,10 @@ class Add final : public tenon::Backend<Add> {
   }
 
   tenon::Status execute(tenon::ExecutionContext&, Delegate& delegate, tenon::Args args) {
-    TENON_CHECK(args.expect(3));
+    TENON_RETURN_IF_ERROR(args.expect(3));
     TENON_TRY(auto a, args.tensor<const float>(0));
     TENON_TRY(auto b, args.tensor<const float>(1));
-    TENON_CHECK(args.resize(2, a.sizes()));
+    TENON_RETURN_IF_ERROR(args.resize(2, a.sizes()));
     TENON_TRY(auto out, args.tensor<float>(2));
     if (a.rank() != delegate.rank || !same_layout(a, b) || !same_layout(a, out)) {
       return tenon::error(tenon::Error::InvalidArgument, "three equal shapes expected");

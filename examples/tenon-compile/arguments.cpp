@@ -65,7 +65,7 @@ Status read_specs(const std::vector<std::string>& texts, Arguments& arguments) {
   return ok();
 }
 
-/// What cannot be together.
+/// Refuses options that exclude each other.
 Status check(const Arguments& arguments) {
   const auto wrong = [](const auto&... parts) {
     return error(Error::InvalidArgument, parts..., " (see tenon-compile --help)");
@@ -126,8 +126,9 @@ Result<std::variant<Arguments, PrintAndExit>> parse_arguments(int argc, const ch
   add_list("--method", methods, "NAME=FILE.pt2",
            "A further method, from an archive with one model; repeatable");
   app.add_option("-o,--output", arguments.output, "The program to write")->type_name("FILE.pte");
-  app.add_option("--external", arguments.external,
-                 "Folder for .ptd files, when a backend makes some (default: that of the program)")
+  app.add_option(
+         "--external", arguments.external,
+         "Directory for .ptd files, when a backend makes some (default: that of the program)")
       ->type_name("DIR");
   app.add_option("--external-constants", arguments.external_constants,
                  "Put the constants of nodes that are left to kernels into NAME.ptd")
@@ -142,9 +143,9 @@ Result<std::variant<Arguments, PrintAndExit>> parse_arguments(int argc, const ch
   app.add_flag("--json", arguments.json, "Print one JSON object instead of text");
   TENON_TRY(auto instead, parse_command_line(app, argc, argv));
   if (instead) return std::variant<Arguments, PrintAndExit>(*std::move(instead));
-  TENON_CHECK(read_methods(methods, arguments));
-  TENON_CHECK(read_specs(specs, arguments));
-  TENON_CHECK(check(arguments));
+  TENON_RETURN_IF_ERROR(read_methods(methods, arguments));
+  TENON_RETURN_IF_ERROR(read_specs(specs, arguments));
+  TENON_RETURN_IF_ERROR(check(arguments));
   return std::variant<Arguments, PrintAndExit>(std::move(arguments));
 }
 

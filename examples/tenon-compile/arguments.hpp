@@ -10,7 +10,7 @@
 
 namespace tenon::compile {
 
-/// Reads the command line. InvalidArgument names the argument that is wrong.
+/// Reads the command line. errors: InvalidArgument, which names the wrong argument.
 [[nodiscard]] Result<std::variant<Arguments, PrintAndExit>> parse_arguments(
     int argc, const char* const* argv);
 

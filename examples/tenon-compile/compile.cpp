@@ -8,15 +8,15 @@
 #include <system_error>
 
 #include "tenon/aot/compiler/compile_methods.hpp"
-#include "tenon/aot/compiler/edge_program_text.hpp"
-#include "tenon/aot/compiler/emit.hpp"
-#include "tenon/aot/compiler/new_file.hpp"
-#include "tenon/aot/compiler/plugin_preprocess.hpp"
-#include "tenon/aot/compiler/pt2_reader.hpp"
-#include "tenon/aot/compiler/ptd_writer.hpp"
-#include "tenon/aot/compiler/pte_writer.hpp"
-#include "tenon/host/quoted.hpp"
-#include "tenon/host/registry.hpp"
+#include "tenon/aot/compiler/emit/emit.hpp"
+#include "tenon/aot/compiler/lower/edge_program_text.hpp"
+#include "tenon/aot/compiler/partition/plugin_preprocess.hpp"
+#include "tenon/aot/compiler/pt2/reader.hpp"
+#include "tenon/aot/compiler/write/new_file.hpp"
+#include "tenon/aot/compiler/write/ptd_writer.hpp"
+#include "tenon/aot/compiler/write/pte_writer.hpp"
+#include "tenon/host/files/quoted.hpp"
+#include "tenon/host/registry/registry.hpp"
 
 namespace tenon::compile {
 namespace {
@@ -121,7 +121,7 @@ class Compilation {
 
   Status add_plugins() {
     for (const std::string& plugin : arguments_.plugins) {
-      TENON_CHECK(registry_.register_backend(std::filesystem::path(plugin)));
+      TENON_RETURN_IF_ERROR(registry_.register_backend(std::filesystem::path(plugin)));
     }
     return ok();
   }
@@ -160,16 +160,16 @@ class Compilation {
     }
   }
 
-  /// The program appears last, when all that it needs is there.
+  /// The program appears last, after all files that it needs.
   Status write_files() {
     const std::filesystem::path output = arguments_.output;
     TENON_TRY(aot::NewFile file, aot::NewFile::create(output));
-    TENON_CHECK(image_->stream([&](Bytes part) { return file.write(part); }));
+    TENON_RETURN_IF_ERROR(image_->stream([&](Bytes part) { return file.write(part); }));
     const std::filesystem::path folder = arguments_.external.empty()
                                              ? output.parent_path()
                                              : std::filesystem::path(arguments_.external);
     TENON_TRY(const auto written, aot::write_external_data(program_.named_data, folder));
-    TENON_CHECK(file.commit());
+    TENON_RETURN_IF_ERROR(file.commit());
     report_.program = {arguments_.output, image_->size()};
     for (const std::filesystem::path& path : written) {
       std::error_code failed;

@@ -8,12 +8,14 @@
 #include <utility>
 #include <vector>
 
-#include "tenon/aot/compiler/delegation_info.hpp"
+#include "tenon/aot/compiler/lower/delegation_info.hpp"
 #include "tenon/core/status.hpp"
-#include "tenon/host/candidate.hpp"
+#include "tenon/host/registry/plugin_source.hpp"
 #include "tool.hpp"
 
 namespace tenon::compile {
+
+using tool::ExitCode;
 
 /// One compile spec of the command line.
 struct Spec {
@@ -22,7 +24,7 @@ struct Spec {
   std::string value;
 };
 
-/// The command line, taken apart.
+/// The command line.
 struct Arguments {
   std::string model;  ///< May be empty when `methods` is not.
   std::vector<std::pair<std::string, std::string>> methods;  ///< Name and archive of further ones.
@@ -30,7 +32,7 @@ struct Arguments {
   std::vector<std::string> plugins;
   std::vector<Spec> specs;
   std::string output;    ///< Empty when something is only to be printed.
-  std::string external;  ///< Folder of the `.ptd` files; empty: that of the output.
+  std::string external;  ///< Directory of the `.ptd` files; empty: that of the output.
   std::optional<std::string> external_constants;  ///< Their `.ptd` file, without its ending.
   bool no_partition = false;
   bool print_graph = false;
@@ -56,12 +58,12 @@ struct Method {
   std::string name;
   std::vector<Delegate> delegates;
   aot::DelegationInfo delegation;
-  /// Inputs and outputs of the Python function that the program has not.
+  /// Inputs and outputs of the Python function that are not in the program.
   std::vector<std::string> left_out;
 };
 
 struct Report {
-  std::string printed;  ///< What was asked for beside the program: graphs, operators.
+  std::string printed;  ///< The output of --print-...: graphs, operators.
   std::vector<Method> methods;
   std::optional<WrittenFile> program;
   std::vector<WrittenFile> data;
@@ -69,8 +71,8 @@ struct Report {
   ExitCode code = ExitCode::success;
 };
 
-/// Reads the archives, lets the backends compile them, and writes the program. When it fails
-/// nothing new is at any of the paths. `search` finds the plugins that were not named
+/// Reads the archives, lets the backends compile them, and writes the program. On failure
+/// no file is written. `search` finds the plugins that were not named
 /// (`host::discovery()`).
 [[nodiscard]] Report compile(const Arguments& arguments,
                              std::function<host::SearchReport()> search);

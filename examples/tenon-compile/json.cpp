@@ -54,7 +54,7 @@ std::string to_json(const Report& report) {
                          {"program", report.program ? file_json(*report.program) : Json(nullptr)},
                          {"data", std::move(data)},
                          {"methods", std::move(methods)}};
-  // In ASCII, and with what is no UTF-8 replaced: paths are bytes.
+  // In ASCII; bytes that are not UTF-8 are replaced: paths are bytes.
   return document.dump(-1, ' ', true, Json::error_handler_t::replace) + "\n";
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Compiles what PyTorch exported to a program. docs/tenon-compile.md describes it.
+// Compiles what PyTorch exported to a program. docs/aot/tenon-compile.md describes it.
 #include "installed_plugins.hpp"
 #include "program.hpp"
 

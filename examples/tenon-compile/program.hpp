@@ -3,7 +3,7 @@
 
 namespace tenon::compile {
 
-/// All that `main` does: gives what it returns. `installed` is the folder of installed plugins.
+/// The body of `main`; returns the exit code. `installed` is the directory of installed plugins.
 int run_program(int argc, char** argv, const char* installed);
 
 }  // namespace tenon::compile

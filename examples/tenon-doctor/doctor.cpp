@@ -2,6 +2,7 @@
 #include "doctor.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -12,13 +13,15 @@
 
 #include "payload.hpp"
 #include "tenon/abi/version.h"
-#include "tenon/host/data_file.hpp"
-#include "tenon/host/file_bytes.hpp"
-#include "tenon/host/kernel_backends.hpp"
-#include "tenon/host/named_data.hpp"
-#include "tenon/host/program.hpp"
-#include "tenon/host/registry.hpp"
-#include "tenon/host/requirements.hpp"
+#include "tenon/host/binary/file_bytes.hpp"
+#include "tenon/host/method/device_memory.hpp"
+#include "tenon/host/method/kernel_backends.hpp"
+#include "tenon/host/method/requirements.hpp"
+#include "tenon/host/program/data_file.hpp"
+#include "tenon/host/program/merged_data_map.hpp"
+#include "tenon/host/program/program.hpp"
+#include "tenon/host/registry/registry.hpp"
+#include "tenon/host/schema/program_generated.h"
 
 namespace tenon::doctor {
 namespace {
@@ -48,7 +51,7 @@ class Doctor {
   Status open_files() {
     diagnosis_.code = ExitCode::invalid_file;
     for (const std::string& path : arguments_.plugins) {
-      TENON_CHECK(registry_.register_backend(std::filesystem::path(path)));
+      TENON_RETURN_IF_ERROR(registry_.register_backend(std::filesystem::path(path)));
     }
     TENON_TRY(program_, host::Program::open(arguments_.model));
     std::vector<std::shared_ptr<const host::DataFile>> files;
@@ -56,11 +59,11 @@ class Doctor {
       TENON_TRY(auto file, host::DataFile::open(path));
       files.push_back(std::move(file));
     }
-    TENON_TRY(named_data_, host::NamedDataMap::create(program_, files));
-    TENON_TRY(external_, host::NamedDataMap::create(nullptr, files));
+    TENON_TRY(named_data_, host::MergedDataMap::create(program_, files));
+    TENON_TRY(external_, host::MergedDataMap::create(nullptr, files));
     if (arguments_.method) {
       diagnosis_.code = ExitCode::wrong_usage;
-      TENON_CHECK(program_->plan(*arguments_.method));
+      TENON_RETURN_IF_ERROR(program_->plan(*arguments_.method));
     }
     diagnosis_.code = ExitCode::success;
     return ok();
@@ -122,7 +125,7 @@ class Doctor {
   }
   [[nodiscard]] Result<std::vector<std::string>> list_operators(std::string_view id) const {
     TENON_TRY(const host::BackendRef backend, registry_.lookup_backend(id));
-    TENON_CHECK(backend->is_available());
+    TENON_RETURN_IF_ERROR(backend->is_available());
     return host::list_operators(*backend);
   }
 
@@ -190,9 +193,9 @@ class Doctor {
   Diagnosis diagnosis_;
   host::BackendRegistry registry_;
   std::shared_ptr<const host::Program> program_;
-  std::shared_ptr<const host::NamedDataMap> named_data_;  // Of the program and the data files.
-  std::shared_ptr<const host::NamedDataMap> external_;    // Of the data files alone.
-  std::optional<std::vector<KernelBackend>> kernels_;     // Once they are needed.
+  std::shared_ptr<const host::MergedDataMap> named_data_;  // Of the program and the data files.
+  std::shared_ptr<const host::MergedDataMap> external_;    // Of the data files alone.
+  std::optional<std::vector<KernelBackend>> kernels_;      // Once they are needed.
 };
 
 }  // namespace

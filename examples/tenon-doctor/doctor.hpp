@@ -10,12 +10,14 @@
 
 #include "color.hpp"
 #include "tenon/core/status.hpp"
-#include "tenon/host/candidate.hpp"
-#include "tenon/host/check_blob.hpp"
-#include "tenon/host/requirements.hpp"
+#include "tenon/host/method/check_blob.hpp"
+#include "tenon/host/method/requirements.hpp"
+#include "tenon/host/registry/backend_info.hpp"
 #include "tool.hpp"
 
 namespace tenon::doctor {
+
+using tool::ExitCode;
 
 /// The command line, taken apart.
 struct Arguments {
@@ -32,7 +34,7 @@ struct CompileSpec {
   std::vector<std::byte> value;
 };
 
-/// What was found out about one delegate.
+/// The diagnosis of one delegate.
 struct Delegate {
   std::size_t index = 0;
   std::string backend_id;
@@ -44,7 +46,7 @@ struct Delegate {
   std::optional<host::InvalidBackend> not_found;  ///< When no plugin serves the id.
   Status available;                               ///< The backend's reason when it is not.
   Status checked;                                 ///< Whether `check_blob` could judge.
-  std::optional<host::BlobCheck> check;           ///< Absent when the backend cannot tell.
+  std::optional<host::BlobCheck> check;           ///< Absent when the backend has no such check.
   std::vector<std::string> missing_data;          ///< Keys of named data that it needs.
 
   /// Why it cannot run here; empty when nothing speaks against it.
@@ -67,7 +69,7 @@ struct Operator {
   std::string asked;  ///< Why none does: after a line feed, a line for each that was asked.
 };
 
-/// What was found out about one method.
+/// The diagnosis of one method.
 struct Method {
   std::string name;
   std::vector<Delegate> delegates;

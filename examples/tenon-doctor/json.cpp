@@ -3,7 +3,8 @@
 
 #include "doctor.hpp"
 #include "tenon/abi/version.h"
-#include "tenon/host/file_bytes.hpp"
+#include "tenon/host/binary/file_bytes.hpp"
+#include "tenon/host/method/device_memory.hpp"
 
 namespace tenon::doctor {
 namespace {
@@ -18,31 +19,31 @@ Json outcome(const Status& status) {
 }
 
 Json served_by(const host::BackendInfo& info) {
-  const host::Candidate& candidate = *info.candidate;
-  return {{"origin", candidate.origin()},
-          {"place", host::place_name(candidate.place)},
-          {"plugin", candidate.record ? Json(candidate.record->name) : Json(nullptr)},
-          {"version", candidate.record ? Json(candidate.record->version) : Json(nullptr)},
+  const host::PluginSource& source = *info.source;
+  return {{"origin", source.origin()},
+          {"place", host::search_path_name(source.search_path_kind)},
+          {"plugin", source.record ? Json(source.record->name) : Json(nullptr)},
+          {"version", source.record ? Json(source.record->version) : Json(nullptr)},
           {"runs_embedded_code", info.backend()->runs_embedded_code}};
 }
 
 Json not_found(const host::InvalidBackend& invalid) {
   Json places = Json::array();
-  for (const host::Place& place : invalid.places) {
-    places.push_back({{"kind", host::place_name(place.kind)},
-                      {"path", place.path.native()},
-                      {"reason", place.reason}});
+  for (const host::SearchPath& path : invalid.search_paths) {
+    places.push_back({{"kind", host::search_path_name(path.kind)},
+                      {"path", path.path.native()},
+                      {"reason", path.reason}});
   }
   Json refused = Json::array();
   const auto add = [&](const std::vector<host::BackendInfo>& infos) {
     for (const host::BackendInfo& info : infos) {
       refused.push_back({{"id", std::string(info.id())},
                          {"state", host::state_name(info.state)},
-                         {"origin", info.candidate->origin()},
+                         {"origin", info.source->origin()},
                          {"reason", info.reason}});
     }
   };
-  add(invalid.offers);
+  add(invalid.providers);
   add(invalid.refused);
   return {{"near", invalid.near},
           {"known", invalid.known},

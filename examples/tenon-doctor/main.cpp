@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Says what a program needs and whether it is here. docs/tenon-doctor.md describes it.
+// Says what a program needs and whether it is here. docs/tools/inspecting.md describes it.
 #include "installed_plugins.hpp"
 #include "program.hpp"
 

@@ -7,7 +7,7 @@
 #include <unordered_set>
 
 #include "tenon/core/concat.hpp"
-#include "tenon/host/file_bytes.hpp"
+#include "tenon/host/binary/file_bytes.hpp"
 
 namespace tenon::doctor {
 namespace {
@@ -16,7 +16,7 @@ using host::detail::FileBytes;
 
 constexpr std::string_view table_magic = "ETCUDAFQN3";
 
-/// Reads "length, text" and moves on; nothing when it does not lie in the bytes.
+/// Reads "length, text" and moves on; nothing when it is not inside the bytes.
 std::optional<std::string_view> take_text(FileBytes bytes, std::uint64_t& at) {
   if (!bytes.holds(at, 4)) return std::nullopt;
   const std::uint64_t size = bytes.u32(at);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <string_view>
+#include "tenon/host/binary/file_bytes.hpp"
 
 #include "doctor.hpp"
 #include "printable.hpp"
@@ -25,12 +26,13 @@ std::string value_text(const std::vector<std::byte>& value) {
 
 /// "BackendWithCompilerDemo 1.0 from /opt/acme/libacme.so (TENON_PLUGIN_PATH)"
 std::string origin_text(const host::BackendInfo& info) {
-  const host::Candidate& candidate = *info.candidate;
-  std::string out = candidate.record ? candidate.record->name : std::string("a backend");
-  if (candidate.record && !candidate.record->version.empty()) {
-    out += concat(" ", candidate.record->version);
+  const host::PluginSource& source = *info.source;
+  std::string out = source.record ? source.record->name : std::string("a backend");
+  if (source.record && !source.record->version.empty()) {
+    out += concat(" ", source.record->version);
   }
-  return concat(out, " from ", candidate.origin(), " (", host::place_name(candidate.place), ")");
+  return concat(out, " from ", source.origin(), " (",
+                host::search_path_name(source.search_path_kind), ")");
 }
 
 class Text {
@@ -103,7 +105,7 @@ class Text {
            delegate.check
                ? concat(host::blob_verdict_name(delegate.check->verdict),
                         delegate.check->reason.empty() ? "" : ": ", delegate.check->reason)
-               : std::string("not told (the backend has no check_blob)"));
+               : std::string("not reported (the backend has no check_blob)"));
     }
     for (const std::string& text : delegate.problems()) problem("    ", text);
   }

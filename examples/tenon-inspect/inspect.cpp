@@ -14,23 +14,23 @@
 #include "tenon/abi/extensions/options.h"
 #include "tenon/abi/extensions/sessions.h"
 #include "tenon/abi/extensions/streams.h"
-#include "tenon/host/kernel_backends.hpp"
-#include "tenon/host/peek.hpp"
-#include "tenon/host/plugin.hpp"
-#include "tenon/host/trusted_path.hpp"
+#include "tenon/host/binary/peek.hpp"
+#include "tenon/host/files/trusted_path.hpp"
+#include "tenon/host/method/kernel_backends.hpp"
+#include "tenon/host/plugin/plugin.hpp"
 
 namespace tenon::inspect {
 namespace {
 
-LoadedBackend open_backend(host::Plugin& plugin, const std::string& id) {
-  LoadedBackend out;
+InspectedBackend open_backend(host::Plugin& plugin, const std::string& id) {
+  InspectedBackend out;
   out.id = id;
   auto backend = plugin.backend(id);
   if (!backend.ok()) {
     out.opened = std::move(backend).status();
     return out;
   }
-  const host::Backend& opened = **backend;
+  const host::LoadedBackend& opened = **backend;
   out.available = opened.is_available();
   if (auto devices = host::list_devices(opened); devices.ok()) {
     out.devices = *std::move(devices);
@@ -43,7 +43,7 @@ LoadedBackend open_backend(host::Plugin& plugin, const std::string& id) {
     out.operators_listed = std::move(operators).status();
   }
   for (host::OptionDeclaration& declaration : opened.options()) {
-    LoadedBackend::Option option{std::move(declaration), {}};
+    InspectedBackend::Option option{std::move(declaration), {}};
     if (auto value = opened.get_option(option.declaration.key); value.ok()) option.value = *value;
     out.options.push_back(std::move(option));
   }

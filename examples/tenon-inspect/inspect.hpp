@@ -9,14 +9,16 @@
 #include "color.hpp"
 #include "tenon/core/options.hpp"
 #include "tenon/core/status.hpp"
-#include "tenon/host/backend.hpp"
-#include "tenon/host/binary_lint.hpp"
-#include "tenon/host/devices.hpp"
-#include "tenon/host/elf_library.hpp"
-#include "tenon/host/plugin_record.hpp"
+#include "tenon/host/binary/binary_lint.hpp"
+#include "tenon/host/binary/elf_library.hpp"
+#include "tenon/host/binary/plugin_record.hpp"
+#include "tenon/host/plugin/backend.hpp"
+#include "tenon/host/plugin/devices.hpp"
 #include "tool.hpp"
 
 namespace tenon::inspect {
+
+using tool::ExitCode;
 
 /// The command line, taken apart.
 struct Arguments {
@@ -27,13 +29,13 @@ struct Arguments {
   ColorWhen color = ColorWhen::automatic;
 };
 
-/// What `--load` tells of one backend.
-struct LoadedBackend {
+/// One backend, as `--load` finds it.
+struct InspectedBackend {
   std::string id;
   Status opened;     ///< Whether `open` succeeded; nothing below is meant otherwise.
   Status available;  ///< Its own reason when it is not.
   Status listed;     ///< Whether it could list its devices.
-  std::vector<host::Device> devices;
+  std::vector<host::BackendDevice> devices;
   struct Option {
     host::OptionDeclaration declaration;
     std::optional<OptionValue> value;  ///< Now; absent when it cannot be read.
@@ -52,7 +54,7 @@ struct Report {
   std::optional<host::ElfLibrary> library;
   std::vector<host::LintResult> lint;
   std::optional<Status> loaded;  ///< With `--load`: whether the library could be loaded.
-  std::vector<LoadedBackend> backends;
+  std::vector<InspectedBackend> backends;
 
   Status failure;  ///< Why there is no report, or why it ends early.
   ExitCode code = ExitCode::success;

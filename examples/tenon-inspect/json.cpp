@@ -68,9 +68,9 @@ Json record_json(const host::PluginRecord& record) {
           {"backends", std::move(backends)}};
 }
 
-Json names_of(const std::vector<host::ElfSymbol>& symbols) {
+Json names_of(const std::vector<host::LibrarySymbol>& symbols) {
   Json out = Json::array();
-  for (const host::ElfSymbol& symbol : symbols) out.push_back(symbol.name);
+  for (const host::LibrarySymbol& symbol : symbols) out.push_back(symbol.name);
   return out;
 }
 
@@ -94,9 +94,9 @@ Json library_json(const host::ElfLibrary& library) {
           {"debug_information", library.debug_information}};
 }
 
-Json backend_json(const LoadedBackend& backend) {
+Json backend_json(const InspectedBackend& backend) {
   Json devices = Json::array();
-  for (const host::Device& device : backend.devices) {
+  for (const host::BackendDevice& device : backend.devices) {
     devices.push_back({{"type", device.device.device_type},
                        {"index", device.device.device_id},
                        {"name", device.name},
@@ -104,7 +104,7 @@ Json backend_json(const LoadedBackend& backend) {
                        {"memory_bytes", device.memory_bytes}});
   }
   Json options = Json::array();
-  for (const LoadedBackend::Option& option : backend.options) {
+  for (const InspectedBackend::Option& option : backend.options) {
     const host::OptionDeclaration& declared = option.declaration;
     options.push_back({{"key", declared.key},
                        {"description", declared.description},
@@ -137,7 +137,8 @@ std::string to_json(const Report& report) {
   Json loaded = nullptr;
   if (report.loaded) {
     Json backends = Json::array();
-    for (const LoadedBackend& backend : report.backends) backends.push_back(backend_json(backend));
+    for (const InspectedBackend& backend : report.backends)
+      backends.push_back(backend_json(backend));
     loaded = {{"error", outcome(*report.loaded)}, {"backends", std::move(backends)}};
   }
   const Json out = {{"version", TENON_VERSION_STRING},

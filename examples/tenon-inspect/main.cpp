@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Shows what a plugin is. docs/tenon-inspect.md describes it.
+// Shows what a plugin is. docs/tools/inspecting.md describes it.
 #include "program.hpp"
 
 int main(int argc, char** argv) { return tenon::inspect::run_program(argc, argv); }

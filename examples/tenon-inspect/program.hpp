@@ -3,7 +3,7 @@
 
 namespace tenon::inspect {
 
-/// All that `main` does: gives what it returns.
+/// The body of `main`: returns the exit code.
 int run_program(int argc, char** argv);
 
 }  // namespace tenon::inspect

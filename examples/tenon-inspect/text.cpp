@@ -108,12 +108,12 @@ class Text {
     write_symbols("undefined symbols", library.undefined);
   }
 
-  void write_symbols(std::string_view name, std::span<const host::ElfSymbol> symbols) {
+  void write_symbols(std::string_view name, std::span<const host::LibrarySymbol> symbols) {
     constexpr std::size_t few = 3;
     title(concat(name, ": ", symbols.size()));
     const std::size_t shown = verbose_ ? symbols.size() : std::min(symbols.size(), few);
-    for (const host::ElfSymbol& symbol : symbols.first(shown)) {
-      using Binding = host::ElfSymbol::Binding;
+    for (const host::LibrarySymbol& symbol : symbols.first(shown)) {
+      using Binding = host::LibrarySymbol::Binding;
       line(symbol.name, symbol.binding == Binding::weak         ? " (weak)"
                         : symbol.binding == Binding::gnu_unique ? " (unique)"
                                                                 : "");
@@ -142,24 +142,24 @@ class Text {
   void write_loaded() {
     title("loaded");
     if (!report_.loaded->ok()) return line("no: ", report_.loaded->text());
-    for (const LoadedBackend& backend : report_.backends) write_backend(backend);
+    for (const InspectedBackend& backend : report_.backends) write_backend(backend);
   }
 
-  void write_backend(const LoadedBackend& backend) {
+  void write_backend(const InspectedBackend& backend) {
     line("backend ", backend.id);
     if (!backend.opened.ok()) return line("  cannot be opened: ", backend.opened.text());
     line("  available: ",
          backend.available.ok() ? "yes" : concat("no: ", backend.available.text()));
     field("  extensions", join(backend.extensions));
     if (!backend.listed.ok()) line("  devices: ", backend.listed.text());
-    for (const host::Device& device : backend.devices) {
+    for (const host::BackendDevice& device : backend.devices) {
       line("  device ", device.device.device_type, ":", device.device.device_id, " ", device.name,
            device.description.empty() ? "" : ", ", device.description,
            device.memory_bytes == 0 ? std::string()
                                     : concat(", ", device.memory_bytes / 1048576, " MiB"));
     }
     write_operators(backend);
-    for (const LoadedBackend::Option& option : backend.options) {
+    for (const InspectedBackend::Option& option : backend.options) {
       const host::OptionDeclaration& declared = option.declaration;
       line("  option ", declared.key, " = ",
            value_text(option.value ? *option.value : declared.initial), " (default ",
@@ -169,7 +169,7 @@ class Text {
     }
   }
 
-  void write_operators(const LoadedBackend& backend) {
+  void write_operators(const InspectedBackend& backend) {
     if (!backend.operators_listed.ok()) line("  operators: ", backend.operators_listed.text());
     if (backend.operators.empty()) return;
     constexpr std::size_t few = 8;

@@ -4,7 +4,7 @@
 
 #include "report.hpp"
 #include "tenon/abi/version.h"
-#include "tenon/host/environment.hpp"
+#include "tenon/host/files/environment.hpp"
 
 namespace tenon::list {
 namespace {
@@ -19,11 +19,11 @@ Json failure(Error code, const std::string& text) {
   return {{"name", error_name(code)}, {"code", static_cast<std::uint32_t>(code)}, {"text", text}};
 }
 
-Json place(const host::Place& place) {
-  return {{"kind", place_name(place.kind)},
-          {"path", text_or_null(place.path.native())},
-          {"num_candidates", place.num_candidates},
-          {"error", failure(place.error, place.reason)}};
+Json search_path(const host::SearchPath& path) {
+  return {{"kind", search_path_name(path.kind)},
+          {"path", text_or_null(path.path.native())},
+          {"num_candidates", path.num_sources},
+          {"error", failure(path.error, path.reason)}};
 }
 
 Json plugin(const host::PluginRecord& record) {
@@ -35,11 +35,11 @@ Json plugin(const host::PluginRecord& record) {
           {"min_host_abi_minor", record.min_host_abi_minor}};
 }
 
-Json manifest(const host::Candidate& candidate) {
-  if (candidate.manifest.empty()) return nullptr;
-  return {{"path", candidate.manifest.native()},
-          {"sha256", candidate.sha256 ? Json(candidate.sha256->to_hex()) : Json(nullptr)},
-          {"facts", candidate.facts}};
+Json manifest(const host::PluginSource& source) {
+  if (source.manifest.empty()) return nullptr;
+  return {{"path", source.manifest.native()},
+          {"sha256", source.sha256 ? Json(source.sha256->to_hex()) : Json(nullptr)},
+          {"facts", source.facts}};
 }
 
 Json payload_versions(const host::BackendRecord& backend) {
@@ -48,17 +48,17 @@ Json payload_versions(const host::BackendRecord& backend) {
 }
 
 // What is known of the file, whether its backends are or not.
-void add_origin(const host::Candidate& candidate, std::size_t num_places, Json& json) {
-  json["origin"] = candidate.origin();
-  json["path"] = text_or_null(candidate.path.native());
+void add_origin(const host::PluginSource& source, std::size_t num_paths, Json& json) {
+  json["origin"] = source.origin();
+  json["path"] = text_or_null(source.path.native());
   // The registry counts places from 1; 0 is the application.
-  const std::size_t number = candidate.place_order;
-  json["place"] = number != 0 && number <= num_places ? Json(number - 1) : Json(nullptr);
-  json["plugin"] = candidate.record ? plugin(*candidate.record) : Json(nullptr);
-  json["manifest"] = manifest(candidate);
+  const std::size_t number = source.search_order;
+  json["place"] = number != 0 && number <= num_paths ? Json(number - 1) : Json(nullptr);
+  json["plugin"] = source.record ? plugin(*source.record) : Json(nullptr);
+  json["manifest"] = manifest(source);
 }
 
-Json backend(const Entry& entry, const host::BackendRecord& record, std::size_t num_places) {
+Json backend(const Entry& entry, const host::BackendRecord& record, std::size_t num_paths) {
   Json json = {{"id", record.id},
                {"state", state_name(entry.info.state)},
                {"reason", text_or_null(entry.info.reason)},
@@ -70,34 +70,34 @@ Json backend(const Entry& entry, const host::BackendRecord& record, std::size_t 
                {"payload_versions", payload_versions(record)},
                {"runs_embedded_code", record.runs_embedded_code},
                {"offers_kernels", record.offers_kernels}};
-  add_origin(*entry.info.candidate, num_places, json);
+  add_origin(*entry.info.source, num_paths, json);
   return json;
 }
 
-Json refused(const host::Candidate& candidate, std::size_t num_places) {
-  Json json = {{"error", failure(candidate.error, candidate.reason)}};
-  add_origin(candidate, num_places, json);
+Json refused(const host::PluginSource& source, std::size_t num_paths) {
+  Json json = {{"error", failure(source.error, source.reason)}};
+  add_origin(source, num_paths, json);
   return json;
 }
 
 }  // namespace
 
 std::string to_json(const Listing& listing) {
-  Json places = Json::array();
-  for (const host::Place& each : listing.places) places.push_back(place(each));
+  Json paths = Json::array();
+  for (const host::SearchPath& each : listing.search_paths) paths.push_back(search_path(each));
   Json backends = Json::array();
   Json files = Json::array();
   for (const Entry& entry : listing.entries) {
     if (const host::BackendRecord* record = entry.info.backend()) {
-      backends.push_back(backend(entry, *record, places.size()));
+      backends.push_back(backend(entry, *record, paths.size()));
     } else {
-      files.push_back(refused(*entry.info.candidate, places.size()));
+      files.push_back(refused(*entry.info.source, paths.size()));
     }
   }
   const Json json = {
       {"version", TENON_VERSION_STRING},     {"abi", concat(TENON_ABI_MAJOR, ".", TENON_ABI_MINOR)},
       {"privileged", host::is_privileged()}, {"tags", listing.tags},
-      {"places", std::move(places)},         {"backends", std::move(backends)},
+      {"places", std::move(paths)},          {"backends", std::move(backends)},
       {"refused", std::move(files)}};
   // Paths need not be UTF-8. ASCII, so that no control character reaches a terminal.
   return json.dump(-1, ' ', true, Json::error_handler_t::replace) + "\n";

@@ -51,7 +51,7 @@ Listing make_listing(const host::BackendRegistry& registry, std::vector<std::str
   }
   std::ranges::sort(listing.all_tags);
   std::ranges::stable_sort(listing.entries, {}, place_in_list);
-  listing.places = registry.searched_places();
+  listing.search_paths = registry.search_paths();
   listing.tags = std::move(tags);
   return listing;
 }

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "tenon/host/registry.hpp"
+#include "tenon/host/registry/registry.hpp"
 
 namespace tenon::list {
 
@@ -17,14 +17,14 @@ struct Entry {
   std::string_view hidden_as;
 };
 
-/// What is known of backends, and where they were searched. Nothing of it is loaded.
+/// The known backends, and where they were searched. None of them is loaded.
 struct Listing {
   /// Sorted by id; of one id first the backend that is taken. Refused files come last.
   std::vector<Entry> entries;
-  std::vector<host::Place> places;    ///< In the order in which they were searched.
-  std::vector<std::string> tags;      ///< What was asked for.
-  std::vector<std::string> all_tags;  ///< Of all backends that were found, sorted.
-  std::size_t num_found = 0;          ///< Entries, with those that lack the tags.
+  std::vector<host::SearchPath> search_paths;  ///< In the order of the search.
+  std::vector<std::string> tags;               ///< What was asked for.
+  std::vector<std::string> all_tags;           ///< Of all backends that were found, sorted.
+  std::size_t num_found = 0;                   ///< Entries, with those that lack the tags.
 };
 
 /// Asks `registry` for everything that has all of `tags`. A refused file has no tags. Who asks for

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Lists the backends that a host would find. docs/tenon-list.md describes it.
+// Lists the backends that a host would find. docs/tools/inspecting.md describes it.
 #include "installed_plugins.hpp"
 #include "program.hpp"
 

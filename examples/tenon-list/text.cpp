@@ -3,6 +3,7 @@
 #include <array>
 #include <map>
 #include <span>
+#include <tuple>
 #include <utility>
 
 #include "color.hpp"
@@ -37,9 +38,9 @@ std::string payloads(const host::BackendRecord& backend) {
   return min == max ? concat(max) : concat(min, "-", max);
 }
 
-std::string plugin_name(const host::Candidate& candidate) {
-  if (!candidate.record) return {};
-  const auto& [name, version] = std::tie(candidate.record->name, candidate.record->version);
+std::string plugin_name(const host::PluginSource& source) {
+  if (!source.record) return {};
+  const auto& [name, version] = std::tie(source.record->name, source.record->version);
   return version.empty() ? name : concat(name, " ", version);
 }
 
@@ -50,8 +51,8 @@ Cells cells_of(const BackendInfo& info) {
           backend ? concat(backend->priority) : "-",
           backend ? or_dash(joined(backend->tags, ",")) : "-",
           backend ? payloads(*backend) : "-",
-          or_dash(plugin_name(*info.candidate)),
-          printable(info.candidate->origin())};
+          or_dash(plugin_name(*info.source)),
+          printable(info.source->origin())};
 }
 
 // Characters of UTF-8 text, near enough to its width on a terminal.
@@ -96,7 +97,7 @@ class Text {
       }
       write_hidden();
       if (options_.places) {
-        write_places();
+        write_paths();
       } else {
         write_unsearched_places();
       }
@@ -117,7 +118,7 @@ class Text {
     for (std::size_t i = 0; i < num_columns; ++i) widths[i] = titles[i].size();
     for (const Entry* entry : shown_) {
       const Cells& cells = rows.emplace_back(cells_of(entry->info));
-      // Nothing stands behind the last column.
+      // Nothing follows the last column.
       for (std::size_t i = 0; i + 1 < num_columns; ++i) {
         widths[i] = std::max(widths[i], width_of(cells[i]));
       }
@@ -177,47 +178,48 @@ class Text {
                 Style::weak));
   }
 
-  void write_place(const host::Place& place) {
-    if (place.error == Error::Ok) {
-      line("  ", printable(place.name()), ": ", place.num_candidates,
-           place.num_candidates == 1 ? " plugin" : " plugins");
+  void write_path(const host::SearchPath& path) {
+    if (path.error == Error::Ok) {
+      line("  ", printable(path.name()), ": ", path.num_sources,
+           path.num_sources == 1 ? " plugin" : " plugins");
     } else {
-      const bool names_it = !place.path.empty() && place.reason.starts_with(place.path.native());
-      line("  ",
-           names_it ? std::string(place_name(place.kind)) + " " : printable(place.name()) + ": ",
-           printable(place.reason));
+      const bool names_it = !path.path.empty() && path.reason.starts_with(path.path.native());
+      line(
+          "  ",
+          names_it ? std::string(search_path_name(path.kind)) + " " : printable(path.name()) + ": ",
+          printable(path.reason));
     }
   }
 
-  void write_places() {
+  void write_paths() {
     line("searched:");
-    for (const host::Place& place : listing_.places) write_place(place);
+    for (const host::SearchPath& path : listing_.search_paths) write_path(path);
   }
 
-  // A place that somebody named and that was not searched is a mistake to be seen. That nothing was
+  // A path that was named and not searched is a mistake to be shown. That nothing was
   // ever installed is not.
   void write_unsearched_places() {
     bool any = false;
-    for (const host::Place& place : listing_.places) {
+    for (const host::SearchPath& path : listing_.search_paths) {
       const bool expected =
-          place.kind == host::PlaceKind::installed && place.error == Error::NotFound;
-      if (place.error == Error::Ok || expected) continue;
+          path.kind == host::SearchPathKind::installed && path.error == Error::NotFound;
+      if (path.error == Error::Ok || expected) continue;
       if (!any) line("not searched:");
       any = true;
-      write_place(place);
+      write_path(path);
     }
   }
 
   void write_nothing_found() {
     line("No backend was found.");
-    if (listing_.places.empty()) {
+    if (listing_.search_paths.empty()) {
       line("No place was searched: this build knows no folder of installed plugins.");
     } else {
-      write_places();
+      write_paths();
     }
-    const auto installed =
-        std::ranges::find(listing_.places, host::PlaceKind::installed, &host::Place::kind);
-    if (installed == listing_.places.end()) {
+    const auto installed = std::ranges::find(listing_.search_paths, host::SearchPathKind::installed,
+                                             &host::SearchPath::kind);
+    if (installed == listing_.search_paths.end()) {
       line("Say where plugins are:");
     } else {
       line("Install a plugin into ", printable(installed->path.native()), ", or say where it is:");

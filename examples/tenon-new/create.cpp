@@ -24,7 +24,7 @@ namespace fs = std::filesystem;
 /// A folder that is removed with all that is in it, unless it got its final name.
 class UnfinishedFolder {
  public:
-  /// Makes a folder beside `to` that nobody else has.
+  /// Makes a directory next to `to` for this process alone.
   static Result<UnfinishedFolder> make(const fs::path& to) {
     for (int number = 0;; ++number) {
       fs::path path =
@@ -91,7 +91,7 @@ Result<std::string> renamed_contents(const fs::path& path, const Names& names) {
 
 Status copy_file(const fs::path& from, const fs::path& to, const Names& names) {
   TENON_TRY(const std::string contents, renamed_contents(from, names));
-  TENON_CHECK(write_file(to, contents));
+  TENON_RETURN_IF_ERROR(write_file(to, contents));
   std::error_code failure;
   constexpr auto run = fs::perms::owner_exec;
   if ((fs::status(from, failure).permissions() & run) != run) return ok();
@@ -117,7 +117,7 @@ Result<std::size_t> copy_folder(const fs::path& from, const fs::path& to, const 
       TENON_TRY(const std::size_t inside, copy_folder(at->path(), target, names));
       num_files += inside;
     } else if (fs::is_regular_file(status)) {
-      TENON_CHECK(copy_file(at->path(), target, names));
+      TENON_RETURN_IF_ERROR(copy_file(at->path(), target, names));
       ++num_files;
     } else {
       return error(Error::NotSupported, at->path().native(),
@@ -140,7 +140,7 @@ Result<std::size_t> create(const fs::path& from, const fs::path& to, const Names
   }
   TENON_TRY(auto unfinished, UnfinishedFolder::make(to));
   TENON_TRY(const std::size_t num_files, copy_folder(from, unfinished.path(), names));
-  TENON_CHECK(std::move(unfinished).finish(to));
+  TENON_RETURN_IF_ERROR(std::move(unfinished).finish(to));
   return num_files;
 }
 

@@ -13,9 +13,9 @@ namespace tenon::make_new {
 /// texts, and the ids in programs (.pte). Which files may be run is kept. Gives the number of
 /// files.
 ///
-/// All is written to a folder beside `to` that gets its name when it is complete; after a failure
-/// nothing is left. InvalidArgument when `to` exists or its parent does not, AccessFailed when a
-/// file cannot be read or written, InvalidProgram for a program that is none.
+/// All is written to a directory next to `to` that gets its name when it is complete; after a
+/// failure nothing is left. InvalidArgument when `to` exists or its parent does not, AccessFailed
+/// when a file cannot be read or written, InvalidProgram for a program that is none.
 [[nodiscard]] Result<std::size_t> create(const std::filesystem::path& from,
                                          const std::filesystem::path& to, const Names& names);
 

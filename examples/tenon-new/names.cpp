@@ -51,7 +51,7 @@ bool is_in(std::span<const std::string_view> words, std::string_view word) {
   return std::ranges::find(words, word) != words.end();
 }
 
-/// What somebody who wrote `name` may have meant: AcmeNPU2 and acme-npu2 give acme_npu2.
+/// A valid name similar to `name`: AcmeNPU2 and acme-npu2 give acme_npu2.
 std::string suggest(std::string_view name) {
   std::string out;
   for (std::size_t i = 0; i < name.size(); ++i) {

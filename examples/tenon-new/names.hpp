@@ -16,7 +16,7 @@ struct Names {
   std::string upper;
 };
 
-/// What templates are called after in place of a real name.
+/// The names in templates that a real name replaces.
 [[nodiscard]] const Names& placeholder();
 
 /// The spellings of `snake`. InvalidArgument says what a name looks like, and how this one would,

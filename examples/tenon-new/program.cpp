@@ -2,13 +2,9 @@
 #include "program.hpp"
 
 #include <algorithm>
-#include <cstdio>
 #include <filesystem>
-#include <new>
 #include <string>
-#include <string_view>
 #include <utility>
-#include <variant>
 
 #include "arguments.hpp"
 #include "create.hpp"
@@ -23,15 +19,11 @@ namespace fs = std::filesystem;
 using namespace tenon::make_new;
 
 using tenon::Error;
-using tenon::ExitCode;
-using tenon::Status;
+using tenon::tool::ExitCode;
 
-constexpr std::string_view tool = "tenon-new";
-
-ExitCode code_of(const Status& failure) {
-  if (failure.error() == Error::AccessFailed) return ExitCode::failed;
-  const bool is_usage =
-      failure.error() == Error::InvalidArgument || failure.error() == Error::NotFound;
+ExitCode code_of(Error error) {
+  if (error == Error::AccessFailed) return ExitCode::failed;
+  const bool is_usage = error == Error::InvalidArgument || error == Error::NotFound;
   return is_usage ? ExitCode::wrong_usage : ExitCode::invalid_file;
 }
 
@@ -59,28 +51,14 @@ tenon::Result<std::string> make(const Arguments& arguments, const TemplatePlaces
                        "Backend\nnext: make -C ", shown, " check\n");
 }
 
-ExitCode run(int argc, char** argv, const TemplatePlaces& places) {
-  auto parsed = parse_arguments(argc, argv);
-  if (!parsed.ok()) return tenon::fail(tool, std::move(parsed).status(), ExitCode::wrong_usage);
-  if (const auto* only = std::get_if<tenon::PrintAndExit>(&*parsed)) {
-    return tenon::print(tool, only->text, ExitCode::success);
-  }
-  const auto& arguments = std::get<Arguments>(*parsed);
-  auto text = arguments.list ? list(places) : make(arguments, places);
-  if (!text.ok()) {
-    const Status failure = std::move(text).status();
-    return tenon::fail(tool, failure, code_of(failure));
-  }
-  return tenon::print(tool, *text, ExitCode::success);
-}
-
 }  // namespace
 
 int tenon::make_new::run_program(int argc, char** argv, const TemplatePlaces& places) {
-  try {
-    return static_cast<int>(run(argc, argv, places));
-  } catch (const std::bad_alloc&) {
-    std::fputs("tenon-new: MemoryAllocationFailed (0x21): out of memory\n", stderr);
-    return static_cast<int>(ExitCode::failed);
-  }
+  const auto run = [&](const Arguments& arguments) -> tool::Outcome {
+    auto text = arguments.list ? list(places) : make(arguments, places);
+    if (text.ok()) return {.output = *std::move(text)};
+    const ExitCode code = code_of(text.error());
+    return tool::Outcome::failed(code, std::move(text).status());
+  };
+  return tool::main("tenon-new", argc, argv, &parse_arguments, run);
 }

@@ -5,7 +5,7 @@
 
 namespace tenon::make_new {
 
-/// All that `main` does: gives what it returns.
+/// The body of `main`: returns the exit code.
 int run_program(int argc, char** argv, const TemplatePlaces& places);
 
 }  // namespace tenon::make_new

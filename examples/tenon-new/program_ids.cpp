@@ -5,10 +5,12 @@
 #include <bit>
 #include <cstdint>
 #include <cstring>
+#include <functional>
 #include <memory>
 
-#include "tenon/host/file_header.hpp"
-#include "tenon/host/program.hpp"
+#include "tenon/host/program/file_header.hpp"
+#include "tenon/host/program/program.hpp"
+#include "tenon/host/schema/program_objects_generated.h"
 
 namespace tenon::make_new {
 namespace {
@@ -56,16 +58,18 @@ Result<std::vector<std::byte>> rename_backends(
   auto blocks = std::make_shared<std::vector<Block>>(file.size() / sizeof(Block) + 1);
   const std::span<std::byte> aligned(blocks->front().bytes, file.size());
   std::ranges::copy(file, aligned.begin());
-  TENON_TRY(const auto program, host::Program::from_bytes(aligned, blocks, "program"));
+  TENON_RETURN_IF_ERROR(host::Program::from_bytes(aligned, blocks, "program"));
   TENON_TRY(const auto parts,
             host::detail::read_program_header(host::detail::FileBytes(file), file.size()));
 
-  const std::unique_ptr<schema::ProgramT> unpacked(program->flatbuffer().UnPack());
+  const std::unique_ptr<schema::objects::ProgramT> unpacked(
+      schema::objects::GetProgram(aligned.data())->UnPack());
   for (const auto& plan : unpacked->execution_plan) {
     for (const auto& delegate : plan->delegates) delegate->id = rename(delegate->id);
   }
   flatbuffers::FlatBufferBuilder builder;
-  schema::FinishProgramBuffer(builder, schema::CreateProgram(builder, unpacked.get()));
+  schema::objects::FinishProgramBuffer(builder,
+                                       schema::objects::CreateProgram(builder, unpacked.get()));
   return put_together(std::as_bytes(std::span(builder.GetBufferPointer(), builder.GetSize())),
                       file.subspan(static_cast<std::size_t>(parts.segment_base),
                                    static_cast<std::size_t>(parts.segment_size)),

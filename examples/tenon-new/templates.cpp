@@ -6,14 +6,14 @@
 #include <system_error>
 
 #include "tenon/core/concat.hpp"
-#include "tenon/host/environment.hpp"
+#include "tenon/host/files/environment.hpp"
 
 namespace tenon::make_new {
 namespace {
 
 namespace fs = std::filesystem;
 
-/// The folder of this program, or nothing where the system does not tell.
+/// The directory of this program, or nothing where the system does not report it.
 fs::path own_folder() {
   std::error_code failure;
   return fs::read_symlink("/proc/self/exe", failure).parent_path();
@@ -38,8 +38,8 @@ Result<fs::path> find_templates(const TemplatePlaces& places) {
   }
   std::string tried;
   const fs::path own = own_folder();
-  const fs::path beside = own.empty() ? fs::path() : (own / places.from_bin);
-  for (const fs::path& place : {beside.lexically_normal(), fs::path(places.installed)}) {
+  const fs::path next_to_it = own.empty() ? fs::path() : (own / places.from_bin);
+  for (const fs::path& place : {next_to_it.lexically_normal(), fs::path(places.installed)}) {
     if (place.empty()) continue;
     if (fs::is_directory(place, failure)) return place;
     tried += concat(tried.empty() ? "" : ", ", place.native());

@@ -14,7 +14,7 @@ namespace tenon::make_new {
 struct Template {
   std::string name;
   std::filesystem::path folder;
-  std::string description;  ///< The first line of its README that is no heading.
+  std::string description;  ///< The first line of its README that is not a heading.
 };
 
 /// Where a program looks for the templates.
@@ -24,7 +24,7 @@ struct TemplatePlaces {
 };
 
 /// The folder that holds the templates: what $TENON_TEMPLATES names; without it the first of
-/// `places` that is there. NotFound names all that was tried.
+/// `places` that exists. NotFound names all that was tried.
 [[nodiscard]] Result<std::filesystem::path> find_templates(const TemplatePlaces& places);
 
 /// The templates in a folder, by name. NotFound when there is none.

@@ -61,7 +61,7 @@ Result<std::variant<Arguments, PrintAndExit>> parse_arguments(int argc, const ch
   add_list("--expect", arguments.expected, "FILE.npy",
            "Expected output, in order; once for each of the first outputs");
   app.add_option("--rtol", arguments.rtol,
-                 "Relative tolerance for --expect (default: by dtype, see docs/tenon-run.md)")
+                 "Relative tolerance for --expect (default: by dtype, see docs/tools/tenon-run.md)")
       ->check(CLI::Validator(check_tolerance, ""));
   app.add_option("--atol", arguments.atol, "Absolute tolerance for --expect (default: by dtype)")
       ->check(CLI::Validator(check_tolerance, ""));

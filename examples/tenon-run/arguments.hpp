@@ -9,7 +9,7 @@
 
 #include "print_and_exit.hpp"
 #include "tenon/core/result.hpp"
-#include "tenon/host/embedded_code.hpp"
+#include "tenon/host/method/embedded_code.hpp"
 
 namespace tenon::run {
 
@@ -26,7 +26,7 @@ struct Arguments {
   std::string output;
   std::vector<std::string> options;
   host::EmbeddedCodePolicy embedded_code = host::EmbeddedCodePolicy::allow();
-  std::uint32_t top = 0;  ///< 0: classes are not told.
+  std::uint32_t top = 0;  ///< 0: classes are not reported.
   std::string labels;
   std::uint32_t repeat = 1;
   std::string trace;

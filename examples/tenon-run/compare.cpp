@@ -3,6 +3,9 @@
 
 #include <string_view>
 
+#include "tenon/core/concat.hpp"
+#include "tenon/core/tensor.hpp"
+
 namespace tenon::run {
 namespace {
 

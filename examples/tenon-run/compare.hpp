@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "tenon/host/compare_arrays.hpp"
+#include "tenon/host/arrays/compare_arrays.hpp"
 
 namespace tenon::run {
 

@@ -9,7 +9,7 @@
 #include <cstdlib>
 #include <vector>
 
-#include "tenon/host/quoted.hpp"
+#include "tenon/host/files/quoted.hpp"
 
 namespace tenon::run {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "tenon/core/options.hpp"
 #include "tenon/core/result.hpp"
-#include "tenon/host/backend.hpp"
+#include "tenon/host/plugin/backend.hpp"
 
 namespace tenon::run {
 
@@ -27,13 +27,13 @@ struct OptionArgument {
 
 /// The value in the type that the backend declares for the key:
 ///
-///   bool    true, false, 1, 0           string  as it is
+///   bool    true, false, 1, 0           string  unchanged
 ///   int64   decimal                     bytes   hexadecimal digits, two a byte
 ///   double  as strtod reads it
 ///
 /// NotFound for a key that is not among `declarations`, NotSupported for one that cannot be set for
-/// a load, InvalidType for a value that is none of the type. A backend that declares nothing gets
-/// what the text looks like: true or false, an integer, a real number, else a string.
+/// a load, InvalidType for a value of another type. A backend that declares nothing gets
+/// the type that the text looks like: true or false, an integer, a real number, else a string.
 [[nodiscard]] Result<OptionValue> option_value(
     const OptionArgument& option, std::span<const host::OptionDeclaration> declarations);
 

@@ -27,7 +27,7 @@ Json text_or_null(const std::string& text) { return text.empty() ? Json(nullptr)
 
 std::string_view status_name(const Report& report) {
   if (!report.failure.ok()) return "error";
-  return report.code == ExitCode::outputs_differ ? "differs" : "ok";
+  return report.code == ExitCode::failed ? "differs" : "ok";
 }
 
 Json to_json(const Status& failure) {
@@ -206,7 +206,7 @@ std::string to_json(const Report& report) {
   return json.dump(-1, ' ', true, Json::error_handler_t::replace) + "\n";
 }
 
-std::string error_line(const Status& failure) { return tenon::error_line("tenon-run", failure); }
+std::string error_line(const Status& failure) { return tool::error_line("tenon-run", failure); }
 
 Spread spread_of(std::vector<std::uint64_t> values) {
   if (values.empty()) return {};

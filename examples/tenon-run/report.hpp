@@ -13,7 +13,8 @@ namespace tenon::run {
 /// that is `error_line`.
 [[nodiscard]] std::string to_text(const Report& report);
 
-/// The report as one JSON object in one line, with a line feed; docs/tenon-run.md has its schema.
+/// The report as one JSON object in one line, with a line feed; docs/tools/tenon-run.md has its
+/// schema.
 [[nodiscard]] std::string to_json(const Report& report);
 
 /// "tenon-run: InvalidProgram (0x23): text", one line with a line feed.

@@ -8,22 +8,16 @@
 
 #include "arguments.hpp"
 #include "tenon/core/status.hpp"
-#include "tenon/host/compare_arrays.hpp"
+#include "tenon/host/arrays/compare_arrays.hpp"
+#include "tool.hpp"
 #include "top.hpp"
 
 namespace tenon::run {
 
-/// What the process exits with. The stage decides, not the number of the error: a file for an input
-/// that is damaged is wrong usage, a damaged program is an invalid file.
-enum class ExitCode : int {
-  success = 0,
-  outputs_differ = 1,
-  wrong_usage = 2,   ///< Arguments; files for inputs, expected outputs, results and traces.
-  invalid_file = 3,  ///< The program, its external data or a plugin; an operator without a kernel.
-  no_backend = 4,    ///< A backend is missing or not available, `init` failed, or code of the
-                     ///< program is not permitted.
-  execute_failed = 5,  ///< `execute` failed.
-};
+/// A damaged file for an input is wrong usage, as is a file of expected outputs, results or a trace
+/// that cannot be used; a damaged program is an invalid file, and so is an operator without a
+/// kernel; code of the program that is not permitted is `no_backend`.
+using tool::ExitCode;
 
 struct PluginReport {
   std::string path;
@@ -46,7 +40,7 @@ struct OutputReport {
   std::vector<std::int64_t> shape;
   std::string text;                          ///< The first elements, or the whole value.
   std::vector<std::vector<ClassScore>> top;  ///< For each row; empty when not asked for.
-  std::string file;                          ///< Where it was written; empty when it was not.
+  std::string file;                          ///< Its path; empty when it was not written.
   std::string expected_file;                 ///< Empty when nothing was expected.
   std::optional<host::Comparison> comparison;
 };
@@ -54,17 +48,17 @@ struct OutputReport {
 /// How long each stage took, in nanoseconds.
 struct Timings {
   std::uint64_t open_ns = 0;  ///< Reading the program and its external data.
-  std::uint64_t backends_ns =
-      0;                      ///< Loading plugins and asking backends whether they are available.
-  std::uint64_t load_ns = 0;  ///< Loading the method, all `init` calls included.
-  std::optional<std::uint64_t> init_ns;   ///< All `init` calls; only known when a trace is made.
-  std::vector<std::uint64_t> execute_ns;  ///< One entry for each time that it was executed.
+  /// Loading plugins and asking backends whether they are available.
+  std::uint64_t backends_ns = 0;
+  std::uint64_t load_ns = 0;              ///< Loading the method, all `init` calls included.
+  std::optional<std::uint64_t> init_ns;   ///< All `init` calls; only known with a trace.
+  std::vector<std::uint64_t> execute_ns;  ///< One entry for each execution.
 };
 
-/// All that a run found out, up to where it ended.
+/// The results of a run, up to its end.
 struct Report {
   ExitCode code = ExitCode::success;
-  Status failure;  ///< Ok when the run ended well, also when outputs differ.
+  Status failure;  ///< Ok when the run completed, also when outputs differ.
   std::string program;
   std::string method;
   std::vector<PluginReport> plugins;

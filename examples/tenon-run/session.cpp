@@ -11,15 +11,18 @@
 #include "printable.hpp"
 #include "tenon/abi/version.h"
 #include "tenon/core/args.hpp"
-#include "tenon/host/discovery.hpp"
-#include "tenon/host/requirements.hpp"
+#include "tenon/host/binary/peek.hpp"
+#include "tenon/host/method/device_memory.hpp"
+#include "tenon/host/method/requirements.hpp"
+#include "tenon/host/program/data_file.hpp"
+#include "tenon/host/registry/discovery.hpp"
+#include "tenon/host/schema/program_generated.h"
 #include "values.hpp"
 
 namespace tenon::run {
 namespace {
 
-// What a plugin logs below the level of an error is for its author, and there is no argument that
-// asks for it.
+// Logs below the level of an error are for the plugin's author; no argument asks for them.
 void log_errors(std::int32_t level, std::string_view plugin, std::string_view text) {
   if (level < TENON_LOG_ERROR) return;
   const std::string name = std::filesystem::path(plugin).filename().string();
@@ -27,7 +30,7 @@ void log_errors(std::int32_t level, std::string_view plugin, std::string_view te
   std::fputs(line.c_str(), stderr);
 }
 
-// The value that an input which is no tensor was exported with; it can only be confirmed.
+// The exported value of an input that is not a tensor; it can only be confirmed.
 host::InputScalar exported_value(const tenon_value& value) {
   switch (value.kind) {
     case TENON_VALUE_INT:
@@ -39,6 +42,41 @@ host::InputScalar exported_value(const tenon_value& value) {
     default:
       return std::string_view(static_cast<const char*>(value.as.span.data),
                               static_cast<std::size_t>(value.as.span.size));
+  }
+}
+
+bool is_exported_scalar(std::uint32_t kind) {
+  return kind == TENON_VALUE_INT || kind == TENON_VALUE_DOUBLE || kind == TENON_VALUE_BOOL ||
+         kind == TENON_VALUE_STRING;
+}
+
+// "Float [2, 3]", or "Float up to [2, 3]" when the shape is dynamic.
+std::string type_text(const host::TensorMeta& tensor) {
+  const std::vector<std::int64_t> sizes(tensor.layout.sizes.begin(), tensor.layout.sizes.end());
+  return concat(name_of(tensor.layout.scalar_type),
+                tensor.shape_dynamism == TENON_SHAPE_STATIC ? " " : " up to ", shape_text(sizes));
+}
+
+// The element type of an output that can be compared with an array.
+Result<ScalarType> output_type(const host::MethodMeta& meta, std::size_t index) {
+  TENON_TRY(const std::uint32_t kind, meta.output_tag(index));
+  switch (kind) {
+    case TENON_VALUE_TENSOR: {
+      TENON_TRY(const auto tensor, meta.output_tensor_meta(index));
+      return tensor.layout.scalar_type;
+    }
+    case TENON_VALUE_INT:
+    case TENON_VALUE_INT_LIST:
+      return ScalarType::Long;
+    case TENON_VALUE_DOUBLE:
+    case TENON_VALUE_DOUBLE_LIST:
+      return ScalarType::Double;
+    case TENON_VALUE_BOOL:
+    case TENON_VALUE_BOOL_LIST:
+      return ScalarType::Bool;
+    default:
+      return error(Error::InvalidType, "output ", index, " is of kind ", value_kind_name(kind),
+                   ", which cannot be compared with an array");
   }
 }
 
@@ -54,8 +92,7 @@ Session::Session(const Arguments& arguments)
 
 Report Session::run() && {
   run_stages();
-  // Also the trace of a run that failed is of use; its own failure counts only if there is no
-  // other.
+  // The trace of a failed run is useful as well; its own failure counts only if there is no other.
   Status written = write_trace();
   if (!written.ok() && report_.failure.ok()) {
     report_.failure = std::move(written);
@@ -82,7 +119,7 @@ void Session::run_stages() {
                          stage(ExitCode::execute_failed, &Session::compare_outputs);
   if (!went_well) return;
   for (const OutputReport& output : report_.outputs) {
-    if (output.comparison && !output.comparison->equal) report_.code = ExitCode::outputs_differ;
+    if (output.comparison && !output.comparison->equal) report_.code = ExitCode::failed;
   }
 }
 
@@ -99,12 +136,119 @@ Status Session::fail(ExitCode code, Status failure) {
   return failure;
 }
 
+// Reading: arguments and files, before any code of a plugin runs.
+
+Status Session::add_plugins() {
+  for (const std::string& path : arguments_.plugins) {
+    TENON_TRY(const auto record, host::peek(path));
+    if (Status added = registry_.register_backend(path); !added.ok()) {
+      const bool twice = added.error() == Error::RegistrationAlreadyRegistered;
+      return fail(twice ? ExitCode::wrong_usage : ExitCode::invalid_file, std::move(added));
+    }
+    PluginReport plugin{path, record.name, record.version, {}};
+    for (const auto& backend : record.backends) plugin.backends.push_back(backend.id);
+    report_.plugins.push_back(std::move(plugin));
+  }
+  return ok();
+}
+
+Result<std::string> Session::choose_method() const {
+  if (!arguments_.method.empty()) {
+    TENON_RETURN_IF_ERROR(program_->plan(arguments_.method));
+    return arguments_.method;
+  }
+  if (program_->num_methods() == 1) return std::string(program_->method_name(0));
+  auto forward = program_->plan("forward");
+  if (forward.ok()) return std::string("forward");
+  return std::move(forward).status().with_context("--method is needed");
+}
+
+Status Session::open_program() {
+  TENON_RETURN_IF_ERROR(timed("open", report_.timings.open_ns, [&]() -> Status {
+    TENON_TRY(program_, host::Program::open(arguments_.model));
+    for (const std::string& path : arguments_.data) {
+      TENON_TRY(data_files_.emplace_back(), host::DataFile::open(path));
+    }
+    return ok();
+  }));
+  auto method = choose_method();
+  if (!method.ok()) return fail(ExitCode::wrong_usage, std::move(method).status());
+  report_.method = *std::move(method);
+  return ok();
+}
+
+Status Session::read_labels() {
+  if (arguments_.labels.empty()) return ok();
+  TENON_TRY(labels_, tenon::run::read_labels(arguments_.labels));
+  return ok();
+}
+
+Status Session::read_inputs() {
+  TENON_TRY(const host::MethodMeta method, meta());
+  std::size_t used = 0;
+  for (std::size_t i = 0; i < method.num_inputs(); ++i) {
+    TENON_TRY(const std::uint32_t kind, method.input_tag(i));
+    if (kind == TENON_VALUE_NONE || is_exported_scalar(kind)) continue;
+    if (kind != TENON_VALUE_TENSOR) {
+      return error(Error::NotSupported, "method ", report_.method, ": input ", i, " is of kind ",
+                   value_kind_name(kind), "; expected a tensor or a number");
+    }
+    if (used == arguments_.inputs.size()) {
+      TENON_TRY(const auto tensor, method.input_tensor_meta(i));
+      return error(Error::InvalidArgument, "method ", report_.method, ": input ", i, " (",
+                   type_text(tensor), ") has no file; give one more --input");
+    }
+    TENON_RETURN_IF_ERROR(read_input(method, i, arguments_.inputs[used++]));
+  }
+  if (used == arguments_.inputs.size()) return ok();
+  return error(Error::InvalidArgument, "method ", report_.method, ": it takes ", used,
+               " tensors, but --input was given ", arguments_.inputs.size(), " times");
+}
+
+Status Session::read_input(const host::MethodMeta& method, std::size_t index,
+                           const std::string& path) {
+  TENON_TRY(const auto tensor, method.input_tensor_meta(index));
+  TENON_TRY(host::NpyArray file, host::read_npy(path));
+  auto array = host::to_scalar_type(std::move(file), tensor.layout.scalar_type);
+  if (!array.ok()) {
+    return std::move(array).status().with_context(concat("input ", index, ": ", path));
+  }
+  const ScalarType type = array->type;
+  std::vector<std::int64_t> shape = array->shape;
+  report_.inputs.push_back({path, concat(name_of(type), " ", shape_text(shape)), type, shape});
+  host::ArrayBytes data = host::to_layout(*std::move(array), tensor.layout.dim_order);
+  inputs_.push_back({index, type, std::move(shape), std::move(data)});
+  return ok();
+}
+
+Status Session::read_expected() {
+  TENON_TRY(const host::MethodMeta method, meta());
+  if (arguments_.expected.size() > method.num_outputs()) {
+    return error(Error::InvalidArgument, "method ", report_.method, ": it has ",
+                 method.num_outputs(), " outputs, but --expect was given ",
+                 arguments_.expected.size(), " times");
+  }
+  for (std::size_t i = 0; i < arguments_.expected.size(); ++i) {
+    TENON_TRY(const ScalarType type, output_type(method, i));
+    TENON_TRY(host::NpyArray file, host::read_npy(arguments_.expected[i]));
+    auto array = host::to_scalar_type(std::move(file), type);
+    if (!array.ok()) {
+      return std::move(array).status().with_context(
+          concat("output ", i, ": ", arguments_.expected[i]));
+    }
+    expected_.push_back(*std::move(array));
+  }
+  return ok();
+}
+
+// Running.
+
 Status Session::find_backends() {
   TENON_TRY(const host::MethodMeta method, meta());
   return timed("backends", report_.timings.backends_ns, [&]() -> Status {
     for (const std::string_view id : method.backends()) {
       TENON_TRY(auto backend, registry_.lookup_backend(id));
-      TENON_CHECK(backend->is_available());
+      TENON_RETURN_IF_ERROR(backend->is_available());
       backends_.push_back(std::move(backend));
     }
     const schema::ExecutionPlan& plan = **program_->plan(report_.method);
@@ -150,13 +294,13 @@ Status Session::load_method() {
 
 Status Session::set_inputs() {
   for (const Input& input : inputs_) {
-    TENON_CHECK(method_->set_input(input.index,
-                                   host::InputTensor{input.type, input.shape, input.data.span()}));
+    TENON_RETURN_IF_ERROR(method_->set_input(
+        input.index, host::InputTensor{input.type, input.shape, input.data.span()}));
   }
   for (std::size_t i = 0; i < method_->num_inputs(); ++i) {
     const tenon_value& value = method_->input(i);
     if (value.kind == TENON_VALUE_TENSOR || value.kind == TENON_VALUE_NONE) continue;
-    TENON_CHECK(method_->set_input(i, exported_value(value)));
+    TENON_RETURN_IF_ERROR(method_->set_input(i, exported_value(value)));
   }
   return ok();
 }
@@ -171,7 +315,7 @@ Status Session::set_outputs() {
     if (has_place) continue;
     host::ArrayBytes& memory =
         output_memory_.emplace_back(static_cast<std::size_t>(tensor.capacity));
-    TENON_CHECK(method_->set_output(i, {memory.data(), memory.size()}));
+    TENON_RETURN_IF_ERROR(method_->set_output(i, {memory.data(), memory.size()}));
   }
   return ok();
 }
@@ -180,7 +324,7 @@ Status Session::execute() {
   report_.timings.execute_ns.reserve(arguments_.repeat);
   for (std::uint32_t i = 0; i < arguments_.repeat; ++i) {
     const std::uint64_t start = trace_.now_ns();
-    TENON_CHECK(method_->execute());
+    TENON_RETURN_IF_ERROR(method_->execute());
     report_.timings.execute_ns.push_back(trace_.now_ns() - start);
   }
   return ok();
@@ -194,8 +338,8 @@ Status Session::read_outputs() {
     if (!on_device) continue;
     HostCopy& copy = host_copies_.emplace_back();
     copy.tensor = *outputs_[i]->as.tensor;
-    copy.bytes = host::ArrayBytes(static_cast<std::size_t>(copy.tensor.nbytes));
-    TENON_CHECK(method_->read_output(i, {copy.bytes.data(), copy.bytes.size()}));
+    copy.bytes = host::ArrayBytes::uninitialized(static_cast<std::size_t>(copy.tensor.nbytes));
+    TENON_RETURN_IF_ERROR(method_->read_output(i, {copy.bytes.data(), copy.bytes.size()}));
     copy.tensor.dl.data = copy.bytes.data();
     copy.tensor.dl.device = {TENON_DL_CPU, 0};
     copy.value = *outputs_[i];
@@ -206,18 +350,22 @@ Status Session::read_outputs() {
 }
 
 Status Session::report_outputs() {
+  arrays_.resize(outputs_.size());
   for (std::size_t i = 0; i < outputs_.size(); ++i) {
     const tenon_value& value = *outputs_[i];
     OutputReport output;
     output.kind = value_kind_name(value.kind);
     output.type = type_text(value);
-    output.text = value_text(value);
     if (host::is_array_kind(value.kind)) {
       auto array = host::to_array(value);
       if (!array.ok()) return std::move(array).status().with_context(concat("output ", i));
       output.dtype = array->type;
       output.shape = array->shape;
+      output.text = array_text(array->view());
       if (arguments_.top != 0) output.top = top_classes(array->view(), arguments_.top, labels_);
+      arrays_[i] = *std::move(array);
+    } else {
+      output.text = value_text(value);
     }
     report_.outputs.push_back(std::move(output));
   }
@@ -230,14 +378,14 @@ Status Session::write_outputs() {
   std::filesystem::create_directories(arguments_.output, failed);
   if (failed) {
     return error(Error::AccessFailed, arguments_.output,
-                 ": the folder cannot be made: ", failed.message());
+                 ": the directory cannot be made: ", failed.message());
   }
   for (std::size_t i = 0; i < report_.outputs.size(); ++i) {
     if (!report_.outputs[i].dtype) continue;
     const std::string path =
         (std::filesystem::path(arguments_.output) / concat("output", i, ".npy")).string();
-    TENON_TRY(const host::ValueArray array, host::to_array(*outputs_[i]));
-    TENON_CHECK(host::write_npy(path, array.type, array.shape, array.data));
+    const host::ValueArray& array = *arrays_[i];
+    TENON_RETURN_IF_ERROR(host::write_npy(path, array.type, array.shape, array.data));
     report_.outputs[i].file = path;
   }
   return ok();
@@ -245,7 +393,7 @@ Status Session::write_outputs() {
 
 Status Session::compare_outputs() {
   for (std::size_t i = 0; i < expected_.size(); ++i) {
-    TENON_TRY(const host::ValueArray array, host::to_array(*outputs_[i]));
+    const host::ValueArray& array = *arrays_[i];  // read_expected takes no other kind.
     const host::Array& expected = expected_[i];
     host::Tolerance tolerance = host::default_tolerance(expected.type);
     if (arguments_.rtol) tolerance.rtol = *arguments_.rtol;

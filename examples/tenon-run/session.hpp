@@ -12,17 +12,18 @@
 
 #include "arguments.hpp"
 #include "run.hpp"
-#include "tenon/host/method.hpp"
-#include "tenon/host/npy.hpp"
-#include "tenon/host/program.hpp"
-#include "tenon/host/registry.hpp"
-#include "tenon/host/trace.hpp"
-#include "tenon/host/value_array.hpp"
+#include "tenon/host/arrays/npy.hpp"
+#include "tenon/host/arrays/value_array.hpp"
+#include "tenon/host/method/method.hpp"
+#include "tenon/host/method/trace.hpp"
+#include "tenon/host/program/data_file.hpp"
+#include "tenon/host/program/program.hpp"
+#include "tenon/host/registry/registry.hpp"
 
 namespace tenon::run {
 
-/// One run, stage by stage. Each stage fills in its part of the report; the first that fails ends
-/// the run and gives its exit code.
+/// One run, stage by stage. Each stage fills in its part of the report; the first failure ends the
+/// run with the exit code of its stage.
 class Session {
  public:
   explicit Session(const Arguments& arguments);
@@ -37,7 +38,7 @@ class Session {
     host::ArrayBytes data;
   };
 
-  /// An output that lies on a device, on the host.
+  /// An output of a device, copied to the host.
   struct HostCopy {
     host::ArrayBytes bytes;
     tenon_tensor tensor{};
@@ -101,7 +102,9 @@ class Session {
   std::vector<host::ArrayBytes> output_memory_;
   std::vector<const tenon_value*> outputs_;
   std::deque<HostCopy> host_copies_;
-  std::unique_ptr<host::Method> method_;  // Last: it refers to what stands above.
+  /// The outputs as arrays, converted once; absent for text and None.
+  std::vector<std::optional<host::ValueArray>> arrays_;
+  std::unique_ptr<host::Method> method_;  // Last: it refers to the members above.
 };
 
 }  // namespace tenon::run

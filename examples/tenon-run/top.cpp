@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "top.hpp"
-#include "tenon/host/element.hpp"
+#include "tenon/host/arrays/element.hpp"
 
 #include <algorithm>
 #include <cmath>

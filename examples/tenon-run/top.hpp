@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "tenon/core/result.hpp"
-#include "tenon/host/compare_arrays.hpp"
+#include "tenon/host/arrays/compare_arrays.hpp"
 
 namespace tenon::run {
 
@@ -18,12 +18,12 @@ struct ClassScore {
 };
 
 /// The `count` largest elements along the last dimension, for each of the first rows; equal ones in
-/// the order of their index, NaN last. Empty for what is no tensor of floating-point numbers with
+/// the order of their index, NaN last. Empty unless it is a tensor of floating-point numbers with
 /// at least two elements in its last dimension.
 [[nodiscard]] std::vector<std::vector<ClassScore>> top_classes(
     const host::ArrayView& array, std::size_t count, const std::vector<std::string>& labels);
 
-/// Rows that are told; a large output is not a classifier's.
+/// Rows that are reported; a large output is not a classifier's.
 inline constexpr std::size_t max_top_rows = 8;
 
 /// The lines of a file, one label each. AccessFailed when it cannot be read.

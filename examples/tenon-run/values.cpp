@@ -7,14 +7,21 @@
 
 #include "tenon/core/args.hpp"
 #include "tenon/core/tensor.hpp"
-#include "tenon/host/element.hpp"
-#include "tenon/host/quoted.hpp"
-#include "tenon/host/value_array.hpp"
+#include "tenon/host/arrays/element.hpp"
+#include "tenon/host/arrays/value_array.hpp"
+#include "tenon/host/files/quoted.hpp"
 
 namespace tenon::run {
 namespace {
 
 constexpr std::size_t max_shown = 8;
+
+bool is_value_list(std::uint32_t kind) {
+  return kind == TENON_VALUE_TENSOR_LIST || kind == TENON_VALUE_OPTIONAL_TENSOR_LIST ||
+         kind == TENON_VALUE_SCALAR_LIST;
+}
+
+}  // namespace
 
 std::string array_text(const host::ArrayView& array) {
   const std::size_t count = array.data.size() / std::max<std::size_t>(size_of(array.type), 1);
@@ -24,13 +31,6 @@ std::string array_text(const host::ArrayView& array) {
   }
   return count > max_shown ? out + ", ..." : out;
 }
-
-bool is_value_list(std::uint32_t kind) {
-  return kind == TENON_VALUE_TENSOR_LIST || kind == TENON_VALUE_OPTIONAL_TENSOR_LIST ||
-         kind == TENON_VALUE_SCALAR_LIST;
-}
-
-}  // namespace
 
 std::string type_text(const tenon_value& value) {
   if (value.kind == TENON_VALUE_TENSOR) {

@@ -1,15 +1,9 @@
 # SPDX-License-Identifier: MIT
 #
 # Part of TenonConfig.cmake: the target Tenon::host, when what its headers include is here.
-# flatbuffers is used by its headers alone and libmd has no file for CMake, so both are looked up as
-# files.
+# flatbuffers is used by its headers alone, so these are looked up as files.
 set(Tenon_host_FOUND FALSE)
 set(Tenon_host_MISSING "")
-
-find_package(fmt 9 QUIET CONFIG)
-if(NOT TARGET fmt::fmt)
-  list(APPEND Tenon_host_MISSING "fmt 9 or later")
-endif()
 
 find_package(nlohmann_json 3 QUIET CONFIG)
 if(NOT TARGET nlohmann_json::nlohmann_json)
@@ -20,16 +14,6 @@ find_path(Tenon_FLATBUFFERS_INCLUDE_DIR flatbuffers/flatbuffers.h)
 mark_as_advanced(Tenon_FLATBUFFERS_INCLUDE_DIR)
 if(NOT Tenon_FLATBUFFERS_INCLUDE_DIR)
   list(APPEND Tenon_host_MISSING "flatbuffers")
-endif()
-
-# SHA-256; macOS has its own.
-if(NOT APPLE)
-  find_path(Tenon_LIBMD_INCLUDE_DIR sha256.h)
-  find_library(Tenon_LIBMD_LIBRARY md)
-  mark_as_advanced(Tenon_LIBMD_INCLUDE_DIR Tenon_LIBMD_LIBRARY)
-  if(NOT Tenon_LIBMD_INCLUDE_DIR OR NOT Tenon_LIBMD_LIBRARY)
-    list(APPEND Tenon_host_MISSING "libmd")
-  endif()
 endif()
 
 find_package(Threads QUIET)
@@ -44,11 +28,19 @@ else()
   if(NOT TARGET Tenon::host)
     add_library(Tenon::host INTERFACE IMPORTED)
     target_include_directories(Tenon::host INTERFACE "${Tenon_FLATBUFFERS_INCLUDE_DIR}")
-    target_link_libraries(Tenon::host INTERFACE
-      Tenon::tenon fmt::fmt nlohmann_json::nlohmann_json Threads::Threads ${CMAKE_DL_LIBS})
-    if(NOT APPLE)
-      target_include_directories(Tenon::host INTERFACE "${Tenon_LIBMD_INCLUDE_DIR}")
-      target_link_libraries(Tenon::host INTERFACE "${Tenon_LIBMD_LIBRARY}")
+    # In the compiled mode also the libraries that hold the definitions, those that need others
+    # first.
+    if(Tenon_COMPILED)
+      target_compile_definitions(Tenon::host INTERFACE TENON_COMPILED)
+      foreach(_tenon_part pt2 compiler host)
+        if(EXISTS "${Tenon_LIBRARY_DIR}/libtenon-${_tenon_part}.a")
+          target_link_libraries(Tenon::host INTERFACE
+            "${Tenon_LIBRARY_DIR}/libtenon-${_tenon_part}.a")
+        endif()
+      endforeach()
+      unset(_tenon_part)
     endif()
+    target_link_libraries(Tenon::host INTERFACE
+      Tenon::tenon nlohmann_json::nlohmann_json Threads::Threads ${CMAKE_DL_LIBS})
   endif()
 endif()

@@ -1,24 +1,23 @@
 // SPDX-License-Identifier: MIT
 //
-// Everything that an application needs to load plugins and run programs. Needs fmt and flatbuffers.
+// Everything that an application needs to load plugins and run programs: the registry of backends,
+// the search for plugins, programs and their methods. Needs the headers of flatbuffers and
+// nlohmann-json, and no library but the C++ runtime and the system's.
+//
+// Readers of arrays are in <tenon/host/arrays.hpp>, what tools ask of a plugin or a program without
+// running it in <tenon/host/inspect.hpp>.
 #pragma once
 
-#include "tenon/host/binary_lint.hpp"
-#include "tenon/host/check_blob.hpp"
-#include "tenon/host/compare_arrays.hpp"
-#include "tenon/host/data_file.hpp"
-#include "tenon/host/devices.hpp"
-#include "tenon/host/discovery.hpp"
-#include "tenon/host/embedded_code.hpp"
-#include "tenon/host/kernel_backends.hpp"
-#include "tenon/host/kernels.hpp"
-#include "tenon/host/method.hpp"
-#include "tenon/host/method_meta.hpp"
-#include "tenon/host/named_data.hpp"
-#include "tenon/host/npy.hpp"
-#include "tenon/host/peek.hpp"
-#include "tenon/host/plugin.hpp"
-#include "tenon/host/program.hpp"
-#include "tenon/host/registry.hpp"
-#include "tenon/host/trace.hpp"
-#include "tenon/host/value_array.hpp"
+#include "tenon/host/method/embedded_code.hpp"
+#include "tenon/host/method/kernel_backends.hpp"
+#include "tenon/host/method/kernels.hpp"
+#include "tenon/host/method/method.hpp"
+#include "tenon/host/method/trace.hpp"
+#include "tenon/host/plugin/devices.hpp"
+#include "tenon/host/plugin/plugin.hpp"
+#include "tenon/host/program/data_file.hpp"
+#include "tenon/host/program/merged_data_map.hpp"
+#include "tenon/host/program/method_meta.hpp"
+#include "tenon/host/program/program.hpp"
+#include "tenon/host/registry/discovery.hpp"
+#include "tenon/host/registry/registry.hpp"

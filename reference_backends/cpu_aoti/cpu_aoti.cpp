@@ -12,8 +12,8 @@
 #include <thread>
 
 #include "isolated_library.hpp"
-#include "kernel_list.hpp"
-#include "onednn_api.hpp"
+#include "kernels/kernel_list.hpp"
+#include "onednn/onednn_api.hpp"
 #include "openmp.hpp"
 
 namespace {
@@ -21,7 +21,7 @@ namespace {
 namespace aoti = tenon::aoti;
 
 tenon::Result<std::byte*> allocate(void*, std::size_t nbytes) {
-  // Sizes of blocks are multiples of 8; aligned_alloc wants multiples of the alignment.
+  // Block sizes are multiples of 8; aligned_alloc requires multiples of the alignment.
   constexpr std::size_t alignment = 64;
   if (auto* block = static_cast<std::byte*>(
           std::aligned_alloc(alignment, (nbytes + alignment - 1) / alignment * alignment))) {
@@ -30,8 +30,8 @@ tenon::Result<std::byte*> allocate(void*, std::size_t nbytes) {
   return tenon::error(tenon::Error::MemoryAllocationFailed, "aligned_alloc failed");
 }
 
-/// Vector mathematics, which libtorch brings along for its models. Loaded when a model first asks
-/// for it, and kept for the life of the plugin.
+/// Vector mathematics, which libtorch contains for its models. Loaded for the first model that
+/// needs it, and kept for the life of the plugin.
 const void* find_sleef(std::string_view name) {
   static const tenon::cpu_aoti::IsolatedLibrary sleef("libsleef.so.3");
   return sleef ? sleef.symbol(std::string(name).c_str()) : nullptr;
@@ -73,19 +73,17 @@ class CpuAotiBackend final : public tenon::Backend<CpuAotiBackend>,
   static constexpr const char* device_name = "cpu";
   static constexpr std::array options{
       tenon::OptionSpec{"threads", std::int64_t{1}, "threads that one run may use; 0 for all"},
-      tenon::OptionSpec{"share_weights", true,
-                        "use weights where the host has them; otherwise copy them"},
-      tenon::OptionSpec{"model_copies", std::int64_t{1},
-                        "runs of one delegate at the same time, each with working memory"}};
+      aoti::share_weights_option("use weights where the host has them; otherwise copy them"),
+      aoti::model_copies_option};
 
   struct Delegate {
     Model model;
     int num_threads;
   };
 
-  static tenon::Result<aoti::DeviceMemory> open_device(const aoti::LoadOptions&) {
-    return aoti::DeviceMemory{aoti::DeviceType::cpu, &allocate,
-                              [](void*, std::byte* block) noexcept { std::free(block); }};
+  static tenon::Result<aoti::DeviceMemoryApi> open_device(const aoti::LoadOptions&) {
+    return aoti::DeviceMemoryApi{aoti::TorchDeviceType::cpu, &allocate,
+                                 [](void*, std::byte* block) noexcept { std::free(block); }};
   }
 
   static const void* find_shim(std::string_view name) {
@@ -96,21 +94,19 @@ class CpuAotiBackend final : public tenon::Backend<CpuAotiBackend>,
     return name.starts_with("Sleef_") ? find_sleef(name) : nullptr;
   }
 
-  /// Kernels are oneDNN's.
+  /// The kernels need oneDNN.
   tenon::Status is_available() const { return tenon::cpu_aoti::onednn::load(); }
 
   tenon::Result<Delegate> init(tenon::InitContext& context, tenon::Blob processed,
                                tenon::CompileSpecs) {
-    TENON_CHECK(is_available());
+    TENON_RETURN_IF_ERROR(is_available());
     TENON_TRY(const auto values, option_values(context));
     TENON_TRY(const auto threads, values.get<std::int64_t>("threads"));
-    aoti::LoadOptions load_options;
-    TENON_TRY(load_options.share_weights, values.get<bool>("share_weights"));
-    TENON_TRY(load_options.model_copies, values.get<std::int64_t>("model_copies"));
-    constexpr std::int64_t most_threads = 1024;
-    if (threads < 0 || threads > most_threads) {
+    TENON_TRY(const aoti::LoadOptions load_options, aoti::read_load_options(values));
+    constexpr std::int64_t max_threads = 1024;
+    if (threads < 0 || threads > max_threads) {
       return tenon::error(tenon::Error::InvalidArgument, "option 'threads': expected 0 to ",
-                          most_threads, ", found ", threads);
+                          max_threads, ", found ", threads);
     }
     TENON_TRY(Model model, load(context, processed, load_options));
     const int num_threads = threads == 0 ? ::omp_get_num_procs() : static_cast<int>(threads);

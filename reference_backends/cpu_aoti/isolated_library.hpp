@@ -5,8 +5,8 @@
 
 namespace tenon::cpu_aoti {
 
-/// A library of the system that looks for its symbols in itself first, so that no other library of
-/// the process, loaded globally before, comes between it and its own functions.
+/// A system library that finds its symbols in itself first, so that no global library of the
+/// process replaces its functions.
 class IsolatedLibrary {
  public:
   explicit IsolatedLibrary(const char* name) noexcept : handle_(::dlopen(name, flags)) {}
@@ -20,7 +20,7 @@ class IsolatedLibrary {
   [[nodiscard]] void* symbol(const char* name) const noexcept { return ::dlsym(handle_, name); }
 
  private:
-  // Sanitizers refuse RTLD_DEEPBIND: the library would not see the functions that they replace.
+  // Sanitizers refuse RTLD_DEEPBIND: the library would bypass the functions that they replace.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   static constexpr int flags = RTLD_NOW | RTLD_LOCAL;
 #elif defined(__has_feature)

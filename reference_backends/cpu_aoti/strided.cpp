@@ -9,9 +9,8 @@
 namespace tenon::cpu_aoti {
 namespace {
 
-/// What is left of a copy when dimensions of one element are dropped, and dimensions that are one
-/// run in both tensors are joined. The last one has the smallest stride of the target, so that
-/// writes go forward.
+/// A copy without dimensions of one element, and with adjacent dimensions joined. The last
+/// dimension has the smallest stride of the target, so that writes are sequential.
 struct Plan {
   std::size_t rank = 0;
   Dims sizes{}, to{}, from{};
@@ -117,7 +116,7 @@ struct Wide {
 
 Result<OwnedTensor> new_tensor(Sizes sizes, const std::int64_t* strides, ScalarType type) {
   auto& pool = aoti::current_pool();
-  Tensor* tensor = pool.empty_strided(sizes, strides, type, pool.memory().device_type, 0);
+  ModelTensor* tensor = pool.empty_strided(sizes, strides, type, pool.memory().device_type, 0);
   if (!tensor) {
     return error(Error::MemoryAllocationFailed, "no new tensor ", shape_text(sizes), " of ",
                  name_of(type));
@@ -146,7 +145,7 @@ void copy_strided(Sizes sizes, std::size_t element, Layout to, Layout from) noex
   }
 }
 
-bool broadcast_strides(const Tensor& from, Sizes sizes, Dims& strides) noexcept {
+bool broadcast_strides(const ModelTensor& from, Sizes sizes, Dims& strides) noexcept {
   const auto rank = static_cast<std::size_t>(from.rank);
   if (rank > sizes.size()) return false;
   const std::size_t added = sizes.size() - rank;
@@ -162,8 +161,8 @@ bool broadcast_strides(const Tensor& from, Sizes sizes, Dims& strides) noexcept 
   return true;
 }
 
-bool is_dense(const Tensor& tensor) noexcept {
-  // Walks the dimensions from the smallest stride up; each must begin where the others end.
+bool is_dense(const ModelTensor& tensor) noexcept {
+  // Visits the dimensions in order of their strides; each must begin where the previous ones end.
   std::int64_t expected = 1;
   Dims seen{};
   for (std::int32_t step = 0; step < tensor.rank; ++step) {
@@ -179,13 +178,13 @@ bool is_dense(const Tensor& tensor) noexcept {
   return true;
 }
 
-Dims dense_strides_like(const Tensor& like) noexcept {
+Dims dense_strides_like(const ModelTensor& like) noexcept {
   if (is_dense(like)) return like.strides;
   const auto rank = static_cast<std::size_t>(like.rank);
   Dims order{};  // Innermost first.
   for (std::size_t d = 0; d < rank; ++d) order[d] = static_cast<std::int64_t>(rank - 1 - d);
-  // 1 when `outer` must come after `inner`, -1 when it is well placed. A broadcast dimension has
-  // no place of its own; equal strides are told apart by the sizes.
+  // 1 when `outer` must follow `inner`, -1 when the order is right. A broadcast dimension has no
+  // order; sizes decide between equal strides.
   const auto compare = [&](std::int64_t inner, std::int64_t outer) {
     const auto i = static_cast<std::size_t>(inner);
     const auto o = static_cast<std::size_t>(outer);
@@ -220,7 +219,7 @@ float half_to_float(std::uint16_t bits) noexcept {
   if ((rest & 0x0f800000u) == 0x0f800000u) {  // Infinity and NaN keep all bits of the exponent.
     return std::bit_cast<float>(sign | rest | 0x7f800000u);
   }
-  // The exponent is moved by 112 by a multiplication, which also makes subnormal halves normal.
+  // A multiplication adds 112 to the exponent, which also makes subnormal halves normal.
   const float value = std::bit_cast<float>(rest) * 0x1p112f;
   return std::bit_cast<float>(sign | std::bit_cast<std::uint32_t>(value));
 }
@@ -261,7 +260,7 @@ void to_floats(Sizes sizes, ScalarType type, Layout from, float* to) noexcept {
 void from_floats(Sizes sizes, ScalarType type, const float* from, Layout to) noexcept {
   Dims strides{};
   aoti::contiguous_strides(sizes, std::span(strides).first(sizes.size()));
-  // Only read; a layout has one kind of pointer for both directions.
+  // Only read; a layout has one pointer type for both directions.
   const Layout in{reinterpret_cast<std::byte*>(const_cast<float*>(from)), strides.data()};
   if (type == ScalarType::Float) return copy_strided(sizes, sizeof(float), to, in);
   if (type == ScalarType::BFloat16) {

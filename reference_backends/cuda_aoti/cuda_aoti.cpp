@@ -15,10 +15,10 @@
 #include <utility>
 #include <vector>
 
-#include "device.hpp"
+#include "driver/device.hpp"
+#include "driver/kernel_images.hpp"
 #include "graph.hpp"
-#include "kernel_images.hpp"
-#include "shim_list.hpp"
+#include "shims/shim_list.hpp"
 
 namespace {
 
@@ -43,7 +43,7 @@ tenon::Result<std::int32_t> parse_target_device(std::string_view text) {
                       "'");
 }
 
-/// True when `name` is one of the names in a list with commas.
+/// True when `name` is in a comma-separated list.
 bool is_listed(std::string_view list, std::string_view name) {
   while (!list.empty()) {
     const std::size_t comma = list.find(',');
@@ -57,11 +57,11 @@ bool is_listed(std::string_view list, std::string_view name) {
   return false;
 }
 
-/// Counts a delegate that enqueues on a stream of the application, for as long as it does.
+/// Counts a delegate for as long as it enqueues on a stream of the application.
 class CallerStream {
  public:
   CallerStream() = default;
-  explicit CallerStream(std::shared_ptr<cuda::Device> device) : device_(std::move(device)) {
+  explicit CallerStream(std::shared_ptr<cuda::CudaDevice> device) : device_(std::move(device)) {
     ++device_->num_caller_streams;
   }
   CallerStream(CallerStream&&) noexcept = default;
@@ -74,7 +74,7 @@ class CallerStream {
   }
 
  private:
-  std::shared_ptr<cuda::Device> device_;
+  std::shared_ptr<cuda::CudaDevice> device_;
 };
 
 class CudaBackend final : public tenon::Backend<CudaBackend>,
@@ -111,15 +111,16 @@ class CudaBackend final : public tenon::Backend<CudaBackend>,
 
   struct Delegate {
     Model model;
-    std::shared_ptr<cuda::Device> device;
-    std::unique_ptr<cuda::Graph> graph;  ///< Null for plain runs. Goes before the model.
+    std::shared_ptr<cuda::CudaDevice> device;
+    std::unique_ptr<cuda::CudaGraph>
+        graph;  ///< Null for ordinary runs. Destroyed before the model.
     CallerStream caller_stream;
-    bool is_graph_failure_told = false;
+    bool is_graph_failure_logged = false;
   };
 
-  static tenon::Result<aoti::DeviceMemory> open_device(const aoti::LoadOptions& load_options) {
-    TENON_TRY(auto device, cuda::Device::open(load_options.device_index.value_or(0)));
-    TENON_TRY(auto stream, load_options.share_stream ? cuda::Device::shared_stream(device)
+  static tenon::Result<aoti::DeviceMemoryApi> open_device(const aoti::LoadOptions& load_options) {
+    TENON_TRY(auto device, cuda::CudaDevice::open(load_options.device_index.value_or(0)));
+    TENON_TRY(auto stream, load_options.share_stream ? cuda::CudaDevice::shared_stream(device)
                                                      : cuda::Stream::create(device));
     return cuda::device_memory(std::move(device), std::move(stream));
   }
@@ -129,18 +130,18 @@ class CudaBackend final : public tenon::Backend<CudaBackend>,
     return is_of_cuda(name) ? cuda::find_in_cuda_libraries(name) : nullptr;
   }
 
-  /// A driver that starts, and a device.
+  /// Fails unless the driver starts and has a device.
   tenon::Status is_available() const {
     TENON_TRY(const cuda::Driver* const driver, cuda::load_driver());
     int count = 0;
-    TENON_CHECK(TENON_CUDA(*driver, cuDeviceGetCount, &count));
+    TENON_RETURN_IF_ERROR(TENON_CUDA(*driver, cuDeviceGetCount, &count));
     if (count > 0) return tenon::ok();
     return tenon::error(tenon::Error::NotFound, "the CUDA driver has no device");
   }
 
   tenon::Result<Delegate> init(tenon::InitContext& context, tenon::Blob processed,
                                tenon::CompileSpecs specs) {
-    TENON_CHECK(is_available());
+    TENON_RETURN_IF_ERROR(is_available());
     TENON_TRY(const auto values, option_values(context));
     TENON_TRY(const auto graph_methods, values.get<std::string>("enable_cuda_graph_for_method"));
     const bool as_graph = is_listed(graph_methods, context.method_name());
@@ -148,11 +149,12 @@ class CudaBackend final : public tenon::Backend<CudaBackend>,
     TENON_TRY(load_options.device_index, device_of(specs));
     TENON_TRY(load_options.share_weights, values.get<bool>("weight_sharing_across_methods"));
     TENON_TRY(const bool share_stream, values.get<bool>("use_shared_cuda_stream"));
-    // What others enqueue must not get into a graph that is captured.
+    // Work of other delegates must not become part of a captured graph.
     load_options.share_stream = share_stream && !as_graph;
-    TENON_TRY(auto device, cuda::Device::open(*load_options.device_index));
+    TENON_TRY(auto device, cuda::CudaDevice::open(*load_options.device_index));
     if (const auto library = library_of(context, processed); library.ok()) {
-      TENON_CHECK(check_kernels(cuda::KernelImages::find(library->bytes()), *device).status());
+      TENON_RETURN_IF_ERROR(
+          check_kernels(cuda::KernelImages::find(library->bytes()), *device).status());
     }
     TENON_TRY(Model model, load(context, processed, load_options));
     return make_delegate(std::move(model), std::move(device), as_graph);
@@ -162,8 +164,8 @@ class CudaBackend final : public tenon::Backend<CudaBackend>,
     tenon::Status status = execute_with(context, delegate.model, [&](aoti::Instance& instance) {
       return delegate.graph ? delegate.graph->run(args) : instance.run(args);
     });
-    if (delegate.graph && !delegate.is_graph_failure_told && !delegate.graph->failure().empty()) {
-      delegate.is_graph_failure_told = true;
+    if (delegate.graph && !delegate.is_graph_failure_logged && !delegate.graph->failure().empty()) {
+      delegate.is_graph_failure_logged = true;
       host().log(tenon::LogLevel::Info, "method '", context.method_name(),
                  "' runs without a CUDA graph: ", delegate.graph->failure());
     }
@@ -182,7 +184,7 @@ class CudaBackend final : public tenon::Backend<CudaBackend>,
                           "be captured on the caller's");
     }
     for (const auto& instance : delegate.model.instances()) {
-      TENON_CHECK(instance->set_stream(stream));
+      TENON_RETURN_IF_ERROR(instance->set_stream(stream));
     }
     delegate.caller_stream = stream ? CallerStream(delegate.device) : CallerStream();
     return tenon::ok();
@@ -202,7 +204,7 @@ class CudaBackend final : public tenon::Backend<CudaBackend>,
   tenon::Result<std::vector<tenon::DeviceInfo>> devices() const {
     TENON_TRY(const cuda::Driver* const driver, cuda::load_driver());
     int count = 0;
-    TENON_CHECK(TENON_CUDA(*driver, cuDeviceGetCount, &count));
+    TENON_RETURN_IF_ERROR(TENON_CUDA(*driver, cuDeviceGetCount, &count));
     std::vector<tenon::DeviceInfo> out;
     for (int i = 0; i < count; ++i) {
       TENON_TRY(tenon::DeviceInfo info, describe(*driver, i));
@@ -218,7 +220,7 @@ class CudaBackend final : public tenon::Backend<CudaBackend>,
       return tenon::error(tenon::Error::NotSupported, "a block on a CUDA device: alignment ",
                           alignment, " is more than ", largest_alignment);
     }
-    TENON_TRY(const aoti::DeviceMemory memory, memory_of(device));
+    TENON_TRY(const aoti::DeviceMemoryApi memory, memory_of(device));
     TENON_TRY(std::byte* const block, memory.allocate(memory.context.get(), nbytes));
     return static_cast<void*>(block);
   }
@@ -260,9 +262,9 @@ class CudaBackend final : public tenon::Backend<CudaBackend>,
     return tenon::error(tenon::Error::NotFound, "the program has no named data");
   }
 
-  /// How the kernels of a library run on the device; a failure when they do not.
+  /// How the kernels of a library run on the device. Fails when they cannot run there.
   static tenon::Result<KernelFit> check_kernels(const cuda::KernelImages& kernels,
-                                                const cuda::Device& device) {
+                                                const cuda::CudaDevice& device) {
     if (kernels.empty()) return KernelFit::binary;
     TENON_TRY(const unsigned capability, device.capability());
     const KernelFit fit = kernels.fit(capability);
@@ -272,14 +274,14 @@ class CudaBackend final : public tenon::Backend<CudaBackend>,
                         " has compute capability ", capability / 10, ".", capability % 10);
   }
 
-  /// Judges a blob as `init` would, as far as that is possible: without a driver everything but the
-  /// device. A failure is why `init` would refuse it.
+  /// Checks a blob as `init` would, without a driver all but the device. A failure is the reason
+  /// why `init` would refuse it.
   tenon::Result<tenon::BlobVerdict> judge(tenon::InitContext& context, const tenon::Blob& processed,
                                           tenon::CompileSpecs specs) {
     TENON_TRY(const std::int32_t index, device_of(specs));
     TENON_TRY(const tenon::NamedData library, library_of(context, processed));
     const tenon::Status available = is_available();
-    TENON_CHECK(aoti::ModelLibrary::check(
+    TENON_RETURN_IF_ERROR(aoti::ModelLibrary::check(
         library.bytes(), available.ok() ? &find_shim : &may_be_found, served_libraries));
     const auto kernels = cuda::KernelImages::find(library.bytes());
     if (!available.ok()) {
@@ -288,9 +290,9 @@ class CudaBackend final : public tenon::Backend<CudaBackend>,
           tenon::concat(
               "the device was not looked at (", available.text(),
               "); this machine has all else that the model needs, and its kernels are for ",
-              kernels.empty() ? "devices that cannot be told" : kernels.text())};
+              kernels.empty() ? "unknown devices" : kernels.text())};
     }
-    TENON_TRY(const auto device, cuda::Device::open(index));
+    TENON_TRY(const auto device, cuda::CudaDevice::open(index));
     TENON_TRY(const KernelFit fit, check_kernels(kernels, *device));
     if (fit == KernelFit::binary) return tenon::BlobVerdict{};
     return tenon::BlobVerdict{
@@ -299,18 +301,19 @@ class CudaBackend final : public tenon::Backend<CudaBackend>,
                       kernels.text())};
   }
 
-  /// As `find_shim`, where CUDA's own libraries are not there to be asked.
+  /// Like `find_shim`, on a machine without CUDA's own libraries.
   static const void* may_be_found(std::string_view name) {
     static constexpr char something = 0;
     if (const void* found = cuda::shim_table().find(name)) return found;
     return is_of_cuda(name) ? &something : nullptr;
   }
 
-  static tenon::Result<Delegate> make_delegate(Model model, std::shared_ptr<cuda::Device> device,
+  static tenon::Result<Delegate> make_delegate(Model model,
+                                               std::shared_ptr<cuda::CudaDevice> device,
                                                bool as_graph) {
     Delegate out{std::move(model), std::move(device), nullptr, {}, false};
     if (as_graph) {
-      out.graph = std::make_unique<cuda::Graph>(*out.model.instances().front(), *out.device);
+      out.graph = std::make_unique<cuda::CudaGraph>(*out.model.instances().front(), *out.device);
     }
     return out;
   }
@@ -321,22 +324,23 @@ class CudaBackend final : public tenon::Backend<CudaBackend>,
     std::size_t nbytes = 0;
     int major = 0;
     int minor = 0;
-    TENON_CHECK(TENON_CUDA(driver, cuDeviceGet, &device, index));
-    TENON_CHECK(TENON_CUDA(driver, cuDeviceGetName, name, static_cast<int>(sizeof name), device));
-    TENON_CHECK(TENON_CUDA(driver, cuDeviceTotalMem, &nbytes, device));
-    TENON_CHECK(TENON_CUDA(driver, cuDeviceGetAttribute, &major,
-                           cuda::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device));
-    TENON_CHECK(TENON_CUDA(driver, cuDeviceGetAttribute, &minor,
-                           cuda::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device));
+    TENON_RETURN_IF_ERROR(TENON_CUDA(driver, cuDeviceGet, &device, index));
+    TENON_RETURN_IF_ERROR(
+        TENON_CUDA(driver, cuDeviceGetName, name, static_cast<int>(sizeof name), device));
+    TENON_RETURN_IF_ERROR(TENON_CUDA(driver, cuDeviceTotalMem, &nbytes, device));
+    TENON_RETURN_IF_ERROR(TENON_CUDA(driver, cuDeviceGetAttribute, &major,
+                                     cuda::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device));
+    TENON_RETURN_IF_ERROR(TENON_CUDA(driver, cuDeviceGetAttribute, &minor,
+                                     cuda::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device));
     return tenon::DeviceInfo{{TENON_DL_CUDA, index},
                              name,
                              tenon::concat("compute capability ", major, ".", minor),
                              nbytes};
   }
 
-  /// The memory that hosts plan on a device. Its stream is made when it is first asked for, and
-  /// kept for the life of the backend.
-  tenon::Result<aoti::DeviceMemory> memory_of(tenon_dl_device device) {
+  /// The memory that hosts plan on a device. Its stream is created at the first call and kept for
+  /// the life of the backend.
+  tenon::Result<aoti::DeviceMemoryApi> memory_of(tenon_dl_device device) {
     if (device.device_type != TENON_DL_CUDA) {
       return tenon::error(tenon::Error::InvalidArgument, "expected DLPack device type ",
                           static_cast<int>(TENON_DL_CUDA), " (CUDA), found type ",
@@ -347,27 +351,28 @@ class CudaBackend final : public tenon::Backend<CudaBackend>,
     if (found != memory_.end()) return found->second;
     aoti::LoadOptions load_options;
     load_options.device_index = device.device_id;
-    TENON_TRY(aoti::DeviceMemory made, open_device(load_options));
+    TENON_TRY(aoti::DeviceMemoryApi made, open_device(load_options));
     return memory_.emplace(device.device_id, std::move(made)).first->second;
   }
 
   tenon::Status copy(tenon_dl_device device, aoti::CopyKind kind, void* to, const void* from,
                      std::size_t nbytes) {
-    TENON_TRY(const aoti::DeviceMemory memory, memory_of(device));
-    const cuda::Device& where = *cuda::model_context(memory).device;
+    TENON_TRY(const aoti::DeviceMemoryApi memory, memory_of(device));
+    const cuda::CudaDevice& where = *cuda::model_context(memory).device;
     if (where.num_caller_streams > 0) {
       // Runs on streams of this plugin are complete; those on other streams may not be.
       const cuda::ContextScope scope(where);
-      TENON_CHECK(scope.status());
-      TENON_CHECK(TENON_CUDA(where.driver(), cuCtxSynchronize));
+      TENON_RETURN_IF_ERROR(scope.status());
+      TENON_RETURN_IF_ERROR(TENON_CUDA(where.driver(), cuCtxSynchronize));
     }
-    TENON_CHECK(memory.copy(memory.context.get(), memory.stream, kind, static_cast<std::byte*>(to),
-                            static_cast<const std::byte*>(from), nbytes));
+    TENON_RETURN_IF_ERROR(memory.copy(memory.context.get(), memory.stream, kind,
+                                      static_cast<std::byte*>(to),
+                                      static_cast<const std::byte*>(from), nbytes));
     return memory.synchronize(memory.context.get(), memory.stream);
   }
 
   std::mutex mutex_;
-  std::map<std::int32_t, aoti::DeviceMemory> memory_;
+  std::map<std::int32_t, aoti::DeviceMemoryApi> memory_;
 };
 
 }  // namespace

@@ -6,8 +6,8 @@
 
 namespace tenon::cuda_aoti {
 
-Status Graph::run(const Args& args) {
-  TENON_CHECK(args.expect(instance_->num_inputs() + instance_->num_outputs()));
+Status CudaGraph::run(const Args& args) {
+  TENON_RETURN_IF_ERROR(args.expect(instance_->num_inputs() + instance_->num_outputs()));
   if (!failure_.empty()) return instance_->run(args);
   if (executable_ && !fits(args)) {
     drop();
@@ -28,7 +28,7 @@ Status Graph::run(const Args& args) {
   return instance_->wait(replay(args));
 }
 
-bool Graph::fits(const Args& args) const {
+bool CudaGraph::fits(const Args& args) const {
   for (std::size_t i = 0; i < inputs_.size(); ++i) {
     const auto tensor = args.tensor(i);
     const Input& input = inputs_[i];
@@ -43,11 +43,11 @@ bool Graph::fits(const Args& args) const {
   return true;
 }
 
-Status Graph::add_input(const Args& args, std::size_t index) {
+Status CudaGraph::add_input(const Args& args, std::size_t index) {
   TENON_TRY(const TensorView view, args.tensor(index));
-  TENON_CHECK(instance_->check_place(index, view));
+  TENON_RETURN_IF_ERROR(instance_->check_place(index, view));
   aoti::TensorPool& pool = instance_->pool();
-  const aoti::DeviceMemory& memory = pool.memory();
+  const aoti::DeviceMemoryApi& memory = pool.memory();
   const bool in_place = instance_->is_on_device(view) && view.data() != nullptr;
   Input& input = inputs_.emplace_back();
   input.address = in_place ? view.data() : nullptr;
@@ -65,16 +65,18 @@ Status Graph::add_input(const Args& args, std::size_t index) {
   return error(Error::InvalidArgument, "argument ", index, ": ", pool.take_failure());
 }
 
-Status Graph::capture(const Args& args) {
-  for (std::size_t i = 0; i < instance_->num_inputs(); ++i) TENON_CHECK(add_input(args, i));
+Status CudaGraph::capture(const Args& args) {
+  for (std::size_t i = 0; i < instance_->num_inputs(); ++i)
+    TENON_RETURN_IF_ERROR(add_input(args, i));
   outputs_.assign(instance_->num_outputs(), nullptr);
   const ContextScope scope(*device_);
-  TENON_CHECK(scope.status());
+  TENON_RETURN_IF_ERROR(scope.status());
   const Driver& driver = device_->driver();
   auto* const stream = static_cast<CUstream>(instance_->pool().stream());
-  TENON_CHECK(TENON_CUDA(driver, cuStreamBeginCapture, stream, CU_STREAM_CAPTURE_MODE_RELAXED));
+  TENON_RETURN_IF_ERROR(
+      TENON_CUDA(driver, cuStreamBeginCapture, stream, CU_STREAM_CAPTURE_MODE_RELAXED));
   const Status recorded = record();
-  // Also after a failure: a stream that stays in capture is of no use to anybody.
+  // Also after a failure: a stream that remains in capture is unusable.
   CUgraph graph = nullptr;
   const Status ended = TENON_CUDA(driver, cuStreamEndCapture, stream, &graph);
   Status status = recorded.ok() && ended.ok()
@@ -85,37 +87,37 @@ Status Graph::capture(const Args& args) {
   return status;
 }
 
-Status Graph::record() {
-  std::vector<aoti::Tensor*> inputs;
+Status CudaGraph::record() {
+  std::vector<aoti::ModelTensor*> inputs;
   Status status = ok();
   for (const Input& input : inputs_) {
-    // The model takes what it is given, and the graph keeps its own.
+    // The model takes ownership of its inputs, so it gets handles of their own.
     inputs.push_back(instance_->pool().share(*input.tensor));
   }
   status = instance_->run_model(inputs, outputs_);
-  for (aoti::Tensor* tensor : inputs) {
+  for (aoti::ModelTensor* tensor : inputs) {
     if (tensor) instance_->pool().release(tensor);
   }
   return status;
 }
 
-Status Graph::replay(const Args& args) {
+Status CudaGraph::replay(const Args& args) {
   for (std::size_t i = 0; i < inputs_.size(); ++i) {
     if (inputs_[i].address) continue;
     TENON_TRY(const TensorView view, args.tensor(i));
-    TENON_CHECK(instance_->check_place(i, view));
-    TENON_CHECK(instance_->copy_in(inputs_[i].tensor->data, view));
+    TENON_RETURN_IF_ERROR(instance_->check_place(i, view));
+    TENON_RETURN_IF_ERROR(instance_->copy_in(inputs_[i].tensor->data, view));
   }
   {
     const ContextScope scope(*device_);
-    TENON_CHECK(scope.status());
-    TENON_CHECK(TENON_CUDA(device_->driver(), cuGraphLaunch, executable_,
-                           static_cast<CUstream>(instance_->pool().stream())));
+    TENON_RETURN_IF_ERROR(scope.status());
+    TENON_RETURN_IF_ERROR(TENON_CUDA(device_->driver(), cuGraphLaunch, executable_,
+                                     static_cast<CUstream>(instance_->pool().stream())));
   }
   return instance_->give_outputs(args, outputs_);
 }
 
-void Graph::drop() noexcept {
+void CudaGraph::drop() noexcept {
   if (executable_) {
     // A launch may still be running.
     static_cast<void>(instance_->pool().synchronize());
@@ -126,7 +128,7 @@ void Graph::drop() noexcept {
   for (const Input& input : inputs_) {
     if (input.tensor) instance_->pool().release(input.tensor);
   }
-  for (aoti::Tensor* tensor : outputs_) {
+  for (aoti::ModelTensor* tensor : outputs_) {
     if (tensor) instance_->pool().release(tensor);
   }
   inputs_.clear();

@@ -5,39 +5,41 @@
 #include <cstdint>
 #include <vector>
 
-#include "device.hpp"
+#include "driver/device.hpp"
 #include "tenon/aoti/instance.hpp"
 
 namespace tenon::cuda_aoti {
 
 /// Runs an instance by replaying a CUDA graph of it.
 ///
-/// The first runs are plain, so that the model's memory and its constants are there; then one run
-/// is captured, and from then on the graph is launched. Arguments on the device are part of the
-/// graph; those of the host are copied to tensors that are. Another shape, dtype, place or address
-/// of an input makes the graph invalid: one plain run follows, then it is captured anew.
+/// The first runs are ordinary, so that the model's memory and constants exist; then one run is
+/// captured, and later runs launch the graph. Arguments on the device are part of the graph; host
+/// arguments are copied to tensors that are. Another shape, dtype, device or address of an input
+/// invalidates the graph: one ordinary run follows, then the next is captured.
 ///
 /// A model that cannot be captured (it waits for the device in its run, or a call of CUDA fails)
-/// runs plainly from then on; `failure` tells why. The stream is usable in any case.
+/// always runs in the ordinary way from then on, and `failure` has the reason. The stream remains
+/// usable.
 ///
 /// Threads: as `aoti::Instance`. The instance must outlive it and have its own stream.
-class Graph {
+class CudaGraph {
  public:
-  Graph(aoti::Instance& instance, const Device& device) noexcept
+  CudaGraph(aoti::Instance& instance, const CudaDevice& device) noexcept
       : instance_(&instance), device_(&device) {}
-  Graph(const Graph&) = delete;
-  Graph& operator=(const Graph&) = delete;
-  ~Graph() { drop(); }
+  CudaGraph(const CudaGraph&) = delete;
+  CudaGraph& operator=(const CudaGraph&) = delete;
+  ~CudaGraph() { drop(); }
 
   [[nodiscard]] Status run(const Args& args);
 
-  /// Why the model is not captured any more; empty while it may be.
+  /// The reason why the model is no longer captured; empty while it can be.
   [[nodiscard]] std::string_view failure() const noexcept { return failure_; }
 
  private:
-  /// What an input looked like when the graph was captured.
+  /// An input at the time of the capture.
   struct Input {
-    aoti::Tensor* tensor;  ///< In the pool; on the argument's own memory when it is on the device.
+    aoti::ModelTensor*
+        tensor;  ///< In the pool; on the argument's own memory when it is on the device.
     const std::byte* address;  ///< Of an argument on the device; null for one of the host.
     ScalarType scalar_type;
     std::size_t rank;
@@ -53,11 +55,11 @@ class Graph {
   void drop() noexcept;
 
   aoti::Instance* instance_;
-  const Device* device_;
-  int plain_runs_left_ = 3;  // As many as ExecuTorch's CudaBackend makes.
+  const CudaDevice* device_;
+  int plain_runs_left_ = 3;  // The number of ExecuTorch's CudaBackend.
   CUgraphExec executable_ = nullptr;
   std::vector<Input> inputs_;
-  std::vector<aoti::Tensor*> outputs_;
+  std::vector<aoti::ModelTensor*> outputs_;
   std::string failure_;
 };
 

@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "settings.hpp"
-#include "shim_list.hpp"
+#include "shims/shim_list.hpp"
 #if defined(__APPLE__)
-#include "flat_shims.hpp"
+#include "shims/flat_shims.hpp"
 #endif
 
 namespace {
@@ -45,14 +45,12 @@ class MetalBackend final : public tenon::Backend<MetalBackend>,
       tenon::OptionSpec{"flush_interval", metal::not_set,
                         "kernels after which work is handed to the device, 0 for the end of a run; "
                         "-1 for ET_METAL_FLUSH_INTERVAL, or what suits the device"},
-      tenon::OptionSpec{"share_weights", true,
-                        "keep weights once for all delegates that have them"},
-      tenon::OptionSpec{"model_copies", std::int64_t{1},
-                        "runs of one delegate at the same time, each with working memory"}};
+      aoti::share_weights_option("keep weights once for all delegates that have them"),
+      aoti::model_copies_option};
 
   using Delegate = Model;
 
-  static tenon::Result<aoti::DeviceMemory> open_device(const aoti::LoadOptions& load_options) {
+  static tenon::Result<aoti::DeviceMemoryApi> open_device(const aoti::LoadOptions& load_options) {
     TENON_TRY(auto device, metal::system_device());
     const auto* settings =
         static_cast<const metal::ContextSettings*>(load_options.device_settings.get());
@@ -70,13 +68,11 @@ class MetalBackend final : public tenon::Backend<MetalBackend>,
     TENON_TRY(const auto values, option_values(context));
     TENON_TRY(const auto pool_size, values.get<std::int64_t>("buffer_pool_size_mb"));
     TENON_TRY(const auto interval, values.get<std::int64_t>("flush_interval"));
-    aoti::LoadOptions load_options;
-    TENON_TRY(load_options.share_weights, values.get<bool>("share_weights"));
-    TENON_TRY(load_options.model_copies, values.get<std::int64_t>("model_copies"));
+    TENON_TRY(aoti::LoadOptions load_options, aoti::read_load_options(values));
     TENON_TRY(const metal::ContextSettings settings,
               metal::read_settings(pool_size, interval, device->device().architecture()));
 #if defined(__APPLE__)
-    TENON_CHECK(metal::publish_flat_shims());
+    TENON_RETURN_IF_ERROR(metal::publish_flat_shims());
 #endif
     load_options.device_settings = std::make_shared<metal::ContextSettings>(settings);
     return load(context, processed, load_options);

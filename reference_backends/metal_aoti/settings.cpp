@@ -21,7 +21,7 @@ Status refuse(std::string_view name, const Range& range, std::string_view found)
                range.most, ", found '", found, "'");
 }
 
-/// The whole text has to be the number.
+/// Fails unless the whole text is a number in the range.
 Result<std::int64_t> read(const Range& range, std::int64_t option, std::int64_t initial) {
   if (option != not_set) {
     if (option >= range.least && option <= range.most) return option;

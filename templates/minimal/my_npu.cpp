@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// A whole backend: it multiplies a float32 tensor by a number. The blob is a version, which is 1,
-// and the number as a float32. Replace what `init` reads and what `execute` computes.
+// A complete backend: it multiplies a float32 tensor by a number. The blob is a version, 1, and the
+// number as a float32. Put your own code into `init`, which reads the blob, and `execute`.
 #include <algorithm>
 #include <cstdint>
 #include <string_view>
@@ -15,7 +15,7 @@ class MyNpuBackend final : public tenon::Backend<MyNpuBackend> {
   static constexpr std::string_view description = "multiplies a float32 tensor by a number";
   static constexpr tenon::PayloadVersions payload_versions = {1, 1};
 
-  /// What is kept of a blob from `init` on. Its destructor is `destroy`.
+  /// The state of one loaded blob. Its destructor is `destroy`.
   struct Delegate {
     float factor;
   };
@@ -35,9 +35,9 @@ class MyNpuBackend final : public tenon::Backend<MyNpuBackend> {
   }
 
   tenon::Status execute(tenon::ExecutionContext&, Delegate& delegate, tenon::Args args) {
-    TENON_CHECK(args.expect(2));
+    TENON_RETURN_IF_ERROR(args.expect(2));
     TENON_TRY(const auto in, args.tensor<const float>(0));
-    TENON_CHECK(args.resize(1, in.sizes()));
+    TENON_RETURN_IF_ERROR(args.resize(1, in.sizes()));
     TENON_TRY(const auto out, args.tensor<float>(1));
     if (!same_layout(in, out)) {
       return tenon::error(tenon::Error::InvalidArgument,

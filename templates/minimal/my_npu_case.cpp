@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 //
-// my_npu_case FOLDER: writes FOLDER/scale, a case for tenon-conformance: a program whose one
-// delegate is MyNpuBackend's, an input, and the output that is expected of it.
+// my_npu_case FOLDER: writes FOLDER/scale, a test case for tenon-conformance: a program with one
+// delegate of MyNpuBackend, an input, and the expected output.
 #include <array>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <tenon/conformance/record_program.hpp>
-#include <tenon/host/npy.hpp>
+#include <tenon/conformance/case/record_program.hpp>
+#include <tenon/host/arrays/npy.hpp>
 
 namespace {
 
@@ -47,7 +47,7 @@ tenon::Status write_case(const std::filesystem::path& folder) {
              static_cast<std::streamsize>(bytes.size()));
   if (!file.flush())
     return tenon::error(tenon::Error::AccessFailed, "model.pte: cannot be written");
-  TENON_CHECK(write_array(folder / "input_0.npy", input));
+  TENON_RETURN_IF_ERROR(write_array(folder / "input_0.npy", input));
   return write_array(folder / "expected_0.npy", expected);
 }
 

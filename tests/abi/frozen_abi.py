@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
 """Keeps released versions of the boundary and holds today's headers to them.
 
-    frozen_abi.py freeze  HEADERS FOLDER             copies include/tenon/abi into FOLDER
-    frozen_abi.py compare HEADERS FOLDER LAYOUT.h    fails when a change would break an old binary
+    frozen_abi.py freeze  HEADERS DIR             copies include/tenon/abi into DIR
+    frozen_abi.py compare HEADERS DIR LAYOUT.h    fails when a change would break an old binary
 
-FOLDER is `tests/abi/vMAJOR_MINOR`. A copy is made once, when its minor is released, and never
+DIR is `tests/abi/vMAJOR_MINOR`. A copy is made once, when its minor is released, and never
 changed; `compare` proves for each that today's headers only append to it.
 """
 
@@ -101,14 +101,14 @@ def compare(frozen, today):
     for name, members in frozen.structs.items():
         now = today.structs.get(name)
         if now is None:
-            problems.append(f"struct {name} is gone")
+            problems.append(f"struct {name} was removed")
         elif now[: len(members)] != members:
             was, found = next(
                 (a, b) for a, b in zip(members + [""], now + [""] * len(members)) if a != b
             )
             problems.append(f"struct {name}: expected `{was}`, found `{found}`")
         elif len(now) > len(members) and name in fixed:
-            problems.append(f"struct {name} may not grow: {now[len(members)]}")
+            problems.append(f"struct {name} must not grow: {now[len(members)]}")
         elif len(now) > len(members) and released_again:
             problems.append(f"struct {name} grew without a new TENON_ABI_MINOR")
     for kind in ("constants", "macros"):
@@ -119,7 +119,7 @@ def compare(frozen, today):
         if released_again and set(now) - set(before):
             problems.append(f"new without a new TENON_ABI_MINOR: {sorted(set(now) - set(before))}")
     for other in frozen.others - today.others:
-        problems.append(f"gone or changed: {other}")
+        problems.append(f"removed or changed: {other}")
     return problems
 
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What ABI 1.1 appended, in numbers, for today's headers. There is no frozen copy until 1.1 is
+// The additions of ABI 1.1, in numbers, for today's headers. There is no frozen copy until 1.1 is
 // released.
 
 #include "layout_1_0.h"

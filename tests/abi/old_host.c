@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// A host as somebody wrote it in C against ABI 1.0. It must run every later plugin of major 1 that
+// A host in C, written against ABI 1.0. It must run every later plugin of major 1 that
 // does not ask for a newer minor. Usage: old_host PLUGIN BACKEND BLOB, where BLOB is text in which
-// `\HH` stands for a byte. Runs the blob as an addition of two float32 vectors of two elements.
+// `\HH` is a byte. Runs the blob as an addition of two float32 vectors of two elements.
 
 #include <dlfcn.h>
 #include <stdio.h>
@@ -137,8 +137,8 @@ static int run(const tenon_backend_api* api, const tenon_host* host, const char*
   if (api->is_available && api->is_available(backend) != TENON_STATUS_OK) {
     return complain("the backend is not available");
   }
-  if (api->get_extension && api->get_extension(backend, "tenon.draft.nobody/1")) {
-    return complain("an extension that nobody has was found");
+  if (api->get_extension && api->get_extension(backend, "tenon.draft.unknown/1")) {
+    return complain("an unknown extension was found");
   }
 
   unsigned char blob[512];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// A plugin as somebody wrote it in C against ABI 1.0. It must run in every later host of major 1.
+// A plugin in C, written against ABI 1.0. It must run in every later host of major 1.
 // Its backend "OldAdd" adds two float32 tensors of the number of elements that its blob says.
 
 #include <stddef.h>
@@ -141,7 +141,7 @@ __attribute__((visibility("default"))) const old_object tenon_plugin_v1 = {
             .body_offset = offsetof(old_object, body),
             .name = "old plugin",
             .version = "1.0.0",
-            .vendor = "somebody",
+            .vendor = "someone",
             .sdk_version = TENON_VERSION_STRING,
         },
     .record = {.struct_size = sizeof(tenon_backend_record),

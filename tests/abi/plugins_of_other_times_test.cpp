@@ -14,9 +14,9 @@
 #include "abi/longer.hpp"
 #include "support/catch.hpp"
 #include "tenon/abi/tenon.h"
-#include "tenon/host/plugin.hpp"
+#include "tenon/host/plugin/plugin.hpp"
 #include "unit/core/test_tensor.hpp"
-#include "unit/loader/loaded_backend.hpp"
+#include "unit/host/plugin/loaded_backend.hpp"
 
 using namespace tenon;
 using namespace tenon::host;
@@ -100,14 +100,14 @@ struct Object {
   }
 };
 
-Result<std::shared_ptr<const Backend>> get_backend(const tenon_plugin_head& head,
-                                                   std::string_view id = "Second") {
+Result<std::shared_ptr<const LoadedBackend>> get_backend(const tenon_plugin_head& head,
+                                                         std::string_view id = "Second") {
   TENON_TRY(const auto plugin, Plugin::from_static(&head));
   return plugin->backend(id);
 }
 
 /// Runs one delegate once and expects that it adds 1.
-void check_runs(const std::shared_ptr<const Backend>& backend) {
+void check_runs(const std::shared_ptr<const LoadedBackend>& backend) {
   LoadedBlob blob(backend, "any");
   REQUIRE(blob.init().ok());
   const TestArgs args({integer_value(1)});
@@ -207,7 +207,7 @@ TEST_CASE("of a record's flags those are read that are known and there", "[abi][
   CHECK((*today)->record().backends[0].runs_embedded_code);
   CHECK_FALSE((*today)->record().backends[1].runs_embedded_code);
 
-  // What stands behind the only record of ABI 1.0 is something else.
+  // The bytes after the only record of ABI 1.0 are not a record.
   object.head.num_backends = 1;
   object.head.record_size = offsetof(tenon_backend_record, flags);
   object.records[0].struct_size = object.head.record_size;
@@ -229,7 +229,7 @@ TEST_CASE("a table that ends before get_extension is not read there", "[abi][TN-
   check_runs(*backend);
 }
 
-TEST_CASE("functions that may be left out are stood in for", "[abi][TN-BCK-3]") {
+TEST_CASE("optional functions are replaced by stubs", "[abi][TN-BCK-3]") {
   auto api = make_api();
   api.is_available = nullptr;
   api.get_extension = nullptr;
@@ -324,7 +324,7 @@ TEST_CASE("versions are negotiated both ways", "[abi][TN-NEG-1][TN-NEG-2]") {
   CHECK_FALSE(check_abi(record, {0, 9}).ok());
 }
 
-TEST_CASE("an options table that is shorter or longer is used as far as it goes", "[abi]") {
+TEST_CASE("an options table that is shorter or longer is used up to its size", "[abi]") {
   static Longer<tenon_options_v1> table;
   table.struct_size = sizeof table;
   table.num_specs = 0;

@@ -46,7 +46,7 @@ Work map_file(const std::string& path) {
   return [path](std::uint64_t repeats) {
     for (std::uint64_t i = 0; i < repeats; ++i) {
       const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-      struct stat facts {};
+      struct stat facts{};
       if (file < 0 || ::fstat(file, &facts) != 0) throw Failure("cannot open " + path);
       const auto size = static_cast<std::size_t>(facts.st_size);
       void* const bytes = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file, 0);

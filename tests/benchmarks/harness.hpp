@@ -9,7 +9,7 @@
 
 namespace tenon::bench {
 
-/// What ends a benchmark: a call that must succeed did not. The text is for a person.
+/// Ends a benchmark: a call that must succeed failed. The text is for a person.
 struct Failure : std::runtime_error {
   using std::runtime_error::runtime_error;
 };

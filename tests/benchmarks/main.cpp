@@ -69,7 +69,8 @@ int main(int argc, char** argv) {
   app.add_option("--bridge", setup.bridges, "Plugin for the group bridge; repeatable")
       ->check(CLI::ExistingFile)
       ->allow_extra_args(false);
-  app.add_option("--case", setup.cases, "Folder with a model.pte for the group bridge; repeatable")
+  app.add_option("--case", setup.cases,
+                 "Directory with a model.pte for the group bridge; repeatable")
       ->check(CLI::ExistingDirectory)
       ->allow_extra_args(false);
   app.add_option("--rounds", setup.plan.rounds, "Rounds to take the minimum of")

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What a program without records has to do to know which plugins are there: opens and closes every
+// How a program without records finds the plugins: opens and closes every
 // library of the folder that it is given, and looks for the plugin's object in each.
 #include <dirent.h>
 #include <dlfcn.h>
@@ -30,7 +30,7 @@ static int open_one(const char* path) {
 int main(int argc, char** argv) {
   DIR* const folder = argc == 2 ? opendir(argv[1]) : NULL;
   if (!folder) {
-    fputs("usage: open-all FOLDER\n", stderr);
+    fputs("usage: open-all DIR\n", stderr);
     return 2;
   }
   int good = 1;

@@ -12,10 +12,10 @@
 #include <string_view>
 #include <utility>
 
-#include "tenon/host/discovery.hpp"
-#include "tenon/host/method.hpp"
-#include "tenon/host/program.hpp"
-#include "tenon/host/registry.hpp"
+#include "tenon/host/method/method.hpp"
+#include "tenon/host/program/program.hpp"
+#include "tenon/host/registry/discovery.hpp"
+#include "tenon/host/registry/registry.hpp"
 
 namespace tenon::bench::ours {
 namespace {

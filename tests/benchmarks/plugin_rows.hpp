@@ -7,8 +7,8 @@
 
 namespace tenon::bench {
 
-/// What it costs to know of plugins, beside opening their libraries. The stock runtime has nothing
-/// like it.
+/// The cost of listing plugins, compared with opening their libraries. The stock runtime has
+/// nothing like it.
 [[nodiscard]] std::vector<Row> plugin_rows(const Setup& setup);
 
 }  // namespace tenon::bench

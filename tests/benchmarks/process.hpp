@@ -18,7 +18,7 @@ struct Process {
 /// Starts the program, waits for its end and drops what it prints.
 [[nodiscard]] Work run(const Process& process);
 
-/// What the program prints. `folder` is for a file in between.
+/// Returns the output of the program. `folder` is for a file in between.
 [[nodiscard]] std::string output_of(const Process& process, const std::string& folder);
 
 }  // namespace tenon::bench

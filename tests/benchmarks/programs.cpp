@@ -14,7 +14,7 @@ constexpr std::int32_t num_elements = 4;
 constexpr std::uint64_t slot_bytes = 16;
 
 /// Float tensor number `place` in planned memory.
-schema::TensorT planned(std::uint32_t memory, std::uint64_t place, Shapes shapes) {
+schema::objects::TensorT planned(std::uint32_t memory, std::uint64_t place, Shapes shapes) {
   auto tensor = test::planned_tensor(ScalarType::Float, {num_elements}, memory, place * slot_bytes);
   if (shapes == Shapes::Bounded) {
     tensor.shape_dynamism = schema::TensorShapeDynamism::DYNAMIC_BOUND;

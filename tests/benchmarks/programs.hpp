@@ -5,7 +5,7 @@
 
 namespace tenon::bench {
 
-/// What the sizes of a program's tensors may do.
+/// Whether the sizes of a program's tensors may change.
 enum class Shapes { Fixed, Bounded };
 
 /// Writes a program that calls one delegate of the backend `id` `calls` times, each time with one

@@ -10,7 +10,7 @@
 
 namespace tenon::bench {
 
-/// What a row should reach (see docs/performance.md).
+/// The goal of a row (see docs/project/performance.md).
 struct Goal {
   enum class Against { Stock, StockPlus, Floor, Nothing };
   Against against;  ///< `StockPlus`, `Nothing`: `limit` is in the unit of the row.

@@ -89,7 +89,7 @@ std::string Scratch::file(std::string_view name) {
 
 void write_large_program(const std::string& source, std::uint64_t segment_size,
                          const std::string& path) {
-  // Where the numbers lie in the extended header (ExecuTorch: schema/extended_header.h).
+  // The offsets of the numbers in the extended header (ExecuTorch: schema/extended_header.h).
   constexpr std::size_t segment_base_offset_at = 24;
   constexpr std::size_t segment_data_size_at = 32;
 

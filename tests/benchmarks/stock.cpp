@@ -156,7 +156,7 @@ class MethodMemory {
                                                    temp_allocator_.get());
   }
 
-  /// Ready for one more method; only when the one before is gone.
+  /// Prepares for one more method; only after the previous one was destroyed.
   [[nodiscard]] et::MemoryManager* fresh() {
     method_allocator_->reset();
     return manager_.get();

@@ -10,7 +10,7 @@
 /// that its headers, macros and flags stay in one translation unit.
 ///
 /// The id that the benchmark programs name is registered first, so the wheel's linear look-up finds
-/// it at once. XNNPACK and the wheel's kernels are there, too, and the no-op plugin as
+/// it at once. XNNPACK and the wheel's kernels are registered, too, and the no-op plugin as
 /// "NoopAdapted" through our adapter; other names fill the registry.
 namespace tenon::bench::stock {
 

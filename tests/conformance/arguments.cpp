@@ -2,6 +2,9 @@
 #include "arguments.hpp"
 
 #include <CLI/CLI.hpp>
+#include <charconv>
+#include <string_view>
+#include <system_error>
 #include <utility>
 
 #include "parse_command_line.hpp"
@@ -14,8 +17,8 @@ namespace {
 constexpr const char* footer =
     "Levels: 1 the file, 2 the boundary, 3 life cycle, 4 arguments and numbers, 5 options and\n"
     "  errors (the default), 6 leaks and unloading, 7 damaged blobs, 8 failing services,\n"
-    "  9 threads and hosts of other times, 10 everything, often.\n"
-    "A variable of the environment stands for each option: TENON_CONFORMANCE_LEVEL for --level.\n"
+    "  9 threads and hosts of other versions, 10 everything, often.\n"
+    "Each option can be given by an environment variable: TENON_CONFORMANCE_LEVEL for --level.\n"
     "\n"
     "Examples:\n"
     "  tenon-conformance libacme.so\n"
@@ -28,7 +31,23 @@ constexpr const char* footer =
     "  0 no rule is broken  1 a rule is broken, or no test was selected  2 wrong usage\n"
     "  3 not a plugin\n";
 
-void add_run_options(CLI::App& app, Arguments& arguments) {
+Result<Shard> read_shard(std::string_view text) {
+  Shard shard;
+  if (text.empty()) return shard;
+  const std::size_t slash = text.find('/');
+  const auto number = [](std::string_view digits, std::uint32_t& to) {
+    const auto [end, failed] = std::from_chars(digits.data(), digits.data() + digits.size(), to);
+    return failed == std::errc() && end == digits.data() + digits.size();
+  };
+  const bool good = slash != std::string_view::npos && number(text.substr(0, slash), shard.part) &&
+                    number(text.substr(slash + 1), shard.of) && shard.part >= 1 &&
+                    shard.part <= shard.of;
+  if (good) return shard;
+  return error(Error::InvalidArgument, "--shard: expected I/N with 1 <= I <= N, found '", text,
+               "'");
+}
+
+void add_run_options(CLI::App& app, Arguments& arguments, std::string& shard) {
   const std::string prefix = "TENON_CONFORMANCE_";
   app.add_option("--only", arguments.only, "Only tests whose path matches a glob, e.g. 'binary/*'")
       ->type_name("GLOB")
@@ -38,20 +57,21 @@ void add_run_options(CLI::App& app, Arguments& arguments) {
       ->check(CLI::Range(1, 10))
       ->type_name("N")
       ->envname(prefix + "LEVEL");
-  app.add_option("--seed", arguments.seed, "What random choices are made from (default 1)")
+  app.add_option("--seed", arguments.seed, "Seed of random choices (default 1)")
       ->type_name("N")
       ->envname(prefix + "SEED");
-  app.add_option("--repeat", arguments.repeat, "Run each test so many times (default 1)")
+  app.add_option("--repeat", arguments.repeat, "How often each test is run (default 1)")
       ->check(CLI::Range(1, 1000000))
       ->type_name("N")
       ->envname(prefix + "REPEAT");
-  app.add_flag("--shuffle", arguments.shuffle, "Run tests in an order that the seed gives")
+  app.add_flag("--shuffle", arguments.shuffle,
+               "Run tests in a random order, which the seed determines")
       ->envname(prefix + "SHUFFLE");
   app.add_option("--jobs", arguments.jobs, "Tests that run at a time (default: processors)")
       ->check(CLI::Range(0, 1024))
       ->type_name("N")
       ->envname(prefix + "JOBS");
-  app.add_option("--shard", arguments.shard, "Only the Ith of N parts of all tests")
+  app.add_option("--shard", shard, "Only the Ith of N parts of all tests")
       ->type_name("I/N")
       ->envname(prefix + "SHARD");
   app.add_option("--timeout", arguments.timeout, "Seconds until a test counts as hung (default 60)")
@@ -59,7 +79,7 @@ void add_run_options(CLI::App& app, Arguments& arguments) {
       ->type_name("S")
       ->envname(prefix + "TIMEOUT");
   app.add_option("--max-hangs", arguments.max_hangs,
-                 "After so many hung tests the rest is blocked (default 5)")
+                 "Hung tests after which the rest is blocked (default 5)")
       ->check(CLI::Range(1, 1000000))
       ->type_name("N")
       ->envname(prefix + "MAX_HANGS");
@@ -77,14 +97,14 @@ void add_reports(CLI::App& app, Arguments& arguments) {
   file("--junit", arguments.junit, "Write the report as JUnit XML", "JUNIT");
   file("--html", arguments.html, "Write the report as one HTML file", "HTML");
   file("--markdown", arguments.markdown, "Write a summary as Markdown", "MARKDOWN");
-  file("--baseline", arguments.baseline, "Fail when something is worse than in this JSON report",
+  file("--baseline", arguments.baseline, "Fail if anything is worse than in this JSON report",
        "BASELINE");
   app.add_option("--baseline-factor", arguments.baseline_factor,
-                 "How many times as large a figure may become (default 2)")
+                 "Factor from which on a measurement counts as worse (default 2)")
       ->type_name("X")
       ->envname(prefix + "BASELINE_FACTOR");
   app.add_flag("!--no-times", arguments.with_times,
-               "Leave out what differs from run to run: times, dates, addresses, figures")
+               "Omit what differs between runs: times, dates, addresses, figures")
       ->envname(prefix + "WITH_TIMES");
 }
 
@@ -92,28 +112,30 @@ void add_reports(CLI::App& app, Arguments& arguments) {
 
 Result<std::variant<Arguments, PrintAndExit>> parse_arguments(int argc, const char* const* argv) {
   Arguments arguments;
+  std::string shard;
   CLI::App app("Judges plugins by the numbered rules of Tenon's boundary.", "tenon-conformance");
   app.footer(footer);
   app.set_help_flag("-h,--help", "Print this text");
   app.set_version_flag("--version", "tenon-conformance " TENON_VERSION_STRING, "Print the version");
   app.add_option("PLUGIN", arguments.plugins, "Plugins to judge");
   app.add_option("--subject", arguments.subject_files,
-                 "What the author declares: cases, options, what is not offered (JSON)")
+                 "Declarations of the author: cases, options, unsupported tests (JSON)")
       ->type_name("FILE")
       ->allow_extra_args(false)
       ->envname("TENON_CONFORMANCE_SUBJECT");
-  app.add_option("--cases", arguments.case_folders, "Folder of cases, or one case")
+  app.add_option("--cases", arguments.case_folders, "Directory of cases, or one case")
       ->type_name("DIR")
       ->allow_extra_args(false)
       ->envname("TENON_CONFORMANCE_CASES");
-  app.add_flag("--list", arguments.list, "Print what would be run, and run nothing");
-  add_run_options(app, arguments);
+  app.add_flag("--list", arguments.list, "Print the selected tests without running them");
+  add_run_options(app, arguments, shard);
   add_reports(app, arguments);
-  app.add_flag("--verbose", arguments.verbose, "Also tell of tests that passed or did not apply")
+  app.add_flag("--verbose", arguments.verbose,
+               "Also report tests that were not judged, all findings and outputs")
       ->envname("TENON_CONFORMANCE_VERBOSE");
   add_color_option(app, arguments.color);
   app.add_option("--make-proxy", arguments.make_proxy,
-                 "Judge nothing: write a plugin that wraps PLUGIN in any application")
+                 "Write a proxy of PLUGIN for any application, without judging")
       ->type_name("OUT");
   app.add_flag("--force", arguments.force, "Let --make-proxy replace OUT");
   app.add_option("--run-one", arguments.run_one)->group("");
@@ -121,6 +143,7 @@ Result<std::variant<Arguments, PrintAndExit>> parse_arguments(int argc, const ch
   app.add_option("--crumbs", arguments.crumbs)->group("");
   TENON_TRY(auto instead, parse_command_line(app, argc, argv));
   if (instead) return std::variant<Arguments, PrintAndExit>(*std::move(instead));
+  TENON_TRY(arguments.shard, read_shard(shard));
   if (arguments.plugins.empty() && arguments.subject_files.empty()) {
     return error(Error::InvalidArgument,
                  "expected a PLUGIN or --subject (see tenon-conformance --help)");

@@ -12,7 +12,13 @@
 
 namespace tenon::conformance {
 
-/// What the command line asks for.
+/// "2/3": the second of three parts of all tests.
+struct Shard {
+  std::uint32_t part = 1;  ///< From 1 to `of`.
+  std::uint32_t of = 1;
+};
+
+/// The command line, parsed.
 struct Arguments {
   std::vector<std::string> plugins;
   std::vector<std::string> subject_files;
@@ -21,10 +27,10 @@ struct Arguments {
   int level = 5;
   std::uint64_t seed = 1;
   std::uint32_t repeat = 1;
-  std::uint32_t jobs = 0;       ///< 0: as many as there are processors.
-  std::string shard;            ///< "2/3": the second of three parts.
+  std::uint32_t jobs = 0;  ///< 0: one for each processor.
+  Shard shard;
   double timeout = 60;          ///< Seconds for one test.
-  std::uint32_t max_hangs = 5;  ///< Hung tests until the rest is not run.
+  std::uint32_t max_hangs = 5;  ///< Hung tests after which the rest is blocked.
   bool shuffle = false;
   bool list = false;
   bool in_process = false;
@@ -36,17 +42,17 @@ struct Arguments {
   std::string baseline;
   double baseline_factor = 2;
 
-  std::string make_proxy;  ///< The proxy to make of the one plugin, instead of judging it.
+  std::string make_proxy;  ///< The proxy to make of the plugin, instead of judging it.
   bool force = false;      ///< The proxy may replace a file.
 
-  // How the runner calls itself for one test.
+  // With which the runner calls itself for one test.
   std::string run_one;  ///< Path of the test.
   int channel = -1;
   int crumbs = -1;
 };
 
-/// Reads the command line and, for what it leaves out, the environment. InvalidArgument names the
-/// argument that is wrong.
+/// Reads the command line and, for missing options, the environment. InvalidArgument names the
+/// wrong argument.
 [[nodiscard]] Result<std::variant<Arguments, PrintAndExit>> parse_arguments(
     int argc, const char* const* argv);
 

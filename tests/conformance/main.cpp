@@ -1,28 +1,28 @@
 // SPDX-License-Identifier: MIT
 //
-// Judges plugins by the numbered rules of the boundary. docs/tenon-conformance.md describes it.
+// Judges plugins by the numbered rules of the boundary. docs/tools/tenon-conformance.md describes
+// it.
 #include <sys/utsname.h>
 #include <unistd.h>
+#include <iterator>
 
 #include <chrono>
 #include <cstdio>
 #include <ctime>
 #include <fstream>
-#include <new>
 #include <string>
 #include <string_view>
 #include <thread>
 #include <utility>
-#include <variant>
 
 #include "arguments.hpp"
 #include "proxy/make_proxy.hpp"
 #include "run.hpp"
 #include "tenon/abi/version.h"
 #include "tenon/conformance/report.hpp"
-#include "tenon/host/mapped_file.hpp"
-#include "tenon/host/peek.hpp"
-#include "tenon/host/sha256.hpp"
+#include "tenon/host/binary/peek.hpp"
+#include "tenon/host/files/mapped_file.hpp"
+#include "tenon/host/files/sha256.hpp"
 #include "tool.hpp"
 
 namespace {
@@ -30,7 +30,7 @@ namespace {
 using namespace tenon;
 using namespace tenon::conformance;
 
-constexpr std::string_view tool = "tenon-conformance";
+using tool::ExitCode;
 
 std::string utc_now() {
   const std::time_t now = std::time(nullptr);
@@ -52,7 +52,7 @@ SubjectReport describe_subject(const Subject& subject) {
   SubjectReport out;
   out.path = subject.plugin->native();
   if (const auto file = host::MappedFile::open(*subject.plugin); file.ok()) {
-    out.sha256 = host::sha256_of(file->bytes()).to_hex();
+    out.sha256 = tenon::sha256_of(file->bytes()).to_hex();
   }
   if (const auto record = host::peek(*subject.plugin); record.ok()) {
     out.name = record->name;
@@ -76,13 +76,13 @@ Status write_reports(const Arguments& arguments, const Report& report) {
   ReportOptions options;
   options.with_times = arguments.with_times;
   if (!arguments.json.empty()) {
-    TENON_CHECK(write_file(arguments.json, to_json(report, options)));
+    TENON_RETURN_IF_ERROR(write_file(arguments.json, to_json(report, options)));
   }
   if (!arguments.junit.empty()) {
-    TENON_CHECK(write_file(arguments.junit, to_junit(report, options)));
+    TENON_RETURN_IF_ERROR(write_file(arguments.junit, to_junit(report, options)));
   }
   if (!arguments.html.empty()) {
-    TENON_CHECK(write_file(arguments.html, to_html(report, options)));
+    TENON_RETURN_IF_ERROR(write_file(arguments.html, to_html(report, options)));
   }
   return write_file(arguments.markdown,
                     arguments.markdown.empty() ? "" : to_markdown(report, options));
@@ -95,7 +95,7 @@ Result<std::string> read_text(const std::string& path) {
   return text;
 }
 
-/// What `--list` prints: a path a line, with the level and the rules.
+/// The output of `--list`: a path a line, with the level and the rules.
 std::string list_text(const std::vector<SelectedTest>& tests) {
   std::string out;
   for (const SelectedTest& selected : tests) {
@@ -106,8 +106,8 @@ std::string list_text(const std::vector<SelectedTest>& tests) {
   return out;
 }
 
-/// How far the run is, on standard error: one line that is written over on a terminal, a line for
-/// each test that went wrong elsewhere.
+/// The progress on standard error: one line that is overwritten on a terminal, and elsewhere a line
+/// for each bad test.
 class Progress {
  public:
   void show(const TestResult& result, std::size_t done, std::size_t total) {
@@ -136,7 +136,9 @@ bool is_bad_report(const Report& report) {
   return false;
 }
 
-Result<ExitCode> judge(const Arguments& arguments) {
+/// Judges all subjects. `stage` is the exit code for a failure, set before each step.
+Result<tool::Outcome> judge(const Arguments& arguments, ExitCode& stage) {
+  stage = ExitCode::invalid_file;
   TENON_TRY(const std::vector<Subject> subjects, read_subjects(arguments));
   Report report;
   report.kit_version = TENON_VERSION_STRING;
@@ -146,17 +148,17 @@ Result<ExitCode> judge(const Arguments& arguments) {
   report.seed = arguments.seed;
   report.level = arguments.level;
   const auto start = std::chrono::steady_clock::now();
-  // Standard output is for what was asked for; how far it got is for who watches.
   Progress progress;
   std::string listed;
   std::size_t selected = 0;
   for (const Subject& subject : subjects) {
-    TENON_TRY(const auto tests, select_tests(arguments, subject));
+    const std::vector<SelectedTest> tests = select_tests(arguments, subject);
     selected += tests.size();
     if (arguments.list) {
       listed += list_text(tests);
       continue;
     }
+    stage = ExitCode::invalid_file;
     SubjectReport& of_subject = report.subjects.emplace_back(describe_subject(subject));
     TENON_TRY(of_subject.tests,
               run_tests(arguments, subject, tests,
@@ -166,13 +168,14 @@ Result<ExitCode> judge(const Arguments& arguments) {
   }
   progress.finish();
   if (selected == 0) {
+    stage = ExitCode::failed;
     return error(Error::InvalidArgument,
-                 "no test is selected: --only, --level and --shard leave "
-                 "none (see --list)");
+                 "no test is selected: --only, --level and --shard leave none (see --list)");
   }
-  if (arguments.list) return print(tool, listed, ExitCode::success);
+  if (arguments.list) return tool::Outcome{.output = std::move(listed)};
   report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  TENON_CHECK(write_reports(arguments, report));
+  stage = ExitCode::wrong_usage;
+  TENON_RETURN_IF_ERROR(write_reports(arguments, report));
   ExitCode code = is_bad_report(report) ? ExitCode::failed : ExitCode::success;
   ReportOptions options;
   options.with_times = arguments.with_times;
@@ -186,7 +189,7 @@ Result<ExitCode> judge(const Arguments& arguments) {
     if (!arguments.json_to_stdout) text += to_text(comparison, color);
     if (!comparison.good()) code = ExitCode::failed;
   }
-  return print(tool, text, code);
+  return tool::Outcome{code, std::move(text)};
 }
 
 Status write_proxy(const Arguments& arguments) {
@@ -195,36 +198,19 @@ Status write_proxy(const Arguments& arguments) {
                     arguments.force);
 }
 
-ExitCode run(int argc, char** argv) {
-  auto parsed = parse_arguments(argc, argv);
-  if (!parsed.ok()) return fail(tool, std::move(parsed).status(), ExitCode::wrong_usage);
-  if (const auto* only = std::get_if<PrintAndExit>(&*parsed)) {
-    return print(tool, only->text, ExitCode::success);
-  }
-  const auto& arguments = std::get<Arguments>(*parsed);
-  if (!arguments.run_one.empty()) {
-    const Status outcome = run_one(arguments);
-    return outcome.ok() ? ExitCode::success : fail(tool, outcome, ExitCode::failed);
-  }
+tool::Outcome run(const Arguments& arguments) {
+  if (!arguments.run_one.empty()) return tool::Outcome::of(run_one(arguments), ExitCode::failed);
   if (!arguments.make_proxy.empty()) {
-    const Status made = write_proxy(arguments);
-    return made.ok() ? ExitCode::success : fail(tool, made, ExitCode::invalid_file);
+    return tool::Outcome::of(write_proxy(arguments), ExitCode::invalid_file);
   }
-  auto code = judge(arguments);
-  if (code.ok()) return *code;
-  const ExitCode why = code.text().starts_with("no test")   ? ExitCode::failed
-                       : code.text().starts_with("--shard") ? ExitCode::wrong_usage
-                                                            : ExitCode::invalid_file;
-  return fail(tool, std::move(code).status(), why);
+  ExitCode stage = ExitCode::invalid_file;
+  auto outcome = judge(arguments, stage);
+  if (outcome.ok()) return *std::move(outcome);
+  return tool::Outcome::failed(stage, std::move(outcome).status());
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  try {
-    return static_cast<int>(run(argc, argv));
-  } catch (const std::bad_alloc&) {
-    std::fputs("tenon-conformance: MemoryAllocationFailed (0x21): out of memory\n", stderr);
-    return static_cast<int>(ExitCode::invalid_file);
-  }
+  return tool::main("tenon-conformance", argc, argv, &parse_arguments, &run);
 }

@@ -14,23 +14,23 @@
 #include <thread>
 #include <utility>
 
-#include "tenon/conformance/breadcrumbs.hpp"
-#include "tenon/conformance/channel.hpp"
-#include "tenon/conformance/crash_reporter.hpp"
+#include "tenon/conformance/process/breadcrumbs.hpp"
+#include "tenon/conformance/process/channel.hpp"
+#include "tenon/conformance/process/crash_reporter.hpp"
 #include "test_process.hpp"
 
 namespace tenon::conformance {
 
 namespace {
 
-/// A folder for what tests leave, gone with this object.
+/// A directory for files of tests, removed on destruction.
 class TemporaryFolder {
  public:
   static Result<TemporaryFolder> make() {
     std::error_code failed;
     std::string name = (std::filesystem::temp_directory_path(failed) / "tenon-XXXXXX").native();
     if (failed || !::mkdtemp(name.data())) {
-      return error(Error::AccessFailed, "no folder for files of tests: ", name);
+      return error(Error::AccessFailed, "no directory for files of tests: ", name);
     }
     return TemporaryFolder(std::move(name));
   }
@@ -56,7 +56,7 @@ RunOptions options_of(const Arguments& arguments, std::uint32_t repeat, bool own
   return options;
 }
 
-/// A test in this process.
+/// Runs a test in this process.
 Stop run_here(const Arguments& arguments, const Subject& subject, const SelectedTest& selected,
               Channel& channel, Breadcrumbs* crumbs, bool own_process,
               std::vector<Finding>& findings) {
@@ -91,8 +91,7 @@ Status run_one(const Arguments& arguments) {
   TENON_TRY(Breadcrumbs crumbs, Breadcrumbs::open(host::FileDescriptor(arguments.crumbs)));
   Channel channel(arguments.channel);
   TENON_TRY(const std::vector<Subject> subjects, read_subjects(arguments));
-  TENON_TRY(const std::vector<SelectedTest> tests, select_tests(arguments, subjects.at(0)));
-  for (const SelectedTest& selected : tests) {
+  for (const SelectedTest& selected : select_tests(arguments, subjects.at(0))) {
     if (selected.blank.path() != arguments.run_one) continue;
     std::vector<Finding> findings;
     const CrashReporter reporter(arguments.channel);
@@ -137,7 +136,7 @@ Result<std::vector<TestResult>> run_tests(const Arguments& arguments, const Subj
       TestCommand command{command_for(arguments, subject, selected),
                           std::chrono::duration<double>(arguments.timeout),
                           folder.path() / std::to_string(index)};
-      TENON_CHECK(run_in_process_of_its_own(command, result));
+      TENON_RETURN_IF_ERROR(run_in_process_of_its_own(command, result));
       const bool hung = std::ranges::any_of(
           result.findings, [](const Finding& finding) { return finding.rule == "TN-BCK-8"; });
       if (hung) ++hangs;
@@ -164,7 +163,7 @@ Result<std::vector<TestResult>> run_tests(const Arguments& arguments, const Subj
   for (std::size_t i = 1; i < std::min(jobs, tests.size()); ++i) workers.emplace_back(work);
   work();
   workers.clear();
-  TENON_CHECK(std::move(failure));
+  TENON_RETURN_IF_ERROR(std::move(failure));
   return results;
 }
 

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
 //
-// The tests themselves. Catch2 gets them as well; this program calls them by its own list, because
-// each has a process of its own.
-// [include]
-#include <tenon/conformance/suites.hpp>
-// [include]
+// The tests themselves. Not `tenon/conformance/suites.hpp`: this program calls them by its own
+// list, each in a process of its own, and needs no Catch2.
+#include "tenon/conformance/suites/all.hpp"

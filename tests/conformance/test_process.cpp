@@ -8,16 +8,19 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <algorithm>
 
+#include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <optional>
 #include <system_error>
 #include <thread>
 #include <utility>
 
-#include "tenon/conformance/breadcrumbs.hpp"
-#include "tenon/conformance/channel.hpp"
-#include "tenon/host/file_descriptor.hpp"
+#include "tenon/conformance/process/breadcrumbs.hpp"
+#include "tenon/conformance/process/channel.hpp"
+#include "tenon/host/files/file_descriptor.hpp"
 
 extern "C" char** environ;
 
@@ -28,10 +31,10 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
-// Out of the way of those that the runner has open, and of those that a plugin will open.
+// Above the descriptors that the runner has open, and those that a plugin will open.
 constexpr int channel_of_child = 100;
 constexpr int crumbs_of_child = 101;
-constexpr std::size_t most_output = std::size_t{64} << 10;
+constexpr std::size_t max_output = std::size_t{64} << 10;
 
 host::FileDescriptor memory_file(const char* name) {
   return host::FileDescriptor(static_cast<int>(::syscall(SYS_memfd_create, name, MFD_CLOEXEC)));
@@ -97,8 +100,8 @@ class ProcessGroup {
     if (pid_ != 0) end();
   }
 
-  /// How the first process ended, or nothing when it has not by `deadline`. It stays a zombie, so
-  /// that its group cannot become another's.
+  /// How the first process ended, or nothing if it still runs at `deadline`. It stays a zombie, so
+  /// that no other process can get the id of its group.
   [[nodiscard]] std::optional<siginfo_t> wait_until(Clock::time_point deadline) const {
     milliseconds pause(1);
     for (;;) {
@@ -113,15 +116,15 @@ class ProcessGroup {
     }
   }
 
-  /// Ends all that is left of the group. Gives whether anything but the first process was.
+  /// Ends the rest of the group. Returns whether it had a process besides the first.
   bool end() {
-    // The zombie is in the group as well; a stranger shows once it is reaped.
+    // The zombie is in the group as well; others are seen once it is reaped.
     ::kill(-pid_, SIGSTOP);
     ::kill(pid_, SIGKILL);
     int status = 0;
     ::waitpid(pid_, &status, 0);
-    const bool strangers = ::kill(-std::exchange(pid_, 0), SIGKILL) == 0;
-    return strangers;
+    const bool others = ::kill(-std::exchange(pid_, 0), SIGKILL) == 0;
+    return others;
   }
 
  private:
@@ -129,7 +132,7 @@ class ProcessGroup {
   pid_t pid_;
 };
 
-/// A folder that is there for one test.
+/// A directory for the duration of one test.
 class TestFolder {
  public:
   explicit TestFolder(std::filesystem::path path) : path_(std::move(path)) {
@@ -154,7 +157,7 @@ class TestFolder {
   std::filesystem::path path_;
 };
 
-/// A test that did not come to its end: the rule that says that it must, and what is known.
+/// A test that did not come to its end: the broken rule, and what is known of the crash.
 void describe_end(const siginfo_t& info, const ChannelContent& content, const Breadcrumbs& crumbs,
                   TestResult& result) {
   Crash crash;
@@ -169,7 +172,7 @@ void describe_end(const siginfo_t& info, const ChannelContent& content, const Br
   } else {
     finding = {rule, concat("signal ", info.si_status, " ended the process")};
   }
-  // The question for a device has a rule of its own for this.
+  // `is_available` has a rule of its own.
   if (finding.rule == "TN-BCK-7" && crash.in.starts_with("is_available ")) {
     finding.rule = "TN-BCK-6";
   }
@@ -205,7 +208,7 @@ Status run_in_process_of_its_own(const TestCommand& command, TestResult& result)
   const host::FileDescriptor output = memory_file("tenon-output");
   TENON_TRY(const Breadcrumbs crumbs, Breadcrumbs::create());
   if (!channel.valid() || !output.valid()) {
-    return error(Error::AccessFailed, "no memory for what a test writes");
+    return error(Error::AccessFailed, "no memory for the output of a test");
   }
   std::vector<std::string> arguments = {"tenon-conformance"};
   arguments.insert(arguments.end(), command.arguments.begin(), command.arguments.end());
@@ -219,22 +222,22 @@ Status run_in_process_of_its_own(const TestCommand& command, TestResult& result)
   const std::optional<siginfo_t> ended =
       group.wait_until(start + std::chrono::duration_cast<Clock::duration>(command.timeout));
   result.seconds = std::chrono::duration<double>(Clock::now() - start).count();
-  const bool strangers = group.end();
+  const bool others = group.end();
 
   ChannelContent content = read_channel(read_all(channel.get(), std::size_t{16} << 20));
   result.findings = std::move(content.findings);
   result.measurements = std::move(content.measurements);
   result.outcome = content.outcome;
   result.reason = std::move(content.reason);
-  result.output = read_all(output.get(), most_output);
+  result.output = read_all(output.get(), max_output);
   if (!ended) {
     describe_hang(command, crumbs, result);
   } else if (!content.done) {
     describe_end(*ended, content, crumbs, result);
   } else {
-    if (strangers) result.findings.push_back({"TN-BCK-5", "a process of the plugin was left"});
+    if (others) result.findings.push_back({"TN-BCK-5", "a process of the plugin still runs"});
     if (const std::string left = folder.content(); !left.empty()) {
-      result.findings.push_back({"TN-BCK-5", concat("left in the folder for such files: ", left)});
+      result.findings.push_back({"TN-BCK-5", concat("files left in TMPDIR: ", left)});
     }
   }
   if (!result.findings.empty()) result.outcome = Outcome::failed;

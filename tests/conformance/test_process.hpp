@@ -11,18 +11,17 @@
 
 namespace tenon::conformance {
 
-/// How to call this program for one test.
+/// The command of this program for one test.
 struct TestCommand {
-  std::vector<std::string> arguments;  ///< Without the program and the descriptors.
+  std::vector<std::string> arguments;  ///< Without the program name and the descriptors.
   std::chrono::duration<double> timeout;
-  std::filesystem::path folder;  ///< For files of the plugin (TMPDIR); made and removed here.
+  std::filesystem::path folder;  ///< For files of the plugin (TMPDIR); created and removed here.
 };
 
-/// Runs one test in a process of its own and fills what came of it into `result`, whatever happens
-/// to that process: when it ends, the whole group of processes that it may have started is gone.
-/// Several may run at a time, from several threads.
+/// Runs one test in a process of its own and writes its outcome to `result`, whatever happens to
+/// that process. Ends the whole group of processes that the test started. Any thread.
 ///
-/// errors: AccessFailed, when no process could be started.
+/// errors: AccessFailed when no process can be started.
 [[nodiscard]] Status run_in_process_of_its_own(const TestCommand& command, TestResult& result);
 
 }  // namespace tenon::conformance

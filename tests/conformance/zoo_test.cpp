@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Every plugin of the zoo is caught by its rule and by no other, and what is right passes. A run of
-// the kit over a plugin that crashes or hangs ends like any other.
+// Every plugin of the zoo is caught by its rule and by no other, and correct plugins pass. A run
+// over a plugin that crashes or hangs ends like any other.
 #include <sys/wait.h>
 
 #include <algorithm>
@@ -43,7 +43,7 @@ Ran run(const std::string& arguments) {
 
 struct Animal {
   std::string name;
-  std::string rule;  ///< "-" for one that is right.
+  std::string rule;  ///< "-" for a correct one.
 };
 
 std::vector<Animal> animals() {
@@ -65,7 +65,7 @@ struct Verdict {
 };
 
 Verdict judge(const Animal& animal, int level) {
-  // A hang costs the whole time; only for those that hang is it short.
+  // A hang takes the whole time limit, which is short only for plugins that hang.
   const bool hangs = animal.rule == "TN-BCK-8";
   const Ran ran =
       run("--subject " + zoo + "/zoo.json " + zoo + "/" + animal.name + ".so --level " +
@@ -100,8 +100,8 @@ Verdict judge(const Animal& animal, int level) {
   return verdict;
 }
 
-/// Half of them show themselves at a level that takes a tenth of the default one. With
-/// TENON_ZOO_LEVEL a higher one has to find them, too, and nothing else.
+/// Half of them are caught at a level that takes a tenth of the time of the default one. With
+/// TENON_ZOO_LEVEL a higher level must catch them too, and find nothing else.
 int first_level(const Animal& animal) {
   if (animal.rule == "-") return 9;
   const char* level = std::getenv("TENON_ZOO_LEVEL");
@@ -132,7 +132,7 @@ TEST_CASE("every plugin of the zoo is caught by its rule and by no other", "[zoo
   }
 }
 
-TEST_CASE("a plugin that crashes loses no other test's result", "[zoo]") {
+TEST_CASE("a plugin that crashes does not lose the results of other tests", "[zoo]") {
   const auto report =
       nlohmann::json::parse(run("--subject " + zoo + "/zoo.json " + zoo +
                                 "/aborts_in_execute.so --jobs 2 --json - 2>/dev/null")
@@ -175,21 +175,21 @@ TEST_CASE("selecting no test is a failure", "[zoo]") {
   CHECK(ran.output.find("no test is selected") != std::string::npos);
 }
 
-TEST_CASE("a plugin that is not there is told before anything is judged", "[zoo]") {
+TEST_CASE("a missing plugin is reported before anything is judged", "[zoo]") {
   const Ran ran = run(zoo + "/no_such_plugin.so 2>&1");
   CHECK(ran.code == 3);
   CHECK(ran.output.find("no_such_plugin.so") != std::string::npos);
   CHECK(ran.output.find("tests:") == std::string::npos);
 }
 
-TEST_CASE("tests run in the kit's own process for a debugger", "[zoo]") {
+TEST_CASE("tests run in the process of the kit for a debugger", "[zoo]") {
   const Ran ran = run("--subject " + zoo + "/zoo.json " + zoo +
                       "/good.so --in-process --only 'numerics/*' 2>&1");
   INFO(ran.output);
   CHECK(ran.code == 0);
 }
 
-TEST_CASE("every part of a sharded run together is the whole", "[zoo]") {
+TEST_CASE("the shards of a run contain each test once", "[zoo]") {
   const auto lines = [](const std::string& text) {
     std::multiset<std::string> out;
     std::istringstream stream(text);

@@ -4,7 +4,7 @@
 its text comes from,
 
     <!-- code: docs/snippets/smooth.cpp -->            the whole file
-    <!-- code: docs/snippets/smooth.cpp [init] -->     what stands between two lines `// [init]`
+    <!-- code: docs/snippets/smooth.cpp [init] -->     the text between two lines `// [init]`
 
 and is that text. Each block of C or C++ has one, and each source named is one that the build
 compiles; blocks of other languages may have one.
@@ -38,7 +38,7 @@ def without_marks(text):
 
 
 def parts_of(text):
-    """What stands between the two lines of each mark, without other marks, moved to the left."""
+    """The text between the two lines of each mark, without other marks and indentation."""
     lines = text.splitlines(True)
     at = {}
     for number, line in enumerate(lines):
@@ -47,7 +47,7 @@ def parts_of(text):
     parts = {}
     for name, places in at.items():
         if len(places) != 2:
-            raise ValueError(f"[{name}] stands on {len(places)} lines, expected 2")
+            raise ValueError(f"[{name}] is on {len(places)} lines, expected 2")
         first, last = places
         parts[name] = textwrap.dedent(without_marks("".join(lines[first + 1:last])))
     return parts
@@ -60,7 +60,7 @@ def text_from(origin, read):
 
 
 def problem_of(block, read, is_compiled):
-    """What is wrong with a block, or None. `read` gives the text of a path from the root."""
+    """The problem of a block, or None. `read` returns the text of a path from the root."""
     origin = ORIGIN.fullmatch(block.comment)
     if not origin:
         if block.language in COMPILED_LANGUAGES:
@@ -126,7 +126,7 @@ class Pages(unittest.TestCase):
 
 
 class WrongBlocks(unittest.TestCase):
-    """The test finds what it is for."""
+    """The test finds wrong blocks."""
 
     SOURCE = "int a;\n  // [one]\n  int b;\n  // [two]\n    int c;\n  // [one]\n  // [two]\n"
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The commands of docs/embedded-code.md print what the page says, and tenon-run lets code run or
+"""The commands of docs/hosts/embedded-code.md print what the page says, and tenon-run lets code run or
 refuses it with exit code 4 and one line.
 
 usage: embedded_code_test.py PAGE FIXTURES PLUGIN TOOL...
@@ -62,7 +62,7 @@ class EmbeddedCode(unittest.TestCase):
         return found[1]
 
     def test_the_page_shows_what_is_printed(self):
-        # Where the files lie and how long a run takes is different each time.
+        # Paths and times differ each time.
         def stable(text):
             text = text.replace(str(self.folder), "/opt/acme")
             return [re.sub(r"^time: .*", "time: ...", line) for line in text.splitlines()]

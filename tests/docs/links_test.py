@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Links in all pages lead somewhere: to a file of this repository, to a heading that is there, to a
-line that is there. What is on the network is not asked.
+"""Links in all pages lead to an existing file of this repository, heading or line. Links to the network
+are not followed.
 
 usage: links_test.py ROOT
 """
@@ -17,7 +17,7 @@ from pages import find_pages, read_page
 
 root = pathlib.Path(sys.argv[1]).resolve()
 
-# Sources that speak of a page by its path from the root.
+# Sources that name a page by its path from the root.
 MENTION = re.compile(r"\bdocs/[\w/-]+\.md\b")
 SOURCES = {".c", ".cpp", ".cu", ".h", ".hpp", ".md", ".mm", ".py", ".json", ".fbs"}
 
@@ -36,12 +36,12 @@ class Checker:
                     yield f"{path.relative_to(self.base)}:{line}: {target}: {problem}"
 
     def problem(self, path, target):
-        """What is wrong with a link, or None."""
+        """The problem of a link, or None."""
         parts = urllib.parse.urlsplit(target)
         if parts.scheme in ("http", "https"):
             return None if parts.netloc else "a URL without a host"
         if parts.scheme:
-            return f"the scheme {parts.scheme} is none that a page needs"
+            return f"the scheme {parts.scheme} is not for pages"
         goal = path
         if parts.path:
             goal = (path.parent / urllib.parse.unquote(parts.path)).resolve()
@@ -70,7 +70,8 @@ class Repository(unittest.TestCase):
     def test_every_page_is_in_the_index(self):
         index = read_page(root / "docs/README.md")
         listed = {target.split("#")[0] for _, target in index.links}
-        there = {path.name for path in (root / "docs").glob("*.md")} - {"README.md"}
+        pages = {path.relative_to(root / "docs") for path in (root / "docs").rglob("*.md")}
+        there = {str(path) for path in pages if path.parts[0] not in ("README.md", "site")}
         self.assertEqual(there - listed, set(), "docs/README.md does not name them")
 
     def test_pages_that_sources_speak_of_are_there(self):
@@ -80,7 +81,7 @@ class Repository(unittest.TestCase):
                 if path.suffix not in SOURCES or not path.is_file() or path.samefile(__file__):
                     continue
                 for page in MENTION.findall(path.read_text(encoding="utf-8")):
-                    # A template speaks of its own pages, which lie beside it.
+                    # A template names its own pages, by paths from its root.
                     places = [root, *(p for p in path.parents if root in p.parents)]
                     if not any((place / page).exists() for place in places):
                         missing.append(f"{path.relative_to(root)}: {page}")
@@ -88,7 +89,7 @@ class Repository(unittest.TestCase):
 
 
 class BrokenPages(unittest.TestCase):
-    """The checker finds what it is for."""
+    """The checker finds broken links."""
 
     def check(self, text, others=()):
         with tempfile.TemporaryDirectory() as folder:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Reads the Markdown pages of the repository: their code blocks, headings and links.
 
-What is read is the part of CommonMark that the pages use: fenced blocks, blocks that are indented by
+It reads the part of CommonMark that the pages use: fenced blocks, blocks that are indented by
 four spaces after an empty line, headings with `#`, inline links and link definitions.
 """
 
@@ -25,7 +25,7 @@ class Block:
 
     page: pathlib.Path
     line: int  # of its first line of code
-    language: str  # what stands behind the fence, "" for none and for indented blocks
+    language: str  # the text after the fence, "" for none and for indented blocks
     comment: str  # the HTML comment on the line before it, or ""
     text: str
 
@@ -42,7 +42,7 @@ class Page:
 
 
 def find_pages(root):
-    """Paths of all pages, sorted. Build folders and what is fetched into the tree are not ours."""
+    """Paths of all pages, sorted, without build directories and fetched sources."""
     found = list(root.glob("*.md"))
     for folder in FOLDERS:
         found += (root / folder).rglob("*.md")

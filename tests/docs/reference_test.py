@@ -15,7 +15,7 @@ import tempfile
 
 SKIPPED = 77
 
-# What a reader looks up first; a reference without them was made of nothing.
+# Entries that a reader looks up first.
 EXPECTED = {
     "index.html": "Reference of the headers",
     "classtenon_1_1Backend.html": "runs_embedded_code",
@@ -24,7 +24,7 @@ EXPECTED = {
     "classtenon_1_1Result.html": "moved out",
 }
 
-# A wrong comment, which has to be noticed.
+# A wrong comment, which has to be found.
 WRONG = """
 /// Adds. @param gone is no parameter.
 int add(int a);
@@ -37,7 +37,7 @@ def doxygen(root, output, version, settings=""):
     output.mkdir(parents=True)
     done = subprocess.run(
         ["doxygen", "-"],
-        input=(root / "docs/Doxyfile").read_text() + settings,
+        input=(root / "docs/site/Doxyfile").read_text() + settings,
         env=dict(os.environ, TENON_SOURCE=str(root), TENON_OUTPUT=str(output), TENON_VERSION=version),
         text=True, capture_output=True, check=False,
     )

@@ -11,6 +11,7 @@
 
 #include "fuzz/touch_backends.hpp"
 #include "tenon/host.hpp"
+#include "tenon/host/schema/program_generated.h"
 
 namespace tenon::test {
 
@@ -20,7 +21,7 @@ class MethodWalk {
  public:
   /// Memory plans and inputs above this many bytes are left alone, so that many programs can be
   /// walked in little time.
-  static constexpr std::uint64_t most_bytes = std::uint64_t{1} << 22;
+  static constexpr std::uint64_t max_bytes = std::uint64_t{1} << 22;
 
   /// Returns how many methods ran to their end.
   static std::size_t program(const std::shared_ptr<const host::Program>& program) {
@@ -51,10 +52,10 @@ class MethodWalk {
   static bool is_small(const schema::ExecutionPlan& plan) {
     std::uint64_t total = 0;
     for (const std::int64_t size : *plan.non_const_buffer_sizes()) {
-      if (size < 0 || static_cast<std::uint64_t>(size) > most_bytes) return false;
+      if (size < 0 || static_cast<std::uint64_t>(size) > max_bytes) return false;
       total += static_cast<std::uint64_t>(size);
     }
-    return total <= most_bytes;
+    return total <= max_bytes;
   }
 
   static bool run(const std::shared_ptr<const host::Program>& program, std::string_view name) {
@@ -92,7 +93,7 @@ class MethodWalk {
     switch (value.kind) {
       case TENON_VALUE_TENSOR: {
         const TensorView tensor(*value.as.tensor);
-        if (tensor.nbytes() > most_bytes) return false;
+        if (tensor.nbytes() > max_bytes) return false;
         buffers.push_back(std::make_unique<std::uint64_t[]>(tensor.nbytes() / 8 + 2));
         const std::vector<std::int64_t> sizes(tensor.sizes().begin(), tensor.sizes().end());
         const std::span bytes(reinterpret_cast<const std::byte*>(buffers.back().get()),

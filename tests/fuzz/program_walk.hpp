@@ -12,14 +12,16 @@
 #include <utility>
 
 #include "fuzz/method_walk.hpp"
-#include "tenon/host/data_file.hpp"
-#include "tenon/host/named_data.hpp"
-#include "tenon/host/program.hpp"
+#include "tenon/host/program/data_file.hpp"
+#include "tenon/host/program/flatbuffer_root.hpp"
+#include "tenon/host/program/merged_data_map.hpp"
+#include "tenon/host/program/program.hpp"
+#include "tenon/host/schema/program_generated.h"
 
 namespace tenon::test {
 
 /// Reads everything that can be reached through the accessors of an opened file, as later code
-/// does: without checks. A file that lies and was let through then reads outside its bytes, which a
+/// does: without checks. A wrong file that was accepted then reads outside its bytes, which a
 /// sanitizer sees. Returns a number made of all that was read, so that nothing is optimised away.
 class Walk {
  public:
@@ -34,7 +36,7 @@ class Walk {
     walk.mutable_data(*program);
     walk.constants(*program);
     walk.named_data(*program);
-    walk.map(*host::NamedDataMap::create(program));
+    walk.map(*host::MergedDataMap::create(program));
     return walk.sum_;
   }
 
@@ -44,7 +46,7 @@ class Walk {
     for (std::uint32_t i = 0; i < file->num_keys(); ++i) {
       if (const auto layout = file->key_layout(i)) walk.layout(*layout);
     }
-    walk.map(*host::NamedDataMap::create(nullptr, {file}));
+    walk.map(*host::MergedDataMap::create(nullptr, {file}));
     return walk.sum_;
   }
 
@@ -61,13 +63,13 @@ class Walk {
     if (text != nullptr) touch(text->string_view());
   }
   template <class Number>
-  requires std::is_arithmetic_v<Number>
+    requires std::is_arithmetic_v<Number>
   void touch(const flatbuffers::Vector<Number>* numbers) {
     if (numbers == nullptr) return;
     for (const auto number : *numbers) add(static_cast<std::uint64_t>(number != Number{}));
   }
 
-  void layout(const host::TensorLayout& layout) {
+  void layout(const host::StoredTensorLayout& layout) {
     touch(std::as_bytes(layout.sizes));
     touch(std::as_bytes(layout.dim_order));
     add(layout.nbytes());
@@ -242,7 +244,7 @@ class Walk {
     }
   }
 
-  void map(const std::shared_ptr<const host::NamedDataMap>& map) {
+  void map(const std::shared_ptr<const host::MergedDataMap>& map) {
     for (std::uint32_t i = 0; i < map->num_keys(); ++i) touch(map->find(*map->key(i))->data);
   }
 

@@ -77,7 +77,7 @@ class Touch final : public tenon::Backend<Touch<Index>> {
   tenon::Status execute(tenon::ExecutionContext&, Delegate& delegate, tenon::Args args) {
     for (std::size_t i = 0; i < args.size(); ++i) {
       if (const auto tensor = args.tensor(i); tensor.ok()) {
-        TENON_CHECK(args.resize(i, tensor->bounds()));
+        TENON_RETURN_IF_ERROR(args.resize(i, tensor->bounds()));
         delegate.sum += tensor->nbytes();
       }
     }

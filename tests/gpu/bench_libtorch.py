@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Times programs for CUDA: CudaBackend beside libtorch's own loader, on the same compiled library.
+"""Times programs for CUDA: CudaBackend and libtorch's own loader, on the same compiled library.
 
 Prints one JSON object. Each side runs in turns, three times; the fewest seconds of one run count.
 libtorch's side needs torch with CUDA, and a library without weights of its own (the loader of a
@@ -52,7 +52,7 @@ def libtorch(folder: Path, case: dict) -> float:
         best = float("inf")
         for _ in range(REPEAT):
             begin = time.perf_counter()
-            # Our side's inputs and outputs lie in the host's memory, too.
+            # The inputs and outputs of our side are in the host's memory, too.
             [output.cpu() for output in runner.run([value.cuda() for value in inputs])]
             best = min(best, time.perf_counter() - begin)
     return best

@@ -4,6 +4,8 @@
 #include "tenon/abi/tenon.h"
 #include "tenon/aot.hpp"
 #include "tenon/host.hpp"
+#include "tenon/host/arrays.hpp"
+#include "tenon/host/inspect.hpp"
 #include "tenon/tenon.hpp"
 
 extern "C" uint32_t size_in_c_a();

@@ -54,7 +54,7 @@ with tempfile.TemporaryDirectory(prefix="tenon-install-") as folder:
     }
     generated = {
         pathlib.Path("tenon/host/schema") / f"{name}_generated.h"
-        for name in ("program", "flat_tensor", "scalar_type")
+        for name in ("enums", "flat_tensor", "flat_tensor_objects", "program", "program_objects")
     } | {pathlib.Path("tenon/host/plugindir.hpp")}
     assert there == ours | generated, f"installed headers differ: {there ^ (ours | generated)}"
 

@@ -16,8 +16,8 @@
 #include <utility>
 #include <vector>
 
-#include "tenon/conformance/case_file.hpp"
-#include "tenon/conformance/case_runner.hpp"
+#include "tenon/conformance/case/case_file.hpp"
+#include "tenon/conformance/fixtures/case_runner.hpp"
 
 namespace {
 
@@ -37,7 +37,7 @@ struct Arguments {
   int rounds = 1;
 };
 
-/// What one case showed: the largest difference, or why it failed.
+/// The result of one case: the largest difference, or why it failed.
 struct Outcome {
   Status status;
   std::size_t num_outputs = 0;
@@ -65,7 +65,7 @@ Status run_case(const Case& of_case, CaseRunner method, Outcome& outcome) {
   return tenon::ok();
 }
 
-/// Loads a case, and the same one through another plugin beside it when there is one, and runs
+/// Loads a case, and the same one through another plugin if there is one, and runs
 /// both.
 Status run_case(const fs::path& folder, const tenon::host::BackendRegistry& registry,
                 const tenon::host::BackendRegistry* beside, Outcome& outcome) {
@@ -73,7 +73,7 @@ Status run_case(const fs::path& folder, const tenon::host::BackendRegistry& regi
   TENON_TRY(auto method, load_case(of_case, registry));
   if (!beside) return run_case(of_case, std::move(method), outcome);
   TENON_TRY(auto other, load_case(of_case, *beside));
-  TENON_CHECK(run_case(of_case, std::move(method), outcome));
+  TENON_RETURN_IF_ERROR(run_case(of_case, std::move(method), outcome));
   return run_case(of_case, std::move(other), outcome);
 }
 
@@ -89,7 +89,7 @@ std::vector<std::string> mapped(const std::vector<std::string>& names) {
   return out;
 }
 
-/// Runs all cases once and tells how many failed.
+/// Runs all cases once and returns how many failed.
 int run_cases(const Arguments& arguments, const tenon::host::BackendRegistry& registry,
               const tenon::host::BackendRegistry* beside) {
   int failed = 0;
@@ -109,7 +109,7 @@ int run_cases(const Arguments& arguments, const tenon::host::BackendRegistry& re
   return failed;
 }
 
-/// A plugin that is open, whether or not its device is there.
+/// An open plugin, whether or not its device is available.
 struct OpenPlugin {
   tenon::host::BackendRegistry registry;
   std::vector<tenon::host::BackendRef> backends;
@@ -117,7 +117,7 @@ struct OpenPlugin {
 
 tenon::Result<std::unique_ptr<OpenPlugin>> open_plugin(const std::string& path) {
   auto out = std::make_unique<OpenPlugin>();
-  TENON_CHECK(out->registry.register_backend(fs::path(path)));
+  TENON_RETURN_IF_ERROR(out->registry.register_backend(fs::path(path)));
   for (const std::string& id : out->registry.list_backends({})) {
     TENON_TRY(auto backend, out->registry.lookup_backend(id));
     const Status available = backend->is_available();
@@ -184,7 +184,7 @@ int main(int argc, char** argv) {
   app.add_option("--plugin", arguments.plugins, "plugin to use; may be repeated")
       ->required()
       ->allow_extra_args(false);
-  app.add_option("--beside", arguments.beside, "another plugin that runs every case beside it");
+  app.add_option("--beside", arguments.beside, "another plugin that runs every case too");
   app.add_option(
          "--open", arguments.opened,
          "plugin to open after a pass over the cases; each is followed by another pass, and "

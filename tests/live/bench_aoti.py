@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Times real models: CpuAotiBackend beside libtorch's own loader, on the same compiled model.
+"""Times real models: CpuAotiBackend and libtorch's own loader, on the same compiled model.
 
 Each side runs in a process of its own, on one pinned thread, in turns; the fewest nanoseconds of
 all rounds count. Cold start is the time of a whole process up to its first output, and memory what
-such a process held at most: tenon-run beside Python with torch. Needs cases exported with
+such a process held at most: tenon-run and Python with torch. Needs cases exported with
 --package (export_models.py), torch, and a C++ compiler for the side of libtorch.
 """
 
@@ -34,7 +34,7 @@ with torch.no_grad():
 """
 
 
-# Starts a command and tells its seconds and the most kilobytes that it had in memory. A process of
+# Runs a command and prints its seconds and its largest resident memory in kilobytes. A process of
 # its own, because a child is charged for the memory that its parent had when it was started; so
 # what is less than this small Python has, 9 MiB, does not show.
 WATCH = """

@@ -13,8 +13,9 @@
 #include <tenon/host.hpp>
 #include <vector>
 
-#include "tenon/host/npy.hpp"
-#include "tenon/host/value_array.hpp"
+#include "tenon/host/arrays/npy.hpp"
+#include "tenon/host/arrays/value_array.hpp"
+#include "tenon/host/program/data_file.hpp"
 
 namespace {
 
@@ -45,7 +46,7 @@ tenon::Result<Loaded> load(const tenon::host::BackendRegistry& registry, const f
     const std::vector<std::int64_t> shape = array.shape;
     out.inputs.push_back(tenon::host::to_layout(
         std::move(array), {tensor.dim_order, static_cast<std::size_t>(tensor.dl.ndim)}));
-    TENON_CHECK(out.method->set_input(i, {type, shape, out.inputs.back().span()}));
+    TENON_RETURN_IF_ERROR(out.method->set_input(i, {type, shape, out.inputs.back().span()}));
   }
   return out;
 }
@@ -57,7 +58,7 @@ tenon::Result<double> bench(tenon::host::Method& method, double seconds) {
   double best = 0;
   for (int runs = 1; best == 0 || Clock::now() < end;) {
     const auto before = Clock::now();
-    for (int i = 0; i < runs; ++i) TENON_CHECK(method.execute());
+    for (int i = 0; i < runs; ++i) TENON_RETURN_IF_ERROR(method.execute());
     const std::chrono::duration<double, std::nano> passed = Clock::now() - before;
     if (passed.count() < 20'000) {
       runs *= 2;
@@ -81,11 +82,11 @@ void print_memory() {
 /// the process holds when `seconds` is 0.
 tenon::Status run(const char* plugin, const fs::path& folder, double seconds, int copies) {
   tenon::host::BackendRegistry registry;
-  TENON_CHECK(registry.register_backend(fs::path(plugin)));
+  TENON_RETURN_IF_ERROR(registry.register_backend(fs::path(plugin)));
   std::vector<Loaded> loaded;
   for (int i = 0; i < copies; ++i) {
     TENON_TRY(Loaded one, load(registry, folder));
-    TENON_CHECK(one.method->execute());
+    TENON_RETURN_IF_ERROR(one.method->execute());
     loaded.push_back(std::move(one));
   }
   if (seconds > 0) {

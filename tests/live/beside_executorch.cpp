@@ -20,8 +20,10 @@
 #include <vector>
 
 #include "stock_method.hpp"
-#include "tenon/conformance/case_file.hpp"
-#include "tenon/conformance/case_method.hpp"
+#include "tenon/conformance/case/case_file.hpp"
+#include "tenon/conformance/case/compare.hpp"
+#include "tenon/conformance/fixtures/case_method.hpp"
+#include "tenon/host/arrays.hpp"
 
 namespace {
 
@@ -41,7 +43,7 @@ struct Arguments {
   int rounds = 3;
 };
 
-/// What the runs of one case showed.
+/// The result of the runs of one case.
 struct Outcome {
   std::size_t num_runs = 0;
   std::size_t num_bytes = 0;  ///< Compared and found the same.
@@ -62,7 +64,7 @@ std::string text_of(std::span<const std::int64_t> sizes) {
 
 Result<MemoryTensor> read_input(const kit::CaseValue& value, const tenon_value& target) {
   if (target.kind != TENON_VALUE_TENSOR) {
-    return tenon::error(Error::NotSupported, "an input is no tensor");
+    return tenon::error(Error::NotSupported, "an input is not a tensor");
   }
   const tenon_tensor& tensor = *target.as.tensor;
   const auto rank = static_cast<std::size_t>(tensor.dl.ndim);
@@ -101,14 +103,14 @@ void fill_with_noise(std::vector<MemoryTensor>& inputs, std::mt19937& generator)
 Result<std::vector<MemoryTensor>> run_ours(tenon::host::Method& method,
                                            const std::vector<MemoryTensor>& inputs) {
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    TENON_CHECK(method.set_input(i, {inputs[i].type, inputs[i].sizes, inputs[i].bytes}));
+    TENON_RETURN_IF_ERROR(method.set_input(i, {inputs[i].type, inputs[i].sizes, inputs[i].bytes}));
   }
-  TENON_CHECK(method.execute());
+  TENON_RETURN_IF_ERROR(method.execute());
   std::vector<MemoryTensor> out;
   for (std::size_t i = 0; i < method.num_outputs(); ++i) {
     const tenon_value& value = method.output(i);
     if (value.kind != TENON_VALUE_TENSOR) {
-      return tenon::error(Error::NotSupported, "output ", i, " is no tensor");
+      return tenon::error(Error::NotSupported, "output ", i, " is not a tensor");
     }
     const tenon_tensor& tensor = *value.as.tensor;
     const auto rank = static_cast<std::size_t>(tensor.dl.ndim);
@@ -181,8 +183,8 @@ Status check_expected(const kit::Case& of_case, const kit::CaseRun& run, kit::Ca
   return tenon::ok();
 }
 
-/// State goes on from run to run on both sides, as the case says; the rounds of other numbers after
-/// that go on, too.
+/// State continues from run to run on both sides, as the case says; the rounds of other numbers
+/// after that go on, too.
 Result<Outcome> run_case(const fs::path& folder, const tenon::host::BackendRegistry& registry,
                          int rounds) {
   TENON_TRY(const kit::Case of_case, kit::read_case(folder));
@@ -196,15 +198,16 @@ Result<Outcome> run_case(const fs::path& folder, const tenon::host::BackendRegis
       TENON_TRY(pair, load(program, registry));
     }
     TENON_TRY(auto inputs, read_inputs(run, pair.ours->method()));
-    TENON_CHECK(run_both(pair, inputs, outcome).with_context(concat("run ", i)));
-    TENON_CHECK(check_expected(of_case, run, *pair.ours, outcome).with_context(concat("run ", i)));
+    TENON_RETURN_IF_ERROR(run_both(pair, inputs, outcome).with_context(concat("run ", i)));
+    TENON_RETURN_IF_ERROR(
+        check_expected(of_case, run, *pair.ours, outcome).with_context(concat("run ", i)));
     shapes.push_back(std::move(inputs));
   }
   std::mt19937 generator(20261121);
   for (int round = 0; round < rounds; ++round) {
     for (auto& inputs : shapes) {
       fill_with_noise(inputs, generator);
-      TENON_CHECK(run_both(pair, inputs, outcome).with_context(concat("round ", round)));
+      TENON_RETURN_IF_ERROR(run_both(pair, inputs, outcome).with_context(concat("round ", round)));
     }
   }
   return outcome;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Writes the folder of a case, in the format of docs/cases.md, which the conformance kit reads."""
+"""Writes the folder of a case, in the format of docs/tools/cases.md, which the conformance kit reads."""
 
 import json
 from collections.abc import Iterable, Sequence

@@ -93,7 +93,7 @@ def arguments_of(node: torch.fx.Node) -> dict[str, Any]:
 
 
 def outputs_of(node: torch.fx.Node) -> list[tuple[str | None, Any]]:
-    """Names and values of what a node makes; no name for what nobody reads."""
+    """Names and values of the outputs of a node; no name for an unused one."""
     found = node.meta.get("val")
     if found is None:
         return []

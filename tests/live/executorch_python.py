@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Plugins of Tenon in stock Python with the ExecuTorch wheel: python executorch_python.py BUILD
 
-Everything goes through `executorch.runtime` alone: the table of backends, programs that run and
+Everything uses `executorch.runtime` only: the table of backends, programs that run and
 programs that fail, a table that is full, and a bridge that was built for another version.
 """
 
@@ -152,9 +152,9 @@ def check_other_version():
     done = subprocess.run([sys.executable, "-c", "import tenon_executorch"], env=environment,
                           capture_output=True, text=True, check=False)
     assert done.returncode == 1, done
-    sentence = done.stderr.strip().splitlines()[-1]
-    assert re.search(r"was compiled for ExecuTorch 1\.\d+, but this is ExecuTorch 1\.\d+\.", sentence)
-    print("a bridge for another version:", sentence)
+    message = done.stderr.strip().splitlines()[-1]
+    assert re.search(r"was compiled for ExecuTorch 1\.\d+, but this is ExecuTorch 1\.\d+\.", message)
+    print("a bridge for another version:", message)
 
 
 def check_script():

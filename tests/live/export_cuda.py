@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Exports small models to ExecuTorch programs for CudaBackend, on Linux without a GPU.
 
-ExecuTorch's own CudaBackend and PyTorch's compiler do the work. They are told that there is an H100
-by two libraries that stand in for the CUDA runtime and the driver while this program runs
+ExecuTorch's own CudaBackend and PyTorch's compiler do the work. They see an H100
+through two stand-in libraries for the CUDA runtime and the driver while this program runs
 (cuda_stubs.cpp): the kernels are compiled for sm_90 as they would be there, and never launched. The
 expected outputs are those of the same module on the CPU. The stand-in for the driver
 (tests/stand_ins/cuda) shows which calls such a program makes; a GPU alone shows what it computes.
@@ -66,7 +66,7 @@ def build_stubs(folder: Path, toolkit: Path) -> None:
                         *([f"-Wl,--version-script={version}"] if "cudart" in library else [])],
                        check=True)
     (folder / "libcuda.so").symlink_to("libcuda.so.1")
-    # A compiler that makes small libraries: without what nobody calls, and the names of the rest.
+    # A compiler that makes small libraries: without unused functions, and the names of the rest.
     exports, wrapper = folder / "exports", folder / "g++"
     exports.write_text("{ global: AOTInductor*; local: *; };\n")
     wrapper.write_text('#!/bin/sh\nexec /usr/bin/g++ "$@" -Os -g0 -ffunction-sections '

@@ -79,7 +79,7 @@ def two_methods() -> Methods:
     return {"encode": (Encoder(shared, 2.0), [(x,)]), "decode": (Decoder(shared, 2.0), [(x,)])}
 
 
-# Name: what to export, and what CudaBackend is told. There is nothing to tune where no product of
+# Name: the model to export, and the options of CudaBackend. There is nothing to tune where no product of
 # matrices is.
 MODELS: dict[str, tuple[Callable[[], Methods], dict[str, str]]] = {
     "stateful": (
@@ -131,7 +131,7 @@ def main() -> int:
     config.cpp.cxx = (os.environ["CXX"],)
     config.aot_inductor.precompile_headers = False
     config.autotune_in_subproc = False
-    config.test_configs.max_mm_configs = 1  # Measuring them would tell nothing.
+    config.test_configs.max_mm_configs = 1  # There is nothing to measure.
     config.joint_graph_constant_folding = False  # It would compute on the device.
     torch._inductor.codecache.determine_aoti_mmap_flags = lambda nbytes: (True, False)
     with torch.no_grad():

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: MIT
 """Exports small models to ExecuTorch programs for MetalBackend, on Linux, with expected outputs.
 
-ExecuTorch's own MetalBackend compiles them; PyTorch is told that there is an MPS device. The library
+ExecuTorch's own MetalBackend compiles them; PyTorch is made to see an MPS device. The library
 inside is therefore one for this machine, and the Metal source inside it is what a Mac would get.
 Such a program runs on the stand-in for a Metal device (tests/stand_ins/metal), not on a Mac.
 
-What stands in the way on Linux, each step named below: the weights cannot be moved to the device,
+The obstacles on Linux, each step named below: the weights cannot be moved to the device,
 so they are fake there and their values are kept aside; the compiler reads those values when it
 writes constants; and the layout of a convolution is decided by code that only a Mac's PyTorch has.
 
-Writes OUT/NAME/, a case as docs/cases.md describes it: model.pte, inK_J.npy and outK_J.npy (run K,
+Writes OUT/NAME/, a case as docs/tools/cases.md describes it: model.pte, inK_J.npy and outK_J.npy (run K,
 tensor J; the runs of one instance in their order), and case.json. Needs torch 2.15, executorch 1.5 and a C++ compiler; takes half a minute a model.
 """
 
@@ -232,7 +232,7 @@ def read_real_values() -> None:
 
 
 def place_constants() -> None:
-    """Constants are recorded as the device's, although their values lie in the host's memory."""
+    """Constants are recorded as the device's, although their values are in the host's memory."""
     wrapper = cpp_wrapper.CppWrapperCpu
     constructor, device = wrapper.codegen_model_constructor, wrapper.codegen_device
     is_recording = False

@@ -5,7 +5,7 @@ Each program has one delegate, `CpuAotiBackend`: AOTInductor's library and weigh
 own AotiBackend stores them. The expected outputs are those of eager PyTorch. Takes 10 to 60
 seconds a model and needs torch 2.15 and executorch 1.5 (the pip packages) and a C++ compiler.
 
-Writes CACHE/NAME/, a case as docs/cases.md describes it: model.pte, aoti_cpu_blob.ptd (external
+Writes CACHE/NAME/, a case as docs/tools/cases.md describes it: model.pte, aoti_cpu_blob.ptd (external
 weights), inK_J.npy and outK_J.npy (input set K, tensor J), case.json, and with --package model.pt2.
 With --kit the models are those of kit_models.py, compiled small: the conformance kit's cases.
 """
@@ -51,9 +51,9 @@ from case_folder import dtype_name, limits, save_tensors, write_case
 from models import Case, Inputs
 
 # What is the same for the program and for the package that benchmarks compare it with: a portable
-# AVX2 library on one thread, without libtorch, with its weights beside it. Inductor tries out each
+# AVX2 library on one thread, without libtorch, with its weights next to it. Inductor tries out each
 # vector instruction set with a library that needs Sleef, which only libtorch brings: under
-# link_libtorch=False the try fails and all code turns scalar, silently, unless told vec_isa_ok.
+# link_libtorch=False the try fails and all code silently becomes scalar, unless vec_isa_ok is set.
 COMPILE_OPTIONS: dict[str, Any] = {
     "aot_inductor.link_libtorch": False,
     "aot_inductor.package": True,
@@ -238,7 +238,7 @@ def export_case(case: Case, folder: Path, options: argparse.Namespace, wanted: s
 
 
 def compile_small(folder: Path) -> None:
-    """Has inductor use a compiler that leaves out what nobody calls, and the names of the rest."""
+    """Has inductor use a compiler that leaves out unused functions, and the names of the rest."""
     exports, compiler = folder / "exports", folder / "g++"
     exports.write_text("{ global: AOTInductor*; local: *; };\n", encoding="utf-8")
     compiler.write_text('#!/bin/sh\nexec g++ "$@" -Os -g0 -ffunction-sections -fdata-sections '

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Exports small programs as `.pt2` archives: the fixtures of the reader in C++ (docs/pt2.md).
+"""Exports small programs as `.pt2` archives: the fixtures of the reader in C++ (docs/aot/pt2.md).
 
-Writes OUT/NAME/ for each: model.pt2, and a case (docs/cases.md) with inputs and what eager PyTorch
+Writes OUT/NAME/ for each: model.pt2, and a case (docs/tools/cases.md) with inputs and what eager PyTorch
 computes from them. What says where the exporter ran (stack traces) is left out of the archives. Run
 with torch 2.15; nothing else is needed.
 

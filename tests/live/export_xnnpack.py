@@ -6,7 +6,7 @@ The expected outputs are those of eager PyTorch; for a quantised model, of the m
 zero points that its calibration found. `beside-executorch` compares with the stock runtime bit for bit.
 Takes about a minute for all and needs torch 2.15 and executorch 1.5 (the pip packages).
 
-Writes CACHE/NAME/, a case as docs/cases.md describes it. With --small the models are small ones of the
+Writes CACHE/NAME/, a case as docs/tools/cases.md describes it. With --small the models are small ones of the
 same build, for tests/fixtures, as tests/fixtures/xnnpack_NAME.
 """
 
@@ -180,7 +180,7 @@ def quantise(program: torch.export.ExportedProgram, sets: list[Inputs]) -> nn.Mo
 
 @contextlib.contextmanager
 def quietly() -> Iterator[None]:
-    """Without what the partitioner tells of each operator that it does not take."""
+    """Without the messages of the partitioner on each operator that it does not take."""
     logging.disable(logging.WARNING)
     try:
         yield

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Small models for the conformance kit's cases of CpuAotiBackend (tests/conformance/cases).
 
-Each shows something that a backend gets wrong by itself: a shape that changes, state that goes on
+Each shows something that a backend gets wrong by itself: a shape that changes, state that continues
 and begins anew, dtypes with few digits, shapes without dimensions or elements, weights in a file.
 """
 

@@ -50,7 +50,7 @@ class Gpt2(nn.Module):
 
 
 class BertLayer(nn.Module):
-    """An encoder layer of BERT: norms behind, separate projections, exact gelu."""
+    """An encoder layer of BERT: norms last, separate projections, exact gelu."""
 
     def __init__(self, width: int, heads: int) -> None:
         super().__init__()

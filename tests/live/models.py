@@ -44,7 +44,7 @@ def floats(*shape: int, sets: int = 1) -> Callable[[], list[Inputs]]:
 
 
 def ids(limit: int, *shape: int) -> Tensor:
-    """Random int64 tokens below `limit`; none is zero, which stands for padding."""
+    """Random int64 tokens below `limit`; none is zero, which means padding."""
     return torch.randint(1, limit, shape)
 
 

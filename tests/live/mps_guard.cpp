@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Tells PyTorch on Linux that there is one MPS device and that nothing has to be done to switch to
+// Makes PyTorch on Linux see one MPS device and that nothing has to be done to switch to
 // it, so that a model can be compiled for Metal there. Loaded by export_metal.py.
 #include <c10/core/impl/DeviceGuardImplInterface.h>
 

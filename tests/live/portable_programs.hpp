@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "tenon/aot/compiler/method_memory.hpp"
+#include "tenon/aot/compiler/emit/method_memory.hpp"
 #include "tenon/aot/named_data_store.hpp"
 #include "tenon/aot/program_data.hpp"
 
@@ -58,7 +58,7 @@ inline aot::MethodData layer(aot::ProgramData& program, aot::NamedDataStore* sto
       return out.tensor(std::move(sizes),
                         aot::storage::Constant{program.add_constant(quarters(count))});
     }
-    const aot::TensorLayout layout{ScalarType::Float, sizes};
+    const aot::DenseLayout layout{ScalarType::Float, sizes};
     if (!store->add_named_data(name, quarters(count), {16, "weights", layout}).ok()) return -1;
     const auto index = out.tensor(std::move(sizes), aot::storage::External());
     std::get<aot::TensorValue>(out.method.values.back()).fully_qualified_name = std::move(name);
@@ -122,7 +122,7 @@ inline aot::MethodData branch() {
   return std::move(out.method);
 }
 
-/// The inputs one behind the other: a kernel that takes a list.
+/// Concatenates the inputs: a kernel that takes a list.
 inline aot::MethodData join() {
   PortableMethod out("join");
   const auto a = out.tensor({2, 2});
@@ -136,7 +136,7 @@ inline aot::MethodData join() {
   return std::move(out.method);
 }
 
-/// Four methods of portable kernels. `is_external`: the weights of "forward" lie in weights.ptd.
+/// Four methods of portable kernels. `is_external`: the weights of "forward" are in weights.ptd.
 inline Result<aot::ProgramData> portable_program(bool is_external) {
   aot::ProgramData out;
   aot::NamedDataStore store;
@@ -146,8 +146,8 @@ inline Result<aot::ProgramData> portable_program(bool is_external) {
   out.methods.push_back(join());
   out.named_data = store.get_named_data_store_output();
   for (auto& method : out.methods) {
-    TENON_CHECK(aot::plan_method_memory(method));
-    TENON_CHECK(aot::check_method_memory(method));
+    TENON_RETURN_IF_ERROR(aot::plan_method_memory(method));
+    TENON_RETURN_IF_ERROR(aot::check_method_memory(method));
   }
   return out;
 }

@@ -12,11 +12,11 @@
 #include <string>
 #include <string_view>
 
-#include "tenon/aot/compiler/pt2_reader.hpp"
+#include "tenon/aot/compiler/pt2/reader.hpp"
 #include "tenon/aot/edge_argument.hpp"
 #include "tenon/aot/edge_program.hpp"
 #include "tenon/core/scalar_type.hpp"
-#include "tenon/host/sha256.hpp"
+#include "tenon/host/files/sha256.hpp"
 
 namespace {
 
@@ -54,7 +54,7 @@ json facts(const EdgeProgram& program, ValueId id) {
   out["dim_order"] = std::vector<int>(value.dim_order().begin(), value.dim_order().end());
   if (value.has_fqn()) {
     out["fqn"] = value.fqn();
-    out["sha256"] = host::sha256_of(value.data()).to_hex();
+    out["sha256"] = tenon::sha256_of(value.data()).to_hex();
   }
   return out;
 }

@@ -70,7 +70,7 @@ class Stateful(nn.Module):
 
 
 class Shared(nn.Module):
-    """Weights that share memory, are transposed, begin behind others, or repeat one number."""
+    """Weights that share memory, are transposed, begin after others, or repeat one number."""
 
     def __init__(self) -> None:
         super().__init__()

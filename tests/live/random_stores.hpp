@@ -67,7 +67,7 @@ class RandomStores {
     return {"externalize", store.externalize_pte_data(cap, "shard").ok(), cap, "shard"};
   }
 
-  static nlohmann::json entries_json(const std::vector<aot::NamedData>& entries) {
+  static nlohmann::json entries_json(const std::vector<aot::NamedEntry>& entries) {
     auto out = nlohmann::json::array();
     for (const auto& [key, entry] : entries) {
       out.push_back({key, entry.buffer_index, entry.alignment});

@@ -73,7 +73,7 @@ Result<std::vector<MemoryTensor>> StockMethod::execute(const std::vector<MemoryT
   if (!outputs.ok()) return refused("execute", outputs.error());
   std::vector<MemoryTensor> out;
   for (const et::EValue& value : *outputs) {
-    if (!value.isTensor()) return error(Error::NotSupported, "an output is no tensor");
+    if (!value.isTensor()) return error(Error::NotSupported, "an output is not a tensor");
     out.push_back(copied(value.toTensor()));
   }
   return out;

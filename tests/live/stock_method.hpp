@@ -14,7 +14,7 @@
 /// headers, macros and flags stay in one translation unit.
 namespace tenon::live {
 
-/// A tensor with its bytes as they lie in memory.
+/// A tensor with its bytes in the order of its memory.
 struct MemoryTensor {
   ScalarType type{};
   std::vector<std::int64_t> sizes;
@@ -37,7 +37,7 @@ class StockMethod {
   ~StockMethod();
 
   /// Executes with these inputs, which are tensors all; their bytes are only read. The outputs are
-  /// copies. NotSupported for an output that is no tensor; otherwise ExecuTorch's own numbers.
+  /// copies. NotSupported for an output that is not a tensor; otherwise ExecuTorch's own numbers.
   [[nodiscard]] Result<std::vector<MemoryTensor>> execute(const std::vector<MemoryTensor>& inputs);
 
  private:

@@ -2,10 +2,10 @@
 //
 // Writes programs for written_programs.py, which reads them with ExecuTorch's own readers:
 //
-//   write-programs FOLDER COUNT [NAME/model.pte]...
+//   write-programs DIR COUNT [NAME/model.pte]...
 //
 // N.pte and N.TAG.ptd are random programs, N.json says what is in them. portable.pte and the files
-// beside it are programs of portable kernels, whose numbers Python checks. stores.json holds calls
+// next to it are programs of portable kernels, whose numbers Python checks. stores.json holds calls
 // of NamedDataStore. NAME.pte is the program of that name, written anew with a memory plan of ours.
 #include <cstddef>
 #include <cstdint>
@@ -23,25 +23,26 @@
 #include "random_stores.hpp"
 #include "support/describe_program.hpp"
 #include "support/random_program.hpp"
-#include "tenon/aot/compiler/method_memory.hpp"
-#include "tenon/aot/compiler/ptd_writer.hpp"
-#include "tenon/aot/compiler/pte_writer.hpp"
-#include "tenon/host/sha256.hpp"
+#include "tenon/aot/compiler/emit/method_memory.hpp"
+#include "tenon/aot/compiler/write/program_check.hpp"
+#include "tenon/aot/compiler/write/ptd_writer.hpp"
+#include "tenon/aot/compiler/write/pte_writer.hpp"
+#include "tenon/host/files/sha256.hpp"
 
 namespace tenon::test {
 namespace {
 
 using nlohmann::json;
 
-std::string hash(Bytes bytes) { return host::sha256_of(bytes).to_hex(); }
+std::string hash(Bytes bytes) { return tenon::sha256_of(bytes).to_hex(); }
 
-json layout_json(const aot::TensorLayout& layout) {
+json layout_json(const aot::DenseLayout& layout) {
   return {{"scalar_type", static_cast<int>(layout.scalar_type)},
           {"sizes", layout.sizes},
           {"dim_order", layout.full_dim_order()}};
 }
 
-json device_json(const aot::Device& device) {
+json device_json(const aot::ProgramDevice& device) {
   return {static_cast<int>(device.type), device.index};
 }
 
@@ -125,7 +126,8 @@ json method_json(const aot::ProgramData& program, const aot::MethodData& method)
   return out;
 }
 
-json named_json(const aot::NamedDataStoreOutput& data, const std::vector<aot::NamedData>& entries) {
+json named_json(const aot::NamedDataStoreOutput& data,
+                const std::vector<aot::NamedEntry>& entries) {
   json out = json::array();
   for (const auto& [key, entry] : entries) {
     json one = {{"key", key}, {"data", hash(data.buffers[entry.buffer_index].bytes())}};
@@ -138,14 +140,14 @@ json named_json(const aot::NamedDataStoreOutput& data, const std::vector<aot::Na
 Status write_random(const std::filesystem::path& folder, std::uint64_t seed) {
   const auto program = RandomProgram(seed).make();
   const auto name = std::to_string(seed);
-  TENON_CHECK(aot::write_pte(program, folder / (name + ".pte")));
+  TENON_RETURN_IF_ERROR(aot::write_pte(program, folder / (name + ".pte")));
   json out = {{"named_data", named_json(program.named_data, program.named_data.pte_data)}};
   out["methods"] = json::array();
   out["files"] = json::object();
   for (const auto& method : program.methods) out["methods"].push_back(method_json(program, method));
   for (const auto& [tag, entries] : program.named_data.external_data) {
     const auto file = name + "." + tag + ".ptd";
-    TENON_CHECK(aot::write_ptd(program.named_data.buffers, entries, folder / file));
+    TENON_RETURN_IF_ERROR(aot::write_ptd(program.named_data.buffers, entries, folder / file));
     out["files"][file] = named_json(program.named_data, entries);
   }
   std::ofstream(folder / (name + ".json")) << out;
@@ -164,7 +166,7 @@ Status rewrite(const std::filesystem::path& path, const std::filesystem::path& f
     }
     aot::MethodMemoryOptions options;
     options.extra_bytes = 64;  // For XNNPACK.
-    TENON_CHECK(aot::plan_method_memory(method, options));
+    TENON_RETURN_IF_ERROR(aot::plan_method_memory(method, options));
   }
   return aot::write_pte(described, folder / (path.parent_path().filename().native() + ".pte"));
 }
@@ -172,14 +174,15 @@ Status rewrite(const std::filesystem::path& path, const std::filesystem::path& f
 Status write_all(const std::filesystem::path& folder, std::uint64_t count,
                  const std::vector<std::filesystem::path>& exported) {
   std::filesystem::create_directories(folder);
-  for (std::uint64_t seed = 0; seed < count; ++seed) TENON_CHECK(write_random(folder, seed));
+  for (std::uint64_t seed = 0; seed < count; ++seed)
+    TENON_RETURN_IF_ERROR(write_random(folder, seed));
   std::ofstream(folder / "stores.json") << RandomStores(1).make(1000);
   TENON_TRY(const auto portable, portable_program(false));
-  TENON_CHECK(aot::write_pte(portable, folder / "portable.pte"));
+  TENON_RETURN_IF_ERROR(aot::write_pte(portable, folder / "portable.pte"));
   TENON_TRY(const auto external, portable_program(true));
-  TENON_CHECK(aot::write_pte(external, folder / "external.pte"));
+  TENON_RETURN_IF_ERROR(aot::write_pte(external, folder / "external.pte"));
   TENON_TRY(const auto files, aot::write_external_data(external.named_data, folder));
-  for (const auto& path : exported) TENON_CHECK(rewrite(path, folder));
+  for (const auto& path : exported) TENON_RETURN_IF_ERROR(rewrite(path, folder));
   return files.size() == 1 ? ok() : error(Error::Internal, "expected one data file");
 }
 
@@ -188,7 +191,7 @@ Status write_all(const std::filesystem::path& folder, std::uint64_t count,
 
 int main(int argc, char** argv) {
   if (argc < 3) {
-    std::fputs("usage: write-programs FOLDER COUNT [NAME/model.pte]...\n", stderr);
+    std::fputs("usage: write-programs DIR COUNT [NAME/model.pte]...\n", stderr);
     return 2;
   }
   const auto status =

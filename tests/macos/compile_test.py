@@ -2,7 +2,7 @@
 """Builds the Metal plugin for macOS with Meson, wherever this runs, and looks at what comes out.
 
 The compiler is `ziglang` and the headers are Apple's metal-cpp out of the macOS wheel of
-`mlx-metal`, both from PyPI, kept in a folder of the build directory. zig brings the headers and the
+`mlx-metal`, both from PyPI, kept in the build directory. zig brings the headers and the
 symbols of macOS' C library; what is declared and linked of the rest is written by hand here
 (system, frameworks). Nothing runs: this shows that Meson's files configure a plugin for a Mac, that
 every source compiles and links for one, and what the library exports. Exits 77, with a line that
@@ -67,7 +67,7 @@ def fetch(cache: pathlib.Path) -> None:
 
 
 def cross_file(folder: pathlib.Path) -> str:
-    """Tells Meson of a Mac. Libraries of the host program are found by name alone: a plugin needs
+    """The cross file for a Mac. Libraries of the host program are found by name only: a plugin needs
     none of them."""
     packages = folder / "packages"
     packages.mkdir(exist_ok=True)
@@ -156,7 +156,7 @@ def check(library: Library, names: set[str]) -> list[str]:
     if more:
         out.append(f"{len(more)} symbols too many are exported, as {', '.join(more[:5])}")
     if library.unbound:
-        out.append(f"nobody promises {', '.join(sorted(library.unbound)[:5])}")
+        out.append(f"no library provides {', '.join(sorted(library.unbound)[:5])}")
     for needed in ("Foundation", "Metal"):
         if not any(each.endswith(f"/{needed}") for each in library.libraries):
             out.append(f"not linked with {needed}")

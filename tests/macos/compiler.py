@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Stands in for Apple's compiler: runs zig's, and says what Apple's linker would where Meson asks.
+"""Stands in for Apple's compiler: runs zig's, and answers Meson's questions as Apple's linker would.
 
-Meson tells linkers apart by what they answer and knows none of zig's for macOS. zig makes no bundles,
+Meson recognises linkers by their output and does not know zig's for macOS. zig makes no bundles,
 which is what Meson asks of the linker for a plugin; it gets a dynamic library, which dyld loads the
 same way.
 """

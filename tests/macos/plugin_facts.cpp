@@ -5,9 +5,9 @@
 #include <cstdio>
 #include <string>
 
-#include "shim_list.hpp"
-#include "tenon/host/mapped_file.hpp"
-#include "tenon/host/peek.hpp"
+#include "shims/shim_list.hpp"
+#include "tenon/host/binary/peek.hpp"
+#include "tenon/host/files/mapped_file.hpp"
 
 int main(int argc, char** argv) {
   using namespace tenon;

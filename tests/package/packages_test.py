@@ -65,7 +65,7 @@ class Packages(unittest.TestCase):
             self.assertIn(f"sdk={sdk} abi={abi}\n", shown)
 
     def test_what_is_fetched_is_pinned_and_written_down(self):
-        page = (source / "docs/packages.md").read_text()
+        page = (source / "docs/getting-started/packages.md").read_text()
         wraps = sorted((source / "subprojects").glob("*.wrap"))
         self.assertGreaterEqual(len(wraps), 5)
         for path in wraps:
@@ -101,7 +101,7 @@ class Packages(unittest.TestCase):
         self.assertIn(str(prefix.path), prefix.pkg_config("--cflags", "tenon-host"))
 
     def test_a_plugin_is_one_line_with_pkg_config(self):
-        page = (source / "docs/packages.md").read_text()
+        page = (source / "docs/getting-started/packages.md").read_text()
         [line] = re.findall(r"```sh\n(c\+\+ .*?)```", page, re.DOTALL)
         shutil.copy(source / "examples/hello/hello.cpp", self.folder / "acme.cpp")
         run(line.replace("c++ ", self.env["CXX"] + " ", 1), env=self.env, cwd=self.folder)
@@ -165,16 +165,19 @@ class Packages(unittest.TestCase):
 
     @unittest.skipUnless(has_cmake, "there is no cmake")
     def test_cmake_names_what_the_host_lacks(self):
-        shown = self.cmake("set(CMAKE_DISABLE_FIND_PACKAGE_fmt ON)\n"
-                           "find_package(Tenon REQUIRED COMPONENTS host)\n", expect=1).stdout
-        self.assertIn("component host: not found: fmt 9 or later", " ".join(shown.split()))
-        shutil.rmtree(self.folder / "build")
-        self.cmake("set(CMAKE_DISABLE_FIND_PACKAGE_fmt ON)\nfind_package(Tenon REQUIRED)\n"
+        without = "set(CMAKE_DISABLE_FIND_PACKAGE_{} ON)\n"
+        for package, component, text in (("nlohmann_json", "host", "nlohmann_json 3"),
+                                         ("fmt", "conformance", "fmt 9 or later")):
+            shown = self.cmake(without.format(package) + "find_package(Tenon REQUIRED COMPONENTS "
+                               f"{component})\n", expect=1).stdout
+            self.assertIn(f"component {component}: not found: {text}", " ".join(shown.split()))
+            shutil.rmtree(self.folder / "build")
+        self.cmake(without.format("nlohmann_json") + "find_package(Tenon REQUIRED)\n"
                    "if(TARGET Tenon::host)\nmessage(FATAL_ERROR no)\nendif()\n")
 
     def meson_consumer(self, *lines):
         shutil.copy(source / "examples/hello/hello.cpp", self.folder / "acme.cpp")
-        page = (source / "docs/packages.md").read_text()
+        page = (source / "docs/getting-started/packages.md").read_text()
         [block] = re.findall(r"```meson\n(.*?)```", page, re.DOTALL)
         self.write("meson.build",
                    "project('consumer', 'cpp', default_options: 'cpp_std=c++20')\n"
@@ -190,7 +193,7 @@ class Packages(unittest.TestCase):
         self.env.pop("PKG_CONFIG_PATH")
         (self.folder / "subprojects").mkdir()
         (self.folder / "subprojects/tenon").symlink_to(source)
-        page = (source / "docs/packages.md").read_text()
+        page = (source / "docs/getting-started/packages.md").read_text()
         [wrap] = re.findall(r"```ini\n(.*?)```", page, re.DOTALL)
         self.write("subprojects/tenon.wrap", wrap)
         self.meson_consumer(

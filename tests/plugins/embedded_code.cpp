@@ -43,13 +43,13 @@ class Asks final : public Parts<Asks>, public tenon::WithCheckBlob<Asks> {
     if (!blob.text().starts_with("code")) {
       return tenon::error(tenon::Error::DelegateInvalidCompatibility, "expected code");
     }
-    TENON_CHECK(context.permit_code(blob.bytes()));
+    TENON_RETURN_IF_ERROR(context.permit_code(blob.bytes()));
     return Delegate{};
   }
   /// Breaks TN-COD-4 for a blob that says so.
   tenon::Result<tenon::BlobVerdict> check_blob(tenon::InitContext& context, tenon::Blob blob,
                                                tenon::CompileSpecs) {
-    if (blob.text() == "code to map") TENON_CHECK(context.permit_code(blob.bytes()));
+    if (blob.text() == "code to map") TENON_RETURN_IF_ERROR(context.permit_code(blob.bytes()));
     return tenon::BlobVerdict{};
   }
 };
@@ -81,7 +81,7 @@ class Unmarked final : public Parts<Unmarked> {
   static constexpr std::string_view id = "UnmarkedBackend";
   static constexpr bool runs_embedded_code = false;
   tenon::Result<Delegate> init(tenon::InitContext& context, tenon::Blob blob, tenon::CompileSpecs) {
-    TENON_CHECK(context.permit_code(blob.bytes()));
+    TENON_RETURN_IF_ERROR(context.permit_code(blob.bytes()));
     return Delegate{};
   }
 };

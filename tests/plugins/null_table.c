@@ -1,4 +1,3 @@
 // SPDX-License-Identifier: MIT
-#define ZOO_TABLES \
-  { NULL }
+#define ZOO_TABLES {NULL}
 #include "zoo_plugin.h"

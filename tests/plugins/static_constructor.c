@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Breaks TN-BIN-2 in the loudest way: whoever loads it ends.
+// Breaks TN-BIN-2 in the loudest way: a process that loads it ends.
 #include <stdlib.h>
 
 #include "zoo_plugin.h"

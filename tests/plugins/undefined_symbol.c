@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Calls a function that nobody defines: the file describes itself well and cannot be loaded.
+// Calls an undefined function: the record of the file is valid, but it cannot be loaded.
 #define ZOO_EXECUTE call_nobody
 #include "tenon/abi/backend.h"
 

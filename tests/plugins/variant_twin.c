@@ -1,4 +1,4 @@
 // SPDX-License-Identifier: MIT
-// One of several plugins for one id: claims it with the same right as variant_base.
+// One of several plugins for one id: has the same precedence as variant_base.
 #define ZOO_ID "VariantBackend"
 #include "zoo_plugin.h"

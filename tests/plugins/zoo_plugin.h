@@ -29,8 +29,7 @@
 #define ZOO_EXECUTE zoo_execute
 #endif
 #ifndef ZOO_TABLES
-#define ZOO_TABLES \
-  { &zoo_api }
+#define ZOO_TABLES {&zoo_api}
 #endif
 #ifndef ZOO_NUM_BODY_BACKENDS
 #define ZOO_NUM_BODY_BACKENDS 1

@@ -13,7 +13,8 @@
 
 #include "tenon/aot/named_data_store.hpp"
 #include "tenon/aot/program_data.hpp"
-#include "tenon/host/program.hpp"
+#include "tenon/host/program/program.hpp"
+#include "tenon/host/schema/program_generated.h"
 
 namespace tenon::test {
 
@@ -39,7 +40,7 @@ class ProgramDescriber {
     }
     aot::NamedDataStore store;
     for (std::uint32_t i = 0; i < program_->num_keys(); ++i) {
-      TENON_CHECK(store.add_named_data(program_->key(i), share(program_->key_data(i))));
+      TENON_RETURN_IF_ERROR(store.add_named_data(program_->key(i), share(program_->key_data(i))));
     }
     out_.named_data = store.get_named_data_store_output();
     return std::move(out_);
@@ -100,7 +101,7 @@ class ProgramDescriber {
     if (plan.non_const_buffer_device() != nullptr) {
       for (const auto* one : *plan.non_const_buffer_device()) {
         out.planned_memory[static_cast<std::size_t>(one->buffer_idx())].device = {
-            static_cast<aot::DeviceType>(one->device_type()), one->device_index()};
+            static_cast<aot::ProgramDeviceType>(one->device_type()), one->device_index()};
       }
     }
     return out;
@@ -152,7 +153,8 @@ class ProgramDescriber {
     bool is_external = false;
     if (const auto* extra = tensor.extra_tensor_info()) {
       out.fully_qualified_name = text(extra->fully_qualified_name());
-      out.device = {static_cast<aot::DeviceType>(extra->device_type()), extra->device_index()};
+      out.device = {static_cast<aot::ProgramDeviceType>(extra->device_type()),
+                    extra->device_index()};
       is_external = extra->location() == schema::TensorDataLocation::EXTERNAL;
     }
     std::optional<aot::Place> place;

@@ -11,17 +11,18 @@
 
 namespace tenon::test {
 
-inline void put_on_device(schema::ExecutionPlanT& plan, std::uint32_t buffer, std::int8_t index) {
-  auto& entry =
-      *plan.non_const_buffer_device.emplace_back(std::make_unique<schema::NonConstBufferDeviceT>());
+inline void put_on_device(schema::objects::ExecutionPlanT& plan, std::uint32_t buffer,
+                          std::int8_t index) {
+  auto& entry = *plan.non_const_buffer_device.emplace_back(
+      std::make_unique<schema::objects::NonConstBufferDeviceT>());
   entry.buffer_idx = static_cast<std::int32_t>(buffer);
   entry.device_type = schema::DeviceType::CUDA;
   entry.device_index = index;
 }
 
 /// `tensor` with the tag of a CUDA device.
-inline schema::TensorT tagged(schema::TensorT tensor, std::int8_t index = 0) {
-  tensor.extra_tensor_info = std::make_unique<schema::ExtraTensorInfoT>();
+inline schema::objects::TensorT tagged(schema::objects::TensorT tensor, std::int8_t index = 0) {
+  tensor.extra_tensor_info = std::make_unique<schema::objects::ExtraTensorInfoT>();
   tensor.extra_tensor_info->device_type = schema::DeviceType::CUDA;
   tensor.extra_tensor_info->device_index = index;
   return tensor;
@@ -63,7 +64,7 @@ inline ProgramBuilder device_program(std::string_view blob = "add", std::int8_t 
   return builder;
 }
 
-/// A program of one delegate "copy" whose input and output lie on the device, without copies around
+/// A program of one delegate "copy" whose input and output are on the device, without copies around
 /// it (exporter: skip_h2d_for_method_inputs, skip_d2h_for_method_outputs). Planned or not.
 inline ProgramBuilder resident_program(bool planned, std::uint64_t output_at = 32) {
   ProgramBuilder builder;

@@ -17,6 +17,7 @@
 #include "support/aligned_bytes.hpp"
 #include "tenon/core/scalar_type.hpp"
 #include "tenon/host/schema/program_generated.h"
+#include "tenon/host/schema/program_objects_generated.h"
 
 namespace tenon::test {
 
@@ -28,7 +29,7 @@ inline std::span<const std::byte> bytes_of(std::string_view value) {
 template <class Union, class Payload>
 std::unique_ptr<Union> make_union(Payload payload) {
   auto out = std::make_unique<Union>();
-  if constexpr (std::is_same_v<Union, schema::EValueT>) {
+  if constexpr (std::is_same_v<Union, schema::objects::EValueT>) {
     out->val.Set(std::move(payload));
   } else {
     out->instr_args.Set(std::move(payload));
@@ -36,55 +37,55 @@ std::unique_ptr<Union> make_union(Payload payload) {
   return out;
 }
 
-inline schema::IntT int_value(std::int64_t value) {
-  schema::IntT out;
+inline schema::objects::IntT int_value(std::int64_t value) {
+  schema::objects::IntT out;
   out.int_val = value;
   return out;
 }
-inline schema::BoolT bool_value(bool value) {
-  schema::BoolT out;
+inline schema::objects::BoolT bool_value(bool value) {
+  schema::objects::BoolT out;
   out.bool_val = value;
   return out;
 }
-inline schema::DoubleT double_value(double value) {
-  schema::DoubleT out;
+inline schema::objects::DoubleT double_value(double value) {
+  schema::objects::DoubleT out;
   out.double_val = value;
   return out;
 }
-inline schema::StringT string_value(std::string value) {
-  schema::StringT out;
+inline schema::objects::StringT string_value(std::string value) {
+  schema::objects::StringT out;
   out.string_val = std::move(value);
   return out;
 }
-inline schema::IntListT int_list(std::vector<std::int64_t> items) {
-  schema::IntListT out;
+inline schema::objects::IntListT int_list(std::vector<std::int64_t> items) {
+  schema::objects::IntListT out;
   out.items = std::move(items);
   return out;
 }
-inline schema::DoubleListT double_list(std::vector<double> items) {
-  schema::DoubleListT out;
+inline schema::objects::DoubleListT double_list(std::vector<double> items) {
+  schema::objects::DoubleListT out;
   out.items = std::move(items);
   return out;
 }
-inline schema::BoolListT bool_list(std::vector<bool> items) {
-  schema::BoolListT out;
+inline schema::objects::BoolListT bool_list(std::vector<bool> items) {
+  schema::objects::BoolListT out;
   out.items.assign(items.begin(), items.end());
   return out;
 }
-inline schema::TensorListT tensor_list(std::vector<std::int32_t> items) {
-  schema::TensorListT out;
+inline schema::objects::TensorListT tensor_list(std::vector<std::int32_t> items) {
+  schema::objects::TensorListT out;
   out.items = std::move(items);
   return out;
 }
-inline schema::OptionalTensorListT optional_tensor_list(std::vector<std::int32_t> items) {
-  schema::OptionalTensorListT out;
+inline schema::objects::OptionalTensorListT optional_tensor_list(std::vector<std::int32_t> items) {
+  schema::objects::OptionalTensorListT out;
   out.items = std::move(items);
   return out;
 }
 
 /// A contiguous tensor without data: the caller sets it.
-inline schema::TensorT tensor(ScalarType type, std::vector<std::int32_t> sizes) {
-  schema::TensorT out;
+inline schema::objects::TensorT tensor(ScalarType type, std::vector<std::int32_t> sizes) {
+  schema::objects::TensorT out;
   out.scalar_type = static_cast<schema::ScalarType>(type);
   out.dim_order.resize(sizes.size());
   std::iota(out.dim_order.begin(), out.dim_order.end(), std::uint8_t{0});
@@ -92,49 +93,51 @@ inline schema::TensorT tensor(ScalarType type, std::vector<std::int32_t> sizes) 
   return out;
 }
 /// The same in planned memory.
-inline schema::TensorT planned_tensor(ScalarType type, std::vector<std::int32_t> sizes,
-                                      std::uint32_t memory_id, std::uint64_t offset) {
+inline schema::objects::TensorT planned_tensor(ScalarType type, std::vector<std::int32_t> sizes,
+                                               std::uint32_t memory_id, std::uint64_t offset) {
   auto out = tensor(type, std::move(sizes));
-  out.allocation_info = std::make_unique<schema::AllocationDetailsT>();
+  out.allocation_info = std::make_unique<schema::objects::AllocationDetailsT>();
   out.allocation_info->memory_id = memory_id;
   out.allocation_info->memory_offset_low = static_cast<std::uint32_t>(offset);
   out.allocation_info->memory_offset_high = static_cast<std::uint32_t>(offset >> 32);
   return out;
 }
 /// The same with the data of constant `buffer_index`.
-inline schema::TensorT constant_tensor(ScalarType type, std::vector<std::int32_t> sizes,
-                                       std::uint32_t buffer_index) {
+inline schema::objects::TensorT constant_tensor(ScalarType type, std::vector<std::int32_t> sizes,
+                                                std::uint32_t buffer_index) {
   auto out = tensor(type, std::move(sizes));
   out.data_buffer_idx = buffer_index;
   return out;
 }
 
-inline schema::KernelCallT kernel_call(std::int32_t op, std::vector<std::int32_t> args) {
-  schema::KernelCallT out;
+inline schema::objects::KernelCallT kernel_call(std::int32_t op, std::vector<std::int32_t> args) {
+  schema::objects::KernelCallT out;
   out.op_index = op;
   out.args = std::move(args);
   return out;
 }
-inline schema::DelegateCallT delegate_call(std::int32_t delegate, std::vector<std::int32_t> args) {
-  schema::DelegateCallT out;
+inline schema::objects::DelegateCallT delegate_call(std::int32_t delegate,
+                                                    std::vector<std::int32_t> args) {
+  schema::objects::DelegateCallT out;
   out.delegate_index = delegate;
   out.args = std::move(args);
   return out;
 }
-inline schema::MoveCallT move_call(std::int32_t from, std::int32_t to) {
-  schema::MoveCallT out;
+inline schema::objects::MoveCallT move_call(std::int32_t from, std::int32_t to) {
+  schema::objects::MoveCallT out;
   out.move_from = from;
   out.move_to = to;
   return out;
 }
-inline schema::JumpFalseCallT jump_false_call(std::int32_t condition, std::int32_t destination) {
-  schema::JumpFalseCallT out;
+inline schema::objects::JumpFalseCallT jump_false_call(std::int32_t condition,
+                                                       std::int32_t destination) {
+  schema::objects::JumpFalseCallT out;
   out.cond_value_index = condition;
   out.destination_instruction = destination;
   return out;
 }
-inline schema::FreeCallT free_call(std::int32_t value) {
-  schema::FreeCallT out;
+inline schema::objects::FreeCallT free_call(std::int32_t value) {
+  schema::objects::FreeCallT out;
   out.value_index = value;
   return out;
 }
@@ -142,14 +145,14 @@ inline schema::FreeCallT free_call(std::int32_t value) {
 /// One method under construction. A view of its table in `ProgramBuilder::program`.
 class PlanBuilder {
  public:
-  explicit PlanBuilder(schema::ExecutionPlanT& plan) : plan_(&plan) {}
+  explicit PlanBuilder(schema::objects::ExecutionPlanT& plan) : plan_(&plan) {}
 
-  schema::ExecutionPlanT& table() const { return *plan_; }
+  schema::objects::ExecutionPlanT& table() const { return *plan_; }
 
   /// Adds a value and returns its index.
   template <class Payload>
   std::int32_t value(Payload payload) {
-    plan_->values.push_back(make_union<schema::EValueT>(std::move(payload)));
+    plan_->values.push_back(make_union<schema::objects::EValueT>(std::move(payload)));
     return static_cast<std::int32_t>(plan_->values.size()) - 1;
   }
   /// Adds a value that is also an input or output.
@@ -171,23 +174,24 @@ class PlanBuilder {
   }
 
   std::int32_t op(std::string name, std::string overload) {
-    plan_->operators.push_back(std::make_unique<schema::OperatorT>());
+    plan_->operators.push_back(std::make_unique<schema::objects::OperatorT>());
     plan_->operators.back()->name = std::move(name);
     plan_->operators.back()->overload = std::move(overload);
     return static_cast<std::int32_t>(plan_->operators.size()) - 1;
   }
 
   std::int32_t delegate(std::string id, schema::DataLocation location, std::uint32_t index) {
-    auto& delegate = *plan_->delegates.emplace_back(std::make_unique<schema::BackendDelegateT>());
+    auto& delegate =
+        *plan_->delegates.emplace_back(std::make_unique<schema::objects::BackendDelegateT>());
     delegate.id = std::move(id);
-    delegate.processed = std::make_unique<schema::BackendDelegateDataReferenceT>();
+    delegate.processed = std::make_unique<schema::objects::BackendDelegateDataReferenceT>();
     delegate.processed->location = location;
     delegate.processed->index = index;
     return static_cast<std::int32_t>(plan_->delegates.size()) - 1;
   }
   void compile_spec(std::int32_t delegate, std::string key, std::string_view value) {
     auto& specs = plan_->delegates.at(static_cast<std::size_t>(delegate))->compile_specs;
-    auto& spec = *specs.emplace_back(std::make_unique<schema::CompileSpecT>());
+    auto& spec = *specs.emplace_back(std::make_unique<schema::objects::CompileSpecT>());
     spec.key = std::move(key);
     spec.value.assign(value.begin(), value.end());
   }
@@ -196,11 +200,11 @@ class PlanBuilder {
   template <class Payload>
   void instruction(Payload payload) {
     plan_->chains.back()->instructions.push_back(
-        make_union<schema::InstructionT>(std::move(payload)));
+        make_union<schema::objects::InstructionT>(std::move(payload)));
   }
 
  private:
-  schema::ExecutionPlanT* plan_;
+  schema::objects::ExecutionPlanT* plan_;
 };
 
 /// Makes the bytes of a `.pte` file. Everything in `program` may be edited until `build`, so that a
@@ -214,13 +218,14 @@ class ProgramBuilder {
     full,                       ///< 32 bytes.
   };
 
-  schema::ProgramT program;
+  schema::objects::ProgramT program;
 
   /// Adds a method with no values, one chain without instructions, and the reserved buffer size.
   PlanBuilder plan(std::string name) {
-    auto& plan = *program.execution_plan.emplace_back(std::make_unique<schema::ExecutionPlanT>());
+    auto& plan =
+        *program.execution_plan.emplace_back(std::make_unique<schema::objects::ExecutionPlanT>());
     plan.name = std::move(name);
-    plan.chains.push_back(std::make_unique<schema::ChainT>());
+    plan.chains.push_back(std::make_unique<schema::objects::ChainT>());
     plan.non_const_buffer_sizes = {0};
     return PlanBuilder(plan);
   }
@@ -228,7 +233,8 @@ class ProgramBuilder {
   /// Adds a segment and returns its index.
   std::uint32_t segment(std::span<const std::byte> data, std::size_t alignment = 128) {
     segments_.resize((segments_.size() + alignment - 1) / alignment * alignment);
-    auto& segment = *program.segments.emplace_back(std::make_unique<schema::DataSegmentT>());
+    auto& segment =
+        *program.segments.emplace_back(std::make_unique<schema::objects::DataSegmentT>());
     segment.offset = segments_.size();
     segment.size = data.size();
     segments_.insert(segments_.end(), data.begin(), data.end());
@@ -246,7 +252,7 @@ class ProgramBuilder {
   }
 
   void named_data(std::string key, std::uint32_t segment_index) {
-    auto& entry = *program.named_data.emplace_back(std::make_unique<schema::NamedDataT>());
+    auto& entry = *program.named_data.emplace_back(std::make_unique<schema::objects::NamedDataT>());
     entry.key = std::move(key);
     entry.segment_index = segment_index;
   }
@@ -254,7 +260,7 @@ class ProgramBuilder {
   /// Adds a blob inside the flatbuffer and returns its index.
   std::uint32_t inline_blob(std::string_view data) {
     auto& blob = *program.backend_delegate_data.emplace_back(
-        std::make_unique<schema::BackendDelegateInlineDataT>());
+        std::make_unique<schema::objects::BackendDelegateInlineDataT>());
     blob.data.assign(data.begin(), data.end());
     return static_cast<std::uint32_t>(program.backend_delegate_data.size()) - 1;
   }
@@ -262,7 +268,8 @@ class ProgramBuilder {
   [[nodiscard]] AlignedBytes build(Header header = Header::full) const {
     flatbuffers::FlatBufferBuilder builder;
     builder.DedupVtables(false);
-    schema::FinishProgramBuffer(builder, schema::CreateProgram(builder, &program));
+    schema::objects::FinishProgramBuffer(builder,
+                                         schema::objects::CreateProgram(builder, &program));
     const auto flatbuffer = std::as_bytes(std::span(builder.GetBufferPointer(), builder.GetSize()));
     if (header == Header::none) return AlignedBytes(flatbuffer);
 
@@ -291,8 +298,9 @@ class ProgramBuilder {
     std::memcpy(file.data() + offset, &number, sizeof number);
   }
 
-  std::unique_ptr<schema::SubsegmentOffsetsT> subsegments(const std::vector<std::string>& data) {
-    auto out = std::make_unique<schema::SubsegmentOffsetsT>();
+  std::unique_ptr<schema::objects::SubsegmentOffsetsT> subsegments(
+      const std::vector<std::string>& data) {
+    auto out = std::make_unique<schema::objects::SubsegmentOffsetsT>();
     out->offsets = {0};
     std::string all;
     for (const auto& part : data) {
@@ -330,7 +338,7 @@ void remove_field(const Table& table, flatbuffers::voffset_t field) {
 }
 
 /// A smallest useful program: method "forward" takes a float tensor of four elements and gives one,
-/// through one delegate of backend `id` whose blob lies in a segment.
+/// through one delegate of backend `id` whose blob is in a segment.
 inline ProgramBuilder delegate_program(std::string id, std::string_view blob) {
   ProgramBuilder builder;
   auto plan = builder.plan("forward");

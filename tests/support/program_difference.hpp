@@ -14,7 +14,8 @@
 #include "tenon/aot/program_data.hpp"
 #include "tenon/aot/unique_bytes.hpp"
 #include "tenon/core/concat.hpp"
-#include "tenon/host/program.hpp"
+#include "tenon/host/program/program.hpp"
+#include "tenon/host/schema/program_generated.h"
 
 namespace tenon::test {
 
@@ -100,7 +101,7 @@ class ProgramDifference {
 
   void compare_memory() {
     std::vector<std::int64_t> sizes;
-    std::vector<aot::Device> devices;
+    std::vector<aot::ProgramDevice> devices;
     for (const auto& memory : method_->planned_memory) {
       sizes.push_back(static_cast<std::int64_t>(memory.nbytes));
       devices.push_back(memory.device);
@@ -114,7 +115,8 @@ class ProgramDifference {
         expected = {};
       }
     }
-    for (const auto& device : devices) same(device, aot::Device(), "a memory's missing device");
+    for (const auto& device : devices)
+      same(device, aot::ProgramDevice(), "a memory's missing device");
   }
 
   void compare(const schema::EValue& found, std::monostate) {

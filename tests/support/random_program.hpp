@@ -94,8 +94,8 @@ class RandomProgram {
     }
   }
 
-  [[nodiscard]] aot::TensorLayout layout() {
-    aot::TensorLayout out;
+  [[nodiscard]] aot::DenseLayout layout() {
+    aot::DenseLayout out;
     out.scalar_type = types[below(types.size())];
     out.sizes.resize(below(5));
     for (auto& size : out.sizes) size = static_cast<std::int32_t>(below(6));
@@ -107,13 +107,13 @@ class RandomProgram {
     return out;
   }
 
-  [[nodiscard]] aot::Device device() {
+  [[nodiscard]] aot::ProgramDevice device() {
     if (!one_in(4)) return {};
-    return {aot::DeviceType::CUDA, static_cast<std::int8_t>(below(3))};
+    return {aot::ProgramDeviceType::CUDA, static_cast<std::int8_t>(below(3))};
   }
 
-  /// Room for a tensor behind all that is there.
-  [[nodiscard]] aot::Place place(aot::MethodData& method, const aot::TensorLayout& layout) {
+  /// Space for a tensor after all others.
+  [[nodiscard]] aot::Place place(aot::MethodData& method, const aot::DenseLayout& layout) {
     if (method.planned_memory.size() == 1 || one_in(6)) {
       method.planned_memory.push_back({0, device()});
     }

@@ -11,7 +11,7 @@
 
 namespace tenon::test {
 
-/// A new folder, removed with all that is in it when this object goes.
+/// A new directory, removed with its contents on destruction.
 class TemporaryFolder {
  public:
   TemporaryFolder() {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// An ExecuTorch backend, written as for ExecuTorch, and the two lines that make it a plugin. Its
-// blobs are whole programs (exir's ExecutorBackend): it runs their method "forward".
+// A backend written for ExecuTorch, and the two lines that make it a plugin. Its blobs are whole
+// programs (exir's ExecutorBackend): it runs their method "forward".
 #include <executorch/extension/data_loader/buffer_data_loader.h>
 #include <executorch/runtime/backend/interface.h>
 #include <executorch/runtime/core/exec_aten/util/tensor_util.h>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// ExecuTorch's kernels as a plugin: for the operators that a program calls beside its delegates.
+// ExecuTorch's kernels as a plugin: for the operators that a program calls outside of its
+// delegates.
 #include <array>
 #include <string_view>
 #include <tenon/executorch/plugin.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// ExecuTorch's XNNPACK backend as a plugin. The wheel's library stays as it is and is loaded from
-// where libexecutorch.so lies, when a host opens the plugin.
+// ExecuTorch's XNNPACK backend as a plugin. The wheel's library is not changed; it is loaded from
+// the directory of libexecutorch.so when a host opens the plugin.
 #include <array>
 #include <string_view>
 #include <tenon/executorch/plugin.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What a plugin offers to a host: one table of functions for each backend. The meaning of each
+// The functions of a plugin: one table for each backend. The meaning of each
 // function is that of ExecuTorch's BackendInterface (runtime/backend/interface.h).
 
 #ifndef TENON_ABI_BACKEND_H
@@ -16,14 +16,14 @@
 extern "C" {
 #endif
 
-/// One backend, opened for one host. Opaque: only the plugin knows what is inside.
+/// One backend, opened for one host. Opaque to the host.
 typedef struct tenon_backend tenon_backend;
 
-/// One loaded blob. Opaque: only the plugin knows what is inside.
+/// One loaded blob. Opaque to the host.
 typedef struct tenon_delegate tenon_delegate;
 
-/// A fact that was given ahead of time and travels in the program. `value` is `value_size` bytes,
-/// NOT NUL-terminated.
+/// A setting that was given ahead of time and is stored in the program. `value` is `value_size`
+/// bytes, NOT NUL-terminated.
 typedef struct tenon_compile_spec {
   uint32_t struct_size;
   uint32_t reserved;
@@ -54,8 +54,8 @@ typedef struct tenon_option {
   } as;
 } tenon_option;
 
-/// What `init` gets. Arrays of structs are walked by the `struct_size` of their first element,
-/// which may be larger than the one this header knows.
+/// The argument of `init`. The step between elements of an array of structs is the `struct_size` of
+/// its first element, which may be larger than the struct in this header.
 typedef struct tenon_init_context {
   uint32_t struct_size;
   uint32_t num_compile_specs;
@@ -68,7 +68,7 @@ typedef struct tenon_init_context {
 
   tenon_allocator* runtime_allocator;
   const tenon_named_data_map* named_data_map;  ///< NULL when the program has none.
-  const tenon_tracer* tracer;                  ///< NULL when nobody listens.
+  const tenon_tracer* tracer;                  ///< NULL when events are not recorded.
 
   const tenon_option* runtime_specs;  ///< Options of this load for this backend.
   uint32_t num_runtime_specs;
@@ -76,7 +76,7 @@ typedef struct tenon_init_context {
 
   /// Since ABI 1.1. OK when the application lets the program's own code run: `code_size` bytes at
   /// `code`, all that is about to be mapped. A host without this member, or with a NULL one, does
-  /// not judge code, and the backend goes on.
+  /// not restrict code, and the backend continues.
   ///
   ///   TN-COD-1  A backend that runs code from a program MUST have RUNS_EMBEDDED_CODE in its record
   ///             and MUST ask `permit_code` in each `init`, before it maps that code.
@@ -94,14 +94,15 @@ typedef struct tenon_init_context {
                               uint64_t code_size);
 } tenon_init_context;
 
-/// What `execute` gets besides its arguments. Built once per delegate, the same object each time.
+/// The context of `execute`, besides its arguments. Built once per delegate, the same object each
+/// time.
 typedef struct tenon_execution_context {
   uint32_t struct_size;
   uint32_t reserved;
   const tenon_host* host;
   const char* method_name;
   tenon_allocator* temp_allocator;
-  const tenon_tracer* tracer;  ///< NULL when nobody listens.
+  const tenon_tracer* tracer;  ///< NULL when events are not recorded.
 } tenon_execution_context;
 
 /// Functions of one backend.
@@ -118,7 +119,7 @@ typedef struct tenon_execution_context {
 ///   TN-BCK-9  Calls that the word after `threads:` allows at the same time MUST NOT disturb each
 ///             other.
 ///
-/// What belongs to the process is the application's:
+/// The state of the process belongs to the application:
 ///
 ///   TN-PRC-1  A plugin MUST NOT change the locale.
 ///   TN-PRC-2  A plugin MUST NOT change what is done on a signal, or which ones a thread blocks.
@@ -158,7 +159,7 @@ typedef struct tenon_backend_api {
   /// OK when the backend can process delegation calls on this machine. Any failure means that it
   /// cannot; its text says why ("no CUDA driver: libcuda.so.1 not found").
   ///
-  ///   TN-BCK-6  MUST tell the truth on a machine without the device, and MUST NOT crash there.
+  ///   TN-BCK-6  MUST report the truth on a machine without the device, and MUST NOT crash there.
   ///
   /// threads:   any
   /// ownership: none
@@ -229,7 +230,7 @@ typedef struct tenon_backend_api {
   /// lifetime:  once for each successful `init`, in the order of `init`
   void (*destroy)(tenon_backend* backend, tenon_delegate* delegate);
 
-  /// A table of further abilities by id ("tenon.options/1"), or NULL when there is none of that id.
+  /// The table of an extension ("tenon.options/1"), or NULL when the backend does not have it.
   ///
   ///   TN-EXT-1  MUST answer an id that it does not know with NULL, and the same id always with the
   ///             same table, whose `struct_size` is its size as it was compiled into the plugin.

@@ -2,8 +2,8 @@
 //
 // A method as PyTorch exported it, before any backend has seen it: the graph that ExecuTorch calls
 // an edge program (torch.export.ExportedProgram; PyTorch's torch/_export/serde/schema.py). Values
-// are numbered, nodes stand in the order in which they run, everything is read-only. Arrays of
-// structs are walked by the `struct_size` of their first element.
+// are numbered, nodes are in the order in which they run, everything is read-only. The step between
+// elements of an array of structs is the `struct_size` of its first element.
 
 #ifndef TENON_ABI_EDGE_PROGRAM_H
 #define TENON_ABI_EDGE_PROGRAM_H
@@ -16,7 +16,7 @@
 extern "C" {
 #endif
 
-/// In place of a value's number: there is none (Python's None).
+/// In place of a value's number: no value (Python's None).
 #define TENON_NO_VALUE UINT32_MAX
 
 /// One size of a tensor. Static when `min` equals `max`.
@@ -30,7 +30,7 @@ typedef struct tenon_edge_size {
   const char* expression;
 } tenon_edge_size;
 
-// What a value is.
+// Kinds of value.
 enum {
   TENON_EDGE_TENSOR = 1,
   TENON_EDGE_SYM_INT = 2,
@@ -52,7 +52,7 @@ typedef struct tenon_edge_value {
   uint32_t struct_size;
   uint32_t kind;     ///< TENON_EDGE_TENSOR, ...
   uint32_t origin;   ///< TENON_EDGE_FROM_NODE, ...
-  uint32_t rank;     ///< Number of `sizes` and of `dim_order`; 0 for what is no tensor.
+  uint32_t rank;     ///< Number of `sizes` and of `dim_order`; 0 for other values.
   const char* name;  ///< Unique in the graph, NUL-terminated.
 
   /// Fully-qualified name in the module of a parameter, buffer or constant ("encoder.0.weight");
@@ -69,11 +69,11 @@ typedef struct tenon_edge_value {
   tenon_dl_device device;
 } tenon_edge_value;
 
-// What an argument of a node is. Lists have `count` elements.
+// Kinds of a node's argument. Lists have `count` elements.
 enum {
   TENON_EDGE_ARG_NONE = 0,
   TENON_EDGE_ARG_VALUE = 1,           ///< `as.value`: a tensor, or a symbolic number.
-  TENON_EDGE_ARG_VALUES = 2,          ///< `as.values`; TENON_NO_VALUE stands for None.
+  TENON_EDGE_ARG_VALUES = 2,          ///< `as.values`; TENON_NO_VALUE for None.
   TENON_EDGE_ARG_BOOL = 3,            ///< `as.boolean`
   TENON_EDGE_ARG_INT = 4,             ///< `as.integer`
   TENON_EDGE_ARG_DOUBLE = 5,          ///< `as.real`
@@ -106,7 +106,7 @@ typedef struct tenon_edge_argument {
     const double* reals;
     tenon_dl_device device;
   } as;
-  /// Of INTS: the values that stand in place of integers, TENON_NO_VALUE where an integer is meant.
+  /// Of INTS: the values in place of integers, TENON_NO_VALUE where an integer is meant.
   /// NULL when all are integers.
   const uint32_t* symbols;
 } tenon_edge_argument;
@@ -126,7 +126,7 @@ typedef struct tenon_edge_node {
   uint32_t num_outputs;
 } tenon_edge_node;
 
-// What an output of the method is.
+// Kinds of an output of the method.
 enum {
   TENON_EDGE_USER_OUTPUT = 0,
   TENON_EDGE_BUFFER_MUTATION = 1,      ///< New content of buffer `target`.
@@ -138,7 +138,7 @@ typedef struct tenon_edge_output {
   uint32_t struct_size;
   uint32_t kind;    ///< TENON_EDGE_USER_OUTPUT, ...
   uint32_t value;   ///< Number of the value.
-  uint32_t target;  ///< What is mutated; TENON_NO_VALUE for a user output.
+  uint32_t target;  ///< The mutated value; TENON_NO_VALUE for a user output.
 } tenon_edge_output;
 
 /// One method, or the part of one that a backend is to compile.
@@ -147,10 +147,11 @@ typedef struct tenon_edge_program {
   uint32_t num_values;
   const char* method_name;  ///< "forward"
   const tenon_edge_value* values;
-  const tenon_edge_node* nodes;  ///< Each reads only inputs and what stands before it.
-  /// User inputs in the order of the call. Of a part: what `execute` gets first.
+  const tenon_edge_node* nodes;  ///< Each reads only inputs and results of earlier nodes.
+  /// User inputs in the order of the call. Of a part: the first arguments of `execute`.
   const uint32_t* inputs;
-  /// Of a part: what `execute` gets after the inputs, without mutations of buffers that it keeps.
+  /// Of a part: the arguments of `execute` after the inputs, without mutations of buffers that it
+  /// keeps.
   const tenon_edge_output* outputs;
   uint32_t num_nodes;
   uint32_t num_inputs;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// What a host offers to a plugin. Nothing is found by symbol interposition: every service is a
-// pointer that the host hands over, which also works where modules cannot see each other's symbols.
+// The services of a host. Symbol interposition is not used: every service is a pointer that the
+// host passes, which also works where modules cannot see each other's symbols.
 
 #ifndef TENON_ABI_HOST_H
 #define TENON_ABI_HOST_H
@@ -20,7 +20,7 @@ enum { TENON_LOG_DEBUG = 0, TENON_LOG_INFO = 1, TENON_LOG_ERROR = 2, TENON_LOG_F
 
 /// Services of the host. One object per plugin.
 ///
-///   TN-HST-1  A plugin MUST NOT read a member of `tenon_host` that lies beyond its `struct_size`:
+///   TN-HST-1  A plugin MUST NOT read a member of `tenon_host` that is beyond its `struct_size`:
 ///             such a host is older and does not have it.
 ///   TN-HST-2  The host MUST keep its `tenon_host` until the last `close` of the plugin has
 ///             returned.
@@ -66,7 +66,7 @@ typedef struct tenon_host {
   tenon_status (*resize_tensor)(const struct tenon_host* host, tenon_tensor* tensor,
                                 const int64_t* sizes, uint32_t rank);
 
-  /// A table of further services by id ("tenon.name/1"), or NULL when the host has none of that id.
+  /// The table of an extension ("tenon.name/1"), or NULL when the host does not have it.
   ///
   /// threads:   any
   /// ownership: borrowed
@@ -80,8 +80,8 @@ typedef struct tenon_allocator {
   uint32_t struct_size;
   uint32_t reserved;
 
-  /// `nbytes` bytes aligned to `alignment` (a power of two), or NULL. There is no way to give a
-  /// single piece back: all of it goes when the allocator's time is over.
+  /// `nbytes` bytes aligned to `alignment` (a power of two), or NULL. Single blocks cannot be
+  /// freed: all are freed together at the end of the allocator's lifetime.
   ///
   /// threads:   per-delegate
   /// ownership: borrowed
@@ -91,8 +91,8 @@ typedef struct tenon_allocator {
   void* (*allocate)(struct tenon_allocator* allocator, uint64_t nbytes, uint64_t alignment);
 } tenon_allocator;
 
-/// Bytes that may be given back early. Whoever asked for a buffer may move the struct before it is
-/// released; `tenon_init_context.processed` stays where the host put it.
+/// Bytes that may be released early. A caller that asked for a buffer may move the struct before it
+/// is released; `tenon_init_context.processed` must stay at its address.
 ///
 ///   TN-BUF-1  A plugin MUST NOT read the `data` of a buffer after it called the buffer's
 ///             `release`.
@@ -103,12 +103,12 @@ typedef struct tenon_buffer {
   uint64_t nbytes;
   void* owner;  ///< The host's; meaningless to a plugin.
 
-  /// Tells the host that the bytes are not needed any more. Calling it twice is allowed.
+  /// Releases the bytes. May be called twice.
   ///
   /// threads:   any
   /// ownership: takes
   /// errors:    never
-  /// lifetime:  until `destroy`; a buffer never released is given back by the host after `destroy`
+  /// lifetime:  until `destroy`; the host releases the buffer after `destroy` if the plugin did not
   void (*release)(struct tenon_buffer* buffer);
 } tenon_buffer;
 
@@ -122,13 +122,13 @@ typedef struct tenon_tensor_layout {
   const uint8_t* dim_order;
 } tenon_tensor_layout;
 
-/// Data by name: what the program file carries as named data and what `.ptd` files add.
+/// Data by name: the named data of the program file and of `.ptd` files.
 /// Keys are byte strings; they need not be NUL-terminated.
 typedef struct tenon_named_data_map {
   uint32_t struct_size;
   uint32_t num_keys;
 
-  /// Fills `out` with the bytes of `key`; NOT_FOUND when there is none. The caller sets
+  /// Fills `out` with the bytes of `key`; NOT_FOUND when the key does not exist. The caller sets
   /// `out->struct_size` and zeroes the rest.
   ///
   /// threads:   any
@@ -138,7 +138,7 @@ typedef struct tenon_named_data_map {
   tenon_status (*get_data)(const struct tenon_named_data_map* map, const char* key,
                            uint64_t key_size, tenon_buffer* out);
 
-  /// Fills `out` with the layout of tensor `key`; NOT_FOUND when there is no such key or it has no
+  /// Fills `out` with the layout of tensor `key`; NOT_FOUND when the key does not exist or has no
   /// layout.
   ///
   /// threads:   any
@@ -158,7 +158,7 @@ typedef struct tenon_named_data_map {
                           uint64_t* key_size);
 } tenon_named_data_map;
 
-/// Where a delegate reports its own events. NULL in a context when nobody listens.
+/// Receives a delegate's own events. NULL in a context when events are not recorded.
 typedef struct tenon_tracer {
   uint32_t struct_size;
   uint32_t reserved;

@@ -20,8 +20,7 @@ extern "C" {
 
 /// First bytes of the object. The line feed and the byte above 0x7f show a file that was damaged by
 /// a text-mode copy.
-#define TENON_PLUGIN_MAGIC \
-  { 0x89, 'T', 'E', 'N', 'O', 'N', '1', '\n' }
+#define TENON_PLUGIN_MAGIC {0x89, 'T', 'E', 'N', 'O', 'N', '1', '\n'}
 
 /// Sizes of the text fields. Text is UTF-8, NUL-terminated inside its field, the rest zero.
 enum { TENON_ID_SIZE = 64, TENON_TEXT_SIZE = 128 };
@@ -32,7 +31,7 @@ enum { TENON_ID_SIZE = 64, TENON_TEXT_SIZE = 128 };
 ///   TN-BIN-2  Loading the library MUST NOT run code: no static constructors, no registration.
 ///   TN-BIN-3  The bytes of the head and of the records in the file MUST be those in memory: no
 ///             relocation touches them.
-///   TN-BIN-4  Every offset and size in the head MUST lie inside `object_size`, and there MUST be
+///   TN-BIN-4  Every offset and size in the head MUST be inside `object_size`, and there MUST be
 ///             at least one backend.
 ///   TN-BIN-9  `magic` MUST be TENON_PLUGIN_MAGIC, and `pointer_size` and `little_endian` those of
 ///             the machine that the library is for.
@@ -56,7 +55,7 @@ typedef struct tenon_plugin_head {
   ///   TN-NEG-1  A host of the plugin's major, and of the minor `min_host_abi_minor` or a later
   ///             one, MUST accept the plugin.
   ///   TN-NEG-2  A host of another major than the plugin's, or of a minor before
-  ///             `min_host_abi_minor`, MUST refuse the plugin with a sentence that names both
+  ///             `min_host_abi_minor`, MUST refuse the plugin with a message that names both
   ///             versions.
   ///   TN-NEG-3  A plugin MUST work with a host of the minor `min_host_abi_minor` and of every
   ///             later one.
@@ -71,19 +70,19 @@ typedef struct tenon_plugin_head {
 
   char name[TENON_ID_SIZE];         ///< Of the plugin. The first backend's id by default.
   char version[TENON_ID_SIZE];      ///< Of the plugin, semantic versioning; may be empty.
-  char vendor[TENON_TEXT_SIZE];     ///< Who made it; may be empty.
+  char vendor[TENON_TEXT_SIZE];     ///< Its maker; may be empty.
   char sdk_version[TENON_ID_SIZE];  ///< TENON_VERSION_STRING of the plugin's headers.
 } tenon_plugin_head;
 
 // Facts about a backend, one bit each.
 enum {
-  /// The backend runs native code that programs carry: opening a program with it is running it.
+  /// The backend runs native code that programs carry: loading such a program runs that code.
   TENON_BACKEND_RUNS_EMBEDDED_CODE = 1u << 0,
   /// The backend has kernels for operators (extension "tenon.kernels/1").
   TENON_BACKEND_OFFERS_KERNELS = 1u << 1
 };
 
-/// What is known of one backend before it is loaded.
+/// The facts about one backend that a host reads before it loads the plugin.
 ///
 ///   TN-BIN-5  The `id` of a record MUST NOT be empty: it is the string that programs name.
 ///   TN-BIN-6  The ids of a plugin's records MUST differ.
@@ -99,7 +98,7 @@ typedef struct tenon_backend_record {
   char cpu_features[TENON_TEXT_SIZE];  ///< Comma-separated features that the CPU must have.
   char description[TENON_TEXT_SIZE];   ///< One line for a person.
 
-  // Since ABI 1.1. A host takes bits that it does not know for 0.
+  // Since ABI 1.1. A host ignores bits that it does not know.
   uint32_t flags;     ///< TENON_BACKEND_...
   uint32_t reserved;  ///< 0.
 } tenon_backend_record;

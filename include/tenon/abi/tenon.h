@@ -18,7 +18,7 @@
 //               null          by NULL
 //   lifetime:   when it may be called, and how long what it returns is valid
 //
-// Sentences with `MUST` carry an id of the form TN-AREA-N, which is never used again. Structs only
+// Rules with `MUST` carry an id of the form TN-AREA-N, which is never used again. Structs only
 // grow at the end, and each begins with its size: a reader looks at nothing beyond that size.
 
 #ifndef TENON_ABI_TENON_H

@@ -47,7 +47,7 @@ typedef struct tenon_dl_device {
 /// code that reads a `DLTensor`.
 typedef struct tenon_dl_tensor {
   void* data;  ///< NULL until the host knows it (an input that is not set), or no bytes.
-  tenon_dl_device device;  ///< Where `data` lives.
+  tenon_dl_device device;  ///< The device of `data`.
   int32_t ndim;            ///< Rank; 0 for a scalar.
   tenon_dl_dtype dtype;
   int64_t* shape;    ///< `ndim` current sizes, in elements.
@@ -62,11 +62,11 @@ enum { TENON_SHAPE_STATIC = 0, TENON_SHAPE_DYNAMIC_BOUND = 1, TENON_SHAPE_DYNAMI
 enum {
   /// The bytes belong to the program file and are mapped read-only.
   TENON_TENSOR_CONSTANT = 1u << 0,
-  /// The bytes lie in the method's planned memory.
+  /// The bytes are in the method's planned memory.
   TENON_TENSOR_MEMORY_PLANNED = 1u << 1
 };
 
-/// A tensor: DLPack's block and what ExecuTorch adds to it.
+/// A tensor: DLPack's block and the fields that ExecuTorch adds to it.
 ///
 ///   TN-TEN-1  A plugin MUST NOT write to the data of a tensor with TENON_TENSOR_CONSTANT.
 ///   TN-TEN-2  A plugin MUST change the sizes and strides of a tensor only through

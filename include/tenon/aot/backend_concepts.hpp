@@ -27,36 +27,32 @@ concept HasPreprocess = requires(const EdgeProgram& program, CompileSpecs specs)
   { B::preprocess(program, specs) } -> std::same_as<Result<PreprocessResult>>;
 };
 template <class B>
-concept NamesPreprocess = requires {
-  &B::preprocess;
-}
-|| requires(B& backend, const EdgeProgram& program, CompileSpecs specs) {
-  backend.preprocess(program, specs);
-};
+concept NamesPreprocess = requires { &B::preprocess; } ||
+                          requires(B& backend, const EdgeProgram& program, CompileSpecs specs) {
+                            backend.preprocess(program, specs);
+                          };
 template <class B>
-concept HasPreprocessThatIsNotStatic = requires(B& backend, const EdgeProgram& program,
-                                                CompileSpecs specs) {
-  { backend.preprocess(program, specs) } -> std::same_as<Result<PreprocessResult>>;
-};
+concept HasPreprocessThatIsNotStatic =
+    requires(B& backend, const EdgeProgram& program, CompileSpecs specs) {
+      { backend.preprocess(program, specs) } -> std::same_as<Result<PreprocessResult>>;
+    };
 
 template <class B>
-concept HasPreprocessMultimethod = requires(const ProgramsByMethod& programs,
-                                            const SpecsByMethod& specs) {
-  { B::preprocess_multimethod(programs, specs) } -> std::same_as<Result<ResultsByMethod>>;
-};
+concept HasPreprocessMultimethod =
+    requires(const ProgramsByMethod& programs, const SpecsByMethod& specs) {
+      { B::preprocess_multimethod(programs, specs) } -> std::same_as<Result<ResultsByMethod>>;
+    };
 
-// What may be left out, and is a mistake when it is named and does not fit.
+// Optional functions: an error when they exist with another signature.
 template <class B>
 concept HasPartition = requires(const EdgeProgram& program, CompileSpecs options) {
   { B::partition(program, options) } -> std::same_as<Result<PartitionResult>>;
 };
 template <class B>
-concept NamesPartition = requires {
-  &B::partition;
-}
-|| requires(B& backend, const EdgeProgram& program, CompileSpecs options) {
-  backend.partition(program, options);
-};
+concept NamesPartition = requires { &B::partition; } ||
+                         requires(B& backend, const EdgeProgram& program, CompileSpecs options) {
+                           backend.partition(program, options);
+                         };
 
 template <class B>
 concept HasOpsToNotDecompose = requires(const EdgeProgram& program) {
@@ -65,8 +61,7 @@ concept HasOpsToNotDecompose = requires(const EdgeProgram& program) {
 template <class B>
 concept NamesOpsToNotDecompose = requires {
   &B::ops_to_not_decompose;
-}
-|| requires(B& backend, const EdgeProgram& program) { backend.ops_to_not_decompose(program); };
+} || requires(B& backend, const EdgeProgram& program) { backend.ops_to_not_decompose(program); };
 
 }  // namespace detail
 

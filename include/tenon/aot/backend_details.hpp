@@ -31,7 +31,7 @@ namespace tenon::aot {
 /// exporter should keep. `preprocess_multimethod` compiles all partitions of a program at once, so
 /// that they may share data.
 ///
-/// What `execute` gets at run time are the inputs of the partition's program, then its outputs.
+/// At run time `execute` gets the inputs of the partition's program, then its outputs.
 /// Functions are static: nothing is kept from one call to the next, and no device is needed. They
 /// may be called from several threads at the same time. Programs and specs are valid during the
 /// call.

@@ -17,7 +17,7 @@ namespace tenon::aot {
 // an earlier header declared (program_data.hpp).
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wshadow"
-/// What an argument of a node is.
+/// The kind of an argument of a node.
 enum class EdgeArgumentKind : std::uint32_t {
   None = TENON_EDGE_ARG_NONE,
   Value = TENON_EDGE_ARG_VALUE,
@@ -73,7 +73,7 @@ class EdgeArgument {
     if (kind() != EdgeArgumentKind::Value) return std::nullopt;
     return argument_->as.value;
   }
-  /// `no_value` stands for None.
+  /// `no_value` means None.
   [[nodiscard]] std::optional<std::span<const ValueId>> values() const noexcept {
     if (kind() != EdgeArgumentKind::Values) return std::nullopt;
     return std::span(argument_->as.values, argument_->count);

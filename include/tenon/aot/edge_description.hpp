@@ -50,7 +50,7 @@ struct EdgeEnumerator {
   std::int64_t number = 0;
 };
 
-/// What an argument of a node may be. `std::monostate` is None.
+/// An argument of a node. `std::monostate` is None.
 using EdgeArgumentValue =
     std::variant<std::monostate, EdgeRef, std::vector<ValueId>, bool, std::int64_t, double,
                  std::string, std::vector<bool>, EdgeInts, std::vector<double>, EdgeEnumerator,

@@ -57,7 +57,7 @@ class EdgeNode {
   const tenon_edge_node* node_;
 };
 
-/// What an output of a method is. Names are those of torch.export's OutputKind.
+/// The kind of an output of a method. Names are those of torch.export's OutputKind.
 enum class EdgeOutputKind : std::uint32_t {
   UserOutput = TENON_EDGE_USER_OUTPUT,
   BufferMutation = TENON_EDGE_BUFFER_MUTATION,
@@ -87,7 +87,7 @@ class EdgeProgram {
         tenon::detail::StridedArray<tenon_edge_value>(program_->values, program_->num_values)[id]);
   }
   [[nodiscard]] std::size_t num_nodes() const noexcept { return program_->num_nodes; }
-  /// Nodes stand in the order in which they run.
+  /// Nodes are in the order in which they run.
   [[nodiscard]] EdgeNode node(std::size_t index) const noexcept {
     return EdgeNode(
         tenon::detail::StridedArray<tenon_edge_node>(program_->nodes, program_->num_nodes)[index]);

@@ -5,11 +5,10 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
-#include <numeric>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
-#include <unordered_set>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -25,8 +24,8 @@
 
 namespace tenon::aot {
 
-/// Builds an edge program: by hand in tests, from an archive in a tool. What is wrong is told by
-/// `build`, with the first mistake. Not thread-safe.
+/// Builds an edge program: by hand in tests, from an archive in a tool. The
+/// first mistake is returned by `build`. Not thread-safe.
 ///
 ///     EdgeProgramBuilder graph("forward");
 ///     const ValueId x = graph.user_input("x", {ScalarType::Float, {2, 3}});
@@ -63,8 +62,7 @@ class EdgeProgramBuilder {
     } else if (!expected) {
       fail(concat("'", name, "' is stored and needs static sizes whose bytes can be counted"));
     } else if (!data.empty() && data.size() != *expected) {
-      fail(concat("data of '", name, "' has ", std::to_string(data.size()), " bytes, expected ",
-                  std::to_string(*expected)));
+      fail(concat("data of '", name, "' has ", data.size(), " bytes, expected ", *expected));
     }
     value.data = {data.bytes().data(), data.size()};
     parts_->kept.push_back(std::move(data));
@@ -119,13 +117,14 @@ class EdgeProgramBuilder {
     node.module_path = module_path.empty() ? nullptr : text(module_path);
     node.debug_handle =
         debug_handle != 0 ? debug_handle : static_cast<std::uint32_t>(parts_->nodes.size() + 1);
-    auto& list = parts_->arguments.emplace_back();
+    std::vector<tenon_edge_argument> list;
+    list.reserve(arguments.size());
     for (const auto& [parameter, value] : arguments) {
       list.push_back(write_argument(name, parameter, value));
     }
-    node.arguments = list.data();
+    node.arguments = parts_->copy(list);
     node.num_arguments = static_cast<std::uint32_t>(list.size());
-    node.outputs = keep_ids(outputs);
+    node.outputs = parts_->copy(outputs);
     node.num_outputs = static_cast<std::uint32_t>(outputs.size());
     for (const ValueId id : outputs) {
       if (id >= known_.size() || known_[id]) {
@@ -159,7 +158,7 @@ class EdgeProgramBuilder {
   }
 
   /// InvalidProgram with the first mistake: a value that is read before it is made or never made, a
-  /// name given twice, data of the wrong length, a dim order that is no permutation.
+  /// name given twice, data of the wrong length, a dim order that is not a permutation.
   [[nodiscard]] Result<OwnedEdgeProgram> build() && {
     for (ValueId id = 0; id < known_.size(); ++id) {
       if (!known_[id]) fail(concat("no node makes '", parts_->values[id].name, "'"));
@@ -184,7 +183,7 @@ class EdgeProgramBuilder {
     if (mistake_.empty()) mistake_ = std::move(mistake);
   }
 
-  const char* text(std::string_view text) { return parts_->texts.emplace_back(text).c_str(); }
+  const char* text(std::string_view text) { return parts_->copy(text); }
 
   std::string next_name(std::string_view target) {
     // "aten.add.Tensor" -> "add", "add_1", ... as torch.fx names its nodes.
@@ -193,7 +192,7 @@ class EdgeProgramBuilder {
     const std::string base(target.substr(start, target.find('.', start) - start));
     std::string name = base;
     for (int i = 1; names_.contains(name) || node_names_.contains(name); ++i) {
-      name = concat(base, "_", std::to_string(i));
+      name = concat(base, "_", i);
     }
     return name;
   }
@@ -214,8 +213,7 @@ class EdgeProgramBuilder {
 
   tenon_edge_size write_size(const EdgeTensor::Size& size, std::string_view name) {
     if (size.min < 0 || size.min > size.max) {
-      fail(concat("'", name, "' has a size from ", std::to_string(size.min), " to ",
-                  std::to_string(size.max)));
+      fail(concat("'", name, "' has a size from ", size.min, " to ", size.max));
     }
     if (size.min != size.max && size.expression.empty()) {
       fail(concat("'", name, "' has a size that changes and no symbol for it"));
@@ -238,22 +236,22 @@ class EdgeProgramBuilder {
 
   ValueId add_tensor(std::string_view name, EdgeOrigin origin, const EdgeTensor& tensor) {
     const ValueId id = add_value(name, origin, EdgeValueKind::Tensor);
-    auto& sizes = parts_->sizes.emplace_back();
+    std::vector<tenon_edge_size> sizes;
+    sizes.reserve(tensor.sizes.size());
     for (const auto& size : tensor.sizes) sizes.push_back(write_size(size, name));
-    auto& order = parts_->bytes.emplace_back(tensor.dim_order);
-    if (order.empty()) {
-      order.resize(sizes.size());
-      std::iota(order.begin(), order.end(), std::uint8_t{0});
+    std::vector<std::uint8_t> order = tensor.dim_order;
+    for (std::size_t i = 0; tensor.dim_order.empty() && i < sizes.size(); ++i) {
+      order.push_back(static_cast<std::uint8_t>(i));
     }
     check_dim_order(name, order, sizes.size());
     if (size_of(tensor.scalar_type) == 0) {
-      fail(concat("'", name, "' has scalar type ",
-                  std::to_string(static_cast<int>(tensor.scalar_type)), ", which is none"));
+      fail(concat("'", name, "' has scalar type ", static_cast<int>(tensor.scalar_type),
+                  ", which is not a scalar type"));
     }
     tenon_edge_value& value = parts_->values[id];
     value.rank = static_cast<std::uint32_t>(sizes.size());
-    value.sizes = sizes.data();
-    value.dim_order = order.data();
+    value.sizes = parts_->copy(sizes);
+    value.dim_order = parts_->copy(order);
     value.scalar_type = static_cast<std::int8_t>(tensor.scalar_type);
     value.device = tensor.device;
     return id;
@@ -268,8 +266,8 @@ class EdgeProgramBuilder {
       if (good) seen[dim] = true;
     }
     if (!good) {
-      fail(concat("'", name, "' has a dim order that is no permutation of its ",
-                  std::to_string(rank), " dimensions (at most ", std::to_string(max_rank), ")"));
+      fail(concat("'", name, "' has a dim order that is not a permutation of its ", rank,
+                  " dimensions (at most ", max_rank, ")"));
     }
   }
 
@@ -277,26 +275,19 @@ class EdgeProgramBuilder {
                      const EdgeTensor::Size& range) {
     const ValueId id = add_value(name, origin, kind);
     if (range.min > range.max) {
-      fail(concat("'", name, "' is a number from ", std::to_string(range.min), " to ",
-                  std::to_string(range.max)));
+      fail(concat("'", name, "' is a number from ", range.min, " to ", range.max));
     }
-    auto& sizes = parts_->sizes.emplace_back();
-    sizes.push_back({sizeof(tenon_edge_size), 0, range.min, range.max,
-                     range.expression.empty() ? nullptr : text(range.expression)});
-    parts_->values[id].sizes = sizes.data();
+    const tenon_edge_size size{sizeof(tenon_edge_size), 0, range.min, range.max,
+                               range.expression.empty() ? nullptr : text(range.expression)};
+    parts_->values[id].sizes = parts_->copy(&size, 1);
     return id;
-  }
-
-  const std::uint32_t* keep_ids(const std::vector<ValueId>& ids) {
-    return parts_->ids.emplace_back(ids).data();
   }
 
   bool check(ValueId id, std::string_view what) {
     if (id < known_.size() && known_[id]) return true;
     fail(id < known_.size()
              ? concat(what, " reads '", parts_->values[id].name, "' before a node makes it")
-             : concat(what, " reads value ", std::to_string(id), " of ",
-                      std::to_string(known_.size())));
+             : concat(what, " reads value ", id, " of ", known_.size()));
     return false;
   }
 
@@ -304,22 +295,11 @@ class EdgeProgramBuilder {
                                      const EdgeArgumentValue& value);
 
   std::unique_ptr<OwnedEdgeProgram::Parts> parts_;
-  std::unordered_set<std::string> names_;  ///< Of values.
-  std::unordered_set<std::string> node_names_;
+  std::set<std::string, std::less<>> names_;  ///< Of values.
+  std::set<std::string, std::less<>> node_names_;
   std::vector<bool> known_;  ///< By value: an input, or made by a node that was added.
   std::string mistake_;
 };
-
-namespace detail {
-
-template <class... Fs>
-struct Overloaded : Fs... {
-  using Fs::operator()...;
-};
-template <class... Fs>
-Overloaded(Fs...) -> Overloaded<Fs...>;
-
-}  // namespace detail
 
 inline tenon_edge_argument EdgeProgramBuilder::write_argument(std::string_view node,
                                                               std::string_view name,
@@ -332,69 +312,55 @@ inline tenon_edge_argument EdgeProgramBuilder::write_argument(std::string_view n
     out.kind = static_cast<std::uint32_t>(found);
     out.count = static_cast<std::uint32_t>(count);
   };
-  std::visit(
-      detail::Overloaded{
-          [&](std::monostate) { kind(EdgeArgumentKind::None); },
-          [&](EdgeRef ref) {
-            kind(EdgeArgumentKind::Value);
-            check(ref.id, what);
-            out.as.value = ref.id;
-          },
-          [&](const std::vector<ValueId>& ids) {
-            kind(EdgeArgumentKind::Values, ids.size());
-            for (const ValueId id : ids) {
-              if (id != no_value) check(id, what);
-            }
-            out.as.values = keep_ids(ids);
-          },
-          [&](bool boolean) {
-            kind(EdgeArgumentKind::Bool);
-            out.as.boolean = boolean ? 1 : 0;
-          },
-          [&](std::int64_t integer) {
-            kind(EdgeArgumentKind::Int);
-            out.as.integer = integer;
-          },
-          [&](double real) {
-            kind(EdgeArgumentKind::Double);
-            out.as.real = real;
-          },
-          [&](const std::string& string) {
-            kind(EdgeArgumentKind::String);
-            out.as.string = text(string);
-          },
-          [&](const std::vector<bool>& booleans) {
-            kind(EdgeArgumentKind::Bools, booleans.size());
-            out.as.booleans = parts_->bytes.emplace_back(booleans.begin(), booleans.end()).data();
-          },
-          [&](const EdgeInts& ints) {
-            kind(EdgeArgumentKind::Ints, ints.integers.size());
-            out.as.integers = parts_->integers.emplace_back(ints.integers).data();
-            if (ints.symbols.empty()) return;
-            if (ints.symbols.size() != ints.integers.size()) {
-              fail(concat(what, " has ", std::to_string(ints.integers.size()), " integers and ",
-                          std::to_string(ints.symbols.size()), " symbols"));
-              return;
-            }
-            for (const ValueId id : ints.symbols) {
-              if (id != no_value) check(id, what);
-            }
-            out.symbols = keep_ids(ints.symbols);
-          },
-          [&](const std::vector<double>& reals) {
-            kind(EdgeArgumentKind::Doubles, reals.size());
-            out.as.reals = parts_->reals.emplace_back(reals).data();
-          },
-          [&](const EdgeEnumerator& enumerator) {
-            kind(enumerator.kind);
-            out.as.integer = enumerator.number;
-          },
-          [&](tenon_dl_device device) {
-            kind(EdgeArgumentKind::Device);
-            out.as.device = device;
-          },
-      },
-      value);
+  const auto check_all = [&](const std::vector<ValueId>& ids) {
+    for (const ValueId id : ids) {
+      if (id != no_value) check(id, what);
+    }
+  };
+  kind(EdgeArgumentKind::None);
+  if (const auto* const ref = std::get_if<EdgeRef>(&value)) {
+    kind(EdgeArgumentKind::Value);
+    check(ref->id, what);
+    out.as.value = ref->id;
+  } else if (const auto* const ids = std::get_if<std::vector<ValueId>>(&value)) {
+    kind(EdgeArgumentKind::Values, ids->size());
+    check_all(*ids);
+    out.as.values = parts_->copy(*ids);
+  } else if (const auto* const boolean = std::get_if<bool>(&value)) {
+    kind(EdgeArgumentKind::Bool);
+    out.as.boolean = *boolean ? 1 : 0;
+  } else if (const auto* const integer = std::get_if<std::int64_t>(&value)) {
+    kind(EdgeArgumentKind::Int);
+    out.as.integer = *integer;
+  } else if (const auto* const real = std::get_if<double>(&value)) {
+    kind(EdgeArgumentKind::Double);
+    out.as.real = *real;
+  } else if (const auto* const string = std::get_if<std::string>(&value)) {
+    kind(EdgeArgumentKind::String);
+    out.as.string = text(*string);
+  } else if (const auto* const booleans = std::get_if<std::vector<bool>>(&value)) {
+    kind(EdgeArgumentKind::Bools, booleans->size());
+    out.as.booleans = parts_->copy(std::vector<std::uint8_t>(booleans->begin(), booleans->end()));
+  } else if (const auto* const ints = std::get_if<EdgeInts>(&value)) {
+    kind(EdgeArgumentKind::Ints, ints->integers.size());
+    out.as.integers = parts_->copy(ints->integers);
+    if (!ints->symbols.empty() && ints->symbols.size() != ints->integers.size()) {
+      fail(concat(what, " has ", ints->integers.size(), " integers and ", ints->symbols.size(),
+                  " symbols"));
+    } else if (!ints->symbols.empty()) {
+      check_all(ints->symbols);
+      out.symbols = parts_->copy(ints->symbols);
+    }
+  } else if (const auto* const reals = std::get_if<std::vector<double>>(&value)) {
+    kind(EdgeArgumentKind::Doubles, reals->size());
+    out.as.reals = parts_->copy(*reals);
+  } else if (const auto* const enumerator = std::get_if<EdgeEnumerator>(&value)) {
+    kind(enumerator->kind);
+    out.as.integer = enumerator->number;
+  } else if (const auto* const device = std::get_if<tenon_dl_device>(&value)) {
+    kind(EdgeArgumentKind::Device);
+    out.as.device = *device;
+  }
   return out;
 }
 

@@ -12,8 +12,8 @@
 
 namespace tenon::aot {
 
-/// Who makes and who reads each value of a program. Made in time linear to the program; it keeps no
-/// reference to it. Reading from several threads is safe.
+/// The producer and the readers of each value of a program. Made in time linear in the program; it
+/// keeps no reference to it. Reading from several threads is safe.
 class EdgeUses {
  public:
   static constexpr std::uint32_t no_node = std::numeric_limits<std::uint32_t>::max();
@@ -35,8 +35,8 @@ class EdgeUses {
   }
   /// Whether `value` is an output of the method, of any kind.
   [[nodiscard]] bool is_output(ValueId value) const noexcept { return is_output_[value]; }
-  /// Whether an output of the method depends on the node, or the node writes to what it reads. What
-  /// is not live need not run: nobody can see it.
+  /// Whether an output of the method depends on the node, or the node writes to what it reads. A
+  /// node that is not live need not run: no result of it is visible.
   [[nodiscard]] bool is_live(std::size_t node) const noexcept { return is_live_[node]; }
 
  private:

@@ -14,7 +14,7 @@
 
 namespace tenon::aot {
 
-/// Number of a value in its program. What stands for None is `no_value`.
+/// Number of a value in its program. `no_value` means None.
 using ValueId = std::uint32_t;
 inline constexpr ValueId no_value = TENON_NO_VALUE;
 
@@ -33,7 +33,7 @@ struct EdgeSize {
   }
 };
 
-/// What a value is.
+/// The kind of a value.
 enum class EdgeValueKind : std::uint32_t {
   Tensor = TENON_EDGE_TENSOR,
   SymInt = TENON_EDGE_SYM_INT,
@@ -41,7 +41,7 @@ enum class EdgeValueKind : std::uint32_t {
   SymBool = TENON_EDGE_SYM_BOOL,
 };
 
-/// Where a value comes from. Names are those of torch.export's InputKind.
+/// The origin of a value. Names are those of torch.export's InputKind.
 enum class EdgeOrigin : std::uint32_t {
   Node = TENON_EDGE_FROM_NODE,
   UserInput = TENON_EDGE_USER_INPUT,

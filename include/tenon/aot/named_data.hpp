@@ -7,32 +7,32 @@
 #include <string_view>
 #include <vector>
 
+#include "tenon/aot/dense_layout.hpp"
 #include "tenon/aot/shared_bytes.hpp"
-#include "tenon/aot/tensor_layout.hpp"
 
 namespace tenon::aot {
 
-/// Where the data of a key is, and what is known of it (ExecuTorch:
+/// The place of the data of a key, its alignment and its layout (ExecuTorch:
 /// exir/_serialize/data_serializer.py).
 struct DataEntry {
-  std::uint32_t buffer_index = 0;             ///< Into NamedDataStoreOutput::buffers.
-  std::uint64_t alignment = 1;                ///< Of the data in its file, in bytes.
-  std::optional<TensorLayout> tensor_layout;  ///< Nothing when the data is no tensor.
+  std::uint32_t buffer_index = 0;            ///< Into NamedDataStoreOutput::buffers.
+  std::uint64_t alignment = 1;               ///< Of the data in its file, in bytes.
+  std::optional<DenseLayout> tensor_layout;  ///< Nothing when the data is not a tensor.
 
   friend bool operator==(const DataEntry&, const DataEntry&) = default;
 };
 
-struct NamedData {
+struct NamedEntry {
   std::string key;
   DataEntry entry;
 
-  friend bool operator==(const NamedData&, const NamedData&) = default;
+  friend bool operator==(const NamedEntry&, const NamedEntry&) = default;
 };
 
 /// Data for a file of its own.
 struct ExternalData {
   std::string tag;  ///< The file is called `tag` + ".ptd".
-  std::vector<NamedData> entries;
+  std::vector<NamedEntry> entries;
 
   friend bool operator==(const ExternalData&, const ExternalData&) = default;
 };
@@ -44,7 +44,7 @@ struct ExternalData {
 /// NamedDataStore::merge_named_data_store and by the writers.
 struct NamedDataStoreOutput {
   std::vector<SharedBytes> buffers;  ///< Distinct contents.
-  std::vector<NamedData> pte_data;   ///< Stored in the program.
+  std::vector<NamedEntry> pte_data;  ///< Stored in the program.
   std::vector<ExternalData> external_data;
 
   [[nodiscard]] const ExternalData* find_external_data(std::string_view tag) const noexcept {

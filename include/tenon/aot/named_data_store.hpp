@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -10,26 +9,25 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "tenon/aot/named_data.hpp"
-#include "tenon/aot/sha256.hpp"
 #include "tenon/aot/unique_bytes.hpp"
 #include "tenon/core/concat.hpp"
 #include "tenon/core/result.hpp"
+#include "tenon/core/sha256.hpp"
 
 namespace tenon::aot {
 
-/// What may be said of data that is added to a NamedDataStore.
+/// Options of data that is added to a NamedDataStore.
 struct NamedDataOptions {
   /// Of the data in its file, in bytes; any number above 0.
   std::uint64_t alignment = 1;
   /// Nothing: stored in the program. Else in a file of its own, called `external_tag` + ".ptd".
   std::optional<std::string> external_tag = std::nullopt;
   /// When the data is a tensor.
-  std::optional<TensorLayout> tensor_layout = std::nullopt;
+  std::optional<DenseLayout> tensor_layout = std::nullopt;
 };
 
 /// Collects data that delegates share, by name (ExecuTorch: exir/_serialize/_named_data_store.py).
@@ -40,26 +38,26 @@ struct NamedDataOptions {
 /// - Each key keeps the alignment that it asked for. A content that several keys share is written
 ///   at the least common multiple of theirs.
 ///
-/// Where this is stricter than ExecuTorch: a key cannot be added again with another tensor layout,
+/// This is stricter than ExecuTorch: a key cannot be added again with another tensor layout,
 /// a layout must fit its data, a key and a tag cannot be empty, and a tag must be a file name.
-/// Every function that fails leaves the store as it was.
+/// A function that fails does not change the store.
 ///
 /// Bytes are shared, not copied. Not for several threads at once.
 class NamedDataStore {
  public:
-  /// Adds `data` under `key`. A key that is there already stays where it is, program or file, and
+  /// Adds `data` under `key`. An existing key stays where it is, program or file, and
   /// its alignment becomes the least common multiple of both.
   ///
-  /// errors: InvalidArgument when the key is there with other data or another layout; for an empty
-  ///         key, an alignment of 0 or too large, a tag that is no file name; and for a layout that
-  ///         `check_layout` refuses or that needs more bytes than there are.
+  /// errors: InvalidArgument when the key exists with other data or another layout; for an empty
+  ///         key, an alignment of 0 or too large, a tag that is not a file name; and for a layout
+  ///         that `check_layout` refuses or that needs more bytes than there are.
   Status add_named_data(std::string_view key, SharedBytes data,
                         const NamedDataOptions& options = {}) {
-    TENON_CHECK(check_options(key, data, options));
-    if (const auto found = places_.find(std::string(key)); found != places_.end()) {
+    TENON_RETURN_IF_ERROR(check_options(key, data, options));
+    if (const auto found = places_.find(key); found != places_.end()) {
       return add_again(key, data, options, entry_at(found->second));
     }
-    Place place;
+    Slot place;
     if (options.external_tag) place.list = external_list(*options.external_tag);
     auto& list = list_at(place.list);
     place.position = list.size();
@@ -85,7 +83,7 @@ class NamedDataStore {
     if (tag_prefix.empty()) {
       return error(Error::InvalidArgument, "external data tag prefix is empty");
     }
-    TENON_CHECK(check_tag(tag_prefix));
+    TENON_RETURN_IF_ERROR(check_tag(tag_prefix));
     TENON_TRY(auto shards, shards_of(max_data_bytes));
     auto external = external_data_;
     for (auto& shard : shards) {
@@ -95,7 +93,7 @@ class NamedDataStore {
         keys += one.key;
       }
       const auto digest = sha256_hex(std::as_bytes(std::span(std::string_view(keys))));
-      TENON_CHECK(add_shard(external, concat(tag_prefix, "_", digest), std::move(shard)));
+      TENON_RETURN_IF_ERROR(add_shard(external, concat(tag_prefix, "_", digest), std::move(shard)));
     }
     external_data_ = std::move(external);
     pte_data_.clear();
@@ -109,11 +107,11 @@ class NamedDataStore {
   Status merge_named_data_store(const NamedDataStoreOutput& other) {
     NamedDataStore merged = *this;
     for (const auto& one : other.pte_data) {
-      TENON_CHECK(merged.merge_entry(other, one, std::nullopt));
+      TENON_RETURN_IF_ERROR(merged.merge_entry(other, one, std::nullopt));
     }
     for (const auto& external : other.external_data) {
       for (const auto& one : external.entries) {
-        TENON_CHECK(merged.merge_entry(other, one, external.tag));
+        TENON_RETURN_IF_ERROR(merged.merge_entry(other, one, external.tag));
       }
     }
     *this = std::move(merged);
@@ -132,7 +130,7 @@ class NamedDataStore {
     if (tag.empty()) return error(Error::InvalidArgument, "external tag is empty");
     if (tag.find_first_of(std::string_view("/\\\0", 3)) != std::string_view::npos) {
       return error(Error::InvalidArgument, "external tag '", tag,
-                   "' is no file name: it holds a slash, a backslash or a NUL");
+                   "' is not a file name: it holds a slash, a backslash or a NUL");
     }
     return ok();
   }
@@ -143,24 +141,23 @@ class NamedDataStore {
  private:
   static constexpr std::size_t in_program = static_cast<std::size_t>(-1);
 
-  /// Where a key's entry is: a list, and its number there.
-  struct Place {
+  /// The place of a key's entry: a list, and its number in it.
+  struct Slot {
     std::size_t list = in_program;  ///< `in_program`, or an index into `external_data_`.
     std::size_t position = 0;
   };
 
-  [[nodiscard]] std::vector<NamedData>& list_at(std::size_t list) noexcept {
+  [[nodiscard]] std::vector<NamedEntry>& list_at(std::size_t list) noexcept {
     return list == in_program ? pte_data_ : external_data_[list].entries;
   }
-  [[nodiscard]] DataEntry& entry_at(const Place& place) noexcept {
+  [[nodiscard]] DataEntry& entry_at(const Slot& place) noexcept {
     return list_at(place.list)[place.position].entry;
   }
 
   [[nodiscard]] std::size_t external_list(std::string_view tag) {
-    const auto found = std::find_if(external_data_.begin(), external_data_.end(),
-                                    [&](const ExternalData& one) { return one.tag == tag; });
-    const auto index = static_cast<std::size_t>(found - external_data_.begin());
-    if (found == external_data_.end()) external_data_.push_back({std::string(tag), {}});
+    std::size_t index = 0;
+    while (index < external_data_.size() && external_data_[index].tag != tag) ++index;
+    if (index == external_data_.size()) external_data_.push_back({std::string(tag), {}});
     return index;
   }
 
@@ -172,11 +169,12 @@ class NamedDataStore {
                    ", expected more than 0 and at most ", max_alignment);
     }
     if (options.external_tag) {
-      TENON_CHECK(check_tag(*options.external_tag).with_context(concat("key '", key, "'")));
+      TENON_RETURN_IF_ERROR(
+          check_tag(*options.external_tag).with_context(concat("key '", key, "'")));
     }
     if (!options.tensor_layout) return ok();
-    TENON_CHECK(check_layout(*options.tensor_layout)
-                    .with_context(concat("key '", key, "': tensor layout")));
+    TENON_RETURN_IF_ERROR(check_layout(*options.tensor_layout)
+                              .with_context(concat("key '", key, "': tensor layout")));
     if (options.tensor_layout->nbytes() <= data.size()) return ok();
     return error(Error::InvalidArgument, "key '", key, "': the tensor layout needs ",
                  options.tensor_layout->nbytes(), " bytes, but the data has ", data.size());
@@ -206,7 +204,7 @@ class NamedDataStore {
     return ok();
   }
 
-  Status merge_entry(const NamedDataStoreOutput& other, const NamedData& one,
+  Status merge_entry(const NamedDataStoreOutput& other, const NamedEntry& one,
                      const std::optional<std::string>& tag) {
     if (one.entry.buffer_index >= other.buffers.size()) {
       return error(Error::InvalidArgument, "key '", one.key, "': buffer index is ",
@@ -217,42 +215,44 @@ class NamedDataStore {
                           {one.entry.alignment, tag, one.entry.tensor_layout});
   }
 
+  using EntriesByKey = std::map<std::string_view, const NamedEntry*>;
+
   /// The program's entries in shards, the entries of one buffer together. Buffers are in the order
-  /// of their sorted keys, and a shard's entries are sorted by key.
-  Result<std::vector<std::vector<NamedData>>> shards_of(std::uint64_t max_data_bytes) const {
-    std::map<std::uint32_t, std::vector<NamedData>> by_buffer;
-    for (const auto& one : pte_data_) by_buffer[one.entry.buffer_index].push_back(one);
-    const auto by_key = [](const NamedData& a, const NamedData& b) { return a.key < b.key; };
-    std::vector<std::vector<NamedData>> groups;
-    for (auto& [index, group] : by_buffer) {
-      if (buffers_[index].size() > max_data_bytes) {
-        return error(Error::InvalidArgument, "the data of key '", group.front().key, "' has ",
-                     buffers_[index].size(), " bytes and exceeds the external data shard cap, ",
-                     max_data_bytes);
-      }
-      std::sort(group.begin(), group.end(), by_key);
-      groups.push_back(std::move(group));
+  /// of their first keys, and a shard's entries are sorted by key.
+  Result<std::vector<std::vector<NamedEntry>>> shards_of(std::uint64_t max_data_bytes) const {
+    EntriesByKey all;
+    for (const auto& one : pte_data_) all.emplace(one.key, &one);
+    std::map<std::uint32_t, std::vector<const NamedEntry*>> by_buffer;
+    for (const auto& [key, one] : all) by_buffer[one->entry.buffer_index].push_back(one);
+    for (const auto& [index, group] : by_buffer) {
+      if (buffers_[index].size() <= max_data_bytes) continue;
+      return error(Error::InvalidArgument, "the data of key '", group.front()->key, "' has ",
+                   buffers_[index].size(), " bytes and exceeds the external data shard cap, ",
+                   max_data_bytes);
     }
-    // Keys are distinct, so the first one decides.
-    std::sort(groups.begin(), groups.end(),
-              [&](const auto& a, const auto& b) { return by_key(a.front(), b.front()); });
-    std::vector<std::vector<NamedData>> shards;
+    std::vector<EntriesByKey> shards;
     std::uint64_t left = 0;
-    for (auto& group : groups) {
-      const auto size = buffers_[group.front().entry.buffer_index].size();
+    for (const auto& [key, one] : all) {
+      const auto& group = by_buffer[one->entry.buffer_index];
+      if (group.front() != one) continue;
+      const auto size = buffers_[one->entry.buffer_index].size();
       if (shards.empty() || size > left) {
         shards.emplace_back();
         left = max_data_bytes;
       }
       left -= size;
-      shards.back().insert(shards.back().end(), group.begin(), group.end());
+      for (const auto* member : group) shards.back().emplace(member->key, member);
     }
-    for (auto& shard : shards) std::sort(shard.begin(), shard.end(), by_key);
-    return shards;
+    std::vector<std::vector<NamedEntry>> out;
+    for (const auto& shard : shards) {
+      auto& entries = out.emplace_back();
+      for (const auto& [key, one] : shard) entries.push_back(*one);
+    }
+    return out;
   }
 
   static Status add_shard(std::vector<ExternalData>& external, std::string tag,
-                          std::vector<NamedData> shard) {
+                          std::vector<NamedEntry> shard) {
     for (const auto& one : external) {
       if (one.tag == tag) {
         return error(Error::InvalidArgument, "external data tag collision for '", tag, "'");
@@ -266,14 +266,14 @@ class NamedDataStore {
     places_.clear();
     for (std::size_t i = 0; i < external_data_.size(); ++i) {
       const auto& entries = external_data_[i].entries;
-      for (std::size_t j = 0; j < entries.size(); ++j) places_.emplace(entries[j].key, Place{i, j});
+      for (std::size_t j = 0; j < entries.size(); ++j) places_.emplace(entries[j].key, Slot{i, j});
     }
   }
 
   UniqueBytes buffers_;
-  std::vector<NamedData> pte_data_;
+  std::vector<NamedEntry> pte_data_;
   std::vector<ExternalData> external_data_;
-  std::unordered_map<std::string, Place> places_;
+  std::map<std::string, Slot, std::less<>> places_;
 };
 
 }  // namespace tenon::aot

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <numeric>
+#include <map>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -45,15 +44,16 @@ namespace detail {
 /// Each node gets a level: the largest number of changes from supported to unsupported on a path
 /// that leads to it. The supported nodes of one level never wait for something unsupported that
 /// waits for one of them, so they can be one group; and since every level has a path that visits
-/// all levels below it, no two groups could be one: there is no partitioning of all supported
-/// nodes with fewer groups. Takes time linear to the graph.
+/// all levels below it, no two groups could be merged: no partitioning of all supported nodes has
+/// fewer groups. Takes time linear in the graph.
 class LevelGroups {
  public:
   LevelGroups(const EdgeProgram& program, const EdgeUses& uses, const std::vector<bool>& supported)
       : program_(program), uses_(uses), supported_(supported), levels_(program.num_nodes(), 0) {
     for (std::uint32_t node = 0; node < program_.num_nodes(); ++node) {
       for_each_producer(node, [&](std::uint32_t from) {
-        levels_[node] = std::max(levels_[node], earliest_after(from, node));
+        const std::uint32_t level = earliest_after(from, node);
+        if (level > levels_[node]) levels_[node] = level;
       });
     }
     connect();
@@ -87,8 +87,7 @@ class LevelGroups {
   }
 
   void connect() {
-    parents_.resize(levels_.size());
-    std::iota(parents_.begin(), parents_.end(), 0u);
+    for (std::uint32_t node = 0; node < levels_.size(); ++node) parents_.push_back(node);
     for (std::uint32_t node = 0; node < levels_.size(); ++node) {
       if (!supported_[node]) continue;
       for_each_producer(node, [&](std::uint32_t from) {
@@ -100,7 +99,11 @@ class LevelGroups {
   void join(std::uint32_t a, std::uint32_t b) noexcept {
     const std::uint32_t first = component(a);
     const std::uint32_t second = component(b);
-    parents_[std::max(first, second)] = std::min(first, second);
+    if (first < second) {
+      parents_[second] = first;
+    } else {
+      parents_[first] = second;
+    }
   }
 
   /// Moves what is needed only later to where it is needed: the transposed weight of the last layer
@@ -119,9 +122,9 @@ class LevelGroups {
         const std::uint32_t of = component(node);
         for_each_user(node, [&](std::uint32_t user) {
           if (supported_[user]) {
-            if (component(user) != of) wanted[of] = std::min(wanted[of], levels_[user]);
+            if (component(user) != of) lower(wanted[of], levels_[user]);
           } else if (uses_.is_live(user)) {
-            latest[of] = std::min(latest[of], levels_[user] - 1);
+            lower(latest[of], levels_[user] - 1);
           }
         });
       }
@@ -142,6 +145,10 @@ class LevelGroups {
     }
   }
 
+  static void lower(std::uint32_t& level, std::uint32_t other) noexcept {
+    if (other < level) level = other;
+  }
+
   static constexpr std::uint32_t none = EdgeUses::no_node;
 
   const EdgeProgram& program_;
@@ -152,12 +159,14 @@ class LevelGroups {
 };
 
 inline bool makes_only_symbols(const EdgeProgram& program, const EdgeNode& node) {
-  return std::ranges::none_of(node.outputs(),
-                              [&](ValueId value) { return program.value(value).is_tensor(); });
+  for (const ValueId value : node.outputs()) {
+    if (program.value(value).is_tensor()) return false;
+  }
+  return true;
 }
 
-/// Leaves out what cannot be seen, and nodes that make numbers for somebody outside: their caller
-/// would have to ask the delegate for a number.
+/// Drops nodes without visible results, and nodes that make numbers that are read outside: the
+/// caller would have to ask the delegate for a number.
 inline void drop_symbols_for_others(const EdgeProgram& program, const EdgeUses& uses,
                                     std::vector<bool>& supported) {
   for (std::size_t i = program.num_nodes(); i-- > 0;) {
@@ -183,32 +192,26 @@ inline Result<PartitionResult> partition_supported(const EdgeProgram& program,
   drop_symbols_for_others(program, uses, supported);
   LevelGroups groups(program, uses, supported);
 
-  struct Group {
-    std::uint32_t level;
-    std::uint32_t component;
-    std::uint32_t node;
-  };
-  std::vector<Group> nodes;
+  // Nodes by level and component, in the order of the program.
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<std::uint32_t>> nodes_by_group;
   for (std::uint32_t node = 0; node < program.num_nodes(); ++node) {
     if (!supported[node]) continue;
-    nodes.push_back(
-        {groups.level(node), options.skip_horizontal_fusion ? groups.component(node) : 0u, node});
+    const std::uint32_t component = options.skip_horizontal_fusion ? groups.component(node) : 0;
+    nodes_by_group[{groups.level(node), component}].push_back(node);
   }
-  const auto key = [](const Group& group) { return std::pair(group.level, group.component); };
-  std::ranges::stable_sort(nodes, {}, key);
 
   PartitionResult result;
   result.node_tags.resize(program.num_nodes());
-  for (std::size_t begin = 0, end = 0; begin < nodes.size(); begin = end) {
+  for (const auto& [group, nodes] : nodes_by_group) {
     std::size_t count = 0;
-    for (end = begin; end < nodes.size() && key(nodes[end]) == key(nodes[begin]); ++end) {
-      if (!makes_only_symbols(program, program.node(nodes[end].node))) ++count;
+    for (const std::uint32_t node : nodes) {
+      if (!makes_only_symbols(program, program.node(node))) ++count;
     }
-    // A group of numbers alone is no work for a delegate.
+    // A group that only makes numbers is not worth a delegate.
     if (count == 0 || count < options.min_nodes) continue;
     const std::string tag = concat(options.tag_prefix, result.partition_tags.size());
     result.partition_tags.emplace(tag, options.spec);
-    for (std::size_t i = begin; i < end; ++i) result.tag_node(nodes[i].node, tag);
+    for (const std::uint32_t node : nodes) result.tag_node(node, tag);
   }
   if (options.tag_constant_data) tag_constant_data(program, uses, result);
   if (options.tag_mutated_buffers) tag_mutated_buffers(program, uses, result);
@@ -222,7 +225,7 @@ inline Result<PartitionResult> partition_supported(const EdgeProgram& program,
 /// CapabilityBasedPartitioner). Each partition is convex, and all of them can be ordered. Equal
 /// programs give equal partitions; the time is linear to the program.
 ///
-/// Nodes whose results nobody sees are not asked for and get no tag. A node that makes symbolic
+/// Nodes without visible results are not asked for and get no tag. A node that makes symbolic
 /// numbers (`aten.sym_size.int`) gets one only when none but tagged nodes read the number, so that
 /// delegates do not have to give numbers back; should `min_nodes` drop one of these readers, or two
 /// partitions read the number, a delegate still gives it back.

@@ -9,21 +9,20 @@
 #include <utility>
 #include <vector>
 
-#include "tenon/aot/edge_program.hpp"
-#include "tenon/aot/program_data.hpp"
-#include "tenon/core/result.hpp"
+#include "tenon/aot/compile_spec_data.hpp"
+#include "tenon/aot/edge_value.hpp"
 
 namespace tenon::aot {
 
-/// Who compiles a partition and with what (ExecuTorch: exir/backend/partitioner.py,
+/// The backend and the compile specs of a partition (ExecuTorch: exir/backend/partitioner.py,
 /// DelegationSpec).
 struct DelegationSpec {
   std::string backend_id;
   std::vector<CompileSpecData> compile_specs;
 };
 
-/// Which nodes of a program go to which backend (ExecuTorch: PartitionResult; there the tag is
-/// written on the nodes of a copy of the graph, here the program stays as it is).
+/// The nodes of a program that each backend takes (ExecuTorch: PartitionResult; there the tag is
+/// written on the nodes of a copy of the graph, here the program does not change).
 struct PartitionResult {
   /// By tag.
   std::map<std::string, DelegationSpec, std::less<>> partition_tags;
@@ -31,7 +30,7 @@ struct PartitionResult {
   /// that is shorter than the program's nodes leaves the rest to kernels.
   std::vector<std::string> node_tags;
   /// The tag of parameters, buffers and constants that a partition keeps: it gets their data ahead
-  /// of time. One that has no tag is an argument of each call instead, like what a node makes.
+  /// of time. One without a tag is an argument of each call instead, like a node's output.
   std::map<ValueId, std::string> value_tags;
 
   void tag_node(std::size_t node, std::string_view tag) {

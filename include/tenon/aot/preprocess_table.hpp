@@ -6,6 +6,7 @@
 #include <limits>
 #include <map>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 #include <variant>
@@ -17,8 +18,8 @@
 #include "tenon/backend/trampolines.hpp"
 #include "tenon/core/struct_size.hpp"
 
-/// The boundary of the ahead-of-time half: what an author's static functions return goes to the
-/// tool piece by piece, so that neither side frees what the other allocated.
+/// The boundary of the ahead-of-time half. Results of an author's static functions are sent to the
+/// tool piece by piece, so that neither side frees memory that the other allocated.
 namespace tenon::aot::detail {
 
 /// A failure of the tool's sink. The tool knows its own reason; this one is for a tool that does
@@ -47,18 +48,19 @@ inline Status send_debug_handles(const tenon_preprocess_sink& sink, std::uint32_
                       "a debug handle map");
   };
   if (const auto* by_id = std::get_if<1>(&map)) {
-    for (const auto& [id, handles] : *by_id) TENON_CHECK(send(nullptr, id, handles));
+    for (const auto& [id, handles] : *by_id) TENON_RETURN_IF_ERROR(send(nullptr, id, handles));
   }
   if (const auto* by_name = std::get_if<2>(&map)) {
-    for (const auto& [name, handles] : *by_name) TENON_CHECK(send(name.c_str(), 0, handles));
+    for (const auto& [name, handles] : *by_name)
+      TENON_RETURN_IF_ERROR(send(name.c_str(), 0, handles));
   }
   return ok();
 }
 
 inline Status send_named_data(const tenon_preprocess_sink& sink, std::uint32_t partition,
                               const NamedDataStoreOutput& output,
-                              const std::vector<NamedData>& entries, const char* external_tag) {
-  for (const NamedData& named : entries) {
+                              const std::vector<NamedEntry>& entries, const char* external_tag) {
+  for (const NamedEntry& named : entries) {
     if (named.entry.buffer_index >= output.buffers.size()) {
       return error(Error::InvalidArgument, "named data '", named.key, "' is buffer ",
                    named.entry.buffer_index, " of ", output.buffers.size());
@@ -88,29 +90,98 @@ inline Status send_named_data(const tenon_preprocess_sink& sink, std::uint32_t p
                                    bytes.size(),
                                    external_tag,
                                    named.entry.tensor_layout ? &layout : nullptr};
-    TENON_CHECK(check_sink(sink.add_named_data(sink.sink_context, partition, &data),
-                           "a piece of named data"));
+    TENON_RETURN_IF_ERROR(check_sink(sink.add_named_data(sink.sink_context, partition, &data),
+                                     "a piece of named data"));
   }
   return ok();
 }
 
 inline Status send_result(const tenon_preprocess_sink& sink, std::uint32_t partition,
                           const PreprocessResult& result) {
-  TENON_CHECK(check_sink(
+  TENON_RETURN_IF_ERROR(check_sink(
       sink.set_processed(sink.sink_context, partition, result.processed_bytes.bytes().data(),
                          result.processed_bytes.size()),
       "a blob"));
-  TENON_CHECK(send_debug_handles(sink, partition, result.debug_handle_map));
+  TENON_RETURN_IF_ERROR(send_debug_handles(sink, partition, result.debug_handle_map));
   const NamedDataStoreOutput& named = result.data_store_output;
-  TENON_CHECK(send_named_data(sink, partition, named, named.pte_data, nullptr));
+  TENON_RETURN_IF_ERROR(send_named_data(sink, partition, named, named.pte_data, nullptr));
   for (const ExternalData& external : named.external_data) {
-    TENON_CHECK(send_named_data(sink, partition, named, external.entries, external.tag.c_str()));
+    TENON_RETURN_IF_ERROR(
+        send_named_data(sink, partition, named, external.entries, external.tag.c_str()));
   }
   if (result.delegate_info.empty()) return ok();
   return check_sink(
       sink.set_delegate_info(sink.sink_context, partition, result.delegate_info.c_str()),
       "a line of information");
 }
+
+inline Status send_partitions(const tenon_partition_sink& sink, const PartitionResult& result,
+                              std::string_view backend_id) {
+  for (const auto& [tag, spec] : result.partition_tags) {
+    if (!spec.backend_id.empty() && spec.backend_id != backend_id) {
+      return error(Error::NotSupported, "partition '", tag, "' is for backend ", spec.backend_id,
+                   "; a plugin's partitions are its own (", backend_id, ")");
+    }
+    const auto specs = write_specs(spec.compile_specs);
+    TENON_RETURN_IF_ERROR(
+        check_sink(sink.add_partition(sink.sink_context, tag.c_str(), specs.data(),
+                                      static_cast<std::uint32_t>(specs.size())),
+                   "a partition"));
+  }
+  for (std::size_t i = 0; i < result.node_tags.size(); ++i) {
+    if (result.node_tags[i].empty()) continue;
+    TENON_RETURN_IF_ERROR(check_sink(sink.tag_node(sink.sink_context, static_cast<std::uint32_t>(i),
+                                                   result.node_tags[i].c_str()),
+                                     "a node's tag"));
+  }
+  if (!result.value_tags.empty() && !TENON_HAS_MEMBER(sink, tag_value)) {
+    return error(Error::NotSupported, "the caller takes no tags of values");
+  }
+  for (const auto& [value, tag] : result.value_tags) {
+    TENON_RETURN_IF_ERROR(
+        check_sink(sink.tag_value(sink.sink_context, value, tag.c_str()), "a value's tag"));
+  }
+  return ok();
+}
+
+/// The partitions of one call of `preprocess`, by method.
+struct PartitionsByMethod {
+  ProgramsByMethod programs;
+  SpecsByMethod specs;
+  std::map<std::string, std::vector<std::uint32_t>, std::less<>> numbers;
+
+  PartitionsByMethod(const tenon_partition* partitions, std::uint32_t num_partitions) {
+    const tenon::detail::StridedArray<tenon_partition> all(partitions, num_partitions);
+    for (std::uint32_t i = 0; i < all.size(); ++i) {
+      const EdgeProgram program(*all[i].program);
+      const std::string method(program.method_name());
+      programs[method].push_back(program);
+      specs[method].push_back(CompileSpecs(all[i].compile_specs, all[i].num_compile_specs));
+      numbers[method].push_back(i);
+    }
+  }
+
+  [[nodiscard]] Status send(const tenon_preprocess_sink& sink,
+                            const ResultsByMethod& results) const {
+    for (const auto& [method, of_method] : results) {
+      if (numbers.contains(method)) continue;
+      return error(Error::Internal, "preprocess_multimethod made ", of_method.size(),
+                   " results for method '", method, "', which it was not asked for");
+    }
+    for (const auto& [method, of_method] : numbers) {
+      const auto found = results.find(method);
+      const std::size_t count = found == results.end() ? 0 : found->second.size();
+      if (count != of_method.size()) {
+        return error(Error::Internal, "preprocess_multimethod made ", count,
+                     " results for method '", method, "', expected ", of_method.size());
+      }
+      for (std::size_t i = 0; i < count; ++i) {
+        TENON_RETURN_IF_ERROR(send_result(sink, of_method[i], found->second[i]));
+      }
+    }
+    return ok();
+  }
+};
 
 /// The functions of the boundary for one backend class.
 template <class B>
@@ -125,30 +196,7 @@ struct PreprocessTable {
     return tenon::detail::guard(host_of(backend), [&]() -> Status {
       TENON_TRY(const PartitionResult result,
                 B::partition(EdgeProgram(*program), CompileSpecs(options, num_options)));
-      for (const auto& [tag, spec] : result.partition_tags) {
-        if (!spec.backend_id.empty() && spec.backend_id != B::id) {
-          return error(Error::NotSupported, "partition '", tag, "' is for backend ",
-                       spec.backend_id, "; a plugin's partitions are its own (", B::id, ")");
-        }
-        const auto specs = write_specs(spec.compile_specs);
-        TENON_CHECK(check_sink(sink->add_partition(sink->sink_context, tag.c_str(), specs.data(),
-                                                   static_cast<std::uint32_t>(specs.size())),
-                               "a partition"));
-      }
-      for (std::size_t i = 0; i < result.node_tags.size(); ++i) {
-        if (result.node_tags[i].empty()) continue;
-        TENON_CHECK(check_sink(sink->tag_node(sink->sink_context, static_cast<std::uint32_t>(i),
-                                              result.node_tags[i].c_str()),
-                               "a node's tag"));
-      }
-      if (!result.value_tags.empty() && !TENON_HAS_MEMBER(*sink, tag_value)) {
-        return error(Error::NotSupported, "the caller takes no tags of values");
-      }
-      for (const auto& [value, tag] : result.value_tags) {
-        TENON_CHECK(
-            check_sink(sink->tag_value(sink->sink_context, value, tag.c_str()), "a value's tag"));
-      }
-      return ok();
+      return send_partitions(*sink, result, B::id);
     });
   }
 
@@ -159,7 +207,7 @@ struct PreprocessTable {
       TENON_TRY(const std::vector<std::string> targets,
                 B::ops_to_not_decompose(EdgeProgram(*program)));
       for (const std::string& target : targets) {
-        TENON_CHECK(check_sink(sink(sink_context, target.c_str()), "an operator's name"));
+        TENON_RETURN_IF_ERROR(check_sink(sink(sink_context, target.c_str()), "an operator's name"));
       }
       return ok();
     });
@@ -169,35 +217,9 @@ struct PreprocessTable {
                                  std::uint32_t num_partitions,
                                  const tenon_preprocess_sink* sink) noexcept {
     return tenon::detail::guard(host_of(backend), [&]() -> Status {
-      const tenon::detail::StridedArray<tenon_partition> all(partitions, num_partitions);
-      ProgramsByMethod programs;
-      SpecsByMethod specs;
-      std::map<std::string, std::vector<std::uint32_t>, std::less<>> numbers;
-      for (std::uint32_t i = 0; i < all.size(); ++i) {
-        const EdgeProgram program(*all[i].program);
-        const std::string method(program.method_name());
-        programs[method].push_back(program);
-        specs[method].push_back(CompileSpecs(all[i].compile_specs, all[i].num_compile_specs));
-        numbers[method].push_back(i);
-      }
-      TENON_TRY(const ResultsByMethod results, B::preprocess_multimethod(programs, specs));
-      for (const auto& [method, of_method] : results) {
-        if (numbers.contains(method)) continue;
-        return error(Error::Internal, "preprocess_multimethod made ", of_method.size(),
-                     " results for method '", method, "', which it was not asked for");
-      }
-      for (const auto& [method, of_method] : numbers) {
-        const auto found = results.find(method);
-        const std::size_t count = found == results.end() ? 0 : found->second.size();
-        if (count != of_method.size()) {
-          return error(Error::Internal, "preprocess_multimethod made ", count,
-                       " results for method '", method, "', expected ", of_method.size());
-        }
-        for (std::size_t i = 0; i < count; ++i) {
-          TENON_CHECK(send_result(*sink, of_method[i], found->second[i]));
-        }
-      }
-      return ok();
+      const PartitionsByMethod all(partitions, num_partitions);
+      TENON_TRY(const ResultsByMethod results, B::preprocess_multimethod(all.programs, all.specs));
+      return all.send(*sink, results);
     });
   }
 

@@ -11,9 +11,10 @@
 #include <variant>
 #include <vector>
 
+#include "tenon/aot/compile_spec_data.hpp"
+#include "tenon/aot/dense_layout.hpp"
 #include "tenon/aot/named_data.hpp"
 #include "tenon/aot/shared_bytes.hpp"
-#include "tenon/aot/tensor_layout.hpp"
 
 /// A program as it is before it becomes a `.pte` file: methods with values, operators, delegates
 /// and instructions, and the bytes that they refer to. What ExecuTorch's emitter produces
@@ -25,19 +26,19 @@
 /// standard library alone.
 ///
 /// Indices: a ValueIndex counts MethodData::values of the same method from 0; -1 means "none" where
-/// that is said. Other indices count the list that is named beside them, from 0.
+/// documented. Other indices count the list that is named next to them, from 0.
 namespace tenon::aot {
 
 using ValueIndex = std::int32_t;
 
-/// Which devices a program can name (program.fbs). Others are a delegate's own affair.
-enum class DeviceType : std::int8_t { CPU = 0, CUDA = 1 };
+/// Which devices a program can name (program.fbs). Other devices are internal to a delegate.
+enum class ProgramDeviceType : std::int8_t { CPU = 0, CUDA = 1 };
 
-struct Device {
-  DeviceType type = DeviceType::CPU;
+struct ProgramDevice {
+  ProgramDeviceType type = ProgramDeviceType::CPU;
   std::int8_t index = 0;
 
-  friend bool operator==(const Device&, const Device&) = default;
+  friend bool operator==(const ProgramDevice&, const ProgramDevice&) = default;
 };
 
 /// A place in planned memory.
@@ -52,14 +53,14 @@ struct Place {
 };
 
 /// One piece of memory that a runtime allocates when it loads a method.
-struct PlannedMemory {
+struct PlannedBuffer {
   std::uint64_t nbytes = 0;
-  Device device;
+  ProgramDevice device;
 
-  friend bool operator==(const PlannedMemory&, const PlannedMemory&) = default;
+  friend bool operator==(const PlannedBuffer&, const PlannedBuffer&) = default;
 };
 
-/// Where the data of a tensor comes from.
+/// The source of a tensor's data.
 namespace storage {
 
 /// No memory in the program: the caller or an instruction sets the address.
@@ -91,14 +92,14 @@ using Storage = std::variant<storage::FromCaller, storage::Planned, storage::Con
 
 /// A tensor: its layout, and where its data comes from.
 struct TensorValue {
-  TensorLayout layout;
+  DenseLayout layout;
   Storage data;
   /// True: the sizes are upper bounds, and each call may have smaller ones. ExecuTorch's third
   /// kind, without bounds, is supported by no runtime and cannot be said here.
   bool is_dynamic = false;
   bool requires_grad = false;
   std::string fully_qualified_name;  ///< "module.linear.weight"; may be empty unless External.
-  Device device;
+  ProgramDevice device;
 
   /// The place, when the storage has one.
   [[nodiscard]] Place* place() noexcept {
@@ -161,7 +162,7 @@ struct MoveCall {
   ValueIndex from = 0;
   ValueIndex to = 0;
 };
-/// Goes to another instruction when a boolean is false.
+/// Jumps to another instruction when a boolean is false.
 struct JumpFalseCall {
   ValueIndex condition = 0;
   std::uint32_t destination = 0;  ///< Number of instructions: the end.
@@ -173,13 +174,7 @@ struct FreeCall {
 };
 using Instruction = std::variant<KernelCall, DelegateCall, MoveCall, JumpFalseCall, FreeCall>;
 
-/// A fact for a backend, exactly as it will be at run time.
-struct CompileSpecData {
-  std::string key;
-  SharedBytes value;
-};
-
-/// Where a delegate's blob lies in the file.
+/// The place of a delegate's blob in the file.
 enum class BlobPlacement {
   Default,  ///< As PteOptions says.
   Inline,   ///< In the flatbuffer. For small blobs.
@@ -207,7 +202,7 @@ struct MethodData {
   std::vector<DelegateData> delegates;
   std::vector<Instruction> instructions;
   /// By memory id. Entry 0 is reserved and has no bytes.
-  std::vector<PlannedMemory> planned_memory = std::vector<PlannedMemory>(1);
+  std::vector<PlannedBuffer> planned_memory = std::vector<PlannedBuffer>(1);
 
   /// Adds a value and returns its index.
   ValueIndex add(Value value) {
@@ -246,7 +241,7 @@ struct ProgramData {
   std::vector<MethodData> methods;
   std::vector<SharedBytes> constants;
   std::vector<SharedBytes> initial_states;
-  /// Its `pte_data` goes into the program. Its `external_data` goes into files of their own
+  /// Its `pte_data` is stored in the program. Its `external_data` is stored in files of its own
   /// (compiler/ptd_writer.hpp); here it only serves to check external tensors.
   NamedDataStoreOutput named_data;
 

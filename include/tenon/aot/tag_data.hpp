@@ -43,7 +43,7 @@ inline void tag_constant_data(const EdgeProgram& program, const EdgeUses& uses,
 
 /// Lets a partition keep the buffers that it alone reads and changes (ExecuTorch:
 /// tag_mutated_buffer there): a delegate then holds the state from one call to the next, and the
-/// method neither stores nor copies it. A buffer that somebody else reads, that the caller sees, or
+/// method neither stores nor copies it. A buffer that is read elsewhere, that the caller sees, or
 /// whose new content is an output of another kind too, stays with the method.
 inline void tag_mutated_buffers(const EdgeProgram& program, const EdgeUses& uses,
                                 PartitionResult& result) {

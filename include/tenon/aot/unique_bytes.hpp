@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <functional>
+#include <map>
 #include <optional>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -55,7 +53,7 @@ class UniqueBytes {
   static std::size_t sample(Bytes bytes) noexcept {
     constexpr std::size_t pieces = 16;
     constexpr std::size_t piece = 16;
-    std::size_t out = std::hash<std::size_t>()(bytes.size());
+    std::size_t out = bytes.size();
     const auto mix = [&out](Bytes part) {
       out = out * 31 + std::hash<std::string_view>()(as_text(part));
     };
@@ -70,7 +68,7 @@ class UniqueBytes {
   }
 
   std::vector<SharedBytes> all_;
-  std::unordered_multimap<std::size_t, std::uint32_t> by_sample_;
+  std::multimap<std::size_t, std::uint32_t> by_sample_;
 };
 
 }  // namespace tenon::aot

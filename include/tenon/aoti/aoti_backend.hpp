@@ -14,48 +14,69 @@
 #include <utility>
 #include <vector>
 
-#include "tenon/aoti/device_weights.hpp"
 #include "tenon/aoti/instance.hpp"
-#include "tenon/aoti/model_checks.hpp"
-#include "tenon/aoti/model_library.hpp"
+#include "tenon/aoti/library/model_checks.hpp"
+#include "tenon/aoti/library/model_library.hpp"
 #include "tenon/aoti/payload.hpp"
-#include "tenon/aoti/weights.hpp"
+#include "tenon/aoti/weights/device_weights.hpp"
+#include "tenon/aoti/weights/weights.hpp"
 #include "tenon/backend/backend.hpp"
 #include "tenon/backend/extensions.hpp"
+#include "tenon/backend/options.hpp"
 
 namespace tenon::aoti {
 
-/// How one delegate is to be loaded.
+/// Options of `AotiBackend::load`, for one delegate.
 struct LoadOptions {
   /// Models that can run at the same time, at least 1. Weights are shared, working memory is not.
   std::int64_t model_copies = 1;
-  /// Use weights where the host has them and share copies between delegates. Otherwise each
-  /// instance copies its own. On a device with memory of its own: share what is uploaded between
-  /// delegates; instances of one delegate always do.
+  /// Use weights in the host's memory and share copies between delegates; otherwise each instance
+  /// makes its own copy. On a device with memory of its own: share uploaded weights between
+  /// delegates; the instances of one delegate always share them.
   bool share_weights = true;
   /// The device that models are created for and work on; none where there is only one.
   std::optional<std::int32_t> device_index{};
-  /// Let all delegates that say so enqueue on one stream of the device, if it has streams.
+  /// Enqueue on one stream of the device, with all delegates that set this, if it has streams.
   bool share_stream = false;
-  /// What the backend's own options say about the device, for its `open_device`.
+  /// Settings of the backend itself, for its `open_device`.
   std::shared_ptr<const void> device_settings{};
 };
 
-/// What a device must tell so that `AotiBackend` can run models on it. Checked when the backend is
-/// compiled.
+/// Declaration of the option `model_copies`, for the `options` of a backend.
+inline constexpr OptionSpec model_copies_option{
+    "model_copies", std::int64_t{1},
+    "runs of one delegate at the same time, each with working memory"};
+
+/// Declaration of the option `share_weights`, whose effect depends on the device.
+[[nodiscard]] constexpr OptionSpec share_weights_option(const char* description) noexcept {
+  return {"share_weights", true, description};
+}
+
+/// Reads both options from a backend's `option_values`.
+/// errors: those of `OptionValues::get`.
+template <class Values>
+[[nodiscard]] Result<LoadOptions> read_load_options(const Values& values) {
+  LoadOptions out;
+  TENON_TRY(out.share_weights, values.template get<bool>("share_weights"));
+  TENON_TRY(out.model_copies, values.template get<std::int64_t>("model_copies"));
+  return out;
+}
+
+/// Requirements of `AotiBackend` on the backend class that derives from it. Checked when the
+/// backend is compiled.
 template <class D>
 concept AotiDevice = requires(std::string_view name, const LoadOptions& options) {
-  /// What models are created for, without an index: "cpu", "cuda", "mps".
+  /// Device that models are created for, without an index: "cpu", "cuda", "mps".
   { D::device_name } -> std::convertible_to<const char*>;
-  /// Where the tensors of one instance live, and how bytes get there.
-  { D::open_device(options) } -> std::convertible_to<Result<DeviceMemory>>;
+  /// The memory of the tensors of one instance.
+  { D::open_device(options) } -> std::convertible_to<Result<DeviceMemoryApi>>;
   /// Address of a function that models may call, or null.
   { D::find_shim(name) } -> std::convertible_to<const void*>;
 };
 
-/// Mixin: what all AOTInductor backends have in common, whatever their device. Not a backend: a
-/// backend derives from this and from `Backend`, names its device, and is final (ExecuTorch:
-/// backends/aoti/aoti_backend.py, AotiBackend).
+/// Mixin: the part that all AOTInductor backends have in common, whatever their device. Not itself
+/// a backend: a backend derives from this and from `Backend`, names its device, and is final
+/// (ExecuTorch: backends/aoti/aoti_backend.py, AotiBackend).
 ///
 ///     class CpuAotiBackend final : public tenon::Backend<CpuAotiBackend>,
 ///                                  public tenon::aoti::AotiBackend<CpuAotiBackend> {
@@ -63,7 +84,7 @@ concept AotiDevice = requires(std::string_view name, const LoadOptions& options)
 ///       static constexpr std::string_view id = "CpuAotiBackend";
 ///       static constexpr bool runs_embedded_code = true;
 ///       static constexpr const char* device_name = "cpu";
-///       static tenon::Result<tenon::aoti::DeviceMemory> open_device(
+///       static tenon::Result<tenon::aoti::DeviceMemoryApi> open_device(
 ///           const tenon::aoti::LoadOptions&);
 ///       static const void* find_shim(std::string_view name);
 ///       tenon::Result<Delegate> init(tenon::InitContext& context, tenon::Blob processed,
@@ -82,22 +103,23 @@ class AotiBackend {
           instances_(std::move(other.instances_)),
           free_(other.free_.load(std::memory_order_relaxed)) {}
 
-    /// Bytes of weights that are not the host's, of all instances, on the device where it has
-    /// memory of its own. A copy that sessions or delegates share counts in each.
+    /// Bytes of weights of all instances that are not in the host's memory: copies, and uploads
+    /// where the device has memory of its own. A copy that sessions or delegates share counts in
+    /// each.
     [[nodiscard]] std::size_t own_weights() const noexcept {
       std::size_t sum = model_->weights_copy ? model_->weights_copy->bytes().size() : 0;
       if (model_->on_device) sum += model_->on_device->nbytes();
       for (const auto& instance : instances_) sum += instance->own_weights();
       return sum;
     }
-    /// Bytes that instances work in.
+    /// Bytes of working memory of all instances.
     [[nodiscard]] std::size_t scratch() const noexcept {
       std::size_t sum = 0;
       for (const auto& instance : instances_) sum += instance->scratch();
       return sum;
     }
 
-    /// They may be used while the delegate does not run.
+    /// To be used only while the delegate is not running.
     [[nodiscard]] std::span<const std::unique_ptr<Instance>> instances() const noexcept {
       return instances_;
     }
@@ -124,7 +146,7 @@ class AotiBackend {
     }
     static constexpr std::size_t none_free = ~std::size_t{0};
 
-    /// What sessions share: the library, its functions, and the weights.
+    /// The part that sessions share: the library, its functions, and the weights.
     struct Model {
       std::unique_ptr<DeviceWeights> on_device;
       std::vector<NamedWeight> named;
@@ -150,14 +172,14 @@ class AotiBackend {
     return execute_with(context, delegate, [&](Instance& instance) { return instance.run(args); });
   }
 
-  /// Says whether `init` would take the blob, without loading anything of it.
+  /// Reports whether `init` would accept the blob, without loading any of it.
   [[nodiscard]] Result<BlobVerdict> check_blob(InitContext& context, Blob processed, CompileSpecs) {
     const Status status = check(context, processed.text());
     if (status.ok()) return BlobVerdict{};
     return BlobVerdict{Compatibility::Incompatible, std::string(status.text())};
   }
 
-  /// Weights and working memory beside what the host counts.
+  /// Weights and working memory, in addition to what the host counts.
   [[nodiscard]] MemoryInfo memory_info(const Delegate* delegate) const {
     if (!delegate) return {store_.nbytes(), 0, device_store_->nbytes(), 0};
     const std::size_t weights = delegate->own_weights();
@@ -171,24 +193,25 @@ class AotiBackend {
     static_assert(Derived::runs_embedded_code,
                   "tenon: a backend with AotiBackend needs `static constexpr bool "
                   "runs_embedded_code = true`");
-    static_assert(AotiDevice<Derived>,
-                  "tenon: a backend with AotiBackend needs `static constexpr const char* "
-                  "device_name`, `static Result<DeviceMemory> open_device(const LoadOptions&)` and "
-                  "`static const void* find_shim(std::string_view)`");
+    static_assert(
+        AotiDevice<Derived>,
+        "tenon: a backend with AotiBackend needs `static constexpr const char* "
+        "device_name`, `static Result<DeviceMemoryApi> open_device(const LoadOptions&)` and "
+        "`static const void* find_shim(std::string_view)`");
   }
   ~AotiBackend() = default;
 
-  /// Loads one delegate. What `init` returns.
+  /// Loads one delegate, for `init` to return.
   ///
-  /// errors: AccessFailed when the host does not let this code run; DelegateInvalidCompatibility
-  /// when the payload is of no generation that is known; NotFound when the program lacks a part;
-  /// InvalidExternalData when the weights are too short; those of `ModelLibrary::load`; Internal
-  /// with the model's own words.
+  /// errors: AccessFailed when the host does not permit the model's code;
+  /// DelegateInvalidCompatibility when the payload is of an unknown generation; NotFound when the
+  /// program lacks a part; InvalidExternalData when the weights are too short; those of
+  /// `ModelLibrary::load`; Internal with the model's own message.
   [[nodiscard]] Result<Delegate> load(InitContext& context, Blob processed,
                                       const LoadOptions& options) {
-    constexpr std::int64_t most_copies = 64;  // Bits of a word.
-    if (options.model_copies < 1 || options.model_copies > most_copies) {
-      return error(Error::InvalidArgument, "option 'model_copies': expected 1 to ", most_copies,
+    constexpr std::int64_t max_copies = 64;  // Bits of a word.
+    if (options.model_copies < 1 || options.model_copies > max_copies) {
+      return error(Error::InvalidArgument, "option 'model_copies': expected 1 to ", max_copies,
                    ", found ", options.model_copies);
     }
     TENON_TRY(Payload payload, parse(context, processed.text()));
@@ -199,7 +222,7 @@ class AotiBackend {
     {
       const TracerScope scope(context.tracer(), "load library");
       TENON_TRY(const NamedData code, find_library(context, payload));
-      TENON_CHECK(context.permit_code(code.bytes()));
+      TENON_RETURN_IF_ERROR(context.permit_code(code.bytes()));
       auto library = ModelLibrary::load(code.bytes(), find_shim(), served());
       if (!library.ok()) {
         return std::move(library).status().with_context(
@@ -213,24 +236,24 @@ class AotiBackend {
       }
     }
     const TracerScope scope(context.tracer(), "load weights");
-    TENON_TRY(DeviceMemory memory, Derived::open_device(options));
+    TENON_TRY(DeviceMemoryApi memory, Derived::open_device(options));
     if (!memory.is_host()) {
       model->on_device =
           std::make_unique<DeviceWeights>(options.share_weights ? device_store_ : nullptr);
     }
     if (payload.generation == PayloadGeneration::named_weights) {
       model->named = std::move(payload.weights);
-      TENON_CHECK(find_named_weights(context, *model));
+      TENON_RETURN_IF_ERROR(find_named_weights(context, *model));
     } else {
       find_weights(context, *model);
     }
     return make_delegate(std::move(model), std::move(memory));
   }
 
-  /// Has a free instance run, in the way that `run(Instance&)` does it.
+  /// Calls `run(Instance&)` with a free instance.
   ///
-  /// A call that finds every instance running is refused with InvalidState: waiting would hide that
-  /// the host broke the rule of one call at a time, and take a lock in each call.
+  /// Fails with InvalidState when every instance is running: waiting would hide that the host broke
+  /// the rule of one call at a time, and would take a lock in each call.
   template <class Run>
   [[nodiscard]] Status execute_with(ExecutionContext& context, Delegate& delegate, Run&& run) {
     const std::size_t index = delegate.take();
@@ -245,21 +268,21 @@ class AotiBackend {
     return status;
   }
 
-  /// Another delegate of the same model, in the state that `load` gave, over the same weights. What
-  /// `create_session` of a backend with `WithSessions` returns.
+  /// Makes another delegate of the same model, in its initial state, over the same weights, for
+  /// `create_session` of a backend with `WithSessions`.
   [[nodiscard]] Result<Delegate> create_session(const Delegate& delegate) {
-    TENON_TRY(DeviceMemory memory, Derived::open_device(delegate.model_->options));
+    TENON_TRY(DeviceMemoryApi memory, Derived::open_device(delegate.model_->options));
     return make_delegate(delegate.model_, std::move(memory));
   }
 
  private:
-  /// Generation 3 is for backends that say `static constexpr bool takes_named_weights = true`.
+  /// Generation 3 is for backends with `static constexpr bool takes_named_weights = true`.
   static Result<Payload> parse(const InitContext& context, std::string_view processed) {
     constexpr bool named = requires { requires Derived::takes_named_weights; };
     return parse_payload(processed, context.method_name(), named);
   }
 
-  /// Libraries whose functions the backend has itself: `static constexpr std::array<
+  /// Libraries whose functions the backend provides itself: `static constexpr std::array<
   /// std::string_view, n> served_libraries`. See `is_served`.
   static std::span<const std::string_view> served() noexcept {
     if constexpr (requires { Derived::served_libraries; }) {
@@ -270,7 +293,7 @@ class AotiBackend {
   }
 
   static FindShim find_shim() {
-    return [](std::string_view name) { return Derived::find_shim(name); };
+    return +[](std::string_view name) -> const void* { return Derived::find_shim(name); };
   }
 
   static Result<NamedData> find_library(const InitContext& context, const Payload& payload) {
@@ -284,8 +307,8 @@ class AotiBackend {
     return data->get_data(payload.library_key);
   }
 
-  /// The weights, where they may be used; nothing when the program has none. A model that needs
-  /// them says so.
+  /// Finds the weights of generations 1 and 2, and copies them where they cannot be used in place.
+  /// A program may have none; a model that needs some then fails.
   void find_weights(const InitContext& context, typename Delegate::Model& model) {
     auto data = context.named_data_map()->get_data(model.weights_key);
     if (!data.ok()) return;
@@ -315,9 +338,9 @@ class AotiBackend {
     return ok();
   }
 
-  /// `memory` is that of the first instance; each further one opens the device for itself.
+  /// `memory` is that of the first instance; each further instance opens the device again.
   static Result<Delegate> make_delegate(std::shared_ptr<const typename Delegate::Model> model,
-                                        DeviceMemory memory) {
+                                        DeviceMemoryApi memory) {
     Delegate out;
     const LoadOptions& options = model->options;
     const std::string device = options.device_index

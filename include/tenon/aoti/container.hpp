@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -10,20 +9,20 @@
 #include <utility>
 #include <vector>
 
-#include "tenon/aoti/call.hpp"
-#include "tenon/aoti/constant_adoption.hpp"
 #include "tenon/aoti/container_api.hpp"
 #include "tenon/aoti/input_signature.hpp"
-#include "tenon/aoti/size_mask.hpp"
-#include "tenon/aoti/tensor_pool.hpp"
+#include "tenon/aoti/shims/call.hpp"
+#include "tenon/aoti/tensors/constant_adoption.hpp"
+#include "tenon/aoti/tensors/size_mask.hpp"
+#include "tenon/aoti/tensors/tensor_pool.hpp"
 
 namespace tenon::aoti {
 
 /// One model container of a compiled library, with one model in it. All its tensors come from
 /// `pool`, which must outlive it.
 ///
-/// Failures carry the model's own words where its PyTorch is new enough to keep them, and those of
-/// the function of ours that failed below it.
+/// A failure carries the model's own message where its PyTorch is new enough to keep one, and that
+/// of the shim that failed below it.
 ///
 /// Threads: one at a time.
 class Container {
@@ -32,10 +31,10 @@ class Container {
   [[nodiscard]] static Result<Container> create(const ContainerApi& api, TensorPool& pool,
                                                 const char* device) {
     Container out(api, pool);
-    TENON_CHECK(out.call("AOTInductorModelContainerCreateWithDevice",
-                         [&] { return api.create(&out.object_, 1, device, nullptr); }));
-    TENON_CHECK(out.read("number of inputs", api.get_num_inputs, out.num_inputs_));
-    TENON_CHECK(out.read("number of outputs", api.get_num_outputs, out.num_outputs_));
+    TENON_RETURN_IF_ERROR(out.call("AOTInductorModelContainerCreateWithDevice",
+                                   [&] { return api.create(&out.object_, 1, device, nullptr); }));
+    TENON_RETURN_IF_ERROR(out.read("number of inputs", api.get_num_inputs, out.num_inputs_));
+    TENON_RETURN_IF_ERROR(out.read("number of outputs", api.get_num_outputs, out.num_outputs_));
     out.signature_ = InputSignature(out.num_inputs_);
     return out;
   }
@@ -52,34 +51,33 @@ class Container {
     if (!object_) return;
     const DeviceScope scope(pool_->memory());
     const CurrentPool current(*pool_);
-    // Nothing can be done about a failure: the library goes next.
+    // Nothing can be done about a failure: the library is unloaded next.
     static_cast<void>(api_.destroy(object_));
   }
 
   [[nodiscard]] std::size_t num_inputs() const noexcept { return num_inputs_; }
   [[nodiscard]] std::size_t num_outputs() const noexcept { return num_outputs_; }
 
-  /// The constants that a blob holds, in its order, and which of them may stay there.
-  ///
-  /// With `in_place` all those that the model does not write to. A library that does not tell what
-  /// its constants are gets copies. Nothing when the library cannot tell the sizes.
-  [[nodiscard]] Result<std::vector<Constant>> constants(bool in_place) {
-    std::vector<Constant> out;
+  /// The constants of a blob, in its order, and which of them the model may use in place: with
+  /// `in_place` all that it does not write to. A library that does not report the kinds of its
+  /// constants gets copies. Empty when the library does not report their sizes.
+  [[nodiscard]] Result<std::vector<ModelConstant>> constants(bool in_place) {
+    std::vector<ModelConstant> out;
     if (!api_.get_num_constants || !api_.get_constant_data_size) return out;
     std::size_t count = 0;
-    TENON_CHECK(read("number of constants", api_.get_num_constants, count));
+    TENON_RETURN_IF_ERROR(read("number of constants", api_.get_num_constants, count));
     std::size_t offset = 0;
     for (std::size_t i = 0; i < count; ++i) {
       bool folded = false;
       std::int32_t type = 0;
       std::size_t nbytes = 0;
       if (api_.get_constant_from_folded) {
-        TENON_CHECK(read("constant", api_.get_constant_from_folded, folded, i));
+        TENON_RETURN_IF_ERROR(read("constant", api_.get_constant_from_folded, folded, i));
       }
       if (folded) continue;
-      TENON_CHECK(read("size of a constant", api_.get_constant_data_size, nbytes, i));
+      TENON_RETURN_IF_ERROR(read("size of a constant", api_.get_constant_data_size, nbytes, i));
       if (api_.get_constant_type) {
-        TENON_CHECK(read("type of a constant", api_.get_constant_type, type, i));
+        TENON_RETURN_IF_ERROR(read("type of a constant", api_.get_constant_type, type, i));
       }
       const auto kind = static_cast<ConstantType>(type);
       const bool is_fixed =
@@ -92,39 +90,41 @@ class Container {
     return out;
   }
 
-  /// Bytes that the blob of constants must have, or nothing when the library does not say.
-  [[nodiscard]] Result<std::uint64_t> constants_blob_size(std::span<const Constant> constants) {
-    std::uint64_t told = 0;
+  /// Size in bytes that the blob of constants must have; 0 when the library does not report it.
+  [[nodiscard]] Result<std::uint64_t> constants_blob_size(
+      std::span<const ModelConstant> constants) {
+    std::uint64_t reported = 0;
     if (api_.get_constants_blob_size && !constants.empty()) {
-      TENON_CHECK(read("size of the constants", api_.get_constants_blob_size, told));
+      TENON_RETURN_IF_ERROR(read("size of the constants", api_.get_constants_blob_size, reported));
     }
     std::uint64_t sum = 0;
-    for (const Constant& constant : constants) sum += constant.nbytes;
-    return std::max(told, sum);
+    for (const ModelConstant& constant : constants) sum += constant.nbytes;
+    return reported > sum ? reported : sum;
   }
 
-  /// Gives the model its constants. `blob` has as many bytes as they need and outlives this object.
-  [[nodiscard]] Status load_constants(Bytes blob, std::vector<Constant> constants,
-                                      PlaceConstant place = nullptr) {
+  /// Loads the model's constants. `blob` has at least `constants_blob_size` bytes and must outlive
+  /// this object.
+  [[nodiscard]] Status load_constants(Bytes blob, std::vector<ModelConstant> constants,
+                                      PlaceConstant place = {}) {
     if (!api_.update_constants_from_blob) {
       return error(Error::DelegateInvalidCompatibility,
                    "the library has no AOTInductorModelUpdateConstantsFromBlob: it was compiled by "
                    "PyTorch before 2.9, compile it again");
     }
-    ConstantAdoption adoption(blob, std::move(constants), std::move(place));
+    ConstantAdoption adoption(blob, std::move(constants), place);
     pool_->set_adoption(&adoption);
     const Status status = call("AOTInductorModelUpdateConstantsFromBlob", [&] {
       return api_.update_constants_from_blob(object_,
                                              reinterpret_cast<const std::uint8_t*>(blob.data()));
     });
     pool_->set_adoption(nullptr);
-    TENON_CHECK(status.ok() ? ok() : error(status.error(), status.text()));
+    TENON_RETURN_IF_ERROR(status.ok() ? ok() : error(status.error(), status.text()));
     if (adoption.num_left() == 0) return ok();
     return error(Error::InvalidProgram, "the model left ", adoption.num_left(),
                  " constants of its blob unread; it was compiled with its weights inside");
   }
 
-  /// A constant as the model knows it.
+  /// Names and type of one constant of the model.
   struct ConstantName {
     const char* name;      ///< In the compiled code.
     const char* original;  ///< In the program that was exported (FQN).
@@ -133,8 +133,8 @@ class Container {
     std::size_t nbytes;
   };
 
-  /// All constants that come from outside. Strings live as long as the model.
-  /// errors: DelegateInvalidCompatibility when the library cannot tell.
+  /// All constants that come from outside the library. Strings live as long as the model.
+  /// errors: DelegateInvalidCompatibility when the library does not report them.
   [[nodiscard]] Result<std::vector<ConstantName>> constant_names() {
     if (!api_.get_num_constants || !api_.get_constant_name || !api_.get_constant_original_fqn ||
         !api_.get_constant_dtype || !api_.get_constant_data_size ||
@@ -144,30 +144,33 @@ class Container {
                    "old");
     }
     std::size_t count = 0;
-    TENON_CHECK(read("number of constants", api_.get_num_constants, count));
+    TENON_RETURN_IF_ERROR(read("number of constants", api_.get_num_constants, count));
     std::vector<ConstantName> out;
     for (std::size_t i = 0; i < count; ++i) {
       bool folded = false;
       if (api_.get_constant_from_folded) {
-        TENON_CHECK(read("constant", api_.get_constant_from_folded, folded, i));
+        TENON_RETURN_IF_ERROR(read("constant", api_.get_constant_from_folded, folded, i));
       }
       if (folded) continue;
       ConstantName& constant = out.emplace_back();
       std::int32_t type = 0;
-      TENON_CHECK(read("name of a constant", api_.get_constant_name, constant.name, i));
-      TENON_CHECK(read("name of a constant", api_.get_constant_original_fqn, constant.original, i));
-      TENON_CHECK(read("dtype of a constant", api_.get_constant_dtype, constant.dtype, i));
-      TENON_CHECK(read("size of a constant", api_.get_constant_data_size, constant.nbytes, i));
+      TENON_RETURN_IF_ERROR(read("name of a constant", api_.get_constant_name, constant.name, i));
+      TENON_RETURN_IF_ERROR(
+          read("name of a constant", api_.get_constant_original_fqn, constant.original, i));
+      TENON_RETURN_IF_ERROR(
+          read("dtype of a constant", api_.get_constant_dtype, constant.dtype, i));
+      TENON_RETURN_IF_ERROR(
+          read("size of a constant", api_.get_constant_data_size, constant.nbytes, i));
       if (api_.get_constant_type) {
-        TENON_CHECK(read("type of a constant", api_.get_constant_type, type, i));
+        TENON_RETURN_IF_ERROR(read("type of a constant", api_.get_constant_type, type, i));
       }
       constant.type = static_cast<ConstantType>(type);
     }
     return out;
   }
 
-  /// Has the model use these tensors as its constants, where they lie. The handles stay the
-  /// caller's; the memory that they look into must outlive this object.
+  /// Has the model use these tensors as its constants, in place. The handles remain the caller's;
+  /// their memory must outlive this object.
   [[nodiscard]] Status use_constants(std::span<const ConstantEntry> entries) {
     return call("AOTInductorModelContainerUpdateUserManagedConstantBufferPairs", [&] {
       return api_.update_user_managed_constants(object_, entries.data(), entries.size(), false,
@@ -175,18 +178,18 @@ class Container {
     });
   }
 
-  /// Runs the model. It takes `inputs`; `outputs` are the caller's to release, also after a failure
-  /// where they are not null. `stream` is the device's queue that it works on.
+  /// Runs the model. It takes ownership of `inputs`; the caller releases `outputs`, also those that
+  /// are not null after a failure. `stream` is the device's queue for the model's work.
   ///
-  /// Inputs that differ from those of the last run are checked, by the model itself where it can
-  /// (model_checks.hpp). errors: InvalidArgument when they are not what the model was compiled for;
-  /// Internal with the model's own words.
-  [[nodiscard]] Status run(std::span<Tensor*> inputs, std::span<Tensor*> outputs,
+  /// Inputs that differ from those of the last run are checked, by the model itself where possible
+  /// (model_checks.hpp). errors: InvalidArgument when they are not those the model was compiled
+  /// for; Internal with the model's own message.
+  [[nodiscard]] Status run(std::span<ModelTensor*> inputs, std::span<ModelTensor*> outputs,
                            void* stream = nullptr) {
     if (signature_.is_of(inputs)) [[likely]] {
       return call(run_call, [&] { return run_plain(inputs, outputs, stream); });
     }
-    TENON_CHECK(signature_.check(inputs));
+    TENON_RETURN_IF_ERROR(signature_.check(inputs));
     signature_.note(inputs);
     Status status = api_.run_with_checks
                         ? run_with_checks(inputs, outputs, stream)
@@ -200,20 +203,22 @@ class Container {
 
   static constexpr std::string_view run_call = "AOTInductorModelContainerRun";
 
-  RuntimeError run_plain(std::span<Tensor*> inputs, std::span<Tensor*> outputs, void* stream) {
-    // One model and one thread at a time: the locks of the other one would guard nothing.
+  RuntimeError run_plain(std::span<ModelTensor*> inputs, std::span<ModelTensor*> outputs,
+                         void* stream) {
+    // One model and one thread at a time: the locks of `run` would guard nothing.
     const auto function = api_.run_single_threaded ? api_.run_single_threaded : api_.run;
     return function(object_, inputs.data(), inputs.size(), outputs.data(), outputs.size(), stream,
                     nullptr);
   }
 
-  [[nodiscard]] Status run_with_checks(std::span<Tensor*> inputs, std::span<Tensor*> outputs,
-                                       void* stream) {
-    for (Tensor* tensor : inputs) {
-      // A model does not ask for the rank before it reads sizes. No size is negative, so it sees
-      // that there is none.
-      std::fill(tensor->sizes.begin() + tensor->rank, tensor->sizes.end(), -1);
-      std::fill(tensor->strides.begin() + tensor->rank, tensor->strides.end(), -1);
+  [[nodiscard]] Status run_with_checks(std::span<ModelTensor*> inputs,
+                                       std::span<ModelTensor*> outputs, void* stream) {
+    for (ModelTensor* tensor : inputs) {
+      // A model does not check the rank before it reads sizes. No size is negative, so -1 fails its
+      // check of a dimension that the tensor lacks.
+      for (std::size_t d = tensor->shape().size(); d < max_rank; ++d) {
+        tensor->sizes[d] = tensor->strides[d] = -1;
+      }
     }
     const auto run = [&] {
       return call(
@@ -239,18 +244,18 @@ class Container {
                                           : std::move(status);
   }
 
-  /// What the checks of generated code say about inputs, and `assert_size_stride` (PyTorch:
-  /// torch/csrc/inductor/aoti_runtime/utils.h) when it is asked about one.
+  /// True for a message of the checks of generated code about an input, or of `assert_size_stride`
+  /// (PyTorch: torch/csrc/inductor/aoti_runtime/utils.h) about one.
   static bool is_about_inputs(std::string_view text) noexcept {
     const auto has = [&](std::string_view part) { return text.find(part) != text.npos; };
     return has("input_handles[") || has("Error in op: input");
   }
 
-  /// A failure of the model in its own words, without the advice for people who write operators.
-  static std::string_view trimmed(std::string_view told) noexcept {
-    told = told.substr(0, told.find("\nThis error most often"));
-    while (told.ends_with('\n')) told.remove_suffix(1);
-    return told.empty() ? "the model gives no reason" : told;
+  /// The model's own message, without its advice for authors of operators.
+  static std::string_view trimmed(std::string_view message) noexcept {
+    message = message.substr(0, message.find("\nThis error most often"));
+    while (message.ends_with('\n')) message.remove_suffix(1);
+    return message.empty() ? "the model gives no reason" : message;
   }
 
   template <class Call>
@@ -264,16 +269,16 @@ class Container {
     const DeviceScope scope(pool_->memory());
     if (!scope.ok()) return error(scope.status().error(), scope.status().text());
     const CurrentPool current(*pool_);
-    // What failed before and was of no consequence is not the cause of what fails now.
+    // An earlier failure without consequences is not the cause of one in this call.
     if (!pool_->failure().empty()) static_cast<void>(pool_->take_failure());
     const RuntimeError failed = function();
     if (failed == 0) [[likely]]
       return ok();
-    const char* told = nullptr;
-    if (get_last_error) static_cast<void>(get_last_error(&told));
-    const std::string ours = pool_->take_failure();
-    return error(Error::Internal, what, " failed: ", trimmed(told ? told : ""),
-                 ours.empty() ? "" : "; cause: ", std::string_view(ours));
+    const char* message = nullptr;
+    if (get_last_error) static_cast<void>(get_last_error(&message));
+    const std::string cause = pool_->take_failure();
+    return error(Error::Internal, what, " failed: ", trimmed(message ? message : ""),
+                 cause.empty() ? "" : "; cause: ", std::string_view(cause));
   }
 
   template <class Function, class Value, class... Index>

@@ -6,15 +6,15 @@
 #include <string_view>
 #include <type_traits>
 
-#include "tenon/aoti/model_library.hpp"
-#include "tenon/aoti/tensor.hpp"
+#include "tenon/aoti/library/model_library.hpp"
+#include "tenon/aoti/tensors/model_tensor.hpp"
 
 namespace tenon::aoti {
 
 /// A model container inside a compiled library (AOTInductorModelContainerHandle).
 struct ContainerObject;
 
-/// What functions of a compiled library return: 0, or not (AOTIRuntimeError).
+/// Result of the functions of a compiled library: 0 for success (AOTIRuntimeError).
 using RuntimeError = std::int32_t;
 
 /// Kind of a constant (torch/csrc/inductor/aoti_runtime/constant_type.h).
@@ -26,10 +26,10 @@ enum class ConstantType : std::int32_t {
   folded_constant = 4,
 };
 
-/// A constant that the model is to use (AOTInductorConstantMapEntry).
+/// A constant for the model to use (AOTInductorConstantMapEntry).
 struct ConstantEntry {
-  const char* name;  ///< What the model calls it.
-  Tensor* tensor;
+  const char* name;  ///< In the compiled code.
+  ModelTensor* tensor;
 };
 
 // The functions that a compiled library exports, as torch/csrc/inductor/aoti_runtime/interface.h
@@ -40,14 +40,14 @@ struct ConstantEntry {
     (ContainerObject * *out, std::size_t num_models, const char* device, const char* cubin_dir)) \
   X(destroy, ContainerDelete, (ContainerObject*))                                                \
   X(run, ContainerRun,                                                                           \
-    (ContainerObject*, Tensor * *inputs, std::size_t num_inputs, Tensor * *outputs,              \
+    (ContainerObject*, ModelTensor * *inputs, std::size_t num_inputs, ModelTensor** outputs,     \
      std::size_t num_outputs, void* stream, void* proxy_executor))                               \
   X(get_num_inputs, ContainerGetNumInputs, (ContainerObject*, std::size_t*))                     \
   X(get_num_outputs, ContainerGetNumOutputs, (ContainerObject*, std::size_t*))
 
 #define TENON_AOTI_OPTIONAL_FUNCTIONS(X)                                                           \
   X(run_single_threaded, ContainerRunSingleThreaded,                                               \
-    (ContainerObject*, Tensor * *inputs, std::size_t num_inputs, Tensor * *outputs,                \
+    (ContainerObject*, ModelTensor * *inputs, std::size_t num_inputs, ModelTensor** outputs,       \
      std::size_t num_outputs, void* stream, void* proxy_executor))                                 \
   X(get_num_constants, ContainerGetNumConstants, (ContainerObject*, std::size_t*))                 \
   X(get_constant_name, ContainerGetConstantName, (ContainerObject*, std::size_t, const char**))    \
@@ -72,17 +72,16 @@ struct ContainerApi {
   TENON_AOTI_OPTIONAL_FUNCTIONS(TENON_AOTI_MEMBER)
 #undef TENON_AOTI_MEMBER
   RuntimeError (*get_last_error)(const char**) = nullptr;
-  /// Of the image whose checks are on (model_checks.hpp), or null: runs a container of this
-  /// library.
+  /// From the image with checks (model_checks.hpp), or null: runs a container of this library.
   decltype(run) run_with_checks = nullptr;
   decltype(get_last_error) get_last_error_of_checks = nullptr;
-  /// Inputs whose device the checks look at, last of all.
+  /// Number of inputs whose device is checked, which is the last check of each.
   std::size_t num_device_checks = 0;
 
-  /// Takes what runs containers with checks from the other image of this library.
+  /// Takes the functions that run containers with checks from the other image of this library.
   void use_checks(const ModelLibrary& image, std::size_t device_checks) {
     num_device_checks = device_checks;
-    // One model and one thread at a time: the locks of the other one would guard nothing.
+    // One model and one thread at a time: the locks of `run` would guard nothing.
     const char* const name = run_single_threaded ? "AOTInductorModelContainerRunSingleThreaded"
                                                  : "AOTInductorModelContainerRun";
     run_with_checks = image.function<std::remove_pointer_t<decltype(run)>>(name);
@@ -90,7 +89,7 @@ struct ContainerApi {
         image.function<RuntimeError(const char**)>("AOTInductorGetLastError");
   }
 
-  /// Finds them. Fails with InvalidProgram when one that every library has is absent.
+  /// Finds the functions. Fails with InvalidProgram when a required one is missing.
   [[nodiscard]] static Result<ContainerApi> find(const ModelLibrary& library) {
     ContainerApi api;
     std::string_view missing;
@@ -105,7 +104,7 @@ struct ContainerApi {
 #undef TENON_AOTI_FIND
     api.get_last_error = library.function<RuntimeError(const char**)>("AOTInductorGetLastError");
     if (missing.empty()) return api;
-    return error(Error::InvalidProgram, "the library is no model of AOTInductor: it has no ",
+    return error(Error::InvalidProgram, "the library is not a model of AOTInductor: missing ",
                  missing);
   }
 };

@@ -1,40 +1,39 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <span>
 #include <vector>
 
-#include "tenon/aoti/tensor.hpp"
+#include "tenon/aoti/tensors/model_tensor.hpp"
 #include "tenon/core/result.hpp"
 
 namespace tenon::aoti {
 
-/// What the inputs of a model were when it last took them, so that the same ones are not checked
-/// again. After `InputSignature(n)` nothing allocates but errors. Threads: one at a time.
+/// Dtypes, sizes and strides of the inputs that a model accepted last, so that the same ones are
+/// not checked again. After `InputSignature(n)` only errors allocate. Threads: one at a time.
 class InputSignature {
  public:
   explicit InputSignature(std::size_t num_inputs) : inputs_(num_inputs) {}
 
-  /// True when the model took inputs of these dtypes, sizes and strides the last time.
-  [[nodiscard]] bool is_of(std::span<Tensor* const> inputs) const noexcept {
-    return is_accepted_ &&
-           std::ranges::equal(inputs, inputs_, [](const Tensor* tensor, const Input& input) {
-             return tensor->scalar_type == input.scalar_type && tensor->rank == input.rank &&
-                    std::ranges::equal(tensor->shape(), input.of(input.sizes)) &&
-                    std::ranges::equal(tensor->step(), input.of(input.strides));
-           });
+  /// True when the model accepted inputs of these dtypes, sizes and strides last time.
+  [[nodiscard]] bool is_of(std::span<ModelTensor* const> inputs) const noexcept {
+    if (!is_accepted_ || inputs.size() != inputs_.size()) return false;
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      if (!inputs_[i].is_of(*inputs[i])) return false;
+    }
+    return true;
   }
 
-  /// Fails with InvalidArgument when a dtype or a rank is not that of the inputs that the model
-  /// once took: those never change.
-  [[nodiscard]] Status check(std::span<Tensor* const> inputs) const {
+  /// Fails with InvalidArgument when a dtype or a rank differs from inputs that the model once
+  /// accepted: those never change.
+  [[nodiscard]] Status check(std::span<ModelTensor* const> inputs) const {
     if (!was_accepted_) return ok();
     for (std::size_t i = 0; i < inputs.size(); ++i) {
-      const Tensor& found = *inputs[i];
+      const ModelTensor& found = *inputs[i];
       const Input& expected = inputs_[i];
       if (found.scalar_type == expected.scalar_type && found.rank == expected.rank) continue;
       return error(Error::InvalidArgument, "argument ", i, ": expected ",
@@ -44,18 +43,21 @@ class InputSignature {
     return ok();
   }
 
-  /// Notes these inputs, as many as there are, for `accept`.
-  void note(std::span<Tensor* const> inputs) noexcept {
+  /// Records these inputs for `accept`.
+  void note(std::span<ModelTensor* const> inputs) noexcept {
     is_accepted_ = false;
     for (std::size_t i = 0; i < inputs.size(); ++i) {
-      const Tensor& tensor = *inputs[i];
-      inputs_[i] = {tensor.scalar_type, tensor.rank, {}, {}};
-      std::ranges::copy(tensor.shape(), inputs_[i].sizes.begin());
-      std::ranges::copy(tensor.step(), inputs_[i].strides.begin());
+      const ModelTensor& tensor = *inputs[i];
+      inputs_[i].scalar_type = tensor.scalar_type;
+      inputs_[i].rank = tensor.rank;
+      for (std::size_t d = 0; d < tensor.shape().size(); ++d) {
+        inputs_[i].sizes[d] = tensor.sizes[d];
+        inputs_[i].strides[d] = tensor.strides[d];
+      }
     }
   }
 
-  /// The model took what was noted last.
+  /// The model accepted the inputs recorded last.
   void accept() noexcept { is_accepted_ = was_accepted_ = true; }
 
  private:
@@ -65,9 +67,11 @@ class InputSignature {
     std::array<std::int64_t, max_rank> sizes;
     std::array<std::int64_t, max_rank> strides;
 
-    [[nodiscard]] std::span<const std::int64_t> of(
-        const std::array<std::int64_t, max_rank>& values) const noexcept {
-      return {values.data(), static_cast<std::size_t>(rank)};
+    [[nodiscard]] bool is_of(const ModelTensor& tensor) const noexcept {
+      if (tensor.scalar_type != scalar_type || tensor.rank != rank) return false;
+      const std::size_t nbytes = static_cast<std::size_t>(rank) * sizeof(std::int64_t);
+      return std::memcmp(tensor.sizes.data(), sizes.data(), nbytes) == 0 &&
+             std::memcmp(tensor.strides.data(), strides.data(), nbytes) == 0;
     }
   };
 

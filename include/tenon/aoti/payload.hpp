@@ -1,21 +1,20 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-#include "tenon/aoti/named_weights.hpp"
+#include "tenon/aoti/weights/named_weights.hpp"
 #include "tenon/core/result.hpp"
 
 namespace tenon::aoti {
 
-/// Ways in which ExecuTorch's exporters wrote the processed bytes of an AOTI delegate.
+/// Formats in which ExecuTorch's exporters wrote the processed bytes of an AOTI delegate.
 enum class PayloadGeneration : std::uint32_t {
-  /// Nothing: the keys are made of the method's name.
+  /// No bytes: the keys are made of the method's name.
   method_keys = 1,
   /// Two lines, the keys of library and weights (aoti_backend.py, since PR #20424).
   two_keys = 2,
@@ -23,22 +22,24 @@ enum class PayloadGeneration : std::uint32_t {
   named_weights = 3,
 };
 
-/// Under which keys of the named data map a delegate's parts are.
+/// The keys of a delegate's parts in the named data map.
 struct Payload {
   PayloadGeneration generation;
   std::string library_key;
   std::string weights_key;             ///< Empty in generation 3.
-  std::vector<NamedWeight> weights{};  ///< In generation 3 alone.
+  std::vector<NamedWeight> weights{};  ///< Only in generation 3.
 };
 
 namespace detail {
 
-/// Keys are only ever looked up and never become paths; but they are shown to people, and one with
-/// control characters or of any length means that the bytes are something else.
+/// Keys are only looked up and never become paths. But they appear in messages, and a key that is
+/// very long or has control characters means that the bytes are something else.
 inline bool is_good_key(std::string_view key) noexcept {
   constexpr std::size_t longest = 512;
-  return !key.empty() && key.size() <= longest &&
-         std::ranges::all_of(key, [](char c) { return c > ' ' && c < 0x7f; });
+  for (const char c : key) {
+    if (c <= ' ' || c >= 0x7f) return false;
+  }
+  return !key.empty() && key.size() <= longest;
 }
 
 }  // namespace detail
@@ -46,8 +47,8 @@ inline bool is_good_key(std::string_view key) noexcept {
 /// Reads the processed bytes of a delegate of method `method_name`, in generation 1 or 2, and in
 /// generation 3 when the backend takes weights by name.
 ///
-/// Fails with DelegateInvalidCompatibility, saying what was found, when they are of no generation
-/// that is known or of one that is read elsewhere.
+/// Fails with DelegateInvalidCompatibility, naming what was found, when they are of an unknown
+/// generation or of one that this backend does not read.
 [[nodiscard]] inline Result<Payload> parse_payload(std::string_view processed,
                                                    std::string_view method_name,
                                                    bool takes_named_weights = false) {

@@ -39,18 +39,17 @@ struct Trampolines;
 ///     static const void* find_extension(std::string_view id) noexcept;  // tables of its own, by
 ///                                                                       // id ("acme.tuning/1")
 ///
-/// Further abilities are mixins beside this base (`WithOptions`, `WithCheckBlob`, ...); beside
-/// `WithKernels` the delegate and its functions may be left out. There is one object for each host
-/// that opened the plugin; it lives from `open` to `close`.
+/// Further abilities are mixins, bases in addition to this one (`WithOptions`, `WithCheckBlob`,
+/// ...). With `WithKernels` the delegate and its functions may be left out. Each host that opens
+/// the plugin has an object of its own, from `open` to `close`.
 ///
-/// Threads: `init` may run at the same time as anything else on the same object; `execute` never
-/// twice at once on one delegate, but on different ones. Exceptions are caught and become
-/// `Internal`
-/// (`MemoryAllocationFailed` for std::bad_alloc).
+/// Threads: `init` may run at the same time as any other function of the same object; `execute`
+/// runs once at a time on one delegate, but concurrently on different ones. Exceptions are caught
+/// and become `Internal` (`MemoryAllocationFailed` for std::bad_alloc).
 template <class Derived>
 class Backend {
  public:
-  /// The host that opened this backend. Not to be used in the constructor.
+  /// The host that opened this backend. Must not be used in the constructor.
   [[nodiscard]] const HostServices& host() const noexcept { return host_; }
 
  protected:

@@ -22,14 +22,14 @@ template <class Derived>
 class BackendDetails;  // tenon/aot/backend_details.hpp
 }
 
-/// Judges backend classes when a plugin is compiled: one wrong thing is one readable error.
+/// Checks backend classes when a plugin is compiled: one mistake is one readable error.
 namespace tenon::detail {
 
 template <class>
 inline constexpr bool always_false = false;
 
-/// Whether `text` fits a field of `size` bytes with its NUL and can be shown on one line, as
-/// everything that a host reads from a record must (TN-BIN-5).
+/// Whether `text` fits a field of `size` bytes with its NUL and has no control characters, as every
+/// text of a record must (TN-BIN-7).
 consteval bool is_good_text(std::string_view text, std::size_t size) {
   if (text.size() >= size) return false;
   for (const char c : text) {
@@ -43,64 +43,47 @@ consteval bool is_good_id(std::string_view id) {
 }
 
 template <class B>
-concept HasId = requires {
-  typename std::bool_constant<is_good_id(B::id)>;
+concept HasId = requires { typename std::bool_constant<is_good_id(B::id)>; };
+
+// Fields that may be left out. One that is present and not constexpr is an error, too.
+template <class B>
+concept HasGoodTags = !requires { B::tags; } || requires {
+  typename std::enable_if_t<is_good_text(B::tags, TENON_TEXT_SIZE)>;
+};
+template <class B>
+concept HasGoodDescription = !requires { B::description; } || requires {
+  typename std::enable_if_t<is_good_text(B::description, TENON_TEXT_SIZE)>;
+};
+template <class B>
+concept HasGoodCpuFeatures = !requires { B::cpu_features; } || requires {
+  typename std::enable_if_t<is_good_text(B::cpu_features, TENON_TEXT_SIZE)>;
 };
 
-// Fields that may be left out. What is there and cannot be read while compiling is wrong, too.
 template <class B>
-concept HasGoodTags = !requires {
-  B::tags;
-}
-|| requires { typename std::enable_if_t<is_good_text(B::tags, TENON_TEXT_SIZE)>; };
-template <class B>
-concept HasGoodDescription = !requires {
-  B::description;
-}
-|| requires { typename std::enable_if_t<is_good_text(B::description, TENON_TEXT_SIZE)>; };
-template <class B>
-concept HasGoodCpuFeatures = !requires {
-  B::cpu_features;
-}
-|| requires { typename std::enable_if_t<is_good_text(B::cpu_features, TENON_TEXT_SIZE)>; };
-
-template <class B>
-concept HasGoodPayloadVersions = !requires {
-  B::payload_versions;
-}
-|| requires {
+concept HasGoodPayloadVersions = !requires { B::payload_versions; } || requires {
   typename std::enable_if_t<(PayloadVersions(B::payload_versions).min <=
                              PayloadVersions(B::payload_versions).max)>;
 };
 
 template <class B>
-concept HasGoodRunsEmbeddedCode = !requires {
-  B::runs_embedded_code;
-}
-|| requires {
+concept HasGoodRunsEmbeddedCode = !requires { B::runs_embedded_code; } || requires {
   requires std::same_as<decltype(B::runs_embedded_code), const bool>;
   typename std::bool_constant<B::runs_embedded_code>;
 };
 
-/// Whether any of the functions of a delegate is there. A backend of kernels alone has none.
+/// Whether the class has any of the functions of a delegate. A backend with kernels alone has none.
 template <class B>
-concept NamesDelegate = requires {
-  typename B::Delegate;
-}
-|| requires { &B::init; }
-|| requires { &B::execute; };
+concept NamesDelegate =
+    requires { typename B::Delegate; } || requires { &B::init; } || requires { &B::execute; };
 template <class B>
 concept HasKernelsAlone = std::is_base_of_v<WithKernels<B>, B> && !NamesDelegate<B>;
 
 template <class B>
-concept HasDelegate = requires {
-  typename B::Delegate;
-}
-&&std::is_object_v<typename B::Delegate>;
+concept HasDelegate = requires { typename B::Delegate; } && std::is_object_v<typename B::Delegate>;
 
 template <class B>
 concept HasGoodDelegate = std::is_move_constructible_v<typename B::Delegate> &&
-    std::is_nothrow_destructible_v<typename B::Delegate>;
+                          std::is_nothrow_destructible_v<typename B::Delegate>;
 
 template <class B>
 concept HasInit = requires(B& backend, InitContext& context, Blob processed, CompileSpecs specs) {
@@ -108,27 +91,22 @@ concept HasInit = requires(B& backend, InitContext& context, Blob processed, Com
 };
 
 template <class B>
-concept HasExecute = requires(B& backend, ExecutionContext& context, typename B::Delegate& delegate,
-                              Args args) {
-  { backend.execute(context, delegate, args) } -> std::same_as<Status>;
-};
+concept HasExecute =
+    requires(B& backend, ExecutionContext& context, typename B::Delegate& delegate, Args args) {
+      { backend.execute(context, delegate, args) } -> std::same_as<Status>;
+    };
 
-// A function that is named but does not fit is a mistake, not an ability that is left out.
+// A function of the right name and another signature is an error, not an ability that is left out.
 template <class B>
-concept NamesOpen = requires(B& backend) {
-  backend.open();
-}
-|| requires { &B::open; };
+concept NamesOpen = requires(B& backend) { backend.open(); } || requires { &B::open; };
 template <class B>
 concept HasOpen = requires(B& backend) {
   { backend.open() } -> std::same_as<Status>;
 };
 
 template <class B>
-concept NamesIsAvailable = requires(B& backend) {
-  backend.is_available();
-}
-|| requires { &B::is_available; };
+concept NamesIsAvailable =
+    requires(B& backend) { backend.is_available(); } || requires { &B::is_available; };
 template <class B>
 concept HasIsAvailable = requires(B& backend) {
   { backend.is_available() } -> std::same_as<Status>;
@@ -137,8 +115,7 @@ concept HasIsAvailable = requires(B& backend) {
 template <class B>
 concept NamesOnSetOption = requires(B& backend, const OptionValue& value) {
   backend.on_set_option(std::string_view(), value);
-}
-|| requires { &B::on_set_option; };
+} || requires { &B::on_set_option; };
 template <class B>
 concept HasOnSetOption = requires(B& backend, const OptionValue& value) {
   { backend.on_set_option(std::string_view(), value) } -> std::same_as<Status>;
@@ -147,14 +124,13 @@ concept HasOnSetOption = requires(B& backend, const OptionValue& value) {
 template <class B>
 concept DeclaresOptions = requires {
   typename std::bool_constant<(std::size(B::options), true)>;
-}
-&&std::same_as<std::remove_cvref_t<decltype(B::options[0])>, OptionSpec>;
+} && std::same_as<std::remove_cvref_t<decltype(B::options[0])>, OptionSpec>;
 
 template <class B>
-concept HasCheckBlob = requires(B& backend, InitContext& context, Blob processed,
-                                CompileSpecs specs) {
-  { backend.check_blob(context, processed, specs) } -> std::same_as<Result<BlobVerdict>>;
-};
+concept HasCheckBlob =
+    requires(B& backend, InitContext& context, Blob processed, CompileSpecs specs) {
+      { backend.check_blob(context, processed, specs) } -> std::same_as<Result<BlobVerdict>>;
+    };
 
 template <class B>
 concept HasMemoryInfo = requires(B& backend, const typename B::Delegate* delegate) {
@@ -172,14 +148,13 @@ concept HasDevices = requires(B& backend) {
 };
 
 template <class B>
-concept HasDeviceMemory = requires(B& backend, tenon_dl_device device, void* to, const void* from,
-                                   std::size_t size) {
-  { backend.allocate_device(device, size, size) } -> std::same_as<Result<void*>>;
-  { backend.free_device(device, to) }
-  noexcept->std::same_as<void>;
-  { backend.copy_to_device(device, to, from, size) } -> std::same_as<Status>;
-  { backend.copy_to_host(device, to, from, size) } -> std::same_as<Status>;
-};
+concept HasDeviceMemory =
+    requires(B& backend, tenon_dl_device device, void* to, const void* from, std::size_t size) {
+      { backend.allocate_device(device, size, size) } -> std::same_as<Result<void*>>;
+      { backend.free_device(device, to) } noexcept -> std::same_as<void>;
+      { backend.copy_to_device(device, to, from, size) } -> std::same_as<Status>;
+      { backend.copy_to_host(device, to, from, size) } -> std::same_as<Status>;
+    };
 
 template <class B>
 concept HasSetStream = requires(B& backend, typename B::Delegate& delegate, void* stream) {
@@ -187,21 +162,18 @@ concept HasSetStream = requires(B& backend, typename B::Delegate& delegate, void
 };
 
 template <class B>
-concept HasKernel = requires {
-  typename B::Kernel;
-}
-&&std::is_object_v<typename B::Kernel>&& std::is_move_constructible_v<typename B::Kernel>&&
-    std::is_nothrow_destructible_v<typename B::Kernel>&& requires(typename B::Kernel& kernel,
-                                                                  ExecutionContext& context,
-                                                                  Args args) {
-  { kernel.run(context, args) } -> std::same_as<Status>;
-};
+concept HasKernel = requires { typename B::Kernel; } && std::is_object_v<typename B::Kernel> &&
+                    std::is_move_constructible_v<typename B::Kernel> &&
+                    std::is_nothrow_destructible_v<typename B::Kernel> &&
+                    requires(typename B::Kernel& kernel, ExecutionContext& context, Args args) {
+                      { kernel.run(context, args) } -> std::same_as<Status>;
+                    };
 template <class B>
 concept HasCreateKernel = requires(B& backend, std::string_view op, Args args) {
   { backend.create_kernel(op, args) } -> std::same_as<Result<typename B::Kernel>>;
 };
 
-/// Whether no name is empty or there twice.
+/// Whether the names are not empty and differ.
 consteval bool are_good_operators(const auto& operators) {
   for (std::size_t i = 0; i < std::size(operators); ++i) {
     if (std::string_view(operators[i]).empty()) return false;
@@ -212,38 +184,32 @@ consteval bool are_good_operators(const auto& operators) {
   return true;
 }
 template <class B>
-concept DeclaresOperators = requires {
-  B::operators;
-};
+concept DeclaresOperators = requires { B::operators; };
 template <class B>
-concept HasGoodOperators = requires {
-  typename std::enable_if_t<are_good_operators(B::operators)>;
-};
+concept HasGoodOperators =
+    requires { typename std::enable_if_t<are_good_operators(B::operators)>; };
 template <class B>
 concept HasListOperators = requires(B& backend) {
   { backend.list_operators() } -> std::same_as<Result<std::vector<std::string>>>;
 };
 
-/// A table of the author's own, beside those of mixins.
+/// A table of the author's own, in addition to those of mixins.
 template <class B>
 concept HasExtension = requires(std::string_view id) {
-  { B::find_extension(id) }
-  noexcept->std::same_as<const void*>;
+  { B::find_extension(id) } noexcept -> std::same_as<const void*>;
 };
 template <class B>
-concept NamesExtension = requires {
-  &B::find_extension;
-};
+concept NamesExtension = requires { &B::find_extension; };
 
 template <class B, template <class> class Mixin>
 concept HasMixin = std::derived_from<B, Mixin<B>>;
 
-/// False when `Mixin` is a base that cannot be seen from outside, where nobody would detect it.
+/// True when `Mixin` is a private or protected base, which would not be detected.
 template <class B, template <class> class Mixin>
 concept HidesMixin = std::is_base_of_v<Mixin<B>, B> && !HasMixin<B, Mixin>;
 
-/// Judges a backend class and stops the compilation with the first thing that is wrong, and nothing
-/// else: each test is only reached when those before it passed.
+/// Checks a backend class and stops the compilation with the first mistake alone: each test is
+/// reached only when those before it passed.
 template <class B>
 consteval bool check_backend() {
   if constexpr (!std::is_class_v<B>) {

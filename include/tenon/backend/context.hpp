@@ -17,7 +17,7 @@
 
 namespace tenon {
 
-/// Memory lent by the host. Nothing is given back piece by piece.
+/// Memory lent by the host. Single blocks cannot be freed.
 class Allocator {
  public:
   explicit Allocator(tenon_allocator* allocator) noexcept : allocator_(allocator) {}
@@ -28,10 +28,10 @@ class Allocator {
     return allocator_->allocate(allocator_, nbytes, alignment);
   }
 
-  /// Room for `count` objects, not initialised, or null (also when the size would overflow). Only
-  /// for types without a destructor: nothing runs when the memory goes.
+  /// Memory for `count` objects, not initialised, or null (also when the size would overflow). Only
+  /// for types without a destructor: none is called when the memory is freed.
   template <class T>
-  requires std::is_trivially_destructible_v<T>
+    requires std::is_trivially_destructible_v<T>
   [[nodiscard]] T* allocate_list(std::size_t count) const noexcept {
     if (count > static_cast<std::size_t>(-1) / sizeof(T)) return nullptr;
     return static_cast<T*>(allocate(count * sizeof(T), alignof(T)));
@@ -41,19 +41,19 @@ class Allocator {
   tenon_allocator* allocator_;
 };
 
-/// Receiver of a backend's own events. Does nothing when nobody listens; never fails.
+/// Receiver of a backend's own events. Does nothing when events are not recorded; never fails.
 class Tracer {
  public:
   explicit Tracer(const tenon_tracer* tracer) noexcept : tracer_(tracer) {}
 
-  /// True when somebody listens: collecting costly metadata is only worth it then.
+  /// True when events are recorded. Check it before collecting costly metadata.
   [[nodiscard]] bool enabled() const noexcept { return tracer_ != nullptr; }
 
-  /// Nanoseconds of the tracer's clock; 0 when nobody listens.
+  /// Nanoseconds of the tracer's clock; 0 when events are not recorded.
   [[nodiscard]] std::uint64_t now() const noexcept { return tracer_ ? tracer_->now(tracer_) : 0; }
 
   /// Records that `name` ran from `start_ns` to `end_ns`. `debug_handle` ties it to the handle map
-  /// made ahead of time; -1 is none.
+  /// made ahead of time; -1 for none.
   void log_event(std::string_view name, std::uint64_t start_ns, std::uint64_t end_ns,
                  std::int64_t debug_handle = -1, Bytes metadata = {}) const noexcept {
     if (!tracer_) return;
@@ -81,8 +81,8 @@ class TracerScope {
   std::uint64_t start_ns_;
 };
 
-/// The processed bytes of a delegate. They live until `destroy`, so that a delegate may point into
-/// them, or until `release`, which gives their memory back early.
+/// The processed bytes of a delegate. Valid until `destroy`, so that a delegate may point into
+/// them, or until `release`, which frees them early.
 class Blob {
  public:
   explicit Blob(tenon_buffer* buffer) noexcept : buffer_(buffer) {}
@@ -95,15 +95,15 @@ class Blob {
   }
   [[nodiscard]] std::string_view text() const noexcept { return as_text(bytes()); }
 
-  /// The bytes are not needed any more; `bytes()` is empty afterwards. May be called twice, from
-  /// any thread, until `destroy`.
+  /// Frees the bytes early; `bytes()` is empty afterwards. May be called twice, from any thread,
+  /// until `destroy`.
   void release() const noexcept { buffer_->release(buffer_); }
 
  private:
   tenon_buffer* buffer_;
 };
 
-/// What a backend gets when it loads one blob. Valid until `init` returns.
+/// The context of `init`, which loads one blob. Valid until `init` returns.
 class InitContext {
  public:
   explicit InitContext(const tenon_init_context& context) noexcept : context_(&context) {}
@@ -111,12 +111,12 @@ class InitContext {
   /// The method being loaded, for example "forward".
   [[nodiscard]] std::string_view method_name() const noexcept { return context_->method_name; }
 
-  /// Memory that lives as long as the delegate.
+  /// Memory that is valid as long as the delegate.
   [[nodiscard]] Allocator runtime_allocator() const noexcept {
     return Allocator(context_->runtime_allocator);
   }
 
-  /// Data by name, or nothing when the program carries none. May be kept until `destroy`.
+  /// Data by name, or nothing when the program has none. May be kept until `destroy`.
   [[nodiscard]] std::optional<NamedDataMap> named_data_map() const noexcept {
     if (!context_->named_data_map) return std::nullopt;
     return NamedDataMap(context_->named_data_map);
@@ -133,10 +133,10 @@ class InitContext {
                                               context_->num_runtime_specs)[index];
   }
 
-  /// Whether `code`, which the program carries, may run: to be asked with all the bytes that are
-  /// about to be mapped, before they are (TN-COD-1). A backend that asks says so beforehand:
-  /// `static constexpr bool runs_embedded_code = true`. On failure map nothing and return it; the
-  /// host tells why in its own words. A host of ABI 1.0 does not judge code: the answer is yes.
+  /// Asks the host whether `code`, which the program carries, may run. Pass all bytes that will be
+  /// mapped, before they are mapped (TN-COD-1), and declare
+  /// `static constexpr bool runs_embedded_code = true`. On failure map nothing and return the
+  /// failure; the host reports its reason itself. A host of ABI 1.0 permits all code.
   [[nodiscard]] Status permit_code(Bytes code) const {
     if (!TENON_HAS_MEMBER(*context_, permit_code) || !context_->permit_code) return ok();
     const tenon_status status = context_->permit_code(context_, code.data(), code.size());
@@ -150,15 +150,14 @@ class InitContext {
   const tenon_init_context* context_;
 };
 
-/// What a backend gets when it runs one delegate, besides the arguments. Valid until `execute`
-/// returns.
+/// The context of `execute`, besides its arguments. Valid until `execute` returns.
 class ExecutionContext {
  public:
   explicit ExecutionContext(const tenon_execution_context& context) noexcept : context_(&context) {}
 
   [[nodiscard]] std::string_view method_name() const noexcept { return context_->method_name; }
 
-  /// Memory that lives until this call returns.
+  /// Memory that is valid until this call returns.
   [[nodiscard]] Allocator temp_allocator() const noexcept {
     return Allocator(context_->temp_allocator);
   }

@@ -29,12 +29,12 @@ struct BlobVerdict {
   std::string reason;
 };
 
-/// Mixin: the backend can judge a blob without its device. The author adds
+/// Mixin: the backend checks whether a blob fits, without its device. The author adds
 /// `Result<BlobVerdict> check_blob(InitContext&, Blob, CompileSpecs)`.
 template <class Derived>
 class WithCheckBlob {};
 
-/// Bytes held by a delegate or a backend, beside what the host counts itself.
+/// Bytes held by a delegate or a backend, in addition to those that the host counts itself.
 struct MemoryInfo {
   std::uint64_t host_weights = 0;
   std::uint64_t host_scratch = 0;
@@ -42,15 +42,15 @@ struct MemoryInfo {
   std::uint64_t device_scratch = 0;
 };
 
-/// Mixin: the backend tells what memory it holds. The author adds
+/// Mixin: the backend reports the memory that it holds. The author adds
 /// `MemoryInfo memory_info(const Delegate*)`; null asks for the whole backend.
 template <class Derived>
 class WithMemoryInfo {};
 
 /// Mixin: several independent states over one loaded blob. The author adds
-/// `Result<Delegate> create_session(const Delegate&)`: a delegate in the state that `init` gave,
-/// which shares what does not change. It may be called while the given one runs, and what it makes
-/// is destroyed before that one.
+/// `Result<Delegate> create_session(const Delegate&)`: a delegate in the state after `init`, which
+/// shares constant data with the given one. It may be called while the given one runs, and its
+/// result is destroyed before that one.
 template <class Derived>
 class WithSessions {};
 
@@ -67,7 +67,7 @@ struct DeviceInfo {
 template <class Derived>
 class WithDevices {};
 
-/// Mixin, beside WithDevices: memory on the devices that `devices()` lists. The author adds
+/// Mixin, together with WithDevices: memory on the devices that `devices()` lists. The author adds
 ///
 ///     Result<void*> allocate_device(tenon_dl_device, std::size_t nbytes, std::size_t alignment);
 ///     void free_device(tenon_dl_device, void* block) noexcept;
@@ -75,20 +75,20 @@ class WithDevices {};
 ///     Status copy_to_host(tenon_dl_device, void* to, const void* from, std::size_t nbytes);
 ///
 /// Each may be called at any time from any thread. `nbytes` is never 0, `alignment` a power of two,
-/// `block` never null. Another device than those listed is InvalidArgument, no memory is
-/// MemoryAllocationFailed. A copy comes after what earlier calls of `execute` enqueued on the
-/// device, and is complete when it returns.
+/// `block` never null. A device that is not listed is InvalidArgument, lack of memory is
+/// MemoryAllocationFailed. A copy runs after the work that earlier calls of `execute` enqueued on
+/// the device, and is complete when it returns.
 template <class Derived>
 class WithDeviceMemory {};
 
 /// Mixin: delegates run on a stream of the application. The author adds
 /// `Status set_stream(Delegate&, void* stream)`, never called while the delegate runs: from then on
 /// its `execute` enqueues there and may return before outputs in device memory are complete. Null
-/// gives the delegate its own stream back. A failure changes nothing.
+/// restores the delegate's own stream. A failure changes nothing.
 template <class Derived>
 class WithStreams {};
 
-/// Mixin: code for operators that programs call beside their delegates. The author adds
+/// Mixin: kernels for operators that programs call outside of delegates. The author adds
 ///
 ///     static constexpr std::array operators{std::string_view("aten::add.out")};  // each once
 ///     struct Kernel {                                // one operator call of one loaded method;
@@ -98,16 +98,16 @@ class WithStreams {};
 ///
 /// and, where the operators are not known before run time, in place of `operators`
 /// `Result<std::vector<std::string>> list_operators()`. A `Delegate`, `init` and `execute` may then
-/// be left out, all three of them: such a backend has kernels alone.
+/// be left out, all three of them.
 ///
-/// Arguments stand as in the operator's schema, outputs last, and behind them what the operator
-/// returns. `create_kernel` judges their number, kinds, dtypes and dim orders, before there need be
-/// data; `run` gets the same ones with the data and sizes of now. The SDK refuses what is not in
-/// `operators` itself; other answers that some other plugin may give a better one to (a dtype, an
-/// operator that `list_operators` does not name) are OperatorMissing.
+/// Arguments are in the order of the operator's schema, outputs last, followed by the operator's
+/// return values. `create_kernel` checks their number, kinds, dtypes and dim orders; their data
+/// need not be known yet. `run` gets the same arguments with their current data and sizes. The SDK
+/// refuses operators that `operators` does not name. Return OperatorMissing where another plugin
+/// may have a kernel: for a dtype, or for an operator that `list_operators` does not name.
 ///
-/// Threads: `create_kernel` may run at the same time as anything else on the same object; `run`
-/// never twice at once on one kernel, but on different ones.
+/// Threads: `create_kernel` may run at the same time as any other function of the same object;
+/// `run` runs once at a time on one kernel, but concurrently on different ones.
 template <class Derived>
 class WithKernels {};
 

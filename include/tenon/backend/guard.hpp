@@ -11,7 +11,7 @@
 
 namespace tenon::detail {
 
-/// Hands a failure over to the host: its text first, then its number.
+/// Reports a failure to the host: passes its text, returns its number.
 inline tenon_status report(const tenon_host* host, const Status& status) noexcept {
   if (status.ok()) [[likely]]
     return TENON_STATUS_OK;
@@ -26,7 +26,7 @@ inline tenon_status report(const tenon_host* host, Error error, std::string_view
 }
 
 /// Runs the author's code and lets no exception cross the boundary (rule TN-BCK-1). Out of memory
-/// is told apart, because a host may retry after freeing some.
+/// has an error of its own, because a host may retry after freeing some.
 template <class Body>
 tenon_status guard(const tenon_host* host, Body&& body) noexcept {
 #if defined(__cpp_exceptions)

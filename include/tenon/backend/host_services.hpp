@@ -17,18 +17,18 @@ enum class LogLevel : std::int32_t {
   Fatal = TENON_LOG_FATAL,
 };
 
-/// What the host offers to a backend. Valid from `open` to `close`; every function may be called
+/// The host's services for a backend. Valid from `open` to `close`; every function may be called
 /// from any thread.
 class HostServices {
  public:
   HostServices() noexcept = default;
   explicit HostServices(const tenon_host* host) noexcept : host_(host) {}
 
-  /// The application, for logs.
+  /// Name of the application, for logs.
   [[nodiscard]] std::string_view name() const noexcept { return host_->name; }
 
-  /// Absolute path of the plugin's own file, to find data that was shipped beside it; empty when
-  /// the plugin is linked into the application.
+  /// Absolute path of the plugin's own file, to find data in its directory; empty when the plugin
+  /// is linked into the application.
   [[nodiscard]] std::string_view plugin_path() const noexcept { return host_->plugin_path; }
 
   template <class... Pieces>
@@ -37,7 +37,7 @@ class HostServices {
     host_->log(host_, static_cast<std::int32_t>(level), line.data(), line.size());
   }
 
-  /// A table of further services, or null when this host has none of that id.
+  /// The table of an extension of the host, or null when the host does not have it.
   template <class Table>
   [[nodiscard]] const Table* extension(const char* id) const noexcept {
     if (!TENON_HAS_MEMBER(*host_, get_extension)) return nullptr;

@@ -14,7 +14,7 @@
 
 namespace tenon {
 
-/// Bytes got from a `NamedDataMap`, given back when this object goes. Must go before `destroy`
+/// Bytes from a `NamedDataMap`, released on destruction. Must be destroyed before `destroy`
 /// returns: keep it in the delegate's own struct.
 class NamedData {
  public:
@@ -43,8 +43,8 @@ struct TensorLayout {
   std::span<const std::uint8_t> dim_order;
 };
 
-/// Data by name: what the program carries and what its `.ptd` files add. Any thread; valid from
-/// `init` to `destroy`.
+/// Data by name: that of the program and of its `.ptd` files. Any thread; valid from `init` to
+/// `destroy`.
 class NamedDataMap {
  public:
   explicit NamedDataMap(const tenon_named_data_map* map) noexcept : map_(map) {}
@@ -65,7 +65,7 @@ class NamedDataMap {
     return std::string_view(text, static_cast<std::size_t>(size));
   }
 
-  /// The bytes of `key`; NotFound when there is none.
+  /// The bytes of `key`; NotFound when it does not exist.
   [[nodiscard]] Result<NamedData> get_data(std::string_view key) const {
     tenon_buffer buffer{};
     buffer.struct_size = sizeof buffer;
@@ -74,7 +74,7 @@ class NamedDataMap {
     return NamedData(buffer);
   }
 
-  /// The layout of tensor `key`; NotFound when there is no such key or it has no layout.
+  /// The layout of tensor `key`; NotFound when it does not exist or has no layout.
   [[nodiscard]] Result<TensorLayout> get_tensor_layout(std::string_view key) const {
     tenon_tensor_layout layout{};
     layout.struct_size = sizeof layout;

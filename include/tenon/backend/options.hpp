@@ -17,8 +17,8 @@
 
 namespace tenon {
 
-/// Declaration of one option of a backend: its key, the value it has before it is set (which also
-/// says its type), one line for a person, and where it may be given.
+/// Declaration of one option of a backend: its key, its initial value (which also is its type), a
+/// description of one line, and where it may be given.
 struct OptionSpec {
   const char* key;
   std::variant<bool, std::int64_t, double, const char*, Bytes> initial;
@@ -60,7 +60,7 @@ constexpr tenon_option_spec to_abi(const OptionSpec& spec) noexcept {
   return out;
 }
 
-/// Index of `key` among `specs`, or NotFound with the keys there are.
+/// Index of `key` among `specs`, or NotFound with the keys of `specs`.
 template <class Specs>
 Result<std::size_t> find_option(const Specs& specs, std::string_view key) {
   std::string known;
@@ -68,7 +68,7 @@ Result<std::size_t> find_option(const Specs& specs, std::string_view key) {
     if (key == specs[i].key) return i;
     known += concat(known.empty() ? "" : ", ", specs[i].key);
   }
-  // A key may be anything that somebody found in a file.
+  // The key may come from a file, of any length.
   constexpr std::size_t most = 64;
   const bool is_long = key.size() > most;
   return error(Error::NotFound, "option '", key.substr(0, most), is_long ? "..." : "",
@@ -76,7 +76,7 @@ Result<std::size_t> find_option(const Specs& specs, std::string_view key) {
                known.empty() ? std::string_view("none") : std::string_view(known));
 }
 
-/// Reads `option` as a value for `spec`, or says what does not fit.
+/// Reads `option` as a value for `spec`, after checking its type and whether it may be given here.
 inline Result<OptionValue> read_checked(const OptionSpec& spec, const tenon_option& option,
                                         std::uint32_t where) {
   const auto wanted = static_cast<std::uint32_t>(spec.initial.index()) + 1;
@@ -93,13 +93,13 @@ inline Result<OptionValue> read_checked(const OptionSpec& spec, const tenon_opti
 
 }  // namespace detail
 
-/// Values of all options of a backend at one moment: those given for one load over those set for
-/// the backend. Every key that was declared has a value.
+/// Values of all options of a backend at one moment: those given for one load override those set
+/// for the backend. Every declared key has a value.
 template <class Derived>
 class OptionValues {
  public:
   /// The value of `key`. `T` is bool, std::int64_t, double, std::string or std::vector<std::byte>;
-  /// NotFound or InvalidType when the declaration says otherwise.
+  /// NotFound or InvalidType when it was not declared so.
   template <class T>
   [[nodiscard]] Result<T> get(std::string_view key) const {
     TENON_TRY(const std::size_t index, detail::find_option(Derived::options, key));
@@ -129,7 +129,7 @@ class OptionValues {
 template <class Derived>
 class WithOptions {
  public:
-  /// The values that count for this load.
+  /// The values for this load.
   [[nodiscard]] Result<OptionValues<Derived>> option_values(const InitContext& context) const {
     OptionValues<Derived> out;
     {
@@ -150,10 +150,10 @@ class WithOptions {
     TENON_TRY(const std::size_t index, detail::find_option(Derived::options, option.key));
     TENON_TRY(OptionValue value,
               detail::read_checked(Derived::options[index], option, TENON_OPTION_AT_RUNTIME));
-    if constexpr (requires(Derived & backend) {
+    if constexpr (requires(Derived& backend) {
                     { backend.on_set_option(std::string_view(), value) } -> std::same_as<Status>;
                   }) {
-      TENON_CHECK(static_cast<Derived&>(*this).on_set_option(option.key, value));
+      TENON_RETURN_IF_ERROR(static_cast<Derived&>(*this).on_set_option(option.key, value));
     }
     const std::lock_guard lock(mutex_);
     values_[index] = std::move(value);

@@ -27,7 +27,7 @@ struct PluginObject {
 template <class... Bs>
 inline constexpr std::size_t count_types = sizeof...(Bs);
 
-/// Writes text that was found to fit; what does not has its own diagnostic.
+/// Writes text that fits; `check_backend` has a diagnostic for text that does not.
 template <std::size_t Size>
 consteval void put(char (&field)[Size], std::string_view text) {
   for (std::size_t i = 0; i < text.size() && i + 1 < Size; ++i) field[i] = text[i];
@@ -64,8 +64,8 @@ consteval bool ids_differ() {
   return true;
 }
 
-/// Builds the object, whose own address is `object`. A backend that was found wrong leaves an empty
-/// object, so that its one diagnostic stays the only one.
+/// Builds the object, whose own address is `object`. It stays empty when a backend is wrong, so
+/// that the diagnostic of `check_backend` is the only one.
 template <class... Bs>
 consteval PluginObject<sizeof...(Bs)> make_plugin(const PluginObject<sizeof...(Bs)>& object,
                                                   std::string_view version,
@@ -112,7 +112,7 @@ consteval PluginObject<sizeof...(Bs)> make_plugin(const PluginObject<sizeof...(B
 #define TENON_DETAIL_EXPORT __attribute__((visibility("default")))
 #endif
 
-// What the plugin says about itself in `tenon_plugin_head`; give them on the command line.
+// Version and vendor in `tenon_plugin_head`; define them on the command line.
 #ifndef TENON_PLUGIN_VERSION
 #define TENON_PLUGIN_VERSION ""
 #endif
@@ -122,7 +122,7 @@ consteval PluginObject<sizeof...(Bs)> make_plugin(const PluginObject<sizeof...(B
 
 #define TENON_DETAIL_FIRST(first, ...) first
 
-// Stands last in TENON_PLUGIN and takes the semicolon behind it.
+// Last in TENON_PLUGIN, so that the semicolon after the macro ends it.
 #define TENON_DETAIL_CHECK_TEXTS                                                               \
   static_assert(::tenon::detail::is_good_text(TENON_PLUGIN_VERSION, TENON_ID_SIZE) &&          \
                     ::tenon::detail::is_good_text(TENON_PLUGIN_VENDOR, TENON_TEXT_SIZE),       \
@@ -134,9 +134,10 @@ consteval PluginObject<sizeof...(Bs)> make_plugin(const PluginObject<sizeof...(B
 ///
 /// Compiled with -DTENON_STATIC_PLUGIN the same source is linked into an application instead: the
 /// macro then defines the object `tenon_static_plugin_Add` (after the first class), which the
-/// application declares with `TENON_DECLARE_STATIC_PLUGIN(Add);` and hands to its host. Naming it
-/// is what makes the linker keep it: no whole-archive option and no static initialiser is needed.
-/// The first class must then be named without `::`, because its name becomes part of another.
+/// application declares with `TENON_DECLARE_STATIC_PLUGIN(Add);` and registers with its host. The
+/// linker keeps the object because the application refers to it; neither a whole-archive option nor
+/// a static initialiser is needed. The first class must then be named without `::`, because its
+/// name becomes part of another.
 #if defined(TENON_STATIC_PLUGIN)
 #define TENON_PLUGIN(...)                                                               \
   extern "C" {                                                                          \

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <memory>
 #include <new>
 #include <string>
 #include <string_view>
@@ -23,20 +21,28 @@
 
 namespace tenon::detail {
 
-/// Stands for the delegate of a backend of kernels alone, which nobody makes.
+/// In place of the delegate of a backend with kernels alone; never constructed.
 struct NoDelegate {};
 template <class B>
 struct DelegateOf {
   using Type = NoDelegate;
 };
 template <class B>
-requires NamesDelegate<B>
+  requires NamesDelegate<B>
 struct DelegateOf<B> {
   using Type = typename B::Delegate;
 };
 
-/// The functions of the boundary for one backend class. They hold everything that an author would
-/// otherwise write by hand: the checks of the host, exceptions, ownership, text of errors.
+/// Whether `name` is one of the operators that a backend declared.
+inline bool is_listed(const auto& operators, std::string_view name) noexcept {
+  for (const std::string_view one : operators) {
+    if (one == name) return true;
+  }
+  return false;
+}
+
+/// The functions of the boundary for one backend class. They do what an author would otherwise
+/// write by hand: check the host, catch exceptions, pass ownership, report errors.
 template <class B>
 struct Trampolines {
   using Delegate = typename DelegateOf<B>::Type;
@@ -53,10 +59,13 @@ struct Trampolines {
                      TENON_ABI_MINOR, ", the host ", std::string_view(host->name), " speaks ",
                      host->abi_major, ".", host->abi_minor);
       }
-      auto backend = std::make_unique<B>();
-      static_cast<Backend<B>&>(*backend).host_ = HostServices(host);
-      if constexpr (HasOpen<B>) TENON_CHECK(backend->open());
-      *out = reinterpret_cast<tenon_backend*>(backend.release());
+      struct Owner {
+        B* backend;
+        ~Owner() { delete backend; }
+      } owner{new B};
+      static_cast<Backend<B>&>(*owner.backend).host_ = HostServices(host);
+      if constexpr (HasOpen<B>) TENON_RETURN_IF_ERROR(owner.backend->open());
+      *out = reinterpret_cast<tenon_backend*>(std::exchange(owner.backend, nullptr));
       return ok();
     });
   }
@@ -78,7 +87,7 @@ struct Trampolines {
         return error(Error::NotSupported, "backend ", B::id, " has kernels alone, no delegates");
       } else {
         InitContext init_context(*context);
-        TENON_CHECK(check_runtime_specs(backend, init_context));
+        TENON_RETURN_IF_ERROR(check_runtime_specs(backend, init_context));
         TENON_TRY(Delegate delegate, self(backend).init(init_context, Blob(context->processed),
                                                         CompileSpecs(context->compile_specs,
                                                                      context->num_compile_specs)));
@@ -106,8 +115,8 @@ struct Trampolines {
     delete reinterpret_cast<Delegate*>(delegate);
   }
 
-  /// A backend without options refuses every option; one with options checks them itself, in
-  /// `option_values`, and here in case the author never asks for them.
+  /// Refuses every option of a backend without options. Options of the others are checked by
+  /// `option_values`, called here because the author may not call it.
   static Status check_runtime_specs(tenon_backend* backend, const InitContext& context) {
     if constexpr (HasOptions<B>) {
       return std::move(self(backend).option_values(context)).status();
@@ -158,8 +167,8 @@ struct Trampolines {
       full.host_scratch = info.host_scratch;
       full.device_weights = info.device_weights;
       full.device_scratch = info.device_scratch;
-      // A caller with older headers has a shorter struct: only what it has is written.
-      const std::size_t size = std::min<std::size_t>(out->struct_size, sizeof full);
+      // A caller with older headers has a shorter struct, so only that much is written.
+      const std::size_t size = out->struct_size < sizeof full ? out->struct_size : sizeof full;
       full.struct_size = out->struct_size;
       std::memcpy(out, &full, size);
       return ok();
@@ -236,7 +245,7 @@ struct Trampolines {
     });
   }
 
-  /// A kernel of the author's, and the arguments that it was made for.
+  /// A kernel of the author's, and the arguments that it was created for.
   template <class Kernel>
   struct BoundKernel {
     Kernel kernel;
@@ -248,7 +257,7 @@ struct Trampolines {
                                      void* sink_context) noexcept {
     return guard(host_of(backend), [&]() -> Status {
       if constexpr (DeclaresOperators<B>) {
-        // The names need not end where a NUL stands.
+        // The names need not be NUL-terminated.
         for (const std::string_view op : B::operators) sink(sink_context, std::string(op).c_str());
       } else {
         TENON_TRY(const std::vector<std::string> operators, self(backend).list_operators());
@@ -264,7 +273,7 @@ struct Trampolines {
     return guard(host_of(backend), [&]() -> Status {
       const std::string_view name = op;
       if constexpr (DeclaresOperators<B>) {
-        if (std::ranges::find(B::operators, name) == std::end(B::operators)) {
+        if (!is_listed(B::operators, name)) {
           return error(Error::OperatorMissing, "backend ", B::id, " has no kernel for ", name);
         }
       }
@@ -339,7 +348,7 @@ struct Trampolines {
       if (wanted == TENON_EXTENSION_KERNELS) return &table;
     }
     if constexpr (HasMixin<B, aot::BackendDetails>) {
-      // By its full name: an author's own `find_extension` hides it.
+      // Qualified, because an author's own `find_extension` hides it.
       if (const void* table = aot::BackendDetails<B>::find_extension(wanted)) return table;
     }
     if constexpr (HasExtension<B>) return B::find_extension(wanted);

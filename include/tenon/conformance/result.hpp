@@ -7,20 +7,20 @@
 #include <string_view>
 #include <vector>
 
-/// What a run of the conformance kit found, as plain data: written by the process of a test, read
-/// by the runner, and turned into reports.
+/// The results of a run of the conformance kit, as plain data: written by the process of a test,
+/// read by the runner, and converted to reports.
 namespace tenon::conformance {
 
 /// How a test of one subject ended.
 enum class Outcome : std::uint8_t {
   passed,
-  failed,            ///< A rule was broken; `findings` says which and how.
-  expected_failure,  ///< It failed, and the subject file says that it does, and why.
+  failed,            ///< A rule was violated; `findings` has the details.
+  expected_failure,  ///< It failed as the subject file declares, with the reason.
   unexpected_pass,  ///< It passed although the subject file expects a failure. Counts as a failure.
-  unsupported,      ///< The subject file says that this is not offered, and why. Was not run.
-  not_applicable,   ///< The subject has nothing that this test is about: no such ability, no case.
-  blocked,  ///< Something else that failed kept it from being judged: the plugin cannot be loaded.
-  kit_error,  ///< The kit itself could not do its work. Counts as a failure.
+  unsupported,      ///< The subject file declares why it does not apply. Was not run.
+  not_applicable,   ///< The subject has nothing to judge: no such ability, no case.
+  blocked,          ///< Another failure prevents judging: the plugin cannot be loaded.
+  kit_error,        ///< The kit itself could not do its work. Counts as a failure.
 };
 
 inline constexpr std::size_t num_outcomes = 8;
@@ -33,13 +33,13 @@ inline constexpr std::size_t num_outcomes = 8;
   return names[static_cast<std::size_t>(outcome)];
 }
 
-/// Whether a run with such an outcome must not be taken for a good one.
+/// Whether the outcome makes the whole run fail.
 [[nodiscard]] constexpr bool is_bad(Outcome outcome) noexcept {
   return outcome == Outcome::failed || outcome == Outcome::unexpected_pass ||
          outcome == Outcome::kit_error;
 }
 
-/// One rule that was found broken once.
+/// One violation of a rule.
 struct Finding {
   std::string rule;  ///< "TN-EXE-2".
   std::string text;  ///< Where, what was expected, what was found; one line.
@@ -47,41 +47,41 @@ struct Finding {
   friend bool operator==(const Finding&, const Finding&) = default;
 };
 
-/// A figure that a test took on its way. Never judged by itself; `--baseline` compares.
+/// A figure that a test measured. Never judged by itself; `--baseline` compares it.
 struct Measurement {
   std::string name;  ///< "execute".
   double value = 0;
   std::string unit;  ///< "s", "allocations", "bytes".
 };
 
-/// How a test's process ended when it did not end by itself.
+/// How a test's process crashed or hung.
 struct Crash {
   std::string what;  ///< "SIGSEGV at 0x7f00 (behind input 1)", "exit(0)", "no answer in 10 s".
-  std::string in;  ///< What of the plugin was running: "execute, call 37, thread 2"; may be empty.
+  std::string in;    ///< The running call: "execute, call 37, thread 2"; may be empty.
   std::vector<std::string> last_calls;  ///< Calls across the boundary, oldest first.
   std::vector<std::string> backtrace;   ///< Innermost first; empty when none could be taken.
 };
 
 /// One test, run once for one subject.
 struct TestResult {
-  std::string name;                ///< A sentence: "inputs are as they were after a run".
+  std::string name;                ///< "a run leaves its inputs unchanged".
   std::string suite;               ///< "arguments".
-  int level = 1;                   ///< From which level on it is run.
+  int level = 1;                   ///< The lowest level that runs it.
   std::string backend;             ///< Id; empty for a test of the whole plugin.
   std::string of_case;             ///< Name of the case; empty for a test that needs none.
   std::uint32_t repeat = 0;        ///< 0 for the first time.
-  std::vector<std::string> rules;  ///< That it can find broken.
+  std::vector<std::string> rules;  ///< Those that it can find violated.
 
   Outcome outcome = Outcome::passed;
-  std::string reason;  ///< For every outcome but `passed` and `failed`.
+  std::string reason;  ///< For every outcome except `passed` and `failed`.
   std::vector<Finding> findings;
   std::vector<Measurement> measurements;
   std::vector<Crash> crashes;  ///< None or one.
-  std::string output;          ///< What came out on the standard streams, cut to 64 KiB.
+  std::string output;          ///< Output on the standard streams, cut to 64 KiB.
   double seconds = 0;
 
-  /// "arguments/inputs are as they were after a run/ZooBackend/add": what `--only` and a subject
-  /// file match, and what two reports are compared by.
+  /// "arguments/a run leaves its inputs unchanged/ZooBackend/add": matched by `--only` and subject
+  /// files, and the key for comparing two reports.
   [[nodiscard]] std::string path() const {
     std::string out = suite + "/" + name;
     if (!backend.empty()) out += "/" + backend;
@@ -93,8 +93,8 @@ struct TestResult {
 
 /// One plugin, judged.
 struct SubjectReport {
-  std::string path;    ///< Of the plugin's file, as it was given.
-  std::string sha256;  ///< Of its bytes, 64 hexadecimal digits: what the report is about.
+  std::string path;                                ///< Of the plugin's file, as given.
+  std::string sha256;                              ///< Of its bytes, 64 hexadecimal digits.
   std::string name, version, vendor, sdk_version;  ///< As its record says; empty without one.
   std::vector<std::string> backends;               ///< Ids.
   std::vector<TestResult> tests;

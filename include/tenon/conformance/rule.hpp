@@ -9,7 +9,7 @@
 
 namespace tenon::conformance {
 
-/// All rules of the boundary, in the order of their headers. Made from the headers by
+/// All rules of the boundary, in the order of their headers. Generated from the headers by
 /// `tenon-rules` (tests/conformance/rules); a test holds the table equal to them.
 [[nodiscard]] constexpr std::span<const Rule> rules() noexcept { return detail::rule_table; }
 

@@ -1,24 +1,9 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-// All suites of the kit, for one source of a program.
-#include "tenon/conformance/embed.hpp"
-#include "tenon/conformance/suites/arguments.hpp"
-#include "tenon/conformance/suites/binary.hpp"
-#include "tenon/conformance/suites/blobs.hpp"
-#include "tenon/conformance/suites/code.hpp"
-#include "tenon/conformance/suites/cost.hpp"
-#include "tenon/conformance/suites/device.hpp"
-#include "tenon/conformance/suites/errors.hpp"
-#include "tenon/conformance/suites/kernels.hpp"
-#include "tenon/conformance/suites/leaks.hpp"
-#include "tenon/conformance/suites/lifecycle.hpp"
-#include "tenon/conformance/suites/negotiation.hpp"
-#include "tenon/conformance/suites/numerics.hpp"
-#include "tenon/conformance/suites/options.hpp"
-#include "tenon/conformance/suites/preprocess.hpp"
-#include "tenon/conformance/suites/process.hpp"
-#include "tenon/conformance/suites/services.hpp"
-#include "tenon/conformance/suites/sessions.hpp"
-#include "tenon/conformance/suites/threads.hpp"
-#include "tenon/conformance/suites/wrong_arguments.hpp"
+/// All suites of the kit as tests of Catch2, for an author's own test program: include this in one
+/// source. The subject is that of `set_subject` or of the environment's variable
+/// TENON_CONFORMANCE_SUBJECT, a subject file that names its plugin.
+#include "tenon/conformance/run/catch_tests.hpp"  // IWYU pragma: export
+#include "tenon/conformance/run/embed.hpp"        // IWYU pragma: export
+#include "tenon/conformance/suites/all.hpp"       // IWYU pragma: export

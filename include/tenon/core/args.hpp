@@ -49,7 +49,7 @@ class Args {
 
   /// Argument `index` as a tensor of any dtype on any device.
   [[nodiscard]] Result<TensorView> tensor(std::size_t index) const {
-    TENON_CHECK(check(index, TENON_VALUE_TENSOR));
+    TENON_RETURN_IF_ERROR(check(index, TENON_VALUE_TENSOR));
     return TensorView(*values_[index]->as.tensor);
   }
 
@@ -57,9 +57,9 @@ class Args {
   /// `tensor<float>(2)` to write it. Fails with InvalidArgument (no such argument, not a tensor, no
   /// data), InvalidType (another dtype) or NotSupported (on a device; writing to a constant).
   template <class T>
-  requires Element<std::remove_const_t<T>>
+    requires Element<std::remove_const_t<T>>
   [[nodiscard]] Result<Tensor<T>> tensor(std::size_t index) const {
-    TENON_CHECK(check(index, TENON_VALUE_TENSOR));
+    TENON_RETURN_IF_ERROR(check(index, TENON_VALUE_TENSOR));
     const tenon_tensor& tensor = *values_[index]->as.tensor;
     constexpr ScalarType wanted = *scalar_type_of<std::remove_const_t<T>>;
     const bool writes = !std::is_const_v<T>;
@@ -73,31 +73,31 @@ class Args {
   }
 
   [[nodiscard]] Result<std::int64_t> integer(std::size_t index) const {
-    TENON_CHECK(check(index, TENON_VALUE_INT));
+    TENON_RETURN_IF_ERROR(check(index, TENON_VALUE_INT));
     return values_[index]->as.integer;
   }
   [[nodiscard]] Result<double> real(std::size_t index) const {
-    TENON_CHECK(check(index, TENON_VALUE_DOUBLE));
+    TENON_RETURN_IF_ERROR(check(index, TENON_VALUE_DOUBLE));
     return values_[index]->as.real;
   }
   [[nodiscard]] Result<bool> boolean(std::size_t index) const {
-    TENON_CHECK(check(index, TENON_VALUE_BOOL));
+    TENON_RETURN_IF_ERROR(check(index, TENON_VALUE_BOOL));
     return values_[index]->as.boolean != 0;
   }
   [[nodiscard]] Result<std::string_view> string(std::size_t index) const {
-    TENON_CHECK(check(index, TENON_VALUE_STRING));
+    TENON_RETURN_IF_ERROR(check(index, TENON_VALUE_STRING));
     const tenon_span& span = values_[index]->as.span;
     return std::string_view(static_cast<const char*>(span.data),
                             static_cast<std::size_t>(span.size));
   }
   [[nodiscard]] Result<std::span<const double>> double_list(std::size_t index) const {
-    TENON_CHECK(check(index, TENON_VALUE_DOUBLE_LIST));
+    TENON_RETURN_IF_ERROR(check(index, TENON_VALUE_DOUBLE_LIST));
     const tenon_span& span = values_[index]->as.span;
     return std::span(static_cast<const double*>(span.data), static_cast<std::size_t>(span.size));
   }
   /// One byte an element, 0 or 1.
   [[nodiscard]] Result<std::span<const std::uint8_t>> bool_list(std::size_t index) const {
-    TENON_CHECK(check(index, TENON_VALUE_BOOL_LIST));
+    TENON_RETURN_IF_ERROR(check(index, TENON_VALUE_BOOL_LIST));
     const tenon_span& span = values_[index]->as.span;
     return std::span(static_cast<const std::uint8_t*>(span.data),
                      static_cast<std::size_t>(span.size));
@@ -121,9 +121,9 @@ class Args {
   /// shape is dynamic; the same sizes again cost a comparison. Fails with NotSupported when the
   /// rank or a static shape would change or the bounds would be passed; nothing changes then.
   [[nodiscard]] Status resize(std::size_t index, std::span<const std::int64_t> sizes) const {
-    TENON_CHECK(check(index, TENON_VALUE_TENSOR));
+    TENON_RETURN_IF_ERROR(check(index, TENON_VALUE_TENSOR));
     tenon_tensor& tensor = *values_[index]->as.tensor;
-    if (std::ranges::equal(sizes, TensorView(tensor).sizes())) return ok();
+    if (detail::are_equal(sizes, TensorView(tensor).sizes())) return ok();
     const tenon_status status = host_->resize_tensor(host_, &tensor, sizes.data(),
                                                      static_cast<std::uint32_t>(sizes.size()));
     if (status == TENON_STATUS_OK) return ok();

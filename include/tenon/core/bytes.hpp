@@ -11,7 +11,7 @@
 
 namespace tenon {
 
-/// Read-only bytes that somebody else owns.
+/// A view of read-only bytes.
 using Bytes = std::span<const std::byte>;
 
 /// The bytes as text. Nothing is assumed about a terminating NUL.
@@ -19,10 +19,10 @@ using Bytes = std::span<const std::byte>;
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-/// The number stored little-endian at `offset`, or nothing when the bytes end before it does. No
-/// alignment is needed.
+/// The number stored little-endian at `offset`, or nothing when it does not end within the bytes.
+/// No alignment is needed.
 template <class T>
-requires std::integral<T> || std::floating_point<T>
+  requires std::integral<T> || std::floating_point<T>
 [[nodiscard]] std::optional<T> read_le(Bytes bytes, std::size_t offset = 0) noexcept {
   static_assert(std::endian::native == std::endian::little, "programs are little-endian");
   if (offset > bytes.size() || bytes.size() - offset < sizeof(T)) return std::nullopt;

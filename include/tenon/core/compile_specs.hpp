@@ -12,15 +12,15 @@
 
 namespace tenon {
 
-/// One fact given ahead of time. The value is not NUL-terminated and has no type of its own: read
-/// it with `as_text` or `read_le`.
+/// A setting that was given ahead of time. The value is not NUL-terminated and has no type: read it
+/// with `as_text` or `read_le`.
 struct CompileSpec {
   std::string_view key;
   Bytes value;
 };
 
 /// The compile specs of a delegate, exactly those used ahead of time, in their order. Keys may
-/// repeat. Valid until `init` returns; what the values point to, until `destroy`.
+/// repeat. Valid until `init` returns; the bytes of the values until `destroy`.
 class CompileSpecs {
  public:
   CompileSpecs(const tenon_compile_spec* first, std::uint32_t count) noexcept

@@ -2,57 +2,113 @@
 #pragma once
 
 #include <concepts>
+#include <new>
+#include <string_view>
 #include <type_traits>
 #include <utility>
-#include <variant>
 
 #include "tenon/core/status.hpp"
 
 namespace tenon {
 
-/// A `T`, or the failure that kept it from being made. The shape is that of ExecuTorch's
-/// `Result<T>` (`ok`, `get`, `error`) with the text kept.
+/// A `T`, or a failure. The interface is that of ExecuTorch's `Result<T>` (`ok`, `get`, `error`),
+/// with a text for failures.
+///
+/// Movable when `T` is, never copied. A union and not a `std::variant`, which every `T` would have
+/// to instantiate.
 template <class T>
 class [[nodiscard]] Result {
  public:
   using value_type = T;
 
   template <class U = T>
-  requires std::constructible_from<T, U&&> &&(!std::same_as<std::remove_cvref_t<U>, Result>)&&(
-      !std::same_as<std::remove_cvref_t<U>, Status>)Result(U&& value)
-      : state_(std::in_place_index<0>, std::forward<U>(value)) {}
+    requires std::constructible_from<T, U&&> && (!std::same_as<std::remove_cvref_t<U>, Result>) &&
+                 (!std::same_as<std::remove_cvref_t<U>, Status>)
+  Result(U&& value) : value_(static_cast<T>(std::forward<U>(value))), ok_(true) {}
 
   /// Failure. A status that is `ok()` holds no value to return, so it becomes `Internal`.
   Result(Status failure)
-      : state_(std::in_place_index<1>,
-               failure.ok() ? Status(Error::Internal, "Result made from a successful Status")
-                            : std::move(failure)) {}
+      : failure_(failure.ok() ? Status(Error::Internal, "Result made from a successful Status")
+                              : std::move(failure)),
+        ok_(false) {}
 
-  [[nodiscard]] bool ok() const noexcept { return state_.index() == 0; }
-  explicit operator bool() const noexcept { return ok(); }
-
-  [[nodiscard]] Error error() const noexcept { return ok() ? Error::Ok : failure().error(); }
-  [[nodiscard]] std::string_view text() const noexcept {
-    return ok() ? std::string_view() : failure().text();
+  Result(Result&& other) noexcept(std::is_nothrow_move_constructible_v<T>)
+    requires std::is_move_constructible_v<T>
+      : ok_(other.ok_) {
+    if (ok_) {
+      create(std::move(other.value_));
+    } else {
+      ::new (static_cast<void*>(&failure_)) Status(std::move(other.failure_));
+    }
   }
 
-  /// The failure, moved out; success if there is none. The result keeps no text afterwards.
-  [[nodiscard]] Status status() && { return ok() ? Status() : std::move(*std::get_if<1>(&state_)); }
+  Result& operator=(Result&& other) noexcept(std::is_nothrow_move_constructible_v<T> &&
+                                             std::is_nothrow_move_assignable_v<T>)
+    requires std::is_move_constructible_v<T> && std::is_move_assignable_v<T>
+  {
+    if (ok_ && other.ok_) {
+      value_ = std::move(other.value_);
+    } else if (ok_) {
+      value_.~T();
+      ::new (static_cast<void*>(&failure_)) Status(std::move(other.failure_));
+      ok_ = false;
+    } else if (other.ok_) {
+      failure_.~Status();
+      Restore restore{this};
+      create(std::move(other.value_));
+      restore.result = nullptr;
+      ok_ = true;
+    } else {
+      failure_ = std::move(other.failure_);
+    }
+    return *this;
+  }
+
+  ~Result() {
+    if (ok_) {
+      value_.~T();
+    } else {
+      failure_.~Status();
+    }
+  }
+
+  [[nodiscard]] bool ok() const noexcept { return ok_; }
+  explicit operator bool() const noexcept { return ok_; }
+
+  [[nodiscard]] Error error() const noexcept { return ok_ ? Error::Ok : failure_.error(); }
+  [[nodiscard]] std::string_view text() const noexcept {
+    return ok_ ? std::string_view() : failure_.text();
+  }
+
+  /// The failure, moved out; success if the result holds a value. The text is empty afterwards.
+  [[nodiscard]] Status status() && { return ok_ ? Status() : std::move(failure_); }
 
   /// The value. Only when `ok()`: otherwise the behaviour is undefined, as with `std::optional`.
-  [[nodiscard]] T& get() & noexcept { return *std::get_if<0>(&state_); }
-  [[nodiscard]] const T& get() const& noexcept { return *std::get_if<0>(&state_); }
-  [[nodiscard]] T&& get() && noexcept { return std::move(*std::get_if<0>(&state_)); }
-  [[nodiscard]] T& operator*() & noexcept { return get(); }
-  [[nodiscard]] const T& operator*() const& noexcept { return get(); }
-  [[nodiscard]] T&& operator*() && noexcept { return std::move(*this).get(); }
-  [[nodiscard]] T* operator->() noexcept { return std::get_if<0>(&state_); }
-  [[nodiscard]] const T* operator->() const noexcept { return std::get_if<0>(&state_); }
+  [[nodiscard]] T& get() & noexcept { return value_; }
+  [[nodiscard]] const T& get() const& noexcept { return value_; }
+  [[nodiscard]] T&& get() && noexcept { return std::move(value_); }
+  [[nodiscard]] T& operator*() & noexcept { return value_; }
+  [[nodiscard]] const T& operator*() const& noexcept { return value_; }
+  [[nodiscard]] T&& operator*() && noexcept { return std::move(value_); }
+  [[nodiscard]] T* operator->() noexcept { return &value_; }
+  [[nodiscard]] const T* operator->() const noexcept { return &value_; }
 
  private:
-  [[nodiscard]] const Status& failure() const noexcept { return *std::get_if<1>(&state_); }
+  /// Makes the failure again, without a text, when the constructor of `T` throws.
+  struct Restore {
+    Result* result;
+    ~Restore() {
+      if (result) ::new (static_cast<void*>(&result->failure_)) Status();
+    }
+  };
 
-  std::variant<T, Status> state_;
+  void create(T&& value) { ::new (static_cast<void*>(&value_)) T(std::move(value)); }
+
+  union {
+    T value_;
+    Status failure_;
+  };
+  bool ok_;
 };
 
 namespace detail {
@@ -70,7 +126,7 @@ Status take_status(Result<T>&& result) noexcept {
 #define TENON_DETAIL_JOIN(a, b) TENON_DETAIL_JOIN2(a, b)
 
 /// Returns the failure of a `Status` or `Result` expression from the enclosing function, if any.
-#define TENON_CHECK(expression)                                      \
+#define TENON_RETURN_IF_ERROR(expression)                            \
   do {                                                               \
     if (auto tenon_outcome = (expression); !tenon_outcome.ok()) {    \
       return ::tenon::detail::take_status(std::move(tenon_outcome)); \

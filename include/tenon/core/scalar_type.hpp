@@ -47,61 +47,74 @@ enum class ScalarType : std::int8_t {
   UInt64 = 29,
 };
 
-/// What is known of one element type.
+/// Names, size and codes of one element type.
+///
+/// The type in .npy files is the one that NumPy reads with the same bytes: of BFloat16 "<V2", as
+/// ml_dtypes saves it; of float8 "|V1" (ml_dtypes saves e5m2 as "<f1", which numpy.load refuses);
+/// of ComplexHalf "|V4"; of quantized and Bits types integers of their size.
 struct ScalarTypeInfo {
   ScalarType type;
   std::string_view name;        ///< ExecuTorch's: "Float".
   std::string_view torch_name;  ///< PyTorch's and NumPy's: "float32".
+  std::string_view npy_descr;   ///< In .npy files: "<f4".
   std::uint8_t size;            ///< Bytes of one element.
   tenon_dl_dtype dl;            ///< DLPack's code, bits and lanes.
 };
 
 inline constexpr std::array<ScalarTypeInfo, 30> scalar_types{{
-    {ScalarType::Byte, "Byte", "uint8", 1, {TENON_DL_UINT, 8, 1}},
-    {ScalarType::Char, "Char", "int8", 1, {TENON_DL_INT, 8, 1}},
-    {ScalarType::Short, "Short", "int16", 2, {TENON_DL_INT, 16, 1}},
-    {ScalarType::Int, "Int", "int32", 4, {TENON_DL_INT, 32, 1}},
-    {ScalarType::Long, "Long", "int64", 8, {TENON_DL_INT, 64, 1}},
-    {ScalarType::Half, "Half", "float16", 2, {TENON_DL_FLOAT, 16, 1}},
-    {ScalarType::Float, "Float", "float32", 4, {TENON_DL_FLOAT, 32, 1}},
-    {ScalarType::Double, "Double", "float64", 8, {TENON_DL_FLOAT, 64, 1}},
-    {ScalarType::ComplexHalf, "ComplexHalf", "complex32", 4, {TENON_DL_COMPLEX, 32, 1}},
-    {ScalarType::ComplexFloat, "ComplexFloat", "complex64", 8, {TENON_DL_COMPLEX, 64, 1}},
-    {ScalarType::ComplexDouble, "ComplexDouble", "complex128", 16, {TENON_DL_COMPLEX, 128, 1}},
-    {ScalarType::Bool, "Bool", "bool", 1, {TENON_DL_BOOL, 8, 1}},
-    {ScalarType::QInt8, "QInt8", "qint8", 1, {TENON_DL_OPAQUE, 8, 1}},
-    {ScalarType::QUInt8, "QUInt8", "quint8", 1, {TENON_DL_OPAQUE, 8, 1}},
-    {ScalarType::QInt32, "QInt32", "qint32", 4, {TENON_DL_OPAQUE, 32, 1}},
-    {ScalarType::BFloat16, "BFloat16", "bfloat16", 2, {TENON_DL_BFLOAT, 16, 1}},
-    {ScalarType::QUInt4x2, "QUInt4x2", "quint4x2", 1, {TENON_DL_OPAQUE, 8, 1}},
-    {ScalarType::QUInt2x4, "QUInt2x4", "quint2x4", 1, {TENON_DL_OPAQUE, 8, 1}},
-    {ScalarType::Bits1x8, "Bits1x8", "bits1x8", 1, {TENON_DL_OPAQUE, 8, 1}},
-    {ScalarType::Bits2x4, "Bits2x4", "bits2x4", 1, {TENON_DL_OPAQUE, 8, 1}},
-    {ScalarType::Bits4x2, "Bits4x2", "bits4x2", 1, {TENON_DL_OPAQUE, 8, 1}},
-    {ScalarType::Bits8, "Bits8", "bits8", 1, {TENON_DL_OPAQUE, 8, 1}},
-    {ScalarType::Bits16, "Bits16", "bits16", 2, {TENON_DL_OPAQUE, 16, 1}},
-    {ScalarType::Float8_e5m2, "Float8_e5m2", "float8_e5m2", 1, {TENON_DL_FLOAT8_E5M2, 8, 1}},
+    {ScalarType::Byte, "Byte", "uint8", "|u1", 1, {TENON_DL_UINT, 8, 1}},
+    {ScalarType::Char, "Char", "int8", "|i1", 1, {TENON_DL_INT, 8, 1}},
+    {ScalarType::Short, "Short", "int16", "<i2", 2, {TENON_DL_INT, 16, 1}},
+    {ScalarType::Int, "Int", "int32", "<i4", 4, {TENON_DL_INT, 32, 1}},
+    {ScalarType::Long, "Long", "int64", "<i8", 8, {TENON_DL_INT, 64, 1}},
+    {ScalarType::Half, "Half", "float16", "<f2", 2, {TENON_DL_FLOAT, 16, 1}},
+    {ScalarType::Float, "Float", "float32", "<f4", 4, {TENON_DL_FLOAT, 32, 1}},
+    {ScalarType::Double, "Double", "float64", "<f8", 8, {TENON_DL_FLOAT, 64, 1}},
+    {ScalarType::ComplexHalf, "ComplexHalf", "complex32", "|V4", 4, {TENON_DL_COMPLEX, 32, 1}},
+    {ScalarType::ComplexFloat, "ComplexFloat", "complex64", "<c8", 8, {TENON_DL_COMPLEX, 64, 1}},
+    {ScalarType::ComplexDouble,
+     "ComplexDouble",
+     "complex128",
+     "<c16",
+     16,
+     {TENON_DL_COMPLEX, 128, 1}},
+    {ScalarType::Bool, "Bool", "bool", "|b1", 1, {TENON_DL_BOOL, 8, 1}},
+    {ScalarType::QInt8, "QInt8", "qint8", "|i1", 1, {TENON_DL_OPAQUE, 8, 1}},
+    {ScalarType::QUInt8, "QUInt8", "quint8", "|u1", 1, {TENON_DL_OPAQUE, 8, 1}},
+    {ScalarType::QInt32, "QInt32", "qint32", "<i4", 4, {TENON_DL_OPAQUE, 32, 1}},
+    {ScalarType::BFloat16, "BFloat16", "bfloat16", "<V2", 2, {TENON_DL_BFLOAT, 16, 1}},
+    {ScalarType::QUInt4x2, "QUInt4x2", "quint4x2", "|u1", 1, {TENON_DL_OPAQUE, 8, 1}},
+    {ScalarType::QUInt2x4, "QUInt2x4", "quint2x4", "|u1", 1, {TENON_DL_OPAQUE, 8, 1}},
+    {ScalarType::Bits1x8, "Bits1x8", "bits1x8", "|u1", 1, {TENON_DL_OPAQUE, 8, 1}},
+    {ScalarType::Bits2x4, "Bits2x4", "bits2x4", "|u1", 1, {TENON_DL_OPAQUE, 8, 1}},
+    {ScalarType::Bits4x2, "Bits4x2", "bits4x2", "|u1", 1, {TENON_DL_OPAQUE, 8, 1}},
+    {ScalarType::Bits8, "Bits8", "bits8", "|u1", 1, {TENON_DL_OPAQUE, 8, 1}},
+    {ScalarType::Bits16, "Bits16", "bits16", "<u2", 2, {TENON_DL_OPAQUE, 16, 1}},
+    {ScalarType::Float8_e5m2, "Float8_e5m2", "float8_e5m2", "|V1", 1, {TENON_DL_FLOAT8_E5M2, 8, 1}},
     {ScalarType::Float8_e4m3fn,
      "Float8_e4m3fn",
      "float8_e4m3fn",
+     "|V1",
      1,
      {TENON_DL_FLOAT8_E4M3FN, 8, 1}},
     {ScalarType::Float8_e5m2fnuz,
      "Float8_e5m2fnuz",
      "float8_e5m2fnuz",
+     "|V1",
      1,
      {TENON_DL_FLOAT8_E5M2FNUZ, 8, 1}},
     {ScalarType::Float8_e4m3fnuz,
      "Float8_e4m3fnuz",
      "float8_e4m3fnuz",
+     "|V1",
      1,
      {TENON_DL_FLOAT8_E4M3FNUZ, 8, 1}},
-    {ScalarType::UInt16, "UInt16", "uint16", 2, {TENON_DL_UINT, 16, 1}},
-    {ScalarType::UInt32, "UInt32", "uint32", 4, {TENON_DL_UINT, 32, 1}},
-    {ScalarType::UInt64, "UInt64", "uint64", 8, {TENON_DL_UINT, 64, 1}},
+    {ScalarType::UInt16, "UInt16", "uint16", "<u2", 2, {TENON_DL_UINT, 16, 1}},
+    {ScalarType::UInt32, "UInt32", "uint32", "<u4", 4, {TENON_DL_UINT, 32, 1}},
+    {ScalarType::UInt64, "UInt64", "uint64", "<u8", 8, {TENON_DL_UINT, 64, 1}},
 }};
 
-/// The entry of `type`, or null when the number is not an element type.
+/// The entry of type `number`, or null when the number is not an element type.
 [[nodiscard]] constexpr const ScalarTypeInfo* find_scalar_type(std::int64_t number) noexcept {
   if (number < 0 || number >= static_cast<std::int64_t>(scalar_types.size())) return nullptr;
   return &scalar_types[static_cast<std::size_t>(number)];
@@ -117,6 +130,13 @@ inline constexpr std::array<ScalarTypeInfo, 30> scalar_types{{
 [[nodiscard]] constexpr std::size_t size_of(ScalarType type) noexcept {
   const auto* info = find_scalar_type(static_cast<std::int64_t>(type));
   return info ? info->size : 0;
+}
+
+/// Type in .npy files ("<f4"), in the byte order of this machine, or "|V1" for a number that is not
+/// an element type.
+[[nodiscard]] constexpr std::string_view npy_descr_of(ScalarType type) noexcept {
+  const auto* info = find_scalar_type(static_cast<std::int64_t>(type));
+  return info ? info->npy_descr : std::string_view("|V1");
 }
 
 /// IEEE 754 binary16, kept as its bits.
@@ -171,7 +191,6 @@ inline constexpr std::optional<ScalarType> scalar_type_of<std::uint64_t> = Scala
 
 /// A C++ type that a tensor's elements can be read as.
 template <class T>
-concept Element = scalar_type_of<T>
-.has_value();
+concept Element = scalar_type_of<T>.has_value();
 
 }  // namespace tenon

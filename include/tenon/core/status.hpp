@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <memory>
+#include <charconv>
+#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -11,10 +12,10 @@
 
 namespace tenon {
 
-/// Outcome of a call: success, or an `Error` with a text that says what was wrong.
+/// Outcome of a call: success, or an `Error` with a text that explains it.
 ///
 /// Success is one null pointer, so that returning it from `execute` costs nothing. A failure always
-/// has a text: there is no way to make one without it.
+/// has a text.
 class [[nodiscard]] Status {
  public:
   /// Success.
@@ -23,16 +24,28 @@ class [[nodiscard]] Status {
   /// Failure. `error` must not be `Ok`; if it is, the status becomes `Internal` and says so,
   /// because a failure that looks like success would be lost.
   Status(Error error, std::string text)
-      : failure_(std::make_unique<Failure>(
-            error == Error::Ok
-                ? Failure{Error::Internal, "failure made with Error::Ok: " + std::move(text)}
-                : Failure{error, std::move(text)})) {}
+      : failure_(error == Error::Ok ? new Failure{Error::Internal,
+                                                  "failure made with Error::Ok: " + std::move(text)}
+                                    : new Failure{error, std::move(text)}) {}
+
+  Status(Status&& other) noexcept : failure_(std::exchange(other.failure_, nullptr)) {}
+  Status& operator=(Status&& other) noexcept {
+    Failure* const taken = std::exchange(other.failure_, nullptr);
+    delete failure_;
+    failure_ = taken;
+    return *this;
+  }
+  ~Status() {
+    if (failure_ != nullptr) [[unlikely]]
+      delete failure_;
+  }
 
   [[nodiscard]] bool ok() const noexcept { return failure_ == nullptr; }
 
   [[nodiscard]] Error error() const noexcept { return failure_ ? failure_->error : Error::Ok; }
 
-  /// What was wrong; empty on success. Valid while this status lives and is not assigned to.
+  /// The explanation of a failure; empty on success. Valid until this status is destroyed or
+  /// assigned to.
   [[nodiscard]] std::string_view text() const noexcept {
     return failure_ ? std::string_view(failure_->text) : std::string_view();
   }
@@ -48,16 +61,60 @@ class [[nodiscard]] Status {
     Error error;
     std::string text;
   };
-  std::unique_ptr<Failure> failure_;
+  // Not a std::unique_ptr: <memory> costs each source that includes Tenon 0.3 s.
+  Failure* failure_ = nullptr;
 };
 
 /// Success, to end a function with: `return tenon::ok();`.
 inline Status ok() noexcept { return {}; }
 
+namespace detail {
+
+[[gnu::cold]] inline Status failure(Error code, std::initializer_list<Piece> pieces) {
+  return Status(code, join(pieces));
+}
+
+}  // namespace detail
+
 /// A failure whose text is the pieces joined: `error(Error::InvalidArgument, "rank is ", rank)`.
+/// Overloads as for `concat`, for the same reason.
+[[nodiscard]] inline Status error(Error code, detail::Piece a) {
+  return detail::failure(code, {a});
+}
+[[nodiscard]] inline Status error(Error code, detail::Piece a, detail::Piece b) {
+  return detail::failure(code, {a, b});
+}
+[[nodiscard]] inline Status error(Error code, detail::Piece a, detail::Piece b, detail::Piece c) {
+  return detail::failure(code, {a, b, c});
+}
+[[nodiscard]] inline Status error(Error code, detail::Piece a, detail::Piece b, detail::Piece c,
+                                  detail::Piece d) {
+  return detail::failure(code, {a, b, c, d});
+}
+[[nodiscard]] inline Status error(Error code, detail::Piece a, detail::Piece b, detail::Piece c,
+                                  detail::Piece d, detail::Piece e) {
+  return detail::failure(code, {a, b, c, d, e});
+}
+[[nodiscard]] inline Status error(Error code, detail::Piece a, detail::Piece b, detail::Piece c,
+                                  detail::Piece d, detail::Piece e, detail::Piece f) {
+  return detail::failure(code, {a, b, c, d, e, f});
+}
+[[nodiscard]] inline Status error(Error code, detail::Piece a, detail::Piece b, detail::Piece c,
+                                  detail::Piece d, detail::Piece e, detail::Piece f,
+                                  detail::Piece g) {
+  return detail::failure(code, {a, b, c, d, e, f, g});
+}
+[[nodiscard]] inline Status error(Error code, detail::Piece a, detail::Piece b, detail::Piece c,
+                                  detail::Piece d, detail::Piece e, detail::Piece f,
+                                  detail::Piece g, detail::Piece h) {
+  return detail::failure(code, {a, b, c, d, e, f, g, h});
+}
+/// Nine pieces or more.
 template <class... Pieces>
-[[nodiscard]] Status error(Error code, const Pieces&... pieces) {
-  return Status(code, concat(pieces...));
+[[nodiscard]] Status error(Error code, detail::Piece a, detail::Piece b, detail::Piece c,
+                           detail::Piece d, detail::Piece e, detail::Piece f, detail::Piece g,
+                           detail::Piece h, detail::Piece i, const Pieces&... rest) {
+  return detail::failure(code, {a, b, c, d, e, f, g, h, i, detail::Piece(rest)...});
 }
 
 /// "InvalidProgram (0x23): text", the form in which every program here prints a failure.

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <span>
 #include <type_traits>
 
@@ -18,9 +16,22 @@ namespace tenon {
 /// Largest rank of a tensor (ExecuTorch: kTensorDimensionLimit, runtime/core/exec_aten/util).
 inline constexpr std::size_t max_rank = 16;
 
-/// A tensor whose element type is not fixed: shape, layout and where the bytes are. Refers to the
-/// host's object and costs one pointer; copies refer to the same tensor. Sizes and strides are in
-/// elements.
+namespace detail {
+
+/// std::ranges::equal, without <algorithm>.
+template <class Number>
+[[nodiscard]] bool are_equal(std::span<const Number> a, std::span<const Number> b) noexcept {
+  if (a.size() != b.size()) return false;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    if (a[i] != b[i]) return false;
+  }
+  return true;
+}
+
+}  // namespace detail
+
+/// A tensor of any element type: shape, layout and address. Refers to the host's object and has the
+/// size of a pointer; copies refer to the same tensor. Sizes and strides are in elements.
 ///
 /// Tensors of a program are dense: their strides follow from sizes and dim order (ExecuTorch:
 /// dim_order_to_stride). Reading from several threads is safe; writing is as for any memory.
@@ -53,7 +64,8 @@ class TensorView {
   }
   /// Number of elements; 1 for a scalar.
   [[nodiscard]] std::size_t numel() const noexcept {
-    return nbytes() / std::max<std::size_t>(size_of(scalar_type()), 1);
+    const std::size_t size = size_of(scalar_type());
+    return size != 0 ? nbytes() / size : nbytes();
   }
   [[nodiscard]] std::size_t nbytes() const noexcept {
     return static_cast<std::size_t>(tensor_->nbytes);
@@ -63,9 +75,15 @@ class TensorView {
   [[nodiscard]] bool is_constant() const noexcept {
     return (tensor_->flags & TENON_TENSOR_CONSTANT) != 0;
   }
-  /// True when dimensions lie in memory in their own order (no channels-last).
-  [[nodiscard]] bool is_contiguous() const noexcept { return std::ranges::is_sorted(dim_order()); }
-  /// First byte; null when there are no bytes or the tensor was not set.
+  /// True when dimensions are in memory in their own order (no channels-last).
+  [[nodiscard]] bool is_contiguous() const noexcept {
+    const auto order = dim_order();
+    for (std::size_t i = 1; i < order.size(); ++i) {
+      if (order[i] < order[i - 1]) return false;
+    }
+    return true;
+  }
+  /// First byte; null when the tensor is empty or was not set.
   [[nodiscard]] const std::byte* data() const noexcept {
     const auto* base = static_cast<const std::byte*>(tensor_->dl.data);
     return base ? base + tensor_->dl.byte_offset : nullptr;
@@ -76,19 +94,18 @@ class TensorView {
   const tenon_tensor* tensor_;
 };
 
-/// True when both have the same sizes and the same order in memory, so that element `i` of one
-/// stands at the place of element `i` of the other.
+/// True when both have the same sizes and the same order in memory, so that element `i` of one is
+/// at the offset of element `i` of the other.
 [[nodiscard]] inline bool same_layout(const TensorView& a, const TensorView& b) noexcept {
-  return std::ranges::equal(a.sizes(), b.sizes()) &&
-         std::ranges::equal(a.dim_order(), b.dim_order());
+  return detail::are_equal(a.sizes(), b.sizes()) && detail::are_equal(a.dim_order(), b.dim_order());
 }
 
 /// Sizes as text: "[2, 3]".
 [[nodiscard]] inline std::string shape_text(std::span<const std::int64_t> sizes) {
   std::string out = "[";
   for (std::size_t i = 0; i < sizes.size(); ++i) {
-    detail::append_piece(out, i == 0 ? "" : ", ");
-    detail::append_piece(out, sizes[i]);
+    if (i != 0) out += ", ";
+    detail::Piece(sizes[i]).append_to(out);
   }
   out.push_back(']');
   return out;
@@ -100,7 +117,7 @@ class TensorView {
 /// Made by `Args::tensor`, which checked kind, dtype, device and data. Valid until `execute`
 /// returns.
 template <class T>
-requires Element<std::remove_const_t<T>>
+  requires Element<std::remove_const_t<T>>
 class Tensor : public TensorView {
  public:
   explicit Tensor(const tenon_tensor& tensor) noexcept

@@ -24,14 +24,14 @@
 #include "tenon/executorch/tensor_members.hpp"
 #include "tenon/executorch/version.hpp"
 
-/// Whether the loaded ExecuTorch lays its objects out as the headers say that this was compiled
-/// with. The version says it first; this shows it, for a library that says no version, was patched,
-/// or was built with other options.
+/// Checks that the objects of the loaded ExecuTorch have the layouts of the headers that this was
+/// compiled with. The version is checked first; this finds a library that has no version, was
+/// patched, or was built with other options.
 namespace tenon::bridge {
 
 namespace detail {
 
-/// The first thing that differs.
+/// The failure for the first difference.
 inline Status differs(std::string_view what) {
   return error(Error::NotSupported, what,
                " is laid out otherwise in the loaded ExecuTorch than in the headers that this "
@@ -51,7 +51,7 @@ inline Status check_values() {
   std::array<TensorImpl::DimOrderType, 2> order{0, 1};
   std::array<TensorImpl::StridesType, 2> strides{3, 1};
   std::array<float, 6> data{};
-  // Room behind the object, for a library whose object is larger.
+  // Space behind the object, for a library whose object is larger.
   constexpr std::size_t room = 256;
   constexpr std::byte untouched{0xa5};
   alignas(TensorImpl) std::array<std::byte, sizeof(TensorImpl) + room> storage;
@@ -88,7 +88,7 @@ inline Status check_values() {
   return is_list ? ok() : differs("EValue");
 }
 
-/// The registry answers as its declarations say.
+/// Checks that the registry behaves as declared.
 inline Status check_registry() {
   const std::size_t count = et::get_num_registered_backends();
   const auto beyond = et::get_backend_name(count);
@@ -100,11 +100,11 @@ inline Status check_registry() {
   return is_registry ? ok() : differs("the registry of backends");
 }
 
-/// Where in a table of virtual functions the headers look for `function`, in bytes.
+/// Offset of `function` in a table of virtual functions according to the headers, in bytes.
 template <class Function>
 std::uintptr_t offset_in_table(Function function) noexcept {
   // Itanium C++ ABI, 2.3: a pointer to a virtual function is its offset, plus 1 where the lowest
-  // bit says that it is virtual; on Arm another word says so.
+  // bit marks it as virtual; on Arm another word does.
   std::uintptr_t word = 0;
   static_assert(sizeof function >= sizeof word);
   std::memcpy(&word, &function, sizeof word);
@@ -118,12 +118,12 @@ std::uintptr_t offset_in_table(Function function) noexcept {
 /// A virtual function of a class that backends are given objects of.
 struct VirtualFunction {
   const char* table;        ///< Symbol of the table of a class of the library that derives from it.
-  std::uintptr_t offset;    ///< Where the headers look for it.
-  std::string_view symbol;  ///< What its symbol contains.
+  std::uintptr_t offset;    ///< In the table, according to the headers.
+  std::string_view symbol;  ///< Text that its symbol contains.
 };
 
-/// Whether the functions stand where the headers look for them, as far as the library's symbols
-/// tell: the number that was compared, or what differs.
+/// Compares the offsets of virtual functions with the library's symbols. Returns how many could be
+/// compared, or the first difference.
 inline Result<int> check_virtual_functions(const std::string& library) {
   const std::unique_ptr<void, int (*)(void*)> handle(
       ::dlopen(library.c_str(), RTLD_LAZY | RTLD_NOLOAD),
@@ -143,7 +143,7 @@ inline Result<int> check_virtual_functions(const std::string& library) {
   for (const VirtualFunction& function : functions) {
     const auto* table = static_cast<const std::byte*>(::dlsym(handle.get(), function.table));
     if (!table) continue;
-    constexpr std::size_t head = 2 * sizeof(void*);  // What a table has before its functions.
+    constexpr std::size_t head = 2 * sizeof(void*);  // The table's bytes before its functions.
     void* address = nullptr;
     std::memcpy(&address, table + head + function.offset, sizeof address);
     ::Dl_info info{};
@@ -159,24 +159,24 @@ inline Result<int> check_virtual_functions(const std::string& library) {
 
 }  // namespace detail
 
-/// Ok when the loaded library's objects are those of the headers, as far as can be seen without
-/// registering a backend. Costs some microseconds. Any thread.
+/// Ok when the loaded library's objects are those of the headers, as far as can be checked without
+/// registering a backend. Takes some microseconds. Any thread.
 ///
-/// errors: NotSupported, naming what differs.
+/// errors: NotSupported, naming the difference.
 [[nodiscard]] inline Status check_layouts(const LoadedRuntime& found) {
-  TENON_CHECK(detail::check_values());
-  TENON_CHECK(detail::check_registry());
-  TENON_CHECK(detail::check_virtual_functions(found.path));
+  TENON_RETURN_IF_ERROR(detail::check_values());
+  TENON_RETURN_IF_ERROR(detail::check_registry());
+  TENON_RETURN_IF_ERROR(detail::check_virtual_functions(found.path));
   return ok();
 }
 
-/// Ok when this code fits the ExecuTorch that is loaded: its minor version, then its layouts. To be
-/// asked before anything else of it is used.
+/// Ok when this code fits the loaded ExecuTorch: its minor version, then its layouts. Call it
+/// before any other use of ExecuTorch.
 ///
 /// threads: any. errors: NotSupported; the text names both versions.
 [[nodiscard]] inline Status check_runtime() {
   const LoadedRuntime found = loaded_runtime();
-  TENON_CHECK(check_version(found));
+  TENON_RETURN_IF_ERROR(check_version(found));
   Status layouts = check_layouts(found);
   if (layouts.ok()) return ok();
   return std::move(layouts).with_context(

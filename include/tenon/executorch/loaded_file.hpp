@@ -13,9 +13,9 @@
 
 namespace tenon::bridge::detail {
 
-/// The file that the code or data at `address` was loaded from, or an empty text. A host of plugins
-/// loads by names in /proc that mean nothing any more once it has closed the file, so the system is
-/// asked, where it tells, and the dynamic loader only then.
+/// The file that the code or data at `address` was loaded from, or an empty text. Asks the system
+/// before the dynamic loader: a host loads plugins by names in /proc, which are no longer valid
+/// once it has closed the file.
 inline std::string file_of(const void* address) {
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> maps(std::fopen("/proc/self/maps", "re"),
                                                              &std::fclose);

@@ -19,9 +19,9 @@
   using About##Plugin = ::tenon::bridge::BridgedBackend<About>; \
   TENON_PLUGIN(About##Plugin)
 
-/// Makes a plugin out of a class derived from ExecuTorch's BackendInterface, which stays as it is:
-/// `TENON_EXECUTORCH_PLUGIN(MyBackend, "MyBackend");`. Take the class's static registration away,
-/// or loading the plugin registers it with ExecuTorch as well. An application that links it
+/// Makes a plugin out of a class derived from ExecuTorch's BackendInterface, without changes to it:
+/// `TENON_EXECUTORCH_PLUGIN(MyBackend, "MyBackend");`. Remove the class's static registration, or
+/// loading the plugin registers it with ExecuTorch as well. An application that links it
 /// statically names it `TenonExecutorchPlugin`.
 #define TENON_EXECUTORCH_PLUGIN(Class, Id)     \
   namespace {                                  \

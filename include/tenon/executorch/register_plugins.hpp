@@ -23,17 +23,17 @@
 #include "tenon/executorch/error.hpp"
 #include "tenon/executorch/layout_probe.hpp"
 #include "tenon/executorch/version.hpp"
-#include "tenon/host/registry.hpp"
+#include "tenon/host/registry/registry.hpp"
 
-/// Plugins of Tenon as backends of ExecuTorch (docs/plugins-in-executorch.md).
+/// Registers plugins of Tenon as backends of ExecuTorch (docs/executorch/bridges.md).
 namespace tenon::bridge {
 
 struct RegisterOptions {
   /// The backends to register; empty: all that the plugin or the registry lists.
   std::vector<std::string> ids{};
   AdapterOptions adapter{};
-  /// How many backends ExecuTorch's table has room for (kMaxRegisteredBackends of
-  /// runtime/backend/interface.cpp, which no function tells).
+  /// Size of ExecuTorch's table of backends (kMaxRegisteredBackends of
+  /// runtime/backend/interface.cpp, which no function returns).
   std::size_t table_size = 16;
 };
 
@@ -46,8 +46,8 @@ struct RegisteredBackend {
 
 namespace detail {
 
-/// What this code registered. ExecuTorch has no way to take a backend out of its table, and asks it
-/// until the process ends: adapters, and with them plugins, are never let go of.
+/// The backends that this code registered. ExecuTorch cannot remove a backend from its table and
+/// uses it until the process ends, so adapters, and with them plugins, are never freed.
 struct Registered {
   std::mutex mutex;
   std::vector<std::unique_ptr<PluginAdapter>> adapters;
@@ -69,7 +69,7 @@ inline std::string library_of(const et::BackendInterface* backend) {
   return std::filesystem::path(info.dli_fname).filename().native();
 }
 
-/// What ExecuTorch's table holds: "XnnpackBackend (libexecutorch_backend_xnnpack.so), ...".
+/// The contents of ExecuTorch's table: "XnnpackBackend (libexecutorch_backend_xnnpack.so), ...".
 inline std::string table_text(const Registered& ours) {
   std::string out;
   for (std::size_t i = 0; i < et::get_num_registered_backends(); ++i) {
@@ -90,7 +90,7 @@ inline void log_line(std::int32_t level, std::string_view plugin, std::string_vi
   log_text(level, level >= TENON_LOG_ERROR ? concat(plugin, ": ", text) : std::string(text));
 }
 
-/// The registry's backends that are to be registered, with what is known of their plugins.
+/// The registry's backends that will be registered, with the facts about their plugins.
 inline std::vector<RegisteredBackend> describe(const host::BackendRegistry& registry,
                                                const std::vector<std::string>& ids) {
   const std::vector<host::BackendInfo> infos = registry.enumerate_backends();
@@ -101,14 +101,14 @@ inline std::vector<RegisteredBackend> describe(const host::BackendRegistry& regi
       const bool is_chosen = info.id() == id && (info.state == host::BackendState::known ||
                                                  info.state == host::BackendState::loaded);
       if (!is_chosen) continue;
-      each.plugin = info.candidate->path.native();
-      if (info.candidate->record) each.version = info.candidate->record->version;
+      each.plugin = info.source->path.native();
+      if (info.source->record) each.version = info.source->record->version;
     }
   }
   return out;
 }
 
-/// Whether all of `wanted` have room in ExecuTorch's table under names that are free.
+/// Checks that all of `wanted` fit into ExecuTorch's table and that their names are free.
 inline Status check_table(const Registered& ours, const std::vector<RegisteredBackend>& wanted,
                           std::size_t table_size) {
   for (const RegisteredBackend& each : wanted) {
@@ -147,7 +147,7 @@ inline Status check_reached(const PluginAdapter& adapter) {
 }
 
 /// Makes ExecuTorch allocate on the backend's CUDA devices through it, unless it has an allocator
-/// for them. That a backend has none is no failure.
+/// for them. A backend without such devices is not a failure.
 inline void register_allocator(Registered& ours, const host::BackendRef& backend) {
   if (et::get_device_allocator(et::etensor::DeviceType::CUDA)) return;
   const auto allocator = PluginDeviceAllocator::make(backend);
@@ -162,23 +162,24 @@ inline void register_allocator(Registered& ours, const host::BackendRef& backend
 /// names. They are loaded, and stay loaded until the process ends, as ExecuTorch has no way to take
 /// a backend back; so does the registry. Either all are registered or none is.
 ///
-/// Not while another thread registers backends or loads methods: ExecuTorch's table has no lock.
+/// Must not run while another thread registers backends or loads methods: ExecuTorch's table has no
+/// lock.
 ///
 /// returns: the ids that were registered, in their order.
 /// errors: NotSupported (another ExecuTorch than this was compiled for; `check_runtime`),
 ///         RegistrationAlreadyRegistered (an id that ExecuTorch has), OutOfResources (its table is
 ///         full), NotFound (an id that the registry does not have), and whatever loading a plugin
-///         fails with. The text says what to do.
+///         fails with. The text suggests a remedy.
 [[nodiscard]] inline Result<std::vector<std::string>> register_plugins(
     std::shared_ptr<const host::BackendRegistry> registry, const RegisterOptions& options = {}) {
   if (!registry) return error(Error::InvalidArgument, "expected a registry, found null");
-  TENON_CHECK(check_runtime());
+  TENON_RETURN_IF_ERROR(check_runtime());
   const std::vector<std::string> ids =
       options.ids.empty() ? registry->list_backends() : options.ids;
   detail::Registered& ours = detail::registered();
   const std::lock_guard lock(ours.mutex);
   std::vector<RegisteredBackend> wanted = detail::describe(*registry, ids);
-  TENON_CHECK(detail::check_table(ours, wanted, options.table_size));
+  TENON_RETURN_IF_ERROR(detail::check_table(ours, wanted, options.table_size));
 
   std::vector<std::unique_ptr<PluginAdapter>> adapters;
   for (const std::string& id : ids) {
@@ -199,27 +200,27 @@ inline void register_allocator(Registered& ours, const host::BackendRef& backend
     }
     ours.adapters.push_back(std::move(adapters[i]));
     ours.backends.push_back(std::move(wanted[i]));
-    TENON_CHECK(detail::check_reached(adapter));
+    TENON_RETURN_IF_ERROR(detail::check_reached(adapter));
     detail::register_allocator(ours, adapter.backend());
   }
   return ids;
 }
 
 /// Registers the backends of the plugin in `plugin`, a file that the application answers for
-/// (`host::BackendRegistry::register_backend`). Lines that the plugin logs go to ExecuTorch's log.
-/// Otherwise as above; fails also as reading the plugin does.
+/// (`host::BackendRegistry::register_backend`). Lines that the plugin logs are written to
+/// ExecuTorch's log. Otherwise as above; fails also as reading the plugin does.
 [[nodiscard]] inline Result<std::vector<std::string>> register_plugins(
     const std::filesystem::path& plugin, const RegisterOptions& options = {}) {
-  TENON_CHECK(check_runtime());
+  TENON_RETURN_IF_ERROR(check_runtime());
   auto registry = std::make_shared<host::BackendRegistry>(
       host::HostInfo{"ExecuTorch through Tenon " TENON_VERSION_STRING, &detail::log_line});
-  TENON_CHECK(registry->register_backend(plugin));
+  TENON_RETURN_IF_ERROR(registry->register_backend(plugin));
   RegisterOptions all = options;
   if (all.ids.empty()) all.ids = registry->list_backends({});
   return register_plugins(std::shared_ptr<const host::BackendRegistry>(std::move(registry)), all);
 }
 
-/// What this code registered in ExecuTorch, in its order. Any thread.
+/// The backends that this code registered in ExecuTorch, in that order. Any thread.
 [[nodiscard]] inline std::vector<RegisteredBackend> registered_backends() {
   detail::Registered& ours = detail::registered();
   const std::lock_guard lock(ours.mutex);

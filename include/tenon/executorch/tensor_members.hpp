@@ -18,8 +18,8 @@ std::size_t read_numel_bound(const TensorImpl& impl) noexcept;
 const TensorImpl::DimOrderType* read_dim_order(const TensorImpl& impl) noexcept;
 const TensorImpl::StridesType* read_strides(const TensorImpl& impl) noexcept;
 
-template <std::size_t TensorImpl::*numel_bound, TensorImpl::DimOrderType* TensorImpl::*dim_order,
-          TensorImpl::StridesType* TensorImpl::*strides>
+template <std::size_t TensorImpl::* numel_bound, TensorImpl::DimOrderType* TensorImpl::* dim_order,
+          TensorImpl::StridesType* TensorImpl::* strides>
 struct TensorMembers {
   friend std::size_t read_numel_bound(const TensorImpl& impl) noexcept { return impl.*numel_bound; }
   friend const TensorImpl::DimOrderType* read_dim_order(const TensorImpl& impl) noexcept {
@@ -41,7 +41,7 @@ template struct TensorMembers<&TensorImpl::numel_bound_, &TensorImpl::dim_order_
 }
 
 /// The dimensions of `impl` from outermost to innermost in memory; null when it has none, and they
-/// lie in their own order.
+/// are in their own order.
 [[nodiscard]] inline const detail::TensorImpl::DimOrderType* dim_order_of(
     const detail::TensorImpl& impl) noexcept {
   return detail::read_dim_order(impl);

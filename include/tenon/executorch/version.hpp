@@ -18,8 +18,8 @@
     "define TENON_EXECUTORCH_MAJOR and TENON_EXECUTORCH_MINOR as the version of the ExecuTorch headers that are included, for 1.5.1 as 1 and 5"
 #endif
 
-/// Bridges between Tenon and ExecuTorch. Not called `executorch`, which code that says `using
-/// namespace tenon` could not tell from ExecuTorch's own.
+/// Bridges between Tenon and ExecuTorch. Not called `executorch`, which would be ambiguous after
+/// `using namespace tenon`.
 namespace tenon::bridge {
 
 namespace et = ::executorch::runtime;
@@ -52,12 +52,12 @@ struct Version {
 /// The ExecuTorch in this process.
 struct LoadedRuntime {
   std::string path;  ///< The file that its core is in: libexecutorch.so, or a program.
-  std::optional<Version> version;  ///< Nothing when no file beside it says one.
+  std::optional<Version> version;  ///< Nothing when no file next to it has one.
 };
 
 namespace detail {
 
-/// What stands between `before` and the next quote in the first 64 KiB of a file; nothing without.
+/// The text between `before` and the next quote in the first 64 KiB of a file.
 inline std::optional<std::string> quoted_in_file(const std::string& path, std::string_view before) {
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rbe"),
                                                              &std::fclose);
@@ -72,8 +72,8 @@ inline std::optional<std::string> quoted_in_file(const std::string& path, std::s
   return text.substr(begin, end - begin);
 }
 
-/// The version of the ExecuTorch whose library lies in `folder`, as its packages say it: the wheel
-/// and CMake's installation have a file for find_package beside the library, the wheel also
+/// The version of the ExecuTorch whose library is in `folder`, read from its package: the wheel and
+/// CMake's installation have a file for find_package next to the library, the wheel also has
 /// version.py above it.
 inline std::optional<Version> version_beside(const std::string& folder) {
   for (const char* name : {"executorch", "ExecuTorch"}) {
@@ -88,9 +88,8 @@ inline std::optional<Version> version_beside(const std::string& folder) {
 
 }  // namespace detail
 
-/// Finds the ExecuTorch that this code is linked with. An application that has it linked in
-/// statically has no version beside it: nothing says then which one it is, but both come from one
-/// build. Any thread.
+/// Finds the ExecuTorch that this code is linked with. Its version is unknown when it is linked
+/// into the application statically; both then come from one build. Any thread.
 [[nodiscard]] inline LoadedRuntime loaded_runtime() {
   // Data and no function: the address of a function may be that of a stub in the program.
   LoadedRuntime out{detail::file_of(et::get_pal_impl()), std::nullopt};
@@ -101,7 +100,7 @@ inline std::optional<Version> version_beside(const std::string& folder) {
   return out;
 }
 
-/// Ok when `found` is of the minor version that this was compiled for, or says no version.
+/// Ok when `found` has the minor version that this was compiled for, or an unknown one.
 ///
 /// errors: NotSupported; the text names both versions and the file.
 [[nodiscard]] inline Status check_version(const LoadedRuntime& found) {

@@ -3,8 +3,8 @@
 
 #include <cstdint>
 
-// What a launch hands to a kernel. Compiled by nvcc and by the host's compiler, as C++17, because
-// that is what nvcc of CUDA 11.8 reads; fixed-width members, so that both lay it out alike.
+// Arguments of the kernels. Compiled by nvcc and by the host's compiler, as C++17, the newest that
+// nvcc of CUDA 11.8 supports; fixed-width members, so that both have the same layout.
 #ifdef __CUDACC__
 #define TENON_HOST_DEVICE __host__ __device__ __forceinline__
 #define TENON_UNROLL _Pragma("unroll")
@@ -15,7 +15,7 @@
 
 namespace tenon::cuda_aoti::kernels {
 
-/// A quantised weight of [columns, depth]. Which members are used, and how, is its format's
+/// A quantised weight of [columns, depth]. Its format defines which members are used
 /// (weight_formats.hpp).
 struct Weights {
   const void* low;         ///< All bits of a weight, or its lower four.
@@ -33,19 +33,20 @@ struct Weights {
 /// Weights of one column that are unpacked at once. A column has a whole number of them.
 inline constexpr int weights_per_chunk = 32;
 
-/// out[row, column] = sum over k of self[row, k] * weight[column, k], all bfloat16 but the weight.
+/// out[row, column] = sum over k of self[row, k] * weight[column, k], all bfloat16 except the
+/// weight.
 struct MatmulArguments {
   const std::uint16_t* self;
   std::uint16_t* out;  ///< [rows, columns], contiguous.
   std::int64_t rows;
-  std::int64_t self_row_stride;    ///< Elements. Elements of a row lie one behind the other.
+  std::int64_t self_row_stride;    ///< Elements. The elements of a row are adjacent.
   std::int32_t self_vector_loads;  ///< 1 when every 16 bytes of a row are aligned to 16.
   Weights weights;
 };
 
 inline constexpr int few_rows_warps = 4;  ///< Columns of a block of the kernels for few rows.
 inline constexpr int few_rows_per_warp = 4;
-inline constexpr int few_rows_limit = 16;  ///< From here on tiles are used.
+inline constexpr int few_rows_limit = 16;  ///< More rows use tiles.
 inline constexpr int matmul_tile = 64;     ///< Rows and columns of a tile.
 inline constexpr int matmul_tile_threads = 128;
 
@@ -76,11 +77,11 @@ struct SortArguments {
   std::int64_t indices_outer[sort_max_outer];
 };
 
-/// Where a stream of random numbers stands; lies in device memory, so that a replayed CUDA graph
+/// The position in a stream of random numbers, in device memory, so that a replayed CUDA graph
 /// draws new numbers.
 struct RandomState {
   std::uint64_t seed;
-  std::uint64_t drawn;  ///< Counter blocks that were used up.
+  std::uint64_t drawn;  ///< Counter blocks that were used.
 };
 
 inline constexpr int random_threads = 256;

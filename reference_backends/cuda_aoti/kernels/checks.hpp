@@ -10,14 +10,14 @@
 
 #include "kernels.hpp"
 
-// What the functions of kernels.hpp demand of tensors, said once.
+// Checks of tensors that the functions of kernels.hpp share.
 namespace tenon::cuda_aoti::kernels {
 
 using Shape = std::initializer_list<std::int64_t>;
 
-[[nodiscard]] inline Status check_device(std::string_view name, const Tensor& tensor,
+[[nodiscard]] inline Status check_device(std::string_view name, const ModelTensor& tensor,
                                          std::int32_t device_index) {
-  if (tensor.device_type != aoti::DeviceType::cuda || tensor.device_index != device_index) {
+  if (tensor.device_type != aoti::TorchDeviceType::cuda || tensor.device_index != device_index) {
     return error(Error::InvalidArgument, name, ": expected memory of CUDA device ", device_index,
                  ", found device type ", static_cast<std::int32_t>(tensor.device_type), ", device ",
                  tensor.device_index);
@@ -25,7 +25,7 @@ using Shape = std::initializer_list<std::int64_t>;
   return ok();
 }
 
-[[nodiscard]] inline Status check_type(std::string_view name, const Tensor& tensor,
+[[nodiscard]] inline Status check_type(std::string_view name, const ModelTensor& tensor,
                                        std::initializer_list<ScalarType> types) {
   for (const ScalarType type : types) {
     if (tensor.scalar_type == type) return ok();
@@ -39,7 +39,7 @@ using Shape = std::initializer_list<std::int64_t>;
                name_of(tensor.scalar_type));
 }
 
-[[nodiscard]] inline Status check_sizes(std::string_view name, const Tensor& tensor,
+[[nodiscard]] inline Status check_sizes(std::string_view name, const ModelTensor& tensor,
                                         std::span<const std::int64_t> sizes) {
   bool same = tensor.rank == static_cast<std::int32_t>(sizes.size());
   for (std::size_t d = 0; same && d < sizes.size(); ++d) same = tensor.sizes[d] == sizes[d];
@@ -48,30 +48,30 @@ using Shape = std::initializer_list<std::int64_t>;
                shape_text(tensor.shape()));
 }
 
-[[nodiscard]] inline Status check_rank(std::string_view name, const Tensor& tensor,
+[[nodiscard]] inline Status check_rank(std::string_view name, const ModelTensor& tensor,
                                        std::int32_t rank) {
   if (tensor.rank == rank) return ok();
   return error(Error::InvalidArgument, name, ": expected ", rank, " dimensions, found ",
                shape_text(tensor.shape()));
 }
 
-[[nodiscard]] inline Status check_contiguous(std::string_view name, const Tensor& tensor) {
+[[nodiscard]] inline Status check_contiguous(std::string_view name, const ModelTensor& tensor) {
   if (tensor.is_contiguous()) return ok();
   return error(Error::InvalidArgument, name, ": expected contiguous elements, found strides ",
                shape_text(tensor.step()), " for sizes ", shape_text(tensor.shape()));
 }
 
-[[nodiscard]] inline bool is_aligned(const Tensor& tensor, std::size_t to) noexcept {
+[[nodiscard]] inline bool is_aligned(const ModelTensor& tensor, std::size_t to) noexcept {
   return reinterpret_cast<std::uintptr_t>(tensor.data) % to == 0;
 }
 
-[[nodiscard]] inline Status check_aligned(std::string_view name, const Tensor& tensor,
+[[nodiscard]] inline Status check_aligned(std::string_view name, const ModelTensor& tensor,
                                           std::size_t to) {
   if (is_aligned(tensor, to)) return ok();
   return error(Error::InvalidArgument, name, ": expected an address that is a multiple of ", to);
 }
 
-/// Largest grid in x; y and z end at 65535.
+/// Largest grid in x; the limit of y and z is 65535.
 inline constexpr std::int64_t max_grid_x = std::numeric_limits<std::int32_t>::max();
 inline constexpr std::int64_t max_grid_y = 65535;
 

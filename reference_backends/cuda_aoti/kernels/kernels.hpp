@@ -7,52 +7,59 @@
 #include <span>
 
 #include "arguments.hpp"
-#include "tenon/aoti/tensor.hpp"
+#include "tenon/aoti/tensors/model_tensor.hpp"
 #include "tenon/core/result.hpp"
 
-/// The fallback functions of models for CUDA that need kernels of ours. Names and parameters are
-/// those of ExecuTorch's CUDA backend (backends/cuda/runtime/shims) and, where PyTorch has the
-/// function, of its C shim. One list, for declarations, table and the exporter's names.
+/// The fallback functions of models for CUDA that this plugin implements with kernels. Names and
+/// parameters are those of ExecuTorch's CUDA backend (backends/cuda/runtime/shims) and, where
+/// PyTorch has the function, of its C shim. Declarations, table and the exporter's names come from
+/// this list.
 #define TENON_CUDA_KERNEL_SHIMS(X)                                                                \
-  X(aoti_torch_cuda__weight_int4pack_mm, (Tensor * self, Tensor * mat2, std::int64_t group_size,  \
-                                          Tensor * scales_and_zeros, Tensor * *ret0))             \
+  X(aoti_torch_cuda__weight_int4pack_mm,                                                          \
+    (ModelTensor * self, ModelTensor * mat2, std::int64_t group_size,                             \
+     ModelTensor* scales_and_zeros, ModelTensor** ret0))                                          \
   X(aoti_torch_cuda_int4_plain_mm,                                                                \
-    (Tensor * self, Tensor * qdata, Tensor * scale, Tensor * scale_step, Tensor * zero,           \
-     Tensor * zero_point_step, std::int64_t group_size, Tensor * *ret0))                          \
+    (ModelTensor * self, ModelTensor * qdata, ModelTensor * scale, ModelTensor * scale_step,      \
+     ModelTensor * zero, ModelTensor * zero_point_step, std::int64_t group_size,                  \
+     ModelTensor** ret0))                                                                         \
   X(aoti_torch_cuda_int5_plain_mm,                                                                \
-    (Tensor * self, Tensor * ql, Tensor * qh, Tensor * scale, Tensor * scale_step, Tensor * zero, \
-     Tensor * zero_point_step, std::int64_t group_size, Tensor * *ret0))                          \
-  X(aoti_torch_cuda_int6_plain_mm, (Tensor * self, Tensor * ql, Tensor * qh, Tensor * scale,      \
-                                    Tensor * steps, std::int64_t group_size, Tensor * *ret0))     \
-  X(aoti_torch_cuda_int8_plain_mm, (Tensor * self, Tensor * qdata, Tensor * scale, Tensor * zero, \
-                                    std::int64_t group_size, Tensor * *ret0))                     \
-  X(aoti_torch_cuda_sort_stable, (Tensor * self, std::int32_t * stable, std::int64_t dim,         \
-                                  std::int32_t descending, Tensor * *ret0, Tensor * *ret1))       \
-  X(aoti_torch_cuda_rand,                                                                         \
-    (const std::int64_t* size, std::int64_t size_len, std::int32_t* dtype, std::int32_t* layout,  \
-     std::int32_t* device, std::int32_t device_index, std::int32_t* pin_memory, Tensor** ret0))   \
-  X(aoti_torch_cuda_randint_low_out, (Tensor * out, std::int64_t low, std::int64_t high,          \
+    (ModelTensor * self, ModelTensor * ql, ModelTensor * qh, ModelTensor * scale,                 \
+     ModelTensor * scale_step, ModelTensor * zero, ModelTensor * zero_point_step,                 \
+     std::int64_t group_size, ModelTensor** ret0))                                                \
+  X(aoti_torch_cuda_int6_plain_mm,                                                                \
+    (ModelTensor * self, ModelTensor * ql, ModelTensor * qh, ModelTensor * scale,                 \
+     ModelTensor * steps, std::int64_t group_size, ModelTensor** ret0))                           \
+  X(aoti_torch_cuda_int8_plain_mm,                                                                \
+    (ModelTensor * self, ModelTensor * qdata, ModelTensor * scale, ModelTensor * zero,            \
+     std::int64_t group_size, ModelTensor** ret0))                                                \
+  X(aoti_torch_cuda_sort_stable,                                                                  \
+    (ModelTensor * self, std::int32_t* stable, std::int64_t dim, std::int32_t descending,         \
+     ModelTensor** ret0, ModelTensor** ret1))                                                     \
+  X(aoti_torch_cuda_rand, (const std::int64_t* size, std::int64_t size_len, std::int32_t* dtype,  \
+                           std::int32_t* layout, std::int32_t* device, std::int32_t device_index, \
+                           std::int32_t* pin_memory, ModelTensor** ret0))                         \
+  X(aoti_torch_cuda_randint_low_out, (ModelTensor * out, std::int64_t low, std::int64_t high,     \
                                       const std::int64_t* size, std::int64_t size_len))
 
 namespace tenon::cuda_aoti::kernels {
 
-using aoti::Tensor;
+using aoti::ModelTensor;
 
 /// The code of all kernels as nvcc's fat binary (sm_80, sm_90, PTX of compute_90), for
-/// `cuModuleLoadData`. Empty when the plugin was built without nvcc: then none of the functions
-/// above can be served, and a model that asks for one is to be refused when it is loaded.
+/// `cuModuleLoadData`. Empty when the plugin was built without nvcc: the functions above are then
+/// not available, and a model that needs one must be refused when it is loaded.
 /// lifetime: static; threads: any
 [[nodiscard]] std::span<const std::byte> fatbin() noexcept;
 
 /// Names of the kernels in `fatbin`, zero-terminated; the same list whether it is empty or not.
 [[nodiscard]] std::span<const char* const> functions() noexcept;
 
-/// One kernel to be run on the stream of whoever launches it.
+/// One kernel, to be run on the stream of the caller.
 struct Launch {
   const char* function;  ///< One of `functions()`; static.
   std::array<unsigned, 3> grid;
   std::array<unsigned, 3> block;
-  std::span<void* const> parameters;  ///< As cuLaunchKernel takes them; for the call alone.
+  std::span<void* const> parameters;  ///< In cuLaunchKernel's form; valid during the call.
 };
 
 /// Runs kernels: `cuLaunchKernel` in the plugin, a recorder in tests. Launches of one plan are to
@@ -64,8 +71,8 @@ struct Launcher {
   [[nodiscard]] Status operator()(const Launch& what) const { return launch(context, what); }
 };
 
-/// A matrix product whose arguments have been checked: `out` is bfloat16 [rows, columns].
-/// Nothing is owned: the tensors stay alive until the stream has run what was launched.
+/// A matrix product whose arguments have been checked: `out` is bfloat16 [rows, columns]. Owns
+/// nothing: the tensors must outlive the launched work.
 struct MatmulPlan {
   std::int64_t rows;
   std::int64_t columns;
@@ -81,32 +88,36 @@ struct MatmulPlan {
 ///
 /// errors: InvalidArgument with the name, what was expected and what was found.
 /// threads: any
-[[nodiscard]] Result<MatmulPlan> plan_weight_int4pack_mm(const Tensor& self, const Tensor& mat2,
+[[nodiscard]] Result<MatmulPlan> plan_weight_int4pack_mm(const ModelTensor& self,
+                                                         const ModelTensor& mat2,
                                                          std::int64_t group_size,
-                                                         const Tensor& scales_and_zeros);
-[[nodiscard]] Result<MatmulPlan> plan_int4_plain_mm(const Tensor& self, const Tensor& qdata,
-                                                    const Tensor& scale, const Tensor& scale_step,
-                                                    const Tensor& zero,
-                                                    const Tensor& zero_point_step,
+                                                         const ModelTensor& scales_and_zeros);
+[[nodiscard]] Result<MatmulPlan> plan_int4_plain_mm(
+    const ModelTensor& self, const ModelTensor& qdata, const ModelTensor& scale,
+    const ModelTensor& scale_step, const ModelTensor& zero, const ModelTensor& zero_point_step,
+    std::int64_t group_size);
+[[nodiscard]] Result<MatmulPlan> plan_int5_plain_mm(const ModelTensor& self, const ModelTensor& ql,
+                                                    const ModelTensor& qh, const ModelTensor& scale,
+                                                    const ModelTensor& scale_step,
+                                                    const ModelTensor& zero,
+                                                    const ModelTensor& zero_point_step,
                                                     std::int64_t group_size);
-[[nodiscard]] Result<MatmulPlan> plan_int5_plain_mm(const Tensor& self, const Tensor& ql,
-                                                    const Tensor& qh, const Tensor& scale,
-                                                    const Tensor& scale_step, const Tensor& zero,
-                                                    const Tensor& zero_point_step,
+[[nodiscard]] Result<MatmulPlan> plan_int6_plain_mm(const ModelTensor& self, const ModelTensor& ql,
+                                                    const ModelTensor& qh, const ModelTensor& scale,
+                                                    const ModelTensor& steps,
                                                     std::int64_t group_size);
-[[nodiscard]] Result<MatmulPlan> plan_int6_plain_mm(const Tensor& self, const Tensor& ql,
-                                                    const Tensor& qh, const Tensor& scale,
-                                                    const Tensor& steps, std::int64_t group_size);
-[[nodiscard]] Result<MatmulPlan> plan_int8_plain_mm(const Tensor& self, const Tensor& qdata,
-                                                    const Tensor& scale, const Tensor& zero,
+[[nodiscard]] Result<MatmulPlan> plan_int8_plain_mm(const ModelTensor& self,
+                                                    const ModelTensor& qdata,
+                                                    const ModelTensor& scale,
+                                                    const ModelTensor& zero,
                                                     std::int64_t group_size);
 
 /// Launches it (nothing when `out` has no elements). `out` is contiguous, on the device of `self`.
-[[nodiscard]] Status run(const MatmulPlan& plan, const Tensor& out, const Launcher& launcher);
+[[nodiscard]] Status run(const MatmulPlan& plan, const ModelTensor& out, const Launcher& launcher);
 
 /// A sort along `dim`, stable, NaN as the largest number and -0 equal to 0, as PyTorch has it.
 struct SortPlan {
-  std::size_t scratch_bytes;  ///< To be given to `run`, aligned to 16; 0 for rows up to 2048.
+  std::size_t scratch_bytes;  ///< Of the argument of `run`, aligned to 16; 0 for rows up to 2048.
   std::size_t along;          ///< The dimension, from 0.
   std::int32_t rank;
   std::array<std::int64_t, max_rank> sizes;  ///< Of self, as are `rank` and those of the result.
@@ -116,30 +127,30 @@ struct SortPlan {
 /// self: any strides; integers, bool, float16, bfloat16, float32, float64.
 /// errors: InvalidArgument (dim, device), NotSupported (element type; 2^31 elements in a row)
 /// threads: any
-[[nodiscard]] Result<SortPlan> plan_sort_stable(const Tensor& self, std::int64_t dim,
+[[nodiscard]] Result<SortPlan> plan_sort_stable(const ModelTensor& self, std::int64_t dim,
                                                 bool descending);
 
 /// `values` (dtype of self) and `indices` (int64) have self's sizes and any strides, and share no
 /// memory with it. `scratch` is device memory that may be used again once the stream has run this.
-[[nodiscard]] Status run(SortPlan plan, const Tensor& values, const Tensor& indices, void* scratch,
-                         const Launcher& launcher);
+[[nodiscard]] Status run(SortPlan plan, const ModelTensor& values, const ModelTensor& indices,
+                         void* scratch, const Launcher& launcher);
 
-/// What to copy to the device (`RandomState`, 16 bytes, aligned to 8) before numbers are drawn.
-/// One state serves one stream at a time: each run reads it and then moves it on.
+/// The bytes to copy to the device (`RandomState`, 16 bytes, aligned to 8) before numbers are
+/// drawn. A state serves one stream at a time: each run reads and then advances it.
 [[nodiscard]] constexpr RandomState initial_random_state(std::uint64_t seed) noexcept {
   return {seed, 0};
 }
 
 /// Uniform in [0, 1): float16, bfloat16, float32 or float64, with as many random bits as the type
-/// has digits, so that 1 never comes. Philox4x32-10 as PyTorch, but not PyTorch's numbers: which
-/// element gets which bits is our own.
+/// has digits, so that 1 never occurs. Philox4x32-10 as in PyTorch, but not PyTorch's numbers:
+/// elements get other bits.
 /// errors: InvalidArgument (device, no state), NotSupported (element type, strides)
-[[nodiscard]] Status rand(const Tensor& out, RandomState* state, const Launcher& launcher);
+[[nodiscard]] Status rand(const ModelTensor& out, RandomState* state, const Launcher& launcher);
 
 /// Integers in [low, high), 64 random bits modulo the range; uint8, int8, int16, int32 or int64.
 /// errors: InvalidArgument (low not below high, bounds outside of the type, `size` not out's),
 /// NotSupported (element type, strides)
-[[nodiscard]] Status randint_low_out(const Tensor& out, std::int64_t low, std::int64_t high,
+[[nodiscard]] Status randint_low_out(const ModelTensor& out, std::int64_t low, std::int64_t high,
                                      std::span<const std::int64_t> size, RandomState* state,
                                      const Launcher& launcher);
 

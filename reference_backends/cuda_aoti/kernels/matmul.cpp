@@ -18,11 +18,11 @@ constexpr std::int64_t super_block = 256;
 
 constexpr auto bytes = {ScalarType::Byte, ScalarType::Char};
 
-/// Size along the depth, which `self` tells.
-[[nodiscard]] Result<std::int64_t> check_self(const Tensor& self, std::int64_t multiple) {
-  TENON_CHECK(check_device("self", self, self.device_index));
-  TENON_CHECK(check_type("self", self, {ScalarType::BFloat16}));
-  TENON_CHECK(check_rank("self", self, 2));
+/// The depth, from `self`.
+[[nodiscard]] Result<std::int64_t> check_self(const ModelTensor& self, std::int64_t multiple) {
+  TENON_RETURN_IF_ERROR(check_device("self", self, self.device_index));
+  TENON_RETURN_IF_ERROR(check_type("self", self, {ScalarType::BFloat16}));
+  TENON_RETURN_IF_ERROR(check_rank("self", self, 2));
   const std::int64_t depth = self.sizes[1];
   if (depth < multiple || depth % multiple != 0 ||
       depth > std::numeric_limits<std::int32_t>::max()) {
@@ -36,9 +36,9 @@ constexpr auto bytes = {ScalarType::Byte, ScalarType::Char};
   return depth;
 }
 
-/// A plain weight's columns, from the first of its parts.
-[[nodiscard]] Result<std::int64_t> check_columns(std::string_view name, const Tensor& tensor) {
-  TENON_CHECK(check_rank(name, tensor, 2));
+/// The columns of a plain weight, from its first part.
+[[nodiscard]] Result<std::int64_t> check_columns(std::string_view name, const ModelTensor& tensor) {
+  TENON_RETURN_IF_ERROR(check_rank(name, tensor, 2));
   if (tensor.sizes[0] > std::numeric_limits<std::int32_t>::max()) {
     return error(Error::NotSupported, name, ": expected less than 2^31 rows, found ",
                  shape_text(tensor.shape()));
@@ -46,13 +46,13 @@ constexpr auto bytes = {ScalarType::Byte, ScalarType::Char};
   return tensor.sizes[0];
 }
 
-[[nodiscard]] Status check_part(std::string_view name, const Tensor& part, const Tensor& self,
-                                std::initializer_list<ScalarType> types, Shape sizes,
-                                std::size_t alignment) {
-  TENON_CHECK(check_device(name, part, self.device_index));
-  TENON_CHECK(check_type(name, part, types));
-  TENON_CHECK(check_sizes(name, part, {sizes.begin(), sizes.size()}));
-  TENON_CHECK(check_contiguous(name, part));
+[[nodiscard]] Status check_part(std::string_view name, const ModelTensor& part,
+                                const ModelTensor& self, std::initializer_list<ScalarType> types,
+                                Shape sizes, std::size_t alignment) {
+  TENON_RETURN_IF_ERROR(check_device(name, part, self.device_index));
+  TENON_RETURN_IF_ERROR(check_type(name, part, types));
+  TENON_RETURN_IF_ERROR(check_sizes(name, part, {sizes.begin(), sizes.size()}));
+  TENON_RETURN_IF_ERROR(check_contiguous(name, part));
   return check_aligned(name, part, alignment);
 }
 
@@ -68,7 +68,7 @@ constexpr auto bytes = {ScalarType::Byte, ScalarType::Char};
   return std::countr_zero(static_cast<std::uint64_t>(group_size));
 }
 
-[[nodiscard]] MatmulPlan make_plan(const Tensor& self, const Weights& weights,
+[[nodiscard]] MatmulPlan make_plan(const ModelTensor& self, const Weights& weights,
                                    const std::array<const char*, 3>& functions) {
   MatmulArguments arguments{};
   arguments.self = self.as<const std::uint16_t>();
@@ -80,23 +80,42 @@ constexpr auto bytes = {ScalarType::Byte, ScalarType::Char};
 }
 
 /// Scales and zeros of 8 bits with steps of float16, as the formats of 4, 5 and 6 bits have them.
-[[nodiscard]] Status check_coded(std::string_view name, const Tensor& codes,
-                                 std::string_view step_name, const Tensor& steps,
-                                 const Tensor& self, std::int64_t columns,
+[[nodiscard]] Status check_coded(std::string_view name, const ModelTensor& codes,
+                                 std::string_view step_name, const ModelTensor& steps,
+                                 const ModelTensor& self, std::int64_t columns,
                                  std::int64_t group_size) {
   const std::int64_t depth = self.sizes[1];
-  TENON_CHECK(check_part(name, codes, self, bytes, {columns, depth / group_size}, 1));
+  TENON_RETURN_IF_ERROR(check_part(name, codes, self, bytes, {columns, depth / group_size}, 1));
   return check_part(step_name, steps, self, {ScalarType::Half}, {columns, depth / super_block}, 2);
+}
+
+/// The plan for a format of 4 or 5 bits with coded scales and zeros, whose other parts are checked.
+[[nodiscard]] Result<MatmulPlan> plan_coded(const ModelTensor& self, const void* low,
+                                            const void* high, const ModelTensor& scale,
+                                            const ModelTensor& scale_step, const ModelTensor& zero,
+                                            const ModelTensor& zero_point_step,
+                                            std::int64_t columns, std::int64_t group_size,
+                                            const std::array<const char*, 3>& functions) {
+  TENON_TRY(const std::int32_t group_shift, check_group(group_size, 8, super_block));
+  TENON_RETURN_IF_ERROR(
+      check_coded("scale", scale, "scale_step", scale_step, self, columns, group_size));
+  TENON_RETURN_IF_ERROR(
+      check_coded("zero", zero, "zero_point_step", zero_point_step, self, columns, group_size));
+  return make_plan(self,
+                   {low, high, scale.data, scale_step.data, zero.data, zero_point_step.data,
+                    static_cast<std::int32_t>(columns), static_cast<std::int32_t>(self.sizes[1]),
+                    group_shift, 0},
+                   functions);
 }
 
 }  // namespace
 
-Result<MatmulPlan> plan_weight_int4pack_mm(const Tensor& self, const Tensor& mat2,
+Result<MatmulPlan> plan_weight_int4pack_mm(const ModelTensor& self, const ModelTensor& mat2,
                                            std::int64_t group_size,
-                                           const Tensor& scales_and_zeros) {
+                                           const ModelTensor& scales_and_zeros) {
   TENON_TRY(const std::int64_t depth, check_self(self, weights_per_chunk));
   TENON_TRY(const std::int32_t group_shift, check_group(group_size, 32, 256));
-  TENON_CHECK(check_rank("mat2", mat2, 4));
+  TENON_RETURN_IF_ERROR(check_rank("mat2", mat2, 4));
   const std::int64_t inner = mat2.sizes[3] * 2;
   if (inner != 2 && inner != 4 && inner != 8) {
     return error(Error::InvalidArgument,
@@ -112,10 +131,10 @@ Result<MatmulPlan> plan_weight_int4pack_mm(const Tensor& self, const Tensor& mat
                  shape_text(mat2.shape()));
   }
   const std::int64_t columns = mat2.sizes[0] * 8;
-  TENON_CHECK(check_part("mat2", mat2, self, {ScalarType::Int},
-                         {columns / 8, depth / (inner * 16), 32, inner / 2}, 4));
-  TENON_CHECK(check_part("scales_and_zeros", scales_and_zeros, self, {ScalarType::BFloat16},
-                         {depth / group_size, columns, 2}, 4));
+  TENON_RETURN_IF_ERROR(check_part("mat2", mat2, self, {ScalarType::Int},
+                                   {columns / 8, depth / (inner * 16), 32, inner / 2}, 4));
+  TENON_RETURN_IF_ERROR(check_part("scales_and_zeros", scales_and_zeros, self,
+                                   {ScalarType::BFloat16}, {depth / group_size, columns, 2}, 4));
   Weights weights{};
   weights.low = mat2.data;
   weights.scale = scales_and_zeros.data;
@@ -126,51 +145,38 @@ Result<MatmulPlan> plan_weight_int4pack_mm(const Tensor& self, const Tensor& mat
   return make_plan(self, weights, weight_int4pack_mm_functions);
 }
 
-Result<MatmulPlan> plan_int4_plain_mm(const Tensor& self, const Tensor& qdata, const Tensor& scale,
-                                      const Tensor& scale_step, const Tensor& zero,
-                                      const Tensor& zero_point_step, std::int64_t group_size) {
+Result<MatmulPlan> plan_int4_plain_mm(const ModelTensor& self, const ModelTensor& qdata,
+                                      const ModelTensor& scale, const ModelTensor& scale_step,
+                                      const ModelTensor& zero, const ModelTensor& zero_point_step,
+                                      std::int64_t group_size) {
   TENON_TRY(const std::int64_t depth, check_self(self, super_block));
-  TENON_TRY(const std::int32_t group_shift, check_group(group_size, 8, super_block));
   TENON_TRY(const std::int64_t columns, check_columns("qdata", qdata));
-  TENON_CHECK(check_part("qdata", qdata, self, bytes, {columns, depth / 2}, 16));
-  TENON_CHECK(check_coded("scale", scale, "scale_step", scale_step, self, columns, group_size));
-  TENON_CHECK(
-      check_coded("zero", zero, "zero_point_step", zero_point_step, self, columns, group_size));
-  return make_plan(
-      self,
-      {qdata.data, nullptr, scale.data, scale_step.data, zero.data, zero_point_step.data,
-       static_cast<std::int32_t>(columns), static_cast<std::int32_t>(depth), group_shift, 0},
-      int4_plain_mm_functions);
+  TENON_RETURN_IF_ERROR(check_part("qdata", qdata, self, bytes, {columns, depth / 2}, 16));
+  return plan_coded(self, qdata.data, nullptr, scale, scale_step, zero, zero_point_step, columns,
+                    group_size, int4_plain_mm_functions);
 }
 
-Result<MatmulPlan> plan_int5_plain_mm(const Tensor& self, const Tensor& ql, const Tensor& qh,
-                                      const Tensor& scale, const Tensor& scale_step,
-                                      const Tensor& zero, const Tensor& zero_point_step,
-                                      std::int64_t group_size) {
+Result<MatmulPlan> plan_int5_plain_mm(const ModelTensor& self, const ModelTensor& ql,
+                                      const ModelTensor& qh, const ModelTensor& scale,
+                                      const ModelTensor& scale_step, const ModelTensor& zero,
+                                      const ModelTensor& zero_point_step, std::int64_t group_size) {
+  TENON_TRY(const std::int64_t depth, check_self(self, super_block));
+  TENON_TRY(const std::int64_t columns, check_columns("ql", ql));
+  TENON_RETURN_IF_ERROR(check_part("ql", ql, self, bytes, {columns, depth / 2}, 16));
+  TENON_RETURN_IF_ERROR(check_part("qh", qh, self, bytes, {columns, depth / 8}, 4));
+  return plan_coded(self, ql.data, qh.data, scale, scale_step, zero, zero_point_step, columns,
+                    group_size, int5_plain_mm_functions);
+}
+
+Result<MatmulPlan> plan_int6_plain_mm(const ModelTensor& self, const ModelTensor& ql,
+                                      const ModelTensor& qh, const ModelTensor& scale,
+                                      const ModelTensor& steps, std::int64_t group_size) {
   TENON_TRY(const std::int64_t depth, check_self(self, super_block));
   TENON_TRY(const std::int32_t group_shift, check_group(group_size, 8, super_block));
   TENON_TRY(const std::int64_t columns, check_columns("ql", ql));
-  TENON_CHECK(check_part("ql", ql, self, bytes, {columns, depth / 2}, 16));
-  TENON_CHECK(check_part("qh", qh, self, bytes, {columns, depth / 8}, 4));
-  TENON_CHECK(check_coded("scale", scale, "scale_step", scale_step, self, columns, group_size));
-  TENON_CHECK(
-      check_coded("zero", zero, "zero_point_step", zero_point_step, self, columns, group_size));
-  return make_plan(
-      self,
-      {ql.data, qh.data, scale.data, scale_step.data, zero.data, zero_point_step.data,
-       static_cast<std::int32_t>(columns), static_cast<std::int32_t>(depth), group_shift, 0},
-      int5_plain_mm_functions);
-}
-
-Result<MatmulPlan> plan_int6_plain_mm(const Tensor& self, const Tensor& ql, const Tensor& qh,
-                                      const Tensor& scale, const Tensor& steps,
-                                      std::int64_t group_size) {
-  TENON_TRY(const std::int64_t depth, check_self(self, super_block));
-  TENON_TRY(const std::int32_t group_shift, check_group(group_size, 8, super_block));
-  TENON_TRY(const std::int64_t columns, check_columns("ql", ql));
-  TENON_CHECK(check_part("ql", ql, self, bytes, {columns, depth / 2}, 16));
-  TENON_CHECK(check_part("qh", qh, self, bytes, {columns, depth / 4}, 4));
-  TENON_CHECK(check_coded("scale", scale, "steps", steps, self, columns, group_size));
+  TENON_RETURN_IF_ERROR(check_part("ql", ql, self, bytes, {columns, depth / 2}, 16));
+  TENON_RETURN_IF_ERROR(check_part("qh", qh, self, bytes, {columns, depth / 4}, 4));
+  TENON_RETURN_IF_ERROR(check_coded("scale", scale, "steps", steps, self, columns, group_size));
   return make_plan(
       self,
       {ql.data, qh.data, scale.data, steps.data, nullptr, nullptr,
@@ -178,8 +184,9 @@ Result<MatmulPlan> plan_int6_plain_mm(const Tensor& self, const Tensor& ql, cons
       int6_plain_mm_functions);
 }
 
-Result<MatmulPlan> plan_int8_plain_mm(const Tensor& self, const Tensor& qdata, const Tensor& scale,
-                                      const Tensor& zero, std::int64_t group_size) {
+Result<MatmulPlan> plan_int8_plain_mm(const ModelTensor& self, const ModelTensor& qdata,
+                                      const ModelTensor& scale, const ModelTensor& zero,
+                                      std::int64_t group_size) {
   TENON_TRY(const std::int64_t depth, check_self(self, weights_per_chunk));
   TENON_TRY(const std::int32_t group_shift, check_group(group_size, 8, std::int64_t{1} << 30));
   if (depth % group_size != 0) {
@@ -187,10 +194,11 @@ Result<MatmulPlan> plan_int8_plain_mm(const Tensor& self, const Tensor& qdata, c
                  " (groups), found ", shape_text(self.shape()));
   }
   TENON_TRY(const std::int64_t columns, check_columns("qdata", qdata));
-  TENON_CHECK(check_part("qdata", qdata, self, {ScalarType::Char}, {columns, depth}, 16));
-  TENON_CHECK(
+  TENON_RETURN_IF_ERROR(check_part("qdata", qdata, self, {ScalarType::Char}, {columns, depth}, 16));
+  TENON_RETURN_IF_ERROR(
       check_part("scale", scale, self, {ScalarType::BFloat16}, {columns, depth / group_size}, 2));
-  TENON_CHECK(check_part("zero", zero, self, {ScalarType::Char}, {columns, depth / group_size}, 1));
+  TENON_RETURN_IF_ERROR(
+      check_part("zero", zero, self, {ScalarType::Char}, {columns, depth / group_size}, 1));
   return make_plan(
       self,
       {qdata.data, nullptr, scale.data, nullptr, zero.data, nullptr,
@@ -198,11 +206,11 @@ Result<MatmulPlan> plan_int8_plain_mm(const Tensor& self, const Tensor& qdata, c
       int8_plain_mm_functions);
 }
 
-Status run(const MatmulPlan& plan, const Tensor& out, const Launcher& launcher) {
+Status run(const MatmulPlan& plan, const ModelTensor& out, const Launcher& launcher) {
   const std::int64_t sizes[] = {plan.rows, plan.columns};
-  TENON_CHECK(check_type("out", out, {ScalarType::BFloat16}));
-  TENON_CHECK(check_sizes("out", out, sizes));
-  TENON_CHECK(check_contiguous("out", out));
+  TENON_RETURN_IF_ERROR(check_type("out", out, {ScalarType::BFloat16}));
+  TENON_RETURN_IF_ERROR(check_sizes("out", out, sizes));
+  TENON_RETURN_IF_ERROR(check_contiguous("out", out));
   if (plan.rows == 0 || plan.columns == 0) return ok();
   MatmulArguments arguments = plan.arguments;
   arguments.out = out.as<std::uint16_t>();

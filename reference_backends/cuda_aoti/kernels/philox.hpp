@@ -11,7 +11,7 @@ struct RandomWords {
 };
 
 /// Philox4x32-10 (J. Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011): a
-/// block cipher over a counter, so that every thread makes its numbers by itself.
+/// block cipher over a counter, so that each thread computes its numbers independently.
 TENON_HOST_DEVICE RandomWords philox(RandomWords x, std::uint32_t key0, std::uint32_t key1) {
   for (int round = 0; round < 10; ++round) {
     const std::uint64_t a = static_cast<std::uint64_t>(0xD2511F53u) * x.word[0];
@@ -57,17 +57,18 @@ TENON_HOST_DEVICE std::uint16_t uniform_half(std::uint32_t word) {
              : static_cast<std::uint16_t>(((bits >> 23) - 112u) << 10 | (bits >> 13 & 0x3ffu));
 }
 
-/// `range` above 0. A range that is no power of two favours low numbers by less than range / 2^64.
+/// `range` above 0. A range that is not a power of two favours low numbers by less than range /
+/// 2^64.
 TENON_HOST_DEVICE std::int64_t uniform_integer(std::uint64_t bits, std::int64_t low,
                                                std::uint64_t range) {
   return static_cast<std::int64_t>(static_cast<std::uint64_t>(low) + bits % range);
 }
 
-/// Elements that one counter block makes.
+/// Elements from one counter block.
 TENON_HOST_DEVICE int rand_per_block(std::int32_t scalar_type) { return scalar_type == 7 ? 2 : 4; }
 inline constexpr int randint_per_block = 2;
 
-/// Writes elements [first, first + count) of `out`, which are those of one block.
+/// Writes elements [first, first + count) of `out`, those of one block.
 TENON_HOST_DEVICE void write_uniform(const RandomWords& words, std::int32_t scalar_type, void* out,
                                      std::int64_t first, int count) {
   for (int i = 0; i < count; ++i) {

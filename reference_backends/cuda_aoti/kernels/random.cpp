@@ -5,7 +5,7 @@
 namespace tenon::cuda_aoti::kernels {
 namespace {
 
-/// Smallest and largest value of an integer type, or nothing for other types.
+/// Smallest and largest value of an integer type; empty for other types.
 struct Bounds {
   std::int64_t least, most;
 };
@@ -30,32 +30,31 @@ constexpr Bounds bounds_of{std::numeric_limits<T>::min(), std::numeric_limits<T>
   }
 }
 
-[[nodiscard]] Status check_out(const Tensor& out, const RandomState* state) {
-  TENON_CHECK(check_device("out", out, out.device_index));
+[[nodiscard]] Status check_out(const ModelTensor& out, const RandomState* state) {
+  TENON_RETURN_IF_ERROR(check_device("out", out, out.device_index));
   if (!out.is_contiguous()) {
-    return error(Error::NotSupported,
-                 "out: random numbers go to contiguous elements, found strides ",
+    return error(Error::NotSupported, "out: expected a contiguous tensor, found strides ",
                  shape_text(out.step()), " for sizes ", shape_text(out.shape()));
   }
   if (state == nullptr) return error(Error::InvalidArgument, "state: expected an address");
   return ok();
 }
 
-/// Draws `numel` numbers and moves the state on by the blocks that they took.
+/// Draws `numel` numbers and advances the state by the blocks used.
 [[nodiscard]] Status draw(const char* function, RandomArguments arguments, std::int64_t per_block,
                           const Launcher& launcher) {
   if (arguments.numel == 0) return ok();
   const std::int64_t blocks = ceil_div(arguments.numel, per_block);
-  TENON_CHECK(launch_blocks(launcher, function, {ceil_div(blocks, random_threads), 1},
-                            {random_threads, 1, 1}, arguments));
+  TENON_RETURN_IF_ERROR(launch_blocks(launcher, function, {ceil_div(blocks, random_threads), 1},
+                                      {random_threads, 1, 1}, arguments));
   const auto used = static_cast<std::uint64_t>(blocks);
   return launch_blocks(launcher, "tenon_random_advance", {1, 1}, {1, 1, 1}, arguments.state, used);
 }
 
 }  // namespace
 
-Status rand(const Tensor& out, RandomState* state, const Launcher& launcher) {
-  TENON_CHECK(check_out(out, state));
+Status rand(const ModelTensor& out, RandomState* state, const Launcher& launcher) {
+  TENON_RETURN_IF_ERROR(check_out(out, state));
   switch (out.scalar_type) {
     case ScalarType::Half:
     case ScalarType::BFloat16:
@@ -71,11 +70,11 @@ Status rand(const Tensor& out, RandomState* state, const Launcher& launcher) {
               launcher);
 }
 
-Status randint_low_out(const Tensor& out, std::int64_t low, std::int64_t high,
+Status randint_low_out(const ModelTensor& out, std::int64_t low, std::int64_t high,
                        std::span<const std::int64_t> size, RandomState* state,
                        const Launcher& launcher) {
-  TENON_CHECK(check_out(out, state));
-  TENON_CHECK(check_sizes("out", out, size));
+  TENON_RETURN_IF_ERROR(check_out(out, state));
+  TENON_RETURN_IF_ERROR(check_sizes("out", out, size));
   const Bounds* bounds = find_bounds(out.scalar_type);
   if (bounds == nullptr) {
     return error(Error::NotSupported, "out: expected Byte, Char, Short, Int or Long, found ",

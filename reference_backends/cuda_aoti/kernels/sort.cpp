@@ -31,7 +31,8 @@ constexpr ScalarType sortable[] = {ScalarType::Byte,    ScalarType::Char,   Scal
 }
 
 /// Writes the strides of the dimensions other than `along`; returns that of `along`.
-std::int64_t split_strides(const Tensor& tensor, std::size_t along, std::int64_t* outer) noexcept {
+std::int64_t split_strides(const ModelTensor& tensor, std::size_t along,
+                           std::int64_t* outer) noexcept {
   std::int64_t step = 1;
   for (std::size_t d = 0; d < static_cast<std::size_t>(tensor.rank); ++d) {
     if (d == along) {
@@ -45,13 +46,13 @@ std::int64_t split_strides(const Tensor& tensor, std::size_t along, std::int64_t
 
 }  // namespace
 
-Result<SortPlan> plan_sort_stable(const Tensor& self, std::int64_t dim, bool descending) {
-  TENON_CHECK(check_device("self", self, self.device_index));
+Result<SortPlan> plan_sort_stable(const ModelTensor& self, std::int64_t dim, bool descending) {
+  TENON_RETURN_IF_ERROR(check_device("self", self, self.device_index));
   if (std::find(std::begin(sortable), std::end(sortable), self.scalar_type) == std::end(sortable)) {
     return error(Error::NotSupported, "self: elements of type ", name_of(self.scalar_type),
                  " cannot be sorted");
   }
-  // As in PyTorch a number without dimensions may be sorted along dimension 0 or -1.
+  // As in PyTorch, a scalar can be sorted along dimension 0 or -1.
   const std::int64_t rank = self.rank > 0 ? self.rank : 1;
   if (dim < -rank || dim >= rank) {
     return error(Error::InvalidArgument, "dim: expected ", -rank, " to ", rank - 1, ", found ",
@@ -88,15 +89,15 @@ Result<SortPlan> plan_sort_stable(const Tensor& self, std::int64_t dim, bool des
   return plan;
 }
 
-Status run(SortPlan plan, const Tensor& values, const Tensor& indices, void* scratch,
+Status run(SortPlan plan, const ModelTensor& values, const ModelTensor& indices, void* scratch,
            const Launcher& launcher) {
   SortArguments& sort = plan.arguments;
   const auto type = static_cast<ScalarType>(sort.scalar_type);
-  TENON_CHECK(check_type("values", values, {type}));
-  TENON_CHECK(check_type("indices", indices, {ScalarType::Long}));
-  TENON_CHECK(
+  TENON_RETURN_IF_ERROR(check_type("values", values, {type}));
+  TENON_RETURN_IF_ERROR(check_type("indices", indices, {ScalarType::Long}));
+  TENON_RETURN_IF_ERROR(
       check_sizes("values", values, {plan.sizes.data(), static_cast<std::size_t>(plan.rank)}));
-  TENON_CHECK(check_sizes("indices", indices, values.shape()));
+  TENON_RETURN_IF_ERROR(check_sizes("indices", indices, values.shape()));
   if (values.numel == 0) return ok();
   if (plan.scratch_bytes != 0 && scratch == nullptr) {
     return error(Error::InvalidArgument, "scratch: expected ", plan.scratch_bytes,
@@ -111,18 +112,19 @@ Status run(SortPlan plan, const Tensor& values, const Tensor& indices, void* scr
   const int passes = merges(sort.length);
   sort.runs_to = passes == 0 ? nullptr : bytes;
   const bool wide = is_wide(sort);
-  TENON_CHECK(launch_blocks(launcher, wide ? "tenon_sort_tiles_64" : "tenon_sort_tiles_32",
-                            {sort.rows * ceil_div(sort.length, sort_tile), 1}, {sort_threads, 1, 1},
-                            sort));
-  // Runs go from one buffer to the other and from the last into the result.
+  TENON_RETURN_IF_ERROR(
+      launch_blocks(launcher, wide ? "tenon_sort_tiles_64" : "tenon_sort_tiles_32",
+                    {sort.rows * ceil_div(sort.length, sort_tile), 1}, {sort_threads, 1, 1}, sort));
+  // Runs are merged from one buffer into the other, the last pair into the result.
   sort.width = sort_tile;
   for (int pass = 0; pass < passes; ++pass, sort.width *= 2) {
     const std::size_t buffer = buffer_bytes(sort);
     sort.runs_from = bytes + (pass % 2 == 0 ? 0 : buffer);
     sort.runs_to = pass + 1 == passes ? nullptr : bytes + (pass % 2 == 0 ? buffer : 0);
     const std::int64_t parts = sort.rows * ceil_div(sort.length, sort_items);
-    TENON_CHECK(launch_blocks(launcher, wide ? "tenon_sort_merge_64" : "tenon_sort_merge_32",
-                              {ceil_div(parts, sort_threads), 1}, {sort_threads, 1, 1}, sort));
+    TENON_RETURN_IF_ERROR(
+        launch_blocks(launcher, wide ? "tenon_sort_merge_64" : "tenon_sort_merge_32",
+                      {ceil_div(parts, sort_threads), 1}, {sort_threads, 1, 1}, sort));
   }
   return ok();
 }

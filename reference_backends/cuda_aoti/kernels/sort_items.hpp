@@ -3,12 +3,12 @@
 
 #include "floats.hpp"
 
-// Sorting compares unsigned numbers only: each element becomes a key whose order is the wanted one,
-// and its place in the row decides between equal keys. No two items of a row are equal then, so
-// that any correct sort of them is a stable sort of the elements.
+// Sorting compares only unsigned numbers: each element becomes a key of the requested order, and
+// its index in the row decides between equal keys. No two items of a row are equal, so any correct
+// sort of them is a stable sort of the elements.
 namespace tenon::cuda_aoti::kernels {
 
-/// Item of an element of up to 32 bits: key above, place below.
+/// Item of an element of up to 32 bits: key in the upper half, index in the lower.
 struct Item32 {
   std::uint64_t bits;
 
@@ -90,12 +90,12 @@ template <class Item>
 TENON_HOST_DEVICE Item sort_item(const SortArguments& sort, std::int64_t row_start,
                                  std::int64_t at) {
   std::uint64_t key = sort_key(sort.scalar_type, sort.self, row_start + at * sort.self_step);
-  // Keys of 32 bits stay that: what is above them would be shifted out of an item anyway.
+  // Keys keep 32 bits: higher bits would be shifted out of an item.
   if (sort.descending) key = ~key;
   return Item::of(key, static_cast<std::uint32_t>(at));
 }
 
-/// Where a row starts in a tensor whose outer strides are given.
+/// The beginning of a row in a tensor with these outer strides.
 TENON_HOST_DEVICE std::int64_t row_start(const SortArguments& sort, const std::int64_t* strides,
                                          std::int64_t row) {
   std::int64_t start = 0;
@@ -106,7 +106,7 @@ TENON_HOST_DEVICE std::int64_t row_start(const SortArguments& sort, const std::i
   return start;
 }
 
-/// Where the rows of the three tensors start.
+/// The beginnings of the rows of the three tensors.
 struct RowStarts {
   std::int64_t self, values, indices;
 };
@@ -116,8 +116,8 @@ TENON_HOST_DEVICE RowStarts row_starts(const SortArguments& sort, std::int64_t r
           row_start(sort, sort.indices_outer, row)};
 }
 
-/// Writes what comes to `at` in the sorted row. Values are copied as bits from where they stand, so
-/// that NaN and -0 keep theirs.
+/// Writes position `at` of the sorted row. Values are copied as bits from the row, so that NaN and
+/// -0 keep theirs.
 TENON_HOST_DEVICE void write_sorted(const SortArguments& sort, const RowStarts& starts,
                                     std::int64_t at, std::uint32_t from) {
   const std::int64_t source = starts.self + from * sort.self_step;
@@ -160,7 +160,7 @@ TENON_HOST_DEVICE std::int64_t merge_split(const Item* a, std::int64_t a_size, c
   return low;
 }
 
-/// Merges the items [first, first + sort_items) of a row, which lie in one pair of runs, since the
+/// Merges the items [first, first + sort_items) of a row. They are in one pair of runs, because the
 /// width of a run is a multiple of sort_items.
 template <class Item>
 TENON_HOST_DEVICE void merge_items(const SortArguments& sort, std::int64_t row,

@@ -14,7 +14,7 @@ struct alignas(16) Words4 {
   std::uint32_t word[4];
 };
 
-/// Place of (row, column) in a matrix without gaps.
+/// Index of (row, column) in a matrix without gaps.
 TENON_HOST_DEVICE std::int64_t place(std::int64_t row, std::int64_t width, std::int64_t column) {
   return row * width + column;
 }
@@ -49,6 +49,13 @@ TENON_HOST_DEVICE float coded(const void* codes, const void* steps, const Weight
          half_to_float(element<std::uint16_t>(steps, block));
 }
 
+/// Scale and zero of the group of weight `k`, both as codes of 8 bits.
+TENON_HOST_DEVICE Scaling coded_scaling(const Weights& weights, std::int32_t column,
+                                        std::int32_t k) {
+  return {coded<std::uint8_t>(weights.scale, weights.scale_step, weights, column, k),
+          coded<std::uint8_t>(weights.zero, weights.zero_step, weights, column, k)};
+}
+
 /// Weights `first` to `first + 32` of a column, from `scaling_at(k)` for each group and
 /// `number(eight, i)` for weight 8 * eight + i. A group has at least eight weights.
 template <class ScalingAt, class Number>
@@ -73,10 +80,7 @@ struct Int4Plain {
     const Words4 low = load_words(weights.low, place(column, weights.depth / 2, chunk * 16));
     scale_chunk(
         weights, chunk * weights_per_chunk,
-        [&](std::int32_t k) {
-          return Scaling{coded<std::uint8_t>(weights.scale, weights.scale_step, weights, column, k),
-                         coded<std::uint8_t>(weights.zero, weights.zero_step, weights, column, k)};
-        },
+        [&](std::int32_t k) { return coded_scaling(weights, column, k); },
         [&](int eight, int i) {
           return static_cast<std::int32_t>(low.word[eight] >> (4 * i) & 0xfu);
         },
@@ -93,10 +97,7 @@ struct Int5Plain {
     const std::uint32_t high = load_word(weights.high, place(column, weights.depth / 8, chunk * 4));
     scale_chunk(
         weights, chunk * weights_per_chunk,
-        [&](std::int32_t k) {
-          return Scaling{coded<std::uint8_t>(weights.scale, weights.scale_step, weights, column, k),
-                         coded<std::uint8_t>(weights.zero, weights.zero_step, weights, column, k)};
-        },
+        [&](std::int32_t k) { return coded_scaling(weights, column, k); },
         [&](int eight, int i) {
           const std::uint32_t four = low.word[eight] >> (4 * i) & 0xfu;
           const std::uint32_t fifth = high >> (8 * eight + (i & 1) * 4 + i / 2) & 1u;
@@ -106,9 +107,9 @@ struct Int5Plain {
   }
 };
 
-/// Numbers are kept with 32 added; there is no zero. low as in Int4Plain; high: uint8
-/// [columns, depth / 4], for 32 weights four bytes of the even ones, then four of the odd ones, two
-/// bits each; scale: int8 codes with float16 steps.
+/// Numbers are stored with 32 added, without a zero. low as in Int4Plain; high: uint8 [columns,
+/// depth / 4], for 32 weights four bytes of the even ones, then four of the odd ones, two bits
+/// each; scale: int8 codes with float16 steps.
 struct Int6Plain {
   static TENON_HOST_DEVICE void chunk(const Weights& weights, std::int32_t column,
                                       std::int32_t chunk, float (&out)[weights_per_chunk]) {

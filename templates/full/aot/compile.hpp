@@ -14,10 +14,10 @@
 
 #include "common/blob.hpp"
 
-/// The ahead-of-time half: which nodes this backend takes, and how they become a blob.
+/// The ahead-of-time half: selects the nodes for this backend and compiles them to a blob.
 namespace my_npu {
 
-/// The operator with that name in PyTorch; nothing for one that is not supported.
+/// The operator with this name in PyTorch, or nothing if it is not supported.
 [[nodiscard]] inline std::optional<Op> op_named(std::string_view target) {
   constexpr std::pair<std::string_view, Op> names[] = {
       {"aten.add.Tensor", Op::add},
@@ -54,7 +54,7 @@ namespace detail {
   const auto refuse = [&](auto... what) {
     return tenon::error(tenon::Error::NotSupported, "'", value.name(), "' ", what...);
   };
-  if (!value.is_tensor()) return refuse("is no tensor");
+  if (!value.is_tensor()) return refuse("is not a tensor");
   if (value.scalar_type() != tenon::ScalarType::Float) {
     return refuse("has dtype ", tenon::name_of(value.scalar_type()), ", expected Float");
   }
@@ -65,7 +65,7 @@ namespace detail {
 
 }  // namespace detail
 
-/// Fails with NotSupported and the reason unless this backend runs the node.
+/// Fails with NotSupported and the reason unless this backend supports the node.
 [[nodiscard]] inline tenon::Status check_node(const tenon::aot::EdgeProgram& program,
                                               const tenon::aot::EdgeNode& node) {
   const auto refuse = [&](auto... what) {
@@ -82,7 +82,7 @@ namespace detail {
   for (const std::string_view name : detail::operand_names(*op)) {
     const auto argument = node.find(name);
     const auto id = argument ? argument->value() : std::nullopt;
-    if (!id) return refuse("argument '", name, "' is no tensor");
+    if (!id) return refuse("argument '", name, "' is not a tensor");
     if (const auto status = detail::check_tensor(program.value(*id), result); !status.ok()) {
       return refuse(status.text());
     }
@@ -93,28 +93,28 @@ namespace detail {
   return tenon::ok();
 }
 
-/// Compiles a partition. What `execute` will get are its inputs, then its outputs. Fails with
+/// Compiles a partition. `execute` will get its inputs, then its outputs. Fails with
 /// NotSupported and the name of the first node or value that cannot be compiled.
 [[nodiscard]] inline tenon::Result<Code> compile(const tenon::aot::EdgeProgram& program) {
   const auto refuse = [&](auto... what) {
     return tenon::error(tenon::Error::NotSupported, "method '", program.method_name(),
                         "': ", what...);
   };
-  if (program.num_nodes() == 0 || program.num_nodes() > most_instructions ||
-      program.inputs().empty() || program.inputs().size() > most_inputs) {
-    return refuse("expected 1 to ", most_instructions, " nodes and 1 to ", most_inputs,
+  if (program.num_nodes() == 0 || program.num_nodes() > max_instructions ||
+      program.inputs().empty() || program.inputs().size() > max_inputs) {
+    return refuse("expected 1 to ", max_instructions, " nodes and 1 to ", max_inputs,
                   " inputs, found ", program.num_nodes(), " and ", program.inputs().size());
   }
   Code code;
   std::map<tenon::aot::ValueId, std::uint16_t> registers;
   const tenon::aot::EdgeValue like = program.value(program.inputs().front());
   for (const tenon::aot::ValueId id : program.inputs()) {
-    TENON_CHECK(detail::check_tensor(program.value(id), like));
+    TENON_RETURN_IF_ERROR(detail::check_tensor(program.value(id), like));
     registers[id] = code.num_inputs++;
   }
   for (std::size_t i = 0; i < program.num_nodes(); ++i) {
     const tenon::aot::EdgeNode node = program.node(i);
-    TENON_CHECK(check_node(program, node));
+    TENON_RETURN_IF_ERROR(check_node(program, node));
     Instruction instruction{*op_named(node.target()), 0, 0};
     const auto operands = detail::operand_names(instruction.op);
     for (std::size_t k = 0; k < operands.size(); ++k) {
@@ -135,26 +135,26 @@ namespace detail {
     const auto found = registers.find(output.value);
     if (output.kind != tenon::aot::EdgeOutputKind::UserOutput || found == registers.end() ||
         found->second < code.num_inputs) {
-      return refuse("output ", i, " is no result of a node");
+      return refuse("output ", i, " is not the result of a node");
     }
     code.outputs.push_back(found->second);
   }
-  TENON_CHECK(check_code(code));
+  TENON_RETURN_IF_ERROR(check_code(code));
   return code;
 }
 
-/// This backend has nothing to be told ahead of time yet.
+/// Refuses all compile specs: this backend has none yet.
 [[nodiscard]] inline tenon::Status check_specs(tenon::CompileSpecs specs) {
   if (specs.size() == 0) return tenon::ok();
   return tenon::error(tenon::Error::InvalidArgument, "compile spec '", specs[0].key,
                       "' is unknown; the backend has none");
 }
 
-/// What `MyNpuBackend::preprocess` does: the blob, which nodes the runtime's event "my_npu" stands
-/// for, and a line for people.
+/// Implements `MyNpuBackend::preprocess`: makes the blob, the nodes of the runtime's event
+/// "my_npu", and a one-line description.
 [[nodiscard]] inline tenon::Result<tenon::aot::PreprocessResult> preprocess(
     const tenon::aot::EdgeProgram& program, tenon::CompileSpecs specs) {
-  TENON_CHECK(check_specs(specs));
+  TENON_RETURN_IF_ERROR(check_specs(specs));
   TENON_TRY(const Code code, compile(program));
   std::vector<std::uint32_t> handles;
   for (std::size_t i = 0; i < program.num_nodes(); ++i) {
@@ -167,12 +167,12 @@ namespace detail {
   return result;
 }
 
-/// What `MyNpuBackend::partition` does: takes every node that `check_node` lets through. Nodes of
-/// one partition are connected, so that all of its tensors have one shape. Partitions that are too
-/// long for a blob are left to others.
+/// Implements `MyNpuBackend::partition`: takes every node that `check_node` accepts. The nodes of a
+/// partition are connected, so all its tensors have one shape. Partitions that are too long for a
+/// blob are left to others.
 [[nodiscard]] inline tenon::Result<tenon::aot::PartitionResult> partition(
     const tenon::aot::EdgeProgram& program, tenon::CompileSpecs specs) {
-  TENON_CHECK(check_specs(specs));
+  TENON_RETURN_IF_ERROR(check_specs(specs));
   tenon::aot::PartitionOptions options;
   options.skip_horizontal_fusion = true;
   // Weights are arguments of the call, like any other operand.
@@ -184,7 +184,7 @@ namespace detail {
   std::map<std::string, std::size_t> lengths;
   for (const std::string& tag : result.node_tags) ++lengths[tag];
   for (std::string& tag : result.node_tags) {
-    if (tag.empty() || lengths[tag] <= most_instructions) continue;
+    if (tag.empty() || lengths[tag] <= max_instructions) continue;
     result.partition_tags.erase(tag);
     tag.clear();
   }

@@ -11,30 +11,30 @@
 #include <tenon/tenon.hpp>
 #include <vector>
 
-/// The blob, which both halves of the backend know: the ahead-of-time half writes it, the runtime
-/// half reads it. Numbers are little-endian:
+/// The format of the blob, which the ahead-of-time half writes and the runtime half reads. Numbers
+/// are little-endian:
 ///
 ///     u8[4]  "\x7fNPU"
 ///     u32    version, 1
 ///     u16    number of inputs            u16  number of instructions
 ///     u16    number of outputs           u16  0
 ///     u16[4] for each instruction: operator, 0, first operand, second operand
-///     u16    for each output: the register that it gets
+///     u16    for each output: its register
 ///
 /// Registers 0 to inputs - 1 are the inputs; instruction i writes register inputs + i. An operand
-/// is a register that was written before. All tensors are float32 and of one shape, which the blob
-/// does not name.
+/// is a register that was written before. All tensors are float32 and of one shape, which is not
+/// part of the blob.
 namespace my_npu {
 
-/// What one instruction computes, element by element. A number is never used again for another.
+/// The operator of an instruction, applied to each element. Numbers must not be reused.
 enum class Op : std::uint16_t { add = 0, sub = 1, mul = 2, relu = 3 };
 
 inline constexpr std::uint32_t blob_version = 1;
 inline constexpr std::string_view blob_magic = "\x7fNPU";
-inline constexpr std::size_t most_inputs = 8192;
-inline constexpr std::size_t most_instructions = 4096;
+inline constexpr std::size_t max_inputs = 8192;
+inline constexpr std::size_t max_instructions = 4096;
 
-/// An operator and its operands; one that takes a single operand has it twice.
+/// An operator and its operands; a unary operator has its operand twice.
 struct Instruction {
   Op op = Op::add;
   std::uint16_t a = 0;
@@ -63,24 +63,24 @@ inline void append_u16(std::vector<std::byte>& out, std::uint16_t number) {
 
 }  // namespace detail
 
-/// The operator with that number, or nothing.
+/// The operator with this number, or nothing.
 [[nodiscard]] inline std::optional<Op> op_of(std::uint16_t number) {
   return number <= static_cast<std::uint16_t>(Op::relu) ? std::optional(static_cast<Op>(number))
                                                         : std::nullopt;
 }
 
-/// Fails with InvalidProgram unless every register is there before it is used, and outputs are
+/// Fails with InvalidProgram unless every register is written before it is used and all outputs are
 /// results of instructions.
 [[nodiscard]] inline tenon::Status check_code(const Code& code) {
   const auto refuse = [](auto... what) {
     return tenon::error(tenon::Error::InvalidProgram, "blob: ", what...);
   };
   const std::size_t num_instructions = code.instructions.size();
-  if (code.num_inputs == 0 || code.num_inputs > most_inputs) {
-    return refuse("expected 1 to ", most_inputs, " inputs, found ", code.num_inputs);
+  if (code.num_inputs == 0 || code.num_inputs > max_inputs) {
+    return refuse("expected 1 to ", max_inputs, " inputs, found ", code.num_inputs);
   }
-  if (num_instructions == 0 || num_instructions > most_instructions) {
-    return refuse("expected 1 to ", most_instructions, " instructions, found ", num_instructions);
+  if (num_instructions == 0 || num_instructions > max_instructions) {
+    return refuse("expected 1 to ", max_instructions, " instructions, found ", num_instructions);
   }
   for (std::size_t i = 0; i < num_instructions; ++i) {
     const std::uint16_t last = std::max(code.instructions[i].a, code.instructions[i].b);
@@ -94,14 +94,14 @@ inline void append_u16(std::vector<std::byte>& out, std::uint16_t number) {
   }
   for (const std::uint16_t output : code.outputs) {
     if (output < code.num_inputs || output >= code.num_inputs + num_instructions) {
-      return refuse("output: register ", output, " is no result, expected ", code.num_inputs,
+      return refuse("output: register ", output, " is not a result, expected ", code.num_inputs,
                     " to ", code.num_inputs + num_instructions - 1);
     }
   }
   return tenon::ok();
 }
 
-/// The bytes of `code`, which `check_code` approves of.
+/// The blob of `code`, which must pass `check_code`.
 [[nodiscard]] inline std::vector<std::byte> write_blob(const Code& code) {
   std::vector<std::byte> out;
   for (const char c : blob_magic) out.push_back(static_cast<std::byte>(c));
@@ -121,8 +121,8 @@ inline void append_u16(std::vector<std::byte>& out, std::uint16_t number) {
   return out;
 }
 
-/// Reads a blob. Fails with DelegateInvalidCompatibility for another version, with InvalidProgram
-/// for bytes that are no blob.
+/// Reads a blob. Fails with DelegateInvalidCompatibility for an unknown version, with
+/// InvalidProgram for other bytes.
 [[nodiscard]] inline tenon::Result<Code> read_blob(tenon::Bytes bytes) {
   if (tenon::as_text(bytes.first(std::min(bytes.size(), blob_magic.size()))) != blob_magic ||
       bytes.size() < detail::head_size) {
@@ -150,12 +150,12 @@ inline void append_u16(std::vector<std::byte>& out, std::uint16_t number) {
     const auto op = op_of(u16(at));
     if (!op) {
       return tenon::error(tenon::Error::InvalidProgram, "blob: instruction ", i,
-                          ": there is no operator ", u16(at));
+                          ": unknown operator ", u16(at));
     }
     code.instructions.push_back({*op, u16(at + 4), u16(at + 6)});
   }
   for (std::size_t i = 0; i < num_outputs; ++i, at += 2) code.outputs.push_back(u16(at));
-  TENON_CHECK(check_code(code));
+  TENON_RETURN_IF_ERROR(check_code(code));
   return code;
 }
 

@@ -11,11 +11,12 @@
 
 namespace my_npu {
 
-/// Computes the results of one blob, some elements at a time, so that what is between two
-/// instructions stays in the cache. All its memory is taken when it is made. One thread at a time.
+/// Computes the results of one blob, a block of elements at a time, so that intermediate results
+/// stay in the cache. Allocates all its memory when it is constructed. One thread at a time.
 class Interpreter {
  public:
-  /// `code` was checked. `block` is the number of elements that are computed at a time, at least 1.
+  /// `code` must have passed `check_code`. `block` is the number of elements of a block, at
+  /// least 1.
   Interpreter(Code code, std::size_t block)
       : code_(std::move(code)),
         block_(block),
@@ -28,7 +29,7 @@ class Interpreter {
     return scratch_.size() * sizeof(float);
   }
 
-  /// Where the elements of input or output `index` are, for the next `run`.
+  /// Sets the address of input or output `index` for the next `run`.
   void set_input(std::size_t index, const float* elements) noexcept { inputs_[index] = elements; }
   void set_output(std::size_t index, float* elements) noexcept { outputs_[index] = elements; }
 
@@ -47,7 +48,7 @@ class Interpreter {
   }
 
  private:
-  /// The elements of a register, from element `first` of the tensors on.
+  /// The elements of a register, from element `first` of the tensors onwards.
   [[nodiscard]] const float* value(std::size_t index, std::size_t first) const noexcept {
     const std::size_t num_inputs = code_.num_inputs;
     return index < num_inputs ? inputs_[index] + first : &scratch_[(index - num_inputs) * block_];
@@ -66,7 +67,7 @@ class Interpreter {
         std::transform(a, a + count, b, out, std::multiplies{});
         break;
       case Op::relu:
-        // Not std::max: as in PyTorch, what is no number stays none.
+        // Not std::max: as in PyTorch, NaN stays NaN.
         std::transform(a, a + count, out, [](float x) { return x < 0.0F ? 0.0F : x; });
         break;
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The plugin. Its runtime half loads blobs that its ahead-of-time half made, and runs them.
+// The plugin: its runtime half loads and runs the blobs of its ahead-of-time half.
 #include <array>
 #include <cstdint>
 #include <string>
@@ -40,14 +40,14 @@ class MyNpuBackend final : public tenon::Backend<MyNpuBackend>,
   static constexpr std::array options{
       tenon::OptionSpec{"block", std::int64_t{256}, "elements that are computed at a time"}};
 
-  /// What is kept of a blob from `init` on. Its destructor is `destroy`.
+  /// The state of one loaded blob. Its destructor is `destroy`.
   using Delegate = my_npu::Interpreter;
 
   tenon::Result<Delegate> init(tenon::InitContext& context, tenon::Blob processed,
                                tenon::CompileSpecs) {
     TENON_TRY(const auto values, option_values(context));
     TENON_TRY(const auto block, values.get<std::int64_t>("block"));
-    TENON_CHECK(check_block(block));
+    TENON_RETURN_IF_ERROR(check_block(block));
     TENON_TRY(auto code, my_npu::read_blob(processed.bytes()));
     processed.release();
     return Delegate(std::move(code), static_cast<std::size_t>(block));
@@ -57,7 +57,7 @@ class MyNpuBackend final : public tenon::Backend<MyNpuBackend>,
     const tenon::TracerScope scope(context.tracer(), "my_npu");
     const std::size_t num_inputs = delegate.code().num_inputs;
     const std::size_t num_outputs = delegate.code().outputs.size();
-    TENON_CHECK(args.expect(num_inputs + num_outputs));
+    TENON_RETURN_IF_ERROR(args.expect(num_inputs + num_outputs));
     TENON_TRY(const auto first, args.tensor<const float>(0));
     for (std::size_t i = 0; i < num_inputs; ++i) {
       TENON_TRY(const auto in, args.tensor<const float>(i));
@@ -65,7 +65,7 @@ class MyNpuBackend final : public tenon::Backend<MyNpuBackend>,
       delegate.set_input(i, in.data());
     }
     for (std::size_t i = 0; i < num_outputs; ++i) {
-      TENON_CHECK(args.resize(num_inputs + i, first.sizes()));
+      TENON_RETURN_IF_ERROR(args.resize(num_inputs + i, first.sizes()));
       TENON_TRY(const auto out, args.tensor<float>(num_inputs + i));
       if (!same_layout(first, out)) return refuse(num_inputs + i, first, out);
       delegate.set_output(i, out.data());

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The ahead-of-time half: graphs as an exporter makes them go in, partitions and blobs come out.
+// Tests of the ahead-of-time half, with graphs as an exporter builds them.
+#include <map>
 #include <string>
 #include <tenon/conformance/catch.hpp>
 #include <variant>
@@ -29,7 +30,7 @@ TEST_CASE("a graph becomes the code of the golden program") {
   CHECK(*code == golden_code());
 }
 
-TEST_CASE("a profiler learns which nodes the delegate's event stands for") {
+TEST_CASE("the debug handle map names the nodes of the delegate's event") {
   const OwnedEdgeProgram program = golden_graph();
   const auto result = preprocess(program.view(), no_specs);
   REQUIRE(result.ok());
@@ -40,7 +41,7 @@ TEST_CASE("a profiler learns which nodes the delegate's event stands for") {
   CHECK(result->delegate_info == "4 instructions");
 }
 
-TEST_CASE("nodes that are not supported are left to others, and the rest is taken around them") {
+TEST_CASE("unsupported nodes are left to others, and the nodes around them are taken") {
   EdgeProgramBuilder graph;
   const ValueId x = graph.user_input("x", matrix);
   const ValueId sum = call(graph, "aten.add.Tensor", x, x);
@@ -56,7 +57,7 @@ TEST_CASE("nodes that are not supported are left to others, and the rest is take
   CHECK(result->tag_of(0) != result->tag_of(2));
 }
 
-TEST_CASE("tensors of different shapes never share a partition") {
+TEST_CASE("tensors of different shapes are never in one partition") {
   EdgeProgramBuilder graph;
   const EdgeTensor row{ScalarType::Float, {1, 3}};
   const ValueId x = graph.user_input("x", matrix);
@@ -70,7 +71,7 @@ TEST_CASE("tensors of different shapes never share a partition") {
   CHECK(result->tag_of(0) != result->tag_of(1));
 }
 
-TEST_CASE("what cannot be compiled is refused with the node and the reason") {
+TEST_CASE("an error of the compiler names the node and the reason") {
   EdgeProgramBuilder graph;
   const ValueId x = graph.user_input("x", matrix);
   SECTION("an operator") {
@@ -80,7 +81,7 @@ TEST_CASE("what cannot be compiled is refused with the node and the reason") {
   SECTION("a number as an operand") {
     graph.user_output(
         graph.node("aten.add.Tensor", {{"self", EdgeRef{x}}, {"other", 2.0}}, matrix));
-    CHECK(refusal(graph) == "node 'add' (aten.add.Tensor): argument 'other' is no tensor");
+    CHECK(refusal(graph) == "node 'add' (aten.add.Tensor): argument 'other' is not a tensor");
   }
   SECTION("a factor") {
     graph.user_output(graph.node(
@@ -102,11 +103,11 @@ TEST_CASE("what cannot be compiled is refused with the node and the reason") {
   SECTION("an output that nothing computes") {
     relu(graph, x);
     graph.user_output(x);
-    CHECK(refusal(graph) == "method 'forward': output 0 is no result of a node");
+    CHECK(refusal(graph) == "method 'forward': output 0 is not the result of a node");
   }
 }
 
-TEST_CASE("a compile spec that nobody knows is refused") {
+TEST_CASE("an unknown compile spec is refused") {
   const OwnedEdgeProgram program = golden_graph();
   tenon_compile_spec spec{};
   spec.struct_size = sizeof spec;

@@ -18,13 +18,13 @@ std::string refusal(const Code& code) {
   return checked.ok() ? "accepted" : std::string(checked.text());
 }
 
-TEST_CASE("a blob that was written is read as it was") {
+TEST_CASE("reading a written blob gives the same code") {
   const auto read = read_blob(write_blob(golden_code()));
   REQUIRE(read.ok());
   CHECK(*read == golden_code());
 }
 
-TEST_CASE("every blob that ends too early or goes on too long is refused") {
+TEST_CASE("a blob that is too short or too long is refused") {
   auto bytes = write_blob(golden_code());
   for (std::size_t size = 0; size < bytes.size(); ++size) {
     CHECK(refusal({bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(size)}) !=
@@ -41,22 +41,22 @@ TEST_CASE("a blob of another version is refused with both versions") {
   CHECK(read_blob(bytes).error() == tenon::Error::DelegateInvalidCompatibility);
 }
 
-TEST_CASE("an operator that is none is refused") {
+TEST_CASE("an unknown operator is refused") {
   auto bytes = write_blob(golden_code());
   bytes[16] = std::byte{4};
-  CHECK(refusal(bytes) == "blob: instruction 0: there is no operator 4");
+  CHECK(refusal(bytes) == "blob: instruction 0: unknown operator 4");
 }
 
-TEST_CASE("a register is refused before it has a value") {
+TEST_CASE("a register that has no value yet is refused") {
   CHECK(refusal(Code{1, {{Op::add, 0, 1}}, {1}}) ==
         "blob: instruction 0: register 1 has no value yet, expected one below 1");
   CHECK(refusal(Code{1, {{Op::relu, 0, 0}}, {0}}) ==
-        "blob: output: register 0 is no result, expected 1 to 1");
+        "blob: output: register 0 is not a result, expected 1 to 1");
   CHECK(refusal(Code{1, {{Op::relu, 0, 0}}, {2}}) ==
-        "blob: output: register 2 is no result, expected 1 to 1");
+        "blob: output: register 2 is not a result, expected 1 to 1");
 }
 
-TEST_CASE("a blob that computes nothing is refused") {
+TEST_CASE("a blob without instructions is refused") {
   CHECK(refusal(Code{0, {{Op::relu, 0, 0}}, {1}}) == "blob: expected 1 to 8192 inputs, found 0");
   CHECK(refusal(Code{1, {}, {1}}) == "blob: expected 1 to 4096 instructions, found 0");
   CHECK(refusal(Code{1, {{Op::relu, 0, 0}}, {}}) == "blob: expected 1 to 1 outputs, found 0");

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Exports the model of the golden case again: test/golden/relu_of_sums/model.pt2. Needs PyTorch
-(requirements.txt), which nothing else here does.
+"""Exports the model of the golden case, test/golden/relu_of_sums/model.pt2.
+
+Needs PyTorch (requirements.txt).
 """
 
 import pathlib
@@ -19,7 +20,7 @@ def main():
     rows = torch.export.Dim("rows", min=0, max=4)
     example = tuple(torch.zeros(4, 3) for _ in range(3))
     program = torch.export.export(Model(), example, dynamic_shapes=({0: rows},) * 3)
-    # What differs from machine to machine, and inputs as a pickle, which only Python reads.
+    # Remove data that differs between machines, and example inputs, a pickle that only Python reads.
     for node in program.graph.nodes:
         for key in ("stack_trace", "from_node", "custom"):
             node.meta.pop(key, None)

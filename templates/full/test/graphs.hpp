@@ -2,10 +2,11 @@
 #pragma once
 
 #include <tenon/aot.hpp>
+#include <tenon/aot/edge_program_builder.hpp>
 #include <tenon/conformance/catch.hpp>
 #include <utility>
 
-/// Graphs as an exporter makes them.
+/// Graphs as an exporter builds them.
 namespace my_npu::test {
 
 using tenon::ScalarType;
@@ -32,7 +33,7 @@ inline OwnedEdgeProgram built(EdgeProgramBuilder& graph) {
   return *std::move(program);
 }
 
-/// What the golden program was exported from.
+/// The graph of the golden program.
 inline OwnedEdgeProgram golden_graph() {
   EdgeProgramBuilder graph;
   const EdgeTensor dynamic{ScalarType::Float, {EdgeTensor::Size(0, 4, "s0"), 3}};

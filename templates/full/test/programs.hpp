@@ -7,7 +7,7 @@
 #include <memory>
 #include <span>
 #include <string>
-#include <tenon/conformance/record_program.hpp>
+#include <tenon/conformance/case/record_program.hpp>
 #include <tenon/host.hpp>
 #include <utility>
 #include <vector>
@@ -16,9 +16,8 @@
 
 namespace my_npu::test {
 
-/// A program with one delegate of MyNpuBackend, which gets `blob`. Its inputs and outputs are
-/// float32 tensors with `bounds` as their largest sizes, which are the only ones unless
-/// `is_dynamic`.
+/// A program with one delegate of MyNpuBackend for `blob`. Its inputs and outputs are float32
+/// tensors with `bounds` as their largest sizes, or as fixed sizes unless `is_dynamic`.
 inline std::vector<std::byte> program_file(std::vector<std::byte> blob, std::size_t num_inputs,
                                            std::size_t num_outputs,
                                            const std::vector<std::int32_t>& bounds,
@@ -45,7 +44,7 @@ inline std::vector<std::byte> program_file(const Code& code,
   return program_file(write_blob(code), code.num_inputs, code.outputs.size(), bounds, is_dynamic);
 }
 
-/// A program in memory, from an address that suits its largest elements.
+/// Opens a program in memory, at an address that is aligned for its elements.
 inline tenon::Result<std::shared_ptr<const tenon::host::Program>> open_program(
     const std::vector<std::byte>& file) {
   auto copy = std::make_shared<tenon::host::ArrayBytes>(file.size());
@@ -54,16 +53,16 @@ inline tenon::Result<std::shared_ptr<const tenon::host::Program>> open_program(
   return tenon::host::Program::from_bytes(bytes, std::move(copy), "program");
 }
 
-/// Runs the method "forward" once. All inputs have the sizes `sizes`; gives the elements of each
+/// Runs the method "forward" once. All inputs have the sizes `sizes`. Returns the elements of each
 /// output.
 inline tenon::Result<std::vector<std::vector<float>>> run(
     tenon::host::Method& method, const std::vector<std::vector<float>>& inputs,
     const std::vector<std::int64_t>& sizes) {
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    TENON_CHECK(method.set_input(
+    TENON_RETURN_IF_ERROR(method.set_input(
         i, {tenon::ScalarType::Float, sizes, std::as_bytes(std::span(inputs[i]))}));
   }
-  TENON_CHECK(method.execute());
+  TENON_RETURN_IF_ERROR(method.execute());
   std::vector<std::vector<float>> out;
   for (std::size_t i = 0; i < method.num_outputs(); ++i) {
     const tenon::Tensor<const float> output(*method.output(i).as.tensor);

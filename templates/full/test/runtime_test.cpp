@@ -1,11 +1,17 @@
 // SPDX-License-Identifier: MIT
 //
-// The plugin as a host sees it: loaded, given programs, run.
+// Tests of the plugin in a host: loading it and running programs.
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdint>
+#include <filesystem>
 #include <limits>
+#include <memory>
+#include <optional>
+#include <span>
 #include <tenon/conformance/catch.hpp>
-#include <tenon/host/npy.hpp>
+#include <tenon/host/arrays/npy.hpp>
 
 #include "aot/compile.hpp"
 #include "test/golden.hpp"
@@ -37,7 +43,7 @@ const Floats a{1, -2, 3, -4, 5, 0.5F};
 const Floats b{2, 2, -2, -2, 0, 4};
 const Floats c{0, 1, 1, -1, -1, 0.25F};
 
-TEST_CASE("a program runs and gives the right numbers") {
+TEST_CASE("a program computes the right numbers") {
   const Host host;
   auto method = host.load(program_file(golden_code(), {2, 3}));
   REQUIRE(method.ok());
@@ -61,7 +67,7 @@ TEST_CASE("sizes may change from run to run within their bounds") {
   CHECK(none->front().empty());
 }
 
-TEST_CASE("the number of elements computed at a time changes no result") {
+TEST_CASE("the number of elements computed at a time does not affect results") {
   const Host host;
   Floats x(1000);
   for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i) * 0.5F - 200;
@@ -77,7 +83,7 @@ TEST_CASE("the number of elements computed at a time changes no result") {
   CHECK(first[0][999] == 299.5F * 299.5F + 299.5F);
 }
 
-TEST_CASE("relu keeps what is no number and infinities as PyTorch does") {
+TEST_CASE("relu treats NaN and infinities as PyTorch does") {
   const Host host;
   const Code relu{1, {{Op::relu, 0, 0}}, {1}};
   auto method = host.load(program_file(relu, {4}));
@@ -91,7 +97,7 @@ TEST_CASE("relu keeps what is no number and infinities as PyTorch does") {
   CHECK(outputs->front()[3] == 0.0F);
 }
 
-TEST_CASE("a block that is out of range is refused with its range") {
+TEST_CASE("a block size out of range is refused, and the error names the range") {
   const Host host;
   const auto method = host.load(program_file(golden_code(), {2}), 8);
   REQUIRE_FALSE(method.ok());
@@ -111,7 +117,7 @@ TEST_CASE("a blob of another version is refused when the program is loaded") {
   CHECK(text.find("expected version 1, found 9") != std::string::npos);
 }
 
-TEST_CASE("a program with other arguments than its blob is refused when it runs") {
+TEST_CASE("a program whose arguments do not match its blob is refused when it runs") {
   const Host host;
   auto method = host.load(program_file(write_blob(golden_code()), 2, 2, {2}));
   REQUIRE(method.ok());
@@ -121,7 +127,7 @@ TEST_CASE("a program with other arguments than its blob is refused when it runs"
   CHECK(text.find("number of arguments: expected 5, found 4") != std::string::npos);
 }
 
-TEST_CASE("a graph that is compiled anew gives the bytes of the golden program") {
+TEST_CASE("compiling the golden graph again gives the bytes of the golden program") {
   const OwnedEdgeProgram program = golden_graph();
   const auto result = preprocess(program.view(), no_specs);
   REQUIRE(result.ok());
@@ -139,7 +145,7 @@ TEST_CASE("the plugin offers its ahead-of-time half to tools") {
   CHECK((*backend)->extension<tenon_preprocess_v1>(TENON_EXTENSION_PREPROCESS).has_value());
 }
 
-TEST_CASE("what was compiled gives the numbers of the graph") {
+TEST_CASE("a compiled graph computes the numbers of the graph") {
   EdgeProgramBuilder graph;
   const ValueId x = graph.user_input("x", matrix);
   const ValueId y = graph.user_input("y", matrix);
@@ -161,8 +167,7 @@ TEST_CASE("what was compiled gives the numbers of the graph") {
   CHECK(outputs->front() == expected);
 }
 
-// Not run by itself: writes the golden files anew, after a change of the blob's format that is
-// meant.
+// Hidden: rewrites the golden files, after an intended change of the blob's format.
 TEST_CASE("golden files are written", "[.write-golden]") {
   const std::vector<std::vector<std::int64_t>> runs{{4, 3}, {1, 3}, {0, 3}};
   const auto folder = golden_folder() / "relu_of_sums";

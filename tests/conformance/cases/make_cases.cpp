@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Writes the cases of the examples hello and demo_backend into a folder: their blobs are short, so
-// no exporter is needed. A test holds the folders beside this file equal to what this writes.
+// Writes the cases of the examples hello and demo_backend into a directory: their blobs are short,
+// so no exporter is needed. A test compares the directories next to this file with its output.
 
 #include <cstdio>
 #include <filesystem>
@@ -12,7 +12,8 @@
 #include <vector>
 
 #include "support/program_builder.hpp"
-#include "tenon/host/npy.hpp"
+#include "tenon/host/arrays/npy.hpp"
+#include "tenon/host/schema/program_generated.h"
 
 namespace {
 
@@ -39,7 +40,7 @@ void write_array(const fs::path& path, const Shape& shape, const std::vector<flo
   if (!written.ok()) std::fprintf(stderr, "%s\n", tenon::describe(written).c_str());
 }
 
-/// What a program computes from two arrays, element by element.
+/// The function of a program on two arrays, element by element.
 using Binary = std::function<float(float, float)>;
 
 struct Program {
@@ -136,7 +137,7 @@ void write_demo(const fs::path& folder) {
 
 int main(int argc, char** argv) {
   if (argc != 2) {
-    std::fprintf(stderr, "usage: make-cases FOLDER\n");
+    std::fprintf(stderr, "usage: make-cases DIR\n");
     return 2;
   }
   write_hello(fs::path(argv[1]) / "hello");

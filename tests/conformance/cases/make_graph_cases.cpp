@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Writes the cases of the example GraphBackend into a folder: archives of PyTorch
+// Writes the cases of the example GraphBackend into a directory: archives of PyTorch
 // (tests/fixtures/pt2), compiled by the plugin itself. Inputs and what eager PyTorch computes of
-// them stay where they are. A test holds the folders beside this file equal to what this writes.
+// them stay where they are. A test compares the directories next to this file with its output.
 
 #include <cstdio>
 #include <filesystem>
@@ -10,6 +10,8 @@
 #include <string>
 #include <string_view>
 
+#include "tenon/aot/compiler/write/ptd_writer.hpp"
+#include "tenon/aot/compiler/write/pte_writer.hpp"
 #include "unit/graph_backend/pipeline.hpp"
 
 namespace {
@@ -53,7 +55,8 @@ Status write_case(const GraphCase& one, const fs::path& fixtures, const fs::path
                 archive, registry, {{"weights", tenon::aot::SharedBytes::copy_of(one.weights)}}));
   fs::create_directories(folder / one.name);
   std::ofstream(folder / one.name / "case.json") << describe(one);
-  TENON_CHECK(tenon::aot::write_external_data(compiled.program.named_data, folder / one.name));
+  TENON_RETURN_IF_ERROR(
+      tenon::aot::write_external_data(compiled.program.named_data, folder / one.name));
   return tenon::aot::write_pte(compiled.program, folder / one.name / "model.pte");
 }
 
@@ -61,7 +64,7 @@ Status write_case(const GraphCase& one, const fs::path& fixtures, const fs::path
 
 int main(int argc, char** argv) {
   if (argc != 4) {
-    std::fprintf(stderr, "usage: make-graph-cases PLUGIN FIXTURES FOLDER\n");
+    std::fprintf(stderr, "usage: make-graph-cases PLUGIN FIXTURES DIR\n");
     return 2;
   }
   tenon::host::BackendRegistry registry;

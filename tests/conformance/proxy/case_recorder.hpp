@@ -15,21 +15,21 @@
 
 #include "recorded_case.hpp"
 #include "tenon/abi/backend.h"
-#include "tenon/conformance/observed_roles.hpp"
+#include "tenon/conformance/boundary/observed_roles.hpp"
 #include "tenon/core/result.hpp"
-#include "tenon/host/array.hpp"
+#include "tenon/host/arrays/array.hpp"
 
 namespace tenon::conformance {
 
-/// Keeps what one delegate is given and gives back, for `RecordedCase`. What cannot be kept makes
-/// the whole case impossible, with a reason. One thread at a time, but for the named data map.
+/// Records the inputs and outputs of one delegate, for a `RecordedCase`. If any of them cannot be
+/// recorded, there is no case but a reason. One thread at a time, except for the named data map.
 class CaseRecorder {
  public:
-  /// `context` as the plugin gets it; its named data map must outlive this.
-  CaseRecorder(std::string backend_id, const tenon_init_context& context, std::uint32_t most_runs)
+  /// `context` is that of the plugin; its named data map must outlive this.
+  CaseRecorder(std::string backend_id, const tenon_init_context& context, std::uint32_t max_runs)
       : map_{sizeof(tenon_named_data_map), 0, &get_data, &get_tensor_layout, &get_key},
         theirs_(context.named_data_map),
-        most_runs_(most_runs) {
+        max_runs_(max_runs) {
     if (theirs_) map_.num_keys = theirs_->num_keys;
     RecordedProgram& program = case_.program;
     program.backend_id = std::move(backend_id);
@@ -43,13 +43,13 @@ class CaseRecorder {
   CaseRecorder(const CaseRecorder&) = delete;
   CaseRecorder& operator=(const CaseRecorder&) = delete;
 
-  /// What the plugin gets in place of the map of the context.
+  /// The map for the plugin, in place of that of the context.
   [[nodiscard]] const tenon_named_data_map* named_data() const noexcept {
     return theirs_ ? &map_ : nullptr;
   }
 
   void before(std::span<tenon_value* const> args) {
-    if (!why_not_.empty() || case_.runs.size() >= most_runs_) return;
+    if (!why_not_.empty() || case_.runs.size() >= max_runs_) return;
     current_.emplace();
     take_all(args, current_->before);
     if (!current_) return;
@@ -66,13 +66,13 @@ class CaseRecorder {
     current_.reset();
   }
 
-  /// Writes the case into a new folder below `parent` and returns that folder; nothing when the
+  /// Writes the case into a new directory below `parent` and returns its path; nothing if the
   /// delegate was never executed.
   ///
-  /// errors: NotSupported with the reason for which there can be no case; AccessFailed.
+  /// errors: NotSupported with the reason why there is no case; AccessFailed.
   [[nodiscard]] Result<std::optional<std::filesystem::path>> finish(
       const std::filesystem::path& parent, const ObservedRoles& roles) {
-    if (asked_layout_) give_up("it asked for the layout of named data, which a .pte has not");
+    if (asked_layout_) give_up("it asked for the layout of named data, which a .pte lacks");
     if (!why_not_.empty()) return error(Error::NotSupported, why_not_);
     if (case_.runs.empty()) return std::optional<std::filesystem::path>();
     for (std::size_t i = roles.first_output(); i < case_.program.arguments.size(); ++i) {
@@ -90,7 +90,7 @@ class CaseRecorder {
     return data ? std::vector<std::byte>(bytes, bytes + size) : std::vector<std::byte>();
   }
 
-  /// Nothing is recorded any more.
+  /// Ends the recording.
   template <class... Parts>
   void give_up(const Parts&... parts) {
     if (why_not_.empty()) why_not_ = concat(parts...);
@@ -139,8 +139,8 @@ class CaseRecorder {
     }
   }
 
-  /// An input that is no tensor is part of the program. The first run with another one, and those
-  /// behind it, are of a program that there is not.
+  /// An input that is not a tensor is part of the program. Drops the first run with another value,
+  /// and the runs after it: they would need another program.
   void drop_runs_with_other_numbers() {
     const auto& declared = case_.program.arguments;
     for (std::size_t run = 1; run < case_.runs.size(); ++run) {
@@ -187,7 +187,7 @@ class CaseRecorder {
 
   tenon_named_data_map map_;  // First, so that a plugin's pointer to it is a pointer to this.
   const tenon_named_data_map* theirs_;
-  std::uint32_t most_runs_;
+  std::uint32_t max_runs_;
   RecordedCase case_;
   std::optional<RecordedRun> current_;
   std::string why_not_;

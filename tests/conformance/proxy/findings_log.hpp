@@ -13,20 +13,20 @@
 #include <utility>
 
 #include "tenon/abi/host.h"
+#include "tenon/conformance/boundary/watch.hpp"
 #include "tenon/conformance/result.hpp"
 #include "tenon/conformance/rule.hpp"
-#include "tenon/conformance/watch.hpp"
 #include "tenon/core/concat.hpp"
-#include "tenon/host/file_descriptor.hpp"
+#include "tenon/host/files/file_descriptor.hpp"
 
 namespace tenon::conformance {
 
-/// Tells what is found: each broken rule with its sentence to the host's log, and as a line of JSON
-/// to a file. The same thing is told once, and after `most_told` different things no more; all are
-/// counted. Any thread.
+/// Reports findings: each broken rule with its sentence in the host's log, and as a line of JSON in
+/// a file. Reports the same finding once, and at most `max_reported` different ones; counts all.
+/// Any thread.
 class FindingsLog {
  public:
-  static constexpr std::size_t most_told = 1000;
+  static constexpr std::size_t max_reported = 1000;
 
   /// `report` may be empty. `host` must outlive this.
   FindingsLog(const tenon_host* host, std::string backend, std::string plugin,
@@ -54,7 +54,8 @@ class FindingsLog {
       const std::lock_guard lock(mutex_);
       ++count_;
       last_ = concat(finding.rule, ": ", finding.text, " (", sentence, ")");
-      if (told_.size() >= most_told || !told_.insert(finding.rule + finding.text).second) return;
+      if (reported_.size() >= max_reported || !reported_.insert(finding.rule + finding.text).second)
+        return;
     }
     log(TENON_LOG_ERROR, line);
     if (file_.valid()) append(finding, sentence, call);
@@ -64,7 +65,7 @@ class FindingsLog {
     const std::lock_guard lock(mutex_);
     return count_;
   }
-  /// The last finding as a reason for a failure.
+  /// The last finding, as the error text of a failure.
   [[nodiscard]] std::string last() const {
     const std::lock_guard lock(mutex_);
     return last_;
@@ -89,7 +90,7 @@ class FindingsLog {
   host::FileDescriptor file_;
   mutable std::mutex mutex_;
   std::uint64_t count_ = 0;
-  std::set<std::string> told_;
+  std::set<std::string> reported_;
   std::string last_;
 };
 

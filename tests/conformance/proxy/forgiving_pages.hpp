@@ -12,15 +12,15 @@
 #include <optional>
 #include <string_view>
 
-#include "tenon/conformance/guarded_memory.hpp"
+#include "tenon/conformance/process/guarded_memory.hpp"
 #include "tenon/conformance/result.hpp"
 #include "tenon/core/concat.hpp"
 
 namespace tenon::conformance {
 
-/// While calls run, makes an access to forbidden pages a finding instead of the end of the
-/// application: the pages are opened, the access is repeated, and what happened is kept. Faults
-/// anywhere else go to whoever handled them before. Any thread; one object a process, or library.
+/// While calls run, turns an access to forbidden pages into a finding instead of ending the
+/// application: it unprotects the pages, the access is repeated, and the fault is recorded. Other
+/// faults are passed to the previous handler. Any thread; one object a process, or library.
 class ForgivingPages {
  public:
   ForgivingPages() = default;
@@ -28,22 +28,22 @@ class ForgivingPages {
   ForgivingPages& operator=(const ForgivingPages&) = delete;
 
   void install() noexcept {
-    struct sigaction action {};
+    struct sigaction action{};
     action.sa_sigaction = &on_fault;
     action.sa_flags = SA_SIGINFO | SA_ONSTACK;
     for (std::size_t i = 0; i < signals.size(); ++i) ::sigaction(signals[i], &action, &before()[i]);
   }
-  /// Puts back what was there, unless somebody has put something else there meanwhile.
+  /// Restores the previous handlers, unless they were replaced meanwhile.
   void remove() noexcept {
     for (std::size_t i = 0; i < signals.size(); ++i) {
-      struct sigaction now {};
+      struct sigaction now{};
       ::sigaction(signals[i], nullptr, &now);
       const bool is_mine = (now.sa_flags & SA_SIGINFO) != 0 && now.sa_sigaction == &on_fault;
       if (is_mine) ::sigaction(signals[i], &before()[i], nullptr);
     }
   }
 
-  /// An access that was forgiven and not taken yet.
+  /// The next recorded access, if any.
   [[nodiscard]] std::optional<Finding> take() {
     for (Fault& fault : faults()) {
       const char* what = fault.what.exchange(nullptr);
@@ -70,9 +70,9 @@ class ForgivingPages {
 
   static void on_fault(int number, siginfo_t* info, void*) noexcept {
     const auto address = reinterpret_cast<std::uintptr_t>(info->si_addr);
-    // A number that is not positive comes from a process and has no address.
+    // A code that is not positive comes from a process and has no address.
     const ForbiddenPages* pages = info->si_code > 0 ? find_forbidden(address) : nullptr;
-    // Constants are the application's own memory, and stay as they are.
+    // Constants are memory of the application, and stay protected.
     if (pages && std::string_view(pages->rule) != "TN-TEN-1") {
       const std::uintptr_t begin = pages->begin;
       const int opened =

@@ -17,10 +17,10 @@
 #include <vector>
 
 #include "proxy_object.hpp"
-#include "tenon/host/file_descriptor.hpp"
-#include "tenon/host/mapped_file.hpp"
-#include "tenon/host/peek.hpp"
-#include "tenon/host/plugin_record.hpp"
+#include "tenon/host/binary/peek.hpp"
+#include "tenon/host/binary/plugin_record.hpp"
+#include "tenon/host/files/file_descriptor.hpp"
+#include "tenon/host/files/mapped_file.hpp"
 
 namespace tenon::conformance {
 
@@ -34,7 +34,7 @@ Result<std::span<const std::byte>> object_in(std::span<const std::byte> file,
   auto object =
       host::detail::find_plugin_object(host::detail::FileBytes(file), host::this_platform);
   if (!object.ok()) return std::move(object).status().with_context(path.native());
-  TENON_CHECK(host::read_record(*object, path.native()));
+  TENON_RETURN_IF_ERROR(host::read_record(*object, path.native()));
   return object;
 }
 
@@ -46,13 +46,13 @@ const ProxyObject* as_proxy(std::span<const std::byte> object) noexcept {
   return reinterpret_cast<const ProxyObject*>(object.data());
 }
 
-/// Copies what `from` says of itself into `to`, whose structs are this program's.
+/// Copies the record in `from` into `to`, whose structs have the sizes of this program.
 Status copy_record(std::span<const std::byte> from, const fs::path& path, ProxyObject& to) {
   TENON_TRY(const host::PluginRecord record, host::read_record(from, path.native()));
-  TENON_CHECK(host::check_abi(record));
+  TENON_RETURN_IF_ERROR(host::check_abi(record));
   if (record.backends.size() > max_proxied_backends) {
     return error(Error::NotSupported, path.native(), ": has ", record.backends.size(),
-                 " backends, a proxy has room for ", max_proxied_backends);
+                 " backends, a proxy supports at most ", max_proxied_backends);
   }
   tenon_plugin_head head{};
   std::uint32_t head_size = 0;
@@ -86,10 +86,10 @@ Status check_out(const fs::path& out, const fs::path& plugin, bool force) {
   const auto found = fs::symlink_status(out, failure).type();
   if (found == fs::file_type::not_found) return ok();
   if (found != fs::file_type::regular && found != fs::file_type::symlink) {
-    return error(Error::InvalidState, out.native(), ": is no file, and stays");
+    return error(Error::InvalidState, out.native(), ": is not a regular file, and is not replaced");
   }
   if (force) return ok();
-  return error(Error::InvalidState, out.native(), ": is there already (--force replaces it)");
+  return error(Error::InvalidState, out.native(), ": already exists (--force replaces it)");
 }
 
 Status system_failure(const fs::path& path) {
@@ -97,7 +97,7 @@ Status system_failure(const fs::path& path) {
                ": cannot be written: ", std::string_view(std::strerror(errno)));
 }
 
-/// Writes a file beside `out` and gives it that name.
+/// Writes a temporary file next to `out` and renames it.
 Status write_file(const fs::path& out, std::span<const std::byte> bytes) {
   std::string name = out.native() + ".XXXXXX";
   const host::FileDescriptor file(::mkstemp(name.data()));
@@ -109,7 +109,7 @@ Status write_file(const fs::path& out, std::span<const std::byte> bytes) {
       if (count <= 0) return false;
       bytes = bytes.subspan(static_cast<std::size_t>(count));
     }
-    // Readable as a library is; nobody but the owner may change it.
+    // Readable like a library; only the owner may change it.
     return ::fchmod(file.get(), 0755) == 0 && ::rename(name.c_str(), out.c_str()) == 0;
   };
   if (write_all()) return ok();
@@ -142,8 +142,8 @@ Status make_proxy(const fs::path& template_file, const fs::path& plugin, const f
                  ": is not the template of "
                  "proxies");
   }
-  // As of any plugin: "there is no such file", "is a text file, expected ...".
-  TENON_CHECK(host::peek(plugin));
+  // Reports errors as for any plugin: "there is no such file", "is a text file, expected ...".
+  TENON_RETURN_IF_ERROR(host::peek(plugin));
   std::error_code failure;
   const fs::path absolute = fs::canonical(plugin, failure);
   TENON_TRY(const auto plugin_file, host::MappedFile::open(plugin));
@@ -154,14 +154,15 @@ Status make_proxy(const fs::path& template_file, const fs::path& plugin, const f
   }
   if (absolute.native().size() >= wrapped_path_size) {
     return error(Error::InvalidArgument, plugin.native(), ": its path has ",
-                 absolute.native().size(), " bytes, a proxy has room for ", wrapped_path_size - 1);
+                 absolute.native().size(), " bytes, a proxy supports at most ",
+                 wrapped_path_size - 1);
   }
-  TENON_CHECK(check_out(out, plugin, force));
+  TENON_RETURN_IF_ERROR(check_out(out, plugin, force));
   std::vector<std::byte> bytes(proxy_file.bytes().begin(), proxy_file.bytes().end());
   std::byte* place = bytes.data() + (empty.data() - proxy_file.bytes().data());
   ProxyObject object;
   std::memcpy(&object, place, sizeof object);
-  TENON_CHECK(copy_record(wrapped, plugin, object));
+  TENON_RETURN_IF_ERROR(copy_record(wrapped, plugin, object));
   absolute.native().copy(object.wrapped_path, wrapped_path_size - 1);
   std::memcpy(place, &object, sizeof object);
   return write_file(out, bytes);

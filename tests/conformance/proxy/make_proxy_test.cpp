@@ -6,8 +6,8 @@
 
 #include "proxied.hpp"
 #include "support/catch.hpp"
-#include "tenon/host/peek.hpp"
-#include "unit/loader/process.hpp"
+#include "tenon/host/binary/peek.hpp"
+#include "unit/host/plugin/process.hpp"
 
 using namespace tenon;
 using namespace tenon::test;
@@ -33,7 +33,7 @@ std::size_t num_files(const fs::path& folder) {
 
 }  // namespace
 
-TEST_CASE("a proxy says of itself what its plugin says", "[proxy]") {
+TEST_CASE("a proxy has the record of its plugin", "[proxy]") {
   const TemporaryFolder folder;
   for (const std::string& plugin :
        {std::string(TENON_TEST_HELLO), std::string(TENON_TEST_DEMO), zoo_plugin("good"),
@@ -55,7 +55,7 @@ TEST_CASE("a file in the way of a proxy is replaced only by force", "[proxy]") {
   const fs::path out = folder.write("proxy.so", "precious");
   const Status refused = make(TENON_TEST_HELLO, out);
   CHECK(refused.error() == Error::InvalidState);
-  CHECK(refused.text() == out.native() + ": is there already (--force replaces it)");
+  CHECK(refused.text() == out.native() + ": already exists (--force replaces it)");
   CHECK(content(out) == "precious");
   CHECK(make(TENON_TEST_HELLO, out, true).ok());
   CHECK(host::peek(out).ok());
@@ -63,7 +63,7 @@ TEST_CASE("a file in the way of a proxy is replaced only by force", "[proxy]") {
   CHECK(make(TENON_TEST_HELLO, folder / "folder", true).error() == Error::InvalidState);
 }
 
-TEST_CASE("a proxy never takes the place of its plugin", "[proxy]") {
+TEST_CASE("a proxy never replaces its plugin", "[proxy]") {
   const TemporaryFolder folder;
   fs::copy_file(TENON_TEST_HELLO, folder / "hello.so");
   const std::string before = content(folder / "hello.so");
@@ -73,7 +73,7 @@ TEST_CASE("a proxy never takes the place of its plugin", "[proxy]") {
   CHECK(content(folder / "hello.so") == before);
 }
 
-TEST_CASE("there is no proxy of a proxy", "[proxy]") {
+TEST_CASE("a proxy of a proxy is refused", "[proxy]") {
   const TemporaryFolder folder;
   REQUIRE(make(TENON_TEST_HELLO, folder / "one.so").ok());
   const Status refused = make(folder.file("one.so"), folder / "two.so");
@@ -83,7 +83,7 @@ TEST_CASE("there is no proxy of a proxy", "[proxy]") {
   CHECK_FALSE(fs::exists(folder / "two.so"));
 }
 
-TEST_CASE("what is no plugin gets no proxy", "[proxy]") {
+TEST_CASE("a file that is not a plugin gets no proxy", "[proxy]") {
   const TemporaryFolder folder;
   const fs::path text = folder.write("text.so", "not a library");
   CHECK(make(folder.file("missing.so"), folder / "out.so").error() == Error::NotFound);
@@ -98,23 +98,23 @@ TEST_CASE("what is no plugin gets no proxy", "[proxy]") {
   CHECK(num_files(folder.path()) == 1);
 }
 
-TEST_CASE("a plugin with more backends than a proxy has room for is refused", "[proxy]") {
+TEST_CASE("a plugin with more backends than a proxy supports is refused", "[proxy]") {
   const TemporaryFolder folder;
   const Status refused = make(TENON_TEST_SEVENTEEN, folder / "out.so");
   CHECK(refused.error() == Error::NotSupported);
   CHECK_THAT(std::string(refused.text()),
-             ContainsSubstring("has 17 backends, a proxy has room for 16"));
+             ContainsSubstring("has 17 backends, a proxy supports at most 16"));
   CHECK(num_files(folder.path()) == 0);
 }
 
-TEST_CASE("a folder that cannot be written to gets no proxy", "[proxy]") {
+TEST_CASE("a proxy in a directory that cannot be written is refused", "[proxy]") {
   const Status refused = make(TENON_TEST_HELLO, "/proc/none/out.so");
   CHECK(refused.error() == Error::AccessFailed);
   CHECK_THAT(std::string(refused.text()),
              ContainsSubstring("/proc/none/out.so: cannot be written"));
 }
 
-TEST_CASE("the template of proxies is a plugin that says what it is for", "[proxy]") {
+TEST_CASE("the template of proxies is a plugin that explains its use", "[proxy]") {
   auto plugin = host::Plugin::load(template_file);
   REQUIRE(plugin.ok());
   const auto backend = (*plugin)->backend("TenonProxyTemplate");
@@ -125,7 +125,7 @@ TEST_CASE("the template of proxies is a plugin that says what it is for", "[prox
   CHECK_FALSE(is_mapped("tenon-proxy.so"));
 }
 
-TEST_CASE("a proxy whose plugin is gone or another one says so", "[proxy]") {
+TEST_CASE("a proxy reports a missing or changed plugin", "[proxy]") {
   const TemporaryFolder folder;
   fs::copy_file(TENON_TEST_HELLO, folder / "plugin.so");
   REQUIRE(make(folder.file("plugin.so"), folder / "proxy.so").ok());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "tenon/conformance/observed_roles.hpp"
+#include "tenon/conformance/boundary/observed_roles.hpp"
 
 #include <array>
 #include <cstddef>
@@ -39,7 +39,7 @@ class Arguments {
 
 using Indices = std::vector<std::size_t>;
 
-/// One run: what is set before, what is written, and the inputs that were seen to change.
+/// One run: sets arguments, writes, and returns the inputs that changed.
 template <class Before, class Run>
 Indices run(ObservedRoles& roles, const Arguments& args, const Before& before, const Run& write) {
   before();
@@ -51,24 +51,18 @@ Indices run(ObservedRoles& roles, const Arguments& args, const Before& before, c
 
 }  // namespace
 
-TEST_CASE("the first of several arguments is an input when it holds something", "[proxy]") {
+TEST_CASE("the first of several arguments is an input if it is not zero", "[proxy]") {
   Arguments args(2);
   ObservedRoles roles;
-  CHECK(run(
-            roles, args, [&] { args.set(0, 1); }, [&] { args.set(1, 2); })
-            .empty());
+  CHECK(run(roles, args, [&] { args.set(0, 1); }, [&] { args.set(1, 2); }).empty());
   CHECK(roles.first_output() == 1);
-  CHECK(run(
-            roles, args, [] {}, [&] { args.set(0, 5); }) == Indices{0});
-  // It is told again only when it happens again.
-  CHECK(run(
-            roles, args, [] {}, [] {})
-            .empty());
-  CHECK(run(
-            roles, args, [] {}, [&] { args.set(0, 6); }) == Indices{0});
+  CHECK(run(roles, args, [] {}, [&] { args.set(0, 5); }) == Indices{0});
+  // It is reported again only when it happens again.
+  CHECK(run(roles, args, [] {}, [] {}).empty());
+  CHECK(run(roles, args, [] {}, [&] { args.set(0, 6); }) == Indices{0});
 }
 
-TEST_CASE("two outputs of a delegate without inputs are no inputs", "[proxy]") {
+TEST_CASE("two outputs of a delegate without inputs are not inputs", "[proxy]") {
   Arguments args(2);
   ObservedRoles roles;
   for (int i = 0; i < 3; ++i) {
@@ -87,7 +81,7 @@ TEST_CASE("two outputs of a delegate without inputs are no inputs", "[proxy]") {
   CHECK(roles.first_output() == 0);
 }
 
-TEST_CASE("what is left with two contents is an input and so is all before it", "[proxy]") {
+TEST_CASE("an argument left with two contents is an input, and so are all before it", "[proxy]") {
   Arguments args(4);
   ObservedRoles roles;
   const auto write = [&] {
@@ -101,7 +95,7 @@ TEST_CASE("what is left with two contents is an input and so is all before it", 
       args.set(2, value);
     };
   };
-  // Argument 2 may as well be an output that is as it was.
+  // Argument 2 might be an output that did not change.
   CHECK(run(roles, args, set(1), write).empty());
   CHECK(roles.first_output() == 1);
   CHECK(run(roles, args, set(2), write) == Indices{1});
@@ -112,11 +106,8 @@ TEST_CASE("a constant is an input and a change of it is seen", "[proxy]") {
   Arguments args(3);
   args.tensor(1).flags = TENON_TENSOR_CONSTANT;
   ObservedRoles roles;
-  CHECK(run(
-            roles, args, [] {}, [&] { args.set(2, 1); })
-            .empty());
-  CHECK(run(
-            roles, args, [] {}, [&] { args.set(1, 1); }) == Indices{1});
+  CHECK(run(roles, args, [] {}, [&] { args.set(2, 1); }).empty());
+  CHECK(run(roles, args, [] {}, [&] { args.set(1, 1); }) == Indices{1});
   CHECK(roles.is_constant(1));
   CHECK_FALSE(roles.is_constant(0));
 }
@@ -134,23 +125,19 @@ TEST_CASE("an input whose memory is an output's too may change", "[proxy]") {
   CHECK(changed.empty());
 }
 
-TEST_CASE("what lies on a device is neither an input nor an output", "[proxy]") {
+TEST_CASE("a tensor on a device is neither an input nor an output", "[proxy]") {
   Arguments args(3);
   args.tensor(0).dl.device = {TENON_DL_CUDA, 0};
   args.tensor(0).dl.data = reinterpret_cast<void*>(std::uintptr_t{16});
   ObservedRoles roles;
-  CHECK(run(
-            roles, args, [&] { args.set(1, 1); }, [&] { args.set(2, 3); })
-            .empty());
+  CHECK(run(roles, args, [&] { args.set(1, 1); }, [&] { args.set(2, 3); }).empty());
   CHECK(roles.first_output() == 2);
 }
 
-TEST_CASE("when nothing changed the last argument is the output", "[proxy]") {
+TEST_CASE("if nothing changed, the last argument is the output", "[proxy]") {
   Arguments args(3);
   ObservedRoles roles;
-  CHECK(run(
-            roles, args, [&] { args.set(0, 1); }, [] {})
-            .empty());
+  CHECK(run(roles, args, [&] { args.set(0, 1); }, [] {}).empty());
   CHECK(roles.first_output() == 2);
 }
 

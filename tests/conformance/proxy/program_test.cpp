@@ -4,7 +4,7 @@
 
 #include "proxied.hpp"
 #include "support/catch.hpp"
-#include "unit/tenon_run/process.hpp"
+#include "unit/tools/run/process.hpp"
 
 using namespace tenon;
 using namespace tenon::test;
@@ -14,7 +14,7 @@ namespace proxy_program_test {
 namespace program_test {
 namespace {
 
-/// tenon-run, an application that knows of no proxies, with the case that adds two tensors.
+/// Runs tenon-run, which does not know of proxies, with the case that adds two tensors.
 Outcome run_add(const std::string& plugin, const ::test::Variables& variables = {}) {
   const ::test::ScopedEnvironment environment(variables);
   const std::string folder = TENON_TEST_CONFORMANCE_ZOO "/cases/add/";
@@ -24,7 +24,7 @@ Outcome run_add(const std::string& plugin, const ::test::Variables& variables = 
        "--input", folder + "input_1.npy", "--expect", folder + "expected_0.npy"});
 }
 
-/// A proxy in a folder of its own.
+/// A proxy in a directory of its own.
 struct Proxy {
   explicit Proxy(const std::string& plugin) {
     REQUIRE(conformance::make_proxy(TENON_TEST_PROXY_TEMPLATE, plugin, path, false).ok());
@@ -44,7 +44,7 @@ TEST_CASE("tenon-run runs a proxy as it runs the plugin", "[proxy]") {
   CHECK(watched.err.empty());
 }
 
-TEST_CASE("what a plugin prints is reported and the program goes on", "[proxy][TN-PRC-5]") {
+TEST_CASE("output of a plugin is reported and the program continues", "[proxy][TN-PRC-5]") {
   const Proxy proxy(zoo_plugin("prints_to_stdout"));
   const Outcome watched = run_add(proxy.path);
   CHECK(watched.exit_code == 0);
@@ -52,7 +52,7 @@ TEST_CASE("what a plugin prints is reported and the program goes on", "[proxy][T
   CHECK_THAT(watched.err, ContainsSubstring("execute wrote 8 bytes to standard output"));
 }
 
-TEST_CASE("in strict mode a program fails with the rule that is broken", "[proxy]") {
+TEST_CASE("in strict mode a program fails with the broken rule", "[proxy]") {
   const Proxy proxy(zoo_plugin("writes_to_input"));
   CHECK(run_add(proxy.path).exit_code == 0);
   const Outcome strict = run_add(proxy.path, {{"TENON_PROXY_STRICT", "1"}});

@@ -15,16 +15,16 @@
 #include "make_proxy.hpp"
 #include "support/environment.hpp"
 #include "support/temporary_folder.hpp"
-#include "tenon/host/data_file.hpp"
-#include "tenon/host/method.hpp"
-#include "tenon/host/npy.hpp"
-#include "tenon/host/plugin.hpp"
-#include "tenon/host/program.hpp"
-#include "tenon/host/registry.hpp"
+#include "tenon/host/arrays/npy.hpp"
+#include "tenon/host/method/method.hpp"
+#include "tenon/host/plugin/plugin.hpp"
+#include "tenon/host/program/data_file.hpp"
+#include "tenon/host/program/program.hpp"
+#include "tenon/host/registry/registry.hpp"
 
 namespace tenon::test {
 
-/// An application of this process that loads a proxy of a plugin. What the proxy logs is kept.
+/// An application in this process that loads a proxy of a plugin. Keeps the log of the proxy.
 class Proxied {
  public:
   explicit Proxied(const std::string& plugin, ::test::Variables variables = {})
@@ -48,7 +48,7 @@ class Proxied {
     return host::Method::load(opened, "forward", std::move(options));
   }
 
-  /// Lines of `level` that begin with `begin`.
+  /// The lines of `level` that begin with `begin`.
   [[nodiscard]] std::vector<std::string> logged(std::int32_t level, std::string_view begin) const {
     std::vector<std::string> out;
     for (const auto& [its_level, text] : *log_) {
@@ -76,7 +76,7 @@ class Proxied {
   host::BackendRegistry registry_;
 };
 
-/// Float32 inputs and outputs of a method as vectors. An input stays with the caller.
+/// Float32 inputs and outputs of a method as vectors. The caller owns an input until the run.
 inline Status set_input(host::Method& method, std::size_t index, const std::vector<float>& values,
                         const std::vector<std::int64_t>& sizes) {
   return method.set_input(

@@ -17,19 +17,19 @@
 #include "findings_log.hpp"
 #include "settings.hpp"
 #include "tenon/abi/backend.h"
-#include "tenon/conformance/boundary_calls.hpp"
-#include "tenon/conformance/observed_roles.hpp"
+#include "tenon/conformance/boundary/boundary.hpp"
+#include "tenon/conformance/boundary/observed_roles.hpp"
 #include "tenon/core/result.hpp"
-#include "tenon/host/backend_api.hpp"
+#include "tenon/host/plugin/backend_api.hpp"
 #include "wrapped_plugin.hpp"
 
 namespace tenon::conformance {
 
-/// One backend of the wrapped plugin, opened for one host. Its address is what the host gets.
+/// One backend of the wrapped plugin, opened for one host, which gets its address.
 class ProxiedBackend : public Boundary {
  public:
-  /// Opens table `index`. errors: NotSupported for a plugin that cannot be wrapped; what the
-  /// plugin's `open` returns, whose reason the host has then.
+  /// Opens table `index`. errors: NotSupported for a plugin that cannot be wrapped; the status of
+  /// the plugin's `open`, which has set the last error of the host.
   static tenon_status open(const ProxyObject& object, std::size_t index, const tenon_host* host,
                            tenon_backend** out) {
     if (host->abi_major != TENON_ABI_MAJOR) {
@@ -50,7 +50,7 @@ class ProxiedBackend : public Boundary {
   }
 
   void close() {
-    // The library goes last, and not while its backend is there.
+    // The library is closed last, after its backend.
     const std::shared_ptr<WrappedPlugin> plugin = plugin_;
     const std::unique_ptr<ProxiedBackend> self(this);
     api().close(handle());
@@ -59,7 +59,7 @@ class ProxiedBackend : public Boundary {
   }
 
   tenon_status init(const tenon_init_context* context, tenon_delegate** out) {
-    // A host of ABI 1.0 has a shorter one.
+    // The context of a host of ABI 1.0 is shorter.
     ShownContext shown;
     shown.original = context;
     std::memcpy(&shown.context, context,
@@ -77,7 +77,7 @@ class ProxiedBackend : public Boundary {
   [[nodiscard]] const tenon_host* host() const noexcept { return host_; }
 
  private:
-  /// A context of `init` as long as this header's, and the host's own, which judges code.
+  /// A context of `init` in the size of this header, and that of the host, which permits code.
   struct ShownContext {
     tenon_init_context context{};
     const tenon_init_context* original = nullptr;
@@ -89,7 +89,7 @@ class ProxiedBackend : public Boundary {
     }
   };
 
-  /// What is kept with each delegate.
+  /// The state of the proxy for each delegate.
   struct Kept {
     explicit Kept(ProxiedBackend& its_backend) : backend(&its_backend) {}
     Kept(const Kept&) = delete;
@@ -105,7 +105,7 @@ class ProxiedBackend : public Boundary {
 
   ProxiedBackend(std::shared_ptr<WrappedPlugin> plugin, const tenon_backend_api& theirs,
                  std::string id, const tenon_host* host, ProxySettings settings)
-      : Boundary(theirs, id, nullptr, [this](const Finding& finding) { log_.add(finding); }),
+      : Boundary(theirs, nullptr, [this](const Finding& finding) { log_.add(finding); }),
         plugin_(std::move(plugin)),
         id_(std::move(id)),
         host_(host),
@@ -118,8 +118,8 @@ class ProxiedBackend : public Boundary {
     if (shape.abi_minor == 0) shape.init_context_size = HostShape::of_1_0().init_context_size;
     shape.plugin_path = plugin_->path().c_str();
     shape.guard_bytes = !settings_.fast;
-    on_init = [this](InitCall& call) { return forward_init(call); };
-    on_execute = [this](ExecuteCall& call) { return forward_execute(call); };
+    on_init = [this](WatchedInit& call) { return forward_init(call); };
+    on_execute = [this](WatchedExecute& call) { return forward_execute(call); };
   }
 
   static Result<std::unique_ptr<ProxiedBackend>> make(const ProxyObject& object, std::size_t index,
@@ -135,10 +135,10 @@ class ProxiedBackend : public Boundary {
         new ProxiedBackend(std::move(plugin), complete, id, host, ProxySettings::of_environment()));
     if (out->api().open) return out;
     return error(Error::NotSupported, "this proxy has ", max_boundaries,
-                 " backends open already, and not room for more");
+                 " backends open already and supports no more");
   }
 
-  tenon_status forward_init(InitCall& call) {
+  tenon_status forward_init(WatchedInit& call) {
     const auto kept = std::make_shared<Kept>(*this);
     if (!settings_.recording.empty()) {
       kept->recorder.emplace(id_, call.context, settings_.recorded_runs);
@@ -155,13 +155,13 @@ class ProxiedBackend : public Boundary {
       watch().nothing_of("destroy", call.delegate.number,
                          [&] { theirs().destroy(opened(), call.delegate.theirs); });
     }
-    // A delegate that never was has nothing to record.
+    // There is no delegate to record.
     kept->recorder.reset();
     return status;
   }
 
-  tenon_status forward_execute(ExecuteCall& call) {
-    // A session has not been through `init`.
+  tenon_status forward_execute(WatchedExecute& call) {
+    // A session is created without `init`.
     if (!call.delegate.attached) call.delegate.attached = std::make_shared<Kept>(*this);
     auto& kept = *static_cast<Kept*>(call.delegate.attached.get());
     const bool looks = !settings_.fast || kept.recorder;
@@ -177,13 +177,14 @@ class ProxiedBackend : public Boundary {
 
   void judge_inputs(ObservedRoles& roles, std::span<tenon_value* const> args) {
     for (const std::size_t index : roles.after(args)) {
-      watch().broke(roles.is_constant(index) ? "TN-TEN-1" : "TN-EXE-2", "execute changed argument ",
-                    index, " of ", args.size(), ", which is an input");
+      watch().violated(roles.is_constant(index) ? "TN-TEN-1" : "TN-EXE-2",
+                       "execute changed argument ", index, " of ", args.size(),
+                       ", which is an input");
     }
   }
 
-  /// What the host gets for `status` of a call before which there were `found` findings. A failure
-  /// has a reason, if need be that one.
+  /// The status that the host gets for `status` of a call before which there were `found` findings.
+  /// A failure without an error text gets the last finding as its text.
   tenon_status judge(tenon_status status, std::uint64_t found) {
     const bool is_broken = log_.count() != found;
     if (status != TENON_STATUS_OK) {
@@ -207,7 +208,7 @@ class ProxiedBackend : public Boundary {
         log_.log(TENON_LOG_INFO, concat("recorded ", (*folder)->native()));
       }
     } catch (const std::exception& thrown) {
-      constexpr std::string_view text = "a delegate is not recorded: out of memory or of room";
+      constexpr std::string_view text = "a delegate is not recorded: out of memory or disk space";
       host_->log(host_, TENON_LOG_ERROR, text.data(), text.size());
     }
   }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// A plugin that stands in front of another one, in any host, and looks at every call. This file is
-// the template; `tenon-conformance --make-proxy OUT PLUGIN` makes a proxy of it.
-// docs/tenon-proxy.md describes it.
+// A plugin that wraps another one, in any host, and checks every call. This file is the template;
+// `tenon-conformance --make-proxy OUT PLUGIN` makes a proxy of it. docs/tools/tenon-proxy.md
+// describes it.
 #include <bit>
 #include <cstddef>
 #include <exception>
@@ -23,22 +23,22 @@ namespace {
 using namespace tenon;
 using namespace tenon::conformance;
 
-/// The object as it is in this file. The compiler knows only the template's.
+/// The object in this file; the compiler knows only that of the template.
 const ProxyObject& my_object() noexcept {
   const ProxyObject* object = &tenon_plugin_v1;
   asm volatile("" : "+r"(object));
   return *object;
 }
 
-/// Calls `call`, which returns a status. No exception of the proxy itself gets out of it; what ends
-/// a thread does.
+/// Calls `call`, which returns a status. Catches exceptions of the proxy itself, but not those that
+/// end a thread.
 template <class Call>
 tenon_status guard(const tenon_host* host, const Call& call) {
   try {
     return call();
   } catch (const std::bad_alloc&) {
     return ProxiedBackend::fail(host, Error::MemoryAllocationFailed,
-                                "the proxy found no memory for its own records");
+                                "the proxy has no memory for its own records");
   } catch (const std::exception& thrown) {
     return ProxiedBackend::fail(host, Error::Internal, thrown.what());
   }
@@ -120,8 +120,7 @@ consteval ProxyObject make_template() {
   out.body = {sizeof(tenon_plugin_body), 1, tenon_plugin_v1.backends};
   [&]<std::size_t... Index>(std::index_sequence<Index...>) {
     ((out.backends[Index] = &table<Index>), ...);
-  }
-  (std::make_index_sequence<max_proxied_backends>());
+  }(std::make_index_sequence<max_proxied_backends>());
   return out;
 }
 

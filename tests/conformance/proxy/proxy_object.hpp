@@ -10,7 +10,7 @@ namespace tenon::conformance {
 inline constexpr std::size_t max_proxied_backends = 16;
 inline constexpr std::size_t wrapped_path_size = 4096;
 
-/// Says that a plugin's object is a proxy's.
+/// Marks a plugin's object as that of a proxy.
 inline constexpr char proxy_mark[16] = "tenon-proxy/1";
 
 /// The object that a proxy exports. `tenon-conformance --make-proxy` fills in the head, the

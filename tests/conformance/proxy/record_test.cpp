@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+#include <algorithm>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -9,7 +11,7 @@
 
 #include "proxied.hpp"
 #include "support/catch.hpp"
-#include "tenon/host/value_array.hpp"
+#include "tenon/host/arrays/value_array.hpp"
 
 using namespace tenon;
 using namespace tenon::test;
@@ -22,7 +24,7 @@ namespace {
 using Numbers = std::vector<float>;
 using Sizes = std::vector<std::int64_t>;
 
-/// Executes with these inputs, which it keeps, and returns the first output in C order.
+/// Executes with these inputs, which it owns, and returns the first output in C order.
 struct Runner {
   host::Method& method;
   std::vector<host::ArrayBytes> kept{};
@@ -35,10 +37,10 @@ struct Runner {
       const tenon_tensor& tensor = *method.input(i).as.tensor;
       kept.push_back(host::to_layout(std::move(array),
                                      {tensor.dim_order, static_cast<std::size_t>(tensor.dl.ndim)}));
-      TENON_CHECK(
+      TENON_RETURN_IF_ERROR(
           method.set_input(i, host::InputTensor{ScalarType::Float, sizes, kept.back().span()}));
     }
-    TENON_CHECK(method.execute());
+    TENON_RETURN_IF_ERROR(method.execute());
     TENON_TRY(const auto array, host::to_array(method.output(0)));
     Numbers out(array.data.size() / 4);
     std::memcpy(out.data(), array.data.data(), array.data.size());
@@ -51,8 +53,7 @@ nlohmann::json read_json(const fs::path& path) {
   return nlohmann::json::parse(file);
 }
 
-/// Runs a recorded case by what its case.json says, on the plugin itself. Says how many outputs
-/// were as recorded.
+/// Runs a recorded case on the plugin itself. Returns the number of outputs that are as recorded.
 std::size_t replay(const fs::path& folder, const std::string& plugin) {
   host::BackendRegistry registry;
   REQUIRE(registry.register_backend(fs::path(plugin)).ok());
@@ -137,7 +138,7 @@ TEST_CASE("a recorded delegate gives the same numbers again", "[proxy]") {
   }
 }
 
-TEST_CASE("state goes on in a recorded case and only the first runs are kept", "[proxy]") {
+TEST_CASE("a recorded case keeps its state between runs, and only the first runs", "[proxy]") {
   const TemporaryFolder records;
   for (const auto& [most, kept] : std::map<std::string, std::size_t>{{"", 4}, {"2", 2}}) {
     const fs::path folder = records / ("most" + most);
@@ -157,7 +158,7 @@ TEST_CASE("state goes on in a recorded case and only the first runs are kept", "
   }
 }
 
-TEST_CASE("a recorded case has the shapes that each run had", "[proxy]") {
+TEST_CASE("a recorded case has the shapes of each run", "[proxy]") {
   const TemporaryFolder records;
   {
     Proxied proxied(zoo_plugin("good"), {{"TENON_PROXY_RECORD", records.path().native()}});
@@ -171,7 +172,7 @@ TEST_CASE("a recorded case has the shapes that each run had", "[proxy]") {
   CHECK(replay(records / "delegate_1", zoo_plugin("good")) == 3);
 }
 
-TEST_CASE("each delegate becomes a case of its own and old ones stay", "[proxy]") {
+TEST_CASE("each delegate becomes a case of its own and old cases are kept", "[proxy]") {
   const TemporaryFolder records;
   for (int times = 0; times < 2; ++times) {
     Proxied proxied(zoo_plugin("good"), {{"TENON_PROXY_RECORD", records.path().native()}});
@@ -201,7 +202,7 @@ TEST_CASE("options of a load are part of a recorded case", "[proxy]") {
   CHECK(json["runtime_specs"]["ZooBackend"]["bias"] == 7);
 }
 
-TEST_CASE("what was never executed is not recorded", "[proxy]") {
+TEST_CASE("a delegate that was never executed is not recorded", "[proxy]") {
   const TemporaryFolder records;
   {
     Proxied proxied(zoo_plugin("good"), {{"TENON_PROXY_RECORD", records.path().native()}});
@@ -210,7 +211,7 @@ TEST_CASE("what was never executed is not recorded", "[proxy]") {
   CHECK(folders_in(records.path()).empty());
 }
 
-TEST_CASE("a recording that cannot be written is said and the run goes on", "[proxy]") {
+TEST_CASE("a recording that cannot be written is reported and the run continues", "[proxy]") {
   Proxied proxied(zoo_plugin("good"), {{"TENON_PROXY_RECORD", "/proc/none"}});
   {
     const auto method = proxied.load(zoo_case("add"));
@@ -220,7 +221,7 @@ TEST_CASE("a recording that cannot be written is said and the run goes on", "[pr
   const auto said = proxied.logged(TENON_LOG_ERROR, "a delegate of ZooBackend is not recorded");
   REQUIRE(said.size() == 1);
   CHECK_THAT(std::string(said.front()),
-             ContainsSubstring("/proc/none: no folder can be made there"));
+             ContainsSubstring("/proc/none: no directory can be made there"));
 }
 
 }  // namespace record_test

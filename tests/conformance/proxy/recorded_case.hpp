@@ -20,15 +20,16 @@
 
 #include "tenon/abi/tensor.h"
 #include "tenon/abi/version.h"
-#include "tenon/conformance/record_program.hpp"
+#include "tenon/conformance/case/record_program.hpp"
+#include "tenon/core/args.hpp"
 #include "tenon/core/result.hpp"
-#include "tenon/host/npy.hpp"
-#include "tenon/host/tensor_storage.hpp"
-#include "tenon/host/value_array.hpp"
+#include "tenon/host/arrays/npy.hpp"
+#include "tenon/host/arrays/value_array.hpp"
+#include "tenon/host/plugin/tensor_storage.hpp"
 
 namespace tenon::conformance {
 
-/// An argument in one run: how a program declares it, and the elements of a tensor in C order.
+/// An argument in one run: its declaration, and the elements of a tensor in C order.
 struct RecordedValue {
   RecordedArgument argument;
   std::vector<std::int64_t> shape;
@@ -40,15 +41,15 @@ struct RecordedRun {
   std::vector<RecordedValue> before, after;
 };
 
-/// What a case is written from.
+/// The content of a case to be written.
 struct RecordedCase {
   RecordedProgram program;
   std::vector<RecordedRun> runs;
   nlohmann::ordered_json runtime_specs = nlohmann::ordered_json::object();
 };
 
-/// A copy of `value`. errors: NotSupported for a tensor that lies on a device and for lists of
-/// tensors; those of `host::to_array`. The texts go on after "argument 3: ".
+/// A copy of `value`. errors: NotSupported for a tensor on a device and for lists of tensors; those
+/// of `host::to_array`. The texts continue "argument 3: ".
 [[nodiscard]] inline Result<RecordedValue> record_value(const tenon_value& value) {
   RecordedValue out;
   auto& declared = out.argument.value;
@@ -109,14 +110,14 @@ struct RecordedCase {
 
 namespace detail {
 
-/// Writes the files of a case into a folder.
+/// Writes the files of a case into a directory.
 class CaseWriter {
  public:
   CaseWriter(const RecordedCase& recorded, std::filesystem::path folder)
       : recorded_(recorded), folder_(std::move(folder)) {}
 
   Status write() {
-    TENON_CHECK(write_bytes("model.pte", write_program(recorded_.program)));
+    TENON_RETURN_IF_ERROR(write_bytes("model.pte", write_program(recorded_.program)));
     auto runs = nlohmann::ordered_json::array();
     for (std::size_t i = 0; i < recorded_.runs.size(); ++i) {
       TENON_TRY(auto run, write_run(i));
@@ -153,11 +154,11 @@ class CaseWriter {
     return nlohmann::ordered_json{{"inputs", std::move(inputs)}, {"expected", std::move(expected)}};
   }
 
-  /// What stands for a value in case.json; writes the file of a tensor.
+  /// The form of a value in case.json; writes the file of a tensor.
   Result<nlohmann::ordered_json> entry_of(const RecordedValue& value, const std::string& name) {
     const auto& declared = value.argument.value;
     if (const auto* tensor = std::get_if<RecordedTensor>(&declared)) {
-      TENON_CHECK(
+      TENON_RETURN_IF_ERROR(
           host::write_npy((folder_ / name).native(), tensor->type, value.shape, value.elements));
       return nlohmann::ordered_json(name);
     }
@@ -184,7 +185,7 @@ class CaseWriter {
   std::filesystem::path folder_;
 };
 
-/// Gives `made` the first free name delegate_1, delegate_2, ... below `parent`.
+/// Renames `made` to the first free name delegate_1, delegate_2, ... below `parent`.
 inline Result<std::filesystem::path> move_to_free_name(const std::filesystem::path& made,
                                                        const std::filesystem::path& parent) {
   constexpr std::uint32_t most = 1000000;
@@ -204,7 +205,7 @@ inline Result<std::filesystem::path> move_to_free_name(const std::filesystem::pa
 
 }  // namespace detail
 
-/// Writes `recorded` as a new folder delegate_N below `parent`, which appears complete or not at
+/// Writes `recorded` as a new directory delegate_N below `parent`, which appears complete or not at
 /// all, and returns its path. errors: AccessFailed.
 [[nodiscard]] inline Result<std::filesystem::path> write_case(const RecordedCase& recorded,
                                                               const std::filesystem::path& parent) {
@@ -213,12 +214,12 @@ inline Result<std::filesystem::path> move_to_free_name(const std::filesystem::pa
   std::string made = (parent / ".recording_XXXXXX").native();
   if (::mkdtemp(made.data()) == nullptr) {
     return error(Error::AccessFailed, parent.native(),
-                 ": no folder can be made there: ", std::string_view(std::strerror(errno)));
+                 ": no directory can be made there: ", std::string_view(std::strerror(errno)));
   }
-  // As any other folder; mkdtemp makes one for its owner alone.
+  // The usual permissions; mkdtemp makes a directory for its owner alone.
   std::filesystem::permissions(made, std::filesystem::perms(0755), failure);
   const auto write_all = [&]() -> Result<std::filesystem::path> {
-    TENON_CHECK(detail::CaseWriter(recorded, made).write());
+    TENON_RETURN_IF_ERROR(detail::CaseWriter(recorded, made).write());
     return detail::move_to_free_name(made, parent);
   };
   auto path = write_all();

@@ -11,8 +11,8 @@
 #include "proxied.hpp"
 #include "support/catch.hpp"
 #include "tenon/abi/extensions/options.h"
-#include "unit/loader/loaded_backend.hpp"
-#include "unit/loader/process.hpp"
+#include "unit/host/plugin/loaded_backend.hpp"
+#include "unit/host/plugin/process.hpp"
 
 using namespace tenon;
 using namespace tenon::test;
@@ -32,9 +32,9 @@ Status run_add(Proxied& proxied, int runs = 1) {
   for (int i = 0; i < runs; ++i) {
     const std::vector<float> first = a;  // Of each run: a plugin may change it.
     const std::vector<float> second = b;
-    TENON_CHECK(set_input(*method, 0, first, sizes));
-    TENON_CHECK(set_input(*method, 1, second, sizes));
-    TENON_CHECK(method->execute());
+    TENON_RETURN_IF_ERROR(set_input(*method, 0, first, sizes));
+    TENON_RETURN_IF_ERROR(set_input(*method, 1, second, sizes));
+    TENON_RETURN_IF_ERROR(method->execute());
     CHECK(output(*method, 0) == sum);
   }
   return ok();
@@ -77,10 +77,10 @@ TEST_CASE("the wrapped plugin stays until the last backend of its proxy is close
   CHECK_FALSE(is_mapped("good.so"));
 }
 
-TEST_CASE("a proxy reports a write to an input and the program goes on", "[proxy][TN-EXE-2]") {
+TEST_CASE("a proxy reports a write to an input and the program continues", "[proxy][TN-EXE-2]") {
   Proxied proxied(zoo_plugin("writes_to_input"));
   CHECK(run_add(proxied, 3).ok());
-  // Three times the same, told once.
+  // Three times the same, reported once.
   REQUIRE(rules_of(proxied.findings()) == Rules{"TN-EXE-2"});
   CHECK(proxied.findings().front() ==
         "TN-EXE-2 (`execute` MUST NOT write to an input.): execute changed argument 0 of 3, which "
@@ -88,7 +88,7 @@ TEST_CASE("a proxy reports a write to an input and the program goes on", "[proxy
   CHECK(proxied.logged(TENON_LOG_INFO, "proxy of").front().ends_with(", 3 findings"));
 }
 
-TEST_CASE("a proxy holds an exception back and the run fails with a reason", "[proxy][TN-BCK-1]") {
+TEST_CASE("a proxy stops an exception and the run fails with an error text", "[proxy][TN-BCK-1]") {
   Proxied proxied(zoo_plugin("throws"));
   const Status failed = run_add(proxied);
   CHECK(failed.error() == Error::Internal);
@@ -97,7 +97,7 @@ TEST_CASE("a proxy holds an exception back and the run fails with a reason", "[p
   CHECK(rules_of(proxied.findings()) == Rules{"TN-BCK-1"});
 }
 
-TEST_CASE("a proxy gives a reason to a failure that has none", "[proxy][TN-ERR-2]") {
+TEST_CASE("a proxy adds an error text to a failure without one", "[proxy][TN-ERR-2]") {
   Proxied proxied(zoo_plugin("silent_failure"));
   auto plugin = host::Plugin::load(proxied.path());
   REQUIRE(plugin.ok());
@@ -111,8 +111,7 @@ TEST_CASE("a proxy gives a reason to a failure that has none", "[proxy][TN-ERR-2
              ContainsSubstring("execute returned InvalidArgument without calling"));
 }
 
-TEST_CASE("a proxy reports what a plugin does to the process and leaves it done",
-          "[proxy][TN-PRC-1]") {
+TEST_CASE("a proxy reports changes to the process without reverting them", "[proxy][TN-PRC-1]") {
   const std::string before = std::setlocale(LC_ALL, nullptr);
   Proxied proxied(zoo_plugin("sets_locale"));
   CHECK(run_add(proxied).ok());
@@ -121,7 +120,7 @@ TEST_CASE("a proxy reports what a plugin does to the process and leaves it done"
   std::setlocale(LC_ALL, before.c_str());
 }
 
-TEST_CASE("an access outside of what was lent is reported and the program goes on",
+TEST_CASE("an access outside of lent memory is reported and the program continues",
           "[proxy][TN-INI-5]") {
   struct Broken {
     const char* plugin;
@@ -131,14 +130,14 @@ TEST_CASE("an access outside of what was lent is reported and the program goes o
        {Broken{"writes_to_blob", "TN-INI-5"}, Broken{"reads_past_host", "TN-HST-1"},
         Broken{"reads_after_release", "TN-BUF-1"}}) {
     INFO(broken.plugin);
-    struct sigaction before {};
+    struct sigaction before{};
     ::sigaction(SIGSEGV, nullptr, &before);
     Proxied proxied(zoo_plugin(broken.plugin));
     const Status outcome = run_add(proxied);
     INFO(outcome.text());
     CHECK(outcome.ok());
     CHECK(rules_of(proxied.findings()) == Rules{broken.rule});
-    struct sigaction after {};
+    struct sigaction after{};
     ::sigaction(SIGSEGV, nullptr, &after);
     CHECK(after.sa_sigaction == before.sa_sigaction);
   }
@@ -154,7 +153,7 @@ TEST_CASE("in strict mode a broken rule makes execute fail", "[proxy]") {
              ContainsSubstring("`execute` MUST NOT write to an input."));
 }
 
-TEST_CASE("in strict mode a broken rule makes init fail and nothing is left", "[proxy]") {
+TEST_CASE("in strict mode a broken rule makes init fail without a leak", "[proxy]") {
   const std::string before = std::setlocale(LC_ALL, nullptr);
   Proxied proxied(zoo_plugin("sets_locale"), {{"TENON_PROXY_STRICT", "1"}});
   const auto method = proxied.load(zoo_case("add"));
@@ -192,7 +191,7 @@ TEST_CASE("findings are appended to the report as lines of JSON", "[proxy]") {
   }
 }
 
-TEST_CASE("a report that cannot be written is said and changes nothing", "[proxy]") {
+TEST_CASE("a report that cannot be written is an error in the log only", "[proxy]") {
   Proxied proxied(zoo_plugin("good"), {{"TENON_PROXY_REPORT", "/proc/none/report"}});
   CHECK(run_add(proxied).ok());
   CHECK(proxied.logged(TENON_LOG_ERROR, "TENON_PROXY_REPORT: /proc/none/report").size() == 1);

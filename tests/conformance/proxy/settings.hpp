@@ -6,16 +6,16 @@
 #include <string>
 #include <string_view>
 
-#include "tenon/host/environment.hpp"
+#include "tenon/host/files/environment.hpp"
 
 namespace tenon::conformance {
 
-/// What the variables of the environment ask of a proxy. All are ignored in a privileged process.
+/// The settings of a proxy, from environment variables. All are ignored in a privileged process.
 struct ProxySettings {
   bool fast = false;      ///< TENON_PROXY_FAST: no comparisons and no guarded copies.
   bool strict = false;    ///< TENON_PROXY_STRICT: a broken rule makes `init` and `execute` fail.
   std::string report;     ///< TENON_PROXY_REPORT: a file for findings; empty for none.
-  std::string recording;  ///< TENON_PROXY_RECORD: a folder for cases; empty for none.
+  std::string recording;  ///< TENON_PROXY_RECORD: a directory for cases; empty for none.
   std::uint32_t recorded_runs = 4;  ///< TENON_PROXY_RECORD_RUNS: of each delegate, at least 1.
 
   [[nodiscard]] static ProxySettings of_environment() {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// One backend more than a proxy has room for. None of them can be opened.
+// One backend more than a proxy supports. None of them can be opened.
 #include <stddef.h>
 
 #include "tenon/abi/tenon.h"
@@ -15,8 +15,7 @@ static tenon_status never_open(const tenon_host* host, tenon_backend** out) {
 
 static const tenon_backend_api api = {.struct_size = sizeof(tenon_backend_api), .open = never_open};
 
-#define RECORD(name) \
-  { .struct_size = sizeof(tenon_backend_record), .id = name }
+#define RECORD(name) {.struct_size = sizeof(tenon_backend_record), .id = name}
 
 struct object {
   tenon_plugin_head head;

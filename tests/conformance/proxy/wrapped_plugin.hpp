@@ -13,23 +13,23 @@
 #include "forgiving_pages.hpp"
 #include "proxy_object.hpp"
 #include "tenon/abi/plugin.h"
-#include "tenon/conformance/watch.hpp"
+#include "tenon/conformance/boundary/watch.hpp"
 #include "tenon/core/result.hpp"
-#include "tenon/host/environment.hpp"
-#include "tenon/host/library.hpp"
-#include "tenon/host/peek.hpp"
-#include "tenon/host/plugin_record.hpp"
-#include "tenon/host/trusted_path.hpp"
+#include "tenon/host/binary/peek.hpp"
+#include "tenon/host/binary/plugin_record.hpp"
+#include "tenon/host/files/environment.hpp"
+#include "tenon/host/files/trusted_path.hpp"
+#include "tenon/host/plugin/library.hpp"
 
 namespace tenon::conformance {
 
-/// The plugin behind a proxy, loaded for as long as somebody holds it. Any thread.
+/// The plugin behind a proxy, loaded while there are references to it. Any thread.
 class WrappedPlugin {
  public:
-  /// The plugin that `mine` was made for, loaded when nobody holds it yet.
+  /// The plugin that `mine` was made for; loads it unless it is loaded.
   ///
-  /// errors: NotSupported when it is not there, cannot be loaded, or says something else of itself
-  ///         than when the proxy was made.
+  /// errors: NotSupported when it is missing, cannot be loaded, or has another record than when the
+  ///         proxy was made.
   [[nodiscard]] static Result<std::shared_ptr<WrappedPlugin>> get(const ProxyObject& mine) {
     static std::mutex mutex;
     static std::weak_ptr<WrappedPlugin> loaded;
@@ -50,12 +50,12 @@ class WrappedPlugin {
   }
 
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
-  /// The plugin's own table number `index`; null when it has none there.
+  /// The plugin's own table number `index`, or null.
   [[nodiscard]] const tenon_backend_api* table(std::size_t index) const noexcept {
     return index < body_->num_backends ? body_->backends[index] : nullptr;
   }
   [[nodiscard]] const host::PluginRecord& record() const noexcept { return record_; }
-  /// Calls into it that are going on.
+  /// The calls into it that are in progress.
   [[nodiscard]] CallsAtOnce& calls() noexcept { return calls_; }
 
  private:
@@ -76,7 +76,7 @@ class WrappedPlugin {
     TENON_TRY(host::OpenedFile file, host::open_file(path, trust));
     TENON_TRY(host::PluginRecord record, host::peek(file));
     TENON_TRY(auto promised, host::read_record(std::as_bytes(std::span(&mine, 1)), "this proxy"));
-    // A proxy speaks for a plugin of a later minor as far as it knows the boundary itself.
+    // A proxy supports a plugin of a later minor version as far as it knows the boundary itself.
     promised.abi_minor = record.abi_minor = std::min(promised.abi_minor, record.abi_minor);
     if (record != promised) {
       return error(Error::NotSupported, path, ": says ", describe(record),

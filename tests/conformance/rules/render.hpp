@@ -8,13 +8,12 @@
 
 #include "conformance/rules/survey.hpp"
 
-/// Writes what is known of the rules: as C++ for the kit, as a page for people.
+/// Writes the rules and their tests: as C++ for the kit, as a page for people.
 namespace tenon::rulebook {
 
 namespace detail {
 
-/// `text` as literals that stand below each other, none reaching beyond column 100; `indent` is
-/// where the first begins.
+/// `text` as literals below each other, none beyond column 100; the first begins at `indent`.
 [[nodiscard]] inline std::string literals(std::string_view text, std::size_t indent) {
   const std::size_t width = 100 - indent - 3;  // Two quotes and a comma.
   std::string out, line;
@@ -46,12 +45,12 @@ namespace detail {
   return std::string(path.substr(path.rfind('/') + 1));
 }
 
-/// A link from a page in docs/ to a file of the repository.
+/// A link from the page docs/reference/rules.md to a file of the repository.
 [[nodiscard]] inline std::string link(const std::string& text, const std::string& path) {
-  return "[" + text + "](../" + path + ")";
+  return "[" + text + "](../../" + path + ")";
 }
 
-/// Which tests find the rule broken, as a sentence.
+/// The tests that can find the rule broken, for the page.
 [[nodiscard]] inline std::string tests_of(const Survey& survey, const Rule& rule) {
   std::string out;
   const auto append = [&out](const std::string& item) {
@@ -68,7 +67,7 @@ namespace detail {
   }
   const std::string tested = out.empty() ? "No test yet." : "Tested in " + out + ".";
   if (exception == nullptr) return tested;
-  return "The kit cannot tell from outside. " + exception->reason + " " + tested;
+  return "The kit cannot observe it. " + exception->reason + " " + tested;
 }
 
 }  // namespace detail
@@ -84,11 +83,11 @@ namespace detail {
 
 namespace tenon::conformance {
 
-/// One numbered sentence of the boundary.
+/// One numbered rule of the boundary.
 struct Rule {
   std::string_view id;        ///< "TN-EXE-2".
   std::string_view sentence;  ///< "`execute` MUST NOT write to an input."
-  std::string_view source;    ///< Where it stands: "tenon/abi/backend.h:233".
+  std::string_view source;    ///< Its place: "tenon/abi/backend.h:233".
 };
 
 namespace detail {
@@ -113,19 +112,18 @@ inline constexpr Rule rule_table[] = {
   return out;
 }
 
-/// docs/rules.md.
+/// docs/reference/rules.md.
 [[nodiscard]] inline std::string render_page(const Survey& survey) {
   const auto of_hosts = std::ranges::count(survey.rules, Keeper::host, &Rule::keeper);
   const auto total = static_cast<std::ptrdiff_t>(survey.rules.size());
   std::string out = "# Rules of the boundary\n\n";
-  out +=
-      "What plugins and hosts promise each other: every sentence with MUST in\n" +
-      detail::link("include/tenon/abi", "include/tenon/abi") +
-      ", with the id that findings, logs and tests name. An id is never used again.\n" + "Of " +
-      std::to_string(total) + " rules plugins keep " + std::to_string(total - of_hosts) +
-      " and hosts " + std::to_string(of_hosts) +
-      ".\n\nMade by `./dev rules` from the headers and the tests' tags; a test holds it equal to "
-      "them.\n";
+  out += "The contract between plugins and hosts: every MUST in\n" +
+         detail::link("include/tenon/abi", "include/tenon/abi") +
+         ", with the id that findings, logs and tests name. An id is never used again.\n" + "Of " +
+         std::to_string(total) + " rules plugins keep " + std::to_string(total - of_hosts) +
+         " and hosts " + std::to_string(of_hosts) +
+         ".\n\nMade by `./dev rules` from the headers and the tests' tags; a test compares "
+         "them.\n";
   std::string_view header, declaration;
   for (const Rule& rule : survey.rules) {
     if (rule.header != header) {

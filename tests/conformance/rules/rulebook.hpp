@@ -11,11 +11,11 @@
 /// Reads the numbered rules out of the headers of the boundary.
 ///
 /// A rule is an item of a `///` comment: "TN-AREA-N  sentence with MUST.", indented by two columns
-/// or more, continued on lines that are indented further. It belongs to the declaration that the
-/// comment stands above.
+/// or more, continued on lines that are indented further. It belongs to the declaration that
+/// follows the comment.
 namespace tenon::rulebook {
 
-/// Who breaks a rule when it is broken.
+/// The side of the boundary that must keep a rule.
 enum class Keeper { plugin, host };
 
 /// One rule, as it is printed.
@@ -23,8 +23,8 @@ struct Rule {
   std::string id;           ///< "TN-EXE-2".
   std::string sentence;     ///< "`execute` MUST NOT write to an input."
   std::string header;       ///< "tenon/abi/backend.h".
-  std::size_t line = 0;     ///< Where the id stands, from 1.
-  std::string declaration;  ///< "tenon_backend_api.execute"; empty when it stands above none.
+  std::size_t line = 0;     ///< The line of the id, from 1.
+  std::string declaration;  ///< "tenon_backend_api.execute"; empty without one.
 
   /// Rules for hosts say so: "A host ... MUST", "The host MUST".
   [[nodiscard]] Keeper keeper() const {
@@ -33,7 +33,7 @@ struct Rule {
   }
 };
 
-/// Something that a person has to mend.
+/// A mistake in the headers or the tests.
 struct Problem {
   std::string file;
   std::size_t line = 0;
@@ -42,7 +42,7 @@ struct Problem {
   friend bool operator==(const Problem&, const Problem&) = default;
 };
 
-/// Rules, and what is wrong with how they are written.
+/// Rules, and mistakes in the way they are written.
 struct Rules {
   std::vector<Rule> rules;
   std::vector<Problem> problems;
@@ -70,7 +70,7 @@ namespace detail {
   return out;
 }
 
-/// Whether MUST stands in `text` as a word and not as a quotation in backticks.
+/// Whether `text` contains MUST as a word, and not only in backticks.
 [[nodiscard]] inline bool has_must(std::string_view text) {
   bool quoted = false;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -96,7 +96,7 @@ namespace detail {
   return text.substr(begin);
 }
 
-/// What `text`, a declaration up to its `;` or `{`, declares; empty when that has no name.
+/// The name that `text` declares, a declaration up to its `;` or `{`; empty without a name.
 [[nodiscard]] inline std::string declared_name(std::string_view text) {
   text = trim(text);
   if (text.starts_with('#')) {
@@ -110,7 +110,7 @@ namespace detail {
   return name == "enum" || name == "union" || name == "struct" ? "" : std::string(name);
 }
 
-/// Code of a line, without the comment behind it.
+/// The code of a line, without its comment.
 [[nodiscard]] inline std::string_view code_of(std::string_view line) {
   return line.substr(0, line.find("//"));
 }
@@ -142,7 +142,7 @@ class HeaderReader {
 
  private:
   void read_doc_line(std::string_view content) {
-    // Columns of the text, one space behind the slashes not counted.
+    // Columns of the text, without the one space after the slashes.
     const std::size_t column = std::min(content.find_first_not_of(' '), content.size());
     const std::string_view text = trim(content);
     if (text.starts_with("TN-") && column > 1) {
@@ -159,7 +159,7 @@ class HeaderReader {
     }
   }
 
-  /// The comment is over; what comes next is what its rules are about.
+  /// The comment ends; its rules belong to the following declaration.
   void finish_block() {
     open_ = false;
     if (block_.empty()) return;
@@ -195,7 +195,7 @@ class HeaderReader {
     }
     if (!has_must(rule.sentence)) complain(" has no MUST: " + rule.sentence);
     if (!rule.sentence.ends_with('.')) complain(" does not end with a full stop");
-    if (rule.declaration.empty()) complain(" stands above no declaration");
+    if (rule.declaration.empty()) complain(" has no declaration below it");
   }
 
   void refuse_must(std::string_view comment) {
@@ -218,15 +218,15 @@ class HeaderReader {
   Rules out_;
   std::size_t at_ = 0;
   std::vector<Rule> block_;  ///< Rules of the comment that is being read.
-  std::size_t column_ = 0;   ///< Where the last rule's id stands.
-  bool open_ = false;        ///< Whether the last rule may go on.
-  std::string struct_;       ///< The one around; empty outside of one.
+  std::size_t column_ = 0;   ///< Of the last rule's id.
+  bool open_ = false;        ///< Whether the last rule may continue.
+  std::string struct_;       ///< The enclosing struct; empty outside of one.
 };
 
 }  // namespace detail
 
 /// The rules of one header. `header` is its path as it is included ("tenon/abi/backend.h").
-/// A header without rules is none to complain about.
+/// A header without rules is not a problem.
 [[nodiscard]] inline Rules read_header(std::string_view header, std::string_view text) {
   return detail::HeaderReader(header, text).read();
 }

@@ -13,10 +13,10 @@
 
 namespace tenon::rulebook {
 
-/// A rule for plugins that no test of the kit can find broken from outside, and why.
+/// A rule for plugins that no test of the kit can observe, and the reason.
 struct NotObservable {
   std::string rule;    ///< "TN-STR-2".
-  std::string reason;  ///< A sentence.
+  std::string reason;  ///< Ends with a full stop.
   std::size_t line = 0;
 };
 
@@ -63,7 +63,7 @@ struct Survey {
   }
 };
 
-/// Tests of the kit that are wrong by themselves.
+/// Mistakes in the tests of the kit.
 [[nodiscard]] inline std::vector<Problem> wrong_tests(const Survey& survey) {
   std::vector<Problem> out;
   std::map<std::string_view, const ConformanceTest*> names;
@@ -81,7 +81,7 @@ struct Survey {
     for (const std::string& id : rules) {
       const Rule* rule = survey.find(id);
       if (rule == nullptr) {
-        complain(id + " is no rule of the boundary");
+        complain(id + " is not a rule of the boundary");
       } else if (rule->keeper() == Keeper::host) {
         complain(id + " is a rule for hosts; no plugin can break it");
       }
@@ -90,7 +90,7 @@ struct Survey {
   return out;
 }
 
-/// Entries of the list of rules that cannot be observed that are wrong by themselves.
+/// Mistakes in the list of rules that cannot be observed.
 [[nodiscard]] inline std::vector<Problem> wrong_exceptions(const Survey& survey) {
   std::vector<Problem> out;
   for (const NotObservable& exception : survey.not_observable) {
@@ -100,12 +100,12 @@ struct Survey {
     };
     const Rule* rule = survey.find(id);
     if (rule == nullptr) {
-      complain(" is no rule of the boundary");
+      complain(" is not a rule of the boundary");
       continue;
     }
     if (rule->keeper() == Keeper::host)
       complain(" is a rule for hosts, which the kit never judges");
-    if (!exception.reason.ends_with('.')) complain(" has no reason that is a sentence");
+    if (!exception.reason.ends_with('.')) complain(" has no reason that ends with a full stop");
     if (!survey.tests_of(id).empty()) complain(" has a conformance test");
     if (!survey.files.contains(id)) complain(" is in no unit test's tags either");
   }
@@ -122,7 +122,7 @@ struct Survey {
   return out;
 }
 
-/// Rules of plugins that no conformance test names, though one could.
+/// Rules of plugins that no conformance test names, although one could.
 [[nodiscard]] inline std::vector<Problem> untested_by_plugins(const Survey& survey) {
   std::vector<Problem> out;
   for (const Rule& rule : survey.rules) {

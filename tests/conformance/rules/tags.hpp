@@ -10,7 +10,7 @@
 
 #include "conformance/rules/rulebook.hpp"
 
-/// Finds which tests name which rules in their tags.
+/// Finds the rules that tests name in their tags.
 namespace tenon::rulebook {
 
 /// `TENON_CONFORMANCE_TEST("name", "[suite][level-3][case][TN-EXE-2]")` in a suite.
@@ -36,14 +36,14 @@ struct ConformanceTests {
 };
 
 /// Files by the rules that their tests name: "TN-SES-3" ->
-/// "tests/unit/host/device_memory_test.cpp".
+/// "tests/unit/host/method/device_memory_test.cpp".
 using TaggedFiles = std::map<std::string, std::set<std::string>>;
 
 namespace detail {
 
 struct Token {
   enum class Kind { word, text, mark } kind = Kind::mark;
-  std::string value;  ///< Of a text: what is between its quotes, escapes undone.
+  std::string value;  ///< Of a text: the part between its quotes, unescaped.
   std::size_t line = 0;
 };
 
@@ -121,7 +121,7 @@ class Tokenizer {
   std::size_t line_ = 1;
 };
 
-/// Joins the texts that stand side by side from `at` on, and moves `at` behind them.
+/// Joins adjacent texts from `at` on, and moves `at` to the token after them.
 [[nodiscard]] inline std::string read_texts(const std::vector<Token>& tokens, std::size_t& at) {
   std::string out;
   for (; at < tokens.size() && tokens[at].kind == Token::Kind::text; ++at) out += tokens[at].value;
@@ -132,7 +132,7 @@ class Tokenizer {
   return at < tokens.size() && tokens[at].kind == Token::Kind::mark && tokens[at].value[0] == mark;
 }
 
-/// "[a][b]" -> a, b. Nothing when `text` is anything else.
+/// "[a][b]" -> a, b. Empty for any other text.
 [[nodiscard]] inline std::vector<std::string> split_tags(std::string_view text) {
   std::vector<std::string> out;
   while (!text.empty()) {
@@ -164,13 +164,13 @@ class Tokenizer {
       out.tests.push_back(std::move(test));
     } else {
       out.problems.push_back(
-          {test.file, test.line, "expected TENON_CONFORMANCE_TEST(\"sentence\", \"[tag][tag]\")"});
+          {test.file, test.line, "expected TENON_CONFORMANCE_TEST(\"name\", \"[tag][tag]\")"});
     }
   }
   return out;
 }
 
-/// Ids of rules that stand in `text` as tags: "[TN-EXE-2]".
+/// The ids of rules in tags of `text`: "[TN-EXE-2]".
 [[nodiscard]] inline std::set<std::string> rule_tags(std::string_view text) {
   std::set<std::string> out;
   for (std::size_t at = text.find("[TN-"); at != std::string_view::npos;

@@ -2,10 +2,11 @@
 //
 // Collects the numbered rules of the boundary and the tests that name them.
 //
-//     tenon-rules ROOT check   fails when a rule or a test is wrong, or the files below are old
-//     tenon-rules ROOT write   writes include/tenon/conformance/rule_table.hpp and docs/rules.md
+//     tenon-rules ROOT check   fails if a rule or a test is wrong, or the files below are outdated
+//     tenon-rules ROOT write   writes include/tenon/conformance/rule_table.hpp and
+//     docs/reference/rules.md
 //
-// ROOT is the repository's folder. Exit codes: 0 success, 1 something is wrong, 2 usage.
+// ROOT is the directory of the repository. Exit codes: 0 success, 1 a problem was found, 2 usage.
 #include <algorithm>
 #include <exception>
 #include <filesystem>
@@ -32,7 +33,7 @@ std::string read_file(const fs::path& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-/// Texts of the files below `folder` that end in one of `endings`, by their paths below `root`.
+/// The texts of the files below `folder` with one of `endings`, by their paths below `root`.
 std::map<std::string, std::string> read_files(const fs::path& root, std::string_view folder,
                                               std::vector<std::string_view> endings) {
   std::map<std::string, std::string> out;
@@ -49,8 +50,9 @@ void append(std::vector<Problem>& all, std::vector<Problem> more) {
   std::ranges::move(more, std::back_inserter(all));
 }
 
-/// Everything in the repository that is about rules. `problems` gets what could not be read.
-Survey look_around(const fs::path& root, std::vector<Problem>& problems) {
+/// Everything in the repository that concerns rules. `problems` gets the mistakes in headers and
+/// suites.
+Survey read_repository(const fs::path& root, std::vector<Problem>& problems) {
   Survey survey;
   Rules rules = read_headers(read_files(root / "include", "tenon/abi", {".h"}));
   survey.rules = std::move(rules.rules);
@@ -79,20 +81,20 @@ void write_file(const fs::path& path, std::string_view text) {
   std::cout << "wrote " << path.string() << "\n";
 }
 
-/// Where the texts differ first.
+/// The first difference between the texts.
 Problem difference(std::string_view name, std::string_view found, std::string_view expected) {
   std::size_t at = 0;
   while (at < found.size() && at < expected.size() && found[at] == expected[at]) ++at;
   const auto line = static_cast<std::size_t>(std::ranges::count(found.substr(0, at), '\n')) + 1;
-  return {std::string(name), line, "is not what the headers and tests say; run ./dev rules"};
+  return {std::string(name), line, "differs from the headers and tests; run ./dev rules"};
 }
 
 int run(const fs::path& root, bool write) {
   std::vector<Problem> problems;
-  const Survey survey = look_around(root, problems);
+  const Survey survey = read_repository(root, problems);
   const std::pair<std::string_view, std::string> files[] = {
       {"include/tenon/conformance/rule_table.hpp", render_table(survey)},
-      {"docs/rules.md", render_page(survey)}};
+      {"docs/reference/rules.md", render_page(survey)}};
   if (write) {
     for (const auto& [name, text] : files) write_file(root / name, text);
   } else {

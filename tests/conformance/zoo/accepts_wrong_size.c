@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Breaks TN-EXE-5: with tensors of different sizes, a run succeeds and does nothing.
+// Breaks TN-EXE-5: a run with tensors of different sizes succeeds and does nothing.
 #include "good.h"
 
 static tenon_status execute(tenon_backend* backend, tenon_delegate* delegate,
@@ -8,7 +8,7 @@ static tenon_status execute(tenon_backend* backend, tenon_delegate* delegate,
   for (uint32_t i = 0; i < num_args && args[i]->kind == TENON_VALUE_TENSOR; ++i) {
     const tenon_tensor* const tensor = args[i]->as.tensor;
     const tenon_tensor* const first = args[0]->as.tensor;
-    // An output of dynamic shape is resized.
+    // Resizes an output of dynamic shape.
     if (i + 1 == num_args && tensor->shape_dynamism != TENON_SHAPE_STATIC) break;
     if (tensor->dl.ndim != first->dl.ndim) break;
     if (good_mismatch(tensor, first) < first->dl.ndim) return TENON_STATUS_OK;

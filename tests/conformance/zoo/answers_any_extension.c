@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Breaks TN-EXT-1: an id that nobody knows is answered by a table.
+// Breaks TN-EXT-1: an unknown extension id returns a table.
 #include "good.h"
 
-/// Its size, and nothing that could be called.
+/// Only its size, without functions.
 static const uint32_t table[8] = {sizeof table};
 
 #define ZOO_EXTENSIONS(id) \

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Breaks TN-EXE-3: after a run that failed, a delegate runs no more.
+// Breaks TN-EXE-3: after a failed run, every later run of the delegate fails.
 #include "good.h"
 
 static tenon_status execute(tenon_backend* backend, tenon_delegate* delegate,

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
-// Breaks TN-PRC-4: `init` changes the current folder.
+// Breaks TN-PRC-4: `init` changes the current directory.
 #include <unistd.h>
 #include "good.h"
 
 static tenon_status init(tenon_backend* backend, const tenon_init_context* context,
                          tenon_delegate** out) {
   if (chdir("/") != 0) {
-    return good_fail(backend->host, TENON_STATUS_ACCESS_FAILED, "folder /: expected to go there");
+    return good_fail(backend->host, TENON_STATUS_ACCESS_FAILED,
+                     "directory /: expected to change to it");
   }
   return good_init(backend, context, out);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Breaks TN-BLB-1: `check_blob` gives the blob back.
+// Breaks TN-BLB-1: `check_blob` releases the blob.
 #include "good.h"
 
 static tenon_status check_blob(tenon_backend* backend, const tenon_init_context* context,

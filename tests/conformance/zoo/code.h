@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// A backend that maps its blob as code, and may ask for it first. What it maps is never run.
+// A backend that maps its blob as code, and may ask for permission first. The code is never run.
 
 #ifndef TENON_ZOO_CODE_H
 #define TENON_ZOO_CODE_H
@@ -21,7 +21,7 @@ static inline void unmap_code(void** note) {
   *note = NULL;
 }
 
-/// Maps the bytes of `blob`, executable; `*note` is to be given to `unmap_code`.
+/// Maps the bytes of `blob`, executable; `*note` is for `unmap_code`.
 static inline tenon_status map_code(const tenon_host* host, const tenon_buffer* blob, void** note) {
   code* const mapped = (code*)malloc(sizeof *mapped);
   if (!mapped) {
@@ -48,7 +48,7 @@ static inline tenon_status map_code(const tenon_host* host, const tenon_buffer* 
                    (unsigned long long)blob->nbytes);
 }
 
-/// Whether the host lets `nbytes` bytes of the blob be mapped.
+/// Whether the host permits mapping `nbytes` bytes of the blob.
 static inline tenon_status ask_for_code(const tenon_init_context* context, uint64_t nbytes) {
   if (!ZOO_HAS(context, tenon_init_context, permit_code) || !context->permit_code) {
     return TENON_STATUS_OK;

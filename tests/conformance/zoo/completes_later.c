@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Breaks TN-EXE-4: the first element of the output comes after `execute` has returned.
+// Breaks TN-EXE-4: the first element of the output is written after `execute` returned.
 #include <pthread.h>
 #include <time.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Breaks TN-DEV-8: the last byte of a copy to the device is not copied.
+// Breaks TN-DEV-8: a copy to the device omits the last byte.
 #include "device.h"
 
 static tenon_status copy(tenon_backend* backend, tenon_dl_device device, void* to, const void* from,

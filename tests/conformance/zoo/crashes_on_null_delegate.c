@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Breaks TN-DES-2: `destroy` looks into the NULL that `init` gave.
+// Breaks TN-DES-2: `destroy` dereferences the NULL delegate that `init` returned.
 #include "null_delegate.h"
 
 static void destroy(tenon_backend* backend, tenon_delegate* delegate) {

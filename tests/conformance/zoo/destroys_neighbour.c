@@ -13,7 +13,7 @@ static tenon_status init(tenon_backend* backend, const tenon_init_context* conte
 
 static void destroy(tenon_backend* backend, tenon_delegate* delegate) {
   tenon_delegate* expected = delegate;
-  // Of another delegate, the model; of the newest itself, only the memory of it.
+  // The model of another delegate; for the newest itself, only its own memory.
   if (!atomic_compare_exchange_strong(&newest, &expected, NULL) && expected) {
     expected->model->added += 1.0f;
   }

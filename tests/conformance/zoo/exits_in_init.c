@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Breaks TN-BCK-7: `init` ends the process as if all were well.
+// Breaks TN-BCK-7: `init` ends the process with exit code 0.
 #include "good.h"
 
 static tenon_status init(tenon_backend* backend, const tenon_init_context* context,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// How the processor treats subnormal numbers.
+// The control of subnormal numbers in the processor.
 
 #ifndef TENON_ZOO_FLOAT_STATE_H
 #define TENON_ZOO_FLOAT_STATE_H

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Breaks TN-PRC-3: `init` makes the thread take subnormal numbers for zero.
+// Breaks TN-PRC-3: `init` makes the thread treat subnormal numbers as zero.
 #include "float_state.h"
 #include "good.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Breaks TN-BIN-10: its object is STB_GNU_UNIQUE, so that it is never unloaded.
+// Breaks TN-BIN-10: its object is STB_GNU_UNIQUE, so it is never unloaded.
 #define ZOO_SYMBOL zoo_object_of_c
 #include "good_plugin.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// A backend in plain C against tenon/abi alone that keeps every rule. A plugin of the zoo includes
-// this, puts a function of its own in the place of one of these, and then includes good_plugin.h.
+// A backend in plain C that uses only tenon/abi and keeps every rule. A plugin of the zoo includes
+// this, replaces one of its functions, and then includes good_plugin.h.
 //
 // Blob: "ZOO1", version (1), operation, bytes of the key that follows. Numbers are 32 bits wide and
 // little-endian.
@@ -41,7 +41,8 @@
 #define ZOO_GET_DATA(map, key, size, out) (map)->get_data((map), (key), (size), (out))
 #endif
 
-/// What `init` read: shared by a delegate and its sessions, in memory of the runtime allocator.
+/// The model that `init` read: shared by a delegate and its sessions, in memory of the runtime
+/// allocator.
 typedef struct good_model {
   uint32_t version;
   uint32_t operation;
@@ -54,13 +55,13 @@ struct tenon_backend {
   const tenon_host* host;
   atomic_llong bias;
   atomic_llong num_delegates;
-  void* note;  ///< What a broken plugin remembers; NULL at first.
+  void* note;  ///< State of a broken plugin; NULL at first.
 };
 
 struct tenon_delegate {
   good_model* model;
   int64_t runs;
-  void* note;  ///< What a broken plugin remembers; NULL at first.
+  void* note;  ///< State of a broken plugin; NULL at first.
 };
 
 /// Keeps the text as the reason of the failure `status`, which it returns.

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 //
 // The ahead-of-time half of the good backend: it takes each addition of two float32 tensors of one
-// shape, and compiles it to the blob that good.h describes. A plugin of the zoo includes this, puts
-// a function of its own in the place of one of these, and then includes good_plugin.h.
+// shape, and compiles it to the blob that good.h describes. A plugin of the zoo includes this,
+// replaces one of its functions, and then includes good_plugin.h.
 
 #ifndef TENON_ZOO_GOOD_COMPILER_H
 #define TENON_ZOO_GOOD_COMPILER_H
 
 #include "good.h"
 
-/// Element `index` of an array of structs, in the steps that the first one states.
+/// Element `index` of an array of structs, with the size that the first one states.
 #define ZOO_AT(type, first, index) \
   ((const type*)(const void*)((const char*)(first) + (size_t)(index) * (first)->struct_size))
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// What the good backend can do beyond running: options, memory, sessions, judging a blob. Included
-// by good.h.
+// The extensions of the good backend: options, memory, sessions, checking a blob. Included by
+// good.h.
 
 #ifndef TENON_ZOO_GOOD_EXTENSIONS_H
 #define TENON_ZOO_GOOD_EXTENSIONS_H

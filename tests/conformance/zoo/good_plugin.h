@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The tables and the exported object of a plugin of the zoo. Included last: what a broken plugin
-// defines takes the place of what is right.
+// The tables and the exported object of a plugin of the zoo. Included last: the
+// definitions of a broken plugin replace the correct ones.
 
 #ifndef TENON_ZOO_GOOD_PLUGIN_H
 #define TENON_ZOO_GOOD_PLUGIN_H
@@ -41,7 +41,7 @@
 #ifndef ZOO_CHECK_BLOB
 #define ZOO_CHECK_BLOB good_check_blob
 #endif
-/// A statement that `get_extension` begins with.
+/// The first statement of `get_extension`.
 #ifndef ZOO_EXTENSIONS
 #define ZOO_EXTENSIONS(id) (void)0
 #endif
@@ -143,18 +143,19 @@ typedef struct zoo_object {
   const tenon_backend_api* tables[ZOO_NUM_RECORDS];
 } zoo_object;
 
-#define ZOO_RECORD                                                                      \
-  {                                                                                     \
-    .struct_size = ZOO_RECORD_SIZE, .min_payload_version = 1, .max_payload_version = 1, \
-    .id = ZOO_ID, .tags = "cpu", .description = ZOO_DESCRIPTION, .flags = ZOO_FLAGS     \
-  }
+#define ZOO_RECORD                 \
+  {.struct_size = ZOO_RECORD_SIZE, \
+   .min_payload_version = 1,       \
+   .max_payload_version = 1,       \
+   .id = ZOO_ID,                   \
+   .tags = "cpu",                  \
+   .description = ZOO_DESCRIPTION, \
+   .flags = ZOO_FLAGS}
 #ifndef ZOO_RECORDS
-#define ZOO_RECORDS \
-  { ZOO_RECORD }
+#define ZOO_RECORDS {ZOO_RECORD}
 #endif
 #ifndef ZOO_TABLES
-#define ZOO_TABLES \
-  { ZOO_TABLE }
+#define ZOO_TABLES {ZOO_TABLE}
 #endif
 
 extern const zoo_object ZOO_SYMBOL;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// How the good backend checks its arguments and runs. Included by good.h.
+// The checks of arguments and the run of the good backend. Included by good.h.
 
 #ifndef TENON_ZOO_GOOD_TENSORS_H
 #define TENON_ZOO_GOOD_TENSORS_H
@@ -27,7 +27,7 @@ static inline int64_t good_numel(const tenon_tensor* tensor) {
   return numel;
 }
 
-/// Whether the product of the sizes is the number of elements that `nbytes` says.
+/// Whether the product of the sizes matches `nbytes`.
 static inline int good_sizes_fit(const tenon_tensor* tensor) {
   uint64_t nbytes = tensor->dl.dtype.bits / 8;
   for (int32_t d = 0; d < tensor->dl.ndim; ++d) {
@@ -43,7 +43,7 @@ static inline float* good_data(const tenon_tensor* tensor) {
   return (float*)(void*)((char*)tensor->dl.data + tensor->dl.byte_offset);
 }
 
-/// Refuses what is no float32 tensor on the CPU.
+/// Refuses all but float32 tensors on the CPU.
 static inline tenon_status good_check(const tenon_host* host, uint32_t index,
                                       const tenon_value* value) {
   if (value->kind != TENON_VALUE_TENSOR) {
@@ -116,7 +116,7 @@ static inline int32_t good_mismatch(const tenon_tensor* a, const tenon_tensor* b
   return d;
 }
 
-/// Where element number `index` lies, counted as if the tensor were contiguous.
+/// The offset of element number `index`, counted as in a contiguous tensor.
 static inline float* good_element(const tenon_tensor* tensor, int64_t index) {
   int64_t offset = 0;
   for (int32_t d = tensor->dl.ndim; d-- > 0;) {
@@ -133,7 +133,7 @@ static inline tenon_tensor* good_output(tenon_value* const* args, uint32_t num_a
   return tensor->dl.data && tensor->nbytes > 0 ? tensor : NULL;
 }
 
-/// Checks all arguments and gives the output its sizes.
+/// Checks all arguments and sets the sizes of the output.
 static inline tenon_status good_prepare(const tenon_host* host, tenon_value* const* args,
                                         uint32_t num_args) {
   tenon_status status = TENON_STATUS_OK;
@@ -193,7 +193,7 @@ static inline tenon_status good_execute(tenon_backend* backend, tenon_delegate* 
   const tenon_tensor* const a = args[0]->as.tensor;
   const tenon_tensor* const out = args[num_args - 1]->as.tensor;
   const int64_t numel = good_numel(a);
-  // The output may lie where an input lies, and with other strides.
+  // The output may share the memory of an input, with other strides.
   float* sums = NULL;
   if (numel > 0) {
     sums = (float*)context->temp_allocator->allocate(context->temp_allocator, a->nbytes,

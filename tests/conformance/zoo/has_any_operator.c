@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Breaks TN-KRN-2: an overload that nobody has is taken for the one that there is.
+// Breaks TN-KRN-2: an unknown overload is treated as the one that it implements.
 #include "kernels.h"
 
 static tenon_status create(tenon_backend* backend, const char* op, tenon_value* const* args,

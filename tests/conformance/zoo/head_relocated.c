@@ -19,7 +19,7 @@ _Static_assert(offsetof(relocated_record, address) ==
                    offsetof(tenon_backend_record, min_payload_version),
                "members differ");
 
-// Of another library, so that the file holds zeros in its place.
+// Defined in another library, so that the file holds zeros in its place.
 #define ZOO_RECORD_TYPE relocated_record
 #define ZOO_RECORDS                                                                    \
   {                                                                                    \

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Breaks TN-COD-1: it asks for code, and its record does not say that it will.
+// Breaks TN-COD-1: it asks for permission for code, but its record does not declare that.
 #define ZOO_FLAGS 0
 #include "code.h"
 

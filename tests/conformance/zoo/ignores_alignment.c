@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Breaks TN-DEV-5: a block on the device is not aligned as the host asked.
+// Breaks TN-DEV-5: a block on the device does not have the alignment that the host requested.
 #include "device.h"
 
 static tenon_status allocate(tenon_backend* backend, tenon_dl_device device, uint64_t nbytes,

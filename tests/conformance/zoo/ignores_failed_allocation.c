@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Breaks TN-INI-6: `init` goes on with memory of its own when the host gives it none.
+// Breaks TN-INI-6: `init` uses memory of its own when an allocation of the host fails.
 #define ZOO_ALLOCATE(allocator, nbytes, alignment) \
   allocate_here_or_there((allocator), (nbytes), (alignment))
 #include "tenon/abi/tenon.h"

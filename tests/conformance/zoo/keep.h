@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Memory that a plugin of the zoo holds longer than it may.
+// Memory that a plugin of the zoo keeps longer than it may.
 
 #ifndef TENON_ZOO_KEEP_H
 #define TENON_ZOO_KEEP_H
@@ -11,7 +11,7 @@
 /// Large enough to be seen in the size of the process.
 enum { kept_nbytes = 64 << 10 };
 
-/// Takes another block; `list` is the last one.
+/// Allocates another block; `list` is the last one.
 static inline void keep_memory(void** list) {
   void** const block = (void**)malloc(kept_nbytes);
   if (!block) return;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Breaks TN-INI-3: `execute` reads the context that `init` got.
+// Breaks TN-INI-3: `execute` reads the context of `init`.
 #include "good.h"
 
 static tenon_status init(tenon_backend* backend, const tenon_init_context* context,

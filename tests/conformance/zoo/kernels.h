@@ -12,7 +12,7 @@ struct tenon_kernel {
   tenon_value* const* args;
   uint32_t num_args;
   int runs;
-  void* note;  ///< What a broken plugin remembers; NULL at first.
+  void* note;  ///< State of a broken plugin; NULL at first.
 };
 
 static const char* const kernels_names[] = {"zoo::add.out", "zoo::neg.out"};

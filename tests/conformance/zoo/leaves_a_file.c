@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Breaks TN-BCK-5: a file that `open` made in $TMPDIR is there after `close`.
+// Breaks TN-BCK-5: a file that `open` made in $TMPDIR still exists after `close`.
 #include <stdlib.h>
 #include <unistd.h>
 #include "good.h"
 
 static tenon_status open_backend(const tenon_host* host, tenon_backend** out) {
-  // Where nobody says where temporary files go, nothing is left behind.
+  // Without TMPDIR nothing is written.
   const char* const folder = getenv("TMPDIR");
   char path[4096];
   if (folder && snprintf(path, sizeof path, "%s/zoo-XXXXXX", folder) < (int)sizeof path) {

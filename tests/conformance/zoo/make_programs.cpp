@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // Writes the cases of the zoo: programs for the backend of good.h with inputs and the outputs that
-// are expected of them, in the folder format of docs/cases.md.
+// are expected of them, in the directory format of docs/tools/cases.md.
 #include <cstdint>
 #include <cstring>
 #include <exception>
@@ -84,7 +84,7 @@ class OneCall {
   }
 
   /// A tensor in planned memory.
-  schema::TensorT tensor() {
+  schema::objects::TensorT tensor() {
     auto& size = plan_.table().non_const_buffer_sizes[memory_];
     auto out = planned_tensor(ScalarType::Float, sizes_, memory_, static_cast<std::uint64_t>(size));
     size += static_cast<std::int64_t>((nbytes_of(sizes_) + 15) / 16 * 16);
@@ -190,7 +190,7 @@ void write_cases(Cases cases) {
     const Array a{{1, 2, 2, 3}, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}};
     const Array b{{1, 2, 2, 3}, {12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1}};
     const Array sum{{1, 2, 2, 3}, std::vector<float>(12, 13.0f)};
-    cases.write("channels_last", "Adds two tensors whose channels lie innermost", add,
+    cases.write("channels_last", "Adds two tensors with the channels innermost", add,
                 {{{a, b}, sum}});
   }
   {
@@ -233,9 +233,9 @@ void write_cases(Cases cases) {
 
 }  // namespace
 
-/// The folder for the cases, and the subject file beside it.
+/// Arguments: the directory for the cases, and the subject file next to it.
 int main(int argc, char** argv) try {
-  if (argc != 3) throw std::runtime_error("expected a folder for the cases and a subject file");
+  if (argc != 3) throw std::runtime_error("expected a directory for the cases and a subject file");
   const fs::path folder = argv[1], subject = argv[2];
   write_cases(Cases(folder));
   const nlohmann::ordered_json json = {

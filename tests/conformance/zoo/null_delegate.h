@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// A backend that needs no delegate for a blob that only adds, so that `init` gives NULL.
+// A backend that needs no delegate for a blob that only adds: its `init` returns NULL.
 
 #ifndef TENON_ZOO_NULL_DELEGATE_H
 #define TENON_ZOO_NULL_DELEGATE_H

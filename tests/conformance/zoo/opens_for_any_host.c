@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Breaks TN-BCK-4: it opens for a host of another major, too.
+// Breaks TN-BCK-4: it opens for a host of another major version.
 #include "good.h"
 
 static tenon_status open_backend(const tenon_host* host, tenon_backend** out) {

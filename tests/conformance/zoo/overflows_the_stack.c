@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Breaks TN-BCK-7: `execute` takes more stack than a thread may have.
+// Breaks TN-BCK-7: `execute` uses more stack than a thread can have.
 #include "good.h"
 
 static tenon_status execute(tenon_backend* backend, tenon_delegate* delegate,

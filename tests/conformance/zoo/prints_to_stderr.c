@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Breaks TN-PRC-5: `init` prints to the standard error.
+// Breaks TN-PRC-5: `init` prints to standard error.
 #include "good.h"
 
 static tenon_status init(tenon_backend* backend, const tenon_init_context* context,

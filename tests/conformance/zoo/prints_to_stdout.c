@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Breaks TN-PRC-5: `execute` prints to the standard output.
+// Breaks TN-PRC-5: `execute` prints to standard output.
 #include "good.h"
 
 static tenon_status execute(tenon_backend* backend, tenon_delegate* delegate,

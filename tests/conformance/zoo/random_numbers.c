@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Breaks TN-EXE-8: the last bits of the first element differ from run to run.
+// Breaks TN-EXE-8: the last bits of the first element differ between runs.
 #include "good.h"
 
 static atomic_uint num_runs;
@@ -12,7 +12,7 @@ static tenon_status execute(tenon_backend* backend, tenon_delegate* delegate,
   if (status == TENON_STATUS_OK && result) {
     uint32_t bits;
     memcpy(&bits, good_data(result), sizeof bits);
-    // Five in a row are five numbers, however runs are spread over delegates.
+    // Five consecutive runs give five numbers, whichever delegates they use.
     bits ^= atomic_fetch_add(&num_runs, 1) % 5;
     memcpy(good_data(result), &bits, sizeof bits);
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Breaks TN-BUF-1: `init` reads the blob after it gave it back.
+// Breaks TN-BUF-1: `init` reads the blob after releasing it.
 #include "good.h"
 
 static tenon_status init(tenon_backend* backend, const tenon_init_context* context,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Breaks TN-BUF-1: `init` reads named data after it gave them back.
+// Breaks TN-BUF-1: `init` reads named data after releasing it.
 #define ZOO_GET_DATA(map, key, size, out) get_data((map), (key), (size), (out))
 #include "tenon/abi/tenon.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Breaks TN-HST-1: `open` reads what lies behind the host that it is given.
+// Breaks TN-HST-1: `open` reads beyond the end of the host struct.
 #include "good.h"
 
 static tenon_status open_backend(const tenon_host* host, tenon_backend** out) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Breaks TN-BCK-4: the text does not name the versions.
+// Breaks TN-BCK-4: the error text does not name the versions.
 #include "good.h"
 
 static tenon_status open_backend(const tenon_host* host, tenon_backend** out) {

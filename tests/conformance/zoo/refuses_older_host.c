@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Breaks TN-NEG-3: its head names minor 0, and a host of minor 0 is refused.
+// Breaks TN-NEG-3: its head declares minor version 0, but it refuses a host of minor version 0.
 #include "good.h"
 
 static tenon_status open_backend(const tenon_host* host, tenon_backend** out) {

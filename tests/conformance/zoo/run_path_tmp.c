@@ -1,3 +1,3 @@
 // SPDX-License-Identifier: MIT
-// Breaks TN-BIN-12: its run path is a folder in which everyone may write.
+// Breaks TN-BIN-12: its run path is a world-writable directory.
 #include "good_plugin.h"

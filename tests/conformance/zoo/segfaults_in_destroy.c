@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Breaks TN-BCK-7: `destroy` writes to an address that is none.
+// Breaks TN-BCK-7: `destroy` writes to an invalid address.
 #include "good.h"
 
 static void destroy(tenon_backend* backend, tenon_delegate* delegate) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Breaks TN-SES-1: a session begins with the state of the delegate that it is made of.
+// Breaks TN-SES-1: a session begins with the state of the delegate that it was made from.
 #include "good.h"
 
 static tenon_status create_session(tenon_backend* backend, tenon_delegate* delegate,

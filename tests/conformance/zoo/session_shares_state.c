@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Breaks TN-SES-2: a run of a session counts for the delegate that it is made of, too.
+// Breaks TN-SES-2: a run of a session changes the state of the delegate that it was made from.
 #include "good.h"
 
 static tenon_status create_session(tenon_backend* backend, tenon_delegate* delegate,

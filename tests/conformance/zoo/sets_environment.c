@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Breaks TN-PRC-4: `open` sets a variable of the environment.
+// Breaks TN-PRC-4: `open` sets an environment variable.
 #include <stdlib.h>
 #include "good.h"
 

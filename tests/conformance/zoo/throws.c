@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Breaks TN-BCK-1: `execute` lets an exception of C++ out.
+// Breaks TN-BCK-1: `execute` throws a C++ exception.
 #include "good.h"
 
-/// Of throw.cpp.
+/// Defined in throw.cpp.
 extern void zoo_throw(void);
 
 static tenon_status execute(tenon_backend* backend, tenon_delegate* delegate,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Breaks TN-BIN-11: it needs a function that no library has.
+// Breaks TN-BIN-11: it needs a function that no library defines.
 #include "good.h"
 
 extern void tenon_zoo_nobody_has_this(void);

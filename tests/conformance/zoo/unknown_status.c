@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Breaks TN-ERR-1: a run that fails returns a number that is not in the list.
+// Breaks TN-ERR-1: a failed run returns an unlisted number.
 #include "good.h"
 
 static tenon_status execute(tenon_backend* backend, tenon_delegate* delegate,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Breaks TN-TEN-1: `execute` writes to a constant what is there already.
+// Breaks TN-TEN-1: `execute` writes the same value back to a constant.
 #include "good.h"
 
 static tenon_status execute(tenon_backend* backend, tenon_delegate* delegate,

@@ -13,7 +13,8 @@ namespace {
 using DriverResult = int;
 using Address = unsigned long long;
 
-// cuda.h, for what is called here. The real driver only: there is no stand-in for numbers.
+// The functions of cuda.h that are called here. Only with the real driver: the stand-in computes no
+// numbers.
 #define GPU_TEST_FUNCTIONS(X)                                                                     \
   X(cuInit, (unsigned))                                                                           \
   X(cuGetErrorName, (DriverResult, const char**))                                                 \

@@ -11,19 +11,19 @@
 #include "device_tensors.hpp"
 #include "kernels.hpp"
 
-/// A GPU through its driver, for tests: the kernels as a plugin would load them, memory whose ends
-/// are watched, and what failed.
+/// A GPU through its driver, for tests: the kernels, loaded as a plugin loads them, memory with
+/// guarded ends, and failures.
 namespace gpu_test {
 
 namespace kernels = tenon::cuda_aoti::kernels;
 
-/// Result of a failed call, as text with its name; ends the program, since nothing after it counts.
+/// Ends the program with the name and result of a failed call, because later results would be void.
 [[noreturn]] void give_up(const std::string& text);
 
-/// The first device with our kernels loaded. One for the program, which ends before it does.
+/// The first device, with the kernels loaded. One for the whole program.
 class Gpu {
  public:
-  /// Empty when there is a device that runs the kernels, else why there is none.
+  /// Empty when a device runs the kernels, else the reason why none does.
   std::string open();
 
   std::string name() const { return name_; }
@@ -54,11 +54,11 @@ class Gpu {
 
 Gpu& gpu();
 
-/// Says that something is wrong; the program then ends with 1.
+/// Reports a failure; the program then ends with 1.
 void fail(const std::string& text);
 int failures();
 
-/// Device memory with 256 watched bytes on either side.
+/// Device memory with 256 guard bytes on either side.
 class Memory {
  public:
   explicit Memory(std::size_t nbytes);
@@ -68,7 +68,7 @@ class Memory {
   }
   Memory(const Memory&) = delete;
   Memory& operator=(const Memory&) = delete;
-  /// Complains when a kernel wrote beyond an end.
+  /// Reports a failure when a kernel wrote to the guard bytes.
   ~Memory();
 
   std::uint64_t address() const { return base_ + guard; }

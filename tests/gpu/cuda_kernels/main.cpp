@@ -4,7 +4,7 @@
 #include "gpu.hpp"
 
 /// Runs every kernel on the first CUDA device and compares it with its reference on the CPU.
-/// Exit codes: 0 all right, 1 something differs or failed, 77 there is no device (Meson: skipped).
+/// Exit codes: 0 success, 1 something differs or failed, 77 without a device (Meson: skipped).
 int main() {
   const std::string why_not = gpu_test::gpu().open();
   if (!why_not.empty()) {

@@ -10,9 +10,9 @@ namespace {
 using namespace kernel_reference;
 using kernel_test::tensor_at;
 using tenon::Result;
-using tenon::aoti::Tensor;
+using tenon::aoti::ModelTensor;
 
-/// How the rows of `self` lie: elements before the first, and between the ends of two.
+/// The layout of the rows of `self`: elements before the first, and between the ends of two.
 struct Layout {
   int offset, gap;
 };
@@ -28,17 +28,17 @@ struct DeviceWeight {
         zero(w.zero_bytes),
         zero_step(w.zero_step) {}
 
-  Result<kernels::MatmulPlan> plan(const Tensor& self) const {
+  Result<kernels::MatmulPlan> plan(const ModelTensor& self) const {
     const std::int64_t n = weight.columns, k = weight.depth, groups = k / weight.group;
     const auto part = [](const Memory& memory, ScalarType type,
                          const std::vector<std::int64_t>& sizes) {
       return tensor_at(memory.address(), type, sizes);
     };
-    const Tensor codes = part(scale, ScalarType::Byte, {n, groups});
-    const Tensor steps = part(scale_step, ScalarType::Half, {n, k / 256});
-    const Tensor zeros = part(zero, ScalarType::Byte, {n, groups});
-    const Tensor zero_steps = part(zero_step, ScalarType::Half, {n, k / 256});
-    const Tensor halves = part(low, ScalarType::Byte, {n, k / 2});
+    const ModelTensor codes = part(scale, ScalarType::Byte, {n, groups});
+    const ModelTensor steps = part(scale_step, ScalarType::Half, {n, k / 256});
+    const ModelTensor zeros = part(zero, ScalarType::Byte, {n, groups});
+    const ModelTensor zero_steps = part(zero_step, ScalarType::Half, {n, k / 256});
+    const ModelTensor halves = part(low, ScalarType::Byte, {n, k / 2});
     switch (weight.format) {
       case Format::int4_packed: {
         const std::int64_t inner = weight.inner_k_tiles;

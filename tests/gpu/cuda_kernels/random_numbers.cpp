@@ -28,7 +28,7 @@ void expect(bool right, const std::string& what) {
   if (!right) fail(what);
 }
 
-/// Two draws from one state, bit for bit what the generator makes on the CPU.
+/// Two draws from one state, equal to the CPU's generator bit for bit.
 void compare(ScalarType type, std::int64_t numel) {
   const std::string what =
       "random " + std::string(tenon::name_of(type)) + ", " + std::to_string(numel) + " elements";
@@ -45,7 +45,7 @@ void compare(ScalarType type, std::int64_t numel) {
     const std::size_t nbytes = static_cast<std::size_t>(numel) * tenon::size_of(type);
     const Memory out(nbytes);
     const Sizes size = {numel};
-    const tenon::aoti::Tensor tensor = tensor_at(out.address(), type, size);
+    const tenon::aoti::ModelTensor tensor = tensor_at(out.address(), type, size);
     const tenon::Status status =
         integers
             ? kernels::randint_low_out(tensor, low, high, size, state.pointer(), gpu().launcher())
@@ -68,7 +68,7 @@ void compare(ScalarType type, std::int64_t numel) {
   }
 }
 
-/// Mean and variance of many, which a mistake shared with the CPU would not have.
+/// Mean and variance of many numbers, which detect a mistake shared with the CPU.
 void check_distribution() {
   constexpr std::int64_t count = 1 << 20;
   const State state;

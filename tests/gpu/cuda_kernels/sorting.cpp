@@ -12,7 +12,7 @@ using namespace kernel_reference;
 using kernel_test::Sizes;
 using kernel_test::tensor_at;
 
-/// An element as a number that orders as it does, and from such a number.
+/// Conversion of an element to a number of the same order, and back.
 template <class T>
 auto number(T value) {
   if constexpr (std::is_same_v<T, tenon::BFloat16>) {
@@ -59,7 +59,7 @@ T draw(Numbers& numbers, std::int64_t range) {
   }
 }
 
-/// bool's vector is none.
+/// std::vector<bool> is not an array.
 template <class T>
 using Stored = std::conditional_t<std::is_same_v<T, bool>, std::uint8_t, T>;
 
@@ -87,7 +87,7 @@ void compare(const Case& c, bool descending) {
   const Memory self(content);
   const Memory values(static_cast<std::size_t>(numel) * sizeof(T));
   const Memory indices(static_cast<std::size_t>(numel) * 8);
-  const tenon::aoti::Tensor view = tensor_at(self.address(), type, c.sizes, c.strides);
+  const tenon::aoti::ModelTensor view = tensor_at(self.address(), type, c.sizes, c.strides);
   const std::string what = "sort of " + tenon::shape_text(view.shape()) + " " +
                            std::string(tenon::name_of(type)) + " along " + std::to_string(c.dim) +
                            (descending ? ", descending" : "");

@@ -115,7 +115,7 @@ class Far final : public tenon::Backend<Far>,
     Delegate& operator=(Delegate&&) = delete;
     ~Delegate() { set_stream(nullptr); }
 
-    /// What is enqueued comes before what will be.
+    /// Enqueued work is done before later work.
     void set_stream(FarStream* wanted) noexcept {
       if (stream) {
         stream->finish();
@@ -158,9 +158,9 @@ class Far final : public tenon::Backend<Far>,
   Status execute(tenon::ExecutionContext&, Delegate& delegate, tenon::Args args) {
     if (delegate.name == "fail-execute") return tenon::error(Error::Internal, "told to fail");
     const std::size_t inputs = delegate.name == "add" ? 2 : 1;
-    TENON_CHECK(args.expect(inputs + 1));
+    TENON_RETURN_IF_ERROR(args.expect(inputs + 1));
     TENON_TRY(const tenon::TensorView first, args.tensor(0));
-    TENON_CHECK(args.resize(inputs, first.sizes()));
+    TENON_RETURN_IF_ERROR(args.resize(inputs, first.sizes()));
     std::byte* at[3] = {};
     for (std::size_t i = 0; i <= inputs; ++i) {
       TENON_TRY(const tenon::TensorView tensor, args.tensor(i));
@@ -201,7 +201,7 @@ class Far final : public tenon::Backend<Far>,
   }
 
   Result<void*> allocate_device(tenon_dl_device device, std::size_t nbytes, std::size_t) {
-    TENON_CHECK(check(device));
+    TENON_RETURN_IF_ERROR(check(device));
     auto& record = far_memory();
     const std::lock_guard all(record.mutex);
     ++record.allocations;
@@ -259,7 +259,7 @@ class Far final : public tenon::Backend<Far>,
   }
 
   Result<std::byte*> inside(tenon_dl_device device, const void* address, std::size_t nbytes) {
-    TENON_CHECK(check(device));
+    TENON_RETURN_IF_ERROR(check(device));
     const std::lock_guard lock(mutex_);
     for (const auto& [outside, block] : blocks_) {
       if (block.device != device.device_id) continue;

@@ -10,7 +10,7 @@
 
 namespace tenon::test {
 
-/// A stream of the stand-in: work is done when somebody waits for it.
+/// A stream of the stand-in: work is done when a call waits for it.
 class FarStream {
  public:
   bool foreign = false;  ///< The backend refuses it, as one of another device.
@@ -38,14 +38,14 @@ class FarStream {
   std::vector<std::function<void()>> queue_;
 };
 
-/// What the stand-in did in this process, and what it is to do. For a test that links it in.
+/// The record of the stand-in in this process, and its next failures. For a test that links it.
 struct FarMemory {
   std::mutex mutex;
   int allocations = 0;
   int live = 0;             ///< Blocks that are not freed.
-  std::size_t bytes = 0;    ///< Of the blocks that are not freed, as they were asked for.
+  std::size_t bytes = 0;    ///< Requested bytes of the blocks that are not freed.
   int copies = 0;           ///< In both directions.
-  int wrong_frees = 0;      ///< Of what is no block.
+  int wrong_frees = 0;      ///< Of addresses that are not blocks.
   int left_at_close = 0;    ///< Blocks that were there when a backend was closed.
   int fail_allocation = 0;  ///< The Nth from now on fails; 0: none.
   int fail_copy = 0;

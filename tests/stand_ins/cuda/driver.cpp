@@ -5,6 +5,7 @@
 // parameters are cuda.h's.
 #include <algorithm>
 #include <cstring>
+#include <memory>
 #include <utility>
 
 #include "state.hpp"
@@ -48,7 +49,7 @@ T* find(std::map<T*, std::unique_ptr<T>>& all, T* handle, const char* call) {
   return nullptr;
 }
 
-/// What waits must not be captured.
+/// A call that waits must not be captured.
 Result refuse_capture(Stream& stream) {
   stream.is_invalidated = true;
   return capture_unsupported;
@@ -175,7 +176,7 @@ EXPORT Result cuStreamSynchronize(Stream* stream) {
       call.code == invalid_context ? nullptr : find_stream(stream, "cuStreamSynchronize");
   if (!found) return call.code != success ? call.code : invalid_handle;
   if (found->is_capturing) return refuse_capture(*found);
-  run_all(*found);  // Also when it fails: what failed is over.
+  run_all(*found);  // Also when it fails, because failed work is complete.
   return call.code;
 }
 EXPORT Result cuStreamBeginCapture_v2(Stream* stream, int) {

@@ -20,10 +20,10 @@ T read(const std::byte* from) {
   return out;
 }
 
-/// Sections .nv.info.NAME are lists of attributes: a byte for their layout, one for which it is,
-/// and two for a value or the size of the value that follows. Attribute 0x17 is a parameter: u32,
-/// u16 number, u16 offset, and a word whose upper 14 bits are the size (what `cuobjdump -elf`
-/// prints as EIATTR_KPARAM_INFO).
+/// Sections .nv.info.NAME are lists of attributes: a byte for the layout, one for the number of the
+/// attribute, and two for a value or the size of the value that follows. Attribute 0x17 is a
+/// parameter: u32, u16 number, u16 offset, and a word whose upper 14 bits are the size (what
+/// `cuobjdump -elf` prints as EIATTR_KPARAM_INFO).
 std::vector<std::uint32_t> read_attributes(const std::byte* at, const std::byte* end) {
   constexpr std::uint8_t with_size = 4;
   constexpr std::uint8_t parameter = 0x17;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Memory of the stand-in: blocks, copies between them and the host, and what is known of an
+// Memory of the stand-in: blocks, copies between them and the host, and the attributes of an
 // address.
 #include <sys/mman.h>
 #include <unistd.h>
@@ -19,7 +19,7 @@ namespace {
 using Address = unsigned long long;
 
 /// Enqueues a copy. Both sides are looked up when it is done, not before: bytes of the host are
-/// read late, and a block that is gone by then is a misuse.
+/// read late, and a block that was freed by then is a misuse.
 Result enqueue_copy(const char* name, Address to, Address from, std::size_t nbytes,
                     Stream* stream) {
   if (!resolve(to, nbytes, name) || !resolve(from, nbytes, name)) return invalid_value;
@@ -54,7 +54,7 @@ EXPORT Result cuMemAlloc_v2(Address* out, std::size_t nbytes) {
              PROT_NONE, MAP_SHARED | MAP_FIXED_NOREPLACE, file, 0);
   ::close(file);
   if (ours == MAP_FAILED || theirs == MAP_FAILED) return out_of_memory;
-  std::memset(ours, 0xa5, mapped);  // Not zero, so that nobody relies on it.
+  std::memset(ours, 0xa5, mapped);  // Not zero, so that no test relies on it.
   *out = as_address(theirs);
   state().blocks.emplace(*out, DeviceBlock{*out, nbytes, mapped, static_cast<std::byte*>(ours),
                                            context_stack().back()->device});

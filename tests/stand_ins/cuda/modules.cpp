@@ -2,6 +2,7 @@
 //
 // Modules, their functions, and launches.
 #include <cstring>
+#include <memory>
 #include <utility>
 
 #include "state.hpp"
@@ -23,7 +24,7 @@ Module* find_module(Module* handle, const char* call) {
 EXPORT Result cuModuleLoadData(Module** out, const void* image) {
   const CallScope call("cuModuleLoadData", CallScope::needs_context);
   if (call.code != success) return call.code;
-  // A binary for a GPU is an ELF file; a fat one and PTX begin otherwise.
+  // A binary for a GPU is an ELF file; fat binaries and PTX have other beginnings.
   constexpr unsigned char fat_binary[] = {0x50, 0xed, 0x55, 0xba};
   const bool is_image =
       image && (std::memcmp(image,
@@ -85,7 +86,7 @@ std::vector<std::uint64_t> addresses_in(const Function& function, void* const* p
   return out;
 }
 
-/// Fails when one of them is not of memory of `device`.
+/// Fails when one of them is not in memory of `device`.
 Result check_addresses(const std::string& kernel, const std::vector<std::uint64_t>& addresses,
                        int device) {
   for (const std::uint64_t address : addresses) {
@@ -123,7 +124,8 @@ Result launch(const char* name, const Function* function, Stream* stream, void**
 EXPORT Result cuFuncSetAttribute(const Function* function, int, int) {
   const CallScope call("cuFuncSetAttribute", CallScope::needs_context);
   if (call.code != success) return call.code;
-  return function_exists(function) ? success : misuse(invalid_handle, "a function that is gone");
+  return function_exists(function) ? success
+                                   : misuse(invalid_handle, "a function of an unloaded module");
 }
 EXPORT Result cuLaunchKernel(const Function* function, unsigned, unsigned, unsigned, unsigned,
                              unsigned, unsigned, unsigned, Stream* stream, void** parameters,

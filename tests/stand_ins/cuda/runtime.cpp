@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Stands in for the CUDA runtime (libcudart.so.13), of which a model gets only what the backend
+// A stand-in for the CUDA runtime (libcudart.so.13), of which a model gets only what the backend
 // does not have itself.
 
 extern "C" __attribute__((visibility("default"))) int cudaRuntimeGetVersion(int* out) {

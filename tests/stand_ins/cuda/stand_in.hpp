@@ -4,17 +4,17 @@
 #include <cstddef>
 #include <cstdint>
 
-/// What tests ask of the stand-in for the CUDA driver (libcuda.so.1 of this folder). It is no GPU
-/// and computes nothing: a launched kernel is recorded. What it does do:
+/// The tests' interface to the stand-in for the CUDA driver (libcuda.so.1 of this directory). It
+/// computes nothing: a launched kernel is only recorded. Its behaviour:
 ///
 /// - memory of a device is apart from the host's: addresses that callers get are of pages that
-///   nobody may touch, so that an access of the host ends the process; freed addresses never come
+///   no code may touch, so that an access of the host ends the process; freed addresses never come
 ///   back;
-/// - streams keep work until somebody waits for it, copies to and from the host included, so that a
+/// - streams keep work until a call waits for it, copies to and from the host included, so that a
 ///   wait that is missing shows as old data;
-/// - the parameters of a launch are read, where the kernel's own file tells their sizes: an address
+/// - the parameters of a launch are read, where the kernel's own file has their sizes: an address
 ///   that is not of the device is a misuse, when a kernel is launched and when its turn comes;
-/// - each call is recorded, the Nth one fails when told so, and what exists is counted;
+/// - each call is recorded, the Nth one fails on request, and existing objects are counted;
 /// - a misuse (memory that does not exist, a handle that was destroyed, a stream in the context of
 ///   another device) is a failure of the call and kept as a text.
 namespace tenon::stand_in_cuda {
@@ -26,7 +26,7 @@ struct Call {
   std::uint64_t thread;
 };
 
-/// What exists now.
+/// The objects that exist now.
 struct Live {
   long blocks;
   long host_blocks;
@@ -46,13 +46,13 @@ struct Block {
   std::uint64_t nbytes;
 };
 
-/// What the function `tenon_stand_in_cuda` returns, which is found with dlsym.
+/// Result of the function `tenon_stand_in_cuda`, found with dlsym.
 struct Interface {
-  /// Forgets the calls and the misuses, and has no call fail.
+  /// Clears the recorded calls and misuses, and the requested failure.
   void (*reset)();
   void (*set_num_devices)(int count);
-  /// Has call number `index` after now fail with `code`; -1 for none. A call that gives something
-  /// back does so all the same, as the driver's may when they report what failed before.
+  /// Makes call number `index` from now on fail with `code`; -1 for none. A call that frees an
+  /// object still does so, as the driver's calls may when they report an earlier failure.
   void (*fail_at)(long index, int code);
   /// Name of the call that failed on demand; null while none has.
   const char* (*failed_call)();
@@ -61,12 +61,12 @@ struct Interface {
   long (*num_misuses)();
   const char* (*misuse)(long index);
   Live (*live)();
-  /// Reads what lies on a device, past the protection. False outside of its blocks.
+  /// Reads memory of a device, past the protection. False outside of its blocks.
   bool (*peek)(std::uint64_t address, void* out, std::size_t nbytes);
   /// Blocks on devices, in the order of their addresses; below `live().blocks`.
   Block (*block)(long index);
-  /// True when call number `index` launched a kernel that was given an address in the block that
-  /// begins at `address`.
+  /// True when call number `index` launched a kernel with an address in the block at `address` as
+  /// an argument.
   bool (*was_given)(long index, std::uint64_t address);
 };
 

@@ -30,7 +30,7 @@ inline constexpr Result capture_unsupported = 900;
 inline constexpr Result capture_invalidated = 901;
 
 /// Addresses of devices begin here, where neither the system nor a sanitizer puts anything. The
-/// thread sanitizer lets nobody have most of the others.
+/// thread sanitizer reserves most of the others.
 #if defined(__SANITIZE_THREAD__)
 #define TENON_STAND_IN_TSAN 1
 #elif defined(__has_feature)
@@ -49,7 +49,7 @@ struct Context {
   long retained = 0;
 };
 
-/// Memory of a device: `address` is what callers see, `bytes` the same memory for us.
+/// Memory of a device: `address` is the callers' view, `bytes` the stand-in's own view of it.
 struct DeviceBlock {
   std::uint64_t address;
   std::size_t nbytes;
@@ -88,7 +88,7 @@ struct Module {
   std::map<std::string, std::unique_ptr<Function>> functions;
 };
 
-/// Everything, behind one lock.
+/// The whole state, protected by one lock.
 struct State {
   std::recursive_mutex mutex;
   int num_devices = 1;
@@ -123,30 +123,30 @@ Result misuse(Result code, std::string text);
 /// The block that holds all of `nbytes` bytes at `address`, or null.
 DeviceBlock* find_block(std::uint64_t address, std::size_t nbytes);
 
-/// Our own view of memory of a device or of the host at `address`; null and a misuse when it is
-/// neither: an address that a device had, or bytes beyond a block.
+/// The stand-in's own view of memory of a device or of the host at `address`; null, with a misuse,
+/// for freed memory of a device or bytes beyond a block.
 std::byte* resolve(std::uint64_t address, std::size_t nbytes, const char* call);
 
-/// Does what is left to do on a stream, or on all of them.
+/// Runs the remaining work of a stream, or of all streams.
 void run_all(Stream& stream);
 void run_everything();
 
 /// Enqueues on `stream`, or on the default one of the current context, or adds to its capture.
 Result enqueue(Stream* stream, const char* call, Work work);
 
-/// A stream by its handle; null, with a misuse, when there is none.
+/// A stream by its handle; null, with a misuse, for an unknown one.
 Stream* find_stream(Stream* handle, const char* call);
 
-/// One call of the driver: records it, has it fail on demand, and checks that there is a context
-/// where one is needed. `gives_back` is for calls that do their work even then.
+/// One call of the driver: records it, makes it fail on request, and checks that a context is
+/// current where one is needed. `gives_back` is for calls that do their work even when they fail.
 class CallScope {
  public:
   enum Kind { needs_context, needs_nothing, gives_back };
   CallScope(const char* name, Kind kind, const void* stream = nullptr, std::uint64_t nbytes = 0);
 
-  /// Success, or why the call must not go on.
+  /// Success, or the reason why the call must return at once.
   Result code = success;
-  /// What a call that gives something back returns in the end.
+  /// The final status of a call that frees something.
   [[nodiscard]] Result end(Result result) const noexcept {
     return on_demand != success ? on_demand : result;
   }

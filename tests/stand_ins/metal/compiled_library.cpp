@@ -6,6 +6,7 @@
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <memory>
 
 #include <algorithm>
 #include <filesystem>
@@ -23,7 +24,7 @@ namespace tenon::metal_stand_in {
 
 namespace {
 
-/// A folder of this process alone, removed with all that is in it.
+/// A private directory, removed with its contents on destruction.
 class PrivateFolder {
  public:
   PrivateFolder() : path_(std::filesystem::temp_directory_path() / "tenon-metal-XXXXXX") {
@@ -50,7 +51,7 @@ std::string read(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-/// Runs the compiler; its messages go to `messages`.
+/// Runs the compiler, with its messages in the file `messages`.
 Status run_compiler(const std::string& source, const std::string& library,
                     const std::string& messages) {
   std::vector<std::string> words = {TENON_STAND_IN_CLANG, "-x", "c++", "-std=c++20", "-O1", "-fPIC",
@@ -85,7 +86,7 @@ Status run_compiler(const std::string& source, const std::string& library,
                "the Metal source does not compile: ", std::string_view(text).substr(0, most));
 }
 
-/// What was compiled before, by any process, as Metal keeps its libraries: without it, judging a
+/// The cache of compiled libraries, of all processes, as Metal has it: without it, judging a
 /// plugin in a thousand processes would compile the same kernels a thousand times. An entry is a
 /// library and the source that it was made from; the source is written last.
 class Cache {
@@ -132,13 +133,13 @@ class Cache {
 Result<std::shared_ptr<CompiledLibrary>> CompiledLibrary::compile(const std::string& source) {
   TENON_TRY(TranslatedSource translated, translate(source));
   const PrivateFolder folder;
-  if (!folder.made()) return error(Error::AccessFailed, "no temporary folder");
+  if (!folder.made()) return error(Error::AccessFailed, "no temporary directory");
   const Cache cache(translated.text);
   std::string path = cache.library();
   if (!cache.has_library()) {
     std::ofstream(folder / "source.metal") << translated.text;
     path = folder / "library.so";
-    TENON_CHECK(run_compiler(folder / "source.metal", path, folder / "messages"));
+    TENON_RETURN_IF_ERROR(run_compiler(folder / "source.metal", path, folder / "messages"));
     cache.keep(path);
   }
   std::shared_ptr<CompiledLibrary> out(new CompiledLibrary);

@@ -19,8 +19,8 @@ struct CompiledKernel {
   std::uint64_t max_threads = 0;
 };
 
-/// Metal source as a library of this processor, compiled by clang in a folder that is gone when it
-/// is loaded, and kept in the build folder for other processes.
+/// Metal source as a library of this processor, compiled by clang in a temporary directory and kept
+/// in the build directory for other processes.
 class CompiledLibrary {
  public:
   /// errors: InvalidProgram with the compiler's text; AccessFailed when it cannot be run.

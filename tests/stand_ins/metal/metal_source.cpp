@@ -19,7 +19,7 @@ std::string_view trim(std::string_view text) {
   return text;
 }
 
-/// The end of what begins with the bracket at `begin`, or npos.
+/// The bracket that closes the one at `begin`, or npos.
 std::size_t matching(std::string_view text, std::size_t begin, char open, char close) {
   int depth = 0;
   for (std::size_t i = begin; i < text.size(); ++i) {

@@ -24,8 +24,8 @@ struct TranslatedSource {
 };
 
 /// Makes threadgroup variables of kernels shared, and adds for each kernel a C function that calls
-/// it for one thread. Everything else is left to the compiler.
-/// errors: InvalidProgram for a kernel whose parameters are not understood.
+/// it for one thread. The compiler handles the rest.
+/// errors: InvalidProgram for a kernel with unsupported parameters.
 [[nodiscard]] Result<TranslatedSource> translate(std::string_view source);
 
 }  // namespace tenon::metal_stand_in

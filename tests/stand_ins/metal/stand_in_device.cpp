@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// A Metal device that is none: it compiles Metal source as C++ for this processor and runs each
-// thread of a grid. It proves the backend's functions, their arguments and the numbers of the
-// kernels. It proves nothing about a Mac. Never installed.
+// A stand-in for a Metal device: it compiles Metal source as C++ for this processor and runs each
+// thread of a grid. It tests the backend's functions, their arguments and the numbers of the
+// kernels, and nothing of a Mac. Never installed.
 #include "stand_in_device.hpp"
 
 #include <cstring>
@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "compiled_library.hpp"
-#include "metal_device.hpp"
+#include "device/metal_device.hpp"
 #include "threadgroup.hpp"
 
 namespace tenon::metal_stand_in {
@@ -31,14 +31,14 @@ namespace {
 Status next_call(const char* name) {
   Control& state = control();
   if (state.calls_until_failure < 0 || state.calls_until_failure-- > 0) return ok();
-  return error(Error::Internal, "stand-in: ", name, " failed, as it was told to");
+  return error(Error::Internal, "stand-in: ", name, " failed, as requested");
 }
 
 /// Bytes of a buffer; work that is enqueued keeps them.
 class Memory {
  public:
-  explicit Memory(std::size_t nbytes) : bytes_(new (alignment) std::byte[nbytes]) {
-    // Not zeroes, as a buffer that is used again has none: what reads it too early shows.
+  explicit Memory(std::size_t nbytes) : bytes_(new(alignment) std::byte[nbytes]) {
+    // Not zeroes, like a reused buffer, so that early reads show.
     std::memset(bytes_.get(), 0xff, nbytes);
     ++control().num_buffers;
   }
@@ -86,7 +86,7 @@ class Library final : public MetalLibrary {
   explicit Library(std::shared_ptr<CompiledLibrary> library) noexcept
       : library_(std::move(library)) {}
   Result<std::unique_ptr<MetalFunction>> function(const char* name) override {
-    TENON_CHECK(next_call("newFunction"));
+    TENON_RETURN_IF_ERROR(next_call("newFunction"));
     TENON_TRY(const CompiledKernel kernel, library_->kernel(name));
     return std::make_unique<Function>(library_, kernel);
   }
@@ -118,14 +118,14 @@ struct Copy {
   std::size_t nbytes;
 };
 
-/// Runs nothing before it is committed, so that what is not committed or waited for shows.
+/// Runs nothing before it is committed, so that a missing commit or wait shows.
 class Queue final : public MetalQueue {
  public:
   Queue() { ++control().num_queues; }
   ~Queue() override { --control().num_queues; }
 
   Status set_function(const MetalFunction& function) override {
-    TENON_CHECK(next_call("setComputePipelineState"));
+    TENON_RETURN_IF_ERROR(next_call("setComputePipelineState"));
     const auto& given = dynamic_cast<const Function&>(function);
     next_ = Dispatch{given.library(), given.kernel(), {}, {}, {}};
     next_.arguments.resize(31);
@@ -139,7 +139,7 @@ class Queue final : public MetalQueue {
     next_.arguments.at(index) = {nullptr, 0, {bytes.begin(), bytes.end()}, true};
   }
   Status dispatch(const GridSize& threads, const GridSize& group) override {
-    TENON_CHECK(next_call("dispatchThreads"));
+    TENON_RETURN_IF_ERROR(next_call("dispatchThreads"));
     for (unsigned i = 0; i < next_.kernel.num_buffers; ++i) {
       if (!next_.arguments[i].is_set) {
         return error(Error::InvalidArgument, "stand-in: argument ", i, " of the kernel is not set");
@@ -153,13 +153,13 @@ class Queue final : public MetalQueue {
   }
   Status copy(const MetalBuffer& to, std::size_t to_offset, const MetalBuffer& from,
               std::size_t from_offset, std::size_t nbytes) override {
-    TENON_CHECK(next_call("copyFromBuffer"));
+    TENON_RETURN_IF_ERROR(next_call("copyFromBuffer"));
     work_.emplace_back(Copy{dynamic_cast<const Buffer&>(to).memory(), to_offset,
                             dynamic_cast<const Buffer&>(from).memory(), from_offset, nbytes});
     return ok();
   }
   Status commit() override {
-    TENON_CHECK(next_call("commit"));
+    TENON_RETURN_IF_ERROR(next_call("commit"));
     ++control().num_commits;
     for (auto& each : std::exchange(work_, {})) {
       if (!failure_.ok()) break;
@@ -206,16 +206,16 @@ class Device final : public MetalDevice {
   std::uint64_t memory() const override { return std::uint64_t{1} << 30; }
   std::string architecture() const override { return "none, kernels are compiled as C++"; }
   Result<std::unique_ptr<MetalBuffer>> allocate(std::size_t nbytes) override {
-    TENON_CHECK(next_call("newBuffer"));
+    TENON_RETURN_IF_ERROR(next_call("newBuffer"));
     if (nbytes > memory()) {
       return error(Error::MemoryAllocationFailed, "stand-in: newBuffer of ", nbytes, " bytes");
     }
     auto memory = std::make_shared<Memory>(nbytes);
     return std::make_unique<Buffer>(std::move(memory), nbytes);
   }
-  /// Keeps what it has compiled: a test that loads a model a hundred times compiles it once.
+  /// Caches compiled libraries: a test that loads a model a hundred times compiles it once.
   Result<std::unique_ptr<MetalLibrary>> compile(const char* source) override {
-    TENON_CHECK(next_call("newLibrary"));
+    TENON_RETURN_IF_ERROR(next_call("newLibrary"));
     const std::lock_guard lock(mutex_);
     auto& known = libraries_[source];
     if (!known) {
@@ -225,7 +225,7 @@ class Device final : public MetalDevice {
     return std::make_unique<Library>(known);
   }
   Result<std::unique_ptr<MetalQueue>> make_queue() override {
-    TENON_CHECK(next_call("newCommandQueue"));
+    TENON_RETURN_IF_ERROR(next_call("newCommandQueue"));
     return std::make_unique<Queue>();
   }
 
@@ -241,7 +241,7 @@ namespace tenon::metal_aoti {
 
 Result<std::unique_ptr<MetalDevice>> open_metal_device() {
   if (!metal_stand_in::control().has_device) {
-    return error(Error::NotFound, "stand-in: no device, as it was told");
+    return error(Error::NotFound, "stand-in: no device, as requested");
   }
   return std::make_unique<metal_stand_in::Device>();
 }

@@ -6,7 +6,7 @@
 
 namespace tenon::metal_stand_in {
 
-/// What tests see of the stand-in, and how they make it fail. Counts everything of the process.
+/// The interface of the stand-in for tests: counts of the whole process, and failures on request.
 struct Control {
   std::atomic<int> num_buffers = 0;  ///< That are alive, also by enqueued work.
   std::atomic<int> num_queues = 0;   ///< That are alive.
@@ -16,7 +16,7 @@ struct Control {
   std::atomic<int> num_waits = 0;
   /// Calls that succeed before one fails; negative: none fails.
   std::atomic<int> calls_until_failure = -1;
-  /// False makes the machine one without a device.
+  /// False simulates a machine without a device.
   std::atomic<bool> has_device = true;
 };
 [[nodiscard]] Control& control() noexcept;

@@ -24,7 +24,7 @@ namespace {
 
 constinit thread_local GridRunner* current_runner = nullptr;
 
-// AddressSanitizer wants to know of each change of stacks.
+// AddressSanitizer must be notified of each change of stacks.
 void leave([[maybe_unused]] void** save, [[maybe_unused]] const void* stack,
            [[maybe_unused]] std::size_t size) {
 #if defined(TENON_HAS_ASAN)
@@ -123,7 +123,7 @@ Status GridRunner::run_group(std::size_t count) {
   }
 }
 
-/// Lets the threads that gave a value go on. True when there are any. None is runnable here.
+/// Resumes the threads that gave a value. True when there are any. No thread is runnable before.
 bool GridRunner::release_exchanges() {
   bool any = false;
   for (std::size_t i = 0; i < fibers_.size(); ++i) {

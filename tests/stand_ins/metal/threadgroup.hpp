@@ -16,8 +16,9 @@ namespace tenon::metal_stand_in {
 /// Runs the threads of one grid, a threadgroup at a time, each thread as a fiber of the calling
 /// thread: it runs until it waits for others at a barrier or gives its simdgroup a value.
 ///
-/// Threads of a simdgroup that wait for one another are taken to be at the same place of the
-/// program. A thread that ends while others wait at a barrier is an error, as it hangs a real GPU.
+/// Threads of a simdgroup that wait for one another are assumed to be at the same point of the
+/// program. A thread that ends while others wait at a barrier is an error, because it hangs a real
+/// GPU.
 class GridRunner {
  public:
   GridRunner() = default;
@@ -30,7 +31,7 @@ class GridRunner {
                            const std::array<std::uint64_t, 3>& threads,
                            const std::array<std::uint64_t, 3>& group);
 
-  /// What kernels call.
+  /// The functions that kernels call.
   static const tenon_stand_in::Host host;
 
  private:

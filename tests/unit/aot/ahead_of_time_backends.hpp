@@ -21,7 +21,7 @@ class Able final : public Backend<Able>, public aot::BackendDetails<Able> {
   Result<Delegate> init(InitContext&, Blob, CompileSpecs) { return Delegate{}; }
   Status execute(ExecutionContext&, Delegate&, Args) { return ok(); }
 
-  static std::string told(CompileSpecs specs) {
+  static std::string mode_of(CompileSpecs specs) {
     const auto value = specs.find("do");
     return value ? std::string(reinterpret_cast<const char*>(value->data()), value->size()) : "";
   }
@@ -29,8 +29,8 @@ class Able final : public Backend<Able>, public aot::BackendDetails<Able> {
   static Result<aot::PartitionResult> partition(const aot::EdgeProgram& program,
                                                 CompileSpecs options) {
     aot::PartitionResult out;
-    const std::string what = told(options);
-    if (what == "throw") throw std::runtime_error("partition was told to throw");
+    const std::string what = mode_of(options);
+    if (what == "throw") throw std::runtime_error("partition throws on request");
     aot::DelegationSpec spec{what == "name another" ? "Other"
                              : what == "name none"  ? ""
                                                     : "Able",
@@ -51,8 +51,8 @@ class Able final : public Backend<Able>, public aot::BackendDetails<Able> {
 
   static Result<aot::PreprocessResult> preprocess(const aot::EdgeProgram& program,
                                                   CompileSpecs specs) {
-    const std::string what = told(specs);
-    if (what == "throw") throw std::runtime_error("preprocess was told to throw");
+    const std::string what = mode_of(specs);
+    if (what == "throw") throw std::runtime_error("preprocess throws on request");
     if (what == "throw 5") throw 5;
     if (what == "fail") {
       return error(Error::NotSupported, "node '", program.node(0).name(), "': not for this one");
@@ -70,9 +70,9 @@ class Able final : public Backend<Able>, public aot::BackendDetails<Able> {
     }
     aot::NamedDataStoreOutput& named = result.data_store_output;
     named.buffers = {aot::SharedBytes::copy_of("weights!"), aot::SharedBytes::copy_of("table")};
-    named.pte_data = {{"w", {0, 16, aot::TensorLayout{ScalarType::Float, {2, 1}, {1, 0}}}},
+    named.pte_data = {{"w", {0, 16, aot::DenseLayout{ScalarType::Float, {2, 1}, {1, 0}}}},
                       {"t", {1, 1, std::nullopt}}};
-    named.external_data = {{"big", {{"w2", {0, 64, aot::TensorLayout{ScalarType::Byte, {8}}}}}}};
+    named.external_data = {{"big", {{"w2", {0, 64, aot::DenseLayout{ScalarType::Byte, {8}}}}}}};
     if (what == "buffer 9") named.pte_data[1].entry.buffer_index = 9;
     if (what == "alignment 0") named.pte_data[1].entry.alignment = 0;
     if (what == "alignment 2^32") named.pte_data[1].entry.alignment = std::uint64_t{1} << 32;
@@ -80,7 +80,7 @@ class Able final : public Backend<Able>, public aot::BackendDetails<Able> {
   }
 };
 
-/// Compiles all partitions at once, and wrongly when told so.
+/// Compiles all partitions at once, and wrongly on request.
 class Sharing final : public Backend<Sharing>, public aot::BackendDetails<Sharing> {
  public:
   static constexpr std::string_view id = "Sharing";
@@ -94,7 +94,7 @@ class Sharing final : public Backend<Sharing>, public aot::BackendDetails<Sharin
   static Result<aot::ResultsByMethod> preprocess_multimethod(const aot::ProgramsByMethod& programs,
                                                              const aot::SpecsByMethod& specs) {
     aot::ResultsByMethod results;
-    const std::string what = Able::told(specs.begin()->second.front());
+    const std::string what = Able::mode_of(specs.begin()->second.front());
     int number = 0;
     for (const auto& [method, parts] : programs) {
       for (std::size_t i = 0; i < parts.size(); ++i) {
@@ -107,7 +107,7 @@ class Sharing final : public Backend<Sharing>, public aot::BackendDetails<Sharin
     }
     if (what == "one too few") results.begin()->second.pop_back();
     if (what == "forget one") results.erase(results.begin());
-    if (what == "one too many") results["nobody"].emplace_back();
+    if (what == "one too many") results["unknown"].emplace_back();
     return results;
   }
 };

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 #include <tenon/aot.hpp>
+#include <tenon/aot/edge_program_builder.hpp>
 #include <tenon/tenon.hpp>
 #include <type_traits>
 #include <utility>

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 #include <tenon/aot.hpp>
+#include <tenon/aot/edge_program_builder.hpp>
 #include <utility>
 #include <vector>
 
@@ -20,7 +21,7 @@ const EdgeTensor matrix{ScalarType::Float, {2, 3}};
 
 SharedBytes zeroes(std::size_t nbytes) { return SharedBytes(std::vector<std::byte>(nbytes)); }
 
-/// What `build` says of a graph that `fill` described.
+/// The error of `build` for a graph that `fill` described.
 template <class Fill>
 std::string mistake(Fill&& fill) {
   EdgeProgramBuilder graph("wrong");
@@ -31,7 +32,7 @@ std::string mistake(Fill&& fill) {
   return std::string(built.text());
 }
 
-TEST_CASE("a graph reads as it was built", "[aot]") {
+TEST_CASE("a graph reads back unchanged", "[aot]") {
   EdgeProgramBuilder graph("encode");
   const ValueId x = graph.user_input("x", matrix);
   const ValueId weight =
@@ -92,7 +93,7 @@ TEST_CASE("a graph reads as it was built", "[aot]") {
   CHECK(program.node(1).debug_handle() == 2);
 
   CHECK(program.find_value("last") == relu);
-  CHECK_FALSE(program.find_value("nobody").has_value());
+  CHECK_FALSE(program.find_value("unknown").has_value());
 }
 
 TEST_CASE("a graph that is moved keeps its views", "[aot]") {
@@ -177,7 +178,7 @@ TEST_CASE("an argument is read as what it is and as nothing else", "[aot]") {
   }
   std::vector<ValueId> read;
   node.for_each_input([&](ValueId id) { read.push_back(id); });
-  CHECK(read == std::vector<ValueId>{x, x, n});  // `no_value` is nobody's input.
+  CHECK(read == std::vector<ValueId>{x, x, n});  // `no_value` is not an input.
   CHECK(name_of(static_cast<EdgeArgumentKind>(77)) == "an unknown kind");
 }
 
@@ -337,16 +338,14 @@ TEST_CASE("shapes, orders, types and ranges make sense", "[aot]") {
              ContainsSubstring("'x' has a size from 4 to 2"));
   CHECK_THAT(of_input({ScalarType::Float, {{1, 2, ""}}}),
              ContainsSubstring("a size that changes and no symbol for it"));
-  const auto no_permutation = ContainsSubstring("a dim order that is no permutation");
+  const auto no_permutation = ContainsSubstring("a dim order that is not a permutation");
   CHECK_THAT(of_input({ScalarType::Float, {2, 2}, {0}}), no_permutation);
   CHECK_THAT(of_input({ScalarType::Float, {2, 2}, {0, 0}}), no_permutation);
   CHECK_THAT(of_input({ScalarType::Float, {2, 2}, {0, 2}}), no_permutation);
   CHECK_THAT(of_input({ScalarType::Float, std::vector<EdgeTensor::Size>(17, 1)}), no_permutation);
   CHECK_THAT(of_input({static_cast<ScalarType>(99), {1}}),
-             ContainsSubstring("'x' has scalar type 99, which is none"));
-  CHECK_THAT(mistake([](EdgeProgramBuilder& graph) {
-               graph.user_input_symbol("n", {5, 4, "s0"});
-             }),
+             ContainsSubstring("'x' has scalar type 99, which is not a scalar type"));
+  CHECK_THAT(mistake([](EdgeProgramBuilder& graph) { graph.user_input_symbol("n", {5, 4, "s0"}); }),
              ContainsSubstring("'n' is a number from 5 to 4"));
   CHECK_THAT(mistake([](EdgeProgramBuilder& graph) {
                graph.node("aten.view.default", {{"size", EdgeInts({1, 2}, {no_value})}}, matrix);
@@ -383,7 +382,7 @@ TEST_CASE("what is stored has static sizes and all its bytes", "[aot]") {
   CHECK(built->view().value(0).data().empty());
 }
 
-TEST_CASE("the first of several mistakes is told", "[aot]") {
+TEST_CASE("the first of several mistakes is reported", "[aot]") {
   const std::string text = mistake([](EdgeProgramBuilder& graph) {
     graph.user_input("x", {ScalarType::Float, {-3}});
     graph.user_input("x", matrix);

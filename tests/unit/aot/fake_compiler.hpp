@@ -9,9 +9,9 @@
 #include <utility>
 
 #include "tenon/abi/extensions/preprocess.h"
-#include "tenon/host/backend.hpp"
-#include "tenon/host/backend_ref.hpp"
-#include "tenon/host/host_table.hpp"
+#include "tenon/host/plugin/backend.hpp"
+#include "tenon/host/plugin/host_table.hpp"
+#include "tenon/host/registry/backend_ref.hpp"
 
 namespace tenon::test {
 
@@ -40,7 +40,7 @@ class FakeCompiler {
   FakeCompiler(const FakeCompiler&) = delete;
   FakeCompiler& operator=(const FakeCompiler&) = delete;
 
-  /// What its extension is; NULL functions and other sizes are for the test to choose.
+  /// Its extension; a test may set NULL functions and other sizes.
   tenon_preprocess_v1 table{};
   bool has_extension = true;
 
@@ -54,7 +54,7 @@ class FakeCompiler {
       preprocess;
 
   /// The backend, opened.
-  [[nodiscard]] std::shared_ptr<const host::Backend> open() {
+  [[nodiscard]] std::shared_ptr<const host::LoadedBackend> open() {
     tenon_backend_api api{};
     api.struct_size = sizeof api;
     api.open = [](const tenon_host*, tenon_backend** out) -> tenon_status {
@@ -75,8 +75,8 @@ class FakeCompiler {
       return asked && fake.has_extension ? &fake.table : nullptr;
     };
     opening() = this;
-    auto opened = host::Backend::open(record_, host_.get(), api);
-    return opened.ok() ? std::make_shared<const host::Backend>(*std::move(opened)) : nullptr;
+    auto opened = host::LoadedBackend::open(record_, host_.get(), api);
+    return opened.ok() ? std::make_shared<const host::LoadedBackend>(*std::move(opened)) : nullptr;
   }
   [[nodiscard]] host::BackendRef ref() { return host::BackendRef(open()); }
 
@@ -90,7 +90,7 @@ class FakeCompiler {
   static FakeCompiler& self(tenon_backend* backend) noexcept {
     return *reinterpret_cast<FakeCompiler*>(backend);
   }
-  // `open` gets nothing that tells which one is meant.
+  // `open` gets no argument that identifies the compiler.
   static FakeCompiler*& opening() noexcept {
     static FakeCompiler* fake = nullptr;
     return fake;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "tenon/aot/compiler/memory_plan.hpp"
+#include "tenon/aot/compiler/emit/memory_plan.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -8,17 +8,17 @@
 #include <vector>
 
 #include "support/catch.hpp"
-#include "tenon/aot/compiler/method_memory.hpp"
+#include "tenon/aot/compiler/emit/method_memory.hpp"
 
 namespace tenon::test::memory_plan {
 
-using aot::Device;
-using aot::DeviceType;
 using aot::Lifetime;
 using aot::MemoryPlan;
 using aot::MemoryRequest;
 using aot::MethodData;
 using aot::Place;
+using aot::ProgramDevice;
+using aot::ProgramDeviceType;
 using aot::ValueIndex;
 
 std::uint64_t round_up(std::uint64_t number) { return (number + 15) / 16 * 16; }
@@ -76,12 +76,12 @@ TEST_CASE("A chain of equal tensors needs the memory of two") {
 }
 
 TEST_CASE("Each device and pool gets a memory of its own, the CPU's first") {
-  const Device cuda{DeviceType::CUDA, 1};
+  const ProgramDevice cuda{ProgramDeviceType::CUDA, 1};
   const std::vector<MemoryRequest> requests{
       {10, 0, 0, cuda, 0}, {20, 0, 0, {}, 1}, {30, 0, 0, {}, 0}, {40, 1, 1, cuda, 0}};
   const auto plan = aot::plan_memory(requests, 32);
   REQUIRE(plan.ok());
-  REQUIRE(plan->memories == std::vector<aot::PlannedMemory>{{}, {32, {}}, {32, {}}, {64, cuda}});
+  REQUIRE(plan->memories == std::vector<aot::PlannedBuffer>{{}, {32, {}}, {32, {}}, {64, cuda}});
   REQUIRE(plan->places == std::vector<Place>{{3, 0}, {2, 0}, {1, 0}, {3, 0}});
   REQUIRE(aot::check_memory_plan(requests, *plan, 32).ok());
 }
@@ -116,15 +116,16 @@ TEST_CASE("The proof finds each way in which a plan can be wrong") {
   REQUIRE(refusal([](MemoryPlan& plan) { plan.places[1].offset = 0; }) ==
           "request 0 and request 1 are needed at once and share memory 1 at 0");
   REQUIRE(refusal([](MemoryPlan& plan) { plan.places[1].offset = 8; }) ==
-          "request 1: offset 8 is no multiple of 16");
+          "request 1: offset 8 is not a multiple of 16");
   REQUIRE(refusal([](MemoryPlan& plan) { plan.memories[1].nbytes = 31; }) ==
-          "request 1: 16 bytes at 16 do not lie in memory 1, which has 31");
+          "request 1: 16 bytes at 16 do not fit in memory 1, which has 31");
   REQUIRE(refusal([](MemoryPlan& plan) { plan.places[0].memory_id = 0; }) ==
-          "request 0 lies in memory 0 of 2");
+          "request 0 is in memory 0 of 2");
   REQUIRE(refusal([](MemoryPlan& plan) { plan.places[0].memory_id = 2; }) ==
-          "request 0 lies in memory 2 of 2");
-  REQUIRE(refusal([](MemoryPlan& plan) { plan.memories[1].device.type = DeviceType::CUDA; }) ==
-          "request 0 lies in memory 1 of another device");
+          "request 0 is in memory 2 of 2");
+  REQUIRE(refusal([](MemoryPlan& plan) {
+            plan.memories[1].device.type = ProgramDeviceType::CUDA;
+          }) == "request 0 is in memory 1 of another device");
   REQUIRE(refusal([](MemoryPlan& plan) { plan.memories[0].nbytes = 1; }).find("memory 0") == 0);
   REQUIRE(refusal([](MemoryPlan& plan) { plan.places.pop_back(); }) ==
           "the plan has 1 places for 2 requests");
@@ -254,17 +255,17 @@ TEST_CASE("What a loop uses lives through the loop, and through each loop that i
   REQUIRE(aot::check_method_memory(chain.method).ok());
 }
 
-TEST_CASE("Places that are there stay, and a second plan lies behind the first") {
+TEST_CASE("Existing places stay, and a second plan follows the first") {
   Chain chain;
   REQUIRE(aot::plan_method_memory(chain.method).ok());
   const auto before = place_of(chain.method, chain.x);
   auto late = tensor(32);
-  late.device = {DeviceType::CUDA, 0};
+  late.device = {ProgramDeviceType::CUDA, 0};
   const auto index = chain.method.add(late);
   REQUIRE(aot::plan_method_memory(chain.method).ok());
   REQUIRE(place_of(chain.method, chain.x) == before);
   REQUIRE(place_of(chain.method, index) == Place{2, 0});
-  REQUIRE(chain.method.planned_memory[2] == aot::PlannedMemory{32, late.device});
+  REQUIRE(chain.method.planned_memory[2] == aot::PlannedBuffer{32, late.device});
 }
 
 TEST_CASE("Two tensors of a method that share bytes are named") {
@@ -293,22 +294,13 @@ TEST_CASE("Wrong indices and layouts are refused before anything is planned") {
   refuse([](MethodData& method) { method.outputs.push_back(5); }, "value 5 does not exist");
   refuse([](MethodData& method) { method.add(aot::TensorList{{-1}}); }, "value -1 does not exist");
   refuse([](MethodData& method) { method.add(aot::OptionalTensorList{{-2}}); }, "value -2");
-  refuse(
-      [](MethodData& method) {
-        method.instructions.push_back(aot::KernelCall{0, {9}});
-      },
-      "value 9");
-  refuse(
-      [](MethodData& method) {
-        method.instructions.push_back(aot::DelegateCall{0, {9}});
-      },
-      "value 9");
+  refuse([](MethodData& method) { method.instructions.push_back(aot::KernelCall{0, {9}}); },
+         "value 9");
+  refuse([](MethodData& method) { method.instructions.push_back(aot::DelegateCall{0, {9}}); },
+         "value 9");
   refuse([](MethodData& method) { method.instructions.push_back(aot::MoveCall{0, 9}); }, "value 9");
-  refuse(
-      [](MethodData& method) {
-        method.instructions.push_back(aot::JumpFalseCall{9, 0});
-      },
-      "value 9");
+  refuse([](MethodData& method) { method.instructions.push_back(aot::JumpFalseCall{9, 0}); },
+         "value 9");
   refuse([](MethodData& method) { method.instructions.push_back(aot::FreeCall{9}); }, "value 9");
   refuse([](MethodData& method) { method.add(tensor(-1)); }, "sizes[0] is -1");
 }

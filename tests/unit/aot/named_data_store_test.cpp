@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <map>
+#include <memory>
 #include <numeric>
 #include <random>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -13,7 +15,7 @@
 
 #include "support/catch.hpp"
 #include "tenon/core/concat.hpp"
-#include "tenon/host/sha256.hpp"
+#include "tenon/host/files/sha256.hpp"
 
 namespace tenon::test::named_data_store {
 
@@ -49,7 +51,7 @@ struct Model {
 
 std::map<std::string, Model::Entry> entries_of(const aot::NamedDataStoreOutput& output) {
   std::map<std::string, Model::Entry> out;
-  const auto add = [&](const std::vector<aot::NamedData>& list, const std::string& tag) {
+  const auto add = [&](const std::vector<aot::NamedEntry>& list, const std::string& tag) {
     for (const auto& [key, entry] : list) {
       const auto data = std::string(as_text(output.buffers.at(entry.buffer_index).bytes()));
       REQUIRE(out.insert({key, {data, tag, entry.alignment}}).second);
@@ -158,7 +160,7 @@ TEST_CASE("The tag of a shard is the one that ExecuTorch computes") {
   // hashlib.sha256("\0".join(["a", "b"]).encode()).hexdigest()
   const std::string_view keys("a\0b", 3);
   REQUIRE(output.external_data[0].tag ==
-          concat("aoti_", host::sha256_of(std::as_bytes(std::span(keys))).to_hex()));
+          concat("aoti_", tenon::sha256_of(std::as_bytes(std::span(keys))).to_hex()));
   REQUIRE(output.external_data[0].entries[0].key == "a");
   REQUIRE(output.find_external_data(output.external_data[0].tag) == &output.external_data[0]);
   REQUIRE(output.find_external_data("aoti") == nullptr);
@@ -180,19 +182,19 @@ TEST_CASE("Named data is shared, not copied") {
 
 TEST_CASE("A key's layout may come with any of its calls, and two that differ are refused") {
   NamedDataStore store;
-  const aot::TensorLayout layout{ScalarType::Float, {2, 2}};
-  const aot::TensorLayout same{ScalarType::Float, {2, 2}, {0, 1}};
+  const aot::DenseLayout layout{ScalarType::Float, {2, 2}};
+  const aot::DenseLayout same{ScalarType::Float, {2, 2}, {0, 1}};
   const auto data = text(std::string(16, 'w'));
   REQUIRE(store.add_named_data("w", data).ok());
   REQUIRE(store.add_named_data("w", data, {1, {}, layout}).ok());
   REQUIRE(store.add_named_data("w", data, {1, {}, same}).ok());
   REQUIRE(store.get_named_data_store_output().pte_data[0].entry.tensor_layout == layout);
-  REQUIRE(refusal(store.add_named_data("w", data,
-                                       {1, {}, aot::TensorLayout{ScalarType::Float, {4}}})) ==
-          "duplicate key 'w' with the same data and a different tensor layout");
+  REQUIRE(
+      refusal(store.add_named_data("w", data, {1, {}, aot::DenseLayout{ScalarType::Float, {4}}})) ==
+      "duplicate key 'w' with the same data and a different tensor layout");
 }
 
-TEST_CASE("What a store cannot take is refused and leaves it as it was") {
+TEST_CASE("Invalid data is refused and does not change the store") {
   NamedDataStore store;
   REQUIRE(store.add_named_data("w", text("1234"), {8}).ok());
   REQUIRE(store.add_named_data("x", text("12"), {1, "file"}).ok());
@@ -211,13 +213,14 @@ TEST_CASE("What a store cannot take is refused and leaves it as it was") {
       "most 1073741824");
   REQUIRE(refusal(store.add_named_data("y", text("1"), {1, ""})) ==
           "key 'y': external tag is empty");
-  REQUIRE(refusal(store.add_named_data("y", text("1"), {1, "../y"})) ==
-          "key 'y': external tag '../y' is no file name: it holds a slash, a backslash or a NUL");
+  REQUIRE(
+      refusal(store.add_named_data("y", text("1"), {1, "../y"})) ==
+      "key 'y': external tag '../y' is not a file name: it holds a slash, a backslash or a NUL");
   REQUIRE(refusal(store.add_named_data("y", text("1"),
-                                       {1, {}, aot::TensorLayout{ScalarType::Float, {2}}})) ==
+                                       {1, {}, aot::DenseLayout{ScalarType::Float, {2}}})) ==
           "key 'y': the tensor layout needs 8 bytes, but the data has 1");
   REQUIRE(refusal(store.add_named_data("y", text("1"),
-                                       {1, {}, aot::TensorLayout{ScalarType::Float, {-1}}})) ==
+                                       {1, {}, aot::DenseLayout{ScalarType::Float, {-1}}})) ==
           "key 'y': tensor layout: sizes[0] is -1, expected 0 or more");
 
   REQUIRE(refusal(store.externalize_pte_data(0, "t")) ==
@@ -226,7 +229,7 @@ TEST_CASE("What a store cannot take is refused and leaves it as it was") {
   REQUIRE(refusal(store.externalize_pte_data(100, "a/b")).find("external tag 'a/b'") == 0);
   REQUIRE(refusal(store.externalize_pte_data(3, "t")) ==
           "the data of key 'w' has 4 bytes and exceeds the external data shard cap, 3");
-  const auto taken = concat("t_", aot::sha256_hex(std::as_bytes(std::span("w", 1))));
+  const auto taken = concat("t_", sha256_hex(std::as_bytes(std::span("w", 1))));
   NamedDataStore with_tag = store;
   REQUIRE(with_tag.add_named_data("v", text("v"), {1, taken}).ok());
   REQUIRE(refusal(with_tag.externalize_pte_data(100, "t")) ==
@@ -249,19 +252,19 @@ TEST_CASE("What a store cannot take is refused and leaves it as it was") {
 
 TEST_CASE("The hash for names is SHA-256") {
   const auto hash = [](std::string_view value) {
-    return aot::sha256_hex(std::as_bytes(std::span(value)));
+    return sha256_hex(std::as_bytes(std::span(value)));
   };
   REQUIRE(hash("") == "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
   REQUIRE(hash("abc") == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
   for (std::size_t size = 0; size < 300; ++size) {
     const std::string value(size, static_cast<char>(size));
-    REQUIRE(hash(value) == host::sha256_of(std::as_bytes(std::span(value))).to_hex());
+    REQUIRE(hash(value) == tenon::sha256_of(std::as_bytes(std::span(value))).to_hex());
   }
 }
 
 TEST_CASE("Layouts are checked for what readers rely on") {
   using aot::check_layout;
-  using aot::TensorLayout;
+  using aot::DenseLayout;
   REQUIRE(check_layout({ScalarType::Float, {}}).ok());
   REQUIRE(check_layout({ScalarType::Float, {2, 0, 3}, {2, 0, 1}}).ok());
   REQUIRE(check_layout({ScalarType::Bits16, {1}}).ok());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "tenon/aot/compiler/new_file.hpp"
+#include "tenon/aot/compiler/write/new_file.hpp"
 
 #include <sys/resource.h>
 
@@ -15,8 +15,8 @@
 
 #include "support/catch.hpp"
 #include "support/temporary_folder.hpp"
-#include "tenon/aot/compiler/pte_writer.hpp"
-#include "tenon/host/program.hpp"
+#include "tenon/aot/compiler/write/pte_writer.hpp"
+#include "tenon/host/program/program.hpp"
 
 namespace tenon::test::new_file {
 
@@ -116,9 +116,9 @@ TEST_CASE("Paths that cannot be written to are refused by name") {
   };
   REQUIRE(refusal(folder / "missing/out") ==
           folder.file("missing/out") +
-              ": cannot create a file beside it: No such file or directory");
-  REQUIRE(refusal(folder.path()) == folder.path().native() + ": exists and is no regular file");
-  REQUIRE(refusal("/dev/null") == "/dev/null: exists and is no regular file");
+              ": cannot create a file next to it: No such file or directory");
+  REQUIRE(refusal(folder.path()) == folder.path().native() + ": exists and is not a regular file");
+  REQUIRE(refusal("/dev/null") == "/dev/null: exists and is not a regular file");
   REQUIRE(names_in(folder.path()).empty());
 
   auto file = NewFile::create(folder / std::string(300, 'n'));

@@ -1,20 +1,22 @@
 // SPDX-License-Identifier: MIT
 //
-// Several backends for one program, compiled and summed up: who gets which nodes, what each of them
-// sees, and in how many calls.
-#include "tenon/aot/compiler/partition_by_backends.hpp"
+// Several backends for one program, compiled and summed up: which backend gets which nodes, what
+// each of them sees, and in how many calls.
+#include "tenon/aot/compiler/partition/partition_by_backends.hpp"
 
 #include <cstdint>
 #include <string>
 #include <tenon/aot.hpp>
+#include <tenon/aot/edge_program_builder.hpp>
 #include <utility>
 #include <vector>
 
 #include "fake_compiler.hpp"
 #include "support/catch.hpp"
 #include "tenon/aot/compiler/compile_methods.hpp"
-#include "tenon/aot/compiler/delegation_info.hpp"
-#include "tenon/aot/compiler/edge_program_text.hpp"
+#include "tenon/aot/compiler/lower/delegation_info.hpp"
+#include "tenon/aot/compiler/lower/edge_program_text.hpp"
+#include "tenon/aot/compiler/lower/lower.hpp"
 
 namespace partition_by_backends_test {
 
@@ -22,7 +24,7 @@ using namespace tenon;
 using namespace tenon::aot;
 using test::FakeCompiler;
 
-/// relu, exp(+ weight), relu, and a relu that nobody sees.
+/// relu, exp(+ weight), relu, and a relu without a reader.
 OwnedEdgeProgram relu_exp_relu(std::string_view method) {
   const EdgeTensor tensor{ScalarType::Float, {{1, 4, "s0"}}};
   EdgeProgramBuilder graph(method);
@@ -117,7 +119,7 @@ TEST_CASE("a later backend sees what others took as calls of their delegates", "
   REQUIRE(add.seen.size() == 1);
   CHECK_THAT(add.seen[0], ContainsSubstring("higher_order.executorch_call_delegate") &&
                               ContainsSubstring("aten.add.Tensor") && !ContainsSubstring("relu."));
-  CHECK_THAT(relu.seen[0], !ContainsSubstring("unseen"));  // Nobody sees it, so nobody gets it.
+  CHECK_THAT(relu.seen[0], !ContainsSubstring("unseen"));  // Not read, so not delegated.
   const auto lowered = lower(program.view(), *result);
   REQUIRE(lowered.ok());
   CHECK(lowered->steps.size() == 3);

@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: MIT
 //
-// Finding a backend that compiles, and asking it which nodes it takes. What a plugin may do wrong
-// is done by a fake, and told by a text that names the backend.
-#include "tenon/aot/compiler/plugin_preprocess.hpp"
+// Finding a backend that compiles, and asking it which nodes it takes. A fake makes the mistakes of
+// plugins; each error names the backend.
+#include "tenon/aot/compiler/partition/plugin_preprocess.hpp"
 
 #include <cstdint>
 #include <string>
 #include <tenon/aot.hpp>
+#include <tenon/aot/edge_program_builder.hpp>
 #include <utility>
 #include <vector>
 
 #include "fake_compiler.hpp"
 #include "support/catch.hpp"
+#include "tenon/host/registry/registry.hpp"
 
 namespace plugin_partition_test {
 
@@ -265,7 +267,7 @@ TEST_CASE("values that a partition keeps are stored ones, tagged once", "[aot]")
                declare(sink);
                return sink.tag_value(sink.sink_context, 0, "p");
              }),
-             ContainsSubstring("tag_value 'x': it is no parameter, buffer or constant"));
+             ContainsSubstring("tag_value 'x': it is not a parameter, buffer or constant"));
   CHECK_THAT(refusal([](const tenon_partition_sink& sink) {
                declare(sink);
                return sink.tag_value(sink.sink_context, 1, "q");
@@ -296,7 +298,7 @@ TEST_CASE("specs of a partition that make no sense are refused by their tag", "[
 }
 
 TEST_CASE("what a sink refused counts, whatever the plugin makes of it", "[aot]") {
-  // It goes on as if nothing was.
+  // It continues as if nothing had happened.
   CHECK_THAT(refusal([](const tenon_partition_sink& sink) -> tenon_status {
                sink.tag_node(sink.sink_context, 77, "p");
                CHECK(declare(sink) == TENON_STATUS_INVALID_ARGUMENT);
@@ -311,7 +313,7 @@ TEST_CASE("what a sink refused counts, whatever the plugin makes of it", "[aot]"
              ContainsSubstring("node 77 of 2"));
 }
 
-TEST_CASE("operators to keep arrive once each, and none when nobody says", "[aot]") {
+TEST_CASE("operators to keep arrive once each, and none from a backend that names none", "[aot]") {
   FakeCompiler fake("Fake");
   fake.ops_to_not_decompose = [](const tenon_edge_program&, const auto& sink) {
     sink("aten.linear.default");

@@ -5,12 +5,13 @@
 #include <limits>
 #include <string>
 #include <tenon/aot.hpp>
+#include <tenon/aot/edge_program_builder.hpp>
 #include <utility>
 #include <vector>
 
 #include "fake_compiler.hpp"
 #include "support/catch.hpp"
-#include "tenon/aot/compiler/plugin_preprocess.hpp"
+#include "tenon/aot/compiler/partition/plugin_preprocess.hpp"
 
 namespace plugin_preprocess_test {
 
@@ -32,7 +33,7 @@ OwnedEdgeProgram relus(std::string_view method, int count) {
   return *std::move(built);
 }
 
-/// What `preprocess` of `fake` makes of two partitions, of one node and of two.
+/// The result of `preprocess` of `fake` for two partitions, of one node and of two.
 Result<std::vector<PreprocessResult>> compile(FakeCompiler& fake) {
   const OwnedEdgeProgram one = relus("forward", 1);
   const OwnedEdgeProgram two = relus("backward", 2);
@@ -49,7 +50,7 @@ void send_blobs(const tenon_preprocess_sink& sink) {
   CHECK(sink.set_processed(sink.sink_context, 1, nullptr, 0) == TENON_STATUS_OK);
 }
 
-/// What is said of a plugin that sends its blobs and then what `send` sends.
+/// The error for a plugin that sends its blobs and then what `send` sends.
 template <class Send>
 std::string refusal(const Send& send, Error expected = Error::InvalidArgument) {
   FakeCompiler fake("Fake");
@@ -128,7 +129,7 @@ TEST_CASE("partitions go in one call and their results come back in order", "[ao
   const auto& weights = data.external_data[0].entries[0];
   CHECK(weights.key == "w");
   CHECK(weights.entry.alignment == 64);
-  CHECK(weights.entry.tensor_layout == aot::TensorLayout{ScalarType::Half, {1, 2}, {1, 0}});
+  CHECK(weights.entry.tensor_layout == aot::DenseLayout{ScalarType::Half, {1, 2}, {1, 0}});
   CHECK(text(data.buffers[weights.entry.buffer_index]) == "abcd");
 }
 
@@ -223,7 +224,7 @@ TEST_CASE("debug handles are those of the partition's nodes, by text or by numbe
              ContainsSubstring("event '4' was given twice"));
 }
 
-TEST_CASE("a key of named data stands for the same bytes, in one partition and over all", "[aot]") {
+TEST_CASE("a key of named data means the same bytes, in one partition and in all", "[aot]") {
   const auto add = [](const tenon_preprocess_sink& sink, std::uint32_t partition,
                       const tenon_named_data& data) {
     return sink.add_named_data(sink.sink_context, partition, &data);
@@ -283,7 +284,7 @@ TEST_CASE("named data that makes no sense is refused by its key", "[aot]") {
   CHECK_THAT(of(&data), ContainsSubstring("'w': NULL in place of 4 bytes"));
   data = named("w", "abcd");
   data.external_tag = "../escapes";
-  CHECK_THAT(of(&data), ContainsSubstring("'../escapes' is no file name"));
+  CHECK_THAT(of(&data), ContainsSubstring("'../escapes' is not a file name"));
   data = named("w", "abcd");
   data.tensor_layout = &layout;
   layout.struct_size = 8;
@@ -313,7 +314,7 @@ TEST_CASE("a line of information comes once", "[aot]") {
              ContainsSubstring("partition 0: set_delegate_info: called a second time"));
 }
 
-TEST_CASE("the first of several wrong calls is told, and later ones change nothing", "[aot]") {
+TEST_CASE("the first of several wrong calls is reported, and later ones change nothing", "[aot]") {
   const std::string text = refusal([](const tenon_preprocess_sink& sink) -> tenon_status {
     sink.set_delegate_info(sink.sink_context, 3, "x");
     CHECK(sink.set_delegate_info(sink.sink_context, 0, "fine") == TENON_STATUS_INVALID_ARGUMENT);

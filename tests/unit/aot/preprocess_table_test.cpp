@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <string>
 #include <tenon/aot.hpp>
+#include <tenon/aot/edge_program_builder.hpp>
 #include <tenon/tenon.hpp>
 #include <utility>
 #include <vector>
@@ -83,7 +84,7 @@ struct Opened {
   }
 };
 
-TEST_CASE("a backend has the ahead-of-time table of its mixin, beside tables of its own",
+TEST_CASE("a backend has the ahead-of-time table of its mixin, and tables of its own",
           "[aot][backend]") {
   Opened all(able);
   REQUIRE(all.table != nullptr);
@@ -106,7 +107,8 @@ TEST_CASE("a backend has the ahead-of-time table of its mixin, beside tables of 
   CHECK(none.backend.extension<int>("acme.tuning/1") == &Plain::tuning);
 }
 
-TEST_CASE("what partition returns goes to the sink: tags with their specs, then nodes", "[aot]") {
+TEST_CASE("the result of partition is sent to the sink: tags with their specs, then nodes",
+          "[aot]") {
   Opened opened(able);
   const OwnedEdgeProgram program =
       chain("forward", {"aten.relu.default", "aten.exp.default", "aten.relu.default"});
@@ -193,7 +195,7 @@ TEST_CASE("blob, handles, named data and information reach the sink", "[aot][S0.
   CHECK(least.results[0].info.empty());
 }
 
-TEST_CASE("partitions of several methods are compiled in one call and told apart", "[aot][S0.9]") {
+TEST_CASE("partitions of several methods are compiled in one call and kept apart", "[aot][S0.9]") {
   const OwnedEdgeProgram b1 = chain("b", {"aten.relu.default"});
   const OwnedEdgeProgram a = chain("a", {"aten.relu.default"});
   const OwnedEdgeProgram b2 = chain("b", {"aten.relu.default", "aten.exp.default"});
@@ -229,7 +231,7 @@ TEST_CASE("results that do not match the partitions are refused, and nothing is 
         "preprocess_multimethod made 0 results for method 'a', expected 1");
   CHECK(opened.preprocess({&a, &b}, "one too many", out) == TENON_STATUS_INTERNAL);
   CHECK(opened.host.last_text ==
-        "preprocess_multimethod made 1 results for method 'nobody', which it was not asked for");
+        "preprocess_multimethod made 1 results for method 'unknown', which it was not asked for");
   CHECK(out.results.empty());
 }
 
@@ -238,13 +240,13 @@ TEST_CASE("failures and exceptions of the ahead-of-time half become statuses wit
   Opened opened(able);
   CHECK(opened.refusal("fail") == "node 'relu': not for this one");
   CHECK(opened.host.last_status == TENON_STATUS_NOT_SUPPORTED);
-  CHECK(opened.refusal("throw") == "preprocess was told to throw");
+  CHECK(opened.refusal("throw") == "preprocess throws on request");
   CHECK(opened.host.last_status == TENON_STATUS_INTERNAL);
   CHECK_THAT(opened.refusal("throw 5"), ContainsSubstring("not a std::exception"));
   const OwnedEdgeProgram program = chain("forward", {"aten.relu.default"});
   RecordedPartition out;
   CHECK(opened.partition(program, "throw", out) == TENON_STATUS_INTERNAL);
-  CHECK(opened.host.last_text == "partition was told to throw");
+  CHECK(opened.host.last_text == "partition throws on request");
 }
 
 TEST_CASE("named data that makes no sense is refused by its key", "[aot]") {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-#include "tenon/aot/compiler/program_check.hpp"
+#include "tenon/aot/compiler/write/program_check.hpp"
 
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "support/catch.hpp"
-#include "tenon/aot/compiler/pte_writer.hpp"
+#include "tenon/aot/compiler/write/pte_writer.hpp"
 
 namespace tenon::test::program_check {
 
@@ -33,7 +33,7 @@ ProgramData sound() {
   return out;
 }
 
-/// What the check says after `change`. The writer says the same.
+/// The error of the check after `change`. The writer reports the same.
 template <class Change>
 std::string refusal(Change&& change, Error code = Error::InvalidArgument) {
   ProgramData program = sound();
@@ -88,7 +88,7 @@ TEST_CASE("Names that a runtime could not use are refused") {
           }) == "method 'forward': value 2 (String): the text is not UTF-8");
 }
 
-TEST_CASE("UTF-8 is told from what is not") {
+TEST_CASE("UTF-8 is distinguished from other bytes") {
   using aot::detail::is_utf8;
   for (const std::string_view good :
        {"", "a", "\x7f", "\xc2\x80", "\xdf\xbf", "\xe0\xa0\x80", "\xed\x9f\xbf", "\xee\x80\x80",
@@ -104,23 +104,19 @@ TEST_CASE("UTF-8 is told from what is not") {
 }
 
 TEST_CASE("Indices out of range and of the wrong kind are refused") {
-  REQUIRE(method_refusal([](MethodData& method) {
-            method.inputs = {0, 3};
-          }) == "method 'forward': inputs[1] is 3, expected an index of one of 3 values");
+  REQUIRE(method_refusal([](MethodData& method) { method.inputs = {0, 3}; }) ==
+          "method 'forward': inputs[1] is 3, expected an index of one of 3 values");
   REQUIRE(method_refusal([](MethodData& method) { method.outputs = {-1}; }) ==
           "method 'forward': outputs[0] is -1, expected an index of one of 3 values");
-  REQUIRE(method_refusal([](MethodData& method) {
-            method.add(aot::IntList{{1, 0}});
-          }) ==
+  REQUIRE(method_refusal([](MethodData& method) { method.add(aot::IntList{{1, 0}}); }) ==
           "method 'forward': value 3 (IntList): items[1] is value 0 of kind Tensor, expected Int");
   REQUIRE(method_refusal([](MethodData& method) { method.add(aot::TensorList{{2}}); }) ==
           "method 'forward': value 3 (TensorList): items[0] is value 2 of kind None, expected "
           "Tensor");
-  REQUIRE(method_refusal([](MethodData& method) {
-            method.add(aot::OptionalTensorList{{-1, 2, 1}});
-          }) ==
-          "method 'forward': value 3 (OptionalTensorList): items[2] is value 1 of kind Int, "
-          "expected Tensor or None");
+  REQUIRE(
+      method_refusal([](MethodData& method) { method.add(aot::OptionalTensorList{{-1, 2, 1}}); }) ==
+      "method 'forward': value 3 (OptionalTensorList): items[2] is value 1 of kind Int, "
+      "expected Tensor or None");
   REQUIRE(
       method_refusal([](MethodData& method) { method.add(aot::OptionalTensorList{{-2}}); }) ==
       "method 'forward': value 3 (OptionalTensorList): items[0] is -2, expected an index of one "
@@ -165,7 +161,7 @@ TEST_CASE("Tensors without a sound layout, place or device are refused") {
           "method 'forward': value 0 (Tensor): memory id is 2, expected below 2, the number of "
           "planned memories");
   REQUIRE(tensor_refusal([](TensorValue& tensor) { tensor.place()->offset = 52; }) ==
-          "method 'forward': value 0 (Tensor): 16 bytes at offset 52 do not lie in planned memory "
+          "method 'forward': value 0 (Tensor): 16 bytes at offset 52 do not fit in planned memory "
           "1, which has 64");
   REQUIRE(tensor_refusal([](TensorValue& tensor) {
             tensor.place()->offset = 65;
@@ -174,8 +170,9 @@ TEST_CASE("Tensors without a sound layout, place or device are refused") {
           "method 'forward': value 0 (Tensor): offset 18 is not a multiple of the element size, 4");
   REQUIRE(tensor_refusal([](TensorValue& tensor) { tensor.device.index = -1; }) ==
           "method 'forward': value 0 (Tensor): device index is -1, expected 0 or more");
-  REQUIRE(tensor_refusal([](TensorValue& tensor) { tensor.device.type = aot::DeviceType{2}; }) ==
-          "method 'forward': value 0 (Tensor): device type is 2, expected 0 (CPU) or 1 (CUDA)");
+  REQUIRE(
+      tensor_refusal([](TensorValue& tensor) { tensor.device.type = aot::ProgramDeviceType{2}; }) ==
+      "method 'forward': value 0 (Tensor): device type is 2, expected 0 (CPU) or 1 (CUDA)");
   REQUIRE(tensor_refusal([](TensorValue& tensor) { tensor.fully_qualified_name = "\xff"; }) ==
           "method 'forward': value 0 (Tensor): fully_qualified_name is not UTF-8");
 }
@@ -192,9 +189,7 @@ TEST_CASE("Tensors whose data is missing or too short are refused") {
           }) ==
           "method 'forward': value 0 (Tensor): the tensor needs 20 bytes, but constants[0] has 16");
   REQUIRE(
-      tensor_refusal([](TensorValue& tensor) {
-        tensor.data = InitialState{0, {1, 0}};
-      }) ==
+      tensor_refusal([](TensorValue& tensor) { tensor.data = InitialState{0, {1, 0}}; }) ==
       "method 'forward': value 0 (Tensor): the tensor needs 16 bytes, but initial_states[0] has "
       "4");
   REQUIRE(tensor_refusal([](TensorValue& tensor) {
@@ -203,7 +198,7 @@ TEST_CASE("Tensors whose data is missing or too short are refused") {
   REQUIRE(tensor_refusal([](TensorValue& tensor) { tensor.data = External{}; }) ==
           "method 'forward': value 0 (Tensor): the data is external, but fully_qualified_name, its "
           "key, is empty");
-  const auto with_key = [](std::optional<aot::TensorLayout> layout) {
+  const auto with_key = [](std::optional<aot::DenseLayout> layout) {
     return refusal([&](ProgramData& program) {
       auto& tensor = std::get<TensorValue>(program.methods[0].values[0]);
       tensor.data = External{};
@@ -216,7 +211,7 @@ TEST_CASE("Tensors whose data is missing or too short are refused") {
   REQUIRE(with_key({}) ==
           "method 'forward': value 0 (Tensor): the external data of key 'w' has no tensor layout");
   REQUIRE(
-      with_key(aot::TensorLayout{ScalarType::Float, {4}}) ==
+      with_key(aot::DenseLayout{ScalarType::Float, {4}}) ==
       "method 'forward': value 0 (Tensor): the external data of key 'w' has another scalar type, "
       "other sizes or another dim order than the tensor");
 }

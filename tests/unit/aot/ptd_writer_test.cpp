@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "tenon/aot/compiler/ptd_writer.hpp"
+#include "tenon/aot/compiler/write/ptd_writer.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -13,11 +13,12 @@
 #include "support/catch.hpp"
 #include "support/temporary_folder.hpp"
 #include "tenon/core/bytes.hpp"
-#include "tenon/host/data_file.hpp"
+#include "tenon/host/program/data_file.hpp"
+#include "tenon/host/schema/flat_tensor_generated.h"
 
 namespace tenon::test::ptd_writer {
 
-using aot::NamedData;
+using aot::NamedEntry;
 using aot::SharedBytes;
 
 SharedBytes text(std::string_view value) { return SharedBytes::copy_of(value); }
@@ -28,11 +29,11 @@ std::size_t count_files(const std::filesystem::path& folder) {
 
 TEST_CASE("A written data file has ExecuTorch's header, and data at the alignment it asked for") {
   const std::vector<SharedBytes> buffers{text("data"), text("tensor bytes"), {}};
-  const aot::TensorLayout layout{ScalarType::Float, {1, 3}, {1, 0}};
-  const std::vector<NamedData> entries{{"bytes", {0, 512, {}}},
-                                       {"tensor", {1, 3, layout}},
-                                       {"again", {0, 1, {}}},
-                                       {"none", {2, 1, {}}}};
+  const aot::DenseLayout layout{ScalarType::Float, {1, 3}, {1, 0}};
+  const std::vector<NamedEntry> entries{{"bytes", {0, 512, {}}},
+                                        {"tensor", {1, 3, layout}},
+                                        {"again", {0, 1, {}}},
+                                        {"none", {2, 1, {}}}};
   const auto image = aot::make_ptd(buffers, entries);
   REQUIRE(image.ok());
   const auto file = image->bytes();
@@ -72,7 +73,7 @@ TEST_CASE("A data file without entries can be written and read") {
 
 TEST_CASE("Entries that no reader would take are refused by key") {
   const std::vector<SharedBytes> buffers{text("data")};
-  const auto refusal = [&](const std::vector<NamedData>& entries) {
+  const auto refusal = [&](const std::vector<NamedEntry>& entries) {
     const auto image = aot::make_ptd(buffers, entries);
     REQUIRE(image.error() == Error::InvalidArgument);
     return std::string(image.text());
@@ -83,9 +84,9 @@ TEST_CASE("Entries that no reader would take are refused by key") {
   REQUIRE(refusal({{"", {0}}}) == "named data '': the key is empty");
   REQUIRE(refusal({{"\xff", {0}}}).find("the key is not UTF-8") != std::string::npos);
   REQUIRE(refusal({{"a", {0, 0}}}).find("named data 'a': alignment is 0") == 0);
-  REQUIRE(refusal({{"a", {0, 1, aot::TensorLayout{ScalarType::Float, {2}}}}}) ==
+  REQUIRE(refusal({{"a", {0, 1, aot::DenseLayout{ScalarType::Float, {2}}}}}) ==
           "named data 'a': the tensor layout needs 8 bytes, but the data has 4");
-  REQUIRE(refusal({{"a", {0, 1, aot::TensorLayout{ScalarType::Float, {-2}}}}}) ==
+  REQUIRE(refusal({{"a", {0, 1, aot::DenseLayout{ScalarType::Float, {-2}}}}}) ==
           "named data 'a': tensor layout: sizes[0] is -2, expected 0 or more");
   const auto image = aot::make_ptd(buffers, {}, {100});
   REQUIRE(image.text() ==

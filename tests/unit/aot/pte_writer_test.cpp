@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
-#include "tenon/aot/compiler/pte_writer.hpp"
+#include "tenon/aot/compiler/write/pte_writer.hpp"
+#include "tenon/host/schema/program_generated.h"
 
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -12,8 +14,9 @@
 
 #include "support/catch.hpp"
 #include "support/program_difference.hpp"
+#include "tenon/aot/named_data_store.hpp"
 #include "tenon/core/bytes.hpp"
-#include "tenon/host/program.hpp"
+#include "tenon/host/program/program.hpp"
 
 namespace tenon::test::pte_writer {
 
@@ -210,7 +213,7 @@ TEST_CASE("Wrong options are refused by name") {
 }
 
 TEST_CASE("Blobs inside that would pass the format's 2 GiB are refused before anything is built") {
-  // One small piece of memory stands for many gigabytes: nothing reads them.
+  // One small piece of memory replaces many gigabytes: nothing reads them.
   ProgramData data;
   auto& method = data.methods.emplace_back();
   const std::vector<std::byte> block(std::size_t{1} << 20);

@@ -7,10 +7,10 @@
 #include "support/catch.hpp"
 #include "support/program_difference.hpp"
 #include "support/random_program.hpp"
-#include "tenon/aot/compiler/ptd_writer.hpp"
-#include "tenon/aot/compiler/pte_writer.hpp"
-#include "tenon/host/data_file.hpp"
-#include "tenon/host/program.hpp"
+#include "tenon/aot/compiler/write/ptd_writer.hpp"
+#include "tenon/aot/compiler/write/pte_writer.hpp"
+#include "tenon/host/program/data_file.hpp"
+#include "tenon/host/program/program.hpp"
 
 namespace tenon::test::random_programs {
 
@@ -46,9 +46,9 @@ std::string difference(const aot::ExternalData& expected, const aot::NamedDataSt
     const auto layout = found.key_layout(i);
     if (layout.has_value() != entry.tensor_layout.has_value()) return "having a layout";
     if (!layout) continue;
-    const aot::TensorLayout same{layout->scalar_type,
-                                 {layout->sizes.begin(), layout->sizes.end()},
-                                 {layout->dim_order.begin(), layout->dim_order.end()}};
+    const aot::DenseLayout same{layout->scalar_type,
+                                {layout->sizes.begin(), layout->sizes.end()},
+                                {layout->dim_order.begin(), layout->dim_order.end()}};
     if (same != *entry.tensor_layout) return "layout";
   }
   return "";

@@ -8,9 +8,9 @@
 #include "support/catch.hpp"
 #include "support/describe_program.hpp"
 #include "support/program_difference.hpp"
-#include "tenon/aot/compiler/method_memory.hpp"
-#include "tenon/aot/compiler/pte_writer.hpp"
-#include "tenon/host/program.hpp"
+#include "tenon/aot/compiler/emit/method_memory.hpp"
+#include "tenon/aot/compiler/write/pte_writer.hpp"
+#include "tenon/host/program/program.hpp"
 
 namespace tenon::test::rewritten_programs {
 

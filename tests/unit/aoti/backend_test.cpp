@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: MIT
 //
 // CpuAotiBackend as a plugin, with stand-ins for compiled models. The names D1 to D22 are those of
-// the defects of ExecuTorch's own AOTI backends (docs/aoti.md) that a test here rules out.
+// the defects of ExecuTorch's own AOTI backends (docs/aoti/cpu.md) that a test here rules out.
 #include <atomic>
+#include <memory>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "program.hpp"
 #include "support/environment.hpp"
-#include "unit/loader/process.hpp"
+#include "unit/host/plugin/process.hpp"
 
 using namespace tenon;
 using namespace tenon::test;
@@ -51,7 +52,7 @@ TEST_CASE("a program without keys is read by its method's name", "[aoti][D10][D1
   CHECK(*run(**method, 2.0f) == 4.0f);
 }
 
-TEST_CASE("a delegate that goes leaves the others right", "[aoti][D12][TN-DES-1]") {
+TEST_CASE("destroying a delegate leaves the others intact", "[aoti][D12][TN-DES-1]") {
   AotiHost aoti;
   auto first = aoti.load({.weight = 2.0f});
   auto second = aoti.load({.weight = 5.0f});
@@ -126,7 +127,7 @@ TEST_CASE("a load that fails at any step leaves nothing behind", "[aoti][D2][TN-
   const TemporaryFolder folder;
   AotiHost aoti;
   const ::test::ScopedEnvironment temporary({{"TMPDIR", folder.path().native()}});
-  REQUIRE(aoti.load({}).ok());  // What is kept for the life of the plugin comes now.
+  REQUIRE(aoti.load({}).ok());  // Allocates what the plugin keeps for its life.
   const Footprint before = Footprint::now();
   for (int round = 0; round < 20; ++round) {
     for (const std::string& model : zoo_of_failures)
@@ -185,12 +186,12 @@ TEST_CASE("sessions keep states of their own over one set of weights",
   auto second = (*method)->create_session();
   INFO(first.text());
   REQUIRE((first.ok() && second.ok()));
-  CHECK(y(first->get()) == 9.0f);  // As `init` gave it, not as the delegate is by now.
+  CHECK(y(first->get()) == 9.0f);  // The state after `init`, not the delegate's current one.
   CHECK(y(first->get()) == 13.0f);
   CHECK(y(second->get()) == 9.0f);
   CHECK(y(nullptr) == 17.0f);
   CHECK(y(first->get()) == 17.0f);
-  first->reset();  // The method goes back to its own state.
+  first->reset();  // The method returns to its own state.
   const auto out = run(**method, 1.0f);
   CHECK((out.ok() && *out == 21.0f));
   CHECK(y(second->get()) == 13.0f);

@@ -11,6 +11,8 @@
 #include "program.hpp"
 #include "tenon/abi/extensions/check_blob.h"
 #include "tenon/abi/extensions/memory_info.h"
+#include "tenon/host/method/arena.hpp"
+#include "tenon/host/plugin/last_error.hpp"
 #include "unit/core/test_tensor.hpp"
 
 using namespace tenon;
@@ -154,7 +156,7 @@ TEST_CASE("a delegate with two copies runs in two threads", "[aoti][D13]") {
   CHECK(num_bad == 0);
 }
 
-TEST_CASE("a backend tells what its delegates hold", "[aoti]") {
+TEST_CASE("a backend reports the memory of its delegates", "[aoti]") {
   const Delegate delegate("good", 1);
   const auto* table = static_cast<const tenon_memory_info_v1*>(
       delegate.api().get_extension(delegate.raw(), TENON_EXTENSION_MEMORY_INFO));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Instances on a device with memory of its own. The device here is a number: its blocks are the
-// host's, and what is asked of it is counted.
+// Instances on a device with memory of its own. The device here is simulated: its blocks are in the
+// host's memory, and calls are counted.
 #include <cstring>
 #include <memory>
 #include <set>
@@ -19,7 +19,7 @@ using namespace tenon::test;
 namespace device_test {
 namespace {
 
-/// A device that keeps books and can fail at its Nth call.
+/// A device that records its calls and can fail at the Nth one.
 struct FarDevice {
   std::set<std::byte*> blocks;
   int num_uploads = 0;
@@ -39,15 +39,15 @@ FarDevice& far(void* context) { return *static_cast<FarDevice*>(context); }
 int own_stream = 0;
 int other_stream = 0;
 
-DeviceMemory far_memory(const std::shared_ptr<FarDevice>& device) {
-  DeviceMemory out;
-  out.device_type = DeviceType::cuda;
+DeviceMemoryApi far_memory(const std::shared_ptr<FarDevice>& device) {
+  DeviceMemoryApi out;
+  out.device_type = TorchDeviceType::cuda;
   out.device_index = 1;
   out.dl_device = {TENON_DL_CUDA, 1};
   out.stream = &own_stream;
   out.context = device;
   out.allocate = [](void* context, std::size_t nbytes) -> Result<std::byte*> {
-    TENON_CHECK(far(context).next_call("allocate"));
+    TENON_RETURN_IF_ERROR(far(context).next_call("allocate"));
     TENON_TRY(std::byte* const block, allocate_host(nbytes));
     far(context).blocks.insert(block);
     return block;
@@ -58,7 +58,7 @@ DeviceMemory far_memory(const std::shared_ptr<FarDevice>& device) {
   };
   out.copy = [](void* context, void*, CopyKind kind, std::byte* to, const std::byte* from,
                 std::size_t nbytes) -> Status {
-    TENON_CHECK(far(context).next_call("copy"));
+    TENON_RETURN_IF_ERROR(far(context).next_call("copy"));
     far(context).num_uploads += kind == CopyKind::to_device;
     far(context).num_downloads += kind == CopyKind::to_host;
     far(context).num_copies_within += kind == CopyKind::within_device;
@@ -66,13 +66,13 @@ DeviceMemory far_memory(const std::shared_ptr<FarDevice>& device) {
     return ok();
   };
   out.copy_strided = [](void* context, void*, const StridedCopy& copy) -> Status {
-    TENON_CHECK(far(context).next_call("copy_strided"));
+    TENON_RETURN_IF_ERROR(far(context).next_call("copy_strided"));
     copy_strided(copy.to, copy.to_strides, copy.from, copy.from_strides, copy.sizes,
                  copy.element_size);
     return ok();
   };
   out.zero = [](void* context, void*, std::byte* to, std::size_t nbytes) -> Status {
-    TENON_CHECK(far(context).next_call("zero"));
+    TENON_RETURN_IF_ERROR(far(context).next_call("zero"));
     std::memset(to, 0, nbytes);
     return ok();
   };
@@ -83,7 +83,7 @@ DeviceMemory far_memory(const std::shared_ptr<FarDevice>& device) {
   return out;
 }
 
-/// The stand-in that says that its tensors are on a device, and a device for it.
+/// The stand-in whose tensors are on a device, and that device.
 struct OnDevice {
   OnDevice() {
     auto loaded = ModelLibrary::load(stand_in("is_on_device").bytes(), &find_host_shim);
@@ -242,7 +242,8 @@ TEST_CASE("a device that fails at any call is an error that names it, and nothin
     model.device->calls_until_failure = -1;
     CHECK(model.device->blocks.empty());
     if (status.ok() && is_through) break;
-    if (status.ok()) continue;  // The last wait of an instance that goes has nobody to tell.
+    if (status.ok())
+      continue;  // The destructor of an instance cannot report a failure of its wait.
     ++num_failures;
     INFO("call " << n << ": " << status.text());
     CHECK_THAT(std::string(status.text()), ContainsSubstring("FarDevice"));
@@ -254,17 +255,17 @@ TEST_CASE("a pool of a device lends blocks of the host's memory too", "[aoti]") 
   const auto device = std::make_shared<FarDevice>();
   TensorPool pool(far_memory(device));
   const std::int64_t sizes[] = {10};
-  aoti::Tensor* far_tensor =
-      pool.empty_strided(sizes, nullptr, ScalarType::Float, DeviceType::cuda, 1);
-  aoti::Tensor* near_tensor =
-      pool.empty_strided(sizes, nullptr, ScalarType::Float, DeviceType::cpu, 0);
+  aoti::ModelTensor* far_tensor =
+      pool.empty_strided(sizes, nullptr, ScalarType::Float, TorchDeviceType::cuda, 1);
+  aoti::ModelTensor* near_tensor =
+      pool.empty_strided(sizes, nullptr, ScalarType::Float, TorchDeviceType::cpu, 0);
   REQUIRE((far_tensor && near_tensor));
   CHECK(device->blocks.size() == 1);
   CHECK(device->blocks.contains(far_tensor->data));
-  CHECK(pool.empty_strided(sizes, nullptr, ScalarType::Float, DeviceType::mps, 0) == nullptr);
+  CHECK(pool.empty_strided(sizes, nullptr, ScalarType::Float, TorchDeviceType::mps, 0) == nullptr);
   const std::byte* const block = near_tensor->data;
   pool.release(near_tensor);
-  near_tensor = pool.empty_strided(sizes, nullptr, ScalarType::Float, DeviceType::cpu, 0);
+  near_tensor = pool.empty_strided(sizes, nullptr, ScalarType::Float, TorchDeviceType::cpu, 0);
   CHECK(near_tensor->data == block);
   pool.release(near_tensor);
   pool.release(far_tensor);
@@ -279,28 +280,29 @@ TEST_CASE("tensors are cloned, copied and zeroed wherever they are", "[aoti]") {
   const std::int64_t transposed[] = {1, 2};
   const std::int64_t padded[] = {4, 1};
   const std::vector<float> numbers = {1, 2, 3, 4, 5, 6};
-  const auto element = [&](const aoti::Tensor& tensor, std::int64_t row, std::int64_t column) {
+  const auto element = [&](const aoti::ModelTensor& tensor, std::int64_t row, std::int64_t column) {
     return tensor.as<float>()[row * tensor.strides[0] + column * tensor.strides[1]];
   };
-  const auto fill = [&](const aoti::Tensor& tensor) {
+  const auto fill = [&](const aoti::ModelTensor& tensor) {
     for (std::int64_t i = 0; i < 6; ++i) {
       tensor.as<float>()[i / 3 * tensor.strides[0] + i % 3 * tensor.strides[1]] =
           numbers[static_cast<std::size_t>(i)];
     }
   };
   const std::int64_t* const layouts[] = {nullptr, transposed, padded};
-  const DeviceType devices[] = {DeviceType::cpu, DeviceType::cuda};
+  const TorchDeviceType devices[] = {TorchDeviceType::cpu, TorchDeviceType::cuda};
   for (const auto* from_layout : layouts) {
     for (const auto* to_layout : layouts) {
-      for (const DeviceType from_device : devices) {
-        for (const DeviceType to_device : devices) {
-          aoti::Tensor* from =
+      for (const TorchDeviceType from_device : devices) {
+        for (const TorchDeviceType to_device : devices) {
+          aoti::ModelTensor* from =
               pool.empty_strided(sizes, from_layout, ScalarType::Float, from_device, 0);
-          aoti::Tensor* to = pool.empty_strided(sizes, to_layout, ScalarType::Float, to_device, 0);
+          aoti::ModelTensor* to =
+              pool.empty_strided(sizes, to_layout, ScalarType::Float, to_device, 0);
           REQUIRE((from && to));
           fill(*from);
           REQUIRE(shims::aoti_torch_copy_(to, from, 0) == shim_ok);
-          aoti::Tensor* clone = nullptr;
+          aoti::ModelTensor* clone = nullptr;
           REQUIRE(shims::aoti_torch_clone(to, &clone) == shim_ok);
           for (std::int64_t i = 0; i < 6; ++i) {
             CHECK(element(*to, i / 3, i % 3) == numbers[static_cast<std::size_t>(i)]);
@@ -309,7 +311,7 @@ TEST_CASE("tensors are cloned, copied and zeroed wherever they are", "[aoti]") {
           REQUIRE(shims::aoti_torch_zero_(to) == shim_ok);
           CHECK(element(*to, 1, 2) == 0);
           CHECK(element(*clone, 1, 2) == 6);
-          for (aoti::Tensor* tensor : {from, to, clone}) pool.release(tensor);
+          for (aoti::ModelTensor* tensor : {from, to, clone}) pool.release(tensor);
         }
       }
     }
@@ -322,7 +324,8 @@ TEST_CASE("one element is read from the device", "[aoti]") {
   TensorPool pool(far_memory(device));
   const CurrentPool current(pool);
   const std::int64_t sizes[] = {1};
-  aoti::Tensor* tensor = pool.empty_strided(sizes, nullptr, ScalarType::Bool, DeviceType::cuda, 1);
+  aoti::ModelTensor* tensor =
+      pool.empty_strided(sizes, nullptr, ScalarType::Bool, TorchDeviceType::cuda, 1);
   REQUIRE(tensor);
   *tensor->as<bool>() = true;
   bool out = false;

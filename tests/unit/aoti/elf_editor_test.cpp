@@ -17,15 +17,15 @@ namespace {
 
 const int some_address = 0;
 
-ElfSymbol find(const ElfEditor& editor, std::string_view name) {
+DynamicSymbol find(const ElfEditor& editor, std::string_view name) {
   const auto symbols = editor.symbols();
   REQUIRE(symbols.ok());
-  const auto place = std::ranges::find(*symbols, name, &ElfSymbol::name);
+  const auto place = std::ranges::find(*symbols, name, &DynamicSymbol::name);
   REQUIRE(place != symbols->end());
   return *place;
 }
 
-/// Reads all that there is and edits everything, as loading does.
+/// Reads and edits all symbols, as loading does.
 void walk(std::span<std::byte> bytes) {
   auto editor = ElfEditor::open(bytes);
   if (!editor.ok()) {
@@ -34,7 +34,7 @@ void walk(std::span<std::byte> bytes) {
   }
   const auto symbols = editor->symbols();
   if (!symbols.ok()) return;
-  for (const ElfSymbol& symbol : *symbols) {
+  for (const DynamicSymbol& symbol : *symbols) {
     if (symbol.is_unique) editor->make_own(symbol);
     if (symbol.is_undefined) editor->bind(symbol, &some_address);
   }
@@ -43,16 +43,16 @@ void walk(std::span<std::byte> bytes) {
 
 }  // namespace
 
-TEST_CASE("the symbols of a model are told apart", "[aoti]") {
+TEST_CASE("the kinds of a model's symbols are recognised", "[aoti]") {
   AlignedBytes file = stand_in("good");
   const auto editor = ElfEditor::open(file.bytes());
   INFO(editor.text());
   REQUIRE(editor.ok());
-  const ElfSymbol shim = find(*editor, "aoti_torch_empty_strided");
+  const DynamicSymbol shim = find(*editor, "aoti_torch_empty_strided");
   CHECK(shim.is_undefined);
   CHECK_FALSE(shim.is_versioned);
   CHECK_FALSE(shim.is_weak);
-  const ElfSymbol copy = find(*editor, "memcpy");
+  const DynamicSymbol copy = find(*editor, "memcpy");
   CHECK(copy.is_undefined);
   CHECK(copy.is_versioned);
   CHECK_FALSE(find(*editor, "AOTInductorModelContainerRun").is_undefined);
@@ -65,7 +65,7 @@ TEST_CASE("a bound symbol is absolute and hidden, and nothing else changes", "[a
   const AlignedBytes before(file.bytes());
   auto editor = ElfEditor::open(file.bytes());
   REQUIRE(editor.ok());
-  const ElfSymbol symbol = find(*editor, "aoti_torch_get_dim");
+  const DynamicSymbol symbol = find(*editor, "aoti_torch_get_dim");
   editor->bind(symbol, &some_address);
   CHECK_FALSE(find(*editor, "aoti_torch_get_dim").is_undefined);
   const auto now = file.bytes();
@@ -80,7 +80,7 @@ TEST_CASE("a bound symbol is absolute and hidden, and nothing else changes", "[a
   CHECK(last - first < sizeof(Elf64_Sym));
 }
 
-TEST_CASE("a needed library that is dropped is not asked for, and nothing else changes", "[aoti]") {
+TEST_CASE("a dropped needed library is not looked for, and nothing else changes", "[aoti]") {
   AlignedBytes file = stand_in("good");
   const AlignedBytes before(file.bytes());
   auto editor = ElfEditor::open(file.bytes());
@@ -99,7 +99,7 @@ TEST_CASE("a needed library that is dropped is not asked for, and nothing else c
   CHECK(num_changed <= 8);
 }
 
-TEST_CASE("libraries that are served are told by the beginning of their name", "[aoti]") {
+TEST_CASE("served libraries match by name without a version", "[aoti]") {
   constexpr std::string_view served[] = {"libcuda.so"};
   CHECK(is_served("libcuda.so.1", served));
   CHECK(is_served("libcuda.so", served));
@@ -135,7 +135,8 @@ TEST_CASE("damaged bytes of a model are never read or written out of bounds", "[
   }
 }
 
-TEST_CASE("what is no library for this machine is refused with what was found", "[aoti]") {
+TEST_CASE("a file that is not a library for this machine is refused with what was found",
+          "[aoti]") {
   const auto refusal = [](std::span<std::byte> bytes) {
     const auto editor = ElfEditor::open(bytes);
     CHECK(editor.error() == Error::InvalidArgument);

@@ -27,7 +27,7 @@ class WeightsBlob {
   alignas(64) std::byte data_[128]{};
 };
 
-/// A stand-in that is loaded, and how to make instances of it.
+/// A loaded stand-in, with a function that makes instances of it.
 struct Loaded {
   explicit Loaded(const std::string& name) {
     auto loaded = ModelLibrary::load(stand_in(name).bytes(), &find_host_shim);
@@ -65,11 +65,11 @@ TEST_CASE("a model runs with its weights and keeps its state", "[aoti]") {
     CHECK((*instance)->has_state());
     CHECK((*instance)->own_weights() == (in_place ? 64u : 128u));
   }
-  // The state is the instance's own: the blob is as it was.
+  // The state belongs to the instance: the blob is unchanged.
   CHECK(std::memcmp(blob.bytes().data(), WeightsBlob(3.0f, 10.0f).bytes().data(), 128) == 0);
 }
 
-TEST_CASE("weights are used where they lie", "[aoti]") {
+TEST_CASE("weights are used in place", "[aoti]") {
   WeightsBlob blob(3.0f, 0.0f);
   Loaded model("good");
   auto instance = model.instance(blob.bytes());

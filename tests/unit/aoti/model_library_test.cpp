@@ -11,7 +11,7 @@
 
 #include "models.hpp"
 #include "support/catch.hpp"
-#include "unit/loader/process.hpp"
+#include "unit/host/plugin/process.hpp"
 
 using namespace tenon;
 using namespace tenon::aoti;
@@ -43,7 +43,8 @@ void touch_thread_local(const ModelLibrary& library) {
 
 }  // namespace
 
-TEST_CASE("a model is loaded, bound to our functions, and gone when its object goes", "[aoti]") {
+TEST_CASE("a model is loaded, bound to the backend's shims, and unloaded on destruction",
+          "[aoti]") {
   const std::size_t before = num_model_mappings();
   {
     const auto library = load("good");
@@ -118,8 +119,7 @@ TEST_CASE("two loads of the same bytes are two images", "[aoti]") {
   CHECK(first->image().data() != second->image().data());
 }
 
-TEST_CASE("everything that a model asks for and nobody has is listed before it is loaded",
-          "[aoti]") {
+TEST_CASE("all missing functions of a model are listed before it is loaded", "[aoti]") {
   const std::size_t before = num_model_mappings();
   const auto library = load("asks_for_nothing");
   CHECK(library.error() == Error::OperatorMissing);
@@ -132,25 +132,25 @@ TEST_CASE("everything that a model asks for and nobody has is listed before it i
   CHECK(num_model_mappings() == before);
 }
 
-TEST_CASE("a processor that is too old is told what it lacks", "[aoti]") {
+TEST_CASE("missing CPU features are reported", "[aoti]") {
   AlignedBytes file = stand_in("good");
   const auto editor = ElfEditor::open(file.bytes());
   REQUIRE(editor.ok());
   ModelRequirements requirements;
-  const ElfSymbol wide{1, "Sleef_expf16_u10", true, false, false, false};
+  const DynamicSymbol wide{1, "Sleef_expf16_u10", true, false, false, false};
   for (const auto feature : aoti::detail::features_used(0, {&wide, 1})) {
     requirements.missing_cpu_features.emplace_back(feature);
   }
   CHECK_THAT(requirements.text(), ContainsSubstring("6 CPU features: avx2, fma, avx512f"));
-  const ElfSymbol narrow{1, "Sleef_expf8_u10", true, false, false, false};
+  const DynamicSymbol narrow{1, "Sleef_expf8_u10", true, false, false, false};
   CHECK(aoti::detail::features_used(0, {&narrow, 1}).size() == 2);
   CHECK(aoti::detail::features_used(8, {}).size() == 6);
   CHECK(aoti::detail::features_used(1, {}).empty());
 }
 
-TEST_CASE("a library that the model needs and the system has not is named", "[aoti]") {
+TEST_CASE("a missing library that the model needs is named", "[aoti]") {
   AlignedBytes file = stand_in("good");
-  // The name lies in the string table; another one of the same length is still well formed.
+  // The name is in the string table; another one of the same length is still well formed.
   const std::string_view wanted = "libc.so.6";
   const auto bytes = file.bytes();
   const std::string_view text = as_text(bytes);
@@ -162,7 +162,7 @@ TEST_CASE("a library that the model needs and the system has not is named", "[ao
   CHECK_THAT(std::string(library.text()), ContainsSubstring("1 needed library: libQ.so.6"));
 }
 
-TEST_CASE("a model is loaded where there are no memory files", "[aoti]") {
+TEST_CASE("a model is loaded on systems without memory files", "[aoti]") {
   auto file = MemoryFile::create(4096, MemoryFile::Kind::unlinked);
   INFO(file.text());
   REQUIRE(file.ok());
@@ -170,13 +170,13 @@ TEST_CASE("a model is loaded where there are no memory files", "[aoti]") {
   CHECK(std::filesystem::exists(file->path()));
   std::ifstream again(file->path(), std::ios::binary);
   CHECK(again.get() == 'x');
-  // It has no name in any folder.
+  // It has no name in any directory.
   CHECK(std::filesystem::read_symlink(file->path()).native().find("(deleted)") !=
         std::string::npos);
   CHECK(file->path() != file->path());
 }
 
-TEST_CASE("nobody can write to what will be loaded", "[aoti]") {
+TEST_CASE("a sealed library cannot be written to before it is loaded", "[aoti]") {
   auto file = MemoryFile::create(4096);
   REQUIRE(file.ok());
   file->finish();

@@ -8,7 +8,7 @@
 #include "support/aligned_bytes.hpp"
 #include "tenon/aoti.hpp"
 
-/// Stand-ins for compiled models (stand_in_model.cpp) and what they are loaded with.
+/// Stand-ins for compiled models (stand_in_model.cpp) and the arguments to load them.
 namespace tenon::test {
 
 inline AlignedBytes stand_in(const std::string& name) {
@@ -21,7 +21,7 @@ inline const void* find_host_shim(std::string_view name) {
 }
 
 inline Result<std::byte*> allocate_host(std::size_t nbytes) {
-  // So that a model that asks for too much is refused and not killed.
+  // A model that allocates too much must be refused and not killed.
   constexpr std::size_t most = std::size_t{1} << 32;
   auto* block = nbytes > most
                     ? nullptr
@@ -30,8 +30,9 @@ inline Result<std::byte*> allocate_host(std::size_t nbytes) {
   return error(Error::MemoryAllocationFailed, "that is more than this test has");
 }
 
-inline aoti::DeviceMemory host_memory() {
-  return {aoti::DeviceType::cpu, [](void*, std::size_t nbytes) { return allocate_host(nbytes); },
+inline aoti::DeviceMemoryApi host_memory() {
+  return {aoti::TorchDeviceType::cpu,
+          [](void*, std::size_t nbytes) { return allocate_host(nbytes); },
           [](void*, std::byte* block) noexcept { std::free(block); }};
 }
 

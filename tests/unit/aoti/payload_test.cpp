@@ -59,7 +59,7 @@ TEST_CASE("a table names weights, their layout and their keys", "[aoti]") {
   CHECK(weight.key == "cuda_fqn_weight:cuda:a.weight");
   CHECK(weight.nbytes == 24);
   CHECK(weight.scalar_type == ScalarType::Float);
-  CHECK(weight.device_type == DeviceType::cuda);
+  CHECK(weight.device_type == TorchDeviceType::cuda);
   CHECK(weight.sizes == std::vector<std::int64_t>{2, 3});
   CHECK(weight.strides == std::vector<std::int64_t>{3, 1});
 }

@@ -15,12 +15,13 @@
 #include "support/program_builder.hpp"
 #include "support/temporary_folder.hpp"
 #include "tenon/host.hpp"
+#include "tenon/host/schema/program_generated.h"
 
 /// Programs whose delegates are stand-ins for compiled models (stand_in_model.cpp), and the plugin
 /// that runs them.
 namespace tenon::test {
 
-/// What a program with stand-ins is made of. Each text is a key of named data; nothing is left out.
+/// The parts of a program with stand-ins. Each text is a key of named data.
 struct ModelParts {
   std::string model = "good";
   std::string blob = "library_so_blob\nweights_weights_blob";
@@ -31,7 +32,7 @@ struct ModelParts {
   bool has_library = true;
   bool has_weights = true;
   std::size_t num_delegates = 1;
-  std::optional<std::string> library_bytes{};  ///< In place of the stand-in's.
+  std::optional<std::string> library_bytes{};  ///< Instead of the stand-in's.
 };
 
 /// y = model(x) for one float32 of each, once for each delegate, one after the other.
@@ -100,7 +101,7 @@ class AotiHost {
                static_cast<std::streamsize>(program.bytes().size()));
     options.registry = &registry_;
     TENON_TRY(auto opened, host::Program::open(path));
-    // What is mapped stays as it is; the next program is another file.
+    // A mapped file is not changed; the next program is another file.
     std::filesystem::remove(path);
     return host::Method::load(std::move(opened), "forward", std::move(options));
   }
@@ -114,9 +115,9 @@ class AotiHost {
 /// Runs a method made by `build_program` and returns y.
 inline Result<float> run(host::Method& method, float x) {
   static constexpr std::int64_t sizes[] = {1};
-  TENON_CHECK(method.set_input(
+  TENON_RETURN_IF_ERROR(method.set_input(
       0, {ScalarType::Float, sizes, std::as_bytes(std::span<const float, 1>(&x, 1))}));
-  TENON_CHECK(method.execute());
+  TENON_RETURN_IF_ERROR(method.execute());
   float y = 0;
   std::memcpy(&y, method.output(0).as.tensor->dl.data, sizeof y);
   return y;

@@ -16,7 +16,7 @@ using namespace tenon::aoti::shims;
 using namespace tenon::test;
 
 namespace shims_test {
-using tenon::aoti::Tensor;
+using tenon::aoti::ModelTensor;
 namespace {
 
 /// A pool that is the current one, and tensors made through the functions that models call.
@@ -24,8 +24,8 @@ struct Shims {
   TensorPool pool{host_memory()};
   CurrentPool current{pool};
 
-  Tensor* floats(std::vector<std::int64_t> sizes, const std::int64_t* strides = nullptr) {
-    Tensor* out = nullptr;
+  ModelTensor* floats(std::vector<std::int64_t> sizes, const std::int64_t* strides = nullptr) {
+    ModelTensor* out = nullptr;
     CHECK(aoti_torch_empty_strided(static_cast<std::int64_t>(sizes.size()), sizes.data(), strides,
                                    6, 0, 0, &out) == shim_ok);
     return out;
@@ -33,7 +33,7 @@ struct Shims {
   ~Shims() { CHECK(pool.num_live() == 0); }
 };
 
-void count_up(Tensor* tensor) {
+void count_up(ModelTensor* tensor) {
   auto* data = reinterpret_cast<float*>(tensor->storage->data);
   std::iota(data, data + tensor->storage->nbytes / sizeof(float), 0.0f);
 }
@@ -54,7 +54,7 @@ TEST_CASE("a table finds each of its functions and a later list wins", "[aoti]")
 TEST_CASE("a model reads what it made", "[aoti]") {
   Shims shims;
   const std::int64_t strides[] = {1, 4};
-  Tensor* tensor = shims.floats({2, 3}, strides);
+  ModelTensor* tensor = shims.floats({2, 3}, strides);
   std::int64_t number = 0;
   std::int64_t* list = nullptr;
   std::int32_t word = -1;
@@ -78,35 +78,35 @@ TEST_CASE("a model reads what it made", "[aoti]") {
 
 TEST_CASE("a view's offset counts from the tensor that it is made of", "[aoti]") {
   Shims shims;
-  Tensor* whole = shims.floats({4, 4});
+  ModelTensor* whole = shims.floats({4, 4});
   count_up(whole);
   const std::int64_t two[] = {2};
   const std::int64_t step[] = {4};
-  Tensor* first = nullptr;
-  Tensor* second = nullptr;
+  ModelTensor* first = nullptr;
+  ModelTensor* second = nullptr;
   REQUIRE(aoti_torch__reinterpret_tensor(whole, 1, two, step, 5, &first) == shim_ok);
   REQUIRE(aoti_torch__reinterpret_tensor(first, 1, two, step, 2, &second) == shim_ok);
   CHECK(first->as<float>()[0] == 5);
   CHECK(second->as<float>()[0] == 7);
   CHECK(second->storage_offset == 7);
-  Tensor* outside = nullptr;
+  ModelTensor* outside = nullptr;
   CHECK(aoti_torch__reinterpret_tensor(second, 1, two, step, 6, &outside) == shim_failed);
   CHECK_FALSE(shims.pool.take_failure().empty());
-  for (Tensor* tensor : {whole, first, second}) aoti_torch_delete_tensor_object(tensor);
+  for (ModelTensor* tensor : {whole, first, second}) aoti_torch_delete_tensor_object(tensor);
 }
 
 TEST_CASE("copies keep the elements and the order that they had", "[aoti]") {
   Shims shims;
   const std::int64_t transposed[] = {1, 3};
-  Tensor* tensor = shims.floats({3, 2}, transposed);
+  ModelTensor* tensor = shims.floats({3, 2}, transposed);
   count_up(tensor);
   const std::int64_t sizes[] = {2, 3};
   const std::int64_t repeated[] = {0, 1};
-  Tensor* rows = nullptr;
+  ModelTensor* rows = nullptr;
   REQUIRE(aoti_torch__reinterpret_tensor(tensor, 2, sizes, repeated, 1, &rows) == shim_ok);
-  Tensor* dense = nullptr;
-  Tensor* packed = nullptr;
-  Tensor* same = nullptr;
+  ModelTensor* dense = nullptr;
+  ModelTensor* packed = nullptr;
+  ModelTensor* same = nullptr;
   REQUIRE(aoti_torch_clone(tensor, &dense) == shim_ok);
   CHECK(dense->strides[1] == 3);
   REQUIRE(aoti_torch_clone(rows, &packed) == shim_ok);
@@ -116,7 +116,7 @@ TEST_CASE("copies keep the elements and the order that they had", "[aoti]") {
   REQUIRE(aoti_torch_clone_preserve_strides(tensor, &same) == shim_ok);
   CHECK(same->strides[1] == 3);
   CHECK(same->as<float>()[5] == 5);
-  Tensor* target = shims.floats({3, 2});
+  ModelTensor* target = shims.floats({3, 2});
   REQUIRE(aoti_torch_copy_(target, tensor, 0) == shim_ok);
   CHECK(std::vector(target->as<float>(), target->as<float>() + 6) ==
         std::vector<float>{0, 3, 1, 4, 2, 5});
@@ -125,14 +125,14 @@ TEST_CASE("copies keep the elements and the order that they had", "[aoti]") {
              ContainsSubstring("expected sizes that broadcast to [3, 2], found [2, 3]"));
   REQUIRE(aoti_torch_zero_(target) == shim_ok);
   CHECK(target->as<float>()[3] == 0);
-  for (Tensor* each : {tensor, rows, dense, packed, same, target}) {
+  for (ModelTensor* each : {tensor, rows, dense, packed, same, target}) {
     aoti_torch_delete_tensor_object(each);
   }
 }
 
-TEST_CASE("one element goes in and comes out again", "[aoti]") {
+TEST_CASE("one element is written and read back", "[aoti]") {
   Shims shims;
-  Tensor* tensor = nullptr;
+  ModelTensor* tensor = nullptr;
   REQUIRE(aoti_torch_scalar_to_tensor_int64(-7, &tensor) == shim_ok);
   std::int64_t value = 0;
   CHECK((aoti_torch_item_int64(tensor, &value) == shim_ok && value == -7));

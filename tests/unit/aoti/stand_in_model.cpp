@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // Stands in for a library compiled by AOTInductor, for tests that no exporter can make: it fails
-// where it is told to. It has what makes the real ones hard to load and unload: static initialisers
-// that call back, unique symbols, and thread-local objects with destructors.
+// where the test requests. It has the parts that make real ones hard to load and unload: static
+// initialisers that call back, unique symbols, and thread-local objects with destructors.
 //
 // The model: input x [n], weight w [16] and state s [16], all float32; y = x * w[0] + s[0], and
 // s[0] grows by 1 with each run.

@@ -13,15 +13,15 @@ using namespace tenon::aoti;
 using namespace tenon::test;
 
 namespace tensor_pool_test {
-using tenon::aoti::Tensor;
+using tenon::aoti::ModelTensor;
 namespace {
 
 int num_allocated = 0;
 int num_freed = 0;
 
-DeviceMemory counted_memory() {
+DeviceMemoryApi counted_memory() {
   num_allocated = num_freed = 0;
-  return {DeviceType::cpu,
+  return {TorchDeviceType::cpu,
           [](void*, std::size_t nbytes) {
             ++num_allocated;
             return allocate_host(nbytes);
@@ -32,8 +32,8 @@ DeviceMemory counted_memory() {
           }};
 }
 
-Tensor* make(TensorPool& pool, std::vector<std::int64_t> sizes) {
-  return pool.empty_strided(sizes, nullptr, ScalarType::Float, DeviceType::cpu, 0);
+ModelTensor* make(TensorPool& pool, std::vector<std::int64_t> sizes) {
+  return pool.empty_strided(sizes, nullptr, ScalarType::Float, TorchDeviceType::cpu, 0);
 }
 
 }  // namespace
@@ -41,10 +41,10 @@ Tensor* make(TensorPool& pool, std::vector<std::int64_t> sizes) {
 TEST_CASE("a second run of the same shapes asks the system for nothing", "[aoti]") {
   TensorPool pool(counted_memory());
   const auto run = [&] {
-    Tensor* a = make(pool, {3, 100});
-    Tensor* b = make(pool, {1000});
+    ModelTensor* a = make(pool, {3, 100});
+    ModelTensor* b = make(pool, {1000});
     pool.release(a);
-    Tensor* c = make(pool, {7});
+    ModelTensor* c = make(pool, {7});
     pool.release(b);
     pool.release(c);
   };
@@ -55,7 +55,7 @@ TEST_CASE("a second run of the same shapes asks the system for nothing", "[aoti]
   CHECK(pool.num_live() == 0);
 }
 
-TEST_CASE("all memory goes back when the pool goes", "[aoti]") {
+TEST_CASE("a pool frees all memory on destruction", "[aoti]") {
   {
     TensorPool pool(counted_memory());
     for (const std::int64_t size : {0, 1, 15, 16, 17, 1000, 4097, 100'000}) {
@@ -73,7 +73,7 @@ TEST_CASE("a block is at most an eighth larger than what was asked for", "[aoti]
   TensorPool pool(counted_memory());
   for (std::int64_t size = 16; size < 100'000; size += 37) {
     const auto wanted = static_cast<std::size_t>(size) * sizeof(float);
-    Tensor* tensor = make(pool, {size});
+    ModelTensor* tensor = make(pool, {size});
     REQUIRE(pool.nbytes() >= wanted);
     REQUIRE(pool.nbytes() <= wanted + wanted / 8 + 8);
     pool.release(tensor);
@@ -83,16 +83,16 @@ TEST_CASE("a block is at most an eighth larger than what was asked for", "[aoti]
 
 TEST_CASE("a storage lives as long as a tensor looks into it", "[aoti]") {
   TensorPool pool(counted_memory());
-  Tensor* whole = make(pool, {4, 4});
+  ModelTensor* whole = make(pool, {4, 4});
   const std::int64_t sizes[] = {2};
   const std::int64_t strides[] = {4};
-  Tensor* column = pool.view(*whole, sizes, strides, 1);
+  ModelTensor* column = pool.view(*whole, sizes, strides, 1);
   REQUIRE(column);
-  Tensor* again = pool.share(*column);
+  ModelTensor* again = pool.share(*column);
   whole->as<float>()[5] = 42;
   pool.release(whole);
   pool.release(column);
-  Tensor* other = make(pool, {4, 4});  // Must not get the same block.
+  ModelTensor* other = make(pool, {4, 4});  // Must not get the same block.
   CHECK(other->data != again->storage->data);
   CHECK(again->as<float>()[4] == 42);
   pool.release(again);
@@ -111,20 +111,20 @@ TEST_CASE("tensors that cannot be are refused with a reason", "[aoti]") {
   }
   const std::int64_t two[] = {2};
   const std::int64_t far[] = {huge};
-  CHECK(pool.empty_strided(two, far, ScalarType::Float, DeviceType::cpu, 0) == nullptr);
-  CHECK(pool.empty_strided(two, nullptr, static_cast<ScalarType>(99), DeviceType::cpu, 0) ==
+  CHECK(pool.empty_strided(two, far, ScalarType::Float, TorchDeviceType::cpu, 0) == nullptr);
+  CHECK(pool.empty_strided(two, nullptr, static_cast<ScalarType>(99), TorchDeviceType::cpu, 0) ==
         nullptr);
   CHECK_THAT(pool.take_failure(), ContainsSubstring("out of range") ||
                                       ContainsSubstring("too large") ||
                                       ContainsSubstring("dtype number 99"));
-  CHECK(pool.empty_strided(two, nullptr, ScalarType::Float, DeviceType::cuda, 0) == nullptr);
+  CHECK(pool.empty_strided(two, nullptr, ScalarType::Float, TorchDeviceType::cuda, 0) == nullptr);
   CHECK_THAT(pool.take_failure(), ContainsSubstring("device"));
   CHECK(pool.num_live() == 0);
 }
 
 TEST_CASE("a view that leaves its storage is refused", "[aoti]") {
   TensorPool pool(host_memory());
-  Tensor* whole = make(pool, {4, 4});
+  ModelTensor* whole = make(pool, {4, 4});
   const std::int64_t row[] = {4};
   const std::int64_t one[] = {1};
   CHECK(pool.view(*whole, row, one, 13) == nullptr);
@@ -132,7 +132,7 @@ TEST_CASE("a view that leaves its storage is refused", "[aoti]") {
              ContainsSubstring("a view [4] at element 13") && ContainsSubstring("64 bytes"));
   CHECK(pool.view(*whole, row, one, -1) == nullptr);
   CHECK_FALSE(pool.take_failure().empty());
-  Tensor* last = pool.view(*whole, row, one, 12);
+  ModelTensor* last = pool.view(*whole, row, one, 12);
   REQUIRE(last);
   pool.release(last);
   pool.release(whole);
@@ -141,7 +141,7 @@ TEST_CASE("a view that leaves its storage is refused", "[aoti]") {
 
 TEST_CASE("a tensor without elements has no bytes and may have any strides", "[aoti]") {
   TensorPool pool(host_memory());
-  Tensor* empty = make(pool, {3, 0, 5});
+  ModelTensor* empty = make(pool, {3, 0, 5});
   REQUIRE(empty);
   CHECK(empty->numel == 0);
   CHECK(empty->is_contiguous());

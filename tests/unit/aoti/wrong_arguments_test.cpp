@@ -13,7 +13,9 @@
 #include <vector>
 
 #include "program.hpp"
-#include "tenon/host/named_data.hpp"
+#include "tenon/host/method/arena.hpp"
+#include "tenon/host/plugin/last_error.hpp"
+#include "tenon/host/program/merged_data_map.hpp"
 #include "unit/core/test_tensor.hpp"
 
 using namespace tenon;
@@ -29,7 +31,7 @@ class FirstDelegate {
     INFO(program.text());
     REQUIRE(program.ok());
     program_ = *std::move(program);
-    auto data = host::NamedDataMap::create(program_);
+    auto data = host::MergedDataMap::create(program_);
     REQUIRE(data.ok());
     data_ = *std::move(data);
     const auto plan = program_->plan("forward");
@@ -70,12 +72,12 @@ class FirstDelegate {
   AotiHost aoti_;
   host::BackendRef backend_;
   std::shared_ptr<const host::Program> program_;
-  std::shared_ptr<const host::NamedDataMap> data_;
+  std::shared_ptr<const host::MergedDataMap> data_;
   host::Arena arena_;
   tenon_delegate* delegate_ = nullptr;
 };
 
-/// What is written to the standard streams while it lives.
+/// Captures the output to the standard streams during its lifetime.
 class Written {
  public:
   explicit Written(int stream)
@@ -97,7 +99,7 @@ class Written {
   std::unique_ptr<std::FILE, int (*)(std::FILE*)> file_;
 };
 
-/// One argument that the model was not compiled for, and what is said about it.
+/// One argument that the model was not compiled for, and the expected message.
 struct Wrong {
   ScalarType type;
   std::vector<std::int64_t> sizes;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include <tenon/abi/static_plugin.h>
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <limits>
@@ -178,7 +179,7 @@ TEST_CASE("a blob that was released is empty and is released once", "[backend][T
   CHECK(blob.releases == 1);
 }
 
-TEST_CASE("what init took is given back when it fails", "[backend][TN-INI-1]") {
+TEST_CASE("resources of a failed init are released", "[backend][TN-INI-1]") {
   const FakeHost host;
   const FakeNamedDataMap map;
   OpenedBackend backend(plugin.api(), host);

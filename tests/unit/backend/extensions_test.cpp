@@ -122,7 +122,7 @@ TEST_CASE("a backend has the extensions of its mixins and no others", "[backend]
   CHECK(host.num_errors == 0);
 }
 
-TEST_CASE("a blob is judged without the device and the reason goes to the host",
+TEST_CASE("a blob is judged without the device and the reason is passed to the host",
           "[backend][TN-BLB-1]") {
   const FakeHost host;
   const OpenedBackend backend(plugin.api(), host);
@@ -153,7 +153,7 @@ TEST_CASE("check_blob that fails or throws gives a status and no verdict", "[bac
   CHECK(host.last_text == "told to throw");
 }
 
-TEST_CASE("memory is told for one delegate and for the whole backend", "[backend]") {
+TEST_CASE("memory is reported for one delegate and for the whole backend", "[backend]") {
   const FakeHost host;
   OpenedBackend backend(plugin.api(), host);
   const auto* table = backend.extension<tenon_memory_info_v1>(TENON_EXTENSION_MEMORY_INFO);

@@ -14,7 +14,7 @@ using namespace tenon::test;
 
 namespace {
 
-/// What the backend does at one place.
+/// The action of the backend at one place.
 enum Act : std::int64_t { succeed, fail, throw_text, throw_memory, throw_number, throw_no_text };
 
 struct WithoutText : std::exception {
@@ -89,9 +89,9 @@ class Scripted final : public tenon::Backend<Scripted> {
 
   tenon::Result<Delegate> init(tenon::InitContext&, tenon::Blob processed, tenon::CompileSpecs) {
     const auto act = tenon::read_le<std::int64_t>(processed.bytes());
-    if (act) TENON_CHECK(perform(*act));
+    if (act) TENON_RETURN_IF_ERROR(perform(*act));
     Delegate delegate;
-    TENON_CHECK(perform(script.in_init_after_delegate));
+    TENON_RETURN_IF_ERROR(perform(script.in_init_after_delegate));
     return delegate;
   }
 
@@ -115,7 +115,7 @@ std::string_view blob_of(const std::int64_t& act) {
   return {reinterpret_cast<const char*>(&act), sizeof act};
 }
 
-/// Checks that the host was told what `expected` says, in one call.
+/// Checks that the host got the text of `expected`, in one call.
 void check_told(const FakeHost& host, const Failure& expected, int calls = 1) {
   CHECK(host.num_errors == calls);
   CHECK(host.last_status == expected.status);

@@ -61,7 +61,7 @@ struct FakeHost : tenon_host {
   FakeHost& operator=(const FakeHost&) = delete;
 };
 
-/// Memory that is given back when this object goes; remembers the last request.
+/// Memory that is freed on destruction; records the last request.
 struct FakeAllocator : tenon_allocator {
   std::uint64_t last_size = 0;
   std::uint64_t last_alignment = 0;
@@ -101,7 +101,7 @@ struct FakeBuffer : tenon_buffer {
   }
 };
 
-/// A tracer whose clock goes up by one at each look.
+/// A tracer whose clock advances by one at each reading.
 struct FakeTracer : tenon_tracer {
   struct Event {
     std::string name;
@@ -154,7 +154,7 @@ class LinkedPlugin {
   const tenon_plugin_head* head_;
 };
 
-/// One backend, opened by a `FakeHost` and closed when this object goes.
+/// One backend, opened by a `FakeHost` and closed on destruction.
 class OpenedBackend {
  public:
   OpenedBackend(const tenon_backend_api& table, const FakeHost& host)

@@ -47,7 +47,7 @@ class Counting final : public Backend<Counting>, public WithKernels<Counting> {
 
   Result<Kernel> create_kernel(std::string_view op, Args args) {
     if (op == "test::no_memory") throw std::bad_alloc();
-    TENON_CHECK(args.expect(2));
+    TENON_RETURN_IF_ERROR(args.expect(2));
     TENON_TRY(const TensorView in, args.tensor(0));
     if (in.scalar_type() != ScalarType::Long) {
       return error(Error::OperatorMissing, "expected dtype Long, found ",

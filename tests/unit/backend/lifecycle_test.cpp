@@ -55,7 +55,7 @@ class Stated final : public tenon::Backend<Stated> {
 
   /// Argument 0 receives how often this delegate ran, argument 1 is the length of its blob.
   tenon::Status execute(tenon::ExecutionContext& context, Delegate& delegate, tenon::Args args) {
-    TENON_CHECK(args.expect(2));
+    TENON_RETURN_IF_ERROR(args.expect(2));
     TENON_TRY(const auto runs, args.tensor<std::int64_t>(0));
     TENON_TRY(const auto length, args.integer(1));
     if (length != static_cast<std::int64_t>(delegate.blob.size())) {
@@ -101,7 +101,7 @@ std::int64_t run(OpenedBackend& backend, std::int64_t length) {
 
 }  // namespace
 
-TEST_CASE("the head of a plugin is complete and its offsets lie inside the object",
+TEST_CASE("the head of a plugin is complete and its offsets are inside the object",
           "[backend][TN-BIN-4]") {
   const tenon_plugin_head& head = plugin.head();
   const std::uint8_t magic[] = TENON_PLUGIN_MAGIC;
@@ -123,7 +123,7 @@ TEST_CASE("the head of a plugin is complete and its offsets lie inside the objec
   CHECK(std::string(head.sdk_version) == TENON_VERSION_STRING);
 }
 
-TEST_CASE("the record of a backend holds what its class states", "[backend][TN-BIN-5][TN-BIN-8]") {
+TEST_CASE("the record of a backend has the facts of its class", "[backend][TN-BIN-5][TN-BIN-8]") {
   const tenon_backend_record& stated = plugin.record(0);
   CHECK(stated.struct_size == sizeof(tenon_backend_record));
   CHECK(std::string(stated.id) == "StatedBackend");

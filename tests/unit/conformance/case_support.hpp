@@ -10,12 +10,12 @@
 
 #include "support/catch.hpp"
 #include "support/temporary_folder.hpp"
-#include "tenon/host/npy.hpp"
+#include "tenon/host/arrays/npy.hpp"
 
-/// Folders of cases, written for one test.
+/// Directories of cases, written for one test.
 namespace case_test {
 
-/// A folder for cases and subject files that goes with this object.
+/// A directory for cases and subject files, removed on destruction.
 class Folder : public tenon::test::TemporaryFolder {
  public:
   void array(std::string_view name, const std::vector<float>& values) const {
@@ -25,7 +25,7 @@ class Folder : public tenon::test::TemporaryFolder {
     REQUIRE(written.ok());
   }
 
-  /// A whole case without case.json in a folder inside.
+  /// A complete case without case.json in a subdirectory.
   void add_case(const std::string& name) const {
     std::filesystem::create_directories(path() / name);
     (void)write(name + "/model.pte", "program");
@@ -33,7 +33,7 @@ class Folder : public tenon::test::TemporaryFolder {
     array(name + "/expected_0.npy", {2, 4});
   }
 
-  /// A case whose case.json is `json`, in a folder "c" with one program and files a.npy, b.npy.
+  /// A case with `json` as case.json, in a directory "c" with one program and files a.npy, b.npy.
   std::filesystem::path case_with(std::string_view json) const {
     std::filesystem::create_directories(path() / "c");
     (void)write("c/model.pte", "program");

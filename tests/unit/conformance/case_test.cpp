@@ -7,7 +7,8 @@
 
 #include "case_support.hpp"
 #include "support/catch.hpp"
-#include "tenon/conformance/case_file.hpp"
+#include "tenon/conformance/case/case_file.hpp"
+#include "tenon/conformance/case/settings_reader.hpp"
 
 using namespace tenon;
 using namespace tenon::conformance;
@@ -16,7 +17,7 @@ using case_test::Folder;
 namespace case_test {
 namespace {
 
-// What is said of a case.json, after the file's name. The case is refused as InvalidArgument.
+// The error for a case.json, after the name of the file. Expects InvalidArgument.
 std::string complaint(std::string_view json) {
   const Folder folder;
   const auto read = read_case(folder.case_with(json));
@@ -34,7 +35,7 @@ std::string runs(std::string_view inputs) {
 
 }  // namespace
 
-TEST_CASE("a folder with the usual names is a case without a case.json", "[case]") {
+TEST_CASE("a directory with the default names is a case without a case.json", "[case]") {
   const Folder folder;
   folder.add_case("add");
   (void)folder.write("add/weights_b.ptd", "");
@@ -59,7 +60,7 @@ TEST_CASE("a folder with the usual names is a case without a case.json", "[case]
   CHECK(read->runs[0].expected == std::vector<CaseValue>{ArrayFile{folder / "add/expected_0.npy"}});
 }
 
-TEST_CASE("case.json says all that a case can be", "[case]") {
+TEST_CASE("case.json sets every part of a case", "[case]") {
   const Folder folder;
   const auto read = read_case(folder.case_with(R"({
     "$schema": "https://example.org/x", "name": "two states", "description": "counts",
@@ -88,7 +89,7 @@ TEST_CASE("case.json says all that a case can be", "[case]") {
   CHECK(read->runs[1].expected.empty());
   CHECK(read->runs[1].fresh);
 
-  const Tolerance floats = read->tolerances.of(ScalarType::Float);
+  const CaseTolerance floats = read->tolerances.of(ScalarType::Float);
   CHECK(floats.nmse == 1e-6);
   CHECK(floats.max == 1e-4);
   CHECK_FALSE(floats.peak);  // Limits of a dtype are replaced together.
@@ -108,8 +109,7 @@ TEST_CASE("case.json says all that a case can be", "[case]") {
   }
 }
 
-TEST_CASE("a complaint about case.json names the member, what is expected and what is there",
-          "[case]") {
+TEST_CASE("an error in case.json names the member, and what was expected and found", "[case]") {
   const auto [json, text] = GENERATE(table<std::string, std::string>({
       {"", "is not JSON"},
       {"[]", "expected an object, found '[]'"},
@@ -147,7 +147,7 @@ TEST_CASE("a complaint about case.json names the member, what is expected and wh
   CHECK_THAT(complaint(json), ContainsSubstring(text));
 }
 
-TEST_CASE("a complaint about tolerances and options names the member", "[case]") {
+TEST_CASE("an error in tolerances and options names the member", "[case]") {
   const auto [member, text] = GENERATE(table<std::string, std::string>({
       {R"("tolerances": 1)", "tolerances: expected an object of limits by dtype, found '1'"},
       {R"("tolerances": {"float": {}})", "tolerances: unknown dtype 'float'"},
@@ -173,7 +173,7 @@ TEST_CASE("a complaint about tolerances and options names the member", "[case]")
   CHECK_THAT(complaint(json), ContainsSubstring(text));
 }
 
-TEST_CASE("numbered files may not leave a number out", "[case]") {
+TEST_CASE("a missing number among numbered files is an error", "[case]") {
   const Folder folder;
   folder.add_case("add");
   folder.array("add/input_2.npy", {3, 4});
@@ -183,12 +183,12 @@ TEST_CASE("numbered files may not leave a number out", "[case]") {
              ContainsSubstring("there is input_2.npy, but no input_1.npy"));
 }
 
-TEST_CASE("what is no folder, or cannot be read, is told", "[case]") {
+TEST_CASE("a path that is not a directory, or cannot be read, is an error", "[case]") {
   const Folder folder;
   (void)folder.write("file", "");
   const auto none = read_case(folder / "none");
   CHECK(none.error() == Error::AccessFailed);
-  CHECK_THAT(std::string(none.text()), ContainsSubstring("none: expected the folder of a case"));
+  CHECK_THAT(std::string(none.text()), ContainsSubstring("none: expected the directory of a case"));
   CHECK_THAT(std::string(read_case(folder / "file").text()), ContainsSubstring("found a file"));
 
   std::filesystem::create_directories(folder / "odd/case.json");
@@ -200,7 +200,7 @@ TEST_CASE("what is no folder, or cannot be read, is told", "[case]") {
              ContainsSubstring("expected at most"));
 }
 
-TEST_CASE("a case has the name of its folder however the folder is named", "[case]") {
+TEST_CASE("a case has the name of its directory whatever the form of the path", "[case]") {
   const Folder folder;
   folder.add_case("add");
   const std::string path = folder.file("add");
@@ -212,7 +212,7 @@ TEST_CASE("a case has the name of its folder however the folder is named", "[cas
   }
 }
 
-TEST_CASE("cases are found in a folder, in folders inside and by a pattern", "[case]") {
+TEST_CASE("cases are found in a directory, in its subdirectories and by a pattern", "[case]") {
   const Folder folder;
   for (const char* name : {"b_mul", "a_add", "a_sub"}) folder.add_case(name);
   std::filesystem::create_directories(folder / "notes");
@@ -230,14 +230,14 @@ TEST_CASE("cases are found in a folder, in folders inside and by a pattern", "[c
 
   const auto none = read_cases(folder / "c_*");
   CHECK(none.error() == Error::NotFound);
-  CHECK_THAT(std::string(none.text()), ContainsSubstring("expected a folder with case.json"));
+  CHECK_THAT(std::string(none.text()), ContainsSubstring("expected a directory with case.json"));
   CHECK(read_cases(folder / "notes").error() == Error::NotFound);
 
   (void)folder.write("a_sub/case.json", "{");
   CHECK(read_cases(folder.path()).error() == Error::InvalidArgument);
 }
 
-TEST_CASE("values of a case become arrays of the dtype that is wanted", "[case]") {
+TEST_CASE("values of a case become arrays of the requested dtype", "[case]") {
   const Folder folder;
   folder.array("a.npy", {1, 2});
   const CaseValue file = ArrayFile{folder / "a.npy"};
@@ -255,7 +255,7 @@ TEST_CASE("values of a case become arrays of the dtype that is wanted", "[case]"
   CHECK(read_array(true, ScalarType::Bool)->data.size() == 1);
 }
 
-TEST_CASE("a value that is no array of the wanted dtype is refused", "[case]") {
+TEST_CASE("a value that is not an array of the requested dtype is refused", "[case]") {
   const Folder folder;
   folder.array("a.npy", {1, 2});
   const auto other = read_array(ArrayFile{folder / "a.npy"}, ScalarType::Int);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "tenon/conformance/compare.hpp"
+#include "tenon/conformance/case/compare.hpp"
 
 #include <cstring>
 #include <limits>
@@ -8,7 +8,7 @@
 
 #include "case_support.hpp"
 #include "support/catch.hpp"
-#include "tenon/host/tensor_storage.hpp"
+#include "tenon/host/plugin/tensor_storage.hpp"
 
 using namespace tenon;
 using namespace tenon::conformance;
@@ -20,9 +20,9 @@ namespace {
 constexpr float not_a_number = std::numeric_limits<float>::quiet_NaN();
 constexpr float infinity = std::numeric_limits<float>::infinity();
 
-Tolerance limits(std::optional<double> nmse, std::optional<double> peak = {},
-                 std::optional<double> max = {}) {
-  Tolerance out;
+CaseTolerance limits(std::optional<double> nmse, std::optional<double> peak = {},
+                     std::optional<double> max = {}) {
+  CaseTolerance out;
   out.nmse = nmse;
   out.peak = peak;
   out.max = max;
@@ -30,19 +30,21 @@ Tolerance limits(std::optional<double> nmse, std::optional<double> peak = {},
 }
 
 template <class T>
-Comparison compare_all(ScalarType type, const std::vector<T>& found, const std::vector<T>& expected,
-                       const Tolerance& tolerance, Shape shape = {}) {
+OutputComparison compare_all(ScalarType type, const std::vector<T>& found,
+                             const std::vector<T>& expected, const CaseTolerance& tolerance,
+                             Shape shape = {}) {
   if (shape.empty()) shape = {static_cast<std::int64_t>(found.size() * sizeof(T) / size_of(type))};
   return compare({type, shape, std::as_bytes(std::span(found))},
                  {type, shape, std::as_bytes(std::span(expected))}, tolerance);
 }
 
-Comparison compare_floats(const std::vector<float>& found, const std::vector<float>& expected,
-                          const Tolerance& tolerance = default_tolerance(ScalarType::Float)) {
+OutputComparison compare_floats(
+    const std::vector<float>& found, const std::vector<float>& expected,
+    const CaseTolerance& tolerance = default_tolerance(ScalarType::Float)) {
   return compare_all(ScalarType::Float, found, expected, tolerance);
 }
 
-// A value of a method that is a tensor, with all that it points to.
+// A tensor value of a method, with the memory that it refers to.
 struct Output {
   Output(ScalarType type, Shape shape, std::vector<std::uint8_t> order, void* data)
       : sizes(std::move(shape)), dim_order(std::move(order)), strides(sizes.size()) {
@@ -81,9 +83,9 @@ tenon_value number(std::int64_t integer) {
 
 }  // namespace
 
-TEST_CASE("an output that is as expected is equal", "[compare]") {
+TEST_CASE("an output is equal to the same expected array", "[compare]") {
   const auto result = compare_floats({1, -2, 0, not_a_number, infinity},
-                                     {1, -2, -0.0F, not_a_number, infinity}, Tolerance{});
+                                     {1, -2, -0.0F, not_a_number, infinity}, CaseTolerance{});
   CHECK(result.equal);
   CHECK(result.text == "equal in all of 5 elements");
 }
@@ -103,14 +105,14 @@ TEST_CASE("a verdict names the limit, the largest difference, its place and how 
   CHECK(result.arrays.num_different == 2);
 }
 
-TEST_CASE("differences within the limits are told and no failure", "[compare]") {
+TEST_CASE("differences within the limits are reported and are not a failure", "[compare]") {
   const auto result = compare_floats({2, 5}, {3, 4}, limits(0.08, 0.25, 1));
   CHECK(result.equal);
   CHECK(result.text ==
         "nmse 0.08, largest difference 1 at [0]: expected 3, found 2; 2 of 2 elements differ");
 }
 
-TEST_CASE("each limit is judged by itself", "[compare]") {
+TEST_CASE("each limit is judged on its own", "[compare]") {
   // nmse 1/4, peak 1/2, largest difference 1.
   const std::vector<float> found{3, 0}, expected{2, 0};
   CHECK(compare_floats(found, expected, limits(0.25)).equal);
@@ -119,7 +121,7 @@ TEST_CASE("each limit is judged by itself", "[compare]") {
   CHECK_FALSE(compare_floats(found, expected, limits(0.25, 0.4)).equal);
   CHECK(compare_floats(found, expected, limits({}, {}, 1)).equal);
   CHECK_FALSE(compare_floats(found, expected, limits(0.25, 0.5, 0.9)).equal);
-  Tolerance each;
+  CaseTolerance each;
   each.rtol = 0.5;
   CHECK(compare_floats(found, expected, each).equal);
   each.rtol = 0.4;
@@ -130,7 +132,7 @@ TEST_CASE("each limit is judged by itself", "[compare]") {
   CHECK(compare_floats(found, expected, each).equal);
 }
 
-TEST_CASE("a wrong element among very many is seen by the default limits", "[compare]") {
+TEST_CASE("the default limits find one wrong element among very many", "[compare]") {
   std::vector<float> expected(1 << 20, 1);
   std::vector<float> found = expected;
   found[77] = 1.01F;
@@ -140,9 +142,9 @@ TEST_CASE("a wrong element among very many is seen by the default limits", "[com
   CHECK_THAT(result.text, ContainsSubstring("peak 0.01 > 0.001"));
 }
 
-TEST_CASE("no limit lets NaN or an infinity pass for something else", "[compare]") {
+TEST_CASE("no limit accepts NaN or an infinity in place of another value", "[compare]") {
   const double huge = std::numeric_limits<double>::max();
-  Tolerance all = limits(huge, huge, huge);
+  CaseTolerance all = limits(huge, huge, huge);
   all.rtol = huge;
   all.atol = huge;
   const auto [found, expected] = GENERATE(table<float, float>({{not_a_number, 1},
@@ -157,7 +159,7 @@ TEST_CASE("no limit lets NaN or an infinity pass for something else", "[compare]
                               ContainsSubstring("at [1]"));
 }
 
-TEST_CASE("integers and booleans are equal or not when nothing is said", "[compare]") {
+TEST_CASE("integers and booleans must be equal by default", "[compare]") {
   const std::int64_t large = (std::int64_t{1} << 60) + 1;
   const auto exact = default_tolerance(ScalarType::Long);
   CHECK(compare_all<std::int64_t>(ScalarType::Long, {large}, {large}, exact).equal);
@@ -172,12 +174,12 @@ TEST_CASE("integers and booleans are equal or not when nothing is said", "[compa
   CHECK_THAT(flags.text, ContainsSubstring("at [1]: expected true, found false"));
 }
 
-TEST_CASE("every dtype has limits under which one wrong element is found", "[compare]") {
+TEST_CASE("the default limits of every dtype find one wrong element", "[compare]") {
   for (const ScalarTypeInfo& info : scalar_types) {
     CAPTURE(info.name);
     std::vector<std::uint8_t> expected(4 * info.size, 0);
     CHECK(compare_all(info.type, expected, expected, default_tolerance(info.type)).equal);
-    // The bits of the second element, but for a sign: no dtype calls that 0.
+    // All bits of the second element except a sign: not 0 in any dtype.
     auto found = expected;
     for (std::size_t i = 0; i < info.size; ++i) found[info.size + i] = 0x3f;
     CHECK_FALSE(compare_all(info.type, found, expected, default_tolerance(info.type)).equal);
@@ -242,7 +244,7 @@ TEST_CASE("outputs in another dim order, without elements and of rank 0 are comp
   CHECK_THAT(other->text, ContainsSubstring("largest difference 1 at []: expected 0, found 1"));
 }
 
-TEST_CASE("numbers, texts and nothing are compared too", "[compare]") {
+TEST_CASE("numbers, texts and nothing are compared, too", "[compare]") {
   CHECK(compare_output(0, number(3), std::int64_t{3}, {})->equal);
   CHECK_FALSE(compare_output(0, number(3), std::int64_t{4}, {})->equal);
   CHECK(compare_output(0, number(3), std::monostate(), {})->text == "output 0: not compared");
@@ -258,10 +260,10 @@ TEST_CASE("numbers, texts and nothing are compared too", "[compare]") {
   CHECK_THAT(compare_output(0, number(3), std::string("x"), {})->text,
              ContainsSubstring("expected a text, found a value of kind Int"));
   CHECK_THAT(compare_output(0, text, std::int64_t{1}, {})->text,
-             ContainsSubstring("output 0: a value of kind String is no array"));
+             ContainsSubstring("output 0: a value of kind String is not an array"));
 }
 
-TEST_CASE("an expectation that cannot be read is an error and no difference", "[compare]") {
+TEST_CASE("an expected value that cannot be read is an error, not a difference", "[compare]") {
   const case_test::Folder folder;
   const auto none = compare_output(4, number(1), ArrayFile{folder / "none.npy"}, {});
   REQUIRE_FALSE(none.ok());

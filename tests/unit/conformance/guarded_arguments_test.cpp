@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
-#include "tenon/conformance/guarded_arguments.hpp"
+#include "tenon/conformance/fixtures/guarded_arguments.hpp"
 
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstring>
@@ -13,8 +14,8 @@
 #include <vector>
 
 #include "support/catch.hpp"
-#include "tenon/conformance/wrong_arguments.hpp"
-#include "tenon/host/host_table.hpp"
+#include "tenon/conformance/fixtures/wrong_arguments.hpp"
+#include "tenon/host/plugin/host_table.hpp"
 
 namespace guarded_arguments_test {
 namespace {
@@ -22,7 +23,7 @@ namespace {
 using namespace tenon;
 using namespace tenon::conformance;
 
-/// A tensor of floats that a host has, of at most `bounds`.
+/// A float tensor of a host, of at most `bounds`.
 struct HostTensor {
   explicit HostTensor(std::vector<std::int64_t> of, std::uint32_t dynamism = TENON_SHAPE_STATIC)
       : sizes(std::move(of)), strides(sizes.size()), bounds(sizes), dim_order(sizes.size()) {
@@ -55,7 +56,7 @@ struct HostTensor {
   tenon_value value{};
 };
 
-/// What the backend of these tests does in `execute`.
+/// The `execute` of the backend of these tests.
 using Execute = std::function<tenon_status(const tenon_host*, tenon_value* const*, std::uint32_t)>;
 Execute& execute_now() {
   static Execute function;
@@ -86,11 +87,11 @@ constexpr tenon_backend_api api = {
     [](tenon_backend*, const char*) { return static_cast<const void*>(nullptr); },
 };
 
-/// A backend behind a boundary whose arguments are guarded.
+/// A backend behind a boundary with guarded arguments.
 class Guarded {
  public:
   explicit Guarded(std::vector<Role> roles)
-      : boundary_(api, "Test", nullptr,
+      : boundary_(api, nullptr,
                   [this](Finding finding) { findings_.push_back(std::move(finding)); }),
         guards(boundary_, {to_arguments(roles)}) {
     tenon_backend* backend = nullptr;
@@ -120,15 +121,15 @@ class Guarded {
                                    static_cast<std::uint32_t>(args.size()));
   }
 
-  /// The rule whose memory a run touches, by the fault that ends a process of its own; empty when
-  /// nothing faults.
+  /// The rule that an access of a run breaks, from the fault that ends a child process; empty
+  /// without a fault.
   std::string fault_of(const std::vector<HostTensor*>& tensors, const Execute& execute) {
     std::array<int, 2> ends{};
     REQUIRE(::pipe(ends.data()) == 0);
     const pid_t child = ::fork();
     if (child == 0) {
       descriptor() = ends[1];
-      struct sigaction action {};
+      struct sigaction action{};
       action.sa_sigaction = [](int, siginfo_t* info, void*) {
         const auto* pages = find_forbidden(reinterpret_cast<std::uintptr_t>(info->si_addr));
         const char* rule = pages ? pages->rule.load() : "?";
@@ -185,21 +186,21 @@ tenon_status copy_first(const tenon_host*, tenon_value* const* args, std::uint32
 
 }  // namespace
 
-TEST_CASE("guarded arguments have what the host's have, and give results back") {
+TEST_CASE("guarded arguments have the values of the host's, and return results") {
   HostTensor in({2, 3}), out({2, 3});
   in.data = {1, 2, 3, 4, 5, 6};
   in.tensor.dl.data = in.data.data();
   Guarded guarded({Role::input, Role::output});
-  const Place place = GENERATE(Place::aligned, Place::at_end, Place::misaligned);
+  const Placement place = GENERATE(Placement::aligned, Placement::at_end, Placement::misaligned);
   guarded.guards.settings.place = place;
   const auto status = guarded.run({&in, &out}, [&](auto* host, auto* args, auto count) {
     CHECK(args[0]->as.tensor != &in.tensor);
     CHECK(floats(args[0]) != in.data.data());
     const auto address = reinterpret_cast<std::uintptr_t>(floats(args[0]));
     CHECK(address % sizeof(float) == 0);
-    if (place == Place::aligned) CHECK(address % 64 == 0);
-    if (place == Place::misaligned) CHECK(address % 64 == sizeof(float));
-    if (place == Place::at_end) CHECK((address + 24) % 4096 == 0);
+    if (place == Placement::aligned) CHECK(address % 64 == 0);
+    if (place == Placement::misaligned) CHECK(address % 64 == sizeof(float));
+    if (place == Placement::at_end) CHECK((address + 24) % 4096 == 0);
     return copy_first(host, args, count);
   });
   CHECK(status == TENON_STATUS_OK);
@@ -226,11 +227,11 @@ TEST_CASE("the addresses of values and tensors are the same in every run") {
   CHECK(std::equal(seen.begin(), seen.begin() + 6, seen.begin() + 12));
 }
 
-TEST_CASE("an access that a rule forbids faults with the name of the rule") {
+TEST_CASE("a forbidden access faults with the name of the rule") {
   HostTensor in({2, 3}), constant({2, 3}), out({2, 3});
   constant.tensor.flags |= TENON_TENSOR_CONSTANT;
   Guarded guarded({Role::input, Role::input, Role::output});
-  guarded.guards.settings = {Place::at_end, std::byte{0xA5}, true, true};
+  guarded.guards.settings = {Placement::at_end, std::byte{0xA5}, true, true};
   const auto fault = [&](auto access) {
     return guarded.fault_of({&in, &constant, &out}, [&](auto*, auto* args, auto) {
       access(args);
@@ -248,7 +249,7 @@ TEST_CASE("an access that a rule forbids faults with the name of the rule") {
   CHECK(fault([](auto* args) { floats(args[2])[5] = floats(args[0])[5]; }).empty());
 }
 
-TEST_CASE("memory of a call that is over must not be touched any more") {
+TEST_CASE("an access to the memory of a finished call faults") {
   HostTensor out({4});
   Guarded guarded({Role::output});
   float* late = nullptr;
@@ -261,7 +262,7 @@ TEST_CASE("memory of a call that is over must not be touched any more") {
   CHECK(guarded.fault_of({&out}, remember) == "TN-EXE-4");
 }
 
-TEST_CASE("what is written next to the elements is found without a fault") {
+TEST_CASE("a write next to the elements is found without a fault") {
   HostTensor in({2, 3}), out({2, 3});
   Guarded guarded({Role::input, Role::output});
   guarded.run({&in, &out}, [](auto*, auto* args, auto) {
@@ -271,7 +272,7 @@ TEST_CASE("what is written next to the elements is found without a fault") {
   CHECK(guarded.broken() == std::vector<std::string>{"TN-EXE-6"});
 }
 
-TEST_CASE("an element that was left out shows in two images") {
+TEST_CASE("an element that was not written differs between two images") {
   HostTensor out({3});
   Guarded guarded({Role::output});
   const Execute write_two = [](auto*, auto* args, auto) {
@@ -308,7 +309,7 @@ TEST_CASE("the host's resize_tensor changes guarded sizes, and the host's tensor
   CHECK(guarded.broken().empty());
 }
 
-TEST_CASE("results of a run that failed stay away from the host") {
+TEST_CASE("results of a failed run do not reach the host") {
   HostTensor out({2});
   Guarded guarded({Role::output});
   guarded.run({&out}, [](const tenon_host* host, auto* args, auto) {
@@ -320,7 +321,7 @@ TEST_CASE("results of a run that failed stay away from the host") {
   CHECK(guarded.guards.images().empty());
 }
 
-TEST_CASE("tensors with the same bytes, on a device or without data stay where they are") {
+TEST_CASE("tensors with the same bytes, on a device or without data are not copied") {
   HostTensor in({2}), out({2}), device({2}), unset({2});
   out.tensor.dl.data = in.data.data();
   device.tensor.dl.device = {TENON_DL_CUDA, 0};
@@ -336,7 +337,7 @@ TEST_CASE("tensors with the same bytes, on a device or without data stay where t
   CHECK(guarded.broken().empty());
 }
 
-TEST_CASE("lists of tensors are guarded as well") {
+TEST_CASE("lists of tensors are guarded, too") {
   HostTensor in({2});
   tenon_value none{sizeof(tenon_value), TENON_VALUE_NONE, {}};
   const std::array<tenon_value*, 2> items = {&none, &in.value};
@@ -351,10 +352,10 @@ TEST_CASE("lists of tensors are guarded as well") {
     floats(shown[1])[0] = 3;
     return tenon_status{TENON_STATUS_OK};
   });
-  CHECK(in.data[0] == 3);  // Nobody said what it is for.
+  CHECK(in.data[0] == 3);  // Neither an input nor an output.
 }
 
-TEST_CASE("wrong arguments are all that can be wrong, and only that") {
+TEST_CASE("wrong arguments cover every mistake, one at a time") {
   HostTensor in({2, 3}), constant({2, 3}), out({5, 3}, TENON_SHAPE_DYNAMIC_BOUND);
   constant.tensor.flags |= TENON_TENSOR_CONSTANT;
   const std::array<tenon_value*, 3> args = {&in.value, &constant.value, &out.value};

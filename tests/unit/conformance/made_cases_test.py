@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Checks that cases are byte for byte what the program writes that makes them.
+"""Checks that the cases in the repository are byte for byte the output of their program.
 
-Arguments: the program, the folder of the cases, and what the program needs before its folder.
+Arguments: the program, the directory of the cases, and arguments of the program before its own.
 """
 
 import pathlib

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: MIT
-#include "tenon/conformance/report_baseline.hpp"
+#include "tenon/conformance/report/baseline.hpp"
 
 #include <cmath>
 #include <string>
 #include <vector>
 
 #include "support/catch.hpp"
-#include "tenon/conformance/report_json_reader.hpp"
+#include "tenon/conformance/report/json.hpp"
+#include "tenon/conformance/report/json_reader.hpp"
+#include "tenon/conformance/report/view.hpp"
+#include "tenon/conformance/rule.hpp"
 #include "unit/conformance/sample_report.hpp"
 
 using namespace tenon::conformance;
@@ -45,7 +48,7 @@ TEST_CASE("a run is not worse than itself", "[conformance]") {
     CHECK(out.notes.empty());
     CHECK(out.newly_passing.empty());
     CHECK(to_text(out, false) == "PASS: nothing is worse than in the baseline\n");
-    SECTION("nor than itself read back") {
+    SECTION("nor than itself after reading it back") {
       auto back = report_from_json(to_json(report));
       REQUIRE(back.ok());
       CHECK(compare(*back, report).good());
@@ -55,7 +58,7 @@ TEST_CASE("a run is not worse than itself", "[conformance]") {
   }
 }
 
-TEST_CASE("what begins to fail is worse", "[conformance]") {
+TEST_CASE("a test that begins to fail is worse", "[conformance]") {
   Report now = one(Outcome::failed);
   now.subjects[0].tests[0].findings = {{"TN-EXE-2", "input 1"}};
   const BaselineComparison out = compare(one(Outcome::passed), now);
@@ -68,12 +71,11 @@ TEST_CASE("what begins to fail is worse", "[conformance]") {
       to_text(out, false),
       ContainsSubstring("Newly failing:\n  suite/name/ZooBackend/add: was passed, is failed: "
                         "TN-EXE-2: input 1\nRules newly broken:\n  TN-EXE-2: "));
-  CHECK_THAT(
-      to_text(out, false),
-      ContainsSubstring("FAIL: worse than in the baseline: 1 newly failing test, 0 tests not "
-                        "judged any more, 1 newly broken rule, 0 worse measurements\n"));
+  CHECK_THAT(to_text(out, false),
+             ContainsSubstring("FAIL: worse than in the baseline: 1 newly failing test, 0 tests no "
+                               "longer judged, 1 newly broken rule, 0 worse measurements\n"));
 
-  SECTION("what failed before is not") {
+  SECTION("a test that failed before is not") {
     const BaselineComparison same = compare(now, now);
     CHECK(same.good());
     CHECK(compare(now, one(Outcome::kit_error)).good());
@@ -83,7 +85,7 @@ TEST_CASE("what begins to fail is worse", "[conformance]") {
     before.subjects[0].tests[0].name = "another";
     before.subjects[0].tests[0].outcome = Outcome::not_applicable;
     const BaselineComparison added = compare(before, now);
-    CHECK(added.newly_failing == Changes{{path, "was not there, is failed: TN-EXE-2: input 1"}});
+    CHECK(added.newly_failing == Changes{{path, "was missing, is failed: TN-EXE-2: input 1"}});
     CHECK(added.vanished.empty());
   }
   SECTION("a new test that passes is not") {
@@ -91,7 +93,7 @@ TEST_CASE("what begins to fail is worse", "[conformance]") {
     before.subjects[0].tests.clear();
     CHECK(compare(before, one(Outcome::passed)).good());
   }
-  SECTION("a failure that is only said to be expected is") {
+  SECTION("a failure that is only declared as expected is") {
     const BaselineComparison said =
         compare(one(Outcome::passed), one(Outcome::expected_failure, "later"));
     CHECK(said.newly_failing == Changes{{path, "was passed, is expected failure: later"}});
@@ -102,16 +104,16 @@ TEST_CASE("what begins to fail is worse", "[conformance]") {
   SECTION("an expected failure that becomes a failure is") {
     CHECK(compare(one(Outcome::expected_failure), now).newly_failing.size() == 1);
   }
-  SECTION("what was not judged and fails now is") {
+  SECTION("a test that was not judged and fails now is") {
     CHECK(compare(one(Outcome::blocked), now).newly_failing.size() == 1);
   }
 }
 
-TEST_CASE("what is not judged any more is worse", "[conformance]") {
+TEST_CASE("a test that is no longer judged is worse", "[conformance]") {
   Report nothing = one(Outcome::passed);
   nothing.subjects[0].tests.clear();
   CHECK(compare(one(Outcome::passed), nothing).vanished ==
-        Changes{{path, "was passed, is not there"}});
+        Changes{{path, "was passed, is missing"}});
   CHECK(compare(one(Outcome::failed), nothing).vanished.size() == 1);
   CHECK(compare(one(Outcome::passed), Report{}).vanished.size() == 1);
   for (const Outcome outcome : {Outcome::blocked, Outcome::unsupported, Outcome::not_applicable}) {
@@ -124,7 +126,7 @@ TEST_CASE("what is not judged any more is worse", "[conformance]") {
   }
 }
 
-TEST_CASE("what begins to pass is told", "[conformance]") {
+TEST_CASE("a test that begins to pass is reported", "[conformance]") {
   const BaselineComparison out = compare(one(Outcome::failed), one(Outcome::passed));
   CHECK(out.good());
   CHECK(out.newly_passing == Changes{{path, "was failed, is passed"}});
@@ -138,7 +140,7 @@ TEST_CASE("a measurement is worse by the factor", "[conformance]") {
   CHECK_FALSE(is_worse(2, 1, "s"));
   CHECK_FALSE(is_worse(0, 0, "allocations"));
   CHECK(is_worse(0, 1, "allocations"));
-  SECTION("shorter times than a clock can tell are not compared") {
+  SECTION("times below the resolution of a clock are not compared") {
     CHECK_FALSE(is_worse(1e-7, 9e-6, "s"));
     CHECK(is_worse(1e-7, 2e-5, "s"));
     CHECK(is_worse(1e-7, 9e-6, "bytes"));
@@ -149,7 +151,7 @@ TEST_CASE("a measurement is worse by the factor", "[conformance]") {
     CHECK_FALSE(is_worse(4, 2.1, "bytes/s"));
     CHECK_FALSE(is_worse(0, 0, "bytes/s"));
   }
-  SECTION("what is no number") {
+  SECTION("NaN and infinities") {
     CHECK(is_worse(1, std::nan(""), "s"));
     CHECK_FALSE(is_worse(std::nan(""), 1, "s"));
     CHECK(is_worse(1, INFINITY, "s"));
@@ -158,16 +160,16 @@ TEST_CASE("a measurement is worse by the factor", "[conformance]") {
         Changes{{path, "execute: was 1 s, is 3 s"}});
 }
 
-TEST_CASE("a measurement that is gone or has another unit is told", "[conformance]") {
+TEST_CASE("a measurement that is missing or has another unit is reported", "[conformance]") {
   const BaselineComparison gone = compare(measured(1), one(Outcome::passed));
   CHECK(gone.good());
-  CHECK(gone.notes == Changes{{path, "is not measured any more: execute"}});
+  CHECK(gone.notes == Changes{{path, "no longer measured: execute"}});
   CHECK(compare(measured(1, "s"), measured(100, "ms")).good());
   CHECK(compare(measured(1, "s"), measured(100, "ms")).notes.size() == 1);
   CHECK(compare(one(Outcome::passed), measured(1)).notes.empty());
 }
 
-TEST_CASE("a plugin alone is compared with a plugin alone, and others by name", "[conformance]") {
+TEST_CASE("two reports of one plugin are compared, several plugins by name", "[conformance]") {
   const SubjectReport passes =
       test::subject_of("zoo", {test::test_of("suite", "name", Outcome::passed)});
   SubjectReport fails = test::subject_of("zoo", {test::test_of("suite", "name", Outcome::failed)});
@@ -182,10 +184,10 @@ TEST_CASE("a plugin alone is compared with a plugin alone, and others by name", 
   CHECK(out.newly_failing == Changes{{std::string("zoo: ") + path, "was passed, is failed"}});
   const BaselineComparison fewer =
       compare(test::report_of({passes, other}), test::report_of({passes}));
-  CHECK(fewer.vanished == Changes{{std::string("other: ") + path, "was passed, is not there"}});
+  CHECK(fewer.vanished == Changes{{std::string("other: ") + path, "was passed, is missing"}});
 }
 
-TEST_CASE("runs that are hard to compare say so", "[conformance]") {
+TEST_CASE("differences between the runs themselves are noted", "[conformance]") {
   Report old = one(Outcome::passed);
   old.level = 3;
   old.seed = 1;
@@ -200,7 +202,7 @@ TEST_CASE("runs that are hard to compare say so", "[conformance]") {
   CHECK_THAT(to_text(out, false), ContainsSubstring("Differs between the runs:\n  level: was"));
 }
 
-TEST_CASE("of two tests with one path the bad one counts", "[conformance]") {
+TEST_CASE("of two tests with the same path the bad one counts", "[conformance]") {
   Report twice = one(Outcome::failed);
   twice.subjects[0].tests.push_back(one(Outcome::passed).subjects[0].tests[0]);
   CHECK_FALSE(compare(one(Outcome::passed), twice).good());

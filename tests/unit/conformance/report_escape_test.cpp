@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "tenon/conformance/report_escape.hpp"
+#include "tenon/conformance/report/escape.hpp"
 
 #include <string>
 
@@ -8,7 +8,7 @@
 
 namespace escape = tenon::conformance::escape;
 
-TEST_CASE("text that is UTF-8 stays, and bytes that are none are shown", "[conformance]") {
+TEST_CASE("UTF-8 is not changed, and other bytes are shown", "[conformance]") {
   CHECK(escape::utf8("").empty());
   CHECK(escape::utf8("a\xc3\xa9\xe2\x80\xa6\xf0\x9f\x92\xa5\n") ==
         "a\xc3\xa9\xe2\x80\xa6\xf0\x9f\x92\xa5\n");
@@ -16,24 +16,24 @@ TEST_CASE("text that is UTF-8 stays, and bytes that are none are shown", "[confo
   SECTION("a zero is a character") {
     CHECK(escape::utf8(std::string("a\0b", 3)) == std::string("a\0b", 3));
   }
-  SECTION("long forms, halves of a pair and what lies behind the last character are no UTF-8") {
+  SECTION("overlong forms, surrogates and numbers beyond the last character are not UTF-8") {
     CHECK(escape::utf8("\xc0\xaf") == "\\xc0\\xaf");
     CHECK(escape::utf8("\xe0\x80\xaf") == "\\xe0\\x80\\xaf");
     CHECK(escape::utf8("\xed\xa0\x80") == "\\xed\\xa0\\x80");
     CHECK(escape::utf8("\xf4\x90\x80\x80") == "\\xf4\\x90\\x80\\x80");
     CHECK(escape::utf8("\xf8\x88\x80\x80\x80") == "\\xf8\\x88\\x80\\x80\\x80");
   }
-  SECTION("a character that the end cuts is no UTF-8") {
+  SECTION("a truncated character is not UTF-8") {
     CHECK(escape::utf8("a\xe2\x80") == "a\\xe2\\x80");
     CHECK(escape::utf8(std::string_view("\xe2\x80\xa6", 2)) == "\\xe2\\x80");
   }
-  SECTION("what was made UTF-8 is not changed again") {
+  SECTION("the result is not changed again") {
     const std::string once = escape::utf8(test::hostile_text());
     CHECK(escape::utf8(once) == once);
   }
 }
 
-TEST_CASE("a line for a terminal commands nothing", "[conformance]") {
+TEST_CASE("a line for a terminal has no control characters", "[conformance]") {
   CHECK(escape::line("two\nlines\tand a tab") == "two lines and a tab");
   CHECK(escape::line("\x1b[31mred\r\x7f\x08") == "\\x1b[31mred\\x0d\\x7f\\x08");
   CHECK(escape::line("\xc2\x9b\x31m") == "\\x9b1m");
@@ -43,7 +43,7 @@ TEST_CASE("a line for a terminal commands nothing", "[conformance]") {
   CHECK(escape::line("caf\xc3\xa9") == "caf\xc3\xa9");
 }
 
-TEST_CASE("a block for a terminal has a line feed behind each line", "[conformance]") {
+TEST_CASE("a block for a terminal has a line feed after each line", "[conformance]") {
   CHECK(escape::block("", "  ").empty());
   CHECK(escape::block("a", "  ") == "  a\n");
   CHECK(escape::block("a\n\nb\x1b\n", "> ") == "> a\n> \n> b\\x1b\n");
@@ -62,7 +62,7 @@ TEST_CASE("no text is markup in Markdown", "[conformance]") {
   CHECK(escape::markdown("https://x www.y.z WWW.y: z.") == "https\\://x www\\.y.z WWW\\.y: z.");
 }
 
-TEST_CASE("names in a sentence of a header are told apart from the rest", "[conformance]") {
+TEST_CASE("names in the text of a rule are separated from the rest", "[conformance]") {
   const auto name = [](std::string_view text) { return "<" + std::string(text) + ">"; };
   const auto other = [](std::string_view text) { return std::string(text); };
   CHECK(escape::with_names("`init` MUST call `f`.", name, other) == "<init> MUST call <f>.");

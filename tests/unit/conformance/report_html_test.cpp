@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: MIT
-#include "tenon/conformance/report_html.hpp"
+#include "tenon/conformance/report/html.hpp"
 
 #include <algorithm>
 #include <string>
 #include <string_view>
 
 #include "support/catch.hpp"
+#include "tenon/conformance/report/escape.hpp"
+#include "tenon/conformance/report/view.hpp"
+#include "tenon/conformance/rule.hpp"
 #include "unit/conformance/sample_report.hpp"
 
 using namespace tenon::conformance;
@@ -21,7 +24,7 @@ std::size_t count_of(std::string_view text, std::string_view what) {
 
 }  // namespace
 
-TEST_CASE("the HTML report says what was judged, and how", "[conformance]") {
+TEST_CASE("the HTML report has the plugin, the verdict and the tables", "[conformance]") {
   const std::string html = to_html(test::report_with_all_outcomes());
   CHECK_THAT(html, ContainsSubstring("<title>FAIL: Conformance of zoo 1.0 by Someone</title>"));
   CHECK_THAT(html, ContainsSubstring("<p class=\"verdict bad\">FAIL: 2 rules broken"));
@@ -55,7 +58,7 @@ TEST_CASE("the HTML report of a good run names no failures", "[conformance]") {
   CHECK(count_of(html, "id=\"t-failed\"") == 0);
 }
 
-TEST_CASE("the HTML report refers to nothing outside and runs nothing", "[conformance]") {
+TEST_CASE("the HTML report has no external references and no scripts", "[conformance]") {
   const std::string html = to_html(test::report_with_all_outcomes());
   for (const std::string_view outside : {"<script", "src=", "href=", "url(", "@import",
                                          "http:", "https:", "<link", "<img", "onclick"}) {
@@ -77,7 +80,7 @@ TEST_CASE("no text of a plugin is an element of the HTML report", "[conformance]
                              [](char c) { return c != '\n' && c != '\t' && c >= 0 && c < 0x20; }));
 }
 
-TEST_CASE("the HTML report has elements that are closed", "[conformance]") {
+TEST_CASE("the HTML report closes its elements", "[conformance]") {
   for (const Report& report :
        {Report{}, test::report_with_all_outcomes(), test::hostile_report()}) {
     const std::string html = to_html(report);

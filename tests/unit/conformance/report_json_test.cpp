@@ -75,7 +75,7 @@ Report read(const std::string& text) {
   return *std::move(out);
 }
 
-/// What the reader says of the sample after `change` was made to its JSON.
+/// The error for the sample after `change` to its JSON.
 template <class Change>
 std::string complaint(Change&& change) {
   auto json = nlohmann::json::parse(to_json(test::report_with_all_outcomes()));
@@ -88,7 +88,7 @@ std::string complaint(Change&& change) {
 
 }  // namespace
 
-TEST_CASE("a report comes back from JSON as it was", "[conformance]") {
+TEST_CASE("a report is read back from JSON unchanged", "[conformance]") {
   for (const Report& report :
        {Report{}, test::report_with_all_outcomes(),
         test::report_of({test::subject_of("a", {}),
@@ -100,7 +100,7 @@ TEST_CASE("a report comes back from JSON as it was", "[conformance]") {
   }
 }
 
-TEST_CASE("JSON is ASCII whatever is in the texts, and these come back but for bytes that are none",
+TEST_CASE("JSON is ASCII for any text, and texts are read back except for invalid bytes",
           "[conformance]") {
   const Report report = test::hostile_report();
   const std::string text = to_json(report);
@@ -113,7 +113,7 @@ TEST_CASE("JSON is ASCII whatever is in the texts, and these come back but for b
   check_same(back, read(to_json(back)));
 }
 
-TEST_CASE("numbers come back to the last bit", "[conformance]") {
+TEST_CASE("numbers are read back to the last bit", "[conformance]") {
   TestResult test = test::test_of("cost", "execute", Outcome::passed);
   const double values[] = {
       0.1, 1e-300, 123456789.123456789, -0.0, 5e-324, 1e20, std::numeric_limits<double>::max()};
@@ -135,14 +135,14 @@ TEST_CASE("numbers come back to the last bit", "[conformance]") {
   CHECK(after.seconds == infinity);
 }
 
-TEST_CASE("an output of a megabyte comes back", "[conformance]") {
+TEST_CASE("an output of a megabyte is read back", "[conformance]") {
   TestResult test = test::test_of("binary", "prints", Outcome::failed);
   while (test.output.size() < (1u << 20)) test.output += test::hostile_text();
   const Report back = read(to_json(test::report_of({test})));
   CHECK(back.subjects[0].tests[0].output == escape::utf8(test.output));
 }
 
-TEST_CASE("one test crosses to another process on one line", "[conformance]") {
+TEST_CASE("one test is sent to another process as one line", "[conformance]") {
   const Report report = test::report_with_all_outcomes();
   for (const TestResult& test : report.subjects[0].tests) {
     const std::string text = to_json(test);
@@ -166,7 +166,7 @@ TEST_CASE("a report without times is read without them", "[conformance]") {
   CHECK(back.subjects[0].tests[1].seconds == 0);
 }
 
-TEST_CASE("what is no report is refused with the place", "[conformance]") {
+TEST_CASE("a text that is not a report is refused with the place", "[conformance]") {
   using Json = nlohmann::json;
   const auto text_of = [](std::string_view json) {
     const auto out = report_from_json(json);
@@ -220,8 +220,8 @@ TEST_CASE("what is no report is refused with the place", "[conformance]") {
         "report: subjects[0].tests[1].crashes[0].backtrace: expected a list of texts, found null");
 }
 
-TEST_CASE("each member that the reader needs is missed", "[conformance]") {
-  // What others read is derived from the rest, and is not needed to read a report back.
+TEST_CASE("a missing member is an error", "[conformance]") {
+  // Members for other readers are derived from the rest, and not needed to read a report back.
   const std::vector<std::string> derived = {"good", "verdict", "outcomes", "rules"};
   const auto whole = nlohmann::json::parse(to_json(test::report_with_all_outcomes()));
   int missed = 0;

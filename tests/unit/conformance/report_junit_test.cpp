@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
-#include "tenon/conformance/report_junit.hpp"
+#include "tenon/conformance/report/junit.hpp"
 
 #include <algorithm>
 #include <limits>
 #include <string>
 
 #include "support/catch.hpp"
+#include "tenon/conformance/rule.hpp"
 #include "unit/conformance/sample_report.hpp"
 
 using namespace tenon::conformance;
@@ -35,7 +36,7 @@ TEST_CASE("each outcome is one of the four that JUnit knows", "[conformance]") {
   CHECK_THAT(xml, ContainsSubstring(" (" + std::string(find_rule("TN-EXE-2")->source) + ")"));
 }
 
-TEST_CASE("a suite holds its tests although others came between them", "[conformance]") {
+TEST_CASE("a suite has all its tests even if others are between them", "[conformance]") {
   const std::string xml = to_junit(test::report_with_all_outcomes());
   CHECK_THAT(xml, ContainsSubstring("<testsuite name=\"zoo: lifecycle\" id=\"0\" package=\"zoo\" "
                                     "tests=\"2\" failures=\"0\" errors=\"0\" skipped=\"0\" "
@@ -45,7 +46,7 @@ TEST_CASE("a suite holds its tests although others came between them", "[conform
   CHECK_THAT(xml, ContainsSubstring("<property name=\"seed\" value=\"18364758544493064720\"/>"));
 }
 
-TEST_CASE("a test that failed without a word still has a message", "[conformance]") {
+TEST_CASE("a test that failed without a reason has a message", "[conformance]") {
   TestResult failed = test::test_of("binary", "loads", Outcome::failed);
   CHECK_THAT(to_junit(test::report_of({failed})),
              ContainsSubstring("<failure type=\"failed\" message=\"failed\"></failure>"));
@@ -61,7 +62,7 @@ TEST_CASE("an empty report is a document too", "[conformance]") {
         "time=\"0.000\">\n</testsuites>\n");
 }
 
-TEST_CASE("times that are no times do not reach XML", "[conformance]") {
+TEST_CASE("invalid times are not written to XML", "[conformance]") {
   TestResult odd = test::test_of("binary", "loads", Outcome::passed);
   odd.seconds = -1;
   TestResult odder = odd;
@@ -80,7 +81,7 @@ TEST_CASE("a long output is cut", "[conformance]") {
   CHECK_THAT(xml, ContainsSubstring("[983040 more bytes]</system-out>"));
 }
 
-TEST_CASE("XML holds no character that it may not hold", "[conformance]") {
+TEST_CASE("XML has only allowed characters", "[conformance]") {
   const std::string xml = to_junit(test::hostile_report());
   CHECK(xml == escape::utf8(xml));
   CHECK(std::ranges::none_of(xml,

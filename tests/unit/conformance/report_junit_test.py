@@ -1,9 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""What the conformance kit writes as JUnit is read by readers that others wrote.
-
-One is junitparser (Debian: python3-junitparser; PyPI: junitparser), one is the XML parser that
-Python brings.
+"""Checks that readers of others read the JUnit reports of the conformance kit: junitparser (Debian:
+python3-junitparser; PyPI: junitparser) and the XML parser of Python.
 
 usage: report_junit_test.py REPORT_SAMPLES
 """

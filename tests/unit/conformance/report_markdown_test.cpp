@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "tenon/conformance/report_markdown.hpp"
+#include "tenon/conformance/report/markdown.hpp"
 
 #include <string>
 #include <string_view>
@@ -26,7 +26,7 @@ TEST_CASE("the Markdown summary has verdict, counts and broken rules", "[conform
             .starts_with("## \xe2\x9c\x85 PASS"));
 }
 
-TEST_CASE("the Markdown summary stays under what GitHub takes", "[conformance]") {
+TEST_CASE("the Markdown summary stays below the limit of GitHub", "[conformance]") {
   const std::string worst(2000, '@');
   TestResult failed = test::test_of("arguments", worst, Outcome::failed);
   failed.crashes = {test::crash_of(worst)};

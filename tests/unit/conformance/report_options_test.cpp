@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "tenon/conformance/report_options.hpp"
+#include "tenon/conformance/report/options.hpp"
 
 #include <string>
 
@@ -20,7 +20,7 @@ TEST_CASE("addresses are left out, short numbers stay", "[conformance]") {
   CHECK(stable_text("word0x7f12a4c01000") == "word0x7f12a4c01000");
 }
 
-TEST_CASE("numbers of processes are left out", "[conformance]") {
+TEST_CASE("process numbers are left out", "[conformance]") {
   CHECK(stable_text("pid 123, tid 4") == "pid \xe2\x80\xa6, tid \xe2\x80\xa6");
   CHECK(stable_text("==77==ERROR: x == 77") == "==\xe2\x80\xa6==ERROR: x == 77");
   CHECK(stable_text("==77 is not one") == "==77 is not one");
@@ -68,7 +68,7 @@ TEST_CASE("two runs that differ in time and place give the same reports", "[conf
     CHECK(to_json(first, stable) != to_json(second, stable));
     CHECK(to_html(first, stable) != to_html(second, stable));
   }
-  SECTION("nothing of the time is left") {
+  SECTION("no time is left") {
     for (const std::string& text :
          {to_json(first, stable), to_junit(first, stable), to_html(first, stable),
           to_markdown(first, stable), to_text(first, false, true, stable)}) {

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""What the conformance kit writes as JSON is what its schema describes.
+"""Checks the JSON reports of the conformance kit against their schema.
 
-usage: report_schema_test.py SUPPORT_FOLDER REPORT_SAMPLES SCHEMA
+usage: report_schema_test.py SUPPORT_DIR REPORT_SAMPLES SCHEMA
 """
 
 import copy

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
-#include "tenon/conformance/report_text.hpp"
+#include "tenon/conformance/report/text.hpp"
 
 #include <algorithm>
 #include <string>
 #include <string_view>
 
 #include "support/catch.hpp"
+#include "tenon/conformance/rule.hpp"
 #include "unit/conformance/sample_report.hpp"
 
 using namespace tenon::conformance;
@@ -42,7 +43,7 @@ TEST_CASE("a line of progress has number, path and outcome", "[conformance]") {
   CHECK(progress_line(1, 9, tests[0], true).ends_with(" ... \x1b[32mpassed\x1b[0m"));
 }
 
-TEST_CASE("a summary says each broken rule once, with its findings", "[conformance]") {
+TEST_CASE("a summary has each broken rule once, with its findings", "[conformance]") {
   Report report = test::report_with_all_outcomes();
   TestResult again = report.subjects[0].tests[1];
   again.of_case = "mul";
@@ -56,14 +57,14 @@ TEST_CASE("a summary says each broken rule once, with its findings", "[conforman
   CHECK(count_of(text, "input 1: byte 3 of 16: expected 0x3f, found 0x00") == 2);
   CHECK_THAT(text, ContainsSubstring("  arguments/inputs are as they were after a run/ZooBackend/"
                                      "mul\n    input 1: byte 3"));
-  SECTION("a crash is told once although two rules were broken") {
+  SECTION("a crash is reported once although two rules were broken") {
     CHECK(count_of(text,
                    "SIGSEGV at 0x7f12a4c01000 (behind input 1) in execute, call 37, thread "
                    "2\n") == 1);
     CHECK_THAT(text, ContainsSubstring("    last calls, oldest first:\n      init(ZooBackend"));
     CHECK_THAT(text, ContainsSubstring("    backtrace, innermost first:\n      write_behind"));
   }
-  SECTION("what failed for no rule is not lost") {
+  SECTION("failures without a broken rule are reported") {
     CHECK_THAT(text,
                ContainsSubstring("unexpected pass: was said to fail: keys are not looked at"));
     CHECK_THAT(text, ContainsSubstring("kit error: fork: Resource temporarily unavailable"));
@@ -75,7 +76,7 @@ TEST_CASE("a summary says each broken rule once, with its findings", "[conforman
     CHECK_THAT(text, ContainsSubstring("\n10 tests: 2 passed, 2 failed, 1 expected failure, "));
     CHECK_THAT(text, ContainsSubstring(" in 12 s\n"));
   }
-  SECTION("why tests did not run, and what they printed, is told when asked for") {
+  SECTION("reasons for tests that did not run, and output, need verbose") {
     CHECK(count_of(text, "one device queue") == 0);
     CHECK(count_of(text, "zoo: about to write") == 0);
     const std::string all = to_text(report, false, true);
@@ -96,7 +97,7 @@ TEST_CASE("a summary of a good run is short", "[conformance]") {
   CHECK_THAT(text, ContainsSubstring("level 5, seed 18364758544493064720, 2026-11-21T15:30:00Z"));
 }
 
-TEST_CASE("what kept tests from being judged is told once", "[conformance]") {
+TEST_CASE("the reason that blocks several tests is reported once", "[conformance]") {
   TestResult one = test::test_of("arguments", "inputs", Outcome::blocked, {"TN-EXE-2"});
   one.reason = "the backend cannot be opened: no licence";
   TestResult two = one;
@@ -106,13 +107,13 @@ TEST_CASE("what kept tests from being judged is told once", "[conformance]") {
              ContainsSubstring("\nBlocked\n  2 tests: the backend cannot be opened: no licence\n"));
 }
 
-TEST_CASE("an empty report is told as a failure", "[conformance]") {
+TEST_CASE("an empty report is a failure", "[conformance]") {
   const std::string text = to_text(Report{}, false, true);
   CHECK(last_line(text) == "FAIL: no test was run");
   CHECK_THAT(text, ContainsSubstring("0 tests: "));
 }
 
-TEST_CASE("many findings and long traces are cut unless all are asked for", "[conformance]") {
+TEST_CASE("many findings and long traces are cut unless verbose", "[conformance]") {
   TestResult failed = test::test_of("arguments", "inputs", Outcome::failed, {"TN-EXE-2"});
   for (int i = 0; i < 30; ++i) {
     failed.findings.push_back({"TN-EXE-2", "finding number " + std::to_string(i)});
@@ -151,7 +152,7 @@ TEST_CASE("findings of an expected failure are not among those of a broken rule"
   CHECK(count_of(text, "the finding that was expected") == 0);
 }
 
-TEST_CASE("tests of several plugins are told apart", "[conformance]") {
+TEST_CASE("tests of several plugins have the plugin's name", "[conformance]") {
   TestResult failed = test::test_of("arguments", "inputs", Outcome::failed);
   failed.findings = {{"TN-EXE-2", "input 1"}};
   const Report report =
@@ -161,7 +162,7 @@ TEST_CASE("tests of several plugins are told apart", "[conformance]") {
   CHECK_THAT(text, ContainsSubstring("  second: arguments/inputs/ZooBackend/add\n"));
 }
 
-TEST_CASE("nothing that a plugin says drives the terminal", "[conformance]") {
+TEST_CASE("no text of a plugin controls the terminal", "[conformance]") {
   const Report report = test::hostile_report();
   for (const std::string& text : {to_text(report, false, true), to_text(report, false, false),
                                   progress_line(1, 1, report.subjects[0].tests[0], false)}) {

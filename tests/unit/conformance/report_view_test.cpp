@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
-#include "tenon/conformance/report_view.hpp"
+#include "tenon/conformance/report/view.hpp"
 
 #include <algorithm>
 #include <string>
 #include <string_view>
 
 #include "support/catch.hpp"
+#include "tenon/conformance/rule.hpp"
 #include "unit/conformance/sample_report.hpp"
 
 using namespace tenon::conformance;
@@ -41,7 +42,7 @@ TEST_CASE("a rule is kept when a test that can find it broken passed", "[conform
   CHECK(view.verdict == "PASS: 1 rule kept; 1 of 1 test judged");
 }
 
-TEST_CASE("a rule is broken as soon as one test finds it so", "[conformance]") {
+TEST_CASE("a rule is broken as soon as one test finds it broken", "[conformance]") {
   TestResult passes = test::test_of("numerics", "results", Outcome::passed, {"TN-EXE-2"});
   const Report report = test::report_of({passes, finding(Outcome::failed), passes});
   const ReportView view = view_of(report);
@@ -54,7 +55,7 @@ TEST_CASE("a rule is broken as soon as one test finds it so", "[conformance]") {
   CHECK(view.verdict == "FAIL: 1 rule broken; 1 of 3 tests failed");
 }
 
-TEST_CASE("a rule that is broken only where the subject file says so makes no run bad",
+TEST_CASE("a rule that is broken only as the subject file declares makes no run bad",
           "[conformance]") {
   const Report report = test::report_of({finding(Outcome::expected_failure)});
   const ReportView view = view_of(report);
@@ -77,7 +78,7 @@ TEST_CASE("a test that did not come to an end says nothing of its rules", "[conf
   }
 }
 
-TEST_CASE("a rule that the kit does not know is not lost", "[conformance]") {
+TEST_CASE("a rule that the kit does not know is reported", "[conformance]") {
   TestResult odd = test::test_of("arguments", "inputs", Outcome::failed);
   odd.findings = {{"of another kit", "text"}};
   const Report report = test::report_of({odd});
@@ -107,7 +108,7 @@ TEST_CASE("a verdict counts each way to fail", "[conformance]") {
         "FAIL: 2 rules broken, 1 unexpected pass, 1 error of the kit; 3 of 9 tests failed");
 }
 
-TEST_CASE("plugins have names that are unlike each other", "[conformance]") {
+TEST_CASE("plugins have different names", "[conformance]") {
   SubjectReport nameless = test::subject_of("zoo", {});
   nameless.name.clear();
   const Report report = test::report_of(
@@ -116,7 +117,7 @@ TEST_CASE("plugins have names that are unlike each other", "[conformance]") {
   CHECK(view.subjects == std::vector<std::string>{"zoo", "zoo.so", "zoo (2)", "plugin"});
 }
 
-TEST_CASE("names of states and outcomes are words without their lines", "[conformance]") {
+TEST_CASE("names of states and outcomes are written without underscores", "[conformance]") {
   CHECK(rule_state_name(RuleState::kept) == "kept");
   CHECK(rule_state_name(RuleState::not_judged) == "not_judged");
   CHECK(in_words("not_judged") == "not judged");

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// What the conformance kit knows of a process: what it holds, what grows, and the functions of the
-// C library that count and fail inside a plugin.
-#include "tenon/conformance/resources.hpp"
+// The resources of a process, their growth, and the functions of the C library that count and fail
+// inside a plugin.
+#include "tenon/conformance/process/resources.hpp"
 
 #include <fcntl.h>
 #include <pthread.h>
@@ -21,21 +21,21 @@
 #include <vector>
 
 #include "support/catch.hpp"
-#include "tenon/conformance/faults.hpp"
-#include "tenon/conformance/interposition.hpp"
+#include "tenon/conformance/process/faults.hpp"
+#include "tenon/conformance/process/interposition.hpp"
 
 namespace resources_test {
 namespace {
 
 using namespace tenon::conformance;
 
-/// As `std::malloc`, whose calls the compiler may leave out or move.
+/// As `std::malloc`, whose calls the compiler may remove or move.
 void* take(std::size_t size) {
   void* (*volatile allocate)(std::size_t) = &std::malloc;
   return allocate(size);
 }
 
-/// As `std::free`, which the compiler knows to end a block that these tests keep.
+/// As `std::free`, for blocks that these tests still compare afterwards.
 void give_to_free(void* block) {
   void (*volatile free)(void*) = &std::free;
   free(block);
@@ -71,7 +71,7 @@ TEST_CASE("a thread that runs is named and one that ended is not") {
   CHECK(before.more_in(Resources::once_threads_ended(before.threads.size())).empty());
 }
 
-TEST_CASE("a child process is told of") {
+TEST_CASE("a child process is reported") {
   const Resources before = Resources::now();
   const pid_t child = ::fork();
   if (child == 0) {
@@ -101,7 +101,7 @@ TEST_CASE("mappings have their addresses and their names") {
 }
 #endif
 
-TEST_CASE("what grows from round to round is told") {
+TEST_CASE("growth from round to round is reported") {
   std::vector<void*> kept;
   kept.reserve(1000);
   const auto growth = growth_of(10, [&] { kept.push_back(take(1000)); });
@@ -116,7 +116,7 @@ TEST_CASE("what grows from round to round is told") {
   for (const int descriptor : open) ::close(descriptor);
 }
 
-TEST_CASE("what is taken once is no growth whenever that is") {
+TEST_CASE("a resource that is taken once is not growth") {
   for (const int when : {0, 2, 7, 15, 31}) {
     int round = 0;
     void* kept = nullptr;
@@ -129,10 +129,9 @@ TEST_CASE("what is taken once is no growth whenever that is") {
   }
 }
 
-TEST_CASE("what is declared to grow is told by itself") {
+TEST_CASE("growth of declared bytes is reported separately") {
   std::int64_t declared = 0;
-  const auto growth = growth_of(
-      10, [&] { declared += 7; }, [&] { return declared; });
+  const auto growth = growth_of(10, [&] { declared += 7; }, [&] { return declared; });
   CHECK(growth == std::vector<std::string>{"210 bytes by its own count more after 33 rounds than "
                                            "after 3"});
 }

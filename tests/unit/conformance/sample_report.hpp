@@ -12,7 +12,7 @@ namespace test {
 
 using namespace tenon::conformance;  // NOLINT(google-build-using-namespace): a test's header
 
-/// Everything that some format takes for its own, and what no format may hold.
+/// The special characters of every format, and characters that no format may contain.
 inline const std::string& hostile_text() {
   static const std::string text =
       std::string("]]>") +
@@ -107,7 +107,7 @@ inline const std::string& hostile_text() {
        expected, unexpected, unsupported, not_applicable, blocked, kit_error, again});
 }
 
-/// All texts that come from a plugin or a file are hostile.
+/// A report in which all texts of a plugin or a file are hostile.
 [[nodiscard]] inline Report hostile_report() {
   const std::string& text = hostile_text();
   TestResult test = test_of("arguments", "hostile", Outcome::failed, {"TN-EXE-2"});

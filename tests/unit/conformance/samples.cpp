@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Writes reports in all their forms to a folder, for readers that are not written in C++.
+// Writes reports in all formats to a directory, for readers that are not written in C++.
 #include <cstdio>
 #include <fstream>
 #include <string>
@@ -35,7 +35,7 @@ Report of_several() {
 
 int main(int argc, char** argv) {
   if (argc != 2) {
-    std::fputs("usage: report-samples FOLDER\n", stderr);
+    std::fputs("usage: report-samples DIR\n", stderr);
     return 2;
   }
   const std::string folder = argv[1];

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Checks that all case.json and subject files of this project are as their schemas say, and that
-the schemas refuse what the readers refuse."""
+"""Checks that all case.json and subject files of this project match their schemas, and that the
+schemas refuse the same mistakes as the readers."""
 
 import json
 import pathlib

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The subject files and cases that the kit ships: all can be read, and the plugins that run on this
-// machine compute what is expected.
+// The subject files and cases of this project: all can be read, and the plugins that run on this
+// machine compute the expected outputs.
 
 #include <algorithm>
 #include <filesystem>
@@ -10,8 +10,9 @@
 #include <vector>
 
 #include "support/catch.hpp"
-#include "tenon/conformance/case_runner.hpp"
-#include "tenon/conformance/subject_file.hpp"
+#include "tenon/conformance/fixtures/case_runner.hpp"
+#include "tenon/conformance/run/subject_file.hpp"
+#include "tenon/host/program/data_file.hpp"
 
 using namespace tenon;
 using namespace tenon::conformance;
@@ -88,7 +89,7 @@ TEST_CASE("plugins compute what their cases expect", "[shipped]") {
       INFO(outputs.text());
       REQUIRE(outputs.ok());
       CHECK(outputs->size() == of.runs[run].expected.size());
-      for (const Comparison& output : *outputs) {
+      for (const OutputComparison& output : *outputs) {
         INFO(output.text);
         CHECK(output.equal);
       }
@@ -96,7 +97,7 @@ TEST_CASE("plugins compute what their cases expect", "[shipped]") {
   }
 }
 
-TEST_CASE("a case that is not that of its program is told", "[shipped]") {
+TEST_CASE("a case that does not fit its program is an error", "[shipped]") {
   host::BackendRegistry registry;
   REQUIRE(registry.register_backend(std::filesystem::path(TENON_HELLO_PLUGIN)).ok());
   host::MethodOptions options;
@@ -141,7 +142,7 @@ TEST_CASE("a case that is not that of its program is told", "[shipped]") {
     REQUIRE(outputs.ok());
     CHECK_FALSE(outputs->at(0).equal);
   }
-  SECTION("a method that is not there") {
+  SECTION("a missing method") {
     add.method = "backward";
     CHECK_FALSE(CaseRunner::load(add, options).ok());
   }

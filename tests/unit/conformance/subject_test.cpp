@@ -5,7 +5,7 @@
 
 #include "case_support.hpp"
 #include "support/catch.hpp"
-#include "tenon/conformance/subject_file.hpp"
+#include "tenon/conformance/run/subject_file.hpp"
 
 using namespace tenon;
 using namespace tenon::conformance;
@@ -14,7 +14,7 @@ using case_test::Folder;
 namespace subject_test {
 namespace {
 
-// What is said of a subject file, after its name.
+// The error for a subject file, after its name.
 std::string complaint(std::string_view json, Error expected = Error::InvalidArgument) {
   const Folder folder;
   folder.add_case("cases/add");
@@ -104,7 +104,7 @@ TEST_CASE("an empty subject file declares nothing", "[subject]") {
 TEST_CASE("limits of a backend count before those of a case, and these before the default",
           "[subject]") {
   const auto limit = [](double max) {
-    Tolerance out;
+    CaseTolerance out;
     out.max = max;
     return out;
   };
@@ -123,7 +123,7 @@ TEST_CASE("declarations are found by the path of a test or by a rule", "[subject
   Subject subject;
   subject.unsupported_tests = {{"unload/*", "a", "unsupported[0]"},
                                {"TN-BCK-*", "b", "unsupported[1]"},
-                               // A comma separates nothing here: names of tests are sentences.
+                               // A comma does not separate: names of tests contain commas.
                                {"arguments/one, two/Acme", "c", "unsupported[2]"}};
   subject.expected_failure_tests = {{"*/Acme/add", "d", "expected_failure[0]"}};
   const std::vector<std::string> rules{"TN-EXE-1", "TN-BCK-8"};
@@ -157,7 +157,7 @@ TEST_CASE("declarations that match no test are listed", "[subject]") {
   CHECK(subject.unmatched({}).size() == 4);
 }
 
-TEST_CASE("a complaint about a subject file names the member, what is expected and what is there",
+TEST_CASE("an error in a subject file names the member, and what was expected and found",
           "[subject]") {
   const auto [json, text] = GENERATE(table<std::string, std::string>({
       {"{", "is not JSON"},
@@ -200,12 +200,12 @@ TEST_CASE("a complaint about a subject file names the member, what is expected a
   CHECK_THAT(complaint(json), ContainsSubstring(text));
 }
 
-TEST_CASE("cases that are not there or not valid are told with the subject's member", "[subject]") {
+TEST_CASE("missing or invalid cases are reported with the member of the subject", "[subject]") {
   CHECK_THAT(complaint(R"({"backends": {"A": {"cases": ["none_*"]}}})", Error::NotFound),
              ContainsSubstring("backends.A.cases[0]: ") && ContainsSubstring("none_*"));
 }
 
-TEST_CASE("a subject file that cannot be read is told", "[subject]") {
+TEST_CASE("a subject file that cannot be read is an error", "[subject]") {
   const Folder folder;
   const auto read = read_subject(folder / "none.json");
   CHECK(read.error() == Error::AccessFailed);

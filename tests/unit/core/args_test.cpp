@@ -13,7 +13,7 @@ using namespace tenon::test;
 
 namespace {
 
-/// A host whose `resize_tensor` remembers what it was asked and answers as it was told.
+/// A host whose `resize_tensor` records its arguments and returns a given status.
 struct ResizeHost : tenon_host {
   tenon_status answer = TENON_STATUS_OK;
   std::vector<std::int64_t> asked;
@@ -224,7 +224,7 @@ TEST_CASE("a constant can be read and not written", "[core][TN-TEN-1]") {
                                              ContainsSubstring("found a constant of the program"));
 }
 
-TEST_CASE("a resize goes through the host", "[core][TN-TEN-2]") {
+TEST_CASE("a resize calls the host", "[core][TN-TEN-2]") {
   TestTensor tensor(ScalarType::Float, {4, 2});
   tensor.raw().shape_dynamism = TENON_SHAPE_DYNAMIC_BOUND;
   const TestArgs args({tensor.value()});

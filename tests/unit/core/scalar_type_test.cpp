@@ -14,6 +14,7 @@ struct ScalarTypeRow {
   std::int64_t number;
   std::string_view name;
   std::string_view torch_name;
+  std::string_view npy_descr;
   std::size_t size;
   int dl_code;
 };
@@ -21,36 +22,36 @@ struct ScalarTypeRow {
 /// ExecuTorch's list (runtime/core/portable_type/scalar_type.h) with DLPack's codes (dlpack.h 1.1:
 /// 0 int, 1 uint, 2 float, 3 opaque, 4 bfloat, 5 complex, 6 bool, 10 to 13 the four float8).
 constexpr ScalarTypeRow rows[] = {
-    {0, "Byte", "uint8", 1, 1},
-    {1, "Char", "int8", 1, 0},
-    {2, "Short", "int16", 2, 0},
-    {3, "Int", "int32", 4, 0},
-    {4, "Long", "int64", 8, 0},
-    {5, "Half", "float16", 2, 2},
-    {6, "Float", "float32", 4, 2},
-    {7, "Double", "float64", 8, 2},
-    {8, "ComplexHalf", "complex32", 4, 5},
-    {9, "ComplexFloat", "complex64", 8, 5},
-    {10, "ComplexDouble", "complex128", 16, 5},
-    {11, "Bool", "bool", 1, 6},
-    {12, "QInt8", "qint8", 1, 3},
-    {13, "QUInt8", "quint8", 1, 3},
-    {14, "QInt32", "qint32", 4, 3},
-    {15, "BFloat16", "bfloat16", 2, 4},
-    {16, "QUInt4x2", "quint4x2", 1, 3},
-    {17, "QUInt2x4", "quint2x4", 1, 3},
-    {18, "Bits1x8", "bits1x8", 1, 3},
-    {19, "Bits2x4", "bits2x4", 1, 3},
-    {20, "Bits4x2", "bits4x2", 1, 3},
-    {21, "Bits8", "bits8", 1, 3},
-    {22, "Bits16", "bits16", 2, 3},
-    {23, "Float8_e5m2", "float8_e5m2", 1, 12},
-    {24, "Float8_e4m3fn", "float8_e4m3fn", 1, 10},
-    {25, "Float8_e5m2fnuz", "float8_e5m2fnuz", 1, 13},
-    {26, "Float8_e4m3fnuz", "float8_e4m3fnuz", 1, 11},
-    {27, "UInt16", "uint16", 2, 1},
-    {28, "UInt32", "uint32", 4, 1},
-    {29, "UInt64", "uint64", 8, 1},
+    {0, "Byte", "uint8", "|u1", 1, 1},
+    {1, "Char", "int8", "|i1", 1, 0},
+    {2, "Short", "int16", "<i2", 2, 0},
+    {3, "Int", "int32", "<i4", 4, 0},
+    {4, "Long", "int64", "<i8", 8, 0},
+    {5, "Half", "float16", "<f2", 2, 2},
+    {6, "Float", "float32", "<f4", 4, 2},
+    {7, "Double", "float64", "<f8", 8, 2},
+    {8, "ComplexHalf", "complex32", "|V4", 4, 5},
+    {9, "ComplexFloat", "complex64", "<c8", 8, 5},
+    {10, "ComplexDouble", "complex128", "<c16", 16, 5},
+    {11, "Bool", "bool", "|b1", 1, 6},
+    {12, "QInt8", "qint8", "|i1", 1, 3},
+    {13, "QUInt8", "quint8", "|u1", 1, 3},
+    {14, "QInt32", "qint32", "<i4", 4, 3},
+    {15, "BFloat16", "bfloat16", "<V2", 2, 4},
+    {16, "QUInt4x2", "quint4x2", "|u1", 1, 3},
+    {17, "QUInt2x4", "quint2x4", "|u1", 1, 3},
+    {18, "Bits1x8", "bits1x8", "|u1", 1, 3},
+    {19, "Bits2x4", "bits2x4", "|u1", 1, 3},
+    {20, "Bits4x2", "bits4x2", "|u1", 1, 3},
+    {21, "Bits8", "bits8", "|u1", 1, 3},
+    {22, "Bits16", "bits16", "<u2", 2, 3},
+    {23, "Float8_e5m2", "float8_e5m2", "|V1", 1, 12},
+    {24, "Float8_e4m3fn", "float8_e4m3fn", "|V1", 1, 10},
+    {25, "Float8_e5m2fnuz", "float8_e5m2fnuz", "|V1", 1, 13},
+    {26, "Float8_e4m3fnuz", "float8_e4m3fnuz", "|V1", 1, 11},
+    {27, "UInt16", "uint16", "<u2", 2, 1},
+    {28, "UInt32", "uint32", "<u4", 4, 1},
+    {29, "UInt64", "uint64", "<u8", 8, 1},
 };
 
 template <class T>
@@ -70,6 +71,8 @@ TEST_CASE("the 30 element types have ExecuTorch's numbers, names and sizes", "[c
     CHECK(static_cast<std::int64_t>(info->type) == row.number);
     CHECK(info->name == row.name);
     CHECK(info->torch_name == row.torch_name);
+    CHECK(info->npy_descr == row.npy_descr);
+    CHECK(npy_descr_of(info->type) == row.npy_descr);
     CHECK(info->size == row.size);
     CHECK(name_of(info->type) == row.name);
     CHECK(size_of(info->type) == row.size);
@@ -86,7 +89,7 @@ TEST_CASE("each element type has DLPack's code and as many bits as bytes", "[cor
   }
 }
 
-TEST_CASE("a number that is no element type has no entry, no size and a name of ?", "[core]") {
+TEST_CASE("an unknown element type has no entry, no size and the name ?", "[core]") {
   for (const std::int64_t number :
        {std::int64_t{-1}, std::int64_t{30}, std::int64_t{127}, std::int64_t{1} << 40,
         std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max()}) {
@@ -127,7 +130,7 @@ TEST_CASE("BFloat16 rounds to nearest and ties to even", "[core]") {
   CHECK(round_bits(0x80000000).bits == 0x8000);  // negative zero
 }
 
-TEST_CASE("BFloat16 keeps infinities, turns what is too large into one, and keeps NaN", "[core]") {
+TEST_CASE("BFloat16 keeps infinities and NaN, and rounds larger numbers to infinity", "[core]") {
   constexpr float infinity = std::numeric_limits<float>::infinity();
   CHECK(BFloat16::from_float(infinity).bits == 0x7f80);
   CHECK(BFloat16::from_float(-infinity).bits == 0xff80);

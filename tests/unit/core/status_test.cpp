@@ -60,9 +60,9 @@ Status counted(bool fails) {
 }
 
 Status check_three(bool first, bool second, bool third) {
-  TENON_CHECK(fail_if(first, "first"));
-  TENON_CHECK(fail_if(second, "second"));
-  TENON_CHECK(fail_if(third, "third"));
+  TENON_RETURN_IF_ERROR(fail_if(first, "first"));
+  TENON_RETURN_IF_ERROR(fail_if(second, "second"));
+  TENON_RETURN_IF_ERROR(fail_if(third, "third"));
   return ok();
 }
 
@@ -85,7 +85,7 @@ TEST_CASE("errors have the names and numbers of ExecuTorch", "[core]") {
   }
 }
 
-TEST_CASE("a number that is no error becomes Internal", "[core][TN-ERR-1]") {
+TEST_CASE("an unknown error number becomes Internal", "[core][TN-ERR-1]") {
   std::set<std::uint32_t> known;
   for (const auto& row : executorch_errors) known.insert(row.number);
   for (std::uint32_t number = 0; number < 0x100; ++number) {
@@ -122,7 +122,7 @@ TEST_CASE("a failure made with Ok is Internal and says so", "[core]") {
   CHECK(status.text() == "failure made with Error::Ok: nothing wrong");
 }
 
-TEST_CASE("context goes in front of a failure's text and leaves success alone", "[core]") {
+TEST_CASE("context is prepended to a failure's text and does not change success", "[core]") {
   const Status status =
       error(Error::NotFound, "no key").with_context("delegate 3").with_context("method forward");
   CHECK(status.error() == Error::NotFound);
@@ -167,7 +167,7 @@ TEST_CASE("a result made from success without a value is Internal", "[core]") {
   CHECK_THAT(std::string(result.text()), ContainsSubstring("successful Status"));
 }
 
-TEST_CASE("a result converts what its value can be made from", "[core]") {
+TEST_CASE("a result is constructed from types that convert to its value", "[core]") {
   const Result<std::string> text = "literal";
   REQUIRE(text.ok());
   CHECK(*text == "literal");
@@ -179,7 +179,84 @@ TEST_CASE("a result converts what its value can be made from", "[core]") {
   CHECK_FALSE(*no);
 }
 
-TEST_CASE("TENON_CHECK returns the first failure and runs each expression once", "[core]") {
+TEST_CASE("a result is movable as its value is, and never copied", "[core]") {
+  struct Fixed {
+    explicit Fixed(int) {}
+    Fixed(Fixed&&) = delete;
+  };
+  struct Throwing {
+    Throwing(Throwing&&) {}
+    Throwing& operator=(Throwing&&) { return *this; }
+  };
+  STATIC_REQUIRE(std::is_nothrow_move_constructible_v<Result<std::string>>);
+  STATIC_REQUIRE(std::is_nothrow_move_assignable_v<Result<std::string>>);
+  STATIC_REQUIRE_FALSE(std::is_copy_constructible_v<Result<std::string>>);
+  STATIC_REQUIRE_FALSE(std::is_copy_assignable_v<Result<std::string>>);
+  STATIC_REQUIRE_FALSE(std::is_move_constructible_v<Result<Fixed>>);
+  STATIC_REQUIRE(std::is_move_constructible_v<Result<Throwing>>);
+  STATIC_REQUIRE_FALSE(std::is_nothrow_move_constructible_v<Result<Throwing>>);
+  STATIC_REQUIRE_FALSE(std::is_nothrow_move_assignable_v<Result<Throwing>>);
+  STATIC_REQUIRE_FALSE(std::is_constructible_v<Result<std::string>, int*>);
+  const auto make = []() -> Result<Fixed> { return 3; };
+  CHECK(make().ok());
+}
+
+TEST_CASE("a result takes over a value or a failure whatever it had", "[core]") {
+  const std::string text(100, 'x');
+  const auto value = [&](char c) { return Result<std::string>(text + c); };
+  const auto failure = [&](char c) {
+    return Result<std::string>(Status(Error::NotFound, text + c));
+  };
+
+  auto result = value('a');
+  result = value('b');
+  CHECK(*result == text + 'b');
+  result = failure('c');
+  CHECK_FALSE(result.ok());
+  CHECK(result.text() == text + 'c');
+  result = failure('d');
+  CHECK(result.text() == text + 'd');
+  result = value('e');
+  REQUIRE(result.ok());
+  CHECK(*result == text + 'e');
+
+  Result<std::string> moved = std::move(result);
+  CHECK(*moved == text + 'e');
+  result = failure('f');
+  Result<std::string> failed = std::move(result);
+  CHECK(failed.text() == text + 'f');
+
+  auto& same = failed;
+  failed = std::move(same);
+  CHECK(failed.text() == text + 'f');
+  Status status = std::move(failed).status();
+  CHECK_FALSE(failed.ok());
+  CHECK(failed.text().empty());
+  auto& same_status = status;
+  status = std::move(same_status);
+  CHECK(status.text() == text + 'f');
+}
+
+TEST_CASE("a result is destroyed once when its value's constructor throws", "[core]") {
+  struct Throws {
+    Throws() = default;
+    Throws(Throws&& other) : fill{~0u, ~0u} {
+      if (other.armed) throw 1;
+    }
+    Throws& operator=(Throws&&) = default;
+    unsigned fill[2] = {};
+    bool armed = false;
+  };
+  Result<Throws> value = Throws();
+  value->armed = true;
+  Result<Throws> failed = error(Error::NotFound, std::string(100, 'x'));
+  CHECK_THROWS_AS(failed = std::move(value), int);
+  CHECK_FALSE(failed.ok());
+  CHECK(failed.text().empty());
+}
+
+TEST_CASE("TENON_RETURN_IF_ERROR returns the first failure and runs each expression once",
+          "[core]") {
   CHECK(check_three(false, false, false).ok());
   CHECK(check_three(true, true, true).text() == "first");
   CHECK(check_three(false, true, true).text() == "second");
@@ -187,19 +264,19 @@ TEST_CASE("TENON_CHECK returns the first failure and runs each expression once",
 
   calls = 0;
   const auto twice = []() -> Status {
-    TENON_CHECK(counted(false));
-    TENON_CHECK(counted(true));
-    TENON_CHECK(counted(false));
+    TENON_RETURN_IF_ERROR(counted(false));
+    TENON_RETURN_IF_ERROR(counted(true));
+    TENON_RETURN_IF_ERROR(counted(false));
     return ok();
   };
   CHECK_FALSE(twice().ok());
   CHECK(calls == 2);
 }
 
-TEST_CASE("TENON_CHECK takes a result too and works without braces", "[core]") {
+TEST_CASE("TENON_RETURN_IF_ERROR takes a result too and works without braces", "[core]") {
   const auto run = [](bool check) -> Status {
     if (check)
-      TENON_CHECK(make_number(-2));
+      TENON_RETURN_IF_ERROR(make_number(-2));
     else
       return error(Error::InvalidState, "not checked");
     return ok();
@@ -225,5 +302,24 @@ TEST_CASE("concat joins text, numbers, characters and booleans", "[core]") {
                std::numeric_limits<std::uint64_t>::max()) ==
         "-9223372036854775808 18446744073709551615");
   CHECK(concat(1.5, ' ', -0.25f) == "1.5 -0.25");
+  CHECK(concat(0.1f, ' ', 0.1) == "0.1 0.1");
+  CHECK(concat(1, 2, 3, 4, 5, 6, 7, 8) == "12345678");
+  CHECK(concat(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, "11", std::string("12")) == "123456789101112");
   CHECK(concat(std::numeric_limits<double>::lowest()) == "-1.7976931348623157e+308");
+}
+
+TEST_CASE("a message may be made of any number of pieces", "[core]") {
+  const auto code = Error::NotFound;
+  CHECK(error(code, 1).text() == "1");
+  CHECK(error(code, 1, '2').text() == "12");
+  CHECK(error(code, 1, '2', 3u, "4", 5L, 6UL, 7LL, 8ULL).text() == "12345678");
+  CHECK(error(code, 1, '2', 3u, "4", 5L, 6UL, 7LL, 8ULL, std::string("9")).text() == "123456789");
+  CHECK(error(code, 1, 2, 3, 4, 5, 6, 7, 8, 9, true, std::string_view(" end")).text() ==
+        "123456789true end");
+}
+
+TEST_CASE("a pointer is not a piece of a message", "[core]") {
+  STATIC_REQUIRE(std::is_constructible_v<detail::Piece, const char*>);
+  STATIC_REQUIRE_FALSE(std::is_constructible_v<detail::Piece, const int*>);
+  STATIC_REQUIRE_FALSE(std::is_constructible_v<detail::Piece, Error>);
 }

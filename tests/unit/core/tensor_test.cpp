@@ -19,7 +19,7 @@ std::vector<T> list(std::span<const T> values) {
 
 }  // namespace
 
-TEST_CASE("a tensor view tells shape, layout and place", "[core]") {
+TEST_CASE("a tensor view has shape, layout and device", "[core]") {
   TestTensor tensor(ScalarType::Short, {2, 3, 4});
   const TensorView view(tensor.raw());
   CHECK(view.scalar_type() == ScalarType::Short);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -77,7 +78,7 @@ struct Made {
 tenon::aoti::ShimError attend(Made& made, const Handle& q, const Handle& k, const Handle& v,
                               bool causal = false, const Handle* mask = nullptr,
                               double* scale = nullptr, double dropout = 0) {
-  Tensor* given = mask ? mask->get() : nullptr;
+  ModelTensor* given = mask ? mask->get() : nullptr;
   return aoti_torch_cpu__scaled_dot_product_flash_attention_for_cpu(
       q.get(), k.get(), v.get(), dropout, causal, mask ? &given : nullptr, scale, made.out.out(),
       made.logsumexp.out());
@@ -128,7 +129,7 @@ TEST_CASE("attention: shapes, types, causal, and fewer heads of keys", "[cpu_aot
   }
 }
 
-TEST_CASE("attention: the result lies as the query does", "[cpu_aoti]") {
+TEST_CASE("attention: the result has the query's layout", "[cpu_aoti]") {
   Fixture fixture;
   Random source;
   // Strides of the query and of the result for [2, 3, 5, 8], as PyTorch 2.15 answers.
@@ -178,7 +179,7 @@ TEST_CASE("attention: masks that broadcast, of numbers and of bools", "[cpu_aoti
   }
 }
 
-TEST_CASE("attention: queries that may look at nothing give 0", "[cpu_aoti]") {
+TEST_CASE("attention: queries that attend to no key give 0", "[cpu_aoti]") {
   Fixture fixture;
   Random source;
   for (const ScalarType type : {ScalarType::Float, ScalarType::Double}) {
@@ -219,7 +220,7 @@ TEST_CASE("attention: large scores and NaN", "[cpu_aoti]") {
   for (std::int64_t i = 0; i < 12; ++i) CHECK(std::isnan(lost.out.at(i)) == (i / 4 == 1));
 }
 
-TEST_CASE("attention: what is not there", "[cpu_aoti]") {
+TEST_CASE("attention: empty tensors", "[cpu_aoti]") {
   Fixture fixture;
   Random source;
   Handle k = random(source, {2, 3, 5, 8});
@@ -233,7 +234,7 @@ TEST_CASE("attention: what is not there", "[cpu_aoti]") {
   CHECK(difference(zero.out.values(), std::vector<double>(240, 0.0), 0) == "");
 }
 
-TEST_CASE("attention: what cannot be is refused with a text", "[cpu_aoti]") {
+TEST_CASE("attention: invalid arguments are refused with a message", "[cpu_aoti]") {
   Fixture fixture;
   Random source;
   Handle q = random(source, {2, 4, 5, 8});
@@ -265,7 +266,7 @@ TEST_CASE("attention: what cannot be is refused with a text", "[cpu_aoti]") {
   refused("a mask of Int", q, q, q, &mask_int);
 }
 
-TEST_CASE("a second attention of the same shape takes nothing from the system", "[cpu_aoti]") {
+TEST_CASE("a second attention of the same shape allocates nothing", "[cpu_aoti]") {
   Fixture fixture;
   Random source;
   for (const ScalarType type : {ScalarType::Float, ScalarType::BFloat16}) {

@@ -3,11 +3,12 @@
 #include <string>
 #include <vector>
 
-#include "convolution_shape.hpp"
+#include "common/convolution_shape.hpp"
 #include "kernel_support.hpp"
 #include "support/catch.hpp"
 
 using namespace kernel_test;
+using namespace tenon::aoti_common;
 using namespace tenon::cpu_aoti;
 
 namespace convolution_test {
@@ -21,7 +22,7 @@ struct Options {
 
 tenon::aoti::ShimError convolve(Handle& out, const Handle& input, const Handle& weight,
                                 const Handle* bias, const Options& o) {
-  Tensor* given = bias ? bias->get() : nullptr;
+  ModelTensor* given = bias ? bias->get() : nullptr;
   const auto count = [](const Shape& list) { return static_cast<std::int64_t>(list.size()); };
   return aoti_torch_cpu_convolution(
       input.get(), weight.get(), bias ? &given : nullptr, o.stride.data(), count(o.stride),
@@ -236,7 +237,7 @@ TEST_CASE("convolution: one image without a batch", "[cpu_aoti]") {
   }
 }
 
-TEST_CASE("convolution: what cannot be is refused with a text", "[cpu_aoti]") {
+TEST_CASE("convolution: invalid arguments are refused with a message", "[cpu_aoti]") {
   Fixture fixture;
   Random source;
   const Options o{{1, 1}, {0, 0}, {1, 1}, {0, 0}};
@@ -262,9 +263,9 @@ TEST_CASE("convolution: what cannot be is refused with a text", "[cpu_aoti]") {
   Options missing = o;
   missing.padding = {0};
   refused("a list of 1 numbers: expected 2", input, weight, missing);
-  Options standing = o;
-  standing.stride = {1, 0};
-  refused("stride 0", input, weight, standing);
+  Options without_stride = o;
+  without_stride.stride = {1, 0};
+  refused("stride 0", input, weight, without_stride);
   Handle bias = random(source, {5});
   refused("a bias [5] of Float: expected [6] of Float", input, weight, o, &bias);
   refused("expected both Float or both BFloat16", random(source, {1, 4, 5, 5}, ScalarType::Double),
@@ -272,7 +273,7 @@ TEST_CASE("convolution: what cannot be is refused with a text", "[cpu_aoti]") {
   refused("at least one channel", random(source, {1, 0, 5, 5}), random(source, {6, 0, 3, 3}), o);
 }
 
-TEST_CASE("a second convolution of the same shape takes nothing from the system", "[cpu_aoti]") {
+TEST_CASE("a second convolution of the same shape allocates nothing", "[cpu_aoti]") {
   Fixture fixture;
   Random source;
   for (const ScalarType type : {ScalarType::Float, ScalarType::BFloat16}) {

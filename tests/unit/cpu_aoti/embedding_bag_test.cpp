@@ -28,7 +28,7 @@ struct Options {
 
 tenon::aoti::ShimError look_up(Bags& out, const Handle& weight, const Handle& indices,
                                const Handle& offsets, const Options& o) {
-  Tensor* factors = o.factors ? o.factors->get() : nullptr;
+  ModelTensor* factors = o.factors ? o.factors->get() : nullptr;
   return (o.forward_only ? aoti_torch_cpu__embedding_bag_forward_only
                          : aoti_torch_cpu__embedding_bag)(
       weight.get(), indices.get(), offsets.get(), 0, o.mode, 0, factors ? &factors : nullptr,

@@ -26,7 +26,7 @@ constexpr ScalarType types[] = {ScalarType::Byte,   ScalarType::Short,   ScalarT
 
 }  // namespace
 
-TEST_CASE("index_put: where dimensions of the indices stand", "[cpu_aoti]") {
+TEST_CASE("index_put: position of the indices' dimensions", "[cpu_aoti]") {
   Fixture fixture;
   Random source;
   for (const ScalarType type : types) {
@@ -35,10 +35,10 @@ TEST_CASE("index_put: where dimensions of the indices stand", "[cpu_aoti]") {
       Handle rows = list({2, 1}, {0, -1});
       Handle columns = list({3}, {4, 1, -5}, ScalarType::Int);
       const auto old = self.values();
-      Tensor* first = rows.get();
-      Tensor* second = columns.get();
+      ModelTensor* first = rows.get();
+      ModelTensor* second = columns.get();
       {  // Neighbours: their place. self[:, [[0], [-1]], [4, 1, -5]] has shape [3, 2, 3].
-        Tensor* const* indices[] = {nullptr, &first, &second};
+        ModelTensor* const* indices[] = {nullptr, &first, &second};
         Handle values = random(source, {3, 1, 3}, type);
         Handle out;
         REQUIRE(aoti_torch_cpu_index_put(self.get(), indices, 3, values.get(), accumulate,
@@ -57,7 +57,7 @@ TEST_CASE("index_put: where dimensions of the indices stand", "[cpu_aoti]") {
         CHECK(difference(out.values(), expected, tolerance(type, 2)) == "");
       }
       {  // Not neighbours: in front. self[[[0], [-1]], :, [4, 1, -5]] has shape [2, 3, 4].
-        Tensor* const indices[] = {first, nullptr, second};
+        ModelTensor* const indices[] = {first, nullptr, second};
         Handle values = random(source, {2, 3, 4}, type);
         Handle out = make({3, 4, 5}, type);
         REQUIRE(aoti_torch_index_put_out(out.get(), self.get(), indices, 3, values.get(),
@@ -85,7 +85,7 @@ TEST_CASE("index_put_out: the same place many times, and in place", "[cpu_aoti]"
     Handle self = list({4}, {1, 2, 3, 4}, type);
     Handle where = list({5}, {2, 2, 0, 2, 0});
     Handle one = list({}, {1}, type);
-    Tensor* const indices[] = {where.get()};
+    ModelTensor* const indices[] = {where.get()};
     REQUIRE(aoti_torch_index_put_out(self.get(), self.get(), indices, 1, one.get(), true) == 0);
     CHECK(self.values() == std::vector<double>{3, 2, 6, 4});
     REQUIRE(aoti_torch_index_put_out(self.get(), self.get(), indices, 1, one.get(), false) == 0);
@@ -99,7 +99,7 @@ TEST_CASE("index_put: refusals, and no memory in a second call", "[cpu_aoti]") {
   Handle self = random(source, {3, 4});
   Handle value = random(source, {1});
   Handle good = list({2}, {0, 2});
-  const auto refusal = [&](std::vector<Tensor*> indices, const Handle& values) {
+  const auto refusal = [&](std::vector<ModelTensor*> indices, const Handle& values) {
     CHECK(aoti_torch_index_put_out(self.get(), self.get(), indices.data(),
                                    static_cast<std::uint32_t>(indices.size()), values.get(),
                                    false) == 1);
@@ -124,7 +124,7 @@ TEST_CASE("index_put: refusals, and no memory in a second call", "[cpu_aoti]") {
   CHECK_THAT(refusal({good.get()}, whole), ContainsSubstring("values of Long"));
   std::size_t before = 0;
   for (int i = 0; i < 2; ++i) {
-    Tensor* const indices[] = {good.get()};
+    ModelTensor* const indices[] = {good.get()};
     before = allocations();
     REQUIRE(aoti_torch_index_put_out(self.get(), self.get(), indices, 1, value.get(), true) == 0);
   }

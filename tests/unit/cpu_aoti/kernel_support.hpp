@@ -10,18 +10,18 @@
 #include <utility>
 #include <vector>
 
-#include "kernel_list.hpp"
+#include "kernels/kernel_list.hpp"
 #include "strided.hpp"
-#include "tenon/aoti/call.hpp"
+#include "tenon/aoti/shims/call.hpp"
 #include "tenon/core/tensor.hpp"
 
-/// Tensors of a pool that counts what it takes from the system, and reference arithmetic in double.
+/// Tensors of a pool that counts its allocations, and reference arithmetic in double.
 namespace kernel_test {
 
 using tenon::BFloat16;
 using tenon::Half;
 using tenon::ScalarType;
-using tenon::aoti::Tensor;
+using tenon::aoti::ModelTensor;
 using tenon::aoti::TensorPool;
 using Shape = std::vector<std::int64_t>;
 
@@ -30,8 +30,8 @@ inline std::size_t& allocations() {
   return count;
 }
 
-inline tenon::aoti::DeviceMemory counted_memory() {
-  return {tenon::aoti::DeviceType::cpu,
+inline tenon::aoti::DeviceMemoryApi counted_memory() {
+  return {tenon::aoti::TorchDeviceType::cpu,
           [](void*, std::size_t nbytes) -> tenon::Result<std::byte*> {
             ++allocations();
             return static_cast<std::byte*>(std::aligned_alloc(64, (nbytes + 63) / 64 * 64));
@@ -39,7 +39,7 @@ inline tenon::aoti::DeviceMemory counted_memory() {
           [](void*, std::byte* block) noexcept { std::free(block); }};
 }
 
-/// A pool that is the running model's for as long as this lives.
+/// Makes a pool the current one of this thread during its lifetime.
 struct Fixture {
   TensorPool pool{counted_memory()};
   tenon::aoti::CurrentPool current{pool};
@@ -114,7 +114,7 @@ inline void write(ScalarType type, std::byte* data, std::int64_t at, double valu
 }
 
 /// Offset of the element with number `index` in row-major order.
-inline std::int64_t offset_of(const Tensor& tensor, std::int64_t index) {
+inline std::int64_t offset_of(const ModelTensor& tensor, std::int64_t index) {
   std::int64_t offset = 0;
   for (std::int32_t d = tensor.rank; d-- > 0;) {
     const auto i = static_cast<std::size_t>(d);
@@ -124,10 +124,10 @@ inline std::int64_t offset_of(const Tensor& tensor, std::int64_t index) {
   return offset;
 }
 
-/// A tensor given back at the end of the scope.
+/// A tensor that is released at the end of the scope.
 class Handle {
  public:
-  explicit Handle(Tensor* tensor = nullptr) : tensor_(tensor) {}
+  explicit Handle(ModelTensor* tensor = nullptr) : tensor_(tensor) {}
   Handle(Handle&& other) noexcept : tensor_(std::exchange(other.tensor_, nullptr)) {}
   Handle& operator=(Handle&& other) noexcept {
     std::swap(tensor_, other.tensor_);
@@ -136,10 +136,10 @@ class Handle {
   ~Handle() {
     if (tensor_) tensor_->storage->pool->release(tensor_);
   }
-  Tensor* get() const { return tensor_; }
-  Tensor* operator->() const { return tensor_; }
-  Tensor& operator*() const { return *tensor_; }
-  Tensor** out() { return &tensor_; }
+  ModelTensor* get() const { return tensor_; }
+  ModelTensor* operator->() const { return tensor_; }
+  ModelTensor& operator*() const { return *tensor_; }
+  ModelTensor** out() { return &tensor_; }
 
   double at(std::int64_t index) const {
     return read(tensor_->scalar_type, tensor_->data, offset_of(*tensor_, index));
@@ -156,16 +156,16 @@ class Handle {
   Shape sizes() const { return {tensor_->shape().begin(), tensor_->shape().end()}; }
 
  private:
-  Tensor* tensor_;
+  ModelTensor* tensor_;
 };
 
 /// A tensor whose memory, gaps included, is filled with NaN or with a large number, so that
-/// elements that are read and should not be show up.
+/// elements that must not be read show up.
 inline Handle make(const Shape& sizes, ScalarType type = ScalarType::Float,
                    const Shape& strides = {}) {
   auto& pool = tenon::aoti::current_pool();
   Handle out(pool.empty_strided(sizes, strides.empty() ? nullptr : strides.data(), type,
-                                tenon::aoti::DeviceType::cpu, 0));
+                                tenon::aoti::TorchDeviceType::cpu, 0));
   const auto element = tenon::size_of(type);
   const auto count = static_cast<std::int64_t>(out->storage->nbytes / element);
   for (std::int64_t i = 0; i < count; ++i) {
@@ -190,7 +190,7 @@ inline Handle random(Random& source, const Shape& sizes, ScalarType type = Scala
   return out;
 }
 
-/// What an element of `type` may be off for a result that is the sum of numbers of about 1.
+/// Tolerance for an element of `type` that is a sum of numbers of about 1.
 inline double tolerance(ScalarType type, double terms) {
   const double root = std::sqrt(terms < 1 ? 1 : terms);
   switch (type) {

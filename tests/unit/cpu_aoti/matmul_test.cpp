@@ -34,7 +34,7 @@ std::vector<double> reference(const Handle& a, const Handle& b, const std::vecto
   return out;
 }
 
-/// Strides of a matrix with `rows` and `cols` in one of the ways in which models have them.
+/// Strides of a matrix with `rows` and `cols` in one of the layouts of models.
 Shape matrix_strides(int way, std::int64_t rows, std::int64_t cols) {
   switch (way) {
     case 0:
@@ -54,7 +54,7 @@ Shape matrix_strides(int way, std::int64_t rows, std::int64_t cols) {
 
 }  // namespace
 
-TEST_CASE("mm_out: every type, with every way in which operands lie", "[cpu_aoti]") {
+TEST_CASE("mm_out: every type, with every layout of the operands", "[cpu_aoti]") {
   Fixture fixture;
   Random source;
   const Shape shapes[] = {{1, 1, 1},   {3, 4, 5},    {1, 7, 33},   {17, 1, 9},
@@ -99,7 +99,7 @@ TEST_CASE("addmm_out: summands that broadcast, scales, and beta 0", "[cpu_aoti]"
         for (const std::int64_t depth : {k, std::int64_t{0}}) {
           Handle a = random(source, {m, depth}, type);
           Handle b = random(source, {depth, n}, type, {1, depth + 1});
-          // With beta 0 the summand is not looked at: it is full of NaN.
+          // With beta 0 the summand, full of NaN, is not read.
           Handle self = beta != 0 ? random(source, shape.sizes, type, shape.strides)
                                   : make(shape.sizes, type, shape.strides);
           Handle out = make({m, n}, type);
@@ -134,7 +134,7 @@ TEST_CASE("addmm_out: the result may be the summand", "[cpu_aoti]") {
   }
 }
 
-TEST_CASE("bmm_out and baddbmm_out: batches that lie anywhere", "[cpu_aoti]") {
+TEST_CASE("bmm_out and baddbmm_out: batches of any layout", "[cpu_aoti]") {
   Fixture fixture;
   Random source;
   const std::int64_t batch = 4, m = 5, n = 17, k = 8;
@@ -186,7 +186,7 @@ TEST_CASE("mm_out: integers wrap around", "[cpu_aoti]") {
   CHECK(out->as<std::int64_t>()[0] == -4);
 }
 
-TEST_CASE("products that cannot be are refused with a text", "[cpu_aoti]") {
+TEST_CASE("invalid products are refused with a message", "[cpu_aoti]") {
   Fixture fixture;
   Random source;
   Handle a = random(source, {2, 3});
@@ -221,7 +221,7 @@ TEST_CASE("products that cannot be are refused with a text", "[cpu_aoti]") {
   CHECK_THAT(failure(), ContainsSubstring("a product of Bool"));
 }
 
-TEST_CASE("a second product of the same shape takes nothing from the system", "[cpu_aoti]") {
+TEST_CASE("a second product of the same shape allocates nothing", "[cpu_aoti]") {
   Fixture fixture;
   Random source;
   for (const ScalarType type : {ScalarType::Float, ScalarType::BFloat16, ScalarType::Half}) {

@@ -36,7 +36,7 @@ Moments moments(const Handle& tensor) {
 
 }  // namespace
 
-// What chance may do is far outside the limits below: ten standard deviations and more.
+// The limits below are ten standard deviations and more, so that chance cannot fail a test.
 TEST_CASE("rand and randn have the right distribution", "[cpu_aoti]") {
   Fixture fixture;
   const std::int64_t size[] = {101, 1001};

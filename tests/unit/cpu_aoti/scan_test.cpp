@@ -96,7 +96,7 @@ TEST_CASE("cumsum: the type asked for, and what a running sum is kept in", "[cpu
   REQUIRE(aoti_torch_cpu_cumsum(bools.get(), 0, nullptr, count.out()) == 0);
   CHECK(count.values() == std::vector<double>{1, 1, 2, 3});
 
-  // 0.01 vanishes beside 4 in BFloat16.
+  // 4 + 0.01 is 4 in BFloat16.
   Handle narrow = make({1000}, ScalarType::BFloat16);
   for (std::int64_t i = 0; i < 1000; ++i) narrow.set(i, 0.01);
   Handle sum;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// CudaBackend as a plugin on the stand-in for the CUDA driver: what it asks of the device and what
-// it gives back. Numbers come from models that copy; kernels do not run here.
+// CudaBackend as a plugin on the stand-in for the CUDA driver: its calls to the device, and that it
+// frees everything. Numbers come from models that copy; kernels do not run here.
 #include <string>
 #include <vector>
 
@@ -36,11 +36,11 @@ TEST_CASE("programs of each payload generation run, with their weights and their
     CHECK(out->weight == 3.0f);
     CHECK(out->state == (i == 0 ? 10.0f : static_cast<float>(i - 1)));
   }
-  // Weights are on the device once, whatever the model thought it copied.
+  // Weights are on the device once, despite the model's own copies.
   CHECK(count_calls("cuMemcpyAsync") == 3 * 3);
 }
 
-TEST_CASE("what the second run of a static shape asks for is work alone", "[cuda]") {
+TEST_CASE("the second run of a static shape only enqueues work", "[cuda]") {
   CudaHost host;
   const auto method = host.load({});
   REQUIRE(method.ok());
@@ -93,7 +93,7 @@ TEST_CASE("a model works on the device that its program names", "[cuda][D9]") {
   CHECK(out->state == 10.0f);
 }
 
-TEST_CASE("a device that is not there is refused", "[cuda][D9]") {
+TEST_CASE("a missing device is refused", "[cuda][D9]") {
   CHECK_THAT(refusal({.target_device = "cuda:2"}),
              ContainsSubstring("CUDA device 2: this machine has 2 CUDA devices"));
   for (const std::string bad : {"cpu", "cuda:", "cuda:x", "cuda:1x", "cuda:-1", ""}) {
@@ -128,13 +128,13 @@ TEST_CASE("weights that are missing or of another size are refused", "[cuda][D3]
              ContainsSubstring("weight 'model.w': expected 64 bytes, found 60"));
 }
 
-TEST_CASE("a payload that is not understood is refused with what is", "[cuda][D19]") {
+TEST_CASE("an unknown payload is refused with a list of the known ones", "[cuda][D19]") {
   CHECK_THAT(refusal({.blob = "ETCUDAFQN0...."}), ContainsSubstring("'ETCUDAFQN0'"));
   CHECK_THAT(refusal({.blob = "one line"}),
              ContainsSubstring("understood are no bytes") && ContainsSubstring("ETCUDAFQN3"));
 }
 
-TEST_CASE("delegates share weights of the same bytes when they are told to", "[cuda][D8]") {
+TEST_CASE("delegates share weights of the same bytes with the option", "[cuda][D8]") {
   const bool shares = GENERATE(true, false);
   CudaHost host;
   const Options options = {option("weight_sharing_across_methods", shares)};
@@ -199,7 +199,7 @@ TEST_CASE("a function that only the CUDA runtime has comes from there", "[cuda]"
   CHECK(run(**method, 1).ok());
 }
 
-TEST_CASE("memory and devices are told", "[cuda]") {
+TEST_CASE("memory and devices are reported", "[cuda]") {
   CudaHost host;
   const auto method = host.load({});
   REQUIRE(method.ok());

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Stands in for a library that AOTInductor compiled for CUDA, where tests look at numbers: it
-// computes by copying alone, which the stand-in driver does.
+// Stands in for a library that AOTInductor compiled for CUDA, for tests that check numbers: it
+// computes only by copying, which the stand-in driver supports.
 //
 // The model: input x, weight w and state s, all float32 [16]; y0 = w, y1 = s, and then s = x.
 #include <cstdint>

@@ -19,11 +19,12 @@
 #include "support/program_builder.hpp"
 #include "tenon/abi/extensions/device_memory.h"
 #include "tenon/host.hpp"
+#include "tenon/host/schema/program_generated.h"
 
 /// Programs for CudaBackend, and the plugin that runs them on the stand-in for the driver.
 namespace tenon::test {
 
-/// The stand-in that LD_LIBRARY_PATH leads to. It stays loaded, as the plugin keeps it.
+/// The stand-in on LD_LIBRARY_PATH. It remains loaded, because the plugin keeps it.
 inline const stand_in_cuda::Interface& cuda() {
   static const auto* const found = [] {
     void* library = ::dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
@@ -36,7 +37,7 @@ inline const stand_in_cuda::Interface& cuda() {
   return *found;
 }
 
-/// All that the stand-in has against the calls so far; empty when it has nothing.
+/// The misuses that the stand-in found in the calls so far; empty when there were none.
 inline std::string misuses() {
   std::string out;
   for (long i = 0; i < cuda().num_misuses(); ++i) out += std::string(cuda().misuse(i)) + "\n";
@@ -118,7 +119,7 @@ inline AlignedBytes build_program(const CudaParts& parts) {
     const std::int32_t delegate =
         plan.delegate("CudaBackend", schema::DataLocation::INLINE, payload);
     plan.compile_spec(delegate, "target_device", parts.target_device);
-    const auto made = [&](schema::TensorT tensor) {
+    const auto made = [&](schema::objects::TensorT tensor) {
       if (parts.is_dynamic) tensor.shape_dynamism = schema::TensorShapeDynamism::DYNAMIC_BOUND;
       return tensor;
     };
@@ -152,7 +153,7 @@ inline AlignedBytes build_program(const CudaParts& parts) {
 
 using Options = std::vector<host::BackendOption>;
 
-/// A registry that has the plugin. At its end everything of the device is given back.
+/// A registry that has the plugin. When it is destroyed, the device must have no objects left.
 class CudaHost {
  public:
   CudaHost() {
@@ -185,7 +186,7 @@ class CudaHost {
 
   [[nodiscard]] host::BackendRegistry& registry() noexcept { return *registry_; }
   [[nodiscard]] host::BackendRef& backend() noexcept { return *backend_; }
-  /// What plugins wrote, a line each. May be changed.
+  /// The plugins' log, one string a line. May be changed.
   [[nodiscard]] std::string& log() noexcept { return log_; }
 
   [[nodiscard]] Result<std::unique_ptr<host::Method>> load(const CudaParts& parts,
@@ -252,7 +253,7 @@ struct Outputs {
 
 /// Runs a method of `build_program` and reads the numbers.
 inline Result<Outputs> run_and_read(host::Method& method) {
-  TENON_CHECK(method.execute());
+  TENON_RETURN_IF_ERROR(method.execute());
   Outputs out{};
   std::memcpy(&out.weight, method.output(0).as.tensor->dl.data, sizeof out.weight);
   std::memcpy(&out.state, method.output(1).as.tensor->dl.data, sizeof out.state);
@@ -262,7 +263,7 @@ inline Result<Outputs> run_and_read(host::Method& method) {
 /// The same with `size` numbers `x` in the host's memory.
 inline Result<Outputs> run(host::Method& method, float x, std::int64_t size = 16) {
   const auto bytes = filled(x, static_cast<std::size_t>(size) * sizeof x);
-  TENON_CHECK(method.set_input(0, {ScalarType::Float, {&size, 1}, bytes}));
+  TENON_RETURN_IF_ERROR(method.set_input(0, {ScalarType::Float, {&size, 1}, bytes}));
   return run_and_read(method);
 }
 

@@ -16,6 +16,7 @@
 #include "support/program_builder.hpp"
 #include "tenon/aoti/payload.hpp"
 #include "tenon/host.hpp"
+#include "tenon/host/schema/program_generated.h"
 
 namespace tenon::test {
 
@@ -81,7 +82,7 @@ class ExportedProgram {
   [[nodiscard]] AlignedBytes packed(int generation) const {
     if (generation == 3) return AlignedBytes(file_.bytes());
     ProgramBuilder builder;
-    program_in(file_).UnPackTo(&builder.program);
+    schema::objects::GetProgram(file_.bytes().data())->UnPackTo(&builder.program);
     for (const auto& segment : std::exchange(builder.program.segments, {})) {
       builder.segment(file_.bytes().subspan(segment_base() + segment->offset, segment->size));
     }

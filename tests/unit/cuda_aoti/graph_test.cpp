@@ -38,7 +38,7 @@ TEST_CASE("a graph is captured after three runs and replayed with the same numbe
 
 namespace {
 
-/// What a run did with the graph: how many were captured and launched so far, and exist now.
+/// Graphs captured and launched so far, and those that exist now.
 struct Graphs {
   long captured;
   long launched;
@@ -52,8 +52,7 @@ Graphs graphs() {
 
 }  // namespace
 
-TEST_CASE("a graph goes when an input on the device has another address, and comes again",
-          "[cuda]") {
+TEST_CASE("a graph is captured again when an input on the device has another address", "[cuda]") {
   CudaHost host;
   const AppBlock first(host.backend(), 1);
   auto second = std::make_unique<AppBlock>(host.backend(), 2);
@@ -61,7 +60,7 @@ TEST_CASE("a graph goes when an input on the device has another address, and com
   INFO(method.text());
   REQUIRE(method.ok());
   static constexpr std::int64_t size = 16;
-  float state = 10;  // What the next run reads: the input of the one before.
+  float state = 10;  // The next run reads the input of the previous one.
   const auto run_with = [&](const AppBlock& block, float value, const Graphs& expected) {
     REQUIRE((*method)->set_input(0, block.input(size)).ok());
     const auto out = run_and_read(**method);
@@ -86,7 +85,7 @@ TEST_CASE("a graph goes when an input on the device has another address, and com
   CHECK(count_calls("cuGraphExecDestroy") == 2);
 }
 
-TEST_CASE("a graph goes when an input has another shape, and comes again", "[cuda]") {
+TEST_CASE("a graph is captured again when an input has another shape", "[cuda]") {
   const bool on_device = GENERATE(false, true);
   CudaHost host;
   const AppBlock block(host.backend(), 7);
@@ -137,7 +136,8 @@ TEST_CASE("a method that is not listed runs without a graph", "[cuda]") {
   CHECK(count_calls("cuGraphLaunch") == 0);
 }
 
-TEST_CASE("a model that cannot be captured runs plainly, and its stream is usable", "[cuda][D20]") {
+TEST_CASE("a model that cannot be captured runs without a graph, and its stream is usable",
+          "[cuda][D20]") {
   CudaHost host;
   const auto method = host.load({.model = "waits"}, as_graph);
   REQUIRE(method.ok());
@@ -164,7 +164,8 @@ TEST_CASE("a graph does not run on the caller's stream", "[cuda][TN-STR-1]") {
   CHECK(run(**method, 1).ok());
 }
 
-TEST_CASE("a run goes to the caller's stream, and back to its own", "[cuda][TN-STR-2][TN-STR-3]") {
+TEST_CASE("a run is enqueued on the caller's stream, and later on its own",
+          "[cuda][TN-STR-2][TN-STR-3]") {
   CudaHost host;
   const auto method = host.load({});
   // A stream of another delegate is as good as an application's.

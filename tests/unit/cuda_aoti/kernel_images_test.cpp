@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: MIT
 //
-// Which devices the code in a library is for, and what CudaBackend makes of it.
-#include "kernel_images.hpp"
+// The devices that the code in a library is for, and CudaBackend's verdict.
+#include "driver/kernel_images.hpp"
 
 #include <cstring>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "cuda_host.hpp"
+#include "tenon/host/method/check_blob.hpp"
 
 using namespace tenon;
 using namespace tenon::test;
@@ -71,13 +73,13 @@ struct Answer {
   host::BlobCheck check;
 };
 
-/// Loads the program, and asks what the backend says of it.
+/// Loads the program and asks the backend to check it.
 Answer load_and_check(std::uint32_t architecture) {
   CudaHost host;
   auto bytes = std::make_shared<const AlignedBytes>(compiled_for(architecture));
   auto program = host::Program::from_bytes(bytes->bytes(), bytes, "edited");
   REQUIRE(program.ok());
-  const auto data = host::NamedDataMap::create(*program, {});
+  const auto data = host::MergedDataMap::create(*program, {});
   REQUIRE(data.ok());
   auto check = host::check_blob(*host.backend(), **program, "forward",
                                 *(*(*program)->plan("forward"))->delegates()->Get(0), data->get());

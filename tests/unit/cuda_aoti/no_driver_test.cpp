@@ -13,6 +13,8 @@
 #include "support/aligned_bytes.hpp"
 #include "support/catch.hpp"
 #include "tenon/host.hpp"
+#include "tenon/host/inspect.hpp"
+#include "tenon/host/schema/program_generated.h"
 
 using namespace tenon;
 
@@ -24,7 +26,7 @@ const bool has_driver = [] {
   return library != nullptr;
 }();
 
-/// What the backend says of cuda_addmul, after `edit` of the file's bytes.
+/// The backend's verdict on cuda_addmul, after `edit` of the file's bytes.
 template <class Edit>
 host::BlobCheck check_blob(Edit edit) {
   auto bytes = std::make_shared<test::AlignedBytes>(
@@ -36,7 +38,7 @@ host::BlobCheck check_blob(Edit edit) {
   REQUIRE(backend.ok());
   const auto program = host::Program::from_bytes(bytes->bytes(), bytes, "edited");
   REQUIRE(program.ok());
-  const auto data = host::NamedDataMap::create(*program, {});
+  const auto data = host::MergedDataMap::create(*program, {});
   REQUIRE(data.ok());
   const auto plan = (*program)->plan("forward");
   REQUIRE(plan.ok());
@@ -62,7 +64,7 @@ void replace(std::span<std::byte> bytes, std::string_view from, std::string_view
 
 Result<std::unique_ptr<host::Method>> load(host::BackendRegistry& registry) {
   const std::string folder = TENON_TEST_FIXTURES "/cuda_addmul";
-  TENON_CHECK(registry.register_backend(std::filesystem::path(TENON_TEST_CUDA_AOTI)));
+  TENON_RETURN_IF_ERROR(registry.register_backend(std::filesystem::path(TENON_TEST_CUDA_AOTI)));
   TENON_TRY(auto program, host::Program::open(folder + "/model.pte"));
   TENON_TRY(auto data, host::DataFile::open(folder + "/aoti_cuda_blob.ptd"));
   host::MethodOptions options;
@@ -73,7 +75,8 @@ Result<std::unique_ptr<host::Method>> load(host::BackendRegistry& registry) {
 
 }  // namespace
 
-TEST_CASE("without a driver the backend is listed and says why it cannot run", "[cuda][D6]") {
+TEST_CASE("without a driver the backend is listed with the reason why it cannot run",
+          "[cuda][D6]") {
   if (has_driver) {
     WARN("this machine has a CUDA driver, so that nothing is tested here");
     return;
@@ -90,7 +93,7 @@ TEST_CASE("without a driver the backend is listed and says why it cannot run", "
   CHECK_THAT(std::string(devices.text()), ContainsSubstring("no CUDA driver"));
 }
 
-TEST_CASE("without a driver a blob is judged by what can be read of it", "[cuda][TN-BLB-1]") {
+TEST_CASE("without a driver a blob is checked by reading it", "[cuda][TN-BLB-1]") {
   if (has_driver) {
     WARN("this machine has a CUDA driver, so that nothing is tested here");
     return;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The functions for models themselves, without a model, on the stand-in for the driver.
+// The shims themselves, without a model, on the stand-in for the driver.
+#include <algorithm>
 #include <cstring>
 #include <numeric>
 #include <set>
@@ -9,25 +10,26 @@
 #include <vector>
 
 #include "cuda_host.hpp"
-#include "cuda_shims.hpp"
-#include "device.hpp"
-#include "kernel_shims.hpp"
-#include "shim_list.hpp"
-#include "tenon/aoti/device_shims.hpp"
+#include "driver/device.hpp"
+#include "shims/cuda_shims.hpp"
+#include "shims/kernel_shims.hpp"
+#include "shims/shim_list.hpp"
+#include "tenon/aoti/shims/device_shims.hpp"
+#include "tenon/host/binary/peek.hpp"
 
 using namespace tenon;
 using namespace tenon::test;
 using tenon::aoti::CopyKind;
-using tenon::aoti::DeviceType;
 using tenon::aoti::shim_failed;
 using tenon::aoti::shim_ok;
 using tenon::aoti::TensorPool;
-using DeviceTensor = tenon::aoti::Tensor;
+using tenon::aoti::TorchDeviceType;
+using DeviceTensor = tenon::aoti::ModelTensor;
 namespace cuda_aoti = tenon::cuda_aoti;
 
 namespace {
 
-// What ExecuTorch's CUDA backend exports (contract 1.10, B to D), after "aoti_torch_".
+// Functions that ExecuTorch's CUDA backend exports, after "aoti_torch_".
 constexpr std::string_view upstream[] = {
     "get_data_ptr", "get_sizes", "get_strides", "get_dtype", "get_dim", "get_numel",
     "layout_strided", "get_storage_offset", "get_storage_size", "get_device_type",
@@ -39,10 +41,10 @@ constexpr std::string_view upstream[] = {
     "_reinterpret_tensor", "copy_", "item_bool", "assign_tensors_out", "warn", "create_cuda_guard",
     "delete_cuda_guard", "cuda_guard_set_index", "create_cuda_stream_guard",
     "delete_cuda_stream_guard", "get_current_cuda_stream",
-    // What artifacts of torch 2.15 ask for beside these.
+    // Also needed by artifacts of torch 2.15.
     "empty_strided_pinned", "is_defined"};
 
-// What models call of CUDA itself (aoti.md), and this plugin has.
+// Functions of CUDA itself that models call (docs/aoti/cuda.md) and this plugin has.
 constexpr std::string_view of_cuda[] = {"cuFuncSetAttribute",
                                         "cuLaunchKernel",
                                         "cuLaunchKernelEx",
@@ -72,7 +74,7 @@ struct Fixture {
   Fixture() {
     cuda().set_num_devices(2);
     cuda().reset();
-    auto device = cuda_aoti::Device::open(0);
+    auto device = cuda_aoti::CudaDevice::open(0);
     REQUIRE(device.ok());
     auto stream = cuda_aoti::Stream::create(*device);
     REQUIRE(stream.ok());
@@ -92,7 +94,7 @@ struct Fixture {
 
   DeviceTensor* tensor(const std::vector<std::int64_t>& sizes, ScalarType type = ScalarType::Float,
                        const std::int64_t* strides = nullptr) {
-    DeviceTensor* out = pool->empty_strided(sizes, strides, type, DeviceType::cuda, 0);
+    DeviceTensor* out = pool->empty_strided(sizes, strides, type, TorchDeviceType::cuda, 0);
     REQUIRE(out != nullptr);
     return out;
   }
@@ -124,7 +126,7 @@ std::vector<float> counted(std::size_t count) {
 
 }  // namespace
 
-TEST_CASE("every function that ExecuTorch's CUDA backend exports is there", "[cuda][S3.10]") {
+TEST_CASE("the plugin has every function that ExecuTorch's CUDA backend exports", "[cuda][S3.10]") {
   for (const std::string_view name : upstream) {
     INFO(name);
     CHECK(cuda_aoti::shim_table().find("aoti_torch_" + std::string(name)) != nullptr);
@@ -136,7 +138,7 @@ TEST_CASE("every function that ExecuTorch's CUDA backend exports is there", "[cu
 #define NAME(name, parameters) #name,
   for (const std::string_view name : {TENON_CUDA_KERNEL_SHIMS(NAME)}) {
     INFO(name);
-    // Refused by name when the plugin has no kernels, and never half there.
+    // Without kernels, all of these functions are missing and refused by name.
     CHECK((cuda_aoti::shim_table().find(name) != nullptr) == !cuda_aoti::kernels::fatbin().empty());
   }
 #undef NAME
@@ -246,7 +248,7 @@ TEST_CASE("guards set the stream and give it back", "[cuda]") {
              ContainsSubstring("the model works on CUDA device 0, found device 1"));
 }
 
-TEST_CASE("raw blocks come and go", "[cuda]") {
+TEST_CASE("raw blocks are allocated and freed", "[cuda]") {
   Fixture fixture;
   void* block = nullptr;
   REQUIRE(cuda_aoti::aoti_torch_cuda_caching_allocator_raw_alloc(100, &block) == shim_ok);
@@ -258,7 +260,7 @@ TEST_CASE("raw blocks come and go", "[cuda]") {
 TEST_CASE("functions with kernels check their tensors, load the kernels once and launch",
           "[cuda]") {
   if (cuda_aoti::kernels::fatbin().empty()) {
-    WARN("built without nvcc, so that there are no kernels to launch");
+    WARN("built without nvcc, so there are no kernels to launch");
     return;
   }
   Fixture fixture;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The application's streams. The stand-in does work when somebody waits for it, and not before, so
-// an order that is not kept shows as other numbers.
+// The application's streams. The stand-in does work only when a call waits for it, so an order that
+// is not kept shows as other numbers.
 #include <dlfcn.h>
 
 #include <cstring>
@@ -93,7 +93,7 @@ TEST_CASE("a run on the caller's stream with all on the device is enqueued and n
   REQUIRE(model.method->set_stream("CudaBackend", stream.get()).ok());
   for (int i = 0; i < 3; ++i) model.execute();
   CHECK(waits_for(stream.get()) == 0);
-  // What is copied for the application comes after all of it.
+  // Copies for the application are made after all of it.
   CHECK(model.weight.first() == 3.0f);
   CHECK(model.state.first() == 1.0f);
 }
@@ -162,8 +162,7 @@ TEST_CASE("a stream is not used after the delegate has another", "[cuda][TN-STR-
   CHECK(model.state.first() == 1.0f);
 }
 
-TEST_CASE("a delegate that goes waits for what it enqueued on the caller's stream",
-          "[cuda][TN-STR-4]") {
+TEST_CASE("destroying a delegate waits for its work on the caller's stream", "[cuda][TN-STR-4]") {
   CudaHost host;
   const AppStream stream;
   Resident model(host);

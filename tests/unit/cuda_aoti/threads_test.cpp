@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // Delegates of CudaBackend in several threads, each delegate in one: they share the device, the
-// store of weights and, where they are told to, a stream.
+// store of weights and, where requested, a stream.
 #include <array>
 #include <string>
 #include <thread>

@@ -11,17 +11,17 @@
 namespace kernel_test {
 
 using tenon::ScalarType;
-using tenon::aoti::DeviceType;
-using tenon::aoti::Tensor;
+using tenon::aoti::ModelTensor;
+using tenon::aoti::TorchDeviceType;
 using Sizes = std::vector<std::int64_t>;
 
 /// At `address`, on CUDA device 0; no strides mean contiguous.
-inline Tensor tensor_at(std::uint64_t address, ScalarType type, const Sizes& sizes,
-                        const Sizes& strides = {}) {
-  Tensor tensor{};
+inline ModelTensor tensor_at(std::uint64_t address, ScalarType type, const Sizes& sizes,
+                             const Sizes& strides = {}) {
+  ModelTensor tensor{};
   tensor.data = reinterpret_cast<std::byte*>(static_cast<std::uintptr_t>(address));
   tensor.scalar_type = type;
-  tensor.device_type = DeviceType::cuda;
+  tensor.device_type = TorchDeviceType::cuda;
   tensor.rank = static_cast<std::int32_t>(sizes.size());
   tensor.numel = 1;
   for (const std::int64_t size : sizes) tensor.numel *= size;

@@ -24,8 +24,8 @@ T read(std::string_view bytes, std::size_t at) {
 
 /// The code for each architecture. nvcc's container: a header (magic, version, its own size, the
 /// size of what follows), then for each code a header (kind 1 PTX or 2 ELF, version, its own size,
-/// the code's size; the architecture's number 28 bytes in) and the code. Read off what nvcc 13
-/// writes; NVIDIA documents cuobjdump, which not every toolkit has.
+/// the code's size; the architecture's number 28 bytes in) and the code. Taken from the output of
+/// nvcc 13; NVIDIA documents cuobjdump, which not every toolkit has.
 std::map<std::string, std::string_view> codes(std::string_view fatbin) {
   std::map<std::string, std::string_view> found;
   REQUIRE(read<std::uint32_t>(fatbin, 0) == 0xba55ed50u);

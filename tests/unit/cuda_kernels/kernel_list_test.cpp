@@ -23,7 +23,8 @@ TEST_CASE("the functions with kernels are those of ExecuTorch's CUDA backend",
                       "aoti_torch_cuda_randint_low_out", "aoti_torch_cuda_sort_stable"});
 }
 
-TEST_CASE("what ExecuTorch's exporter lets through for CUDA is served", "[cuda_kernels][S3.10]") {
+TEST_CASE("the plugin has the operators that ExecuTorch's exporter accepts for CUDA",
+          "[cuda_kernels][S3.10]") {
   // executorch backends/cuda/cuda_backend.py, get_supported_fallback_kernels. rand is exported by
   // its runtime, but not in this list.
   std::set<std::string> left = served;

@@ -7,12 +7,12 @@ namespace {
 
 /// Arguments of an int4 product: 5 rows, 24 columns, depth 512, groups of 32.
 struct Int4 {
-  Tensor self = tensor_at(0x1000, ScalarType::BFloat16, {5, 512});
-  Tensor qdata = tensor_at(0x2000, ScalarType::Byte, {24, 256});
-  Tensor scale = tensor_at(0x3001, ScalarType::Byte, {24, 16});
-  Tensor scale_step = tensor_at(0x4002, ScalarType::Half, {24, 2});
-  Tensor zero = tensor_at(0x5003, ScalarType::Byte, {24, 16});
-  Tensor zero_step = tensor_at(0x6004, ScalarType::Half, {24, 2});
+  ModelTensor self = tensor_at(0x1000, ScalarType::BFloat16, {5, 512});
+  ModelTensor qdata = tensor_at(0x2000, ScalarType::Byte, {24, 256});
+  ModelTensor scale = tensor_at(0x3001, ScalarType::Byte, {24, 16});
+  ModelTensor scale_step = tensor_at(0x4002, ScalarType::Half, {24, 2});
+  ModelTensor zero = tensor_at(0x5003, ScalarType::Byte, {24, 16});
+  ModelTensor zero_step = tensor_at(0x6004, ScalarType::Half, {24, 2});
   std::int64_t group = 32;
 
   Result<kernels::MatmulPlan> plan() const {
@@ -43,7 +43,7 @@ TEST_CASE("a product says what it launches for one row, a few, and many", "[cuda
     CHECK(plan->rows == e.rows);
     CHECK(plan->columns == 24);
     Recorder recorder;
-    const Tensor out = tensor_at(0x9000, ScalarType::BFloat16, {e.rows, 24});
+    const ModelTensor out = tensor_at(0x9000, ScalarType::BFloat16, {e.rows, 24});
     REQUIRE(run(*plan, out, recorder.launcher()).ok());
     REQUIRE(recorder.calls.size() == 1);
     const Recorder::Call& call = recorder.calls[0];
@@ -69,8 +69,7 @@ TEST_CASE("a product says what it launches for one row, a few, and many", "[cuda
   }
 }
 
-TEST_CASE("views of self are read where they lie, by smaller loads when need be",
-          "[cuda_kernels]") {
+TEST_CASE("views of self are read in place, by smaller loads where needed", "[cuda_kernels]") {
   Int4 a;
   a.self = tensor_at(0x1010, ScalarType::BFloat16, {5, 512}, {520, 1});
   CHECK(a.plan()->arguments.self_row_stride == 520);
@@ -101,50 +100,29 @@ TEST_CASE("a product with a wrong argument is refused by its name", "[cuda_kerne
        "self: expected BFloat16, found Float");
   with([](Int4& a) { a.self = tensor_at(0, ScalarType::BFloat16, {512}); },
        "self: expected 2 dimensions");
-  with(
-      [](Int4& a) {
-        a.self = tensor_at(0, ScalarType::BFloat16, {5, 384});
-      },
-      "self: expected a multiple of 256 columns");
-  with(
-      [](Int4& a) {
-        a.self = tensor_at(0, ScalarType::BFloat16, {5, 0});
-      },
-      "self: expected a multiple of 256 columns");
-  with([](Int4& a) { a.self.device_type = DeviceType::cpu; },
+  with([](Int4& a) { a.self = tensor_at(0, ScalarType::BFloat16, {5, 384}); },
+       "self: expected a multiple of 256 columns");
+  with([](Int4& a) { a.self = tensor_at(0, ScalarType::BFloat16, {5, 0}); },
+       "self: expected a multiple of 256 columns");
+  with([](Int4& a) { a.self.device_type = TorchDeviceType::cpu; },
        "self: expected memory of CUDA device 0, found device type 0");
   with([](Int4& a) { a.qdata.device_index = 1; }, "qdata: expected memory of CUDA device 0");
   with([](Int4& a) { a.qdata.scalar_type = ScalarType::Int; },
        "qdata: expected Byte or Char, found Int");
   with([](Int4& a) { a.qdata.data += 8; }, "qdata: expected an address that is a multiple of 16");
-  with(
-      [](Int4& a) {
-        a.qdata = tensor_at(0, ScalarType::Byte, {24, 255});
-      },
-      "qdata: expected sizes");
-  with(
-      [](Int4& a) {
-        a.qdata = tensor_at(0, ScalarType::Byte, {24, 256}, {1, 24});
-      },
-      "qdata: expected contiguous elements");
-  with(
-      [](Int4& a) {
-        a.scale = tensor_at(0, ScalarType::Byte, {16, 24});
-      },
-      "scale: expected sizes");
-  with(
-      [](Int4& a) {
-        a.scale_step = tensor_at(0, ScalarType::Half, {24, 16});
-      },
-      "scale_step: expected sizes");
+  with([](Int4& a) { a.qdata = tensor_at(0, ScalarType::Byte, {24, 255}); },
+       "qdata: expected sizes");
+  with([](Int4& a) { a.qdata = tensor_at(0, ScalarType::Byte, {24, 256}, {1, 24}); },
+       "qdata: expected contiguous elements");
+  with([](Int4& a) { a.scale = tensor_at(0, ScalarType::Byte, {16, 24}); },
+       "scale: expected sizes");
+  with([](Int4& a) { a.scale_step = tensor_at(0, ScalarType::Half, {24, 16}); },
+       "scale_step: expected sizes");
   with([](Int4& a) { a.scale_step.scalar_type = ScalarType::BFloat16; },
        "scale_step: expected Half, found BFloat16");
   with([](Int4& a) { a.zero = tensor_at(0, ScalarType::Byte, {24}); }, "zero: expected sizes");
-  with(
-      [](Int4& a) {
-        a.zero_step = tensor_at(0, ScalarType::Half, {23, 2});
-      },
-      "zero_point_step: expected sizes");
+  with([](Int4& a) { a.zero_step = tensor_at(0, ScalarType::Half, {23, 2}); },
+       "zero_point_step: expected sizes");
   for (const std::int64_t group : {0, -32, 4, 48, 512}) {
     with([&](Int4& a) { a.group = group; }, "group_size: expected a power of 2 from 8 to 256");
   }
@@ -154,7 +132,7 @@ TEST_CASE("a result of the wrong form is refused, and a failed launch is passed 
           "[cuda_kernels]") {
   Recorder recorder;
   const kernels::MatmulPlan plan = *Int4().plan();
-  const auto refused = [&](const Tensor& out, const char* text) {
+  const auto refused = [&](const ModelTensor& out, const char* text) {
     fails(run(plan, out, recorder.launcher()), Error::InvalidArgument, text);
   };
   refused(tensor_at(0, ScalarType::Half, {5, 24}), "out: expected BFloat16, found Half");
@@ -167,12 +145,12 @@ TEST_CASE("a result of the wrong form is refused, and a failed launch is passed 
 }
 
 TEST_CASE("the other products take their weights in their own shapes", "[cuda_kernels]") {
-  const Tensor self = tensor_at(0x1000, ScalarType::BFloat16, {1, 512});
-  const Tensor ql = tensor_at(0x2000, ScalarType::Byte, {24, 256});
-  const Tensor codes = tensor_at(0x4000, ScalarType::Byte, {24, 32});
-  const Tensor steps = tensor_at(0x5000, ScalarType::Half, {24, 2});
-  const Tensor qh5 = tensor_at(0x3000, ScalarType::Byte, {24, 64});
-  const Tensor qh6 = tensor_at(0x3000, ScalarType::Char, {24, 128});
+  const ModelTensor self = tensor_at(0x1000, ScalarType::BFloat16, {1, 512});
+  const ModelTensor ql = tensor_at(0x2000, ScalarType::Byte, {24, 256});
+  const ModelTensor codes = tensor_at(0x4000, ScalarType::Byte, {24, 32});
+  const ModelTensor steps = tensor_at(0x5000, ScalarType::Half, {24, 2});
+  const ModelTensor qh5 = tensor_at(0x3000, ScalarType::Byte, {24, 64});
+  const ModelTensor qh6 = tensor_at(0x3000, ScalarType::Char, {24, 128});
   const auto five = kernels::plan_int5_plain_mm(self, ql, qh5, codes, steps, codes, steps, 16);
   REQUIRE(five.ok());
   CHECK(std::string(five->functions[0]) == "tenon_int5_plain_mm_one");
@@ -189,9 +167,9 @@ TEST_CASE("the other products take their weights in their own shapes", "[cuda_ke
   fails(kernels::plan_int6_plain_mm(self, ql, qh6, steps, steps, 16), Error::InvalidArgument,
         "scale: expected Byte or Char, found Half");
 
-  const Tensor q8 = tensor_at(0x2000, ScalarType::Char, {24, 512});
-  const Tensor scale8 = tensor_at(0x4000, ScalarType::BFloat16, {24, 1});
-  const Tensor zero8 = tensor_at(0x5001, ScalarType::Char, {24, 1});
+  const ModelTensor q8 = tensor_at(0x2000, ScalarType::Char, {24, 512});
+  const ModelTensor scale8 = tensor_at(0x4000, ScalarType::BFloat16, {24, 1});
+  const ModelTensor zero8 = tensor_at(0x5001, ScalarType::Char, {24, 1});
   const auto eight = kernels::plan_int8_plain_mm(self, q8, scale8, zero8, 512);
   REQUIRE(eight.ok());
   CHECK(std::string(eight->functions[2]) == "tenon_int8_plain_mm_tiles");
@@ -201,8 +179,8 @@ TEST_CASE("the other products take their weights in their own shapes", "[cuda_ke
   fails(kernels::plan_int8_plain_mm(self, q8, scale8, zero8, 1024), Error::InvalidArgument,
         "self: expected columns in multiples of 1024 (groups)");
 
-  const Tensor packed = tensor_at(0x2000, ScalarType::Int, {3, 8, 32, 2});
-  const Tensor scales = tensor_at(0x4000, ScalarType::BFloat16, {8, 24, 2});
+  const ModelTensor packed = tensor_at(0x2000, ScalarType::Int, {3, 8, 32, 2});
+  const ModelTensor scales = tensor_at(0x4000, ScalarType::BFloat16, {8, 24, 2});
   const auto four = kernels::plan_weight_int4pack_mm(self, packed, 64, scales);
   REQUIRE(four.ok());
   CHECK(std::string(four->functions[0]) == "tenon_weight_int4pack_mm_one");

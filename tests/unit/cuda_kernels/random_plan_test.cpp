@@ -72,7 +72,7 @@ TEST_CASE("integers are drawn from the whole range of their type and no other", 
   fails(kernels::rand(tensor_at(0, ScalarType::Int, {4}), state, recorder.launcher()),
         Error::NotSupported, "dtype: expected Half, BFloat16, Float or Double, found Int");
   fails(kernels::rand(tensor_at(0, ScalarType::Float, {4}, {2}), state, recorder.launcher()),
-        Error::NotSupported, "contiguous elements");
+        Error::NotSupported, "contiguous tensor");
   fails(kernels::rand(tensor_at(0, ScalarType::Float, {4}), nullptr, recorder.launcher()),
         Error::InvalidArgument, "state: expected an address");
   CHECK(recorder.calls.size() == before);

@@ -17,8 +17,8 @@ using tenon::Error;
 using tenon::Result;
 using tenon::Status;
 
-/// Keeps what would be launched. Of the parameters only the first, and of it as much as a kernel of
-/// that name takes.
+/// Records launches: of the parameters only the first, with the size that a kernel of that name
+/// takes.
 struct Recorder {
   struct Call {
     std::string function;

@@ -12,8 +12,8 @@
 #include "arguments.hpp"
 #include "tenon/core/scalar_type.hpp"
 
-/// What the CUDA kernels should compute, written down plainly on the CPU, and inputs for them.
-/// Shares no code with the kernels.
+/// Reference implementations of the CUDA kernels on the CPU, and inputs for them. Shares no code
+/// with the kernels.
 namespace kernel_reference {
 
 using tenon::BFloat16;
@@ -50,7 +50,7 @@ void append(std::vector<unsigned char>& bytes, T value) {
   bytes.insert(bytes.end(), raw, raw + sizeof(T));
 }
 
-/// A quantised weight: its numbers, what they mean, and the bytes that the format keeps them in.
+/// A quantised weight: its numbers, their values, and the bytes of its format.
 struct Weight {
   Format format;
   int columns, depth, group;
@@ -187,7 +187,7 @@ inline Weight make_weight(Format format, int columns, int depth, int group, int 
   return w;
 }
 
-/// The product, and the sum of the magnitudes, which says how far off rounding may be.
+/// The product, and the sum of the magnitudes, which bounds the error of rounding.
 struct Product {
   double value, magnitude;
 };
@@ -203,7 +203,7 @@ inline Product product(const std::vector<double>& self, const Weight& weight, in
   return sum;
 }
 
-/// The bytes behind the pointers that a kernel gets, on the CPU or, with other pointers, on a GPU.
+/// The bytes at the pointers that a kernel gets, on the CPU or, with other pointers, on a GPU.
 inline tenon::cuda_aoti::kernels::Weights arguments(const Weight& w) {
   return {w.low.data(),
           w.high.data(),

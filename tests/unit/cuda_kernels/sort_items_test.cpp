@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "sort_items.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <vector>
@@ -31,7 +32,7 @@ kernels::SortArguments one_row(const std::vector<T>& row, bool descending) {
   return sort;
 }
 
-/// Places in the order of the kernels' items.
+/// Indices in the order of the kernels' items.
 template <class Item, class T>
 Places order(const std::vector<T>& row, bool descending) {
   const kernels::SortArguments sort = one_row(row, descending);

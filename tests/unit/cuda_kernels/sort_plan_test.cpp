@@ -15,7 +15,7 @@ TEST_CASE("a short sort is one launch, a long one merges runs until one is left"
     CAPTURE(e.length);
     for (const ScalarType type : {ScalarType::Float, ScalarType::Long}) {
       const std::size_t item = type == ScalarType::Long ? 16 : 8;
-      const Tensor self = tensor_at(0x1000, type, {3, e.length});
+      const ModelTensor self = tensor_at(0x1000, type, {3, e.length});
       const Result<kernels::SortPlan> plan = kernels::plan_sort_stable(self, -1, true);
       REQUIRE(plan.ok());
       const std::size_t buffer = (static_cast<std::size_t>(3 * e.length) * item + 15) / 16 * 16;
@@ -59,7 +59,7 @@ TEST_CASE("a short sort is one launch, a long one merges runs until one is left"
 }
 
 TEST_CASE("a sort finds the rows of any layout along any dimension", "[cuda_kernels]") {
-  const Tensor self = tensor_at(0x1000, ScalarType::Half, {4, 5, 6}, {1, 24, 4});
+  const ModelTensor self = tensor_at(0x1000, ScalarType::Half, {4, 5, 6}, {1, 24, 4});
   const Result<kernels::SortPlan> plan = kernels::plan_sort_stable(self, 1, false);
   REQUIRE(plan.ok());
   Recorder recorder;
@@ -101,7 +101,7 @@ TEST_CASE("a number and a tensor without elements can be sorted", "[cuda_kernels
 }
 
 TEST_CASE("a sort with a wrong argument is refused by its name", "[cuda_kernels]") {
-  const Tensor self = tensor_at(0, ScalarType::Float, {3, 5000});
+  const ModelTensor self = tensor_at(0, ScalarType::Float, {3, 5000});
   fails(kernels::plan_sort_stable(self, 2, false), Error::InvalidArgument,
         "dim: expected -2 to 1, found 2");
   fails(kernels::plan_sort_stable(self, -3, false), Error::InvalidArgument,
@@ -111,14 +111,14 @@ TEST_CASE("a sort with a wrong argument is refused by its name", "[cuda_kernels]
   fails(
       kernels::plan_sort_stable(tensor_at(0, ScalarType::Byte, {std::int64_t{1} << 31}), 0, false),
       Error::NotSupported, "less than 2^31 elements");
-  Tensor host = self;
-  host.device_type = DeviceType::cpu;
+  ModelTensor host = self;
+  host.device_type = TorchDeviceType::cpu;
   fails(kernels::plan_sort_stable(host, 0, false), Error::InvalidArgument, "self: expected memory");
 
   Recorder recorder;
   const kernels::SortPlan plan = *kernels::plan_sort_stable(self, 1, false);
-  const Tensor indices = tensor_at(0, ScalarType::Long, {3, 5000});
-  const auto refused = [&](const Tensor& values, const Tensor& places, const char* text) {
+  const ModelTensor indices = tensor_at(0, ScalarType::Long, {3, 5000});
+  const auto refused = [&](const ModelTensor& values, const ModelTensor& places, const char* text) {
     std::byte scratch{};
     fails(run(plan, values, places, &scratch, recorder.launcher()), Error::InvalidArgument, text);
   };

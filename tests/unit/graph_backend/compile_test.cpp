@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: MIT
 //
-// What the ahead-of-time half makes of a graph: what it folds, where things lie, what it refuses.
+// The ahead-of-time half: what it folds, where it places tensors, what it refuses.
 #include <algorithm>
+#include <cmath>
 #include <string>
 #include <vector>
 
-#include "blob.hpp"
+#include "aot/operators.hpp"
+#include "aot/options.hpp"
+#include "common/blob.hpp"
 #include "compiled.hpp"
-#include "operators.hpp"
-#include "options.hpp"
 
 using namespace tenon;
 using namespace tenon::test;
@@ -124,13 +125,13 @@ TEST_CASE("a weight is turned ahead of time", "[graph_backend]") {
   check_near(run(program, {}, {2, 3}), run(program, {{"fold", "0"}}, {2, 3}));
 }
 
-TEST_CASE("a batch norm goes into the convolution before it", "[graph_backend]") {
+TEST_CASE("a batch norm is folded into the convolution before it", "[graph_backend]") {
   const auto program = vision_program();
   const auto compiled = compile_ok(program);
   CHECK(operators_in(compiled) == std::vector{Operator::Convolution, Operator::Unary});
   check_near(run(program, {}, {1, 2, 5, 5}), run(program, {{"fold", "0"}}, {1, 2, 5, 5}));
 
-  // The convolution's event stands for both nodes.
+  // The convolution's event represents both nodes.
   const auto& handles = std::get<1>(compiled.debug_handle_map);
   CHECK(handles.at(0) == std::vector<std::uint32_t>{1, 2});
   CHECK(handles.at(1) == std::vector<std::uint32_t>{3});
@@ -168,7 +169,7 @@ TEST_CASE("scratch memory is used again by what lives later", "[graph_backend]")
   CHECK(graph_in(compile_ok(build_ok(std::move(graph)))).scratch_bytes == 2 * 448);
 }
 
-TEST_CASE("a reshaped tensor lies where the original does", "[graph_backend]") {
+TEST_CASE("a reshaped tensor shares the memory of the original", "[graph_backend]") {
   EdgeProgramBuilder graph;
   const auto x = graph.user_input("x", {f32, {2, 3}});
   const auto flat = graph.node("aten.view.default",
@@ -257,7 +258,7 @@ TEST_CASE("options are checked", "[graph_backend]") {
   }
 }
 
-TEST_CASE("what a partition became is told in one line", "[graph_backend]") {
+TEST_CASE("the result of a partition is reported in one line", "[graph_backend]") {
   CHECK(compile_ok(linear_program()).delegate_info ==
         "1 operator, 2 constants (64 bytes, inline), 0 bytes of scratch");
 }

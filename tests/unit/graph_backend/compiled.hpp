@@ -7,12 +7,13 @@
 #include <utility>
 #include <vector>
 
-#include "preprocess.hpp"
+#include "aot/preprocess.hpp"
 #include "support/catch.hpp"
 #include "tenon/aot.hpp"
-#include "tenon/aot/compiler/method_memory.hpp"
-#include "tenon/aot/compiler/ptd_writer.hpp"
-#include "tenon/aot/compiler/pte_writer.hpp"
+#include "tenon/aot/compiler/emit/method_memory.hpp"
+#include "tenon/aot/compiler/write/ptd_writer.hpp"
+#include "tenon/aot/compiler/write/pte_writer.hpp"
+#include "tenon/aot/edge_program_builder.hpp"
 #include "tenon/host.hpp"
 
 /// From a graph to numbers: compiled by the ahead-of-time half, written as a `.pte`, and run by a

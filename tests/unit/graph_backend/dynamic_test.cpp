@@ -45,7 +45,7 @@ aot::OwnedEdgeProgram dynamic_program() {
   return build_ok(std::move(graph));
 }
 
-/// Gives each input zeros, at its largest sizes. They are used where they lie.
+/// Gives each input zeros, at its largest sizes. They are used in place.
 std::vector<std::vector<std::byte>> set_zeros(host::Method& method) {
   std::vector<std::vector<std::byte>> kept;
   for (std::size_t i = 0; i < method.num_inputs(); ++i) {
@@ -131,28 +131,20 @@ TEST_CASE("a program whose arguments are not those of the blob is refused when i
   const auto tensor = [](aot::ProgramData& data, std::size_t value) -> aot::TensorValue& {
     return std::get<aot::TensorValue>(data.methods[0].values[value]);
   };
-  const auto args = [](aot::ProgramData & data) -> auto& {
+  const auto args = [](aot::ProgramData& data) -> auto& {
     return std::get<aot::DelegateCall>(data.methods[0].instructions[0]).args;
   };
   CHECK_THAT(run([&](auto& data) { args(data).pop_back(); }),
              ContainsSubstring("number of arguments: expected 4, found 3"));
   CHECK_THAT(run([&](auto& data) { tensor(data, 0).layout.scalar_type = ScalarType::Int; }),
              ContainsSubstring("argument 0: expected dtype Float, found Int"));
-  CHECK_THAT(run([&](auto& data) {
-               tensor(data, 0).layout.sizes = {5, 6};
-             }),
+  CHECK_THAT(run([&](auto& data) { tensor(data, 0).layout.sizes = {5, 6}; }),
              ContainsSubstring("argument 0: expected 3 dimensions"));
-  CHECK_THAT(run([&](auto& data) {
-               tensor(data, 0).layout.sizes = {5, 2, 2};
-             }),
+  CHECK_THAT(run([&](auto& data) { tensor(data, 0).layout.sizes = {5, 2, 2}; }),
              ContainsSubstring("argument 0: size 2: expected 3, found 2"));
-  CHECK_THAT(run([&](auto& data) {
-               tensor(data, 0).layout.dim_order = {2, 0, 1};
-             }),
+  CHECK_THAT(run([&](auto& data) { tensor(data, 0).layout.dim_order = {2, 0, 1}; }),
              ContainsSubstring("in their own order"));
-  CHECK_THAT(run([&](auto& data) {
-               tensor(data, 2).layout.dim_order = {1, 0};
-             }),
+  CHECK_THAT(run([&](auto& data) { tensor(data, 2).layout.dim_order = {1, 0}; }),
              ContainsSubstring("argument 2: expected dimensions in memory in their own order"));
   CHECK_THAT(run([&](auto& data) { tensor(data, 3).layout.sizes = {4}; }),
              ContainsSubstring("argument 3: cannot resize"));

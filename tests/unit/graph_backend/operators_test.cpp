@@ -7,8 +7,8 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "aot/operators.hpp"
 #include "compiled.hpp"
-#include "operators.hpp"
 
 using namespace tenon;
 using namespace tenon::test;
@@ -81,7 +81,7 @@ aot::OwnedEdgeProgram graph_of(const json& one) {
     arguments.emplace_back(argument.at("name"), std::move(value));
   }
   std::vector<aot::ValueId> outputs = {graph.node_output("out", description(one.at("result")))};
-  // Further results are there and nobody reads them.
+  // Further results exist and are not read.
   for (int i = 1; i < one.at("results").get<int>(); ++i) {
     outputs.push_back(graph.node_output(concat("unused_", i), {ScalarType::Long, {1}}));
   }

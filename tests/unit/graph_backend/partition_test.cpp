@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 //
 // Which nodes the backend takes, and that it compiles all that it takes.
+#include <algorithm>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "compiled.hpp"
-#include "tenon/aot/compiler/lower.hpp"
+#include "tenon/aot/compiler/lower/lower.hpp"
 
 using namespace tenon;
 using namespace tenon::test;
@@ -53,7 +54,7 @@ ValueId unary(EdgeProgramBuilder& graph, std::string_view target, ValueId x,
 
 }  // namespace
 
-TEST_CASE("what the backend has not is left to others", "[graph_backend][TN-AOT-5]") {
+TEST_CASE("unsupported nodes are left to others", "[graph_backend][TN-AOT-5]") {
   EdgeProgramBuilder graph;
   const EdgeTensor vector{f32, {4}};
   const auto x = graph.user_input("x", vector);
@@ -118,7 +119,7 @@ TEST_CASE("a number that two partitions read is made by neither", "[graph_backen
   CHECK(partition_ok(program).tag_of(0).empty());
 }
 
-TEST_CASE("indices may be reshaped, also for somebody else", "[graph_backend][TN-AOT-5]") {
+TEST_CASE("indices may be reshaped, also for other readers", "[graph_backend][TN-AOT-5]") {
   EdgeProgramBuilder graph;
   const auto x = graph.user_input("x", {ScalarType::Long, {4}});
   const auto view =

@@ -7,16 +7,16 @@
 #include <variant>
 #include <vector>
 
-#include "tenon/aot/compiler/emit.hpp"
-#include "tenon/aot/compiler/lower.hpp"
-#include "tenon/aot/compiler/plugin_preprocess.hpp"
-#include "tenon/aot/compiler/pt2_reader.hpp"
-#include "tenon/aot/compiler/pte_writer.hpp"
-#include "tenon/host/registry.hpp"
+#include "tenon/aot/compiler/emit/emit.hpp"
+#include "tenon/aot/compiler/lower/lower.hpp"
+#include "tenon/aot/compiler/partition/plugin_preprocess.hpp"
+#include "tenon/aot/compiler/pt2/reader.hpp"
+#include "tenon/aot/compiler/write/pte_writer.hpp"
+#include "tenon/host/registry/registry.hpp"
 
 namespace tenon::test {
 
-/// What a program became.
+/// A compiled program.
 struct CompiledArchive {
   aot::ProgramData program;
   std::size_t partitions = 0;

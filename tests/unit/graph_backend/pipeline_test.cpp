@@ -4,13 +4,14 @@
 // takes it, and the plugin from its file.
 #include "pipeline.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 #include <vector>
 
 #include "compiled.hpp"
-#include "tenon/conformance/case_file.hpp"
-#include "tenon/host/npy.hpp"
+#include "tenon/conformance/case/case_file.hpp"
+#include "tenon/host/arrays/npy.hpp"
 
 using namespace tenon;
 using namespace tenon::test;
@@ -102,7 +103,7 @@ TEST_CASE("the plugin compiles all that it takes of every archive",
   std::size_t partitions = 0;
   for (const auto& entry : fs::directory_iterator(fs::path(TENON_TEST_FIXTURES) / "pt2")) {
     const auto archive = aot::read_pt2(entry.path() / "model.pt2");
-    if (!archive.ok()) continue;  // Some are there to be refused by the reader.
+    if (!archive.ok()) continue;  // Some are refused by the reader on purpose.
     INFO(entry.path().string());
     for (const aot::Pt2Method& method : archive->methods) {
       const auto program = method.program.view();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Products with weights of 4 bits and the gated delta rule beside the same arithmetic in double, as
-// the operators' definitions in Python do it.
+// Products with weights of 4 bits and the gated delta rule, compared with the arithmetic of the
+// operators' Python definitions in double.
 #include <algorithm>
 #include <cmath>
 #include <vector>
@@ -168,7 +168,7 @@ TEST_CASE("products with weights of 4 bits refuse what they are not for", "[meta
   const Quantized good(bench, ScalarType::Float, 2, 4, 64, 32, 3);
   const Handle indices = bench.empty({3}, ScalarType::Long);
   struct Wrong {
-    Tensor *x, *weight, *scales, *biases, *indices;
+    ModelTensor *x, *weight, *scales, *biases, *indices;
     std::int64_t group_size;
     const char* text;
   };
@@ -183,8 +183,8 @@ TEST_CASE("products with weights of 4 bits refuse what they are not for", "[meta
   const Handle two = bench.empty({2}, ScalarType::Long);
   const Handle bytes = bench.empty({3}, ScalarType::Byte);
   const Handle whole = bench.empty({2, 4, 2}, ScalarType::Long);
-  Tensor *const x = good.x.get(), *const w = good.weight.get(), *const s = good.scales.get(),
-                *const b = good.biases.get(), *const i = indices.get();
+  ModelTensor *const x = good.x.get(), *const w = good.weight.get(), *const s = good.scales.get(),
+                     *const b = good.biases.get(), *const i = indices.get();
   for (const Wrong& wrong :
        {Wrong{nullptr, w, s, b, i, 32, "x is null"},
         Wrong{x, nullptr, s, b, i, 32, "weight is null"},
@@ -237,7 +237,7 @@ struct Rule {
         g(bench.random({batches, steps, heads}, kept)),
         beta(bench.random({batches, steps, heads}, kept)),
         state(bench.random({batches, heads, values, keys}, kept)) {
-    // Decay lies between 0 and 1, and keys are about as long as normalised ones.
+    // Decay is between 0 and 1, and keys are about as long as normalised ones.
     for (std::int64_t i = 0; i < g->numel; ++i) g.set(i, std::abs(g.at(i)));
     const double length = std::sqrt(static_cast<double>(keys));
     for (std::int64_t i = 0; i < k->numel; ++i) k.set(i, k.at(i) / length);
@@ -323,7 +323,7 @@ TEST_CASE("the gated delta rule refuses what it is not for", "[metal]") {
   Bench bench;
   const Rule rule(bench, ScalarType::Half, ScalarType::Half, 8, 2, 2);
   const Handle state_of_host =
-      bench.empty({2, 4, 3, 8}, ScalarType::Half, {}, tenon::aoti::DeviceType::cpu);
+      bench.empty({2, 4, 3, 8}, ScalarType::Half, {}, tenon::aoti::TorchDeviceType::cpu);
   const Handle state_of_others = bench.empty({2, 4, 3, 8}, ScalarType::BFloat16);
   const Handle floats = bench.empty({2, 2, 2, 8});
   const Handle three = bench.empty({2, 2, 3, 8}, ScalarType::Half);
@@ -333,11 +333,12 @@ TEST_CASE("the gated delta rule refuses what it is not for", "[metal]") {
   const Handle long_key = bench.empty({2, 2, 2, 1025}, ScalarType::Half);
   const Handle long_state = bench.empty({2, 4, 3, 1025}, ScalarType::Half);
   struct Wrong {
-    Tensor *q, *k, *v, *g, *beta, *state;
+    ModelTensor *q, *k, *v, *g, *beta, *state;
     const char* text;
   };
-  Tensor *const q = rule.q.get(), *const k = rule.k.get(), *const v = rule.v.get(),
-                *const g = rule.g.get(), *const b = rule.beta.get(), *const s = rule.state.get();
+  ModelTensor *const q = rule.q.get(), *const k = rule.k.get(), *const v = rule.v.get(),
+                     *const g = rule.g.get(), *const b = rule.beta.get(),
+                     *const s = rule.state.get();
   for (const Wrong& wrong :
        {Wrong{nullptr, k, v, g, b, s, "q is null"}, Wrong{q, nullptr, v, g, b, s, "k is null"},
         Wrong{q, k, nullptr, g, b, s, "v is null"}, Wrong{q, k, v, nullptr, b, s, "g is null"},
@@ -380,7 +381,7 @@ TEST_CASE("an operator that the device fails in gives its result back", "[metal]
   for (int i = 0; i < 3; ++i) {
     control().calls_until_failure = 0;
     Handle out;
-    CHECK_THAT(refusal(bench, run(out), out), ContainsSubstring("as it was told to"));
+    CHECK_THAT(refusal(bench, run(out), out), ContainsSubstring("as requested"));
     control().calls_until_failure = -1;
   }
   Handle out;

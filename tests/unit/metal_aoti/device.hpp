@@ -10,9 +10,9 @@
 #include <utility>
 #include <vector>
 
+#include "device/metal_context.hpp"
 #include "half.hpp"
-#include "metal_context.hpp"
-#include "shim_list.hpp"
+#include "shims/shim_list.hpp"
 #include "support/catch.hpp"
 #include "tenon/core/scalar_type.hpp"
 
@@ -20,21 +20,21 @@
 namespace metal_test {
 
 using tenon::ScalarType;
-using tenon::aoti::Tensor;
+using tenon::aoti::ModelTensor;
 using Shape = std::vector<std::int64_t>;
 
-/// A tensor given back at the end of the scope.
+/// A tensor that is released at the end of the scope.
 class Handle {
  public:
-  explicit Handle(Tensor* tensor = nullptr) : tensor_(tensor) {}
+  explicit Handle(ModelTensor* tensor = nullptr) : tensor_(tensor) {}
   Handle(Handle&& other) noexcept : tensor_(std::exchange(other.tensor_, nullptr)) {}
   Handle& operator=(Handle&&) = delete;
   ~Handle() {
     if (tensor_) tensor_->storage->pool->release(tensor_);
   }
-  [[nodiscard]] Tensor* get() const { return tensor_; }
-  [[nodiscard]] Tensor** out() { return &tensor_; }
-  Tensor* operator->() const { return tensor_; }
+  [[nodiscard]] ModelTensor* get() const { return tensor_; }
+  [[nodiscard]] ModelTensor** out() { return &tensor_; }
+  ModelTensor* operator->() const { return tensor_; }
 
   /// Element `index` in row-major order.
   [[nodiscard]] double at(std::int64_t index) const {
@@ -88,10 +88,10 @@ class Handle {
     return tensor_->data + offset * static_cast<std::int64_t>(size_of(tensor_->scalar_type));
   }
 
-  Tensor* tensor_;
+  ModelTensor* tensor_;
 };
 
-/// A device, a context, and the pool that functions for models find on this thread.
+/// A device, a context, and the pool that shims find on this thread.
 class Bench {
  public:
   explicit Bench(tenon::metal_aoti::ContextSettings settings = {std::size_t{64} << 20, 0})
@@ -101,16 +101,16 @@ class Bench {
   [[nodiscard]] tenon::aoti::TensorPool& pool() { return pool_; }
 
   /// A tensor whose memory is not set.
-  [[nodiscard]] Handle empty(const Shape& sizes, ScalarType type = ScalarType::Float,
-                             const Shape& strides = {},
-                             tenon::aoti::DeviceType device = tenon::aoti::DeviceType::mps) {
+  [[nodiscard]] Handle empty(
+      const Shape& sizes, ScalarType type = ScalarType::Float, const Shape& strides = {},
+      tenon::aoti::TorchDeviceType device = tenon::aoti::TorchDeviceType::mps) {
     return Handle(
         pool_.empty_strided(sizes, strides.empty() ? nullptr : strides.data(), type, device, 0));
   }
   /// A tensor of numbers in [-1, 1].
-  [[nodiscard]] Handle random(const Shape& sizes, ScalarType type = ScalarType::Float,
-                              const Shape& strides = {},
-                              tenon::aoti::DeviceType device = tenon::aoti::DeviceType::mps) {
+  [[nodiscard]] Handle random(
+      const Shape& sizes, ScalarType type = ScalarType::Float, const Shape& strides = {},
+      tenon::aoti::TorchDeviceType device = tenon::aoti::TorchDeviceType::mps) {
     Handle out = empty(sizes, type, strides, device);
     for (std::int64_t i = 0; i < out->numel; ++i) {
       out.set(i, static_cast<double>(source_() % 2001) / 1000.0 - 1.0);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <filesystem>
@@ -14,7 +15,7 @@
 #include "support/catch.hpp"
 #include "tenon/abi/static_plugin.h"
 #include "tenon/host.hpp"
-#include "tenon/host/npy.hpp"
+#include "tenon/host/arrays/npy.hpp"
 
 TENON_DECLARE_STATIC_PLUGIN(MetalBackend);
 
@@ -87,12 +88,12 @@ inline Status execute(host::Method& method, const std::vector<host::NpyArray>& i
     const ScalarType type = inputs[i].kind == 'f' && inputs[i].item_size == 2 ? ScalarType::Half
                             : inputs[i].kind == 'f'                           ? ScalarType::Float
                                                                               : ScalarType::Long;
-    TENON_CHECK(method.set_input(i, {type, inputs[i].shape, inputs[i].data.span()}));
+    TENON_RETURN_IF_ERROR(method.set_input(i, {type, inputs[i].shape, inputs[i].data.span()}));
   }
   return method.execute();
 }
 
-/// The largest difference of output 0 to what eager PyTorch gave.
+/// The largest difference between output 0 and eager PyTorch's.
 inline double difference(const host::Method& method, const host::NpyArray& expected) {
   const tenon_tensor& found = *method.output(0).as.tensor;
   REQUIRE(static_cast<std::size_t>(found.nbytes) == expected.data.size());

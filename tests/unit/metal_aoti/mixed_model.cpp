@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // Stands in for a library that AOTInductor compiled for Metal, where a test decides which constants
-// lie on the device and which in the host's memory. It asks for its constants as a compiled model
-// does (torch/csrc/inductor/aoti_runtime/model_base.h, load_constants), wrong offsets included.
+// are on the device and which in the host's memory. It loads its constants as a compiled model does
+// (torch/csrc/inductor/aoti_runtime/model_base.h, load_constants), wrong offsets included.
 //
 // The model: input x, constants c0 to c3, all float32 [MODEL_SIZE]; y = x + c0 + c1 + ... Of
 // MODEL_CONSTANTS each letter is a constant, 'd' on the device and 'h' in the host's memory.

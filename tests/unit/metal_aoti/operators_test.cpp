@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The backend's own kernels beside the same arithmetic in double.
+// The backend's own kernels compared with the same arithmetic in double.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -13,7 +13,7 @@ using namespace metal_test;
 using namespace tenon::metal_aoti;
 
 namespace operators_test {
-using metal_test::Tensor;
+using metal_test::ModelTensor;
 namespace {
 
 double tolerance(ScalarType type) {
@@ -70,7 +70,7 @@ TEST_CASE("a beta of 0 leaves the bias unread, and an empty product is 0", "[met
   for (std::int64_t i = 0; i < 6; ++i) CHECK(out.at(i) == 0);
 }
 
-TEST_CASE("products of other dtypes and shapes are refused with a sentence", "[metal]") {
+TEST_CASE("products of other dtypes and shapes are refused with a message", "[metal]") {
   Bench bench;
   const Handle a = bench.random({2, 3}, ScalarType::Long);
   const Handle b = bench.random({3, 2}, ScalarType::Long);
@@ -113,8 +113,8 @@ TEST_CASE("convolutions: strides, padding, dilation, groups, transposed, channel
     const std::int64_t dilation[] = {c.dilation, c.dilation};
     const std::int64_t output_padding[] = {0, 0};
     Handle out;
-    Tensor* const bias_tensor = bias.get();
-    Tensor* bias_argument = bias_tensor;
+    ModelTensor* const bias_tensor = bias.get();
+    ModelTensor* bias_argument = bias_tensor;
     const auto failed = aoti_torch_mps_convolution(input.get(), weight.get(), &bias_argument,
                                                    stride, 2, padding, 2, dilation, 2, c.transposed,
                                                    output_padding, 2, c.groups, out.out());
@@ -178,7 +178,7 @@ TEST_CASE("attention: causal, masks of both kinds, shared heads, rows without a 
   for (std::int64_t i = 0; i < keys; ++i) allowed.set(i, 0);
   for (int kind = 0; kind < 3; ++kind) {
     INFO(kind);
-    Tensor* mask = kind == 1 ? added.get() : allowed.get();
+    ModelTensor* mask = kind == 1 ? added.get() : allowed.get();
     Handle out, weights;
     double scale = 0.3;
     const auto failed = aoti_torch_mps__scaled_dot_product_attention_math_for_mps_v2(
@@ -246,7 +246,7 @@ TEST_CASE("attention that the device fails in leaves no tensor behind", "[metal]
     if (is_through) break;
     REQUIRE(failed);
     ++num_failures;
-    CHECK_THAT(bench.pool().take_failure(), ContainsSubstring("as it was told to"));
+    CHECK_THAT(bench.pool().take_failure(), ContainsSubstring("as requested"));
   }
   REQUIRE(bench.wait().empty());
   CHECK(num_failures >= 5);

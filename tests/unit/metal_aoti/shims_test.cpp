@@ -127,7 +127,7 @@ TEST_CASE("wrong calls fail at the end of the run, with their name", "[metal]") 
        }) {
     aoti_torch_mps_start_encoding(add);
     wrong.call();
-    // What comes after a failure is not enqueued.
+    // Nothing is enqueued after a failure.
     const int before = control().num_dispatches;
     CHECK(aoti_torch_mps_start_encoding(add) != 0);
     CHECK(control().num_dispatches == before);
@@ -138,7 +138,7 @@ TEST_CASE("wrong calls fail at the end of the run, with their name", "[metal]") 
   }
 }
 
-TEST_CASE("a failure of the device while it works is told at the end", "[metal]") {
+TEST_CASE("a failure of the device during a run is reported at its end", "[metal]") {
   Bench bench;
   Kernels kernels;
   MetalFunction* const uneven = kernels["uneven"];
@@ -185,7 +185,7 @@ TEST_CASE("memory of the device: blocks, copies, and addresses that are none", "
                                               nullptr, 0) != 0);
   CHECK_THAT(bench.pool().take_failure(), ContainsSubstring("memory of the Metal device"));
   CHECK(aoti_torch_empty_strided(1, &size, &size, 7, 13, 0, wild.out()) != 0);
-  CHECK_THAT(bench.pool().take_failure(), ContainsSubstring("dtype Double: Metal has none"));
+  CHECK_THAT(bench.pool().take_failure(), ContainsSubstring("dtype Double: Metal has no numbers"));
 }
 
 TEST_CASE("copies between layouts and devices", "[metal][D14]") {
@@ -194,7 +194,8 @@ TEST_CASE("copies between layouts and devices", "[metal][D14]") {
   Handle clone, same;
   REQUIRE(aoti_torch_clone(from.get(), clone.out()) == 0);
   CHECK(clone->strides[1] == 1);
-  const Handle host = bench.empty({2, 3, 4}, ScalarType::Half, {}, tenon::aoti::DeviceType::cpu);
+  const Handle host =
+      bench.empty({2, 3, 4}, ScalarType::Half, {}, tenon::aoti::TorchDeviceType::cpu);
   REQUIRE(aoti_torch_copy_(host.get(), clone.get(), 0) == 0);
   const Handle back = bench.empty({2, 3, 4}, ScalarType::Half);
   REQUIRE(aoti_torch_copy_(back.get(), host.get(), 0) == 0);
@@ -209,7 +210,7 @@ TEST_CASE("copies between layouts and devices", "[metal][D14]") {
   CHECK(back.at(5) == 0);
 }
 
-TEST_CASE("free memory beyond the limit goes back to the device", "[metal]") {
+TEST_CASE("free memory beyond the limit is returned to the device", "[metal]") {
   Bench bench({4096, 0});
   const int before = control().num_buffers;
   static_cast<void>(bench.empty({100000}));
@@ -220,12 +221,12 @@ TEST_CASE("free memory beyond the limit goes back to the device", "[metal]") {
   CHECK(control().num_buffers == before + 1);
 }
 
-TEST_CASE("tensors of the host go along as they are when the kernel is set up", "[metal]") {
+TEST_CASE("tensors of the host are copied when the kernel is set up", "[metal]") {
   Bench bench;
   Kernels kernels;
   MetalFunction* const add = kernels["add"];
   for (const std::int64_t rows : {2, 4000}) {
-    Handle in = bench.random({rows, 2}, ScalarType::Float, {}, tenon::aoti::DeviceType::cpu);
+    Handle in = bench.random({rows, 2}, ScalarType::Float, {}, tenon::aoti::TorchDeviceType::cpu);
     const Handle out = bench.empty({rows, 2});
     const double first = in.at(0);
     aoti_torch_mps_start_encoding(add);

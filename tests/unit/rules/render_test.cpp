@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What is written of the rules, by the functions and by the program.
+// The table and the page of the rules, as the functions and the program write them.
 #include "conformance/rules/render.hpp"
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 
 #include "rules_support.hpp"
 #include "tenon/conformance/rule.hpp"
-#include "unit/tenon_run/process.hpp"
+#include "unit/tools/run/process.hpp"
 
 using namespace tenon::rulebook;
 
@@ -31,7 +31,7 @@ class Repository {
     write("include/tenon/abi/a.h", "///   @TST-1  A host MUST run.\nint n;\n");
     write("tests/a_test.cpp", "TEST_CASE(\"it runs\", \"[@TST-1]\") {}\n");
     std::filesystem::create_directories(folder_ / "include/tenon/conformance/suites");
-    std::filesystem::create_directories(folder_ / "docs");
+    std::filesystem::create_directories(folder_ / "docs/reference");
   }
 
   void write(std::string_view name, std::string_view text) const {
@@ -70,7 +70,7 @@ TEST_CASE("no line of the table is longer than 100 columns, however long the rul
     for (const std::string_view line : detail::split_lines(table)) {
       CHECK(line.size() <= 100);
     }
-    // Read as the compiler reads it, the literals are the sentence.
+    // As the compiler reads them, the literals are the sentence.
     const auto tokens = detail::Tokenizer(table).read();
     const auto id = std::ranges::find(tokens, ids("@TST-1"), &detail::Token::value);
     REQUIRE(id != tokens.end());
@@ -79,43 +79,43 @@ TEST_CASE("no line of the table is longer than 100 columns, however long the rul
   }
 }
 
-TEST_CASE("the page says of each rule who keeps it and which tests look", "[rules]") {
+TEST_CASE("the page names the keeper and the tests of each rule", "[rules]") {
   Survey survey = survey_of("A plugin MUST run.");
   CHECK_THAT(render_page(survey),
              ContainsSubstring("Of 1 rules plugins keep 1 and hosts 0.") &&
                  ContainsSubstring("## tenon/abi/a.h\n\n### `tenon_a.run`\n\n#### " +
                                    ids("@TST-1\n\nA plugin MUST run.\n\n")) &&
                  ContainsSubstring("Kept by the plugin "
-                                   "([a.h:3](../include/tenon/abi/a.h#L3)). No test of the kit "
+                                   "([a.h:3](../../include/tenon/abi/a.h#L3)). No test of the kit "
                                    "yet.\n"));
-  survey.not_observable = {{ids("@TST-1"), "Nobody sees it.", 1}};
+  survey.not_observable = {{ids("@TST-1"), "It is internal.", 1}};
   survey.files = {{ids("@TST-1"), {"tests/a_test.cpp", "tests/b_test.cpp"}}};
   CHECK_THAT(render_page(survey),
-             ContainsSubstring("The kit cannot tell from outside. Nobody sees it. Tested in "
-                               "[tests/a_test.cpp](../tests/a_test.cpp), "
-                               "[tests/b_test.cpp](../tests/b_test.cpp).\n"));
+             ContainsSubstring("The kit cannot observe it. It is internal. Tested in "
+                               "[tests/a_test.cpp](../../tests/a_test.cpp), "
+                               "[tests/b_test.cpp](../../tests/b_test.cpp).\n"));
   survey.tests = {{"it runs", {ids("@TST-1")}, "include/tenon/conformance/suites/a.hpp", 3}};
   CHECK_THAT(render_page(survey),
              ContainsSubstring("Tested by \"it runs\" "
-                               "([a.hpp](../include/tenon/conformance/suites/a.hpp)).\n"));
+                               "([a.hpp](../../include/tenon/conformance/suites/a.hpp)).\n"));
   survey.rules[0].sentence = "A host MUST run.";
   survey.tests.clear();
   survey.not_observable.clear();
   CHECK_THAT(
       render_page(survey),
       ContainsSubstring("plugins keep 0 and hosts 1.") &&
-          ContainsSubstring("Kept by the host ([a.h:3](../include/tenon/abi/a.h#L3)). Tested "
-                            "in [tests/a_test.cpp](../tests/a_test.cpp), "));
+          ContainsSubstring("Kept by the host ([a.h:3](../../include/tenon/abi/a.h#L3)). Tested "
+                            "in [tests/a_test.cpp](../../tests/a_test.cpp), "));
 }
 
-TEST_CASE("what was written is what is checked", "[rules]") {
+TEST_CASE("the check accepts what was written", "[rules]") {
   const Repository repository;
   const test::Outcome missing = repository.run("check");
   CHECK(missing.exit_code == 1);
-  CHECK_THAT(missing.out, ContainsSubstring("docs/rules.md:1: is not what") &&
+  CHECK_THAT(missing.out, ContainsSubstring("docs/reference/rules.md:1: differs from") &&
                               ContainsSubstring("run ./dev rules"));
   CHECK(repository.run("write").exit_code == 0);
-  CHECK_THAT(repository.read("docs/rules.md"), ContainsSubstring("A host MUST run."));
+  CHECK_THAT(repository.read("docs/reference/rules.md"), ContainsSubstring("A host MUST run."));
   const test::Outcome good = repository.run("check");
   INFO(good.out);
   CHECK(good.exit_code == 0);
@@ -124,18 +124,18 @@ TEST_CASE("what was written is what is checked", "[rules]") {
   const test::Outcome changed = repository.run("check");
   CHECK(changed.exit_code == 1);
   CHECK_THAT(changed.out,
-             ContainsSubstring("not ok: include/tenon/conformance/rule_table.hpp:20: is not") &&
-                 ContainsSubstring("not ok: docs/rules.md:15: is not"));
+             ContainsSubstring("not ok: include/tenon/conformance/rule_table.hpp:20: differs") &&
+                 ContainsSubstring("not ok: docs/reference/rules.md:15: differs"));
 }
 
-TEST_CASE("the program finds what is wrong anywhere in the repository", "[rules]") {
+TEST_CASE("the program finds problems in all files of the repository", "[rules]") {
   const Repository repository;
   REQUIRE(repository.run("write").exit_code == 0);
   repository.write("include/tenon/abi/b.h", "/// It MUST run.\nint n;\n");
   repository.write("include/tenon/abi/c.h", "///   @TST-2  A plugin MUST run.\nint n;\n");
   repository.write("include/tenon/conformance/suites/s.hpp",
                    "TENON_CONFORMANCE_TEST(\"a\", \"[x]\") {}\nTENON_CONFORMANCE_TEST(b) {}\n");
-  repository.write("tests/conformance/rules/not_observable.txt", "@TST-9  Nobody sees it.\n");
+  repository.write("tests/conformance/rules/not_observable.txt", "@TST-9  It is internal.\n");
   repository.write("tests/a_test.cpp", "");
   const test::Outcome out = repository.run("check");
   CHECK(out.exit_code == 1);
@@ -143,14 +143,15 @@ TEST_CASE("the program finds what is wrong anywhere in the repository", "[rules]
        {"not ok: include/tenon/abi/b.h:1: MUST without a rule id: It MUST run.\n",
         "not ok: include/tenon/conformance/suites/s.hpp:1: \"a\" names no rule in its tags\n",
         "not ok: include/tenon/conformance/suites/s.hpp:2: expected TENON_CONFORMANCE_TEST(",
-        "not ok: tests/conformance/rules/not_observable.txt:1: @TST-9 is no rule of the boundary\n",
+        "not ok: tests/conformance/rules/not_observable.txt:1: @TST-9 is not a rule of the "
+        "boundary\n",
         "not ok: include/tenon/abi/a.h:1: @TST-1 is in no test's tags\n",
         "not ok: include/tenon/abi/c.h:1: @TST-2 has no conformance test\n"}) {
     CHECK_THAT(out.out, ContainsSubstring(ids(text)));
   }
 }
 
-TEST_CASE("a folder without headers, or without an order, is refused", "[rules]") {
+TEST_CASE("a directory without headers, or a missing action, is refused", "[rules]") {
   const test::TemporaryFolder empty;
   const std::string program = std::getenv("TENON_TEST_RULES");
   const test::Outcome nothing = test::run_program(program, {empty.path().string(), "check"});

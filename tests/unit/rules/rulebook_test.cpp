@@ -14,7 +14,7 @@ namespace {
 
 Rules read(std::string_view text) { return read_header("tenon/abi/x.h", ids(text)); }
 
-/// The one rule of a text that nothing is wrong with.
+/// The only rule of a text without problems.
 Rule read_one(std::string_view text) {
   const Rules out = read(text);
   REQUIRE(out.problems.empty());
@@ -22,7 +22,7 @@ Rule read_one(std::string_view text) {
   return out.rules[0];
 }
 
-/// The one problem of a text, as "line: text".
+/// The only problem of a text, as "line: text".
 std::string problem(std::string_view text) {
   const Rules out = read(text);
   REQUIRE(out.problems.size() == 1);
@@ -55,7 +55,7 @@ typedef struct tenon_count {
   CHECK(rule.declaration == "tenon_count");
 }
 
-TEST_CASE("a sentence that begins with MUST gets the name of what it is about", "[rules]") {
+TEST_CASE("a rule that begins with MUST gets the name of its declaration", "[rules]") {
   const Rules out = read(R"(
 typedef struct tenon_api {
   ///   @TST-1  MUST NOT fail.
@@ -78,7 +78,7 @@ typedef uint32_t tenon_number;
   CHECK(out.rules[3].declaration == "tenon_number");
 }
 
-TEST_CASE("a rule belongs to whatever is declared below its comment", "[rules]") {
+TEST_CASE("a rule belongs to the declaration below its comment", "[rules]") {
   CHECK(declaration_of("typedef struct tenon_a tenon_a;") == "tenon_a");
   CHECK(declaration_of("typedef struct tenon_a {  // Text; more {") == "tenon_a");
   CHECK(declaration_of("typedef void (*tenon_sink)(void* context);") == "tenon_sink");
@@ -88,7 +88,7 @@ TEST_CASE("a rule belongs to whatever is declared below its comment", "[rules]")
   CHECK(declaration_of("const int x = 3;") == "x");
 }
 
-TEST_CASE("a struct ends where its own name closes it", "[rules]") {
+TEST_CASE("a struct ends at its closing name", "[rules]") {
   const Rules out = read(R"(
 typedef struct tenon_a {
   union {
@@ -106,7 +106,7 @@ int alone;
   CHECK(out.rules[1].declaration == "alone");
 }
 
-TEST_CASE("what hosts and plugins keep is told by how the sentence begins", "[rules]") {
+TEST_CASE("the beginning of a rule says whether hosts or plugins keep it", "[rules]") {
   const auto keeper = [](std::string sentence) { return Rule{.sentence = sentence}.keeper(); };
   CHECK(keeper("A host MUST free it.") == Keeper::host);
   CHECK(keeper("The host MUST free it.") == Keeper::host);
@@ -130,13 +130,13 @@ int n;
   CHECK(out.rules[1].sentence == "A plugin MUST go on.");
 }
 
-TEST_CASE("an id in the middle of prose begins no rule", "[rules]") {
+TEST_CASE("an id in the middle of prose does not begin a rule", "[rules]") {
   const Rules out = read("/// Gives back the stream, and with it\n/// @TST-1. Well.\nint n;\n");
   CHECK(out.rules.empty());
   CHECK(out.problems.empty());
 }
 
-TEST_CASE("MUST needs an id wherever it is commented", "[rules]") {
+TEST_CASE("MUST needs an id in every comment", "[rules]") {
   CHECK(problem("/// It MUST run.\nint n;\n") == "1: MUST without a rule id: It MUST run.");
   CHECK(problem("int n;\n// It MUST run.\n") == "2: MUST without a rule id: // It MUST run.");
   CHECK(problem("int n;  ///< MUST be 0.\n") == "1: MUST without a rule id: ///< MUST be 0.");
@@ -146,7 +146,7 @@ TEST_CASE("MUST needs an id wherever it is commented", "[rules]") {
         ids("1: MUST without a rule id: //   @TST-1  A plugin MUST run."));
 }
 
-TEST_CASE("MUST in backticks or in another word binds nobody", "[rules]") {
+TEST_CASE("MUST in backticks or in another word makes no rule", "[rules]") {
   const Rules out = read("// Sentences with `MUST` have ids.\n/// MUSTARD, NO_MUST.\nint n;\n");
   CHECK(out.problems.empty());
 }
@@ -160,17 +160,17 @@ TEST_CASE("an id has three letters and a number that does not begin with 0", "[r
   }
 }
 
-TEST_CASE("a rule that does not bind, does not end or is about nothing is refused", "[rules]") {
+TEST_CASE("a rule without MUST, full stop or declaration is refused", "[rules]") {
   CHECK(problem("///   @TST-1  A plugin may run.\nint n;\n") ==
         ids("1: @TST-1 has no MUST: A plugin may run."));
   CHECK(problem("///   @TST-1  A plugin MUST run\nint n;\n") ==
         ids("1: @TST-1 does not end with a full stop"));
   CHECK(problem("///   @TST-1  A plugin MUST run.\n\nint n;\n") ==
-        ids("1: @TST-1 stands above no declaration"));
+        ids("1: @TST-1 has no declaration below it"));
   CHECK(problem("///   @TST-1  A plugin MUST run.\nenum { A };\n") ==
-        ids("1: @TST-1 stands above no declaration"));
+        ids("1: @TST-1 has no declaration below it"));
   CHECK(problem("///   @TST-1  A plugin MUST run.") ==
-        ids("1: @TST-1 stands above no declaration"));
+        ids("1: @TST-1 has no declaration below it"));
   CHECK(read("///   @TST-1\nint n;\n").problems.size() == 2);
 }
 
@@ -195,7 +195,7 @@ TEST_CASE("an id that is used again is refused", "[rules]") {
   CHECK(read_headers({{"tenon/abi/a.h", text + text}}).problems.size() == 1);
 }
 
-TEST_CASE("a header may be without rules, all headers may not", "[rules]") {
+TEST_CASE("one header may have no rules, but not all headers", "[rules]") {
   CHECK(read("/// A number.\nint n;\n").problems.empty());
   CHECK(read("").problems.empty());
   const Rules out = read_headers({{"tenon/abi/a.h", "int n;\n"}});

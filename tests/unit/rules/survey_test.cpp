@@ -26,7 +26,7 @@ Survey with_exception() {
   Survey survey = good();
   survey.tests.clear();
   survey.files[ids("@TST-1")] = {"tests/unit/a_test.cpp"};
-  survey.not_observable = {{ids("@TST-1"), "Nobody sees it.", 5}};
+  survey.not_observable = {{ids("@TST-1"), "It is internal.", 5}};
   return survey;
 }
 
@@ -37,7 +37,7 @@ std::string only(const std::vector<Problem>& problems) {
 
 }  // namespace
 
-TEST_CASE("nothing is wrong where each rule has a test and each test a rule", "[rules]") {
+TEST_CASE("there is no problem if each rule has a test and each test a rule", "[rules]") {
   for (const Survey& survey : {good(), with_exception()}) {
     CHECK(wrong_tests(survey).empty());
     CHECK(wrong_exceptions(survey).empty());
@@ -49,7 +49,7 @@ TEST_CASE("nothing is wrong where each rule has a test and each test a rule", "[
 TEST_CASE("a rule for plugins without a conformance test is found", "[rules]") {
   Survey survey = good();
   survey.tests.clear();
-  survey.files[ids("@TST-1")] = {"tests/unit/a_test.cpp"};  // Not what is asked for.
+  survey.files[ids("@TST-1")] = {"tests/unit/a_test.cpp"};  // Not a conformance test.
   CHECK(only(untested_by_plugins(survey)) ==
         ids("include/tenon/abi/a.h:3: @TST-1 has no conformance test"));
 }
@@ -66,31 +66,32 @@ TEST_CASE("a conformance test without a rule, or with a wrong one, is found", "[
   survey.tests.push_back({"it jumps", {"a", "level-1"}, "t.hpp", 8});
   CHECK(only(wrong_tests(survey)) == "t.hpp:8: \"it jumps\" names no rule in its tags");
   survey.tests[1].tags = {ids("@TST-3")};
-  CHECK(only(wrong_tests(survey)) == ids("t.hpp:8: @TST-3 is no rule of the boundary"));
+  CHECK(only(wrong_tests(survey)) == ids("t.hpp:8: @TST-3 is not a rule of the boundary"));
   survey.tests[1].tags = {ids("@TST-2")};
   CHECK(only(wrong_tests(survey)) ==
         ids("t.hpp:8: @TST-2 is a rule for hosts; no plugin can break it"));
 }
 
-TEST_CASE("a name that two conformance tests have is found", "[rules]") {
+TEST_CASE("two conformance tests with one name are found", "[rules]") {
   Survey survey = good();
   survey.tests.push_back({"it runs", {ids("@TST-1")}, "t.hpp", 8});
   CHECK(only(wrong_tests(survey)) ==
         "t.hpp:8: \"it runs\" is the name of a test in s.hpp:7 already");
 }
 
-TEST_CASE("an exception that is none, or that nothing stands in for, is found", "[rules]") {
+TEST_CASE("an exception that is wrong, or has no unit test, is found", "[rules]") {
   const std::string place = std::string(not_observable_file) + ":5: ";
   Survey survey = with_exception();
   survey.not_observable[0].rule = ids("@TST-3");
-  CHECK(only(wrong_exceptions(survey)) == place + ids("@TST-3 is no rule of the boundary"));
+  CHECK(only(wrong_exceptions(survey)) == place + ids("@TST-3 is not a rule of the boundary"));
   survey.not_observable[0].rule = ids("@TST-2");
   CHECK(only(wrong_exceptions(survey)) ==
         place + ids("@TST-2 is a rule for hosts, which the kit never judges"));
 
   survey = with_exception();
   survey.not_observable[0].reason.clear();
-  CHECK(only(wrong_exceptions(survey)) == place + ids("@TST-1 has no reason that is a sentence"));
+  CHECK(only(wrong_exceptions(survey)) ==
+        place + ids("@TST-1 has no reason that ends with a full stop"));
 
   survey = with_exception();
   survey.files.erase(ids("@TST-1"));
@@ -102,10 +103,10 @@ TEST_CASE("an exception that is none, or that nothing stands in for, is found", 
 }
 
 TEST_CASE("an exception is an id and its reason on a line", "[rules]") {
-  const auto out = read_not_observable(ids("# Why.\n\n@TST-1  Nobody sees it.\n@TST-2\n"));
+  const auto out = read_not_observable(ids("# Why.\n\n@TST-1  It is internal.\n@TST-2\n"));
   REQUIRE(out.size() == 2);
   CHECK(out[0].rule == ids("@TST-1"));
-  CHECK(out[0].reason == "Nobody sees it.");
+  CHECK(out[0].reason == "It is internal.");
   CHECK(out[0].line == 3);
   CHECK(out[1].rule == ids("@TST-2"));
   CHECK(out[1].reason.empty());

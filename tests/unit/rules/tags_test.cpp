@@ -32,7 +32,7 @@ TENON_CONFORMANCE_TEST("inputs are \"as they were\"", "[arguments][level-3][@TST
   CHECK(test.line == 2);
 }
 
-TEST_CASE("texts that stand side by side are one", "[rules]") {
+TEST_CASE("adjacent texts are joined", "[rules]") {
   const ConformanceTests out = read(
       "TENON_CONFORMANCE_TEST(\"one \"\n  \"name\",  // Why.\n"
       "  \"[a]\" /* ] */ \"[@TST-1]\") {}\n");
@@ -41,7 +41,7 @@ TEST_CASE("texts that stand side by side are one", "[rules]") {
   CHECK(out.tests[0].tags == std::vector{std::string("a"), ids("@TST-1")});
 }
 
-TEST_CASE("tests in comments and texts are none", "[rules]") {
+TEST_CASE("tests in comments and texts do not count", "[rules]") {
   const ConformanceTests out = read(R"__(
 // TENON_CONFORMANCE_TEST("a", "[a]")
 /* TENON_CONFORMANCE_TEST("b", "[b]")
@@ -73,7 +73,7 @@ TEST_CASE("a conformance test that cannot be read is refused", "[rules]") {
   }
 }
 
-TEST_CASE("tags of rules are found wherever they stand in a file", "[rules]") {
+TEST_CASE("tags of rules are found anywhere in a file", "[rules]") {
   CHECK(rule_tags(ids("TEST_CASE(\"a\", \"[x][@TST-1][@TST-2]\") # [@TST-1]")) ==
         std::set{ids("@TST-1"), ids("@TST-2")});
   CHECK(rule_tags(ids("@TST-1 [@TST-2 ] [@TST-3\n] [@TST-4")).empty());

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // Extension "tenon.device_memory/1" of a backend: memory on the devices that it lists, and copies
-// between that memory and the host's. A host puts there what a program plans on a device, so that
-// tensors pass from one delegate to the next without leaving it.
+// between that memory and the host's. A host uses it for the memory that a program plans on a
+// device, so that tensors pass from one delegate to the next without leaving the device.
 
 #ifndef TENON_ABI_EXTENSIONS_DEVICE_MEMORY_H
 #define TENON_ABI_EXTENSIONS_DEVICE_MEMORY_H
@@ -29,7 +29,7 @@ typedef struct tenon_device_memory_v1 {
   uint32_t struct_size;
   uint32_t reserved;
 
-  /// Writes the address of a new block of at least `nbytes` bytes to `*out`. What it contains is
+  /// Writes the address of a new block of at least `nbytes` bytes to `*out`. Its contents are
   /// unspecified.
   ///
   ///   TN-DEV-4  A host MUST ask for a block of 1 byte or more, and for an alignment that is a

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Extension "tenon.kernels/1" of a backend: code for operators that were left in a program, beside
-// its delegates. A backend that has it says so in its record (TENON_BACKEND_OFFERS_KERNELS), so
-// that a host loads only plugins that can help.
+// Extension "tenon.kernels/1" of a backend: kernels for operators that were left in a program,
+// outside of its delegates. A backend with kernels sets TENON_BACKEND_OFFERS_KERNELS in its record,
+// so that a host loads only such plugins.
 
 #ifndef TENON_ABI_EXTENSIONS_KERNELS_H
 #define TENON_ABI_EXTENSIONS_KERNELS_H
@@ -17,8 +17,8 @@ extern "C" {
 
 #define TENON_EXTENSION_KERNELS "tenon.kernels/1"
 
-/// The code for one operator call of one loaded method, bound to its arguments. Opaque: only the
-/// plugin knows what is inside. After `threads:` it counts as a delegate.
+/// The code for one operator call of one loaded method, bound to its arguments. Opaque to the host.
+/// After `threads:` it counts as a delegate.
 typedef struct tenon_kernel tenon_kernel;
 
 /// Receives the name of one operator, NUL-terminated: "aten::add.out", the overload after a dot
@@ -49,10 +49,10 @@ typedef struct tenon_kernels_v1 {
   tenon_status (*list_operators)(tenon_backend* backend, tenon_operator_sink sink, void* context);
 
   /// Makes the kernel for one call of `op`. `args` are the arguments as the program lists them: in
-  /// the order of the operator's schema, outputs last, and after those what the operator returns
-  /// (often the same values again). The array, its values and what they point to stay where they
-  /// are until `destroy_kernel`; only what TN-TEN-3 lets change changes, and what an instruction
-  /// writes to a value. Tensors may have no data yet.
+  /// the order of the operator's schema, outputs last, followed by the operator's return values
+  /// (often the same values again). The addresses of the array, of its values and of their contents
+  /// are fixed until `destroy_kernel`; only the members that TN-TEN-3 names change, and values that
+  /// an instruction writes. Tensors may have no data yet.
   ///
   ///   TN-KRN-2  MUST answer an operator that `list_operators` does not name, and dtypes or dim
   ///             orders that no kernel of the operator is for, with OPERATOR_MISSING and a text
@@ -69,9 +69,10 @@ typedef struct tenon_kernels_v1 {
   tenon_status (*create_kernel)(tenon_backend* backend, const char* op, tenon_value* const* args,
                                 uint32_t num_args, tenon_kernel** out);
 
-  /// Runs the kernel once, with what its arguments hold now. An output of dynamic shape is resized
-  /// by `tenon_host.resize_tensor`; integer, real and boolean values are written in place. A kernel
-  /// for a view may let the `dl.data` of its output lie inside another argument's.
+  /// Runs the kernel once, with the current contents of its arguments. An output of dynamic shape
+  /// is resized by `tenon_host.resize_tensor`; integer, real and boolean values are written in
+  /// place. A kernel for a view may set the `dl.data` of its output to an address inside another
+  /// argument.
   ///
   ///   TN-KRN-4  A kernel MUST accept any number of runs, also after one that failed.
   ///

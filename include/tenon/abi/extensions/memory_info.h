@@ -15,7 +15,7 @@ extern "C" {
 
 #define TENON_EXTENSION_MEMORY_INFO "tenon.memory_info/1"
 
-/// Bytes held, beside the blob and the planned memory that the host already counts.
+/// Bytes held, in addition to the blob and the planned memory, which the host counts itself.
 typedef struct tenon_memory_info {
   uint32_t struct_size;
   uint32_t reserved;

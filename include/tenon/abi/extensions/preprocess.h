@@ -26,8 +26,8 @@ extern "C" {
 /// lifetime:  inside the call that it was given to
 typedef tenon_status (*tenon_text_sink)(void* sink_context, const char* text);
 
-/// Takes what `partition` decides. What is passed is copied before the function returns. A failure
-/// is to be returned at once. One call at a time.
+/// Receives the result of `partition`. Arguments are copied before the function returns. A failure
+/// must be returned at once. One call at a time.
 typedef struct tenon_partition_sink {
   uint32_t struct_size;
   uint32_t reserved;
@@ -52,7 +52,8 @@ typedef struct tenon_partition_sink {
   tenon_status (*tag_node)(void* sink_context, uint32_t node, const char* tag);
 
   /// Lets partition `tag` keep parameter, buffer or constant number `value`: the partition gets its
-  /// data ahead of time. What has no tag is an argument of each call. At most once for each value.
+  /// data ahead of time. A value without a tag is an argument of each call. At most once for each
+  /// value.
   ///
   /// threads:   any
   /// ownership: borrowed
@@ -61,8 +62,8 @@ typedef struct tenon_partition_sink {
   tenon_status (*tag_value)(void* sink_context, uint32_t value, const char* tag);
 } tenon_partition_sink;
 
-/// One partition to compile. What `execute` will get is `program->inputs`, then the user outputs
-/// among `program->outputs`. A mutation there is of a buffer that the partition keeps.
+/// One partition to compile. `execute` will get `program->inputs`, then the user outputs among
+/// `program->outputs`. A mutation there is of a buffer that the partition keeps.
 typedef struct tenon_partition {
   uint32_t struct_size;
   uint32_t num_compile_specs;
@@ -70,21 +71,21 @@ typedef struct tenon_partition {
   const tenon_compile_spec* compile_specs;
 } tenon_partition;
 
-/// Data that a blob needs beside itself, found at run time by key in the named data map.
+/// Data that a blob needs in addition, found at run time by key in the named data map.
 typedef struct tenon_named_data {
   uint32_t struct_size;
   uint32_t alignment;  ///< Bytes, 1 or more; the data is stored at a multiple of it.
   const char* key;
   const void* data;
   uint64_t nbytes;
-  /// Name of the `.ptd` file, without its ending, that the data goes to; NULL: into the program.
+  /// Name of the data's `.ptd` file, without its ending; NULL: the data is stored in the program.
   const char* external_tag;
-  const tenon_tensor_layout* tensor_layout;  ///< NULL when the data is no tensor.
+  const tenon_tensor_layout* tensor_layout;  ///< NULL when the data is not a tensor.
 } tenon_named_data;
 
-/// Takes the results of `preprocess`. `partition` is the partition's number in the call. What is
-/// passed is copied before the function returns. A failure is to be returned at once. One call at a
-/// time.
+/// Receives the results of `preprocess`. `partition` is the partition's number in the call.
+/// Arguments are copied before the function returns. A failure must be returned at once. One call
+/// at a time.
 typedef struct tenon_preprocess_sink {
   uint32_t struct_size;
   uint32_t reserved;
@@ -99,8 +100,8 @@ typedef struct tenon_preprocess_sink {
   tenon_status (*set_processed)(void* sink_context, uint32_t partition, const void* data,
                                 uint64_t nbytes);
 
-  /// The nodes that one of the delegate's own events stands for. Events are named by `name`, or by
-  /// `id` when `name` is NULL; one partition uses one of both.
+  /// The nodes of one of the delegate's own events. Events are named by `name`, or by `id` when
+  /// `name` is NULL; a partition uses one of the two.
   ///
   /// threads:   any
   /// ownership: borrowed
@@ -141,8 +142,8 @@ typedef struct tenon_preprocess_v1 {
   uint32_t reserved;
 
   /// Chooses the nodes that the backend takes. Nodes of one tag become one delegate, and must be
-  /// convex: no path leaves the partition and enters it again. `options` are what the caller wants
-  /// to have compiled with. Values may be without `data`.
+  /// convex: no path leaves the partition and enters it again. `options` are those of the caller.
+  /// Values may be without `data`.
   ///
   /// threads:   any
   /// ownership: borrowed

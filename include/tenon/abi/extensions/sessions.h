@@ -20,8 +20,8 @@ typedef struct tenon_sessions_v1 {
   uint32_t struct_size;
   uint32_t reserved;
 
-  /// Makes another delegate of the same blob. It shares what does not change and is executed and
-  /// destroyed like any delegate, also at the same time as the one it was made of.
+  /// Makes another delegate of the same blob. It shares constant data with the first one, and is
+  /// executed and destroyed like any delegate, also at the same time as the first one.
   ///
   ///   TN-SES-1  A new session MUST have the state that `init` gave, whatever ran on the delegate
   ///             before.

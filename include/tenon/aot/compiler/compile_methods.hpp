@@ -1,30 +1,42 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <cstddef>
 #include <span>
-#include <utility>
 #include <vector>
 
-#include "tenon/aot/compiler/emit.hpp"
-#include "tenon/aot/compiler/lower.hpp"
-#include "tenon/aot/compiler/lowered_program.hpp"
-#include "tenon/aot/compiler/partition_by_backends.hpp"
-#include "tenon/aot/compiler/plugin_preprocess.hpp"
+#include "tenon/aot/compiler/emit/emit.hpp"
+#include "tenon/aot/compiler/partition/partition_by_backends.hpp"
 #include "tenon/aot/edge_program.hpp"
-#include "tenon/aot/preprocess_result.hpp"
+#include "tenon/core/api.hpp"
 #include "tenon/core/result.hpp"
 
 namespace tenon::aot {
 
 /// Chooses the partitions of each method, takes them out, and lets their backends compile them:
-/// each backend once, with all of its partitions of all methods. The results go to `emit`, and from
-/// there to `write_pte` and `write_external_data`. The programs must outlive what is returned.
+/// each backend once, with all of its partitions of all methods. The results are for `emit`, whose
+/// result is for `write_pte` and `write_external_data`. The programs must outlive what is returned.
 ///
 /// Text of errors that belong to one method names it.
 ///
 /// errors: those of `partition_by_backends`, `lower` and `PluginPreprocess::preprocess`.
-[[nodiscard]] inline Result<std::vector<CompiledMethod>> compile_methods(
+[[nodiscard]] TENON_API Result<std::vector<CompiledMethod>> compile_methods(
+    std::span<const EdgeProgram> methods, std::span<const BackendToUse> backends);
+
+}  // namespace tenon::aot
+
+#if TENON_COMPILER_DEFINITIONS
+
+#include <cstddef>
+#include <utility>
+
+#include "tenon/aot/compiler/lower/lower.hpp"
+#include "tenon/aot/compiler/lower/lowered_program.hpp"
+#include "tenon/aot/compiler/partition/plugin_preprocess.hpp"
+#include "tenon/aot/preprocess_result.hpp"
+
+namespace tenon::aot {
+
+TENON_API Result<std::vector<CompiledMethod>> compile_methods(
     std::span<const EdgeProgram> methods, std::span<const BackendToUse> backends) {
   std::vector<CompiledMethod> out;
   for (const EdgeProgram& method : methods) {
@@ -57,3 +69,5 @@ namespace tenon::aot {
 }
 
 }  // namespace tenon::aot
+
+#endif  // TENON_COMPILER_DEFINITIONS

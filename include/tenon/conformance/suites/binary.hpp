@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstring>
@@ -10,19 +11,19 @@
 #include <string_view>
 #include <utility>
 
-#include "tenon/conformance/loaded_plugin.hpp"
-#include "tenon/conformance/test.hpp"
-#include "tenon/host/binary_lint.hpp"
-#include "tenon/host/elf_library.hpp"
-#include "tenon/host/peek.hpp"
-#include "tenon/host/trusted_path.hpp"
+#include "tenon/conformance/fixtures/loaded_plugin.hpp"
+#include "tenon/conformance/run/test.hpp"
+#include "tenon/host/binary/binary_lint.hpp"
+#include "tenon/host/binary/elf_library.hpp"
+#include "tenon/host/binary/peek.hpp"
+#include "tenon/host/files/trusted_path.hpp"
 
-/// Suite "binary": what the file shows, before any of its code runs and once it is loaded.
+/// Suite "binary": the file, before any of its code runs and after it is loaded.
 namespace tenon::conformance {
 
 namespace detail {
 
-/// The rule that a check of the lint is about; empty for what is no rule.
+/// The rule that a check of the lint judges; empty for a check without a rule.
 [[nodiscard]] constexpr std::string_view rule_of_lint(std::string_view id) noexcept {
   constexpr std::array<std::pair<std::string_view, std::string_view>, 8> rules = {{
       {"TN-BIN-1", "TN-BIN-1"},
@@ -40,7 +41,7 @@ namespace detail {
   return {};
 }
 
-/// The rule that a text ends with, in parentheses: "... (TN-BIN-4)"; empty for none.
+/// The rule in parentheses at the end of a text: "... (TN-BIN-4)"; empty for none.
 [[nodiscard]] inline std::string_view rule_in(std::string_view text) noexcept {
   const std::size_t open = text.rfind("(TN-");
   if (open == std::string_view::npos || !text.ends_with(')')) return {};
@@ -54,12 +55,12 @@ TENON_CONFORMANCE_TEST("the file shows nothing that a plugin must not have",
   const auto file = kit.need(host::open_file(kit.plugin(), host::Trust::caller), "the file");
   const auto library = host::with_bytes(
       file, [](std::span<const std::byte> bytes) { return host::read_elf_library(bytes); });
-  // Mach-O has other dangers, and none of these checks.
+  // These checks do not apply to Mach-O.
   if (!library.ok()) kit.not_applicable("not an ELF library: ", library.text());
   for (const host::LintResult& check : host::lint_plugin(*library)) {
     const std::string_view rule = detail::rule_of_lint(check.id);
     if (rule.empty() || check.verdict != host::Verdict::fail) continue;
-    kit.broke(rule, check.title, ": ", check.text);
+    kit.violated(rule, check.title, ": ", check.text);
   }
 }
 
@@ -70,7 +71,7 @@ TENON_CONFORMANCE_TEST("a host reads the record from the file",
   if (record.ok()) return;
   const std::string_view rule = detail::rule_in(record.text());
   if (rule.empty()) kit.blocked(record.text());
-  kit.broke(rule, record.text());
+  kit.violated(rule, record.text());
 }
 
 TENON_CONFORMANCE_TEST("every symbol is found when the library is loaded",
@@ -78,7 +79,7 @@ TENON_CONFORMANCE_TEST("every symbol is found when the library is loaded",
   auto file = kit.need(host::open_file(kit.plugin(), host::Trust::caller), "the file");
   if (const auto record = host::peek(file); !record.ok()) kit.blocked(record.text());
   const auto library = host::Library::load(std::move(file));
-  kit.keep("TN-BIN-11", library.ok(), library.text());
+  kit.expect("TN-BIN-11", library.ok(), library.text());
 }
 
 TENON_CONFORMANCE_TEST("in memory the plugin describes itself as in the file",
@@ -87,26 +88,26 @@ TENON_CONFORMANCE_TEST("in memory the plugin describes itself as in the file",
   const std::span object(reinterpret_cast<const std::byte*>(&plugin.head()),
                          plugin.head().object_size);
   const auto in_memory = host::read_record(object, "in memory");
-  if (!kit.keep("TN-BIN-3", in_memory.ok(), in_memory.text())) return;
-  kit.keep("TN-BIN-3", *in_memory == plugin.record(), "the file says ", plugin.record().name, " ",
-           plugin.record().version, " with ", plugin.record().backends.size(), " backends, memory ",
-           in_memory->name, " ", in_memory->version, " with ", in_memory->backends.size(),
-           "; or other fields differ");
+  if (!kit.expect("TN-BIN-3", in_memory.ok(), in_memory.text())) return;
+  kit.expect("TN-BIN-3", *in_memory == plugin.record(), "the file says ", plugin.record().name, " ",
+             plugin.record().version, " with ", plugin.record().backends.size(),
+             " backends, memory ", in_memory->name, " ", in_memory->version, " with ",
+             in_memory->backends.size(), "; or other fields differ");
 }
 
 TENON_CONFORMANCE_TEST("the body has a table for each backend of the head",
                        "[binary][level-1][plugin][TN-BIN-13]") {
   const LoadedPlugin plugin = kit.need(LoadedPlugin::load(kit.plugin()), "the plugin");
   const tenon_plugin_body& body = plugin.body();
-  if (!kit.keep("TN-BIN-13", TENON_HAS_MEMBER(body, backends), "the body says it has ",
-                body.struct_size, " bytes, expected at least ", sizeof body)) {
+  if (!kit.expect("TN-BIN-13", TENON_HAS_MEMBER(body, backends), "the body says it has ",
+                  body.struct_size, " bytes, expected at least ", sizeof body)) {
     return;
   }
-  kit.keep("TN-BIN-13", body.num_backends == plugin.head().num_backends, "the head says ",
-           plugin.head().num_backends, " backends, the body ", body.num_backends);
-  if (!kit.keep("TN-BIN-13", body.backends != nullptr, "`backends` is null")) return;
+  kit.expect("TN-BIN-13", body.num_backends == plugin.head().num_backends, "the head says ",
+             plugin.head().num_backends, " backends, the body ", body.num_backends);
+  if (!kit.expect("TN-BIN-13", body.backends != nullptr, "`backends` is null")) return;
   for (std::uint32_t i = 0; i < std::min(body.num_backends, plugin.head().num_backends); ++i) {
-    kit.keep("TN-BIN-13", body.backends[i] != nullptr, "the table of backend ", i, " is null");
+    kit.expect("TN-BIN-13", body.backends[i] != nullptr, "the table of backend ", i, " is null");
   }
 }
 

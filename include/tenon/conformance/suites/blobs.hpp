@@ -13,39 +13,45 @@
 #include <utility>
 #include <vector>
 
-#include "tenon/conformance/blob_trial.hpp"
-#include "tenon/conformance/damaged_blobs.hpp"
-#include "tenon/conformance/test.hpp"
-#include "tenon/host/arena.hpp"
-#include "tenon/host/check_blob.hpp"
+#include "tenon/conformance/fixtures/blob_trial.hpp"
+#include "tenon/conformance/fixtures/damaged_blobs.hpp"
+#include "tenon/conformance/run/test.hpp"
+#include "tenon/host/method/arena.hpp"
+#include "tenon/host/method/check_blob.hpp"
+#include "tenon/host/method/host_init_context.hpp"
+#include "tenon/host/program/data_file.hpp"
+#include "tenon/host/program/merged_data_map.hpp"
+#include "tenon/host/program/program.hpp"
 
-/// Suite "blobs": what `init` and `check_blob` do with blobs that were made for the backend, for
-/// another one, or for none. Each lies against a page that must not be touched. That none ends the
-/// process or hangs is judged by the process that a test has for itself.
+/// Suite "blobs": how `init` and `check_blob` treat blobs that were made for the backend, for
+/// another one, or for none. Each ends at a forbidden page. Crashes and hangs are detected by the
+/// runner.
 namespace tenon::conformance {
 
 namespace detail {
 
-/// What every answer must keep.
+/// Judges the rules for every answer.
 inline void judge_answer(Context& kit, const TrialBlob& blob, const BlobAnswer& answer) {
   if (!answer.asked) return;
-  kit.keep("TN-BLB-2", answer.verdict != TENON_BLOB_INCOMPATIBLE || answer.init != TENON_STATUS_OK,
-           blob.name, ": check_blob called it incompatible, and init loaded it");
+  kit.expect("TN-BLB-2",
+             answer.verdict != TENON_BLOB_INCOMPATIBLE || answer.init != TENON_STATUS_OK, blob.name,
+             ": check_blob called it incompatible, and init loaded it");
   const bool names_versions =
       std::ranges::any_of(answer.text, [](char letter) { return letter >= '0' && letter <= '9'; });
-  kit.keep("TN-INI-2", answer.init != TENON_STATUS_DELEGATE_INVALID_COMPATIBILITY || names_versions,
-           blob.name, ": refused as incompatible without a version, neither found nor expected: ",
-           answer.text);
-  kit.keep("TN-INI-2", answer.execute != TENON_STATUS_DELEGATE_INVALID_COMPATIBILITY, blob.name,
-           ": init loaded it, and execute refused it as incompatible");
+  kit.expect(
+      "TN-INI-2", answer.init != TENON_STATUS_DELEGATE_INVALID_COMPATIBILITY || names_versions,
+      blob.name,
+      ": refused as incompatible without a version, neither found nor expected: ", answer.text);
+  kit.expect("TN-INI-2", answer.execute != TENON_STATUS_DELEGATE_INVALID_COMPATIBILITY, blob.name,
+             ": init loaded it, and execute refused it as incompatible");
 }
 
-/// The good blob must load and run, as it did before.
+/// The good blob must still load and run.
 inline void judge_good(Context& kit, BlobTrials& trials) {
   const BlobAnswer answer = trials.load_good();
-  kit.keep("TN-INI-1", answer.run && answer.run->ok(),
-           "after blobs that were refused, the good one is refused: ",
-           answer.run ? answer.run->text() : std::string_view(answer.text));
+  kit.expect("TN-INI-1", answer.run && answer.run->ok(),
+             "after blobs that were refused, the good one is refused: ",
+             answer.run ? answer.run->text() : std::string_view(answer.text));
 }
 
 inline void need_good(Context& kit, BlobTrials& trials) {
@@ -87,13 +93,13 @@ TENON_CONFORMANCE_TEST("a blob that nobody made is refused with a reason",
     tenon_buffer processed{sizeof(tenon_buffer), 0,       nullptr,
                            blob.bytes.size(),    nullptr, [](tenon_buffer*) {}};
     if (!blob.bytes.empty()) processed.data = blob.bytes.data();
-    host::detail::InitCall context(no_code);
+    host::detail::HostInitContext context(no_code);
     context.host = opened.backend().host();
     context.method_name = "forward";
     context.processed = &processed;
     context.runtime_allocator = arena.table();
     tenon_delegate* delegate = nullptr;
-    const host::Backend& backend = opened.backend();
+    const host::LoadedBackend& backend = opened.backend();
     const tenon_status status = backend.api().init(backend.raw(), &context, &delegate);
     BlobAnswer answer;
     answer.asked = true;
@@ -118,11 +124,11 @@ TENON_CONFORMANCE_TEST("a blob is judged without the device", "[blobs][level-5][
   const CaseProgram program = kit.need(CaseProgram::open(kit.of_case()), "the case");
   const std::string& name = kit.of_case().method;
   const auto* plan = kit.need(program.program()->plan(name), "the method of the case");
-  std::shared_ptr<const host::NamedDataMap> data;
+  std::shared_ptr<const host::MergedDataMap> data;
   if (program.program()->num_keys() != 0 || !program.data_files().empty()) {
-    data = kit.need(host::NamedDataMap::create(program.program(), program.data_files()), "data");
+    data = kit.need(host::MergedDataMap::create(program.program(), program.data_files()), "data");
   }
-  if (opened.backend().is_available().ok()) kit.not_applicable("the device is there");
+  if (opened.backend().is_available().ok()) kit.not_applicable("the device is present");
   for (const auto* delegate : *plan->delegates()) {
     if (delegate->id()->string_view() != kit.backend().id) continue;
     const auto check =
@@ -130,11 +136,11 @@ TENON_CONFORMANCE_TEST("a blob is judged without the device", "[blobs][level-5][
     if (check.ok() && !check->has_value()) {
       kit.not_applicable("the backend has no " TENON_EXTENSION_CHECK_BLOB);
     }
-    kit.keep("TN-BLB-1", check.ok(), check.text());
+    kit.expect("TN-BLB-1", check.ok(), check.text());
   }
 }
 
-// As it happens: the file is damaged, and the host cannot see it in the blob.
+// The usual case: the file is damaged, and the host cannot detect that in the blob.
 TENON_CONFORMANCE_TEST(
     "a program with a damaged blob is refused with a reason or loaded",
     "[blobs][level-7][case][TN-INI-1][TN-INI-5][TN-BCK-1][TN-BCK-7][TN-BCK-8][TN-ERR-1]"
@@ -174,7 +180,8 @@ TENON_CONFORMANCE_TEST(
       bytes[at + flip.at] ^= flip.mask;
     }
   }
-  kit.keep("TN-INI-1", load(std::move(program)), "after damaged programs, the good one is refused");
+  kit.expect("TN-INI-1", load(std::move(program)),
+             "after damaged programs, the good one is refused");
 }
 
 }  // namespace tenon::conformance

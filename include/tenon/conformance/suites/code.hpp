@@ -11,14 +11,14 @@
 #include <utility>
 #include <vector>
 
-#include "tenon/conformance/case_method.hpp"
-#include "tenon/conformance/live_case.hpp"
-#include "tenon/conformance/resources.hpp"
-#include "tenon/conformance/test.hpp"
+#include "tenon/conformance/fixtures/case_method.hpp"
+#include "tenon/conformance/fixtures/live_case.hpp"
+#include "tenon/conformance/process/resources.hpp"
+#include "tenon/conformance/run/test.hpp"
 
-/// Suite "code": native code that a program carries is mapped only when the application lets it.
-/// Code is recognised by its bytes: what is executable in memory and stands in the blob came from
-/// there. Code that a blob carries packed is recognised by what the plugin asks for.
+/// Suite "code": native code in a program is mapped only when the application permits it. Code is
+/// recognised by its bytes: executable memory whose bytes are in the blob came from there. Packed
+/// code is recognised by the bytes that the plugin asks for.
 namespace tenon::conformance {
 
 namespace detail {
@@ -32,13 +32,13 @@ inline AskedCode*& asked_code() noexcept {
   return asked;
 }
 
-/// How many bytes at the beginning of `code` stand in `bytes`, wherever there are the most.
+/// The length of the longest prefix of `code` that is anywhere in `bytes`.
 [[nodiscard]] inline std::size_t longest_beginning(std::span<const std::byte> code,
                                                    std::span<const std::byte> bytes) {
   constexpr std::size_t least = 12;
   if (code.size() < least || bytes.size() < least) return 0;
   const auto first = code.first(least);
-  // Zeros stand anywhere.
+  // Zeros are everywhere.
   if (std::ranges::count(first, std::byte{0}) > static_cast<std::ptrdiff_t>(least) - 4) return 0;
   std::size_t most = 0;
   for (auto at = bytes.begin(); at != bytes.end();) {
@@ -51,7 +51,7 @@ inline AskedCode*& asked_code() noexcept {
   return most;
 }
 
-/// What is executable in this process and was not when this was made.
+/// The executable mappings of this process that did not exist on construction.
 class NewCode {
  public:
   NewCode() : before_(mappings()) {}
@@ -88,12 +88,12 @@ inline std::span<const std::byte> bytes_of(const tenon_buffer* buffer) {
   return {static_cast<const std::byte*>(buffer->data), static_cast<std::size_t>(buffer->nbytes)};
 }
 
-inline std::vector<std::byte> copy_of_blob(const InitCall& call) {
+inline std::vector<std::byte> copy_of_blob(const WatchedInit& call) {
   const auto blob = bytes_of(call.context.processed);
   return {blob.begin(), blob.end()};
 }
 
-/// Notes what is asked for and answers with OK.
+/// Records the request and answers with OK.
 inline tenon_status permit_all(const tenon_init_context*, const void* code, std::uint64_t size) {
   const OutsidePlugin outside;
   if (AskedCode* asked = asked_code()) {
@@ -102,7 +102,7 @@ inline tenon_status permit_all(const tenon_init_context*, const void* code, std:
   }
   return TENON_STATUS_OK;
 }
-/// Notes what is asked for and refuses it, with the reason that a host keeps.
+/// Records the request and refuses it, with the reason that a host keeps.
 inline tenon_status refuse_all(const tenon_init_context* context, const void* code,
                                std::uint64_t size) {
   static_cast<void>(permit_all(context, code, size));
@@ -113,8 +113,8 @@ inline tenon_status refuse_all(const tenon_init_context* context, const void* co
   return TENON_STATUS_ACCESS_FAILED;
 }
 
-/// Calls `init` with `permit` in the context, and tells what was asked for.
-inline tenon_status init_with(InitCall& call, AskedCode& asked,
+/// Calls `init` with `permit` in the context. `asked` gets the code that it asked for.
+inline tenon_status init_with(WatchedInit& call, AskedCode& asked,
                               decltype(tenon_init_context::permit_code) permit) {
   call.context.permit_code = permit;
   asked_code() = &asked;
@@ -133,36 +133,36 @@ inline void judge_asking(Context& kit, OpenedBackend& backend, const AskedCode& 
                          std::span<const std::byte> mapped) {
   const bool says_so = runs_code(backend, kit);
   if (asked.parts.empty()) {
-    kit.keep("TN-COD-1", mapped.empty(), "init mapped ", mapped.size(),
-             " bytes of the blob as code and did not call permit_code");
+    kit.expect("TN-COD-1", mapped.empty(), "init mapped ", mapped.size(),
+               " bytes of the blob as code and did not call permit_code");
     if (mapped.empty()) {
-      kit.keep("TN-COD-1", !says_so,
-               "the record has RUNS_EMBEDDED_CODE, and init did not call "
-               "permit_code");
+      kit.expect("TN-COD-1", !says_so,
+                 "the record has RUNS_EMBEDDED_CODE, and init did not call "
+                 "permit_code");
     }
     return;
   }
-  kit.keep("TN-COD-1", says_so,
-           "init calls permit_code, and the record does not have "
-           "RUNS_EMBEDDED_CODE");
+  kit.expect("TN-COD-1", says_so,
+             "init calls permit_code, and the record does not have "
+             "RUNS_EMBEDDED_CODE");
   std::size_t covered = 0;
   for (const auto& part : asked.parts) {
     covered = std::max(covered, longest_beginning(mapped, part));
-    // What is shorter than can be recognised anywhere is compared as it is.
+    // A part that is too short to be recognised anywhere is compared from its beginning.
     const auto [in_code, in_part] = std::ranges::mismatch(mapped, part);
     covered = std::max(covered, static_cast<std::size_t>(in_code - mapped.begin()));
   }
-  kit.keep("TN-COD-2", covered >= mapped.size(), "init mapped ", mapped.size(),
-           " bytes of the blob as code, and asked for the first ", covered, " of them");
+  kit.expect("TN-COD-2", covered >= mapped.size(), "init mapped ", mapped.size(),
+             " bytes of the blob as code, and asked for the first ", covered, " of them");
 }
 
 }  // namespace detail
 
 TENON_CONFORMANCE_TEST("code of a program is mapped only after it was asked for",
                        "[code][level-4][case][TN-COD-1][TN-COD-2]") {
-  if (mappings().empty()) kit.not_applicable("the system does not tell what is mapped");
+  if (mappings().empty()) kit.not_applicable("the system does not report what is mapped");
   LiveCase live(kit);
-  live.boundary().on_init = [&](InitCall& call) {
+  live.boundary().on_init = [&](WatchedInit& call) {
     const std::vector<std::byte> blob = detail::copy_of_blob(call);
     const detail::NewCode code;
     detail::AskedCode asked;
@@ -175,10 +175,10 @@ TENON_CONFORMANCE_TEST("code of a program is mapped only after it was asked for"
 
 TENON_CONFORMANCE_TEST("code that the application refuses is not mapped",
                        "[code][level-4][case][TN-COD-3]") {
-  if (mappings().empty()) kit.not_applicable("the system does not tell what is mapped");
+  if (mappings().empty()) kit.not_applicable("the system does not report what is mapped");
   LiveCase live(kit);
   bool asks = false;
-  live.boundary().on_init = [&](InitCall& call) {
+  live.boundary().on_init = [&](WatchedInit& call) {
     detail::AskedCode asked;
     const tenon_status status = detail::init_with(call, asked, &detail::permit_all);
     asks = asks || !asked.parts.empty();
@@ -186,35 +186,35 @@ TENON_CONFORMANCE_TEST("code that the application refuses is not mapped",
   };
   static_cast<void>(live.load());
   if (!asks) kit.not_applicable("init asks for no code");
-  live.boundary().on_init = [&](InitCall& call) {
+  live.boundary().on_init = [&](WatchedInit& call) {
     const std::vector<std::byte> blob = detail::copy_of_blob(call);
     const detail::NewCode code;
     detail::AskedCode asked;
     const tenon_status status = detail::init_with(call, asked, &detail::refuse_all);
     if (asked.parts.empty()) return status;
-    kit.keep("TN-COD-3", status == TENON_STATUS_ACCESS_FAILED,
-             "permit_code gave AccessFailed and "
-             "init returned ",
-             status == TENON_STATUS_OK ? "success" : "another failure: ",
-             error_name(static_cast<Error>(status)));
+    kit.expect("TN-COD-3", status == TENON_STATUS_ACCESS_FAILED,
+               "permit_code gave AccessFailed and "
+               "init returned ",
+               status == TENON_STATUS_OK ? "success" : "another failure: ",
+               error_name(static_cast<Error>(status)));
     std::size_t mapped = code.of(blob).size();
     for (const auto& part : asked.parts) mapped = std::max(mapped, code.of(part).size());
-    kit.keep("TN-COD-3", mapped == 0, "permit_code refused, and ", mapped,
-             " bytes of the code are mapped");
+    kit.expect("TN-COD-3", mapped == 0, "permit_code refused, and ", mapped,
+               " bytes of the code are mapped");
     return status;
   };
   static_cast<void>(CaseMethod::load(live.program(), live.backend(), kit.backend()));
 }
 
 TENON_CONFORMANCE_TEST("looking at a blob maps no code of it", "[code][level-4][case][TN-COD-4]") {
-  if (mappings().empty()) kit.not_applicable("the system does not tell what is mapped");
+  if (mappings().empty()) kit.not_applicable("the system does not report what is mapped");
   LiveCase live(kit);
   Boundary& boundary = live.boundary();
   if (!live.backend().backend().extension<tenon_check_blob_v1>(TENON_EXTENSION_CHECK_BLOB)) {
     kit.not_applicable("the backend does not offer " TENON_EXTENSION_CHECK_BLOB);
   }
   bool released = false;
-  boundary.on_init = [&](InitCall& call) {
+  boundary.on_init = [&](WatchedInit& call) {
     const std::vector<std::byte> blob = detail::copy_of_blob(call);
     const detail::NewCode code;
     detail::AskedCode asked;
@@ -230,8 +230,8 @@ TENON_CONFORMANCE_TEST("looking at a blob maps no code of it", "[code][level-4][
     detail::asked_code() = nullptr;
     std::size_t mapped = code.of(blob).size();
     for (const auto& part : asked.parts) mapped = std::max(mapped, code.of(part).size());
-    kit.keep("TN-COD-4", mapped == 0, "after check_blob ", mapped,
-             " bytes of the blob are mapped as code");
+    kit.expect("TN-COD-4", mapped == 0, "after check_blob ", mapped,
+               " bytes of the blob are mapped as code");
     released = call.delegate.bytes.was_released();
     return released ? tenon_status{TENON_STATUS_INTERNAL} : call.forward();
   };

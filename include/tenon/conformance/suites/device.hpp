@@ -11,14 +11,14 @@
 #include <utility>
 #include <vector>
 
-#include "tenon/conformance/case_method.hpp"
-#include "tenon/conformance/live_case.hpp"
-#include "tenon/conformance/loaded_plugin.hpp"
+#include "tenon/conformance/fixtures/case_method.hpp"
+#include "tenon/conformance/fixtures/live_case.hpp"
+#include "tenon/conformance/fixtures/loaded_plugin.hpp"
+#include "tenon/conformance/run/test.hpp"
 #include "tenon/conformance/suites/leaks.hpp"
-#include "tenon/conformance/test.hpp"
 
-/// Suite "device": what a backend says about its device is true, also where there is none; and
-/// memory on a device is what it should be.
+/// Suite "device": a backend reports its devices correctly, also where there is none, and their
+/// memory works.
 namespace tenon::conformance {
 
 namespace detail {
@@ -45,18 +45,16 @@ struct ListedDevices {
 }
 
 /// Memory of the devices that a backend lists.
-class DeviceMemory {
+class ListedDeviceMemory {
  public:
-  explicit DeviceMemory(Context& kit) : backend_(kit) {
+  explicit ListedDeviceMemory(Context& kit) : backend_(kit) {
     const auto table =
         backend_.backend().extension<tenon_device_memory_v1>(TENON_EXTENSION_DEVICE_MEMORY);
     if (!table) {
       kit.not_applicable("the backend does not offer " TENON_EXTENSION_DEVICE_MEMORY);
     }
     table_ = *table;
-    if (const Status available = backend_.backend().is_available(); !available.ok()) {
-      kit.not_applicable(available.text());
-    }
+    need_device(kit, backend_);
     listed_ = list_devices(kit, backend_);
     if (listed_.devices.empty()) kit.not_applicable("the backend lists no device");
   }
@@ -95,14 +93,14 @@ TENON_CONFORMANCE_TEST("is_available gives the same answer again and agrees with
   OpenedBackend backend(kit);
   const Status first = backend.backend().is_available();
   const Status again = backend.backend().is_available();
-  kit.keep("TN-BCK-6", first.ok() == again.ok(), "is_available gives ",
-           first.ok() ? "success" : first.text(), " and then ",
-           again.ok() ? "success" : again.text());
+  kit.expect("TN-BCK-6", first.ok() == again.ok(), "is_available gives ",
+             first.ok() ? "success" : first.text(), " and then ",
+             again.ok() ? "success" : again.text());
   const detail::ListedDevices listed = detail::list_devices(kit, backend);
   if (!listed.offered) return;
-  kit.keep("TN-BCK-6", first.ok() != listed.devices.empty(), "is_available gives ",
-           first.ok() ? "success" : first.text(), ", and list_devices lists ",
-           listed.devices.size(), " devices that can be used");
+  kit.expect("TN-BCK-6", first.ok() != listed.devices.empty(), "is_available gives ",
+             first.ok() ? "success" : first.text(), ", and list_devices lists ",
+             listed.devices.size(), " devices that can be used");
 }
 
 TENON_CONFORMANCE_TEST("a backend that is not available loads no program",
@@ -113,13 +111,13 @@ TENON_CONFORMANCE_TEST("a backend that is not available loads no program",
   if (available.ok()) kit.not_applicable("the backend is available");
   backend.boundary().pretend_available = true;
   bool loaded = false;
-  backend.boundary().on_init = [&](InitCall& call) {
+  backend.boundary().on_init = [&](WatchedInit& call) {
     const tenon_status status = call.forward();
     loaded = loaded || status == TENON_STATUS_OK;
     return status;
   };
   const auto method = CaseMethod::load(program, backend, kit.backend());
-  kit.keep("TN-BCK-6", !loaded, "init succeeds, and yet is_available says: ", available.text());
+  kit.expect("TN-BCK-6", !loaded, "init succeeds, and yet is_available says: ", available.text());
 }
 
 TENON_CONFORMANCE_TEST("a backend that is not available answers what needs no device",
@@ -130,43 +128,44 @@ TENON_CONFORMANCE_TEST("a backend that is not available answers what needs no de
     static_cast<void>(backend.backend().get_option(option.key));
   }
   const detail::ListedDevices listed = detail::list_devices(kit, backend);
-  kit.keep("TN-BCK-6", listed.devices.empty(), "it lists ", listed.devices.size(),
-           " devices that can be used");
+  kit.expect("TN-BCK-6", listed.devices.empty(), "it lists ", listed.devices.size(),
+             " devices that can be used");
   static_cast<void>(detail::declared_bytes(backend));
 }
 
 TENON_CONFORMANCE_TEST("a block of device memory is aligned and keeps what is copied to it",
                        "[device][level-4][backend][TN-DEV-1][TN-DEV-5][TN-DEV-8]") {
-  detail::DeviceMemory memory(kit);
+  detail::ListedDeviceMemory memory(kit);
   for (const tenon_dl_device device : memory.devices()) {
     for (const std::size_t size : {1U, 17U, 4096U, 1U << 20}) {
       for (const std::uint64_t alignment : {1U, 16U, 256U, 4096U}) {
         void* block = nullptr;
         const tenon_status made = memory.allocate(device, size, alignment, &block);
-        if (!kit.keep("TN-DEV-1", made == TENON_STATUS_OK, detail::name_of_device(device),
-                      " is listed, and ", size, " bytes of it are refused: ", said_error().text)) {
+        if (!kit.expect("TN-DEV-1", made == TENON_STATUS_OK, detail::name_of_device(device),
+                        " is listed, and ", size,
+                        " bytes of it are refused: ", said_error().text)) {
           return;
         }
-        kit.keep("TN-DEV-5", block && reinterpret_cast<std::uintptr_t>(block) % alignment == 0,
-                 "a block of ", size, " bytes is at no multiple of ", alignment);
+        kit.expect("TN-DEV-5", block && reinterpret_cast<std::uintptr_t>(block) % alignment == 0,
+                   "a block of ", size, " bytes is at no multiple of ", alignment);
         std::vector<std::byte> sent(size);
         for (std::byte& one : sent) one = static_cast<std::byte>(kit.random()());
         std::vector<std::byte> got(size);
         const tenon_status written = memory.write(device, block, sent);
         const tenon_status read = memory.read(device, block, got);
-        kit.keep("TN-DEV-8", written == TENON_STATUS_OK && read == TENON_STATUS_OK && got == sent,
-                 "what was copied to a block of ", size, " bytes is not what comes back");
+        kit.expect("TN-DEV-8", written == TENON_STATUS_OK && read == TENON_STATUS_OK && got == sent,
+                   "what was copied to a block of ", size, " bytes is not what comes back");
         // A part, from the middle.
         const std::size_t half = size / 2;
         const std::span tail = std::span(got).subspan(half);
         std::ranges::fill(tail, std::byte{0});
         auto* middle = static_cast<std::byte*>(block) + half;
-        kit.keep("TN-DEV-8",
-                 memory.write(device, block, {}) == TENON_STATUS_OK &&
-                     memory.read(device, middle, tail) == TENON_STATUS_OK && got == sent,
-                 "what is copied from the middle of a block of ", size,
-                 " bytes is not what stands "
-                 "there, or a copy of 0 bytes does something");
+        kit.expect("TN-DEV-8",
+                   memory.write(device, block, {}) == TENON_STATUS_OK &&
+                       memory.read(device, middle, tail) == TENON_STATUS_OK && got == sent,
+                   "what is copied from the middle of a block of ", size,
+                   " bytes is not what is stored "
+                   "there, or a copy of 0 bytes does something");
         memory.free(device, block);
       }
     }
@@ -176,7 +175,7 @@ TENON_CONFORMANCE_TEST("a block of device memory is aligned and keeps what is co
 
 TENON_CONFORMANCE_TEST("memory of a device that is not there is refused",
                        "[device][level-4][backend][TN-DEV-1][TN-DEV-5]") {
-  detail::DeviceMemory memory(kit);
+  detail::ListedDeviceMemory memory(kit);
   tenon_dl_device unknown = memory.devices().front();
   for (const tenon_dl_device& device : memory.devices()) {
     unknown.device_id = std::max(unknown.device_id, device.device_id);
@@ -185,24 +184,24 @@ TENON_CONFORMANCE_TEST("memory of a device that is not there is refused",
   void* block = nullptr;
   const tenon_status status = memory.allocate(unknown, 64, 16, &block);
   const std::string text = said_error().text;
-  if (kit.keep("TN-DEV-1", status == TENON_STATUS_INVALID_ARGUMENT, detail::name_of_device(unknown),
-               " is not listed, and memory of it is ",
-               status == TENON_STATUS_OK ? "there" : "refused with ",
-               status == TENON_STATUS_OK ? "" : error_name(static_cast<Error>(status)))) {
-    kit.keep("TN-DEV-1", text.find(std::to_string(unknown.device_id)) != std::string::npos,
-             "the text does not name ", detail::name_of_device(unknown), ": ", text);
+  if (kit.expect("TN-DEV-1", status == TENON_STATUS_INVALID_ARGUMENT,
+                 detail::name_of_device(unknown), " is not listed, and memory of it is ",
+                 status == TENON_STATUS_OK ? "there" : "refused with ",
+                 status == TENON_STATUS_OK ? "" : error_name(static_cast<Error>(status)))) {
+    kit.expect("TN-DEV-1", text.find(std::to_string(unknown.device_id)) != std::string::npos,
+               "the text does not name ", detail::name_of_device(unknown), ": ", text);
   }
-  // More than there is anywhere.
+  // More than any device has.
   const tenon_status too_much =
       memory.allocate(memory.devices().front(), std::uint64_t{1} << 61, 256, &block);
-  kit.keep("TN-DEV-5", too_much == TENON_STATUS_MEMORY_ALLOCATION_FAILED,
-           "a block of 2^61 bytes: expected MemoryAllocationFailed, found ",
-           too_much == TENON_STATUS_OK ? "success" : error_name(static_cast<Error>(too_much)));
+  kit.expect("TN-DEV-5", too_much == TENON_STATUS_MEMORY_ALLOCATION_FAILED,
+             "a block of 2^61 bytes: expected MemoryAllocationFailed, found ",
+             too_much == TENON_STATUS_OK ? "success" : error_name(static_cast<Error>(too_much)));
 }
 
 TENON_CONFORMANCE_TEST("blocks of device memory that were freed are given back",
                        "[device][level-6][backend][TN-DEV-5]") {
-  detail::DeviceMemory memory(kit);
+  detail::ListedDeviceMemory memory(kit);
   const tenon_dl_device device = memory.devices().front();
   const auto growth = growth_of(detail::stretch_of(kit), [&] {
     void* block = nullptr;
@@ -212,7 +211,7 @@ TENON_CONFORMANCE_TEST("blocks of device memory that were freed are given back",
     memory.free(device, block);
     static_cast<void>(memory.allocate(device, std::uint64_t{1} << 61, 256, &block));
   });
-  kit.keep("TN-DEV-5", growth.empty(), "allocate and free: ", join(growth));
+  kit.expect("TN-DEV-5", growth.empty(), "allocate and free: ", join(growth));
 }
 
 TENON_CONFORMANCE_TEST("a delegate keeps its own stream when it is given none",
@@ -222,7 +221,7 @@ TENON_CONFORMANCE_TEST("a delegate keeps its own stream when it is given none",
   if (!table) kit.not_applicable("the backend does not offer " TENON_EXTENSION_STREAMS);
   const auto expected = live.run(*live.load());
   std::vector<WatchedDelegate*> delegates;
-  live.boundary().on_init = [&](InitCall& call) {
+  live.boundary().on_init = [&](WatchedInit& call) {
     const tenon_status status = call.forward();
     if (status == TENON_STATUS_OK) delegates.push_back(&call.delegate);
     return status;
@@ -231,13 +230,13 @@ TENON_CONFORMANCE_TEST("a delegate keeps its own stream when it is given none",
   for (WatchedDelegate* delegate : delegates) {
     const tenon_status status = table->set_stream(
         live.backend().backend().raw(), reinterpret_cast<tenon_delegate*>(delegate), nullptr);
-    kit.keep("TN-STR-1", status == TENON_STATUS_OK || status == TENON_STATUS_NOT_SUPPORTED,
-             "set_stream with NULL gives ", error_name(static_cast<Error>(status)),
-             ", expected success or NotSupported: ", said_error().text);
+    kit.expect("TN-STR-1", status == TENON_STATUS_OK || status == TENON_STATUS_NOT_SUPPORTED,
+               "set_stream with NULL gives ", error_name(static_cast<Error>(status)),
+               ", expected success or NotSupported: ", said_error().text);
   }
   const auto found = live.run(*method);
   if (kit.backend().deterministic) {
-    kit.keep("TN-STR-1", found == expected, "after set_stream with NULL the outputs are others");
+    kit.expect("TN-STR-1", found == expected, "after set_stream with NULL the outputs are others");
   }
 }
 

@@ -10,19 +10,19 @@
 #include <utility>
 #include <vector>
 
-#include "tenon/conformance/blob_trial.hpp"
-#include "tenon/conformance/guarded_case.hpp"
+#include "tenon/conformance/fixtures/blob_trial.hpp"
+#include "tenon/conformance/fixtures/live_case.hpp"
+#include "tenon/conformance/fixtures/wrong_calls.hpp"
+#include "tenon/conformance/run/test.hpp"
 #include "tenon/conformance/suites/options.hpp"
-#include "tenon/conformance/test.hpp"
-#include "tenon/conformance/wrong_calls.hpp"
 
-/// Suite "errors": what a backend says when it refuses something. That there is a text at all, and
-/// that the number is one of the list, is judged at each call of each test.
+/// Suite "errors": the texts of failures. Each call of each test judges that there is a text and
+/// that the number is a known status.
 namespace tenon::conformance {
 
 namespace detail {
 
-/// Length of the UTF-8 sequence that `text` begins with, or 0 when it begins with none.
+/// Length of the UTF-8 sequence at the beginning of `text`; 0 when it is not valid.
 [[nodiscard]] constexpr std::size_t utf8_length(std::string_view text) noexcept {
   const auto at = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned char first = at(0);
@@ -35,22 +35,22 @@ namespace detail {
   for (std::size_t i = 1; i < length; ++i) {
     if ((at(i) & 0xC0) != 0x80) return 0;
   }
-  // Spelt longer than needed, half of a pair, or beyond the last character.
+  // An overlong form, a surrogate, or beyond the last code point.
   const bool bad = (first == 0xE0 && at(1) < 0xA0) || (first == 0xED && at(1) > 0x9F) ||
                    (first == 0xF0 && at(1) < 0x90) || (first == 0xF4 && at(1) > 0x8F);
   return bad ? 0 : length;
 }
 
-/// What is wrong with a text for a person, or nothing.
+/// The defect of a text for people; empty when there is none.
 [[nodiscard]] inline std::string text_fault(std::string_view text) {
-  constexpr std::size_t most_bytes = 4096, most_lines = 12;
-  if (text.size() > most_bytes) return concat("it has ", text.size(), " bytes");
-  if (std::ranges::count(text, '\n') >= static_cast<std::ptrdiff_t>(most_lines)) {
+  constexpr std::size_t max_bytes = 4096, max_lines = 12;
+  if (text.size() > max_bytes) return concat("it has ", text.size(), " bytes");
+  if (std::ranges::count(text, '\n') >= static_cast<std::ptrdiff_t>(max_lines)) {
     return concat("it has ", std::ranges::count(text, '\n') + 1, " lines");
   }
   for (std::size_t i = 0; i < text.size();) {
     const std::size_t length = utf8_length(text.substr(i));
-    if (length == 0) return concat("byte ", i, " is no UTF-8");
+    if (length == 0) return concat("byte ", i, " is not UTF-8");
     const auto letter = static_cast<unsigned char>(text[i]);
     if ((letter < 0x20 && letter != '\n' && letter != '\t') || letter == 0x7F) {
       return concat("byte ", i, " is a control character");
@@ -73,17 +73,17 @@ namespace detail {
   return out;
 }
 
-/// Judges the form of a text, without what Watch judges: whether there is one.
+/// Judges the form of a text; Watch judges whether there is one.
 inline void judge_text(Context& kit, std::string_view when, std::string_view text) {
   const std::string fault = text_fault(text);
-  kit.keep("TN-ERR-2", fault.empty(), when, ": the text is not for a person: ", fault);
+  kit.expect("TN-ERR-2", fault.empty(), when, ": the text is not for a person: ", fault);
 }
 
 }  // namespace detail
 
 TENON_CONFORMANCE_TEST("the reason of a refused run can be read",
                        "[errors][level-5][case][TN-ERR-1][TN-ERR-2]") {
-  GuardedCase guarded(kit);
+  LiveCase guarded(kit, {.guarded = true});
   WrongCalls wrong(kit, guarded, *guarded.runs().front());
   bool refused = false;
   for (std::size_t i = 0; i < wrong.size(); ++i) {
@@ -97,22 +97,22 @@ TENON_CONFORMANCE_TEST("the reason of a refused run can be read",
 
 TENON_CONFORMANCE_TEST("a wrong number of arguments is named with the right one",
                        "[errors][level-5][case][TN-ERR-2]") {
-  GuardedCase guarded(kit);
-  // A delegate that runs only once is another matter.
+  LiveCase guarded(kit, {.guarded = true});
+  // Another test judges delegates that run only once.
   for (int i = 0; i < 2; ++i) guarded.need_execute(*guarded.runs().front());
   WrongCalls wrong(kit, guarded, *guarded.runs().front());
   for (std::size_t i = 0; i < wrong.size(); ++i) {
     if (wrong[i].mistake != Mistake::count || wrong[i].found == 0) continue;
     const WrongAnswer answer = wrong.execute(i);
     if (answer.accepted) kit.blocked("execute succeeded though ", wrong[i].text);
-    if (answer.text.empty()) kit.blocked("there is no text");
+    if (answer.text.empty()) kit.blocked("the failure has no text");
     // They may be those of the inputs alone.
     const std::vector<std::size_t> numbers = detail::numbers_in(answer.text);
-    kit.keep("TN-ERR-2",
-             std::ranges::adjacent_find(numbers, std::ranges::not_equal_to()) != numbers.end(),
-             wrong[i].text,
-             ": expected a text with the numbers that were expected and found, found '",
-             answer.text, "'");
+    kit.expect("TN-ERR-2",
+               std::ranges::adjacent_find(numbers, std::ranges::not_equal_to()) != numbers.end(),
+               wrong[i].text,
+               ": expected a text with the numbers that were expected and found, found '",
+               answer.text, "'");
   }
 }
 
@@ -120,7 +120,7 @@ TENON_CONFORMANCE_TEST("the reason of a refused blob can be read",
                        "[errors][level-5][case][TN-ERR-1][TN-ERR-2]") {
   BlobTrials trials(kit);
   const std::vector<std::byte> bad(7, std::byte{0xB5});
-  std::vector<TrialBlob> blobs = {{"no bytes", {}}, {"7 bytes of nobody", bad}};
+  std::vector<TrialBlob> blobs = {{"no bytes", {}}, {"7 bytes of no program", bad}};
   const std::vector<std::byte>& good = trials.blobs().front();
   if (!good.empty()) blobs.push_back({"half of the blob", {good.data(), good.size() / 2}});
   for (const TrialBlob& blob : blobs) {
@@ -136,7 +136,7 @@ TENON_CONFORMANCE_TEST("the reason of a refused option can be read",
   const auto judge = [&](std::string_view when, tenon_status status) {
     if (status != TENON_STATUS_OK) detail::judge_text(kit, when, said_error().text);
   };
-  // Keys that a careless backend would put into its text as they are.
+  // Keys that a careless backend would copy into its text unescaped.
   for (const std::string& key :
        {std::string(detail::unknown_key), std::string(3000, 'k'), std::string("%s%n%s%n%d")}) {
     judge("an unknown option", options.set(key.c_str(), std::int64_t{1}));
@@ -154,7 +154,7 @@ TENON_CONFORMANCE_TEST("the reason of a refused option can be read",
 TENON_CONFORMANCE_TEST("a backend that is not available says why",
                        "[errors][level-5][backend][TN-ERR-1][TN-ERR-2]") {
   OpenedBackend opened(kit);
-  const host::Backend& backend = opened.backend();
+  const host::LoadedBackend& backend = opened.backend();
   const tenon_status status = backend.api().is_available(backend.raw());
   if (status == TENON_STATUS_OK) kit.not_applicable("the backend is available");
   detail::judge_text(kit, "is_available", said_error().text);

@@ -10,11 +10,11 @@
 #include <string_view>
 #include <vector>
 
-#include "tenon/conformance/kernel_trial.hpp"
-#include "tenon/conformance/resources.hpp"
+#include "tenon/conformance/fixtures/kernel_trial.hpp"
+#include "tenon/conformance/process/resources.hpp"
+#include "tenon/conformance/run/test.hpp"
 #include "tenon/conformance/suites/leaks.hpp"
 #include "tenon/conformance/suites/threads.hpp"
-#include "tenon/conformance/test.hpp"
 
 /// Suite "kernels": code for operators that were left in programs (extension "tenon.kernels/1").
 /// The kit knows no operator: what a kernel computes is judged by cases, suite "numerics".
@@ -38,7 +38,7 @@ inline std::vector<std::string> some_of(Context& kit, const std::vector<std::str
 
 /// Names that are like those of `operators` and not among them.
 inline std::vector<std::string> other_names(const std::vector<std::string>& operators) {
-  std::vector<std::string> out = {"", "x", "aten::", "tenon_conformance::nobody_has_this.out",
+  std::vector<std::string> out = {"", "x", "aten::", "tenon_conformance::unknown.out",
                                   std::string(300, 'y')};
   const std::size_t step = operators.size() / 10 + 1;
   for (std::size_t i = 0; i < operators.size(); i += step) {
@@ -61,12 +61,12 @@ TENON_CONFORMANCE_TEST("the record says whether the backend offers kernels",
       opened.backend().extension<tenon_kernels_v1>(TENON_EXTENSION_KERNELS).has_value();
   const host::BackendRecord* record = opened.plugin().backend_record(kit.backend().id);
   const bool says_so = record && record->offers_kernels;
-  kit.keep("TN-KRN-1", !offers || says_so,
-           "the backend has " TENON_EXTENSION_KERNELS
-           ", and its record lacks TENON_BACKEND_OFFERS_KERNELS");
-  kit.keep("TN-KRN-1", offers || !says_so,
-           "the record has TENON_BACKEND_OFFERS_KERNELS, and the "
-           "backend does not answer " TENON_EXTENSION_KERNELS);
+  kit.expect("TN-KRN-1", !offers || says_so,
+             "the backend has " TENON_EXTENSION_KERNELS
+             ", and its record lacks TENON_BACKEND_OFFERS_KERNELS");
+  kit.expect("TN-KRN-1", offers || !says_so,
+             "the record has TENON_BACKEND_OFFERS_KERNELS, and the "
+             "backend does not answer " TENON_EXTENSION_KERNELS);
 }
 
 TENON_CONFORMANCE_TEST("each operator is listed once, in the same order each time",
@@ -75,11 +75,11 @@ TENON_CONFORMANCE_TEST("each operator is listed once, in the same order each tim
   const std::vector<std::string> first = kernels.operators();
   std::set<std::string> seen;
   for (const std::string& op : first) {
-    kit.keep("TN-KRN-6", !op.empty(), "list_operators passed an empty name");
-    kit.keep("TN-KRN-6", seen.insert(op).second, "list_operators passed ", op, " twice");
+    kit.expect("TN-KRN-6", !op.empty(), "list_operators passed an empty name");
+    kit.expect("TN-KRN-6", seen.insert(op).second, "list_operators passed ", op, " twice");
   }
-  kit.keep("TN-KRN-6", kernels.operators() == first,
-           "list_operators passed other names, or another order, the second time");
+  kit.expect("TN-KRN-6", kernels.operators() == first,
+             "list_operators passed other names, or another order, the second time");
   kit.measure("operators", static_cast<double>(first.size()), "");
 }
 
@@ -90,13 +90,14 @@ TENON_CONFORMANCE_TEST("an operator that is not listed is missing, by name",
     for (const std::string_view letters : {"", "oo", "tioo", "ttioo"}) {
       TriedKernel kernel(kernels, op, letters);
       const std::string text = said_error().text;
-      if (!kit.keep("TN-KRN-2", kernel.created() == TENON_STATUS_OPERATOR_MISSING,
-                    "create_kernel of '", op, "', which is not listed: expected OperatorMissing, ",
-                    "found ", detail::status_text(kernel.created()))) {
+      if (!kit.expect("TN-KRN-2", kernel.created() == TENON_STATUS_OPERATOR_MISSING,
+                      "create_kernel of '", op,
+                      "', which is not listed: expected OperatorMissing, ", "found ",
+                      detail::status_text(kernel.created()))) {
         continue;
       }
-      kit.keep("TN-KRN-2", text.find(op) != std::string::npos, "create_kernel of '", op,
-               "', which is not listed: expected a text that names it, found '", text, "'");
+      kit.expect("TN-KRN-2", text.find(op) != std::string::npos, "create_kernel of '", op,
+                 "', which is not listed: expected a text that names it, found '", text, "'");
     }
   }
 }
@@ -107,7 +108,8 @@ TENON_CONFORMANCE_TEST("arguments of the wrong number or kind are refused",
   const auto refuses = [](tenon_status status) {
     return status == TENON_STATUS_INVALID_ARGUMENT || status == TENON_STATUS_INVALID_TYPE;
   };
-  // None of these is right for any operator: outputs are never none, and nobody has 64 arguments.
+  // None of these is right for any operator: outputs are never none, and no operator has 64
+  // arguments.
   const std::string many(64, 'x');
   for (const std::string& op : detail::some_of(kit, kernels.operators())) {
     for (const std::string_view letters :
@@ -117,13 +119,14 @@ TENON_CONFORMANCE_TEST("arguments of the wrong number or kind are refused",
       TriedKernel kernel(kernels, op, letters);
       tenon_status status = kernel.created();
       if (status == TENON_STATUS_OK) status = kernel.run();
-      kit.keep("TN-KRN-3", refuses(status), op, " with ", letters.size(), " arguments",
-               letters.empty()     ? ""
-               : letters[0] == 'x' ? ", all integers"
-                                   : ", the last one none",
-               ": expected InvalidArgument or InvalidType, found ", detail::status_text(status));
+      kit.expect("TN-KRN-3", refuses(status), op, " with ", letters.size(), " arguments",
+                 letters.empty()     ? ""
+                 : letters[0] == 'x' ? ", all integers"
+                                     : ", the last one none",
+                 ": expected InvalidArgument or InvalidType, found ", detail::status_text(status));
     }
-    // Numbers may be right; whoever takes them for tensors is caught by where they point.
+    // Numbers may be right; a kernel that takes them for tensors accesses the forbidden page that
+    // they point to.
     for (std::size_t count = 1; count <= 5; ++count) {
       TriedKernel kernel(kernels, op, std::string(count, 'x'));
       if (kernel.created() == TENON_STATUS_OK) static_cast<void>(kernel.run());
@@ -142,18 +145,18 @@ TENON_CONFORMANCE_TEST("a kernel runs again and again, also after a run that fai
   const std::vector<std::byte> expected = kernel.args().outputs();
   const auto runs_well = [&](std::string_view when) {
     const tenon_status status = kernel.run();
-    if (!kit.keep("TN-KRN-4", status == TENON_STATUS_OK, "a run of ", call.op, " ", when,
-                  " fails: ", status == TENON_STATUS_OK ? std::string() : said_error().text)) {
+    if (!kit.expect("TN-KRN-4", status == TENON_STATUS_OK, "a run of ", call.op, " ", when,
+                    " fails: ", status == TENON_STATUS_OK ? std::string() : said_error().text)) {
       return false;
     }
     return !kit.backend().deterministic ||
-           kit.keep("TN-KRN-4", kernel.args().outputs() == expected, "a run of ", call.op, " ",
-                    when, " gives other outputs than the first");
+           kit.expect("TN-KRN-4", kernel.args().outputs() == expected, "a run of ", call.op, " ",
+                      when, " gives other outputs than the first");
   };
   for (int i = 0; i < 3; ++i) {
     if (!runs_well("after one that succeeded")) return;
   }
-  // Larger inputs need a larger output, which the host does not give once.
+  // Larger inputs need a larger output, which the host refuses once.
   kernel.args().resize_inputs(4);
   kernels.boundary().faults().fail(Service::resize, 1);
   const bool fails = kernel.run() != TENON_STATUS_OK;
@@ -172,8 +175,8 @@ TENON_CONFORMANCE_TEST("a kernel that was refused leaves nothing",
     const auto growth = detail::growth_of(kernels.opened(), detail::stretch_of(kit), [&] {
       TriedKernel refused(kernels, operators.front(), letters);
     });
-    kit.keep("TN-KRN-7", growth.empty(), "create_kernel of ", operators.front(), " with ",
-             letters.size(), " arguments fails and leaves ", join(growth));
+    kit.expect("TN-KRN-7", growth.empty(), "create_kernel of ", operators.front(), " with ",
+               letters.size(), " arguments fails and leaves ", join(growth));
   }
 }
 
@@ -186,8 +189,8 @@ TENON_CONFORMANCE_TEST("making, running and destroying kernels again and again t
       TriedKernel kernel(kernels, call.op, call.letters);
       for (int i = 0; i < runs; ++i) static_cast<void>(kernel.run());
     });
-    if (!kit.keep("TN-KRN-8", growth.empty(), "create_kernel, ", runs,
-                  " runs and destroy_kernel of ", call.op, ": ", join(growth))) {
+    if (!kit.expect("TN-KRN-8", growth.empty(), "create_kernel, ", runs,
+                    " runs and destroy_kernel of ", call.op, ": ", join(growth))) {
       return;
     }
   }
@@ -226,7 +229,7 @@ TENON_CONFORMANCE_TEST("different kernels are made, run and destroyed at the sam
       return;
     }
   });
-  complaints.tell(kit, "TN-BCK-9");
+  complaints.report(kit, "TN-BCK-9");
 }
 
 }  // namespace tenon::conformance

@@ -19,28 +19,28 @@
 #include <utility>
 #include <vector>
 
-#include "tenon/conformance/case_method.hpp"
-#include "tenon/conformance/guarded_memory.hpp"
-#include "tenon/conformance/live_case.hpp"
-#include "tenon/conformance/loaded_plugin.hpp"
-#include "tenon/conformance/resources.hpp"
-#include "tenon/conformance/test.hpp"
-#include "tenon/host/binary_lint.hpp"
-#include "tenon/host/elf_library.hpp"
-#include "tenon/host/environment.hpp"
+#include "tenon/conformance/fixtures/case_method.hpp"
+#include "tenon/conformance/fixtures/live_case.hpp"
+#include "tenon/conformance/fixtures/loaded_plugin.hpp"
+#include "tenon/conformance/process/guarded_memory.hpp"
+#include "tenon/conformance/process/resources.hpp"
+#include "tenon/conformance/run/test.hpp"
+#include "tenon/host/binary/binary_lint.hpp"
+#include "tenon/host/binary/elf_library.hpp"
+#include "tenon/host/files/environment.hpp"
 
-/// Suite "leaks": what a plugin holds when it should hold nothing more. What grows from round to
-/// round is a leak; what is taken once is not.
+/// Suite "leaks": resources that a plugin holds longer than it may. Growth from round to round is a
+/// leak; a resource that is taken once is not.
 namespace tenon::conformance {
 
 namespace detail {
 
-/// Rounds between two looks at the process: 60 in all from level 6 on, 1000 at level 10.
+/// Rounds between two measurements of the process: 60 in all from level 6 on, 1000 at level 10.
 [[nodiscard]] inline int stretch_of(const Context& kit) noexcept {
   return kit.options().level >= 10 ? 333 : 20;
 }
 
-/// What the backend says that it holds for all its delegates together; 0 where it does not.
+/// The memory that the backend reports for all its delegates together; 0 when it reports none.
 [[nodiscard]] inline std::int64_t declared_bytes(OpenedBackend& backend) {
   Boundary& boundary = backend.boundary();
   if (!backend.backend().extension<tenon_memory_info_v1>(TENON_EXTENSION_MEMORY_INFO)) return 0;
@@ -54,28 +54,29 @@ namespace detail {
                                    info.device_scratch);
 }
 
-/// `growth_of` with what the backend itself counts.
+/// `growth_of` with the memory that the backend itself reports.
 template <class Round>
 [[nodiscard]] std::vector<std::string> growth_of(OpenedBackend& backend, int stretch,
                                                  const Round& round) {
   return conformance::growth_of(stretch, round, [&] { return declared_bytes(backend); });
 }
 
-/// Opens and closes the backend of a library that is loaded already: the dynamic loader keeps a
-/// name for each further time that a library is opened.
+/// Opens and closes the backend of a library that is already loaded: each further `dlopen` of a
+/// library makes the dynamic loader keep a name.
 inline void open_and_close(Context& kit, const LoadedPlugin& plugin, bool ask_whether_available) {
   const std::string& id = kit.backend().id;
   const tenon_backend_api* table = plugin.table(id);
   if (!table) kit.blocked("the plugin has no table for backend ", id);
   host::HostTable host(host::HostInfo{}, kit.plugin().native());
-  Boundary boundary(kit.need(host::complete_api(*table, id), "the table"), id, kit.crumbs(),
-                    kit.on_finding());
-  const auto backend =
-      kit.need(host::Backend::open(*plugin.backend_record(id), host.get(), boundary.api()), "open");
+  Boundary boundary(kit.need(host::complete_api(*table, id), "the table"), kit.crumbs(),
+                    [&kit](Finding finding) { kit.report(std::move(finding)); });
+  const auto backend = kit.need(
+      host::LoadedBackend::open(*plugin.backend_record(id), host.get(), boundary.api()), "open");
   if (ask_whether_available) static_cast<void>(backend.is_available());
 }
 
-/// A blob in place of the case's own. It can be given to any number of `init`, one after the other.
+/// A blob that replaces the case's own. Any number of calls of `init` may get it, one after the
+/// other.
 class OtherBlob {
  public:
   explicit OtherBlob(std::span<const std::byte> bytes)
@@ -94,10 +95,10 @@ class OtherBlob {
   tenon_buffer buffer_{};
 };
 
-/// A copy of the blob that the case gives to `init` first.
+/// A copy of the blob that the first `init` of the case gets.
 [[nodiscard]] inline std::vector<std::byte> first_blob(LiveCase& live) {
   std::vector<std::byte> out;
-  live.boundary().on_init = [&](InitCall& call) {
+  live.boundary().on_init = [&](WatchedInit& call) {
     const tenon_buffer* blob = call.context.processed;
     if (out.empty() && blob && blob->data && blob->nbytes != 0) {
       const auto* first = static_cast<const std::byte*>(blob->data);
@@ -118,14 +119,14 @@ class OtherBlob {
   return false;
 }
 
-/// While it lives, the libraries that a plugin needs stay loaded: what those leave behind when they
-/// go (libgomp leaves some bytes) is none of the plugin's.
+/// Keeps the libraries that a plugin needs loaded: memory that they leave when they are unloaded
+/// (libgomp leaves some bytes) is not the plugin's.
 class NeededLibraries {
  public:
   explicit NeededLibraries(Context& kit) {
     const LoadedPlugin plugin = kit.need(LoadedPlugin::load(kit.plugin()), "the plugin");
     for (const std::string& name : loaded()) {
-      // The plugin itself was loaded by a name in /proc, or by its own.
+      // The plugin itself was loaded by a name in /proc, or by its path.
       if (name.starts_with("/proc/") || name == kit.plugin().native()) continue;
       if (void* handle = ::dlopen(name.c_str(), RTLD_LAZY | RTLD_NOLOAD)) {
         handles_.push_back(handle);
@@ -156,12 +157,12 @@ class NeededLibraries {
   std::vector<void*> handles_;
 };
 
-/// Ends the test where the library need not go from memory, or where nobody can tell.
+/// Ends the test where the library may stay in memory, or where the mappings cannot be read.
 inline std::filesystem::path need_unloading(Context& kit) {
   if (!host::environment_variable("TENON_NO_UNLOAD").value_or("").empty()) {
     kit.not_applicable("TENON_NO_UNLOAD is set");
   }
-  if (mappings().empty()) kit.not_applicable("the system does not tell what is mapped");
+  if (mappings().empty()) kit.not_applicable("the system does not report what is mapped");
   const auto file = kit.need(host::open_file(kit.plugin(), host::Trust::caller), "the file");
   const auto library = host::with_bytes(
       file, [](std::span<const std::byte> bytes) { return host::read_elf_library(bytes); });
@@ -175,17 +176,18 @@ inline std::filesystem::path need_unloading(Context& kit) {
   return std::filesystem::canonical(kit.plugin());
 }
 
-/// Reports TN-BCK-5 when the library at `path` is in memory although it was closed, with what may
-/// hold it there.
+/// Reports TN-BCK-5 when the library at `path` is still mapped after it was closed, with possible
+/// causes.
 inline void judge_unloading(Context& kit, const std::filesystem::path& path,
                             const Resources& before, std::string_view after) {
   if (!is_mapped(path)) return;
   const std::vector<std::string> more =
       before.more_in(Resources::once_threads_ended(before.threads.size()));
-  kit.broke("TN-BCK-5", "after ", after, " the library is still in memory: ",
-            more.empty() ? "it opened itself again, another library needs it, or a destructor of a "
-                           "thread-local object of it is still to come"
-                         : concat("what it left is ", join(more)));
+  kit.violated("TN-BCK-5", "after ", after, " the library is still in memory: ",
+               more.empty()
+                   ? "it opened itself again, another library needs it, or a destructor of a "
+                     "thread-local object of it is still to come"
+                   : concat("what it left is ", join(more)));
 }
 
 }  // namespace detail
@@ -196,8 +198,8 @@ TENON_CONFORMANCE_TEST("a backend that was closed holds no descriptor and no thr
   const Resources before = Resources::now();
   detail::open_and_close(kit, plugin, false);
   const auto more = before.more_in(Resources::once_threads_ended(before.threads.size()));
-  kit.keep("TN-BCK-5", more.empty(),
-           "after open and close there is more than before: ", join(more));
+  kit.expect("TN-BCK-5", more.empty(),
+             "after open and close there is more than before: ", join(more));
 }
 
 TENON_CONFORMANCE_TEST("opening and closing a backend again and again takes nothing more",
@@ -205,7 +207,7 @@ TENON_CONFORMANCE_TEST("opening and closing a backend again and again takes noth
   const LoadedPlugin plugin = kit.need(LoadedPlugin::load(kit.plugin()), "the plugin");
   const auto growth =
       growth_of(detail::stretch_of(kit), [&] { detail::open_and_close(kit, plugin, true); });
-  kit.keep("TN-BCK-5", growth.empty(), "open and close: ", join(growth));
+  kit.expect("TN-BCK-5", growth.empty(), "open and close: ", join(growth));
 }
 
 TENON_CONFORMANCE_TEST("loading and unloading the library again and again takes nothing more",
@@ -215,7 +217,7 @@ TENON_CONFORMANCE_TEST("loading and unloading the library again and again takes 
   const int stretch = kit.options().level >= 10 ? 333 : 33;
   const auto growth = growth_of(
       stretch, [&] { static_cast<void>(kit.need(LoadedPlugin::load(kit.plugin()), "a load")); });
-  kit.keep("TN-BCK-5", growth.empty(), "load and unload: ", join(growth));
+  kit.expect("TN-BCK-5", growth.empty(), "load and unload: ", join(growth));
 }
 
 TENON_CONFORMANCE_TEST("a library that was loaded and closed is not in memory any more",
@@ -253,7 +255,7 @@ TENON_CONFORMANCE_TEST("loading and destroying a program again and again takes n
   LiveCase live(kit);
   const auto growth = detail::growth_of(live.backend(), detail::stretch_of(kit),
                                         [&] { static_cast<void>(live.load()); });
-  kit.keep("TN-DES-3", growth.empty(), "init and destroy: ", join(growth));
+  kit.expect("TN-DES-3", growth.empty(), "init and destroy: ", join(growth));
 }
 
 TENON_CONFORMANCE_TEST("running a program again and again takes nothing more",
@@ -264,7 +266,7 @@ TENON_CONFORMANCE_TEST("running a program again and again takes nothing more",
   const auto growth = detail::growth_of(live.backend(), detail::stretch_of(kit), [&] {
     kit.need(method->execute(), "the case does not run");
   });
-  kit.keep("TN-EXE-9", growth.empty(), "execute: ", join(growth));
+  kit.expect("TN-EXE-9", growth.empty(), "execute: ", join(growth));
 }
 
 TENON_CONFORMANCE_TEST("destroying a program that ran gives back what its runs took",
@@ -280,10 +282,10 @@ TENON_CONFORMANCE_TEST("destroying a program that ran gives back what its runs t
   };
   const auto once = growth_with(1);
   if (once.empty()) return;
-  // What each run leaves for ever is told by another test; what destroy leaves is the same for any
-  // number of runs.
+  // Another test reports what each run leaves; what destroy leaves does not depend on the number of
+  // runs.
   if (growth_with(4) != once) kit.blocked("each run takes more: ", join(once));
-  kit.broke("TN-DES-3", "init, execute and destroy: ", join(once));
+  kit.violated("TN-DES-3", "init, execute and destroy: ", join(once));
 }
 
 TENON_CONFORMANCE_TEST("an init that failed leaves nothing", "[leaks][level-6][case][TN-INI-1]") {
@@ -302,7 +304,7 @@ TENON_CONFORMANCE_TEST("an init that failed leaves nothing", "[leaks][level-6][c
   std::size_t failed = 0;
   for (const auto& [what, other] : ways) {
     bool fails = true;
-    live.boundary().on_init = [&, other = other](InitCall& call) {
+    live.boundary().on_init = [&, other = other](WatchedInit& call) {
       if (other) {
         call.context.processed = other->buffer();
       } else {
@@ -320,7 +322,7 @@ TENON_CONFORMANCE_TEST("an init that failed leaves nothing", "[leaks][level-6][c
     if (!fails) continue;
     ++failed;
     const auto growth = detail::growth_of(live.backend(), detail::stretch_of(kit) / 2, round);
-    kit.keep("TN-INI-1", growth.empty(), "init with ", what, " fails and leaves ", join(growth));
+    kit.expect("TN-INI-1", growth.empty(), "init with ", what, " fails and leaves ", join(growth));
   }
   live.boundary().on_init = nullptr;
   if (failed == 0) kit.not_applicable("init fails neither with a damaged blob nor without memory");
@@ -339,21 +341,21 @@ TENON_CONFORMANCE_TEST("destroying a program whose last run failed gives back al
     kit.blocked("also when the run succeeds there are ", join(growth));
   }
   bool fails = true;
-  const std::array<std::pair<std::string_view, std::function<tenon_status(ExecuteCall&)>>, 2> ways =
-      {{{"an argument too few",
-         [](ExecuteCall& call) {
-           return call.forward(call.args, call.num_args == 0 ? 0 : call.num_args - 1);
-         }},
-        {"no temporary memory", [](ExecuteCall& call) {
-           call.boundary.faults().fail(Service::temp_memory, 1);
-           const tenon_status status = call.forward();
-           call.boundary.faults().fail(Service::temp_memory, 0);
-           return status;
-         }}}};
+  const std::array<std::pair<std::string_view, std::function<tenon_status(WatchedExecute&)>>, 2>
+      ways = {{{"an argument too few",
+                [](WatchedExecute& call) {
+                  return call.forward(call.args, call.num_args == 0 ? 0 : call.num_args - 1);
+                }},
+               {"no temporary memory", [](WatchedExecute& call) {
+                  call.boundary.faults().fail(Service::temp_memory, 1);
+                  const tenon_status status = call.forward();
+                  call.boundary.faults().fail(Service::temp_memory, 0);
+                  return status;
+                }}}};
   std::size_t failed = 0;
   for (const auto& [what, way] : ways) {
     fails = true;
-    live.boundary().on_execute = [&, &way = way](ExecuteCall& call) {
+    live.boundary().on_execute = [&, &way = way](WatchedExecute& call) {
       const tenon_status status = way(call);
       fails = fails && status != TENON_STATUS_OK;
       return status;
@@ -362,8 +364,8 @@ TENON_CONFORMANCE_TEST("destroying a program whose last run failed gives back al
     if (!fails) continue;
     ++failed;
     const auto growth = detail::growth_of(live.backend(), stretch, load_and_run);
-    kit.keep("TN-DES-3", growth.empty(), "a run with ", what,
-             " fails, and after destroy there are ", join(growth));
+    kit.expect("TN-DES-3", growth.empty(), "a run with ", what,
+               " fails, and after destroy there are ", join(growth));
   }
   live.boundary().on_execute = nullptr;
   if (failed == 0) kit.not_applicable("no run can be made to fail");

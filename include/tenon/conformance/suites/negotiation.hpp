@@ -9,23 +9,23 @@
 #include <utility>
 #include <vector>
 
-#include "tenon/conformance/case_method.hpp"
-#include "tenon/conformance/live_case.hpp"
-#include "tenon/conformance/loaded_plugin.hpp"
-#include "tenon/conformance/test.hpp"
+#include "tenon/conformance/fixtures/case_method.hpp"
+#include "tenon/conformance/fixtures/live_case.hpp"
+#include "tenon/conformance/fixtures/loaded_plugin.hpp"
+#include "tenon/conformance/run/test.hpp"
 
-/// Suite "negotiation": the plugin in hosts of other times. What is older has less in its structs,
-/// and a forbidden page where the rest would be; what is newer has more, and bytes that mean
-/// nothing yet.
+/// Suite "negotiation": the plugin in older and newer hosts. The structs of an older host are
+/// shorter, with a forbidden page in place of the rest; those of a newer host have more bytes,
+/// without a meaning yet.
 namespace tenon::conformance {
 
 namespace detail {
 
-/// Loads and runs the case in a host of that shape; `rule` is broken when that fails or when the
-/// numbers are others than those of today's host.
+/// Loads and runs the case in a host of that shape; TN-NEG-3 is violated when that fails or when
+/// the outputs differ from those of the current host.
 inline void run_in_shape(Context& kit, const HostShape& shape, std::string_view when) {
   const auto difference_in = [&](const HostShape& as) {
-    LiveCase live(kit, as);
+    LiveCase live(kit, {.host = as});
     auto method = CaseMethod::load(live.program(), live.backend(), kit.backend());
     return method.ok() ? live.first_difference(**method) : std::string(method.text());
   };
@@ -33,10 +33,10 @@ inline void run_in_shape(Context& kit, const HostShape& shape, std::string_view 
     kit.blocked("in today's host: ", today);
   }
   const std::string then = difference_in(shape);
-  kit.keep("TN-NEG-3", then.empty(), when, ": ", then);
+  kit.expect("TN-NEG-3", then.empty(), when, ": ", then);
 }
 
-/// The host of ABI 1.`minor`, if the plugin says that it works with it.
+/// The host of ABI 1.`minor`, if the plugin supports it.
 inline HostShape old_shape(Context& kit) {
   const auto record = kit.need(host::peek(kit.plugin()), "the record");
   if (record.min_host_abi_minor > 0) {
@@ -52,25 +52,25 @@ TENON_CONFORMANCE_TEST("the table has the size that it states and the functions 
   const LoadedPlugin plugin = kit.need(LoadedPlugin::load(kit.plugin()), "the plugin");
   const tenon_backend_api* table = plugin.table(kit.backend().id);
   if (!table) kit.blocked("the plugin has no table for backend ", kit.backend().id);
-  // What lies between the table and the next page boundary is all that a size could count.
+  // A size can count at most the bytes up to the next page boundary.
   constexpr std::uint32_t most = 4096;
-  kit.keep("TN-BCK-3",
-           table->struct_size % alignof(tenon_backend_api) == 0 && table->struct_size <= most,
-           "struct_size is ", table->struct_size, ", expected a multiple of ",
-           alignof(tenon_backend_api), " up to ", most);
+  kit.expect("TN-BCK-3",
+             table->struct_size % alignof(tenon_backend_api) == 0 && table->struct_size <= most,
+             "struct_size is ", table->struct_size, ", expected a multiple of ",
+             alignof(tenon_backend_api), " up to ", most);
   const auto complete = host::complete_api(*table, kit.backend().id);
-  kit.keep("TN-BCK-3", complete.ok(), complete.text());
+  kit.expect("TN-BCK-3", complete.ok(), complete.text());
 }
 
 TENON_CONFORMANCE_TEST("an older host is served",
                        "[negotiation][level-2][backend][TN-NEG-3][TN-HST-1]") {
   const Status opened = OpenedBackend::try_open(kit, detail::old_shape(kit));
-  kit.keep("TN-NEG-3", opened.ok(), "open in a host of ABI 1.0: ", opened.text());
+  kit.expect("TN-NEG-3", opened.ok(), "open in a host of ABI 1.0: ", opened.text());
 }
 
 TENON_CONFORMANCE_TEST("a newer host is served", "[negotiation][level-2][backend][TN-NEG-3]") {
   const Status opened = OpenedBackend::try_open(kit, HostShape::of_the_future());
-  kit.keep("TN-NEG-3", opened.ok(), "open in a host of a later minor: ", opened.text());
+  kit.expect("TN-NEG-3", opened.ok(), "open in a host of a later minor: ", opened.text());
 }
 
 TENON_CONFORMANCE_TEST("a host of another major is refused with both versions",
@@ -82,13 +82,14 @@ TENON_CONFORMANCE_TEST("a host of another major is refused with both versions",
   const Status opened = OpenedBackend::try_open(kit, shape);
   const std::string theirs = concat(shape.abi_major, ".");
   const std::string ours = concat(TENON_ABI_MAJOR, ".");
-  kit.keep("TN-BCK-4", opened.error() == Error::NotSupported, "open in a host of ABI major ",
-           shape.abi_major, " gave ", error_name(opened.error()), ", expected NotSupported");
+  kit.expect("TN-BCK-4", opened.error() == Error::NotSupported, "open in a host of ABI major ",
+             shape.abi_major, " gave ", error_name(opened.error()), ", expected NotSupported");
   if (opened.ok()) return;
-  kit.keep("TN-BCK-4",
-           opened.text().find(theirs) != std::string_view::npos &&
-               opened.text().find(ours) != std::string_view::npos,
-           "the text does not name both versions (", theirs, "x and ", ours, "x): ", opened.text());
+  kit.expect("TN-BCK-4",
+             opened.text().find(theirs) != std::string_view::npos &&
+                 opened.text().find(ours) != std::string_view::npos,
+             "the text does not name both versions (", theirs, "x and ", ours,
+             "x): ", opened.text());
 }
 
 TENON_CONFORMANCE_TEST("a program runs in an older host as in today's",
@@ -111,7 +112,7 @@ TENON_CONFORMANCE_TEST("a program runs in hosts that lack what a host may lack",
     HostShape shape = is_old ? old : HostShape{};
     shape.tracer = (bits & 2) != 0;
     shape.host_extensions = (bits & 4) != 0;
-    // What an old host lacks has a meaning by now: nothing is unknown but what lies behind it all.
+    // Members that an old host lacks are known by now: only bytes behind all of them are unknown.
     shape.unknown_bytes = is_old ? 0 : static_cast<std::uint32_t>((bits >> 3) % 9) * 8;
     shape.abi_minor = static_cast<std::uint16_t>(shape.abi_minor + shape.unknown_bytes / 8);
     detail::run_in_shape(kit, shape,

@@ -11,24 +11,23 @@
 #include <utility>
 #include <vector>
 
-#include "tenon/conformance/case_method.hpp"
-#include "tenon/conformance/live_case.hpp"
-#include "tenon/conformance/loaded_plugin.hpp"
-#include "tenon/conformance/test.hpp"
+#include "tenon/conformance/fixtures/case_method.hpp"
+#include "tenon/conformance/fixtures/live_case.hpp"
+#include "tenon/conformance/fixtures/loaded_plugin.hpp"
+#include "tenon/conformance/run/test.hpp"
 
-/// Suite "numerics": the outputs are those that a case expects. This suite alone says when a
-/// program cannot be loaded or does not run; the others are blocked then.
+/// Suite "numerics": the outputs are those that a case expects. Only this suite reports programs
+/// that cannot be loaded or do not run; tests of other suites are blocked then.
 namespace tenon::conformance {
 
 TENON_CONFORMANCE_TEST("a program that was made for the backend is loaded",
                        "[numerics][level-2][case][TN-INI-7]") {
   const CaseProgram program = kit.need(CaseProgram::open(kit.of_case()), "the case");
   OpenedBackend backend(kit);
-  const Status available = backend.backend().is_available();
-  if (!available.ok()) kit.not_applicable(available.text());
+  need_device(kit, backend);
   bool failed = false;
   std::string refused_by;
-  backend.boundary().on_init = [&](InitCall& call) {
+  backend.boundary().on_init = [&](WatchedInit& call) {
     const tenon_status status = call.forward();
     failed = failed || status != TENON_STATUS_OK;
     return status;
@@ -37,13 +36,13 @@ TENON_CONFORMANCE_TEST("a program that was made for the backend is loaded",
   if (method.ok()) return;
   if (!kit.findings().empty()) kit.blocked("another rule is broken: ", method.text());
   if (!failed) kit.blocked("not the backend, but the host refuses the case: ", method.text());
-  kit.broke("TN-INI-7", method.text());
+  kit.violated("TN-INI-7", method.text());
 }
 
 namespace detail {
 
-/// Whether an output keeps what its memory was filled with, whatever that was: then it was not
-/// written, which is judged by "arguments".
+/// Whether an output keeps the fill of its memory, for two different fills: then it was not
+/// written, which the suite "arguments" judges.
 [[nodiscard]] inline bool leaves_outputs(Context& kit, CaseMethod& method, const CaseRun& run) {
   std::vector<std::vector<std::byte>> seen;
   for (const std::byte fill : {std::byte{0x55}, std::byte{0xAA}}) {
@@ -65,7 +64,8 @@ namespace detail {
   return kit.need(method.output_bytes(), "the outputs") != before;
 }
 
-/// What a run that fails breaks: a rule about sizes, about runs after the first, or about numbers.
+/// The rule that a failed run violates: one about sizes, about runs after the first, or about
+/// numbers.
 [[nodiscard]] inline std::string_view rule_of_failed_run(LiveCase& live, const CaseMethod& method,
                                                          const CaseRun& run, std::size_t number) {
   if (number > 1) {
@@ -82,7 +82,7 @@ TENON_CONFORMANCE_TEST("outputs are those that are expected",
   LiveCase live(kit);
   const Tolerances tolerances = kit.backend().tolerances_for(kit.of_case());
   bool executed = false;
-  live.boundary().on_execute = [&](ExecuteCall& call) {
+  live.boundary().on_execute = [&](WatchedExecute& call) {
     executed = true;
     return call.forward();
   };
@@ -97,19 +97,20 @@ TENON_CONFORMANCE_TEST("outputs are those that are expected",
     ++number;
     if (!outcome.ok()) {
       if (!kit.findings().empty()) kit.blocked("another rule is broken: ", outcome.text());
-      kit.broke(detail::rule_of_failed_run(live, *method, run, number), "run ", number,
-                " failed: ", outcome.text());
+      kit.violated(detail::rule_of_failed_run(live, *method, run, number), "run ", number,
+                   " failed: ", outcome.text());
       return;
     }
     const auto texts = kit.need(method->differences(run, tolerances), "the outputs of the case");
     if (!texts.empty() && detail::completes_later(kit, *method)) {
-      kit.broke("TN-EXE-4", "the outputs of run ", number, " changed after execute had returned");
+      kit.violated("TN-EXE-4", "the outputs of run ", number,
+                   " changed after execute had returned");
       return;
     }
     if (!texts.empty() && detail::leaves_outputs(kit, *method, run)) {
       kit.blocked("the outputs of run ", number, " are not all written");
     }
-    for (const std::string& text : texts) kit.broke("TN-EXE-7", "run ", number, ": ", text);
+    for (const std::string& text : texts) kit.violated("TN-EXE-7", "run ", number, ": ", text);
   }
   if (!executed && live.boundary().kernel_runs == 0) {
     kit.blocked("the program runs without the backend: it calls no delegate and no kernel of it");
@@ -127,8 +128,8 @@ TENON_CONFORMANCE_TEST("the same inputs give the same outputs",
     for (std::size_t run = 0; run < std::min(found.size(), expected.size()); ++run) {
       const auto [a, b] = std::ranges::mismatch(found[run], expected[run]);
       if (a == found[run].end() && b == expected[run].end()) continue;
-      kit.broke("TN-EXE-8", "run ", run + 1, " of load ", i, " differs from the first in byte ",
-                a - found[run].begin(), " of the outputs");
+      kit.violated("TN-EXE-8", "run ", run + 1, " of load ", i, " differs from the first in byte ",
+                   a - found[run].begin(), " of the outputs");
     }
   }
 }

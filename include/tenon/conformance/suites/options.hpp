@@ -20,13 +20,12 @@
 #include "tenon/abi/extensions/preprocess.h"
 #include "tenon/abi/extensions/sessions.h"
 #include "tenon/abi/extensions/streams.h"
-#include "tenon/conformance/case_method.hpp"
-#include "tenon/conformance/loaded_plugin.hpp"
-#include "tenon/conformance/need_device.hpp"
-#include "tenon/conformance/test.hpp"
+#include "tenon/conformance/fixtures/case_method.hpp"
+#include "tenon/conformance/fixtures/loaded_plugin.hpp"
+#include "tenon/conformance/run/test.hpp"
 #include "tenon/core/options.hpp"
 
-/// Suite "options": extension "tenon.options/1", and how extensions are answered at all.
+/// Suite "options": extension "tenon.options/1", and the look-up of extensions.
 namespace tenon::conformance {
 
 namespace detail {
@@ -35,7 +34,7 @@ namespace detail {
 class CheckedOptions {
  public:
   /// Ends the test as `not_applicable` without the extension, and as `blocked` when its table
-  /// cannot be used, which is another test's matter.
+  /// cannot be used, which another test judges.
   CheckedOptions(Context& kit, OpenedBackend& opened) : kit_(kit), opened_(opened) {
     const auto table = opened.backend().extension<tenon_options_v1>(TENON_EXTENSION_OPTIONS);
     if (!table) kit.not_applicable("the backend has no extension " TENON_EXTENSION_OPTIONS);
@@ -60,7 +59,7 @@ class CheckedOptions {
     return table_.set_option(opened_.backend().raw(), &option);
   }
 
-  /// What `get_option` did: its status and what it passed on.
+  /// The result of `get_option`: its status and the values it passed on.
   struct Got {
     tenon_status status = TENON_STATUS_OK;
     std::uint32_t calls = 0;
@@ -93,13 +92,14 @@ class CheckedOptions {
                      std::string_view what) {
     const std::string text = said_error().text;
     const auto name = [](tenon_status of) { return error_name(static_cast<Error>(of)); };
-    if (!kit_.keep("TN-OPT-1", status == expected, "set_option with ", what, ": expected ",
-                   name(expected), ", found ", status == TENON_STATUS_OK ? "success" : name(status),
-                   status == TENON_STATUS_OK ? "" : ": ", status == TENON_STATUS_OK ? "" : text)) {
+    if (!kit_.expect(
+            "TN-OPT-1", status == expected, "set_option with ", what, ": expected ", name(expected),
+            ", found ", status == TENON_STATUS_OK ? "success" : name(status),
+            status == TENON_STATUS_OK ? "" : ": ", status == TENON_STATUS_OK ? "" : text)) {
       return;
     }
-    kit_.keep("TN-OPT-1", text.find(key) != std::string::npos, "set_option with ", what,
-              ": expected a text that names '", key, "', found '", text, "'");
+    kit_.expect("TN-OPT-1", text.find(key) != std::string::npos, "set_option with ", what,
+                ": expected a text that names '", key, "', found '", text, "'");
   }
 
  private:
@@ -158,10 +158,10 @@ TENON_CONFORMANCE_TEST("extensions are answered by their ids alone",
     return found;
   };
   const std::string long_id(5000, 'x');
-  for (const char* id : {"", "x", "tenon-conformance.nobody-has-this/1", "tenon.options/",
-                         TENON_EXTENSION_OPTIONS "-of-nobody", long_id.c_str()}) {
-    kit.keep("TN-EXT-1", ask(id) == nullptr, "get_extension answered '",
-             std::string_view(id).substr(0, 60), "', which is the id of nothing");
+  for (const char* id : {"", "x", "tenon-conformance.unknown/1", "tenon.options/",
+                         TENON_EXTENSION_OPTIONS "-unknown", long_id.c_str()}) {
+    kit.expect("TN-EXT-1", ask(id) == nullptr, "get_extension answered '",
+               std::string_view(id).substr(0, 60), "', which is the id of nothing");
   }
   constexpr std::array ids = {
       TENON_EXTENSION_CHECK_BLOB, TENON_EXTENSION_DEVICES,     TENON_EXTENSION_DEVICE_MEMORY,
@@ -170,14 +170,14 @@ TENON_CONFORMANCE_TEST("extensions are answered by their ids alone",
   for (const char* id : ids) {
     const void* first = ask(id);
     for (int i = 0; i < 3; ++i) {
-      kit.keep("TN-EXT-1", ask(id) == first, "get_extension gave two tables for ", id);
+      kit.expect("TN-EXT-1", ask(id) == first, "get_extension gave two tables for ", id);
     }
     if (!first) continue;
     // Each has at least one function behind two numbers.
     const std::uint32_t size = *static_cast<const std::uint32_t*>(first);
     constexpr std::uint32_t least = 2 * sizeof(std::uint32_t) + sizeof(void*);
-    kit.keep("TN-EXT-1", size >= least && size <= 4096, "the table of ", id, " says that it has ",
-             size, " bytes, expected ", least, " or more");
+    kit.expect("TN-EXT-1", size >= least && size <= 4096, "the table of ", id, " says that it has ",
+               size, " bytes, expected ", least, " or more");
   }
 }
 
@@ -187,24 +187,24 @@ TENON_CONFORMANCE_TEST("each declared option has a value of its type",
   detail::CheckedOptions options(kit, opened);
   for (const host::OptionDeclaration& option : options.declared()) {
     const auto got = options.get(option.key.c_str());
-    if (!kit.keep("TN-OPT-2", got.status == TENON_STATUS_OK, "get_option refused '", option.key,
-                  "', which is declared: ", said_error().text)) {
+    if (!kit.expect("TN-OPT-2", got.status == TENON_STATUS_OK, "get_option refused '", option.key,
+                    "', which is declared: ", said_error().text)) {
       continue;
     }
-    kit.keep("TN-OPT-2", got.calls == 1, "get_option of '", option.key, "' called the sink ",
-             got.calls, " times");
+    kit.expect("TN-OPT-2", got.calls == 1, "get_option of '", option.key, "' called the sink ",
+               got.calls, " times");
     if (got.calls == 0) continue;
-    kit.keep("TN-OPT-2", got.key == option.key, "get_option of '", option.key, "' gave '", got.key,
-             "'");
+    kit.expect("TN-OPT-2", got.key == option.key, "get_option of '", option.key, "' gave '",
+               got.key, "'");
     const bool same_type = got.value && got.value->index() == option.initial.index();
-    kit.keep("TN-OPT-2", same_type, "'", option.key, "' is declared as ",
-             option_type_name(option_type(option.initial)), ", found ",
-             got.value ? option_type_name(option_type(*got.value)) : "nothing that can be read");
+    kit.expect("TN-OPT-2", same_type, "'", option.key, "' is declared as ",
+               option_type_name(option_type(option.initial)), ", found ",
+               got.value ? option_type_name(option_type(*got.value)) : "nothing that can be read");
     const bool was_set = std::ranges::any_of(
         kit.backend().options, [&](const auto& set) { return set.first == option.key; });
     if (same_type && !was_set) {
-      kit.keep("TN-OPT-2", *got.value == option.initial, "'", option.key,
-               "' has another value than its initial one, and was never set");
+      kit.expect("TN-OPT-2", *got.value == option.initial, "'", option.key,
+                 "' has another value than its initial one, and was never set");
     }
   }
 }
@@ -221,13 +221,13 @@ TENON_CONFORMANCE_TEST("an option that was set has that value",
       const bool taken = options.set(option.key.c_str(), value) == TENON_STATUS_OK;
       if (taken) present = value;
       const OptionValue found = options.need(option.key);
-      kit.keep(taken ? "TN-OPT-2" : "TN-OPT-1", found == present, "'", option.key, "' ",
-               taken ? "was set and then had another value"
-                     : "changed though set_option refused the value");
+      kit.expect(taken ? "TN-OPT-2" : "TN-OPT-1", found == present, "'", option.key, "' ",
+                 taken ? "was set and then had another value"
+                       : "changed though set_option refused the value");
       present = found;
     }
-    kit.keep("TN-OPT-1", options.set(option.key.c_str(), before) == TENON_STATUS_OK, "'",
-             option.key, "' cannot be given the value that it had: ", said_error().text);
+    kit.expect("TN-OPT-1", options.set(option.key.c_str(), before) == TENON_STATUS_OK, "'",
+               option.key, "' cannot be given the value that it had: ", said_error().text);
   }
 }
 
@@ -247,11 +247,11 @@ TENON_CONFORMANCE_TEST("options that do not exist are not found",
     options.judge_refusal(options.set(key.c_str(), true), TENON_STATUS_NOT_FOUND, key,
                           concat("the key '", key, "', which does not exist"));
     const auto got = options.get(key.c_str());
-    kit.keep("TN-OPT-2", got.status == TENON_STATUS_NOT_FOUND, "get_option of '", key,
-             "', which does not exist: expected NotFound, found ",
-             error_name(static_cast<Error>(got.status)));
-    kit.keep("TN-OPT-2", got.calls == 0, "get_option of '", key,
-             "', which does not exist, called the sink");
+    kit.expect("TN-OPT-2", got.status == TENON_STATUS_NOT_FOUND, "get_option of '", key,
+               "', which does not exist: expected NotFound, found ",
+               error_name(static_cast<Error>(got.status)));
+    kit.expect("TN-OPT-2", got.calls == 0, "get_option of '", key,
+               "', which does not exist, called the sink");
   }
 }
 
@@ -265,8 +265,8 @@ TENON_CONFORMANCE_TEST("values of another type are refused and change nothing",
     const auto judge = [&](const tenon_option& wrong, std::string_view type) {
       options.judge_refusal(options.set(wrong), TENON_STATUS_INVALID_TYPE, option.key,
                             concat("'", option.key, "' and a value of type ", type));
-      kit.keep("TN-OPT-1", options.need(option.key) == before, "'", option.key,
-               "' changed though set_option got a value of type ", type);
+      kit.expect("TN-OPT-1", options.need(option.key) == before, "'", option.key,
+                 "' changed though set_option got a value of type ", type);
     };
     for (std::uint32_t type = TENON_OPTION_BOOL; type <= TENON_OPTION_BYTES; ++type) {
       if (type == option_type(before)) continue;
@@ -292,24 +292,26 @@ TENON_CONFORMANCE_TEST("options for a load cannot be set for the backend",
     const OptionValue before = options.need(option.key);
     options.judge_refusal(options.set(option.key.c_str(), before), TENON_STATUS_NOT_SUPPORTED,
                           option.key, concat("'", option.key, "', which is for a load alone"));
-    kit.keep("TN-OPT-1", options.need(option.key) == before, "'", option.key,
-             "' changed though set_option refused it");
+    kit.expect("TN-OPT-1", options.need(option.key) == before, "'", option.key,
+               "' changed though set_option refused it");
   }
   if (!any) kit.not_applicable("all options of the backend can be set at any time");
 }
 
-// The boundary does not say what `init` does with an option that it does not know: ExecuTorch's
-// backends pass over it, the SDK's refuse it. Either is right; a refusal has its reason.
-TENON_CONFORMANCE_TEST("options of a load that nobody knows are refused with a reason or ignored",
+// The boundary does not define what `init` does with an unknown option: ExecuTorch's backends
+// ignore it, the SDK's refuse it. Both are right; a refusal needs a reason.
+TENON_CONFORMANCE_TEST("unknown options of a load are refused with a reason or ignored",
                        "[options][level-5][case][TN-ERR-1][TN-ERR-2]") {
   const CaseProgram program = kit.need(CaseProgram::open(kit.of_case()), "the case");
   OpenedBackend opened(kit);
   need_device(kit, opened);
-  { const auto good = kit.need(CaseMethod::load(program, opened, kit.backend()), "the case"); }
+  {
+    const auto good = kit.need(CaseMethod::load(program, opened, kit.backend()), "the case");
+  }
   for (std::uint32_t type = TENON_OPTION_BOOL; type <= TENON_OPTION_BYTES; ++type) {
     SubjectBackend declared = kit.backend();
     declared.runtime_specs.emplace_back(detail::unknown_key, detail::value_of_type(type));
-    // The boundary judges how a failure is told, and that nothing crashes.
+    // `Watch` judges the text of a failure.
     [[maybe_unused]] const auto either = CaseMethod::load(program, opened, declared);
   }
 }

@@ -17,20 +17,20 @@
 
 #include "tenon/abi/extensions/preprocess.h"
 #include "tenon/aot/compiler/compile_methods.hpp"
-#include "tenon/aot/compiler/emit.hpp"
-#include "tenon/aot/compiler/plugin_preprocess.hpp"
-#include "tenon/aot/compiler/ptd_writer.hpp"
-#include "tenon/aot/compiler/pte_writer.hpp"
-#include "tenon/conformance/loaded_plugin.hpp"
-#include "tenon/conformance/need_device.hpp"
-#include "tenon/conformance/small_programs.hpp"
-#include "tenon/conformance/test.hpp"
-#include "tenon/host/data_file.hpp"
-#include "tenon/host/method.hpp"
-#include "tenon/host/program.hpp"
+#include "tenon/aot/compiler/emit/emit.hpp"
+#include "tenon/aot/compiler/lower/lower.hpp"
+#include "tenon/aot/compiler/partition/plugin_preprocess.hpp"
+#include "tenon/aot/compiler/write/ptd_writer.hpp"
+#include "tenon/aot/compiler/write/pte_writer.hpp"
+#include "tenon/conformance/fixtures/loaded_plugin.hpp"
+#include "tenon/conformance/fixtures/small_programs.hpp"
+#include "tenon/conformance/run/test.hpp"
+#include "tenon/host/method/method.hpp"
+#include "tenon/host/program/data_file.hpp"
+#include "tenon/host/program/program.hpp"
 
 /// Suite "preprocess": extension "tenon.draft.preprocess/1", the ahead-of-time half, with programs
-/// of the kit. Of those that a backend does not take it is not judged.
+/// of the kit. A backend is not judged by programs that it does not take.
 namespace tenon::conformance {
 
 namespace detail {
@@ -54,10 +54,10 @@ inline bool names_a_part(const aot::EdgeProgram& program, std::string_view text)
   return false;
 }
 
-/// The program with what the backend took of it compiled; nothing when it refused.
+/// Compiles the parts of the program that the backend takes; nothing when it refuses.
 ///
-/// What it chose itself it must compile (TN-AOT-5), without its device too (TN-AOT-1). What it was
-/// given unasked it may refuse, by name (TN-AOT-4).
+/// It must compile the nodes that it chose (TN-AOT-5), also without its device (TN-AOT-1). Nodes
+/// that it did not choose it may refuse, by name (TN-AOT-4).
 inline std::optional<aot::CompiledMethod> compile(Context& kit, const OpenedBackend& opened,
                                                   const aot::PluginPreprocess& compiler,
                                                   std::string_view name,
@@ -66,7 +66,7 @@ inline std::optional<aot::CompiledMethod> compile(Context& kit, const OpenedBack
   const auto chosen = compiler.partition(program, {});
   if (!chosen.ok()) {
     if (is_here) kit.blocked(name, ": ", chosen.text());
-    kit.broke("TN-AOT-1", name, ": without the device partition failed: ", chosen.text());
+    kit.violated("TN-AOT-1", name, ": without the device partition failed: ", chosen.text());
     return std::nullopt;
   }
   auto lowered = aot::lower(program, *chosen);
@@ -79,17 +79,18 @@ inline std::optional<aot::CompiledMethod> compile(Context& kit, const OpenedBack
   auto results = compiler.preprocess(parts);
   if (results.ok()) return aot::CompiledMethod{*std::move(lowered), *std::move(results)};
   if (!is_here) {
-    kit.broke("TN-AOT-1", name, ": without the device preprocess failed: ", results.text());
+    kit.violated("TN-AOT-1", name, ": without the device preprocess failed: ", results.text());
   } else if (compiler.has_partition()) {
-    kit.broke("TN-AOT-5", name, ": preprocess refused what partition had chosen: ", results.text());
+    kit.violated("TN-AOT-5", name,
+                 ": preprocess refused what partition had chosen: ", results.text());
   } else {
-    kit.keep("TN-AOT-4", names_a_part(program, results.text()), name,
-             ": refused with a text that names neither node nor value: ", results.text());
+    kit.expect("TN-AOT-4", names_a_part(program, results.text()), name,
+               ": refused with a text that names neither node nor value: ", results.text());
   }
   return std::nullopt;
 }
 
-/// Compares what was compiled twice. The text is the first difference; empty when there is none.
+/// Compares two compilations of a program. Returns the first difference; empty when there is none.
 inline std::string difference(const aot::CompiledMethod& a, const aot::CompiledMethod& b) {
   const auto& ours = a.program.partitions;
   const auto& theirs = b.program.partitions;
@@ -166,11 +167,11 @@ inline void judge_numbers(Context& kit, host::Method& method, const SmallProgram
           what);
     }
     const Status executed = method.execute();
-    if (!kit.keep("TN-AOT-4", executed.ok(), what, ": execute failed: ", executed.text())) return;
+    if (!kit.expect("TN-AOT-4", executed.ok(), what, ": execute failed: ", executed.text())) return;
     std::vector<float> found(run.expected.size());
     const Status read = method.read_output(0, std::as_writable_bytes(std::span(found)));
-    if (!kit.keep("TN-AOT-4", read.ok(), what, ": expected ", found.size(),
-                  " elements: ", read.text())) {
+    if (!kit.expect("TN-AOT-4", read.ok(), what, ": expected ", found.size(),
+                    " elements: ", read.text())) {
       return;
     }
     float largest = 0.0f;
@@ -180,8 +181,8 @@ inline void judge_numbers(Context& kit, host::Method& method, const SmallProgram
       const float off = std::abs(found[i] - run.expected[i]);
       worst = std::isnan(off) ? std::numeric_limits<float>::infinity() : std::max(worst, off);
     }
-    kit.keep("TN-AOT-4", worst <= 0.1f * largest, what, ": an element is off by ", worst,
-             ", where the largest is ", largest);
+    kit.expect("TN-AOT-4", worst <= 0.1f * largest, what, ": an element is off by ", worst,
+               ", where the largest is ", largest);
   }
 }
 
@@ -191,7 +192,7 @@ TENON_CONFORMANCE_TEST("programs are compiled without the device",
                        "[preprocess][level-5][backend][TN-AOT-1][TN-ERR-2]") {
   OpenedBackend opened(kit);
   const auto compiler = detail::need_compiler(kit, opened);
-  if (opened.backend().is_available().ok()) kit.not_applicable("the device is there");
+  if (opened.backend().is_available().ok()) kit.not_applicable("the device is present");
   for (const SmallProgram& small : small_programs()) {
     detail::compile(kit, opened, compiler, small.name, small.program.view());
   }
@@ -208,12 +209,12 @@ TENON_CONFORMANCE_TEST("the same program is compiled to the same bytes",
     const auto first = detail::compile(kit, opened, compiler, small.name, program);
     const auto second = detail::compile(kit, opened, compiler, small.name, program);
     const auto elsewhere = detail::compile(kit, again, other, small.name, program);
-    kit.keep("TN-AOT-2", first.has_value() == second.has_value(), small.name,
-             ": compiled one time and refused another");
+    kit.expect("TN-AOT-2", first.has_value() == second.has_value(), small.name,
+               ": compiled one time and refused another");
     if (!first || !second || !elsewhere) continue;
     for (const auto* later : {&*second, &*elsewhere}) {
       const std::string differs = detail::difference(*first, *later);
-      kit.keep("TN-AOT-2", differs.empty(), small.name, ": ", differs);
+      kit.expect("TN-AOT-2", differs.empty(), small.name, ": ", differs);
     }
   }
 }
@@ -237,8 +238,8 @@ TENON_CONFORMANCE_TEST("what is compiled is loaded and computes what the program
     options.backends = {opened.ref()};
     options.data_files = written.data_files;
     const auto loaded = host::Method::load(written.program, "forward", std::move(options));
-    if (!kit.keep("TN-AOT-3", loaded.ok(), small.name,
-                  ": init refused what preprocess made: ", loaded.text())) {
+    if (!kit.expect("TN-AOT-3", loaded.ok(), small.name,
+                    ": init refused what preprocess made: ", loaded.text())) {
       continue;
     }
     detail::judge_numbers(kit, **loaded, small);
@@ -246,21 +247,20 @@ TENON_CONFORMANCE_TEST("what is compiled is loaded and computes what the program
   if (!any) kit.not_applicable("the backend takes none of the kit's programs as a whole");
 }
 
-TENON_CONFORMANCE_TEST("an operator that nobody knows is refused by name",
+TENON_CONFORMANCE_TEST("an unknown operator is refused by name",
                        "[preprocess][level-5][backend][TN-AOT-4][TN-ERR-2]") {
   OpenedBackend opened(kit);
   const auto compiler = detail::need_compiler(kit, opened);
   const aot::OwnedEdgeProgram program = unknown_operator();
   const std::vector<aot::PartitionToCompile> parts = {{program.view(), {}}};
   const auto results = compiler.preprocess(parts);
-  if (!kit.keep("TN-AOT-4", !results.ok(),
-                "preprocess made a blob of an operator that nobody knows")) {
+  if (!kit.expect("TN-AOT-4", !results.ok(), "preprocess made a blob of an unknown operator")) {
     return;
   }
   // A backend that asks for its device here breaks another rule.
   const bool is_here = opened.backend().is_available().ok();
-  kit.keep("TN-AOT-4", !is_here || detail::names_a_part(program.view(), results.text()),
-           "refused with a text that names neither node nor value: ", results.text());
+  kit.expect("TN-AOT-4", !is_here || detail::names_a_part(program.view(), results.text()),
+             "refused with a text that names neither node nor value: ", results.text());
 }
 
 TENON_CONFORMANCE_TEST("nodes that are not compiled are left to kernels",

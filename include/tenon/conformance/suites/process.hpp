@@ -12,22 +12,22 @@
 #include <utility>
 #include <vector>
 
-#include "tenon/conformance/case_method.hpp"
-#include "tenon/conformance/interposition.hpp"
-#include "tenon/conformance/live_case.hpp"
-#include "tenon/conformance/loaded_plugin.hpp"
-#include "tenon/conformance/resources.hpp"
-#include "tenon/conformance/test.hpp"
+#include "tenon/conformance/fixtures/case_method.hpp"
+#include "tenon/conformance/fixtures/live_case.hpp"
+#include "tenon/conformance/fixtures/loaded_plugin.hpp"
+#include "tenon/conformance/process/interposition.hpp"
+#include "tenon/conformance/process/resources.hpp"
+#include "tenon/conformance/run/test.hpp"
 
 /// Suite "process": a plugin is a guest in the process of an application. `Watch` compares the
-/// process around every call of every test, and the runner sees a test that crashes or hangs; the
-/// tests here are those that call everything once with nothing else to judge.
+/// process around every call of every test, and the runner detects crashes and hangs; the tests
+/// here call everything once and judge nothing else.
 namespace tenon::conformance {
 
 namespace detail {
 
-/// Runs `work` in a thread with a stack of `size` bytes, and waits. False when there is no such
-/// thread.
+/// Runs `work` in a thread with a stack of `size` bytes, and waits. False when the thread cannot be
+/// created.
 inline bool with_stack(std::size_t size, const std::function<void()>& work) {
   pthread_attr_t attributes;
   ::pthread_attr_init(&attributes);
@@ -47,7 +47,7 @@ inline bool with_stack(std::size_t size, const std::function<void()>& work) {
 
 }  // namespace detail
 
-TENON_CONFORMANCE_TEST("every function of the backend returns and leaves the process as it was",
+TENON_CONFORMANCE_TEST("every function of the backend returns and leaves the process unchanged",
                        "[process][level-3][backend][TN-BCK-1][TN-BCK-7][TN-BCK-8][TN-PRC-1]"
                        "[TN-PRC-2][TN-PRC-3][TN-PRC-4][TN-PRC-5]") {
   OpenedBackend backend(kit);
@@ -64,7 +64,7 @@ TENON_CONFORMANCE_TEST("every function of the backend returns and leaves the pro
                                                            "tenon.conformance.unknown/1"));
 }
 
-TENON_CONFORMANCE_TEST("loading and running and destroying return and leave the process as it was",
+TENON_CONFORMANCE_TEST("loading and running and destroying return and leave the process unchanged",
                        "[process][level-3][case][TN-BCK-1][TN-BCK-7][TN-BCK-8][TN-PRC-1]"
                        "[TN-PRC-2][TN-PRC-3][TN-PRC-4][TN-PRC-5]") {
   LiveCase live(kit);
@@ -76,7 +76,7 @@ TENON_CONFORMANCE_TEST("a stack of 256 KiB is enough", "[process][level-3][case]
   kit.not_applicable("a sanitizer takes more of the stack");
 #endif
   LiveCase live(kit);
-  // What the kit and the host need for themselves above the plugin's functions.
+  // The kit's and the host's own share of the stack.
   constexpr std::size_t of_host = std::size_t{64} << 10;
   std::optional<Status> outcome;
   const bool ran = detail::with_stack((std::size_t{256} << 10) + of_host, [&] {
@@ -98,8 +98,8 @@ TENON_CONFORMANCE_TEST("the plugin frees nothing of the host",
   interposition.watch_lent = true;
   static_cast<void>(live.run(*live.load()));
   interposition.watch_lent = false;
-  kit.keep("TN-BCK-2", interposition.lent_and_freed == 0, "the plugin gave ",
-           interposition.lent_and_freed.load(), " blocks of the host's allocators to free");
+  kit.expect("TN-BCK-2", interposition.lent_and_freed == 0, "the plugin gave ",
+             interposition.lent_and_freed.load(), " blocks of the host's allocators to free");
 }
 
 }  // namespace tenon::conformance

@@ -9,12 +9,12 @@
 #include <utility>
 #include <vector>
 
-#include "tenon/conformance/case_method.hpp"
-#include "tenon/conformance/faults.hpp"
-#include "tenon/conformance/interposition.hpp"
-#include "tenon/conformance/live_case.hpp"
-#include "tenon/conformance/resources.hpp"
-#include "tenon/conformance/test.hpp"
+#include "tenon/conformance/fixtures/case_method.hpp"
+#include "tenon/conformance/fixtures/live_case.hpp"
+#include "tenon/conformance/process/faults.hpp"
+#include "tenon/conformance/process/interposition.hpp"
+#include "tenon/conformance/process/resources.hpp"
+#include "tenon/conformance/run/test.hpp"
 
 /// Suite "services": each request of the plugin for memory, data and files fails once, one after
 /// the other.
@@ -49,7 +49,7 @@ class FailingService {
       if (!interposition.present) kit.not_applicable("file operations cannot be made to fail here");
       interposition.faults = &faults_;
     }
-    live_.boundary().on_init = [this](InitCall& call) {
+    live_.boundary().on_init = [this](WatchedInit& call) {
       const tenon_status status = call.forward();
       if (status == TENON_STATUS_OK) ++loaded_delegates_;
       return status;
@@ -69,7 +69,7 @@ class FailingService {
   FailingService& operator=(const FailingService&) = delete;
   ~FailingService() { interposition.faults = nullptr; }
 
-  /// Fails request after request and judges what comes of it.
+  /// Fails one request after the other and judges the result.
   void judge() {
     faults_.fail(service_, 0);
     {
@@ -89,7 +89,7 @@ class FailingService {
   using Bytes = std::vector<std::byte>;
 
   static Result<Bytes> run(CaseMethod& method) {
-    TENON_CHECK(method.execute(method.runs().front()));
+    TENON_RETURN_IF_ERROR(method.execute(method.runs().front()));
     return method.output_bytes();
   }
   [[nodiscard]] bool is_expected(const Bytes& outputs) const {
@@ -105,7 +105,8 @@ class FailingService {
     return fresh.ok() && run(**fresh).ok() && run(**fresh).ok();
   }
 
-  /// What comes of refusing request `number`. False: going on would tell the same again.
+  /// Refuses request `number` and judges the result. False when further requests would report the
+  /// same.
   bool judge_outcome(std::uint64_t number) {
     faults_.fail(service_, number);
     const auto method = load();
@@ -115,51 +116,51 @@ class FailingService {
     const bool in_load = faults_.failed(service_);
     if (in_load && service_ == Service::runtime_memory) {
       faults_.fail(service_, 0);
-      return kit_.keep("TN-INI-6", false, request_, "init succeeds all the same");
+      return kit_.expect("TN-INI-6", false, request_, "init succeeds all the same");
     }
     const Result<Bytes> outputs = run(**method);
     const bool refused = faults_.failed(service_);
     faults_.fail(service_, 0);
     if (outputs.ok()) {
-      return kit_.keep(in_load ? "TN-INI-6" : "TN-EXE-7", !refused || is_expected(*outputs),
-                       request_, in_load ? "init" : "execute",
-                       " succeeds all the same, and the outputs are wrong");
+      return kit_.expect(in_load ? "TN-INI-6" : "TN-EXE-7", !refused || is_expected(*outputs),
+                         request_, in_load ? "init" : "execute",
+                         " succeeds all the same, and the outputs are wrong");
     }
     if (in_load || !refused) return true;
     const Result<Bytes> again = run(**method);
-    // A delegate that runs only once is another matter.
+    // Another test judges delegates that run only once.
     if (!again.ok() && !runs_twice()) return true;
     if (!again.ok()) {
-      return kit_.keep("TN-EXE-3", false, request_,
-                       "execute fails, and the next run, of which "
-                       "nothing is refused, does too: ",
-                       again.text());
+      return kit_.expect("TN-EXE-3", false, request_,
+                         "execute fails, and the next run, of which "
+                         "nothing is refused, does too: ",
+                         again.text());
     }
-    return kit_.keep("TN-EXE-3", !stateless_ || is_expected(*again), request_,
-                     "execute fails, and the next run gives wrong outputs");
+    return kit_.expect("TN-EXE-3", !stateless_ || is_expected(*again), request_,
+                       "execute fails, and the next run gives wrong outputs");
   }
 
-  /// Once nothing is refused any more, all is as before.
+  /// The case must load and run when nothing is refused any more.
   bool judge_next() {
     faults_.fail(service_, 0);
     const auto method = load();
-    if (!kit_.keep("TN-INI-6", method.ok(), request_,
-                   "the next init, of which nothing is refused, ", "fails: ", method.text())) {
+    if (!kit_.expect("TN-INI-6", method.ok(), request_,
+                     "the next init, of which nothing is refused, ", "fails: ", method.text())) {
       return false;
     }
     const Result<Bytes> outputs = run(**method);
-    return kit_.keep("TN-INI-6", outputs.ok() && is_expected(*outputs), request_,
-                     "a program that is loaded afterwards ",
-                     outputs.ok() ? "gives wrong outputs" : outputs.text());
+    return kit_.expect("TN-INI-6", outputs.ok() && is_expected(*outputs), request_,
+                       "a program that is loaded afterwards ",
+                       outputs.ok() ? "gives wrong outputs" : outputs.text());
   }
 
-  /// Whether refusing it again, three times, leaves something each time.
+  /// Whether each of three further refusals leaves something.
   void judge_remains(std::uint64_t number) {
-    // What `destroy` leaves of another delegate of the program is told by other tests.
+    // Other tests report what `destroy` of another delegate leaves.
     if (failed_to_load_ && delegates_before_failure_ != 0) return;
     const auto growth = least_growth(number, 3);
-    kit_.keep(failed_to_load_ ? "TN-INI-1" : "TN-DES-3", growth.empty(), request_,
-              "what is left is ", join(growth));
+    kit_.expect(failed_to_load_ ? "TN-INI-1" : "TN-DES-3", growth.empty(), request_,
+                "what is left is ", join(growth));
   }
   std::vector<std::string> least_growth(std::uint64_t number, int times) {
     std::vector<std::string> out;
@@ -190,7 +191,7 @@ class FailingService {
   LiveCase live_;
   Faults& faults_;
   Bytes expected_;
-  std::string request_;                 // Which one is refused, for what is told.
+  std::string request_;                 // The refused request, for texts.
   std::uint32_t loaded_delegates_ = 0;  // Of the last load.
   std::uint32_t delegates_before_failure_ = 0;
   bool stateless_ = false;

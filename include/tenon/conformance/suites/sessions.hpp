@@ -11,13 +11,14 @@
 #include "tenon/conformance/suites/threads.hpp"
 
 /// Suite "sessions": several states over one blob (extension "tenon.sessions/1"). A session has no
-/// host of its own: it runs with the arguments of another method of the same case, its carrier, in
-/// place of that one's delegates.
+/// host of its own: it runs with the arguments of another method of the same case, its carrier, and
+/// replaces the delegates of that method.
 namespace tenon::conformance {
 
 namespace detail {
 
-/// Methods of a case, some of whose delegates are replaced by sessions of the first one's.
+/// Methods of a case. The delegates of some are replaced by sessions of the first method's
+/// delegates.
 class SessionCase {
  public:
   explicit SessionCase(Context& kit) : kit_(kit), live_(kit) {
@@ -27,7 +28,7 @@ class SessionCase {
     if (!kit.backend().deterministic) {
       kit.not_applicable("the backend is declared not deterministic");
     }
-    live_.boundary().on_init = [this](InitCall& call) {
+    live_.boundary().on_init = [this](WatchedInit& call) {
       const tenon_status status = call.forward();
       if (status == TENON_STATUS_OK) delegates_.push_back(&call.delegate);
       return status;
@@ -47,7 +48,7 @@ class SessionCase {
     parent_.reset();
   }
 
-  /// The method that the sessions are made of.
+  /// The method whose delegates the sessions are created from.
   [[nodiscard]] CaseMethod& parent() noexcept { return *parent_; }
   [[nodiscard]] LiveCase& live() noexcept { return live_; }
 
@@ -69,7 +70,7 @@ class SessionCase {
       }
       sessions_.emplace_back(carried, session);
     }
-    boundary.on_execute = [this](ExecuteCall& call) { return execute(call); };
+    boundary.on_execute = [this](WatchedExecute& call) { return execute(call); };
     return carrier;
   }
 
@@ -80,7 +81,7 @@ class SessionCase {
   }
 
  private:
-  tenon_status execute(ExecuteCall& call) {
+  tenon_status execute(WatchedExecute& call) {
     for (const auto& [carried, session] : sessions_) {
       if (carried != &call.delegate) continue;
       return call.boundary.watch().status_of(
@@ -102,8 +103,8 @@ class SessionCase {
   std::vector<std::unique_ptr<CaseMethod>> carriers_;
 };
 
-/// What `count` runs of a delegate give that has no sessions. Ends the test where that is not the
-/// same again.
+/// The outputs of `count` runs of a delegate without sessions. Ends the test when a repetition
+/// gives others.
 inline std::vector<std::vector<std::byte>> outputs_alone(Context& kit, SessionCase& sessions,
                                                          int count) {
   const CaseRun& run = sessions.parent().runs().front();
@@ -118,7 +119,7 @@ inline std::vector<std::vector<std::byte>> outputs_alone(Context& kit, SessionCa
   return first;
 }
 
-/// What shows that two of a delegate and two sessions of it share a state; empty when none does.
+/// Describes a state that a delegate and its two sessions share; empty when they share none.
 inline std::string shared_state(SessionCase& sessions,
                                 const std::vector<std::vector<std::byte>>& alone) {
   const CaseRun& run = sessions.parent().runs().front();
@@ -146,9 +147,9 @@ TENON_CONFORMANCE_TEST("a new session has the state that init gave",
   const auto alone = detail::outputs_alone(kit, sessions, 1);
   const CaseRun& run = sessions.parent().runs().front();
   for (int i = 0; i < 2; ++i) static_cast<void>(sessions.outputs(sessions.parent(), run));
-  kit.keep("TN-SES-1", sessions.outputs(sessions.new_session(), run) == alone[0],
-           "the first run of a session that was made after two runs of its delegate gives other "
-           "outputs than the delegate's first run");
+  kit.expect("TN-SES-1", sessions.outputs(sessions.new_session(), run) == alone[0],
+             "the first run of a session that was made after two runs of its delegate gives other "
+             "outputs than the delegate's first run");
 }
 
 TENON_CONFORMANCE_TEST("a session and its delegate do not change each other's state",
@@ -156,7 +157,7 @@ TENON_CONFORMANCE_TEST("a session and its delegate do not change each other's st
   detail::SessionCase sessions(kit);
   const auto alone = detail::outputs_alone(kit, sessions, 2);
   const std::string shared = detail::shared_state(sessions, alone);
-  kit.keep("TN-SES-2", shared.empty(), shared);
+  kit.expect("TN-SES-2", shared.empty(), shared);
 }
 
 TENON_CONFORMANCE_TEST("sessions of one delegate run at the same time",
@@ -187,7 +188,7 @@ TENON_CONFORMANCE_TEST("sessions of one delegate run at the same time",
       return;
     }
   });
-  complaints.tell(kit, "TN-BCK-9");
+  complaints.report(kit, "TN-BCK-9");
 }
 
 }  // namespace tenon::conformance

@@ -14,10 +14,10 @@
 #include <utility>
 #include <vector>
 
-#include "tenon/conformance/case_method.hpp"
-#include "tenon/conformance/live_case.hpp"
-#include "tenon/conformance/loaded_plugin.hpp"
-#include "tenon/conformance/test.hpp"
+#include "tenon/conformance/fixtures/case_method.hpp"
+#include "tenon/conformance/fixtures/live_case.hpp"
+#include "tenon/conformance/fixtures/loaded_plugin.hpp"
+#include "tenon/conformance/run/test.hpp"
 
 /// Suite "threads": calls that the boundary allows at the same time. The process is not compared
 /// around them, as threads would see each other's calls.
@@ -27,7 +27,7 @@ namespace detail {
 
 constexpr std::size_t num_threads = 4;
 
-/// What several threads found wrong. Any thread.
+/// Failures that several threads found. threads: any.
 class Complaints {
  public:
   void add(std::string text) {
@@ -37,11 +37,12 @@ class Complaints {
   void add(const Status& status, std::string_view what) {
     if (!status.ok()) add(concat(what, ": ", status.text()));
   }
-  /// Once the threads have ended: the first of each kind, as findings of `rule`.
-  void tell(Context& kit, std::string_view rule) {
+  /// Reports the first failure of each kind as a finding of `rule`. Call it after the threads have
+  /// ended.
+  void report(Context& kit, std::string_view rule) {
     std::ranges::sort(texts_);
     texts_.erase(std::unique(texts_.begin(), texts_.end()), texts_.end());
-    for (const std::string& text : texts_) kit.broke(rule, text);
+    for (const std::string& text : texts_) kit.violated(rule, text);
   }
 
  private:
@@ -95,8 +96,8 @@ class SharedCase {
     complaints.add(std::move(method).status(), "while other threads call the backend, init fails");
     return nullptr;
   }
-  /// Executes the runs of the case on a method that has not run, from any thread. False when
-  /// something was wrong.
+  /// Executes the runs of the case on a method that has not run, from any thread. False when a
+  /// failure was found.
   bool run(CaseMethod& method, Complaints& complaints) {
     for (std::size_t i = 0; i < expected_.size(); ++i) {
       if (Status executed = method.execute(method.runs()[i]); !executed.ok()) {
@@ -129,7 +130,7 @@ TENON_CONFORMANCE_TEST("different delegates run at the same time",
     for (std::size_t i = 0; i < detail::num_threads; ++i) methods.push_back(shared.load());
     detail::in_threads(methods.size(), [&](std::size_t i) { shared.run(*methods[i], complaints); });
   }
-  complaints.tell(kit, "TN-BCK-9");
+  complaints.report(kit, "TN-BCK-9");
 }
 
 TENON_CONFORMANCE_TEST("programs are loaded and run and destroyed at the same time",
@@ -143,7 +144,7 @@ TENON_CONFORMANCE_TEST("programs are loaded and run and destroyed at the same ti
       if (!method || !shared.run(*method, complaints)) return;
     }
   });
-  complaints.tell(kit, "TN-BCK-9");
+  complaints.report(kit, "TN-BCK-9");
 }
 
 TENON_CONFORMANCE_TEST("a program is loaded and destroyed while others run",
@@ -164,13 +165,13 @@ TENON_CONFORMANCE_TEST("a program is loaded and destroyed while others run",
       }
     }
   });
-  complaints.tell(kit, "TN-BCK-9");
+  complaints.report(kit, "TN-BCK-9");
 }
 
 TENON_CONFORMANCE_TEST("several threads open and close the backend at the same time",
                        "[threads][level-9][backend][TN-BCK-9]") {
-  // Opened behind one boundary after the other, as that is made for one host; each stays open
-  // while the others are asked.
+  // Each has a boundary of its own, which serves one host, and stays open while the others are
+  // used.
   std::vector<std::unique_ptr<OpenedBackend>> backends;
   for (std::size_t i = 0; i < detail::num_threads; ++i) {
     backends.push_back(std::make_unique<OpenedBackend>(kit));
@@ -185,7 +186,7 @@ TENON_CONFORMANCE_TEST("several threads open and close the backend at the same t
     }
     backends[i].reset();
   });
-  complaints.tell(kit, "TN-BCK-9");
+  complaints.report(kit, "TN-BCK-9");
 }
 
 TENON_CONFORMANCE_TEST("options are set and read at the same time",
@@ -230,7 +231,7 @@ TENON_CONFORMANCE_TEST("options are set and read at the same time",
       }
     }
   });
-  complaints.tell(kit, "TN-BCK-9");
+  complaints.report(kit, "TN-BCK-9");
 }
 
 }  // namespace tenon::conformance

@@ -16,7 +16,7 @@
 #include "tenon/abi/tensor.h"
 #include "tenon/core/args.hpp"
 #include "tenon/core/result.hpp"
-#include "tenon/executorch/adapter/tensor_mirror.hpp"
+#include "tenon/executorch/adapter/plugin_tensor.hpp"
 #include "tenon/executorch/error.hpp"
 
 namespace tenon::bridge::adapter {
@@ -33,34 +33,34 @@ static_assert(static_cast<int>(et::Tag::Tensor) == TENON_VALUE_TENSOR &&
 static_assert(sizeof(bool) == sizeof(std::uint8_t), "a list of bools is one of bytes");
 
 /// The tensors of one delegate, each mirrored once.
-class TensorMirrors {
+class PluginTensors {
  public:
-  [[nodiscard]] Result<TensorMirror*> of(TensorImpl& impl) {
+  [[nodiscard]] Result<PluginTensor*> of(TensorImpl& impl) {
     for (const auto& mirror : all_) {
       if (mirror->stands_for(impl) && mirror->refresh(impl)) return mirror.get();
     }
-    TENON_TRY(auto mirror, TensorMirror::make(impl));
+    TENON_TRY(auto mirror, PluginTensor::make(impl));
     return all_.emplace_back(std::move(mirror)).get();
   }
 
  private:
-  std::vector<std::unique_ptr<TensorMirror>> all_;
+  std::vector<std::unique_ptr<PluginTensor>> all_;
 };
 
-/// One list of arguments as a plugin sees it. ExecuTorch keeps the list and its values where they
-/// are as long as the method lives, so what depends on them is built once.
+/// One list of arguments as a plugin sees it. The addresses of the list and of its values are fixed
+/// in ExecuTorch until the method is destroyed, so this is built once.
 class ArgumentList {
  public:
   [[nodiscard]] bool is_of(et::Span<et::EValue*> args) const noexcept {
     if (args.size() != source_.size()) return false;
-    // Few as they are, `std::equal`, which calls memcmp, takes longer.
+    // For so few, `std::equal` takes longer, because it calls memcmp.
     for (std::size_t i = 0; i < source_.size(); ++i) {
       if (args[i] != source_[i]) return false;
     }
     return true;
   }
 
-  /// Takes over what the values hold now. False when it does not fit what was built: `build` again.
+  /// Copies the current contents of the values. False when they no longer fit: `build` again.
   [[nodiscard]] bool refresh(et::Span<et::EValue*> args) noexcept {
     if (!is_built_ || !is_of(args)) return false;
     for (const TensorArgument& each : tensors_) {
@@ -73,8 +73,8 @@ class ArgumentList {
                        [](OtherArgument& each) { return each.refresh(); });
   }
 
-  /// Builds everything for `args`. The addresses of values that were there before stay.
-  [[nodiscard]] Status build(et::Span<et::EValue*> args, TensorMirrors& mirrors) {
+  /// Builds everything for `args`. Existing values keep their addresses.
+  [[nodiscard]] Status build(et::Span<et::EValue*> args, PluginTensors& mirrors) {
     is_built_ = false;
     source_.assign(args.begin(), args.end());
     tensors_.clear();
@@ -97,18 +97,19 @@ class ArgumentList {
     return static_cast<std::uint32_t>(pointers_.size());
   }
 
-  /// Gives ExecuTorch the numbers that the plugin wrote. Whether it also resized tensors.
+  /// Copies the numbers that the plugin wrote to ExecuTorch. Returns whether it also resized
+  /// tensors.
   [[nodiscard]] bool give_numbers() const noexcept {
     for (const OtherArgument& each : others_) each.give_back();
-    for (const TensorMirror* each : dynamic_) {
+    for (const PluginTensor* each : dynamic_) {
       if (each->was_resized()) return true;
     }
     return false;
   }
-  /// Gives ExecuTorch the sizes that the plugin gave to tensors.
+  /// Copies the sizes that the plugin gave to tensors to ExecuTorch.
   [[nodiscard]] Status give_sizes() {
-    for (TensorMirror* each : dynamic_) {
-      if (each->was_resized()) TENON_CHECK(each->give_sizes());
+    for (PluginTensor* each : dynamic_) {
+      if (each->was_resized()) TENON_RETURN_IF_ERROR(each->give_sizes());
     }
     return ok();
   }
@@ -116,14 +117,14 @@ class ArgumentList {
  private:
   struct TensorArgument {
     et::EValue* from;
-    TensorMirror* mirror;
+    PluginTensor* mirror;
   };
 
   /// The elements of a list: values of their own, as an instruction may change them.
   struct Elements {
     std::vector<tenon_value> values;
     std::vector<const tenon_value*> pointers;
-    std::vector<TensorMirror*> mirrors;  // Null for an element without a tensor.
+    std::vector<PluginTensor*> mirrors;  // Null for an element without a tensor.
   };
 
   struct OtherArgument {
@@ -197,7 +198,7 @@ class ArgumentList {
       if (!list.ok() || list->size() != elements->mirrors.size()) return false;
       for (std::size_t i = 0; i < list->size(); ++i) {
         TensorImpl* const impl = impl_of((*list)[i]);
-        TensorMirror* const mirror = elements->mirrors[i];
+        PluginTensor* const mirror = elements->mirrors[i];
         if (!impl != !mirror || (impl && !mirror->refresh(*impl))) return false;
       }
       return true;
@@ -209,12 +210,12 @@ class ArgumentList {
     return tensor ? tensor->unsafeGetTensorImpl() : nullptr;
   }
 
-  Status build_one(et::EValue& from, tenon_value& to, TensorMirrors& mirrors) {
+  Status build_one(et::EValue& from, tenon_value& to, PluginTensors& mirrors) {
     to = {};
     to.struct_size = sizeof to;
     to.kind = static_cast<std::uint32_t>(from.tag);
     if (from.tag == et::Tag::Tensor) {
-      TENON_TRY(TensorMirror * mirror,
+      TENON_TRY(PluginTensor * mirror,
                 add_mirror(*from.payload.as_tensor.unsafeGetTensorImpl(), mirrors));
       to.as.tensor = &mirror->tensor();
       tensors_.push_back({&from, mirror});
@@ -223,13 +224,13 @@ class ArgumentList {
     OtherArgument other{&from, &to, from.tag};
     switch (from.tag) {
       case et::Tag::ListInt:
-        TENON_CHECK(build_integers(from.tryToIntList(), other));
+        TENON_RETURN_IF_ERROR(build_integers(from.tryToIntList(), other));
         break;
       case et::Tag::ListTensor:
-        TENON_CHECK(build_tensors(from.tryToTensorList(), other, mirrors));
+        TENON_RETURN_IF_ERROR(build_tensors(from.tryToTensorList(), other, mirrors));
         break;
       case et::Tag::ListOptionalTensor:
-        TENON_CHECK(build_tensors(from.tryToListOptionalTensor(), other, mirrors));
+        TENON_RETURN_IF_ERROR(build_tensors(from.tryToListOptionalTensor(), other, mirrors));
         break;
       default:
         break;
@@ -243,8 +244,8 @@ class ArgumentList {
     return ok();
   }
 
-  Result<TensorMirror*> add_mirror(TensorImpl& impl, TensorMirrors& mirrors) {
-    TENON_TRY(TensorMirror * mirror, mirrors.of(impl));
+  Result<PluginTensor*> add_mirror(TensorImpl& impl, PluginTensors& mirrors) {
+    TENON_TRY(PluginTensor * mirror, mirrors.of(impl));
     const bool is_new = std::find(dynamic_.begin(), dynamic_.end(), mirror) == dynamic_.end();
     if (mirror->is_dynamic() && is_new) dynamic_.push_back(mirror);
     return mirror;
@@ -268,17 +269,17 @@ class ArgumentList {
 
   template <class List>
   Status build_integers(const List& list, OtherArgument& to) {
-    TENON_CHECK(check_list(list));
+    TENON_RETURN_IF_ERROR(check_list(list));
     add_elements(list->size(), TENON_VALUE_INT, to);
     return ok();
   }
 
   template <class List>
-  Status build_tensors(const List& list, OtherArgument& to, TensorMirrors& mirrors) {
-    TENON_CHECK(check_list(list));
+  Status build_tensors(const List& list, OtherArgument& to, PluginTensors& mirrors) {
+    TENON_RETURN_IF_ERROR(check_list(list));
     add_elements(list->size(), TENON_VALUE_TENSOR, to);
     for (std::size_t i = 0; i < list->size(); ++i) {
-      TensorMirror* mirror = nullptr;
+      PluginTensor* mirror = nullptr;
       if (TensorImpl* const impl = impl_of((*list)[i])) {
         TENON_TRY(mirror, add_mirror(*impl, mirrors));
         to.elements->values[i].as.tensor = &mirror->tensor();
@@ -296,14 +297,14 @@ class ArgumentList {
   std::vector<tenon_value*> pointers_;
   std::vector<TensorArgument> tensors_;
   std::vector<OtherArgument> others_;
-  std::vector<TensorMirror*> dynamic_;
+  std::vector<PluginTensor*> dynamic_;
 };
 
 /// All lists of arguments that one delegate was called with: one for each instruction that calls
 /// it.
 class Arguments {
  public:
-  /// The list for `args`, with what the values hold now; null when it has to be built.
+  /// The list for `args`, with the current contents of the values; null when it has to be built.
   [[nodiscard]] ArgumentList* find(et::Span<et::EValue*> args) noexcept {
     if (last_ && last_->refresh(args)) [[likely]]
       return last_;
@@ -318,12 +319,12 @@ class Arguments {
         std::find_if(all_.begin(), all_.end(), [&](const auto& each) { return each->is_of(args); });
     last_ = found != all_.end() ? found->get()
                                 : all_.emplace_back(std::make_unique<ArgumentList>()).get();
-    TENON_CHECK(last_->build(args, mirrors_));
+    TENON_RETURN_IF_ERROR(last_->build(args, mirrors_));
     return last_;
   }
 
  private:
-  TensorMirrors mirrors_;
+  PluginTensors mirrors_;
   std::vector<std::unique_ptr<ArgumentList>> all_;
   ArgumentList* last_ = nullptr;
 };

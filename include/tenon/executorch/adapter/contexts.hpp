@@ -18,7 +18,7 @@
 #include "tenon/core/result.hpp"
 #include "tenon/executorch/error.hpp"
 
-/// What ExecuTorch lends a backend, as a plugin sees it. Each object's address must not change.
+/// Objects that ExecuTorch lends a backend, as a plugin sees them. Their addresses must not change.
 namespace tenon::bridge::adapter {
 
 /// One of ExecuTorch's allocators. One thread at a time, as it is itself.
@@ -40,7 +40,7 @@ struct BorrowedAllocator : tenon_allocator {
 };
 
 /// ExecuTorch's event tracer. Its clock has ticks, a plugin's has nanoseconds. A plugin may report
-/// from several threads; ExecuTorch's tracer is for one, so they take turns.
+/// from several threads; a mutex serialises them, because ExecuTorch's tracer is for one thread.
 struct BorrowedTracer : tenon_tracer {
   et::EventTracer* tracer = nullptr;
 
@@ -48,7 +48,7 @@ struct BorrowedTracer : tenon_tracer {
   BorrowedTracer(const BorrowedTracer&) = delete;
   BorrowedTracer& operator=(const BorrowedTracer&) = delete;
 
-  /// What a context names: null when nobody listens.
+  /// The tracer of a context: null when events are not recorded.
   [[nodiscard]] const tenon_tracer* table() const noexcept { return tracer ? this : nullptr; }
 
  private:
@@ -65,8 +65,8 @@ struct BorrowedTracer : tenon_tracer {
   }
 
   /// ExecuTorch's tracers take a name or a number for an event and abort when given both. The
-  /// number is what the map made ahead of time has, so it wins; the name then goes where the
-  /// metadata goes, unless there is some.
+  /// number takes precedence, because the map made ahead of time has it; the name is then passed as
+  /// metadata, unless the event has metadata.
   static void log(const tenon_tracer* table, const char* name, std::uint64_t name_size,
                   std::int64_t debug_handle, std::uint64_t start_ns, std::uint64_t end_ns,
                   const void* metadata, std::uint64_t metadata_size) noexcept {
@@ -94,8 +94,8 @@ struct BorrowedTracer : tenon_tracer {
   std::mutex mutex_;
 };
 
-/// Gives the bytes of a `tenon_buffer` back to ExecuTorch, once, whichever threads ask. `owner` is
-/// the FreeableBuffer, and null from then on.
+/// Releases the bytes of a `tenon_buffer` to ExecuTorch, once, also when several threads ask.
+/// `owner` is the FreeableBuffer, and null afterwards.
 inline void release_freeable(tenon_buffer* buffer) noexcept {
   void* const owner = __atomic_exchange_n(&buffer->owner, nullptr, __ATOMIC_ACQ_REL);
   if (!owner) return;
@@ -104,14 +104,14 @@ inline void release_freeable(tenon_buffer* buffer) noexcept {
   buffer->nbytes = 0;
 }
 
-/// Fills `out` with the bytes of `from`, which must stay where it is.
+/// Fills `out` with the bytes of `from`, whose address must not change.
 ///
-/// errors: InvalidType for bytes that only another core can address.
+/// errors: InvalidType for bytes that only another processor can address.
 inline Status fill_buffer(et::FreeableBuffer& from, tenon_buffer& out) {
   const auto data = from.data_safe();
   if (!data.ok()) {
     return error(from_executorch(data.error()),
-                 "the bytes lie in memory that this processor cannot address");
+                 "the bytes are in memory that this processor cannot address");
   }
   const std::size_t nbytes = from.size();
   out.data = nbytes == 0 ? nullptr : *data;

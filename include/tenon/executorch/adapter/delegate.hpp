@@ -13,20 +13,21 @@
 #include "tenon/core/result.hpp"
 #include "tenon/executorch/adapter/arguments.hpp"
 #include "tenon/executorch/adapter/contexts.hpp"
-#include "tenon/executorch/adapter/named_data.hpp"
 #include "tenon/executorch/adapter/options.hpp"
-#include "tenon/host/backend.hpp"
-#include "tenon/host/embedded_code.hpp"
-#include "tenon/host/last_error.hpp"
+#include "tenon/executorch/adapter/plugin_named_data.hpp"
+#include "tenon/host/method/embedded_code.hpp"
+#include "tenon/host/method/host_init_context.hpp"
+#include "tenon/host/plugin/backend.hpp"
+#include "tenon/host/plugin/last_error.hpp"
 
 namespace tenon::bridge::adapter {
 
-/// One delegate of a plugin in a method of ExecuTorch: what a DelegateHandle points to. Everything
-/// that the plugin may keep until `destroy` lies in here, at a fixed address.
+/// One delegate of a plugin in a method of ExecuTorch: the target of a DelegateHandle. Owns
+/// everything that the plugin may keep until `destroy`, at fixed addresses.
 class AdaptedDelegate {
  public:
   /// `backend` must outlive this.
-  AdaptedDelegate(const host::Backend& backend, const char* method_name)
+  AdaptedDelegate(const host::LoadedBackend& backend, const char* method_name)
       : backend_(backend),
         run_(backend.api().execute),
         opened_(backend.raw()),
@@ -37,17 +38,17 @@ class AdaptedDelegate {
   AdaptedDelegate(const AdaptedDelegate&) = delete;
   AdaptedDelegate& operator=(const AdaptedDelegate&) = delete;
 
-  /// Destroys the plugin's delegate if there is one; then what it was given goes.
+  /// Destroys the plugin's delegate, then the objects that were lent to it.
   ~AdaptedDelegate() {
     if (is_loaded_) backend_.api().destroy(opened_, handle_);
   }
 
-  /// Calls the plugin's `init`. On failure nothing is left, and this must not be used.
+  /// Calls the plugin's `init`. After a failure this must not be used.
   [[nodiscard]] Status load(et::BackendInitContext& context, et::FreeableBuffer* processed,
                             et::ArrayRef<et::CompileSpec> compile_specs, const OptionTable& options,
                             const host::EmbeddedCodePolicy& embedded_code) {
     const host::BackendRecord& record = backend_.record();
-    if (record.runs_embedded_code) TENON_CHECK(embedded_code.check_backend(record.id));
+    if (record.runs_embedded_code) TENON_RETURN_IF_ERROR(embedded_code.check_backend(record.id));
     processed_.struct_size = sizeof processed_;
     if (Status filled = fill_buffer(*processed, processed_); !filled.ok()) {
       return std::move(filled).with_context("the blob");
@@ -61,10 +62,10 @@ class AdaptedDelegate {
           {sizeof(tenon_compile_spec), 0, spec.key, spec.value.buffer, spec.value.nbytes});
     }
     RuntimeSpecs runtime_specs;
-    TENON_CHECK(runtime_specs.read(context.runtime_specs(), options));
+    TENON_RETURN_IF_ERROR(runtime_specs.read(context.runtime_specs(), options));
     tracer_.tracer = context.event_tracer();
 
-    host::detail::InitCall call(embedded_code);
+    host::detail::HostInitContext call(embedded_code);
     call.host = backend_.host();
     call.method_name = method_name_.c_str();
     call.processed = &processed_;
@@ -86,8 +87,8 @@ class AdaptedDelegate {
     return call.check_kept(record.id, record.runs_embedded_code);
   }
 
-  /// Runs the plugin's `execute` once; its number, and what went wrong when it is one of ours.
-  /// Allocates and locks nothing once it has seen `args`, unless it fails.
+  /// Runs the plugin's `execute` once. Returns its number and sets `failure`. Allocates and locks
+  /// nothing after the first call with the same `args`, unless it fails.
   [[nodiscard]] tenon_status execute(et::BackendExecutionContext& context,
                                      et::Span<et::EValue*> args, Status& failure) {
     ArgumentList* list = arguments_.find(args);
@@ -114,7 +115,7 @@ class AdaptedDelegate {
   }
 
  private:
-  const host::Backend& backend_;
+  const host::LoadedBackend& backend_;
   tenon_status (*run_)(tenon_backend*, tenon_delegate*, const tenon_execution_context*,
                        tenon_value* const*, std::uint32_t);
   tenon_backend* opened_;
@@ -126,7 +127,7 @@ class AdaptedDelegate {
   BorrowedAllocator runtime_;
   BorrowedTracer tracer_;
   tenon_buffer processed_{};
-  std::optional<NamedData> named_data_;
+  std::optional<PluginNamedData> named_data_;
   std::string method_name_;
 };
 

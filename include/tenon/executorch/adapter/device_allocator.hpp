@@ -14,19 +14,19 @@
 #include "tenon/core/result.hpp"
 #include "tenon/executorch/adapter/last_error.hpp"
 #include "tenon/executorch/error.hpp"
-#include "tenon/host/backend_ref.hpp"
-#include "tenon/host/device_memory.hpp"
-#include "tenon/host/devices.hpp"
+#include "tenon/host/method/device_memory.hpp"
+#include "tenon/host/plugin/devices.hpp"
+#include "tenon/host/registry/backend_ref.hpp"
 
 namespace tenon::bridge {
 
 /// The memory of a backend's CUDA devices, for ExecuTorch, which has one allocator for each type of
-/// device: it puts there what a program plans on a device, and its copy operators go through it.
+/// device and uses it for the memory that a program plans on a device and for its copy operators.
 ///
 /// Any thread. Failures are in `last_error` and in the log; ExecuTorch passes on the number.
 class PluginDeviceAllocator final : public et::DeviceAllocator {
  public:
-  /// One for the CUDA devices that `backend` lists and has memory on.
+  /// An allocator for the CUDA devices that `backend` lists and has memory on.
   ///
   /// errors: NotFound when it has none on this machine, NotSupported when it has no memory on
   ///         devices at all, and whatever listing them fails with.
@@ -34,10 +34,10 @@ class PluginDeviceAllocator final : public et::DeviceAllocator {
     if (!backend->extension<tenon_device_memory_v1>(TENON_EXTENSION_DEVICE_MEMORY)) {
       return error(Error::NotSupported, "backend ", backend->id(), " has no memory on devices");
     }
-    TENON_CHECK(backend->is_available());
-    TENON_TRY(const std::vector<host::Device> devices, host::list_devices(*backend));
+    TENON_RETURN_IF_ERROR(backend->is_available());
+    TENON_TRY(const std::vector<host::BackendDevice> devices, host::list_devices(*backend));
     std::vector<host::DeviceMemory> memories;
-    for (const host::Device& each : devices) {
+    for (const host::BackendDevice& each : devices) {
       if (each.device.device_type != TENON_DL_CUDA) continue;
       TENON_TRY(auto memory, host::DeviceMemory::of(backend, each.device));
       memories.push_back(std::move(memory));
@@ -53,7 +53,7 @@ class PluginDeviceAllocator final : public et::DeviceAllocator {
     void* block = nullptr;
     const et::Error failed = guard(index, [&](const host::DeviceMemory& memory) -> Status {
       if (alignment == 0 || (alignment & (alignment - 1)) != 0) {
-        return error(Error::InvalidArgument, "alignment ", alignment, " is no power of two");
+        return error(Error::InvalidArgument, "alignment ", alignment, " is not a power of two");
       }
       TENON_TRY(block, memory.allocate(std::max<std::size_t>(nbytes, 1), alignment));
       return ok();

@@ -37,12 +37,12 @@ inline std::size_t log_piece(std::string_view text, std::size_t limit) noexcept 
 
 }  // namespace detail
 
-/// The last failure that an adapted backend had on this thread. ExecuTorch's functions return its
-/// number alone; the text is here until the next failure, or until it is cleared. Ok when there was
-/// none. Valid until the next call into ExecuTorch on this thread.
+/// The last failure of an adapted backend on this thread. ExecuTorch's functions return its number
+/// alone; the text is kept here until the next failure, or until it is cleared. Ok when there was
+/// no failure. Valid until the next call into ExecuTorch on this thread.
 [[nodiscard]] inline const Status& last_error() noexcept { return detail::last_failure(); }
 
-/// Forgets the last failure of this thread, so that `last_error` tells of what follows.
+/// Clears the last failure of this thread, so that `last_error` reports later ones alone.
 inline void clear_last_error() noexcept { detail::last_failure() = Status(); }
 
 /// Writes `text` to ExecuTorch's log; `level` is a TENON_LOG_.... A line there is cut at 255 bytes,

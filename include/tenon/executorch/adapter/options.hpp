@@ -22,10 +22,10 @@
 #include "tenon/core/options.hpp"
 #include "tenon/core/result.hpp"
 #include "tenon/executorch/error.hpp"
-#include "tenon/host/backend.hpp"
+#include "tenon/host/plugin/backend.hpp"
 
 /// Options, translated. ExecuTorch's are bool, 32-bit int and text of up to 255 bytes; a plugin
-/// declares bool, int64, double, string and bytes. What ExecuTorch cannot say is said as text:
+/// declares bool, int64, double, string and bytes. Values that ExecuTorch cannot hold are text:
 /// "0.5" for a double, "5000000000" for an integer beyond 32 bits.
 namespace tenon::bridge::adapter {
 
@@ -52,8 +52,8 @@ std::optional<Number> parse_number(std::string_view text) noexcept {
   return out;
 }
 
-/// `option` as a value of the type that `like` has. A value that cannot be one stays what it is, so
-/// that the plugin refuses it in its own words.
+/// `option` as a value of the type that `like` has. A value that cannot be converted is unchanged,
+/// so that the plugin refuses it with its own message.
 inline OptionValue option_value(const et::BackendOption& option, const OptionValue* like) {
   const std::uint32_t wanted = like ? option_type(*like) : 0;
   if (const bool* value = std::get_if<bool>(&option.value)) return *value;
@@ -76,7 +76,7 @@ inline OptionValue option_value(const et::BackendOption& option, const OptionVal
 
 /// Writes `value` into an option of ExecuTorch, whose key stays.
 ///
-/// errors: InvalidArgument for text that has no room there.
+/// errors: InvalidArgument for text that does not fit.
 inline Status fill_option(const OptionValue& value, et::BackendOption& out) {
   std::string text;
   if (const bool* boolean = std::get_if<bool>(&value)) {
@@ -100,20 +100,20 @@ inline Status fill_option(const OptionValue& value, et::BackendOption& out) {
   OptionText chars{};
   if (text.size() >= chars.size() || text.find('\0') != std::string::npos) {
     return error(Error::InvalidArgument, "its value has ", text.size(),
-                 " bytes, ExecuTorch has room for ", chars.size() - 1, " without a NUL");
+                 " bytes, ExecuTorch takes at most ", chars.size() - 1, " and a NUL");
   }
   std::copy(text.begin(), text.end(), chars.begin());
   out.value = chars;
   return ok();
 }
 
-/// What a plugin declares of its options.
+/// The options that a plugin declares.
 class OptionTable {
  public:
   explicit OptionTable(std::vector<host::OptionDeclaration> declared)
       : declared_(std::move(declared)) {}
 
-  /// The key and the value in the declared type; one that is not declared as it comes.
+  /// The key and the value in the declared type; a value that is not declared is unchanged.
   [[nodiscard]] Result<std::pair<std::string, OptionValue>> read(
       const et::BackendOption& option) const {
     TENON_TRY(std::string key, option_key(option));
@@ -122,7 +122,7 @@ class OptionTable {
     return std::pair(std::move(key), std::move(value));
   }
 
-  /// Whether `set_option` may be called with this.
+  /// Checks that `set_option` may be called with this value.
   ///
   /// errors: NotFound, InvalidType, NotSupported, as TN-OPT-1 has them.
   [[nodiscard]] Status check_settable(const std::string& key, const OptionValue& value) const {
@@ -155,10 +155,10 @@ class OptionTable {
   std::vector<host::OptionDeclaration> declared_;
 };
 
-/// The options of one load. What it points to is its own.
+/// The options of one load, with the values that they refer to.
 class RuntimeSpecs {
  public:
-  /// errors: InvalidArgument for a key that is none.
+  /// errors: InvalidArgument for a key without a terminator.
   [[nodiscard]] Status read(et::Span<const et::BackendOption> specs, const OptionTable& table) {
     values_.reserve(specs.size());
     for (const et::BackendOption& spec : specs) {

@@ -17,9 +17,9 @@
 #include "tenon/executorch/adapter/last_error.hpp"
 #include "tenon/executorch/adapter/options.hpp"
 #include "tenon/executorch/error.hpp"
-#include "tenon/host/backend_ref.hpp"
-#include "tenon/host/embedded_code.hpp"
-#include "tenon/host/registry.hpp"
+#include "tenon/host/method/embedded_code.hpp"
+#include "tenon/host/registry/backend_ref.hpp"
+#include "tenon/host/registry/registry.hpp"
 
 namespace tenon::bridge {
 
@@ -27,25 +27,25 @@ namespace tenon::bridge {
 /// names the backend and the stage. Must not throw.
 using ErrorSink = std::function<void(const Status&)>;
 
-/// What an adapter does beside serving its backend.
+/// Options of an adapter.
 struct AdapterOptions {
   /// Whether native code that programs carry may run. The default is that of Tenon's own host and
   /// of ExecuTorch: a program is trusted like the application.
   host::EmbeddedCodePolicy embedded_code = host::EmbeddedCodePolicy::allow();
-  ErrorSink on_error{};    ///< None: failures are in `last_error` and in the log alone.
+  ErrorSink on_error{};    ///< Empty: failures are only in `last_error` and in the log.
   bool log_errors = true;  ///< Whether failures are written to ExecuTorch's log.
 };
 
-/// Serves one backend of a plugin to ExecuTorch. What ExecuTorch asks of a backend is translated;
-/// numbers of errors pass unchanged, and their text is kept for `last_error`.
+/// Makes one backend of a plugin a backend of ExecuTorch. Arguments and results are translated;
+/// error numbers pass unchanged, and their text is kept for `last_error`.
 ///
-/// As ExecuTorch has it: `init`, `is_available` and the options may be called from any thread;
+/// As in ExecuTorch: `init`, `is_available` and the options may be called from any thread;
 /// `execute` and `destroy` of one delegate from one at a time, of different ones at the same time.
 /// `execute` allocates nothing and locks nothing once a delegate has seen its arguments, unless it
 /// fails.
 class PluginAdapter final : public et::BackendInterface {
  public:
-  /// `registry`, when the backend is one of it, is kept as long as the backend is.
+  /// `registry`, if the backend is from one, is kept as long as the backend.
   PluginAdapter(host::BackendRef backend, std::shared_ptr<const host::BackendRegistry> registry,
                 AdapterOptions options)
       : registry_(std::move(registry)),
@@ -70,7 +70,7 @@ class PluginAdapter final : public et::BackendInterface {
     const et::Error failed = guard("init", [&]() -> Status {
       auto delegate =
           std::make_unique<adapter::AdaptedDelegate>(*backend_, context.get_method_name());
-      TENON_CHECK(
+      TENON_RETURN_IF_ERROR(
           delegate->load(context, processed, compile_specs, option_table_, options_.embedded_code));
       out = delegate.release();
       return ok();
@@ -97,15 +97,16 @@ class PluginAdapter final : public et::BackendInterface {
                                      const et::Span<et::BackendOption>& options) override {
     reached() = this;
     return guard("set_option", [&]() -> Status {
-      // All are looked at before the first is set. What a plugin refuses for reasons of its own
-      // leaves those before it set.
+      // All are checked before the first is set. When the plugin itself refuses one, those before
+      // it stay set.
       std::vector<std::pair<std::string, OptionValue>> values;
       for (const et::BackendOption& option : options) {
         TENON_TRY(auto value, option_table_.read(option));
-        TENON_CHECK(option_table_.check_settable(value.first, value.second));
+        TENON_RETURN_IF_ERROR(option_table_.check_settable(value.first, value.second));
         values.push_back(std::move(value));
       }
-      for (const auto& [key, value] : values) TENON_CHECK(backend_->set_option(key, value));
+      for (const auto& [key, value] : values)
+        TENON_RETURN_IF_ERROR(backend_->set_option(key, value));
       return ok();
     });
   }
@@ -131,7 +132,7 @@ class PluginAdapter final : public et::BackendInterface {
     delete static_cast<adapter::AdaptedDelegate*>(handle);
   }
 
-  /// The adapter whose options ExecuTorch asked for last on this thread.
+  /// The adapter whose options ExecuTorch read or wrote last on this thread.
   [[nodiscard]] static const PluginAdapter*& reached() noexcept {
     thread_local const PluginAdapter* adapter = nullptr;
     return adapter;
@@ -150,7 +151,7 @@ class PluginAdapter final : public et::BackendInterface {
     }
   }
 
-  /// Keeps and tells the text of a failure, and returns its number.
+  /// Keeps and reports the text of a failure, and returns its number.
   et::Error fail(std::string_view stage, Status failure) const noexcept {
     const et::Error number = to_executorch(failure.error());
     try {
@@ -170,7 +171,7 @@ class PluginAdapter final : public et::BackendInterface {
     return et::Error::MemoryAllocationFailed;
   }
 
-  std::shared_ptr<const host::BackendRegistry> registry_;  // Goes after the reference to it.
+  std::shared_ptr<const host::BackendRegistry> registry_;  // Destroyed after the reference to it.
   host::BackendRef backend_;
   std::string id_;
   adapter::OptionTable option_table_;

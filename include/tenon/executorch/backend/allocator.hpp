@@ -14,9 +14,9 @@
 
 namespace tenon::bridge::detail {
 
-/// The host's memory as ExecuTorch's allocator. It has no end that could be told: `size` is 0, as
-/// with ExecuTorch's own allocators that ask somebody else, and nothing is given back by `reset`;
-/// the host does that in its own time.
+/// The host's memory as ExecuTorch's allocator. Its size is unknown: `size` is 0, as for
+/// ExecuTorch's own allocators that call another one, and `reset` frees nothing; the host frees the
+/// memory.
 class HostAllocator final : public et::MemoryAllocator {
  public:
   explicit HostAllocator(tenon_allocator* allocator = nullptr) noexcept
@@ -35,9 +35,9 @@ class HostAllocator final : public et::MemoryAllocator {
   tenon_allocator* allocator_;
 };
 
-/// One `HostAllocator` for each allocator of the host that is in use. Backends tell programs apart
-/// by the address of the allocator that `init` gets (XNNPACK: workspace_sharing_mode), so that all
-/// delegates of a method must see the same one.
+/// One `HostAllocator` for each allocator of the host that is in use. Backends distinguish programs
+/// by the address of the allocator that `init` gets (XNNPACK: workspace_sharing_mode), so all
+/// delegates of a method must get the same one.
 class RuntimeAllocators {
  public:
   /// Any thread.

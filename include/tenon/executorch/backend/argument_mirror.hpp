@@ -19,7 +19,7 @@
 #include "tenon/abi/tensor.h"
 #include "tenon/core/args.hpp"
 #include "tenon/core/result.hpp"
-#include "tenon/executorch/backend/tensor_mirror.hpp"
+#include "tenon/executorch/backend/executorch_tensor.hpp"
 #include "tenon/executorch/error.hpp"
 
 namespace tenon::bridge::detail {
@@ -47,14 +47,14 @@ class MirroredList {
   et::BoxedEvalueList<T> list_;
 };
 
-/// The arguments of one call site as ExecuTorch's: built once, brought up to date before each call,
-/// written back after it. What the host has once is there once: two places in a list that name one
-/// value or one tensor share it, as in ExecuTorch.
+/// The arguments of one call site as ExecuTorch's: built once, updated before each call, written
+/// back after it. Identity is preserved: two elements of a list that refer to one value or tensor
+/// of the host refer to one here, as in ExecuTorch.
 class ArgumentMirror {
  public:
   ArgumentMirror() = default;
-  /// Whether kinds, dtypes and ranks were found right. For who judges them: false again when one of
-  /// them may have changed.
+  /// Set by the caller once it has checked kinds, dtypes and ranks. Reset when one of them may have
+  /// changed.
   bool is_judged = false;
 
   ArgumentMirror(const ArgumentMirror&) = delete;
@@ -64,11 +64,12 @@ class ArgumentMirror {
   /// before and each still is of its kind; a move of another tensor or list into one builds it
   /// anew.
   ///
-  /// errors: those of TensorMirror::bind, with the argument's number; NotSupported for a list of
+  /// errors: those of ExecutorchTensor::bind, with the argument's number; NotSupported for a list
+  /// of
   ///         scalars, which ExecuTorch cannot hold either.
   [[nodiscard]] Status update(std::span<tenon_value* const> args) {
     if (!is_built_of(args) || !update_values()) [[unlikely]] {
-      TENON_CHECK(build(args));
+      TENON_RETURN_IF_ERROR(build(args));
     }
     for (const auto& tensor : tensors_) {
       Status updated = tensor->update();
@@ -84,19 +85,19 @@ class ArgumentMirror {
     return ok();
   }
 
-  /// What a backend or kernel gets; valid until the next `update`.
+  /// The arguments for a backend or kernel; valid until the next `update`.
   [[nodiscard]] et::Span<et::EValue*> values() noexcept { return {call_.data(), pointers_.size()}; }
 
-  /// What the call left, for the host: new sizes of tensors, integers, doubles and booleans. With
-  /// `allow_views` a tensor may lie inside another argument afterwards, as the output of a view
-  /// does.
+  /// Copies the results of a call to the host: new sizes of tensors, integers, doubles and
+  /// booleans. With `allow_views` the data of a tensor may be inside another argument afterwards,
+  /// as for the output of a view.
   ///
-  /// errors: NotSupported (a tensor that lies elsewhere now; a value that became something that the
-  ///         host has no place for), and those of the host's resize.
+  /// errors: NotSupported (a tensor whose data has moved; a value of a kind that the host cannot
+  ///         store), and those of the host's resize.
   [[nodiscard]] Status write_back(const tenon_host* host, bool allow_views) {
     for (const auto& tensor : tensors_) {
       if (tensor->has_moved()) [[unlikely]]
-        TENON_CHECK(write_back_move(*tensor, allow_views));
+        TENON_RETURN_IF_ERROR(write_back_move(*tensor, allow_views));
       Status resized = tensor->write_back_sizes(host);
       if (!resized.ok()) [[unlikely]]
         return in_argument(*tensor, std::move(resized));
@@ -123,9 +124,8 @@ class ArgumentMirror {
   }
 
  private:
-  /// Backends take it for granted that they get as many arguments as they were lowered with. Behind
-  /// the last one stand this many values that are none, so that one argument too few is an error of
-  /// theirs and not a read of whatever lies there.
+  /// Backends do not check the number of their arguments. This many empty values follow the last
+  /// one, so that too few arguments are an error of the backend and not a read out of bounds.
   static constexpr std::size_t guards = 64;
 
   using Lists = std::variant<std::monostate, et::ArrayRef<char>, et::ArrayRef<bool>,
@@ -135,10 +135,10 @@ class ArgumentMirror {
   struct Node {
     tenon_value* source = nullptr;
     std::uint32_t kind = TENON_VALUE_NONE;
-    TensorMirror* tensor = nullptr;  ///< Of a TENSOR.
-    tenon_span span{};               ///< Of a list or string, as it was when it was mirrored.
+    ExecutorchTensor* tensor = nullptr;  ///< Of a TENSOR.
+    tenon_span span{};                   ///< Of a list or string, when it was mirrored.
     Lists list;
-    et::EValue value;  ///< Goes before `list`, which it may point to.
+    et::EValue value;  ///< Destroyed before `list`, which it may point to.
   };
 
   [[nodiscard]] bool is_built_of(std::span<tenon_value* const> args) const noexcept {
@@ -204,13 +204,13 @@ class ArgumentMirror {
         node->value = et::EValue(view<double>(*node));
         break;
       case TENON_VALUE_INT_LIST:
-        TENON_CHECK(fill_list<std::int64_t>(*node, TENON_VALUE_INT, false));
+        TENON_RETURN_IF_ERROR(fill_list<std::int64_t>(*node, TENON_VALUE_INT, false));
         break;
       case TENON_VALUE_TENSOR_LIST:
-        TENON_CHECK(fill_list<EtTensor>(*node, TENON_VALUE_TENSOR, false));
+        TENON_RETURN_IF_ERROR(fill_list<EtTensor>(*node, TENON_VALUE_TENSOR, false));
         break;
       case TENON_VALUE_OPTIONAL_TENSOR_LIST:
-        TENON_CHECK(fill_list<std::optional<EtTensor>>(*node, TENON_VALUE_TENSOR, true));
+        TENON_RETURN_IF_ERROR(fill_list<std::optional<EtTensor>>(*node, TENON_VALUE_TENSOR, true));
         break;
       default:
         return error(Error::NotSupported, "ExecuTorch has no value of kind ",
@@ -220,12 +220,12 @@ class ArgumentMirror {
     return &nodes_.back()->value;
   }
 
-  Result<TensorMirror*> mirror_tensor(tenon_tensor& tensor) {
+  Result<ExecutorchTensor*> mirror_tensor(tenon_tensor& tensor) {
     for (const auto& known : tensors_) {
       if (known->source() == &tensor) return known.get();
     }
-    auto made = std::make_unique<TensorMirror>();
-    TENON_CHECK(made->bind(tensor));
+    auto made = std::make_unique<ExecutorchTensor>();
+    TENON_RETURN_IF_ERROR(made->bind(tensor));
     tensors_.push_back(std::move(made));
     return tensors_.back().get();
   }
@@ -317,8 +317,8 @@ class ArgumentMirror {
     }
   }
 
-  /// Whatever a call made of a number, the host sees, its kind included: operators on numbers give
-  /// what their arguments make of them.
+  /// Copies a number to the host, its kind included: the result of operators on numbers has the
+  /// kind that follows from their arguments.
   Status write_back_value(const Node& node) {
     const et::EValue& value = node.value;
     tenon_value& to = *node.source;
@@ -339,7 +339,7 @@ class ArgumentMirror {
     return ok();
   }
 
-  Status write_back_move(TensorMirror& moved, bool allow_views) {
+  Status write_back_move(ExecutorchTensor& moved, bool allow_views) {
     const std::byte* const begin = moved.data();
     const std::size_t size = moved.nbytes();
     for (const auto& other : tensors_) {
@@ -359,7 +359,7 @@ class ArgumentMirror {
   }
 
   /// `status` with the number of the argument that `tensor` belongs to.
-  Status in_argument(const TensorMirror& tensor, Status status) const {
+  Status in_argument(const ExecutorchTensor& tensor, Status status) const {
     for (std::size_t i = 0; i < sources_.size(); ++i) {
       const tenon_value& value = *sources_[i];
       if (value.kind == TENON_VALUE_TENSOR && value.as.tensor == tensor.source()) {
@@ -370,7 +370,7 @@ class ArgumentMirror {
   }
 
   std::vector<tenon_value*> sources_;
-  std::vector<std::unique_ptr<TensorMirror>> tensors_;
+  std::vector<std::unique_ptr<ExecutorchTensor>> tensors_;
   std::vector<std::unique_ptr<Node>> nodes_;
   std::vector<et::EValue*> pointers_;
   std::vector<et::EValue*> call_;

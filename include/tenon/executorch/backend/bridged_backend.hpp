@@ -33,23 +33,19 @@ namespace tenon::bridge {
 
 namespace detail {
 
-/// Stands where a mixin does for a description without options.
+/// Replaces the mixin for a description without options.
 template <class>
 struct NoOptions {};
 
 template <class About>
-concept HasInterface = requires {
-  typename About::Interface;
-}
-&&std::derived_from<typename About::Interface, et::BackendInterface>&&
-    std::default_initializable<typename About::Interface>;
+concept HasInterface = requires { typename About::Interface; } &&
+                       std::derived_from<typename About::Interface, et::BackendInterface> &&
+                       std::default_initializable<typename About::Interface>;
 
 template <class About>
-concept HasOptions = requires {
-  About::options;
-};
+concept HasOptions = requires { About::options; };
 
-/// Whether every declared option is one that ExecuTorch has a type and room for.
+/// Whether ExecuTorch can hold every declared option: its type and its size.
 template <class About>
 consteval bool has_good_options() {
   for (const OptionSpec& option : About::options) {
@@ -65,11 +61,11 @@ consteval bool has_good_options() {
 /// A backend of ExecuTorch's as a backend of Tenon's. `About` describes it:
 ///
 ///     struct Xnnpack {
-///       static constexpr std::string_view id = "XnnpackBackend";  // what programs name
+///       static constexpr std::string_view id = "XnnpackBackend";  // the name in programs
 ///       // Either: the class itself, of which each `open` makes one object.
 ///       using Interface = MyBackend;
 ///       // Or none, when it registers itself with ExecuTorch.
-///       // Libraries that it needs to be registered, loaded in `open` from where ExecuTorch lies.
+///       // Libraries that register it, loaded in `open` from the directory of ExecuTorch.
 ///       // Linked ones would be loaded with the plugin, before anybody asked.
 ///       static constexpr std::array libraries{tenon::bridge::RegisteringLibrary{
 ///           "libexecutorch_backend_xnnpack.so", "XnnpackBackend"}};
@@ -81,10 +77,9 @@ consteval bool has_good_options() {
 /// and may have `description`, `tags`, `cpu_features`, `priority` and `payload_versions`, as any
 /// backend. See TENON_EXECUTORCH_BACKEND.
 ///
-/// What it cannot do: a tensor whose data pointer `execute` replaces is an error, intermediate
-/// values are not given to tracers, and what ExecuTorch logs on threads of its own goes to where it
-/// always went. A check of ExecuTorch's that fails (ET_CHECK) is an `Internal` where it would have
-/// ended the process.
+/// Limits: a tensor whose data pointer `execute` replaces is an error, intermediate values are not
+/// passed to tracers, and lines that ExecuTorch logs on threads of its own are not redirected. A
+/// check of ExecuTorch's that fails (ET_CHECK) is an `Internal` and does not end the process.
 template <class About>
 class BridgedBackend final
     : public Backend<BridgedBackend<About>>,
@@ -97,12 +92,12 @@ class BridgedBackend final
   };
 
   Status open() {
-    TENON_CHECK(check_runtime());
+    TENON_RETURN_IF_ERROR(check_runtime());
     platform_.emplace();
     detail::BridgedCall call(host());
     return call.run("open", [&]() -> Status {
       et::runtime_init();
-      TENON_CHECK(call.run_unthrown([] { return detail::load_libraries<About>(); }));
+      TENON_RETURN_IF_ERROR(call.run_unthrown([] { return detail::load_libraries<About>(); }));
       return find_backend();
     });
   }
@@ -112,14 +107,15 @@ class BridgedBackend final
     return call.run("is_available", [&]() -> Status {
       if (backend_->is_available()) return ok();
       if (!call.errors().empty()) return call.failure(Error::NotFound, "is_available");
-      return error(Error::NotFound, "is_available: the backend says that it is not, and no more");
+      return error(Error::NotFound,
+                   "is_available: the backend is not available and gives no reason");
     });
   }
 
   Result<Delegate> init(InitContext& context, Blob, CompileSpecs) {
     auto bridged = std::make_unique<detail::BridgedDelegate>(
         host(), *backend_, allocators_.find(context.raw().runtime_allocator));
-    TENON_CHECK(bridged->init(context.raw()));
+    TENON_RETURN_IF_ERROR(bridged->init(context.raw()));
     return Delegate{std::move(bridged)};
   }
 
@@ -128,8 +124,9 @@ class BridgedBackend final
   }
 
   /// Hands an option of the whole backend on.
-  Status on_set_option(std::string_view key,
-                       const OptionValue& value) requires detail::HasOptions<About> {
+  Status on_set_option(std::string_view key, const OptionValue& value)
+    requires detail::HasOptions<About>
+  {
     TENON_TRY(auto option, detail::to_backend_option(key, value));
     detail::BridgedCall call(host());
     return call.run("set_option", [&]() -> Status {
@@ -139,23 +136,24 @@ class BridgedBackend final
     });
   }
 
-  /// The value that the backend itself tells; what was set last, or is declared, where it tells
-  /// none.
-  Result<OptionValue> get_option(std::string_view key) requires detail::HasOptions<About> {
+  /// The value that the backend itself reports, or else the value that was set last or declared.
+  Result<OptionValue> get_option(std::string_view key)
+    requires detail::HasOptions<About>
+  {
     TENON_TRY(const OptionValue set, WithOptions<BridgedBackend>::get_option(key));
     TENON_TRY(auto option, detail::to_backend_option(key, set));
     detail::BridgedCall call(host());
-    TENON_CHECK(call.run("get_option", [&]() -> Status {
+    TENON_RETURN_IF_ERROR(call.run("get_option", [&]() -> Status {
       et::BackendOptionContext context;
       et::Span<et::BackendOption> asked(&option, 1);
-      const et::Error told = backend_->get_option(context, asked);
-      return told == et::Error::Ok ? ok() : call.failure(told, "get_option");
+      const et::Error outcome = backend_->get_option(context, asked);
+      return outcome == et::Error::Ok ? ok() : call.failure(outcome, "get_option");
     }));
-    OptionValue told = detail::from_backend_option(option);
-    if (told.index() == set.index()) return told;
+    OptionValue value = detail::from_backend_option(option);
+    if (value.index() == set.index()) return value;
     return error(Error::InvalidType, "option '", key, "' is declared as ",
-                 option_type_name(option_type(set)), ", the backend tells it as ",
-                 option_type_name(option_type(told)));
+                 option_type_name(option_type(set)), ", the backend returns a ",
+                 option_type_name(option_type(value)));
   }
 
  private:
@@ -180,7 +178,7 @@ class BridgedBackend final
     using Type = std::monostate;
   };
 
-  // Goes last: the backend may log when it is destroyed.
+  // Destroyed last: the backend may log when it is destroyed.
   std::optional<detail::PlatformUse> platform_;
   detail::RuntimeAllocators allocators_;
   typename Own<About>::Type own_;

@@ -21,15 +21,15 @@ namespace tenon::bridge::detail {
 /// Thrown through ExecuTorch's code where it would end the process.
 struct Aborted {};
 
-/// One call into ExecuTorch's code, on the thread that made the object and while it lives.
+/// One call into ExecuTorch's code: on the thread that made the object, until it is destroyed.
 ///
-/// ExecuTorch's functions return a number; why they failed is only in its log, which goes to its
-/// platform layer. While the call lasts, what is logged on this thread goes to the host's log in
-/// place of stderr, and what was logged as an error becomes the text of the failure. See
-/// PlatformHook, which must be installed.
+/// ExecuTorch's functions return a number; the reason of a failure is only in its log, which is
+/// written by its platform layer. During the call, lines that are logged on this thread are passed
+/// to the host's log instead of stderr, and those logged as errors become the text of the failure.
+/// Requires an installed PlatformHook.
 class BridgedCall {
  public:
-  /// `host` gets what is logged; null: nobody does.
+  /// `host` receives the log; null: lines are dropped.
   explicit BridgedCall(const tenon_host* host) noexcept : host_(host), outer_(current()) {
     current() = this;
   }
@@ -44,7 +44,7 @@ class BridgedCall {
   }
 
   /// Runs `body`, which returns a Status. A check of ExecuTorch's that fails in it on this thread,
-  /// which would end the process, is an `aborted` whose text is what the check said.
+  /// which would end the process, becomes an `aborted` with the text of the check.
   template <class Body>
   Status run(std::string_view what, Body&& body, Error aborted = Error::Internal) {
     const bool outer = std::exchange(can_raise_, true);
@@ -67,10 +67,10 @@ class BridgedCall {
     return outcome;
   }
 
-  /// Whether there is somebody to catch an Aborted.
+  /// Whether an Aborted would be caught.
   [[nodiscard]] bool can_raise() const noexcept { return can_raise_; }
 
-  /// What ExecuTorch logged as errors so far, the lines joined by "; ".
+  /// The lines that ExecuTorch logged as errors so far, joined by "; ".
   [[nodiscard]] std::string_view errors() const noexcept { return {text_.data(), size_}; }
 
   /// The failure of `what`, with ExecuTorch's reason.
@@ -83,7 +83,7 @@ class BridgedCall {
     return failure(from_executorch(code), what);
   }
 
-  /// Takes a line that was logged on this thread. Allocates nothing: memory may be what is missing.
+  /// Receives a line that was logged on this thread. Allocates nothing: memory may have run out.
   void take_line(et_pal_log_level_t level, const char* file, std::size_t line, const char* message,
                  std::size_t length) noexcept {
     const std::string_view text(message, length);
@@ -123,7 +123,7 @@ class BridgedCall {
   BridgedCall* outer_;
   bool can_raise_ = false;
   std::size_t size_ = 0;
-  std::array<char, 1024> text_;  // Not cleared: a call that goes well never looks at it.
+  std::array<char, 1024> text_;  // Not cleared: a successful call does not read it.
 };
 
 }  // namespace tenon::bridge::detail

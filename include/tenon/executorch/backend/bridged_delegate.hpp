@@ -45,7 +45,7 @@ class BridgedDelegate {
       backend_.destroy(handle_);
       return ok();
     });
-    // A destroy has no way to fail; the host's log has what was said.
+    // `destroy` cannot report a failure; the host's log has the reason.
     static_cast<void>(destroyed);
   }
 
@@ -53,7 +53,7 @@ class BridgedDelegate {
   [[nodiscard]] Status init(const tenon_init_context& context) {
     method_name_ = context.method_name;
     copy_compile_specs({context.compile_specs, context.num_compile_specs});
-    TENON_CHECK(copy_runtime_specs(context));
+    TENON_RETURN_IF_ERROR(copy_runtime_specs(context));
     if (context.named_data_map) {
       TENON_TRY(named_data_, HostNamedDataMap::create(*context.named_data_map));
     }
@@ -85,9 +85,9 @@ class BridgedDelegate {
     ArgumentMirror& mirror = call_sites_.find(args);
     BridgedCall call(host_);
     return call.run("execute", [&]() -> Status {
-      TENON_CHECK(mirror.update(args));
+      TENON_RETURN_IF_ERROR(mirror.update(args));
       if (!mirror.is_judged) [[unlikely]]
-        TENON_CHECK(signature_.check(args));
+        TENON_RETURN_IF_ERROR(signature_.check(args));
       const et::Error executed = backend_.execute(execution_context, handle_, mirror.values());
       if (executed != et::Error::Ok) [[unlikely]]
         return call.failure(executed, "execute");
@@ -101,7 +101,7 @@ class BridgedDelegate {
 
  private:
   void copy_compile_specs(CompileSpecs specs) {
-    // Texts that move would take what points into them along.
+    // Texts must not move, because others point into them.
     keys_.reserve(specs.size());
     for (std::size_t i = 0; i < specs.size(); ++i) {
       const CompileSpec spec = specs[i];

@@ -48,9 +48,9 @@ class BridgedKernel {
     return call.run(
         op_,
         [&]() -> Status {
-          TENON_CHECK(mirror_.update(args).with_context(op_));
+          TENON_RETURN_IF_ERROR(mirror_.update(args).with_context(op_));
           std::vector<et::TensorMeta> tensors;
-          mirror_.for_each_tensor([&](TensorMirror& tensor) {
+          mirror_.for_each_tensor([&](ExecutorchTensor& tensor) {
             const auto order = tensor.dim_order();
             tensors.emplace_back(tensor.impl()->scalar_type(),
                                  et::Span(order.data(), order.size()));
@@ -75,7 +75,7 @@ class BridgedKernel {
     return call.run(
         op_,
         [&]() -> Status {
-          TENON_CHECK(mirror_.update(args));
+          TENON_RETURN_IF_ERROR(mirror_.update(args));
           function_(kernel_context, mirror_.values());
           const et::Error failed = kernel_context.failure_state();
           if (failed != et::Error::Ok) [[unlikely]]
@@ -120,7 +120,7 @@ class BridgedKernels final : public Backend<BridgedKernels<About>>,
   };
 
   Status open() {
-    TENON_CHECK(check_runtime());
+    TENON_RETURN_IF_ERROR(check_runtime());
     platform_.emplace();
     detail::BridgedCall call(host());
     return call.run("open", [&]() -> Status {
@@ -140,7 +140,7 @@ class BridgedKernels final : public Backend<BridgedKernels<About>>,
 
   Result<Kernel> create_kernel(std::string_view op, Args args) {
     auto bridged = std::make_unique<detail::BridgedKernel>(host());
-    TENON_CHECK(bridged->resolve(op, args.raw()));
+    TENON_RETURN_IF_ERROR(bridged->resolve(op, args.raw()));
     return Kernel{std::move(bridged)};
   }
 

@@ -16,13 +16,12 @@
 
 namespace tenon::bridge::detail {
 
-/// What the arguments of one delegate are: their number, and the kind, dtype and rank of each, as
-/// they were when it first ran. A blob is lowered for one set of them, and few backends look.
+/// The signature of one delegate: the number of its arguments, and the kind, dtype and rank of each
+/// in its first run. A blob is lowered for one signature, and few backends check it.
 class Signature {
  public:
-  /// errors: InvalidArgument or InvalidType, which name the first argument that differs. What is
-  /// not
-  ///         known yet is right.
+  /// errors: InvalidArgument or InvalidType, naming the first argument that differs. Accepts
+  ///         everything before the first run.
   [[nodiscard]] Status check(std::span<tenon_value* const> args) const {
     if (!is_known_) return ok();
     if (args.size() != known_.size()) {

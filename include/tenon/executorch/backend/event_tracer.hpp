@@ -15,15 +15,13 @@
 
 namespace tenon::bridge::detail {
 
-/// The host's tracer as ExecuTorch's: what a delegate or a kernel tells of its own work arrives
-/// there. What there is no place for is dropped, and said to be: values are not logged (`false`),
-/// allocations not tracked.
+/// The host's tracer as ExecuTorch's: receives the events of a delegate or a kernel. The host's
+/// tracer has no values and no allocations, so these are dropped: logging a value returns `false`.
 ///
-/// Names of events that are still running lie in slots; beyond `max_open` of them at once an event
-/// has no name.
+/// Names of running events are kept in slots; an event beyond `max_open` of them has no name.
 class HostEventTracer final : public et::EventTracer {
  public:
-  /// Where events go until the next call; null: nobody listens. Events that did not end are lost.
+  /// Sets the receiver of events until the next call; null: none. Events that did not end are lost.
   void use(const tenon_tracer* tracer) noexcept {
     tracer_ = tracer;
     if (!tracer_) return;
@@ -97,7 +95,7 @@ class HostEventTracer final : public et::EventTracer {
   static constexpr std::size_t max_open = 32;
   static constexpr std::size_t max_name = 96;
 
-  /// An event that has begun. ExecuTorch's entry has room for a number and a time alone.
+  /// An event that has begun. ExecuTorch's entry holds only a number and a time.
   struct Open {
     bool used = false;
     std::int64_t id = -1;

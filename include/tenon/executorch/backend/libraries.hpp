@@ -18,7 +18,7 @@ namespace tenon::bridge {
 
 /// A library that registers backends or kernels with ExecuTorch when it is loaded.
 struct RegisteringLibrary {
-  std::string_view file;  ///< "libexecutorch_backend_xnnpack.so", beside libexecutorch.
+  std::string_view file;  ///< "libexecutorch_backend_xnnpack.so", next to libexecutorch.
   /// A backend or an operator that it registers. When that is registered already, an application
   /// has a copy of its own: the library is not loaded, because ExecuTorch ends the process when a
   /// kernel is registered twice.
@@ -27,8 +27,8 @@ struct RegisteringLibrary {
 
 namespace detail {
 
-/// Keeps the library with `address` in memory for as long as the process lives. ExecuTorch's tables
-/// have no way to take an entry out again, so what put one in must not go.
+/// Keeps the library with `address` in memory until the process ends. ExecuTorch's tables
+/// cannot remove an entry, so the library that added one must not be unloaded.
 inline void pin_library_of(const void* address) noexcept {
   ::Dl_info info{};
   if (::dladdr(address, &info) == 0 || !info.dli_fname) return;
@@ -44,10 +44,10 @@ inline bool is_registered(const std::string& name) {
   return false;
 }
 
-/// Loads a library from the folder of the ExecuTorch that is in the process, unless it is there
-/// already, and keeps it for as long as the process lives (`pin_library_of`).
+/// Loads a library from the directory of the ExecuTorch in the process, unless it is already
+/// loaded, and keeps it until the process ends (`pin_library_of`).
 ///
-/// errors: AccessFailed with the loader's own words.
+/// errors: AccessFailed with the loader's message.
 [[nodiscard]] inline Status load_library(const RegisteringLibrary& library) {
   if (!library.registers.empty() && is_registered(std::string(library.registers))) return ok();
   const std::string file(library.file);
@@ -62,7 +62,7 @@ inline bool is_registered(const std::string& name) {
     return ok();
   }
   const char* reason = ::dlerror();
-  return error(Error::AccessFailed, "cannot load ", path, ", which is to lie beside ", core, ": ",
+  return error(Error::AccessFailed, "cannot load ", path, ", expected next to ", core, ": ",
                std::string_view(reason ? reason : "no reason given"));
 }
 
@@ -71,7 +71,7 @@ template <class About>
 [[nodiscard]] Status load_libraries() {
   if constexpr (requires { About::libraries; }) {
     for (const RegisteringLibrary& library : About::libraries) {
-      TENON_CHECK(load_library(library));
+      TENON_RETURN_IF_ERROR(load_library(library));
     }
   }
   return ok();
@@ -79,7 +79,7 @@ template <class About>
 
 /// The backend that registered itself under `id`; its library stays in memory from now on.
 ///
-/// errors: NotFound, with the names there are.
+/// errors: NotFound, with the registered names.
 [[nodiscard]] inline Result<et::BackendInterface*> find_registered(std::string_view id) {
   et::BackendInterface* const backend = et::get_backend_class(std::string(id).c_str());
   if (backend) {

@@ -47,7 +47,7 @@ class HostNamedDataMap final : public et::NamedDataMap {
       const tenon_status status = map.get_key(&map, i, &key, &size);
       if (status != TENON_STATUS_OK) {
         return error(error_from_status(status), "named data key ", i, " of ", map.num_keys,
-                     ": the host did not tell it");
+                     ": the host did not return it");
       }
       out->keys_.emplace_back(key, static_cast<std::size_t>(size));
     }
@@ -67,7 +67,7 @@ class HostNamedDataMap final : public et::NamedDataMap {
   et::Result<et::FreeableBuffer> get_data(std::string_view key) const override {
     auto buffer = find(key);
     if (!buffer.ok()) return buffer.error();
-    // Empty data has no address, and what has none is never freed.
+    // Empty data has no address, and a null address is never freed.
     if ((*buffer)->buffer.data == nullptr) return et::FreeableBuffer();
     Held* const held = buffer->release();
     return et::FreeableBuffer(
@@ -96,7 +96,7 @@ class HostNamedDataMap final : public et::NamedDataMap {
  private:
   explicit HostNamedDataMap(const tenon_named_data_map& map) noexcept : map_(map) {}
 
-  /// Bytes of the host's, given back when it goes.
+  /// Bytes of the host's, released on destruction.
   struct Held {
     tenon_buffer buffer{};
 

@@ -27,7 +27,7 @@ using OptionText = std::array<char, et::kMaxOptionValueLength>;
 /// text of at most 255 bytes.
 ///
 /// errors: InvalidArgument (a key, a text or a number that is too long or too large for that),
-///         NotSupported (a double; bytes). The text says what was expected and found.
+///         NotSupported (a double; bytes). The text has the expected and the found type.
 [[nodiscard]] inline Result<et::BackendOption> to_backend_option(std::string_view key,
                                                                  const OptionValue& value) {
   et::BackendOption out;

@@ -34,29 +34,30 @@ struct PlatformListener {
   PlatformListener* next;
 };
 
-/// What all plugins of the process share, made by the first one and freed by the last.
+/// State shared by all plugins of the process, made by the first one and freed by the last.
 struct PlatformHub {
   pthread_mutex_t mutex;
   std::uint64_t references;
   PlatformListener* listeners;
-  pal_emit_log_message_method installed;  ///< The function of ours that was installed last.
+  pal_emit_log_message_method
+      installed;  ///< The function of a Tenon plugin that was installed last.
   pal_emit_log_message_method previous_emit;
   pal_abort_method previous_abort;
 };
 
-/// Puts itself between ExecuTorch and two functions of its platform layer, the one that writes the
-/// log and the one that ends the process, as long as a backend of this plugin is open. On a thread
-/// inside a BridgedCall they do what that says; everything else goes on to who was there before.
+/// Replaces two functions of ExecuTorch's platform layer, the one that writes the log and the one
+/// that ends the process, as long as a backend of this plugin is open. On a thread inside a
+/// BridgedCall they act for that call; all other calls are passed on to the replaced functions.
 ///
-/// The platform layer is one object for the whole process, plugins come and go in any order, and
-/// none may leave the address of its function behind. So plugins find each other: who comes second
-/// sees a function of a Tenon plugin there, asks it for the hub, and adds itself; who goes hands
-/// over to another one, or to who was there before all of them.
+/// The platform layer is one object for the whole process, plugins are loaded and unloaded in any
+/// order, and none may leave the address of its function behind. So a later plugin finds the
+/// installed hook, asks it for the hub, and joins it; on unload it passes the hook on to another
+/// plugin, or restores the original functions.
 ///
 /// Limits. The functions are put into the table that `get_pal_impl` shows, because `register_pal`
-/// itself writes to the log. Who replaces them after us and calls ours from his keeps this library
-/// in memory. A thread outside of a bridged call that logs at the very moment in which the plugin
-/// is closed and unloaded may still be in its code.
+/// itself writes to the log. Code that replaces them later and calls ours keeps this library in
+/// memory. A thread outside of a bridged call that logs while the plugin is being unloaded may
+/// still be in its code.
 class PlatformHook {
  public:
   /// One more user. Any thread.
@@ -79,13 +80,13 @@ class PlatformHook {
  private:
   static constexpr const char* hub_question = "tenon.executorch.platform_hub/1";
 
-  /// What `emit` is asked for, in the place of a function's name. Its first bytes are an empty text
-  /// for whoever takes them for one.
+  /// The question to `emit`, passed in place of a function's name. Its first bytes are an empty
+  /// text, for a function that does not know the question.
   struct Question {
     PlatformHub* hub = nullptr;
   };
 
-  /// The state of this library: static objects are its own, nobody else's binds to them.
+  /// The state of this library. Its static objects are not shared with other libraries.
   struct Image {
     std::mutex mutex;
     std::uint64_t uses = 0;
@@ -121,7 +122,7 @@ class PlatformHook {
     PlatformHub& hub_;
   };
 
-  // ---- What is installed.
+  // ---- The installed functions.
 
   static void emit(et_timestamp_t timestamp, et_pal_log_level_t level, const char* file,
                    const char* function, std::size_t line, const char* message,
@@ -151,8 +152,8 @@ class PlatformHook {
     if (hub) hub->previous_abort();
   }
 
-  /// Who has a call on this thread. A plugin with a call in progress is not closed, so that it can
-  /// be used without the lock: what it calls may log again.
+  /// The plugin with a call on this thread. It is not closed during the call, so it is used without
+  /// the lock: the code that it calls may log again.
   static const PlatformListener* find_call(PlatformHub& hub, void*& call) noexcept {
     const HubLock lock(hub);
     for (const PlatformListener* each = hub.listeners; each; each = each->next) {
@@ -185,7 +186,7 @@ class PlatformHook {
 
   // ---- Coming.
 
-  /// The platform layer's own table. It is no constant object: register_pal writes to it.
+  /// The platform layer's own table. Not a constant object: register_pal writes to it.
   static et::PalImpl& table() noexcept { return const_cast<et::PalImpl&>(*et::get_pal_impl()); }
 
   template <class Function>
@@ -195,7 +196,7 @@ class PlatformHook {
   }
 
   static bool join_or_install(Image& self) {
-    // Left behind when somebody had put his function over ours: see `leave`.
+    // Set when other code had replaced our function: see `leave`.
     if (PlatformHub* const hub = self.hub) {
       add(self, *hub);
       return true;
@@ -247,7 +248,7 @@ class PlatformHook {
   static PlatformHub* ask(pal_emit_log_message_method function) {
     ::Dl_info of_function{};
     if (::dladdr(reinterpret_cast<void*>(function), &of_function) == 0) return nullptr;
-    // Held, so that it cannot go while it is asked.
+    // Held, so that it cannot be unloaded meanwhile.
     const std::unique_ptr<void, int (*)(void*)> library(
         ::dlopen(of_function.dli_fname, RTLD_LAZY | RTLD_NOLOAD),
         [](void* handle) { return handle ? ::dlclose(handle) : 0; });
@@ -287,7 +288,7 @@ class PlatformHook {
     if (is_last) free_hub(hub);
   }
 
-  /// Somebody has put a function of his over ours and may call ours from it. Code that may be
+  /// Another library has replaced our function and may call ours from its own. Code that may be
   /// called must not be unloaded; it finds the hub as before.
   static void stay(Image& self) noexcept {
     ::Dl_info info{};
@@ -295,7 +296,7 @@ class PlatformHook {
     static_cast<void>(::dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE));
   }
 
-  /// Whoever goes last frees it, so it is memory of the C library, which all plugins share.
+  /// The last plugin frees it, so it is memory of the C library, which all plugins share.
   static void free_hub(PlatformHub* hub) noexcept {
     ::pthread_mutex_destroy(&hub->mutex);
     std::free(hub);

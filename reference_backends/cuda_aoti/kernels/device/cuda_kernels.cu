@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Everything that runs on the device, as one module. Only functions that are launched are here;
-// what they do is in the headers.
+// All device code, as one module. This file has the launched functions, the headers their
+// implementation.
 #include "../function_names.hpp"
 #include "../philox.hpp"
 #include "matmul.cuh"
@@ -63,7 +63,7 @@ extern "C" __global__ void __launch_bounds__(kernels::random_threads)
       left < kernels::randint_per_block ? static_cast<int>(left) : kernels::randint_per_block);
 }
 
-/// After the numbers, on the same stream: all of their threads have read the state by then.
+/// Runs after the numbers on the same stream, when all their threads have read the state.
 extern "C" __global__ void tenon_random_advance(kernels::RandomState* state, std::uint64_t blocks) {
   state->drawn += blocks;
 }

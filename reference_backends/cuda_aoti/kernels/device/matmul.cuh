@@ -35,7 +35,7 @@ __device__ inline float dot_chunk(const std::uint16_t* x, const float (&weight)[
   return sum;
 }
 
-/// A warp makes `kRows` elements of one column: each weight is unpacked once, by one lane.
+/// A warp computes `kRows` elements of one column: each weight is unpacked once, by one lane.
 template <class Format, int kRows>
 __device__ inline void few_rows(const MatmulArguments& a) {
   const int column = static_cast<int>(blockIdx.x) * few_rows_warps + static_cast<int>(threadIdx.y);
@@ -66,7 +66,7 @@ __device__ inline void few_rows(const MatmulArguments& a) {
   }
 }
 
-/// Rows of shared memory are longer than what is used of them, so that their banks differ.
+/// Rows of shared memory are padded, so that their banks differ.
 inline constexpr int step_row = weights_per_chunk + 8;
 inline constexpr int sums_row = matmul_tile + 4;
 
@@ -100,7 +100,7 @@ __device__ inline void load_step(const MatmulArguments& a, TileStep& step, std::
   }
 }
 
-/// A block of four warps makes a tile of 64 by 64; each warp a quarter of it with tensor cores.
+/// A block of four warps computes a tile of 64 by 64, each warp a quarter of it with tensor cores.
 template <class Format>
 __device__ inline void tiles(const MatmulArguments& a) {
   namespace wmma = nvcuda::wmma;

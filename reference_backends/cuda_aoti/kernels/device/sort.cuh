@@ -14,8 +14,8 @@ struct ItemLess {
   }
 };
 
-/// A block sorts `sort_tile` elements of a row: into `runs_to`, or, when that is null because the
-/// row is no longer, into the result.
+/// A block sorts `sort_tile` elements of a row: into `runs_to`, or into the result when that is
+/// null because the row has a single tile.
 template <class Item>
 __device__ inline void sort_one_tile(const SortArguments& sort) {
   using Sort = cub::BlockMergeSort<Item, sort_threads, sort_items>;
@@ -26,7 +26,8 @@ __device__ inline void sort_one_tile(const SortArguments& sort) {
   const RowStarts starts = row_starts(sort, row);
   const int thread = static_cast<int>(threadIdx.x);
 
-  // An item knows its place, so that elements may be handed out as suits the loads.
+  // An item contains its index, so that elements can be assigned to threads in the best order for
+  // loads.
   Item items[sort_items];
   TENON_UNROLL
   for (int i = 0; i < sort_items; ++i) {

@@ -10,7 +10,7 @@
 
 namespace metal {
 
-// The 16-bit types go through float, by their conversion.
+// The 16-bit types are converted to float.
 #define TENON_STAND_IN_ONE(name, expression) \
   inline float name(float x) { return expression; }
 #define TENON_STAND_IN_MATH(X)       \

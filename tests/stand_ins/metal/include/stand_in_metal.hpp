@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // A part of the Metal standard library in C++, so that a host's compiler can compile the Metal
-// source of a model and the stand-in for a device can run it. For tests alone. It knows what
-// AOTInductor writes and what the backend's own kernels use; a model that uses more does not
+// source of a model and the stand-in for a device can run it. Only for tests. It has the functions
+// that AOTInductor's code and the backend's own kernels use; a model that uses more does not
 // compile, and the compiler names what is missing.
 #pragma once
 
@@ -28,19 +28,19 @@ inline void simdgroup_barrier(mem_flags) {
   tenon_stand_in_host->exchange(&lane, sizeof lane, &lane);
 }
 
-/// What the active threads of a simdgroup gave.
+/// The values of the active threads of a simdgroup.
 template <class T>
 class Lanes {
  public:
   explicit Lanes(T mine) : mine_(mine) {
-    static_assert(sizeof(T) <= tenon_stand_in::most_exchanged);
+    static_assert(sizeof(T) <= tenon_stand_in::max_exchanged);
     exchange_ = tenon_stand_in_host->exchange(&mine, sizeof mine, &lane_);
   }
   unsigned lane() const { return lane_; }
   bool is_active(unsigned lane) const {
     return lane < tenon_stand_in::simd_width && (exchange_->active >> lane & 1) != 0;
   }
-  /// A thread that does not run has no value; Metal leaves open what is read there.
+  /// A thread that does not run has no value; reading it is unspecified in Metal.
   T at(unsigned lane) const {
     T out = mine_;
     if (is_active(lane))
@@ -121,7 +121,7 @@ T simd_shuffle_down(T value, ushort delta) {
 }
 template <class T>
 T simd_shuffle_and_fill_down(T value, T fill, ushort delta) {
-  // Behind the last thread, `fill` is read as if it were the next simdgroup.
+  // After the last thread, `fill` is read as if it were the next simdgroup.
   constexpr unsigned width = tenon_stand_in::simd_width;
   const Lanes lanes(value);
   const unsigned source = lanes.lane() + delta;
@@ -197,7 +197,7 @@ TENON_STAND_IN_ATOMIC(min, value < old ? value : old)
 
 namespace tenon_stand_in {
 
-/// A position as a kernel's parameter wants it: a number, or two or three.
+/// A position in the type of a kernel's parameter: one, two or three numbers.
 template <class T>
 T position(const unsigned* values) {
   if constexpr (metal::is_vec<T>) {
@@ -213,14 +213,14 @@ T position(const unsigned* values) {
 
 }  // namespace tenon_stand_in
 
-// Address spaces and function qualifiers are words that C++ does not have. All standard headers are
-// included before this line. `threadgroup` variables of a kernel are made shared by the device,
-// which rewrites their declarations.
+// Address spaces and function qualifiers are not words of C++. All standard headers are included
+// before this line. `threadgroup` variables of a kernel are made shared by the device, which
+// rewrites their declarations.
 #define device
 #define constant const
 #define thread
 #define threadgroup
 #define kernel
 
-// Models bring one of their own, beside which that of the C library would be ambiguous.
+// Models bring one of their own, with which that of the C library would be ambiguous.
 #define expm1f metal_expm1f

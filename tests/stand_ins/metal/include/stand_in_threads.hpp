@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What the stand-in for a Metal device and the kernels that it compiles tell each other. Included
+// The interface between the stand-in for a Metal device and the kernels that it compiles. Included
 // by both, so plain C++ without a library.
 #pragma once
 
@@ -22,17 +22,17 @@ struct Thread {
 };
 
 constexpr unsigned simd_width = 32;
-constexpr unsigned most_exchanged = 32;  ///< Bytes that a thread can give to its simdgroup at once.
+constexpr unsigned max_exchanged = 32;  ///< Bytes that a thread can give to its simdgroup at once.
 
-/// What the threads of a simdgroup have exchanged.
+/// The values that the threads of a simdgroup have exchanged.
 struct Exchange {
-  unsigned char values[simd_width][most_exchanged];
+  unsigned char values[simd_width][max_exchanged];
   unsigned long active;  ///< One bit for each thread that took part.
 };
 
-/// What a running thread may ask of the device.
+/// The requests of a running thread to the device.
 struct Host {
-  /// Returns when all threads of the threadgroup have come here.
+  /// Returns when all threads of the threadgroup have called it.
   void (*barrier)();
   /// Gives `nbytes` to the simdgroup and returns when all its threads that run have done so. The
   /// result is valid until the thread's next call; `lane` is set to the thread's place in it.

@@ -24,11 +24,11 @@ struct SmallFloat {
 
   SmallFloat() = default;
   template <class T>
-  requires std::is_arithmetic_v<T>
+    requires std::is_arithmetic_v<T>
   constexpr SmallFloat(T value) : bits(from_float(static_cast<float>(value))) {}
   template <int other>
-  requires(other != exponent_bits) explicit constexpr SmallFloat(SmallFloat<other> value)
-      : bits(from_float(float(value))) {}
+    requires(other != exponent_bits)
+  explicit constexpr SmallFloat(SmallFloat<other> value) : bits(from_float(float(value))) {}
   constexpr operator float() const { return to_float(bits); }
 
   template <class T>
@@ -160,7 +160,7 @@ struct alignas(sizeof(T) * 4) vec<T, 3> {
   constexpr T& operator[](int i) { return (&x)[i]; }
   constexpr const T& operator[](int i) const { return (&x)[i]; }
 };
-/// The two halves are the only swizzles that there are.
+/// The two halves are the only swizzles.
 template <class T>
 struct alignas(sizeof(T) * 4) vec<T, 4> {
   union {
@@ -185,23 +185,25 @@ inline constexpr bool is_vec = false;
 template <class T, int N>
 inline constexpr bool is_vec<vec<T, N>> = true;
 
-#define TENON_STAND_IN_OPERATOR(op)                                        \
-  template <class T, int N>                                                \
-  constexpr vec<T, N> operator op(vec<T, N> a, vec<T, N> b) {              \
-    for (int i = 0; i < N; ++i) a[i] = T(a[i] op b[i]);                    \
-    return a;                                                              \
-  }                                                                        \
-  template <class T, int N, class U>                                       \
-  requires(!is_vec<U>) constexpr vec<T, N> operator op(vec<T, N> a, U b) { \
-    return a op vec<T, N>(T(b));                                           \
-  }                                                                        \
-  template <class T, int N, class U>                                       \
-  requires(!is_vec<U>) constexpr vec<T, N> operator op(U a, vec<T, N> b) { \
-    return vec<T, N>(T(a)) op b;                                           \
-  }                                                                        \
-  template <class T, int N, class U>                                       \
-  constexpr vec<T, N>& operator op##=(vec<T, N>& a, U b) {                 \
-    return a = a op b;                                                     \
+#define TENON_STAND_IN_OPERATOR(op)                           \
+  template <class T, int N>                                   \
+  constexpr vec<T, N> operator op(vec<T, N> a, vec<T, N> b) { \
+    for (int i = 0; i < N; ++i) a[i] = T(a[i] op b[i]);       \
+    return a;                                                 \
+  }                                                           \
+  template <class T, int N, class U>                          \
+    requires(!is_vec<U>)                                      \
+  constexpr vec<T, N> operator op(vec<T, N> a, U b) {         \
+    return a op vec<T, N>(T(b));                              \
+  }                                                           \
+  template <class T, int N, class U>                          \
+    requires(!is_vec<U>)                                      \
+  constexpr vec<T, N> operator op(U a, vec<T, N> b) {         \
+    return vec<T, N>(T(a)) op b;                              \
+  }                                                           \
+  template <class T, int N, class U>                          \
+  constexpr vec<T, N>& operator op##=(vec<T, N>& a, U b) {    \
+    return a = a op b;                                        \
   }
 TENON_STAND_IN_OPERATOR(+)
 TENON_STAND_IN_OPERATOR(-)

@@ -20,8 +20,7 @@ extern "C" {
 
 /// First bytes of the object. The line feed and the byte above 0x7f show a file that was damaged by
 /// a text-mode copy.
-#define TENON_PLUGIN_MAGIC \
-  { 0x89, 'T', 'E', 'N', 'O', 'N', '1', '\n' }
+#define TENON_PLUGIN_MAGIC {0x89, 'T', 'E', 'N', 'O', 'N', '1', '\n'}
 
 /// Sizes of the text fields. Text is UTF-8, NUL-terminated inside its field, the rest zero.
 enum { TENON_ID_SIZE = 64, TENON_TEXT_SIZE = 128 };

@@ -1,0 +1,160 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Builds the site: the pages with search, by MkDocs, and the API reference, by Doxygen.
+
+    build.py ROOT OUTPUT
+
+OUTPUT/pages gets what MkDocs reads, OUTPUT/site the site. The README is the first page. A link from a
+page to a source of the repository leads to a page that shows the source. MkDocs runs in its strict mode,
+and the links of the pages that it wrote are checked.
+"""
+
+import html
+import os
+import pathlib
+import posixpath
+import re
+import shutil
+import subprocess
+import sys
+import urllib.parse
+
+ROOT = pathlib.Path(sys.argv[1]).resolve()
+OUTPUT = pathlib.Path(sys.argv[2]).resolve()
+PAGES = OUTPUT / "pages"
+
+LEFT_OUT = {"site", "meson.build", "__pycache__"}
+# Pages with another name or place in the site.
+RENAMED = {"README.md": "index.md", "CHANGELOG.md": "changelog.md", "docs/README.md": "pages.md"}
+LANGUAGES = {".h": "c", ".hpp": "cpp", ".cpp": "cpp", ".c": "c", ".py": "python", ".json": "json"}
+
+CODE = re.compile(r"^```.*?^```$|^(?: {4}[^\n]*\n)+|(`+)(?!`).+?(?<!`)\1(?!`)", re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"(\]\(\s*)([^\s)#]*)(#[^\s)]*)?")
+
+
+def page_of(source):
+    """The place in the site of a file of the repository, or None."""
+    if source in RENAMED:
+        return RENAMED[source]
+    if not source.startswith("docs/") or LEFT_OUT & set(source.split("/")):
+        return None
+    return source.removeprefix("docs/")
+
+
+class Stage:
+    def __init__(self):
+        self.sources = set()
+
+    def link(self, source, page, target, fragment):
+        """A link in a page of the repository as a link in the site."""
+        if re.match(r"[a-z]+:", target) or not target:
+            return target + fragment
+        goal = posixpath.normpath(posixpath.join(posixpath.dirname(source), target))
+        place = page_of(goal)
+        if place is None:
+            self.sources.add(goal)
+            place = f"source/{goal}.md"
+            if line := re.fullmatch(r"#L(\d+)", fragment):
+                fragment = f"#__codelineno-0-{line[1]}"
+        return posixpath.relpath(place, posixpath.dirname(page) or ".") + fragment
+
+    def add_page(self, source):
+        page = page_of(source)
+        text = (ROOT / source).read_text(encoding="utf-8")
+        parts, at = [], 0
+
+        def links(chunk):
+            return LINK.sub(lambda m: m[1] + self.link(source, page, m[2], m[3] or ""), chunk)
+
+        for code in CODE.finditer(text):
+            parts += [links(text[at:code.start()]), code[0]]
+            at = code.end()
+        text = "".join([*parts, links(text[at:])])
+        if page == "index.md":
+            text = f"---\nhide: [navigation]\n---\n{text}"
+        (PAGES / page).parent.mkdir(parents=True, exist_ok=True)
+        (PAGES / page).write_text(text, encoding="utf-8")
+
+    def add_sources(self):
+        """Pages that show the sources which other pages link to."""
+        for source in sorted(self.sources):
+            path = ROOT / source
+            page = PAGES / f"source/{source}.md"
+            page.parent.mkdir(parents=True, exist_ok=True)
+            if path.is_dir():
+                names = sorted(each.name + "/" * each.is_dir() for each in path.iterdir())
+                body = "".join(f"- `{name}`\n" for name in names)
+            elif path.suffix == ".md":
+                page.write_text(path.read_text(encoding="utf-8"), encoding="utf-8")
+                continue
+            else:
+                text = path.read_text(encoding="utf-8").rstrip()
+                language = LANGUAGES.get(path.suffix, "text")
+                body = f'````{language} linenums="1"\n{text}\n````\n'
+            head = f"---\nhide: [navigation, toc]\n---\n# {path.name}\n\n`{source}`\n\n"
+            page.write_text(head + body, encoding="utf-8")
+
+    def add_all(self):
+        shutil.rmtree(PAGES, ignore_errors=True)
+        for path in sorted((ROOT / "docs").rglob("*")):
+            name = path.relative_to(ROOT)
+            if LEFT_OUT & set(name.parts) or path.is_dir():
+                continue
+            if path.suffix == ".md":
+                self.add_page(name.as_posix())
+            else:
+                target = PAGES / page_of(name.as_posix())
+                target.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy(path, target)
+        for name in ("README.md", "CHANGELOG.md"):
+            self.add_page(name)
+        self.add_sources()
+        shutil.copy(ROOT / "docs/site/site.css", PAGES)
+
+
+def version():
+    text = (ROOT / "include/tenon/abi/version.h").read_text(encoding="utf-8")
+    return re.search(r'TENON_VERSION_STRING "([^"]+)"', text)[1]
+
+
+def broken_links():
+    """Links of the built pages that lead nowhere; those of the API reference are Doxygen's."""
+    site = OUTPUT / "site"
+    pages = {
+        path: path.read_text(encoding="utf-8") for path in sorted(site.rglob("*.html"))
+        if path.relative_to(site).parts[0] != "api"
+    }
+    ids = {path: set(re.findall(r' id="?([^"\s>]+)', text)) for path, text in pages.items()}
+    for path, text in pages.items():
+        for target in set(re.findall(r' (?:href|src)="?([^"\s>]+)', text)):
+            parts = urllib.parse.urlsplit(html.unescape(target))
+            if parts.scheme or parts.netloc or path.name == "404.html":
+                continue
+            goal = (path.parent / urllib.parse.unquote(parts.path)).resolve() if parts.path else path
+            fragment = urllib.parse.unquote(parts.fragment)
+            if goal.is_dir():
+                goal /= "index.html"
+            if not goal.is_file() or fragment and goal in ids and fragment not in ids[goal]:
+                yield f"{path.relative_to(site)}: {target}"
+
+
+def main():
+    reference = OUTPUT / "reference"
+    subprocess.run(
+        [sys.executable, ROOT / "tests/docs/reference_test.py", ROOT, reference, version()], check=True
+    )
+    Stage().add_all()
+    shutil.copytree(reference / "html", PAGES / "api")
+    environment = dict(os.environ, TENON_PAGES=str(PAGES), NO_MKDOCS_2_WARNING="1")
+    command = [
+        sys.executable, "-m", "mkdocs", "build", "--strict",
+        "--config-file", ROOT / "docs/site/mkdocs.yml", "--site-dir", OUTPUT / "site",
+    ]
+    subprocess.run(command, env=environment, check=True)
+    if broken := list(broken_links()):
+        sys.exit("links that lead nowhere:\n" + "\n".join(broken))
+    print(f"the site is in {OUTPUT / 'site'}; its first page is index.html")
+
+
+if __name__ == "__main__":
+    main()

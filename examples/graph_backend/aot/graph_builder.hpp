@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <tenon/aot.hpp>
+#include <utility>
+#include <vector>
+
+#include "common/graph.hpp"
+#include "common/shape.hpp"
+
+namespace graph_backend {
+
+/// A graph on its way from an edge program to a blob. Tensors have no place yet, except inputs and
+/// constants.
+struct Draft {
+  Graph graph;
+  /// By node: the debug handles of all nodes of the program that it replaces.
+  std::vector<std::vector<std::uint32_t>> handles;
+};
+
+/// A node of a draft.
+[[nodiscard]] inline OperatorUnion make_operator(auto attributes) {
+  OperatorUnion out;
+  out.Set(std::move(attributes));
+  return out;
+}
+
+/// Fills a draft node by node.
+class GraphBuilder {
+ public:
+  enum class Purpose {
+    Compile,  ///< All nodes in their order; constants have their data.
+    Judge,    ///< One node alone: what it reads is taken as given.
+  };
+
+  GraphBuilder(const tenon::aot::EdgeProgram& program, Purpose purpose)
+      : program_(program), purpose_(purpose) {}
+
+  [[nodiscard]] const tenon::aot::EdgeProgram& program() const noexcept { return program_; }
+
+  /// Declares what `execute` will get.
+  [[nodiscard]] tenon::Status add_inputs();
+  [[nodiscard]] tenon::Status add_outputs();
+
+  /// The tensor that a value of the program became.
+  ///
+  /// errors: NotSupported for a dtype, layout, rank, device or size that the backend does not
+  /// support
+  [[nodiscard]] tenon::Result<TensorId> tensor(tenon::aot::ValueId value);
+
+  /// A constant that is not in the program.
+  [[nodiscard]] TensorId constant(std::string name, std::span<const std::int32_t> sizes,
+                                  std::span<const float> elements);
+  [[nodiscard]] TensorId scalar(float value) { return constant("scalar", {}, {&value, 1}); }
+
+  /// Adds a node and returns the tensor that it makes. Its debug handle is that of the node of the
+  /// program that was announced last.
+  [[nodiscard]] tenon::Result<TensorId> add(OperatorUnion op, std::vector<TensorId> inputs);
+  void announce(const tenon::aot::EdgeNode& node) { debug_handle_ = node.debug_handle(); }
+
+  /// Says that `value` is this tensor, after comparing what is known of both.
+  [[nodiscard]] tenon::Status bind(tenon::aot::ValueId value, TensorId tensor);
+
+  [[nodiscard]] Operand operand(TensorId id) const;
+  [[nodiscard]] Draft take() && { return std::move(draft_); }
+
+ private:
+  tenon::Result<blob::TensorT> describe(tenon::aot::ValueId value) const;
+  TensorId add_tensor(blob::TensorT tensor);
+
+  tenon::aot::EdgeProgram program_;
+  Purpose purpose_;
+  Draft draft_;
+  std::map<tenon::aot::ValueId, TensorId> tensors_;
+  std::map<std::string, std::uint32_t, std::less<>> symbols_;
+  std::uint32_t debug_handle_ = 0;
+};
+
+}  // namespace graph_backend

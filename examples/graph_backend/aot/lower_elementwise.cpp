@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: MIT
+//
+// Operators that look at one element of each input at a time.
+#include <limits>
+
+#include "aot/operators.hpp"
+
+namespace graph_backend {
+
+using tenon::Error;
+using tenon::Status;
+
+namespace {
+
+template <blob::BinaryKind kind>
+Status binary(const Call& call) {
+  blob::BinaryT op;
+  op.kind = kind;
+  if constexpr (kind == blob::BinaryKind::Add || kind == blob::BinaryKind::Sub) {
+    TENON_TRY(const double alpha, call.number("alpha", 1));
+    op.alpha = static_cast<float>(alpha);
+  }
+  TENON_TRY(const TensorId a, call.tensor("self"));
+  TENON_TRY(const TensorId b, call.tensor_or_scalar("other"));
+  return call.make(make_operator(op), {a, b});
+}
+
+Status unary(const Call& call, const blob::UnaryT& op) {
+  TENON_TRY(const TensorId x, call.tensor("self"));
+  return call.make(make_operator(op), {x});
+}
+
+template <blob::UnaryKind kind>
+Status unary_of_kind(const Call& call) {
+  blob::UnaryT op;
+  op.kind = kind;
+  return unary(call, op);
+}
+
+Status gelu(const Call& call) {
+  blob::UnaryT op;
+  op.kind = blob::UnaryKind::Gelu;
+  if (const auto approximate = call.node().find("approximate")) {
+    const auto text = approximate->text();
+    if (text == "tanh") {
+      op.kind = blob::UnaryKind::GeluTanh;
+    } else if (text != "none") {
+      return error(Error::NotSupported, "argument 'approximate': expected none or tanh");
+    }
+  }
+  return unary(call, op);
+}
+
+/// `lowest` and `highest` are the names of the arguments and what they are when left out.
+Status clamp_between(const Call& call, std::string_view lowest, double min,
+                     std::string_view highest, double max) {
+  TENON_TRY(min, call.number(lowest, min));
+  TENON_TRY(max, call.number(highest, max));
+  blob::UnaryT op;
+  op.kind = blob::UnaryKind::Clamp;
+  op.min = static_cast<float>(min);
+  op.max = static_cast<float>(max);
+  return unary(call, op);
+}
+
+Status clamp(const Call& call) {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  return clamp_between(call, "min", -infinity, "max", infinity);
+}
+
+Status hardtanh(const Call& call) { return clamp_between(call, "min_val", -1, "max_val", 1); }
+
+Status relu6(const Call& call) { return clamp_between(call, "", 0, "", 6); }
+
+constexpr OperatorRow elementwise_rows[] = {
+    {"aten.add.Tensor", &binary<blob::BinaryKind::Add>},
+    {"aten.add.Scalar", &binary<blob::BinaryKind::Add>},
+    {"aten.sub.Tensor", &binary<blob::BinaryKind::Sub>},
+    {"aten.sub.Scalar", &binary<blob::BinaryKind::Sub>},
+    {"aten.mul.Tensor", &binary<blob::BinaryKind::Mul>},
+    {"aten.mul.Scalar", &binary<blob::BinaryKind::Mul>},
+    {"aten.div.Tensor", &binary<blob::BinaryKind::Div>},
+    {"aten.div.Scalar", &binary<blob::BinaryKind::Div>},
+    {"aten.relu.default", &unary_of_kind<blob::UnaryKind::Relu>},
+    {"aten.sigmoid.default", &unary_of_kind<blob::UnaryKind::Sigmoid>},
+    {"aten.tanh.default", &unary_of_kind<blob::UnaryKind::Tanh>},
+    {"aten.gelu.default", &gelu},
+    {"aten.neg.default", &unary_of_kind<blob::UnaryKind::Neg>},
+    {"aten.exp.default", &unary_of_kind<blob::UnaryKind::Exp>},
+    {"aten.sqrt.default", &unary_of_kind<blob::UnaryKind::Sqrt>},
+    {"aten.rsqrt.default", &unary_of_kind<blob::UnaryKind::Rsqrt>},
+    {"aten.clamp.default", &clamp},
+    {"aten.hardtanh.default", &hardtanh},
+    {"aten.relu6.default", &relu6},
+};
+
+}  // namespace
+
+std::span<const OperatorRow> elementwise_operators() noexcept { return elementwise_rows; }
+
+}  // namespace graph_backend

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: MIT
+//
+// Operators that see several elements at once.
+#include <vector>
+
+#include "aot/operators.hpp"
+
+namespace graph_backend {
+
+using tenon::Error;
+using tenon::Result;
+using tenon::Status;
+
+namespace {
+
+template <blob::ReduceKind kind>
+Status reduce(const Call& call) {
+  // Another dtype would show in that of the result, which `finish` compares.
+  TENON_TRY(const TensorId x, call.tensor("self"));
+  TENON_TRY(const auto dims, call.integers("dim"));
+  blob::ReduceT op;
+  op.kind = kind;
+  TENON_TRY(op.keepdim, call.boolean("keepdim", false));
+  for (const std::int64_t one : dims) {
+    TENON_TRY(const std::uint8_t dim, call.dim(one, x));
+    op.dims |= 1U << dim;
+  }
+  // No dimension means all of them.
+  if (dims.empty()) op.dims = (1U << call.builder().operand(x).shape.rank()) - 1;
+  return call.make(make_operator(op), {x});
+}
+
+template <bool log>
+Status softmax(const Call& call) {
+  TENON_TRY(const TensorId x, call.tensor("self"));
+  TENON_TRY(const std::int64_t given, call.integer("dim", std::nullopt));
+  blob::SoftmaxT op;
+  TENON_TRY(op.dim, call.dim(given, x));
+  op.log = log;
+  return call.make(make_operator(op), {x});
+}
+
+/// The tensor, or one of these sizes full of `value`.
+Result<TensorId> or_full(const Call& call, const std::optional<TensorId>& tensor,
+                         const std::vector<std::int64_t>& sizes, float value) {
+  if (tensor) return *tensor;
+  const Shape shape{std::span<const std::int64_t>(sizes)};
+  TENON_RETURN_IF_ERROR(check_shape(shape));
+  const std::vector<std::int32_t> small(sizes.begin(), sizes.end());
+  const std::vector<float> elements(static_cast<std::size_t>(shape.numel()), value);
+  return call.builder().constant(value == 0 ? "zeros" : "ones", small, elements);
+}
+
+Status layer_norm(const Call& call) {
+  TENON_TRY(const TensorId x, call.tensor("input"));
+  TENON_TRY(const auto sizes, call.integers("normalized_shape"));
+  TENON_TRY(const auto weight, call.optional_tensor("weight"));
+  TENON_TRY(const auto bias, call.optional_tensor("bias"));
+  TENON_TRY(const double eps, call.number("eps", 1e-5));
+  if (sizes.empty() || sizes.size() > call.builder().operand(x).shape.rank()) {
+    return error(Error::NotSupported, "normalized_shape with ", sizes.size(), " sizes");
+  }
+  blob::LayerNormT op;
+  op.dims = static_cast<std::uint8_t>(sizes.size());
+  op.eps = static_cast<float>(eps);
+  std::vector<TensorId> inputs = {x};
+  if (weight || bias) {
+    TENON_TRY(const TensorId scale, or_full(call, weight, sizes, 1));
+    TENON_TRY(const TensorId shift, or_full(call, bias, sizes, 0));
+    inputs.insert(inputs.end(), {scale, shift});
+  }
+  return call.make(make_operator(op), std::move(inputs));
+}
+
+constexpr OperatorRow reduction_rows[] = {
+    {"aten.sum.default", &reduce<blob::ReduceKind::Sum>},
+    {"aten.sum.dim_IntList", &reduce<blob::ReduceKind::Sum>},
+    {"aten.mean.default", &reduce<blob::ReduceKind::Mean>},
+    {"aten.mean.dim", &reduce<blob::ReduceKind::Mean>},
+    {"aten.softmax.int", &softmax<false>},
+    {"aten._softmax.default", &softmax<false>},
+    {"aten.log_softmax.int", &softmax<true>},
+    {"aten._log_softmax.default", &softmax<true>},
+    {"aten.layer_norm.default", &layer_norm, true},
+    {"aten.native_layer_norm.default", &layer_norm},
+};
+
+}  // namespace
+
+std::span<const OperatorRow> reduction_operators() noexcept { return reduction_rows; }
+
+}  // namespace graph_backend

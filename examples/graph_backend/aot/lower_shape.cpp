@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: MIT
+//
+// Operators that move elements or see them in other sizes.
+#include <algorithm>
+#include <charconv>
+#include <numeric>
+#include <optional>
+#include <system_error>
+
+#include "aot/operators.hpp"
+
+namespace graph_backend {
+
+using tenon::Error;
+using tenon::Result;
+using tenon::Status;
+using tenon::aot::EdgeSize;
+using tenon::aot::EdgeValue;
+
+namespace {
+
+/// k when `expression` is k times `unit`, as PyTorch writes it ("2*s77"), 1 when they are equal.
+std::optional<std::int32_t> multiple_of(std::string_view expression, std::string_view unit) {
+  if (expression == unit) return 1;
+  std::int32_t factor = 0;
+  const char* end = expression.data() + expression.size();
+  const auto [stop, failed] = std::from_chars(expression.data(), end, factor);
+  if (failed != std::errc() || stop == end || *stop != '*' || factor < 1) return std::nullopt;
+  return std::string_view(stop + 1, end) == unit ? std::optional(factor) : std::nullopt;
+}
+
+/// How the sizes of `out` follow from those of `x` at each run. The numbers that the operator was
+/// given are not needed for that: the exporter wrote what every size is.
+Result<blob::ReshapeT> follow_sizes(const EdgeValue& x, const EdgeValue& out) {
+  constexpr std::int32_t is_known = -1;
+  constexpr std::int32_t is_rest = -2;
+  blob::ReshapeT op;
+  bool has_rest = false;
+  bool has_others = false;
+  for (std::size_t i = 0; i < out.rank(); ++i) {
+    const EdgeSize size = out.size(i);
+    if (size.is_static()) {
+      op.sizes.emplace_back(static_cast<std::int32_t>(size.max), is_known);
+      has_others = has_others || size.max == 0;
+      continue;
+    }
+    std::optional<blob::ReshapeSize> found;
+    for (std::size_t dim = 0; !found && dim < x.rank(); ++dim) {
+      if (x.size(dim).is_static()) continue;
+      if (const auto factor = multiple_of(size.expression, x.size(dim).expression)) {
+        found.emplace(*factor, static_cast<std::int32_t>(dim));
+      }
+    }
+    if (found) {
+      has_others = true;
+    } else if (!std::exchange(has_rest, true)) {
+      found.emplace(1, is_rest);
+    } else {
+      return error(Error::NotSupported, "size ", i, " (", size.expression,
+                   ") does not follow from those of '", x.name(), "'");
+    }
+    op.sizes.push_back(*found);
+  }
+  // The size that is left of an empty tensor is ambiguous.
+  if (has_rest && has_others) {
+    return error(Error::NotSupported, "sizes of '", out.name(), "' do not follow from those of '",
+                 x.name(), "' when one of them is 0");
+  }
+  return op;
+}
+
+Status reshape(const Call& call) {
+  TENON_TRY(const TensorId x, call.tensor("self"));
+  const auto& program = call.builder().program();
+  TENON_TRY(auto op, follow_sizes(program.value(*call.node().find("self")->value()),
+                                  program.value(call.node().outputs()[0])));
+  return call.make(make_operator(std::move(op)), {x});
+}
+
+/// The result is its argument.
+Status same(const Call& call) {
+  TENON_TRY(const TensorId x, call.tensor("self"));
+  return call.finish(x);
+}
+
+Status dropout(const Call& call) {
+  TENON_TRY(const bool train, call.boolean("train", true));
+  if (train) return error(Error::NotSupported, "it drops elements at random (train=True)");
+  TENON_TRY(const TensorId x, call.tensor("input"));
+  return call.finish(x);
+}
+
+Status permute_to(const Call& call, std::vector<std::uint8_t> dims) {
+  TENON_TRY(const TensorId x, call.tensor("self"));
+  blob::PermuteT op;
+  op.dims = std::move(dims);
+  return call.make(make_operator(std::move(op)), {x});
+}
+
+Status permute(const Call& call) {
+  TENON_TRY(const TensorId x, call.tensor("self"));
+  TENON_TRY(const auto given, call.integers("dims"));
+  std::vector<std::uint8_t> dims;
+  for (const std::int64_t one : given) {
+    TENON_TRY(const std::uint8_t dim, call.dim(one, x));
+    dims.push_back(dim);
+  }
+  return permute_to(call, std::move(dims));
+}
+
+/// All dimensions in their order.
+std::vector<std::uint8_t> in_order(std::size_t rank) {
+  std::vector<std::uint8_t> out(rank);
+  std::iota(out.begin(), out.end(), std::uint8_t{0});
+  return out;
+}
+
+Status transpose(const Call& call) {
+  TENON_TRY(const TensorId x, call.tensor("self"));
+  TENON_TRY(const std::int64_t dim0, call.integer("dim0", std::nullopt));
+  TENON_TRY(const std::int64_t dim1, call.integer("dim1", std::nullopt));
+  TENON_TRY(const std::uint8_t first, call.dim(dim0, x));
+  TENON_TRY(const std::uint8_t second, call.dim(dim1, x));
+  auto dims = in_order(call.builder().operand(x).shape.rank());
+  std::swap(dims[first], dims[second]);
+  return permute_to(call, std::move(dims));
+}
+
+/// At most two dimensions.
+Status t(const Call& call) {
+  TENON_TRY(const TensorId x, call.tensor("self"));
+  auto dims = in_order(call.builder().operand(x).shape.rank());
+  std::ranges::reverse(dims);
+  return permute_to(call, std::move(dims));
+}
+
+Status cat(const Call& call) {
+  TENON_TRY(auto parts, call.tensors("tensors"));
+  if (parts.empty()) return error(Error::NotSupported, "no tensors");
+  TENON_TRY(const std::int64_t given, call.integer("dim", 0));
+  blob::CatT op;
+  TENON_TRY(op.dim, call.dim(given, parts[0]));
+  return call.make(make_operator(op), std::move(parts));
+}
+
+Status embedding(const Call& call) {
+  TENON_TRY(const TensorId weight, call.tensor("weight"));
+  TENON_TRY(const TensorId indices, call.tensor("indices"));
+  return call.make(make_operator(blob::EmbeddingT()), {weight, indices});
+}
+
+constexpr OperatorRow shape_rows[] = {
+    {"aten.view.default", &reshape},
+    {"aten.reshape.default", &reshape},
+    {"aten._unsafe_view.default", &reshape},
+    {"aten.flatten.using_ints", &reshape},
+    {"aten.unsqueeze.default", &reshape},
+    {"aten.squeeze.dim", &reshape},
+    {"aten.squeeze.dims", &reshape},
+    {"aten.permute.default", &permute},
+    {"aten.transpose.int", &transpose},
+    {"aten.t.default", &t},
+    {"aten.cat.default", &cat},
+    {"aten.embedding.default", &embedding},
+    // `finish` compares dtypes, and other orders in memory are refused wherever they appear.
+    {"aten.clone.default", &same},
+    {"aten._to_copy.default", &same},
+    {"aten.contiguous.default", &same},
+    {"aten.alias.default", &same},
+    {"aten.detach.default", &same},
+    {"aten.dropout.default", &dropout},
+};
+
+}  // namespace
+
+std::span<const OperatorRow> shape_operators() noexcept { return shape_rows; }
+
+}  // namespace graph_backend

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <span>
+#include <string_view>
+#include <tenon/aot.hpp>
+
+#include "aot/call.hpp"
+
+namespace graph_backend {
+
+/// One operator of PyTorch that the backend compiles.
+struct OperatorRow {
+  std::string_view target;  ///< "aten.add.Tensor"
+  /// Makes nodes of the call, or says why it cannot.
+  tenon::Status (*lower)(const Call& call);
+  /// PyTorch would decompose it on the way to Core ATen; the backend has better use for the whole.
+  bool keep = false;
+};
+
+/// All of them, group by group.
+[[nodiscard]] std::span<const OperatorRow> elementwise_operators() noexcept;
+[[nodiscard]] std::span<const OperatorRow> linear_operators() noexcept;
+[[nodiscard]] std::span<const OperatorRow> shape_operators() noexcept;
+[[nodiscard]] std::span<const OperatorRow> vision_operators() noexcept;
+[[nodiscard]] std::span<const OperatorRow> reduction_operators() noexcept;
+
+/// The row of `target`, or null.
+[[nodiscard]] const OperatorRow* find_operator(std::string_view target) noexcept;
+
+/// True for a node that computes sizes alone ("aten.sym_size.int"). No code is made of it: sizes
+/// follow from those of the inputs.
+[[nodiscard]] bool only_computes_sizes(const tenon::aot::EdgeProgram& program,
+                                       const tenon::aot::EdgeNode& node) noexcept;
+
+/// Makes nodes of one node of the program.
+///
+/// errors: NotSupported, with the node's name and operator, when the backend cannot compute it
+[[nodiscard]] tenon::Status lower(GraphBuilder& builder, const tenon::aot::EdgeNode& node);
+
+}  // namespace graph_backend

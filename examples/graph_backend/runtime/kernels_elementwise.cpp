@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: MIT
+#include <algorithm>
+#include <cmath>
+
+#include "runtime/kernels.hpp"
+
+namespace graph_backend::kernels {
+
+Strides broadcast_strides(const Shape& shape, const Shape& in) noexcept {
+  Strides out;
+  std::int64_t stride = 1;
+  for (std::size_t i = 1; i <= shape.rank(); ++i) {
+    out.of[in.rank() - i] = shape.last(i) == 1 ? 0 : stride;
+    stride *= shape.last(i);
+  }
+  return out;
+}
+
+namespace {
+
+/// out[i] = f(a[i], b[i]). A step is 1, or 0 for one element that serves all.
+template <class F>
+void for_row(const float* a, std::int64_t a_step, const float* b, std::int64_t b_step, float* out,
+             std::int64_t length, F f) {
+  if (a_step == 1 && b_step == 1) {
+    for (std::int64_t i = 0; i < length; ++i) out[i] = f(a[i], b[i]);
+  } else if (a_step == 1) {
+    for (std::int64_t i = 0; i < length; ++i) out[i] = f(a[i], *b);
+  } else if (b_step == 1) {
+    for (std::int64_t i = 0; i < length; ++i) out[i] = f(*a, b[i]);
+  } else {
+    std::fill_n(out, length, f(*a, *b));
+  }
+}
+
+template <class F>
+void for_each(const Operand& a, const Operand& b, const Operand& out, F f) {
+  const Shape& shape = out.shape;
+  const std::int64_t numel = shape.numel();
+  if (numel == 0) return;
+  const bool same_a = a.shape.numel() == numel;
+  const bool same_b = b.shape.numel() == numel;
+  // The most frequent cases are one long row.
+  if ((same_a || a.shape.numel() == 1) && (same_b || b.shape.numel() == 1)) {
+    return for_row(a.floats(), same_a ? 1 : 0, b.floats(), same_b ? 1 : 0, out.floats_to_write(),
+                   numel, f);
+  }
+  const Strides strides[] = {broadcast_strides(a.shape, shape), broadcast_strides(b.shape, shape)};
+  const std::size_t last = shape.rank() - 1;
+  for_each_row(shape, strides, [&](std::int64_t row, const std::int64_t(&offsets)[2]) {
+    for_row(a.floats() + offsets[0], strides[0].of[last], b.floats() + offsets[1],
+            strides[1].of[last], out.floats_to_write() + row, shape[last], f);
+  });
+}
+
+template <class F>
+void for_each(const Operand& x, const Operand& out, F f) {
+  const float* from = x.floats();
+  float* to = out.floats_to_write();
+  const std::int64_t numel = out.shape.numel();
+  for (std::int64_t i = 0; i < numel; ++i) to[i] = f(from[i]);
+}
+
+float gelu(float x) { return 0.5F * x * (1.0F + std::erf(x * 0.70710678118654752F)); }
+
+float gelu_tanh(float x) {
+  constexpr float sqrt_2_over_pi = 0.79788456080286536F;
+  return 0.5F * x * (1.0F + std::tanh(sqrt_2_over_pi * (x + 0.044715F * x * x * x)));
+}
+
+}  // namespace
+
+void binary(const blob::BinaryT& op, const Operand& a, const Operand& b, const Operand& out) {
+  const float alpha = op.alpha;
+  switch (op.kind) {
+    case blob::BinaryKind::Add:
+      return for_each(a, b, out, [alpha](float x, float y) { return x + alpha * y; });
+    case blob::BinaryKind::Sub:
+      return for_each(a, b, out, [alpha](float x, float y) { return x - alpha * y; });
+    case blob::BinaryKind::Mul:
+      return for_each(a, b, out, [](float x, float y) { return x * y; });
+    case blob::BinaryKind::Div:
+      return for_each(a, b, out, [](float x, float y) { return x / y; });
+  }
+}
+
+void unary(const blob::UnaryT& op, const Operand& x, const Operand& out) {
+  const float min = op.min;
+  const float max = op.max;
+  // Comparisons are written so that NaN stays NaN, as in PyTorch.
+  switch (op.kind) {
+    case blob::UnaryKind::Relu:
+      return for_each(x, out, [](float v) { return v < 0 ? 0.0F : v; });
+    case blob::UnaryKind::Clamp:
+      return for_each(x, out, [min, max](float v) {
+        const float raised = v < min ? min : v;
+        return raised > max ? max : raised;
+      });
+    case blob::UnaryKind::Sigmoid:
+      return for_each(x, out, [](float v) { return 1.0F / (1.0F + std::exp(-v)); });
+    case blob::UnaryKind::Tanh:
+      return for_each(x, out, [](float v) { return std::tanh(v); });
+    case blob::UnaryKind::Gelu:
+      return for_each(x, out, &gelu);
+    case blob::UnaryKind::GeluTanh:
+      return for_each(x, out, &gelu_tanh);
+    case blob::UnaryKind::Neg:
+      return for_each(x, out, [](float v) { return -v; });
+    case blob::UnaryKind::Exp:
+      return for_each(x, out, [](float v) { return std::exp(v); });
+    case blob::UnaryKind::Sqrt:
+      return for_each(x, out, [](float v) { return std::sqrt(v); });
+    case blob::UnaryKind::Rsqrt:
+      return for_each(x, out, [](float v) { return 1.0F / std::sqrt(v); });
+  }
+}
+
+}  // namespace graph_backend::kernels

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <tenon/tenon.hpp>
+#include <vector>
+
+#include "common/graph.hpp"
+#include "common/shape.hpp"
+
+namespace graph_backend {
+
+/// A graph that is ready to run: its constants found, its memory taken. Everything that a run needs
+/// is made by `load`, so that `execute` allocates nothing unless it fails.
+class Model {
+ public:
+  /// `graph` comes from `read_graph`. Scratch memory is the host's; constants stay where they are,
+  /// in the blob or in named data.
+  ///
+  /// errors: NotFound and InvalidExternalData for named data, MemoryAllocationFailed
+  [[nodiscard]] static tenon::Result<Model> load(Graph graph, const tenon::InitContext& context);
+
+  /// Runs the graph on `args`: its inputs, then its outputs, which get their sizes here. Each event
+  /// of the tracer is named after an operator and has the position of the node as its handle.
+  ///
+  /// errors: InvalidArgument, InvalidType or NotSupported for arguments that do not fit
+  [[nodiscard]] tenon::Status execute(tenon::ExecutionContext& context, const tenon::Args& args);
+
+  [[nodiscard]] std::uint64_t scratch_bytes() const noexcept { return graph_.scratch_bytes; }
+
+ private:
+  struct Node {
+    std::size_t first_input, num_inputs;  ///< In `inputs_of_nodes_`.
+  };
+
+  explicit Model(Graph graph) : graph_(std::move(graph)) {}
+
+  tenon::Status find_constants(const tenon::InitContext& context);
+  [[nodiscard]] Operands inputs_of(std::size_t node) const;
+
+  tenon::Status take_input(const tenon::Args& args, std::size_t index);
+  tenon::Status take_sizes(std::size_t index, const blob::TensorT& expected,
+                           const tenon::TensorView& found);
+  tenon::Status infer_shapes();
+  tenon::Status take_output(const tenon::Args& args, std::size_t index);
+  tenon::Status place_tensors();
+
+  Graph graph_;
+  std::vector<tenon::NamedData> named_data_;
+  std::byte* scratch_ = nullptr;
+
+  std::vector<Operand> operands_;  ///< By tensor: sizes and address in this run.
+  std::vector<Node> nodes_;
+  std::vector<const Operand*> inputs_of_nodes_;
+  std::vector<TensorId> moving_;  ///< Tensors that are stored in arguments.
+
+  /// The result of a run.
+  struct Argument {
+    std::byte* data = nullptr;
+    std::uint64_t nbytes = 0;
+  };
+  std::vector<Argument> arguments_;         ///< Inputs, then outputs.
+  std::vector<std::int64_t> symbol_sizes_;  ///< By symbol; -1 before it was seen in this run.
+  bool shapes_are_current_ = false;         ///< `operands_` have the sizes of these inputs.
+};
+
+}  // namespace graph_backend

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "tenon/aot/compiler/lower/operator_schema.hpp"
+#include "tenon/core/api.hpp"
+#include "tenon/core/result.hpp"
+
+namespace tenon::aot {
+
+/// Which kernel runs an operator that is left to kernels: a table from operators as exported
+/// programs name them to the schemas of kernels. Kernels write to tensors that they are given
+/// ("out variants"); operators on symbolic numbers return a number.
+///
+/// Not thread-safe while `add` runs.
+class OperatorSchemas {
+ public:
+  /// Kernels that every ExecuTorch runtime with its portable library has, and those for numbers
+  /// that are part of the runtime itself (kernels/prim_ops/register_prim_ops.cpp).
+  [[nodiscard]] static OperatorSchemas portable();
+
+  /// Lets `kernel`, a schema such as "acme::scale.out(Tensor self, *, Tensor(a!) out)", run
+  /// operator `target` ("acme.scale.default"). The last one that was added counts.
+  ///
+  /// errors: InvalidArgument when the schema cannot be read.
+  Status add(std::string_view target, std::string_view kernel);
+
+  /// The kernel for operator `target`.
+  ///
+  /// errors: NotSupported when there is none.
+  [[nodiscard]] Result<OperatorSchema> find(std::string_view target) const;
+
+  [[nodiscard]] bool contains(std::string_view target) const;
+  [[nodiscard]] std::size_t size() const noexcept { return kernels_.size(); }
+
+ private:
+  void add_lines(std::string_view lines);
+
+  std::map<std::string, std::string, std::less<>> kernels_;
+};
+
+}  // namespace tenon::aot
+
+#if TENON_COMPILER_DEFINITIONS
+
+#include <utility>
+
+#include "tenon/aot/compiler/lower/portable_operators.hpp"
+
+namespace tenon::aot {
+
+namespace detail {
+
+/// Python's operators on numbers, by the names under which PyTorch writes them to archives.
+inline constexpr std::string_view runtime_operators =
+    R"(_operator.add executorch_prim::add.Scalar(Scalar a, Scalar b)
+_operator.sub executorch_prim::sub.Scalar(Scalar a, Scalar b)
+_operator.mul executorch_prim::mul.Scalar(Scalar a, Scalar b)
+_operator.floordiv executorch_prim::floordiv.Scalar(Scalar a, Scalar b)
+_operator.truediv executorch_prim::truediv.Scalar(Scalar a, Scalar b)
+_operator.mod executorch_prim::mod.Scalar(Scalar a, Scalar b)
+_operator.eq executorch_prim::eq.Scalar(Scalar a, Scalar b)
+_operator.gt executorch_prim::gt.Scalar(Scalar a, Scalar b)
+_operator.lt executorch_prim::lt.Scalar(Scalar a, Scalar b)
+_operator.ge executorch_prim::ge.Scalar(Scalar a, Scalar b)
+_operator.le executorch_prim::le.Scalar(Scalar a, Scalar b)
+_operator.neg executorch_prim::neg.Scalar(Scalar a)
+math.ceil executorch_prim::ceil.Scalar(Scalar a)
+math.trunc executorch_prim::trunc.Scalar(Scalar a)
+builtins.round executorch_prim::round.Scalar(Scalar a)
+torch.sym_float executorch_prim::sym_float.Scalar(Scalar a)
+torch.sym_int executorch_prim::sym_int.Scalar(Scalar a)
+torch.sym_max executorch_prim::sym_max.Scalar(Scalar a, Scalar b)
+torch.sym_min executorch_prim::sym_min.Scalar(Scalar a, Scalar b)
+torch.sym_not executorch_prim::sym_not.Scalar(Scalar a)
+torch.sym_ite executorch_prim::sym_ite.Scalar(Scalar b, Scalar t, Scalar f)
+aten.sym_size.int aten::sym_size.int(Tensor self, int dim)
+aten.sym_numel.default aten::sym_numel(Tensor self)
+aten.item.default aten::_local_scalar_dense(Tensor self)
+aten._local_scalar_dense.default aten::_local_scalar_dense(Tensor self)
+)";
+
+}  // namespace detail
+
+TENON_API OperatorSchemas OperatorSchemas::portable() {
+  OperatorSchemas out;
+  for (std::string_view part : detail::portable_operators) out.add_lines(part);
+  out.add_lines(detail::runtime_operators);
+  return out;
+}
+
+TENON_API Status OperatorSchemas::add(std::string_view target, std::string_view kernel) {
+  TENON_RETURN_IF_ERROR(parse_operator_schema(kernel));
+  kernels_.insert_or_assign(std::string(target), std::string(kernel));
+  return ok();
+}
+
+TENON_API Result<OperatorSchema> OperatorSchemas::find(std::string_view target) const {
+  const auto found = kernels_.find(target);
+  if (found == kernels_.end()) {
+    return error(Error::NotSupported, "operator ", target,
+                 " has no kernel in ExecuTorch's portable library; decompose it before export "
+                 "(ExportedProgram.run_decompositions), delegate it, or state its kernel's schema");
+  }
+  return parse_operator_schema(found->second);
+}
+
+TENON_API bool OperatorSchemas::contains(std::string_view target) const {
+  return kernels_.find(target) != kernels_.end();
+}
+
+TENON_API void OperatorSchemas::add_lines(std::string_view lines) {
+  while (!lines.empty()) {
+    const std::string_view line = lines.substr(0, lines.find('\n'));
+    lines.remove_prefix(line.size() < lines.size() ? line.size() + 1 : line.size());
+    const std::size_t space = line.find(' ');
+    kernels_.insert_or_assign(std::string(line.substr(0, space)),
+                              std::string(line.substr(space + 1)));
+  }
+}
+
+}  // namespace tenon::aot
+
+#endif  // TENON_COMPILER_DEFINITIONS

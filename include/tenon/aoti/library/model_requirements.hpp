@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dlfcn.h>
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tenon/aoti/library/elf_editor.hpp"
+#include "tenon/aoti/shims/shim.hpp"
+
+namespace tenon::aoti {
+
+/// Requirements of a model's library that are missing here. Found by reading it, without loading
+/// it.
+struct ModelRequirements {
+  std::vector<std::string> missing_functions;
+  std::vector<std::string> missing_libraries;
+  std::vector<std::string> missing_cpu_features;
+
+  [[nodiscard]] bool met() const noexcept {
+    return missing_functions.empty() && missing_libraries.empty() && missing_cpu_features.empty();
+  }
+
+  /// A message that names everything that is missing.
+  [[nodiscard]] std::string text() const {
+    std::string out;
+    const auto append = [&](std::string_view what, const std::vector<std::string>& names) {
+      if (names.empty()) return;
+      out += concat(out.empty() ? "" : "; ", names.size(), " ", what, names.size() > 1 ? "s" : "");
+      for (std::size_t i = 0; i < names.size(); ++i) {
+        out += concat(i == 0 ? ": " : ", ", std::string_view(names[i]));
+      }
+    };
+    append("function", missing_functions);
+    append("needed library", missing_libraries);
+    append("CPU feature", missing_cpu_features);
+    return "the model needs what is missing here: " + out;
+  }
+};
+
+/// True when this processor and its system support a feature ("avx2", "avx512f"; the names are
+/// those of /proc/cpuinfo). Asks the processor itself: the compiler's __builtin_cpu_supports adds a
+/// static constructor, which a plugin must not have.
+[[nodiscard]] inline bool cpu_supports(std::string_view feature) noexcept {
+#if defined(__x86_64__)
+  unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
+  // The registers that the system saves: Intel SDM, volume 1, chapters 14 and 15.
+  if (__get_cpuid(1, &eax, &ebx, &ecx, &edx) == 0 || (ecx & bit_OSXSAVE) == 0) return false;
+  const bool fma = (ecx & bit_FMA) != 0;
+  unsigned saved = 0, high = 0;
+  __asm__("xgetbv" : "=a"(saved), "=d"(high) : "c"(0));
+  if (__get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) == 0 || (saved & 0x6u) != 0x6u) return false;
+  if (feature == "fma") return fma;
+  if (feature == "avx2") return (ebx & bit_AVX2) != 0;
+  if ((saved & 0xe6u) != 0xe6u) return false;
+  if (feature == "avx512f") return (ebx & bit_AVX512F) != 0;
+  if (feature == "avx512bw") return (ebx & bit_AVX512BW) != 0;
+  if (feature == "avx512dq") return (ebx & bit_AVX512DQ) != 0;
+  if (feature == "avx512vl") return (ebx & bit_AVX512VL) != 0;
+  return false;
+#else
+  static_cast<void>(feature);
+  return true;
+#endif
+}
+
+namespace detail {
+
+/// Features that a library is known to use: those that its compiler recorded (x86-64 psABI,
+/// GNU_PROPERTY_X86_ISA_1_NEEDED), and the width of the vector functions that it calls.
+inline std::vector<std::string_view> features_used(std::uint32_t isa_needed,
+                                                   std::span<const DynamicSymbol> symbols) {
+  bool avx2 = (isa_needed & 4u) != 0;
+  bool avx512 = (isa_needed & 8u) != 0;
+  for (const DynamicSymbol& symbol : symbols) {
+    // Names of SLEEF contain the number of elements: Sleef_expf8_u10, Sleef_expd4_u10.
+    if (!symbol.is_undefined || !symbol.name.starts_with("Sleef_")) continue;
+    const auto has = [&](std::string_view part) {
+      return symbol.name.find(part) != std::string_view::npos;
+    };
+    avx512 = avx512 || has("f16_") || has("d8_");
+    avx2 = avx2 || has("f8_") || has("d4_");
+  }
+  constexpr std::string_view all[] = {"avx2", "fma", "avx512f", "avx512bw", "avx512dq", "avx512vl"};
+  const std::size_t count = avx512 ? std::size(all) : avx2 ? 2 : 0;
+  return {std::begin(all), std::begin(all) + count};
+}
+
+/// True when the dynamic loader finds a library by its name.
+inline bool library_exists(const std::string& name) noexcept {
+  void* handle = ::dlopen(name.c_str(), RTLD_LAZY | RTLD_LOCAL);
+  if (handle) ::dlclose(handle);
+  return handle != nullptr;
+}
+
+}  // namespace detail
+
+/// True when a backend provides everything that models need from a library of this name. `served`
+/// are names without a version: "libcuda.so" also matches "libcuda.so.1".
+[[nodiscard]] inline bool is_served(std::string_view library,
+                                    std::span<const std::string_view> served) noexcept {
+  for (const std::string_view name : served) {
+    if (library == name || (library.starts_with(name) && library[name.size()] == '.')) return true;
+  }
+  return false;
+}
+
+/// Finds the requirements of a library that are missing here.
+///
+/// A function that the library requires from a library it names is left to the dynamic loader; any
+/// other must be found by `find_shim`, also those of the `served` libraries. `supports` returns
+/// whether the processor has a feature.
+[[nodiscard]] inline Result<ModelRequirements> check_requirements(
+    const ElfEditor& library, const FindShim& find_shim,
+    bool (*supports)(std::string_view) noexcept = &cpu_supports,
+    std::span<const std::string_view> served = {}) {
+  TENON_TRY(const std::vector<DynamicSymbol> symbols, library.symbols());
+  ModelRequirements out;
+  for (const DynamicSymbol& symbol : symbols) {
+    if (!symbol.is_undefined || symbol.is_weak || symbol.is_versioned) continue;
+    if (!find_shim(symbol.name)) out.missing_functions.emplace_back(symbol.name);
+  }
+  for (const std::string_view name : library.needed()) {
+    if (is_served(name, served)) continue;
+    std::string path(name);
+    if (!detail::library_exists(path)) out.missing_libraries.push_back(std::move(path));
+  }
+  for (const std::string_view feature : detail::features_used(library.isa_needed(), symbols)) {
+    if (!supports(feature)) out.missing_cpu_features.emplace_back(feature);
+  }
+  return out;
+}
+
+}  // namespace tenon::aoti

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "tenon/aoti/tensors/model_tensor.hpp"
+#include "tenon/core/bytes.hpp"
+#include "tenon/core/result.hpp"
+
+namespace tenon::aoti {
+
+/// One constant in a model's blob, and how the model takes it.
+struct ModelConstant {
+  std::size_t offset;  ///< In the blob.
+  std::size_t nbytes;  ///< In the blob, padding included.
+  bool in_place;       ///< The model may use the blob's bytes; otherwise it gets its own copy.
+  bool is_state;       ///< The model may write to it.
+};
+
+/// Returns the address on the device of a constant with content `bytes`, given its number in the
+/// blob. Null where constants are in the host's memory.
+struct PlaceConstant {
+  Result<std::byte*> (*function)(void* context, std::size_t index, Bytes bytes,
+                                 bool is_state) = nullptr;
+  void* context = nullptr;
+};
+
+/// Lets a model use weights in place instead of a copy.
+///
+/// A compiled model takes its constants from a blob by copying all of it (AOTInductor:
+/// AOTInductorModelBase::load_constants in model_base.h): one `memcpy` for each constant and then
+/// `aoti_torch_create_tensor_from_blob` on the copy. Both functions are shims. While an adoption is
+/// active the first copies nothing, so that the pages of the copy are never touched and take no
+/// memory, and the second makes the tensor on the blob's own bytes. Weights that are mapped from a
+/// file are then in memory once, whatever the number of models that use them. A constant that the
+/// model may write to keeps its copy.
+///
+/// A model of a device with memory of its own copies to the device. There the backend's shims omit
+/// the copies, and `PlaceConstant` returns the addresses of the tensors.
+///
+/// Where the compiler has replaced that `memcpy` by a loop, the bytes are copied to no purpose and
+/// the result is the same.
+class ConstantAdoption {
+ public:
+  /// `blob` must outlive the model; `constants` are in the model's order. `place` is for models of
+  /// a device with memory of its own.
+  ConstantAdoption(Bytes blob, std::vector<ModelConstant> constants, PlaceConstant place = {})
+      : blob_(blob), constants_(std::move(constants)), place_(place) {
+    active_.fetch_add(1, std::memory_order_relaxed);
+  }
+  ConstantAdoption(const ConstantAdoption&) = delete;
+  ConstantAdoption& operator=(const ConstantAdoption&) = delete;
+  ~ConstantAdoption() { active_.fetch_sub(1, std::memory_order_relaxed); }
+
+  /// False when no thread is loading a model.
+  [[nodiscard]] static bool any_active() noexcept {
+    return active_.load(std::memory_order_relaxed) != 0;
+  }
+
+  /// True for the copy of a constant that the model will use in place.
+  [[nodiscard]] bool keeps(const void* from, std::size_t nbytes) const noexcept {
+    if (nbytes == 0) return false;
+    const std::uintptr_t offset =
+        reinterpret_cast<std::uintptr_t>(from) - reinterpret_cast<std::uintptr_t>(blob_.data());
+    std::size_t first = 0;
+    for (std::size_t count = constants_.size(); count != 0;) {  // Offsets are sorted.
+      const std::size_t half = count / 2;
+      const bool is_before = constants_[first + half].offset < offset;
+      first += is_before ? half + 1 : 0;
+      count = is_before ? count - half - 1 : half;
+    }
+    // Empty constants share the offset of the next one.
+    for (; first != constants_.size(); ++first) {
+      const ModelConstant& constant = constants_[first];
+      if (constant.offset != offset) return false;
+      if (constant.in_place && constant.nbytes == nbytes) return true;
+    }
+    return false;
+  }
+
+  /// Address for the next constant, a tensor on `device`, given the one that the model chose.
+  /// errors: those of `PlaceConstant`.
+  [[nodiscard]] Result<void*> next(void* data, TorchDeviceType device) {
+    if (next_ == constants_.size()) return data;
+    const std::size_t index = next_++;
+    const ModelConstant& constant = constants_[index];
+    if (!data) return data;
+    if (place_.function && device != TorchDeviceType::cpu) {
+      const Bytes bytes = blob_.subspan(constant.offset, constant.nbytes);
+      TENON_TRY(std::byte* const placed,
+                place_.function(place_.context, index, bytes, constant.is_state));
+      return placed;
+    }
+    if (!constant.in_place) return data;
+    // May be read-only memory: models write only to constants of type Buffer, which are never in
+    // place.
+    return const_cast<std::byte*>(blob_.data() + constant.offset);
+  }
+
+  /// Constants that the model has not made yet.
+  [[nodiscard]] std::size_t num_left() const noexcept { return constants_.size() - next_; }
+
+ private:
+  static inline std::atomic<int> active_ = 0;
+
+  Bytes blob_;
+  std::vector<ModelConstant> constants_;
+  PlaceConstant place_;
+  std::size_t next_ = 0;
+};
+
+}  // namespace tenon::aoti

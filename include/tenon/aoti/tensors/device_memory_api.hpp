@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <span>
+#include <utility>
+
+#include "tenon/aoti/tensors/model_tensor.hpp"
+#include "tenon/core/result.hpp"
+
+namespace tenon::aoti {
+
+/// Direction of a copy.
+enum class CopyKind { to_device, to_host, within_device };
+
+/// A copy of elements between two layouts of the same sizes, both on the device. Strides are in
+/// elements; a source stride of 0 repeats an element. The two do not overlap.
+struct StridedCopy {
+  std::byte* to;
+  std::span<const std::int64_t> to_strides;
+  const std::byte* from;
+  std::span<const std::int64_t> from_strides;
+  std::span<const std::int64_t> sizes;
+  std::size_t element_size;
+};
+
+/// The memory functions of one device: allocation, copies, waiting. A device whose tensors are in
+/// the host's memory (the CPU) sets only those that allocate.
+///
+/// `context` belongs to the device, such as its number and its queue, is passed to each of its
+/// functions, and lives as long as any copy of this object. `stream` is the device's own handle of
+/// the queue that a copy or a wait belongs to.
+///
+/// Threads: one at a time, like the pool that uses it; objects that share a context may be used by
+/// different threads.
+struct DeviceMemoryApi {
+  TorchDeviceType device_type = TorchDeviceType::cpu;
+  /// Blocks for tensors of the device, aligned to 64 bytes at least.
+  Result<std::byte*> (*allocate)(void* context, std::size_t nbytes) = nullptr;
+  void (*free)(void* context, std::byte* block) noexcept = nullptr;
+
+  /// Bytes of free blocks that a pool keeps for its next tensors; it frees others at once.
+  std::size_t max_kept = std::numeric_limits<std::size_t>::max();
+
+  // The members below are for devices with memory of their own.
+  std::int32_t device_index = 0;
+  tenon_dl_device dl_device{TENON_DL_CPU, 0};  ///< Device of a host's tensors in this memory.
+  void* stream = nullptr;                      ///< Of the models, unless a caller sets another.
+  /// Enqueues a copy. The host's bytes have been read, or written, when `synchronize` returns.
+  Status (*copy)(void* context, void* stream, CopyKind kind, std::byte* to, const std::byte* from,
+                 std::size_t nbytes) = nullptr;
+  Status (*copy_strided)(void* context, void* stream, const StridedCopy& copy) = nullptr;
+  /// Enqueues zeroes.
+  Status (*zero)(void* context, void* stream, std::byte* to, std::size_t nbytes) = nullptr;
+  /// Waits for all enqueued work and returns its first failure.
+  Status (*synchronize)(void* context, void* stream) = nullptr;
+  /// Allocates blocks for host tensors of a model on this device: memory that the device copies
+  /// from and to directly. Optional.
+  Result<std::byte*> (*allocate_host)(void* context, std::size_t nbytes) = nullptr;
+  void (*free_host)(void* context, std::byte* block) noexcept = nullptr;
+  /// Makes the device the current one of this thread, around each call into a model. Optional;
+  /// nests.
+  Status (*enter)(void* context) = nullptr;
+  void (*leave)(void* context) noexcept = nullptr;
+  std::shared_ptr<void> context{};
+
+  /// True when tensors and weights in the host's memory may be used in place.
+  [[nodiscard]] bool is_host() const noexcept { return copy == nullptr; }
+};
+
+/// Makes a device this thread's current one for the lifetime of this object, unless that fails.
+class DeviceScope {
+ public:
+  explicit DeviceScope(const DeviceMemoryApi& memory)
+      : memory_(memory),
+        status_(memory.enter ? memory.enter(memory.context.get()) : ::tenon::ok()) {}
+  DeviceScope(const DeviceScope&) = delete;
+  DeviceScope& operator=(const DeviceScope&) = delete;
+  ~DeviceScope() {
+    if (memory_.leave && ok()) memory_.leave(memory_.context.get());
+  }
+
+  [[nodiscard]] bool ok() const noexcept { return status_.ok(); }
+  [[nodiscard]] const Status& status() const noexcept { return status_; }
+
+ private:
+  const DeviceMemoryApi& memory_;
+  Status status_;
+};
+
+/// A block of a device's memory, freed on destruction.
+class DeviceBlock {
+ public:
+  [[nodiscard]] static Result<DeviceBlock> allocate(const DeviceMemoryApi& memory,
+                                                    std::size_t nbytes) {
+    TENON_TRY(std::byte* const data, memory.allocate(memory.context.get(), nbytes));
+    return DeviceBlock(memory, data, nbytes);
+  }
+  /// A block with a copy of `bytes`. The copy is complete when this returns.
+  [[nodiscard]] static Result<DeviceBlock> upload(const DeviceMemoryApi& memory,
+                                                  std::span<const std::byte> bytes) {
+    TENON_TRY(DeviceBlock block, allocate(memory, bytes.size()));
+    TENON_RETURN_IF_ERROR(memory.copy(memory.context.get(), memory.stream, CopyKind::to_device,
+                                      block.data_, bytes.data(), bytes.size()));
+    TENON_RETURN_IF_ERROR(memory.synchronize(memory.context.get(), memory.stream));
+    return block;
+  }
+
+  DeviceBlock(DeviceBlock&& other) noexcept
+      : memory_(std::move(other.memory_)),
+        data_(std::exchange(other.data_, nullptr)),
+        nbytes_(other.nbytes_) {}
+  DeviceBlock& operator=(DeviceBlock&&) = delete;
+  ~DeviceBlock() {
+    if (data_) memory_.free(memory_.context.get(), data_);
+  }
+
+  [[nodiscard]] std::byte* data() const noexcept { return data_; }
+  [[nodiscard]] std::size_t nbytes() const noexcept { return nbytes_; }
+  [[nodiscard]] const DeviceMemoryApi& memory() const noexcept { return memory_; }
+
+ private:
+  DeviceBlock(const DeviceMemoryApi& memory, std::byte* data, std::size_t nbytes)
+      : memory_(memory), data_(data), nbytes_(nbytes) {}
+
+  DeviceMemoryApi memory_;
+  std::byte* data_;
+  std::size_t nbytes_;
+};
+
+}  // namespace tenon::aoti

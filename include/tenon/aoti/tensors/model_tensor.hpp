@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "tenon/core/scalar_type.hpp"
+#include "tenon/core/tensor.hpp"
+
+namespace tenon::aoti {
+
+class TensorPool;
+
+/// Device numbers of PyTorch (c10/core/TorchDeviceType.h), as compiled models write them.
+enum class TorchDeviceType : std::int32_t { cpu = 0, cuda = 1, mps = 13 };
+
+/// Memory of one or more tensors. Counted without atomics: all tensors of one pool are used by one
+/// thread at a time.
+struct Storage {
+  TensorPool* pool;
+  std::byte* data;
+  std::size_t nbytes;
+  std::uint32_t references;
+  std::uint32_t size_class;  ///< Of the pool's block; `borrowed` when the memory is not the pool's.
+  Storage* next;             ///< The next free one, while the pool keeps it.
+
+  static constexpr std::uint32_t borrowed = ~0u;
+};
+
+/// The tensor of a compiled model, its `AtenTensorHandle`: a view with any strides of a storage.
+/// Sizes, strides and the offset are in elements (torch/csrc/inductor/aoti_torch/c/shim.h).
+struct ModelTensor {
+  Storage* storage;
+  std::byte* data;  ///< First element; the offset is in it.
+  std::int64_t storage_offset;
+  std::int64_t numel;
+  std::int32_t rank;
+  ScalarType scalar_type;
+  TorchDeviceType device_type;
+  std::int32_t device_index;
+  std::array<std::int64_t, max_rank> sizes;
+  std::array<std::int64_t, max_rank> strides;
+
+  [[nodiscard]] std::span<const std::int64_t> shape() const noexcept {
+    return {sizes.data(), static_cast<std::size_t>(rank)};
+  }
+  [[nodiscard]] std::span<const std::int64_t> step() const noexcept {
+    return {strides.data(), static_cast<std::size_t>(rank)};
+  }
+  /// The elements. The type is not checked: the model's own code is compiled for it.
+  template <class T>
+  [[nodiscard]] T* as() const noexcept {
+    return reinterpret_cast<T*>(data);
+  }
+  [[nodiscard]] std::size_t nbytes() const noexcept {
+    return static_cast<std::size_t>(numel) * size_of(scalar_type);
+  }
+
+  /// True when the elements are adjacent, in the order of the dimensions.
+  [[nodiscard]] bool is_contiguous() const noexcept {
+    std::int64_t expected = 1;
+    for (std::int32_t d = rank; d-- > 0;) {
+      const auto i = static_cast<std::size_t>(d);
+      if (sizes[i] == 0) return true;
+      if (sizes[i] != 1 && strides[i] != expected) return false;
+      expected *= sizes[i];
+    }
+    return true;
+  }
+};
+
+/// Writes the strides of a contiguous tensor.
+inline void contiguous_strides(std::span<const std::int64_t> sizes,
+                               std::span<std::int64_t> strides) noexcept {
+  std::int64_t step = 1;
+  for (std::size_t d = sizes.size(); d-- > 0;) {
+    strides[d] = step;
+    step *= sizes[d] > 1 ? sizes[d] : 1;
+  }
+}
+
+}  // namespace tenon::aoti

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <signal.h>
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <vector>
+
+#include "tenon/core/api.hpp"
+
+/// Reports why a signal ends a process: the signal, the address, the owner of the memory, and the
+/// functions on the stack.
+namespace tenon::conformance {
+
+/// The number of backends that are open behind a `Boundary`.
+inline std::atomic<int>& open_backends() noexcept {
+  static std::atomic<int> count = 0;
+  return count;
+}
+
+/// During its lifetime, a signal that ends the process is reported to `descriptor` first: "!crash
+/// RULE text" and the backtrace. Also for an overflow of the stack of the thread that made it. One
+/// at a time.
+class CrashReporter {
+ public:
+  explicit CrashReporter(int descriptor);
+  CrashReporter(const CrashReporter&) = delete;
+  CrashReporter& operator=(const CrashReporter&) = delete;
+  ~CrashReporter();
+
+ private:
+  static constexpr std::array<int, 7> signals = {SIGSEGV, SIGBUS,  SIGILL, SIGFPE,
+                                                 SIGABRT, SIGTRAP, SIGSYS};
+  std::vector<std::byte> stack_;
+  stack_t old_stack_{};
+  std::array<struct sigaction, signals.size()> old_{};
+};
+
+}  // namespace tenon::conformance
+
+#if TENON_CONFORMANCE_DEFINITIONS
+
+#include <execinfo.h>
+#include <unistd.h>
+
+#include <cstdint>
+
+#include "tenon/conformance/process/guarded_memory.hpp"
+
+namespace tenon::conformance {
+
+namespace detail {
+
+inline std::atomic<int>& crash_descriptor() noexcept {
+  static std::atomic<int> descriptor = -1;
+  return descriptor;
+}
+
+/// Builds a text without allocating, which a signal handler must not do.
+class SignalText {
+ public:
+  SignalText& operator<<(const char* text) noexcept {
+    while (*text != '\0' && used_ < text_.size()) text_[used_++] = *text++;
+    return *this;
+  }
+  SignalText& hex(std::uintptr_t number) noexcept {
+    *this << "0x";
+    bool leading = true;
+    for (int shift = 60; shift >= 0; shift -= 4) {
+      const unsigned digit = (number >> shift) & 0xF;
+      if (leading && digit == 0 && shift != 0) continue;
+      leading = false;
+      if (used_ < text_.size()) text_[used_++] = "0123456789abcdef"[digit];
+    }
+    return *this;
+  }
+  void write_to(int descriptor) const noexcept {
+    [[maybe_unused]] const ssize_t written = ::write(descriptor, text_.data(), used_);
+  }
+
+ private:
+  std::array<char, 512> text_{};
+  std::size_t used_ = 0;
+};
+
+[[nodiscard]] inline const char* signal_name(int number) noexcept {
+  switch (number) {
+    case SIGSEGV:
+      return "SIGSEGV";
+    case SIGBUS:
+      return "SIGBUS";
+    case SIGILL:
+      return "SIGILL";
+    case SIGFPE:
+      return "SIGFPE";
+    case SIGABRT:
+      return "SIGABRT";
+    case SIGTRAP:
+      return "SIGTRAP";
+    case SIGSYS:
+      return "SIGSYS";
+    default:
+      return "a signal";
+  }
+}
+
+/// Whether the thread does not belong to the kit and no backend is open: the plugin left it behind,
+/// and its code is unmapped.
+[[nodiscard]] inline bool was_left_behind() noexcept {
+#if defined(__linux__)
+  return open_backends() == 0 && ::gettid() != ::getpid();
+#else
+  return false;
+#endif
+}
+
+/// Writes the frames, innermost first, one a line, each after '!'.
+inline void write_backtrace(int descriptor) noexcept {
+  std::array<void*, 48> frames;
+  const int count = ::backtrace(frames.data(), static_cast<int>(frames.size()));
+  for (int i = 2; i < count; ++i) {  // Without this function and the handler.
+    [[maybe_unused]] const ssize_t written = ::write(descriptor, "!", 1);
+    ::backtrace_symbols_fd(&frames[static_cast<std::size_t>(i)], 1, descriptor);
+  }
+}
+
+inline void report_crash(int number, siginfo_t* info, void*) noexcept {
+  const int descriptor = crash_descriptor();
+  const bool has_address = number == SIGSEGV || number == SIGBUS;
+  const auto address = reinterpret_cast<std::uintptr_t>(info->si_addr);
+  const ForbiddenPages* pages = has_address ? find_forbidden(address) : nullptr;
+  SignalText text;
+  const char* rule = was_left_behind() ? "TN-BCK-5" : "TN-BCK-7";
+  text << "!crash " << (pages ? pages->rule.load() : rule) << " " << signal_name(number);
+  if (pages) text << ": touched memory " << pages->what.load();
+  if (has_address) (text << " at ").hex(address);
+  text << "\n";
+  text.write_to(descriptor);
+  write_backtrace(descriptor);
+  ::signal(number, SIG_DFL);
+  ::raise(number);
+}
+
+}  // namespace detail
+
+TENON_API CrashReporter::CrashReporter(int descriptor) : stack_(std::size_t{64} << 10) {
+  detail::crash_descriptor() = descriptor;
+  // The first call loads a library and allocates, which a handler must not.
+  std::array<void*, 1> frame;
+  ::backtrace(frame.data(), 1);
+  stack_t alternate{};
+  alternate.ss_sp = stack_.data();
+  alternate.ss_size = stack_.size();
+  ::sigaltstack(&alternate, &old_stack_);
+  struct sigaction action{};
+  action.sa_sigaction = &detail::report_crash;
+  action.sa_flags = SA_SIGINFO | SA_ONSTACK;
+  for (std::size_t i = 0; i < signals.size(); ++i) ::sigaction(signals[i], &action, &old_[i]);
+}
+
+TENON_API CrashReporter::~CrashReporter() {
+  for (std::size_t i = 0; i < signals.size(); ++i) ::sigaction(signals[i], &old_[i], nullptr);
+  ::sigaltstack(&old_stack_, nullptr);
+  detail::crash_descriptor() = -1;
+}
+
+}  // namespace tenon::conformance
+
+#endif  // TENON_CONFORMANCE_DEFINITIONS

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <signal.h>
+#include <sys/types.h>
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "tenon/conformance/result.hpp"
+#include "tenon/core/api.hpp"
+
+namespace tenon::conformance {
+
+/// The state that all parts of a process share, and that a plugin must not change (TN-PRC-1 to 4).
+/// Taken before a call and compared after it, which takes some microseconds. Reading the mask for
+/// new files sets it for a moment, so do not use this while other threads run.
+class ProcessState {
+ public:
+  /// `with_mask`: false where setting the mask for new files for a moment could disturb others.
+  explicit ProcessState(bool with_mask = true) : with_mask_(with_mask) { take(); }
+
+  /// Takes the state anew. Allocates only when texts grew.
+  void take();
+
+  /// The differences of `later`, each with its rule.
+  [[nodiscard]] std::vector<Finding> differences(const ProcessState& later) const;
+
+  /// Restores locale, signals, floating point, directory and mask to the state that was taken, so
+  /// that one broken rule does not look like others.
+  void restore() const;
+
+ private:
+  static constexpr int num_signals = 65;
+
+  std::string locale_, directory_, environment_;
+  std::array<struct sigaction, num_signals> actions_;
+  sigset_t mask_;
+  std::uint32_t control_ = 0;
+  mode_t new_file_mask_ = 0;
+  bool with_mask_;
+};
+
+}  // namespace tenon::conformance
+
+#if TENON_CONFORMANCE_DEFINITIONS
+
+#include <pthread.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cfenv>
+#include <clocale>
+#include <cstddef>
+#include <cstring>
+#include <string_view>
+
+#if defined(__x86_64__)
+#include <xmmintrin.h>
+#endif
+
+#include "tenon/core/concat.hpp"
+
+extern "C" char** environ;
+
+namespace tenon::conformance {
+
+namespace detail {
+
+/// Rounding, traps and the treatment of subnormal numbers, without the flags that were raised.
+inline std::uint32_t floating_point_control() noexcept {
+#if defined(__x86_64__)
+  return _mm_getcsr() & ~0x3Fu;
+#elif defined(__aarch64__)
+  std::uint64_t control;
+  __asm__ volatile("mrs %0, fpcr" : "=r"(control));
+  return static_cast<std::uint32_t>(control);
+#else
+  return static_cast<std::uint32_t>(std::fegetround());
+#endif
+}
+inline void set_floating_point_control(std::uint32_t control) noexcept {
+#if defined(__x86_64__)
+  _mm_setcsr(control | (_mm_getcsr() & 0x3Fu));
+#elif defined(__aarch64__)
+  const std::uint64_t wide = control;
+  __asm__ volatile("msr fpcr, %0" : : "r"(wide));
+#else
+  std::fesetround(static_cast<int>(control));
+#endif
+}
+/// The changed parts of the floating-point control, each after "; ".
+inline std::string control_difference([[maybe_unused]] std::uint32_t before,
+                                      [[maybe_unused]] std::uint32_t after) {
+#if defined(__x86_64__)
+  const std::uint32_t changed = before ^ after;
+  std::string out;
+  if (changed & 0x8000) out += "; subnormal results become 0, or no longer do";
+  if (changed & 0x0040) out += "; subnormal inputs count as 0, or no longer do";
+  if (changed & 0x6000) out += "; the rounding mode changed";
+  if (changed & 0x1F80) out += "; the exceptions that trap changed";
+  return out;
+#else
+  return {};
+#endif
+}
+
+inline bool same_handler(const struct sigaction& a, const struct sigaction& b) noexcept {
+  return a.sa_flags == b.sa_flags &&
+         ((a.sa_flags & SA_SIGINFO) != 0 ? a.sa_sigaction == b.sa_sigaction
+                                         : a.sa_handler == b.sa_handler);
+}
+inline std::string name_of_signal(int number) {
+  const char* text = ::strsignal(number);
+  return text ? text : "unknown";
+}
+
+/// The first line that only one of the texts has.
+inline std::string first_difference(std::string_view before, std::string_view after) {
+  const auto lacks = [](std::string_view text, std::string_view line) {
+    return concat("\n", text).find(concat("\n", line, "\n")) == std::string::npos;
+  };
+  const auto first_new = [&](std::string_view from, std::string_view other) {
+    for (std::size_t begin = 0; begin < from.size();) {
+      const std::size_t end = std::min(from.find('\n', begin), from.size());
+      const std::string_view line = from.substr(begin, end - begin);
+      if (!line.empty() && lacks(other, line)) return line;
+      begin = end + 1;
+    }
+    return std::string_view();
+  };
+  if (const auto line = first_new(after, before); !line.empty()) return concat("new: ", line);
+  if (const auto line = first_new(before, after); !line.empty()) return concat("removed: ", line);
+  return "their order";
+}
+
+}  // namespace detail
+
+TENON_API void ProcessState::take() {
+  locale_ = std::setlocale(LC_ALL, nullptr);
+  for (int number = 1; number < num_signals; ++number) {
+    struct sigaction& action = actions_[static_cast<std::size_t>(number)];
+    std::memset(&action, 0, sizeof action);
+    ::sigaction(number, nullptr, &action);
+  }
+  ::pthread_sigmask(SIG_SETMASK, nullptr, &mask_);
+  control_ = detail::floating_point_control();
+  directory_.resize(4096);
+  directory_.resize(::getcwd(directory_.data(), directory_.size()) ? std::strlen(directory_.c_str())
+                                                                   : 0);
+  if (with_mask_) {
+    new_file_mask_ = ::umask(0);
+    ::umask(new_file_mask_);
+  }
+  environment_.clear();
+  for (char** entry = environ; entry && *entry; ++entry) {
+    environment_ += *entry;
+    environment_ += '\n';
+  }
+}
+
+TENON_API std::vector<Finding> ProcessState::differences(const ProcessState& later) const {
+  std::vector<Finding> out;
+  if (later.locale_ != locale_) {
+    out.push_back({"TN-PRC-1", concat("the locale was ", locale_, " and is ", later.locale_)});
+  }
+  for (int number = 1; number < num_signals; ++number) {
+    const auto index = static_cast<std::size_t>(number);
+    if (detail::same_handler(actions_[index], later.actions_[index])) continue;
+    out.push_back({"TN-PRC-2", concat("signal ", number, " (", detail::name_of_signal(number),
+                                      ") has another handler")});
+  }
+  for (int number = 1; number < num_signals; ++number) {
+    const int before = sigismember(&mask_, number);
+    const int after = sigismember(&later.mask_, number);
+    if (before == after) continue;
+    out.push_back({"TN-PRC-2", concat("signal ", number, " (", detail::name_of_signal(number),
+                                      ") is ", after == 1 ? "blocked" : "not blocked any more")});
+  }
+  if (later.control_ != control_) {
+    out.push_back(
+        {"TN-PRC-3", concat("the floating-point control was ", control_, " and is ", later.control_,
+                            detail::control_difference(control_, later.control_))});
+  }
+  if (later.directory_ != directory_) {
+    out.push_back({"TN-PRC-4",
+                   concat("the current directory was ", directory_, " and is ", later.directory_)});
+  }
+  if (later.new_file_mask_ != new_file_mask_) {
+    out.push_back({"TN-PRC-4", concat("the mask for new files was ", new_file_mask_, " and is ",
+                                      later.new_file_mask_)});
+  }
+  if (later.environment_ != environment_) {
+    out.push_back({"TN-PRC-4", "the environment variables changed: " +
+                                   detail::first_difference(environment_, later.environment_)});
+  }
+  return out;
+}
+
+TENON_API void ProcessState::restore() const {
+  std::setlocale(LC_ALL, locale_.c_str());
+  for (int number = 1; number < num_signals; ++number) {
+    ::sigaction(number, &actions_[static_cast<std::size_t>(number)], nullptr);
+  }
+  ::pthread_sigmask(SIG_SETMASK, &mask_, nullptr);
+  detail::set_floating_point_control(control_);
+  [[maybe_unused]] const int moved = ::chdir(directory_.c_str());
+  if (with_mask_) ::umask(new_file_mask_);
+}
+
+}  // namespace tenon::conformance
+
+#endif  // TENON_CONFORMANCE_DEFINITIONS

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "tenon/conformance/run/context.hpp"
+#include "tenon/core/api.hpp"
+
+namespace tenon::conformance {
+
+/// The unit that a test judges, and so how often it is run for one plugin.
+enum class Scope : std::uint8_t {
+  plugin,   ///< The file: once.
+  backend,  ///< Once for each backend.
+  of_case,  ///< Once for each case of each backend.
+};
+
+/// One test of the kit. Refers to static texts.
+struct TestInfo {
+  std::string_view name;  ///< Says what is right; unique.
+  std::string_view tags;  ///< As written: "[arguments][level-4][case][TN-EXE-2]".
+  std::string_view suite;
+  int level = 1;  ///< The lowest `--level` that runs it.
+  Scope scope = Scope::plugin;
+  std::vector<std::string_view> rules;  ///< Those that it can find violated.
+  void (*body)(Context& kit) = nullptr;
+};
+
+/// All tests that are linked in: those of the kit by suite, in the order of `suites/all.hpp`, each
+/// suite in the order of its source.
+[[nodiscard]] TENON_API const std::vector<TestInfo>& all_tests();
+
+namespace detail {
+
+/// Registers a test. `name` and `tags` are static texts.
+TENON_API void add_test(std::string_view name, std::string_view tags, void (*body)(Context&));
+
+/// Calls `on_test` with each test that is registered, also with those that will be.
+TENON_API void for_each_test(void (*on_test)(const TestInfo&));
+
+struct TestRegistration {
+  TestRegistration(std::string_view name, std::string_view tags, void (*body)(Context&)) {
+    add_test(name, tags, body);
+  }
+};
+
+}  // namespace detail
+
+}  // namespace tenon::conformance
+
+/// Defines a test: `TENON_CONFORMANCE_TEST("a run leaves its inputs unchanged",
+/// "[arguments][level-4][case][TN-EXE-2]") { kit.expect(...); }`. The tags name the suite, the
+/// level from which on it is run, its scope (plugin, backend or case), and the rules that it
+/// judges. The body gets `Context& kit`.
+///
+/// In a program with `tenon/conformance/suites.hpp` it is, under the same name and tags, a test of
+/// Catch2 as well, which runs it for all backends and cases of the subject.
+#define TENON_CONFORMANCE_TEST(name, tags) TENON_CONFORMANCE_DETAIL_TEST(name, tags, __COUNTER__)
+#define TENON_CONFORMANCE_DETAIL_TEST(name, tags, number) \
+  TENON_CONFORMANCE_DETAIL_TEST2(name, tags, number)
+#define TENON_CONFORMANCE_DETAIL_TEST2(name, tags, number)                                       \
+  namespace kit_test_##number {                                                                  \
+    static void body(::tenon::conformance::Context& kit);                                        \
+    static const ::tenon::conformance::detail::TestRegistration registration(name, tags, &body); \
+  }                                                                                              \
+  static void kit_test_##number::body([[maybe_unused]] ::tenon::conformance::Context& kit)
+
+#if TENON_CONFORMANCE_DEFINITIONS
+#include <algorithm>
+
+namespace tenon::conformance {
+
+namespace detail {
+
+struct TestRegistry {
+  std::vector<TestInfo> tests;
+  void (*on_test)(const TestInfo&) = nullptr;
+};
+/// Tests register while static objects are initialised, in any order.
+inline TestRegistry& test_registry() {
+  static TestRegistry registry;
+  return registry;
+}
+
+/// Reads "[arguments][level-4][case][TN-EXE-2]": the suite first, then the rest in any order.
+inline TestInfo read_tags(std::string_view name, std::string_view tags, void (*body)(Context&)) {
+  TestInfo info{name, tags, {}, 1, Scope::plugin, {}, body};
+  while (tags.starts_with('[')) {
+    const std::size_t end = std::min(tags.find(']'), tags.size());
+    const std::string_view tag = tags.substr(1, end - 1);
+    tags.remove_prefix(std::min(end + 1, tags.size()));
+    if (tag.starts_with("TN-")) {
+      info.rules.push_back(tag);
+    } else if (tag.starts_with("level-")) {
+      info.level = 0;
+      for (const char digit : tag.substr(6)) info.level = info.level * 10 + (digit - '0');
+    } else if (tag == "plugin" || tag == "backend" || tag == "case") {
+      info.scope = tag == "plugin"    ? Scope::plugin
+                   : tag == "backend" ? Scope::backend
+                                      : Scope::of_case;
+    } else if (info.suite.empty()) {
+      info.suite = tag;
+    }
+  }
+  return info;
+}
+
+TENON_API void add_test(std::string_view name, std::string_view tags, void (*body)(Context&)) {
+  TestRegistry& registry = test_registry();
+  registry.tests.push_back(read_tags(name, tags, body));
+  if (registry.on_test) registry.on_test(registry.tests.back());
+}
+
+TENON_API void for_each_test(void (*on_test)(const TestInfo&)) {
+  TestRegistry& registry = test_registry();
+  for (const TestInfo& test : registry.tests) on_test(test);
+  registry.on_test = on_test;
+}
+
+}  // namespace detail
+
+TENON_API const std::vector<TestInfo>& all_tests() { return detail::test_registry().tests; }
+
+}  // namespace tenon::conformance
+#endif  // TENON_CONFORMANCE_DEFINITIONS

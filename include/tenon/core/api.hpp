@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: MIT
+//
+// How functions of the host, the ahead-of-time compiler and the conformance kit are compiled.
+//
+// Header-only is the default and complete: `TENON_API` is `inline`, and every header holds its
+// declarations and, after them, its definitions. With `TENON_COMPILED` defined for all sources of a
+// program, headers hold declarations alone, and the definitions come from static libraries that
+// Meson's option `compiled_host` builds from these same headers: `tenon-host`, `tenon-compiler`,
+// `tenon-pt2` and `tenon-conformance`. Plugins are not affected: an author's headers have no
+// compiled mode.
+//
+// In a header of the host (each of the other parts has a macro of its own):
+//
+//     TENON_API Result<Program> open_program(const std::filesystem::path& path);
+//
+//     #if TENON_HOST_DEFINITIONS
+//     #include <headers that only the definitions need>
+//     TENON_API Result<Program> open_program(const std::filesystem::path& path) { ... }
+//     #endif
+//
+// The shape is that of fmt's `FMT_HEADER_ONLY` and of PipeWire's `SPA_API_IMPL`.
+#pragma once
+
+#ifdef TENON_COMPILED
+#define TENON_API
+#else
+#define TENON_API inline
+#endif
+
+// TENON_BUILD_... is defined by the one source that a static library is made of.
+#if !defined(TENON_COMPILED) || defined(TENON_BUILD_HOST)
+#define TENON_HOST_DEFINITIONS 1
+#else
+#define TENON_HOST_DEFINITIONS 0
+#endif
+
+#if !defined(TENON_COMPILED) || defined(TENON_BUILD_COMPILER)
+#define TENON_COMPILER_DEFINITIONS 1
+#else
+#define TENON_COMPILER_DEFINITIONS 0
+#endif
+
+#if !defined(TENON_COMPILED) || defined(TENON_BUILD_PT2)
+#define TENON_PT2_DEFINITIONS 1
+#else
+#define TENON_PT2_DEFINITIONS 0
+#endif
+
+#if !defined(TENON_COMPILED) || defined(TENON_BUILD_CONFORMANCE)
+#define TENON_CONFORMANCE_DEFINITIONS 1
+#else
+#define TENON_CONFORMANCE_DEFINITIONS 0
+#endif

@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include "tenon/abi/plugin.h"
+#include "tenon/core/result.hpp"
+#include "tenon/host/binary/elf.hpp"
+#include "tenon/host/binary/file_bytes.hpp"
+#include "tenon/host/binary/macho.hpp"
+#include "tenon/host/binary/plugin_record.hpp"
+#include "tenon/host/files/mapped_file.hpp"
+#include "tenon/host/files/trusted_path.hpp"
+
+/// Reads a plugin's record from its FILE. The library is not loaded and none of its code
+/// runs, so a host can describe a thousand plugins for the price of opening them.
+namespace tenon::host {
+
+/// The file formats that are read. PE, the one of Windows, is not.
+enum class BinaryFormat : std::uint8_t { elf, mach_o };
+
+/// The platform of a shared library that a process can load.
+struct Platform {
+  BinaryFormat format;
+  std::uint32_t machine;  ///< `e_machine` of an ELF file, `cputype` of a Mach-O file.
+};
+
+/// The platform that this host was compiled for.
+#if defined(__APPLE__) && defined(__aarch64__)
+inline constexpr Platform this_platform{BinaryFormat::mach_o, detail::macho::cpu_arm64};
+#elif defined(__APPLE__) && defined(__x86_64__)
+inline constexpr Platform this_platform{BinaryFormat::mach_o, detail::macho::cpu_x86_64};
+#elif defined(__x86_64__)
+inline constexpr Platform this_platform{BinaryFormat::elf, 62};
+#elif defined(__aarch64__)
+inline constexpr Platform this_platform{BinaryFormat::elf, 183};
+#elif defined(__riscv) && __riscv_xlen == 64
+inline constexpr Platform this_platform{BinaryFormat::elf, 243};
+#elif defined(__powerpc64__) && defined(__LITTLE_ENDIAN__)
+inline constexpr Platform this_platform{BinaryFormat::elf, 21};
+#elif defined(__loongarch64)
+inline constexpr Platform this_platform{BinaryFormat::elf, 258};
+#else
+#error "tenon/host/binary/peek.hpp does not know this machine: add its ELF or Mach-O number above"
+#endif
+
+namespace detail {
+
+/// "an ELF shared library for x86_64"
+inline std::string describe_library(const Platform& platform) {
+  return platform.format == BinaryFormat::elf
+             ? concat("an ELF shared library for ", elf::machine_name(platform.machine))
+             : concat("a Mach-O library for ", macho::machine_name(platform.machine));
+}
+
+/// Describes a file that is neither ELF nor 64-bit Mach-O.
+inline std::string describe_content(FileBytes file) {
+  struct Kind {
+    std::size_t offset;
+    std::string_view bytes;
+    std::string_view name;
+  };
+  using namespace std::string_view_literals;
+  static constexpr std::array kinds{
+      Kind{0, "MZ"sv, "a Windows DLL or program (PE), which this host does not read"sv},
+      Kind{0, "\xce\xfa\xed\xfe"sv, "a 32-bit Mach-O file"sv},
+      Kind{0, "\xfe\xed\xfa\xcf"sv, "a big-endian Mach-O file"sv},
+      Kind{0, "\xfe\xed\xfa\xce"sv, "a big-endian 32-bit Mach-O file"sv},
+      Kind{0, "\xca\xfe\xba\xbe"sv, "a Java class file"sv},
+      Kind{0, "!<arch>\n"sv, "a static library (.a)"sv},
+      Kind{0, "!<thin>\n"sv, "a static library (.a)"sv},
+      Kind{0, "BC\xc0\xde"sv, "LLVM bitcode"sv},
+      Kind{0, "\0asm"sv, "a WebAssembly module"sv},
+      Kind{0, "PK\x03\x04"sv, "a zip archive"sv},
+      Kind{0, "\x1f\x8b"sv, "a gzip archive"sv},
+      Kind{4, "ET12"sv, "an ExecuTorch program (.pte)"sv},
+      Kind{4, "FT01"sv, "an ExecuTorch data file (.ptd)"sv},
+      Kind{0, "\x89TENON1\n"sv, "a bare plugin object"sv},
+      Kind{0, "#!"sv, "a script"sv},
+      Kind{0, "version https://git-lfs"sv, "a Git LFS pointer whose file was not fetched"sv},
+  };
+  const std::string_view text = file.part(0, 512).text();
+  for (const Kind& kind : kinds) {
+    if (text.size() >= kind.offset && text.substr(kind.offset).starts_with(kind.bytes)) {
+      return std::string(kind.name);
+    }
+  }
+  const bool printable = std::all_of(text.begin(), text.end(), [](char c) {
+    const auto code = static_cast<unsigned char>(c);
+    return code >= 0x20 ? code != 0x7f : (code >= '\t' && code <= '\r');
+  });
+  if (printable) return "a text file";
+  return concat("a file of no known kind that begins with ", hex(file.bytes(), 8));
+}
+
+/// The bytes of the plugin's object in a file. Failures do not name the file.
+inline Result<std::span<const std::byte>> find_plugin_object(FileBytes file,
+                                                             const Platform& platform) {
+  const auto refuse = [&](std::string_view found) {
+    return error(Error::InvalidArgument, "is ", found, ", expected ", describe_library(platform));
+  };
+  if (file.empty()) return refuse("empty");
+
+  const auto first = file.big_endian<std::uint32_t>(0);
+  const bool is_elf = first == 0x7f454c46;
+  const bool is_universal =
+      first == macho::fat_magic_64 ||
+      (first == macho::fat_magic && file.big_endian<std::uint32_t>(4) <= macho::max_slices);
+  const bool is_mach_o = is_universal || file.u32(0) == macho::thin_magic;
+  if (!is_elf && !is_mach_o) return refuse(describe_content(file));
+  if (is_elf != (platform.format == BinaryFormat::elf)) {
+    return refuse(is_elf ? "an ELF file (Linux)" : "a Mach-O file (macOS)");
+  }
+  return is_elf ? elf::find_object(file, platform.machine, TENON_PLUGIN_SYMBOL)
+                : macho::find_object(file, platform.machine, TENON_PLUGIN_SYMBOL);
+}
+
+/// Describes what a path names instead of a regular file.
+inline std::string_view describe_file_type(std::filesystem::file_type type) {
+  using std::filesystem::file_type;
+  switch (type) {
+    case file_type::directory:
+      return "a directory";
+    case file_type::fifo:
+      return "a FIFO";
+    case file_type::socket:
+      return "a socket";
+    case file_type::character:
+      return "a character device";
+    case file_type::block:
+      return "a block device";
+    default:
+      return "not a regular file";
+  }
+}
+
+/// Why `path` could not be mapped, when the path itself shows it; otherwise `failure`.
+inline Status explain_unmapped(const std::filesystem::path& path, Status failure) {
+  std::error_code system_error;
+  const auto status = std::filesystem::status(path, system_error);
+  if (status.type() == std::filesystem::file_type::not_found) {
+    return error(Error::NotFound, path.native(), ": there is no such file");
+  }
+  if (!std::filesystem::status_known(status)) return failure;
+  const bool regular = std::filesystem::is_regular_file(status);
+  if (regular && std::filesystem::file_size(path, system_error) != 0) return failure;
+  return error(Error::InvalidArgument, path.native(), ": is ",
+               regular ? "empty" : describe_file_type(status.type()), ", expected ",
+               describe_library(this_platform));
+}
+
+}  // namespace detail
+
+/// Reads the record of the plugin whose whole file is `file`.
+///
+/// Any bytes may be given: a hostile file gets an error, in bounded time. `name` begins the text of
+/// a failure. Another `platform` than this host's describes a plugin that cannot be loaded here.
+///
+/// The ABI version is not checked: a plugin that is too new can be described, and `check_abi`
+/// decides whether it may be loaded.
+///
+/// threads: any. errors: InvalidArgument when the bytes are not a plugin for `platform`, with a
+/// text that says what they are; and those of `read_record`.
+[[nodiscard]] inline Result<PluginRecord> peek(std::span<const std::byte> file,
+                                               std::string_view name,
+                                               const Platform& platform = this_platform) {
+  auto object = detail::find_plugin_object(detail::FileBytes(file), platform);
+  if (!object.ok()) return std::move(object).status().with_context(name);
+  return read_record(*object, name);
+}
+
+/// Reads the record of the plugin at `path`.
+///
+/// The file is mapped and only the pages that lead to the record are touched. As when a library is
+/// loaded, a file that another process cuts short in that moment ends this process with SIGBUS:
+/// replace a plugin by renaming a new file over it.
+///
+/// threads: any. errors: NotFound when there is no such file; InvalidArgument when it is empty or
+/// not a regular file; AccessFailed when it cannot be opened or mapped; and those of the other
+/// `peek`. The text begins with the path.
+[[nodiscard]] inline Result<PluginRecord> peek(const std::filesystem::path& path) {
+  if (path.native().find('\0') != std::filesystem::path::string_type::npos) {
+    return error(Error::InvalidArgument, std::string_view(path.c_str()),
+                 ": is not a path: a NUL character follows");
+  }
+  auto file = MappedFile::open(path);
+  if (!file.ok()) return detail::explain_unmapped(path, std::move(file).status());
+  return peek(file->bytes(), path.native());
+}
+
+/// Calls `use` with all bytes of an open file and returns what it returns. A small file is read:
+/// for the size of a usual plugin a copy costs less than mapping it and touching its pages.
+template <class Use>
+[[nodiscard]] auto with_bytes(const OpenedFile& file, const Use& use)
+    -> decltype(use(std::span<const std::byte>())) {
+  constexpr std::size_t largest_copy = 64 * 1024;
+  const auto size = static_cast<std::size_t>(file.identity.size);
+  if (size == 0) return use(std::span<const std::byte>());
+  if (size > largest_copy) {
+    TENON_TRY(const MappedFile mapped, MappedFile::map(file.descriptor.get(), size, file.path));
+    return use(mapped.bytes());
+  }
+  const std::unique_ptr<std::byte[]> buffer(new std::byte[size]);
+  std::size_t done = 0;
+  while (done < size) {
+    const ::ssize_t count = ::pread(file.descriptor.get(), buffer.get() + done, size - done,
+                                    static_cast<::off_t>(done));
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) {
+      return error(Error::AccessFailed, file.path.native(), ": ", std::strerror(errno));
+    }
+    if (count == 0) break;  // Another process cut it short; the rest is judged.
+    done += static_cast<std::size_t>(count);
+  }
+  return use(std::span<const std::byte>(buffer.get(), done));
+}
+
+/// Reads the record of the plugin in a file that is open already. Fails as the other two.
+[[nodiscard]] inline Result<PluginRecord> peek(const OpenedFile& file) {
+  return with_bytes(
+      file, [&](std::span<const std::byte> bytes) { return peek(bytes, file.path.native()); });
+}
+
+}  // namespace tenon::host

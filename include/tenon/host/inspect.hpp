@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: MIT
+//
+// Facts about plugins and programs for tools: a plugin's record and the lint of its binary, read
+// from the file without loading it, its devices, and whether a backend accepts a program's blobs.
+#pragma once
+
+#include "tenon/host/binary/binary_lint.hpp"
+#include "tenon/host/binary/elf_library.hpp"
+#include "tenon/host/binary/peek.hpp"
+#include "tenon/host/binary/plugin_record.hpp"
+#include "tenon/host/files/sha256.hpp"
+#include "tenon/host/method/check_blob.hpp"
+#include "tenon/host/plugin/devices.hpp"

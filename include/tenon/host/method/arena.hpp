@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <new>
+#include <type_traits>
+#include <utility>
+
+#include "tenon/abi/host.h"
+
+namespace tenon::host {
+
+/// Memory that is handed out piece by piece and given back at once. Also the allocator that a
+/// plugin sees: `table()`.
+///
+/// `reset` keeps the largest block, so that the same work done again takes nothing from the system.
+/// One thread at a time. The address of the arena must not change while a plugin holds `table()`.
+class Arena {
+ public:
+  Arena() noexcept { table_ = {sizeof(tenon_allocator), 0, &Arena::allocate_for_plugin}; }
+  Arena(const Arena&) = delete;
+  Arena& operator=(const Arena&) = delete;
+  ~Arena() { free_blocks(); }
+
+  /// `nbytes` bytes aligned to `alignment` (a power of two), or null when there is no memory or the
+  /// alignment is not one.
+  [[nodiscard]] void* allocate(std::uint64_t nbytes, std::uint64_t alignment) noexcept {
+    if (alignment == 0 || (alignment & (alignment - 1)) != 0) return nullptr;
+    nbytes = std::max<std::uint64_t>(nbytes, 1);  // Null means failure, also for no bytes.
+    auto at = (next_ + (alignment - 1)) & ~(alignment - 1);
+    if (at < next_ || at > end_ || end_ - at < nbytes) {
+      if (!grow(nbytes, alignment)) return nullptr;
+      at = (next_ + (alignment - 1)) & ~(alignment - 1);
+    }
+    next_ = at + nbytes;
+    return reinterpret_cast<void*>(at);
+  }
+
+  /// Room for `count` objects, not initialised, or null.
+  template <class T>
+    requires std::is_trivially_destructible_v<T>
+  [[nodiscard]] T* allocate_list(std::size_t count) noexcept {
+    if (count > PTRDIFF_MAX / sizeof(T)) return nullptr;
+    return static_cast<T*>(allocate(count * sizeof(T), alignof(T)));
+  }
+
+  /// Gives everything back that was handed out.
+  void reset() noexcept {
+    if (next_ == begin_) return;
+    if (block_ && block_->previous) {
+      Block* older = std::exchange(block_->previous, nullptr);
+      free_chain(older);
+    }
+    next_ = begin_;
+  }
+
+  [[nodiscard]] tenon_allocator* table() noexcept { return &table_; }
+
+ private:
+  struct Block {
+    Block* previous;
+  };
+  static constexpr std::uint64_t first_block_size = 4096;
+  static constexpr std::uint64_t max_growth = std::uint64_t{1} << 26;
+
+  static void* allocate_for_plugin(tenon_allocator* table, std::uint64_t nbytes,
+                                   std::uint64_t alignment) {
+    static_assert(std::is_standard_layout_v<Arena>);
+    return reinterpret_cast<Arena*>(table)->allocate(nbytes, alignment);
+  }
+
+  bool grow(std::uint64_t nbytes, std::uint64_t alignment) noexcept {
+    const std::uint64_t doubled = std::min<std::uint64_t>(2 * (end_ - begin_), max_growth);
+    std::uint64_t needed = nbytes;
+    if (__builtin_add_overflow(needed, alignment + sizeof(Block), &needed) ||
+        needed > PTRDIFF_MAX) {
+      return false;
+    }
+    const std::uint64_t size = std::max({needed, doubled, first_block_size});
+    auto* block = static_cast<Block*>(std::malloc(static_cast<std::size_t>(size)));
+    if (!block) return false;
+    block->previous = block_;
+    block_ = block;
+    begin_ = next_ = reinterpret_cast<std::uint64_t>(block + 1);
+    end_ = reinterpret_cast<std::uint64_t>(block) + size;
+    return true;
+  }
+
+  static void free_chain(Block* block) noexcept {
+    while (block) std::free(std::exchange(block, block->previous));
+  }
+  void free_blocks() noexcept { free_chain(std::exchange(block_, nullptr)); }
+
+  tenon_allocator table_;  // First, so that a plugin's pointer to it is a pointer to the arena.
+  std::uint64_t next_ = 0;
+  std::uint64_t end_ = 0;
+  std::uint64_t begin_ = 0;
+  Block* block_ = nullptr;
+};
+
+}  // namespace tenon::host

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <new>
+#include <string_view>
+#include <utility>
+
+#include "tenon/abi/backend.h"
+#include "tenon/core/result.hpp"
+#include "tenon/host/method/embedded_code.hpp"
+
+namespace tenon::host::detail {
+
+/// The context of one `init`. It answers the backend's questions about code.
+class HostInitContext : public tenon_init_context {
+ public:
+  /// `policy` must outlive the call.
+  explicit HostInitContext(const EmbeddedCodePolicy& policy) noexcept
+      : tenon_init_context{}, policy_(&policy) {
+    struct_size = sizeof(tenon_init_context);
+    permit_code = &answer;
+  }
+
+  /// After `init` has succeeded: whether it respected the answers. It is too late to stop a backend
+  /// that did not ask or did not obey, but what it loaded is not executed.
+  [[nodiscard]] Status check_kept(std::string_view id, bool runs_embedded_code) const {
+    if (refused_) {
+      return error(Error::Internal, "backend ", id,
+                   " went on although it was refused (TN-COD-3): ", refusal_.text());
+    }
+    if (asked_ || !runs_embedded_code || policy_->allows_all()) return ok();
+    return error(Error::Internal, "backend ", id,
+                 " runs code that programs carry but did not ask for permission (TN-COD-1), which "
+                 "the policy for embedded code demands");
+  }
+
+  /// The reason why code was refused, which is more precise than that of the backend; ok when none
+  /// was.
+  [[nodiscard]] Status take_refusal() noexcept { return std::move(refusal_); }
+
+ private:
+  static tenon_status answer(const tenon_init_context* context, const void* code,
+                             std::uint64_t size) noexcept {
+    // `context` is part of an object of this class, which is not constant.
+    auto& call = const_cast<HostInitContext&>(*static_cast<const HostInitContext*>(context));
+    call.asked_ = true;
+    tenon_status status = TENON_STATUS_MEMORY_ALLOCATION_FAILED;
+    try {
+      Status verdict = call.policy_->check(
+          {static_cast<const std::byte*>(code), static_cast<std::size_t>(size)});
+      status = to_status(verdict.error());
+      if (call.refusal_.ok()) call.refusal_ = std::move(verdict);
+    } catch (const std::bad_alloc&) {
+      // The number has to do: there is no memory for a text.
+    }
+    call.refused_ |= status != TENON_STATUS_OK;
+    return status;
+  }
+
+  const EmbeddedCodePolicy* policy_;
+  Status refusal_;
+  bool asked_ = false;
+  bool refused_ = false;
+};
+
+}  // namespace tenon::host::detail

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "tenon/abi/tensor.h"
+#include "tenon/core/result.hpp"
+#include "tenon/host/method/arena.hpp"
+#include "tenon/host/method/copy_kernels.hpp"
+#include "tenon/host/method/kernels.hpp"
+#include "tenon/host/method/loaded_delegate.hpp"
+#include "tenon/host/method/plugin_kernels.hpp"
+#include "tenon/host/program/method_meta.hpp"
+#include "tenon/host/schema/program_generated.h"
+
+namespace tenon::host::detail {
+
+/// One instruction with everything resolved, so that running it looks nothing up.
+struct Instruction {
+  schema::InstructionArguments kind = schema::InstructionArguments::NONE;
+  std::uint32_t num_args = 0;
+  tenon_value* const* args = nullptr;  ///< KernelCall, DelegateCall.
+  union {
+    const LoadedDelegate* delegate = nullptr;  ///< DelegateCall.
+    const Kernel* kernel;                      ///< KernelCall.
+    const tenon_value* from;                   ///< MoveCall.
+    const tenon_value* condition;              ///< JumpFalseCall.
+  };
+  union {
+    tenon_value* to = nullptr;  ///< MoveCall, FreeCall.
+    std::size_t destination;    ///< JumpFalseCall: number of the next instruction.
+  };
+};
+
+/// Resolves the instructions of one method. Indices were checked when the program was opened.
+class InstructionBuilder {
+ public:
+  InstructionBuilder(const schema::ExecutionPlan& plan, std::span<tenon_value> values,
+                     std::span<const LoadedDelegate> delegates, const KernelTable* kernels,
+                     const CopyKernels& copies, PluginKernels& plugin_kernels,
+                     DelegateLoader& loader, Arena& arena)
+      : plan_(plan),
+        values_(values),
+        delegates_(delegates),
+        kernels_(kernels),
+        copies_(copies),
+        plugin_kernels_(plugin_kernels),
+        loader_(loader),
+        arena_(arena) {}
+
+  /// All chains in their order. OperatorMissing when kernels are missing, with all of them and
+  /// the instructions that need them, so that they can be fixed at once, and the answers of the
+  /// plugins that were asked; otherwise what making a kernel fails with.
+  [[nodiscard]] Result<std::vector<std::span<const Instruction>>> build() {
+    std::vector<std::span<const Instruction>> chains;
+    for (flatbuffers::uoffset_t c = 0; c < plan_.chains()->size(); ++c) {
+      const auto& serialized = *plan_.chains()->Get(c)->instructions();
+      auto* instructions = arena_.allocate_list<Instruction>(serialized.size());
+      if (!instructions) return no_memory();
+      for (flatbuffers::uoffset_t i = 0; i < serialized.size(); ++i) {
+        instructions[i] = {};
+        TENON_RETURN_IF_ERROR(build_one(*serialized.Get(i), c, i, instructions[i]));
+      }
+      chains.emplace_back(instructions, serialized.size());
+    }
+    if (missing_.empty()) {
+      plugin_kernels_.drop_unused(loader_.uses);
+      return chains;
+    }
+    std::string text;
+    for (const auto& [op, places] : missing_) {
+      text += concat(text.empty() ? "" : "; ", op, " (instruction ", places, ")");
+    }
+    return error(Error::OperatorMissing, "no kernel for ", text, plugin_kernels_.answers(loader_));
+  }
+
+ private:
+  using Kind = schema::InstructionArguments;
+
+  static Status no_memory() {
+    return error(Error::MemoryAllocationFailed, "no memory for the instructions of the method");
+  }
+
+  Status build_one(const schema::Instruction& from, std::size_t chain, std::size_t index,
+                   Instruction& to) {
+    to.kind = from.instr_args_type();
+    switch (to.kind) {
+      case Kind::KernelCall: {
+        const auto& call = *from.instr_args_as_KernelCall();
+        TENON_RETURN_IF_ERROR(fill_args(*call.args(), to));
+        return find_kernel(call, chain, index, to);
+      }
+      case Kind::DelegateCall: {
+        const auto& call = *from.instr_args_as_DelegateCall();
+        to.delegate = &delegates_[static_cast<std::size_t>(call.delegate_index())];
+        return fill_args(*call.args(), to);
+      }
+      case Kind::MoveCall:
+        to.from = value(from.instr_args_as_MoveCall()->move_from());
+        to.to = value(from.instr_args_as_MoveCall()->move_to());
+        return ok();
+      case Kind::JumpFalseCall: {
+        const auto& jump = *from.instr_args_as_JumpFalseCall();
+        to.condition = value(jump.cond_value_index());
+        to.destination = static_cast<std::size_t>(jump.destination_instruction());
+        return ok();
+      }
+      default:
+        to.to = value(from.instr_args_as_FreeCall()->value_index());
+        return ok();
+    }
+  }
+
+  /// The application's kernel comes before the host's own, and that before a plugin's.
+  Status find_kernel(const schema::KernelCall& call, std::size_t chain, std::size_t index,
+                     Instruction& to) {
+    const std::string op = operator_name(
+        *plan_.operators()->Get(static_cast<flatbuffers::uoffset_t>(call.op_index())));
+    to.kernel = kernels_ ? kernels_->find(op) : nullptr;
+    if (!to.kernel) to.kernel = copies_.find(op);
+    if (to.kernel) return ok();
+    const std::string where = concat(chain, ":", index);
+    auto found = plugin_kernels_.find(loader_, op, {to.args, to.num_args});
+    if (!found.ok()) return std::move(found).status().with_context(concat("instruction ", where));
+    to.kernel = *found;
+    if (to.kernel) return ok();
+    std::string& places = missing_[op];
+    places += concat(places.empty() ? "" : ", ", where);
+    return ok();
+  }
+
+  Status fill_args(const flatbuffers::Vector<std::int32_t>& indices, Instruction& to) {
+    auto* args = arena_.allocate_list<tenon_value*>(indices.size());
+    if (!args) return no_memory();
+    for (flatbuffers::uoffset_t i = 0; i < indices.size(); ++i) args[i] = value(indices.Get(i));
+    to.args = args;
+    to.num_args = indices.size();
+    return ok();
+  }
+
+  tenon_value* value(std::int32_t index) const { return &values_[static_cast<std::size_t>(index)]; }
+
+  const schema::ExecutionPlan& plan_;
+  std::span<tenon_value> values_;
+  std::span<const LoadedDelegate> delegates_;
+  const KernelTable* kernels_;
+  const CopyKernels& copies_;      // For what the table lacks.
+  PluginKernels& plugin_kernels_;  // For what is then still missing.
+  DelegateLoader& loader_;
+  Arena& arena_;
+  std::map<std::string, std::string> missing_;  // Operators, with the instructions that call them.
+};
+
+}  // namespace tenon::host::detail

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "tenon/core/api.hpp"
+#include "tenon/core/result.hpp"
+#include "tenon/host/plugin/backend.hpp"
+#include "tenon/host/registry/backend_ref.hpp"
+
+/// Plugins with code for operators that were left in a program.
+namespace tenon::host {
+
+class BackendRegistry;
+
+/// Ids of the backends that a method asks for kernels, in this order: those of `named` whose record
+/// offers some; then those of `registry`, the highest priority first, equal ones by id. A backend
+/// that a search found, and the application did not name, counts only without the tags of
+/// BackendRegistry::default_exclude_tags. `registry` may be null. Loads nothing.
+[[nodiscard]] TENON_API std::vector<std::string> find_kernel_backends(
+    std::span<const BackendRef> named, const BackendRegistry* registry);
+
+/// The operators that a backend has kernels for, in its order; none when it has no extension
+/// "tenon.kernels/1".
+///
+/// threads: any. errors: the backend's own; MemoryAllocationFailed.
+[[nodiscard]] TENON_API Result<std::vector<std::string>> list_operators(
+    const LoadedBackend& backend);
+
+}  // namespace tenon::host
+
+#if TENON_HOST_DEFINITIONS
+
+#include <algorithm>
+#include <iterator>
+#include <new>
+#include <string_view>
+#include <utility>
+
+#include "tenon/abi/extensions/kernels.h"
+#include "tenon/host/plugin/last_error.hpp"
+#include "tenon/host/registry/registry.hpp"
+
+namespace tenon::host {
+
+TENON_API std::vector<std::string> find_kernel_backends(std::span<const BackendRef> named,
+                                                        const BackendRegistry* registry) {
+  std::vector<std::string> ids;
+  const auto add = [&](const BackendRecord& record) {
+    if (!record.offers_kernels || std::find(ids.begin(), ids.end(), record.id) != ids.end()) return;
+    ids.push_back(record.id);
+  };
+  for (const BackendRef& backend : named) {
+    if (backend) add(backend->record());
+  }
+  if (!registry) return ids;
+  std::vector<BackendInfo> known;
+  for (BackendInfo& info : registry->enumerate_backends()) {
+    if (info.state != BackendState::known && info.state != BackendState::loaded) continue;
+    bool hidden = false;
+    for (const std::string& tag : info.backend()->tags) {
+      for (const std::string_view excluded : BackendRegistry::default_exclude_tags) {
+        hidden = hidden || tag == excluded;
+      }
+    }
+    if (hidden && info.source->search_path_kind != SearchPathKind::application) continue;
+    // Behind those of at least its priority.
+    auto at = known.end();
+    while (at != known.begin() && std::prev(at)->backend()->priority < info.backend()->priority) {
+      --at;
+    }
+    known.insert(at, std::move(info));
+  }
+  for (const BackendInfo& info : known) add(*info.backend());
+  return ids;
+}
+
+TENON_API Result<std::vector<std::string>> list_operators(const LoadedBackend& backend) {
+  std::vector<std::string> operators;
+  const auto table = backend.extension<tenon_kernels_v1>(TENON_EXTENSION_KERNELS);
+  if (!table || !table->list_operators) return operators;
+  struct Sink {
+    std::vector<std::string>& operators;
+    bool out_of_memory = false;
+  } sink{operators};
+  // No exception may pass through the plugin's frames.
+  const auto take = [](void* context, const char* op) noexcept {
+    auto& out = *static_cast<Sink*>(context);
+    if (!op) return;
+    try {
+      out.operators.emplace_back(op);
+    } catch (const std::bad_alloc&) {
+      out.out_of_memory = true;
+    }
+  };
+  const tenon_status status = table->list_operators(backend.raw(), take, &sink);
+  if (status != TENON_STATUS_OK) {
+    return take_last_error(backend.host(), status)
+        .with_context(concat("backend ", backend.id(), ": list_operators"));
+  }
+  if (sink.out_of_memory) {
+    return error(Error::MemoryAllocationFailed, "backend ", backend.id(),
+                 ": its list of operators");
+  }
+  return operators;
+}
+
+}  // namespace tenon::host
+
+#endif  // TENON_HOST_DEFINITIONS

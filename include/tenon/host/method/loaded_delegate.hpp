@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "tenon/abi/backend.h"
+#include "tenon/abi/extensions/sessions.h"
+#include "tenon/abi/extensions/streams.h"
+#include "tenon/core/options.hpp"
+#include "tenon/core/result.hpp"
+#include "tenon/host/method/arena.hpp"
+#include "tenon/host/method/embedded_code.hpp"
+#include "tenon/host/method/host_init_context.hpp"
+#include "tenon/host/method/options.hpp"
+#include "tenon/host/method/trace.hpp"
+#include "tenon/host/plugin/backend.hpp"
+#include "tenon/host/plugin/last_error.hpp"
+#include "tenon/host/program/merged_data_map.hpp"
+#include "tenon/host/program/program.hpp"
+#include "tenon/host/registry/registry.hpp"
+#include "tenon/host/schema/program_generated.h"
+
+namespace tenon::host::detail {
+
+/// A backend as one method uses it. Keeps the plugin loaded.
+struct BackendUse {
+  std::string id;  ///< The program's: a backend may be registered under another name.
+  BackendRef backend;
+  tenon_execution_context context{};
+  std::vector<tenon_option> runtime_specs;
+};
+
+/// A delegate of a plugin and the stream that it was given; null means its own.
+struct DelegateState {
+  tenon_delegate* handle = nullptr;
+  void* stream = nullptr;
+};
+
+/// One delegate of a method. Its address is fixed from `init` to `destroy`: the plugin may keep
+/// `processed`.
+struct LoadedDelegate {
+  const BackendUse* use = nullptr;
+  DelegateState own;
+  DelegateState* active = &own;  ///< The one that is executed: `own`, or that of a session.
+  tenon_buffer processed{};
+
+  LoadedDelegate() noexcept = default;
+  LoadedDelegate(const LoadedDelegate&) = delete;
+  LoadedDelegate& operator=(const LoadedDelegate&) = delete;
+
+  [[nodiscard]] tenon_status execute(tenon_value* const* args, std::uint32_t num_args) const {
+    const LoadedBackend& backend = *use->backend;
+    return backend.api().execute(backend.raw(), active->handle, &use->context, args, num_args);
+  }
+  void destroy() const { destroy(own.handle); }
+  void destroy(tenon_delegate* of_this_backend) const {
+    const LoadedBackend& backend = *use->backend;
+    backend.api().destroy(backend.raw(), of_this_backend);
+  }
+
+  /// Another delegate of the same blob (extension "tenon.sessions/1").
+  [[nodiscard]] Result<tenon_delegate*> create_session() const {
+    const LoadedBackend& backend = *use->backend;
+    const auto table = backend.extension<tenon_sessions_v1>(TENON_EXTENSION_SESSIONS);
+    if (!table || !table->create_session) {
+      return error(Error::NotSupported, "backend ", std::string_view(use->id),
+                   " has no sessions (extension " TENON_EXTENSION_SESSIONS ")");
+    }
+    tenon_delegate* out = nullptr;
+    const tenon_status status = table->create_session(backend.raw(), own.handle, &out);
+    if (status == TENON_STATUS_OK) return out;
+    return take_last_error(backend.host(), status).with_context("create_session");
+  }
+
+  /// The active delegate runs on `stream` from now on (extension "tenon.streams/1").
+  [[nodiscard]] Status set_stream(void* stream) const {
+    const LoadedBackend& backend = *use->backend;
+    const auto table = backend.extension<tenon_streams_v1>(TENON_EXTENSION_STREAMS);
+    if (!table || !table->set_stream) {
+      return error(Error::NotSupported, "backend ", std::string_view(use->id),
+                   " runs on no streams of others (extension " TENON_EXTENSION_STREAMS ")");
+    }
+    const tenon_status status = table->set_stream(backend.raw(), active->handle, stream);
+    if (status != TENON_STATUS_OK) {
+      return take_last_error(backend.host(), status).with_context("set_stream");
+    }
+    active->stream = stream;
+    return ok();
+  }
+};
+
+/// Gives the pages of a blob back to the system. `owner` doubles as the mark that it was done.
+inline void release_processed(tenon_buffer* buffer) {
+  const void* owner = __atomic_exchange_n(&buffer->owner, nullptr, __ATOMIC_ACQ_REL);
+  if (!owner) return;
+  const auto size = static_cast<std::size_t>(buffer->nbytes);
+  static_cast<const Program*>(owner)->drop({static_cast<const std::byte*>(buffer->data), size});
+  buffer->data = nullptr;
+  buffer->nbytes = 0;
+}
+
+/// The compile specs of a delegate, in memory of `arena`; keys and values point into the program.
+inline Status fill_compile_specs(const schema::BackendDelegate& serialized, Arena& arena,
+                                 tenon_init_context& context) {
+  const auto* from = serialized.compile_specs();
+  if (!from || from->size() == 0) return ok();
+  auto* specs = arena.allocate_list<tenon_compile_spec>(from->size());
+  if (!specs) return error(Error::MemoryAllocationFailed, "no memory for the compile specs");
+  for (flatbuffers::uoffset_t i = 0; i < from->size(); ++i) {
+    const auto& spec = *from->Get(i);
+    specs[i] = {sizeof(tenon_compile_spec), 0, spec.key()->c_str(), spec.value()->data(),
+                spec.value()->size()};
+  }
+  context.compile_specs = specs;
+  context.num_compile_specs = from->size();
+  return ok();
+}
+
+/// The common inputs of loading the delegates of a method, by name.
+struct DelegateLoader {
+  const Program& program;
+  const char* method_name;
+  const BackendRegistry* registry;
+  std::span<const BackendRef> backends;
+  const MergedDataMap* named_data;
+  Trace* trace;
+  std::span<const BackendOption> options;
+  const EmbeddedCodePolicy& embedded_code;
+  Arena& arena;
+  Arena& temp_arena;
+  std::vector<std::unique_ptr<BackendUse>>& uses;
+
+  /// Loads one delegate in ExecuTorch's order (BackendDelegate::Init, runtime/executor/method.cpp):
+  /// look-up, availability, blob, compile specs, `init`. The policy for embedded code
+  /// precedes all that needs the blob.
+  [[nodiscard]] Status load(const schema::BackendDelegate& serialized, LoadedDelegate& out) {
+    TENON_TRY(const BackendUse* use, use_backend(serialized.id()->string_view()));
+    const BackendRecord& record = use->backend->record();
+    if (record.runs_embedded_code) TENON_RETURN_IF_ERROR(embedded_code.check_backend(record.id));
+    TENON_RETURN_IF_ERROR(use->backend->is_available());
+
+    const std::span<const std::byte> blob = program.delegate_data(serialized);
+    out.processed = {sizeof(tenon_buffer),
+                     0,
+                     blob.empty() ? nullptr : blob.data(),
+                     blob.size(),
+                     const_cast<Program*>(&program),
+                     &release_processed};
+
+    HostInitContext context(embedded_code);
+    context.host = use->backend->host();
+    context.method_name = method_name;
+    context.processed = &out.processed;
+    TENON_RETURN_IF_ERROR(fill_compile_specs(serialized, arena, context));
+    context.runtime_allocator = arena.table();
+    context.named_data_map = named_data ? named_data->abi() : nullptr;
+    context.tracer = trace ? trace->table() : nullptr;
+    context.runtime_specs = use->runtime_specs.data();
+    context.num_runtime_specs = static_cast<std::uint32_t>(use->runtime_specs.size());
+
+    const LoadedBackend& backend = *use->backend;
+    const tenon_status status = backend.api().init(backend.raw(), &context, &out.own.handle);
+    out.use = use;
+    Status outcome;
+    if (status != TENON_STATUS_OK) {
+      outcome = take_last_error(backend.host(), status);
+      if (Status refusal = context.take_refusal(); !refusal.ok()) outcome = std::move(refusal);
+    } else {
+      outcome = context.check_kept(record.id, record.runs_embedded_code);
+      if (!outcome.ok()) out.destroy();
+    }
+    if (!outcome.ok()) release_processed(&out.processed);
+    return std::move(outcome).with_context("init");
+  }
+
+  /// The backend with `id`, which stays in `uses`.
+  Result<const BackendUse*> use_backend(std::string_view id) {
+    for (auto use = uses.rbegin(); use != uses.rend(); ++use) {
+      if ((*use)->id == id) return use->get();
+    }
+    TENON_TRY(BackendRef backend, find_backend(id));
+    auto use = std::make_unique<BackendUse>();
+    use->id = id;
+    use->context = {
+        sizeof(tenon_execution_context), 0, backend->host(), method_name, temp_arena.table(),
+        trace ? trace->table() : nullptr};
+    for (const BackendOption& option : options) {
+      if (option.backend_id != id) continue;
+      use->runtime_specs.push_back(write_option(option.key.c_str(), option.value));
+    }
+    use->backend = std::move(backend);
+    uses.push_back(std::move(use));
+    return uses.back().get();
+  }
+
+ private:
+  [[nodiscard]] Result<BackendRef> find_backend(std::string_view id) const {
+    for (const BackendRef& backend : backends) {
+      if (backend && backend->id() == id) return backend;
+    }
+    if (!registry) return error(Error::NotFound, "no backends are registered");
+    return registry->lookup_backend(id);
+  }
+};
+
+}  // namespace tenon::host::detail

@@ -1,0 +1,493 @@
+// SPDX-License-Identifier: MIT
+//
+// Loading and running one method of a program: the entry of this directory. Values, kernels, memory
+// and delegates of a method are in the files around it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+
+#include "tenon/abi/tensor.h"
+#include "tenon/core/api.hpp"
+#include "tenon/core/args.hpp"
+#include "tenon/core/result.hpp"
+#include "tenon/host/method/inputs.hpp"
+#include "tenon/host/method/options.hpp"
+#include "tenon/host/method/session.hpp"
+#include "tenon/host/program/program.hpp"
+#include "tenon/host/registry/registry.hpp"
+
+namespace tenon::host {
+
+/// One method of a program, loaded and ready to run.
+///
+/// Values, memory and argument lists are built once by `load`; `execute` then allocates nothing,
+/// converts nothing and locks nothing. One method is for one thread at a time; different methods
+/// run at the same time, also of one program.
+class Method {
+ public:
+  /// Instructions that one `execute` may run before it is taken for an endless loop (ExecuTorch:
+  /// ET_MAX_INSTRUCTIONS).
+  static constexpr std::uint64_t max_instructions = 10'000'000;
+
+  /// Loads `name` in ExecuTorch's order (Method::init): values, then delegates in their order, then
+  /// instructions. On failure the delegates that were initialised are destroyed again.
+  ///
+  /// Plugins that offer kernels (find_kernel_backends) are asked, and loaded, for an operator that
+  /// neither `options.kernels` nor the host itself has a kernel for.
+  ///
+  /// errors: InvalidArgument (no such method; an option for a backend that is not used),
+  ///         NotFound (backend not registered or not available; named data), OperatorMissing (with
+  ///         the answers of the plugins that were asked), InvalidExternalData, InvalidProgram (a
+  ///         tensor whose planned buffer is on another device), NotFound also for memory planned on
+  ///         a device that none of the method's backends serves (find_device_memory: the text has
+  ///         the reason of each), AccessFailed (code in the program that `embedded_code` does not
+  ///         permit), MemoryAllocationFailed, and whatever a backend's `init` or `create_kernel`
+  ///         fails with.
+  [[nodiscard]] static Result<std::unique_ptr<Method>> load(std::shared_ptr<const Program> program,
+                                                            std::string_view name,
+                                                            MethodOptions options = {});
+
+  Method(const Method&) = delete;
+  Method& operator=(const Method&) = delete;
+
+  /// Destroys the kernels of plugins, then the delegates in the order in which they were
+  /// initialised, then frees the method's memory on devices.
+  virtual ~Method() = default;
+
+  [[nodiscard]] std::string_view name() const noexcept;
+  [[nodiscard]] const Program& program() const noexcept;
+
+  [[nodiscard]] std::size_t num_inputs() const noexcept;
+  [[nodiscard]] std::size_t num_outputs() const noexcept;
+
+  /// Sets input `index` to a tensor without copying it: the bytes must not change until `execute`
+  /// has returned, on a device until its work is done. They are copied, at once, only when the
+  /// program keeps a second name for the input's planned memory, through which it may read them,
+  /// and when they are on the CPU and the planned memory on a device.
+  ///
+  /// A shape that is dynamic takes any sizes within its bounds. InvalidArgument for a wrong index,
+  /// dtype, number of bytes, alignment or device; NotSupported for sizes that do not fit.
+  [[nodiscard]] Status set_input(std::size_t index, const InputTensor& tensor);
+
+  /// Confirms an input that is not a tensor: it must equal the exported value (ExecuTorch:
+  /// Method::set_input).
+  [[nodiscard]] Status set_input(std::size_t index, const InputScalar& scalar);
+
+  /// Gives output `index`, which is not memory-planned, the bytes to write to, which are on
+  /// `device`. They must stay valid while the method may run. InvalidState for a planned output,
+  /// InvalidArgument when `bytes` is smaller than the output, misaligned or on another device
+  /// (ExecuTorch: Method::set_output_data_ptr).
+  [[nodiscard]] Status set_output(std::size_t index, std::span<std::byte> bytes,
+                                  tenon_dl_device device = {TENON_DL_CPU, 0});
+
+  /// Copies the bytes of output `index`, a tensor, to `to`, from any device. InvalidArgument when
+  /// `to` does not have exactly the output's size, InvalidState without data, NotSupported for a
+  /// device that no backend of the method serves; otherwise as the copy fails.
+  [[nodiscard]] Status read_output(std::size_t index, std::span<std::byte> to) const;
+
+  /// The value of an output, below `num_outputs()`. Tensor data is valid until the next `execute`;
+  /// an output that the method passes on from an input is the caller's own memory. For data on a
+  /// device see `read_output`.
+  [[nodiscard]] const tenon_value& output(std::size_t index) const noexcept;
+  [[nodiscard]] const tenon_value& input(std::size_t index) const noexcept;
+
+  /// Runs the method once. After a failure it may be run again.
+  ///
+  /// errors: InvalidArgument (an input was not set), InvalidProgram (a condition that is neither
+  ///         boolean nor a boolean tensor; more than `max_instructions`), and whatever a delegate
+  ///         or kernel fails with, its text preceded by the instruction.
+  [[nodiscard]] Status execute();
+
+  /// Makes a state of its own for every delegate, like that after `load`. NotSupported when a
+  /// backend has no sessions.
+  [[nodiscard]] Result<std::unique_ptr<Session>> create_session();
+
+  /// From now on `execute` runs with the state of `session`, which this method made; null means the
+  /// method's own again. Costs a pointer for each delegate; not while `execute` runs.
+  void use_session(const Session* session) noexcept;
+
+  /// From now on the delegates of `backend_id` run on `stream`, the native handle of a stream of
+  /// their device (a `cudaStream_t`), which must stay valid until they have another or the method
+  /// is destroyed. `execute` may then return before tensors on the device are complete; they are
+  /// when the stream has completed. Copies to the host, by `read_output` or by the program itself,
+  /// are always complete on return. Null gives each delegate its own stream back. Holds for the
+  /// session that is in use; not while `execute` runs.
+  ///
+  /// errors: InvalidArgument (no delegate uses that backend), NotSupported (it has no extension
+  ///         "tenon.streams/1"; a delegate that cannot), and whatever the backend fails with. All
+  ///         delegates then have the streams that they had.
+  [[nodiscard]] Status set_stream(std::string_view backend_id, void* stream);
+
+ private:
+  friend class detail::LoadedMethod;  // The only class that derives from this one.
+  Method() noexcept = default;
+};
+
+}  // namespace tenon::host
+
+#if TENON_HOST_DEFINITIONS
+
+#include <new>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tenon/host/method/arena.hpp"
+#include "tenon/host/method/bind_inputs.hpp"
+#include "tenon/host/method/copy_kernels.hpp"
+#include "tenon/host/method/device_memory.hpp"
+#include "tenon/host/method/devices.hpp"
+#include "tenon/host/method/errors.hpp"
+#include "tenon/host/method/instructions.hpp"
+#include "tenon/host/method/kernels.hpp"
+#include "tenon/host/method/loaded_delegate.hpp"
+#include "tenon/host/method/planned_buffers.hpp"
+#include "tenon/host/method/plugin_kernels.hpp"
+#include "tenon/host/method/trace.hpp"
+#include "tenon/host/method/trace_instruction.hpp"
+#include "tenon/host/method/values.hpp"
+#include "tenon/host/plugin/host_table.hpp"
+#include "tenon/host/program/merged_data_map.hpp"
+#include "tenon/host/schema/program_generated.h"
+
+namespace tenon::host {
+
+namespace detail {
+
+/// The state of a method. `Method` shows it to applications without its types.
+class LoadedMethod final : public Method {
+ public:
+  LoadedMethod(std::shared_ptr<const Program> program, const schema::ExecutionPlan& plan,
+               MethodOptions options)
+      : program_(std::move(program)), plan_(plan), options_(std::move(options)) {}
+
+  ~LoadedMethod() override {
+    plugin_kernels_.clear();
+    for (const LoadedDelegate& delegate : delegates_) delegate.destroy();
+  }
+
+  [[nodiscard]] const schema::ExecutionPlan& plan() const noexcept { return plan_; }
+  [[nodiscard]] const Program& the_program() const noexcept { return *program_; }
+  [[nodiscard]] std::size_t count_inputs() const noexcept { return inputs_.size(); }
+
+  /// Errors as those of `Method::load`.
+  Status build() {
+    if (program_->num_keys() != 0 || !options_.data_files.empty()) {
+      TENON_TRY(data_, MergedDataMap::create(program_, options_.data_files));
+    }
+    std::shared_ptr<const MergedDataMap> external;
+    if (!options_.data_files.empty()) {
+      TENON_TRY(external, MergedDataMap::create(nullptr, options_.data_files));
+    }
+    TENON_RETURN_IF_ERROR(check_options());
+    DelegateLoader loader{.program = *program_,
+                          .method_name = plan_.name()->c_str(),
+                          .registry = options_.registry,
+                          .backends = options_.backends,
+                          .named_data = data_.get(),
+                          .trace = options_.trace,
+                          .options = options_.backend_options,
+                          .embedded_code = options_.embedded_code,
+                          .arena = arena_,
+                          .temp_arena = temp_arena_,
+                          .uses = uses_};
+    TENON_RETURN_IF_ERROR(find_devices(plan_, options_.backends, loader, devices_));
+    TENON_TRY(planned_, PlannedBuffers::allocate(plan_, devices_));
+    TENON_TRY(values_,
+              ValueBuilder(program_->view(), plan_, arena_, planned_, external.get()).build());
+    inputs_ = find_inputs(plan_, values_, devices_);
+    for (const MethodInput& input : inputs_) num_missing_inputs_ += input.is_set ? 0 : 1;
+    TENON_RETURN_IF_ERROR(load_delegates(loader));
+    TENON_TRY(chains_, InstructionBuilder(plan_, values_, delegates_, options_.kernels,
+                                          copy_kernels_, plugin_kernels_, loader, arena_)
+                           .build());
+    kernel_context_ = {sizeof(tenon_execution_context),
+                       0,
+                       kernel_host(),
+                       plan_.name()->c_str(),
+                       temp_arena_.table(),
+                       options_.trace ? options_.trace->table() : nullptr};
+    return ok();
+  }
+
+  template <class Input>
+  [[nodiscard]] Status set(std::size_t index, const Input& from) {
+    TENON_RETURN_IF_ERROR(check_input(index));
+    if (Status outcome = inputs_[index].set(from); !outcome.ok()) {
+      return std::move(outcome).with_context(
+          concat("method ", plan_.name()->string_view(), ": input ", index));
+    }
+    if (!std::exchange(inputs_[index].is_set, true)) --num_missing_inputs_;
+    return ok();
+  }
+
+  [[nodiscard]] Status set_bytes(std::size_t index, std::span<std::byte> bytes,
+                                 tenon_dl_device device) {
+    TENON_RETURN_IF_ERROR(check_output(index));
+    return set_output_bytes(value(*plan_.outputs(), index), bytes, device)
+        .with_context(concat("output ", index));
+  }
+
+  [[nodiscard]] Status read(std::size_t index, std::span<std::byte> to) const {
+    TENON_RETURN_IF_ERROR(check_output(index));
+    Status outcome = read_bytes(value(*plan_.outputs(), index), devices_, to);
+    return outcome.ok() ? ok() : std::move(outcome).with_context(concat("output ", index));
+  }
+
+  [[nodiscard]] Status run() {
+    if (num_missing_inputs_ != 0) [[unlikely]]
+      return refuse_missing_input();
+    return options_.trace ? run_traced() : run_chains<false>();
+  }
+
+  [[nodiscard]] Result<std::unique_ptr<Session>> make_session() {
+    return Session::create(delegates_.data(), delegates_.size());
+  }
+
+  void use(const Session* session) noexcept {
+    if (session) return session->use();
+    for (LoadedDelegate& delegate : delegates_) delegate.active = &delegate.own;
+  }
+
+  [[nodiscard]] std::span<LoadedDelegate> delegates() noexcept { return delegates_; }
+
+  [[nodiscard]] tenon_value& value(const flatbuffers::Vector<std::int32_t>& indices,
+                                   std::size_t index) const noexcept {
+    return values_[static_cast<std::size_t>(
+        indices.Get(static_cast<flatbuffers::uoffset_t>(index)))];
+  }
+
+ private:
+  using Kind = schema::InstructionArguments;
+
+  /// Services that kernels get: they resize outputs and leave error texts like a backend.
+  static const tenon_host* kernel_host() {
+    static const HostTable table({}, "");
+    return table.get();
+  }
+
+  Status load_delegates(DelegateLoader& loader) {
+    const auto& serialized = *plan_.delegates();
+    auto* delegates = arena_.allocate_list<LoadedDelegate>(serialized.size());
+    if (!delegates) return error(Error::MemoryAllocationFailed, "no memory for the delegates");
+    for (flatbuffers::uoffset_t i = 0; i < serialized.size(); ++i) {
+      const schema::BackendDelegate& from = *serialized.Get(i);
+      new (&delegates[i]) LoadedDelegate();
+      const std::uint64_t start = options_.trace ? options_.trace->now_ns() : 0;
+      if (Status loaded = loader.load(from, delegates[i]); !loaded.ok()) {
+        if (options_.failed_delegate) *options_.failed_delegate = i;
+        return std::move(loaded).with_context(
+            concat("delegate ", i, " (", from.id()->string_view(), ")"));
+      }
+      delegates_ = {delegates, i + 1};
+      if (options_.trace) {
+        options_.trace->add("init", "delegate", start, options_.trace->now_ns(),
+                            {{"backend", from.id()->str()}, {"delegate", concat(i)}});
+      }
+    }
+    return ok();
+  }
+
+  Status check_options() const {
+    for (const BackendOption& option : options_.backend_options) {
+      bool used = false;
+      for (const auto* delegate : *plan_.delegates()) {
+        used = used || delegate->id()->string_view() == option.backend_id;
+      }
+      if (!used) {
+        return error(Error::InvalidArgument, "option ", option.backend_id, ".", option.key,
+                     ": no delegate of the method uses that backend");
+      }
+    }
+    return ok();
+  }
+
+  template <bool Traced>
+  Status run_chains() {
+    std::uint64_t budget = max_instructions;
+    for (std::size_t c = 0; c < chains_.size(); ++c) {
+      const std::span<const Instruction> chain = chains_[c];
+      for (std::size_t i = 0; i < chain.size();) {
+        if (budget-- == 0) [[unlikely]]
+          return errors().endless(c, i, max_instructions);
+        const Instruction& at = chain[i];
+        std::size_t next = i + 1;
+        tenon_status status = TENON_STATUS_OK;
+        [[maybe_unused]] const std::uint64_t start = Traced ? options_.trace->now_ns() : 0;
+        switch (at.kind) {
+          case Kind::DelegateCall:
+            status = at.delegate->execute(at.args, at.num_args);
+            break;
+          case Kind::KernelCall:
+            status = at.kernel->run(at.kernel->self, &kernel_context_, at.args, at.num_args);
+            break;
+          case Kind::MoveCall:
+            *at.to = *at.from;
+            break;
+          case Kind::JumpFalseCall: {
+            const int condition = read_condition(*at.condition);
+            if (condition < 0) [[unlikely]]
+              return errors().condition(c, i, *at.condition);
+            if (condition == 0) next = at.destination;
+            break;
+          }
+          default:
+            if (at.to->kind != TENON_VALUE_TENSOR) [[unlikely]]
+              return errors().free(c, i, *at.to);
+            at.to->as.tensor->dl.data = nullptr;
+            break;
+        }
+        if constexpr (Traced) {
+          trace_instruction(*options_.trace, errors(), at, c, i, start);
+        }
+        temp_arena_.reset();
+        if (status != TENON_STATUS_OK) [[unlikely]]
+          return errors().call(c, i, at, status, delegates_, kernel_host());
+        i = next;
+      }
+    }
+    return ok();
+  }
+
+  Status run_traced() {
+    const std::uint64_t start = options_.trace->now_ns();
+    Status outcome = run_chains<true>();
+    options_.trace->add("execute", "method", start, options_.trace->now_ns(),
+                        {{"method", plan_.name()->str()}});
+    return outcome;
+  }
+
+  [[nodiscard]] MethodErrors errors() const noexcept { return {plan_}; }
+
+  [[nodiscard]] Status refuse_missing_input() const {
+    for (std::size_t i = 0; i < inputs_.size(); ++i) {
+      if (!inputs_[i].is_set) {
+        return error(Error::InvalidArgument, "method ", plan_.name()->string_view(), ": input ", i,
+                     " was not set");
+      }
+    }
+    return error(Error::Internal, "method ", plan_.name()->string_view(),
+                 ": inputs were counted wrongly");
+  }
+
+  [[nodiscard]] Status check_input(std::size_t index) const {
+    if (index < inputs_.size()) return ok();
+    return error(Error::InvalidArgument, "method ", plan_.name()->string_view(), ": input ", index,
+                 ": the method has ", inputs_.size());
+  }
+  [[nodiscard]] Status check_output(std::size_t index) const {
+    if (index < plan_.outputs()->size()) return ok();
+    return error(Error::InvalidArgument, "output ", index, ": the method has ",
+                 plan_.outputs()->size());
+  }
+
+  // Members are destroyed in reverse order: backends (and with them plugins) after the memory of
+  // the method, the program last.
+  std::shared_ptr<const Program> program_;
+  const schema::ExecutionPlan& plan_;
+  MethodOptions options_;
+  std::shared_ptr<const MergedDataMap> data_;
+  std::vector<std::unique_ptr<BackendUse>> uses_;
+  DeviceMemories devices_;
+  CopyKernels copy_kernels_{devices_};
+  PlannedBuffers planned_;
+  Arena arena_;
+  Arena temp_arena_;
+  std::span<tenon_value> values_;
+  std::vector<MethodInput> inputs_;
+  std::size_t num_missing_inputs_ = 0;
+  std::span<LoadedDelegate> delegates_;
+  PluginKernels plugin_kernels_;
+  std::vector<std::span<const Instruction>> chains_;
+  tenon_execution_context kernel_context_{};
+};
+
+[[nodiscard]] inline LoadedMethod& loaded(Method& method) noexcept {
+  return static_cast<LoadedMethod&>(method);
+}
+[[nodiscard]] inline const LoadedMethod& loaded(const Method& method) noexcept {
+  return static_cast<const LoadedMethod&>(method);
+}
+
+}  // namespace detail
+
+TENON_API Result<std::unique_ptr<Method>> Method::load(std::shared_ptr<const Program> program,
+                                                       std::string_view name,
+                                                       MethodOptions options) {
+  try {
+    TENON_TRY(const schema::ExecutionPlan* plan, program->plan(name));
+    auto method =
+        std::make_unique<detail::LoadedMethod>(std::move(program), *plan, std::move(options));
+    if (Status built = method->build(); !built.ok()) {
+      return std::move(built).with_context(concat(method->the_program().name(), ": method ", name));
+    }
+    return std::unique_ptr<Method>(std::move(method));
+  } catch (const std::bad_alloc&) {
+    return error(Error::MemoryAllocationFailed, "method ", name, ": out of memory");
+  }
+}
+
+TENON_API std::string_view Method::name() const noexcept {
+  return detail::loaded(*this).plan().name()->string_view();
+}
+
+TENON_API const Program& Method::program() const noexcept {
+  return detail::loaded(*this).the_program();
+}
+
+TENON_API std::size_t Method::num_inputs() const noexcept {
+  return detail::loaded(*this).count_inputs();
+}
+
+TENON_API std::size_t Method::num_outputs() const noexcept {
+  return detail::loaded(*this).plan().outputs()->size();
+}
+
+TENON_API Status Method::set_input(std::size_t index, const InputTensor& tensor) {
+  return detail::loaded(*this).set(index, tensor);
+}
+
+TENON_API Status Method::set_input(std::size_t index, const InputScalar& scalar) {
+  return detail::loaded(*this).set(index, scalar);
+}
+
+TENON_API Status Method::set_output(std::size_t index, std::span<std::byte> bytes,
+                                    tenon_dl_device device) {
+  return detail::loaded(*this).set_bytes(index, bytes, device);
+}
+
+TENON_API Status Method::read_output(std::size_t index, std::span<std::byte> to) const {
+  return detail::loaded(*this).read(index, to);
+}
+
+TENON_API const tenon_value& Method::output(std::size_t index) const noexcept {
+  const detail::LoadedMethod& self = detail::loaded(*this);
+  return self.value(*self.plan().outputs(), index);
+}
+
+TENON_API const tenon_value& Method::input(std::size_t index) const noexcept {
+  const detail::LoadedMethod& self = detail::loaded(*this);
+  return self.value(*self.plan().inputs(), index);
+}
+
+TENON_API Status Method::execute() { return detail::loaded(*this).run(); }
+
+TENON_API Result<std::unique_ptr<Session>> Method::create_session() {
+  return detail::loaded(*this).make_session();
+}
+
+TENON_API void Method::use_session(const Session* session) noexcept {
+  detail::loaded(*this).use(session);
+}
+
+TENON_API Status Method::set_stream(std::string_view backend_id, void* stream) {
+  return detail::set_stream(detail::loaded(*this).delegates(), backend_id, stream);
+}
+
+}  // namespace tenon::host
+
+#endif  // TENON_HOST_DEFINITIONS

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tenon/core/options.hpp"
+#include "tenon/host/method/embedded_code.hpp"
+#include "tenon/host/registry/backend_ref.hpp"
+
+namespace tenon::host {
+
+class BackendRegistry;
+class DataFile;
+class KernelTable;
+class Trace;
+
+/// An option for one load of one backend (ExecuTorch: LoadBackendOptionsMap).
+struct BackendOption {
+  std::string backend_id;
+  std::string key;
+  OptionValue value;
+};
+
+/// Options of `Method::load`. Everything referred to must outlive the method.
+struct MethodOptions {
+  const BackendRegistry* registry = nullptr;  ///< Finds the backends of delegates.
+  /// Used for their ids instead of the registry's, and asked for kernels before it.
+  std::vector<BackendRef> backends{};
+  /// Code for operators left in the program; plugins are asked for what it lacks.
+  const KernelTable* kernels = nullptr;
+  std::vector<std::shared_ptr<const DataFile>> data_files{};  ///< `.ptd` files, in their order.
+  std::vector<BackendOption> backend_options{};
+  /// Whether native code that the program carries may run. The default is ExecuTorch's, where a
+  /// program is trusted like the application.
+  EmbeddedCodePolicy embedded_code = EmbeddedCodePolicy::allow();
+  Trace* trace = nullptr;  ///< Receives events of loading and running; null: nothing is recorded.
+
+  /// Receives the number of the delegate that could not be loaded when that is why `load` fails: a
+  /// backend's error comes back unchanged, so its code does not show where it comes from.
+  std::optional<std::size_t>* failed_delegate = nullptr;
+};
+
+}  // namespace tenon::host

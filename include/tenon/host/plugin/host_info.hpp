@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "tenon/abi/version.h"
+
+namespace tenon::host {
+
+/// Receives log lines of plugins: level (TENON_LOG_...), path of the plugin, text. Called from any
+/// thread, also from several at once.
+using LogSink = std::function<void(std::int32_t level, std::string_view plugin, std::string_view)>;
+
+/// Describes an application to the plugins that it loads.
+struct HostInfo {
+  std::string name = "tenon host " TENON_VERSION_STRING;
+  LogSink log;  ///< None: log lines are dropped.
+};
+
+}  // namespace tenon::host

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "tenon/core/api.hpp"
+#include "tenon/core/result.hpp"
+#include "tenon/host/files/mapped_file.hpp"
+#include "tenon/host/program/key_index.hpp"
+#include "tenon/host/program/tensor_layout.hpp"
+#include "tenon/host/schema/forward.hpp"
+
+namespace tenon::host {
+
+/// Data by name: the contents of one `.ptd` file ("FT01", ExecuTorch's extension/flat_tensor).
+///
+/// Opening verifies all of it: the header, the flatbuffer, that version is 0, that segments are in
+/// the file, that keys are distinct and name existing segments, and that each tensor layout is
+/// sound and its data complete and aligned to the element size. The bytes of segments are not
+/// touched. Immutable: any thread may use it, and any number of programs share it. Everything that
+/// it returns points into it and is valid while it lives.
+class DataFile {
+ public:
+  /// Maps the file at `path` and verifies it.
+  ///
+  /// errors: AccessFailed (MappedFile::open); InvalidExternalData for whatever a correct writer
+  ///         cannot have written (FlatTensorDataMap::load). The text begins with the path.
+  [[nodiscard]] static Result<std::shared_ptr<const DataFile>> open(
+      const std::filesystem::path& path);
+
+  /// Verifies data that is in memory already. `bytes` begins at a multiple of 16; it is not copied,
+  /// and must not change while the data file lives. `keep_alive` is held as long and may own the
+  /// bytes. `name` replaces the path in errors.
+  ///
+  /// errors: as `open`; InvalidArgument when `bytes` is not aligned.
+  [[nodiscard]] static Result<std::shared_ptr<const DataFile>> from_bytes(
+      std::span<const std::byte> bytes, std::shared_ptr<const void> keep_alive, std::string name);
+
+  /// The path, as it was given to `open`, or the name given to `from_bytes`.
+  [[nodiscard]] const std::string& name() const noexcept { return name_; }
+
+  /// The verified flatbuffer.
+  [[nodiscard]] const flat_tensor_schema::FlatTensor& flatbuffer() const noexcept { return *root_; }
+
+  [[nodiscard]] std::uint32_t num_keys() const noexcept { return keys_.size(); }
+  /// Key `index`, below `num_keys()`.
+  [[nodiscard]] std::string_view key(std::uint32_t index) const noexcept;
+  /// The number of the key, or nothing when the file does not have it. Found by hash.
+  [[nodiscard]] std::optional<std::uint32_t> find_key(std::string_view key) const noexcept;
+  /// The bytes of key `index`, below `num_keys()`.
+  [[nodiscard]] std::span<const std::byte> key_data(std::uint32_t index) const noexcept;
+  /// The layout of key `index`, below `num_keys()`; nothing when its data is not a tensor.
+  [[nodiscard]] std::optional<StoredTensorLayout> key_layout(std::uint32_t index) const noexcept;
+
+  /// Gives the memory of the whole pages inside `part` back to the system. The bytes stay readable,
+  /// at the cost of reading them from the file again. Does nothing for data in memory.
+  void drop(std::span<const std::byte> part) const noexcept { file_.drop(part); }
+
+ private:
+  struct Verified {
+    const flat_tensor_schema::FlatTensor* root;
+    std::span<const std::byte> segments;
+    detail::KeyIndex keys;
+  };
+
+  DataFile(MappedFile file, std::shared_ptr<const void> keep_alive, std::string name,
+           Verified verified) noexcept;
+
+  static Result<std::shared_ptr<const DataFile>> make(std::span<const std::byte> bytes,
+                                                      MappedFile file,
+                                                      std::shared_ptr<const void> keep_alive,
+                                                      std::string name);
+  static Result<Verified> verify(std::span<const std::byte> bytes);
+
+  MappedFile file_;
+  std::shared_ptr<const void> keep_alive_;
+  std::string name_;
+  const flat_tensor_schema::FlatTensor* root_;
+  std::span<const std::byte> segments_;
+  detail::KeyIndex keys_;
+};
+
+}  // namespace tenon::host
+
+#if TENON_HOST_DEFINITIONS
+
+#include <utility>
+
+#include "tenon/host/program/file_header.hpp"
+#include "tenon/host/program/flatbuffer_root.hpp"
+#include "tenon/host/schema/flat_tensor_generated.h"
+
+namespace tenon::host {
+
+namespace detail {
+
+[[nodiscard]] inline std::string_view data_key_of(const flat_tensor_schema::FlatTensor& root,
+                                                  std::uint32_t index) noexcept {
+  return root.named_data()->Get(index)->key()->string_view();
+}
+
+[[nodiscard]] inline std::span<const std::byte> part_of(
+    std::span<const std::byte> segments, const flat_tensor_schema::DataSegment& segment) noexcept {
+  return segments.subspan(static_cast<std::size_t>(segment.offset()),
+                          static_cast<std::size_t>(segment.size()));
+}
+
+[[nodiscard]] inline Status verify_entry(const flat_tensor_schema::FlatTensor& root,
+                                         const flat_tensor_schema::NamedData& entry,
+                                         std::span<const std::byte> segments, WorkLimit& limit) {
+  constexpr auto code = Error::InvalidExternalData;
+  TENON_RETURN_IF_ERROR(verify_text(entry.key(), "key", limit, code));
+  if (entry.segment_index() >= root.segments()->size()) {
+    return error(code, "segment_index is ", entry.segment_index(), ", expected an index of one of ",
+                 root.segments()->size(), " segments");
+  }
+  if (entry.tensor_layout() == nullptr) return ok();
+  TENON_RETURN_IF_ERROR(within(verify_layout(*entry.tensor_layout(), code), "tensor_layout"));
+  const auto layout = layout_of(*entry.tensor_layout());
+  const auto data = part_of(segments, *root.segments()->Get(entry.segment_index()));
+  const auto nbytes = layout.nbytes();
+  if (nbytes > data.size()) {
+    return error(code, "tensor_layout: the tensor needs ", nbytes, " bytes, but segment ",
+                 entry.segment_index(), " has ", data.size());
+  }
+  const auto alignment = size_of(layout.scalar_type);
+  if (nbytes != 0 && reinterpret_cast<std::uintptr_t>(data.data()) % alignment != 0) {
+    return error(code, "tensor_layout: segment ", entry.segment_index(),
+                 " is not aligned to the element size, ", alignment);
+  }
+  return ok();
+}
+
+}  // namespace detail
+
+TENON_API DataFile::DataFile(MappedFile file, std::shared_ptr<const void> keep_alive,
+                             std::string name, Verified verified) noexcept
+    : file_(std::move(file)),
+      keep_alive_(std::move(keep_alive)),
+      name_(std::move(name)),
+      root_(verified.root),
+      segments_(verified.segments),
+      keys_(std::move(verified.keys)) {}
+
+TENON_API Result<std::shared_ptr<const DataFile>> DataFile::open(
+    const std::filesystem::path& path) {
+  TENON_TRY(auto file, MappedFile::open(path));
+  const auto bytes = file.bytes();
+  return make(bytes, std::move(file), nullptr, path.native());
+}
+
+TENON_API Result<std::shared_ptr<const DataFile>> DataFile::from_bytes(
+    std::span<const std::byte> bytes, std::shared_ptr<const void> keep_alive, std::string name) {
+  constexpr std::size_t alignment = 16;
+  if (reinterpret_cast<std::uintptr_t>(bytes.data()) % alignment != 0) {
+    return error(Error::InvalidArgument, name, ": the bytes begin at an address that is not a ",
+                 "multiple of ", alignment);
+  }
+  return make(bytes, MappedFile(), std::move(keep_alive), std::move(name));
+}
+
+TENON_API std::string_view DataFile::key(std::uint32_t index) const noexcept {
+  return detail::data_key_of(*root_, index);
+}
+
+TENON_API std::optional<std::uint32_t> DataFile::find_key(std::string_view key) const noexcept {
+  return keys_.find(key, [this](std::uint32_t i) { return detail::data_key_of(*root_, i); });
+}
+
+TENON_API std::span<const std::byte> DataFile::key_data(std::uint32_t index) const noexcept {
+  const auto segment = root_->named_data()->Get(index)->segment_index();
+  return detail::part_of(segments_, *root_->segments()->Get(segment));
+}
+
+TENON_API std::optional<StoredTensorLayout> DataFile::key_layout(
+    std::uint32_t index) const noexcept {
+  const auto* layout = root_->named_data()->Get(index)->tensor_layout();
+  if (layout == nullptr) return std::nullopt;
+  return detail::layout_of(*layout);
+}
+
+TENON_API Result<std::shared_ptr<const DataFile>> DataFile::make(
+    std::span<const std::byte> bytes, MappedFile file, std::shared_ptr<const void> keep_alive,
+    std::string name) {
+  auto verified = verify(bytes);
+  if (!verified.ok()) return std::move(verified).status().with_context(name);
+  return std::shared_ptr<const DataFile>(
+      new DataFile(std::move(file), std::move(keep_alive), std::move(name), *std::move(verified)));
+}
+
+TENON_API Result<DataFile::Verified> DataFile::verify(std::span<const std::byte> bytes) {
+  constexpr auto code = Error::InvalidExternalData;
+  TENON_TRY(const auto parts, detail::read_data_file_header(detail::FileBytes(bytes)));
+  TENON_TRY(const auto* root, detail::verify_flatbuffer<flat_tensor_schema::FlatTensor>(
+                                  bytes.first(static_cast<std::size_t>(parts.flatbuffer_size)),
+                                  flat_tensor_schema::FlatTensorIdentifier(), code));
+  const auto segments = bytes.subspan(static_cast<std::size_t>(parts.segment_base),
+                                      static_cast<std::size_t>(parts.segment_size));
+  if (root->version() > 0) {
+    return error(code, "version is ", root->version(), ", this host reads version 0");
+  }
+  if (root->segments() == nullptr) return error(code, "segments is missing");
+  if (root->named_data() == nullptr) return error(code, "named_data is missing");
+  for (std::uint32_t i = 0; i < root->segments()->size(); ++i) {
+    TENON_RETURN_IF_ERROR(
+        detail::within(detail::verify_segment(*root->segments()->Get(i), segments.size(), code),
+                       "segments[", i, "]"));
+  }
+  detail::WorkLimit limit(parts.flatbuffer_size);
+  const std::uint32_t num_keys = root->named_data()->size();
+  for (std::uint32_t i = 0; i < num_keys; ++i) {
+    TENON_RETURN_IF_ERROR(
+        detail::within(detail::verify_entry(*root, *root->named_data()->Get(i), segments, limit),
+                       "named_data[", i, "]"));
+  }
+  const auto key = [&](std::uint32_t i) { return detail::data_key_of(*root, i); };
+  TENON_TRY(auto keys, detail::KeyIndex::build(num_keys, key, code, "named_data"));
+  return Verified{root, segments, std::move(keys)};
+}
+
+}  // namespace tenon::host
+
+#endif  // TENON_HOST_DEFINITIONS

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#if defined(__APPLE__)
+#include <sys/sysctl.h>
+#endif
+
+#include <algorithm>
+#include <cstddef>
+#include <fstream>
+#include <iterator>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace tenon::host {
+
+/// The features of a CPU, by name. Plugins name those that they need in their record
+/// (`cpu_features`).
+///
+/// Names are those of the Linux kernel, spelt as in /proc/cpuinfo: on x86-64 "avx2", "fma",
+/// "avx512_vnni", "amx_int8"; on arm64 "asimd", "asimddp", "sve", "i8mm"; on RISC-V the letters and
+/// names of the ISA string, "v", "zba". On x86-64 there are also the levels of the psABI,
+/// "x86-64-v2" to "x86-64-v4". On macOS they are the names under sysctl hw.optional.arm
+/// ("FEAT_DotProd") and, on Intel, those of machdep.cpu in lower case. Names compare exactly.
+class CpuFeatures {
+ public:
+  explicit CpuFeatures(std::vector<std::string> names)
+      : names_(std::make_move_iterator(names.begin()), std::make_move_iterator(names.end())) {}
+
+  /// The features of this machine, read once. Empty where the system does not report them.
+  [[nodiscard]] static const CpuFeatures& of_this_machine();
+
+  [[nodiscard]] bool has(std::string_view name) const { return names_.contains(name); }
+
+  /// Those of `wanted` that are missing, in their order.
+  [[nodiscard]] std::vector<std::string> missing(std::span<const std::string> wanted) const {
+    std::vector<std::string> out;
+    std::ranges::copy_if(wanted, std::back_inserter(out),
+                         [&](const std::string& name) { return !has(name); });
+    return out;
+  }
+
+  /// All names, sorted.
+  [[nodiscard]] const std::set<std::string, std::less<>>& names() const noexcept { return names_; }
+
+ private:
+  std::set<std::string, std::less<>> names_;
+};
+
+namespace detail {
+
+/// Between words; a text that was recorded elsewhere may have carriage returns.
+inline constexpr std::string_view blanks = " \t\r";
+
+inline void append_words(std::string_view text, std::string_view separators,
+                         std::vector<std::string>& out) {
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = std::min(text.find_first_of(separators, begin), text.size());
+    if (end != begin) out.emplace_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+}
+
+/// "rv64imafdc_zba_zbb" as "i", "m", ... "zba", "zbb".
+inline void append_riscv(std::string_view isa, std::vector<std::string>& out) {
+  std::vector<std::string> parts;
+  append_words(isa, "_ \t\r", parts);
+  if (parts.empty() || !(parts[0].starts_with("rv32") || parts[0].starts_with("rv64"))) return;
+  constexpr std::size_t prefix = 4;
+  for (const char letter : std::string_view(parts[0]).substr(prefix)) out.emplace_back(1, letter);
+  out.insert(out.end(), parts.begin() + 1, parts.end());
+}
+
+/// The levels of the x86-64 psABI (section 3.1.1), each on top of the one before. `lahf_lm`, `abm`
+/// and `cx16` are the kernel's names for LAHF-SAHF, LZCNT and CMPXCHG16B; OSXSAVE shows as `xsave`.
+inline void append_x86_levels(std::vector<std::string>& names) {
+  const std::set<std::string, std::less<>> has(names.begin(), names.end());
+  const std::pair<const char*, std::vector<const char*>> levels[] = {
+      {"x86-64-v2", {"cx16", "lahf_lm", "popcnt", "pni", "sse4_1", "sse4_2", "ssse3"}},
+      {"x86-64-v3", {"avx", "avx2", "bmi1", "bmi2", "f16c", "fma", "abm", "movbe", "xsave"}},
+      {"x86-64-v4", {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"}},
+  };
+  for (const auto& [level, wanted] : levels) {
+    if (!std::ranges::all_of(wanted, [&](const char* name) { return has.contains(name); })) return;
+    names.emplace_back(level);
+  }
+}
+
+}  // namespace detail
+
+/// Reads the features of the first processor in the text of Linux' /proc/cpuinfo, of any machine.
+[[nodiscard]] inline CpuFeatures parse_cpuinfo(std::string_view text) {
+  std::vector<std::string> names;
+  for (std::size_t begin = 0; begin < text.size() && names.empty();) {
+    const std::size_t end = std::min(text.find('\n', begin), text.size());
+    const std::string_view line = text.substr(begin, end - begin);
+    begin = end + 1;
+    const std::size_t colon = line.find(':');
+    if (colon == std::string_view::npos) continue;
+    std::string_view key = line.substr(0, colon);
+    key = key.substr(0, key.find_last_not_of(" \t") + 1);
+    const std::string_view value = line.substr(colon + 1);
+    if (key == "flags") {
+      detail::append_words(value, detail::blanks, names);
+      detail::append_x86_levels(names);
+    } else if (key == "Features") {
+      detail::append_words(value, detail::blanks, names);
+    } else if (key == "isa") {
+      detail::append_riscv(value, names);
+    }
+  }
+  return CpuFeatures(std::move(names));
+}
+
+namespace detail {
+
+#if defined(__APPLE__)
+/// Asks for each name that Apple documents ("Determining Instruction Set Characteristics"); a name
+/// that this system does not know is a missing feature.
+inline CpuFeatures read_cpu_features() {
+  std::vector<std::string> names;
+  for (const char* name :
+       {"FEAT_FlagM",   "FEAT_FlagM2", "FEAT_FHM",     "FEAT_DotProd", "FEAT_SHA3",   "FEAT_RDM",
+        "FEAT_LSE",     "FEAT_SHA256", "FEAT_SHA512",  "FEAT_SHA1",    "FEAT_AES",    "FEAT_PMULL",
+        "FEAT_SPECRES", "FEAT_SB",     "FEAT_FRINTTS", "FEAT_LRCPC",   "FEAT_LRCPC2", "FEAT_FCMA",
+        "FEAT_JSCVT",   "FEAT_PAuth",  "FEAT_DPB",     "FEAT_DPB2",    "FEAT_BF16",   "FEAT_I8MM",
+        "FEAT_ECV",     "FEAT_LSE2",   "FEAT_CSV2",    "FEAT_CSV3",    "FEAT_DIT",    "FEAT_FP16",
+        "FEAT_SSBS",    "FEAT_BTI",    "FEAT_SME",     "FEAT_SME2"}) {
+    int value = 0;
+    std::size_t size = sizeof value;
+    const std::string key = std::string("hw.optional.arm.") + name;
+    if (::sysctlbyname(key.c_str(), &value, &size, nullptr, 0) == 0 && value != 0) {
+      names.emplace_back(name);
+    }
+  }
+  for (const char* key :
+       {"machdep.cpu.features", "machdep.cpu.leaf7_features", "machdep.cpu.extfeatures"}) {
+    std::size_t size = 0;
+    if (::sysctlbyname(key, nullptr, &size, nullptr, 0) != 0 || size == 0) continue;
+    std::string text(size, '\0');
+    if (::sysctlbyname(key, text.data(), &size, nullptr, 0) != 0) continue;
+    text.resize(std::min(text.find('\0'), text.size()));
+    std::ranges::transform(text, text.begin(), [](char c) {
+      return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    });
+    append_words(text, " ", names);
+  }
+  return CpuFeatures(std::move(names));
+}
+#else
+inline CpuFeatures read_cpu_features() {
+  std::ifstream file("/proc/cpuinfo");
+  std::string text;
+  // One processor is enough; a machine may have hundreds.
+  for (std::string line; std::getline(file, line) && !line.empty();) text += line + "\n";
+  return parse_cpuinfo(text);
+}
+#endif
+
+}  // namespace detail
+
+inline const CpuFeatures& CpuFeatures::of_this_machine() {
+  static const CpuFeatures features = detail::read_cpu_features();
+  return features;
+}
+
+}  // namespace tenon::host

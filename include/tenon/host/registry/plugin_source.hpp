@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tenon/abi/plugin.h"
+#include "tenon/core/api.hpp"
+#include "tenon/core/error.hpp"
+#include "tenon/core/result.hpp"
+#include "tenon/host/binary/plugin_record.hpp"
+#include "tenon/host/files/sha256.hpp"
+#include "tenon/host/files/trusted_path.hpp"
+#include "tenon/host/plugin/backend.hpp"
+#include "tenon/host/plugin/host_info.hpp"
+
+/// Where a host finds backends: the paths that it searches and the sources that it finds there.
+namespace tenon::host {
+
+class Plugin;
+
+/// Makes a backend when it is first looked up. May be called again after the last reference to the
+/// backend it made was released; never by two threads at once. Null is a failure.
+using BackendFactory = std::function<Result<std::shared_ptr<const LoadedBackend>>()>;
+
+/// Where backends come from, in the order in which a host searches.
+enum class SearchPathKind : std::uint8_t {
+  application,   ///< Registered by the application, one by one.
+  static_list,   ///< Linked into the application and given to the search.
+  folder,        ///< A file or directory that the application gave to the search.
+  plugin_files,  ///< Named by TENON_PLUGIN_FILES.
+  plugin_path,   ///< A directory of TENON_PLUGIN_PATH.
+  installed,     ///< The directory where plugins are installed.
+};
+
+/// "application", "static list", "folder", "TENON_PLUGIN_FILES", "TENON_PLUGIN_PATH", "installed".
+[[nodiscard]] constexpr std::string_view search_path_name(SearchPathKind kind) noexcept {
+  constexpr std::string_view names[] = {"application",        "static list",       "folder",
+                                        "TENON_PLUGIN_FILES", "TENON_PLUGIN_PATH", "installed"};
+  return names[static_cast<std::size_t>(kind)];
+}
+
+/// One path that was searched, or that could not be.
+struct SearchPath {
+  SearchPathKind kind = SearchPathKind::application;
+  std::filesystem::path path;   ///< Directory or file; empty for the application and its list.
+  Error error = Error::Ok;      ///< Why it could not be searched.
+  std::string reason{};         ///< The message that belongs to `error`.
+  std::size_t num_sources = 0;  ///< Files that were examined, refused ones included.
+
+  /// "TENON_PLUGIN_PATH /opt/acme/plugins"
+  [[nodiscard]] std::string name() const;
+};
+
+/// A source of backends: a plugin in a file or linked in, an object, or a factory. Opened once for
+/// all backends that it has.
+///
+/// A search or a registration fills in the members; after that only `open` is called, from any
+/// thread.
+class PluginSource {
+ public:
+  SearchPathKind search_path_kind = SearchPathKind::application;
+  /// Number of the search path; an earlier one wins a tie.
+  std::size_t search_order = 0;
+
+  std::filesystem::path path;                   ///< The plugin's file; empty for other sources.
+  std::filesystem::path manifest;               ///< The manifest that named it; empty without one.
+  const tenon_plugin_head* linked = nullptr;    ///< A plugin that is linked in.
+  std::shared_ptr<const LoadedBackend> object;  ///< A backend that was registered itself.
+  BackendFactory factory;
+
+  Trust trust = Trust::checked;                ///< How `path` is opened.
+  std::optional<Sha256> sha256;                ///< Expected hash of the file, from the manifest.
+  std::map<std::string, std::string> facts{};  ///< From the manifest.
+
+  /// The plugin's own record; absent for objects and factories, and for a file that was refused
+  /// before its record could be read.
+  std::optional<PluginRecord> record;
+
+  /// The backends as the registry offers them: ids after renaming, tags and priorities after the
+  /// manifest. In the order of `record->backends`. Empty for a file that was refused.
+  std::vector<BackendRecord> backends;
+  /// For each backend why it must not be used (TENON_DISABLE, TENON_SELECT); empty: it may be.
+  std::vector<std::string> disabled;
+
+  Error error = Error::Ok;  ///< Why the whole source is refused.
+  std::string reason{};     ///< The message that belongs to `error`; begins with the path.
+
+  /// The file, or a description of a source that is not a file: for error texts and lists.
+  [[nodiscard]] std::string origin() const;
+
+  /// The backend number `index`, loaded if it is not yet. Of several threads one loads.
+  ///
+  /// A file is opened, checked and hashed again, and its record is compared with `record`: it may
+  /// have changed since it was found.
+  [[nodiscard]] Result<std::shared_ptr<const LoadedBackend>> open(std::size_t index,
+                                                                  const HostInfo& info) const;
+
+ private:
+  [[nodiscard]] Result<std::shared_ptr<const LoadedBackend>> call_factory() const;
+  [[nodiscard]] Result<std::shared_ptr<Plugin>> load(const HostInfo& info) const;
+  [[nodiscard]] Result<std::shared_ptr<Plugin>> load_file(const HostInfo& info) const;
+
+  mutable std::mutex mutex_;  // Guards loaded_, and is held while loading.
+  mutable std::weak_ptr<Plugin> loaded_;
+};
+
+/// The result of a search, in its order. The receiver may change the sources.
+struct SearchReport {
+  std::vector<SearchPath> search_paths;
+  std::vector<std::shared_ptr<PluginSource>> sources;
+};
+
+}  // namespace tenon::host
+
+#if TENON_HOST_DEFINITIONS
+
+#include <exception>
+#include <utility>
+
+#include "tenon/core/concat.hpp"
+#include "tenon/host/plugin/plugin.hpp"
+
+namespace tenon::host {
+
+TENON_API std::string SearchPath::name() const {
+  return path.empty() ? std::string(search_path_name(kind))
+                      : concat(search_path_name(kind), " ", path.native());
+}
+
+TENON_API std::string PluginSource::origin() const {
+  if (!manifest.empty() && path.empty()) return manifest.native();
+  if (!path.empty()) return path.native();
+  if (linked) return concat("static plugin ", record ? record->name : std::string());
+  return object ? "an object of the application" : "a factory of the application";
+}
+
+TENON_API Result<std::shared_ptr<const LoadedBackend>> PluginSource::open(
+    std::size_t index, const HostInfo& info) const {
+  if (object) return object;
+  if (factory) return call_factory();
+  TENON_TRY(const std::shared_ptr<Plugin> plugin, load(info));
+  return plugin->backend(record->backends[index].id);
+}
+
+TENON_API Result<std::shared_ptr<const LoadedBackend>> PluginSource::call_factory() const {
+  try {
+    auto made = factory();
+    if (made.ok() && !*made) {
+      return tenon::error(Error::Internal, "the factory of backend '", backends[0].id,
+                          "' returned null, expected a backend");
+    }
+    return made;
+  } catch (const std::exception& thrown) {
+    return tenon::error(Error::Internal, "the factory of backend '", backends[0].id,
+                        "' threw: ", std::string_view(thrown.what()));
+  }
+}
+
+TENON_API Result<std::shared_ptr<Plugin>> PluginSource::load(const HostInfo& info) const {
+  const std::lock_guard lock(mutex_);
+  if (auto plugin = loaded_.lock()) return plugin;
+  auto plugin = linked ? Plugin::from_static(linked, info) : load_file(info);
+  if (plugin.ok()) loaded_ = *plugin;
+  return plugin;
+}
+
+TENON_API Result<std::shared_ptr<Plugin>> PluginSource::load_file(const HostInfo& info) const {
+  TENON_TRY(OpenedFile file, open_file(path, trust));
+  if (sha256) {
+    TENON_TRY(const Sha256 found, sha256_of_file(file.descriptor.get()));
+    if (found != *sha256) {
+      return tenon::error(Error::AccessFailed, path.native(), ": its SHA-256 is ", found.to_hex(),
+                          ", ", manifest.native(), " expects ", sha256->to_hex());
+    }
+  }
+  return Plugin::load(std::move(file), &*record, info);
+}
+
+}  // namespace tenon::host
+
+#endif  // TENON_HOST_DEFINITIONS

@@ -1,0 +1,485 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <deque>
+#include <filesystem>
+#include <functional>
+#include <initializer_list>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "tenon/core/api.hpp"
+#include "tenon/core/result.hpp"
+#include "tenon/host/plugin/backend.hpp"
+#include "tenon/host/plugin/host_info.hpp"
+#include "tenon/host/registry/backend_entry.hpp"
+#include "tenon/host/registry/backend_info.hpp"
+#include "tenon/host/registry/backend_ref.hpp"
+#include "tenon/host/registry/id_table.hpp"
+#include "tenon/host/registry/plugin_source.hpp"
+
+namespace tenon::host {
+
+/// The application's additions to a backend that it registers.
+struct Registration {
+  std::string name{};               ///< The id to look it up by; empty: its own.
+  std::vector<std::string> tags{};  ///< Added to its own.
+};
+
+/// Finds backends by the id that programs name. Two tables, as in TorchDynamo's registry
+/// (torch/_dynamo/backends/registry.py): what is known, by a plugin's record alone, and what is
+/// loaded. A backend is loaded when it is looked up for the first time.
+///
+/// Backends come from the application, which registers them, and from searches (`discovery`), which
+/// run when a look-up misses or a list is asked for, once. When several have one id, what the
+/// application registered wins; then the highest priority among those whose CPU features this
+/// machine has; then the one that needs the most CPU features; then the search path that comes
+/// first. Two in one search path that are equal in all that are an error at look-up, which names
+/// both.
+///
+/// The registry itself keeps no plugin loaded: a plugin is unloaded when the last holder of one of
+/// its backends (an application, a method) releases it, and loaded again at the next look-up. There
+/// is no limit on the number of backends.
+///
+/// Any thread. A look-up of a loaded backend takes no lock.
+class BackendRegistry {
+ public:
+  /// `info` describes the host to plugins; its log receives why files were refused. `cpu` is what
+  /// plugins are chosen for, and must outlive the registry; null: this machine.
+  explicit BackendRegistry(HostInfo info = {}, const CpuFeatures* cpu = nullptr);
+  ~BackendRegistry();
+  BackendRegistry(const BackendRegistry&) = delete;
+  BackendRegistry& operator=(const BackendRegistry&) = delete;
+
+  /// Registers a backend that is open already. The registry holds it until it is unregistered.
+  ///
+  /// errors, of all four: InvalidArgument for an id that is empty, too long or not printable, and
+  /// for null; RegistrationAlreadyRegistered when the application registered the id before, with
+  /// both origins. Nothing is registered then.
+  [[nodiscard]] Status register_backend(std::shared_ptr<const LoadedBackend> backend,
+                                        Registration registration = {});
+
+  /// Registers a function that makes a backend at its first look-up. `registration.name` must be
+  /// given: the factory is not called before.
+  [[nodiscard]] Status register_backend(BackendFactory factory, Registration registration);
+
+  /// Registers the backends of a plugin file. The file is read, not loaded. The application answers
+  /// for the path: its owner is not checked (`Trust::caller`). A plugin with several backends
+  /// cannot be given a name. Also fails as `open_file` and `peek` do, and with NotSupported for an
+  /// ABI that does not fit.
+  [[nodiscard]] Status register_backend(const std::filesystem::path& plugin,
+                                        Registration registration = {});
+
+  /// Registers the backends of a plugin that is linked into the application
+  /// (`registry.register_backend(tenon_static_plugin_Add)`).
+  [[nodiscard]] Status register_backend(const tenon_plugin_head* plugin,
+                                        Registration registration = {});
+
+  /// `register_backend` with the tag "debug": not in lists unless asked for.
+  template <class What>
+  [[nodiscard]] Status register_debug_backend(What&& what, Registration registration = {}) {
+    registration.tags.emplace_back("debug");
+    return register_backend(std::forward<What>(what), std::move(registration));
+  }
+
+  /// `register_backend` with the tag "experimental": not in lists unless asked for.
+  template <class What>
+  [[nodiscard]] Status register_experimental_backend(What&& what, Registration registration = {}) {
+    registration.tags.emplace_back("experimental");
+    return register_backend(std::forward<What>(what), std::move(registration));
+  }
+
+  /// Forgets `id` and all its providers. NotFound when it is not known; InvalidState while the
+  /// backend is held, with the number of holders.
+  [[nodiscard]] Status unregister_backend(std::string_view id);
+
+  /// Adds a search for backends. It runs once, at the next look-up that misses or the next list,
+  /// without any lock held. The paths of an earlier search come first.
+  void add_search(std::function<SearchReport()> search);
+
+  /// The backend with `id`, loaded and opened if it is not yet; of several threads one loads it.
+  /// Fails as `InvalidBackend::status` describes when there is none that can be used, and otherwise
+  /// with the error of loading it: no other source is tried silently. The registry must outlive the
+  /// reference.
+  [[nodiscard]] Result<BackendRef> lookup_backend(std::string_view id) const {
+    detail::BackendEntry* entry = table_.find(id);
+    if (entry && entry->slot.try_acquire()) [[likely]]
+      return BackendRef(&entry->slot);
+    return load(id);
+  }
+
+  /// A backend that is at hand already is returned as is.
+  [[nodiscard]] static Result<BackendRef> lookup_backend(BackendRef backend);
+  [[nodiscard]] static Result<BackendRef> lookup_backend(
+      std::shared_ptr<const LoadedBackend> backend);
+
+  /// Whether a look-up of `id` would find a backend to load; loads nothing.
+  [[nodiscard]] bool contains(std::string_view id) const;
+
+  /// The ids that can be looked up, sorted, without those that have one of `exclude_tags`. Loads
+  /// nothing.
+  [[nodiscard]] std::vector<std::string> list_backends(
+      std::span<const std::string_view> exclude_tags = default_exclude_tags) const;
+  [[nodiscard]] std::vector<std::string> list_backends(
+      std::initializer_list<std::string_view> exclude_tags) const {
+    return list_backends(std::span(exclude_tags.begin(), exclude_tags.size()));
+  }
+
+  /// Tags of backends that lists leave out unless asked for.
+  static constexpr std::string_view default_exclude_tags[] = {"debug", "experimental"};
+
+  /// Everything that was found or registered, with its state: sorted by id, sources that were
+  /// refused as a whole at the end. Loads nothing.
+  [[nodiscard]] std::vector<BackendInfo> enumerate_backends() const;
+
+  /// The paths that were searched, in order.
+  [[nodiscard]] std::vector<SearchPath> search_paths() const;
+
+  /// Everything known about why `id` cannot be looked up.
+  [[nodiscard]] InvalidBackend explain(std::string_view id) const;
+
+ private:
+  Status register_source(std::shared_ptr<PluginSource> source, const Registration& registration);
+  [[nodiscard]] std::vector<detail::Provider> providers_of(
+      const std::shared_ptr<const PluginSource>& source) const;
+  void add(std::vector<detail::Provider> providers) const;
+  void search() const;
+  void adopt(SearchReport report) const;
+  Result<BackendRef> load(std::string_view id) const;
+  Result<std::shared_ptr<const LoadedBackend>> open_chosen(detail::BackendEntry& entry,
+                                                           bool& usable) const;
+  [[nodiscard]] std::vector<std::string> list_locked(
+      std::span<const std::string_view> exclude_tags) const;
+  [[nodiscard]] std::vector<BackendInfo> enumerate_locked() const;
+
+  HostInfo info_;
+  const CpuFeatures* cpu_;
+  mutable std::mutex search_mutex_;  // Held while searching; taken before mutex_.
+  mutable std::atomic<bool> searched_ = true;
+  mutable std::mutex mutex_;  // Guards all below, and writing to table_. Taken after a slot's.
+  mutable std::vector<std::function<SearchReport()>> searches_;
+  mutable std::vector<SearchPath> search_paths_;
+  mutable std::vector<std::shared_ptr<const PluginSource>> refused_;
+  mutable std::deque<detail::BackendEntry> entries_;
+  mutable detail::IdTable<detail::BackendEntry> table_;
+};
+
+}  // namespace tenon::host
+
+#if TENON_HOST_DEFINITIONS
+
+#include <algorithm>
+#include <system_error>
+
+#include "tenon/core/concat.hpp"
+#include "tenon/host/binary/peek.hpp"
+#include "tenon/host/plugin/plugin.hpp"
+#include "tenon/host/registry/near_names.hpp"
+
+namespace tenon::host {
+
+TENON_API BackendRegistry::BackendRegistry(HostInfo info, const CpuFeatures* cpu)
+    : info_(std::move(info)), cpu_(cpu) {}
+
+TENON_API BackendRegistry::~BackendRegistry() = default;
+
+TENON_API Status BackendRegistry::register_backend(std::shared_ptr<const LoadedBackend> backend,
+                                                   Registration registration) {
+  if (!backend) return error(Error::InvalidArgument, "expected a backend, found null");
+  auto source = std::make_shared<PluginSource>();
+  source->backends = {backend->record()};
+  source->object = std::move(backend);
+  return register_source(std::move(source), registration);
+}
+
+TENON_API Status BackendRegistry::register_backend(BackendFactory factory,
+                                                   Registration registration) {
+  if (!factory) return error(Error::InvalidArgument, "expected a factory, found an empty one");
+  auto source = std::make_shared<PluginSource>();
+  source->backends.emplace_back().id = registration.name;
+  source->factory = std::move(factory);
+  return register_source(std::move(source), registration);
+}
+
+TENON_API Status BackendRegistry::register_backend(const std::filesystem::path& plugin,
+                                                   Registration registration) {
+  std::error_code failed;
+  auto source = std::make_shared<PluginSource>();
+  source->path = std::filesystem::absolute(plugin, failed);
+  if (failed) {
+    return error(Error::AccessFailed, "cannot resolve ", plugin.native(), ": ", failed.message());
+  }
+  source->trust = Trust::caller;
+  TENON_TRY(const OpenedFile file, open_file(source->path, source->trust));
+  TENON_TRY(source->record, peek(file));
+  TENON_RETURN_IF_ERROR(check_abi(*source->record).with_context(source->path.native()));
+  source->backends = source->record->backends;
+  return register_source(std::move(source), registration);
+}
+
+TENON_API Status BackendRegistry::register_backend(const tenon_plugin_head* plugin,
+                                                   Registration registration) {
+  TENON_TRY(const auto linked, Plugin::from_static(plugin, info_));
+  auto source = std::make_shared<PluginSource>();
+  source->linked = plugin;
+  source->record = linked->record();
+  source->backends = source->record->backends;
+  return register_source(std::move(source), registration);
+}
+
+TENON_API Status BackendRegistry::unregister_backend(std::string_view id) {
+  search();
+  detail::BackendEntry* entry = table_.find(id);
+  bool known = false;
+  std::vector<detail::Provider> dropped;  // Destroyed without the lock: may unload a plugin.
+  const bool unused = entry && entry->slot.if_unused([&] {
+    const std::lock_guard lock(mutex_);
+    known = !entry->providers.empty();
+    dropped.swap(entry->providers);
+    entry->in_use = nullptr;
+  });
+  if (entry && !unused) {
+    return error(Error::InvalidState, "backend '", id, "' is in use, ", entry->slot.users(),
+                 " times; release it before it is unregistered");
+  }
+  return known ? ok() : explain(id).status();
+}
+
+TENON_API void BackendRegistry::add_search(std::function<SearchReport()> search) {
+  const std::lock_guard lock(mutex_);
+  searches_.push_back(std::move(search));
+  searched_.store(false, std::memory_order_release);
+}
+
+TENON_API Result<BackendRef> BackendRegistry::lookup_backend(BackendRef backend) {
+  if (!backend) return error(Error::InvalidArgument, "expected a backend, found none");
+  return backend;
+}
+
+TENON_API Result<BackendRef> BackendRegistry::lookup_backend(
+    std::shared_ptr<const LoadedBackend> backend) {
+  return lookup_backend(BackendRef(std::move(backend)));
+}
+
+TENON_API bool BackendRegistry::contains(std::string_view id) const {
+  search();
+  const std::lock_guard lock(mutex_);
+  const detail::BackendEntry* entry = table_.find(id);
+  return entry && entry->chosen();
+}
+
+TENON_API std::vector<std::string> BackendRegistry::list_backends(
+    std::span<const std::string_view> exclude_tags) const {
+  search();
+  const std::lock_guard lock(mutex_);
+  return list_locked(exclude_tags);
+}
+
+TENON_API std::vector<BackendInfo> BackendRegistry::enumerate_backends() const {
+  search();
+  const std::lock_guard lock(mutex_);
+  return enumerate_locked();
+}
+
+TENON_API std::vector<SearchPath> BackendRegistry::search_paths() const {
+  search();
+  const std::lock_guard lock(mutex_);
+  return search_paths_;
+}
+
+TENON_API InvalidBackend BackendRegistry::explain(std::string_view id) const {
+  search();
+  const std::lock_guard lock(mutex_);
+  InvalidBackend out;
+  out.id = id;
+  out.known = list_locked({});
+  std::vector<std::string> ids;
+  for (const detail::BackendEntry& entry : entries_) {
+    if (!entry.providers.empty()) ids.emplace_back(entry.id());
+  }
+  out.near = near_names(id, ids);
+  out.search_paths = search_paths_;
+  for (BackendInfo& info : enumerate_locked()) {
+    const bool refused = info.state == BackendState::refused ||
+                         info.state == BackendState::unsupported ||
+                         info.state == BackendState::disabled;
+    if (info.backend() && info.id() == id) {
+      out.providers.push_back(std::move(info));
+    } else if (refused) {
+      out.refused.push_back(std::move(info));
+    }
+  }
+  return out;
+}
+
+TENON_API Status BackendRegistry::register_source(std::shared_ptr<PluginSource> source,
+                                                  const Registration& registration) {
+  if (!registration.name.empty()) {
+    if (source->backends.size() != 1) {
+      return error(Error::InvalidArgument, source->origin(), ": a plugin of ",
+                   source->backends.size(), " backends cannot be named '", registration.name,
+                   "'; register it under its own ids");
+    }
+    source->backends[0].id = registration.name;
+  }
+  for (BackendRecord& record : source->backends) {
+    TENON_RETURN_IF_ERROR(detail::check_id(record.id).with_context(source->origin()));
+    record.tags.insert(record.tags.end(), registration.tags.begin(), registration.tags.end());
+  }
+  const std::lock_guard lock(mutex_);
+  std::vector<detail::Provider> providers = providers_of(source);
+  for (const detail::Provider& provider : providers) {
+    const detail::BackendEntry* entry = table_.find(provider.record().id);
+    if (!entry) continue;
+    for (const detail::Provider& other : entry->providers) {
+      const bool both_usable = provider.usable() && other.usable();
+      const bool ordered =
+          provider.is_plugin() && other.is_plugin() && provider.compare_precedence(other) != 0;
+      if (!other.by_application() || !both_usable || ordered) continue;
+      return error(Error::RegistrationAlreadyRegistered, "backend '", entry->id(), "' of ",
+                   source->origin(), " is registered already, by ", other.source->origin());
+    }
+  }
+  add(std::move(providers));
+  return ok();
+}
+
+TENON_API std::vector<detail::Provider> BackendRegistry::providers_of(
+    const std::shared_ptr<const PluginSource>& source) const {
+  std::vector<detail::Provider> providers;
+  for (std::size_t i = 0; i < source->backends.size(); ++i) {
+    detail::Provider& provider = providers.emplace_back();
+    provider.source = source;
+    provider.index = i;
+    if (source->error != Error::Ok) {
+      provider.unfit =
+          source->error == Error::NotSupported ? BackendState::unsupported : BackendState::refused;
+      provider.reason = source->reason;
+    } else if (i < source->disabled.size() && !source->disabled[i].empty()) {
+      provider.unfit = BackendState::disabled;
+      provider.reason = source->disabled[i];
+    }
+    detail::check_cpu(provider, cpu_);
+  }
+  return providers;
+}
+
+TENON_API void BackendRegistry::add(std::vector<detail::Provider> providers) const {
+  for (detail::Provider& provider : providers) {
+    const std::string& id = provider.record().id;
+    detail::BackendEntry* entry = table_.find(id);
+    if (!entry) {
+      entry = &entries_.emplace_back(id);
+      table_.insert(entry);
+    }
+    entry->providers.push_back(std::move(provider));
+  }
+}
+
+/// Runs the searches that have not run.
+TENON_API void BackendRegistry::search() const {
+  if (searched_.load(std::memory_order_acquire)) return;
+  const std::lock_guard one_at_a_time(search_mutex_);
+  std::vector<std::function<SearchReport()>> searches;
+  {
+    const std::lock_guard lock(mutex_);
+    searches.swap(searches_);
+  }
+  for (const auto& run : searches) adopt(run());
+  const std::lock_guard lock(mutex_);
+  searched_.store(searches_.empty(), std::memory_order_release);
+}
+
+TENON_API void BackendRegistry::adopt(SearchReport report) const {
+  for (const auto& source : report.sources) {
+    if (source->error == Error::Ok || !info_.log) continue;
+    info_.log(TENON_LOG_INFO, source->origin(), concat("refused: ", source->reason));
+  }
+  const std::lock_guard lock(mutex_);
+  // Search paths are numbered across searches; 0 is the application.
+  const std::size_t first = search_paths_.size() + 1;
+  search_paths_.insert(search_paths_.end(), report.search_paths.begin(), report.search_paths.end());
+  for (std::shared_ptr<PluginSource>& source : report.sources) {
+    source->search_order += first;
+    if (source->backends.empty()) {
+      refused_.push_back(std::move(source));
+    } else {
+      add(providers_of(source));
+    }
+  }
+}
+
+/// The slow path of a look-up: the backend is not loaded, or not known yet.
+TENON_API Result<BackendRef> BackendRegistry::load(std::string_view id) const {
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    if (detail::BackendEntry* entry = table_.find(id)) {
+      bool usable = false;
+      Status loaded = entry->slot.acquire([&] { return open_chosen(*entry, usable); });
+      if (loaded.ok()) return BackendRef(&entry->slot);
+      if (usable) return loaded;
+    }
+    search();  // Does nothing the second time.
+  }
+  return explain(id).status();
+}
+
+/// Opens the provider that is chosen for `entry`. `usable` is set when there is one.
+TENON_API Result<std::shared_ptr<const LoadedBackend>> BackendRegistry::open_chosen(
+    detail::BackendEntry& entry, bool& usable) const {
+  std::shared_ptr<const PluginSource> source;
+  std::size_t index = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    const detail::Provider* chosen = entry.chosen();
+    if (!chosen) return error(Error::NotFound, "");
+    source = chosen->source;
+    index = chosen->index;
+    entry.in_use = source.get();
+  }
+  usable = true;
+  return source->open(index, info_);
+}
+
+TENON_API std::vector<std::string> BackendRegistry::list_locked(
+    std::span<const std::string_view> exclude_tags) const {
+  std::vector<std::string> ids;
+  for (const detail::BackendEntry& entry : entries_) {
+    const detail::Provider* chosen = entry.chosen();
+    if (!chosen) continue;
+    bool excluded = false;
+    for (const std::string& tag : chosen->record().tags) {
+      for (const std::string_view exclude : exclude_tags) excluded |= tag == exclude;
+    }
+    if (!excluded) ids.emplace_back(entry.id());
+  }
+  std::sort(ids.begin(), ids.end());
+  return ids;
+}
+
+TENON_API std::vector<BackendInfo> BackendRegistry::enumerate_locked() const {
+  std::vector<const detail::BackendEntry*> sorted;
+  for (const detail::BackendEntry& entry : entries_) sorted.push_back(&entry);
+  std::sort(sorted.begin(), sorted.end(),
+            [](const auto* a, const auto* b) { return a->id() < b->id(); });
+  std::vector<BackendInfo> out;
+  for (const detail::BackendEntry* entry : sorted) {
+    for (const detail::Provider& provider : entry->providers) {
+      out.push_back(detail::describe_provider(*entry, provider));
+    }
+  }
+  for (const auto& source : refused_) {
+    out.push_back({source, 0, BackendState::refused, source->reason, 0});
+  }
+  return out;
+}
+
+}  // namespace tenon::host
+
+#endif  // TENON_HOST_DEFINITIONS

@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: MIT
+#include <algorithm>
+#include <optional>
+
+#include "common/convolution_shape.hpp"
+#include "kernels/kernel_list.hpp"
+#include "onednn/onednn.hpp"
+#include "strided.hpp"
+#include "tenon/aoti/library/model_requirements.hpp"
+#include "tenon/core/tensor.hpp"
+
+namespace tenon::cpu_aoti {
+namespace {
+
+using aoti::shim_call;
+using namespace aoti_common;
+using namespace onednn;
+
+/// Reorders one argument to the format of the convolution.
+struct Reorder {
+  Bound bound;
+  std::int64_t nbytes = 0;
+};
+
+/// The primitives of one convolution.
+struct Plan {
+  Bound convolution;
+  std::optional<Reorder> input, weight, output;
+};
+
+using Desc = dnnl_memory_desc_t;
+
+Status make_reorder(const Desc& from, const Desc& to, const Desc& between,
+                    std::optional<Reorder>& out) {
+  if (onednn::api().dnnl_memory_desc_equal(&from, &to)) return ok();
+  TENON_TRY(const Attributes attributes, new_attributes());
+  dnnl_primitive_desc_t desc = nullptr;
+  TENON_RETURN_IF_ERROR(check(onednn::api().dnnl_reorder_primitive_desc_create(
+                                  &desc, &from, engine(), &to, engine(), attributes.get()),
+                              "changing a format"));
+  const PrimitiveDesc owned(desc);
+  static constexpr int arguments[] = {DNNL_ARG_FROM, DNNL_ARG_TO};
+  out.emplace();
+  out->nbytes = static_cast<std::int64_t>(onednn::api().dnnl_memory_desc_get_size(&between));
+  return out->bound.make(desc, arguments);
+}
+
+Result<Desc> any_desc(Sizes sizes, dnnl_data_type_t type) {
+  Desc desc;
+  TENON_RETURN_IF_ERROR(
+      check(onednn::api().dnnl_memory_desc_init_by_tag(&desc, static_cast<int>(sizes.size()),
+                                                       sizes.data(), type, dnnl_format_tag_any),
+            "describing a format"));
+  return desc;
+}
+
+/// The weight in oneDNN's order: groups, output channels, input channels, kernel.
+Result<Desc> weight_desc(const Convolution& c) {
+  const ModelTensor& w = c.weight;
+  Dims sizes{};
+  Dims strides{};
+  const std::size_t first = c.groups > 1 ? 1 : 0;
+  const std::int64_t rows = w.sizes[0] / c.groups;
+  if (c.groups > 1) {
+    sizes[0] = c.groups;
+    strides[0] = rows * w.strides[0];
+  }
+  const std::size_t outputs = first + (c.transposed ? 1 : 0);
+  const std::size_t inputs = first + (c.transposed ? 0 : 1);
+  sizes[outputs] = rows;
+  strides[outputs] = w.strides[0];
+  sizes[inputs] = w.sizes[1];
+  strides[inputs] = w.strides[1];
+  for (std::size_t d = 0; d < c.spatial; ++d) {
+    sizes[first + 2 + d] = w.sizes[2 + d];
+    strides[first + 2 + d] = w.strides[2 + d];
+  }
+  return strided_desc(Sizes(sizes).first(first + 2 + c.spatial), strides.data(),
+                      data_type(w.scalar_type));
+}
+
+Status make_plan(const Convolution& c, const ModelTensor& out, bool channels_last, Plan& plan) {
+  const auto type = data_type(c.input.scalar_type);
+  TENON_TRY(const Desc input, strided_desc(c.input.shape(), c.input.strides.data(), type));
+  TENON_TRY(const Desc output, strided_desc(out.shape(), out.strides.data(), type));
+  TENON_TRY(const Desc weight, weight_desc(c));
+  // Channels-last data keeps its order, which the operators around it expect. Else oneDNN chooses,
+  // which is worth two reorders.
+  TENON_TRY(Desc wanted_input, any_desc(c.input.shape(), type));
+  TENON_TRY(Desc wanted_output, any_desc(out.shape(), type));
+  if (channels_last) {
+    const Dims strides = channels_last_strides(c.input.shape());
+    TENON_TRY(wanted_input, strided_desc(c.input.shape(), strides.data(), type));
+    wanted_output = output;
+  }
+  TENON_TRY(const Desc wanted_weight,
+            any_desc(Sizes(weight.dims, static_cast<std::size_t>(weight.ndims)), type));
+  std::optional<Desc> bias;
+  if (c.bias) {
+    const std::int64_t one = 1;
+    TENON_TRY(bias, strided_desc(c.bias->shape(), &one, type));
+  }
+  const Desc* bias_desc = bias ? &*bias : nullptr;
+  Dims dilation{};
+  Dims after{};
+  for (std::size_t d = 0; d < c.spatial; ++d) {
+    dilation[d] = c.dilation[d] - 1;
+    // The padding on the right for which oneDNN's formula yields this output size.
+    const std::int64_t reach = c.dilation[d] * (c.weight.sizes[d + 2] - 1) + 1;
+    const std::int64_t in = c.transposed ? out.sizes[d + 2] : c.input.sizes[d + 2];
+    const std::int64_t steps = (c.transposed ? c.input.sizes[d + 2] : out.sizes[d + 2]) - 1;
+    after[d] = steps * c.stride[d] + reach - in - c.padding[d];
+  }
+  TENON_TRY(const Attributes attributes, new_attributes());
+  dnnl_convolution_desc_t description;  // The type for both operations.
+  TENON_RETURN_IF_ERROR(
+      check(c.transposed ? onednn::api().dnnl_dilated_deconvolution_forward_desc_init(
+                               &description, dnnl_forward_inference, dnnl_deconvolution_direct,
+                               &wanted_input, &wanted_weight, bias_desc, &wanted_output,
+                               c.stride.data(), dilation.data(), c.padding.data(), after.data())
+                         : onednn::api().dnnl_dilated_convolution_forward_desc_init(
+                               &description, dnnl_forward_inference, dnnl_convolution_direct,
+                               &wanted_input, &wanted_weight, bias_desc, &wanted_output,
+                               c.stride.data(), dilation.data(), c.padding.data(), after.data()),
+            "describing a convolution"));
+  dnnl_primitive_desc_t desc = nullptr;
+  TENON_RETURN_IF_ERROR(check(onednn::api().dnnl_primitive_desc_create(
+                                  &desc, &description, attributes.get(), engine(), nullptr),
+                              "choosing a convolution"));
+  const PrimitiveDesc owned(desc);
+  static constexpr int arguments[] = {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DST, DNNL_ARG_BIAS};
+  TENON_RETURN_IF_ERROR(plan.convolution.make(desc, std::span(arguments).first(c.bias ? 4 : 3)));
+  const Desc& chosen_input = plan.convolution.desc(DNNL_ARG_SRC);
+  const Desc& chosen_weight = plan.convolution.desc(DNNL_ARG_WEIGHTS);
+  const Desc& chosen_output = plan.convolution.desc(DNNL_ARG_DST);
+  TENON_RETURN_IF_ERROR(make_reorder(input, chosen_input, chosen_input, plan.input));
+  TENON_RETURN_IF_ERROR(make_reorder(weight, chosen_weight, chosen_weight, plan.weight));
+  return make_reorder(chosen_output, output, chosen_output, plan.output);
+}
+
+/// Data in the format of the convolution: `data` itself, or a copy in `scratch`.
+Result<std::byte*> reordered(std::optional<Reorder>& reorder, std::byte* data,
+                             std::optional<Scratch>& scratch) {
+  if (!reorder) return data;
+  TENON_TRY(scratch, Scratch::of(reorder->nbytes));
+  TENON_RETURN_IF_ERROR(reorder->bound.set(DNNL_ARG_FROM, data));
+  TENON_RETURN_IF_ERROR(reorder->bound.set(DNNL_ARG_TO, scratch->as<void>()));
+  TENON_RETURN_IF_ERROR(reorder->bound.run());
+  return scratch->as<std::byte>();
+}
+
+Status run_plan(Plan& plan, const Convolution& c, const ModelTensor& out) {
+  std::optional<Scratch> input_copy, weight_copy, output_copy;
+  TENON_TRY(std::byte* const input, reordered(plan.input, c.input.data, input_copy));
+  TENON_TRY(std::byte* const weight, reordered(plan.weight, c.weight.data, weight_copy));
+  std::byte* output = out.data;
+  if (plan.output) {
+    TENON_TRY(output_copy, Scratch::of(plan.output->nbytes));
+    output = output_copy->as<std::byte>();
+  }
+  Bound& convolution = plan.convolution;
+  TENON_RETURN_IF_ERROR(convolution.set(DNNL_ARG_SRC, input));
+  TENON_RETURN_IF_ERROR(convolution.set(DNNL_ARG_WEIGHTS, weight));
+  TENON_RETURN_IF_ERROR(convolution.set(DNNL_ARG_DST, output));
+  if (c.bias) TENON_RETURN_IF_ERROR(convolution.set(DNNL_ARG_BIAS, c.bias->data));
+  TENON_RETURN_IF_ERROR(convolution.run());
+  if (!plan.output) return ok();
+  TENON_RETURN_IF_ERROR(plan.output->bound.set(DNNL_ARG_FROM, output));
+  TENON_RETURN_IF_ERROR(plan.output->bound.set(DNNL_ARG_TO, out.data));
+  return plan.output->bound.run();
+}
+
+/// True when `strides` are the tensor's in all dimensions of more than one element.
+[[nodiscard]] bool has_strides(const ModelTensor& tensor, const Dims& strides) noexcept {
+  for (std::size_t d = 0; d < static_cast<std::size_t>(tensor.rank); ++d) {
+    if (tensor.sizes[d] > 1 && tensor.strides[d] != strides[d]) return false;
+  }
+  return true;
+}
+
+/// Sets the strides of `tensor` to the contiguous or channels-last ones where dimensions of one
+/// element leave a choice, so that equal formats compare equal.
+void normalise_strides(ModelTensor& tensor) noexcept {
+  Dims plain{};
+  aoti::contiguous_strides(tensor.shape(), std::span(plain).first(tensor.shape().size()));
+  const Dims last = channels_last_strides(tensor.shape());
+  if (has_strides(tensor, plain)) {
+    tensor.strides = plain;
+  } else if (has_strides(tensor, last)) {
+    tensor.strides = last;
+  }
+}
+
+/// Replaces a tensor with gaps or overlaps by a contiguous copy: oneDNN supports only some of them.
+Status make_plain(ModelTensor& tensor, std::optional<OwnedTensor>& copy) {
+  if (is_dense(tensor)) {
+    normalise_strides(tensor);
+    return ok();
+  }
+  TENON_TRY(copy, new_tensor(tensor.shape(), nullptr, tensor.scalar_type));
+  copy_strided(tensor.shape(), size_of(tensor.scalar_type),
+               {(*copy)->data, (*copy)->strides.data()}, {tensor.data, tensor.strides.data()});
+  tensor = **copy;
+  return ok();
+}
+
+/// Computes a convolution whose arguments are checked and whose output is not empty.
+Status run(Convolution& c, ModelTensor& out, bool channels_last) {
+  std::optional<OwnedTensor> input, weight, bias;
+  TENON_RETURN_IF_ERROR(make_plain(c.input, input));
+  TENON_RETURN_IF_ERROR(make_plain(c.weight, weight));
+  ModelTensor plain_bias;
+  if (c.bias) {
+    plain_bias = *c.bias;
+    if (!plain_bias.is_contiguous()) TENON_RETURN_IF_ERROR(make_plain(plain_bias, bias));
+    c.bias = &plain_bias;
+  }
+  Key key;
+  for (const std::int64_t value :
+       {static_cast<std::int64_t>(c.input.scalar_type), static_cast<std::int64_t>(c.spatial),
+        c.groups, std::int64_t{c.transposed}, std::int64_t{channels_last},
+        std::int64_t{c.bias != nullptr}}) {
+    key.add(value);
+  }
+  for (const Sizes list : {c.input.shape(), c.input.step(), c.weight.shape(), c.weight.step(),
+                           c.stride, c.padding, c.dilation, c.output_padding}) {
+    key.add(list);
+  }
+  auto& plans = aoti::current_pool().cache<Cache<Plan>>();
+  TENON_TRY(Plan* const plan,
+            plans.get(key, [&](Plan& made) { return make_plan(c, out, channels_last, made); }));
+  return run_plan(*plan, c, out);
+}
+
+/// oneDNN has BFloat16 convolutions only for CPUs with AVX-512.
+[[nodiscard]] bool has_bfloat16_convolutions() {
+  static const bool has = aoti::cpu_supports("avx512bw") && aoti::cpu_supports("avx512dq") &&
+                          aoti::cpu_supports("avx512vl");
+  return has;
+}
+
+/// Replaces a tensor by a contiguous copy of Float.
+Status make_float(ModelTensor& tensor, std::optional<OwnedTensor>& copy) {
+  TENON_TRY(copy, new_tensor(tensor.shape(), nullptr, ScalarType::Float));
+  to_floats(tensor.shape(), tensor.scalar_type, {tensor.data, tensor.strides.data()},
+            reinterpret_cast<float*>((*copy)->data));
+  tensor = **copy;
+  return ok();
+}
+
+/// The same in Float, rounded at the end, for CPUs without BFloat16 convolutions.
+Status run_as_float(Convolution& c, ModelTensor& out) {
+  std::optional<OwnedTensor> input, weight, bias;
+  TENON_RETURN_IF_ERROR(make_float(c.input, input));
+  TENON_RETURN_IF_ERROR(make_float(c.weight, weight));
+  ModelTensor float_bias;
+  if (c.bias) {
+    float_bias = *c.bias;
+    TENON_RETURN_IF_ERROR(make_float(float_bias, bias));
+    c.bias = &float_bias;
+  }
+  TENON_TRY(OwnedTensor result, new_tensor(out.shape(), nullptr, ScalarType::Float));
+  TENON_RETURN_IF_ERROR(run(c, *result, false));
+  from_floats(out.shape(), out.scalar_type, reinterpret_cast<const float*>(result->data),
+              {out.data, out.strides.data()});
+  return ok();
+}
+
+Status convolve(Convolution& c, ModelTensor** result) {
+  const ScalarType type = c.input.scalar_type;
+  if (type != c.weight.scalar_type || (type != ScalarType::Float && type != ScalarType::BFloat16)) {
+    return error(Error::NotSupported, "an input of ", name_of(type), " and a weight of ",
+                 name_of(c.weight.scalar_type), ": expected both Float or both BFloat16");
+  }
+  TENON_RETURN_IF_ERROR(check_arguments(c));
+  if (c.input.sizes[1] == 0) {
+    return error(Error::NotSupported, "an input ", shape_text(c.input.shape()),
+                 ": expected at least one channel");
+  }
+  Dims sizes{};
+  TENON_RETURN_IF_ERROR(output_sizes(c, sizes));
+  const Sizes shape = Sizes(sizes).first(c.spatial + 2);
+  // With one spatial dimension PyTorch makes the input contiguous, whatever its order.
+  const bool channels_last =
+      is_channels_last(c.weight) || (c.spatial > 1 && is_channels_last(c.input));
+  const Dims strides = channels_last_strides(shape);
+  TENON_TRY(OwnedTensor out,
+            new_tensor(shape, channels_last ? strides.data() : nullptr, c.input.scalar_type));
+  if (out->numel > 0) {
+    TENON_RETURN_IF_ERROR(type == ScalarType::BFloat16 && !has_bfloat16_convolutions()
+                              ? run_as_float(c, *out)
+                              : run(c, *out, channels_last));
+  }
+  *result = out.take();
+  return ok();
+}
+
+}  // namespace
+
+ShimError aoti_torch_cpu_convolution(ModelTensor* input, ModelTensor* weight, ModelTensor** bias,
+                                     const std::int64_t* stride, std::int64_t stride_len,
+                                     const std::int64_t* padding, std::int64_t padding_len,
+                                     const std::int64_t* dilation, std::int64_t dilation_len,
+                                     std::int32_t transposed, const std::int64_t* output_padding,
+                                     std::int64_t output_padding_len, std::int64_t groups,
+                                     ModelTensor** ret0) noexcept {
+  return shim_call("convolution", [&]() -> Status {
+    Convolution c =
+        make_convolution(*input, *weight, bias, stride, stride_len, padding, padding_len, dilation,
+                         dilation_len, transposed, output_padding, output_padding_len, groups);
+    const bool batched = input->rank != weight->rank - 1;
+    if (!batched) {  // One image: a batch of one.
+      c.input.rank = weight->rank;
+      std::copy_n(input->sizes.begin(), input->rank, c.input.sizes.begin() + 1);
+      std::copy_n(input->strides.begin(), input->rank, c.input.strides.begin() + 1);
+      c.input.sizes[0] = 1;
+      c.input.strides[0] = 1;  // Past all elements, where the next image would begin.
+      for (std::size_t d = 1; d < static_cast<std::size_t>(weight->rank); ++d) {
+        c.input.strides[0] = std::max(c.input.strides[0], c.input.sizes[d] * c.input.strides[d]);
+      }
+    }
+    TENON_RETURN_IF_ERROR(convolve(c, ret0));
+    if (!batched) {
+      ModelTensor& out = **ret0;
+      std::copy_n(out.sizes.begin() + 1, --out.rank, out.sizes.begin());
+      std::copy_n(out.strides.begin() + 1, out.rank, out.strides.begin());
+    }
+    return ok();
+  });
+}
+
+}  // namespace tenon::cpu_aoti

@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: MIT
+#include <algorithm>
+
+#include "kernels/elements.hpp"
+#include "kernels/kernel_list.hpp"
+#include "strided.hpp"
+#include "tenon/core/tensor.hpp"
+
+namespace tenon::cpu_aoti {
+namespace {
+
+using aoti::shim_call;
+
+enum Mode : std::int64_t { mode_sum = 0, mode_mean = 1, mode_max = 2 };
+
+/// The arguments of a lookup.
+struct Lookup {
+  const ModelTensor& weight;
+  const ModelTensor& indices;
+  const ModelTensor& offsets;
+  std::int64_t mode;
+  const ModelTensor* factors;  ///< per_sample_weights, or null.
+  bool last_offset;
+  std::int64_t padding_idx;  ///< Index of rows to ignore; negative for none.
+  bool forward_only;
+
+  [[nodiscard]] std::int64_t num_bags() const noexcept {
+    return offsets.numel - (last_offset ? 1 : 0);
+  }
+};
+
+struct Results {
+  OwnedTensor output, bag_of_index, bag_sizes, places;
+};
+
+/// True when PyTorch would not record the bag of each index; the sizes of results depend on it.
+[[nodiscard]] bool is_plain_sum(const Lookup& l) noexcept {
+  return l.mode == mode_sum && l.weight.scalar_type != ScalarType::Double &&
+         l.weight.strides[1] == 1 && l.padding_idx < 0 &&
+         (!l.factors || l.factors->strides[0] == 1);
+}
+
+[[nodiscard]] bool is_index_type(ScalarType type) noexcept {
+  return type == ScalarType::Int || type == ScalarType::Long;
+}
+
+Status check(const Lookup& l) {
+  if (l.weight.rank != 2 || l.indices.rank != 1 || l.offsets.rank != 1) {
+    return error(Error::InvalidArgument, "weight ", shape_text(l.weight.shape()), ", indices ",
+                 shape_text(l.indices.shape()), ", offsets ", shape_text(l.offsets.shape()),
+                 ": expected 2, 1 and 1 dimensions");
+  }
+  if (!is_index_type(l.indices.scalar_type) || !is_index_type(l.offsets.scalar_type)) {
+    return error(Error::InvalidType, "indices of ", name_of(l.indices.scalar_type),
+                 " and offsets of ", name_of(l.offsets.scalar_type), ": expected Int or Long");
+  }
+  if (l.mode < mode_sum || l.mode > mode_max) {
+    return error(Error::InvalidArgument, "mode ", l.mode,
+                 ": expected 0 (sum), 1 (mean) or 2 (max)");
+  }
+  if (l.last_offset && l.offsets.numel == 0) {
+    return error(Error::InvalidArgument, "no offsets: expected at least the last one");
+  }
+  if (l.padding_idx >= l.weight.sizes[0]) {
+    return error(Error::InvalidArgument, "padding index ", l.padding_idx,
+                 ": expected one below the number of rows, ", l.weight.sizes[0]);
+  }
+  if (!l.factors) return ok();
+  if (l.mode != mode_sum) {
+    return error(Error::InvalidArgument, "per_sample_weights with mode ", l.mode,
+                 ": expected mode 0 (sum)");
+  }
+  if (l.factors->scalar_type != l.weight.scalar_type || l.factors->rank != 1 ||
+      l.factors->numel != l.indices.numel) {
+    return error(Error::InvalidArgument, "per_sample_weights ", shape_text(l.factors->shape()),
+                 " of ", name_of(l.factors->scalar_type), ": expected one ",
+                 name_of(l.weight.scalar_type), " for each of ", l.indices.numel, " indices");
+  }
+  return ok();
+}
+
+Status make_results(const Lookup& l, Results& r) {
+  const bool wide =
+      l.indices.scalar_type == ScalarType::Long || l.offsets.scalar_type == ScalarType::Long;
+  const ScalarType type = wide ? ScalarType::Long : ScalarType::Int;
+  const std::int64_t bags = l.num_bags();
+  const std::int64_t shape[] = {bags, l.weight.sizes[1]};
+  const std::int64_t noted = is_plain_sum(l) ? 0 : l.indices.numel;
+  const std::int64_t counted = l.mode == mode_sum && l.forward_only ? l.offsets.numel : bags;
+  TENON_TRY(r.output, new_tensor(shape, nullptr, l.weight.scalar_type));
+  TENON_TRY(r.bag_of_index, new_tensor(Sizes(&noted, 1), nullptr, type));
+  TENON_TRY(r.bag_sizes, new_tensor(Sizes(&counted, 1), nullptr, type));
+  TENON_TRY(r.places, l.mode == mode_max ? new_tensor(shape, nullptr, type)
+                                         : new_tensor(Sizes(&counted, 1), nullptr, type));
+  for (OwnedTensor* tensor : {&r.bag_of_index, &r.bag_sizes, &r.places}) {
+    if ((*tensor)->numel > 0) std::memset((*tensor)->data, 0, (*tensor)->nbytes());
+  }
+  return ok();
+}
+
+[[nodiscard]] std::int64_t read(const ModelTensor& list, std::int64_t at) noexcept {
+  at *= list.strides[0];
+  return list.scalar_type == ScalarType::Int ? list.as<std::int32_t>()[at]
+                                             : list.as<std::int64_t>()[at];
+}
+
+void write(const ModelTensor& list, std::int64_t at, std::int64_t value) noexcept {
+  if (list.scalar_type == ScalarType::Int) {
+    list.as<std::int32_t>()[at] = static_cast<std::int32_t>(value);
+  } else {
+    list.as<std::int64_t>()[at] = value;
+  }
+}
+
+/// First and one past the last index of a bag.
+struct Bag {
+  std::int64_t first, end;
+};
+
+Result<Bag> find_bag(const Lookup& l, std::int64_t bag) {
+  const std::int64_t count = l.indices.numel;
+  const bool last = bag + 1 == l.offsets.numel;
+  const Bag out{read(l.offsets, bag), last ? count : read(l.offsets, bag + 1)};
+  if (out.first < 0 || out.first > out.end || out.end > count || (bag == 0 && out.first != 0)) {
+    return error(Error::InvalidArgument, "bag ", bag, " from index ", out.first, " to ", out.end,
+                 ": expected offsets that begin with 0, do not fall and are at most ", count,
+                 ", the number of indices");
+  }
+  return out;
+}
+
+/// Reduces one bag into `sums`; for the maximum also writes the indices of its rows to `places`.
+template <class T>
+Result<std::int64_t> add_bag(const Lookup& l, const Bag& bag, Wide<T>* sums, const Results& r,
+                             std::int64_t number) {
+  const std::int64_t rows = l.weight.sizes[0];
+  const std::int64_t columns = l.weight.sizes[1];
+  const std::int64_t step = l.weight.strides[1];
+  std::fill_n(sums, columns, Wide<T>{0});
+  std::int64_t count = 0;
+  for (std::int64_t i = bag.first; i < bag.end; ++i) {
+    const std::int64_t index = read(l.indices, i);
+    if (index < 0 || index >= rows) {
+      return error(Error::InvalidArgument, "index ", index, " at place ", i,
+                   ": expected 0 to below ", rows, ", the number of rows");
+    }
+    if (r.bag_of_index->numel > 0) write(*r.bag_of_index, i, number);
+    if (index == l.padding_idx) continue;
+    const T* row = l.weight.as<const T>() + index * l.weight.strides[0];
+    if (l.mode == mode_max) {
+      for (std::int64_t c = 0; c < columns; ++c) {
+        const Wide<T> value = widen(row[c * step]);
+        if (count > 0 && !(value > sums[c])) continue;
+        sums[c] = value;
+        write(*r.places, number * columns + c, index);
+      }
+    } else if (l.factors) {
+      const auto factor = widen(l.factors->as<const T>()[i * l.factors->strides[0]]);
+      for (std::int64_t c = 0; c < columns; ++c) sums[c] += factor * widen(row[c * step]);
+    } else if (step == 1) {
+      for (std::int64_t c = 0; c < columns; ++c) sums[c] += widen(row[c]);
+    } else {
+      for (std::int64_t c = 0; c < columns; ++c) sums[c] += widen(row[c * step]);
+    }
+    ++count;
+  }
+  return count;
+}
+
+Status run(const Lookup& l, ModelTensor** ret0, ModelTensor** ret1, ModelTensor** ret2,
+           ModelTensor** ret3) {
+  TENON_RETURN_IF_ERROR(check(l));
+  Results r{OwnedTensor(nullptr), OwnedTensor(nullptr), OwnedTensor(nullptr), OwnedTensor(nullptr)};
+  TENON_RETURN_IF_ERROR(make_results(l, r));
+  const std::int64_t columns = l.weight.sizes[1];
+  TENON_RETURN_IF_ERROR(with_real_type(l.weight.scalar_type, [&]<class T>(T) -> Status {
+    TENON_TRY(const Scratch scratch,
+              Scratch::of(columns * static_cast<std::int64_t>(sizeof(Wide<T>))));
+    auto* sums = scratch.as<Wide<T>>();
+    for (std::int64_t number = 0; number < l.num_bags(); ++number) {
+      TENON_TRY(const Bag bag, find_bag(l, number));
+      TENON_TRY(const std::int64_t count, add_bag<T>(l, bag, sums, r, number));
+      if (l.mode != mode_sum) write(*r.bag_sizes, number, count);
+      if (l.mode == mode_mean) {
+        write(*r.places, number, count);
+        const auto divisor = static_cast<Wide<T>>(std::max<std::int64_t>(count, 1));
+        for (std::int64_t c = 0; c < columns; ++c) sums[c] /= divisor;
+      }
+      T* out = r.output->template as<T>() + number * columns;
+      for (std::int64_t c = 0; c < columns; ++c) out[c] = narrow<T>(sums[c]);
+    }
+    return ok();
+  }));
+  *ret0 = r.output.take();
+  *ret1 = r.bag_of_index.take();
+  *ret2 = r.bag_sizes.take();
+  *ret3 = r.places.take();
+  return ok();
+}
+
+}  // namespace
+
+// Ignores the arguments about gradients.
+ShimError aoti_torch_cpu__embedding_bag(ModelTensor* weight, ModelTensor* indices,
+                                        ModelTensor* offsets, std::int32_t, std::int64_t mode,
+                                        std::int32_t, ModelTensor** per_sample_weights,
+                                        std::int32_t include_last_offset, std::int64_t padding_idx,
+                                        ModelTensor** ret0, ModelTensor** ret1, ModelTensor** ret2,
+                                        ModelTensor** ret3) noexcept {
+  return shim_call("_embedding_bag", [&] {
+    return run(
+        {*weight, *indices, *offsets, mode, per_sample_weights ? *per_sample_weights : nullptr,
+         include_last_offset != 0, padding_idx, false},
+        ret0, ret1, ret2, ret3);
+  });
+}
+
+ShimError aoti_torch_cpu__embedding_bag_forward_only(
+    ModelTensor* weight, ModelTensor* indices, ModelTensor* offsets, std::int32_t,
+    std::int64_t mode, std::int32_t, ModelTensor** per_sample_weights,
+    std::int32_t include_last_offset, std::int64_t padding_idx, ModelTensor** ret0,
+    ModelTensor** ret1, ModelTensor** ret2, ModelTensor** ret3) noexcept {
+  return shim_call("_embedding_bag_forward_only", [&] {
+    return run(
+        {*weight, *indices, *offsets, mode, per_sample_weights ? *per_sample_weights : nullptr,
+         include_last_offset != 0, padding_idx, true},
+        ret0, ret1, ret2, ret3);
+  });
+}
+
+}  // namespace tenon::cpu_aoti

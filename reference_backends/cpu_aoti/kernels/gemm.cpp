@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: MIT
+#include "kernels/gemm.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <type_traits>
+
+#include "onednn/onednn.hpp"
+
+namespace tenon::cpu_aoti {
+namespace {
+
+/// A matrix that dnnl_sgemm can read: one stride is 1, the other at least the size of the first
+/// dimension.
+struct Operand {
+  bool transposed;
+  std::int64_t leading;
+};
+
+[[nodiscard]] bool as_operand(const MatrixView& matrix, Operand& out) noexcept {
+  const auto leading = [](std::int64_t count, std::int64_t stride, std::int64_t run) {
+    return count == 1 ? std::max<std::int64_t>(run, 1) : stride;
+  };
+  const std::int64_t rows = leading(matrix.rows, matrix.row_stride, matrix.cols);
+  if ((matrix.col_stride == 1 || matrix.cols == 1) && rows >= matrix.cols) {
+    out = {false, rows};
+    return true;
+  }
+  const std::int64_t cols = leading(matrix.cols, matrix.col_stride, matrix.rows);
+  if ((matrix.row_stride == 1 || matrix.rows == 1) && cols >= matrix.rows) {
+    out = {true, cols};
+    return true;
+  }
+  return false;
+}
+
+[[nodiscard]] MatrixView transposed(const MatrixView& matrix) noexcept {
+  return {matrix.data, matrix.cols, matrix.rows, matrix.col_stride, matrix.row_stride};
+}
+
+/// A copy of `from` in rows, as floats.
+Result<Scratch> packed_floats(const MatrixView& from, ScalarType type, MatrixView& to) {
+  TENON_TRY(Scratch scratch, Scratch::of(from.rows * from.cols * std::int64_t{sizeof(float)}));
+  const std::int64_t sizes[] = {from.rows, from.cols};
+  const std::int64_t strides[] = {from.row_stride, from.col_stride};
+  to = {scratch.as<std::byte>(), from.rows, from.cols, from.cols, 1};
+  to_floats(sizes, type, {from.data, strides}, scratch.as<float>());
+  return scratch;
+}
+
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic push
+// gcc 12 warns about the lanes that a vectorised strided load does not fill.
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
+
+/// Products of double and of integers, by blocks of columns of B that fit the cache. Integers wrap
+/// around, as PyTorch's do.
+template <class T>
+void by_loops(const Product& p) noexcept {
+  using Sum = std::conditional_t<std::is_integral_v<T>, std::uint64_t, T>;
+  constexpr std::int64_t width = 64;
+  using Factor = std::conditional_t<std::is_integral_v<T>, std::int64_t, T>;
+  const auto alpha = static_cast<Sum>(static_cast<Factor>(p.alpha));
+  const auto beta = static_cast<Sum>(static_cast<Factor>(p.beta));
+  for (std::int64_t first = 0; first < p.c.cols; first += width) {
+    const std::int64_t count = std::min(width, p.c.cols - first);
+    for (std::int64_t row = 0; row < p.c.rows; ++row) {
+      Sum sums[width] = {};
+      for (std::int64_t k = 0; k < p.a.cols; ++k) {
+        const auto a = static_cast<Sum>(*p.a.at<T>(row, k));
+        const T* b = p.b.at<T>(k, first);
+        if (p.b.col_stride == 1) {
+          for (std::int64_t i = 0; i < count; ++i) sums[i] += a * static_cast<Sum>(b[i]);
+        } else {
+          for (std::int64_t i = 0; i < count; ++i) {
+            sums[i] += a * static_cast<Sum>(b[i * p.b.col_stride]);
+          }
+        }
+      }
+      for (std::int64_t i = 0; i < count; ++i) sums[i] *= alpha;
+      if (p.beta != 0) {
+        for (std::int64_t i = 0; i < count; ++i) {
+          sums[i] += beta * static_cast<Sum>(*p.c.at<T>(row, first + i));
+        }
+      }
+      for (std::int64_t i = 0; i < count; ++i) {
+        *p.c.at<T>(row, first + i) = static_cast<T>(sums[i]);
+      }
+    }
+  }
+}
+
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic pop
+#endif
+
+/// C = alpha A B + beta C on float matrices. C has rows or columns without gaps.
+Status sgemm(const MatrixView& a, const MatrixView& b, const MatrixView& c, float alpha,
+             float beta) {
+  Operand left{};
+  Operand right{};
+  Operand result{};
+  if (a.cols == 0) {
+    by_loops<float>({ScalarType::Float, a, b, c, alpha, beta});
+    return ok();
+  }
+  if (!as_operand(c, result)) return error(Error::Internal, "sgemm: a result with gaps");
+  if (result.transposed) return sgemm(transposed(b), transposed(a), transposed(c), alpha, beta);
+  if (!as_operand(a, left)) {
+    MatrixView copy;
+    TENON_TRY(const Scratch scratch, packed_floats(a, ScalarType::Float, copy));
+    return sgemm(copy, b, c, alpha, beta);
+  }
+  if (!as_operand(b, right)) {
+    MatrixView copy;
+    TENON_TRY(const Scratch scratch, packed_floats(b, ScalarType::Float, copy));
+    return sgemm(a, copy, c, alpha, beta);
+  }
+  return onednn::check(
+      onednn::api().dnnl_sgemm(left.transposed ? 'T' : 'N', right.transposed ? 'T' : 'N', c.rows,
+                               c.cols, a.cols, alpha, a.as<float>(), left.leading, b.as<float>(),
+                               right.leading, beta, c.as<float>(), result.leading),
+      "sgemm");
+}
+
+/// The same for any type that converts to float, through copies of all three.
+Status through_floats(const Product& p) {
+  MatrixView a, b, c;
+  TENON_TRY(const Scratch a_copy, packed_floats(p.a, p.type, a));
+  TENON_TRY(const Scratch b_copy, packed_floats(p.b, p.type, b));
+  TENON_TRY(const Scratch c_copy, packed_floats(p.c, p.type, c));
+  TENON_RETURN_IF_ERROR(sgemm(a, b, c, static_cast<float>(p.alpha), static_cast<float>(p.beta)));
+  const std::int64_t sizes[] = {p.c.rows, p.c.cols};
+  const std::int64_t strides[] = {p.c.row_stride, p.c.col_stride};
+  from_floats(sizes, p.type, c.as<float>(), {p.c.data, strides});
+  return ok();
+}
+
+/// Products of the narrow types with sums in float, by a primitive cached for the shape.
+Status by_primitive(const Product& p, bool& done) {
+  using namespace onednn;
+  Operand left{};
+  Operand right{};
+  Operand result{};
+  done = as_operand(p.a, left) && as_operand(p.b, right) && as_operand(p.c, result);
+  if (!done) return ok();
+  Key key;
+  key.add(static_cast<std::int64_t>(p.type));
+  for (const std::int64_t value :
+       {p.a.rows, p.a.cols, p.b.cols, left.leading, right.leading, result.leading,
+        std::int64_t{left.transposed}, std::int64_t{right.transposed},
+        std::int64_t{result.transposed}, std::bit_cast<std::int64_t>(p.alpha),
+        std::bit_cast<std::int64_t>(p.beta)}) {
+    key.add(value);
+  }
+  const auto make = [&](Bound& bound) -> Status {
+    const auto describe = [&](const MatrixView& matrix, const Operand& operand) {
+      const std::int64_t sizes[] = {matrix.rows, matrix.cols};
+      const std::int64_t strides[] = {operand.transposed ? 1 : operand.leading,
+                                      operand.transposed ? operand.leading : 1};
+      return strided_desc(sizes, strides, data_type(p.type));
+    };
+    TENON_TRY(const auto a, describe(p.a, left));
+    TENON_TRY(const auto b, describe(p.b, right));
+    TENON_TRY(const auto c, describe(p.c, result));
+    TENON_TRY(const Attributes attributes, new_attributes());
+    if (p.alpha != 1) {
+      const auto scale = static_cast<float>(p.alpha);
+      TENON_RETURN_IF_ERROR(
+          check(onednn::api().dnnl_primitive_attr_set_output_scales(attributes.get(), 1, 0, &scale),
+                "alpha"));
+    }
+    Owned<dnnl_post_ops_t, &onednn::Api::dnnl_post_ops_destroy> after;
+    if (p.beta != 0) {
+      dnnl_post_ops_t made = nullptr;
+      TENON_RETURN_IF_ERROR(check(onednn::api().dnnl_post_ops_create(&made), "beta"));
+      after.reset(made);
+      TENON_RETURN_IF_ERROR(
+          check(onednn::api().dnnl_post_ops_append_sum(made, static_cast<float>(p.beta)), "beta"));
+      TENON_RETURN_IF_ERROR(
+          check(onednn::api().dnnl_primitive_attr_set_post_ops(attributes.get(), made), "beta"));
+    }
+    dnnl_matmul_desc_t description;
+    TENON_RETURN_IF_ERROR(
+        check(onednn::api().dnnl_matmul_desc_init(&description, &a, &b, nullptr, &c), "matmul"));
+    dnnl_primitive_desc_t desc = nullptr;
+    TENON_RETURN_IF_ERROR(check(onednn::api().dnnl_primitive_desc_create(
+                                    &desc, &description, attributes.get(), engine(), nullptr),
+                                "matmul"));
+    const PrimitiveDesc owned(desc);
+    static constexpr int arguments[] = {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DST};
+    return bound.make(desc, arguments);
+  };
+  auto bound = aoti::current_pool().cache<Cache<Bound>>().get(key, make);
+  if (!bound.ok() && bound.error() == Error::NotSupported) {
+    done = false;  // This processor has no instructions for the type.
+    return ok();
+  }
+  if (!bound.ok()) return std::move(bound).status();
+  TENON_RETURN_IF_ERROR((*bound)->set(DNNL_ARG_SRC, p.a.data));
+  TENON_RETURN_IF_ERROR((*bound)->set(DNNL_ARG_WEIGHTS, p.b.data));
+  TENON_RETURN_IF_ERROR((*bound)->set(DNNL_ARG_DST, p.c.data));
+  return (*bound)->run();
+}
+
+Status float_product(const Product& p) {
+  Operand result{};
+  if (!as_operand(p.c, result)) return through_floats(p);
+  // With few rows dnnl_sgemm is slow on a transposed B, PyTorch's layout of a linear layer's
+  // weights; the matmul primitive is not.
+  Operand right{};
+  constexpr std::int64_t fewest = 6;
+  constexpr std::int64_t most = 80;
+  constexpr std::int64_t smallest = 1 << 14;
+  if (p.c.rows >= fewest && p.c.rows <= most && p.b.rows * p.b.cols >= smallest && p.a.cols > 0 &&
+      as_operand(p.b, right) && right.transposed) {
+    bool done = false;
+    TENON_RETURN_IF_ERROR(by_primitive(p, done));
+    if (done) return ok();
+  }
+  return sgemm(p.a, p.b, p.c, static_cast<float>(p.alpha), static_cast<float>(p.beta));
+}
+
+}  // namespace
+
+Status multiply(const Product& p) {
+  if (p.c.rows == 0 || p.c.cols == 0) return ok();
+  switch (p.type) {
+    case ScalarType::Float:
+      return float_product(p);
+    case ScalarType::BFloat16: {
+      bool done = false;
+      if (p.a.cols > 0) TENON_RETURN_IF_ERROR(by_primitive(p, done));
+      return done ? ok() : through_floats(p);
+    }
+    case ScalarType::Half:
+      return through_floats(p);
+    case ScalarType::Double:
+      by_loops<double>(p);
+      return ok();
+    case ScalarType::Byte:
+      by_loops<std::uint8_t>(p);
+      return ok();
+    case ScalarType::Char:
+      by_loops<std::int8_t>(p);
+      return ok();
+    case ScalarType::Short:
+      by_loops<std::int16_t>(p);
+      return ok();
+    case ScalarType::Int:
+      by_loops<std::int32_t>(p);
+      return ok();
+    case ScalarType::Long:
+      by_loops<std::int64_t>(p);
+      return ok();
+    default:
+      return error(Error::NotSupported, "a product of ", name_of(p.type),
+                   ": expected a real floating point or integer type");
+  }
+}
+
+}  // namespace tenon::cpu_aoti

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: MIT
+#include <algorithm>
+#include <optional>
+#include <span>
+
+#include "kernels/elements.hpp"
+#include "kernels/kernel_list.hpp"
+#include "strided.hpp"
+#include "tenon/core/tensor.hpp"
+
+namespace tenon::cpu_aoti {
+namespace {
+
+using aoti::shim_call;
+
+/// One tensor for each dimension from the first on; null for a dimension without an index.
+using Indices = std::span<const ModelTensor* const>;
+
+/// The elements that index tensors select: a shape, and the offset of each element.
+struct Choice {
+  Dims sizes{};    ///< With the dimensions of the index tensors instead of the indexed ones.
+  Dims strides{};  ///< Of the tensor; 0 in dimensions of the index tensors.
+  Dims offsets{};  ///< Strides of `memory` in those; 0 in the others.
+  std::size_t rank = 0;
+  std::optional<Scratch> memory;  ///< Offsets of the elements from the index tensors.
+
+  [[nodiscard]] Sizes shape() const noexcept { return Sizes(sizes).first(rank); }
+};
+
+Status check(const ModelTensor& self, Indices indices) {
+  if (indices.size() > static_cast<std::size_t>(self.rank)) {
+    return error(Error::InvalidArgument, indices.size(), " indices for ", shape_text(self.shape()),
+                 ": expected at most ", self.rank);
+  }
+  bool any = false;
+  for (const ModelTensor* index : indices) {
+    if (!index) continue;
+    any = true;
+    const ScalarType type = index->scalar_type;
+    if (type == ScalarType::Bool || type == ScalarType::Byte) {
+      return error(Error::NotSupported, "an index of ", name_of(type),
+                   ": masks are not supported, expected Long or Int");
+    }
+    if (type != ScalarType::Long && type != ScalarType::Int) {
+      return error(Error::InvalidType, "an index of ", name_of(type), ": expected Long or Int");
+    }
+  }
+  if (any) return ok();
+  return error(Error::InvalidArgument, "no index tensor: expected at least one");
+}
+
+/// The shape that all index tensors broadcast to.
+Status common_shape(Indices indices, Dims& sizes, std::size_t& rank) {
+  for (const ModelTensor* index : indices) {
+    if (index) rank = std::max(rank, static_cast<std::size_t>(index->rank));
+  }
+  std::fill_n(sizes.begin(), rank, 1);
+  for (const ModelTensor* index : indices) {
+    if (!index) continue;
+    const std::size_t added = rank - static_cast<std::size_t>(index->rank);
+    for (std::size_t d = added; d < rank; ++d) {
+      const std::int64_t size = index->sizes[d - added];
+      if (size == 1 || size == sizes[d]) continue;
+      if (sizes[d] != 1) {
+        return error(Error::InvalidArgument, "an index ", shape_text(index->shape()),
+                     ": expected one that broadcasts with ", shape_text(Sizes(sizes).first(rank)));
+      }
+      sizes[d] = size;
+    }
+  }
+  return ok();
+}
+
+/// Adds the offsets of one index tensor in its dimension.
+Status add_offsets(const ModelTensor& self, std::size_t dim, const ModelTensor& index, Sizes shape,
+                   std::int64_t* offsets) {
+  Dims strides{};
+  Dims plain{};
+  if (!broadcast_strides(index, shape, strides)) {
+    return error(Error::Internal, "an index ", shape_text(index.shape()), " does not broadcast to ",
+                 shape_text(shape));
+  }
+  aoti::contiguous_strides(shape, std::span(plain).first(shape.size()));
+  const std::int64_t size = self.sizes[dim];
+  std::optional<std::int64_t> outside;
+  for_positions<2>(shape, no_dim, {strides.data(), plain.data()}, [&](const auto& at) {
+    const std::int64_t found = index.scalar_type == ScalarType::Int
+                                   ? index.as<const std::int32_t>()[at[0]]
+                                   : index.as<const std::int64_t>()[at[0]];
+    if (found < -size || found >= size) {
+      outside = found;
+    } else {
+      offsets[at[1]] += (found < 0 ? found + size : found) * self.strides[dim];
+    }
+  });
+  if (!outside) return ok();
+  return error(Error::InvalidArgument, "index ", *outside, ": expected ", -size, " to below ", size,
+               ", the size of dimension ", dim);
+}
+
+Status choose(const ModelTensor& self, Indices indices, Choice& choice) {
+  TENON_RETURN_IF_ERROR(check(self, indices));
+  Dims sizes{};
+  std::size_t rank = 0;
+  TENON_RETURN_IF_ERROR(common_shape(indices, sizes, rank));
+  const Sizes shape = Sizes(sizes).first(rank);
+  std::int64_t count = 1;
+  for (const std::int64_t size : shape) count *= size;
+  TENON_TRY(choice.memory, Scratch::of(count * static_cast<std::int64_t>(sizeof(std::int64_t))));
+  auto* offsets = choice.memory->as<std::int64_t>();
+  std::fill_n(offsets, count, std::int64_t{0});
+
+  const auto self_rank = static_cast<std::size_t>(self.rank);
+  const auto at = [&](std::size_t d) { return d < indices.size() ? indices[d] : nullptr; };
+  std::size_t first = self_rank, last = 0, indexed = 0;
+  for (std::size_t d = 0; d < self_rank; ++d) {
+    if (!at(d)) continue;
+    TENON_RETURN_IF_ERROR(add_offsets(self, d, *at(d), shape, offsets));
+    first = std::min(first, d);
+    last = d;
+    ++indexed;
+  }
+  // The dimensions of the index tensors replace the indexed ones, or come first when those are not
+  // adjacent.
+  const std::size_t place = last - first + 1 == indexed ? first : 0;
+  if (self_rank - indexed + rank > max_rank) {
+    return error(Error::NotSupported, "a choice of ", self_rank - indexed + rank,
+                 " dimensions: expected at most ", max_rank);
+  }
+  const auto add_indexed = [&] {
+    aoti::contiguous_strides(shape, std::span(choice.offsets).subspan(choice.rank, rank));
+    std::copy_n(sizes.begin(), rank,
+                choice.sizes.begin() + static_cast<std::ptrdiff_t>(choice.rank));
+    choice.rank += rank;
+  };
+  bool added = false;
+  for (std::size_t d = 0; d < self_rank; ++d) {
+    if (!added && d == place) {
+      add_indexed();
+      added = true;
+    }
+    if (at(d)) continue;
+    choice.sizes[choice.rank] = self.sizes[d];
+    choice.strides[choice.rank++] = self.strides[d];
+  }
+  return ok();
+}
+
+/// Writes elements of T in order. With `accumulate` they are added; integers wrap around.
+template <class T>
+void put(const Choice& choice, const ModelTensor& self, const ModelTensor& values,
+         const std::int64_t* value_strides, bool accumulate) {
+  const auto* offsets = choice.memory->as<const std::int64_t>();
+  for_positions<3>(
+      choice.shape(), no_dim, {choice.strides.data(), choice.offsets.data(), value_strides},
+      [&](const auto& at) {
+        T& to = self.as<T>()[at[0] + offsets[at[1]]];
+        const T value = values.as<const T>()[at[2]];
+        if (!accumulate) {
+          to = value;
+        } else if constexpr (std::is_integral_v<Wide<T>>) {
+          to = narrow<T>(static_cast<std::int64_t>(static_cast<std::uint64_t>(widen(to)) +
+                                                   static_cast<std::uint64_t>(widen(value))));
+        } else {
+          to = narrow<T>(widen(to) + widen(value));
+        }
+      });
+}
+
+/// out = self with `values` at the indexed elements. `out` may be `self`.
+Status index_put(const ModelTensor& out, const ModelTensor& self, Indices indices,
+                 const ModelTensor& values, bool accumulate) {
+  if (!std::ranges::equal(out.shape(), self.shape()) || out.scalar_type != self.scalar_type) {
+    return error(Error::InvalidArgument, "a result ", shape_text(out.shape()), " of ",
+                 name_of(out.scalar_type), ": expected ", shape_text(self.shape()), " of ",
+                 name_of(self.scalar_type));
+  }
+  if (values.scalar_type != out.scalar_type) {
+    return error(Error::InvalidType, "values of ", name_of(values.scalar_type),
+                 ": expected the type of the result, ", name_of(out.scalar_type));
+  }
+  Choice choice;
+  TENON_RETURN_IF_ERROR(choose(out, indices, choice));
+  Dims strides{};
+  if (!broadcast_strides(values, choice.shape(), strides)) {
+    return error(Error::InvalidArgument, "values ", shape_text(values.shape()),
+                 ": expected some that broadcast to ", shape_text(choice.shape()));
+  }
+  if (out.data != self.data || !std::ranges::equal(out.step(), self.step())) {
+    copy_strided(out.shape(), size_of(out.scalar_type), {out.data, out.strides.data()},
+                 {self.data, self.strides.data()});
+  }
+  return with_type(out.scalar_type, [&]<class T>(T) {
+    put<T>(choice, out, values, strides.data(), accumulate);
+    return ok();
+  });
+}
+
+}  // namespace
+
+ShimError aoti_torch_index_put_out(ModelTensor* out, ModelTensor* self, ModelTensor* const* indices,
+                                   std::uint32_t num_indices, ModelTensor* values,
+                                   bool accumulate) noexcept {
+  return shim_call("index_put_out", [&] {
+    return index_put(*out, *self, Indices(indices, num_indices), *values, accumulate);
+  });
+}
+
+ShimError aoti_torch_cpu_index_put(ModelTensor* self, ModelTensor* const* const* indices,
+                                   std::int64_t indices_len, ModelTensor* values,
+                                   std::int32_t accumulate, ModelTensor** ret0) noexcept {
+  return shim_call("index_put", [&]() -> Status {
+    if (indices_len < 0 || indices_len > static_cast<std::int64_t>(max_rank)) {
+      return error(Error::InvalidArgument, indices_len, " indices: expected at most ", max_rank);
+    }
+    std::array<const ModelTensor*, max_rank> list{};
+    for (std::size_t i = 0; i < static_cast<std::size_t>(indices_len); ++i) {
+      list[i] = indices[i] ? *indices[i] : nullptr;
+    }
+    const Dims strides = dense_strides_like(*self);
+    TENON_TRY(OwnedTensor out, new_tensor(self->shape(), strides.data(), self->scalar_type));
+    TENON_RETURN_IF_ERROR(index_put(*out, *self,
+                                    Indices(list).first(static_cast<std::size_t>(indices_len)),
+                                    *values, accumulate != 0));
+    *ret0 = out.take();
+    return ok();
+  });
+}
+
+}  // namespace tenon::cpu_aoti

@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: MIT
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+#include <random>
+#include <utility>
+
+#include "kernels/elements.hpp"
+#include "kernels/kernel_list.hpp"
+#include "strided.hpp"
+#include "tenon/core/tensor.hpp"
+
+// Random numbers have PyTorch's distributions, not its values: each thread has its own generator,
+// seeded by the system, and the seed cannot be set. (Compiled models draw only seeds here; their
+// own code makes the numbers.)
+namespace tenon::cpu_aoti {
+namespace {
+
+using aoti::shim_call;
+
+/// Philox4x32-10 (J. Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011): a
+/// block cipher over a counter.
+class Philox {
+ public:
+  Philox() {
+    std::random_device device;
+    for (std::uint32_t& word : key_) word = device();
+    for (std::uint32_t& word : counter_) word = device();
+  }
+
+  std::uint64_t next() noexcept {
+    if (left_ == 0) {
+      fill();
+      left_ = 2;
+    }
+    --left_;
+    return block_[left_];
+  }
+
+ private:
+  void fill() noexcept {
+    std::array<std::uint32_t, 4> x = counter_;
+    std::array<std::uint32_t, 2> key = key_;
+    for (int round = 0; round < 10; ++round) {
+      const std::uint64_t a = std::uint64_t{0xD2511F53u} * x[0];
+      const std::uint64_t b = std::uint64_t{0xCD9E8D57u} * x[2];
+      x = {static_cast<std::uint32_t>(b >> 32) ^ x[1] ^ key[0], static_cast<std::uint32_t>(b),
+           static_cast<std::uint32_t>(a >> 32) ^ x[3] ^ key[1], static_cast<std::uint32_t>(a)};
+      key[0] += 0x9E3779B9u;
+      key[1] += 0xBB67AE85u;
+    }
+    block_ = {std::uint64_t{x[0]} << 32 | x[1], std::uint64_t{x[2]} << 32 | x[3]};
+    for (std::uint32_t& word : counter_) {
+      if (++word != 0) break;
+    }
+  }
+
+  std::array<std::uint32_t, 2> key_;
+  std::array<std::uint32_t, 4> counter_;
+  std::array<std::uint64_t, 2> block_{};
+  std::size_t left_ = 0;
+};
+
+Philox& generator() {
+  thread_local Philox philox;
+  return philox;
+}
+
+/// Uniform in [0, 1), with as many bits as T holds, so that no number rounds to 1.
+template <class T>
+[[nodiscard]] double uniform(Philox& source) noexcept {
+  constexpr int digits = std::is_same_v<T, BFloat16> ? 8
+                         : std::is_same_v<T, Half>   ? 11
+                         : std::is_same_v<T, float>  ? 24
+                                                     : 53;
+  return std::ldexp(static_cast<double>(source.next() >> (64 - digits)), -digits);
+}
+
+/// Two independent numbers of the normal distribution (Box and Muller).
+[[nodiscard]] std::pair<double, double> normal(Philox& source) noexcept {
+  const double radius = std::sqrt(-2 * std::log(1 - uniform<double>(source)));
+  const double angle = 2 * std::numbers::pi * uniform<double>(source);
+  return {radius * std::cos(angle), radius * std::sin(angle)};
+}
+
+template <class Body>
+Status make(Sizes size, const std::int32_t* dtype, ScalarType usual, ModelTensor** result,
+            Body&& fill) {
+  TENON_TRY(OwnedTensor out,
+            new_tensor(size, nullptr, dtype ? static_cast<ScalarType>(*dtype) : usual));
+  TENON_RETURN_IF_ERROR(fill(*out));
+  *result = out.take();
+  return ok();
+}
+
+Status fill_uniform(const ModelTensor& out) {
+  return with_real_type(out.scalar_type, [&]<class T>(T) {
+    Philox& source = generator();
+    for (std::int64_t i = 0; i < out.numel; ++i) out.as<T>()[i] = narrow<T>(uniform<T>(source));
+    return ok();
+  });
+}
+
+Status fill_normal(const ModelTensor& out) {
+  return with_real_type(out.scalar_type, [&]<class T>(T) {
+    Philox& source = generator();
+    T* to = out.as<T>();
+    for (std::int64_t i = 0; i < out.numel; i += 2) {
+      const auto [a, b] = normal(source);
+      to[i] = narrow<T>(a);
+      if (i + 1 < out.numel) to[i + 1] = narrow<T>(b);
+    }
+    return ok();
+  });
+}
+
+/// Whole numbers from `low` to below `high`. The remainder favours small numbers by less than one
+/// part in 2^64 / (high - low), as PyTorch's does.
+Status fill_integers(const ModelTensor& out, std::int64_t low, std::int64_t high) {
+  if (low >= high) {
+    return error(Error::InvalidArgument, "numbers from ", low, " to below ", high,
+                 ": expected a larger end");
+  }
+  const std::uint64_t range = static_cast<std::uint64_t>(high) - static_cast<std::uint64_t>(low);
+  return with_type(out.scalar_type, [&]<class T>(T) -> Status {
+    if constexpr (std::is_integral_v<T>) {
+      using Limits = std::numeric_limits<T>;
+      if (low < static_cast<std::int64_t>(Limits::min()) ||
+          high - 1 > static_cast<std::int64_t>(Limits::max())) {
+        return error(Error::InvalidArgument, "numbers from ", low, " to below ", high,
+                     ": expected some that fit into ", name_of(out.scalar_type));
+      }
+    }
+    Philox& source = generator();
+    for_positions<1>(out.shape(), no_dim, {out.strides.data()}, [&](const auto& at) {
+      const std::uint64_t value = static_cast<std::uint64_t>(low) + source.next() % range;
+      out.as<T>()[at[0]] = narrow<T>(static_cast<std::int64_t>(value));
+    });
+    return ok();
+  });
+}
+
+/// 0 to n - 1 in random order (Fisher and Yates).
+Status fill_permutation(const ModelTensor& out) {
+  return with_type(out.scalar_type, [&]<class T>(T) {
+    Philox& source = generator();
+    T* to = out.as<T>();
+    for (std::int64_t i = 0; i < out.numel; ++i) to[i] = narrow<T>(i);
+    for (std::int64_t i = out.numel; i > 1; --i) {
+      const std::uint64_t other = source.next() % static_cast<std::uint64_t>(i);
+      std::swap(to[i - 1], to[other]);
+    }
+    return ok();
+  });
+}
+
+Status no_generator(void* const* given) {
+  if (!given) return ok();
+  return error(Error::NotSupported, "a generator was given: expected none");
+}
+
+Status check_chance(double p) {
+  if (p >= 0 && p <= 1) return ok();
+  return error(Error::InvalidArgument, "a probability ", p, ": expected 0 to 1");
+}
+
+/// 1 with probability `p`, which is read at each position, else 0.
+template <class Chance>
+Status fill_chances(const ModelTensor& self, const Dims& p_strides, const Chance& chance) {
+  Status failure;
+  TENON_RETURN_IF_ERROR(with_type(self.scalar_type, [&]<class T>(T) {
+    Philox& source = generator();
+    for_positions<2>(self.shape(), no_dim, {self.strides.data(), p_strides.data()},
+                     [&](const auto& at) {
+                       const double p = chance(at[1]);
+                       if (Status bad = check_chance(p); !bad.ok() && failure.ok()) {
+                         failure = std::move(bad);
+                       }
+                       const std::int64_t hit = uniform<double>(source) < p ? 1 : 0;
+                       self.as<T>()[at[0]] = narrow<T>(hit);
+                     });
+    return ok();
+  }));
+  return failure;
+}
+
+Sizes list(const std::int64_t* size, std::int64_t count) {
+  return {size, static_cast<std::size_t>(count)};
+}
+
+}  // namespace
+
+ShimError aoti_torch_cpu_rand(const std::int64_t* size, std::int64_t size_len, std::int32_t* dtype,
+                              std::int32_t*, std::int32_t*, std::int32_t, std::int32_t*,
+                              ModelTensor** ret0) noexcept {
+  return shim_call("rand", [&] {
+    return make(list(size, size_len), dtype, ScalarType::Float, ret0, fill_uniform);
+  });
+}
+
+ShimError aoti_torch_cpu_randn(const std::int64_t* size, std::int64_t size_len, std::int32_t* dtype,
+                               std::int32_t*, std::int32_t*, std::int32_t, std::int32_t*,
+                               ModelTensor** ret0) noexcept {
+  return shim_call("randn", [&] {
+    return make(list(size, size_len), dtype, ScalarType::Float, ret0, fill_normal);
+  });
+}
+
+ShimError aoti_torch_cpu_randint(std::int64_t high, const std::int64_t* size, std::int64_t size_len,
+                                 std::int32_t* dtype, std::int32_t*, std::int32_t*, std::int32_t,
+                                 std::int32_t*, ModelTensor** ret0) noexcept {
+  return shim_call("randint", [&] {
+    return make(list(size, size_len), dtype, ScalarType::Long, ret0,
+                [&](const ModelTensor& out) { return fill_integers(out, 0, high); });
+  });
+}
+
+ShimError aoti_torch_cpu_randint_low(std::int64_t low, std::int64_t high, const std::int64_t* size,
+                                     std::int64_t size_len, std::int32_t* dtype, std::int32_t*,
+                                     std::int32_t*, std::int32_t, std::int32_t*,
+                                     ModelTensor** ret0) noexcept {
+  return shim_call("randint_low", [&] {
+    return make(list(size, size_len), dtype, ScalarType::Long, ret0,
+                [&](const ModelTensor& out) { return fill_integers(out, low, high); });
+  });
+}
+
+ShimError aoti_torch_cpu_randint_low_out(ModelTensor* out, std::int64_t low, std::int64_t high,
+                                         const std::int64_t* size, std::int64_t size_len) noexcept {
+  return shim_call("randint_low_out", [&]() -> Status {
+    if (!std::ranges::equal(out->shape(), list(size, size_len))) {
+      return error(Error::InvalidArgument, "a result ", shape_text(out->shape()), ": expected ",
+                   shape_text(list(size, size_len)));
+    }
+    return fill_integers(*out, low, high);
+  });
+}
+
+ShimError aoti_torch_cpu_randperm(std::int64_t n, std::int32_t* dtype, std::int32_t*, std::int32_t*,
+                                  std::int32_t, std::int32_t*, ModelTensor** ret0) noexcept {
+  return shim_call("randperm", [&] {
+    return make(Sizes(&n, 1), dtype, ScalarType::Long, ret0, fill_permutation);
+  });
+}
+
+ShimError aoti_torch_cpu_bernoulli__float(ModelTensor* self, double p, void** generator) noexcept {
+  return shim_call("bernoulli__float", [&]() -> Status {
+    TENON_RETURN_IF_ERROR(no_generator(generator));
+    TENON_RETURN_IF_ERROR(check_chance(p));
+    return fill_chances(*self, Dims{}, [&](std::int64_t) { return p; });
+  });
+}
+
+ShimError aoti_torch_cpu_bernoulli__Tensor(ModelTensor* self, ModelTensor* p,
+                                           void** generator) noexcept {
+  return shim_call("bernoulli__Tensor", [&]() -> Status {
+    TENON_RETURN_IF_ERROR(no_generator(generator));
+    Dims strides{};
+    if (!broadcast_strides(*p, self->shape(), strides)) {
+      return error(Error::InvalidArgument, "probabilities ", shape_text(p->shape()),
+                   ": expected some that broadcast to ", shape_text(self->shape()));
+    }
+    return with_real_type(p->scalar_type, [&]<class T>(T) {
+      return fill_chances(*self, strides, [&](std::int64_t at) {
+        return static_cast<double>(widen(p->as<const T>()[at]));
+      });
+    });
+  });
+}
+
+}  // namespace tenon::cpu_aoti

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <span>
+
+#include "tenon/aoti/library/model_requirements.hpp"
+
+namespace tenon::cuda_aoti {
+
+/// The functions of the CUDA runtime that models call (torch/csrc/inductor/aoti_runtime),
+/// implemented with the driver: the same context, the same handles and, since CUDA 10.1, the same
+/// error numbers. So a machine needs only the driver, and a model's copies of its weights while it
+/// loads can be omitted. Also the functions of the driver itself that models call, so that their
+/// failures name the function.
+[[nodiscard]] std::span<const aoti::Shim> runtime_shims();
+
+}  // namespace tenon::cuda_aoti

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: MIT
+#include "device/metal_context.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <functional>
+#include <limits>
+
+namespace tenon::metal_aoti {
+
+namespace {
+
+MetalContext& of(void* context) noexcept { return *static_cast<MetalContext*>(context); }
+
+std::size_t element_size(const aoti::ModelTensor& tensor) noexcept {
+  return size_of(tensor.scalar_type);
+}
+
+}  // namespace
+
+Result<std::shared_ptr<MetalContext>> MetalContext::open(std::shared_ptr<SharedDevice> device,
+                                                         const ContextSettings& settings) {
+  TENON_TRY(auto queue, device->device().make_queue());
+  return std::shared_ptr<MetalContext>(
+      new MetalContext(std::move(device), std::move(queue), settings));
+}
+
+MetalBuffer* MetalContext::find(const std::byte* address) {
+  const std::uint64_t generation = device_->generation();
+  if (generation != known_generation_) {
+    known_.clear();
+    known_generation_ = generation;
+  }
+  const auto above = std::ranges::upper_bound(known_, address, std::less{}, &MetalBuffer::contents);
+  if (above != known_.begin()) {
+    MetalBuffer* const below = *std::prev(above);
+    if (std::less{}(address, below->contents() + below->nbytes())) return below;
+  }
+  MetalBuffer* const found = device_->find(address);
+  if (found) known_.insert(above, found);
+  return found;
+}
+
+Result<MetalContext::Place> MetalContext::place(const void* address, std::size_t nbytes) {
+  const auto* const first = static_cast<const std::byte*>(address);
+  MetalBuffer* const buffer = first ? find(first) : nullptr;
+  if (!buffer) {
+    return error(Error::InvalidArgument,
+                 "expected the address of memory of the Metal device, found another one");
+  }
+  const auto offset = static_cast<std::size_t>(first - buffer->contents());
+  if (nbytes > buffer->nbytes() - offset) {
+    return error(Error::InvalidArgument, "expected ", nbytes, " bytes at byte ", offset,
+                 " of a buffer, found a buffer of ", buffer->nbytes());
+  }
+  return Place{buffer, offset};
+}
+
+Status MetalContext::begin(const MetalFunction* function) {
+  if (!function) return error(Error::InvalidArgument, "the kernel is null");
+  begun_ = nullptr;
+  TENON_RETURN_IF_ERROR(queue_->set_function(*function));
+  begun_ = function;
+  return ok();
+}
+
+Status MetalContext::check_begun(const MetalFunction* function, unsigned index) const {
+  if (!function) return error(Error::InvalidArgument, "the kernel is null");
+  if (function != begun_) {
+    return error(Error::InvalidState, "expected the kernel that was set up last, found another");
+  }
+  if (index >= max_arguments) {
+    return error(Error::InvalidArgument, "argument ", index, ": expected an index below ",
+                 max_arguments);
+  }
+  return ok();
+}
+
+Status MetalContext::set_tensor(unsigned index, const aoti::ModelTensor& tensor) {
+  const std::size_t nbytes = tensor.numel == 0 ? 0 : element_size(tensor);
+  if (tensor.device_type == aoti::TorchDeviceType::mps) {
+    TENON_TRY(const Place found, place(tensor.data, nbytes));
+    queue_->set_buffer(index, *found.buffer, found.offset);
+    return ok();
+  }
+  // The host may write to its tensor before the kernel runs.
+  const Bytes bytes(tensor.data, static_cast<std::size_t>(tensor.storage->data +
+                                                          tensor.storage->nbytes - tensor.data));
+  if (bytes.size() <= max_inline_bytes) return set_bytes(index, bytes);
+  TENON_TRY(const auto buffer, device_->device().allocate(bytes.size()));
+  std::ranges::copy(bytes, buffer->contents());
+  queue_->set_buffer(index, *buffer, 0);
+  return ok();
+}
+
+Status MetalContext::set_bytes(unsigned index, std::span<const std::byte> bytes) {
+  if (bytes.size() > max_inline_bytes) {
+    return error(Error::InvalidArgument, "argument ", index, ": expected at most ",
+                 max_inline_bytes, " bytes, found ", bytes.size());
+  }
+  queue_->set_bytes(index, bytes);
+  return ok();
+}
+
+Status MetalContext::dispatch(const GridSize& threads, GridSize group) {
+  const std::uint64_t most = begun_->max_threads_per_group();
+  if (group == GridSize{}) {
+    // A group has as many threads as the kernel supports, along the rows of the grid.
+    group[0] = std::clamp<std::uint64_t>(threads[0], 1, most);
+    group[1] = std::clamp<std::uint64_t>(threads[1], 1, most / group[0]);
+    group[2] = std::clamp<std::uint64_t>(threads[2], 1, most / group[0] / group[1]);
+  }
+  std::uint64_t size = 1;
+  for (const std::uint64_t n : group) {
+    if (n == 0 || __builtin_mul_overflow(size, n, &size) || size > most) {
+      return error(Error::InvalidArgument, "a group of ", group[0], " x ", group[1], " x ",
+                   group[2], " threads: the kernel takes 1 to ", most);
+    }
+  }
+  for (const std::uint64_t n : threads) {
+    if (n > std::numeric_limits<std::uint32_t>::max()) {
+      return error(Error::InvalidArgument, "a grid of ", n, " threads in one dimension: too large");
+    }
+    if (n == 0) return ok();  // Nothing to compute.
+  }
+  is_idle_ = false;
+  TENON_RETURN_IF_ERROR(queue_->dispatch(threads, group));
+  return flush_if_due();
+}
+
+Status MetalContext::flush_if_due() {
+  ++num_unflushed_;
+  if (settings_.flush_interval == 0 || num_unflushed_ < settings_.flush_interval) return ok();
+  num_unflushed_ = 0;
+  begun_ = nullptr;
+  return queue_->commit();
+}
+
+Status MetalContext::copy(aoti::CopyKind kind, std::byte* to, const std::byte* from,
+                          std::size_t nbytes) {
+  if (kind == aoti::CopyKind::within_device) {
+    if (has_failed()) return ok();  // `synchronize` returns it.
+    TENON_TRY(const Place target, place(to, nbytes));
+    TENON_TRY(const Place source, place(from, nbytes));
+    begun_ = nullptr;
+    is_idle_ = false;
+    TENON_RETURN_IF_ERROR(
+        queue_->copy(*target.buffer, target.offset, *source.buffer, source.offset, nbytes));
+    return flush_if_due();
+  }
+  // The CPU copies, so the enqueued work must be complete.
+  if (!is_idle_) {
+    Status status = synchronize();
+    if (!status.ok()) return status;
+  }
+  std::memcpy(to, from, nbytes);
+  return ok();
+}
+
+Status MetalContext::copy_strided(const aoti::StridedCopy& copy) {
+  if (has_failed()) return ok();
+  std::uint64_t count = 1;
+  CopyParameters parameters{};
+  if (copy.sizes.size() > CopyParameters::max_dimensions) {
+    return error(Error::NotSupported, "a copy of rank ", copy.sizes.size());
+  }
+  for (std::size_t d = 0; d < copy.sizes.size(); ++d) {
+    count *= static_cast<std::uint64_t>(copy.sizes[d]);
+    parameters.sizes[d] = copy.sizes[d];
+    parameters.to[d] = copy.to_strides[d];
+    parameters.from[d] = copy.from_strides[d];
+  }
+  if (count == 0) return ok();
+  parameters.rank = static_cast<std::int64_t>(copy.sizes.size());
+  TENON_TRY(const MetalFunction* const function, device_->copy_kernel(copy.element_size));
+  TENON_RETURN_IF_ERROR(begin(function));
+  TENON_TRY(const Place target, place(copy.to, copy.element_size));
+  TENON_TRY(const Place source, place(copy.from, copy.element_size));
+  queue_->set_buffer(0, *target.buffer, target.offset);
+  queue_->set_buffer(1, *source.buffer, source.offset);
+  TENON_RETURN_IF_ERROR(set_value(2, parameters));
+  return dispatch({count, 1, 1}, {});
+}
+
+Status MetalContext::synchronize() {
+  begun_ = nullptr;
+  num_unflushed_ = 0;
+  Status status = is_idle_ ? ok() : queue_->wait();
+  is_idle_ = true;
+  if (!failure_) return status;
+  status = *std::move(failure_);
+  failure_.reset();
+  return status;
+}
+
+void MetalContext::fail(Status status) noexcept {
+  if (!failure_) failure_ = std::move(status);
+}
+
+aoti::DeviceMemoryApi metal_memory(std::shared_ptr<MetalContext> context) {
+  aoti::DeviceMemoryApi out;
+  out.device_type = aoti::TorchDeviceType::mps;
+  out.dl_device = {TENON_DL_METAL, 0};
+  out.max_kept = context->settings().pool_nbytes;
+  out.allocate = [](void* self, std::size_t nbytes) { return of(self).shared().allocate(nbytes); };
+  out.free = [](void* self, std::byte* block) noexcept { of(self).shared().free(block); };
+  out.copy = [](void* self, void*, aoti::CopyKind kind, std::byte* to, const std::byte* from,
+                std::size_t nbytes) { return of(self).copy(kind, to, from, nbytes); };
+  out.copy_strided = [](void* self, void*, const aoti::StridedCopy& copy) {
+    return of(self).copy_strided(copy);
+  };
+  out.synchronize = [](void* self, void*) { return of(self).synchronize(); };
+  out.context = std::move(context);
+  return out;
+}
+
+}  // namespace tenon::metal_aoti

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "device/shared_device.hpp"
+#include "tenon/aoti/shims/call.hpp"
+#include "tenon/aoti/tensors/device_memory_api.hpp"
+#include "tenon/aoti/tensors/tensor_pool.hpp"
+
+namespace tenon::metal_aoti {
+
+/// Settings of one delegate.
+struct ContextSettings {
+  std::size_t pool_nbytes = 0;       ///< Free memory that an instance keeps for its next tensors.
+  std::uint64_t flush_interval = 0;  ///< Kernels after which work is submitted; 0: at the end.
+};
+
+/// The state of one instance of a model on the device: its queue, the work being enqueued, and the
+/// buffers that its tensors are in. Delegates share nothing here.
+///
+/// Kernels are collected in one command buffer, which is submitted at the end of a run or after
+/// `flush_interval` kernels. A failure is kept until `synchronize` returns it, because generated
+/// code ignores the results of most of these functions; nothing is enqueued after it.
+///
+/// Threads: one at a time.
+class MetalContext {
+ public:
+  /// The largest index of a buffer in Metal.
+  static constexpr unsigned max_arguments = 31;
+  /// Bytes that can be passed without a buffer.
+  static constexpr std::size_t max_inline_bytes = 4096;
+
+  /// errors: OutOfResources.
+  [[nodiscard]] static Result<std::shared_ptr<MetalContext>> open(
+      std::shared_ptr<SharedDevice> device, const ContextSettings& settings);
+
+  [[nodiscard]] SharedDevice& shared() const noexcept { return *device_; }
+  [[nodiscard]] const ContextSettings& settings() const noexcept { return settings_; }
+
+  /// A buffer and an offset in it.
+  struct Place {
+    MetalBuffer* buffer;
+    std::size_t offset;
+  };
+  /// errors: InvalidArgument unless `nbytes` at `address` are in one buffer of the device.
+  [[nodiscard]] Result<Place> place(const void* address, std::size_t nbytes);
+
+  /// Begins the launch of a kernel, up to `dispatch`.
+  [[nodiscard]] Status begin(const MetalFunction* function);
+  /// Fails unless the launch of `function` was begun last.
+  [[nodiscard]] Status check_begun(const MetalFunction* function, unsigned index) const;
+  [[nodiscard]] Status set_tensor(unsigned index, const aoti::ModelTensor& tensor);
+  [[nodiscard]] Status set_bytes(unsigned index, std::span<const std::byte> bytes);
+  template <class T>
+  [[nodiscard]] Status set_value(unsigned index, const T& value) {
+    return set_bytes(index, std::as_bytes(std::span(&value, 1)));
+  }
+  /// Enqueues the kernel. A `group` of zeroes means a size that suits the kernel.
+  [[nodiscard]] Status dispatch(const GridSize& threads, GridSize group);
+
+  [[nodiscard]] Status copy(aoti::CopyKind kind, std::byte* to, const std::byte* from,
+                            std::size_t nbytes);
+  [[nodiscard]] Status copy_strided(const aoti::StridedCopy& copy);
+
+  /// Waits for all enqueued work and returns the first failure since the last call.
+  [[nodiscard]] Status synchronize();
+  /// Records a failure for `synchronize`.
+  void fail(Status status) noexcept;
+  [[nodiscard]] bool has_failed() const noexcept { return failure_.has_value(); }
+
+  /// The offset that the model assumes for its next constant, in a block of its own; see
+  /// aoti_torch_mps_memcpy. `take_constant_offset` resets it.
+  void set_constant_offset(std::size_t offset) noexcept { constant_offset_ = offset; }
+  [[nodiscard]] std::size_t take_constant_offset() noexcept {
+    return std::exchange(constant_offset_, 0);
+  }
+
+ private:
+  MetalContext(std::shared_ptr<SharedDevice> device, std::unique_ptr<MetalQueue> queue,
+               const ContextSettings& settings) noexcept
+      : device_(std::move(device)), queue_(std::move(queue)), settings_(settings) {}
+
+  MetalBuffer* find(const std::byte* address);
+  Status flush_if_due();
+
+  std::shared_ptr<SharedDevice> device_;
+  std::unique_ptr<MetalQueue> queue_;
+  ContextSettings settings_;
+  /// Buffers found so far, by address, valid until a buffer of the device is freed: each run uses
+  /// the same tensors, and finding them here needs no lock.
+  std::vector<MetalBuffer*> known_;
+  std::uint64_t known_generation_ = 0;
+  const MetalFunction* begun_ = nullptr;
+  std::uint64_t num_unflushed_ = 0;
+  bool is_idle_ = true;
+  std::size_t constant_offset_ = 0;
+  std::optional<Status> failure_;
+};
+
+/// Memory for the tensors of an instance that works with `context`.
+[[nodiscard]] aoti::DeviceMemoryApi metal_memory(std::shared_ptr<MetalContext> context);
+
+/// The context of the model that is running on this thread.
+[[nodiscard]] inline MetalContext& current_context() noexcept {
+  return *static_cast<MetalContext*>(aoti::current_pool().memory().context.get());
+}
+
+}  // namespace tenon::metal_aoti

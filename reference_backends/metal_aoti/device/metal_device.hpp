@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "tenon/core/result.hpp"
+
+namespace tenon::metal_aoti {
+
+/// The interface of a Metal device: a small part of Metal, in Metal's own terms. Implemented by
+/// `metal_cpp_device.cpp`, and by a stand-in for tests on machines without Metal.
+///
+/// Objects are released with their last pointer. Enqueued work keeps what it uses, so any object
+/// may be released while the device is running.
+
+/// Memory that the CPU and the device share (MTLBuffer, storage mode shared).
+class MetalBuffer {
+ public:
+  virtual ~MetalBuffer() = default;
+  [[nodiscard]] std::byte* contents() const noexcept { return contents_; }
+  [[nodiscard]] std::size_t nbytes() const noexcept { return nbytes_; }
+
+ protected:
+  MetalBuffer(std::byte* contents, std::size_t nbytes) noexcept
+      : contents_(contents), nbytes_(nbytes) {}
+
+ private:
+  std::byte* contents_;
+  std::size_t nbytes_;
+};
+
+/// A kernel that is ready to run (MTLComputePipelineState). Threads: any.
+class MetalFunction {
+ public:
+  virtual ~MetalFunction() = default;
+  [[nodiscard]] std::uint64_t max_threads_per_group() const noexcept { return max_threads_; }
+  /// Threads that run in lockstep.
+  [[nodiscard]] std::uint64_t simd_width() const noexcept { return simd_width_; }
+
+ protected:
+  MetalFunction(std::uint64_t max_threads, std::uint64_t simd_width) noexcept
+      : max_threads_(max_threads), simd_width_(simd_width) {}
+
+ private:
+  std::uint64_t max_threads_;
+  std::uint64_t simd_width_;
+};
+
+/// Kernels compiled from source (MTLLibrary). Threads: any.
+class MetalLibrary {
+ public:
+  virtual ~MetalLibrary() = default;
+  /// errors: NotFound for an unknown kernel; Internal with the device's message.
+  [[nodiscard]] virtual Result<std::unique_ptr<MetalFunction>> function(const char* name) = 0;
+};
+
+/// A number of threads in each dimension; unused ones are 1.
+using GridSize = std::array<std::uint64_t, 3>;
+
+/// Enqueues work, which runs in the order in which it was enqueued (MTLCommandQueue with one open
+/// command buffer and one encoder at a time). Threads: one at a time.
+class MetalQueue {
+ public:
+  virtual ~MetalQueue() = default;
+  /// Sets the kernel to dispatch next, without arguments.
+  [[nodiscard]] virtual Status set_function(const MetalFunction& function) = 0;
+  virtual void set_buffer(unsigned index, const MetalBuffer& buffer, std::size_t offset) = 0;
+  /// The bytes are copied; at most 4096.
+  virtual void set_bytes(unsigned index, std::span<const std::byte> bytes) = 0;
+  /// Enqueues the kernel for `threads` in groups of `group`; the last groups may be smaller.
+  [[nodiscard]] virtual Status dispatch(const GridSize& threads, const GridSize& group) = 0;
+  [[nodiscard]] virtual Status copy(const MetalBuffer& to, std::size_t to_offset,
+                                    const MetalBuffer& from, std::size_t from_offset,
+                                    std::size_t nbytes) = 0;
+  /// Submits the enqueued work to the device.
+  [[nodiscard]] virtual Status commit() = 0;
+  /// Submits, waits for all work, and returns its failure.
+  [[nodiscard]] virtual Status wait() = 0;
+};
+
+/// Threads: any.
+class MetalDevice {
+ public:
+  virtual ~MetalDevice() = default;
+  [[nodiscard]] virtual std::string name() const = 0;
+  /// Bytes of memory that the device recommends to use at most.
+  [[nodiscard]] virtual std::uint64_t memory() const = 0;
+  /// Name of the architecture: "applegpu_g14s".
+  [[nodiscard]] virtual std::string architecture() const = 0;
+  /// errors: MemoryAllocationFailed.
+  [[nodiscard]] virtual Result<std::unique_ptr<MetalBuffer>> allocate(std::size_t nbytes) = 0;
+  /// errors: InvalidProgram with the text of Metal's compiler.
+  [[nodiscard]] virtual Result<std::unique_ptr<MetalLibrary>> compile(const char* source) = 0;
+  /// errors: OutOfResources.
+  [[nodiscard]] virtual Result<std::unique_ptr<MetalQueue>> make_queue() = 0;
+};
+
+/// The system's device. The linked implementation provides this function.
+/// errors: NotFound, with the reason, without a device.
+[[nodiscard]] Result<std::unique_ptr<MetalDevice>> open_metal_device();
+
+}  // namespace tenon::metal_aoti

@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: MIT
+#include "kernels/own_kernels.hpp"
+
+#include "kernels/decoder_kernels.hpp"
+
+namespace tenon::metal_aoti {
+
+namespace {
+
+constexpr std::string_view copy_source = R"METAL(
+struct Parameters {
+  long sizes[16];
+  long to[16];
+  long from[16];
+  long rank;
+};
+kernel void copy(device T* to [[buffer(0)]], device const T* from [[buffer(1)]],
+                 constant Parameters& p [[buffer(2)]],
+                 uint index [[thread_position_in_grid]]) {
+  ulong rest = index;
+  long to_offset = 0;
+  long from_offset = 0;
+  for (long d = p.rank - 1; d >= 0; --d) {
+    const long i = rest % ulong(p.sizes[d]);
+    rest /= ulong(p.sizes[d]);
+    to_offset += i * p.to[d];
+    from_offset += i * p.from[d];
+  }
+  to[to_offset] = from[from_offset];
+}
+)METAL";
+
+// Each group of threads computes one tile and reads the operands through threadgroup memory.
+constexpr std::string_view gemm_source = R"METAL(
+struct Parameters {
+  long a[4];
+  long b[4];
+  long bias[4];
+  long out[4];
+  int rows, columns, inner, inner_batches, group;
+  float alpha, beta;
+  int has_bias;
+};
+kernel void gemm(device T* out [[buffer(0)]], device const T* a [[buffer(1)]],
+                 device const T* b [[buffer(2)]], device const T* bias [[buffer(3)]],
+                 constant Parameters& p [[buffer(4)]],
+                 uint3 position [[thread_position_in_grid]],
+                 uint3 local [[thread_position_in_threadgroup]]) {
+  threadgroup float tile_a[16][16];
+  threadgroup float tile_b[16][16];
+  const int row = position.y;
+  const int column = position.x;
+  const int outer = int(position.z) / p.inner_batches;
+  const int batch = int(position.z) % p.inner_batches;
+  device const T* a_matrix = a + outer * p.a[0] + batch * p.a[1];
+  device const T* b_matrix = b + outer * p.b[0] + batch / p.group * p.b[1];
+  float sum = 0;
+  for (int first = 0; first < p.inner; first += 16) {
+    const int a_column = first + int(local.x);
+    const int b_row = first + int(local.y);
+    tile_a[local.y][local.x] = row < p.rows && a_column < p.inner
+        ? float(a_matrix[row * p.a[2] + a_column * p.a[3]]) : 0.0f;
+    tile_b[local.y][local.x] = b_row < p.inner && column < p.columns
+        ? float(b_matrix[b_row * p.b[2] + column * p.b[3]]) : 0.0f;
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+    for (int i = 0; i < 16; ++i) sum += tile_a[local.y][i] * tile_b[i][local.x];
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+  }
+  if (row < p.rows && column < p.columns) {
+    float result = p.alpha * sum;
+    if (p.has_bias != 0) {
+      result += p.beta * float(bias[outer * p.bias[0] + batch * p.bias[1] + row * p.bias[2] +
+                                    column * p.bias[3]]);
+    }
+    out[outer * p.out[0] + batch * p.out[1] + row * p.out[2] + column * p.out[3]] = T(result);
+  }
+}
+)METAL";
+
+constexpr std::string_view convolution_source = R"METAL(
+struct Parameters {
+  long in_strides[5];
+  long weight_strides[5];
+  long out_strides[5];
+  long bias_stride;
+  int in_size[3], out_size[3], kernel_size[3], stride[3], padding[3], dilation[3];
+  int in_channels_of_group, out_channels_of_group, transposed, has_bias;
+};
+// Position in one dimension of the input that a tap of the kernel reads for an element of the
+// output, or -1.
+inline int source(constant Parameters& p, int d, int out, int tap) {
+  int i = 0;
+  if (p.transposed != 0) {
+    i = out + p.padding[d] - tap * p.dilation[d];
+    if (i < 0 || i % p.stride[d] != 0) return -1;
+    i /= p.stride[d];
+  } else {
+    i = out * p.stride[d] - p.padding[d] + tap * p.dilation[d];
+  }
+  return i < p.in_size[d] ? i : -1;
+}
+kernel void convolution(device T* out [[buffer(0)]], device const T* in [[buffer(1)]],
+                        device const T* weight [[buffer(2)]], device const T* bias [[buffer(3)]],
+                        constant Parameters& p [[buffer(4)]],
+                        uint3 position [[thread_position_in_grid]]) {
+  const int channel = position.y;
+  const int x = int(position.x) % p.out_size[2];
+  const int y = int(position.x) / p.out_size[2] % p.out_size[1];
+  const int z = int(position.x) / p.out_size[2] / p.out_size[1];
+  const int group = channel / p.out_channels_of_group;
+  const int channel_of_group = channel % p.out_channels_of_group;
+  float sum = 0;
+  for (int c = 0; c < p.in_channels_of_group; ++c) {
+    const int in_channel = group * p.in_channels_of_group + c;
+    device const T* in_plane = in + position.z * p.in_strides[0] + in_channel * p.in_strides[1];
+    device const T* taps = p.transposed != 0
+        ? weight + in_channel * p.weight_strides[0] + channel_of_group * p.weight_strides[1]
+        : weight + channel * p.weight_strides[0] + c * p.weight_strides[1];
+    for (int i = 0; i < p.kernel_size[0]; ++i) {
+      const int in_z = source(p, 0, z, i);
+      if (in_z < 0) continue;
+      for (int j = 0; j < p.kernel_size[1]; ++j) {
+        const int in_y = source(p, 1, y, j);
+        if (in_y < 0) continue;
+        for (int k = 0; k < p.kernel_size[2]; ++k) {
+          const int in_x = source(p, 2, x, k);
+          if (in_x < 0) continue;
+          sum += float(in_plane[in_z * p.in_strides[2] + in_y * p.in_strides[3] +
+                                in_x * p.in_strides[4]]) *
+                 float(taps[i * p.weight_strides[2] + j * p.weight_strides[3] +
+                            k * p.weight_strides[4]]);
+        }
+      }
+    }
+  }
+  if (p.has_bias != 0) sum += float(bias[channel * p.bias_stride]);
+  out[position.z * p.out_strides[0] + channel * p.out_strides[1] + z * p.out_strides[2] +
+      y * p.out_strides[3] + x * p.out_strides[4]] = T(sum);
+}
+)METAL";
+
+constexpr std::string_view attention_source = R"METAL(
+struct Parameters {
+  long query[4];
+  long key[4];
+  long mask[4];
+  int heads, queries, keys, depth, group, is_causal, mask_kind;
+  float scale;
+};
+kernel void attention_scores(device float* scores [[buffer(0)]],
+                             device const T* query [[buffer(1)]],
+                             device const T* key [[buffer(2)]],
+                             device const uchar* mask [[buffer(3)]],
+                             constant Parameters& p [[buffer(4)]],
+                             uint3 position [[thread_position_in_grid]]) {
+  const int k = position.x;
+  const int q = position.y;
+  const int batch = int(position.z) / p.heads;
+  const int head = int(position.z) % p.heads;
+  device const T* q_row = query + batch * p.query[0] + head * p.query[1] + q * p.query[2];
+  device const T* k_row = key + batch * p.key[0] + head / p.group * p.key[1] + k * p.key[2];
+  float sum = 0;
+  for (int i = 0; i < p.depth; ++i) sum += float(q_row[i * p.query[3]]) * float(k_row[i * p.key[3]]);
+  sum *= p.scale;
+  const long place = batch * p.mask[0] + head * p.mask[1] + q * p.mask[2] + k * p.mask[3];
+  if (p.mask_kind == 1) sum += float(reinterpret_cast<device const T*>(mask)[place]);
+  if ((p.mask_kind == 2 && mask[place] == 0) || (p.is_causal != 0 && k > q)) sum = -INFINITY;
+  scores[(long(position.z) * p.queries + q) * p.keys + k] = sum;
+}
+)METAL";
+
+// A row that is fully masked becomes zeroes, as in PyTorch's _safe_softmax.
+constexpr std::string_view softmax_source = R"METAL(
+struct Parameters {
+  long rows;
+  long columns;
+};
+kernel void softmax(device T* out [[buffer(0)]], device const float* in [[buffer(1)]],
+                    constant Parameters& p [[buffer(2)]],
+                    uint row [[thread_position_in_grid]]) {
+  device const float* from = in + row * p.columns;
+  device T* to = out + row * p.columns;
+  float most = -INFINITY;
+  for (long i = 0; i < p.columns; ++i) most = from[i] > most ? from[i] : most;
+  float sum = 0;
+  if (most != -INFINITY) {
+    for (long i = 0; i < p.columns; ++i) sum += precise::exp(from[i] - most);
+  }
+  for (long i = 0; i < p.columns; ++i) {
+    to[i] = most == -INFINITY ? T(0) : T(precise::exp(from[i] - most) / sum);
+  }
+}
+)METAL";
+
+constexpr std::string_view topk_source = R"METAL(
+struct Parameters {
+  long rows;
+  long columns;
+  long k;
+  long inner;
+  long largest;
+};
+// True when `a` precedes `b`; equal elements are ordered by index.
+inline bool is_before(T a, long a_place, T b, long b_place, bool largest) {
+  const bool a_nan = a != a;
+  const bool b_nan = b != b;
+  if (a_nan != b_nan) return a_nan == largest;
+  if (a_nan || a == b) return a_place < b_place;
+  return largest ? a > b : a < b;
+}
+kernel void topk(device T* values [[buffer(0)]], device long* places [[buffer(1)]],
+                 device const T* in [[buffer(2)]], constant Parameters& p [[buffer(3)]],
+                 uint row [[thread_position_in_grid]]) {
+  const long outer = long(row) / p.inner;
+  const long side = long(row) % p.inner;
+  device const T* from = in + outer * p.columns * p.inner + side;
+  const bool largest = p.largest != 0;
+  long last = -1;
+  for (long n = 0; n < p.k; ++n) {
+    long best = -1;
+    for (long i = 0; i < p.columns; ++i) {
+      if (last >= 0 &&
+          !is_before(from[last * p.inner], last, from[i * p.inner], i, largest)) {
+        continue;
+      }
+      if (best < 0 || is_before(from[i * p.inner], i, from[best * p.inner], best, largest)) best = i;
+    }
+    last = best;
+    const long to = (outer * p.k + n) * p.inner + side;
+    values[to] = from[best * p.inner];
+    places[to] = best;
+  }
+}
+)METAL";
+
+}  // namespace
+
+const char* own_kernel_name(OwnKernel kernel) noexcept {
+  static constexpr std::array<const char*, num_own_kernels> names = {
+      "copy",    "gemm", "convolution",       "attention_scores",
+      "softmax", "topk", "quantized_product", "gated_delta_rule"};
+  return names[static_cast<std::size_t>(kernel)];
+}
+
+const char* metal_type_for(OwnKernel kernel, ScalarType type) noexcept {
+  switch (type) {
+    case ScalarType::Float:
+      return "float";
+    case ScalarType::Half:
+      return "half";
+    case ScalarType::BFloat16:
+      return "bfloat";
+    default:
+      break;
+  }
+  if (kernel != OwnKernel::topk) return nullptr;
+  switch (type) {
+    case ScalarType::Byte:
+      return "uchar";
+    case ScalarType::Char:
+      return "char";
+    case ScalarType::Short:
+      return "short";
+    case ScalarType::Int:
+      return "int";
+    case ScalarType::Long:
+      return "long";
+    default:
+      return nullptr;
+  }
+}
+
+const char* metal_type_of_size(std::size_t element_size) noexcept {
+  switch (element_size) {
+    case 1:
+      return "uchar";
+    case 2:
+      return "ushort";
+    case 4:
+      return "uint";
+    case 8:
+      return "ulong";
+    case 16:
+      return "uint4";
+    default:
+      return nullptr;
+  }
+}
+
+std::string_view supported_types(OwnKernel kernel) noexcept {
+  return kernel == OwnKernel::topk ? "Float, Half, BFloat16, Byte, Char, Short, Int and Long"
+                                   : "Float, Half and BFloat16";
+}
+
+std::string own_kernel_source(OwnKernel kernel, const char* metal_type) {
+  static constexpr std::array<std::string_view, num_own_kernels> sources = {
+      copy_source,    gemm_source, convolution_source,       attention_source,
+      softmax_source, topk_source, quantized_product_source, gated_delta_rule_source};
+  std::string out = "#include <metal_stdlib>\nusing namespace metal;\ntypedef ";
+  out += metal_type;
+  out += " T;\n";
+  out += sources[static_cast<std::size_t>(kernel)];
+  return out;
+}
+
+}  // namespace tenon::metal_aoti

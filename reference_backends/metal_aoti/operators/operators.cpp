@@ -1,0 +1,335 @@
+// SPDX-License-Identifier: MIT
+//
+// Matrix products, convolutions, attention and topk. Each checks its arguments and enqueues kernels
+// of `own_kernels.cpp`.
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "device/metal_context.hpp"
+#include "operators/operator_checks.hpp"
+#include "shims/shim_list.hpp"
+
+namespace tenon::metal_aoti {
+
+namespace {
+
+/// Enqueues a batch of `batches[0] * batches[1]` matrix products.
+Status gemm(const ModelTensor& out, const ModelTensor& a, const ModelTensor& b,
+            const ModelTensor* bias, const GemmParameters& parameters, std::int64_t batches) {
+  MetalContext& context = current_context();
+  TENON_TRY(const MetalFunction* const kernel,
+            context.shared().own_kernel(OwnKernel::gemm, out.scalar_type));
+  TENON_RETURN_IF_ERROR(context.begin(kernel));
+  TENON_RETURN_IF_ERROR(context.set_tensor(0, out));
+  TENON_RETURN_IF_ERROR(context.set_tensor(1, a));
+  TENON_RETURN_IF_ERROR(context.set_tensor(2, b));
+  TENON_RETURN_IF_ERROR(context.set_tensor(3, bias ? *bias : out));
+  TENON_RETURN_IF_ERROR(context.set_value(4, parameters));
+  return context.dispatch(
+      {round_up(parameters.columns, gemm_tile), round_up(parameters.rows, gemm_tile),
+       static_cast<std::uint64_t>(batches)},
+      {gemm_tile, gemm_tile, 1});
+}
+
+/// Strides of a matrix or a batch of them, with leading zeroes.
+std::array<std::int64_t, 4> matrix_strides(const ModelTensor& tensor) {
+  std::array<std::int64_t, 4> out{};
+  for (std::size_t d = 0; d < static_cast<std::size_t>(tensor.rank); ++d) {
+    out[4 - static_cast<std::size_t>(tensor.rank) + d] = tensor.strides[d];
+  }
+  return out;
+}
+
+/// out = beta * bias + alpha * (a x b), of rank 2, or of rank 3 for batches.
+Status product(const ModelTensor* out, const ModelTensor* a, const ModelTensor* b,
+               std::int32_t rank, const ModelTensor* bias, double beta, double alpha) {
+  TENON_RETURN_IF_ERROR(check_written("out", out));
+  TENON_RETURN_IF_ERROR(check_tensor("the first matrix", a));
+  TENON_RETURN_IF_ERROR(check_tensor("the second matrix", b));
+  TENON_RETURN_IF_ERROR(check_same("the first matrix", *a, *out));
+  TENON_RETURN_IF_ERROR(check_same("the second matrix", *b, *out));
+  if (out->rank != rank || a->rank != rank || b->rank != rank) {
+    return error(Error::InvalidArgument, "expected tensors of rank ", rank, ", found ",
+                 shape_text(out->shape()), ", ", shape_text(a->shape()), " and ",
+                 shape_text(b->shape()));
+  }
+  const auto last = static_cast<std::size_t>(rank) - 1;
+  const std::int64_t batches = rank == 3 ? a->sizes[0] : 1;
+  const std::int64_t rows = a->sizes[last - 1];
+  const std::int64_t inner = a->sizes[last];
+  const std::int64_t columns = b->sizes[last];
+  if (rank == 3) {
+    TENON_RETURN_IF_ERROR(check_shape("the second matrix", *b, {batches, inner, columns}));
+    TENON_RETURN_IF_ERROR(check_shape("out", *out, {batches, rows, columns}));
+  } else {
+    TENON_RETURN_IF_ERROR(check_shape("the second matrix", *b, {inner, columns}));
+    TENON_RETURN_IF_ERROR(check_shape("out", *out, {rows, columns}));
+  }
+  GemmParameters parameters{};
+  parameters.a = matrix_strides(*a);
+  parameters.b = matrix_strides(*b);
+  parameters.out = matrix_strides(*out);
+  TENON_TRY(parameters.rows, narrow(rows));
+  TENON_TRY(parameters.columns, narrow(columns));
+  TENON_TRY(parameters.inner, narrow(inner));
+  TENON_TRY(parameters.inner_batches, narrow(std::max<std::int64_t>(batches, 1)));
+  parameters.group = 1;
+  parameters.alpha = static_cast<float>(alpha);
+  parameters.beta = static_cast<float>(beta);
+  // With a beta of 0 the bias is not read, even if it is NaN.
+  parameters.has_bias = bias && beta != 0;
+  if (bias) {
+    TENON_RETURN_IF_ERROR(check_tensor("self", bias));
+    TENON_RETURN_IF_ERROR(check_same("self", *bias, *out));
+    for (std::int32_t d = 0; d < bias->rank; ++d) {
+      const auto from = static_cast<std::size_t>(d);
+      const std::int32_t place = rank - bias->rank + d;
+      const std::int64_t size = place < 0 ? 1 : out->sizes[static_cast<std::size_t>(place)];
+      if (place < 0 || (bias->sizes[from] != 1 && bias->sizes[from] != size)) {
+        return error(Error::InvalidArgument, "self: expected sizes that broadcast to ",
+                     shape_text(out->shape()), ", found ", shape_text(bias->shape()));
+      }
+      if (bias->sizes[from] != 1) {
+        parameters.bias[4 - static_cast<std::size_t>(bias->rank) + from] = bias->strides[from];
+      }
+    }
+  }
+  return gemm(*out, *a, *b, parameters.has_bias != 0 ? bias : nullptr, parameters, batches);
+}
+
+}  // namespace
+
+ShimError aoti_torch_mps_mm_out(ModelTensor* out, ModelTensor* self, ModelTensor* mat2) noexcept {
+  return aoti::shim_call("aoti_torch_mps_mm_out",
+                         [&] { return product(out, self, mat2, 2, nullptr, 0, 1); });
+}
+ShimError aoti_torch_mps_bmm_out(ModelTensor* out, ModelTensor* self, ModelTensor* mat2) noexcept {
+  return aoti::shim_call("aoti_torch_mps_bmm_out",
+                         [&] { return product(out, self, mat2, 3, nullptr, 0, 1); });
+}
+ShimError aoti_torch_mps_addmm_out(ModelTensor* out, ModelTensor* self, ModelTensor* mat1,
+                                   ModelTensor* mat2, double beta, double alpha) noexcept {
+  return aoti::shim_call("aoti_torch_mps_addmm_out", [&]() -> Status {
+    TENON_RETURN_IF_ERROR(check_tensor("self", self));
+    return product(out, mat1, mat2, 2, self, beta, alpha);
+  });
+}
+
+ShimError aoti_torch_mps_topk(ModelTensor* self, std::int64_t k, std::int64_t dim,
+                              std::int32_t largest, std::int32_t, ModelTensor** ret0,
+                              ModelTensor** ret1) noexcept {
+  return aoti::shim_call("aoti_torch_mps_topk", [&]() -> Status {
+    TENON_RETURN_IF_ERROR(check_tensor("self", self));
+    if (self->rank == 0 || dim < -self->rank || dim >= self->rank) {
+      return error(Error::InvalidArgument, "dimension ", dim, " of a tensor of rank ", self->rank);
+    }
+    const auto d = static_cast<std::size_t>(dim < 0 ? dim + self->rank : dim);
+    if (k < 0 || k > self->sizes[d]) {
+      return error(Error::InvalidArgument, "k: expected 0 to ", self->sizes[d], ", found ", k);
+    }
+    TENON_RETURN_IF_ERROR(check_contiguous("self", *self));
+    MetalContext& context = current_context();
+    TENON_TRY(const MetalFunction* const kernel,
+              context.shared().own_kernel(OwnKernel::topk, self->scalar_type));
+    auto sizes = self->sizes;
+    sizes[d] = k;
+    const std::span shape(sizes.data(), static_cast<std::size_t>(self->rank));
+    NewTensor values(new_tensor(shape, *self));
+    if (!values) return no_memory();
+    NewTensor places(aoti::current_pool().empty_strided(shape, nullptr, ScalarType::Long,
+                                                        aoti::TorchDeviceType::mps, 0));
+    if (!places) return no_memory();
+    if (values->numel != 0) {
+      TopkParameters parameters{};
+      parameters.columns = self->sizes[d];
+      parameters.k = k;
+      parameters.rows = self->numel / self->sizes[d];
+      parameters.inner = self->strides[d];
+      parameters.largest = largest != 0;
+      TENON_RETURN_IF_ERROR(context.begin(kernel));
+      TENON_RETURN_IF_ERROR(context.set_tensor(0, *values));
+      TENON_RETURN_IF_ERROR(context.set_tensor(1, *places));
+      TENON_RETURN_IF_ERROR(context.set_tensor(2, *self));
+      TENON_RETURN_IF_ERROR(context.set_value(3, parameters));
+      TENON_RETURN_IF_ERROR(
+          context.dispatch({static_cast<std::uint64_t>(parameters.rows), 1, 1}, {}));
+    }
+    values.give_to(ret0);
+    places.give_to(ret1);
+    return ok();
+  });
+}
+
+namespace {
+
+struct AttentionArguments {
+  const ModelTensor* query;
+  const ModelTensor* key;
+  const ModelTensor* value;
+  const ModelTensor* mask;
+  bool is_causal;
+  std::optional<double> scale;
+};
+
+/// Sizes and strides, of rank 4, of a tensor of rank 3 or 4.
+struct FourDimensions {
+  explicit FourDimensions(const ModelTensor& tensor) {
+    sizes[0] = 1;
+    for (std::int32_t d = 0; d < tensor.rank; ++d) {
+      const auto to = static_cast<std::size_t>(4 - tensor.rank + d);
+      sizes[to] = tensor.sizes[static_cast<std::size_t>(d)];
+      strides[to] = tensor.strides[static_cast<std::size_t>(d)];
+    }
+  }
+  std::array<std::int64_t, 4> sizes{1, 1, 1, 1};
+  std::array<std::int64_t, 4> strides{};
+};
+
+/// Sets the strides of a mask that broadcasts to the scores.
+Status describe_mask(const ModelTensor& mask, const ModelTensor& query,
+                     const std::array<std::int64_t, 4>& scores, AttentionParameters& parameters) {
+  TENON_RETURN_IF_ERROR(check_tensor("the mask", &mask));
+  if (mask.scalar_type != ScalarType::Bool)
+    TENON_RETURN_IF_ERROR(check_same("the mask", mask, query));
+  parameters.mask_kind = mask.scalar_type == ScalarType::Bool ? 2 : 1;
+  bool fits = mask.rank <= 4;
+  for (std::int32_t d = 0; fits && d < mask.rank; ++d) {
+    const auto from = static_cast<std::size_t>(d);
+    const auto to = static_cast<std::size_t>(4 - mask.rank + d);
+    fits = mask.sizes[from] == 1 || mask.sizes[from] == scores[to];
+    parameters.mask[to] = mask.sizes[from] == 1 ? 0 : mask.strides[from];
+  }
+  if (fits) return ok();
+  return error(Error::InvalidArgument, "the mask: expected sizes that broadcast to ",
+               shape_text(scores), ", found ", shape_text(mask.shape()));
+}
+
+/// Enqueues the scores, as float, and their softmax.
+Status weigh(const AttentionArguments& arguments, const AttentionParameters& parameters,
+             const std::array<std::int64_t, 4>& score_sizes, const ModelTensor& weights) {
+  const ModelTensor& query = *arguments.query;
+  const NewTensor scores(aoti::current_pool().empty_strided(score_sizes, nullptr, ScalarType::Float,
+                                                            aoti::TorchDeviceType::mps, 0));
+  if (!scores) return no_memory();
+  MetalContext& context = current_context();
+  const std::int64_t batches = score_sizes[0] * score_sizes[1];
+  TENON_TRY(const MetalFunction* const score_kernel,
+            context.shared().own_kernel(OwnKernel::attention_scores, query.scalar_type));
+  TENON_RETURN_IF_ERROR(context.begin(score_kernel));
+  TENON_RETURN_IF_ERROR(context.set_tensor(0, *scores));
+  TENON_RETURN_IF_ERROR(context.set_tensor(1, query));
+  TENON_RETURN_IF_ERROR(context.set_tensor(2, *arguments.key));
+  TENON_RETURN_IF_ERROR(context.set_tensor(3, arguments.mask ? *arguments.mask : query));
+  TENON_RETURN_IF_ERROR(context.set_value(4, parameters));
+  TENON_RETURN_IF_ERROR(context.dispatch(
+      {static_cast<std::uint64_t>(score_sizes[3]), static_cast<std::uint64_t>(score_sizes[2]),
+       static_cast<std::uint64_t>(batches)},
+      {}));
+  TENON_TRY(const MetalFunction* const softmax_kernel,
+            context.shared().own_kernel(OwnKernel::softmax, query.scalar_type));
+  TENON_RETURN_IF_ERROR(context.begin(softmax_kernel));
+  TENON_RETURN_IF_ERROR(context.set_tensor(0, weights));
+  TENON_RETURN_IF_ERROR(context.set_tensor(1, *scores));
+  const SoftmaxParameters rows{batches * score_sizes[2], score_sizes[3]};
+  TENON_RETURN_IF_ERROR(context.set_value(2, rows));
+  return context.dispatch({static_cast<std::uint64_t>(rows.rows), 1, 1}, {});
+}
+
+/// Also returns the weights; the output is their product with the values.
+Status attention(const AttentionArguments& arguments, ModelTensor** ret0, ModelTensor** ret1) {
+  const ModelTensor& query = *arguments.query;
+  const ModelTensor& key = *arguments.key;
+  const ModelTensor& value = *arguments.value;
+  TENON_RETURN_IF_ERROR(check_same("the key", key, query));
+  TENON_RETURN_IF_ERROR(check_same("the value", value, query));
+  for (const ModelTensor* each : {&query, &key, &value}) {
+    if (each->rank == query.rank && (each->rank == 3 || each->rank == 4)) continue;
+    return error(Error::NotSupported, "expected tensors of rank 3 or 4, found ",
+                 shape_text(query.shape()), ", ", shape_text(key.shape()), " and ",
+                 shape_text(value.shape()));
+  }
+  const FourDimensions q(query), k(key), v(value);
+  const std::int64_t heads = q.sizes[1];
+  if (q.sizes[0] != k.sizes[0] || q.sizes[0] != v.sizes[0] || k.sizes[1] != v.sizes[1] ||
+      k.sizes[1] == 0 || heads % std::max<std::int64_t>(k.sizes[1], 1) != 0 ||
+      q.sizes[3] != k.sizes[3] || k.sizes[2] != v.sizes[2]) {
+    return error(Error::InvalidArgument, "the sizes do not fit together: query ",
+                 shape_text(query.shape()), ", key ", shape_text(key.shape()), ", value ",
+                 shape_text(value.shape()));
+  }
+  AttentionParameters parameters{};
+  parameters.query = q.strides;
+  parameters.key = k.strides;
+  TENON_TRY(parameters.heads, narrow(heads));
+  TENON_TRY(parameters.queries, narrow(q.sizes[2]));
+  TENON_TRY(parameters.keys, narrow(k.sizes[2]));
+  TENON_TRY(parameters.depth, narrow(q.sizes[3]));
+  TENON_TRY(parameters.group, narrow(heads / k.sizes[1]));
+  parameters.is_causal = arguments.is_causal;
+  parameters.scale = static_cast<float>(arguments.scale.value_or(
+      1.0 / std::sqrt(static_cast<double>(std::max<std::int64_t>(q.sizes[3], 1)))));
+  const std::array<std::int64_t, 4> score_sizes{q.sizes[0], heads, q.sizes[2], k.sizes[2]};
+  if (arguments.mask) {
+    TENON_RETURN_IF_ERROR(describe_mask(*arguments.mask, query, score_sizes, parameters));
+  }
+  const std::array<std::int64_t, 4> out_sizes{q.sizes[0], heads, q.sizes[2], v.sizes[3]};
+  const std::size_t skipped = query.rank == 3 ? 1 : 0;
+  NewTensor out(new_tensor(std::span(out_sizes).subspan(skipped), query));
+  if (!out) return no_memory();
+  NewTensor weights(new_tensor(std::span(score_sizes).subspan(skipped), query));
+  if (!weights) return no_memory();
+  if (out->numel != 0) {
+    if (weights->numel == 0) return error(Error::NotSupported, "attention to no keys");
+    TENON_RETURN_IF_ERROR(weigh(arguments, parameters, score_sizes, *weights));
+    GemmParameters values{};
+    values.a = FourDimensions(*weights).strides;
+    values.b = v.strides;
+    values.out = FourDimensions(*out).strides;
+    values.rows = parameters.queries;
+    values.inner = parameters.keys;
+    TENON_TRY(values.columns, narrow(v.sizes[3]));
+    values.inner_batches = parameters.heads;
+    values.group = parameters.group;
+    values.alpha = 1;
+    TENON_RETURN_IF_ERROR(gemm(*out, *weights, value, nullptr, values, q.sizes[0] * heads));
+  }
+  out.give_to(ret0);
+  weights.give_to(ret1);
+  return ok();
+}
+
+ShimError attention(const char* name, ModelTensor* query, ModelTensor* key, ModelTensor* value,
+                    ModelTensor** mask, double dropout, bool is_causal, ModelTensor** dropout_mask,
+                    const double* scale, ModelTensor** ret0, ModelTensor** ret1) noexcept {
+  return aoti::shim_call(name, [&]() -> Status {
+    TENON_RETURN_IF_ERROR(check_tensor("the query", query));
+    TENON_RETURN_IF_ERROR(check_tensor("the key", key));
+    TENON_RETURN_IF_ERROR(check_tensor("the value", value));
+    if (dropout != 0 || dropout_mask) {
+      return error(Error::NotSupported, "dropout in attention: expected none");
+    }
+    return attention({query, key, value, mask ? *mask : nullptr, is_causal,
+                      scale ? std::optional(*scale) : std::nullopt},
+                     ret0, ret1);
+  });
+}
+
+}  // namespace
+
+ShimError aoti_torch_mps__scaled_dot_product_attention_math_for_mps(
+    ModelTensor* query, ModelTensor* key, ModelTensor* value, ModelTensor** attn_mask,
+    double dropout_p, std::int32_t is_causal, ModelTensor** dropout_mask, double* scale,
+    ModelTensor** ret0, ModelTensor** ret1) noexcept {
+  return attention("aoti_torch_mps__scaled_dot_product_attention_math_for_mps", query, key, value,
+                   attn_mask, dropout_p, is_causal != 0, dropout_mask, scale, ret0, ret1);
+}
+ShimError aoti_torch_mps__scaled_dot_product_attention_math_for_mps_v2(
+    ModelTensor* query, ModelTensor* key, ModelTensor* value, ModelTensor** attn_mask,
+    double dropout_p, std::int32_t is_causal, ModelTensor** dropout_mask, double* scale,
+    std::int32_t, ModelTensor** ret0, ModelTensor** ret1) noexcept {
+  return attention("aoti_torch_mps__scaled_dot_product_attention_math_for_mps_v2", query, key,
+                   value, attn_mask, dropout_p, is_causal != 0, dropout_mask, scale, ret0, ret1);
+}
+
+}  // namespace tenon::metal_aoti

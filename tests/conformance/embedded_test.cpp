@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: MIT
+//
+// A plugin's author has the suites, and tests of their own, in a Catch2 program.
+// [include]
+#include <tenon/conformance/suites.hpp>
+// [include]
+#include <tenon/conformance/run/subject_file.hpp>
+
+namespace {
+
+using namespace tenon;
+using namespace tenon::conformance;
+
+const bool subject_is_set = [] {
+  auto subject = read_subject(TENON_TEST_SUBJECT);
+  if (!subject.ok()) return false;
+  subject->plugin = TENON_TEST_HELLO;
+  return set_subject(*std::move(subject)).ok();
+}();
+
+int runs_of_own_test = 0;
+
+}  // namespace
+
+TENON_CONFORMANCE_TEST("an author's own test", "[embedded][level-1][case][TN-BCK-6]") {
+  ++runs_of_own_test;
+  kit.expect("TN-BCK-6", kit.backend().id == "Add", "found backend ", kit.backend().id);
+}
+
+TENON_CONFORMANCE_TEST("an author's own test that fails", "[.fails][level-10][backend][TN-BCK-6]") {
+  kit.violated("TN-BCK-6", "it always fails");
+}
+
+TEST_CASE("an author's own test is run for each case", "[embedded]") {
+  REQUIRE(subject_is_set);
+  runs_of_own_test = 0;
+  const auto results = tenon::conformance::detail::run_embedded("an author's own test");
+  REQUIRE(results.size() == 4);
+  CHECK(runs_of_own_test == 4);
+  CHECK(results[0].path == "embedded/an author's own test/Add/add");
+  CHECK(results[0].failures.empty());
+}
+
+TEST_CASE("a violated rule fails the test of Catch2 with its sentence", "[embedded]") {
+  const auto results = tenon::conformance::detail::run_embedded("an author's own test that fails");
+  REQUIRE(results.size() == 1);
+  REQUIRE(results[0].failures.size() == 1);
+  CHECK(results[0].failures[0].rfind("TN-BCK-6 (", 0) == 0);
+  CHECK(results[0].failures[0].find("): it always fails") != std::string::npos);
+}
+
+TEST_CASE("the suites are linked", "[embedded]") { CHECK(all_tests().size() > 80); }

@@ -1,0 +1,213 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Prints what a source pays to include Tenon, next to the libraries that it uses.
+
+Each subject is compiled alone: the libraries, the umbrella headers (one #include) and
+examples/embed (a 40-line application). A figure is the processor's time in user mode, the minimum
+of all rounds; a round compiles everything once, so that a busy machine disturbs all subjects alike.
+A ratio is to the sum of nlohmann/json and flatbuffers at the same optimization. "compiled" is with
+-DTENON_COMPILED: declarations alone, the definitions come from Tenon's static libraries.
+
+    tests/headers/compile_cost.py --build build/release
+    tests/headers/compile_cost.py --include OTHER/include --build OTHER/build --only host --rounds 5
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import shlex
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+LIBRARIES = ["nlohmann/json.hpp", "flatbuffers/flatbuffers.h", "fmt/format.h"]
+YARDSTICK = LIBRARIES[:2]
+# Headers of one subject; the later ones are where older versions have them.
+UMBRELLAS = {
+    "tenon/tenon.hpp": [["tenon/tenon.hpp"]],
+    "tenon/aoti.hpp": [["tenon/aoti.hpp"]],
+    "tenon/aot.hpp": [["tenon/aot.hpp"]],
+    "tenon/host/method/method.hpp": [["tenon/host/method/method.hpp"], ["tenon/host/method.hpp"]],
+    "tenon/host.hpp": [["tenon/host.hpp"]],
+    "tenon/host/inspect.hpp, arrays.hpp": [["tenon/host/inspect.hpp", "tenon/host/arrays.hpp"]],
+    "tenon/conformance/suites.hpp": [["tenon/conformance/suites.hpp"]],
+}
+# Headers of plugins and of the ahead-of-time half, which have no compiled mode.
+ONE_MODE = {*LIBRARIES, "tenon/tenon.hpp", "tenon/aoti.hpp", "tenon/aot.hpp"}
+
+
+def subjects_of(include, scratch, embed):
+    """{name: file to compile}, of what this version has."""
+    found = {}
+    for name, alternatives in {**{one: [[one]] for one in LIBRARIES}, **UMBRELLAS}.items():
+        for headers in alternatives:
+            if name not in LIBRARIES and not all((include / one).exists() for one in headers):
+                continue
+            file = scratch / (name.replace("/", "_").replace(", ", "_") + ".cpp")
+            file.write_text("".join(f"#include <{one}>\n" for one in headers))
+            found[name] = file
+            break
+    if embed.exists():
+        found["examples/embed"] = embed
+    return found
+
+
+def generated_paths(build):
+    """Folders of the headers that the build generates."""
+    names = [*build.rglob("*_generated.h")]
+    if not names:
+        sys.exit(f"compile_cost.py: no generated headers in {build}; build the project there first")
+    return sorted({str(one.parent) for one in names} | {str(build / "include")})
+
+
+def user_seconds(command):
+    """User seconds of the command and its children, or the first line of its failure."""
+    with tempfile.TemporaryFile() as errors:
+        child = subprocess.Popen(
+            command, stderr=errors, env={**os.environ, "CCACHE_DISABLE": "1", "LC_ALL": "C"}
+        )
+        _, status, usage = os.wait4(child.pid, 0)
+        child.returncode = os.waitstatus_to_exitcode(status)
+        if child.returncode == 0:
+            return usage.ru_utime, None
+        errors.seek(0)
+        lines = [line for line in errors.read().decode().splitlines() if "error" in line]
+        return None, lines[0] if lines else f"exit code {child.returncode}"
+
+
+def measure(args, subjects, paths):
+    """{(subject, mode, optimization): least user seconds}, and what does not compile."""
+    jobs = [
+        (name, mode, level)
+        for name in subjects
+        for level in args.optimization
+        for mode in args.mode
+        if mode == "header-only" or name not in ONE_MODE
+    ]
+    best, failures = {}, {}
+    for turn in range(args.rounds):
+        for i, job in enumerate(jobs):
+            if job in failures:
+                continue
+            name, mode, level = job
+            command = [*shlex.split(args.cxx), "-std=c++20", level, *paths, *args.flag]
+            command += ["-DTENON_COMPILED"] if mode == "compiled" else []
+            command += ["-c", str(subjects[name]), "-o", os.devnull]
+            seconds, failure = user_seconds(command)
+            if failure:
+                failures[job] = failure
+                print(f"compile_cost.py: {' '.join(job)}: {failure}", file=sys.stderr)
+            else:
+                best[job] = min(seconds, best.get(job, seconds))
+            if sys.stderr.isatty():
+                print(f"\rround {turn + 1}, {i + 1} of {len(jobs)} ", end="", file=sys.stderr)
+    if sys.stderr.isatty():
+        print(file=sys.stderr)
+    return best
+
+
+def rows_of(args, subjects, best):
+    """One row for each subject: seconds and ratio for each mode and optimization."""
+    columns = [(mode, level) for mode in args.mode for level in args.optimization]
+    for name in subjects:
+        row = {"subject": name, "figures": []}
+        for mode, level in columns:
+            seconds = best.get((name, mode, level))
+            unit = [best.get((one, "header-only", level)) for one in YARDSTICK]
+            ratio = seconds / sum(unit) if seconds is not None and None not in unit else None
+            row["figures"].append(
+                {"mode": mode, "optimization": level, "seconds": seconds, "ratio": ratio}
+            )
+        yield row
+
+
+def cell(figure):
+    """One figure as text."""
+    if figure["seconds"] is None:
+        return ""
+    ratio = f" ({figure['ratio']:.2f} x)" if figure["ratio"] is not None else ""
+    return f"{figure['seconds']:.2f}{ratio}"
+
+
+def print_table(args, rows):
+    """The table as aligned text or as Markdown."""
+    head = ["user seconds"]
+    head += [f"{figure['mode']} {figure['optimization']}" for figure in rows[0]["figures"]]
+    lines = [head] + [[row["subject"], *map(cell, row["figures"])] for row in rows]
+    widths = [max(len(line[i]) for line in lines) for i in range(len(head))]
+    for number, line in enumerate(lines):
+        texts = [line[0].ljust(widths[0])]
+        texts += [text.rjust(width) for text, width in zip(line[1:], widths[1:])]
+        print("| " + " | ".join(texts) + " |" if args.markdown else "  ".join(texts).rstrip())
+        if args.markdown and number == 0:
+            bars = ["-" * widths[0]] + ["-" * (width - 1) + ":" for width in widths[1:]]
+            print("| " + " | ".join(bars) + " |")
+
+
+def main():
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    option = parser.add_argument
+    option(
+        "--include",
+        type=pathlib.Path,
+        default=ROOT / "include",
+        help="headers to measure (default: those of this checkout)",
+    )
+    option(
+        "--build",
+        type=pathlib.Path,
+        default=ROOT / "build/release",
+        help="where that checkout was built, for its generated headers (default: %(default)s)",
+    )
+    option(
+        "--embed",
+        type=pathlib.Path,
+        help="the application (default: examples/embed next to the headers)",
+    )
+    option("--cxx", default="g++", help="compiler (default: %(default)s)")
+    option("--flag", action="append", default=[], help="further flag of the compiler")
+    option("--rounds", type=int, default=3, help="how often each is compiled (default: 3)")
+    option(
+        "--optimization",
+        nargs="+",
+        default=["-O0", "-O2"],
+        metavar="LEVEL",
+        type=lambda text: text if text.startswith("-") else "-" + text,
+        help="O0, O2, ... (default: O0 O2)",
+    )
+    modes = ["header-only", "compiled"]
+    option("--mode", nargs="+", default=modes, choices=modes, help="(default: both)")
+    option(
+        "--only",
+        nargs="+",
+        metavar="TEXT",
+        help="only subjects whose name contains one of these, and the two libraries of the ratio",
+    )
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--markdown", action="store_true", help="print a Markdown table")
+    form.add_argument("--json", action="store_true", help="print figures for a program to read")
+    args = parser.parse_args()
+    if args.rounds < 1:
+        parser.error("--rounds: expected 1 or more")
+    embed = args.embed or args.include.parent / "examples/embed/embed.cpp"
+    paths = [f"-I{args.include}"] + [f"-I{path}" for path in generated_paths(args.build)]
+    with tempfile.TemporaryDirectory() as scratch:
+        subjects = subjects_of(args.include, pathlib.Path(scratch), embed)
+        if args.only:
+            subjects = {
+                name: file for name, file in subjects.items()
+                if name in YARDSTICK or any(text in name for text in args.only)
+            }
+        rows = list(rows_of(args, subjects, measure(args, subjects, paths)))
+    if args.json:
+        print(json.dumps({"compiler": args.cxx, "rounds": args.rounds, "rows": rows}, indent=2))
+    else:
+        print_table(args, rows)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "tenon/abi/static_plugin.h"
+
+TENON_DECLARE_STATIC_PLUGIN(Values);
+
+namespace tenon::test {
+
+/// The record of the backend of values_backend.cpp, in order.
+std::vector<std::string>& seen();
+
+}  // namespace tenon::test

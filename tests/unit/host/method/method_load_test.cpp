@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: MIT
+
+#include "method_support.hpp"
+
+using namespace tenon;
+using namespace tenon::test;
+using host::Method;
+
+TEST_CASE("delegates are initialised and destroyed in their order", "[method]") {
+  calls().clear();
+  auto method = load_ok(chain_of({"a", "b", "c"}));
+  CHECK(calls() == std::vector<std::string>{"init a", "init b", "init c"});
+  method.reset();
+  CHECK(calls() == std::vector<std::string>{"init a", "init b", "init c", "destroy a", "destroy b",
+                                            "destroy c"});
+}
+
+TEST_CASE("after a failed init the earlier delegates are destroyed and its error returns",
+          "[method][TN-INI-1]") {
+  calls().clear();
+  std::optional<std::size_t> failed_delegate;
+  auto options = with_registry();
+  options.failed_delegate = &failed_delegate;
+  const auto method = load(chain_of({"a", "b", "fail-init", "d"}), std::move(options));
+  CHECK(failed_delegate == 2);
+  REQUIRE(method.error() == Error::DelegateInvalidCompatibility);
+  CHECK_THAT(std::string(method.text()), ContainsSubstring("method forward") &&
+                                             ContainsSubstring("delegate 2 (Test): init") &&
+                                             ContainsSubstring("payload 9, expected 1 to 3"));
+  CHECK(calls() ==
+        std::vector<std::string>{"init a", "init b", "init fail-init", "destroy a", "destroy b"});
+}
+
+TEST_CASE("a backend that is not registered is NotFound and names those that are", "[method]") {
+  const auto method = load(chain_of({"a"}, "Tset"));
+  REQUIRE(method.error() == Error::NotFound);
+  CHECK_THAT(std::string(method.text()), ContainsSubstring("delegate 0 (Tset)") &&
+                                             ContainsSubstring("'Tset'") &&
+                                             ContainsSubstring("Test, Unavailable"));
+}
+
+TEST_CASE("a method with delegates but no registry is NotFound", "[method]") {
+  CHECK(load(chain_of({"a"}), {}).error() == Error::NotFound);
+}
+
+TEST_CASE("a backend that is not available is NotFound with its reason and no init",
+          "[method][TN-BCK-6]") {
+  calls().clear();
+  const auto method = load(chain_of({"a"}, "Unavailable"));
+  REQUIRE(method.error() == Error::NotFound);
+  CHECK_THAT(std::string(method.text()), ContainsSubstring("libacme.so.1 not found"));
+  CHECK(calls().empty());
+}
+
+TEST_CASE("an unknown method is InvalidArgument and names those there are", "[method]") {
+  const auto method = Method::load(open_program(chain_of({"a"})), "backward", with_registry());
+  REQUIRE(method.error() == Error::InvalidArgument);
+  CHECK_THAT(std::string(method.text()), ContainsSubstring("forward"));
+}
+
+TEST_CASE("compile specs arrive in order with values that are not terminated", "[method]") {
+  calls().clear();
+  ProgramBuilder builder = chain_of({"a"});
+  PlanBuilder plan(*builder.program.execution_plan[0]);
+  plan.compile_spec(0, "one", "1");
+  plan.compile_spec(0, "two", std::string_view("x\0y", 3));
+  plan.compile_spec(0, "one", "");
+  const auto method = load_ok(builder);
+  CHECK(calls()[0] == std::string("init a one=1 two=x\0y one=", 25));
+}
+
+TEST_CASE("a blob stored in the flatbuffer arrives like one in a segment", "[method]") {
+  calls().clear();
+  ProgramBuilder builder;
+  auto plan = builder.plan("forward");
+  const auto blob = builder.inline_blob("inline");
+  plan.delegate("Test", schema::DataLocation::INLINE, blob);
+  const auto method = load_ok(builder);
+  CHECK(calls() == std::vector<std::string>{"init inline"});
+}
+
+TEST_CASE("a backend may give its blob back in init", "[method]") {
+  auto method = load_ok(chain_of({"release"}));
+  const std::vector<float> x(4);
+  REQUIRE(set_floats(*method, 0, x, {4}).ok());
+  CHECK(method->execute().ok());
+}
+
+TEST_CASE("named data of the program reaches init", "[method]") {
+  calls().clear();
+  ProgramBuilder builder = chain_of({"named weights"});
+  builder.named_data("weights", builder.segment(bytes_of("42")));
+  const auto method = load_ok(builder);
+  CHECK(calls() == std::vector<std::string>{"init named weights", "data 42"});
+}
+
+TEST_CASE("missing named data is NotFound and names the key", "[method]") {
+  ProgramBuilder builder = chain_of({"named wieghts"});
+  builder.named_data("weights", builder.segment(bytes_of("42")));
+  const auto method = load(builder);
+  REQUIRE(method.error() == Error::NotFound);
+  CHECK_THAT(std::string(method.text()), ContainsSubstring("wieghts"));
+}
+
+TEST_CASE("a program without named data has no map", "[method]") {
+  const auto method = load(chain_of({"named weights"}));
+  REQUIRE(method.error() == Error::NotFound);
+  CHECK_THAT(std::string(method.text()), ContainsSubstring("no named data map"));
+}
+
+TEST_CASE("options of a load reach the backend they are for", "[method]") {
+  calls().clear();
+  auto options = with_registry();
+  options.backend_options.push_back({"Test", "label", std::string("L")});
+  const auto method = load_ok(chain_of({"a"}), std::move(options));
+  CHECK(calls() == std::vector<std::string>{"init a label=L"});
+}
+
+TEST_CASE("an unknown option, a wrong type and an unused backend are errors", "[method]") {
+  auto unknown = with_registry();
+  unknown.backend_options.push_back({"Test", "lable", std::string("L")});
+  const auto first = load(chain_of({"a"}), std::move(unknown));
+  CHECK(first.error() == Error::NotFound);
+  CHECK_THAT(std::string(first.text()),
+             ContainsSubstring("'lable'") && ContainsSubstring("factor, label"));
+
+  auto wrong = with_registry();
+  wrong.backend_options.push_back({"Test", "factor", std::string("two")});
+  const auto second = load(chain_of({"a"}), std::move(wrong));
+  CHECK(second.error() == Error::InvalidType);
+  CHECK_THAT(std::string(second.text()), ContainsSubstring("expected double, found string"));
+
+  auto unused = with_registry();
+  unused.backend_options.push_back({"Other", "x", true});
+  CHECK(load(chain_of({"a"}), std::move(unused)).error() == Error::InvalidArgument);
+}
+
+TEST_CASE("missing kernels are all named with their instructions", "[method]") {
+  ProgramBuilder builder = chain_of({"a"});
+  PlanBuilder plan(*builder.program.execution_plan[0]);
+  plan.instruction(kernel_call(plan.op("aten::add", "out"), {0, 1}));
+  plan.instruction(kernel_call(plan.op("aten::neg", ""), {0, 1}));
+  plan.instruction(kernel_call(0, {0, 1}));
+  calls().clear();
+  const auto method = load(builder);
+  REQUIRE(method.error() == Error::OperatorMissing);
+  CHECK_THAT(std::string(method.text()),
+             ContainsSubstring("aten::add.out (instruction 0:1, 0:3)") &&
+                 ContainsSubstring("aten::neg (instruction 0:2)"));
+  CHECK(calls() == std::vector<std::string>{"init a", "destroy a"});
+}
+
+TEST_CASE("memory planned on a device is refused with a message", "[method]") {
+  ProgramBuilder builder = chain_of({"a"});
+  auto& plan = *builder.program.execution_plan[0];
+  plan.non_const_buffer_device.push_back(
+      std::make_unique<schema::objects::NonConstBufferDeviceT>());
+  plan.non_const_buffer_device[0]->buffer_idx = 1;
+  plan.non_const_buffer_device[0]->device_type = schema::DeviceType::CUDA;
+  const auto method = load(builder);
+  REQUIRE(method.error() == Error::NotFound);
+  CHECK_THAT(std::string(method.text()),
+             ContainsSubstring("planned buffer 1 of 32 bytes on CUDA device 0: no backend serves "
+                               "CUDA device 0: Test: backend Test has no memory on devices"));
+}
+
+TEST_CASE("a memory plan that no machine can serve is MemoryAllocationFailed", "[method]") {
+  ProgramBuilder builder = chain_of({"a"});
+  for (const std::int64_t size : {std::int64_t{1} << 60, INT64_MAX}) {
+    builder.program.execution_plan[0]->non_const_buffer_sizes[1] = size;
+    const auto method = load(builder);
+    REQUIRE(method.error() == Error::MemoryAllocationFailed);
+    CHECK_THAT(std::string(method.text()), ContainsSubstring(std::to_string(size)));
+  }
+}
+
+TEST_CASE("an external constant without a data file is InvalidExternalData", "[method]") {
+  ProgramBuilder builder = chain_of({"a"});
+  PlanBuilder plan(*builder.program.execution_plan[0]);
+  auto weight = tensor(ScalarType::Float, {2});
+  weight.extra_tensor_info = std::make_unique<schema::objects::ExtraTensorInfoT>();
+  weight.extra_tensor_info->fully_qualified_name = "layer.weight";
+  weight.extra_tensor_info->location = schema::TensorDataLocation::EXTERNAL;
+  plan.value(std::move(weight));
+  const auto method = load(builder);
+  REQUIRE(method.error() == Error::InvalidExternalData);
+  CHECK_THAT(std::string(method.text()), ContainsSubstring("layer.weight"));
+}

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <utility>
+
+#include "tenon/core/status.hpp"
+#include "tenon/host/method/arena.hpp"
+#include "tenon/host/plugin/last_error.hpp"
+
+namespace tenon::test {
+
+/// One delegate of a loaded backend, driven through the C table as the method executor does.
+/// `Holder` is what keeps the backend: a shared pointer or a registry's reference. Destroys what it
+/// loaded when it goes.
+template <class Holder>
+class LoadedBlob {
+ public:
+  LoadedBlob(Holder backend, std::string_view blob) : backend_(std::move(backend)) {
+    processed_ = {sizeof(tenon_buffer), 0, blob.data(), blob.size(), nullptr, [](tenon_buffer*) {}};
+    tenon_init_context context{};
+    context.struct_size = sizeof context;
+    context.host = backend_->host();
+    context.method_name = "forward";
+    context.processed = &processed_;
+    context.runtime_allocator = arena_.table();
+    const tenon_status status = backend_->api().init(backend_->raw(), &context, &delegate_);
+    if (status != TENON_STATUS_OK) init_ = host::take_last_error(backend_->host(), status);
+  }
+  LoadedBlob(const LoadedBlob&) = delete;
+  LoadedBlob& operator=(const LoadedBlob&) = delete;
+  ~LoadedBlob() {
+    if (init_.ok()) backend_->api().destroy(backend_->raw(), delegate_);
+  }
+
+  /// Outcome of `init`.
+  [[nodiscard]] const Status& init() const noexcept { return init_; }
+
+  [[nodiscard]] Status execute(tenon_value* const* args, std::uint32_t num_args) {
+    const tenon_execution_context context = {
+        sizeof context, 0, backend_->host(), "forward", temp_arena_.table(), nullptr};
+    const tenon_status status =
+        backend_->api().execute(backend_->raw(), delegate_, &context, args, num_args);
+    if (status == TENON_STATUS_OK) return ok();
+    return host::take_last_error(backend_->host(), status);
+  }
+
+ private:
+  Holder backend_;
+  host::Arena arena_;
+  host::Arena temp_arena_;
+  tenon_buffer processed_{};
+  tenon_delegate* delegate_ = nullptr;
+  Status init_;
+};
+
+}  // namespace tenon::test

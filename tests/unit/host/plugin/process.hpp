@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <malloc.h>
+
+#include <cstddef>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <string_view>
+
+namespace tenon::test {
+
+/// Whether a file with this name (without its folder) is mapped into this process.
+inline bool is_mapped(std::string_view file_name) {
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; std::getline(maps, line);) {
+    if (line.ends_with("/" + std::string(file_name))) return true;
+  }
+  return false;
+}
+
+/// The resources that a process could leak at each load.
+struct Footprint {
+  std::size_t mappings = 0;
+  std::size_t descriptors = 0;
+  std::size_t heap_bytes = 0;
+
+  static Footprint now() {
+    Footprint out;
+    std::ifstream maps("/proc/self/maps");
+    for (std::string line; std::getline(maps, line);) {
+      // What the allocator maps and unmaps by itself has no name.
+      out.mappings += line.find('/') != std::string::npos;
+    }
+    out.descriptors = static_cast<std::size_t>(
+        std::distance(std::filesystem::directory_iterator("/proc/self/fd"), {}));
+    out.heap_bytes = ::mallinfo2().uordblks;
+    return out;
+  }
+};
+
+}  // namespace tenon::test

@@ -1,4 +1,0 @@
-// SPDX-License-Identifier: MIT
-// A library that a plugin needs and that lies beside it.
-__attribute__((visibility("default"))) long tenon_test_companion(void);
-long tenon_test_companion(void) { return TENON_TEST_NUMBER; }

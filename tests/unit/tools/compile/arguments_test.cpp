@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: MIT
+#include "arguments.hpp"
+
+#include <string>
+#include <vector>
+
+#include "support/catch.hpp"
+
+namespace compile_arguments_test {
+
+using namespace tenon;
+using namespace tenon::compile;
+
+Result<std::variant<Arguments, PrintAndExit>> parse(std::vector<const char*> words) {
+  words.insert(words.begin(), "tenon-compile");
+  return parse_arguments(static_cast<int>(words.size()), words.data());
+}
+
+Arguments good(std::vector<const char*> words) {
+  const auto parsed = parse(std::move(words));
+  INFO(parsed.text());
+  REQUIRE(parsed.ok());
+  return std::get<Arguments>(*parsed);
+}
+
+std::string wrong(std::vector<const char*> words) {
+  const auto parsed = parse(std::move(words));
+  CHECK(parsed.error() == Error::InvalidArgument);
+  return std::string(parsed.text());
+}
+
+TEST_CASE("a command line is parsed", "[compile]") {
+  const Arguments all = good({"m.pt2", "--backend", "A", "--plugin", "./liba.so", "--backend", "B",
+                              "--spec", "mode=fast", "--spec", "B.level=3=x", "--method",
+                              "decode=d.pt2", "-o", "out.pte", "--json", "--external", "weights"});
+  CHECK(all.model == "m.pt2");
+  CHECK(all.backends == std::vector<std::string>{"A", "B"});
+  CHECK(all.plugins == std::vector<std::string>{"./liba.so"});
+  REQUIRE(all.specs.size() == 2);
+  CHECK_FALSE(all.specs[0].backend.has_value());
+  CHECK(all.specs[0].key == "mode");
+  CHECK(all.specs[0].value == "fast");
+  CHECK(all.specs[1].backend == "B");
+  CHECK(all.specs[1].key == "level");
+  CHECK(all.specs[1].value == "3=x");
+  REQUIRE(all.methods.size() == 1);
+  CHECK(all.methods[0].first == "decode");
+  CHECK(all.methods[0].second == "d.pt2");
+  CHECK(all.output == "out.pte");
+  CHECK(all.external == "weights");
+  CHECK(all.json);
+  CHECK_FALSE(all.no_partition);
+
+  // A dot in a key is one unless a backend of that name was given.
+  const Arguments dotted =
+      good({"m.pt2", "--backend", "A", "--spec", "C.level=3", "-o", "o", "--no-partition"});
+  CHECK_FALSE(dotted.specs[0].backend.has_value());
+  CHECK(dotted.specs[0].key == "C.level");
+  CHECK(dotted.no_partition);
+  CHECK(good({"m.pt2", "--print-graph"}).output.empty());
+  CHECK(good({"m.pt2", "--backend", "A", "--print-ops-to-not-decompose"}).output.empty());
+  CHECK(good({"m.pt2", "-o", "o", "--external-constants", "w"}).external_constants == "w");
+  CHECK(good({"--method", "a=b.pt2", "-o", "o"}).model.empty());
+  CHECK(good({"m.pt2", "--backend", "A", "--spec", "empty=", "-o", "o"}).specs[0].value.empty());
+}
+
+TEST_CASE("contradictory arguments are refused by name", "[compile]") {
+  CHECK_THAT(wrong({"-o", "o"}), ContainsSubstring("expected MODEL or --method"));
+  CHECK_THAT(wrong({"m.pt2"}), ContainsSubstring("expected -o FILE.pte or something to print"));
+  CHECK_THAT(wrong({"m.pt2", "--json", "--print-graph"}),
+             ContainsSubstring("--json cannot be given"));
+  CHECK_THAT(wrong({"m.pt2", "--print-ops-to-not-decompose"}),
+             ContainsSubstring("--print-ops-to-not-decompose needs a --backend"));
+  CHECK_THAT(wrong({"m.pt2", "-o", "o", "--spec", "a=b"}),
+             ContainsSubstring("--spec without --backend"));
+  CHECK_THAT(wrong({"m.pt2", "-o", "o", "--backend", "A", "--spec", "ab"}),
+             ContainsSubstring("--spec ab: expected KEY=VALUE"));
+  CHECK_THAT(wrong({"m.pt2", "-o", "o", "--backend", "A", "--spec", "=b"}),
+             ContainsSubstring("--spec =b: expected KEY=VALUE"));
+  CHECK_THAT(wrong({"m.pt2", "-o", "o", "--backend", "A", "--spec", "A.=b"}),
+             ContainsSubstring("the key is empty"));
+  CHECK_THAT(wrong({"m.pt2", "-o", "o", "--method", "d.pt2"}),
+             ContainsSubstring("--method d.pt2: expected NAME=FILE.pt2"));
+  CHECK_THAT(wrong({"m.pt2", "-o", "o", "--method", "d="}),
+             ContainsSubstring("the file's name is empty"));
+  CHECK_THAT(wrong({"m.pt2", "-o", "o", "--no-partition"}),
+             ContainsSubstring("--no-partition needs one --backend, found 0"));
+  CHECK_THAT(wrong({"m.pt2", "-o", "o", "--no-partition", "--backend", "A", "--backend", "B"}),
+             ContainsSubstring("found 2"));
+  CHECK_THAT(wrong({"m.pt2", "-o", "o", "--backend", "A", "--backend", "A"}),
+             ContainsSubstring("--backend A: twice"));
+  CHECK_THAT(wrong({"m.pt2", "-o", "o", "--backend", ""}), ContainsSubstring("the id is empty"));
+  CHECK_THAT(wrong({"m.pt2", "-o", "o", "--nonsense"}), ContainsSubstring("--nonsense"));
+  CHECK_THAT(wrong({"m.pt2", "n.pt2", "-o", "o"}), ContainsSubstring("n.pt2"));
+}
+
+TEST_CASE("help and version are printed and nothing else is done", "[compile]") {
+  const auto help = parse({"--help"});
+  REQUIRE(help.ok());
+  CHECK_THAT(std::get<PrintAndExit>(*help).text,
+             ContainsSubstring("--backend") && ContainsSubstring("Exit codes"));
+  const auto version = parse({"--version"});
+  REQUIRE(version.ok());
+  CHECK_THAT(std::get<PrintAndExit>(*version).text, ContainsSubstring("tenon-compile 0."));
+}
+
+}  // namespace compile_arguments_test

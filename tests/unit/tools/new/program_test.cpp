@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: MIT
+//
+// tenon-new as its users see it: arguments and variables in, exit code and text out.
+#include <sys/resource.h>
+
+#include <csignal>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "run/process.hpp"
+#include "support/catch.hpp"
+#include "support/environment.hpp"
+#include "tenon/abi/version.h"
+
+namespace program_test {
+namespace {
+
+namespace fs = std::filesystem;
+using test::Outcome;
+using test::TemporaryFolder;
+using Words = std::vector<std::string>;
+
+Outcome run(const Words& words,
+            const test::Variables& variables = {{"TENON_TEMPLATES", TENON_TEMPLATES}}) {
+  const test::ScopedEnvironment environment(variables);
+  return test::run_program(TENON_NEW, words);
+}
+
+TEST_CASE("help and version of tenon-new are printed with success", "[tenon-new]") {
+  const auto help = run({"--help"});
+  CHECK(help.exit_code == 0);
+  CHECK_THAT(help.out, ContainsSubstring("Examples:"));
+  const auto version = run({"--version"});
+  CHECK(version.exit_code == 0);
+  CHECK(version.out == "tenon-new " TENON_VERSION_STRING "\n");
+}
+
+TEST_CASE("wrong arguments of tenon-new are usage errors in one line", "[tenon-new]") {
+  for (const Words& words :
+       {Words{}, Words{"--unknown"}, Words{"acme", "more"}, Words{"--template"},
+        Words{"--list", "acme"}, Words{"Acme"}, Words{"new"}}) {
+    const auto outcome = run(words);
+    INFO(outcome.err);
+    CHECK(outcome.exit_code == 2);
+    CHECK(outcome.out.empty());
+    CHECK(outcome.err.starts_with("tenon-new: InvalidArgument (0x12): "));
+    CHECK(outcome.err.find('\n') == outcome.err.size() - 1);
+  }
+}
+
+TEST_CASE("templates are listed with what they are", "[tenon-new]") {
+  const auto outcome = run({"--list"});
+  INFO(outcome.err);
+  CHECK(outcome.exit_code == 0);
+  CHECK_THAT(outcome.out, ContainsSubstring("full     A backend for ExecuTorch programs"));
+  CHECK_THAT(outcome.out, ContainsSubstring("minimal  A backend for ExecuTorch programs"));
+}
+
+TEST_CASE("a backend is created and the next steps are printed", "[tenon-new]") {
+  const TemporaryFolder folder;
+  const std::string place = folder.path().string();
+  const auto outcome = run({"acme_npu", "--template", "minimal", "--dir", place});
+  INFO(outcome.err);
+  CHECK(outcome.exit_code == 0);
+  CHECK(outcome.out ==
+        place + "/acme_npu: 6 files; the backend's id is AcmeNpuBackend\nnext: make -C " + place +
+            "/acme_npu check\n");
+  CHECK(fs::is_regular_file(folder / "acme_npu" / "acme_npu.cpp"));
+
+  const auto again = run({"acme_npu", "--template", "minimal", "--dir", place});
+  CHECK(again.exit_code == 2);
+  CHECK_THAT(again.err, ContainsSubstring("exists already; nothing was changed"));
+}
+
+TEST_CASE("a template that is not there is named with those that are", "[tenon-new]") {
+  const TemporaryFolder folder;
+  const auto outcome = run({"acme", "--template", "huge", "--dir", folder.path().string()});
+  CHECK(outcome.exit_code == 2);
+  CHECK_THAT(outcome.err, ContainsSubstring("template 'huge': "));
+  CHECK_THAT(outcome.err, ContainsSubstring("has full, minimal"));
+}
+
+TEST_CASE("a folder of templates that was named is the only one", "[tenon-new]") {
+  const TemporaryFolder folder;
+  const auto missing = run({"--list"}, {{"TENON_TEMPLATES", folder.file("none")}});
+  CHECK(missing.exit_code == 2);
+  CHECK_THAT(missing.err, ContainsSubstring("none', which is no folder"));
+  const auto empty = run({"--list"}, {{"TENON_TEMPLATES", folder.path().string()}});
+  CHECK(empty.exit_code == 2);
+  CHECK_THAT(empty.err, ContainsSubstring("holds no template"));
+}
+
+TEST_CASE("without templates both places are named", "[tenon-new]") {
+  // Not installed here: there are none next to the program in the build tree.
+  const auto outcome = run({"--list"}, {});
+  CHECK(outcome.exit_code == 2);
+  CHECK_THAT(outcome.err, ContainsSubstring("TENON_TEMPLATES is not set"));
+  CHECK_THAT(outcome.err, ContainsSubstring("/nonexistent/templates"));
+}
+
+TEST_CASE("a broken template has its own exit code and leaves nothing", "[tenon-new]") {
+  const TemporaryFolder folder;
+  fs::create_directories(folder / "templates/broken");
+  folder.write("templates/broken/README.md", "broken\n");
+  folder.write("templates/broken/model.pte", "no program");
+  const auto outcome = run({"acme", "--template", "broken", "--dir", folder.path().string()},
+                           {{"TENON_TEMPLATES", folder.file("templates")}});
+  CHECK(outcome.exit_code == 3);
+  CHECK_THAT(outcome.err, ContainsSubstring("tenon-new: InvalidProgram"));
+  CHECK_FALSE(fs::exists(folder / "acme"));
+  CHECK(std::distance(fs::directory_iterator(folder.path()), {}) == 1);
+}
+
+TEST_CASE("a full disk leaves nothing", "[tenon-new]") {
+  const TemporaryFolder folder;
+  rlimit before{};
+  REQUIRE(::getrlimit(RLIMIT_FSIZE, &before) == 0);
+  // A file that grows beyond this is an error and no signal, which the program would inherit
+  // ignored.
+  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+  const rlimit small{1000, before.rlim_max};
+  REQUIRE(::setrlimit(RLIMIT_FSIZE, &small) == 0);
+  const auto outcome = run({"acme", "--template", "minimal", "--dir", folder.path().string()});
+  ::setrlimit(RLIMIT_FSIZE, &before);
+  std::signal(SIGXFSZ, handler);
+  CHECK(outcome.exit_code == 1);
+  CHECK_THAT(outcome.err, ContainsSubstring("cannot be written"));
+  CHECK(fs::is_empty(folder.path()));
+}
+
+}  // namespace
+}  // namespace program_test
