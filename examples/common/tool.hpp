@@ -51,15 +51,16 @@ struct Outcome {
   return concat(tool, ": ", printable(text), "\n");
 }
 
-/// Writes an outcome to standard output and standard error, and returns the exit code. Output that
-/// cannot be written (a full disk) is not success.
+/// Writes an outcome to standard output and standard error, and returns the exit code. A report
+/// that cannot be written (a full disk) is `wrong_usage`, also where the report itself is of a
+/// failure.
 [[nodiscard]] inline int report(std::string_view tool, const Outcome& outcome) {
   ExitCode code = outcome.code;
   const bool written = std::fputs(outcome.output.c_str(), stdout) >= 0 && std::fflush(stdout) == 0;
   if (!written) {
     const Status why = error(Error::AccessFailed, "standard output cannot be written");
     std::fputs(error_line(tool, why).c_str(), stderr);
-    if (code == ExitCode::success) code = ExitCode::wrong_usage;
+    if (code == ExitCode::success || code == ExitCode::failed) code = ExitCode::wrong_usage;
   }
   if (!outcome.failure.ok()) std::fputs(error_line(tool, outcome.failure).c_str(), stderr);
   return static_cast<int>(code);

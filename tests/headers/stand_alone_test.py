@@ -2,7 +2,9 @@
 """Compiles each public header alone, included twice, as a user with strict warnings would.
 
 `*.h` is compiled as C11 and as C++20, `*.hpp` as C++20. The list is the directory itself, without
-those that the caller leaves out; or only those that it names, with flags for what they need. What an author includes is also compiled without exceptions and RTTI.
+those that the caller leaves out; or only those that it names, with flags for what they need. What an
+author includes is also compiled without exceptions and RTTI. With TENON_ALL_HEADERS in the
+environment only those are left out that --always-leave-out names.
 """
 
 import argparse
@@ -15,11 +17,11 @@ import sys
 WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wshadow", "-Werror"]
 
 
-def jobs(include, examples, left_out, only):
+def jobs(include, examples, left_out, kept, only):
     """(what it is, language, standard, further flags, source text)."""
     for header in sorted(include.rglob("*.h*")):
         name = header.relative_to(include).as_posix()
-        if any(name.startswith(folder) for folder in left_out):
+        if name not in kept and any(name.startswith(folder) for folder in left_out):
             continue
         if only and not name.startswith(only):
             continue
@@ -55,13 +57,16 @@ def main():
     parser.add_argument("--generated", action="append", default=[])
     parser.add_argument("--example", action="append", type=pathlib.Path, default=[])
     parser.add_argument("--leave-out", nargs="*", default=[], help="how paths of headers begin")
+    parser.add_argument("--keep", nargs="*", default=[], help="headers that are not left out")
+    parser.add_argument("--always-leave-out", nargs="*", default=[], help="how paths of headers begin")
     parser.add_argument("--only", default="", help="how paths of headers begin")
     parser.add_argument("--flag", action="append", default=[], help="for the compiler")
     parser.add_argument("--cc", required=True)
     parser.add_argument("--cxx", required=True)
     args = parser.parse_args()
-    left_out = [] if os.environ.get("TENON_ALL_HEADERS") else args.leave_out
-    all_jobs = list(jobs(args.include, args.example, left_out, args.only))
+    left_out = args.always_leave_out
+    left_out += [] if os.environ.get("TENON_ALL_HEADERS") else args.leave_out
+    all_jobs = list(jobs(args.include, args.example, left_out, args.keep, args.only))
     if len(all_jobs) < (1 if args.only else 40):
         sys.exit(f"found only {len(all_jobs)} headers to compile under {args.include}")
     failed = 0

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Breaks TN-BCK-7: `init` asserts that the blob is not empty.
+// Breaks TN-BCK-7 at level 5: `init` asserts that the blob is not empty.
 #include "good.h"
 
 static tenon_status init(tenon_backend* backend, const tenon_init_context* context,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Breaks TN-EXE-5: arguments after the expected ones are ignored.
+// Breaks TN-EXE-5 at level 4: arguments after the expected ones are ignored.
 #include "good.h"
 
 static tenon_status execute(tenon_backend* backend, tenon_delegate* delegate,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Breaks TN-EXE-5: a run with tensors of different sizes succeeds and does nothing.
+// Breaks TN-EXE-5 at level 4: a run with tensors of different sizes succeeds and does nothing.
 #include "good.h"
 
 static tenon_status execute(tenon_backend* backend, tenon_delegate* delegate,

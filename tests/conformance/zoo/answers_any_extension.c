@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Breaks TN-EXT-1: an unknown extension id returns a table.
+// Breaks TN-EXT-1 at level 5: an unknown extension id returns a table.
 #include "good.h"
 
 /// Only its size, without functions.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Breaks TN-INI-5: `init` trusts the key length in the blob and reads beyond its end.
+// Breaks TN-INI-5 at level 5: `init` trusts the key length in the blob and reads beyond its end.
 #include "good.h"
 
 static tenon_status init(tenon_backend* backend, const tenon_init_context* context,

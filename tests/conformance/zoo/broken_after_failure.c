@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Breaks TN-EXE-3: after a failed run, every later run of the delegate fails.
+// Breaks TN-EXE-3 at level 4: after a failed run, every later run of the delegate fails.
 #include "good.h"
 
 static tenon_status execute(tenon_backend* backend, tenon_delegate* delegate,

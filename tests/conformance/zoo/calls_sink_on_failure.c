@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Breaks TN-OPT-2: an unknown option is passed to the sink and then refused.
+// Breaks TN-OPT-2 at level 5: an unknown option is passed to the sink and then refused.
 #include "good.h"
 
 static tenon_status get_option(tenon_backend* backend, const char* key, tenon_option_sink sink,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Breaks TN-OPT-2: the value of an option is passed to the sink twice.
+// Breaks TN-OPT-2 at level 5: the value of an option is passed to the sink twice.
 #include "good.h"
 
 static tenon_status get_option(tenon_backend* backend, const char* key, tenon_option_sink sink,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Breaks TN-OPT-1: a value of another type is refused but changes the option.
+// Breaks TN-OPT-1 at level 5: a value of another type is refused but changes the option.
 #include "good.h"
 
 static tenon_status set_option(tenon_backend* backend, const tenon_option* option) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Breaks TN-COD-4: `check_blob` maps the blob as code, until `close`.
+// Breaks TN-COD-4 at level 4: `check_blob` maps the blob as code, until `close`.
 #include "code.h"
 
 static tenon_status check_blob(tenon_backend* backend, const tenon_init_context* context,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Breaks TN-BLB-1: `check_blob` releases the blob.
+// Breaks TN-BLB-1 at level 5: `check_blob` releases the blob.
 #include "good.h"
 
 static tenon_status check_blob(tenon_backend* backend, const tenon_init_context* context,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Breaks TN-AOT-2: each compilation adds different named data.
+// Breaks TN-AOT-2 at level 5: each compilation adds different named data.
 #include "good_compiler.h"
 
 static tenon_status preprocess(tenon_backend* backend, const tenon_partition* partitions,

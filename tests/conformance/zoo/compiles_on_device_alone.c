@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Breaks TN-AOT-1: it compiles only on a machine with its device.
+// Breaks TN-AOT-1 at level 5: it compiles only on a machine with its device.
 #include "good_compiler.h"
 
 static tenon_status is_available(tenon_backend* backend) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Breaks TN-DEV-8: a copy to the device omits the last byte.
+// Breaks TN-DEV-8 at level 4: a copy to the device omits the last byte.
 #include "device.h"
 
 static tenon_status copy(tenon_backend* backend, tenon_dl_device device, void* to, const void* from,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Breaks TN-BCK-6: `is_available` reports that there is no device, but it loads and runs.
+// Breaks TN-BCK-6 at level 3: `is_available` reports that there is no device, but it loads and
+// runs.
 #include "good.h"
 
 static tenon_status is_available(tenon_backend* backend) {

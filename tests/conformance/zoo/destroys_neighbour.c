@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Breaks TN-DES-1: `destroy` changes the numbers of the delegate that was loaded last.
+// Breaks TN-DES-1 at level 3: `destroy` changes the numbers of the delegate that was loaded last.
 #include "good.h"
 
 static _Atomic(tenon_delegate*) newest;

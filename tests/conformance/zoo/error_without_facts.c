@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Breaks TN-ERR-2: the error text of a failed run names no facts.
+// Breaks TN-ERR-2 at level 4: the error text of a failed run names no facts.
 #include "good.h"
 
 static tenon_status execute(tenon_backend* backend, tenon_delegate* delegate,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Breaks TN-EXT-1: the size field of its options table is 0.
+// Breaks TN-EXT-1 at level 5: the size field of its options table is 0.
 #include "good.h"
 
 static const tenon_options_v1 table = {0, 1, good_specs, good_set_option, good_get_option};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Breaks TN-KRN-7: create_kernel succeeds and returns NULL.
+// Breaks TN-KRN-7 at level 5: create_kernel succeeds and returns NULL.
 #include "kernels.h"
 
 static tenon_status create(tenon_backend* backend, const char* op, tenon_value* const* args,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Breaks TN-BCK-9: delegates share a number, so that two concurrent runs compute wrong outputs.
+// Breaks TN-BCK-9 at level 9: delegates share a number, so that two concurrent runs compute wrong
+// outputs.
 #include <time.h>
 
 #include "good.h"

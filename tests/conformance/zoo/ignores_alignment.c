@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Breaks TN-DEV-5: a block on the device does not have the alignment that the host requested.
+// Breaks TN-DEV-5 at level 4: a block on the device does not have the alignment that the host
+// requested.
 #include "device.h"
 
 static tenon_status allocate(tenon_backend* backend, tenon_dl_device device, uint64_t nbytes,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Breaks TN-INI-6: `init` uses memory of its own when an allocation of the host fails.
+// Breaks TN-INI-6 at level 8: `init` uses memory of its own when an allocation of the host fails.
 #define ZOO_ALLOCATE(allocator, nbytes, alignment) \
   allocate_here_or_there((allocator), (nbytes), (alignment))
 #include "tenon/abi/tenon.h"

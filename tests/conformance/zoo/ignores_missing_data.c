@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Breaks TN-INI-6: `init` succeeds when named data is missing.
+// Breaks TN-INI-6 at level 8: `init` succeeds when named data is missing.
 #include <stddef.h>
 #define ZOO_GET_DATA(map, key, size, out) get_data_or_nothing((map), (key), (size), (out))
 #include "tenon/abi/tenon.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Breaks TN-BLB-2: `check_blob` reports every blob as incompatible, but `init` loads it.
+// Breaks TN-BLB-2 at level 5: `check_blob` reports every blob as incompatible, but `init` loads it.
 #include "good.h"
 
 static tenon_status check_blob(tenon_backend* backend, const tenon_init_context* context,

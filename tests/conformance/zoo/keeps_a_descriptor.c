@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Breaks TN-BCK-5: a descriptor that `open` opened is still open after `close`.
+// Breaks TN-BCK-5 at level 6: a descriptor that `open` opened is still open after `close`.
 #include <fcntl.h>
 #include "good.h"
 

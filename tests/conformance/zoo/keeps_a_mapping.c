@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Breaks TN-BCK-5: a mapping that `open` made still exists after `close`.
+// Breaks TN-BCK-5 at level 6: a mapping that `open` made still exists after `close`.
 #include <sys/mman.h>
 #include "good.h"
 

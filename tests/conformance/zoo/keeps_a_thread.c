@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Breaks TN-BCK-5: a thread that `open` started still runs after `close`.
+// Breaks TN-BCK-5 at level 3: a thread that `open` started still runs after `close`.
 #include <pthread.h>
 #include <unistd.h>
 #include "good.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Breaks TN-BCK-5: memory that `open` allocated is still allocated after `close`.
+// Breaks TN-BCK-5 at level 6: memory that `open` allocated is still allocated after `close`.
 #include "good.h"
 #include "keep.h"
 

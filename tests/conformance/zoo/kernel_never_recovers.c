@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Breaks TN-KRN-4: after a failed run, all later runs fail.
+// Breaks TN-KRN-4 at level 5: after a failed run, all later runs fail.
 #include "kernels.h"
 
 static tenon_status run(tenon_kernel* kernel, const tenon_execution_context* context) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Breaks TN-KRN-3: a call with unsupported arguments does nothing and succeeds.
+// Breaks TN-KRN-3 at level 5: a call with unsupported arguments does nothing and succeeds.
 #include "kernels.h"
 
 static tenon_status create(tenon_backend* backend, const char* op, tenon_value* const* args,

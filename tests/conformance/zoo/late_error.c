@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Breaks TN-INI-2: an unknown version is refused only by `execute`.
+// Breaks TN-INI-2 at level 5: an unknown version is refused only by `execute`.
 #define ZOO_KNOWS_VERSION(version) ((version) != 0)
 #include "good.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Breaks TN-EXE-9: each run opens a descriptor that stays open until `destroy`.
+// Breaks TN-EXE-9 at level 6: each run opens a descriptor that stays open until `destroy`.
 #include <unistd.h>
 #include "good.h"
 

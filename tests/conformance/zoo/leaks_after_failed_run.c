@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Breaks TN-DES-3: after a failed run, the memory of the delegate is kept until `close`.
+// Breaks TN-DES-3 at level 6: after a failed run, the memory of the delegate is kept until `close`.
 #include "good.h"
 #include "keep.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Breaks TN-DES-3: the memory of a delegate is kept until `close`.
+// Breaks TN-DES-3 at level 6: the memory of a delegate is kept until `close`.
 #include "good.h"
 #include "keep.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Breaks TN-EXE-9: each run allocates memory that is kept until `destroy`.
+// Breaks TN-EXE-9 at level 6: each run allocates memory that is kept until `destroy`.
 #include "good.h"
 #include "keep.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Breaks TN-KRN-8: the memory of a kernel is kept when it is destroyed.
+// Breaks TN-KRN-8 at level 6: the memory of a kernel is kept when it is destroyed.
 #include "kernels.h"
 
 static void destroy(tenon_backend* backend, tenon_kernel* kernel) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Breaks TN-INI-1: the memory of a failed `init` is kept until `close`.
+// Breaks TN-INI-1 at level 6: the memory of a failed `init` is kept until `close`.
 #include "good.h"
 #include "keep.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Breaks TN-EXE-6: the last element of the output is not written.
+// Breaks TN-EXE-6 at level 4: the last element of the output is not written.
 #include "good.h"
 
 static tenon_status execute(tenon_backend* backend, tenon_delegate* delegate,

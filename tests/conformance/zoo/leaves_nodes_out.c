@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Breaks TN-AOT-4: it compiles any program as an addition.
+// Breaks TN-AOT-4 at level 5: it compiles any program as an addition.
 #include "good_compiler.h"
 
 static tenon_status preprocess(tenon_backend* backend, const tenon_partition* partitions,

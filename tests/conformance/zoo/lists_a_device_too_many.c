@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Breaks TN-DEV-1: it lists a device without memory.
+// Breaks TN-DEV-1 at level 4: it lists a device without memory.
 #include "device.h"
 
 static tenon_status list(tenon_backend* backend, tenon_device_sink sink, void* context) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Breaks TN-KRN-6: one operator is listed twice.
+// Breaks TN-KRN-6 at level 5: one operator is listed twice.
 #include "kernels.h"
 
 static tenon_status list(tenon_backend* backend, tenon_operator_sink sink, void* context) {

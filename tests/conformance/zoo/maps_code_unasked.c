@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Breaks TN-COD-1: `init` maps the blob as code without permission.
+// Breaks TN-COD-1 at level 4: `init` maps the blob as code without permission.
 #define ZOO_ASK(context) TENON_STATUS_OK
 #include "code.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Breaks TN-AOT-4: it refuses a program without naming the unsupported node.
+// Breaks TN-AOT-4 at level 5: it refuses a program without naming the unsupported node.
 #include "good_compiler.h"
 
 static tenon_status preprocess(tenon_backend* backend, const tenon_partition* partitions,

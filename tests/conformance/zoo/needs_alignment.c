@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Breaks TN-TEN-4: data that is not aligned to 16 bytes is refused.
+// Breaks TN-TEN-4 at level 4: data that is not aligned to 16 bytes is refused.
 #include "good.h"
 
 static tenon_status execute(tenon_backend* backend, tenon_delegate* delegate,

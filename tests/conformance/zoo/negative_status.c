@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Breaks TN-ERR-1: a failed run returns -1.
+// Breaks TN-ERR-1 at level 4: a failed run returns -1.
 #include "good.h"
 
 static tenon_status execute(tenon_backend* backend, tenon_delegate* delegate,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Breaks TN-OPT-2: `get_option` succeeds without a value.
+// Breaks TN-OPT-2 at level 5: `get_option` succeeds without a value.
 #include "good.h"
 
 static void no_sink(void* context, const tenon_option* option) {

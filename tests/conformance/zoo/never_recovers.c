@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Breaks TN-INI-6: after one failed allocation, every later `init` fails.
+// Breaks TN-INI-6 at level 8: after one failed allocation, every later `init` fails.
 #include "good.h"
 
 static atomic_int failed;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Breaks TN-INI-5: `init` reads the byte after the end of the blob.
+// Breaks TN-INI-5 at level 5: `init` reads the byte after the end of the blob.
 #include "good.h"
 
 static tenon_status init(tenon_backend* backend, const tenon_init_context* context,

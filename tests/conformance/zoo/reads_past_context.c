@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Breaks TN-HST-1: `init` reads `permit_code` beyond the end of an older context.
+// Breaks TN-HST-1 at level 3: `init` reads `permit_code` beyond the end of an older context.
 #include "good.h"
 
 static tenon_status init(tenon_backend* backend, const tenon_init_context* context,

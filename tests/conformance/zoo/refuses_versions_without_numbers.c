@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Breaks TN-INI-2: an unknown version is refused without naming it.
+// Breaks TN-INI-2 at level 5: an unknown version is refused without naming it.
 #include "good.h"
 
 static tenon_status init(tenon_backend* backend, const tenon_init_context* context,

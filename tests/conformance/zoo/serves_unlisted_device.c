@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Breaks TN-DEV-1: it allocates memory of a device that it does not list.
+// Breaks TN-DEV-1 at level 4: it allocates memory of a device that it does not list.
 #include "device.h"
 
 static tenon_status allocate(tenon_backend* backend, tenon_dl_device device, uint64_t nbytes,

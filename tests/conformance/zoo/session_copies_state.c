@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Breaks TN-SES-1: a session begins with the state of the delegate that it was made from.
+// Breaks TN-SES-1 at level 3: a session begins with the state of the delegate that it was made
+// from.
 #include "good.h"
 
 static tenon_status create_session(tenon_backend* backend, tenon_delegate* delegate,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Breaks TN-SES-2: a run of a session changes the state of the delegate that it was made from.
+// Breaks TN-SES-2 at level 3: a run of a session changes the state of the delegate that it was made
+// from.
 #include "good.h"
 
 static tenon_status create_session(tenon_backend* backend, tenon_delegate* delegate,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Breaks TN-ERR-2: a wrong number of arguments is refused without an error text.
+// Breaks TN-ERR-2 at level 4: a wrong number of arguments is refused without an error text.
 #include "good.h"
 
 static tenon_status execute(tenon_backend* backend, tenon_delegate* delegate,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Breaks TN-AOT-5: it chooses every node, and then refuses all but additions.
+// Breaks TN-AOT-5 at level 5: it chooses every node, and then refuses all but additions.
 #include "good_compiler.h"
 
 static tenon_status partition(tenon_backend* backend, const tenon_edge_program* program,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Breaks TN-OPT-1: an unknown option is refused with the wrong status.
+// Breaks TN-OPT-1 at level 5: an unknown option is refused with the wrong status.
 #include "good.h"
 
 static tenon_status set_option(tenon_backend* backend, const tenon_option* option) {

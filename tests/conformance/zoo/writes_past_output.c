@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Breaks TN-EXE-6: `execute` writes one element beyond the end of the output.
+// Breaks TN-EXE-6 at level 4: `execute` writes one element beyond the end of the output.
 #include "good.h"
 
 static tenon_status execute(tenon_backend* backend, tenon_delegate* delegate,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Breaks TN-EXE-2: `execute` changes the first element of its first input.
+// Breaks TN-EXE-2 at level 4: `execute` changes the first element of its first input.
 #include "good.h"
 
 static tenon_status execute(tenon_backend* backend, tenon_delegate* delegate,

@@ -7,6 +7,7 @@
 #include "support/catch.hpp"
 #include "support/program_difference.hpp"
 #include "support/random_program.hpp"
+#include "support/rounds.hpp"
 #include "tenon/aot/compiler/write/ptd_writer.hpp"
 #include "tenon/aot/compiler/write/pte_writer.hpp"
 #include "tenon/host/program/data_file.hpp"
@@ -14,18 +15,7 @@
 
 namespace tenon::test::random_programs {
 
-/// Sanitizers make each program ten times as dear.
-#if defined(__SANITIZE_ADDRESS__)
-constexpr std::uint64_t num_programs = 1000;
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-constexpr std::uint64_t num_programs = 1000;
-#else
-constexpr std::uint64_t num_programs = 10'000;
-#endif
-#else
-constexpr std::uint64_t num_programs = 10'000;
-#endif
+constexpr std::uint64_t num_programs = rounds(std::uint64_t{10'000});
 
 aot::PteOptions options_of(std::uint64_t seed) {
   aot::PteOptions out;

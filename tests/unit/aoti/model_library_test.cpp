@@ -11,6 +11,7 @@
 
 #include "models.hpp"
 #include "support/catch.hpp"
+#include "support/rounds.hpp"
 #include "unit/host/plugin/process.hpp"
 
 using namespace tenon;
@@ -106,7 +107,7 @@ TEST_CASE("a thousand loads leave no mapping and no descriptor behind", "[aoti]"
   };
   once();
   const Footprint before = Footprint::now();
-  for (int i = 0; i < 1000; ++i) once();
+  for (int i = 0; i < rounds(1000); ++i) once();
   const Footprint after = Footprint::now();
   CHECK(after.mappings == before.mappings);
   CHECK(after.descriptors == before.descriptors);

@@ -13,6 +13,7 @@
 
 #include "archive_support.hpp"
 #include "support/catch.hpp"
+#include "support/rounds.hpp"
 #include "support/temporary_folder.hpp"
 #include "tenon/aot/compiler/lower/edge_program_text.hpp"
 #include "tenon/aot/compiler/pt2/reader.hpp"
@@ -20,6 +21,7 @@
 using namespace tenon;
 using namespace tenon::aot;
 using nlohmann::json;
+using tenon::test::rounds;
 using tenon::test::TemporaryFolder;
 using tenon::test::ZipContent;
 
@@ -116,7 +118,7 @@ TEST_CASE("archives with some bytes changed or the end cut off are refused or re
     const std::string whole =
         test::file_content(std::filesystem::path(TENON_TEST_FIXTURES) / "pt2" / name / "model.pt2");
     REQUIRE(whole.size() > 1000);
-    for (int round = 0; round < 150; ++round) {
+    for (int round = 0; round < rounds(150); ++round) {
       std::string bytes = whole;
       if (round % 5 == 4) {
         bytes.resize(random.below(bytes.size()));
@@ -130,7 +132,7 @@ TEST_CASE("archives with some bytes changed or the end cut off are refused or re
       try_read(folder.write("m.pt2", bytes), outcomes);
     }
   }
-  CHECK(outcomes.refused > 300);
+  CHECK(outcomes.refused > rounds(300));
 }
 
 TEST_CASE("archives whose JSON was changed at random are refused or read", "[pt2]") {
@@ -141,7 +143,7 @@ TEST_CASE("archives whose JSON was changed at random are refused or read", "[pt2
     const ZipContent whole = ZipContent::fixture(name);
     const json model = whole.json("models/model.json");
     const json weights = whole.json("data/weights/model_weights_config.json");
-    for (int round = 0; round < 150; ++round) {
+    for (int round = 0; round < rounds(150); ++round) {
       ZipContent content = whole;
       const bool is_model = round % 3 != 2 || weights["config"].empty();
       json value = is_model ? model : weights;
@@ -151,6 +153,6 @@ TEST_CASE("archives whose JSON was changed at random are refused or read", "[pt2
       try_read(folder / "m.pt2", outcomes);
     }
   }
-  CHECK(outcomes.refused > 200);
-  CHECK(outcomes.read > 20);
+  CHECK(outcomes.refused > rounds(200));
+  CHECK(outcomes.read > rounds(20));
 }

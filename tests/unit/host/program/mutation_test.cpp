@@ -8,6 +8,7 @@
 #include "data_file_builder.hpp"
 #include "fuzz/program_walk.hpp"
 #include "rich_program.hpp"
+#include "support/rounds.hpp"
 
 using namespace tenon;
 using namespace tenon::test;
@@ -39,11 +40,6 @@ std::vector<Subject> subjects() {
 
 bool opens(const AlignedBytes& file) { return open_and_walk(file.bytes()) != 0; }
 
-std::uint64_t number_from_environment(const char* name, std::uint64_t otherwise) {
-  const char* text = std::getenv(name);
-  return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
-}
-
 TEST_CASE("every truncation of a file is refused") {
   for (auto& [name, bytes] : subjects()) {
     INFO(name);
@@ -51,8 +47,8 @@ TEST_CASE("every truncation of a file is refused") {
     const auto size = bytes.bytes().size();
     // The middle of a large file is a model's code, where neighbouring lengths behave alike: every
     // 97th is tried.
-    constexpr std::size_t near_an_end = 32768;
-    constexpr std::size_t stride = 97;
+    constexpr std::size_t near_an_end = rounds(32768u);
+    constexpr std::size_t stride = 97 * rounds_divisor;
     for (auto length = size; length-- > 0;) {
       const bool in_the_middle = length > near_an_end && length + near_an_end < size;
       if (in_the_middle && length % stride != 0) continue;
@@ -121,7 +117,7 @@ class Damage {
 };
 
 TEST_CASE("a damaged file is refused or can be walked") {
-  const auto flips = number_from_environment("TENON_TEST_FLIPS", 2000);
+  const auto flips = number_from_environment("TENON_TEST_FLIPS", rounds(2000));
   const auto seed = number_from_environment("TENON_TEST_SEED", 20260101);
   INFO("TENON_TEST_SEED=" << seed << " TENON_TEST_FLIPS=" << flips);
   std::uint64_t refused = 0;

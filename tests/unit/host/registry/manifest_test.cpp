@@ -12,11 +12,13 @@
 #include <vector>
 
 #include "support/catch.hpp"
+#include "support/rounds.hpp"
 #include "tenon/core/concat.hpp"
 #include "tenon/host/registry/manifest.hpp"
 
 using namespace tenon;
 using namespace tenon::host;
+using namespace tenon::test;
 
 namespace manifest_test {
 namespace {
@@ -54,11 +56,6 @@ bool is_presentable(std::string_view text) {
   constexpr std::size_t longest = 1024;
   return text.size() < longest && copy.find('\0') == std::string::npos &&
          host::detail::check_text(copy.c_str(), "").ok();
-}
-
-std::uint64_t number_from_environment(const char* name, std::uint64_t otherwise) {
-  const char* text = std::getenv(name);
-  return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
 }
 
 std::string times(std::size_t count, std::string_view text) {
@@ -277,7 +274,7 @@ TEST_CASE("a manifest that names other backends than the plugin is refused", "[d
 
 TEST_CASE("a manifest in which bytes were changed is read or refused in one line", "[discovery]") {
   const auto seed = number_from_environment("TENON_TEST_SEED", 20260101);
-  const auto flips = number_from_environment("TENON_TEST_FLIPS", 20'000);
+  const auto flips = number_from_environment("TENON_TEST_FLIPS", rounds(20'000));
   INFO("TENON_TEST_SEED=" << seed << " TENON_TEST_FLIPS=" << flips);
   REQUIRE(parse(rich).ok());
   for (std::size_t size = 0; size < rich.size(); ++size) {

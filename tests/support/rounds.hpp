@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <cstdlib>
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define TENON_TEST_SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define TENON_TEST_SANITIZED 1
+#endif
+#endif
+
+namespace tenon::test {
+
+/// A round of damage takes ten to thirty times as long under a sanitizer. Fewer rounds are run
+/// there: the fuzzers (`./dev fuzz`) try the same parsers for longer.
+#ifdef TENON_TEST_SANITIZED
+inline constexpr std::uint64_t rounds_divisor = 10;
+#else
+inline constexpr std::uint64_t rounds_divisor = 1;
+#endif
+
+/// How often to try what should be tried `count` times.
+template <class Count>
+constexpr Count rounds(Count count) {
+  return count / static_cast<Count>(rounds_divisor);
+}
+
+/// The number in an environment variable, or `otherwise`. Tests with random damage take theirs from
+/// TENON_TEST_SEED and TENON_TEST_FLIPS.
+inline std::uint64_t number_from_environment(const char* name, std::uint64_t otherwise) {
+  const char* text = std::getenv(name);
+  return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
+}
+
+}  // namespace tenon::test
