@@ -15,6 +15,7 @@ namespace tenon::run {
 namespace {
 
 constexpr std::size_t max_shown = 8;
+constexpr std::size_t max_values_shown = 64;
 
 bool is_value_list(std::uint32_t kind) {
   return kind == TENON_VALUE_TENSOR_LIST || kind == TENON_VALUE_OPTIONAL_TENSOR_LIST ||
@@ -50,10 +51,13 @@ std::string value_text(const tenon_value& value) {
   }
   if (is_value_list(value.kind)) {
     std::string out;
-    for (const tenon_value* element : host::elements_of(value)) {
-      out += concat(out.empty() ? "" : "; ", type_text(*element), ": ", value_text(*element));
+    const auto elements = host::elements_of(value);
+    for (const tenon_value* element : elements.first(std::min(elements.size(), max_values_shown))) {
+      // A MoveCall can put a list into a list, also into itself; neither means anything.
+      out += concat(out.empty() ? "" : "; ", type_text(*element), ": ",
+                    is_value_list(element->kind) ? "(a list in a list)" : value_text(*element));
     }
-    return out;
+    return elements.size() > max_values_shown ? out + "; ..." : out;
   }
   const auto array = host::to_array(value);
   return array.ok() ? array_text(array->view()) : std::string(array.text());

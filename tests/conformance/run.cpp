@@ -89,12 +89,13 @@ Status run_one(const Arguments& arguments) {
     ::fcntl(descriptor, F_SETFD, FD_CLOEXEC);
   }
   TENON_TRY(Breadcrumbs crumbs, Breadcrumbs::open(host::FileDescriptor(arguments.crumbs)));
-  Channel channel(arguments.channel);
+  TENON_TRY(std::string secret, Channel::take_secret(arguments.channel));
+  Channel channel(arguments.channel, std::move(secret));
   TENON_TRY(const std::vector<Subject> subjects, read_subjects(arguments));
   for (const SelectedTest& selected : select_tests(arguments, subjects.at(0))) {
     if (selected.blank.path() != arguments.run_one) continue;
     std::vector<Finding> findings;
-    const CrashReporter reporter(arguments.channel);
+    const CrashReporter reporter(channel);
     const Stop stop = run_here(arguments, subjects[0], selected, channel, &crumbs, true, findings);
     channel.outcome(stop.outcome, stop.reason);
     channel.done();

@@ -8,7 +8,6 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include <algorithm>
 
 #include <algorithm>
 #include <chrono>
@@ -206,8 +205,11 @@ Status run_in_process_of_its_own(const TestCommand& command, TestResult& result)
   const TestFolder folder(command.folder);
   const host::FileDescriptor channel = memory_file("tenon-channel");
   const host::FileDescriptor output = memory_file("tenon-output");
-  TENON_TRY(const Breadcrumbs crumbs, Breadcrumbs::create());
-  if (!channel.valid() || !output.valid()) {
+  TENON_TRY(const Breadcrumbs shared, Breadcrumbs::create());
+  TENON_TRY(const std::string secret, make_channel_secret());
+  if (!channel.valid() || !output.valid() ||
+      ::pwrite(channel.get(), secret.data(), secret.size(), 0) !=
+          static_cast<ssize_t>(secret.size())) {
     return error(Error::AccessFailed, "no memory for the output of a test");
   }
   std::vector<std::string> arguments = {"tenon-conformance"};
@@ -218,13 +220,15 @@ Status run_in_process_of_its_own(const TestCommand& command, TestResult& result)
   const Clock::time_point start = Clock::now();
   TENON_TRY(ProcessGroup group,
             ProcessGroup::start(std::move(arguments), {concat("TMPDIR=", command.folder.native())},
-                                output.get(), channel.get(), crumbs.descriptor()));
+                                output.get(), channel.get(), shared.descriptor()));
   const std::optional<siginfo_t> ended =
       group.wait_until(start + std::chrono::duration_cast<Clock::duration>(command.timeout));
   result.seconds = std::chrono::duration<double>(Clock::now() - start).count();
   const bool others = group.end();
 
-  ChannelContent content = read_channel(read_all(channel.get(), std::size_t{16} << 20));
+  // What the plugin could write to is copied before anything in it is looked at.
+  TENON_TRY(const Breadcrumbs crumbs, shared.copy());
+  ChannelContent content = read_channel(read_all(channel.get(), std::size_t{16} << 20), secret);
   result.findings = std::move(content.findings);
   result.measurements = std::move(content.measurements);
   result.outcome = content.outcome;
@@ -235,6 +239,10 @@ Status run_in_process_of_its_own(const TestCommand& command, TestResult& result)
   } else if (!content.done) {
     describe_end(*ended, content, crumbs, result);
   } else {
+    if (content.changed) {
+      result.findings.push_back(
+          {"TN-PRC-5", "wrote to a descriptor that it did not open: the kit's own was changed"});
+    }
     if (others) result.findings.push_back({"TN-BCK-5", "a process of the plugin still runs"});
     if (const std::string left = folder.content(); !left.empty()) {
       result.findings.push_back({"TN-BCK-5", concat("files left in TMPDIR: ", left)});

@@ -127,8 +127,8 @@ typedef struct tenon_execution_context {
 ///             subnormal numbers are treated. Flags that an operation raises are no change.
 ///   TN-PRC-4  A plugin MUST NOT change the current folder, the environment's variables or the mask
 ///             for new files.
-///   TN-PRC-5  A plugin MUST NOT use the standard streams; `tenon_host.log` is for what it has to
-///             say.
+///   TN-PRC-5  A plugin MUST NOT use the standard streams, or a descriptor that it did not open;
+///             `tenon_host.log` is for what it has to say.
 typedef struct tenon_backend_api {
   uint32_t struct_size;
   uint32_t reserved;

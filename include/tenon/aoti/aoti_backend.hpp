@@ -221,16 +221,18 @@ class AotiBackend {
     model->weights_key = payload.weights_key;
     {
       const TracerScope scope(context.tracer(), "load library");
-      TENON_TRY(const NamedData code, find_library(context, payload));
-      TENON_RETURN_IF_ERROR(context.permit_code(code.bytes()));
-      auto library = ModelLibrary::load(code.bytes(), find_shim(), served());
+      // A copy, because another process may write to the program's file, which is mapped: what was
+      // permitted is what is loaded.
+      TENON_TRY(const std::vector<std::byte> code, copy_library(context, payload));
+      TENON_RETURN_IF_ERROR(context.permit_code(code));
+      auto library = ModelLibrary::load(code, find_shim(), served());
       if (!library.ok()) {
         return std::move(library).status().with_context(
             concat("library '", std::string_view(payload.library_key), "'"));
       }
       model->library = *std::move(library);
       TENON_TRY(model->api, ContainerApi::find(*model->library));
-      TENON_TRY(model->checks, load_with_checks(code.bytes(), find_shim(), served()));
+      TENON_TRY(model->checks, load_with_checks(code, find_shim(), served()));
       if (model->checks) {
         model->api.use_checks(model->checks->library, model->checks->num_device_checks);
       }
@@ -305,6 +307,13 @@ class AotiBackend {
                    std::string_view(payload.library_key), "'");
     }
     return data->get_data(payload.library_key);
+  }
+
+  static Result<std::vector<std::byte>> copy_library(const InitContext& context,
+                                                     const Payload& payload) {
+    TENON_TRY(const NamedData code, find_library(context, payload));
+    const Bytes bytes = code.bytes();
+    return std::vector<std::byte>(bytes.begin(), bytes.end());
   }
 
   /// Finds the weights of generations 1 and 2, and copies them where they cannot be used in place.

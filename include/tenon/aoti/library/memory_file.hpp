@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <cstring>
 #include <span>
 #include <string>
 #include <system_error>
@@ -46,6 +47,22 @@ class MemoryFile {
     if (data == MAP_FAILED) return refuse("map");
     file.bytes_ = {static_cast<std::byte*>(data), nbytes};
     return file;
+  }
+
+  /// A file with `content`, sealed, and then compared with `content`: until it is sealed, a process
+  /// of the same user may open it by /proc/PID/fd and write to it.
+  /// errors: AccessFailed with the system's reason, or when the file was changed.
+  [[nodiscard]] static Result<MemoryFile> create_sealed(std::span<const std::byte> content) {
+    TENON_TRY(MemoryFile file, create(content.size()));
+    std::memcpy(file.bytes().data(), content.data(), content.size());
+    file.finish();
+    void* data = ::mmap(nullptr, content.size(), PROT_READ, MAP_PRIVATE, file.descriptor_, 0);
+    if (data == MAP_FAILED) return refuse("read");
+    const bool is_same = std::memcmp(data, content.data(), content.size()) == 0;
+    ::munmap(data, content.size());
+    if (is_same) return file;
+    return error(Error::AccessFailed,
+                 "the private file for the model's library was changed before it was sealed");
   }
 
   MemoryFile(MemoryFile&& other) noexcept

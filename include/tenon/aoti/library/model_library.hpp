@@ -9,7 +9,6 @@
 #include <link.h>
 
 #include <cstddef>
-#include <cstring>
 #include <new>
 #include <ostream>
 #include <span>
@@ -41,11 +40,12 @@ inline std::ostream& silent_stream() {
 
 /// The library of a compiled model, loaded from bytes and bound to one backend's functions.
 ///
-/// The bytes are copied to a file without a name, their symbols are edited there (`ElfEditor`), and
-/// the copy is loaded. So each load is a separate image; no other library in the process, such as
-/// libtorch, can replace the functions of a model; and the image is unloaded on destruction. For
-/// that last reason unique symbols become ordinary ones. Nothing is lost: a unique symbol is one
-/// object in the whole process, and no other library uses those of a model.
+/// The bytes are copied, the symbols of the copy are edited (`ElfEditor`), and it is loaded from a
+/// file without a name, which is sealed and has been compared with the copy. So each load is a
+/// separate image; no other library in the process, such as libtorch, can replace the functions of
+/// a model; and the image is unloaded on destruction. For that last reason unique symbols become
+/// ordinary ones. Nothing is lost: a unique symbol is one object in the whole process, and no other
+/// library uses those of a model.
 ///
 /// Threads: any; the object may move between threads.
 class ModelLibrary {
@@ -57,11 +57,10 @@ class ModelLibrary {
   /// (see `is_served`).
   [[nodiscard]] static Result<ModelLibrary> load(Bytes code, const FindShim& find_shim,
                                                  std::span<const std::string_view> served = {}) {
-    TENON_TRY(MemoryFile file, MemoryFile::create(code.empty() ? 1 : code.size()));
-    if (!code.empty()) std::memcpy(file.bytes().data(), code.data(), code.size());
+    std::vector<std::byte> own(code.begin(), code.end());
     std::uint64_t extent = 0;
     {
-      TENON_TRY(ElfEditor editor, ElfEditor::open(file.bytes().first(code.size())));
+      TENON_TRY(ElfEditor editor, ElfEditor::open(own));
       TENON_TRY(const ModelRequirements requirements,
                 check_requirements(editor, find_shim, &cpu_supports, served));
       if (!requirements.met()) return error(Error::OperatorMissing, requirements.text());
@@ -71,7 +70,7 @@ class ModelLibrary {
       }
       extent = editor.extent();
     }
-    file.finish();
+    TENON_TRY(MemoryFile file, MemoryFile::create_sealed(own));
     return open(std::move(file), extent);
   }
 

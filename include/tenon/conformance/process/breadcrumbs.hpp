@@ -36,8 +36,10 @@ struct Crumb {
 /// runner reads it after the end of that process. Any thread; takes no lock and allocates nothing.
 class Breadcrumbs {
  public:
-  /// Shared memory of its own, for the runner.
+  /// Shared memory of its own, for the runner. Its size cannot be changed.
   [[nodiscard]] static Result<Breadcrumbs> create();
+  /// The calls until now, in memory that the other process cannot reach.
+  [[nodiscard]] Result<Breadcrumbs> copy() const;
   /// The shared memory behind `descriptor`, which the runner created.
   [[nodiscard]] static Result<Breadcrumbs> open(host::FileDescriptor descriptor);
 
@@ -91,6 +93,7 @@ class Breadcrumbs {
 
 #if TENON_CONFORMANCE_DEFINITIONS
 
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -114,12 +117,28 @@ inline std::string describe_call(const Crumb& crumb) {
 }  // namespace detail
 
 TENON_API Result<Breadcrumbs> Breadcrumbs::create() {
-  const int descriptor =
-      static_cast<int>(::syscall(SYS_memfd_create, "tenon-breadcrumbs", MFD_CLOEXEC));
-  if (descriptor < 0 || ::ftruncate(descriptor, sizeof(Ring)) != 0) {
+  const int descriptor = static_cast<int>(
+      ::syscall(SYS_memfd_create, "tenon-breadcrumbs", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  if (descriptor < 0 || ::ftruncate(descriptor, sizeof(Ring)) != 0 ||
+      ::fcntl(descriptor, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
     return error(Error::AccessFailed, "breadcrumbs: no shared memory of ", sizeof(Ring), " bytes");
   }
   return open(host::FileDescriptor(descriptor));
+}
+
+TENON_API Result<Breadcrumbs> Breadcrumbs::copy() const {
+  void* memory =
+      ::mmap(nullptr, sizeof(Ring), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) {
+    return error(Error::MemoryAllocationFailed, "breadcrumbs: no memory of ", sizeof(Ring),
+                 " bytes");
+  }
+  Breadcrumbs out(static_cast<Ring*>(memory), host::FileDescriptor());
+  if (::pread(descriptor_.get(), memory, sizeof(Ring), 0) != static_cast<ssize_t>(sizeof(Ring))) {
+    return error(Error::AccessFailed, "breadcrumbs: cannot be read");
+  }
+  for (Crumb& crumb : out.ring_->crumbs) crumb.name.back() = '\0';
+  return out;
 }
 
 TENON_API Result<Breadcrumbs> Breadcrumbs::open(host::FileDescriptor descriptor) {

@@ -1,24 +1,46 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "tenon/conformance/result.hpp"
 #include "tenon/core/api.hpp"
+#include "tenon/core/result.hpp"
 
 /// The reports of a test's process to the runner: one JSON object a line, each written as soon as
 /// it is known, so that a crash loses nothing. Lines that a signal handler writes begin with '!'
 /// (crash_reporter.hpp).
+///
+/// The plugin under test is in the process that writes, and may write too. So each line begins with
+/// a secret of the run, and the last one has the number of lines: what the plugin adds, changes or
+/// removes is noticed. A plugin that searches the memory of its process for the secret is beyond
+/// what is promised.
 namespace tenon::conformance {
+
+/// Length of a channel's secret, in characters.
+inline constexpr std::size_t channel_secret_size = 32;
+
+/// A secret of random hexadecimal digits.
+/// errors: AccessFailed when the system has no random numbers.
+[[nodiscard]] TENON_API Result<std::string> make_channel_secret();
 
 /// The writing end. Any thread.
 class Channel {
  public:
-  /// Writes to `descriptor`, which the caller owns; a negative number discards everything.
-  explicit Channel(int descriptor) noexcept : descriptor_(descriptor) {}
+  /// Writes to `descriptor`, which the caller owns; a negative number discards everything. Each
+  /// line begins with `secret`.
+  explicit Channel(int descriptor, std::string secret = {})
+      : descriptor_(descriptor), secret_(std::move(secret)) {}
+
+  /// Reads the secret that the runner left at the beginning of `descriptor`, and erases it there.
+  /// errors: AccessFailed.
+  [[nodiscard]] static Result<std::string> take_secret(int descriptor);
 
   void finding(const Finding& finding);
   void measurement(const Measurement& one);
@@ -28,12 +50,15 @@ class Channel {
   void done();
 
   [[nodiscard]] int descriptor() const noexcept { return descriptor_; }
+  [[nodiscard]] const std::string& secret() const noexcept { return secret_; }
 
  private:
   void write(const std::string& line);
 
   int descriptor_;
+  std::string secret_;
   std::mutex mutex_;
+  std::uint64_t num_lines_ = 0;
 };
 
 /// The content of a channel.
@@ -43,22 +68,25 @@ struct ChannelContent {
   Outcome outcome = Outcome::passed;
   std::string reason;
   bool done = false;
+  bool changed = false;  ///< Lines are there that the kit did not write, or some are missing.
   bool crashed = false;
   Finding crash_finding;  ///< Rule and text of the crash, when `crashed`.
   std::vector<std::string> backtrace;
 };
 
-/// Reads what a test wrote, as far as it came. A line that was cut is left out.
-[[nodiscard]] TENON_API ChannelContent read_channel(std::string_view text);
+/// Reads what a test wrote, as far as it came. Lines that were cut, that do not begin with `secret`
+/// or whose members have other types than the kit writes are left out.
+[[nodiscard]] TENON_API ChannelContent read_channel(std::string_view text, std::string_view secret);
 
 }  // namespace tenon::conformance
 
 #if TENON_CONFORMANCE_DEFINITIONS
 
+#include <sys/random.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstddef>
+#include <array>
 #include <nlohmann/json.hpp>
 
 namespace tenon::conformance {
@@ -70,14 +98,11 @@ inline std::string channel_line(const nlohmann::json& object) {
   return object.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }
 
-/// "!crash RULE text" begins a crash, other lines with '!' are frames of its backtrace.
+/// "!crash RULE text" begins a crash, whose backtrace follows.
 inline void read_crash_line(std::string_view line, ChannelContent& content) {
   constexpr std::string_view crash = "!crash ";
-  if (!line.starts_with(crash)) {
-    content.backtrace.emplace_back(line.substr(1));
-    return;
-  }
-  if (content.crashed) return;  // A crash while the first one was reported.
+  if (!line.starts_with(crash) || content.crashed)
+    return;  // Or a crash while the first one was reported.
   content.crashed = true;
   line.remove_prefix(crash.size());
   const std::size_t space = std::min(line.find(' '), line.size());
@@ -85,21 +110,27 @@ inline void read_crash_line(std::string_view line, ChannelContent& content) {
                            std::string(line.substr(std::min(space + 1, line.size())))};
 }
 
+/// The text under `key`, or nothing. Not `json::value`, which throws for another type.
+inline std::string text_member(const nlohmann::json& object, const char* key) {
+  const auto found = object.is_object() ? object.find(key) : object.end();
+  return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
+
 inline void read_json_line(const nlohmann::json& line, ChannelContent& content) {
   if (const auto one = line.find("finding"); one != line.end()) {
-    content.findings.push_back({one->value("rule", ""), one->value("text", "")});
+    content.findings.push_back({text_member(*one, "rule"), text_member(*one, "text")});
   } else if (const auto figure = line.find("measurement"); figure != line.end()) {
+    const auto value = figure->is_object() ? figure->find("value") : figure->end();
+    if (value == figure->end() || !value->is_number()) return;
     content.measurements.push_back(
-        {figure->value("name", ""), figure->value("value", 0.0), figure->value("unit", "")});
+        {text_member(*figure, "name"), value->get<double>(), text_member(*figure, "unit")});
   } else if (const auto outcome = line.find("outcome"); outcome != line.end()) {
     for (std::size_t i = 0; i < num_outcomes; ++i) {
       if (*outcome == outcome_name(static_cast<Outcome>(i))) {
         content.outcome = static_cast<Outcome>(i);
       }
     }
-    content.reason = line.value("reason", "");
-  } else if (line.contains("done")) {
-    content.done = true;
+    content.reason = text_member(line, "reason");
   }
 }
 
@@ -118,11 +149,20 @@ TENON_API void Channel::outcome(Outcome outcome, std::string_view reason) {
   write(detail::channel_line({{"outcome", outcome_name(outcome)}, {"reason", reason}}));
 }
 
-TENON_API void Channel::done() { write(detail::channel_line({{"done", true}})); }
+TENON_API void Channel::done() {
+  std::uint64_t before = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    before = num_lines_;
+  }
+  write(detail::channel_line({{"done", before}}));
+}
 
-TENON_API void Channel::write(const std::string& line) {
+TENON_API void Channel::write(const std::string& text) {
   if (descriptor_ < 0) return;
+  const std::string line = secret_ + text;
   const std::lock_guard lock(mutex_);
+  ++num_lines_;
   for (std::size_t at = 0; at < line.size();) {
     const ssize_t written = ::write(descriptor_, line.data() + at, line.size() - at);
     if (written <= 0) return;
@@ -130,19 +170,62 @@ TENON_API void Channel::write(const std::string& line) {
   }
 }
 
-TENON_API ChannelContent read_channel(std::string_view text) {
+TENON_API Result<std::string> make_channel_secret() {
+  std::array<unsigned char, channel_secret_size / 2> random{};
+  if (::getrandom(random.data(), random.size(), 0) != static_cast<ssize_t>(random.size())) {
+    return error(Error::AccessFailed, "the system has no random numbers");
+  }
+  std::string out;
+  for (const unsigned char byte : random) {
+    out += "0123456789abcdef"[byte >> 4];
+    out += "0123456789abcdef"[byte & 15];
+  }
+  return out;
+}
+
+TENON_API Result<std::string> Channel::take_secret(int descriptor) {
+  std::string secret(channel_secret_size, '\n');
+  const std::string blank = secret;
+  const auto size = static_cast<ssize_t>(secret.size());
+  if (::pread(descriptor, secret.data(), secret.size(), 0) != size ||
+      ::pwrite(descriptor, blank.data(), blank.size(), 0) != size ||
+      ::lseek(descriptor, size, SEEK_SET) != size) {
+    return error(Error::AccessFailed, "the channel to the runner cannot be read");
+  }
+  return secret;
+}
+
+TENON_API ChannelContent read_channel(std::string_view text, std::string_view secret) {
   ChannelContent content;
+  std::uint64_t num_lines = 0;
   while (!text.empty()) {
     const std::size_t end = std::min(text.find('\n'), text.size());
-    const std::string_view line = text.substr(0, end);
+    const bool is_whole = end != text.size();
+    std::string_view line = text.substr(0, end);
     text.remove_prefix(std::min(end + 1, text.size()));
     if (line.empty()) continue;
-    if (line.front() == '!') {
+    if (!line.starts_with(secret)) {
+      // Frames of a backtrace follow a crash, without the secret: a signal handler writes them.
+      if (content.crashed && line.front() == '!') {
+        content.backtrace.emplace_back(line.substr(1));
+      } else {
+        content.changed = content.changed || is_whole;
+      }
+      continue;
+    }
+    line.remove_prefix(secret.size());
+    if (line.starts_with('!')) {
       detail::read_crash_line(line, content);
       continue;
     }
     const auto json = nlohmann::json::parse(line, nullptr, false);
-    if (json.is_object()) detail::read_json_line(json, content);
+    if (!json.is_object()) continue;
+    if (const auto done = json.find("done"); done != json.end()) {
+      content.done = true;
+      content.changed = content.changed || *done != num_lines;
+    }
+    ++num_lines;
+    detail::read_json_line(json, content);
   }
   return content;
 }

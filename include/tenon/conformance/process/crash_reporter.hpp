@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <vector>
 
+#include "tenon/conformance/process/channel.hpp"
 #include "tenon/core/api.hpp"
 
 /// Reports why a signal ends a process: the signal, the address, the owner of the memory, and the
@@ -20,12 +21,12 @@ inline std::atomic<int>& open_backends() noexcept {
   return count;
 }
 
-/// During its lifetime, a signal that ends the process is reported to `descriptor` first: "!crash
+/// During its lifetime, a signal that ends the process is reported to the channel first: "!crash
 /// RULE text" and the backtrace. Also for an overflow of the stack of the thread that made it. One
 /// at a time.
 class CrashReporter {
  public:
-  explicit CrashReporter(int descriptor);
+  explicit CrashReporter(const Channel& channel);
   CrashReporter(const CrashReporter&) = delete;
   CrashReporter& operator=(const CrashReporter&) = delete;
   ~CrashReporter();
@@ -56,6 +57,12 @@ namespace detail {
 inline std::atomic<int>& crash_descriptor() noexcept {
   static std::atomic<int> descriptor = -1;
   return descriptor;
+}
+
+/// The secret of the channel, ending with a zero.
+inline std::array<char, channel_secret_size + 1>& crash_secret() noexcept {
+  static std::array<char, channel_secret_size + 1> secret{};
+  return secret;
 }
 
 /// Builds a text without allocating, which a signal handler must not do.
@@ -133,7 +140,8 @@ inline void report_crash(int number, siginfo_t* info, void*) noexcept {
   const ForbiddenPages* pages = has_address ? find_forbidden(address) : nullptr;
   SignalText text;
   const char* rule = was_left_behind() ? "TN-BCK-5" : "TN-BCK-7";
-  text << "!crash " << (pages ? pages->rule.load() : rule) << " " << signal_name(number);
+  text << crash_secret().data() << "!crash " << (pages ? pages->rule.load() : rule) << " "
+       << signal_name(number);
   if (pages) text << ": touched memory " << pages->what.load();
   if (has_address) (text << " at ").hex(address);
   text << "\n";
@@ -145,8 +153,10 @@ inline void report_crash(int number, siginfo_t* info, void*) noexcept {
 
 }  // namespace detail
 
-TENON_API CrashReporter::CrashReporter(int descriptor) : stack_(std::size_t{64} << 10) {
-  detail::crash_descriptor() = descriptor;
+TENON_API CrashReporter::CrashReporter(const Channel& channel) : stack_(std::size_t{64} << 10) {
+  detail::crash_secret() = {};
+  channel.secret().copy(detail::crash_secret().data(), channel_secret_size);
+  detail::crash_descriptor() = channel.descriptor();
   // The first call loads a library and allocates, which a handler must not.
   std::array<void*, 1> frame;
   ::backtrace(frame.data(), 1);

@@ -36,7 +36,8 @@ struct ValueArray {
 [[nodiscard]] TENON_API bool is_array_kind(std::uint32_t kind) noexcept;
 
 /// The value as an array: a number is a scalar (int64, float64, bool), a list of them has rank 1.
-/// InvalidType for other kinds, NotSupported for a tensor on a device.
+/// InvalidType for other kinds and for a list of integers with an element that a MoveCall replaced,
+/// NotSupported for a tensor on a device, InvalidState for a tensor without data.
 [[nodiscard]] TENON_API Result<ValueArray> to_array(const tenon_value& value);
 
 /// The elements of `array`, which is in C order, with its dimensions in memory in `dim_order`,
@@ -88,7 +89,7 @@ inline Result<ValueArray> tensor_to_array(const tenon_tensor& raw) {
   return array;
 }
 
-inline ValueArray list_to_array(const tenon_value& value) {
+inline Result<ValueArray> list_to_array(const tenon_value& value) {
   ValueArray array;
   const auto size = static_cast<std::size_t>(value.as.span.size);
   array.shape = {static_cast<std::int64_t>(size)};
@@ -96,7 +97,12 @@ inline ValueArray list_to_array(const tenon_value& value) {
     array.type = ScalarType::Long;
     array.storage = ArrayBytes::uninitialized(size * sizeof(std::int64_t));
     for (std::size_t i = 0; i < size; ++i) {
-      const std::int64_t element = elements_of(value)[i]->as.integer;
+      const tenon_value& from = *elements_of(value)[i];
+      if (from.kind != TENON_VALUE_INT) {
+        return error(Error::InvalidType, "element ", i, ": expected an Int, found a ",
+                     value_kind_name(from.kind));
+      }
+      const std::int64_t element = from.as.integer;
       std::memcpy(array.storage.data() + i * sizeof element, &element, sizeof element);
     }
     array.data = array.storage.span();

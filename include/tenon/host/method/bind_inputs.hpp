@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <set>
 #include <span>
 #include <string_view>
 #include <variant>
@@ -24,6 +25,9 @@ namespace tenon::host::detail {
 /// One input of a method.
 struct MethodInput {
   tenon_value* value = nullptr;
+  /// The value as loaded, which `set` puts back: a MoveCall may have replaced it by another tensor,
+  /// larger than the memory that was planned for the input.
+  tenon_value loaded = {sizeof(tenon_value), TENON_VALUE_NONE, {}};
   bool is_aliased = false;  ///< Another value starts at the same planned address.
   bool is_set = false;
   void* planned = nullptr;               ///< Its planned address, or null.
@@ -32,8 +36,8 @@ struct MethodInput {
   /// ExecuTorch: Method::set_input. Nothing changes on failure, but for bytes of the input when a
   /// copy to a device fails.
   [[nodiscard]] Status set(const InputTensor& from) {
-    if (value->kind != TENON_VALUE_TENSOR) return wrong_kind("Tensor");
-    tenon_tensor& to = *value->as.tensor;
+    if (loaded.kind != TENON_VALUE_TENSOR) return wrong_kind("Tensor");
+    tenon_tensor& to = *loaded.as.tensor;
     if (static_cast<std::int32_t>(from.scalar_type) != to.scalar_type) {
       return error(Error::InvalidArgument, "expected dtype ",
                    name_of(static_cast<ScalarType>(to.scalar_type)), ", found ",
@@ -67,6 +71,7 @@ struct MethodInput {
                    to.shape_dynamism == TENON_SHAPE_STATIC ? "" : "within ",
                    shape_text(TensorView(to).bounds()), ", found ", shape_text(from.sizes));
     }
+    *value = loaded;
     if (!copies) {
       to.dl.data = const_cast<std::byte*>(from.bytes.data());
       return ok();
@@ -80,23 +85,26 @@ struct MethodInput {
   [[nodiscard]] Status set(const InputScalar& from) const {
     switch (from.index()) {
       case 0:
-        return same(TENON_VALUE_INT, value->as.integer, std::get<0>(from));
+        return same(TENON_VALUE_INT, loaded.as.integer, std::get<0>(from));
       case 1: {
-        if (value->kind != TENON_VALUE_DOUBLE) return wrong_kind("Double");
-        const double wanted = value->as.real;
+        if (loaded.kind != TENON_VALUE_DOUBLE) return wrong_kind("Double");
+        const double wanted = loaded.as.real;
         const double found = std::get<1>(from);
         // Tolerances of ExecuTorch's Method::set_input.
         const bool close = (std::isnan(wanted) && std::isnan(found)) || wanted == found ||
                            std::abs(wanted - found) <= 1e-4 + std::abs(1e-5 * wanted);
-        if (close) return ok();
-        return error(Error::InvalidArgument, "expected ", wanted, " as exported, found ", found);
+        if (!close) {
+          return error(Error::InvalidArgument, "expected ", wanted, " as exported, found ", found);
+        }
+        *value = loaded;
+        return ok();
       }
       case 2:
-        return same(TENON_VALUE_BOOL, value->as.boolean != 0, std::get<2>(from));
+        return same(TENON_VALUE_BOOL, loaded.as.boolean != 0, std::get<2>(from));
       default: {
-        const auto size = static_cast<std::size_t>(value->as.span.size);
-        const bool is_string = value->kind == TENON_VALUE_STRING;
-        const auto* text = is_string ? static_cast<const char*>(value->as.span.data) : nullptr;
+        const auto size = static_cast<std::size_t>(loaded.as.span.size);
+        const bool is_string = loaded.kind == TENON_VALUE_STRING;
+        const auto* text = is_string ? static_cast<const char*>(loaded.as.span.data) : nullptr;
         return same(TENON_VALUE_STRING, std::string_view(text, text ? size : 0), std::get<3>(from));
       }
     }
@@ -105,9 +113,12 @@ struct MethodInput {
  private:
   template <class T>
   Status same(std::uint32_t kind, const T& wanted, const T& found) const {
-    if (value->kind != kind) return wrong_kind(value_kind_name(kind));
-    if (wanted == found) return ok();
-    return error(Error::InvalidArgument, "expected ", wanted, " as exported, found ", found);
+    if (loaded.kind != kind) return wrong_kind(value_kind_name(kind));
+    if (wanted != found) {
+      return error(Error::InvalidArgument, "expected ", wanted, " as exported, found ", found);
+    }
+    *value = loaded;
+    return ok();
   }
 
   /// A copy from one address of a device to another takes the way over the host.
@@ -123,10 +134,23 @@ struct MethodInput {
   }
 
   [[nodiscard]] Status wrong_kind(std::string_view found) const {
-    return error(Error::InvalidArgument, "expected a ", value_kind_name(value->kind), ", found a ",
+    return error(Error::InvalidArgument, "expected a ", value_kind_name(loaded.kind), ", found a ",
                  found);
   }
 };
+
+/// Addresses of planned memory at which more than one tensor starts.
+[[nodiscard]] inline std::set<const void*> find_shared_addresses(
+    std::span<const tenon_value> values) {
+  std::set<const void*> seen, shared;
+  for (const tenon_value& value : values) {
+    if (value.kind != TENON_VALUE_TENSOR) continue;
+    const tenon_tensor& tensor = *value.as.tensor;
+    if ((tensor.flags & TENON_TENSOR_MEMORY_PLANNED) == 0) continue;
+    if (!seen.insert(tensor.dl.data).second) shared.insert(tensor.dl.data);
+  }
+  return shared;
+}
 
 /// The inputs of a method. An input is aliased when another tensor starts at its planned address: a
 /// static view that the exporter left out as an instruction (exir/emit, memory.view) reads the
@@ -134,25 +158,21 @@ struct MethodInput {
 [[nodiscard]] inline std::vector<MethodInput> find_inputs(const schema::ExecutionPlan& plan,
                                                           std::span<tenon_value> values,
                                                           const DeviceMemories& devices) {
+  const std::set<const void*> shared = find_shared_addresses(values);
   std::vector<MethodInput> inputs;
   inputs.reserve(plan.inputs()->size());
   for (const std::int32_t index : *plan.inputs()) {
     MethodInput& input = inputs.emplace_back();
     input.value = &values[static_cast<std::size_t>(index)];
-    tenon_value& value = *input.value;
+    const tenon_value& value = *input.value;
+    input.loaded = value;
     if (value.kind == TENON_VALUE_NONE) input.is_set = true;
     if (value.kind != TENON_VALUE_TENSOR) continue;
     const tenon_tensor& tensor = *value.as.tensor;
     input.memory = devices.find(tensor.dl.device);
     if ((tensor.flags & TENON_TENSOR_MEMORY_PLANNED) == 0) continue;
     input.planned = tensor.dl.data;
-    for (const tenon_value& other : values) {
-      if (&other == &value || other.kind != TENON_VALUE_TENSOR) continue;
-      const tenon_tensor& theirs = *other.as.tensor;
-      input.is_aliased = input.is_aliased || (theirs.dl.data == tensor.dl.data &&
-                                              is_same_device(theirs.dl.device, tensor.dl.device) &&
-                                              (theirs.flags & TENON_TENSOR_MEMORY_PLANNED) != 0);
-    }
+    input.is_aliased = shared.contains(tensor.dl.data);
   }
   return inputs;
 }

@@ -2,10 +2,11 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <nlohmann/json.hpp>
-#include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "tenon/core/result.hpp"
@@ -14,6 +15,79 @@
 #include "tenon/host/registry/near_names.hpp"
 
 namespace tenon::host::detail {
+
+/// Builds a value from the events of nlohmann's parser. Its own builder, where a function may look
+/// at the events, searches each array and object again for each of its elements.
+class JsonBuilder {
+ public:
+  using Json = nlohmann::json;
+
+  explicit JsonBuilder(std::size_t max_depth) : max_depth_(max_depth) {}
+
+  Json root;
+  bool too_deep = false;
+  bool has_twice = false;
+  std::string twice;    ///< The first key that an object has twice, when `has_twice`.
+  std::string failure;  ///< The parser's message.
+
+  bool null() { return add(nullptr); }
+  bool boolean(bool value) { return add(value); }
+  bool number_integer(Json::number_integer_t value) { return add(value); }
+  bool number_unsigned(Json::number_unsigned_t value) { return add(value); }
+  bool number_float(Json::number_float_t value, const std::string&) { return add(value); }
+  bool string(std::string& value) { return add(std::move(value)); }
+  bool binary(Json::binary_t&) { return false; }  // JSON has none.
+  bool start_object(std::size_t) { return open(Json::value_t::object); }
+  bool start_array(std::size_t) { return open(Json::value_t::array); }
+  bool end_object() { return close(); }
+  bool end_array() { return close(); }
+  bool key(std::string& name) {
+    key_ = std::move(name);
+    return true;
+  }
+  bool parse_error(std::size_t, const std::string&, const Json::exception& why) {
+    failure = why.what();
+    return false;
+  }
+
+ private:
+  bool add(Json value) {
+    place(std::move(value));
+    return true;
+  }
+
+  /// Null when the value is not kept.
+  Json* place(Json value) {
+    if (too_deep) return nullptr;
+    if (open_.empty()) return &(root = std::move(value));
+    Json& parent = *open_.back();
+    if (parent.is_array()) return &parent.emplace_back(std::move(value));
+    const auto [member, is_new] = parent.emplace(key_, std::move(value));
+    if (!is_new && !has_twice) {
+      has_twice = true;
+      twice = key_;
+    }
+    return &*member;
+  }
+
+  bool open(Json::value_t type) {
+    too_deep = too_deep || open_.size() >= max_depth_;
+    Json* const value = place(Json(type));
+    // The value of a key that is there twice may be of another type.
+    if (value && value->type() != type) *value = Json(type);
+    if (value) open_.push_back(value);
+    return true;
+  }
+
+  bool close() {
+    if (!too_deep) open_.pop_back();
+    return true;
+  }
+
+  std::size_t max_depth_;
+  std::vector<Json*> open_;  // The last one gets the values. Their addresses do not change.
+  std::string key_;
+};
 
 /// The base of readers of hand-written JSON: unknown keys and keys that are written twice are
 /// errors, and every complaint is an InvalidArgument that begins with the file's name and the place
@@ -38,36 +112,16 @@ class JsonReader {
     return wrong(where, "expected ", expected, ", found ", host::quoted(text));
   }
 
-  /// An object. Parses without exceptions, and notes keys that are written twice: of those the last
-  /// would count, which a reader who sees the first does not expect. What is nested too deep is not
-  /// built: functions that walk through a value call themselves once for each level.
-  [[nodiscard]] Result<Json> parse_object(std::string_view text, int max_depth = 16) const {
+  /// An object. Keys that are written twice are an error: of those the last would count, which a
+  /// reader who sees the first does not expect. What is nested too deep is not built: functions
+  /// that walk through a value call themselves once for each level. Takes time in proportion to the
+  /// text.
+  [[nodiscard]] Result<Json> parse_object(std::string_view text, std::size_t max_depth = 16) const {
     if (text.starts_with("\xef\xbb\xbf")) return wrong("", "begins with a byte order mark");
-    std::vector<std::set<std::string>> open;
-    std::string twice;
-    bool too_deep = false;
-    const Json::parser_callback_t note = [&](int depth, Json::parse_event_t event, Json& parsed) {
-      const bool begins =
-          event == Json::parse_event_t::object_start || event == Json::parse_event_t::array_start;
-      if (begins && depth >= max_depth) too_deep = true;
-      if (too_deep) return false;
-      if (event == Json::parse_event_t::object_start) open.emplace_back();
-      if (event == Json::parse_event_t::object_end && !open.empty()) open.pop_back();
-      if (event == Json::parse_event_t::key && !open.empty()) {
-        const auto key = parsed.get<std::string>();
-        if (!open.back().insert(key).second && twice.empty()) twice = key;
-      }
-      return true;
-    };
-    try {
-      Json root = Json::parse(text, note);
-      if (too_deep) return wrong("", "is nested deeper than ", max_depth, " levels");
-      if (!twice.empty()) return wrong("", "the key ", host::quoted(twice), " is written twice");
-      if (!root.is_object()) return wrong_type("", "an object", root);
-      return root;
-    } catch (const Json::exception& invalid) {
+    JsonBuilder builder(max_depth);
+    if (!Json::sax_parse(text, &builder)) {
       // The text begins with the library's own number in brackets, which does not help.
-      std::string_view what = invalid.what();
+      std::string_view what = builder.failure;
       if (const auto bracket = what.find("] "); bracket != std::string_view::npos) {
         what.remove_prefix(bracket + 2);
       }
@@ -75,6 +129,12 @@ class JsonReader {
       constexpr std::size_t longest = 200;
       return wrong("", "is not JSON: ", printable(what, longest));
     }
+    if (builder.too_deep) return wrong("", "is nested deeper than ", max_depth, " levels");
+    if (builder.has_twice) {
+      return wrong("", "the key ", host::quoted(builder.twice), " is written twice");
+    }
+    if (!builder.root.is_object()) return wrong_type("", "an object", builder.root);
+    return std::move(builder.root);
   }
 
   /// The name of a member for the place in an error message.

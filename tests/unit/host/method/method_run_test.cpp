@@ -375,6 +375,36 @@ TEST_CASE("a condition that is not a boolean and a free of a non-tensor are erro
   CHECK(load_ok(builder)->execute().error() == Error::InvalidType);
 }
 
+TEST_CASE("an input that a MoveCall replaced takes no more than its own planned memory",
+          "[method]") {
+  constexpr std::int32_t large = 16384;
+  ProgramBuilder builder;
+  auto plan = builder.plan("forward");
+  const auto few = plan.buffer(16);
+  const auto many = plan.buffer(large * 4);
+  const auto x = plan.input(planned_tensor(ScalarType::Float, {4}, few, 0));
+  plan.value(planned_tensor(ScalarType::Float, {4}, few, 0));  // A view: inputs are copied.
+  const auto y = plan.value(planned_tensor(ScalarType::Float, {large}, many, 0));
+  const auto number = plan.input(int_value(7));
+  const auto other = plan.value(int_value(8));
+  plan.instruction(move_call(y, x));
+  plan.instruction(move_call(other, number));
+  auto method = load_ok(builder);
+  const std::array<float, 4> data{1, 2, 3, 4};
+  for (int run = 0; run < 2; ++run) {
+    REQUIRE(set_floats(*method, 0, data, {4}).ok());
+    REQUIRE(method->set_input(1, std::int64_t{7}).ok());
+    CHECK(floats(method->input(0)) == std::vector<float>{1, 2, 3, 4});
+    CHECK(method->input(1).as.integer == 7);
+    REQUIRE(method->execute().ok());
+    CHECK(method->input(0).as.tensor->dl.shape[0] == large);
+  }
+  const Status refused = set_floats(*method, 0, std::vector<float>(large), {large});
+  CHECK(refused.error() == Error::NotSupported);
+  CHECK_THAT(std::string(refused.text()), ContainsSubstring("expected sizes [4], found [16384]"));
+  CHECK(method->set_input(1, std::int64_t{8}).error() == Error::InvalidArgument);
+}
+
 TEST_CASE("a program that loops for ever is stopped with InvalidProgram", "[method]") {
   ProgramBuilder builder;
   auto plan = builder.plan("forward");

@@ -101,6 +101,26 @@ TEST_CASE("brackets within a text are no levels", "[discovery]") {
   CHECK_THAT(refusal(times(150'000, R"({"a":)")), ContainsSubstring("is not JSON"));
 }
 
+TEST_CASE("a manifest of many values takes time in proportion to its size", "[discovery]") {
+  // Took 44 s when each value was searched for in its array again.
+  std::string values = "0";
+  while (values.size() < 400'000) values += ",[]";
+  CHECK_THAT(refusal(with(concat(R"("facts": [)", values, "]"))),
+             ContainsSubstring("facts: expected an object of strings"));
+  std::string members = R"("0": "")";
+  for (int i = 1; members.size() < 800'000; ++i) members += concat(R"(, ")", i, R"(": "")");
+  const auto many = parse(with(concat(R"("facts": {)", members, "}")));
+  REQUIRE(many.ok());
+  CHECK(many->facts.size() > 50'000);
+}
+
+TEST_CASE("a key that is there twice is an error, whatever its values are", "[discovery]") {
+  for (const char* values : {R"("facts": {}, "facts": [1])", R"("facts": [[1]], "facts": {"a": 1})",
+                             R"("facts": 1, "facts": {"a": {"b": []}})"}) {
+    CHECK(refusal(with(values)) == "acme.json: the key 'facts' is written twice");
+  }
+}
+
 TEST_CASE("a priority is an integer of 32 bits, however it is written", "[discovery]") {
   const auto priority = [](std::string_view number) {
     return parse(with_backend(concat(R"("id": "A", "priority": )", number)));

@@ -199,3 +199,28 @@ TEST_CASE("a tensor that cannot be read here is refused", "[values]") {
   CHECK(tenon::host::to_array(unset.value).error() == Error::InvalidState);
   CHECK_THAT(tenon::run::value_text(unset.value), ContainsSubstring("no data"));
 }
+
+TEST_CASE("a list that holds itself is shown once, and a long one up to a limit", "[values]") {
+  auto list = value_of(TENON_VALUE_TENSOR_LIST);
+  const std::array<const tenon_value*, 1> itself{&list};
+  list.as.span = {itself.data(), itself.size()};
+  CHECK(tenon::run::value_text(list) == "ListTensor [1]: (a list in a list)");
+
+  const auto none = value_of(TENON_VALUE_NONE);
+  const std::vector<const tenon_value*> many(100'000, &none);
+  list.as.span = {many.data(), many.size()};
+  const std::string text = tenon::run::value_text(list);
+  CHECK(text.size() < 1000);
+  CHECK(text.ends_with("None: None; ..."));
+}
+
+TEST_CASE("a list of integers whose element became a tensor is not read as numbers", "[values]") {
+  std::array<float, 2> data{1, 2};
+  const TestTensor tensor(ScalarType::Float, {2}, {0}, data.data());
+  const std::array<const tenon_value*, 1> pointers{&tensor.value};
+  auto list = value_of(TENON_VALUE_INT_LIST);
+  list.as.span = {pointers.data(), pointers.size()};
+  const auto array = tenon::host::to_array(list);
+  REQUIRE(array.error() == Error::InvalidType);
+  CHECK(array.text() == "element 0: expected an Int, found a Tensor");
+}

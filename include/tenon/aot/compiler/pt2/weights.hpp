@@ -33,7 +33,7 @@ namespace tenon::aot::detail {
 /// appears twice.
 [[nodiscard]] inline Result<nlohmann::json> read_json(const Pt2Archive& archive,
                                                       const std::string& entry) {
-  constexpr int max_depth = 64;
+  constexpr std::size_t max_depth = 64;
   TENON_TRY(const SharedBytes bytes, archive.read(entry));
   const std::string name = concat(archive.path(), ": ", entry);
   auto json = host::detail::JsonReader(name).parse_object(as_text(bytes.bytes()), max_depth);
