@@ -5,10 +5,10 @@
 #include <cstdlib>
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define TENON_TEST_SANITIZED 1
+#define TENON_TEST_HAS_SANITIZER 1
 #elif defined(__has_feature)
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define TENON_TEST_SANITIZED 1
+#define TENON_TEST_HAS_SANITIZER 1
 #endif
 #endif
 
@@ -16,7 +16,7 @@ namespace tenon::test {
 
 /// A round of damage takes ten to thirty times as long under a sanitizer. Fewer rounds are run
 /// there: the fuzzers (`./dev fuzz`) try the same parsers for longer.
-#ifdef TENON_TEST_SANITIZED
+#ifdef TENON_TEST_HAS_SANITIZER
 inline constexpr std::uint64_t rounds_divisor = 10;
 #else
 inline constexpr std::uint64_t rounds_divisor = 1;

@@ -39,7 +39,7 @@ enum { TENON_ID_SIZE = 64, TENON_TEXT_SIZE = 128 };
 ///             STB_GNU_UNIQUE symbol, no DF_1_NODELETE.
 ///   TN-BIN-11 Every symbol that the library needs MUST be found when it is loaded with RTLD_NOW.
 ///   TN-BIN-12 A plugin's file MUST NOT open the host to attack: no executable stack, no writable
-///             code, no text relocation, no run path but $ORIGIN.
+///             code, no text relocation, no run path but $ORIGIN, no needed library by a path.
 ///   TN-BIN-7  Every text of the head and of a record MUST be UTF-8 without control characters,
 ///             terminated inside its field.
 typedef struct tenon_plugin_head {

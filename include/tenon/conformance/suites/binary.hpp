@@ -25,12 +25,13 @@ namespace detail {
 
 /// The rule that a check of the lint judges; empty for a check without a rule.
 [[nodiscard]] constexpr std::string_view rule_of_lint(std::string_view id) noexcept {
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 8> rules = {{
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 9> rules = {{
       {"TN-BIN-1", "TN-BIN-1"},
       {"TN-BIN-2", "TN-BIN-2"},
       {"no-gnu-unique", "TN-BIN-10"},
       {"no-nodelete", "TN-BIN-10"},
       {"run-path", "TN-BIN-12"},
+      {"needed-names", "TN-BIN-12"},
       {"nx-stack", "TN-BIN-12"},
       {"no-writable-code", "TN-BIN-12"},
       {"no-textrel", "TN-BIN-12"},

@@ -176,6 +176,15 @@ class BinaryLint {
            concat("the run path names ", some_of(bad),
                   ": a user who can write there runs code in the host, and elsewhere it does not "
                   "exist; link with -Wl,-rpath,'$ORIGIN', or without a run path"));
+    std::vector<std::string> paths;
+    for (const std::string& name : dependencies.needed) {
+      if (name.find('/') != std::string::npos) paths.push_back(name);
+    }
+    expect(paths.empty(), "needed-names", "needs libraries by name, not by path", Verdict::fail,
+           "no DT_NEEDED with a slash",
+           concat("needs ", some_of(paths),
+                  ": a relative path is looked up in the current folder, and an absolute one does "
+                  "not exist elsewhere; link with libraries that have a DT_SONAME"));
     if (!dependencies.rpath) return;
     expect(dependencies.run_path.has_value(), "no-old-rpath", "uses DT_RUNPATH", Verdict::warning,
            "DT_RUNPATH is present too, so DT_RPATH has no effect",

@@ -18,6 +18,7 @@
 #include "tenon/host/binary/elf_dependencies.hpp"
 #include "tenon/host/binary/peek.hpp"
 #include "tenon/host/files/environment.hpp"
+#include "tenon/host/files/quoted.hpp"
 #include "tenon/host/files/trusted_path.hpp"
 
 namespace tenon::host {
@@ -138,7 +139,8 @@ class Library {
   /// where that is missing, by its path, and the two are compared afterwards.
   ///
   /// Libraries that it needs and that its run path finds next to it ($ORIGIN) are loaded first, in
-  /// the same way and with the same trust.
+  /// the same way and with the same trust. A needed library that is named by a relative path is
+  /// refused, and one that is named by an absolute path must be one that may be loaded.
   ///
   /// errors: AccessFailed with the loader's own message when it cannot be loaded; InvalidState when
   /// it was changed meanwhile; and those of `open_file` for a library next to it.
@@ -173,6 +175,7 @@ class Library {
                 return detail::elf::read_dependencies(detail::FileBytes(bytes),
                                                       this_platform.machine);
               }));
+    for (const std::string& name : library.needed) TENON_RETURN_IF_ERROR(check_needed(file, name));
     for (const auto& folder : detail::folders_beside(library, file.path)) {
       for (const std::string& name : library.needed) {
         if (name.find('/') != std::string::npos) continue;
@@ -190,6 +193,21 @@ class Library {
       }
     }
     return ok();
+  }
+
+  /// The dynamic loader takes a name with a slash for a path, from the current folder if it is
+  /// relative.
+  static Status check_needed(const OpenedFile& file, const std::string& name) {
+    if (name.find('/') == std::string::npos) return ok();
+    if (name.front() != '/') {
+      return error(Error::InvalidArgument, file.path.native(), ": needs ", host::quoted(name),
+                   ", which the dynamic loader would take from the current folder; expected a "
+                   "name without a slash (link with a library that has a DT_SONAME)");
+    }
+    auto needed = open_file(name, file.trust);
+    return needed.ok()
+               ? ok()
+               : std::move(needed).status().with_context(concat("needed by ", file.path.native()));
   }
 
   static Status check_soname(const OpenedFile& file, const std::string& name) {

@@ -252,7 +252,9 @@ class Search {
     const std::filesystem::path library =
         (path.parent_path() / manifest->library).lexically_normal();
     auto plugin = open_file(library, Trust::checked);
-    if (plugin.ok() && is_repeated(library, plugin->identity)) return;
+    if (plugin.ok() && is_repeated(library, plugin->identity)) {
+      return keep_pin(plugin->identity, *manifest, path);
+    }
     PluginSource& source = new_source(library);
     source.manifest = path;
     source.sha256 = manifest->sha256;
@@ -289,7 +291,20 @@ class Search {
     return true;
   }
 
-  void remember(const PluginSource& source, const FileIdentity& identity) {
+  /// A second manifest of one library, in the same search path: the first one counts, but a pin
+  /// holds whichever of them has it.
+  void keep_pin(const FileIdentity& identity, const Manifest& manifest,
+                const std::filesystem::path& path) {
+    PluginSource& first = *seen_.at({identity.device, identity.inode});
+    if (first.search_order + 1 != report_.search_paths.size() || !manifest.sha256) return;
+    if (!first.sha256) first.sha256 = manifest.sha256;
+    if (*first.sha256 == *manifest.sha256) return;
+    refuse(first,
+           error(Error::InvalidArgument, first.path.native(), ": the manifests ",
+                 first.manifest.native(), " and ", path.native(), " pin it to different hashes"));
+  }
+
+  void remember(PluginSource& source, const FileIdentity& identity) {
     seen_.emplace(std::pair{identity.device, identity.inode}, &source);
   }
 
@@ -349,7 +364,7 @@ class Search {
   GlobList select_;
   GlobList disable_;
   SearchReport report_;
-  std::map<std::pair<std::uint64_t, std::uint64_t>, const PluginSource*> seen_;
+  std::map<std::pair<std::uint64_t, std::uint64_t>, PluginSource*> seen_;
   std::map<std::string, std::string> broken_manifests_;  // In this search path: stem, path.
 };
 

@@ -8,6 +8,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <string>
 #include <utility>
 
@@ -173,6 +174,21 @@ TEST_CASE("a library next to the plugin under another name than its own is refus
   const auto plugin = Plugin::load(here.plugin);
   CHECK(plugin.error() == Error::InvalidArgument);
   CHECK_THAT(std::string(plugin.text()), ContainsSubstring("expected its name 'libcompanion.so'"));
+}
+
+TEST_CASE("a plugin that needs a library by a relative path is refused", "[loader]") {
+  const Companions here;
+  std::ifstream file(here.plugin, std::ios::binary);
+  std::string bytes{std::istreambuf_iterator<char>(file), {}};
+  const std::string name = "libcompanion.so", path = "lib/companio.so";
+  for (std::size_t at = 0; (at = bytes.find(name, at)) != bytes.npos; ++at) {
+    bytes.replace(at, name.size(), path);
+  }
+  here.folder.write("needs_companion.so", bytes);
+  const auto plugin = Plugin::load(here.plugin);
+  CHECK(plugin.error() == Error::InvalidArgument);
+  CHECK_THAT(std::string(plugin.text()),
+             ContainsSubstring("needs 'lib/companio.so'") && ContainsSubstring("current folder"));
 }
 
 TEST_CASE("a thousand loads of a plugin with a library leak nothing", "[loader]") {

@@ -273,6 +273,29 @@ TEST_CASE("a manifest may name a library elsewhere, pin it, and add to what it s
   CHECK_FALSE(is_mapped("variant_base.so"));
 }
 
+TEST_CASE("a pin holds when another manifest names the same library without one", "[discovery]") {
+  const PluginFolder folder{"variant_base"};
+  const std::string plain =
+      R"({"manifest_version": 1, "library": "variant_base.so", "backends": [{"id": "VariantBackend"}])";
+  const auto with_pin = [&](char digit) {
+    return concat(plain, R"(, "sha256": ")", std::string(64, digit), R"("})");
+  };
+  const auto source = [&] {
+    SearchReport report = discover(only({{"TENON_PLUGIN_PATH", folder.path()}}));
+    REQUIRE(report.sources.size() == 1);
+    return report.sources[0];
+  };
+  folder.write("a.json", plain + "}");
+  folder.write("b.json", with_pin('b'));
+  REQUIRE(source()->sha256);
+  CHECK(source()->sha256->to_hex() == std::string(64, 'b'));
+  CHECK(source()->error == Error::Ok);
+
+  folder.write("c.json", with_pin('c'));
+  CHECK(source()->error == Error::InvalidArgument);
+  CHECK_THAT(source()->reason, ContainsSubstring("pin it to different hashes"));
+}
+
 TEST_CASE("a library is not taken when the manifest that names it is refused", "[discovery]") {
   const PluginFolder folder{"variant_base"};
   folder.write("other_name.json",

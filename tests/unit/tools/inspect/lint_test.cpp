@@ -139,7 +139,8 @@ TEST_CASE("a plugin with one fault fails the check of that fault and no other") 
     CHECK(complaints(library) == expected);
     seen.merge(expected);
   }
-  // Each check that can complain was seen to.
+  // Each check that can complain was seen to; the one of needed libraries has a test of its own.
+  seen.emplace("needed-names");
   for (const LintResult& result : lint_plugin(facts_of(built("old_rpath")))) {
     INFO(result.id);
     CHECK((result.verdict == Verdict::information || seen.count(std::string(result.id)) == 1));
@@ -217,6 +218,17 @@ TEST_CASE("a run path may only begin at the library's own folder") {
                           "$ORIGINAL/lib", "${ORIGIN}al", "$LIB", "$ORIGIN:/tmp"}) {
     INFO(bad);
     CHECK(verdict(bad) == Verdict::fail);
+  }
+}
+
+TEST_CASE("a library may only be needed by its name") {
+  for (const char* path : {"lib/other.so", "./other.so", "/opt/other.so"}) {
+    INFO(path);
+    ElfLibrary library = right();
+    library.dependencies.needed.emplace_back(path);
+    const LintResult result = find(library, "needed-names");
+    CHECK(result.verdict == Verdict::fail);
+    CHECK_THAT(result.text, ContainsSubstring(std::string("needs ") + path));
   }
 }
 
