@@ -56,6 +56,10 @@ class ArgumentMirror {
   /// Set by the caller once it has checked kinds, dtypes and ranks. Reset when one of them may have
   /// changed.
   bool is_judged = false;
+  /// The tensor that may have no data: that of the argument of this number.
+  std::size_t unset_argument = static_cast<std::size_t>(-1);
+  /// Whether constants are copied, because what ExecuTorch's code writes to is not known.
+  bool copies_constants = false;
 
   ArgumentMirror(const ArgumentMirror&) = delete;
   ArgumentMirror& operator=(const ArgumentMirror&) = delete;
@@ -64,15 +68,17 @@ class ArgumentMirror {
   /// before and each still is of its kind; a move of another tensor or list into one builds it
   /// anew.
   ///
-  /// errors: those of ExecutorchTensor::bind, with the argument's number; NotSupported for a list
-  /// of
-  ///         scalars, which ExecuTorch cannot hold either.
-  [[nodiscard]] Status update(std::span<tenon_value* const> args) {
+  /// Without `needs_data` tensors may have no data: before a program is run, inputs have none.
+  ///
+  /// errors: those of ExecutorchTensor::update, with the argument's number; NotSupported for a list
+  ///         of scalars, which ExecuTorch cannot hold either.
+  [[nodiscard]] Status update(std::span<tenon_value* const> args, bool needs_data = true) {
     if (!is_built_of(args) || !update_values()) [[unlikely]] {
       TENON_RETURN_IF_ERROR(build(args));
     }
+    const tenon_tensor* const unset = tensor_of(args, unset_argument);
     for (const auto& tensor : tensors_) {
-      Status updated = tensor->update();
+      Status updated = tensor->update(!needs_data || tensor->source() == unset);
       if (!updated.ok()) [[unlikely]]
         return in_argument(*tensor, std::move(updated));
       is_judged = is_judged && !tensor->was_bound_anew();
@@ -88,6 +94,22 @@ class ArgumentMirror {
   /// The arguments for a backend or kernel; valid until the next `update`.
   [[nodiscard]] et::Span<et::EValue*> values() noexcept { return {call_.data(), pointers_.size()}; }
 
+  /// Whether argument `index`, or an element of that list, is a constant.
+  [[nodiscard]] static bool is_constant(std::span<tenon_value* const> args, std::size_t index) {
+    if (index >= args.size()) return false;
+    const auto is_one = [](const tenon_value& value) {
+      return value.kind == TENON_VALUE_TENSOR &&
+             (value.as.tensor->flags & TENON_TENSOR_CONSTANT) != 0;
+    };
+    const tenon_value& value = *args[index];
+    if (value.kind != TENON_VALUE_TENSOR_LIST && value.kind != TENON_VALUE_OPTIONAL_TENSOR_LIST) {
+      return is_one(value);
+    }
+    const auto* elements = static_cast<const tenon_value* const*>(value.as.span.data);
+    return std::any_of(elements, elements + value.as.span.size,
+                       [&](const tenon_value* element) { return is_one(*element); });
+  }
+
   /// Copies the results of a call to the host: new sizes of tensors, integers, doubles and
   /// booleans. With `allow_views` the data of a tensor may be inside another argument afterwards,
   /// as for the output of a view.
@@ -96,6 +118,10 @@ class ArgumentMirror {
   ///         store), and those of the host's resize.
   [[nodiscard]] Status write_back(const tenon_host* host, bool allow_views) {
     for (const auto& tensor : tensors_) {
+      if (tensor->has_changed_constant()) [[unlikely]] {
+        clear();  // The copy is made anew.
+        return error(Error::InvalidProgram, "an output is a constant of the program");
+      }
       if (tensor->has_moved()) [[unlikely]]
         TENON_RETURN_IF_ERROR(write_back_move(*tensor, allow_views));
       Status resized = tensor->write_back_sizes(host);
@@ -148,6 +174,12 @@ class ArgumentMirror {
       if (args[i] != sources_[i]) return false;
     }
     return true;
+  }
+
+  [[nodiscard]] static const tenon_tensor* tensor_of(std::span<tenon_value* const> args,
+                                                     std::size_t index) noexcept {
+    if (index >= args.size() || args[index]->kind != TENON_VALUE_TENSOR) return nullptr;
+    return args[index]->as.tensor;
   }
 
   void clear() noexcept {
@@ -225,6 +257,7 @@ class ArgumentMirror {
       if (known->source() == &tensor) return known.get();
     }
     auto made = std::make_unique<ExecutorchTensor>();
+    if (copies_constants) made->copy_constants();
     TENON_RETURN_IF_ERROR(made->bind(tensor));
     tensors_.push_back(std::move(made));
     return tensors_.back().get();

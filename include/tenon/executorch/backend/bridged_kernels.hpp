@@ -48,7 +48,10 @@ class BridgedKernel {
     return call.run(
         op_,
         [&]() -> Status {
-          TENON_RETURN_IF_ERROR(mirror_.update(args).with_context(op_));
+          const std::string_view base = std::string_view(op_).substr(0, op_.rfind('.'));
+          is_in_place_ = base.ends_with('_') || base == "executorch_prim::et_copy_index";
+          if (op_ == "executorch_prim::et_view.default") mirror_.unset_argument = 2;
+          TENON_RETURN_IF_ERROR(mirror_.update(args, false).with_context(op_));
           std::vector<et::TensorMeta> tensors;
           mirror_.for_each_tensor([&](ExecutorchTensor& tensor) {
             const auto order = tensor.dim_order();
@@ -76,6 +79,7 @@ class BridgedKernel {
         op_,
         [&]() -> Status {
           TENON_RETURN_IF_ERROR(mirror_.update(args));
+          TENON_RETURN_IF_ERROR(check_outputs(args));
           function_(kernel_context, mirror_.values());
           const et::Error failed = kernel_context.failure_state();
           if (failed != et::Error::Ok) [[unlikely]]
@@ -86,6 +90,23 @@ class BridgedKernel {
   }
 
  private:
+  /// Operators write to the tensor that they return, their last argument, which is also the one
+  /// before it; operators in place and `et_copy_index` write to their first. Kernels check the
+  /// number of arguments themselves.
+  [[nodiscard]] Status check_outputs(std::span<tenon_value* const> args) const {
+    if (args.empty()) return ok();
+    const std::uint32_t last = args.back()->kind;
+    const bool returns_tensor = last == TENON_VALUE_TENSOR || last == TENON_VALUE_TENSOR_LIST;
+    const std::size_t before = args.size() - 2;  // Beyond the end when there is one argument.
+    const bool is_constant = ArgumentMirror::is_constant(args, args.size() - 1) ||
+                             ArgumentMirror::is_constant(args, is_in_place_     ? 0
+                                                               : returns_tensor ? before
+                                                                                : args.size());
+    if (!is_constant) [[likely]]
+      return ok();
+    return error(Error::InvalidProgram, op_, ": an output is a constant of the program");
+  }
+
   /// Kernels call a wrong number of arguments an invalid program.
   Status failure(const BridgedCall& call, et::Error failed) const {
     if (failed == et::Error::InvalidProgram) return call.failure(Error::InvalidArgument, op_);
@@ -94,6 +115,7 @@ class BridgedKernel {
 
   const tenon_host* host_;
   std::string op_;
+  bool is_in_place_ = false;
   et::OpFunction function_ = nullptr;
   ArgumentMirror mirror_;
   HostAllocator temp_allocator_;

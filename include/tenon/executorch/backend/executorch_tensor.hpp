@@ -16,6 +16,7 @@
 #include <optional>
 #include <span>
 #include <type_traits>
+#include <vector>
 
 #include "tenon/abi/host.h"
 #include "tenon/abi/tensor.h"
@@ -77,14 +78,34 @@ class ExecutorchTensor {
 
   /// Takes over the data pointer and the sizes of now; nothing else of a tensor may change between
   /// two calls, and when it did, the mirror is made anew.
-  [[nodiscard]] Status update() {
+  ///
+  /// errors: those of `bind`; InvalidState for a tensor without data (a FreeCall came before, or an
+  ///         input or output was not set), unless `may_be_unset`: ExecuTorch's code does not check.
+  [[nodiscard]] Status update(bool may_be_unset = false) {
     was_bound_anew_ = !is_same_tensor();
     if (was_bound_anew_) [[unlikely]]
       TENON_RETURN_IF_ERROR(bind(*source_));
     data_ = source_->dl.data ? static_cast<std::byte*>(source_->dl.data) + source_->dl.byte_offset
                              : nullptr;
+    if (!data_ && !may_be_unset && (source_->capacity != 0 || source_->nbytes != 0)) [[unlikely]]
+      return error(Error::InvalidState, "the tensor has no data");
+    if (is_constant() && copies_constants_) [[unlikely]]
+      copy_constant();
     impl_->set_data(data_);
     return has_sizes_of_source() ? ok() : update_sizes();
+  }
+
+  /// Whether the tensor's bytes are those of the program, which are mapped read-only.
+  [[nodiscard]] bool is_constant() const noexcept {
+    return (source_->flags & TENON_TENSOR_CONSTANT) != 0;
+  }
+
+  /// From the next `update` on ExecuTorch's code gets a copy of a constant: it may write to it.
+  void copy_constants() noexcept { copies_constants_ = true; }
+
+  /// Whether the call wrote to the copy of a constant.
+  [[nodiscard]] bool has_changed_constant() const noexcept {
+    return !copy_.empty() && std::memcmp(copy_.data(), original(), copy_.size()) != 0;
   }
 
   /// Whether `update` found another tensor.
@@ -124,6 +145,23 @@ class ExecutorchTensor {
   }
 
  private:
+  [[nodiscard]] const std::byte* original() const noexcept {
+    return static_cast<const std::byte*>(source_->dl.data) + source_->dl.byte_offset;
+  }
+
+  /// Allocates in the first call only, as a constant does not change.
+  void copy_constant() {
+    if (copy_.size() != source_->nbytes) {
+      copy_.resize(static_cast<std::size_t>(source_->nbytes));
+      copied_ = nullptr;
+    }
+    if (copied_ != original() && !copy_.empty()) {
+      std::memcpy(copy_.data(), original(), copy_.size());
+      copied_ = original();
+    }
+    if (!copy_.empty()) data_ = copy_.data();
+  }
+
   [[nodiscard]] std::size_t rank() const noexcept { return static_cast<std::size_t>(rank_); }
 
   static Result<::executorch::aten::DeviceType> to_device(tenon_dl_device device) {
@@ -200,6 +238,9 @@ class ExecutorchTensor {
   std::int32_t rank_ = 0;
   std::uint32_t shape_dynamism_ = TENON_SHAPE_STATIC;
   bool was_bound_anew_ = false;
+  bool copies_constants_ = false;
+  std::vector<std::byte> copy_;        // Of a constant, when it is copied.
+  const std::byte* copied_ = nullptr;  // What is in `copy_`.
   tenon_dl_device device_{};
   // The target of `impl_`.
   std::array<Impl::SizesType, max_rank> sizes_{};

@@ -108,12 +108,16 @@ TEST_CASE("tensors of rank 0, without elements and without data are mirrored", "
   unset.raw().dl.data = nullptr;
   const TestArgs args({scalar.value(), empty.value(), unset.value()});
   ArgumentMirror mirror;
-  REQUIRE(mirror.update(span_of(args)).ok());
+  REQUIRE(mirror.update(span_of(args), false).ok());
   CHECK(mirror.values()[0]->toTensor().dim() == 0);
   CHECK(mirror.values()[0]->toTensor().numel() == 1);
   CHECK(mirror.values()[1]->toTensor().numel() == 0);
   CHECK(mirror.values()[1]->toTensor().strides()[0] == 3);
   CHECK(mirror.values()[2]->toTensor().const_data_ptr() == nullptr);
+  // ExecuTorch's code would read and write there.
+  const Status without = mirror.update(span_of(args));
+  CHECK(without.error() == Error::InvalidState);
+  CHECK(without.text() == "argument 2: the tensor has no data");
   // A host may set the data between two calls, and place it behind an offset.
   std::vector<float> data(5);
   unset.raw().dl.data = data.data();

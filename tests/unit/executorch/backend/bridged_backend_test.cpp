@@ -285,6 +285,39 @@ TEST_CASE("an ExecuTorch backend that replaces a data pointer gets an error", "[
   CHECK(method->output(0).as.tensor->dl.data == own);
 }
 
+TEST_CASE("an ExecuTorch backend whose output is a constant of the program gets an error",
+          "[executorch]") {
+  const Opened opened;
+  ProgramBuilder builder;
+  auto plan = builder.plan("forward");
+  builder.constants({std::string(16, '\0')});
+  const auto x = plan.input(tensor(ScalarType::Float, {4}));
+  const auto y = plan.output(constant_tensor(ScalarType::Float, {4}, 1));
+  const auto delegate =
+      plan.delegate("Probe", schema::DataLocation::SEGMENT, builder.segment(bytes_of("plain")));
+  plan.instruction(delegate_call(delegate, {x, y}));
+  const auto method = opened.load_ok(builder);
+  for (int i = 0; i < 2; ++i) {
+    const Status ran = run(*method, {1, 2, 3, 4});
+    CHECK(ran.error() == Error::InvalidProgram);
+    CHECK_THAT(std::string(ran.text()), ContainsSubstring("an output is a constant"));
+    CHECK(output_of(*method) == std::vector<float>(4));
+  }
+}
+
+TEST_CASE("an ExecuTorch backend is not run with a tensor that was freed", "[executorch]") {
+  const Opened opened;
+  ProgramBuilder builder = program_of("plain");
+  builder.program.execution_plan[0]->chains[0]->instructions.insert(
+      builder.program.execution_plan[0]->chains[0]->instructions.begin(),
+      make_union<schema::objects::InstructionT>(
+          free_call(builder.program.execution_plan[0]->inputs[0])));
+  const auto method = opened.load_ok(builder);
+  const Status ran = run(*method, {1, 2, 3, 4});
+  CHECK(ran.error() == Error::InvalidState);
+  CHECK_THAT(std::string(ran.text()), ContainsSubstring("argument 0: the tensor has no data"));
+}
+
 TEST_CASE("numbers that an ExecuTorch backend makes are the program's", "[executorch]") {
   const Opened opened;
   ProgramBuilder builder;

@@ -146,6 +146,49 @@ TEST_CASE("an operator that writes its own input runs", "[executorch]") {
   }
 }
 
+TEST_CASE("a kernel is not run with a tensor that has no data", "[executorch]") {
+  const Kernels kernels;
+  for (const int which : {0, 1, 2}) {
+    TestTensor a(ScalarType::Float, {2}), b(ScalarType::Float, {2}), out(ScalarType::Float, {2});
+    TestTensor* const tensors[] = {&a, &b, &out};
+    tensors[which]->raw().dl.data = nullptr;
+    const TestArgs args({a.value(), b.value(), integer_value(1), out.value(), out.value()});
+    Call call(kernels, "aten::add.out", args);
+    REQUIRE(call.created.ok());
+    const Status ran = call.run();
+    CHECK(ran.error() == Error::InvalidState);
+    CHECK_THAT(std::string(ran.text()), ContainsSubstring("the tensor has no data"));
+  }
+}
+
+TEST_CASE("a kernel is not run with a constant of the program as its output", "[executorch]") {
+  const Kernels kernels;
+  TestTensor constant({2}, {1.f, 2.f});
+  constant.raw().flags |= TENON_TENSOR_CONSTANT;
+  TestTensor out(ScalarType::Float, {2});
+  const auto expect_refused = [&](const char* op, const TestArgs& args) {
+    INFO(op);
+    Call call(kernels, op, args);
+    REQUIRE(call.created.ok());
+    const Status ran = call.run();
+    CHECK(ran.error() == Error::InvalidProgram);
+    CHECK_THAT(std::string(ran.text()), ContainsSubstring("an output is a constant"));
+  };
+  const auto add = [&](TestTensor& written, TestTensor& returned) {
+    return TestArgs(
+        {constant.value(), constant.value(), integer_value(1), written.value(), returned.value()});
+  };
+  expect_refused("aten::add.out", add(constant, constant));
+  expect_refused("aten::add.out", add(constant, out));
+  expect_refused("aten::add.out", add(out, constant));
+  expect_refused("aten::copy_", TestArgs({constant.value(), out.value(),
+                                          make_value(TENON_VALUE_BOOL), out.value()}));
+  const TestArgs right = add(out, out);
+  Call call(kernels, "aten::add.out", right);
+  CHECK(call.run().ok());
+  CHECK(constant.elements<float>() == std::vector<float>{1, 2});
+}
+
 TEST_CASE("an operator that no kernel is for is OperatorMissing and named",
           "[executorch][TN-KRN-2]") {
   const Kernels kernels;
