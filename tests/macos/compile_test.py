@@ -28,7 +28,8 @@ LC_SYMTAB, LC_LOAD_DYLIB = 0x2, 0xC
 N_STAB, N_PEXT, N_TYPE, N_EXT, N_WEAK_REF = 0xE0, 0x10, 0x0E, 0x01, 0x40
 # Options that keep away what the plugin does not need.
 OPTIONS = ["-Dtests=disabled", "-Dexamples=disabled", "-Dcpu_aoti=disabled", "-Dcuda=disabled",
-           "-Dbenchmarks=disabled", "-Dmetal_aoti=enabled", "-Dwerror=true", "-Ddebug=false"]
+           "-Dbenchmarks=disabled", "-Dmetal_aoti=enabled", "-Dwerror=true", "-Ddebug=false",
+           "-Doptimization=1", "-Dunity=on", "-Dunity_size=100"]
 
 
 def skip(why: str) -> None:
