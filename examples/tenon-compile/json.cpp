@@ -2,19 +2,14 @@
 #include <nlohmann/json.hpp>
 
 #include "compile.hpp"
+#include "error_json.hpp"
 #include "tenon/abi/version.h"
 
 namespace tenon::compile {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-Json error_json(const Status& status) {
-  if (status.ok()) return nullptr;
-  return {{"name", std::string(error_name(status.error()))},
-          {"code", static_cast<unsigned>(status.error())},
-          {"text", std::string(status.text())}};
-}
+using tool::error_json;
 
 Json file_json(const WrittenFile& file) { return {{"path", file.path}, {"size", file.nbytes}}; }
 

@@ -2,7 +2,10 @@
 #include "doctor.hpp"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -80,9 +83,7 @@ class Doctor {
       out.operators.push_back(diagnose_operator(op, instructions));
     }
     out.missing_tensors = host::find_missing_tensors(plan, external_.get());
-    for (const host::DeviceBuffer& planned : host::find_device_buffers(plan)) {
-      out.device_buffers.push_back(diagnose_buffer(plan, planned));
-    }
+    diagnose_buffers(plan, out.device_buffers);
     return out;
   }
 
@@ -129,11 +130,32 @@ class Doctor {
     return host::list_operators(*backend);
   }
 
-  [[nodiscard]] DeviceBuffer diagnose_buffer(const schema::ExecutionPlan& plan,
-                                             const host::DeviceBuffer& planned) const {
+  /// Each device is asked for once: a program may have any number of buffers on one. The problem is
+  /// written out for the first of them.
+  void diagnose_buffers(const schema::ExecutionPlan& plan, std::vector<DeviceBuffer>& out) const {
+    const std::vector<std::string_view> ids = host::find_backend_ids(plan);
+    std::map<std::pair<std::int32_t, std::int32_t>, std::size_t> first_of;
+    for (const host::DeviceBuffer& planned : host::find_device_buffers(plan)) {
+      const auto [known, is_new] =
+          first_of.try_emplace({planned.device.device_type, planned.device.device_id}, out.size());
+      if (is_new) {
+        out.push_back(diagnose_buffer(planned, ids));
+        continue;
+      }
+      DeviceBuffer same{planned, out[known->second].served_by, {}};
+      if (!out[known->second].problem.empty()) {
+        same.problem =
+            concat(planned.text(), ": no backend serves ", host::device_name(planned.device),
+                   ", as for planned buffer ", out[known->second].planned.index);
+      }
+      out.push_back(std::move(same));
+    }
+  }
+
+  [[nodiscard]] DeviceBuffer diagnose_buffer(const host::DeviceBuffer& planned,
+                                             std::span<const std::string_view> ids) const {
     const auto memory = host::find_device_memory(
-        planned.device, host::find_backend_ids(plan),
-        [this](std::string_view id) { return registry_.lookup_backend(id); });
+        planned.device, ids, [this](std::string_view id) { return registry_.lookup_backend(id); });
     if (memory.ok()) return {planned, std::string(memory->backend().id()), {}};
     return {planned, {}, concat(planned.text(), ": ", memory.text())};
   }

@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "doctor.hpp"
+#include "error_json.hpp"
 #include "tenon/abi/version.h"
 #include "tenon/host/binary/file_bytes.hpp"
 #include "tenon/host/method/device_memory.hpp"
@@ -10,13 +11,7 @@ namespace tenon::doctor {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-Json outcome(const Status& status) {
-  if (status.ok()) return nullptr;
-  return {{"name", std::string(error_name(status.error()))},
-          {"code", static_cast<unsigned>(status.error())},
-          {"text", std::string(status.text())}};
-}
+using tool::error_json;
 
 Json served_by(const host::BackendInfo& info) {
   const host::PluginSource& source = *info.source;
@@ -68,10 +63,10 @@ Json delegate_json(const Delegate& delegate) {
           {"blob_size", delegate.blob_size},
           {"compile_specs", std::move(specs)},
           {"served_by", delegate.served_by ? served_by(*delegate.served_by) : Json(nullptr)},
-          {"look_up_error", outcome(delegate.found)},
+          {"look_up_error", error_json(delegate.found)},
           {"not_found", delegate.not_found ? not_found(*delegate.not_found) : Json(nullptr)},
-          {"unavailable", outcome(delegate.available)},
-          {"check_blob_error", outcome(delegate.checked)},
+          {"unavailable", error_json(delegate.available)},
+          {"check_blob_error", error_json(delegate.checked)},
           {"check_blob", std::move(check)},
           {"missing_data", delegate.missing_data},
           {"problems", delegate.problems()}};
@@ -115,7 +110,7 @@ std::string to_json(const Diagnosis& diagnosis) {
   const Json out = {{"version", TENON_VERSION_STRING},
                     {"program", diagnosis.program},
                     {"exit_code", static_cast<int>(diagnosis.code)},
-                    {"error", outcome(diagnosis.failure)},
+                    {"error", error_json(diagnosis.failure)},
                     {"summary", diagnosis.failure.ok() ? Json(summary(diagnosis)) : Json(nullptr)},
                     {"methods", std::move(methods)}};
   // In ASCII, so that no name from a file can drive a terminal.

@@ -3,6 +3,7 @@
 #include <type_traits>
 #include <variant>
 
+#include "error_json.hpp"
 #include "inspect.hpp"
 #include "tenon/abi/version.h"
 
@@ -10,13 +11,7 @@ namespace tenon::inspect {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-Json outcome(const Status& status) {
-  if (status.ok()) return nullptr;
-  return {{"name", std::string(error_name(status.error()))},
-          {"code", static_cast<unsigned>(status.error())},
-          {"text", std::string(status.text())}};
-}
+using tool::error_json;
 
 std::string hex_of(const std::vector<std::byte>& bytes) {
   constexpr std::string_view digits = "0123456789abcdef";
@@ -114,13 +109,13 @@ Json backend_json(const InspectedBackend& backend) {
                        {"at_load", declared.at_load}});
   }
   return {{"id", backend.id},
-          {"open_error", outcome(backend.opened)},
-          {"unavailable", outcome(backend.available)},
-          {"devices_error", outcome(backend.listed)},
+          {"open_error", error_json(backend.opened)},
+          {"unavailable", error_json(backend.available)},
+          {"devices_error", error_json(backend.listed)},
           {"devices", std::move(devices)},
           {"options", std::move(options)},
           {"extensions", backend.extensions},
-          {"operators_error", outcome(backend.operators_listed)},
+          {"operators_error", error_json(backend.operators_listed)},
           {"operators", backend.operators}};
 }
 
@@ -139,14 +134,14 @@ std::string to_json(const Report& report) {
     Json backends = Json::array();
     for (const InspectedBackend& backend : report.backends)
       backends.push_back(backend_json(backend));
-    loaded = {{"error", outcome(*report.loaded)}, {"backends", std::move(backends)}};
+    loaded = {{"error", error_json(*report.loaded)}, {"backends", std::move(backends)}};
   }
   const Json out = {{"version", TENON_VERSION_STRING},
                     {"path", report.path},
                     {"exit_code", static_cast<int>(report.code)},
-                    {"error", outcome(report.failure)},
+                    {"error", error_json(report.failure)},
                     {"record", report.record ? record_json(*report.record) : Json(nullptr)},
-                    {"abi_error", outcome(report.fits)},
+                    {"abi_error", error_json(report.fits)},
                     {"library", report.library ? library_json(*report.library) : Json(nullptr)},
                     {"lint", std::move(lint)},
                     {"loaded", std::move(loaded)}};

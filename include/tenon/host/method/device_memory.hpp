@@ -83,7 +83,7 @@ class BackendLookUp {
 };
 
 /// The memory of `device` through the first of the backends named by `ids` that serves it. NotFound
-/// when none does, with the reason of each of them.
+/// when none does, with the reasons of the first eight.
 [[nodiscard]] TENON_API Result<DeviceMemory> find_device_memory(
     tenon_dl_device device, std::span<const std::string_view> ids, BackendLookUp look_up);
 
@@ -187,8 +187,11 @@ TENON_API Status DeviceMemory::check(tenon_status status, std::string_view funct
 TENON_API Result<DeviceMemory> find_device_memory(tenon_dl_device device,
                                                   std::span<const std::string_view> ids,
                                                   BackendLookUp look_up) {
+  constexpr std::size_t max_reasons = 8;
   std::string reasons;
+  std::size_t num_reasons = 0;
   const auto note = [&](std::string_view id, std::string_view reason) {
+    if (++num_reasons > max_reasons) return;
     // The other lines of a failed look-up (search paths, near names) are left out.
     reasons += concat(reasons.empty() ? "" : "; ", id, ": ", reason.substr(0, reason.find('\n')));
   };
@@ -203,6 +206,9 @@ TENON_API Result<DeviceMemory> find_device_memory(tenon_dl_device device,
     note(id, memory.text());
   }
   if (ids.empty()) reasons = "the method uses no backend";
+  if (num_reasons > max_reasons) {
+    reasons += concat("; and ", num_reasons - max_reasons, " more backends do not");
+  }
   return error(Error::NotFound, "no backend serves ", device_name(device), ": ", reasons);
 }
 

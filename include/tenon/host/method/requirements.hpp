@@ -51,7 +51,7 @@ struct DeviceBuffer {
 
 #if TENON_HOST_DEFINITIONS
 
-#include <algorithm>
+#include <set>
 
 #include "tenon/core/concat.hpp"
 #include "tenon/host/method/copy_kernels.hpp"
@@ -84,15 +84,14 @@ TENON_API std::map<std::string, std::string> find_missing_operators(
 TENON_API std::vector<std::string> find_missing_tensors(const schema::ExecutionPlan& plan,
                                                         const MergedDataMap* external) {
   std::vector<std::string> missing;
+  std::set<std::string_view> seen;
   for (const auto* value : *plan.values()) {
     const auto* tensor = value->val_as_Tensor();
     const auto* extra = tensor ? tensor->extra_tensor_info() : nullptr;
     if (!extra || extra->location() != schema::TensorDataLocation::EXTERNAL) continue;
     const std::string_view name = extra->fully_qualified_name()->string_view();
     if (external && external->find(name)) continue;
-    if (std::find(missing.begin(), missing.end(), name) == missing.end()) {
-      missing.emplace_back(name);
-    }
+    if (seen.insert(name).second) missing.emplace_back(name);
   }
   return missing;
 }
@@ -112,9 +111,10 @@ TENON_API std::vector<DeviceBuffer> find_device_buffers(const schema::ExecutionP
 
 TENON_API std::vector<std::string_view> find_backend_ids(const schema::ExecutionPlan& plan) {
   std::vector<std::string_view> ids;
+  std::set<std::string_view> seen;
   for (const auto* delegate : *plan.delegates()) {
     const std::string_view id = delegate->id()->string_view();
-    if (std::find(ids.begin(), ids.end(), id) == ids.end()) ids.push_back(id);
+    if (seen.insert(id).second) ids.push_back(id);
   }
   return ids;
 }

@@ -212,3 +212,30 @@ TEST_CASE("a backend without memory on the device says what it has", "[doctor]")
         "tenon.device_memory/1); CudaBackend: backend CudaBackend finds CUDA device 0, CUDA device "
         "1");
 }
+
+TEST_CASE("a problem that many buffers have is written out once", "[doctor]") {
+  const Bench bench({TENON_JUDGE_PLUGIN});
+  ProgramBuilder builder;
+  auto plan = builder.plan("forward");
+  constexpr std::size_t num_delegates = 200, num_buffers = 500;
+  for (std::size_t i = 0; i < num_delegates; ++i) {
+    plan.delegate(tenon::concat("Missing", i), tenon::schema::DataLocation::INLINE,
+                  builder.inline_blob("x"));
+  }
+  for (std::size_t i = 0; i < num_buffers; ++i) {
+    auto& entry = *plan.table().non_const_buffer_device.emplace_back(
+        std::make_unique<tenon::schema::objects::NonConstBufferDeviceT>());
+    entry.buffer_idx = static_cast<std::int32_t>(plan.buffer(32));
+    entry.device_type = tenon::schema::DeviceType::CUDA;
+  }
+  const json method = bench.report(bench.write(builder), 1)["methods"].at(0);
+  const json& buffers = method["device_buffers"];
+  REQUIRE(buffers.size() == num_buffers);
+  CHECK_THAT(
+      buffers.at(0)["problem"].get<std::string>(),
+      ContainsSubstring("Missing7: ") && ContainsSubstring("; and 192 more backends do not"));
+  CHECK_FALSE(buffers.at(0)["problem"].get<std::string>().find("Missing8") != std::string::npos);
+  const std::string last = buffers.at(num_buffers - 1)["problem"];
+  CHECK_THAT(last, ContainsSubstring("no backend serves CUDA device 0, as for planned buffer "));
+  CHECK(last.size() < 200);
+}
