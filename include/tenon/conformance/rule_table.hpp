@@ -63,7 +63,8 @@ inline constexpr Rule rule_table[] = {
      "new files.",
      "tenon/abi/backend.h:128"},
     {"TN-PRC-5",
-     "A plugin MUST NOT use the standard streams; `tenon_host.log` is for what it has to say.",
+     "A plugin MUST NOT use the standard streams, or a descriptor that it did not open; "
+     "`tenon_host.log` is for what it has to say.",
      "tenon/abi/backend.h:130"},
     {"TN-BCK-4",
      "A backend MUST refuse a host it cannot work with by NOT_SUPPORTED and a text that names "
@@ -307,7 +308,7 @@ inline constexpr Rule rule_table[] = {
      "tenon/abi/plugin.h:40"},
     {"TN-BIN-12",
      "A plugin's file MUST NOT open the host to attack: no executable stack, no writable code, no "
-     "text relocation, no run path but $ORIGIN.",
+     "text relocation, no run path but $ORIGIN, no needed library by a path.",
      "tenon/abi/plugin.h:41"},
     {"TN-BIN-7",
      "Every text of the head and of a record MUST be UTF-8 without control characters, terminated "

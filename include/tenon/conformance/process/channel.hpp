@@ -18,9 +18,9 @@
 /// (crash_reporter.hpp).
 ///
 /// The plugin under test is in the process that writes, and may write too. So each line begins with
-/// a secret of the run, and the last one has the number of lines: what the plugin adds, changes or
-/// removes is noticed. A plugin that searches the memory of its process for the secret is beyond
-/// what is promised.
+/// a secret of the run, and the last one has the number of lines: a line that the plugin adds, changes
+/// or removes is noticed. That a plugin searches the memory of its process for the secret is not
+/// prevented.
 namespace tenon::conformance {
 
 /// Length of a channel's secret, in characters.
@@ -118,6 +118,7 @@ inline std::string text_member(const nlohmann::json& object, const char* key) {
 
 inline void read_json_line(const nlohmann::json& line, ChannelContent& content) {
   if (const auto one = line.find("finding"); one != line.end()) {
+    if (!one->is_object()) return;
     content.findings.push_back({text_member(*one, "rule"), text_member(*one, "text")});
   } else if (const auto figure = line.find("measurement"); figure != line.end()) {
     const auto value = figure->is_object() ? figure->find("value") : figure->end();

@@ -87,8 +87,8 @@ class ExecutorchTensor {
       TENON_RETURN_IF_ERROR(bind(*source_));
     data_ = source_->dl.data ? static_cast<std::byte*>(source_->dl.data) + source_->dl.byte_offset
                              : nullptr;
-    if (!data_ && !may_be_unset && (source_->capacity != 0 || source_->nbytes != 0)) [[unlikely]]
-      return error(Error::InvalidState, "the tensor has no data");
+    if (!data_ && !may_be_unset && source_->capacity != 0) [[unlikely]]
+      TENON_RETURN_IF_ERROR(stand_in_for_data());
     if (is_constant() && copies_constants_) [[unlikely]]
       copy_constant();
     impl_->set_data(data_);
@@ -132,6 +132,8 @@ class ExecutorchTensor {
 
   /// Resizes the host's tensor when the call resized this one.
   [[nodiscard]] Status write_back_sizes(const tenon_host* host) const {
+    if (data_ && data_ == room_.get() && impl_->numel() != 0) [[unlikely]]
+      return no_data();
     if (shape_dynamism_ == TENON_SHAPE_STATIC || has_sizes_of_source()) return ok();
     std::array<std::int64_t, max_rank> sizes{};
     std::copy_n(sizes_.begin(), rank(), sizes.begin());
@@ -147,6 +149,18 @@ class ExecutorchTensor {
  private:
   [[nodiscard]] const std::byte* original() const noexcept {
     return static_cast<const std::byte*>(source_->dl.data) + source_->dl.byte_offset;
+  }
+
+  static Status no_data() { return error(Error::InvalidState, "the tensor has no data"); }
+
+  /// An input without elements may have no data. If it is an output instead, ExecuTorch's code may
+  /// resize it and write to it: to memory that is thrown away.
+  Status stand_in_for_data() {
+    if (source_->nbytes != 0) return no_data();
+    if (!room_) room_.reset(new (std::nothrow) std::byte[source_->capacity]);
+    if (!room_) return error(Error::MemoryAllocationFailed, "no memory for a tensor without data");
+    data_ = room_.get();
+    return ok();
   }
 
   /// Allocates in the first call only, as a constant does not change.
@@ -239,8 +253,9 @@ class ExecutorchTensor {
   std::uint32_t shape_dynamism_ = TENON_SHAPE_STATIC;
   bool was_bound_anew_ = false;
   bool copies_constants_ = false;
+  std::unique_ptr<std::byte[]> room_;  // For a tensor without data, see `stand_in_for_data`.
   std::vector<std::byte> copy_;        // Of a constant, when it is copied.
-  const std::byte* copied_ = nullptr;  // What is in `copy_`.
+  const std::byte* copied_ = nullptr;  // The content of `copy_`.
   tenon_dl_device device_{};
   // The target of `impl_`.
   std::array<Impl::SizesType, max_rank> sizes_{};
