@@ -72,12 +72,21 @@ struct Verdict {
   std::string details;
 };
 
+/// Damaged blobs take half of the time from level 5 on. They are left out for plugins whose mistake
+/// is elsewhere, unless TENON_ZOO_LEVEL asks for everything.
+std::string selection(const Animal& animal, int level) {
+  const bool all = std::getenv("TENON_ZOO_LEVEL") || animal.rule == "-" || level < 5 ||
+                   animal.rule.starts_with("TN-INI-") || animal.rule.starts_with("TN-BLB-") ||
+                   animal.rule == "TN-BCK-7";
+  return all ? "" : " --only '[!b]*' --only 'binary/*'";
+}
+
 Verdict judge(const Animal& animal, int level) {
   // A hang takes the whole time limit, which is short only for plugins that hang.
   const bool hangs = animal.rule == "TN-BCK-8";
-  const Ran ran =
-      run("--subject " + zoo + "/zoo.json " + zoo + "/" + animal.name + ".so --level " +
-          std::to_string(level) + " --json - --timeout " + (hangs ? "2" : "60") + " 2>/dev/null");
+  const Ran ran = run("--subject " + zoo + "/zoo.json " + zoo + "/" + animal.name + ".so --level " +
+                      std::to_string(level) + selection(animal, level) + " --json - --timeout " +
+                      (hangs ? "2" : "60") + " 2>/dev/null");
   Verdict verdict;
   verdict.code = ran.code;
   const auto report = nlohmann::json::parse(ran.output, nullptr, false);
