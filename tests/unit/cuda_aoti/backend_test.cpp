@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cuda_host.hpp"
+#include "support/rounds.hpp"
 #include "tenon/abi/extensions/device_memory.h"
 
 using namespace tenon;
@@ -74,7 +75,7 @@ TEST_CASE("programs that ExecuTorch's exporter made load, run and unload", "[cud
 
 TEST_CASE("a thousand loads leave nothing on the device", "[cuda][D7]") {
   CudaHost host;
-  for (int i = 0; i < 1000; ++i) {
+  for (int i = 0; i < rounds(1000); ++i) {
     const auto method = host.load({.generation = i % 3 + 1});
     REQUIRE(method.ok());
     REQUIRE(run(**method, 1).ok());
