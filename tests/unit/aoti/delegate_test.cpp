@@ -2,6 +2,7 @@
 //
 // One delegate through the C table, as only a host that breaks the rule of one call at a time would
 // use it, and the extensions of the backend.
+#include <algorithm>
 #include <atomic>
 #include <map>
 #include <string>
@@ -29,6 +30,8 @@ class MapOfBytes : private tenon_named_data_map {
         data_(std::move(data)) {}
 
   [[nodiscard]] const tenon_named_data_map* table() const noexcept { return this; }
+  /// As another process does that writes to a mapped file.
+  void overwrite(const std::string& key) { std::ranges::fill(data_.at(key), std::byte{0}); }
   std::atomic<int> num_lent = 0;
 
  private:
@@ -188,6 +191,25 @@ TEST_CASE("a blob is judged without loading it", "[aoti][TN-BLB-2]") {
   };
   CHECK(verdict("good") == TENON_BLOB_OPTIMAL);
   CHECK(verdict("asks_for_nothing") == TENON_BLOB_INCOMPATIBLE);
+}
+
+TEST_CASE("code that is changed after it was permitted is not what is loaded", "[aoti][TN-COD-2]") {
+  Delegate opened("good", 1);
+  MapOfBytes data({{"forward_so_blob", file_bytes("good")},
+                   {"forward_weights_blob", std::vector<std::byte>(128)}});
+  struct Context : tenon_init_context {
+    MapOfBytes* data;
+  };
+  Context context{opened.context(), &data};
+  context.named_data_map = data.table();
+  context.permit_code = [](const tenon_init_context* asked, const void*, std::uint64_t) {
+    static_cast<const Context*>(asked)->data->overwrite("forward_so_blob");
+    return tenon_status{TENON_STATUS_OK};
+  };
+  tenon_delegate* delegate = nullptr;
+  REQUIRE(opened.api().init(opened.raw(), &context, &delegate) == TENON_STATUS_OK);
+  opened.api().destroy(opened.raw(), delegate);
+  CHECK(data.num_lent == 0);
 }
 
 TEST_CASE("a run and a load are events of a trace", "[aoti][D21]") {
