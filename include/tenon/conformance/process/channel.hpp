@@ -18,9 +18,9 @@
 /// (crash_reporter.hpp).
 ///
 /// The plugin under test is in the process that writes, and may write too. So each line begins with
-/// a secret of the run, and the last one has the number of lines: a line that the plugin adds, changes
-/// or removes is noticed. That a plugin searches the memory of its process for the secret is not
-/// prevented.
+/// a secret of the run, and the last one has the number of lines: a line that the plugin adds,
+/// changes or removes is noticed. That a plugin searches the memory of its process for the secret
+/// is not prevented.
 namespace tenon::conformance {
 
 /// Length of a channel's secret, in characters.
