@@ -98,8 +98,7 @@ class ArgumentMirror {
   [[nodiscard]] static bool is_constant(std::span<tenon_value* const> args, std::size_t index) {
     if (index >= args.size()) return false;
     const auto is_one = [](const tenon_value& value) {
-      return value.kind == TENON_VALUE_TENSOR &&
-             (value.as.tensor->flags & TENON_TENSOR_CONSTANT) != 0;
+      return value.kind == TENON_VALUE_TENSOR && TensorView(*value.as.tensor).is_constant();
     };
     const tenon_value& value = *args[index];
     if (value.kind != TENON_VALUE_TENSOR_LIST && value.kind != TENON_VALUE_OPTIONAL_TENSOR_LIST) {

@@ -83,8 +83,6 @@ class BridgedDelegate {
     et::BackendExecutionContext execution_context(context.tracer ? &tracer_ : nullptr,
                                                   &temp_allocator_, method_name_.c_str());
     ArgumentMirror& mirror = call_sites_.find(args);
-    // Which arguments are outputs is known to the backend alone.
-    mirror.copies_constants = true;
     BridgedCall call(host_);
     return call.run("execute", [&]() -> Status {
       TENON_RETURN_IF_ERROR(mirror.update(args));

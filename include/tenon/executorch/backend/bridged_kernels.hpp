@@ -95,13 +95,15 @@ class BridgedKernel {
   /// number of arguments themselves.
   [[nodiscard]] Status check_outputs(std::span<tenon_value* const> args) const {
     if (args.empty()) return ok();
-    const std::uint32_t last = args.back()->kind;
-    const bool returns_tensor = last == TENON_VALUE_TENSOR || last == TENON_VALUE_TENSOR_LIST;
-    const std::size_t before = args.size() - 2;  // Beyond the end when there is one argument.
-    const bool is_constant = ArgumentMirror::is_constant(args, args.size() - 1) ||
-                             ArgumentMirror::is_constant(args, is_in_place_     ? 0
-                                                               : returns_tensor ? before
-                                                                                : args.size());
+    const std::size_t last = args.size() - 1;
+    const std::uint32_t kind = args[last]->kind;
+    const bool returns_tensor = kind == TENON_VALUE_TENSOR || kind == TENON_VALUE_TENSOR_LIST;
+    bool is_constant = ArgumentMirror::is_constant(args, last);
+    if (is_in_place_) {
+      is_constant = is_constant || ArgumentMirror::is_constant(args, 0);
+    } else if (returns_tensor && last != 0) {
+      is_constant = is_constant || ArgumentMirror::is_constant(args, last - 1);
+    }
     if (!is_constant) [[likely]]
       return ok();
     return error(Error::InvalidProgram, op_, ": an output is a constant of the program");

@@ -68,7 +68,8 @@ class Signature {
   std::vector<Argument> known_;
 };
 
-/// The mirrors of one delegate: a method may call it from several places.
+/// The mirrors of one delegate: a method may call it from several places. They copy constants:
+/// which arguments are outputs is known to the backend alone.
 class CallSites {
  public:
   /// The mirror for the argument list at `args`, perhaps a new one.
@@ -84,6 +85,7 @@ class CallSites {
       sites_[0].args = args.data();
     } else {
       sites_.push_back({args.data(), std::make_unique<ArgumentMirror>()});
+      sites_.back().mirror->copies_constants = true;
     }
     return *sites_[last_].mirror;
   }

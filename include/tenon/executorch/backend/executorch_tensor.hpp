@@ -54,6 +54,8 @@ class ExecutorchTensor {
   ///         stride of more than 31 bits).
   [[nodiscard]] Status bind(tenon_tensor& tensor) {
     impl_.reset();
+    room_.reset();  // As large as the capacity was.
+    copied_ = nullptr;
     source_ = &tensor;
     scalar_type_ = tensor.scalar_type;
     shape_dynamism_ = tensor.shape_dynamism;
@@ -96,9 +98,7 @@ class ExecutorchTensor {
   }
 
   /// Whether the tensor's bytes are those of the program, which are mapped read-only.
-  [[nodiscard]] bool is_constant() const noexcept {
-    return (source_->flags & TENON_TENSOR_CONSTANT) != 0;
-  }
+  [[nodiscard]] bool is_constant() const noexcept { return TensorView(*source_).is_constant(); }
 
   /// From the next `update` on ExecuTorch's code gets a copy of a constant: it may write to it.
   void copy_constants() noexcept { copies_constants_ = true; }
@@ -165,12 +165,8 @@ class ExecutorchTensor {
 
   /// Allocates in the first call only, as a constant does not change.
   void copy_constant() {
-    if (copy_.size() != source_->nbytes) {
-      copy_.resize(static_cast<std::size_t>(source_->nbytes));
-      copied_ = nullptr;
-    }
-    if (copied_ != original() && !copy_.empty()) {
-      std::memcpy(copy_.data(), original(), copy_.size());
+    if (copied_ != original() || copy_.size() != source_->nbytes) {
+      copy_.assign(original(), original() + source_->nbytes);
       copied_ = original();
     }
     if (!copy_.empty()) data_ = copy_.data();

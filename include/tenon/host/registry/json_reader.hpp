@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -26,9 +27,8 @@ class JsonBuilder {
 
   Json root;
   bool too_deep = false;
-  bool has_twice = false;
-  std::string twice;    ///< The first key that an object has twice, when `has_twice`.
-  std::string failure;  ///< The parser's message.
+  std::optional<std::string> twice;  ///< The first key that an object has twice.
+  std::string failure;               ///< The parser's message.
 
   bool null() { return add(nullptr); }
   bool boolean(bool value) { return add(value); }
@@ -63,10 +63,7 @@ class JsonBuilder {
     Json& parent = *open_.back();
     if (parent.is_array()) return &parent.emplace_back(std::move(value));
     const auto [member, is_new] = parent.emplace(key_, std::move(value));
-    if (!is_new && !has_twice) {
-      has_twice = true;
-      twice = key_;
-    }
+    if (!is_new && !twice) twice = key_;
     return &*member;
   }
 
@@ -130,8 +127,8 @@ class JsonReader {
       return wrong("", "is not JSON: ", printable(what, longest));
     }
     if (builder.too_deep) return wrong("", "is nested deeper than ", max_depth, " levels");
-    if (builder.has_twice) {
-      return wrong("", "the key ", host::quoted(builder.twice), " is written twice");
+    if (builder.twice) {
+      return wrong("", "the key ", host::quoted(*builder.twice), " is written twice");
     }
     if (!builder.root.is_object()) return wrong_type("", "an object", builder.root);
     return std::move(builder.root);

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -301,6 +302,23 @@ TEST_CASE("a value that becomes another tensor or list is mirrored anew", "[exec
   *args.data()[0] = span_value<char>(TENON_VALUE_STRING, std::string_view("d"));
   REQUIRE(mirror.update(span_of(args)).ok());
   CHECK(mirror.values()[0]->toString() == "d");
+}
+
+TEST_CASE("a tensor without data that gets a larger bound gets as much room", "[executorch]") {
+  TestTensor empty(ScalarType::Float, {0});
+  TestArgs args({empty.value()});
+  ArgumentMirror mirror;
+  std::int64_t bound = 0;
+  empty.raw().bounds = &bound;
+  empty.raw().shape_dynamism = TENON_SHAPE_DYNAMIC_BOUND;
+  for (const std::int64_t size : {4, 4096}) {
+    bound = size;
+    empty.raw().capacity = static_cast<std::uint64_t>(size) * sizeof(float);
+    REQUIRE(mirror.update(span_of(args)).ok());
+    void* const data = mirror.values()[0]->toTensor().mutable_data_ptr();
+    REQUIRE(data != nullptr);
+    std::memset(data, 1, empty.raw().capacity);
+  }
 }
 
 TEST_CASE("a host that changes a tensor in place is believed", "[executorch]") {

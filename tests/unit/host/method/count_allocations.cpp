@@ -5,15 +5,8 @@
 
 #include <cstdlib>
 
+#include "support/sanitizer.hpp"
 #include "test_backend.hpp"
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define TENON_TEST_SANITIZED 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define TENON_TEST_SANITIZED 1
-#endif
-#endif
 
 namespace {
 std::size_t allocations = 0;
@@ -21,7 +14,7 @@ std::size_t allocations = 0;
 
 std::size_t tenon::test::num_allocations() { return allocations; }
 
-#if !defined(TENON_TEST_SANITIZED) && defined(__GLIBC__)
+#if !defined(TENON_TEST_HAS_SANITIZER) && defined(__GLIBC__)
 extern "C" {
 void* __libc_malloc(std::size_t size);
 void* __libc_calloc(std::size_t count, std::size_t size);
