@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -13,6 +14,7 @@
 #include <set>
 #include <sstream>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "support/catch.hpp"
@@ -27,17 +29,17 @@ struct Ran {
   std::string output;
 };
 
+/// Asserts nothing, as assertions of Catch2 belong to one thread: what did not end by itself has code -1.
 Ran run(const std::string& arguments) {
   Ran out;
   std::FILE* pipe = ::popen((kit + " " + arguments).c_str(), "r");
-  REQUIRE(pipe != nullptr);
+  if (pipe == nullptr) return out;
   std::array<char, 65536> chunk;
   while (const std::size_t got = std::fread(chunk.data(), 1, chunk.size(), pipe)) {
     out.output.append(chunk.data(), got);
   }
   const int status = ::pclose(pipe);
-  REQUIRE(WIFEXITED(status));
-  out.code = WEXITSTATUS(status);
+  if (WIFEXITED(status)) out.code = WEXITSTATUS(status);
   return out;
 }
 
@@ -85,7 +87,7 @@ Verdict judge(const Animal& animal, int level) {
   // A hang takes the whole time limit, which is short only for plugins that hang.
   const bool hangs = animal.rule == "TN-BCK-8";
   const Ran ran = run("--subject " + zoo + "/zoo.json " + zoo + "/" + animal.name + ".so --level " +
-                      std::to_string(level) + selection(animal, level) + " --json - --timeout " +
+                      std::to_string(level) + selection(animal, level) + " --jobs 1 --json - --timeout " +
                       (hangs ? "2" : "60") + " 2>/dev/null");
   Verdict verdict;
   verdict.code = ran.code;
@@ -126,12 +128,27 @@ int level_of(const Animal& animal) {
 }  // namespace
 
 TEST_CASE("every plugin of the zoo is caught by its rule and by no other", "[zoo]") {
-  const std::vector<Animal> all = animals();
+  std::vector<Animal> all = animals();
   REQUIRE(all.size() >= 40);
-  const char* only = std::getenv("TENON_ZOO_ONLY");
-  for (const Animal& animal : all) {
-    if (only && animal.name.find(only) == std::string::npos) continue;
-    const Verdict verdict = judge(animal, level_of(animal));
+  if (const char* only = std::getenv("TENON_ZOO_ONLY")) {
+    std::erase_if(all, [&](const Animal& animal) { return animal.name.find(only) == std::string::npos; });
+  }
+  // A kit waits for its processes half of the time, so there are more kits than processors.
+  std::vector<Verdict> verdicts(all.size());
+  std::atomic<std::size_t> next{0};
+  {
+    std::vector<std::jthread> judges(std::thread::hardware_concurrency() + 1);
+    for (std::jthread& each : judges) {
+      each = std::jthread([&] {
+        for (std::size_t i = next++; i < all.size(); i = next++) {
+          verdicts[i] = judge(all[i], level_of(all[i]));
+        }
+      });
+    }
+  }
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const Animal& animal = all[i];
+    const Verdict& verdict = verdicts[i];
     INFO(animal.name << " breaks " << animal.rule);
     INFO(verdict.details);
     if (animal.rule == "-") {
