@@ -13,6 +13,7 @@
 #include "tenon/core/concat.hpp"
 #include "tenon/core/result.hpp"
 #include "tenon/core/status.hpp"
+#include "tenon/host/files/shortened.hpp"
 
 /// The `main` that all programs share: parse, run, print, catch.
 namespace tenon::tool {
@@ -44,7 +45,7 @@ struct Outcome {
 /// "tenon-run: NotFound (0x20): text", in one line with a line feed. The lines of a text that has
 /// several are joined by semicolons.
 [[nodiscard]] inline std::string error_line(std::string_view tool, const Status& failure) {
-  std::string text = describe(failure);
+  std::string text = host::shortened(describe(failure));
   for (std::size_t at = text.find("\n  "); at != std::string::npos; at = text.find("\n  ", at)) {
     text.replace(at, 3, "; ");
   }

@@ -18,6 +18,7 @@ constexpr const char* footer =
     "  tenon-run model.pte --plugin libmy_backend.so --input x.npy --repeat 100 --trace run.json\n"
     "  tenon-run model.pte --plugin libmy_backend.so --option MyBackend.threads=4 --input x.npy\n"
     "  tenon-run model.pte --plugin libmy_backend.so --embedded-code=deny --input x.npy\n"
+    "  tenon-run model.pte --limit run_milliseconds=1000 --limit planned_bytes=2G --input x.npy\n"
     "  TENON_PLUGIN_PATH=/opt/acme/plugins tenon-run model.pte --input x.npy\n"
     "\n"
     "Exit codes:\n"
@@ -75,6 +76,10 @@ Result<std::variant<Arguments, PrintAndExit>> parse_arguments(int argc, const ch
                  "Whether native code that the program carries may run: allow, deny or "
                  "sha256:HASH,... (default: allow)")
       ->type_name("POLICY");
+  std::vector<std::string> limits;
+  add_list("--limit", limits, "NAME=VALUE",
+           "What the program may cost, as in --limit planned_bytes=2G; repeatable (see "
+           "docs/hosts/limits.md)");
   app.add_option("--top", arguments.top,
                  "Print the N largest elements of each row of each floating-point output, as a "
                  "classifier's classes")
@@ -93,6 +98,11 @@ Result<std::variant<Arguments, PrintAndExit>> parse_arguments(int argc, const ch
   auto policy = host::EmbeddedCodePolicy::parse(embedded_code);
   if (!policy.ok()) return std::move(policy).status().with_context("--embedded-code");
   arguments.embedded_code = *std::move(policy);
+  for (const std::string& limit : limits) {
+    if (Status set = arguments.limits.set(limit); !set.ok()) {
+      return std::move(set).with_context("--limit");
+    }
+  }
   return std::variant<Arguments, PrintAndExit>(std::move(arguments));
 }
 

@@ -9,6 +9,7 @@
 
 #include "print_and_exit.hpp"
 #include "tenon/core/result.hpp"
+#include "tenon/host/files/limits.hpp"
 #include "tenon/host/method/embedded_code.hpp"
 
 namespace tenon::run {
@@ -26,6 +27,7 @@ struct Arguments {
   std::string output;
   std::vector<std::string> options;
   host::EmbeddedCodePolicy embedded_code = host::EmbeddedCodePolicy::allow();
+  host::HostLimits limits;
   std::uint32_t top = 0;  ///< 0: classes are not reported.
   std::string labels;
   std::uint32_t repeat = 1;

@@ -85,7 +85,9 @@ Result<ScalarType> output_type(const host::MethodMeta& meta, std::size_t index) 
 Report run(const Arguments& arguments) { return Session(arguments).run(); }
 
 Session::Session(const Arguments& arguments)
-    : arguments_(arguments), registry_({"tenon-run " TENON_VERSION_STRING, &log_errors}) {
+    : arguments_(arguments),
+      trace_(arguments.limits.trace_events),
+      registry_({"tenon-run " TENON_VERSION_STRING, &log_errors}) {
   report_.program = arguments.model;
   registry_.add_search(host::discovery());
 }
@@ -165,9 +167,9 @@ Result<std::string> Session::choose_method() const {
 
 Status Session::open_program() {
   TENON_RETURN_IF_ERROR(timed("open", report_.timings.open_ns, [&]() -> Status {
-    TENON_TRY(program_, host::Program::open(arguments_.model));
+    TENON_TRY(program_, host::Program::open(arguments_.model, arguments_.limits));
     for (const std::string& path : arguments_.data) {
-      TENON_TRY(data_files_.emplace_back(), host::DataFile::open(path));
+      TENON_TRY(data_files_.emplace_back(), host::DataFile::open(path, arguments_.limits));
     }
     return ok();
   }));
@@ -280,6 +282,7 @@ Status Session::load_method() {
   options.data_files = data_files_;
   options.backend_options = options_;
   options.embedded_code = arguments_.embedded_code;
+  options.limits = arguments_.limits;
   options.trace = arguments_.trace.empty() ? nullptr : &trace_;
   std::optional<std::size_t> failed_delegate;
   options.failed_delegate = &failed_delegate;
@@ -306,6 +309,7 @@ Status Session::set_inputs() {
 }
 
 Status Session::set_outputs() {
+  std::uint64_t nbytes = 0;
   for (std::size_t i = 0; i < method_->num_outputs(); ++i) {
     const tenon_value& value = method_->output(i);
     if (value.kind != TENON_VALUE_TENSOR) continue;
@@ -313,6 +317,12 @@ Status Session::set_outputs() {
     const bool has_place = tensor.dl.data != nullptr || tensor.capacity == 0 ||
                            (tensor.flags & TENON_TENSOR_MEMORY_PLANNED) != 0;
     if (has_place) continue;
+    if (__builtin_add_overflow(nbytes, tensor.capacity, &nbytes)) nbytes = host::HostLimits::none;
+    if (nbytes > arguments_.limits.output_bytes) {
+      return error(Error::OutOfResources, "output ", i, ": bytes of outputs without planned memory",
+                   ": found ", nbytes, ", the limit output_bytes is ",
+                   arguments_.limits.output_bytes);
+    }
     host::ArrayBytes& memory =
         output_memory_.emplace_back(static_cast<std::size_t>(tensor.capacity));
     TENON_RETURN_IF_ERROR(method_->set_output(i, {memory.data(), memory.size()}));
@@ -349,24 +359,32 @@ Status Session::read_outputs() {
   return ok();
 }
 
+Result<host::ValueArray> Session::whole_output(std::size_t index) {
+  auto array = host::to_array(*outputs_[index]);
+  if (array.ok()) return array;
+  return fail(ExitCode::execute_failed,
+              std::move(array).status().with_context(concat("output ", index)));
+}
+
 Status Session::report_outputs() {
-  arrays_.resize(outputs_.size());
+  std::uint64_t left = arguments_.limits.printed_values;
   for (std::size_t i = 0; i < outputs_.size(); ++i) {
     const tenon_value& value = *outputs_[i];
     OutputReport output;
     output.kind = value_kind_name(value.kind);
     output.type = type_text(value);
     if (host::is_array_kind(value.kind)) {
-      auto array = host::to_array(value);
-      if (!array.ok()) return std::move(array).status().with_context(concat("output ", i));
-      output.dtype = array->type;
-      output.shape = array->shape;
-      output.text = array_text(array->view());
-      if (arguments_.top != 0) output.top = top_classes(array->view(), arguments_.top, labels_);
-      arrays_[i] = *std::move(array);
-    } else {
-      output.text = value_text(value);
+      // The whole output is read only by what asks for it: its size is the program's choice.
+      auto first = host::first_elements(value, 0);
+      if (!first.ok()) return std::move(first).status().with_context(concat("output ", i));
+      output.dtype = first->type;
+      output.shape = first->shape;
+      if (arguments_.top != 0) {
+        TENON_TRY(const host::ValueArray array, whole_output(i));
+        output.top = top_classes(array.view(), arguments_.top, labels_);
+      }
     }
+    output.text = value_text(value, left);
     report_.outputs.push_back(std::move(output));
   }
   return ok();
@@ -384,7 +402,7 @@ Status Session::write_outputs() {
     if (!report_.outputs[i].dtype) continue;
     const std::string path =
         (std::filesystem::path(arguments_.output) / concat("output", i, ".npy")).string();
-    const host::ValueArray& array = *arrays_[i];
+    TENON_TRY(const host::ValueArray array, whole_output(i));
     TENON_RETURN_IF_ERROR(host::write_npy(path, array.type, array.shape, array.data));
     report_.outputs[i].file = path;
   }
@@ -393,7 +411,7 @@ Status Session::write_outputs() {
 
 Status Session::compare_outputs() {
   for (std::size_t i = 0; i < expected_.size(); ++i) {
-    const host::ValueArray& array = *arrays_[i];  // read_expected takes no other kind.
+    TENON_TRY(const host::ValueArray array, whole_output(i));  // read_expected takes no other kind.
     const host::Array& expected = expected_[i];
     host::Tolerance tolerance = host::default_tolerance(expected.type);
     if (arguments_.rtol) tolerance.rtol = *arguments_.rtol;

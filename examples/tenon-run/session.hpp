@@ -66,6 +66,9 @@ class Session {
   Status compare_outputs();
   Status write_trace();
 
+  /// All elements of output `index`.
+  Result<host::ValueArray> whole_output(std::size_t index);
+
   [[nodiscard]] Result<std::string> choose_method() const;
   [[nodiscard]] Result<host::MethodMeta> meta() const {
     return program_->method_meta(report_.method);
@@ -102,8 +105,6 @@ class Session {
   std::vector<host::ArrayBytes> output_memory_;
   std::vector<const tenon_value*> outputs_;
   std::deque<HostCopy> host_copies_;
-  /// The outputs as arrays, converted once; absent for text and None.
-  std::vector<std::optional<host::ValueArray>> arrays_;
   std::unique_ptr<host::Method> method_;  // Last: it refers to the members above.
 };
 

@@ -22,16 +22,23 @@ bool is_value_list(std::uint32_t kind) {
          kind == TENON_VALUE_SCALAR_LIST;
 }
 
-}  // namespace
-
-std::string array_text(const host::ArrayView& array) {
-  const std::size_t count = array.data.size() / std::max<std::size_t>(size_of(array.type), 1);
+// The first elements of a tensor, a number, or a list of numbers.
+std::string elements_text(const tenon_value& value, std::uint64_t& left) {
+  const std::size_t most = static_cast<std::size_t>(std::min<std::uint64_t>(max_shown, left));
+  // One more shows whether there are more.
+  const auto array = host::first_elements(value, most + 1);
+  if (!array.ok()) return std::string(array.text());
+  const std::size_t count = array->data.size() / std::max<std::size_t>(size_of(array->type), 1);
   std::string out;
-  for (std::size_t i = 0; i < std::min(count, max_shown); ++i) {
-    out += concat(i == 0 ? "" : ", ", host::element_text(array.type, array.data, i));
+  for (std::size_t i = 0; i < std::min(count, most); ++i) {
+    out += concat(i == 0 ? "" : ", ", host::element_text(array->type, array->data, i));
   }
-  return count > max_shown ? out + ", ..." : out;
+  left -= std::min(count, most);
+  if (count <= most) return out;
+  return out + (out.empty() ? "..." : ", ...");
 }
+
+}  // namespace
 
 std::string type_text(const tenon_value& value) {
   if (value.kind == TENON_VALUE_TENSOR) {
@@ -43,24 +50,28 @@ std::string type_text(const tenon_value& value) {
   return concat(value_kind_name(value.kind), " [", value.as.span.size, "]");
 }
 
-std::string value_text(const tenon_value& value) {
+std::string value_text(const tenon_value& value, std::uint64_t& left) {
   if (value.kind == TENON_VALUE_NONE) return "None";
   if (value.kind == TENON_VALUE_STRING) {
+    if (left == 0) return "...";
+    --left;
     return host::quoted({static_cast<const char*>(value.as.span.data),
                          static_cast<std::size_t>(value.as.span.size)});
   }
-  if (is_value_list(value.kind)) {
-    std::string out;
-    const auto elements = host::elements_of(value);
-    for (const tenon_value* element : elements.first(std::min(elements.size(), max_values_shown))) {
-      // A MoveCall can put a list into a list, also into itself; neither means anything.
-      out += concat(out.empty() ? "" : "; ", type_text(*element), ": ",
-                    is_value_list(element->kind) ? "(a list in a list)" : value_text(*element));
-    }
-    return elements.size() > max_values_shown ? out + "; ..." : out;
+  if (!is_value_list(value.kind)) return elements_text(value, left);
+  std::string out;
+  const auto elements = host::elements_of(value);
+  std::size_t shown = 0;
+  for (; shown < std::min(elements.size(), max_values_shown) && left != 0; ++shown) {
+    const tenon_value& element = *elements[shown];
+    const std::uint64_t before = left;
+    // A MoveCall can put a list into a list, also into itself; neither means anything.
+    out += concat(out.empty() ? "" : "; ", type_text(element), ": ",
+                  is_value_list(element.kind) ? "(a list in a list)" : value_text(element, left));
+    if (left == before) --left;  // An element without numbers is text as well.
   }
-  const auto array = host::to_array(value);
-  return array.ok() ? array_text(array->view()) : std::string(array.text());
+  if (shown == elements.size()) return out;
+  return out + (out.empty() ? "..." : "; ...");
 }
 
 }  // namespace tenon::run

@@ -258,6 +258,7 @@ def discovery(box):
 RUN = {
     "README.md": readme,
     "docs/hosts/discovery.md": discovery,
+    "docs/hosts/limits.md": run_a_program,
     "docs/aot/graph-backend.md": graph_backend,
     "docs/aot/pt2.md": pytorch_archive,
     "docs/getting-started/quickstart.md": quickstart,

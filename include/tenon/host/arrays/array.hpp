@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <new>
@@ -20,30 +21,52 @@ namespace tenon::host {
 class ArrayBytes {
  public:
   ArrayBytes() = default;
-  /// `size` bytes, all zero. Throws std::bad_alloc.
-  explicit ArrayBytes(std::size_t size) : ArrayBytes(uninitialized(size)) {
-    if (size != 0) std::memset(data_.get(), 0, size);
-  }
+  /// `size` bytes, all zero. Large ones are untouched pages of the system, so they cost what is
+  /// written to them. Throws std::bad_alloc.
+  explicit ArrayBytes(std::size_t size) { allocate(size, true); }
 
   /// `size` bytes with any content, to be overwritten. Throws std::bad_alloc.
   [[nodiscard]] static ArrayBytes uninitialized(std::size_t size) {
     ArrayBytes out;
-    out.data_.reset(static_cast<std::byte*>(::operator new[](size == 0 ? 1 : size, alignment_)));
-    out.size_ = size;
+    out.allocate(size, false);
     return out;
   }
 
-  [[nodiscard]] std::byte* data() noexcept { return data_.get(); }
-  [[nodiscard]] const std::byte* data() const noexcept { return data_.get(); }
+  [[nodiscard]] std::byte* data() noexcept { return aligned(); }
+  [[nodiscard]] const std::byte* data() const noexcept { return aligned(); }
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
-  [[nodiscard]] std::span<const std::byte> span() const noexcept { return {data_.get(), size_}; }
+  [[nodiscard]] std::span<const std::byte> span() const noexcept { return {aligned(), size_}; }
 
  private:
-  static constexpr std::align_val_t alignment_{64};
+  static constexpr std::size_t alignment = 64;
+
+  void allocate(std::size_t size, bool zeroed) {
+    if (size > PTRDIFF_MAX - alignment) throw std::bad_alloc();
+    void* block = nullptr;
+    // calloc alone knows that pages of the system are zero already, but it cannot align. Small
+    // blocks end where the array does, so that tools see who writes behind it.
+    constexpr std::size_t large = std::size_t{1} << 20;
+    if (zeroed && size >= large) {
+      block = std::calloc(1, size + alignment);
+    } else if (::posix_memalign(&block, alignment, size == 0 ? 1 : size) != 0) {
+      block = nullptr;
+    } else if (zeroed) {
+      std::memset(block, 0, size);
+    }
+    if (block == nullptr) throw std::bad_alloc();
+    block_.reset(block);
+    size_ = size;
+  }
+
+  [[nodiscard]] std::byte* aligned() const noexcept {
+    const auto address = reinterpret_cast<std::uintptr_t>(block_.get());
+    return reinterpret_cast<std::byte*>((address + alignment - 1) & ~(alignment - 1));
+  }
+
   struct Free {
-    void operator()(std::byte* data) const noexcept { ::operator delete[](data, alignment_); }
+    void operator()(void* block) const noexcept { std::free(block); }
   };
-  std::unique_ptr<std::byte[], Free> data_;
+  std::unique_ptr<void, Free> block_;
   std::size_t size_ = 0;
 };
 

@@ -40,6 +40,11 @@ struct ValueArray {
 /// NotSupported for a tensor on a device, InvalidState for a tensor without data.
 [[nodiscard]] TENON_API Result<ValueArray> to_array(const tenon_value& value);
 
+/// The same, but `data` holds only the first `count` elements of C order, or all when there are
+/// fewer; `shape` is that of the whole value. Costs what is copied, however large the value is.
+[[nodiscard]] TENON_API Result<ValueArray> first_elements(const tenon_value& value,
+                                                          std::size_t count);
+
 /// The elements of `array`, which is in C order, with its dimensions in memory in `dim_order`,
 /// outermost first. Nothing is copied when that is C order as well, or when the ranks differ.
 [[nodiscard]] TENON_API ArrayBytes to_layout(Array array, std::span<const std::uint8_t> dim_order);
@@ -50,6 +55,7 @@ struct ValueArray {
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <utility>
 
 #include "tenon/core/args.hpp"
@@ -66,7 +72,7 @@ template <class T>
   return std::as_bytes(std::span(&value, 1));
 }
 
-inline Result<ValueArray> tensor_to_array(const tenon_tensor& raw) {
+inline Result<ValueArray> tensor_to_array(const tenon_tensor& raw, std::size_t count) {
   const TensorView tensor(raw);
   if (tensor.device().device_type != TENON_DL_CPU) {
     return error(Error::NotSupported, "the tensor is on a device (DLPack device type ",
@@ -78,21 +84,22 @@ inline Result<ValueArray> tensor_to_array(const tenon_tensor& raw) {
   if (tensor.nbytes() != 0 && tensor.data() == nullptr) {
     return error(Error::InvalidState, "the tensor has no data");
   }
+  const std::size_t item_size = std::max<std::size_t>(size_of(tensor.scalar_type()), 1);
+  const std::size_t nbytes = std::min(tensor.nbytes() / item_size, count) * item_size;
   if (tensor.is_contiguous()) {
-    array.data = {tensor.data(), tensor.nbytes()};
+    array.data = {tensor.data(), nbytes};
     return array;
   }
-  array.storage = ArrayBytes::uninitialized(tensor.nbytes());
-  gather(array.storage.data(), tensor.data(), tensor.sizes(), tensor.strides(),
-         size_of(tensor.scalar_type()));
+  array.storage = ArrayBytes::uninitialized(nbytes);
+  gather(array.storage.data(), tensor.data(), tensor.sizes(), tensor.strides(), item_size, nbytes);
   array.data = array.storage.span();
   return array;
 }
 
-inline Result<ValueArray> list_to_array(const tenon_value& value) {
+inline Result<ValueArray> list_to_array(const tenon_value& value, std::size_t count) {
   ValueArray array;
-  const auto size = static_cast<std::size_t>(value.as.span.size);
-  array.shape = {static_cast<std::int64_t>(size)};
+  array.shape = {static_cast<std::int64_t>(value.as.span.size)};
+  const std::size_t size = std::min(static_cast<std::size_t>(value.as.span.size), count);
   if (value.kind == TENON_VALUE_INT_LIST) {
     array.type = ScalarType::Long;
     array.storage = ArrayBytes::uninitialized(size * sizeof(std::int64_t));
@@ -131,9 +138,13 @@ TENON_API bool is_array_kind(std::uint32_t kind) noexcept {
 }
 
 TENON_API Result<ValueArray> to_array(const tenon_value& value) {
+  return first_elements(value, std::numeric_limits<std::size_t>::max());
+}
+
+TENON_API Result<ValueArray> first_elements(const tenon_value& value, std::size_t count) {
   switch (value.kind) {
     case TENON_VALUE_TENSOR:
-      return detail::tensor_to_array(*value.as.tensor);
+      return detail::tensor_to_array(*value.as.tensor, count);
     case TENON_VALUE_INT:
       return ValueArray{ScalarType::Long, {}, detail::bytes_of_value(value.as.integer), {}};
     case TENON_VALUE_DOUBLE:
@@ -143,7 +154,7 @@ TENON_API Result<ValueArray> to_array(const tenon_value& value) {
     case TENON_VALUE_INT_LIST:
     case TENON_VALUE_DOUBLE_LIST:
     case TENON_VALUE_BOOL_LIST:
-      return detail::list_to_array(value);
+      return detail::list_to_array(value, count);
     default:
       return error(Error::InvalidType, "a value of kind ", value_kind_name(value.kind),
                    " is not an array; expected a tensor, a number or a list of numbers");

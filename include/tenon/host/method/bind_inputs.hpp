@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -177,20 +178,38 @@ struct MethodInput {
   return inputs;
 }
 
-/// Value of a condition: 1 or 0; -1 when it is neither a boolean nor a boolean CPU tensor with
-/// data. A tensor is true when all its elements are (ExecuTorch: parse_cond_value).
-[[nodiscard]] inline int read_condition(const tenon_value& value) noexcept {
-  if (value.kind == TENON_VALUE_BOOL) return value.as.boolean != 0;
-  if (value.kind != TENON_VALUE_TENSOR) return -1;
-  const tenon_tensor& tensor = *value.as.tensor;
-  if (tensor.scalar_type != static_cast<std::int32_t>(ScalarType::Bool)) return -1;
-  if (tensor.dl.device.device_type != TENON_DL_CPU) return -1;
-  if (tensor.dl.data == nullptr && tensor.nbytes != 0) return -1;
-  const auto* bytes = static_cast<const std::uint8_t*>(tensor.dl.data);
-  for (std::uint64_t i = 0; i < tensor.nbytes; ++i) {
-    if (bytes[i] == 0) return 0;
+/// The value of a condition, or why it has none.
+enum class Condition {
+  is_false,
+  is_true,
+  wrong_kind,  ///< Neither a boolean nor a boolean CPU tensor with data.
+  too_long,    ///< More bytes than may still be looked at.
+};
+
+/// Value of a condition. A tensor is true when all its elements are (ExecuTorch: parse_cond_value).
+/// `bytes_left` is what may be looked at, and is lowered by what was.
+[[nodiscard]] inline Condition read_condition(const tenon_value& value,
+                                              std::uint64_t& bytes_left) noexcept {
+  if (value.kind == TENON_VALUE_BOOL) {
+    return value.as.boolean != 0 ? Condition::is_true : Condition::is_false;
   }
-  return 1;
+  if (value.kind != TENON_VALUE_TENSOR) return Condition::wrong_kind;
+  const tenon_tensor& tensor = *value.as.tensor;
+  if (tensor.scalar_type != static_cast<std::int32_t>(ScalarType::Bool)) {
+    return Condition::wrong_kind;
+  }
+  if (tensor.dl.device.device_type != TENON_DL_CPU) return Condition::wrong_kind;
+  if (tensor.nbytes == 0) return Condition::is_true;
+  if (tensor.dl.data == nullptr) return Condition::wrong_kind;
+  const std::uint64_t size = std::min(tensor.nbytes, bytes_left);
+  const auto* const bytes = static_cast<const std::byte*>(tensor.dl.data);
+  const void* const zero = std::memchr(bytes, 0, static_cast<std::size_t>(size));
+  if (zero != nullptr) {
+    bytes_left -= static_cast<std::uint64_t>(static_cast<const std::byte*>(zero) - bytes) + 1;
+    return Condition::is_false;
+  }
+  bytes_left -= size;
+  return size == tensor.nbytes ? Condition::is_true : Condition::too_long;
 }
 
 /// ExecuTorch: Method::set_output_data_ptr.

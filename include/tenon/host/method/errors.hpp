@@ -11,9 +11,11 @@
 #include "tenon/abi/tensor.h"
 #include "tenon/core/args.hpp"
 #include "tenon/core/result.hpp"
+#include "tenon/host/files/limits.hpp"
 #include "tenon/host/method/instructions.hpp"
 #include "tenon/host/method/loaded_delegate.hpp"
 #include "tenon/host/method/plugin_kernels.hpp"
+#include "tenon/host/method/run_budget.hpp"
 #include "tenon/host/plugin/last_error.hpp"
 #include "tenon/host/program/method_meta.hpp"
 #include "tenon/host/schema/program_generated.h"
@@ -30,9 +32,23 @@ struct MethodErrors {
     return concat("method ", name(), ": instruction ", chain, ":", index);
   }
 
-  [[nodiscard]] Status endless(std::size_t chain, std::size_t index, std::uint64_t limit) const {
-    return error(Error::InvalidProgram, where(chain, index), ": more than ", limit,
-                 " instructions were run, the program seems to loop for ever");
+  /// Why a run may not go on: `budget` refused the instruction.
+  [[nodiscard]] Status over(std::size_t chain, std::size_t index, const RunBudget& budget) const {
+    const HostLimits& limits = budget.limits();
+    if (!budget.is_late()) {
+      return error(Error::InvalidProgram, where(chain, index), ": more than ", limits.instructions,
+                   " instructions were run, the limit instructions; the program seems to loop for ",
+                   "ever");
+    }
+    return over_limit(concat(where(chain, index), ": milliseconds of the run"),
+                      budget.milliseconds(), "run_milliseconds", limits.run_milliseconds);
+  }
+  /// `left` is how many bytes of conditions could still be looked at before the instruction.
+  [[nodiscard]] Status conditions(std::size_t chain, std::size_t index, const tenon_value& found,
+                                  std::uint64_t left, const HostLimits& limits) const {
+    return over_limit(concat(where(chain, index), ": JumpFalseCall: bytes of conditions"),
+                      limits.condition_bytes - left + found.as.tensor->nbytes, "condition_bytes",
+                      limits.condition_bytes);
   }
   [[nodiscard]] Status condition(std::size_t chain, std::size_t index,
                                  const tenon_value& found) const {

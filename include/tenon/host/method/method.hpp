@@ -29,10 +29,6 @@ namespace tenon::host {
 /// run at the same time, also of one program.
 class Method {
  public:
-  /// Instructions that one `execute` may run before it is taken for an endless loop (ExecuTorch:
-  /// ET_MAX_INSTRUCTIONS).
-  static constexpr std::uint64_t max_instructions = 10'000'000;
-
   /// Loads `name` in ExecuTorch's order (Method::init): values, then delegates in their order, then
   /// instructions. On failure the delegates that were initialised are destroyed again.
   ///
@@ -45,8 +41,8 @@ class Method {
   ///         tensor whose planned buffer is on another device), NotFound also for memory planned on
   ///         a device that none of the method's backends serves (find_device_memory: the text has
   ///         the reason of each), AccessFailed (code in the program that `embedded_code` does not
-  ///         permit), MemoryAllocationFailed, and whatever a backend's `init` or `create_kernel`
-  ///         fails with.
+  ///         permit), OutOfResources (planned memory above `options.limits`),
+  ///         MemoryAllocationFailed, and whatever a backend's `init` or `create_kernel` fails with.
   [[nodiscard]] static Result<std::unique_ptr<Method>> load(std::shared_ptr<const Program> program,
                                                             std::string_view name,
                                                             MethodOptions options = {});
@@ -98,8 +94,9 @@ class Method {
   /// Runs the method once. After a failure it may be run again.
   ///
   /// errors: InvalidArgument (an input was not set), InvalidProgram (a condition that is neither
-  ///         boolean nor a boolean tensor; more than `max_instructions`), and whatever a delegate
-  ///         or kernel fails with, its text preceded by the instruction.
+  ///         boolean nor a boolean tensor; more than `limits.instructions`), OutOfResources (more
+  ///         than the other limits of a run), and whatever a delegate or kernel fails with, its
+  ///         text preceded by the instruction.
   [[nodiscard]] Status execute();
 
   /// Makes a state of its own for every delegate, like that after `load`. NotSupported when a
@@ -136,6 +133,7 @@ class Method {
 #include <utility>
 #include <vector>
 
+#include "tenon/host/files/shortened.hpp"
 #include "tenon/host/method/arena.hpp"
 #include "tenon/host/method/bind_inputs.hpp"
 #include "tenon/host/method/copy_kernels.hpp"
@@ -147,6 +145,7 @@ class Method {
 #include "tenon/host/method/loaded_delegate.hpp"
 #include "tenon/host/method/planned_buffers.hpp"
 #include "tenon/host/method/plugin_kernels.hpp"
+#include "tenon/host/method/run_budget.hpp"
 #include "tenon/host/method/trace.hpp"
 #include "tenon/host/method/trace_instruction.hpp"
 #include "tenon/host/method/values.hpp"
@@ -196,7 +195,7 @@ class LoadedMethod final : public Method {
                           .temp_arena = temp_arena_,
                           .uses = uses_};
     TENON_RETURN_IF_ERROR(find_devices(plan_, options_.backends, loader, devices_));
-    TENON_TRY(planned_, PlannedBuffers::allocate(plan_, devices_));
+    TENON_TRY(planned_, PlannedBuffers::allocate(plan_, devices_, options_.limits.planned_bytes));
     TENON_TRY(values_,
               ValueBuilder(program_->view(), plan_, arena_, planned_, external.get()).build());
     inputs_ = find_inputs(plan_, values_, devices_);
@@ -241,7 +240,8 @@ class LoadedMethod final : public Method {
   [[nodiscard]] Status run() {
     if (num_missing_inputs_ != 0) [[unlikely]]
       return refuse_missing_input();
-    return options_.trace ? run_traced() : run_chains<false>();
+    Status outcome = options_.trace ? run_traced() : run_chains<false>();
+    return shortened(std::move(outcome));
   }
 
   [[nodiscard]] Result<std::unique_ptr<Session>> make_session() {
@@ -308,12 +308,16 @@ class LoadedMethod final : public Method {
 
   template <bool Traced>
   Status run_chains() {
-    std::uint64_t budget = max_instructions;
+    RunBudget budget(options_.limits);
+    std::uint64_t left = budget.next_slice();
+    std::uint64_t condition_bytes = options_.limits.condition_bytes;
     for (std::size_t c = 0; c < chains_.size(); ++c) {
       const std::span<const Instruction> chain = chains_[c];
       for (std::size_t i = 0; i < chain.size();) {
-        if (budget-- == 0) [[unlikely]]
-          return errors().endless(c, i, max_instructions);
+        if (left-- == 0) [[unlikely]] {
+          left = budget.next_slice();
+          if (left-- == 0) return errors().over(c, i, budget);
+        }
         const Instruction& at = chain[i];
         std::size_t next = i + 1;
         tenon_status status = TENON_STATUS_OK;
@@ -329,10 +333,15 @@ class LoadedMethod final : public Method {
             *at.to = *at.from;
             break;
           case Kind::JumpFalseCall: {
-            const int condition = read_condition(*at.condition);
-            if (condition < 0) [[unlikely]]
+            const std::uint64_t before = condition_bytes;
+            const Condition condition = read_condition(*at.condition, condition_bytes);
+            if (condition == Condition::is_false) {
+              next = at.destination;
+            } else if (condition == Condition::wrong_kind) {
               return errors().condition(c, i, *at.condition);
-            if (condition == 0) next = at.destination;
+            } else if (condition == Condition::too_long) {
+              return errors().conditions(c, i, *at.condition, before, options_.limits);
+            }
             break;
           }
           default:
@@ -423,7 +432,8 @@ TENON_API Result<std::unique_ptr<Method>> Method::load(std::shared_ptr<const Pro
     auto method =
         std::make_unique<detail::LoadedMethod>(std::move(program), *plan, std::move(options));
     if (Status built = method->build(); !built.ok()) {
-      return std::move(built).with_context(concat(method->the_program().name(), ": method ", name));
+      return shortened(
+          std::move(built).with_context(concat(method->the_program().name(), ": method ", name)));
     }
     return std::unique_ptr<Method>(std::move(method));
   } catch (const std::bad_alloc&) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tenon/core/options.hpp"
+#include "tenon/host/files/limits.hpp"
 #include "tenon/host/method/embedded_code.hpp"
 #include "tenon/host/registry/backend_ref.hpp"
 
@@ -37,6 +38,8 @@ struct MethodOptions {
   /// Whether native code that the program carries may run. The default is ExecuTorch's, where a
   /// program is trusted like the application.
   EmbeddedCodePolicy embedded_code = EmbeddedCodePolicy::allow();
+  /// Limits of the method's memory and of each run.
+  HostLimits limits{};
   Trace* trace = nullptr;  ///< Receives events of loading and running; null: nothing is recorded.
 
   /// Receives the number of the delegate that could not be loaded when that is why `load` fails: a

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "tenon/core/result.hpp"
+#include "tenon/host/files/limits.hpp"
 #include "tenon/host/method/device_memory.hpp"
 #include "tenon/host/method/requirements.hpp"
 #include "tenon/host/schema/program_generated.h"
@@ -30,12 +31,22 @@ class PlannedBuffers {
 
   /// `devices` must have the device of each buffer, and outlive what is returned.
   ///
-  /// errors: MemoryAllocationFailed when there is no memory; on a device whatever its backend fails
-  ///         with. The text names the buffer, its size and its device.
+  /// errors: OutOfResources when all together have more than `planned_bytes`; nothing was allocated
+  ///         then. MemoryAllocationFailed when there is no memory; on a device whatever its backend
+  ///         fails with. The text names the buffer, its size and its device.
   [[nodiscard]] static Result<PlannedBuffers> allocate(const schema::ExecutionPlan& plan,
-                                                       const DeviceMemories& devices) {
+                                                       const DeviceMemories& devices,
+                                                       std::uint64_t planned_bytes) {
     PlannedBuffers memory;
     const auto& sizes = *plan.non_const_buffer_sizes();
+    std::uint64_t all = 0;
+    for (flatbuffers::uoffset_t i = 1; i < sizes.size(); ++i) {
+      const auto size = static_cast<std::uint64_t>(sizes.Get(i));
+      if (__builtin_add_overflow(all, size, &all)) all = HostLimits::none;
+      if (all > planned_bytes) {
+        return over_limit("bytes of planned memory", all, "planned_bytes", planned_bytes);
+      }
+    }
     memory.buffers_.resize(sizes.size());
     for (const DeviceBuffer& buffer : find_device_buffers(plan)) {
       Buffer& block = memory.buffers_[buffer.index];

@@ -12,6 +12,7 @@
 #include "tenon/abi/host.h"
 #include "tenon/core/api.hpp"
 #include "tenon/core/status.hpp"
+#include "tenon/host/files/limits.hpp"
 
 namespace tenon::host {
 
@@ -28,14 +29,15 @@ TENON_API void append_json_string(std::string& out, std::string_view text);
 ///
 /// It is also the tracer of a delegate's contexts, so that a backend's own events appear below the
 /// call that they belong to. All functions may be called from any thread at any time. An
-/// event for which there is no memory is dropped and counted: tracing never makes a program fail.
+/// event for which there is no memory, or that is one too many, is dropped and counted: tracing
+/// never makes a program fail.
 class Trace {
  public:
   /// Names and values that a viewer shows with an event.
   using Args = std::vector<std::pair<std::string, std::string>>;
 
-  /// Starts the clock: every time is relative to this moment.
-  Trace() noexcept;
+  /// Starts the clock: every time is relative to this moment. At most `max_events` are kept.
+  explicit Trace(std::uint64_t max_events = HostLimits().trace_events) noexcept;
 
   Trace(const Trace&) = delete;
   Trace& operator=(const Trace&) = delete;
@@ -58,7 +60,7 @@ class Trace {
   /// The sum of the durations of the events called `name`.
   [[nodiscard]] std::uint64_t total_ns(std::string_view name) const noexcept;
 
-  /// Number of events lost because memory ran out.
+  /// Number of events lost because memory ran out, or because there were too many.
   [[nodiscard]] std::uint64_t dropped() const noexcept;
 
   /// The events so far as one JSON object, one event a line.
@@ -101,6 +103,7 @@ class Trace {
   static void append_event(std::string& out, const Event& event);
 
   std::uint64_t start_ns_ = 0;
+  std::uint64_t max_events_;
   Table table_;
   mutable std::mutex mutex_;
   std::vector<Event> events_;
@@ -197,7 +200,10 @@ inline void append_time(std::string& out, std::string_view key, std::uint64_t na
 
 }  // namespace detail
 
-TENON_API Trace::Trace() noexcept : start_ns_(detail::monotonic_ns()) { table_.trace = this; }
+TENON_API Trace::Trace(std::uint64_t max_events) noexcept
+    : start_ns_(detail::monotonic_ns()), max_events_(max_events) {
+  table_.trace = this;
+}
 
 TENON_API std::uint64_t Trace::now_ns() const noexcept {
   return detail::monotonic_ns() - start_ns_;
@@ -213,6 +219,10 @@ TENON_API void Trace::add(std::string_view name, std::string_view category, std:
                 0,
                 std::move(args)};
     const std::lock_guard lock(mutex_);
+    if (events_.size() >= max_events_) {
+      ++dropped_;
+      return;
+    }
     event.thread = thread_number();
     events_.push_back(std::move(event));
   } catch (const std::bad_alloc&) {

@@ -9,6 +9,7 @@
 
 #include "tenon/abi/host.h"
 #include "tenon/core/status.hpp"
+#include "tenon/host/files/shortened.hpp"
 #include "tenon/host/plugin/host_info.hpp"
 #include "tenon/host/plugin/last_error.hpp"
 #include "tenon/host/plugin/tensor_storage.hpp"
@@ -48,7 +49,7 @@ class HostTable {
     last.host = host;
     last.status = status;
     try {
-      last.text.assign(text, static_cast<std::size_t>(size));
+      last.text = shortened({text, static_cast<std::size_t>(size)});
     } catch (const std::bad_alloc&) {
       last.text.clear();
     }

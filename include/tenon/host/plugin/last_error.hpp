@@ -16,7 +16,7 @@ namespace detail {
 struct LastError {
   const tenon_host* host = nullptr;
   tenon_status status = TENON_STATUS_OK;
-  std::string text;
+  std::string text;  ///< At most `max_error_text` bytes.
 };
 
 inline LastError& last_error() noexcept {

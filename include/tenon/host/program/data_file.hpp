@@ -12,6 +12,7 @@
 
 #include "tenon/core/api.hpp"
 #include "tenon/core/result.hpp"
+#include "tenon/host/files/limits.hpp"
 #include "tenon/host/files/mapped_file.hpp"
 #include "tenon/host/program/key_index.hpp"
 #include "tenon/host/program/tensor_layout.hpp"
@@ -31,9 +32,10 @@ class DataFile {
   /// Maps the file at `path` and verifies it.
   ///
   /// errors: AccessFailed (MappedFile::open); InvalidExternalData for whatever a correct writer
-  ///         cannot have written (FlatTensorDataMap::load). The text begins with the path.
+  ///         cannot have written (FlatTensorDataMap::load); OutOfResources for names and named data
+  ///         above `limits`. The text begins with the path.
   [[nodiscard]] static Result<std::shared_ptr<const DataFile>> open(
-      const std::filesystem::path& path);
+      const std::filesystem::path& path, const HostLimits& limits = {});
 
   /// Verifies data that is in memory already. `bytes` begins at a multiple of 16; it is not copied,
   /// and must not change while the data file lives. `keep_alive` is held as long and may own the
@@ -41,7 +43,8 @@ class DataFile {
   ///
   /// errors: as `open`; InvalidArgument when `bytes` is not aligned.
   [[nodiscard]] static Result<std::shared_ptr<const DataFile>> from_bytes(
-      std::span<const std::byte> bytes, std::shared_ptr<const void> keep_alive, std::string name);
+      std::span<const std::byte> bytes, std::shared_ptr<const void> keep_alive, std::string name,
+      const HostLimits& limits = {});
 
   /// The path, as it was given to `open`, or the name given to `from_bytes`.
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
@@ -76,8 +79,8 @@ class DataFile {
   static Result<std::shared_ptr<const DataFile>> make(std::span<const std::byte> bytes,
                                                       MappedFile file,
                                                       std::shared_ptr<const void> keep_alive,
-                                                      std::string name);
-  static Result<Verified> verify(std::span<const std::byte> bytes);
+                                                      std::string name, const HostLimits& limits);
+  static Result<Verified> verify(std::span<const std::byte> bytes, const HostLimits& limits);
 
   MappedFile file_;
   std::shared_ptr<const void> keep_alive_;
@@ -93,6 +96,7 @@ class DataFile {
 
 #include <utility>
 
+#include "tenon/host/files/shortened.hpp"
 #include "tenon/host/program/file_header.hpp"
 #include "tenon/host/program/flatbuffer_root.hpp"
 #include "tenon/host/schema/flat_tensor_generated.h"
@@ -149,21 +153,22 @@ TENON_API DataFile::DataFile(MappedFile file, std::shared_ptr<const void> keep_a
       segments_(verified.segments),
       keys_(std::move(verified.keys)) {}
 
-TENON_API Result<std::shared_ptr<const DataFile>> DataFile::open(
-    const std::filesystem::path& path) {
+TENON_API Result<std::shared_ptr<const DataFile>> DataFile::open(const std::filesystem::path& path,
+                                                                 const HostLimits& limits) {
   TENON_TRY(auto file, MappedFile::open(path));
   const auto bytes = file.bytes();
-  return make(bytes, std::move(file), nullptr, path.native());
+  return make(bytes, std::move(file), nullptr, path.native(), limits);
 }
 
 TENON_API Result<std::shared_ptr<const DataFile>> DataFile::from_bytes(
-    std::span<const std::byte> bytes, std::shared_ptr<const void> keep_alive, std::string name) {
+    std::span<const std::byte> bytes, std::shared_ptr<const void> keep_alive, std::string name,
+    const HostLimits& limits) {
   constexpr std::size_t alignment = 16;
   if (reinterpret_cast<std::uintptr_t>(bytes.data()) % alignment != 0) {
     return error(Error::InvalidArgument, name, ": the bytes begin at an address that is not a ",
                  "multiple of ", alignment);
   }
-  return make(bytes, MappedFile(), std::move(keep_alive), std::move(name));
+  return make(bytes, MappedFile(), std::move(keep_alive), std::move(name), limits);
 }
 
 TENON_API std::string_view DataFile::key(std::uint32_t index) const noexcept {
@@ -188,14 +193,15 @@ TENON_API std::optional<StoredTensorLayout> DataFile::key_layout(
 
 TENON_API Result<std::shared_ptr<const DataFile>> DataFile::make(
     std::span<const std::byte> bytes, MappedFile file, std::shared_ptr<const void> keep_alive,
-    std::string name) {
-  auto verified = verify(bytes);
-  if (!verified.ok()) return std::move(verified).status().with_context(name);
+    std::string name, const HostLimits& limits) {
+  auto verified = verify(bytes, limits);
+  if (!verified.ok()) return shortened(std::move(verified).status().with_context(name));
   return std::shared_ptr<const DataFile>(
       new DataFile(std::move(file), std::move(keep_alive), std::move(name), *std::move(verified)));
 }
 
-TENON_API Result<DataFile::Verified> DataFile::verify(std::span<const std::byte> bytes) {
+TENON_API Result<DataFile::Verified> DataFile::verify(std::span<const std::byte> bytes,
+                                                      const HostLimits& limits) {
   constexpr auto code = Error::InvalidExternalData;
   TENON_TRY(const auto parts, detail::read_data_file_header(detail::FileBytes(bytes)));
   TENON_TRY(const auto* root, detail::verify_flatbuffer<flat_tensor_schema::FlatTensor>(
@@ -213,13 +219,16 @@ TENON_API Result<DataFile::Verified> DataFile::verify(std::span<const std::byte>
         detail::within(detail::verify_segment(*root->segments()->Get(i), segments.size(), code),
                        "segments[", i, "]"));
   }
-  detail::WorkLimit limit(parts.flatbuffer_size);
+  detail::WorkLimit limit(parts.flatbuffer_size, limits);
   const std::uint32_t num_keys = root->named_data()->size();
+  detail::NamedDataSize named_size(num_keys, limits);
   for (std::uint32_t i = 0; i < num_keys; ++i) {
     TENON_RETURN_IF_ERROR(
         detail::within(detail::verify_entry(*root, *root->named_data()->Get(i), segments, limit),
                        "named_data[", i, "]"));
+    named_size.add(root->segments()->Get(root->named_data()->Get(i)->segment_index())->size());
   }
+  TENON_RETURN_IF_ERROR(named_size.check());
   const auto key = [&](std::uint32_t i) { return detail::data_key_of(*root, i); };
   TENON_TRY(auto keys, detail::KeyIndex::build(num_keys, key, code, "named_data"));
   return Verified{root, segments, std::move(keys)};

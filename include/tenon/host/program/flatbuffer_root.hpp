@@ -14,6 +14,7 @@
 #include "tenon/core/result.hpp"
 #include "tenon/core/scalar_type.hpp"
 #include "tenon/core/tensor.hpp"
+#include "tenon/host/files/limits.hpp"
 #include "tenon/host/files/quoted.hpp"
 #include "tenon/host/program/tensor_layout.hpp"
 
@@ -33,7 +34,11 @@ namespace tenon::host::detail {
 /// do not share that way.
 class WorkLimit {
  public:
-  explicit WorkLimit(std::uint64_t file_size) noexcept : left_(4 * file_size) {}
+  /// `limits` is borrowed: what one name may have.
+  WorkLimit(std::uint64_t file_size, const HostLimits& limits) noexcept
+      : left_(4 * file_size), limits_(limits) {}
+
+  [[nodiscard]] const HostLimits& limits() const noexcept { return limits_; }
 
   /// Counts `nbytes` that are about to be looked at; false when the file had its share.
   [[nodiscard]] bool take(std::uint64_t nbytes) noexcept {
@@ -44,6 +49,7 @@ class WorkLimit {
 
  private:
   std::uint64_t left_;
+  const HostLimits& limits_;
 };
 
 inline Status shared_too_often(Error code) {
@@ -81,15 +87,25 @@ template <class Element>
          reinterpret_cast<std::uintptr_t>(vector.Data()) % sizeof(Element) == 0;
 }
 
-/// Checks that a text is present.
+/// Checks that a name is not too long; it may be missing.
+[[nodiscard]] inline Status verify_name_size(const flatbuffers::String* text,
+                                             std::string_view field, const HostLimits& limits) {
+  if (text == nullptr || text->size() <= limits.name_bytes) [[likely]]
+    return ok();
+  return over_limit(concat("bytes of ", field), text->size(), "name_bytes", limits.name_bytes);
+}
+
+/// Checks that a name is present and not too long.
 [[nodiscard]] inline Status verify_text(const flatbuffers::String* text, std::string_view field,
                                         WorkLimit& limit, Error code) {
   if (text == nullptr) return error(code, field, " is missing");
+  TENON_RETURN_IF_ERROR(verify_name_size(text, field, limit.limits()));
   if (!limit.take(text->size())) return shared_too_often(code);
   return ok();
 }
 
-/// Checks that a text is present and contains no NUL, so that it can be used as a C string.
+/// Checks that a name is present, not too long, and contains no NUL, so that it can be used as a C
+/// string.
 [[nodiscard]] inline Status verify_c_string(const flatbuffers::String* text, std::string_view field,
                                             WorkLimit& limit, Error code) {
   TENON_RETURN_IF_ERROR(verify_text(text, field, limit, code));
@@ -98,6 +114,32 @@ template <class Element>
   }
   return ok();
 }
+
+/// Entries and bytes of the named data of one file.
+class NamedDataSize {
+ public:
+  /// `limits` is borrowed.
+  NamedDataSize(std::uint64_t entries, const HostLimits& limits) noexcept
+      : entries_(entries), limits_(limits) {}
+
+  void add(std::uint64_t nbytes) noexcept {
+    if (__builtin_add_overflow(nbytes_, nbytes, &nbytes_)) nbytes_ = HostLimits::none;
+  }
+
+  [[nodiscard]] Status check() const {
+    if (entries_ > limits_.named_data_entries) {
+      return over_limit("entries of named_data", entries_, "named_data_entries",
+                        limits_.named_data_entries);
+    }
+    if (nbytes_ <= limits_.named_data_bytes) return ok();
+    return over_limit("bytes of named_data", nbytes_, "named_data_bytes", limits_.named_data_bytes);
+  }
+
+ private:
+  std::uint64_t entries_;
+  std::uint64_t nbytes_ = 0;
+  const HostLimits& limits_;
+};
 
 /// Checks one entry of a list of segments against the bytes that segments may use.
 [[nodiscard]] inline Status verify_segment(std::uint64_t offset, std::uint64_t size,

@@ -16,6 +16,7 @@
 
 #include "tenon/core/api.hpp"
 #include "tenon/core/result.hpp"
+#include "tenon/host/files/limits.hpp"
 #include "tenon/host/files/mapped_file.hpp"
 #include "tenon/host/program/key_index.hpp"
 #include "tenon/host/program/method_meta.hpp"
@@ -34,10 +35,11 @@ class Program {
  public:
   /// Maps the file at `path` and verifies it.
   ///
-  /// errors: AccessFailed (MappedFile::open), InvalidProgram, NotSupported, InvalidExternalData
+  /// errors: AccessFailed (MappedFile::open), InvalidProgram, NotSupported, InvalidExternalData,
+  ///         OutOfResources for names, values and named data above `limits`
   ///         (detail::verify_program). The text begins with the path.
   [[nodiscard]] static Result<std::shared_ptr<const Program>> open(
-      const std::filesystem::path& path);
+      const std::filesystem::path& path, const HostLimits& limits = {});
 
   /// Verifies a program that is in memory already. `bytes` begins at a multiple of 16; it is not
   /// copied, and must not change while the program lives. `keep_alive` is held as long as the
@@ -45,7 +47,8 @@ class Program {
   ///
   /// errors: as `open`; InvalidArgument when `bytes` is not aligned.
   [[nodiscard]] static Result<std::shared_ptr<const Program>> from_bytes(
-      std::span<const std::byte> bytes, std::shared_ptr<const void> keep_alive, std::string name);
+      std::span<const std::byte> bytes, std::shared_ptr<const void> keep_alive, std::string name,
+      const HostLimits& limits = {});
 
   /// The path, as it was given to `open`, or the name given to `from_bytes`.
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
@@ -115,10 +118,10 @@ class Program {
                                                      std::span<const std::byte> start,
                                                      MappedFile file, std::unique_ptr<Head> head,
                                                      std::shared_ptr<const void> keep_alive,
-                                                     std::string name);
+                                                     std::string name, const HostLimits& limits);
   /// `start` is a copy of the beginning of `bytes`, or `bytes` itself.
-  static Result<Verified> verify(std::span<const std::byte> bytes,
-                                 std::span<const std::byte> start);
+  static Result<Verified> verify(std::span<const std::byte> bytes, std::span<const std::byte> start,
+                                 const HostLimits& limits);
 
   [[nodiscard]] std::string list_of_methods() const;
 
@@ -138,6 +141,7 @@ class Program {
 #include <utility>
 
 #include "tenon/host/files/quoted.hpp"
+#include "tenon/host/files/shortened.hpp"
 #include "tenon/host/program/file_header.hpp"
 #include "tenon/host/program/flatbuffer_root.hpp"
 #include "tenon/host/program/verify.hpp"
@@ -162,21 +166,23 @@ TENON_API Program::Program(MappedFile file, std::unique_ptr<Head> head,
       view_(verified.view),
       names_(std::move(verified.names)) {}
 
-TENON_API Result<std::shared_ptr<const Program>> Program::open(const std::filesystem::path& path) {
+TENON_API Result<std::shared_ptr<const Program>> Program::open(const std::filesystem::path& path,
+                                                               const HostLimits& limits) {
   auto head = std::make_unique<Head>();
   std::span<std::byte> start(head->bytes);
   TENON_TRY(auto file, MappedFile::open(path, &start));
   const auto bytes = file.bytes();
-  return make(bytes, start, std::move(file), std::move(head), nullptr, path.native());
+  return make(bytes, start, std::move(file), std::move(head), nullptr, path.native(), limits);
 }
 
 TENON_API Result<std::shared_ptr<const Program>> Program::from_bytes(
-    std::span<const std::byte> bytes, std::shared_ptr<const void> keep_alive, std::string name) {
+    std::span<const std::byte> bytes, std::shared_ptr<const void> keep_alive, std::string name,
+    const HostLimits& limits) {
   if (reinterpret_cast<std::uintptr_t>(bytes.data()) % detail::program_alignment != 0) {
     return error(Error::InvalidArgument, name, ": the bytes begin at an address that is not a ",
                  "multiple of ", detail::program_alignment);
   }
-  return make(bytes, bytes, MappedFile(), nullptr, std::move(keep_alive), std::move(name));
+  return make(bytes, bytes, MappedFile(), nullptr, std::move(keep_alive), std::move(name), limits);
 }
 
 TENON_API std::string_view Program::method_name(std::size_t index) const noexcept {
@@ -237,9 +243,10 @@ TENON_API std::span<const std::byte> Program::key_data(std::uint32_t index) cons
 
 TENON_API Result<std::shared_ptr<const Program>> Program::make(
     std::span<const std::byte> bytes, std::span<const std::byte> start, MappedFile file,
-    std::unique_ptr<Head> head, std::shared_ptr<const void> keep_alive, std::string name) {
-  auto verified = verify(bytes, start);
-  if (!verified.ok()) return std::move(verified).status().with_context(name);
+    std::unique_ptr<Head> head, std::shared_ptr<const void> keep_alive, std::string name,
+    const HostLimits& limits) {
+  auto verified = verify(bytes, start, limits);
+  if (!verified.ok()) return shortened(std::move(verified).status().with_context(name));
   if (verified->in_file) head.reset();
   return std::shared_ptr<const Program>(new Program(std::move(file), std::move(head),
                                                     std::move(keep_alive), std::move(name),
@@ -247,14 +254,16 @@ TENON_API Result<std::shared_ptr<const Program>> Program::make(
 }
 
 TENON_API Result<Program::Verified> Program::verify(std::span<const std::byte> bytes,
-                                                    std::span<const std::byte> start) {
+                                                    std::span<const std::byte> start,
+                                                    const HostLimits& limits) {
   TENON_TRY(const auto parts, detail::read_program_header(detail::FileBytes(start), bytes.size()));
   const auto size = static_cast<std::size_t>(parts.flatbuffer_size);
   const auto flatbuffer = (size <= start.size() ? start : bytes).first(size);
   TENON_TRY(const auto* root, detail::verify_flatbuffer<schema::Program>(
                                   flatbuffer, schema::ProgramIdentifier(), Error::InvalidProgram));
   const ProgramView view(bytes, *root, parts.segment_base);
-  TENON_TRY(auto names, detail::verify_program(view, parts.flatbuffer_size, parts.segment_size));
+  TENON_TRY(auto names,
+            detail::verify_program(view, parts.flatbuffer_size, parts.segment_size, limits));
   return Verified{view, std::move(names), size > start.size()};
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tenon/core/result.hpp"
+#include "tenon/host/files/limits.hpp"
 #include "tenon/host/files/quoted.hpp"
 #include "tenon/host/program/flatbuffer_root.hpp"
 #include "tenon/host/program/key_index.hpp"
@@ -125,6 +126,8 @@ struct PlanScope {
                  static_cast<int>(tensor.shape_dynamism()), ", expected 0 to 2");
   }
   if (const auto* extra = tensor.extra_tensor_info(); extra != nullptr) {
+    TENON_RETURN_IF_ERROR(verify_name_size(extra->fully_qualified_name(), "fully_qualified_name",
+                                           scope.limit.limits()));
     TENON_RETURN_IF_ERROR(verify_device(extra->device_type(), extra->device_index()));
     if (extra->location() < schema::TensorDataLocation::MIN ||
         extra->location() > schema::TensorDataLocation::MAX) {
@@ -379,6 +382,9 @@ template <class Element>
   TENON_RETURN_IF_ERROR(verify_buffers(scope));
   if (plan.values() == nullptr) return error(Error::InvalidProgram, "values is missing");
   scope.num_values = plan.values()->size();
+  if (scope.num_values > limit.limits().values) {
+    return over_limit("values", scope.num_values, "values", limit.limits().values);
+  }
   for (flatbuffers::uoffset_t i = 0; i < plan.values()->size(); ++i) {
     const auto& value = *plan.values()->Get(i);
     TENON_RETURN_IF_ERROR(within(verify_value(scope, value), "value ", i, " (",
@@ -390,6 +396,9 @@ template <class Element>
     for (flatbuffers::uoffset_t i = 0; i < operators->size(); ++i) {
       TENON_RETURN_IF_ERROR(
           within(verify_c_string(operators->Get(i)->name(), "name", limit, Error::InvalidProgram),
+                 "operator ", i));
+      TENON_RETURN_IF_ERROR(
+          within(verify_name_size(operators->Get(i)->overload(), "overload", limit.limits()),
                  "operator ", i));
     }
   }
@@ -482,21 +491,25 @@ template <class Element>
 ///   initial state is copied and need not be aligned.)
 /// - Planned buffers have sizes of 0 or more (entry 0 is reserved) and at most one device each.
 /// - Each delegate has an id, a blob that exists, and compile specs with keys and values.
+/// - Names, values and named data are within `limits`.
 ///
 /// Not checked, because nothing of the host relies on it: `stacktrace`, `container_meta_type`,
-/// `requires_grad`, `layout`, the overload of an operator, and whether instructions ever end.
+/// `requires_grad`, `layout`, the overload of an operator but for its length, and whether
+/// instructions ever end.
 ///
 /// errors: InvalidProgram for anything that a correct writer cannot have written. NotSupported for
 /// a
 ///         storage offset and for unbounded shapes, InvalidExternalData for an external tensor
-///         without a name (tensor_parser_portable.cpp, tensor_parser_exec_aten.cpp). The text names
-///         the plan, the value or instruction, the field, what was expected and what was found.
+///         without a name (tensor_parser_portable.cpp, tensor_parser_exec_aten.cpp),
+///         OutOfResources for what is above a limit. The text names the plan, the value or
+///         instruction, the field, what was expected and what was found.
 [[nodiscard]] inline Result<ProgramNames> verify_program(const ProgramView& view,
                                                          std::uint64_t flatbuffer_size,
-                                                         std::uint64_t segment_size) {
+                                                         std::uint64_t segment_size,
+                                                         const HostLimits& limits) {
   constexpr auto code = Error::InvalidProgram;
   const auto& program = view.flatbuffer();
-  WorkLimit limit(flatbuffer_size);
+  WorkLimit limit(flatbuffer_size, limits);
   if (program.version() > 0) {
     return error(code, "version is ", program.version(), ", this host reads version 0");
   }
@@ -508,13 +521,16 @@ template <class Element>
 
   const auto* named_data = program.named_data();
   const std::uint32_t num_keys = named_data == nullptr ? 0 : named_data->size();
+  NamedDataSize named_size(num_keys, limits);
   for (std::uint32_t i = 0; i < num_keys; ++i) {
     const auto& entry = *named_data->Get(i);
     TENON_RETURN_IF_ERROR(
         within(verify_text(entry.key(), "key", limit, code), "named_data[", i, "]"));
     TENON_RETURN_IF_ERROR(verify_index(entry.segment_index(), view.num_segments(), "segments",
                                        "named_data[", i, "]: segment_index"));
+    named_size.add(view.segment(entry.segment_index()).size());
   }
+  TENON_RETURN_IF_ERROR(named_size.check());
   const auto* plans = program.execution_plan();
   if (plans == nullptr) return error(code, "execution_plan is missing");
   for (std::uint32_t i = 0; i < plans->size(); ++i) {

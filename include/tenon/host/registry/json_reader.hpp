@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -12,6 +13,7 @@
 
 #include "tenon/core/result.hpp"
 #include "tenon/host/binary/plugin_record.hpp"
+#include "tenon/host/files/limits.hpp"
 #include "tenon/host/files/quoted.hpp"
 #include "tenon/host/registry/near_names.hpp"
 
@@ -23,10 +25,11 @@ class JsonBuilder {
  public:
   using Json = nlohmann::json;
 
-  explicit JsonBuilder(std::size_t max_depth) : max_depth_(max_depth) {}
+  explicit JsonBuilder(const JsonLimits& limits) : limits_(limits) {}
 
   Json root;
   bool too_deep = false;
+  bool too_many = false;             ///< Values. The parser was stopped.
   std::optional<std::string> twice;  ///< The first key that an object has twice.
   std::string failure;               ///< The parser's message.
 
@@ -52,8 +55,14 @@ class JsonBuilder {
 
  private:
   bool add(Json value) {
+    if (!count()) return false;
     place(std::move(value));
     return true;
+  }
+
+  bool count() {
+    too_many = num_values_++ == limits_.values;
+    return !too_many;
   }
 
   /// Null when the value is not kept.
@@ -68,7 +77,8 @@ class JsonBuilder {
   }
 
   bool open(Json::value_t type) {
-    too_deep = too_deep || open_.size() >= max_depth_;
+    if (!count()) return false;
+    too_deep = too_deep || open_.size() >= limits_.depth;
     Json* const value = place(Json(type));
     // The value of a key that is there twice may be of another type.
     if (value && value->type() != type) *value = Json(type);
@@ -81,7 +91,8 @@ class JsonBuilder {
     return true;
   }
 
-  std::size_t max_depth_;
+  JsonLimits limits_;
+  std::uint64_t num_values_ = 0;
   std::vector<Json*> open_;  // The last one gets the values. Their addresses do not change.
   std::string key_;
 };
@@ -111,12 +122,19 @@ class JsonReader {
 
   /// An object. Keys that are written twice are an error: of those the last would count, which a
   /// reader who sees the first does not expect. What is nested too deep is not built: functions
-  /// that walk through a value call themselves once for each level. Takes time in proportion to the
-  /// text.
-  [[nodiscard]] Result<Json> parse_object(std::string_view text, std::size_t max_depth = 16) const {
+  /// that walk through a value call themselves once for each level. Takes time and memory in
+  /// proportion to the text.
+  [[nodiscard]] Result<Json> parse_object(std::string_view text,
+                                          const JsonLimits& limits = {}) const {
+    if (text.size() > limits.bytes) {
+      return wrong("", "has ", text.size(), " bytes, the limit of JSON is ", limits.bytes);
+    }
     if (text.starts_with("\xef\xbb\xbf")) return wrong("", "begins with a byte order mark");
-    JsonBuilder builder(max_depth);
+    JsonBuilder builder(limits);
     if (!Json::sax_parse(text, &builder)) {
+      if (builder.too_many) {
+        return wrong("", "has more values than ", limits.values, ", the limit of JSON");
+      }
       // The text begins with the library's own number in brackets, which does not help.
       std::string_view what = builder.failure;
       if (const auto bracket = what.find("] "); bracket != std::string_view::npos) {
@@ -126,7 +144,7 @@ class JsonReader {
       constexpr std::size_t longest = 200;
       return wrong("", "is not JSON: ", printable(what, longest));
     }
-    if (builder.too_deep) return wrong("", "is nested deeper than ", max_depth, " levels");
+    if (builder.too_deep) return wrong("", "is nested deeper than ", limits.depth, " levels");
     if (builder.twice) {
       return wrong("", "the key ", host::quoted(*builder.twice), " is written twice");
     }

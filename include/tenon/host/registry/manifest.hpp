@@ -18,6 +18,7 @@
 #include "tenon/host/binary/plugin_record.hpp"
 #include "tenon/host/files/quoted.hpp"
 #include "tenon/host/files/sha256.hpp"
+#include "tenon/host/files/shortened.hpp"
 #include "tenon/host/registry/json_reader.hpp"
 
 /// Manifests: small JSON files that name a plugin, in any directory, and add what a packager wants.
@@ -89,6 +90,11 @@ class ManifestReader : private JsonReader {
     TENON_TRY(const auto library, for_platform(root, "library"));
     if (!library) return wrong("library", "is missing, expected the path of the plugin");
     if (library->empty()) return wrong("library", "is empty, expected the path of the plugin");
+    // No system has longer paths.
+    constexpr std::size_t longest = 4096;
+    if (library->size() > longest) {
+      return wrong("library", "has ", library->size(), " bytes, expected at most ", longest);
+    }
     manifest.library = *library;
     TENON_TRY(const auto sha256, for_platform(root, "sha256"));
     if (sha256) {
@@ -132,6 +138,10 @@ class ManifestReader : private JsonReader {
     if (found == root.end()) return wrong("backends", "is missing, expected the plugin's ids");
     if (!found->is_array() || found->empty()) {
       return wrong_type("backends", "an array of at least one object", *found);
+    }
+    if (found->size() > max_backends_per_plugin) {
+      return wrong("backends", "has ", found->size(), " entries, expected at most ",
+                   max_backends_per_plugin, ", as a plugin has");
     }
     std::vector<ManifestBackend> out;
     std::set<std::string> ids;
@@ -219,7 +229,8 @@ class ManifestReader : private JsonReader {
     const auto join = [](const std::set<std::string>& ids) {
       std::string out;
       for (const std::string& id : ids) out += concat(out.empty() ? "" : ", ", id);
-      return out;
+      constexpr std::size_t longest = 1000;
+      return shortened(out, longest);
     };
     return error(Error::InvalidArgument, "backends: the manifest says ", join(said),
                  ", the plugin's own record ", join(found));

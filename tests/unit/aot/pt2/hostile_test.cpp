@@ -207,7 +207,9 @@ TEST_CASE("weights that are not where an archive says are refused", "[pt2]") {
         meta(w)["sizes"] = json(4, {{"as_int", 1 << 20}});
         meta(w)["strides"] = json(4, {{"as_int", 0}});
       },
-      "repeats 512 elements as 9223372036854775807");
+      "bytes of a copy in the plain order: found 18446744073709551615, the limit copied_bytes is "
+      "268435456",
+      Error::OutOfResources);
   weights_refuse(
       [&](json& w) {
         meta(w)["sizes"][0] = {

@@ -168,7 +168,9 @@ TEST_CASE("a memory plan that no machine can serve is MemoryAllocationFailed", "
   ProgramBuilder builder = chain_of({"a"});
   for (const std::int64_t size : {std::int64_t{1} << 60, INT64_MAX}) {
     builder.program.execution_plan[0]->non_const_buffer_sizes[1] = size;
-    const auto method = load(builder);
+    host::MethodOptions options = with_registry();
+    options.limits.planned_bytes = host::HostLimits::none;
+    const auto method = load(builder, std::move(options));
     REQUIRE(method.error() == Error::MemoryAllocationFailed);
     CHECK_THAT(std::string(method.text()), ContainsSubstring(std::to_string(size)));
   }

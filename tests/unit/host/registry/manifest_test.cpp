@@ -74,6 +74,31 @@ const std::string rich =
 
 }  // namespace
 
+TEST_CASE("a library's path and the number of backends have an end", "[manifest]") {
+  const auto library = [](std::size_t size) {
+    return with_library("\"" + std::string(size, 'l') + "\"");
+  };
+  CHECK(parse(library(4096)).ok());
+  CHECK(refusal(library(4097)) == "acme.json: library: has 4097 bytes, expected at most 4096");
+  const auto backends = [](std::size_t count) {
+    std::string ids;
+    for (std::size_t i = 0; i < count; ++i) {
+      ids += concat(i == 0 ? "" : ", ", R"({"id": ")", std::string(50, 'b'), i, R"("})");
+    }
+    return concat(R"({"manifest_version": 1, "library": "a.so", "backends": [)", ids, "]}");
+  };
+  const auto most = parse(backends(max_backends_per_plugin));
+  REQUIRE(most.ok());
+  CHECK_THAT(refusal(backends(max_backends_per_plugin + 1)), ContainsSubstring("expected at most"));
+  // None of them is the plugin's.
+  PluginRecord record;
+  record.backends.emplace_back().id = "Other";
+  const Status other = check_manifest(*most, record);
+  CHECK(other.error() == Error::InvalidArgument);
+  CHECK(other.text().size() < 1200);
+  CHECK(other.text().ends_with("the plugin's own record Other"));
+}
+
 TEST_CASE("sixteen levels of a manifest are read and seventeen are not", "[discovery]") {
   // The manifest is the first level, and its facts are the second.
   const auto nested = [](std::size_t levels) {

@@ -73,6 +73,16 @@ TEST_CASE("every argument is read", "[arguments]") {
   CHECK(arguments.json);
 }
 
+TEST_CASE("limits are set one by one, the last of a name counts", "[arguments]") {
+  const auto arguments = accept({"m.pte", "--limit", "instructions=5", "--limit=planned_bytes=2K",
+                                 "--limit", "instructions=6"});
+  CHECK(arguments.limits.instructions == 6);
+  CHECK(arguments.limits.planned_bytes == 2048);
+  CHECK(arguments.limits.values == tenon::host::HostLimits().values);
+  CHECK_THAT(refuse({"m.pte", "--limit", "instructions"}),
+             ContainsSubstring("--limit: limit inst"));
+}
+
 TEST_CASE("a list argument takes one value and leaves the model alone", "[arguments]") {
   const auto arguments = accept({"--plugin", "a.so", "m.pte"});
   CHECK(arguments.plugins == Words{"a.so"});

@@ -3,9 +3,11 @@
 
 #include <fcntl.h>
 #include <spawn.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cstdint>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -39,6 +41,7 @@ struct Outcome {
   int exit_code = -1;  ///< -1 when a signal ended it.
   std::string out;
   std::string err;
+  std::uint64_t peak_bytes = 0;  ///< Of memory that it touched; at least that of the caller.
 };
 
 /// Runs `program` without a shell and waits for it. `out_path` is where its standard output goes, a
@@ -68,9 +71,16 @@ struct Outcome {
   if (failed != 0) throw std::runtime_error("cannot start " + program);
 
   int status = 0;
-  if (::waitpid(child, &status, 0) != child) throw std::runtime_error("waitpid failed");
+  struct rusage usage{};
+  if (::wait4(child, &status, 0, &usage) != child) throw std::runtime_error("wait4 failed");
+#ifdef __APPLE__
+  constexpr std::uint64_t unit = 1;
+#else
+  constexpr std::uint64_t unit = 1024;
+#endif
   return {WIFEXITED(status) ? WEXITSTATUS(status) : -1,
-          keeps_out ? read_file(out_path) : std::string(), read_file(err_path)};
+          keeps_out ? read_file(out_path) : std::string(), read_file(err_path),
+          static_cast<std::uint64_t>(usage.ru_maxrss) * unit};
 }
 
 }  // namespace test

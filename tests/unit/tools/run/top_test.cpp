@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
+#include <algorithm>
 #include <cstddef>
 #include <limits>
+#include <numeric>
 #include <span>
 #include <string>
 #include <vector>
@@ -42,6 +44,23 @@ TEST_CASE("a NaN is never a class before a number", "[tenon-run]") {
   CHECK(top[0][0].index == 3);
   CHECK(top[0][1].index == 1);
   CHECK(top[0][2].index == 0);
+}
+
+TEST_CASE("the classes are those of a sorted row, however many are asked for", "[tenon-run]") {
+  std::vector<float> values;
+  for (int i = 0; i < 200; ++i) values.push_back(static_cast<float>(i * 37 % 50));
+  values[77] = std::numeric_limits<float>::quiet_NaN();
+  std::vector<std::size_t> order(values.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) {
+    return a != 77 && (b == 77 || values[a] > values[b]);
+  });
+  for (const std::size_t count : {1, 2, 7, 199, 200, 500}) {
+    const auto top = top_of(values, {200}, count);
+    REQUIRE(top[0].size() == std::min<std::size_t>(count, 200));
+    for (std::size_t i = 0; i < top[0].size(); ++i) CHECK(top[0][i].index == order[i]);
+  }
+  CHECK(top_of(values, {200}, 0).empty());
 }
 
 TEST_CASE("each row has its classes, and only the first rows are reported", "[tenon-run]") {

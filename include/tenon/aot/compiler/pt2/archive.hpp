@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "tenon/aot/compiler/pt2/limits.hpp"
 #include "tenon/aot/shared_bytes.hpp"
 #include "tenon/core/api.hpp"
 #include "tenon/core/result.hpp"
@@ -27,11 +28,18 @@ class Pt2Archive {
   /// archive,
   ///         is damaged, has an entry twice or one whose name leads out of its directory, or is not
   ///         an archive of exported programs. NotSupported for big-endian data and for what another
-  ///         program of PyTorch writes into such archives. The text begins with the path.
-  [[nodiscard]] static Result<Pt2Archive> open(const std::filesystem::path& path);
+  ///         program of PyTorch writes into such archives. OutOfResources when the entries unpack
+  ///         to more than `limits` permit. The text begins with the path.
+  [[nodiscard]] static Result<Pt2Archive> open(const std::filesystem::path& path,
+                                               const Pt2Limits& limits = {});
 
   /// As given to `open`; errors begin with it.
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
+
+  [[nodiscard]] const Pt2Limits& limits() const noexcept { return limits_; }
+
+  /// Bytes of all entries, unpacked.
+  [[nodiscard]] std::uint64_t unpacked_bytes() const noexcept { return unpacked_bytes_; }
 
   [[nodiscard]] bool has(std::string_view entry) const { return entries_.contains(entry); }
 
@@ -46,6 +54,10 @@ class Pt2Archive {
   ///         encrypted or compressed in another way than "deflate".
   [[nodiscard]] Result<SharedBytes> read(std::string_view name) const;
 
+  /// The same for an entry with JSON. OutOfResources when it is larger than `limits()` permit; it
+  /// is not unpacked then.
+  [[nodiscard]] Result<SharedBytes> read_json(std::string_view name) const;
+
  private:
   struct Entry {
     std::uint64_t index = 0;
@@ -57,7 +69,7 @@ class Pt2Archive {
 
   struct State;  ///< Does not move; bytes that `read` returned keep it alive.
 
-  explicit Pt2Archive(std::string path) : path_(std::move(path)) {}
+  Pt2Archive(std::string path, const Pt2Limits& limits) : path_(std::move(path)), limits_(limits) {}
 
   [[nodiscard]] Status list_entries();
 
@@ -66,6 +78,8 @@ class Pt2Archive {
   [[nodiscard]] Result<SharedBytes> unpack(std::string_view name, const Entry& entry) const;
 
   std::string path_;
+  Pt2Limits limits_;
+  std::uint64_t unpacked_bytes_ = 0;
   std::shared_ptr<State> state_;
   std::map<std::string, Entry, std::less<>> entries_;
 };
@@ -130,9 +144,10 @@ struct Pt2Archive::State {
   std::unique_ptr<zip_t, detail::DiscardZip> zip;
 };
 
-TENON_API Result<Pt2Archive> Pt2Archive::open(const std::filesystem::path& path) {
+TENON_API Result<Pt2Archive> Pt2Archive::open(const std::filesystem::path& path,
+                                              const Pt2Limits& limits) {
   TENON_TRY(host::MappedFile file, host::MappedFile::open(path));
-  Pt2Archive archive(path.native());
+  Pt2Archive archive(path.native(), limits);
   archive.state_ = std::make_shared<State>(std::move(file));
   TENON_RETURN_IF_ERROR(archive.list_entries());
   TENON_RETURN_IF_ERROR(archive.check_identity());
@@ -171,6 +186,28 @@ TENON_API Result<SharedBytes> Pt2Archive::read(std::string_view name) const {
   return unpack(name, entry);
 }
 
+TENON_API Result<SharedBytes> Pt2Archive::read_json(std::string_view name) const {
+  const auto found = entries_.find(name);
+  if (found == entries_.end()) return read(name);
+  const Entry& entry = found->second;
+  const auto refuse = [&](std::string_view what, std::uint64_t number, std::string_view limit_name,
+                          std::uint64_t limit) {
+    return host::detail::over_limit(concat(path(), ": entry ", host::quoted(name), ": ", what),
+                                    number, limit_name, limit);
+  };
+  if (entry.size > limits_.json.bytes) {
+    return refuse("bytes", entry.size, "json.bytes", limits_.json.bytes);
+  }
+  constexpr std::uint64_t free_bytes = std::uint64_t{1} << 16;
+  if (entry.size <= free_bytes ||
+      entry.size / std::max<std::uint64_t>(limits_.json_ratio, 1) <= entry.packed_size) {
+    return read(name);
+  }
+  return refuse(concat("bytes for each of the ", entry.packed_size, " that are packed"),
+                entry.size / std::max<std::uint64_t>(entry.packed_size, 1), "json_ratio",
+                limits_.json_ratio);
+}
+
 TENON_API Status Pt2Archive::list_entries() {
   zip_error_t failure;
   zip_error_init(&failure);
@@ -203,6 +240,9 @@ TENON_API Status Pt2Archive::list_entries() {
       return detail::wrong_entry(Error::InvalidProgram, path(), name,
                                  "has a name that leads out of its folder");
     }
+    if (__builtin_add_overflow(unpacked_bytes_, stat.size, &unpacked_bytes_)) {
+      unpacked_bytes_ = host::HostLimits::none;
+    }
     const bool encrypted =
         (stat.valid & ZIP_STAT_ENCRYPTION_METHOD) != 0 && stat.encryption_method != ZIP_EM_NONE;
     const Entry entry{index, stat.size, stat.comp_size, stat.comp_method, encrypted};
@@ -221,6 +261,15 @@ TENON_API Status Pt2Archive::list_entries() {
   if (!folder) {
     return error(Error::InvalidProgram, path(),
                  ": has no entry 'archive_format', which torch.export.save of PyTorch 2.15 writes");
+  }
+  constexpr std::uint64_t free_bytes = std::uint64_t{16} << 20;
+  const std::uint64_t file_size = state_->window.file().size();
+  if (unpacked_bytes_ > free_bytes &&
+      (unpacked_bytes_ - free_bytes) / std::max<std::uint64_t>(limits_.unpacked_ratio, 1) >
+          file_size) {
+    return host::detail::over_limit(
+        concat(path(), ": bytes of all entries for each of the file's ", file_size),
+        unpacked_bytes_ / file_size, "unpacked_ratio", limits_.unpacked_ratio);
   }
   const std::string prefix = *folder + "/";
   for (auto& [name, entry] : all) {

@@ -75,7 +75,7 @@ template <class T, class Read>
   const auto& [kind, value] = member;
   if (kind == "as_none") return no_value;
   if (kind == "as_tensor") return names.find_tensor(value);
-  return at.wrong("has '", kind, "', expected 'as_tensor' or 'as_none'");
+  return at.wrong("has ", host::quoted(kind), ", expected 'as_tensor' or 'as_none'");
 }
 
 /// Integers, some of which are values: [{"as_int": 1}, {"as_name": "sym_size"}].
@@ -95,7 +95,7 @@ template <class T, class Read>
       TENON_TRY(symbol, names.find(value, EdgeValueKind::SymInt));
       has_symbol = true;
     } else {
-      return value.wrong("is '", kind, "', expected 'as_int' or 'as_name'");
+      return value.wrong("is ", host::quoted(kind), ", expected 'as_int' or 'as_name'");
     }
     out.integers.push_back(integer);
     out.symbols.push_back(symbol);
@@ -125,7 +125,7 @@ template <class T, class Read>
     TENON_TRY(const bool boolean, value.boolean());
     return EdgeArgumentValue(boolean);
   }
-  return at.wrong("has '", form, "', which is not such a number");
+  return at.wrong("has ", host::quoted(form), ", which is not such a number");
 }
 
 [[nodiscard]] inline Result<EdgeArgumentValue> read_enumerator(const JsonAt& at,

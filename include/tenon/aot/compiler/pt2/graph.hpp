@@ -185,7 +185,7 @@ class Pt2GraphReader {
       TENON_TRY(const double real, value.real());
       return EdgeTensor::Size(range.min, range.max, concat(real));
     }
-    return at.wrong("has '", form, "', expected 'as_expr' or a number");
+    return at.wrong("has ", host::quoted(form), ", expected 'as_expr' or a number");
   }
 
   // Nodes.

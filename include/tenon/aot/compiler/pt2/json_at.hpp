@@ -50,7 +50,8 @@ class JsonAt {
   [[nodiscard]] Result<JsonAt> member(std::string_view key) const {
     if (!value_->is_object()) return wrong_type("an object");
     const auto found = value_->find(key);
-    if (found == value_->end() || found->is_null()) return wrong("has no member '", key, "'");
+    if (found == value_->end() || found->is_null())
+      return wrong("has no member ", host::quoted(key));
     return JsonAt(*found, member_path(key));
   }
   /// Nothing when it is missing or null.

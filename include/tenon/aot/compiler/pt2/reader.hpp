@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "tenon/aot/compiler/pt2/limits.hpp"
 #include "tenon/aot/owned_edge_program.hpp"
 #include "tenon/core/api.hpp"
 #include "tenon/core/result.hpp"
@@ -44,9 +45,10 @@ struct Pt2Program {
 ///
 /// errors: AccessFailed when the file cannot be read; InvalidProgram when it is damaged or
 ///         contradicts itself; NotSupported for unsupported constructs: control flow, operators
-///         that change their inputs, objects of Python, other versions. The text names the file,
-///         the entry, the place in its JSON, and the node.
-[[nodiscard]] TENON_API Result<Pt2Program> read_pt2(const std::filesystem::path& path);
+///         that change their inputs, objects of Python, other versions; OutOfResources for what is
+///         above `limits`. The text names the file, the entry, the place in its JSON, and the node.
+[[nodiscard]] TENON_API Result<Pt2Program> read_pt2(const std::filesystem::path& path,
+                                                    const Pt2Limits& limits = {});
 
 }  // namespace tenon::aot
 
@@ -63,18 +65,23 @@ struct Pt2Program {
 #include "tenon/aot/compiler/pt2/weights.hpp"
 #include "tenon/core/concat.hpp"
 #include "tenon/host/files/quoted.hpp"
+#include "tenon/host/files/shortened.hpp"
 
 namespace tenon::aot {
 
-TENON_API Result<Pt2Program> read_pt2(const std::filesystem::path& path) {
+namespace detail {
+
+[[nodiscard]] inline Result<Pt2Program> read_archive(const std::filesystem::path& path,
+                                                     const Pt2Limits& limits) {
   constexpr std::string_view folder = "models/";
   constexpr std::string_view suffix = ".json";
-  TENON_TRY(const Pt2Archive archive, Pt2Archive::open(path));
+  TENON_TRY(const Pt2Archive archive, Pt2Archive::open(path, limits));
   const std::vector<std::string> entries = archive.names(folder, suffix);
   if (entries.empty()) {
     return error(Error::NotSupported, archive.path(), ": holds no exported program, expected ",
                  "models/*.json as torch.export.save writes it");
   }
+  CopyBudget copies(archive);
   std::set<std::string> names;
   Pt2Program out;
   for (const std::string& entry : entries) {
@@ -89,19 +96,28 @@ TENON_API Result<Pt2Program> read_pt2(const std::filesystem::path& path) {
       return error(Error::InvalidProgram, archive.path(), ": two models are method ",
                    host::quoted(method));
     }
-    TENON_TRY(const nlohmann::json json, detail::read_json(archive, entry));
-    TENON_TRY(detail::Pt2Weights weights, detail::Pt2Weights::open(archive, model));
-    const detail::JsonAt root(json, "");
-    detail::Pt2GraphReader reader(root, method, weights);
+    TENON_TRY(const nlohmann::json json, read_json(archive, entry));
+    TENON_TRY(Pt2Weights weights, Pt2Weights::open(archive, model, copies));
+    const JsonAt root(json, "");
+    Pt2GraphReader reader(root, method, weights);
     auto program = reader.read();
     if (!program.ok()) {
       // An error in another entry already names that entry.
       if (program.text().starts_with(archive.path())) return std::move(program).status();
-      return std::move(program).status().with_context(concat(archive.path(), ": ", entry));
+      return std::move(program).status().with_context(
+          concat(archive.path(), ": ", entry_text(entry)));
     }
     out.methods.push_back({method, *std::move(program), reader.left_out()});
   }
   return out;
+}
+
+}  // namespace detail
+
+TENON_API Result<Pt2Program> read_pt2(const std::filesystem::path& path, const Pt2Limits& limits) {
+  auto program = detail::read_archive(path, limits);
+  if (!program.ok()) return host::shortened(std::move(program).status());
+  return program;
 }
 
 }  // namespace tenon::aot

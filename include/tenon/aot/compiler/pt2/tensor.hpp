@@ -66,7 +66,8 @@ struct Pt2Int {
     TENON_TRY(const std::int64_t number, value.integer());
     return Pt2Int{number, number};
   }
-  if (kind != "as_expr") return at.wrong("has '", kind, "', expected 'as_int' or 'as_expr'");
+  if (kind != "as_expr")
+    return at.wrong("has ", host::quoted(kind), ", expected 'as_int' or 'as_expr'");
   TENON_TRY(const JsonAt text_at, value.member("expr_str"));
   TENON_TRY(const std::string text, text_at.text());
   auto expression = SymExpression::parse(text);

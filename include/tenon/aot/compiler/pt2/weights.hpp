@@ -29,24 +29,61 @@
 
 namespace tenon::aot::detail {
 
-/// An entry of an archive as JSON. It is nested less deeply than 64 levels, and no key
-/// appears twice.
+/// The name of an entry in front of an error text.
+[[nodiscard]] inline std::string entry_text(std::string_view entry) {
+  constexpr std::size_t longest = 200;
+  return host::printable(entry, longest);
+}
+
+/// An entry of an archive as JSON, within the limits of the archive; no key appears twice.
 [[nodiscard]] inline Result<nlohmann::json> read_json(const Pt2Archive& archive,
                                                       const std::string& entry) {
-  constexpr std::size_t max_depth = 64;
-  TENON_TRY(const SharedBytes bytes, archive.read(entry));
-  const std::string name = concat(archive.path(), ": ", entry);
-  auto json = host::detail::JsonReader(name).parse_object(as_text(bytes.bytes()), max_depth);
+  TENON_TRY(const SharedBytes bytes, archive.read_json(entry));
+  const std::string name = concat(archive.path(), ": ", entry_text(entry));
+  auto json =
+      host::detail::JsonReader(name).parse_object(as_text(bytes.bytes()), archive.limits().json);
   if (!json.ok()) return error(Error::InvalidProgram, json.text());
   return json;
 }
 
+/// Bytes that copies of weights may still have.
+class CopyBudget {
+ public:
+  explicit CopyBudget(const Pt2Archive& archive)
+      : limit_(archive.limits().copied_bytes), left_(limit_) {
+    if (__builtin_add_overflow(left_, archive.unpacked_bytes(), &left_)) {
+      left_ = host::HostLimits::none;
+    }
+  }
+
+  /// Counts a copy that is about to be made. OutOfResources when it is one too many.
+  [[nodiscard]] Status take(std::int64_t count, std::size_t element) {
+    std::uint64_t nbytes = 0;
+    if (__builtin_mul_overflow(static_cast<std::uint64_t>(count), element, &nbytes)) {
+      nbytes = host::HostLimits::none;
+    }
+    if (nbytes > left_) {
+      return host::detail::over_limit("bytes of a copy in the plain order", nbytes, "copied_bytes",
+                                      limit_);
+    }
+    left_ -= nbytes;
+    return ok();
+  }
+
+ private:
+  std::uint64_t limit_;
+  std::uint64_t left_;
+};
+
 /// Elements of a tensor in the plain order, from `storage`. In place when they are stored in that
 /// order, else packed; ExecuTorch does the same with each constant (exir/tensor.py).
 ///
-/// errors: InvalidProgram when the tensor is not inside `storage`.
+/// errors: InvalidProgram when the tensor is not inside `storage`; OutOfResources for a copy that
+/// is
+///         above `budget`.
 [[nodiscard]] inline Result<SharedBytes> plain_bytes(const SharedBytes& storage,
-                                                     const Pt2Place& place, std::size_t element) {
+                                                     const Pt2Place& place, std::size_t element,
+                                                     CopyBudget& budget) {
   std::int64_t numel = 1;
   std::int64_t last = place.offset;
   bool is_inside = place.offset >= 0;
@@ -62,18 +99,16 @@ namespace tenon::aot::detail {
                  " bytes: offset ", place.offset, ", last element ", last, ", ", element,
                  " bytes each");
   }
-  // Strides of 0 make much of little: what would not fit in memory is refused before it is made.
-  constexpr std::int64_t largest_expansion = std::int64_t{1} << 26;
-  if (numel > available && numel > largest_expansion) {
-    return error(Error::InvalidProgram, "repeats ", available, " elements as ", numel);
-  }
-  const std::size_t size = static_cast<std::size_t>(numel) * element;
   const Bytes from = storage.bytes().subspan(static_cast<std::size_t>(place.offset) * element);
   DimOrder plain(place.sizes.size());
   for (std::size_t i = 0; i < plain.size(); ++i) plain[i] = static_cast<std::uint8_t>(i);
   if (is_dense_in(place.sizes, place.strides, plain)) {
-    return SharedBytes::borrow(from.first(size), std::make_shared<const SharedBytes>(storage));
+    return SharedBytes::borrow(from.first(static_cast<std::size_t>(numel) * element),
+                               std::make_shared<const SharedBytes>(storage));
   }
+  // Strides of 0 make much of little, and many tensors may be views of one storage.
+  TENON_RETURN_IF_ERROR(budget.take(numel, element));
+  const std::size_t size = static_cast<std::size_t>(numel) * element;
   std::vector<std::byte> packed(size);
   std::vector<std::int64_t> at(place.sizes.size());
   std::int64_t source = 0;
@@ -100,9 +135,11 @@ struct Pt2Weight {
 /// memory in the archive share it here.
 class Pt2Weights {
  public:
-  /// Reads the descriptions of the weights of `model`, not the weights themselves.
-  [[nodiscard]] static Result<Pt2Weights> open(const Pt2Archive& archive, std::string_view model) {
-    Pt2Weights out(archive);
+  /// Reads the descriptions of the weights of `model`, not the weights themselves. `copies` is that
+  /// of all models of the archive, and outlives what is returned.
+  [[nodiscard]] static Result<Pt2Weights> open(const Pt2Archive& archive, std::string_view model,
+                                               CopyBudget& copies) {
+    Pt2Weights out(archive, copies);
     for (const std::string_view folder : {"data/weights/", "data/constants/"}) {
       const std::string_view kind = folder == "data/weights/" ? "weights" : "constants";
       const std::string entry = concat(folder, model, "_", kind, "_config.json");
@@ -123,7 +160,8 @@ class Pt2Weights {
       if (!found.ok()) {
         // An error in the entry that holds the data already names that entry.
         if (found.text().starts_with(archive_->path())) return std::move(found).status();
-        return std::move(found).status().with_context(concat(archive_->path(), ": ", config.entry));
+        return std::move(found).status().with_context(
+            concat(archive_->path(), ": ", entry_text(config.entry)));
       }
       if (*found) return *std::move(*found);
     }
@@ -136,7 +174,8 @@ class Pt2Weights {
     std::string entry;
   };
 
-  explicit Pt2Weights(const Pt2Archive& archive) : archive_(&archive) {}
+  Pt2Weights(const Pt2Archive& archive, CopyBudget& copies)
+      : archive_(&archive), copies_(&copies) {}
 
   [[nodiscard]] Result<std::optional<Pt2Weight>> find(std::string_view fqn, std::string_view folder,
                                                       const Config& config,
@@ -158,8 +197,8 @@ class Pt2Weights {
       return path_at.wrong("is ", host::quoted(path), ", expected the name of an entry");
     }
     TENON_TRY(const SharedBytes storage, storage_of(concat(folder, path)));
-    auto data =
-        plain_bytes(storage, *out.description.place, size_of(out.description.tensor.scalar_type));
+    auto data = plain_bytes(storage, *out.description.place,
+                            size_of(out.description.tensor.scalar_type), *copies_);
     if (!data.ok()) return std::move(data).status().with_context(at->where());
     out.data = *std::move(data);
     return std::optional<Pt2Weight>(std::move(out));
@@ -174,6 +213,7 @@ class Pt2Weights {
   }
 
   const Pt2Archive* archive_;
+  CopyBudget* copies_;
   std::map<std::string, Config, std::greater<>> configs_;  ///< Weights come before constants.
   std::map<std::string, SharedBytes> storages_;
 };

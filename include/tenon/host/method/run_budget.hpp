@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+
+#include "tenon/host/files/limits.hpp"
+
+namespace tenon::host::detail {
+
+/// How many instructions one run may still execute, in slices: a run without a limit in time gets
+/// all of them in its first slice, so that counting them is all that an instruction pays for. With
+/// one the clock is read for each instruction.
+class RunBudget {
+ public:
+  /// Starts the clock when there is a limit in time. `limits` is borrowed.
+  explicit RunBudget(const HostLimits& limits) noexcept
+      : limits_(limits), instructions_(limits.instructions) {
+    if (limits.run_milliseconds != HostLimits::none) start_ = Clock::now();
+  }
+
+  [[nodiscard]] const HostLimits& limits() const noexcept { return limits_; }
+  /// Whether the time is why there was no further slice.
+  [[nodiscard]] bool is_late() const noexcept { return is_late_; }
+  /// Of the run so far. Only with a limit in time.
+  [[nodiscard]] std::uint64_t milliseconds() const noexcept {
+    const auto passed = std::chrono::ceil<std::chrono::milliseconds>(Clock::now() - start_);
+    return static_cast<std::uint64_t>(passed.count());
+  }
+
+  /// Number of instructions that may be run before the next call; 0 when a limit was reached.
+  [[nodiscard]] std::uint64_t next_slice() noexcept {
+    const bool is_timed = limits_.run_milliseconds != HostLimits::none;
+    const std::uint64_t slice = is_timed && instructions_ != 0 ? 1 : instructions_;
+    instructions_ -= slice;
+    is_late_ = is_timed && slice != 0 && milliseconds() > limits_.run_milliseconds;
+    return is_late_ ? 0 : slice;
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  const HostLimits& limits_;
+  std::uint64_t instructions_;
+  Clock::time_point start_{};
+  bool is_late_ = false;
+};
+
+}  // namespace tenon::host::detail
