@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Code of the pages about applications: host PLUGIN.so MODEL.pte
 #include <array>
+#include <cstdint>
 #include <cstdio>
 #include <memory>
 #include <span>
@@ -31,6 +32,17 @@ tenon::Status load_with_a_policy(std::shared_ptr<const tenon::host::Program> pro
   return method->execute();
 }
 
+tenon::Status load_with_limits(const char* model, const tenon::host::BackendRegistry& registry) {
+  // [limits]
+  const tenon::host::HostLimits limits{.planned_bytes = std::uint64_t{1} << 30,  // 1 GiB
+                                       .run_milliseconds = 500};
+  TENON_TRY(auto program, tenon::host::Program::open(model, limits));
+  TENON_TRY(auto method, tenon::host::Method::load(program, "forward",
+                                                   {.registry = &registry, .limits = limits}));
+  // [limits]
+  return method->execute();
+}
+
 tenon::Status run(const char* plugin, const char* model) {
   tenon::host::BackendRegistry registry;
   TENON_RETURN_IF_ERROR(registry.register_backend(plugin));
@@ -56,7 +68,11 @@ tenon::Status run(const char* plugin, const char* model) {
   TENON_RETURN_IF_ERROR(std::move(first));
   TENON_RETURN_IF_ERROR(std::move(second));
 
-  // A method whose inputs were not set refuses to run; the policy itself lets it load.
+  // A method whose inputs were not set refuses to run; policy and limits let it load.
+  const tenon::Status unset = load_with_limits(model, registry);
+  if (unset.error() != tenon::Error::InvalidArgument) {
+    return tenon::error(tenon::Error::Internal, "expected InvalidArgument, found ", unset.text());
+  }
   const tenon::Status refused = load_with_a_policy(program, registry, "deny");
   if (refused.error() != tenon::Error::InvalidArgument) {
     return tenon::error(tenon::Error::Internal, "expected a refusal, found ", describe(refused));
