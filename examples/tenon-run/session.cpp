@@ -12,6 +12,7 @@
 #include "tenon/abi/version.h"
 #include "tenon/core/args.hpp"
 #include "tenon/host/binary/peek.hpp"
+#include "tenon/host/files/shortened.hpp"
 #include "tenon/host/method/device_memory.hpp"
 #include "tenon/host/method/requirements.hpp"
 #include "tenon/host/program/data_file.hpp"
@@ -26,7 +27,8 @@ namespace {
 void log_errors(std::int32_t level, std::string_view plugin, std::string_view text) {
   if (level < TENON_LOG_ERROR) return;
   const std::string name = std::filesystem::path(plugin).filename().string();
-  const std::string line = printable(concat("tenon-run: log of ", name, ": ", text)) + "\n";
+  const std::string line =
+      printable(concat("tenon-run: log of ", name, ": ", host::shortened(text))) + "\n";
   std::fputs(line.c_str(), stderr);
 }
 

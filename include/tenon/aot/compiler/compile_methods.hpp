@@ -33,6 +33,7 @@ namespace tenon::aot {
 #include "tenon/aot/compiler/lower/lowered_program.hpp"
 #include "tenon/aot/compiler/partition/plugin_preprocess.hpp"
 #include "tenon/aot/preprocess_result.hpp"
+#include "tenon/host/files/shortened.hpp"
 
 namespace tenon::aot {
 
@@ -41,7 +42,8 @@ TENON_API Result<std::vector<CompiledMethod>> compile_methods(
   std::vector<CompiledMethod> out;
   for (const EdgeProgram& method : methods) {
     const auto in_method = [&](Status failure) {
-      return std::move(failure).with_context(concat("method '", method.method_name(), "'"));
+      return host::shortened(
+          std::move(failure).with_context(concat("method '", method.method_name(), "'")));
     };
     auto partitions = partition_by_backends(method, backends);
     if (!partitions.ok()) return in_method(std::move(partitions).status());

@@ -20,7 +20,8 @@ constexpr std::uint64_t mebibyte = std::uint64_t{1} << 20;
 
 /// Runs tenon-run on a program, without any plugin.
 Outcome run(const ProgramBuilder& builder, std::vector<std::string> more = {}) {
-  const ::test::Variables variables{{"TENON_DISABLE", "*"}};
+  // With a pattern for malloc, which Meson sets, calloc writes zeroes to all pages.
+  const ::test::Variables variables{{"TENON_DISABLE", "*"}, {"MALLOC_PERTURB_", "0"}};
   const ::test::ScopedEnvironment environment(variables);
   const TemporaryFolder folder;
   const auto file = builder.build(ProgramBuilder::Header::none);
