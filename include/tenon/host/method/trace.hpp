@@ -122,6 +122,7 @@ class Trace {
 #include <new>
 
 #include "tenon/core/concat.hpp"
+#include "tenon/host/plugin/load_lock.hpp"
 
 namespace tenon::host {
 
@@ -183,12 +184,6 @@ TENON_API void append_json_string(std::string& out, std::string_view text) {
   const auto now = std::chrono::steady_clock::now().time_since_epoch();
   return static_cast<std::uint64_t>(
       std::chrono::duration_cast<std::chrono::nanoseconds>(now).count());
-}
-
-/// An address that no other thread has.
-[[nodiscard]] inline const void* thread_mark() noexcept {
-  static thread_local char mark = 0;
-  return &mark;
 }
 
 /// Appends `,"key":` and microseconds with three decimals.

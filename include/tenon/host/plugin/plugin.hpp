@@ -69,7 +69,6 @@ class Plugin : public std::enable_shared_from_this<Plugin> {
 #if TENON_HOST_DEFINITIONS
 
 #include <cstdint>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <system_error>
@@ -81,6 +80,7 @@ class Plugin : public std::enable_shared_from_this<Plugin> {
 #include "tenon/host/binary/peek.hpp"
 #include "tenon/host/plugin/host_table.hpp"
 #include "tenon/host/plugin/library.hpp"
+#include "tenon/host/plugin/load_lock.hpp"
 
 namespace tenon::host {
 
@@ -103,7 +103,7 @@ struct Plugin::State {
   PluginRecord record;
   HostTable host;
   const tenon_plugin_head* head;
-  std::mutex mutex;  // Guards `opened`, and is held while a backend is opened.
+  detail::LoadLock load_lock;  // Guards `opened`, and is held while a backend is opened.
   std::vector<std::optional<LoadedBackend>> opened;
 };
 
@@ -191,7 +191,11 @@ TENON_API Result<std::shared_ptr<Plugin>> Plugin::make(std::unique_ptr<State> st
 }
 
 TENON_API Result<std::shared_ptr<const LoadedBackend>> Plugin::open(std::size_t index) {
-  const std::lock_guard lock(state_->mutex);
+  const detail::LoadTurn turn(state_->load_lock);
+  if (!turn) {
+    return error(Error::InvalidState, name(), ": backend ", record().backends[index].id,
+                 " is opened by what opens a backend of this plugin, which would wait for itself");
+  }
   std::optional<LoadedBackend>& slot = state_->opened[index];
   if (!slot) {
     const tenon_backend_api* api = state_->body().backends[index];

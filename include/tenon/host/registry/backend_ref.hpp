@@ -9,6 +9,7 @@
 
 #include "tenon/core/result.hpp"
 #include "tenon/host/plugin/backend.hpp"
+#include "tenon/host/plugin/load_lock.hpp"
 
 namespace tenon::host {
 
@@ -37,14 +38,23 @@ class BackendSlot {
     return false;
   }
 
-  /// Takes a reference, and gets the backend from `load` if there is none. Of several threads one
-  /// loads and the others wait.
+  /// Held by the caller of `acquire` and of `if_unused`: of several threads one loads and the
+  /// others wait.
+  [[nodiscard]] LoadLock& load_lock() noexcept { return load_lock_; }
+
+  /// Takes a reference, and gets the backend from `load` if there is none.
   template <class Load>
   [[nodiscard]] Status acquire(const Load& load) {
-    const std::lock_guard lock(mutex_);
-    if (!backend_) {
-      TENON_TRY(backend_, load());
+    {
+      const std::lock_guard lock(mutex_);
+      if (backend_) {
+        users_.fetch_add(1, std::memory_order_release);
+        return ok();
+      }
     }
+    TENON_TRY(std::shared_ptr<const LoadedBackend> loaded, load());
+    const std::lock_guard lock(mutex_);
+    backend_ = std::move(loaded);
     users_.fetch_add(1, std::memory_order_release);
     return ok();
   }
@@ -86,7 +96,8 @@ class BackendSlot {
 
  private:
   std::atomic<std::uint32_t> users_ = 0;
-  std::mutex mutex_;  // Held to load and to release; not held while users_ is above zero.
+  LoadLock load_lock_;
+  std::mutex mutex_;  // Guards backend_ while users_ is zero. No code of others runs under it.
   std::shared_ptr<const LoadedBackend> backend_;
   const bool detached_ = false;
 };

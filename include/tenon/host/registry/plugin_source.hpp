@@ -7,7 +7,6 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -22,6 +21,7 @@
 #include "tenon/host/files/trusted_path.hpp"
 #include "tenon/host/plugin/backend.hpp"
 #include "tenon/host/plugin/host_info.hpp"
+#include "tenon/host/plugin/load_lock.hpp"
 
 /// Where a host finds backends: the paths that it searches and the sources that it finds there.
 namespace tenon::host {
@@ -29,7 +29,8 @@ namespace tenon::host {
 class Plugin;
 
 /// Makes a backend when it is first looked up. May be called again after the last reference to the
-/// backend it made was released; never by two threads at once. Null is a failure.
+/// backend it made was released; never by two threads at once. Null is a failure, and so is
+/// anything that it throws. It may look up other backends, not the one that it makes.
 using BackendFactory = std::function<Result<std::shared_ptr<const LoadedBackend>>()>;
 
 /// Where backends come from, in the order in which a host searches.
@@ -99,6 +100,7 @@ class PluginSource {
   [[nodiscard]] std::string origin() const;
 
   /// The backend number `index`, loaded if it is not yet. Of several threads one loads.
+  /// InvalidState when this is called by what loads the plugin: a log callback.
   ///
   /// A file is opened, checked and hashed again, and its record is compared with `record`: it may
   /// have changed since it was found.
@@ -110,7 +112,7 @@ class PluginSource {
   [[nodiscard]] Result<std::shared_ptr<Plugin>> load(const HostInfo& info) const;
   [[nodiscard]] Result<std::shared_ptr<Plugin>> load_file(const HostInfo& info) const;
 
-  mutable std::mutex mutex_;  // Guards loaded_, and is held while loading.
+  mutable detail::LoadLock load_lock_;  // Guards loaded_, and is held while loading.
   mutable std::weak_ptr<Plugin> loaded_;
 };
 
@@ -125,6 +127,7 @@ struct SearchReport {
 #if TENON_HOST_DEFINITIONS
 
 #include <exception>
+#include <new>
 #include <utility>
 
 #include "tenon/core/concat.hpp"
@@ -160,14 +163,25 @@ TENON_API Result<std::shared_ptr<const LoadedBackend>> PluginSource::call_factor
                           "' returned null, expected a backend");
     }
     return made;
+  } catch (const std::bad_alloc&) {
+    return tenon::error(Error::MemoryAllocationFailed, "the factory of backend '", backends[0].id,
+                        "' ran out of memory");
   } catch (const std::exception& thrown) {
     return tenon::error(Error::Internal, "the factory of backend '", backends[0].id,
                         "' threw: ", std::string_view(thrown.what()));
+  } catch (...) {
+    return tenon::error(Error::Internal, "the factory of backend '", backends[0].id,
+                        "' threw what is no std::exception");
   }
 }
 
 TENON_API Result<std::shared_ptr<Plugin>> PluginSource::load(const HostInfo& info) const {
-  const std::lock_guard lock(mutex_);
+  const detail::LoadTurn turn(load_lock_);
+  if (!turn) {
+    return tenon::error(Error::InvalidState, origin(),
+                        ": a backend of this plugin is looked up by ",
+                        "what loads the plugin, which would wait for itself");
+  }
   if (auto plugin = loaded_.lock()) return plugin;
   auto plugin = linked ? Plugin::from_static(linked, info) : load_file(info);
   if (plugin.ok()) loaded_ = *plugin;

@@ -9,6 +9,7 @@
 #include <initializer_list>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -19,6 +20,7 @@
 #include "tenon/core/result.hpp"
 #include "tenon/host/plugin/backend.hpp"
 #include "tenon/host/plugin/host_info.hpp"
+#include "tenon/host/plugin/load_lock.hpp"
 #include "tenon/host/registry/backend_entry.hpp"
 #include "tenon/host/registry/backend_info.hpp"
 #include "tenon/host/registry/backend_ref.hpp"
@@ -48,7 +50,9 @@ struct Registration {
 /// its backends (an application, a method) releases it, and loaded again at the next look-up. There
 /// is no limit on the number of backends.
 ///
-/// Any thread. A look-up of a loaded backend takes no lock.
+/// Any thread. A look-up of a loaded backend takes no lock. No lock is held while code of others
+/// runs (a factory, a search, a plugin, the log), which may use the registry. Only `std::bad_alloc`
+/// leaves these functions; the registry is then as it was, and the next call tries again.
 class BackendRegistry {
  public:
   /// `info` describes the host to plugins; its log receives why files were refused. `cpu` is what
@@ -97,17 +101,21 @@ class BackendRegistry {
   }
 
   /// Forgets `id` and all its providers. NotFound when it is not known; InvalidState while the
-  /// backend is held, with the number of holders.
+  /// backend is held, with the number of holders, and when what loads the backend calls this.
   [[nodiscard]] Status unregister_backend(std::string_view id);
 
-  /// Adds a search for backends. It runs once, at the next look-up that misses or the next list,
-  /// without any lock held. The paths of an earlier search come first.
+  /// Adds a search for backends. It runs once, at the next look-up that misses or the next list; of
+  /// several threads one runs it and the others wait. The paths of an earlier search come first.
+  ///
+  /// A search may use the registry, and finds there what is known without it. One that throws is
+  /// kept: `search_paths` and the error of a look-up report it, the next miss or list runs it
+  /// again, and its paths come after those that were searched meanwhile.
   void add_search(std::function<SearchReport()> search);
 
   /// The backend with `id`, loaded and opened if it is not yet; of several threads one loads it.
   /// Fails as `InvalidBackend::status` describes when there is none that can be used, and otherwise
-  /// with the error of loading it: no other source is tried silently. The registry must outlive the
-  /// reference.
+  /// with the error of loading it: no other source is tried silently. InvalidState when what loads
+  /// the backend looks it up. The registry must outlive the reference.
   [[nodiscard]] Result<BackendRef> lookup_backend(std::string_view id) const {
     detail::BackendEntry* entry = table_.find(id);
     if (entry && entry->slot.try_acquire()) [[likely]]
@@ -139,32 +147,43 @@ class BackendRegistry {
   /// refused as a whole at the end. Loads nothing.
   [[nodiscard]] std::vector<BackendInfo> enumerate_backends() const;
 
-  /// The paths that were searched, in order.
+  /// The paths that were searched, in order, and then each search that threw, as a path of the
+  /// application with the error.
   [[nodiscard]] std::vector<SearchPath> search_paths() const;
 
   /// Everything known about why `id` cannot be looked up.
   [[nodiscard]] InvalidBackend explain(std::string_view id) const;
 
  private:
+  /// One call of `add_search`.
+  struct Search {
+    std::function<SearchReport()> run;  ///< Empty when it is done.
+    std::string failure{};              ///< Why it is not done although it ran.
+  };
+
   Status register_source(std::shared_ptr<PluginSource> source, const Registration& registration);
   [[nodiscard]] std::vector<detail::Provider> providers_of(
       const std::shared_ptr<const PluginSource>& source) const;
+  detail::BackendEntry& entry_of(const std::string& id) const;
   void add(std::vector<detail::Provider> providers) const;
   void search() const;
-  void adopt(SearchReport report) const;
+  std::vector<std::shared_ptr<const PluginSource>> run_search(Search& search) const;
+  std::vector<std::shared_ptr<const PluginSource>> adopt(SearchReport report) const;
   Result<BackendRef> load(std::string_view id) const;
   Result<std::shared_ptr<const LoadedBackend>> open_chosen(detail::BackendEntry& entry,
                                                            bool& usable) const;
   [[nodiscard]] std::vector<std::string> list_locked(
       std::span<const std::string_view> exclude_tags) const;
   [[nodiscard]] std::vector<BackendInfo> enumerate_locked() const;
+  [[nodiscard]] std::vector<SearchPath> search_paths_locked() const;
+  [[nodiscard]] InvalidBackend explain_known(std::string_view id) const;
 
   HostInfo info_;
   const CpuFeatures* cpu_;
-  mutable std::mutex search_mutex_;  // Held while searching; taken before mutex_.
+  mutable detail::LoadLock search_lock_;  // Held while searching.
   mutable std::atomic<bool> searched_ = true;
   mutable std::mutex mutex_;  // Guards all below, and writing to table_. Taken after a slot's.
-  mutable std::vector<std::function<SearchReport()>> searches_;
+  mutable std::deque<Search> searches_;
   mutable std::vector<SearchPath> search_paths_;
   mutable std::vector<std::shared_ptr<const PluginSource>> refused_;
   mutable std::deque<detail::BackendEntry> entries_;
@@ -176,6 +195,9 @@ class BackendRegistry {
 #if TENON_HOST_DEFINITIONS
 
 #include <algorithm>
+#include <exception>
+#include <iterator>
+#include <new>
 #include <system_error>
 
 #include "tenon/core/concat.hpp"
@@ -239,6 +261,10 @@ TENON_API Status BackendRegistry::unregister_backend(std::string_view id) {
   detail::BackendEntry* entry = table_.find(id);
   bool known = false;
   std::vector<detail::Provider> dropped;  // Destroyed without the lock: may unload a plugin.
+  std::optional<detail::LoadTurn> turn;
+  if (entry && !turn.emplace(entry->slot.load_lock())) {
+    return error(Error::InvalidState, "backend '", id, "' is unregistered by what loads it");
+  }
   const bool unused = entry && entry->slot.if_unused([&] {
     const std::lock_guard lock(mutex_);
     known = !entry->providers.empty();
@@ -249,12 +275,12 @@ TENON_API Status BackendRegistry::unregister_backend(std::string_view id) {
     return error(Error::InvalidState, "backend '", id, "' is in use, ", entry->slot.users(),
                  " times; release it before it is unregistered");
   }
-  return known ? ok() : explain(id).status();
+  return known ? ok() : explain_known(id).status();
 }
 
 TENON_API void BackendRegistry::add_search(std::function<SearchReport()> search) {
   const std::lock_guard lock(mutex_);
-  searches_.push_back(std::move(search));
+  searches_.push_back({std::move(search)});
   searched_.store(false, std::memory_order_release);
 }
 
@@ -291,11 +317,16 @@ TENON_API std::vector<BackendInfo> BackendRegistry::enumerate_backends() const {
 TENON_API std::vector<SearchPath> BackendRegistry::search_paths() const {
   search();
   const std::lock_guard lock(mutex_);
-  return search_paths_;
+  return search_paths_locked();
 }
 
 TENON_API InvalidBackend BackendRegistry::explain(std::string_view id) const {
   search();
+  return explain_known(id);
+}
+
+/// `explain` after a search.
+TENON_API InvalidBackend BackendRegistry::explain_known(std::string_view id) const {
   const std::lock_guard lock(mutex_);
   InvalidBackend out;
   out.id = id;
@@ -305,7 +336,7 @@ TENON_API InvalidBackend BackendRegistry::explain(std::string_view id) const {
     if (!entry.providers.empty()) ids.emplace_back(entry.id());
   }
   out.near = near_names(id, ids);
-  out.search_paths = search_paths_;
+  out.search_paths = search_paths_locked();
   for (BackendInfo& info : enumerate_locked()) {
     const bool refused = info.state == BackendState::refused ||
                          info.state == BackendState::unsupported ||
@@ -371,63 +402,129 @@ TENON_API std::vector<detail::Provider> BackendRegistry::providers_of(
   return providers;
 }
 
+/// The entry of `id`, a new one if there is none.
+TENON_API detail::BackendEntry& BackendRegistry::entry_of(const std::string& id) const {
+  if (detail::BackendEntry* entry = table_.find(id)) return *entry;
+  detail::BackendEntry& entry = entries_.emplace_back(id);
+  try {
+    table_.insert(&entry);
+  } catch (...) {
+    entries_.pop_back();
+    throw;
+  }
+  return entry;
+}
+
+/// Adds all of them, or none when memory runs out.
 TENON_API void BackendRegistry::add(std::vector<detail::Provider> providers) const {
-  for (detail::Provider& provider : providers) {
-    const std::string& id = provider.record().id;
-    detail::BackendEntry* entry = table_.find(id);
-    if (!entry) {
-      entry = &entries_.emplace_back(id);
-      table_.insert(entry);
+  std::vector<detail::BackendEntry*> extended;
+  extended.reserve(providers.size());
+  try {
+    for (detail::Provider& provider : providers) {
+      detail::BackendEntry& entry = entry_of(provider.record().id);
+      entry.providers.push_back(std::move(provider));
+      extended.push_back(&entry);
     }
-    entry->providers.push_back(std::move(provider));
+  } catch (...) {
+    for (detail::BackendEntry* entry : extended) entry->providers.pop_back();
+    throw;
   }
 }
 
-/// Runs the searches that have not run.
+/// Runs the searches that are not done. What this thread or one that waits for it is searching for
+/// already is left out.
 TENON_API void BackendRegistry::search() const {
   if (searched_.load(std::memory_order_acquire)) return;
-  const std::lock_guard one_at_a_time(search_mutex_);
-  std::vector<std::function<SearchReport()>> searches;
-  {
-    const std::lock_guard lock(mutex_);
-    searches.swap(searches_);
-  }
-  for (const auto& run : searches) adopt(run());
-  const std::lock_guard lock(mutex_);
-  searched_.store(searches_.empty(), std::memory_order_release);
-}
-
-TENON_API void BackendRegistry::adopt(SearchReport report) const {
-  for (const auto& source : report.sources) {
-    if (source->error == Error::Ok || !info_.log) continue;
-    info_.log(TENON_LOG_INFO, source->origin(), concat("refused: ", source->reason));
-  }
-  const std::lock_guard lock(mutex_);
-  // Search paths are numbered across searches; 0 is the application.
-  const std::size_t first = search_paths_.size() + 1;
-  search_paths_.insert(search_paths_.end(), report.search_paths.begin(), report.search_paths.end());
-  for (std::shared_ptr<PluginSource>& source : report.sources) {
-    source->search_order += first;
-    if (source->backends.empty()) {
-      refused_.push_back(std::move(source));
-    } else {
-      add(providers_of(source));
+  for (std::size_t i = 0;; ++i) {
+    std::vector<std::shared_ptr<const PluginSource>> refused;
+    {
+      const detail::LoadTurn turn(search_lock_);
+      if (!turn) return;
+      Search* next = nullptr;
+      {
+        const std::lock_guard lock(mutex_);
+        if (i == searches_.size()) {
+          const bool all_done = std::none_of(searches_.begin(), searches_.end(),
+                                             [](const Search& each) { return bool(each.run); });
+          searched_.store(all_done, std::memory_order_release);
+          return;
+        }
+        next = &searches_[i];
+      }
+      if (next->run) refused = run_search(*next);
+    }
+    if (!info_.log) continue;
+    for (const auto& source : refused) {
+      info_.log(TENON_LOG_INFO, source->origin(), concat("refused: ", source->reason));
     }
   }
+}
+
+/// Returns the refused sources that it found. The caller holds `search_lock_`.
+TENON_API std::vector<std::shared_ptr<const PluginSource>> BackendRegistry::run_search(
+    Search& search) const {
+  std::string failure;
+  try {
+    std::vector<std::shared_ptr<const PluginSource>> refused = adopt(search.run());
+    const std::function<SearchReport()> done = std::exchange(search.run, nullptr);
+    const std::lock_guard lock(mutex_);
+    search.failure.clear();
+    return refused;
+  } catch (const std::bad_alloc&) {
+    throw;
+  } catch (const std::exception& thrown) {
+    failure = concat("the search threw: ", std::string_view(thrown.what()));
+  } catch (...) {
+    failure = "the search threw what is no std::exception";
+  }
+  const std::lock_guard lock(mutex_);
+  search.failure = std::move(failure);
+  return {};
+}
+
+/// Takes over what a search found, all of it or nothing when memory runs out. Returns the sources
+/// that are refused.
+TENON_API std::vector<std::shared_ptr<const PluginSource>> BackendRegistry::adopt(
+    SearchReport report) const {
+  std::vector<std::shared_ptr<const PluginSource>> refused;
+  std::vector<detail::Provider> providers;
+  std::size_t num_empty = 0;
+  for (const std::shared_ptr<PluginSource>& source : report.sources) {
+    if (source->error != Error::Ok) refused.push_back(source);
+    num_empty += source->backends.empty();
+    std::ranges::move(providers_of(source), std::back_inserter(providers));
+  }
+  const std::lock_guard lock(mutex_);
+  search_paths_.reserve(search_paths_.size() + report.search_paths.size());
+  refused_.reserve(refused_.size() + num_empty);
+  add(std::move(providers));
+  // Search paths are numbered across searches; 0 is the application.
+  const std::size_t first = search_paths_.size() + 1;
+  std::ranges::move(report.search_paths, std::back_inserter(search_paths_));
+  for (std::shared_ptr<PluginSource>& source : report.sources) {
+    source->search_order += first;
+    if (source->backends.empty()) refused_.push_back(std::move(source));
+  }
+  return refused;
 }
 
 /// The slow path of a look-up: the backend is not loaded, or not known yet.
 TENON_API Result<BackendRef> BackendRegistry::load(std::string_view id) const {
   for (int attempt = 0; attempt < 2; ++attempt) {
     if (detail::BackendEntry* entry = table_.find(id)) {
+      const detail::LoadTurn turn(entry->slot.load_lock());
+      if (!turn) {
+        return error(Error::InvalidState, "backend '", id,
+                     "' is looked up by what loads it, which would wait for itself");
+      }
       bool usable = false;
       Status loaded = entry->slot.acquire([&] { return open_chosen(*entry, usable); });
       if (loaded.ok()) return BackendRef(&entry->slot);
       if (usable) return loaded;
     }
-    search();  // Does nothing the second time.
+    if (attempt == 0) search();
   }
-  return explain(id).status();
+  return explain_known(id).status();
 }
 
 /// Opens the provider that is chosen for `entry`. `usable` is set when there is one.
@@ -461,6 +558,15 @@ TENON_API std::vector<std::string> BackendRegistry::list_locked(
   }
   std::sort(ids.begin(), ids.end());
   return ids;
+}
+
+TENON_API std::vector<SearchPath> BackendRegistry::search_paths_locked() const {
+  std::vector<SearchPath> out = search_paths_;
+  for (const Search& search : searches_) {
+    if (search.failure.empty()) continue;
+    out.push_back({SearchPathKind::application, {}, Error::Internal, search.failure, 0});
+  }
+  return out;
 }
 
 TENON_API std::vector<BackendInfo> BackendRegistry::enumerate_locked() const {

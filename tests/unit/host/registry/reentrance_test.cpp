@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: MIT
+//
+// Code of others that a registry calls: it throws, and it calls the registry.
+#include <atomic>
+#include <filesystem>
+#include <map>
+#include <new>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "failing_allocation.hpp"
+#include "support/catch.hpp"
+#include "support/temporary_folder.hpp"
+#include "tenon/host/plugin/plugin.hpp"
+#include "tenon/host/registry/discovery.hpp"
+#include "tenon/host/registry/registry.hpp"
+
+using namespace tenon;
+using namespace tenon::host;
+using namespace tenon::test;
+
+namespace reentrance_test {
+namespace {
+
+using Ids = std::vector<std::string>;
+using Backend = std::shared_ptr<const LoadedBackend>;
+
+std::string zoo(std::string_view name) { return concat(TENON_TEST_ZOO "/", name, ".so"); }
+
+/// What a search of the zoo's file `name` finds.
+SearchReport found(std::string_view name) {
+  DiscoveryOptions options;
+  options.installed = "";
+  options.variable = [](const char*) { return std::optional<std::string>(); };
+  options.paths = {zoo(name)};
+  return discover(options);
+}
+
+Result<Backend> open_variant() {
+  TENON_TRY(const auto plugin, Plugin::load(zoo("variant_base")));
+  return plugin->backend("VariantBackend");
+}
+
+}  // namespace
+
+TEST_CASE("a search that runs out of memory loses no search and runs again", "[discovery]") {
+  BackendRegistry registry;
+  int first = 0, second = 0;
+  registry.add_search([&] {
+    if (++first == 1) throw std::bad_alloc();
+    return found("two_backends");
+  });
+  registry.add_search([&] {
+    ++second;
+    return found("variant_base");
+  });
+  CHECK_THROWS_AS(registry.list_backends(), std::bad_alloc);
+  CHECK(registry.list_backends() == Ids{"LockedBackend", "VariantBackend", "WorksBackend"});
+  CHECK(registry.search_paths().size() == 2);
+  CHECK(first == 2);
+  CHECK(second == 1);
+}
+
+TEST_CASE("a search that throws is reported, runs again, and does not hide the others",
+          "[discovery]") {
+  BackendRegistry registry;
+  int first = 0, second = 0;
+  registry.add_search([&]() -> SearchReport {
+    if (++first == 1) throw std::runtime_error("the network is down");
+    if (first == 2) throw 17;
+    return found("two_backends");
+  });
+  registry.add_search([&] {
+    ++second;
+    return found("variant_base");
+  });
+  const Status missed = registry.lookup_backend("WorksBackend").status();
+  CHECK(missed.error() == Error::NotFound);
+  CHECK_THAT(std::string(missed.text()),
+             ContainsSubstring("searched application: the search threw: the network is down"));
+  CHECK(first == 1);
+
+  const auto paths = registry.search_paths();
+  CHECK(first == 2);
+  REQUIRE(paths.size() == 2);
+  CHECK(paths[0].num_sources == 1);
+  CHECK(paths[1].error == Error::Internal);
+  CHECK(paths[1].reason == "the search threw what is no std::exception");
+
+  CHECK(registry.list_backends() == Ids{"LockedBackend", "VariantBackend", "WorksBackend"});
+  CHECK(registry.search_paths().size() == 2);
+  CHECK(registry.search_paths()[1].error == Error::Ok);
+  CHECK(first == 3);
+  CHECK(second == 1);
+}
+
+TEST_CASE("whichever allocation of a search fails, the next list finds everything once",
+          "[discovery]") {
+  std::uint64_t number = 0;
+  for (bool failed = true; failed; ++number) {
+    BackendRegistry registry;
+    registry.add_search([] { return found("two_backends"); });
+    registry.add_search([] { return found("bad_magic"); });
+    try {
+      const FailingAllocation failing(number);
+      static_cast<void>(registry.list_backends());
+      failed = failing.happened();
+    } catch (const std::bad_alloc&) {
+      failed = true;
+    }
+    REQUIRE(registry.list_backends() == Ids{"LockedBackend", "WorksBackend"});
+    REQUIRE(registry.enumerate_backends().size() == 3);
+    REQUIRE(registry.search_paths().size() == 2);
+    REQUIRE(registry.search_paths()[0].error == Error::Ok);
+  }
+  CHECK(number > 20);
+}
+
+TEST_CASE("whichever allocation of a registration fails, it may be repeated", "[loader]") {
+  std::uint64_t number = 0;
+  for (bool failed = true; failed; ++number) {
+    BackendRegistry registry;
+    Status registered;
+    try {
+      const FailingAllocation failing(number);
+      registered = registry.register_backend(BackendFactory(&open_variant), {.name = "Made"});
+      failed = failing.happened();
+    } catch (const std::bad_alloc&) {
+      failed = true;
+    }
+    if (!failed) break;
+    REQUIRE(registered.ok());
+    REQUIRE(registry.register_backend(BackendFactory(&open_variant), {.name = "Made"}).ok());
+    REQUIRE(registry.enumerate_backends().size() == 1);
+  }
+  CHECK(number > 2);
+}
+
+TEST_CASE("a search may use the registry and sees what is known without it", "[discovery]") {
+  BackendRegistry registry;
+  REQUIRE(registry.register_backend(BackendFactory(&open_variant), {.name = "Made"}).ok());
+  Ids listed;
+  bool contained = true;
+  Status missed, opened, forgotten;
+  registry.add_search([&] {
+    listed = registry.list_backends();
+    contained = registry.contains("WorksBackend");
+    missed = registry.lookup_backend("WorksBackend").status();
+    opened = registry.lookup_backend("Made").status();
+    forgotten = registry.unregister_backend("Nobody");
+    registry.add_search([] { return found("tagged_debug"); });
+    return found("two_backends");
+  });
+  CHECK(registry.list_backends({}) == Ids{"DebugBackend", "LockedBackend", "Made", "WorksBackend"});
+  CHECK(listed == Ids{"Made"});
+  CHECK_FALSE(contained);
+  CHECK(missed.error() == Error::NotFound);
+  CHECK(opened.ok());
+  CHECK(forgotten.error() == Error::NotFound);
+}
+
+TEST_CASE("a log that looks up a backend while a search is reported gets an answer",
+          "[discovery]") {
+  const BackendRegistry* used = nullptr;
+  std::vector<Status> answers;
+  HostInfo host;
+  host.log = [&](std::int32_t, std::string_view, std::string_view) {
+    answers.push_back(used->lookup_backend("Nobody").status());
+    answers.push_back(used->lookup_backend("WorksBackend").status());
+  };
+  BackendRegistry registry(host);
+  used = &registry;
+  registry.add_search([] { return found("bad_magic"); });
+  registry.add_search([] { return found("two_backends"); });
+  CHECK(registry.lookup_backend("Missing").error() == Error::NotFound);
+  REQUIRE(answers.size() == 2);
+  CHECK(answers[0].error() == Error::NotFound);
+  CHECK(answers[1].ok());
+}
+
+TEST_CASE("a log that looks up the backend that is being opened is refused, others are opened",
+          "[discovery]") {
+  const BackendRegistry* used = nullptr;
+  std::vector<Status> answers;
+  HostInfo host;
+  host.log = [&](std::int32_t, std::string_view, std::string_view) {
+    if (answers.size() >= 3) return;
+    answers.push_back(used->lookup_backend("TalkativeBackend").status());
+    answers.push_back(used->lookup_backend("VariantBackend").status());
+    answers.push_back(used->lookup_backend("Nobody").status());
+  };
+  BackendRegistry registry(host);
+  used = &registry;
+  registry.add_search([] { return found("talkative"); });
+  registry.add_search([] { return found("variant_base"); });
+  CHECK(registry.lookup_backend("TalkativeBackend").ok());
+  REQUIRE(answers.size() >= 3);
+  CHECK(answers[0].error() == Error::InvalidState);
+  CHECK(answers[0].text() ==
+        "backend 'TalkativeBackend' is looked up by what loads it, which would wait for itself");
+  CHECK(answers[1].ok());
+  CHECK(answers[2].error() == Error::NotFound);
+}
+
+TEST_CASE("a plugin's log that looks up another backend of that plugin is refused by name",
+          "[discovery]") {
+  const BackendRegistry* used = nullptr;
+  std::optional<Status> answer;
+  HostInfo host;
+  host.log = [&](std::int32_t, std::string_view, std::string_view) {
+    if (!answer) answer = used->lookup_backend("Twin").status();
+  };
+  BackendRegistry registry(host);
+  used = &registry;
+  const auto plugin = Plugin::load(zoo("talkative"), host);
+  REQUIRE(plugin.ok());
+  // Two ids of one plugin, as a plugin with several backends has them.
+  const auto open = [&] { return (*plugin)->backend("TalkativeBackend"); };
+  REQUIRE(registry.register_backend(BackendFactory(open), {.name = "One"}).ok());
+  REQUIRE(registry.register_backend(BackendFactory(open), {.name = "Twin"}).ok());
+  CHECK(registry.lookup_backend("One").ok());
+  REQUIRE(answer);
+  CHECK(answer->error() == Error::InvalidState);
+  CHECK_THAT(std::string(answer->text()),
+             ContainsSubstring(zoo("talkative")) && ContainsSubstring("TalkativeBackend"));
+  CHECK(registry.lookup_backend("Twin").ok());
+}
+
+TEST_CASE("whatever a factory throws is an error of the look-up, and it is called again",
+          "[loader]") {
+  BackendRegistry registry;
+  int calls = 0;
+  const auto make = [&]() -> Result<Backend> {
+    ++calls;
+    if (calls == 1) throw 17;
+    if (calls == 2) throw std::bad_alloc();
+    if (calls == 3) throw std::runtime_error("no device");
+    return open_variant();
+  };
+  REQUIRE(registry.register_backend(BackendFactory(make), {.name = "Made"}).ok());
+  const Status number = registry.lookup_backend("Made").status();
+  CHECK(number.error() == Error::Internal);
+  CHECK(number.text() == "the factory of backend 'Made' threw what is no std::exception");
+  const Status memory = registry.lookup_backend("Made").status();
+  CHECK(memory.error() == Error::MemoryAllocationFailed);
+  CHECK(memory.text() == "the factory of backend 'Made' ran out of memory");
+  CHECK(registry.lookup_backend("Made").error() == Error::Internal);
+  CHECK(registry.lookup_backend("Made").ok());
+}
+
+TEST_CASE("a factory that uses its own id is refused by name and may go on", "[loader]") {
+  BackendRegistry registry;
+  Status again, forgotten;
+  const auto make = [&]() -> Result<Backend> {
+    again = registry.lookup_backend("Made").status();
+    forgotten = registry.unregister_backend("Made");
+    return open_variant();
+  };
+  REQUIRE(registry.register_backend(BackendFactory(make), {.name = "Made"}).ok());
+  CHECK(registry.lookup_backend("Made").ok());
+  CHECK(again.error() == Error::InvalidState);
+  CHECK(again.text() ==
+        "backend 'Made' is looked up by what loads it, which would wait for itself");
+  CHECK(forgotten.error() == Error::InvalidState);
+  CHECK(forgotten.text() == "backend 'Made' is unregistered by what loads it");
+  CHECK(registry.unregister_backend("Made").ok());
+}
+
+TEST_CASE("two threads whose factories want each other's backend do not wait forever",
+          "[loader][threads]") {
+  for (int round = 0; round < 50; ++round) {
+    BackendRegistry registry;
+    std::atomic<int> refused = 0;
+    const auto wants = [&](std::string_view id) {
+      return [&, id]() -> Result<Backend> {
+        if (registry.lookup_backend(id).error() == Error::InvalidState) ++refused;
+        return open_variant();
+      };
+    };
+    REQUIRE(registry.register_backend(BackendFactory(wants("B")), {.name = "A"}).ok());
+    REQUIRE(registry.register_backend(BackendFactory(wants("A")), {.name = "B"}).ok());
+    // Both factories run once: the first that is called wants the other, which is refused.
+    std::atomic<int> ready = 0;
+    std::atomic<int> opened = 0;
+    const auto look_up = [&](std::string_view id) {
+      ++ready;
+      while (ready < 2) std::this_thread::yield();
+      const auto backend = registry.lookup_backend(id);
+      if (backend.ok()) ++opened;
+    };
+    std::thread other(look_up, "A");
+    look_up("B");
+    other.join();
+    CHECK(opened == 2);
+    CHECK(refused >= 1);
+  }
+}
+
+}  // namespace reentrance_test
