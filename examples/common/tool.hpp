@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <csignal>
 #include <cstdio>
+#include <exception>
 #include <new>
 #include <string>
 #include <string_view>
@@ -74,11 +76,16 @@ struct Outcome {
   return static_cast<int>(ExitCode::execute_failed);
 }
 
+/// What ends the process from `main` on, where before_main.hpp has put something else in place.
+inline std::terminate_handler terminate_of_main = nullptr;
+
 /// The body of a program's `main`. `parse(argc, argv)` returns the arguments, or a text to print
 /// instead; `run(arguments)` does the work and returns its outcome.
 template <class Parse, class Run>
 [[nodiscard]] int main(std::string_view tool, int argc, const char* const* argv, const Parse& parse,
                        const Run& run) {
+  if (terminate_of_main) std::set_terminate(terminate_of_main);
+  std::signal(SIGXFSZ, SIG_IGN);  // A file beyond its limit is an error with a text.
   try {
     auto parsed = parse(argc, argv);
     if (!parsed.ok()) {

@@ -12,9 +12,9 @@
 #include "tenon/aot/compiler/lower/edge_program_text.hpp"
 #include "tenon/aot/compiler/partition/plugin_preprocess.hpp"
 #include "tenon/aot/compiler/pt2/reader.hpp"
-#include "tenon/aot/compiler/write/new_file.hpp"
 #include "tenon/aot/compiler/write/ptd_writer.hpp"
 #include "tenon/aot/compiler/write/pte_writer.hpp"
+#include "tenon/host/files/new_file.hpp"
 #include "tenon/host/files/quoted.hpp"
 #include "tenon/host/registry/registry.hpp"
 
@@ -163,7 +163,7 @@ class Compilation {
   /// The program appears last, after all files that it needs.
   Status write_files() {
     const std::filesystem::path output = arguments_.output;
-    TENON_TRY(aot::NewFile file, aot::NewFile::create(output));
+    TENON_TRY(host::NewFile file, host::NewFile::create(output));
     TENON_RETURN_IF_ERROR(image_->stream([&](Bytes part) { return file.write(part); }));
     const std::filesystem::path folder = arguments_.external.empty()
                                              ? output.parent_path()

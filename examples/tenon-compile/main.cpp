@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // Compiles what PyTorch exported to a program. docs/aot/tenon-compile.md describes it.
+#include "before_main.hpp"
 #include "installed_plugins.hpp"
 #include "program.hpp"
 

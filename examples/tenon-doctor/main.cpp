@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // Says what a program needs and whether it is here. docs/tools/inspecting.md describes it.
+#include "before_main.hpp"
 #include "installed_plugins.hpp"
 #include "program.hpp"
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // Lists the backends that a host would find. docs/tools/inspecting.md describes it.
+#include "before_main.hpp"
 #include "installed_plugins.hpp"
 #include "program.hpp"
 

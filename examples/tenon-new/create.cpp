@@ -15,6 +15,8 @@
 
 #include "program_ids.hpp"
 #include "tenon/core/concat.hpp"
+#include "tenon/host/files/new_file.hpp"
+#include "tenon/host/files/signals_blocked.hpp"
 
 namespace tenon::make_new {
 namespace {
@@ -68,14 +70,6 @@ Result<std::string> read_file(const fs::path& path) {
   return out;
 }
 
-Status write_file(const fs::path& path, std::string_view bytes) {
-  std::ofstream file(path, std::ios::binary | std::ios::trunc);
-  file.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-  file.close();
-  if (file) return ok();
-  return error(Error::AccessFailed, path.native(), ": cannot be written");
-}
-
 Result<std::string> renamed_contents(const fs::path& path, const Names& names) {
   TENON_TRY(std::string contents, read_file(path));
   if (path.extension() == ".pte") {
@@ -91,7 +85,7 @@ Result<std::string> renamed_contents(const fs::path& path, const Names& names) {
 
 Status copy_file(const fs::path& from, const fs::path& to, const Names& names) {
   TENON_TRY(const std::string contents, renamed_contents(from, names));
-  TENON_RETURN_IF_ERROR(write_file(to, contents));
+  TENON_RETURN_IF_ERROR(host::write_file(to, {std::as_bytes(std::span(contents))}));
   std::error_code failure;
   constexpr auto run = fs::perms::owner_exec;
   if ((fs::status(from, failure).permissions() & run) != run) return ok();
@@ -138,6 +132,7 @@ Result<std::size_t> create(const fs::path& from, const fs::path& to, const Names
   if (!fs::is_directory(to.parent_path(), failure)) {
     return error(Error::InvalidArgument, to.parent_path().native(), ": there is no such folder");
   }
+  const host::SignalsBlocked blocked;  // Would leave the unfinished folder.
   TENON_TRY(auto unfinished, UnfinishedFolder::make(to));
   TENON_TRY(const std::size_t num_files, copy_folder(from, unfinished.path(), names));
   TENON_RETURN_IF_ERROR(std::move(unfinished).finish(to));

@@ -2,6 +2,7 @@
 //
 // Makes a folder with a new backend out of a template. docs/getting-started/tenon-new.md describes
 // it.
+#include "before_main.hpp"
 #include "program.hpp"
 
 int main(int argc, char** argv) {

@@ -22,7 +22,7 @@ using tenon::Error;
 using tenon::tool::ExitCode;
 
 ExitCode code_of(Error error) {
-  if (error == Error::AccessFailed) return ExitCode::failed;
+  if (error == Error::AccessFailed || error == Error::OutOfResources) return ExitCode::failed;
   const bool is_usage = error == Error::InvalidArgument || error == Error::NotFound;
   return is_usage ? ExitCode::wrong_usage : ExitCode::invalid_file;
 }

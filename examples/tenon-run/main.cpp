@@ -2,6 +2,7 @@
 //
 // Runs one method of a program and compares its outputs. docs/tools/tenon-run.md describes it.
 #include "arguments.hpp"
+#include "before_main.hpp"
 #include "report.hpp"
 #include "run.hpp"
 #include "tool.hpp"

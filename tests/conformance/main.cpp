@@ -10,18 +10,21 @@
 #include <cstdio>
 #include <ctime>
 #include <fstream>
+#include <span>
 #include <string>
 #include <string_view>
 #include <thread>
 #include <utility>
 
 #include "arguments.hpp"
+#include "before_main.hpp"
 #include "proxy/make_proxy.hpp"
 #include "run.hpp"
 #include "tenon/abi/version.h"
 #include "tenon/conformance/report.hpp"
 #include "tenon/host/binary/peek.hpp"
 #include "tenon/host/files/mapped_file.hpp"
+#include "tenon/host/files/new_file.hpp"
 #include "tenon/host/files/sha256.hpp"
 #include "tool.hpp"
 
@@ -64,28 +67,24 @@ SubjectReport describe_subject(const Subject& subject) {
   return out;
 }
 
-Status write_file(const std::string& path, const std::string& text) {
-  if (path.empty()) return ok();
-  std::ofstream file(path, std::ios::binary | std::ios::trunc);
-  file << text << std::flush;
-  if (file) return ok();
-  return error(Error::AccessFailed, path, ": cannot be written");
+Status write_text(const std::string& path, const std::string& text) {
+  return host::write_file(path, {std::as_bytes(std::span(text))});
 }
 
 Status write_reports(const Arguments& arguments, const Report& report) {
   ReportOptions options;
   options.with_times = arguments.with_times;
   if (!arguments.json.empty()) {
-    TENON_RETURN_IF_ERROR(write_file(arguments.json, to_json(report, options)));
+    TENON_RETURN_IF_ERROR(write_text(arguments.json, to_json(report, options)));
   }
   if (!arguments.junit.empty()) {
-    TENON_RETURN_IF_ERROR(write_file(arguments.junit, to_junit(report, options)));
+    TENON_RETURN_IF_ERROR(write_text(arguments.junit, to_junit(report, options)));
   }
   if (!arguments.html.empty()) {
-    TENON_RETURN_IF_ERROR(write_file(arguments.html, to_html(report, options)));
+    TENON_RETURN_IF_ERROR(write_text(arguments.html, to_html(report, options)));
   }
-  return write_file(arguments.markdown,
-                    arguments.markdown.empty() ? "" : to_markdown(report, options));
+  return arguments.markdown.empty() ? ok()
+                                    : write_text(arguments.markdown, to_markdown(report, options));
 }
 
 Result<std::string> read_text(const std::string& path) {

@@ -7,10 +7,12 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
+#include <exception>
 #include <filesystem>
 #include <mutex>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -112,6 +114,7 @@ Result<std::vector<TestResult>> run_tests(const Arguments& arguments, const Subj
   std::mutex mutex;  // Of `done`, `failure` and the progress.
   std::size_t done = 0;
   Status failure;
+  std::exception_ptr thrown;  // By a test's process, not by a test: no memory.
   std::atomic<std::size_t> next = 0;
   std::atomic<std::uint32_t> hangs = 0;
 
@@ -147,13 +150,18 @@ Result<std::vector<TestResult>> run_tests(const Arguments& arguments, const Subj
     on_progress(result, ++done, tests.size());
     return ok();
   };
-  const auto work = [&] {
+  const auto work = [&]() noexcept {
     for (std::size_t index = next++; index < tests.size(); index = next++) {
-      if (Status outcome = run(index); !outcome.ok()) {
+      try {
+        Status outcome = run(index);
+        if (outcome.ok()) continue;
         const std::lock_guard lock(mutex);
         if (failure.ok()) failure = std::move(outcome);
-        next = tests.size();
+      } catch (...) {
+        const std::lock_guard lock(mutex);
+        thrown = std::current_exception();
       }
+      next = tests.size();
     }
   };
   const std::size_t jobs = arguments.in_process ? 1
@@ -161,9 +169,14 @@ Result<std::vector<TestResult>> run_tests(const Arguments& arguments, const Subj
                                ? arguments.jobs
                                : std::max(1U, std::thread::hardware_concurrency());
   std::vector<std::jthread> workers;
-  for (std::size_t i = 1; i < std::min(jobs, tests.size()); ++i) workers.emplace_back(work);
+  try {
+    for (std::size_t i = 1; i < std::min(jobs, tests.size()); ++i) workers.emplace_back(work);
+  } catch (const std::system_error&) {
+    // Fewer threads take longer.
+  }
   work();
   workers.clear();
+  if (thrown) std::rethrow_exception(thrown);
   TENON_RETURN_IF_ERROR(std::move(failure));
   return results;
 }

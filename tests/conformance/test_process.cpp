@@ -13,6 +13,7 @@
 #include <chrono>
 #include <cstring>
 #include <optional>
+#include <span>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -20,6 +21,7 @@
 #include "tenon/conformance/process/breadcrumbs.hpp"
 #include "tenon/conformance/process/channel.hpp"
 #include "tenon/host/files/file_descriptor.hpp"
+#include "tenon/host/files/read_at.hpp"
 
 extern "C" char** environ;
 
@@ -42,14 +44,8 @@ host::FileDescriptor memory_file(const char* name) {
 std::string read_all(int descriptor, std::size_t most) {
   std::string out;
   out.resize(most);
-  std::size_t size = 0;
-  while (size < most) {
-    const ssize_t got =
-        ::pread(descriptor, out.data() + size, most - size, static_cast<off_t>(size));
-    if (got <= 0) break;
-    size += static_cast<std::size_t>(got);
-  }
-  out.resize(size);
+  const ::ssize_t size = host::read_at(descriptor, std::as_writable_bytes(std::span(out)), 0);
+  out.resize(size < 0 ? 0 : static_cast<std::size_t>(size));
   return out;
 }
 
@@ -134,14 +130,18 @@ class ProcessGroup {
 /// A directory for the duration of one test.
 class TestFolder {
  public:
-  explicit TestFolder(std::filesystem::path path) : path_(std::move(path)) {
-    std::filesystem::create_directories(path_);
+  static Result<TestFolder> make(const std::filesystem::path& path) {
+    std::error_code failed;
+    std::filesystem::create_directories(path, failed);
+    if (!failed) return TestFolder(path);
+    return error(Error::AccessFailed, "no directory for a test: ", path.native(), ": ",
+                 failed.message());
   }
-  TestFolder(const TestFolder&) = delete;
-  TestFolder& operator=(const TestFolder&) = delete;
+  TestFolder(TestFolder&& other) noexcept : path_(std::exchange(other.path_, {})) {}
+  TestFolder& operator=(TestFolder&&) = delete;
   ~TestFolder() {
     std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
+    if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
   }
   [[nodiscard]] std::string content() const {
     std::string out;
@@ -153,6 +153,7 @@ class TestFolder {
   }
 
  private:
+  explicit TestFolder(std::filesystem::path path) noexcept : path_(std::move(path)) {}
   std::filesystem::path path_;
 };
 
@@ -202,7 +203,7 @@ void describe_hang(const TestCommand& command, const Breadcrumbs& crumbs, TestRe
 }  // namespace
 
 Status run_in_process_of_its_own(const TestCommand& command, TestResult& result) {
-  const TestFolder folder(command.folder);
+  TENON_TRY(const TestFolder folder, TestFolder::make(command.folder));
   const host::FileDescriptor channel = memory_file("tenon-channel");
   const host::FileDescriptor output = memory_file("tenon-output");
   TENON_TRY(const Breadcrumbs shared, Breadcrumbs::create());

@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "make_proxy.hpp"
 
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -19,8 +15,8 @@
 #include "proxy_object.hpp"
 #include "tenon/host/binary/peek.hpp"
 #include "tenon/host/binary/plugin_record.hpp"
-#include "tenon/host/files/file_descriptor.hpp"
 #include "tenon/host/files/mapped_file.hpp"
+#include "tenon/host/files/new_file.hpp"
 
 namespace tenon::conformance {
 
@@ -92,30 +88,13 @@ Status check_out(const fs::path& out, const fs::path& plugin, bool force) {
   return error(Error::InvalidState, out.native(), ": already exists (--force replaces it)");
 }
 
-Status system_failure(const fs::path& path) {
-  return error(Error::AccessFailed, path.native(),
-               ": cannot be written: ", std::string_view(std::strerror(errno)));
-}
-
-/// Writes a temporary file next to `out` and renames it.
-Status write_file(const fs::path& out, std::span<const std::byte> bytes) {
-  std::string name = out.native() + ".XXXXXX";
-  const host::FileDescriptor file(::mkstemp(name.data()));
-  if (!file.valid()) return system_failure(out);
-  const auto write_all = [&] {
-    while (!bytes.empty()) {
-      const ssize_t count = ::write(file.get(), bytes.data(), bytes.size());
-      if (count < 0 && errno == EINTR) continue;
-      if (count <= 0) return false;
-      bytes = bytes.subspan(static_cast<std::size_t>(count));
-    }
-    // Readable like a library; only the owner may change it.
-    return ::fchmod(file.get(), 0755) == 0 && ::rename(name.c_str(), out.c_str()) == 0;
-  };
-  if (write_all()) return ok();
-  Status failed = system_failure(out);
-  ::unlink(name.c_str());
-  return failed;
+Status write_proxy(const fs::path& out, std::span<const std::byte> bytes) {
+  TENON_RETURN_IF_ERROR(host::write_file(out, {bytes}));
+  // Readable like a library; only the owner may change it.
+  std::error_code failure;
+  fs::permissions(out, static_cast<fs::perms>(0755), failure);
+  if (failure) return error(Error::AccessFailed, out.native(), ": ", failure.message());
+  return ok();
 }
 
 }  // namespace
@@ -165,7 +144,7 @@ Status make_proxy(const fs::path& template_file, const fs::path& plugin, const f
   TENON_RETURN_IF_ERROR(copy_record(wrapped, plugin, object));
   absolute.native().copy(object.wrapped_path, wrapped_path_size - 1);
   std::memcpy(place, &object, sizeof object);
-  return write_file(out, bytes);
+  return write_proxy(out, bytes);
 }
 
 }  // namespace tenon::conformance

@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <span>
 #include <string>
@@ -25,6 +24,7 @@
 #include "tenon/core/result.hpp"
 #include "tenon/host/arrays/npy.hpp"
 #include "tenon/host/arrays/value_array.hpp"
+#include "tenon/host/files/new_file.hpp"
 #include "tenon/host/plugin/tensor_storage.hpp"
 
 namespace tenon::conformance {
@@ -171,14 +171,7 @@ class CaseWriter {
   }
 
   Status write_bytes(std::string_view name, std::span<const std::byte> bytes) {
-    const std::filesystem::path path = folder_ / name;
-    std::ofstream file(path, std::ios::binary | std::ios::trunc);
-    file.write(reinterpret_cast<const char*>(bytes.data()),
-               static_cast<std::streamsize>(bytes.size()));
-    file.close();
-    if (file) return ok();
-    return error(Error::AccessFailed, path.native(),
-                 ": cannot be written: ", std::string_view(std::strerror(errno)));
+    return host::write_file(folder_ / name, {bytes});
   }
 
   const RecordedCase& recorded_;

@@ -100,9 +100,11 @@ class Breadcrumbs {
 
 #include <algorithm>
 #include <cstdio>
+#include <span>
 
 #include "tenon/core/concat.hpp"
 #include "tenon/core/error.hpp"
+#include "tenon/host/files/read_at.hpp"
 
 namespace tenon::conformance {
 
@@ -134,7 +136,8 @@ TENON_API Result<Breadcrumbs> Breadcrumbs::copy() const {
                  " bytes");
   }
   Breadcrumbs out(static_cast<Ring*>(memory), host::FileDescriptor());
-  if (::pread(descriptor_.get(), memory, sizeof(Ring), 0) != static_cast<ssize_t>(sizeof(Ring))) {
+  const std::span to(static_cast<std::byte*>(memory), sizeof(Ring));
+  if (host::read_at(descriptor_.get(), to, 0) != static_cast<::ssize_t>(sizeof(Ring))) {
     return error(Error::AccessFailed, "breadcrumbs: cannot be read");
   }
   for (Crumb& crumb : out.ring_->crumbs) crumb.name.back() = '\0';

@@ -87,7 +87,11 @@ struct ChannelContent {
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <nlohmann/json.hpp>
+#include <span>
+
+#include "tenon/host/files/read_at.hpp"
 
 namespace tenon::conformance {
 
@@ -166,6 +170,7 @@ TENON_API void Channel::write(const std::string& text) {
   ++num_lines_;
   for (std::size_t at = 0; at < line.size();) {
     const ssize_t written = ::write(descriptor_, line.data() + at, line.size() - at);
+    if (written < 0 && errno == EINTR) continue;
     if (written <= 0) return;
     at += static_cast<std::size_t>(written);
   }
@@ -188,7 +193,7 @@ TENON_API Result<std::string> Channel::take_secret(int descriptor) {
   std::string secret(channel_secret_size, '\n');
   const std::string blank = secret;
   const auto size = static_cast<ssize_t>(secret.size());
-  if (::pread(descriptor, secret.data(), secret.size(), 0) != size ||
+  if (host::read_at(descriptor, std::as_writable_bytes(std::span(secret)), 0) != size ||
       ::pwrite(descriptor, blank.data(), blank.size(), 0) != size ||
       ::lseek(descriptor, size, SEEK_SET) != size) {
     return error(Error::AccessFailed, "the channel to the runner cannot be read");

@@ -59,7 +59,7 @@ struct NpyArray {
                                                std::span<const std::int64_t> shape);
 
 /// Writes a file that numpy.load reads, replacing `path`. `data` is in C order and has the bytes
-/// that `shape` asks for. Fails with AccessFailed.
+/// that `shape` asks for. Fails as `write_file` (host/files) does.
 [[nodiscard]] TENON_API Status write_npy(const std::string& path, ScalarType type,
                                          std::span<const std::int64_t> shape,
                                          std::span<const std::byte> data);
@@ -70,8 +70,6 @@ struct NpyArray {
 
 #include <algorithm>
 #include <bit>
-#include <cerrno>
-#include <cstdio>
 #include <cstring>
 #include <utility>
 
@@ -79,6 +77,7 @@ struct NpyArray {
 #include "tenon/host/arrays/npy_header.hpp"
 #include "tenon/host/arrays/strided.hpp"
 #include "tenon/host/files/mapped_file.hpp"
+#include "tenon/host/files/new_file.hpp"
 
 namespace tenon::host {
 
@@ -205,19 +204,7 @@ TENON_API std::string npy_header(ScalarType type, std::span<const std::int64_t> 
 TENON_API Status write_npy(const std::string& path, ScalarType type,
                            std::span<const std::int64_t> shape, std::span<const std::byte> data) {
   const std::string header = npy_header(type, shape);
-  std::FILE* const file = std::fopen(path.c_str(), "wb");
-  bool written = file != nullptr;
-  if (file) {
-    written = std::fwrite(header.data(), 1, header.size(), file) == header.size() &&
-              std::fwrite(data.data(), 1, data.size(), file) == data.size();
-    const int write_errno = errno;
-    const bool closed = std::fclose(file) == 0;
-    if (!written) errno = write_errno;
-    written = written && closed;
-  }
-  if (written) return ok();
-  return error(Error::AccessFailed, "file '", path,
-               "': it cannot be written: ", std::string_view(std::strerror(errno)));
+  return write_file(path, {std::as_bytes(std::span(header)), data});
 }
 
 }  // namespace tenon::host

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -24,6 +22,7 @@
 #include "tenon/host/binary/macho.hpp"
 #include "tenon/host/binary/plugin_record.hpp"
 #include "tenon/host/files/mapped_file.hpp"
+#include "tenon/host/files/read_at.hpp"
 #include "tenon/host/files/trusted_path.hpp"
 
 /// Reads a plugin's record from its FILE. The library is not loaded and none of its code
@@ -215,18 +214,10 @@ template <class Use>
     return use(mapped.bytes());
   }
   const std::unique_ptr<std::byte[]> buffer(new std::byte[size]);
-  std::size_t done = 0;
-  while (done < size) {
-    const ::ssize_t count = ::pread(file.descriptor.get(), buffer.get() + done, size - done,
-                                    static_cast<::off_t>(done));
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) {
-      return error(Error::AccessFailed, file.path.native(), ": ", std::strerror(errno));
-    }
-    if (count == 0) break;  // Another process cut it short; the rest is judged.
-    done += static_cast<std::size_t>(count);
-  }
-  return use(std::span<const std::byte>(buffer.get(), done));
+  // Fewer where another process cut it short; the rest is judged.
+  const ::ssize_t done = read_at(file.descriptor.get(), {buffer.get(), size}, 0);
+  if (done < 0) return error(Error::AccessFailed, file.path.native(), ": ", std::strerror(errno));
+  return use(std::span<const std::byte>(buffer.get(), static_cast<std::size_t>(done)));
 }
 
 /// Reads the record of the plugin in a file that is open already. Fails as the other two.

@@ -16,6 +16,8 @@
 #include <utility>
 
 #include "tenon/core/result.hpp"
+#include "tenon/host/files/file_descriptor.hpp"
+#include "tenon/host/files/read_at.hpp"
 
 namespace tenon::host {
 
@@ -42,15 +44,16 @@ class MappedFile {
   [[nodiscard]] static Result<MappedFile> open(const std::filesystem::path& path,
                                                std::span<std::byte>* head = nullptr) {
     // O_NONBLOCK: opening a FIFO must not wait for a writer. It changes nothing for regular files.
-    const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    if (descriptor < 0) return refused(path, std::strerror(errno));
-    auto result = map_checked(descriptor, path);
+    const FileDescriptor descriptor(
+        ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+    if (!descriptor.valid()) return refused(path, std::strerror(errno));
+    TENON_TRY(MappedFile file, map_checked(descriptor.get(), path));
     if (head) {
-      const ::ssize_t size = ::pread(descriptor, head->data(), head->size(), 0);
-      *head = head->first(size < 0 ? 0 : static_cast<std::size_t>(size));
+      const ::ssize_t size = read_at(descriptor.get(), *head, 0);
+      if (size < 0) return refused(path, std::strerror(errno));
+      *head = head->first(static_cast<std::size_t>(size));
     }
-    ::close(descriptor);
-    return result;
+    return file;
   }
 
   /// Maps the first `size` bytes, which must not be 0, of an open file. The descriptor stays the

@@ -66,7 +66,7 @@ class Trace {
   /// The events so far as one JSON object, one event a line.
   [[nodiscard]] std::string json() const;
 
-  /// Writes `json()` to the file `path`, replacing it. Fails with AccessFailed.
+  /// Writes `json()` to the file `path`, replacing it. Fails as `write_file` (host/files) does.
   [[nodiscard]] Status write(const std::string& path) const;
 
  private:
@@ -115,13 +115,12 @@ class Trace {
 
 #if TENON_HOST_DEFINITIONS
 
-#include <cerrno>
 #include <chrono>
-#include <cstdio>
-#include <cstring>
 #include <new>
+#include <span>
 
 #include "tenon/core/concat.hpp"
+#include "tenon/host/files/new_file.hpp"
 #include "tenon/host/plugin/load_lock.hpp"
 
 namespace tenon::host {
@@ -256,19 +255,8 @@ TENON_API std::string Trace::json() const {
 }
 
 TENON_API Status Trace::write(const std::string& path) const {
-  const auto failed = [&](std::string_view what) {
-    return error(Error::AccessFailed, "trace file '", path, "': ", what, ": ",
-                 std::string_view(std::strerror(errno)));
-  };
   const std::string text = json();
-  std::FILE* const file = std::fopen(path.c_str(), "wb");
-  if (file == nullptr) return failed("cannot be opened for writing");
-  const bool written = std::fwrite(text.data(), 1, text.size(), file) == text.size();
-  const int write_errno = errno;
-  const bool closed = std::fclose(file) == 0;
-  if (!written) errno = write_errno;
-  if (!written || !closed) return failed("cannot be written");
-  return ok();
+  return write_file(path, {std::as_bytes(std::span(text))}).with_context("trace file");
 }
 
 TENON_API void Trace::log_entry(const tenon_tracer* tracer, const char* name,

@@ -77,6 +77,7 @@ struct DiscoveryOptions {
 #include <cstring>
 #include <map>
 #include <memory>
+#include <span>
 #include <string_view>
 #include <utility>
 
@@ -84,6 +85,7 @@ struct DiscoveryOptions {
 #include "tenon/core/result.hpp"
 #include "tenon/host/binary/peek.hpp"
 #include "tenon/host/files/environment.hpp"
+#include "tenon/host/files/read_at.hpp"
 #include "tenon/host/files/trusted_path.hpp"
 #include "tenon/host/plugin/plugin.hpp"
 #include "tenon/host/registry/glob.hpp"
@@ -272,7 +274,8 @@ class Search {
                    " bytes, expected at most ", max_manifest_size);
     }
     std::string text(static_cast<std::size_t>(file.identity.size), '\0');
-    const ::ssize_t size = ::pread(file.descriptor.get(), text.data(), text.size(), 0);
+    const ::ssize_t size =
+        read_at(file.descriptor.get(), std::as_writable_bytes(std::span(text)), 0);
     if (size < 0) return error(Error::AccessFailed, path.native(), ": ", std::strerror(errno));
     text.resize(static_cast<std::size_t>(size));
     return parse_manifest(text, path.native());

@@ -62,7 +62,7 @@ class FileImage {
   /// `operator new` aligns to 16, as on every 64-bit system that Tenon runs on.
   [[nodiscard]] std::vector<std::byte> bytes() const;
 
-  /// Writes the file. It appears at `path` when it is complete, or not at all (NewFile).
+  /// Writes the file. It appears at `path` when it is complete, or not at all (host::NewFile).
   ///
   /// errors: AccessFailed; OutOfResources when the disk is full. The text begins with the path.
   Status write(const std::filesystem::path& path) const;
@@ -81,7 +81,7 @@ class FileImage {
 #include <numeric>
 #include <span>
 
-#include "tenon/aot/compiler/write/new_file.hpp"
+#include "tenon/host/files/new_file.hpp"
 
 namespace tenon::aot {
 
@@ -97,7 +97,7 @@ TENON_API std::vector<std::byte> FileImage::bytes() const {
 }
 
 TENON_API Status FileImage::write(const std::filesystem::path& path) const {
-  TENON_TRY(auto file, NewFile::create(path));
+  TENON_TRY(auto file, host::NewFile::create(path));
   TENON_RETURN_IF_ERROR(stream([&file](Bytes part) { return file.write(part); }));
   return file.commit();
 }

@@ -158,7 +158,7 @@ TENON_API Result<std::vector<std::filesystem::path>> write_external_data(
     const NamedDataStoreOutput& data, const std::filesystem::path& folder,
     const PtdOptions& options) {
   std::vector<std::filesystem::path> paths;
-  std::vector<NewFile> files;
+  std::vector<host::NewFile> files;
   for (const auto& [tag, entries] : data.external_data) {
     TENON_RETURN_IF_ERROR(NamedDataStore::check_tag(tag));
     auto path = folder / (tag + ".ptd");
@@ -167,7 +167,7 @@ TENON_API Result<std::vector<std::filesystem::path>> write_external_data(
     }
     auto image = make_ptd(data.buffers, entries, options);
     if (!image.ok()) return std::move(image).status().with_context(path.native());
-    TENON_TRY(auto file, NewFile::create(path));
+    TENON_TRY(auto file, host::NewFile::create(path));
     TENON_RETURN_IF_ERROR(image->stream([&file](Bytes part) { return file.write(part); }));
     files.push_back(std::move(file));
     paths.push_back(std::move(path));

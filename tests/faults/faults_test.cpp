@@ -1,0 +1,344 @@
+// SPDX-License-Identifier: MIT
+//
+// Each program, with one call of the C library that fails: the first, the second, and so on until a
+// run needs none. README.md has what is expected of a run.
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <cstdint>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <optional>
+#include <regex>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "support/catch.hpp"
+#include "support/temporary_folder.hpp"
+#include "tenon/core/concat.hpp"
+
+namespace tenon::test::faults {
+namespace {
+
+namespace fs = std::filesystem;
+using Files = std::map<std::string, std::string>;
+
+/// A program and a small use of it. "OUT" in an argument is a folder for its outputs.
+struct Case {
+  std::string program;
+  std::vector<std::string> arguments;
+  /// Its report on standard output has failures that do not change the exit code, or is how it
+  /// says that the answer is no.
+  bool reports_failures = false;
+};
+
+const std::string sin_folder = TENON_TEST_FIXTURES "/demo_sin_inline/";
+const std::string demo = TENON_DEMO_PLUGIN;
+
+const Case cases[] = {
+    {TENON_RUN,
+     {sin_folder + "model.pte", "--plugin", demo, "--input", sin_folder + "c0_in0.npy", "--expect",
+      sin_folder + "c0_out0.npy", "--output", "OUT", "--trace", "OUT/trace.json"}},
+    {TENON_LIST, {"--all"}, true},
+    {TENON_INSPECT, {demo}, true},
+    {TENON_DOCTOR, {sin_folder + "model.pte", "--plugin", demo}, true},
+    {TENON_NEW, {"acme_npu", "--template", "minimal", "--dir", "OUT"}},
+#ifdef TENON_COMPILE
+    {TENON_COMPILE,
+     {TENON_TEST_FIXTURES "/pt2/count/model.pt2", "--backend", "GraphBackend", "--plugin",
+      TENON_GRAPH_PLUGIN, "-o", "OUT/model.pte"}},
+#endif
+    {TENON_CONFORMANCE,
+     {demo, "--level", "1", "--only", "binary/*", "--jobs", "2", "--no-times", "--json",
+      "OUT/report.json"},
+     true},
+};
+
+/// How a run ended.
+struct Run {
+  int status = 0;  ///< Of `waitpid`.
+  bool hung = false;
+  bool was_hit = false;           ///< A call failed.
+  bool kept_descriptors = false;  ///< More were open at the end than at the begin.
+  std::string out;
+  std::string err;
+  Files files;  ///< What is left, by its name below the folder of the run.
+
+  [[nodiscard]] bool exited() const { return !hung && WIFEXITED(status); }
+  [[nodiscard]] int exit_code() const { return WEXITSTATUS(status); }
+};
+
+std::string name_of(const Case& one) { return fs::path(one.program).filename(); }
+
+std::string content(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+Files files_in(const fs::path& folder) {
+  Files out;
+  for (const auto& entry : fs::recursive_directory_iterator(folder)) {
+    const std::string name = fs::relative(entry.path(), folder);
+    out[name] = entry.is_regular_file() ? content(entry.path()) : "";
+  }
+  return out;
+}
+
+std::string replaced(std::string text, std::string_view what, std::string_view by) {
+  for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at)) {
+    text.replace(at, what.size(), by);
+    at += by.size();
+  }
+  return text;
+}
+
+std::vector<char*> pointers(std::vector<std::string>& texts) {
+  std::vector<char*> out;
+  for (std::string& text : texts) out.push_back(text.data());
+  out.push_back(nullptr);
+  return out;
+}
+
+/// The status of `child`; ends it after a minute, and sets `hung`.
+int wait_for(::pid_t child, bool& hung) {
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::minutes(1);
+  auto pause = std::chrono::microseconds(200);
+  int status = 0;
+  while (::waitpid(child, &status, WNOHANG) == 0) {
+    if (std::chrono::steady_clock::now() > deadline) {
+      hung = true;
+      ::kill(child, SIGKILL);
+      ::waitpid(child, &status, 0);
+      return status;
+    }
+    std::this_thread::sleep_for(pause);
+    pause = std::min(pause * 2, std::chrono::microseconds(5000));
+  }
+  return status;
+}
+
+/// Runs the case with TENON_FAULT=`fault`.
+Run run(const Case& one, const std::string& fault) {
+  const TemporaryFolder folder;
+  for (const char* const name : {"out", "tmp"}) fs::create_directory(folder / name);
+  const TemporaryFolder streams;
+  int report[2] = {-1, -1};
+  if (::pipe2(report, O_CLOEXEC) != 0) throw std::runtime_error("no pipe");
+
+  constexpr int report_of_child = 60;
+  std::vector<std::string> arguments = {one.program};
+  for (const std::string& argument : one.arguments) {
+    arguments.push_back(replaced(argument, "OUT", folder.file("out")));
+  }
+  // Nothing else: what is installed and set here must not change what is tested.
+  std::vector<std::string> variables = {"LC_ALL=C",
+                                        "PATH=/usr/bin:/bin",
+                                        "LD_PRELOAD=" TENON_FAULTS,
+                                        "TMPDIR=" + folder.file("tmp"),
+                                        "TENON_TEMPLATES=" TENON_TEMPLATES_FOLDER,
+                                        "TENON_PLUGIN_FILES=" + demo,
+                                        "TENON_FAULT=" + fault,
+                                        concat("TENON_FAULT_REPORT=", report_of_child)};
+
+  posix_spawn_file_actions_t actions;
+  ::posix_spawn_file_actions_init(&actions);
+  constexpr int flags = O_WRONLY | O_CREAT | O_TRUNC;
+  ::posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  ::posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, streams.file("out").c_str(), flags,
+                                     0600);
+  ::posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, streams.file("err").c_str(), flags,
+                                     0600);
+  ::posix_spawn_file_actions_adddup2(&actions, report[1], report_of_child);
+  ::pid_t child = 0;
+  const int failed = ::posix_spawn(&child, one.program.c_str(), &actions, nullptr,
+                                   pointers(arguments).data(), pointers(variables).data());
+  ::posix_spawn_file_actions_destroy(&actions);
+  ::close(report[1]);
+  if (failed != 0) throw std::runtime_error("cannot start " + one.program);
+
+  Run out;
+  out.status = wait_for(child, out.hung);
+  char told[8];
+  const ::ssize_t size = ::read(report[0], told, sizeof told);
+  ::close(report[0]);
+  const std::string_view marks(told, size > 0 ? static_cast<std::size_t>(size) : 0);
+  out.was_hit = marks.find('h') != std::string_view::npos;
+  out.kept_descriptors = marks.find('d') != std::string_view::npos;
+  out.out = replaced(content(streams / "out"), folder.path().native(), "FOLDER");
+  out.err = replaced(content(streams / "err"), folder.path().native(), "FOLDER");
+  out.files = files_in(folder.path());
+  return out;
+}
+
+/// `text` without what differs between two runs: times.
+std::string without_times(const std::string& text) {
+  static const std::regex time("[0-9.]+ (ns|us|ms|s)\\b");
+  return std::regex_replace(text, time, "TIME");
+}
+
+/// Files that a run without a fault does not leave, or not like that.
+std::optional<std::string> wrong_file(const Run& base, const Run& found) {
+  for (const auto& [name, text] : found.files) {
+    const auto expected = base.files.find(name);
+    if (expected == base.files.end()) return "it left " + name;
+    const bool has_times = name.ends_with("trace.json") || name.ends_with("report.json");
+    const bool whole = has_times ? text.ends_with("}\n") : text == expected->second;
+    if (!whole) return "it left a part of " + name;
+  }
+  return std::nullopt;
+}
+
+/// What is wrong with a run with a fault, compared with one without.
+std::optional<std::string> complaint(const Case& one, const Run& base, const Run& found) {
+  if (found.hung) return "it hung";
+  if (!found.exited()) return concat("signal ", WTERMSIG(found.status), " ended it: ", found.err);
+  if (found.kept_descriptors) return "a descriptor is open at its end: " + found.err;
+  if (const auto wrong = wrong_file(base, found)) return concat(*wrong, "; ", found.err);
+  const int code = found.exit_code();
+  if (code < 0 || code > 5) return concat("it ended with ", code, ": ", found.err);
+  // The fault changed nothing.
+  const bool is_same = found.files.size() == base.files.size() && found.err == base.err &&
+                       without_times(found.out) == without_times(base.out);
+  const bool has_answer = one.reports_failures && !found.out.empty();
+  if (code == 0) {
+    if (is_same || has_answer) return std::nullopt;
+    return concat("it ended with 0 and printed\n", found.out, found.err);
+  }
+  if (code == 1 && has_answer && found.err.empty()) return std::nullopt;
+  static const std::regex line(": [A-Za-z]+ \\(0x[0-9a-f]+\\): [^\n]+\n");
+  const std::string name = name_of(one);
+  // The kit prints each bad test before its end.
+  std::string err = found.err;
+  if (has_answer) {
+    const std::size_t last = err.rfind(name + ": ");
+    if (code == 1 && last == std::string::npos) return std::nullopt;
+    err = last == std::string::npos ? err : err.substr(last);
+  }
+  if (err.starts_with(name) && std::regex_match(err.substr(name.size()), line)) return std::nullopt;
+  return concat("it ended with ", code, " and printed\n", found.err);
+}
+
+/// Which calls fail. Each of the first `TENON_FAULTS_DENSE` (60), then every one in
+/// `TENON_FAULTS_STEP` (37); a walk of all has the step 1.
+struct Walk {
+  std::uint64_t dense = from_environment("TENON_FAULTS_DENSE", 60);
+  std::uint64_t step = from_environment("TENON_FAULTS_STEP", 37);
+
+  [[nodiscard]] std::uint64_t after(std::uint64_t number) const {
+    return number < dense ? number + 1 : number + step;
+  }
+  static std::uint64_t from_environment(const char* name, std::uint64_t otherwise) {
+    const char* const text = std::getenv(name);
+    return text ? std::max<std::uint64_t>(1, std::strtoull(text, nullptr, 10)) : otherwise;
+  }
+};
+
+/// Walks through the calls of `group`. `expect` is called with the number and the run of each that
+/// was hit.
+template <class Expect>
+std::uint64_t walk(const Case& one, std::string_view group, std::string_view how,
+                   const Expect& expect) {
+  const Walk steps;
+  std::uint64_t number = 1;
+  for (;; number = steps.after(number)) {
+    const Run found = run(one, concat(group, ":", number, ":", how));
+    if (!found.was_hit && found.exited()) return number - 1;
+    expect(number, found);
+  }
+}
+
+Run run_without_fault(const Case& one) {
+  Run base = run(one, "memory:0");
+  INFO(base.out << base.err);
+  REQUIRE(base.exited());
+  REQUIRE(base.exit_code() == 0);
+  REQUIRE_FALSE(base.kept_descriptors);
+  return base;
+}
+
+void check_reported(std::string_view group, std::string_view how, bool in_every_program) {
+  for (const Case& one : cases) {
+    const Run base = run_without_fault(one);
+    std::vector<std::string> complaints;
+    const std::uint64_t calls = walk(one, group, how, [&](std::uint64_t number, const Run& found) {
+      if (const auto wrong = complaint(one, base, found)) {
+        complaints.push_back(concat(name_of(one), " ", group, ":", number, ":", how, ": ", *wrong));
+      }
+    });
+    for (const std::string& each : complaints) FAIL_CHECK(each);
+    if (in_every_program) CHECK(calls > 0);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("a failed allocation is a named error of each program", "[faults]") {
+  check_reported("memory", "fail", true);
+}
+
+TEST_CASE("memory that has run out is a named error of each program", "[faults]") {
+  check_reported("memory", "all", true);
+}
+
+TEST_CASE("a file that cannot be opened is a named error of each program", "[faults]") {
+  check_reported("open", "fail", true);
+  check_reported("open", "all", true);
+}
+
+TEST_CASE("a read that fails is a named error of each program", "[faults]") {
+  check_reported("read", "fail", false);
+}
+
+TEST_CASE("a file that cannot be mapped is a named error of each program", "[faults]") {
+  check_reported("map", "fail", false);
+}
+
+TEST_CASE("a write that fails is a named error of each program", "[faults]") {
+  check_reported("write", "fail", true);
+}
+
+TEST_CASE("a name that cannot be given or read is a named error of each program", "[faults]") {
+  check_reported("name", "fail", false);
+}
+
+TEST_CASE("a library that cannot be loaded is a named error of each program", "[faults]") {
+  check_reported("load", "fail", false);
+}
+
+TEST_CASE("a process or thread that cannot be started is a named error of each program",
+          "[faults]") {
+  check_reported("process", "fail", false);
+}
+
+TEST_CASE("reads and writes that are interrupted or cut short change nothing", "[faults]") {
+  for (const Case& one : cases) {
+    const Run base = run_without_fault(one);
+    for (const std::string_view group : {"read", "write"}) {
+      for (const std::string_view how : {"interrupt", "short"}) {
+        walk(one, group, how, [&](std::uint64_t number, const Run& found) {
+          INFO(name_of(one) << " " << group << ":" << number << ":" << how);
+          INFO(found.out << found.err);
+          CHECK(found.exited());
+          CHECK(found.exit_code() == 0);
+          CHECK(without_times(found.out) == without_times(base.out));
+          CHECK(found.files.size() == base.files.size());
+          CHECK_FALSE(wrong_file(base, found));
+        });
+      }
+    }
+  }
+}
+
+}  // namespace tenon::test::faults

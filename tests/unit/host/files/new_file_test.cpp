@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: MIT
+#include "tenon/host/files/new_file.hpp"
+
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdio>
+#include <filesystem>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "files_support.hpp"
+#include "support/catch.hpp"
+#include "support/temporary_folder.hpp"
+#include "tenon/host/files/file_descriptor.hpp"
+
+namespace tenon::test::new_file {
+namespace {
+
+using host::NewFile;
+
+Bytes bytes_of(std::string_view text) { return std::as_bytes(std::span(text)); }
+
+/// The signal that ended a process which runs `work`; 0 when it came to its end.
+int signal_of(const std::function<void()>& work) {
+  const ::pid_t pid = ::fork();
+  if (pid == 0) {
+    const rlimit no_core{0, 0};
+    ::setrlimit(RLIMIT_CORE, &no_core);
+    // Not Catch2's.
+    for (const int number : {SIGINT, SIGTERM, SIGXFSZ}) std::signal(number, SIG_DFL);
+    work();
+    ::_exit(0);
+  }
+  int status = 0;
+  REQUIRE(::waitpid(pid, &status, 0) == pid);
+  return WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+}
+
+/// What arrives at a new standard output while `work` runs.
+std::string standard_output_of(const std::filesystem::path& path,
+                               const std::function<void()>& work) {
+  std::fflush(stdout);
+  const host::FileDescriptor before(::dup(STDOUT_FILENO));
+  const host::FileDescriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  ::dup2(file.get(), STDOUT_FILENO);
+  work();
+  ::dup2(before.get(), STDOUT_FILENO);
+  return content(path);
+}
+
+}  // namespace
+
+TEST_CASE("A file appears at its path only when it is complete") {
+  const TemporaryFolder folder;
+  const auto path = folder / "out";
+  {
+    auto file = NewFile::create(path);
+    REQUIRE(file.ok());
+    REQUIRE(file->write(bytes_of("12")).ok());
+    REQUIRE(file->write({}).ok());
+    REQUIRE_FALSE(std::filesystem::exists(path));
+    REQUIRE(file->write(bytes_of("34")).ok());
+    REQUIRE(file->commit().ok());
+    REQUIRE(content(path) == "1234");
+  }
+  REQUIRE(names_in(folder.path()) == std::vector<std::string>{"out"});
+}
+
+TEST_CASE("A file that is given up leaves nothing behind and what was there untouched") {
+  const TemporaryFolder folder;
+  folder.write("out", "before");
+  {
+    auto file = NewFile::create(folder / "out");
+    REQUIRE(file.ok());
+    const auto moved = std::move(*file);
+  }
+  REQUIRE(names_in(folder.path()) == std::vector<std::string>{"out"});
+  REQUIRE(content(folder / "out") == "before");
+}
+
+TEST_CASE("A file may be written under a name of the current folder and through a link") {
+  const TemporaryFolder folder;
+  folder.write("target", "before");
+  std::filesystem::create_symlink("target", folder / "link");
+  auto file = NewFile::create(folder / "link");
+  REQUIRE(file.ok());
+  REQUIRE(file->write(bytes_of("after")).ok());
+  REQUIRE(file->commit().ok());
+  REQUIRE(std::filesystem::is_symlink(folder / "link"));
+  REQUIRE(content(folder / "target") == "after");
+
+  const auto before = std::filesystem::current_path();
+  std::filesystem::current_path(folder.path());
+  auto here = NewFile::create("here");
+  const bool is_written = here.ok() && here->commit().ok();
+  std::filesystem::current_path(before);
+  REQUIRE(is_written);
+  REQUIRE(content(folder / "here").empty());
+}
+
+TEST_CASE("Paths that cannot be written to are refused by name") {
+  const TemporaryFolder folder;
+  const auto refusal = [](const std::filesystem::path& path) {
+    const auto file = NewFile::create(path);
+    REQUIRE(file.error() == Error::AccessFailed);
+    return std::string(file.text());
+  };
+  REQUIRE(refusal(folder / "missing/out") ==
+          folder.file("missing/out") +
+              ": cannot create a file next to it: No such file or directory");
+  REQUIRE(refusal(folder.path()) == folder.path().native() + ": is a folder, expected a file");
+  REQUIRE(names_in(folder.path()).empty());
+
+  auto file = NewFile::create(folder / std::string(300, 'n'));
+  REQUIRE(file.ok());
+  const auto status = file->commit();
+  REQUIRE(status.error() == Error::AccessFailed);
+  REQUIRE_THAT(std::string(status.text()), ContainsSubstring("cannot be given its name"));
+}
+
+TEST_CASE("A folder that comes in between is not replaced, and nothing is left") {
+  const TemporaryFolder folder;
+  {
+    auto file = NewFile::create(folder / "out");
+    REQUIRE(file.ok());
+    std::filesystem::create_directory(folder / "out");
+    REQUIRE(file->commit().error() == Error::AccessFailed);
+  }
+  REQUIRE(names_in(folder.path()) == std::vector<std::string>{"out"});
+  REQUIRE(std::filesystem::is_directory(folder / "out"));
+}
+
+TEST_CASE("A process that is ended while it writes leaves nothing behind") {
+  const TemporaryFolder folder;
+  folder.write("out", "before");
+  for (const char* const name : {"out", "other"}) {
+    for (const int number : {SIGINT, SIGTERM, SIGKILL}) {
+      const int ended = signal_of([&] {
+        auto file = NewFile::create(folder / name);
+        if (file.ok() && file->write(bytes_of("half")).ok()) std::raise(number);
+      });
+      CHECK(ended == number);
+      CHECK(names_in(folder.path()) == std::vector<std::string>{"out"});
+      CHECK(content(folder / "out") == "before");
+    }
+  }
+}
+
+TEST_CASE(
+    "A write beyond the limit of size leaves nothing behind, also where it ends the process") {
+  const TemporaryFolder folder;
+  const int ended = signal_of([&] {
+    const FileSizeLimit full(100);
+    std::signal(SIGXFSZ, SIG_DFL);
+    auto file = NewFile::create(folder / "out");
+    if (file.ok()) static_cast<void>(file->write(bytes_of(std::string(200, 'x'))));
+  });
+  CHECK(ended == SIGXFSZ);
+  CHECK(names_in(folder.path()).empty());
+
+  const FileSizeLimit full(100);
+  const Status status = host::write_file(folder / "out", {bytes_of(std::string(200, 'x'))});
+  CHECK(status.error() == Error::OutOfResources);
+  CHECK(status.text() == folder.file("out") + ": cannot write: File too large");
+  CHECK(names_in(folder.path()).empty());
+}
+
+TEST_CASE("Readers of a file that is replaced see the old one or the new one whole") {
+  const TemporaryFolder folder;
+  const std::string old_text(100'000, 'a'), new_text(100'000, 'b');
+  folder.write("out", old_text);
+  std::jthread writer([&](const std::stop_token& stop) {
+    for (int i = 0; !stop.stop_requested(); ++i) {
+      static_cast<void>(
+          host::write_file(folder / "out", {bytes_of(i % 2 == 0 ? new_text : old_text)}));
+    }
+  });
+  for (int i = 0; i < 300; ++i) {
+    const std::string found = content(folder / "out");
+    REQUIRE((found == old_text || found == new_text));
+  }
+}
+
+TEST_CASE("A file keeps its permissions when it is replaced, and one without write is refused") {
+  const TemporaryFolder folder;
+  folder.write("private", "before");
+  ::chmod((folder / "private").c_str(), 0600);
+  REQUIRE(host::write_file(folder / "private", {bytes_of("after")}).ok());
+  struct stat status{};
+  REQUIRE(::stat((folder / "private").c_str(), &status) == 0);
+  CHECK((status.st_mode & 0777) == 0600);
+  CHECK(content(folder / "private") == "after");
+
+  if (::geteuid() == 0) return;  // Who may write to everything.
+  ::chmod((folder / "private").c_str(), 0400);
+  const Status refused = host::write_file(folder / "private", {bytes_of("again")});
+  CHECK(refused.error() == Error::AccessFailed);
+  CHECK(refused.text() ==
+        folder.file("private") + ": cannot be opened to write: Permission denied");
+  CHECK(content(folder / "private") == "after");
+}
+
+TEST_CASE("A link to a file that does not exist yet is followed") {
+  const TemporaryFolder folder;
+  std::filesystem::create_symlink("second", folder / "first");
+  std::filesystem::create_symlink("target", folder / "second");
+  REQUIRE(host::write_file(folder / "first", {bytes_of("text")}).ok());
+  CHECK(std::filesystem::is_symlink(folder / "first"));
+  CHECK(std::filesystem::is_symlink(folder / "second"));
+  CHECK(content(folder / "target") == "text");
+}
+
+TEST_CASE("What is no file is written as it is: a device, a FIFO, standard output") {
+  const TemporaryFolder folder;
+  CHECK(host::write_file("/dev/null", {bytes_of("text")}).ok());
+  CHECK(std::filesystem::is_character_file("/dev/null"));
+  const Status full = host::write_file("/dev/full", {bytes_of("text")});
+  CHECK(full.error() == Error::OutOfResources);
+  CHECK(full.text() == "/dev/full: cannot write: No space left on device");
+
+  REQUIRE(::mkfifo((folder / "fifo").c_str(), 0600) == 0);
+  std::string received;
+  {
+    const std::jthread reader([&] { received = content(folder / "fifo"); });
+    CHECK(host::write_file(folder / "fifo", {bytes_of("through "), bytes_of("a FIFO")}).ok());
+  }
+  CHECK(received == "through a FIFO");
+  CHECK(std::filesystem::is_fifo(folder / "fifo"));
+
+  // A file is standard output here, to which the process wrote before.
+  Status written;
+  const std::string output = standard_output_of(folder / "stdout", [&] {
+    std::fputs("before, ", stdout);
+    std::fflush(stdout);
+    written = host::write_file("/dev/stdout", {bytes_of("the file")});
+    std::fputs(", after", stdout);
+    std::fflush(stdout);
+  });
+  CHECK(written.ok());
+  CHECK(output == "before, the file, after");
+}
+
+}  // namespace tenon::test::new_file
