@@ -28,7 +28,7 @@ enum class ExitCode : int {
   wrong_usage = 2,  ///< Arguments, and files to read or write that are not the program or a plugin.
   invalid_file = 3,    ///< The program, its data or a plugin is not valid.
   no_backend = 4,      ///< A backend is missing or cannot be opened.
-  execute_failed = 5,  ///< `execute` failed, or the process ran out of memory.
+  execute_failed = 5,  ///< `execute` failed, the process ran out of memory, or it has a bug.
 };
 
 /// The result of a program: output, error and exit code.
@@ -56,16 +56,18 @@ struct Outcome {
 
 /// Writes an outcome to standard output and standard error, and returns the exit code. A report
 /// that cannot be written (a full disk) is `wrong_usage`, also where the report itself is of a
-/// failure.
+/// failure; standard error has that failure then.
 [[nodiscard]] inline int report(std::string_view tool, const Outcome& outcome) {
   ExitCode code = outcome.code;
-  const bool written = std::fputs(outcome.output.c_str(), stdout) >= 0 && std::fflush(stdout) == 0;
+  std::string line = outcome.failure.ok() ? std::string() : error_line(tool, outcome.failure);
+  const bool written = outcome.output.empty() || (std::fputs(outcome.output.c_str(), stdout) >= 0 &&
+                                                  std::fflush(stdout) == 0);
   if (!written) {
     const Status why = error(Error::AccessFailed, "standard output cannot be written");
-    std::fputs(error_line(tool, why).c_str(), stderr);
+    if (line.empty()) line = error_line(tool, why);
     if (code == ExitCode::success || code == ExitCode::failed) code = ExitCode::wrong_usage;
   }
-  if (!outcome.failure.ok()) std::fputs(error_line(tool, outcome.failure).c_str(), stderr);
+  std::fputs(line.c_str(), stderr);
   return static_cast<int>(code);
 }
 
@@ -76,15 +78,11 @@ struct Outcome {
   return static_cast<int>(ExitCode::execute_failed);
 }
 
-/// What ends the process from `main` on, where before_main.hpp has put something else in place.
-inline std::terminate_handler terminate_of_main = nullptr;
-
 /// The body of a program's `main`. `parse(argc, argv)` returns the arguments, or a text to print
 /// instead; `run(arguments)` does the work and returns its outcome.
 template <class Parse, class Run>
 [[nodiscard]] int main(std::string_view tool, int argc, const char* const* argv, const Parse& parse,
                        const Run& run) {
-  if (terminate_of_main) std::set_terminate(terminate_of_main);
   std::signal(SIGXFSZ, SIG_IGN);  // A file beyond its limit is an error with a text.
   try {
     auto parsed = parse(argc, argv);
@@ -97,6 +95,10 @@ template <class Parse, class Run>
     return report(tool, run(std::get<0>(*parsed)));
   } catch (const std::bad_alloc&) {
     return report_out_of_memory(tool);
+  } catch (const std::exception& thrown) {
+    std::fprintf(stderr, "%.*s: Internal (0x1): %s\n", static_cast<int>(tool.size()), tool.data(),
+                 printable(thrown.what()).c_str());
+    return static_cast<int>(ExitCode::execute_failed);
   }
 }
 

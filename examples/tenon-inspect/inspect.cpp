@@ -63,6 +63,11 @@ void read(Report& report, const host::OpenedFile& file) {
   if (library.ok()) {
     report.library = *library;
     report.lint = host::lint_plugin(*report.library);
+  } else if (library.error() == Error::AccessFailed) {
+    // Not what `lint` leaves out because it is no ELF file.
+    report.failure = error(library.error(), library.text());
+    report.code = ExitCode::invalid_file;
+    return;
   }
   auto record = host::peek(file);
   if (!record.ok()) {

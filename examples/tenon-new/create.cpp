@@ -3,19 +3,17 @@
 
 #include <unistd.h>
 
-#include <cerrno>
-#include <fstream>
-#include <iterator>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include "program_ids.hpp"
 #include "tenon/core/concat.hpp"
 #include "tenon/host/files/new_file.hpp"
+#include "tenon/host/files/read_file.hpp"
 #include "tenon/host/files/signals_blocked.hpp"
 
 namespace tenon::make_new {
@@ -23,55 +21,61 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A folder that is removed with all that is in it, unless it got its final name.
+/// A folder that is removed with what was made in it, unless it got its final name.
 class UnfinishedFolder {
  public:
   /// Makes a directory next to `to` for this process alone.
   static Result<UnfinishedFolder> make(const fs::path& to) {
     for (int number = 0;; ++number) {
-      fs::path path =
-          to.parent_path() / concat(".", to.filename().native(), ".", ::getpid(), ".", number);
+      UnfinishedFolder out;
+      const fs::path path = out.made_.emplace_back(
+          to.parent_path() / concat(".", to.filename().native(), ".", ::getpid(), ".", number));
       std::error_code failure;
-      if (fs::create_directory(path, failure)) return UnfinishedFolder(std::move(path));
+      if (fs::create_directory(path, failure)) return Result<UnfinishedFolder>(std::move(out));
+      out.made_.clear();  // Another process has it.
       if (failure) {
         return error(Error::AccessFailed, to.native(), ": cannot be made: ", failure.message());
       }
     }
   }
 
-  UnfinishedFolder(UnfinishedFolder&& other) noexcept : path_(std::exchange(other.path_, {})) {}
+  UnfinishedFolder(UnfinishedFolder&&) noexcept = default;
   UnfinishedFolder& operator=(UnfinishedFolder&&) = delete;
   ~UnfinishedFolder() {
+    // One by one: looking into folders takes memory and a descriptor, and may be what failed.
     std::error_code ignored;
-    if (!path_.empty()) fs::remove_all(path_, ignored);
+    for (auto path = made_.rbegin(); path != made_.rend(); ++path) fs::remove(*path, ignored);
   }
 
-  [[nodiscard]] const fs::path& path() const noexcept { return path_; }
+  [[nodiscard]] const fs::path& path() const noexcept { return made_.front(); }
+
+  Status make_folder(const fs::path& path) {
+    made_.push_back(path);
+    std::error_code failure;
+    if (fs::create_directory(path, failure)) return ok();
+    return error(Error::AccessFailed, path.native(), ": cannot be made: ", failure.message());
+  }
+
+  Status write(const fs::path& path, std::string_view contents) {
+    made_.push_back(path);
+    return host::write_file(path, {std::as_bytes(std::span(contents))});
+  }
 
   Status finish(const fs::path& to) && {
     std::error_code failure;
-    fs::rename(path_, to, failure);
+    fs::rename(path(), to, failure);
     if (failure) return error(Error::AccessFailed, to.native(), ": ", failure.message());
-    path_.clear();
+    made_.clear();
     return ok();
   }
 
  private:
-  explicit UnfinishedFolder(fs::path path) noexcept : path_(std::move(path)) {}
-  fs::path path_;
+  UnfinishedFolder() = default;
+  std::vector<fs::path> made_;  ///< The folder, and then each file and folder in it.
 };
 
-Result<std::string> read_file(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::string out(std::istreambuf_iterator<char>(file), {});
-  if (!file.is_open() || file.bad()) {
-    return error(Error::AccessFailed, path.native(), ": cannot be read");
-  }
-  return out;
-}
-
 Result<std::string> renamed_contents(const fs::path& path, const Names& names) {
-  TENON_TRY(std::string contents, read_file(path));
+  TENON_TRY(std::string contents, host::read_file(path));
   if (path.extension() == ".pte") {
     auto renamed = rename_backends(std::as_bytes(std::span(contents)), [&](std::string_view id) {
       return rename(id, placeholder(), names);
@@ -83,9 +87,10 @@ Result<std::string> renamed_contents(const fs::path& path, const Names& names) {
   return is_text ? rename(contents, placeholder(), names) : std::move(contents);
 }
 
-Status copy_file(const fs::path& from, const fs::path& to, const Names& names) {
+Status copy_file(const fs::path& from, const fs::path& to, const Names& names,
+                 UnfinishedFolder& unfinished) {
   TENON_TRY(const std::string contents, renamed_contents(from, names));
-  TENON_RETURN_IF_ERROR(host::write_file(to, {std::as_bytes(std::span(contents))}));
+  TENON_RETURN_IF_ERROR(unfinished.write(to, contents));
   std::error_code failure;
   constexpr auto run = fs::perms::owner_exec;
   if ((fs::status(from, failure).permissions() & run) != run) return ok();
@@ -95,7 +100,8 @@ Status copy_file(const fs::path& from, const fs::path& to, const Names& names) {
   return ok();
 }
 
-Result<std::size_t> copy_folder(const fs::path& from, const fs::path& to, const Names& names) {
+Result<std::size_t> copy_folder(const fs::path& from, const fs::path& to, const Names& names,
+                                UnfinishedFolder& unfinished) {
   std::size_t num_files = 0;
   std::error_code failure;
   for (fs::directory_iterator at(from, failure), end; !failure && at != end;
@@ -104,14 +110,11 @@ Result<std::size_t> copy_folder(const fs::path& from, const fs::path& to, const 
     std::error_code unknown;
     const fs::file_status status = at->symlink_status(unknown);
     if (fs::is_directory(status)) {
-      std::error_code refused;
-      if (!fs::create_directory(target, refused)) {
-        return error(Error::AccessFailed, target.native(), ": cannot be made: ", refused.message());
-      }
-      TENON_TRY(const std::size_t inside, copy_folder(at->path(), target, names));
+      TENON_RETURN_IF_ERROR(unfinished.make_folder(target));
+      TENON_TRY(const std::size_t inside, copy_folder(at->path(), target, names, unfinished));
       num_files += inside;
     } else if (fs::is_regular_file(status)) {
-      TENON_RETURN_IF_ERROR(copy_file(at->path(), target, names));
+      TENON_RETURN_IF_ERROR(copy_file(at->path(), target, names, unfinished));
       ++num_files;
     } else {
       return error(Error::NotSupported, at->path().native(),
@@ -134,7 +137,7 @@ Result<std::size_t> create(const fs::path& from, const fs::path& to, const Names
   }
   const host::SignalsBlocked blocked;  // Would leave the unfinished folder.
   TENON_TRY(auto unfinished, UnfinishedFolder::make(to));
-  TENON_TRY(const std::size_t num_files, copy_folder(from, unfinished.path(), names));
+  TENON_TRY(const std::size_t num_files, copy_folder(from, unfinished.path(), names, unfinished));
   TENON_RETURN_IF_ERROR(std::move(unfinished).finish(to));
   return num_files;
 }

@@ -2,8 +2,8 @@
 //
 // Makes a folder with a new backend out of a template. docs/getting-started/tenon-new.md describes
 // it.
-#include "before_main.hpp"
 #include "program.hpp"
+#include "terminate.hpp"
 
 int main(int argc, char** argv) {
   return tenon::make_new::run_program(argc, argv,

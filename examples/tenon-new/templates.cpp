@@ -2,11 +2,14 @@
 #include "templates.hpp"
 
 #include <algorithm>
-#include <fstream>
+#include <sstream>
+#include <string>
 #include <system_error>
+#include <utility>
 
 #include "tenon/core/concat.hpp"
 #include "tenon/host/files/environment.hpp"
+#include "tenon/host/files/read_file.hpp"
 
 namespace tenon::make_new {
 namespace {
@@ -20,12 +23,13 @@ fs::path own_folder() {
 }
 
 /// A template has a README, which says what it is.
-std::string first_line_of(const fs::path& readme) {
-  std::ifstream file(readme);
-  for (std::string line; std::getline(file, line);) {
+Result<std::string> first_line_of(const fs::path& readme) {
+  TENON_TRY(const std::string text, host::read_file(readme));
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
     if (!line.empty() && line.front() != '#' && line.front() != '<') return line;
   }
-  return {};
+  return std::string();
 }
 
 }  // namespace
@@ -56,7 +60,8 @@ Result<std::vector<Template>> list_templates(const fs::path& folder) {
     const fs::path readme = at->path() / "README.md";
     std::error_code unreadable;
     if (!fs::is_regular_file(readme, unreadable)) continue;
-    out.push_back({at->path().filename().native(), at->path(), first_line_of(readme)});
+    TENON_TRY(std::string description, first_line_of(readme));
+    out.push_back({at->path().filename().native(), at->path(), std::move(description)});
   }
   if (failure) {
     return error(Error::AccessFailed, folder.native(), ": ", failure.message());

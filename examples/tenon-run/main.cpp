@@ -2,9 +2,9 @@
 //
 // Runs one method of a program and compares its outputs. docs/tools/tenon-run.md describes it.
 #include "arguments.hpp"
-#include "before_main.hpp"
 #include "report.hpp"
 #include "run.hpp"
+#include "terminate.hpp"
 #include "tool.hpp"
 
 int main(int argc, char** argv) {

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "top.hpp"
 #include "tenon/host/arrays/element.hpp"
+#include "tenon/host/files/read_file.hpp"
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
+#include <sstream>
 #include <utility>
 #include <variant>
 
@@ -60,10 +61,11 @@ std::vector<std::vector<ClassScore>> top_classes(const host::ArrayView& array, s
 }
 
 Result<std::vector<std::string>> read_labels(const std::string& path) {
-  std::ifstream file(path);
-  if (!file) return error(Error::AccessFailed, path, ": the labels cannot be read");
+  auto text = host::read_file(path);
+  if (!text.ok()) return std::move(text).status().with_context("labels");
+  std::istringstream lines(*std::move(text));
   std::vector<std::string> out;
-  for (std::string line; std::getline(file, line);) {
+  for (std::string line; std::getline(lines, line);) {
     if (line.ends_with('\r')) line.pop_back();
     out.push_back(std::move(line));
   }

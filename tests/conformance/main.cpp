@@ -4,12 +4,10 @@
 // it.
 #include <sys/utsname.h>
 #include <unistd.h>
-#include <iterator>
 
 #include <chrono>
 #include <cstdio>
 #include <ctime>
-#include <fstream>
 #include <span>
 #include <string>
 #include <string_view>
@@ -17,7 +15,6 @@
 #include <utility>
 
 #include "arguments.hpp"
-#include "before_main.hpp"
 #include "proxy/make_proxy.hpp"
 #include "run.hpp"
 #include "tenon/abi/version.h"
@@ -25,7 +22,9 @@
 #include "tenon/host/binary/peek.hpp"
 #include "tenon/host/files/mapped_file.hpp"
 #include "tenon/host/files/new_file.hpp"
+#include "tenon/host/files/read_file.hpp"
 #include "tenon/host/files/sha256.hpp"
+#include "terminate.hpp"
 #include "tool.hpp"
 
 namespace {
@@ -51,13 +50,15 @@ std::string machine_text() {
                 std::thread::hardware_concurrency(), " CPUs");
 }
 
-SubjectReport describe_subject(const Subject& subject) {
+/// A file that is no plugin is described by its hash alone; the tests judge it.
+Result<SubjectReport> describe_subject(const Subject& subject) {
   SubjectReport out;
   out.path = subject.plugin->native();
-  if (const auto file = host::MappedFile::open(*subject.plugin); file.ok()) {
-    out.sha256 = tenon::sha256_of(file->bytes()).to_hex();
-  }
-  if (const auto record = host::peek(*subject.plugin); record.ok()) {
+  TENON_TRY(const auto file, host::MappedFile::open(*subject.plugin));
+  out.sha256 = tenon::sha256_of(file.bytes()).to_hex();
+  auto record = host::peek(*subject.plugin);
+  if (!record.ok() && record.error() == Error::AccessFailed) return std::move(record).status();
+  if (record.ok()) {
     out.name = record->name;
     out.version = record->version;
     out.vendor = record->vendor;
@@ -85,13 +86,6 @@ Status write_reports(const Arguments& arguments, const Report& report) {
   }
   return arguments.markdown.empty() ? ok()
                                     : write_text(arguments.markdown, to_markdown(report, options));
-}
-
-Result<std::string> read_text(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-  if (!file) return error(Error::AccessFailed, path, ": cannot be read");
-  return text;
 }
 
 /// The output of `--list`: a path a line, with the level and the rules.
@@ -158,7 +152,8 @@ Result<tool::Outcome> judge(const Arguments& arguments, ExitCode& stage) {
       continue;
     }
     stage = ExitCode::invalid_file;
-    SubjectReport& of_subject = report.subjects.emplace_back(describe_subject(subject));
+    TENON_TRY(auto described, describe_subject(subject));
+    SubjectReport& of_subject = report.subjects.emplace_back(std::move(described));
     TENON_TRY(of_subject.tests,
               run_tests(arguments, subject, tests,
                         [&](const TestResult& result, std::size_t done, std::size_t total) {
@@ -182,7 +177,7 @@ Result<tool::Outcome> judge(const Arguments& arguments, ExitCode& stage) {
   std::string text = arguments.json_to_stdout ? to_json(report, options)
                                               : to_text(report, color, arguments.verbose, options);
   if (!arguments.baseline.empty()) {
-    TENON_TRY(const std::string old_text, read_text(arguments.baseline));
+    TENON_TRY(const std::string old_text, host::read_file(arguments.baseline));
     TENON_TRY(const Report old, report_from_json(old_text));
     const BaselineComparison comparison = compare(old, report, arguments.baseline_factor);
     if (!arguments.json_to_stdout) text += to_text(comparison, color);

@@ -40,7 +40,10 @@ class TemporaryFolder {
   TemporaryFolder& operator=(TemporaryFolder&&) = delete;
   ~TemporaryFolder() {
     std::error_code ignored;
-    if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
+    // An empty one is removed without a look into it, which takes memory and a descriptor.
+    if (!path_.empty() && !std::filesystem::remove(path_, ignored)) {
+      std::filesystem::remove_all(path_, ignored);
+    }
   }
   [[nodiscard]] const std::filesystem::path& path() const noexcept { return path_; }
 

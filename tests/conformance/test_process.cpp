@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <cstring>
 #include <optional>
@@ -41,11 +42,16 @@ host::FileDescriptor memory_file(const char* name) {
   return host::FileDescriptor(static_cast<int>(::syscall(SYS_memfd_create, name, MFD_CLOEXEC)));
 }
 
-std::string read_all(int descriptor, std::size_t most) {
+/// The text that a test wrote. A failure is of this machine, and none of the test.
+Result<std::string> read_all(int descriptor, std::size_t most) {
   std::string out;
   out.resize(most);
   const ::ssize_t size = host::read_at(descriptor, std::as_writable_bytes(std::span(out)), 0);
-  out.resize(size < 0 ? 0 : static_cast<std::size_t>(size));
+  if (size < 0) {
+    return error(Error::AccessFailed,
+                 "the output of a test cannot be read: ", std::generic_category().message(errno));
+  }
+  out.resize(static_cast<std::size_t>(size));
   return out;
 }
 
@@ -141,7 +147,10 @@ class TestFolder {
   TestFolder& operator=(TestFolder&&) = delete;
   ~TestFolder() {
     std::error_code ignored;
-    if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
+    // An empty one is removed without a look into it, which takes memory and a descriptor.
+    if (!path_.empty() && !std::filesystem::remove(path_, ignored)) {
+      std::filesystem::remove_all(path_, ignored);
+    }
   }
   [[nodiscard]] std::string content() const {
     std::string out;
@@ -229,12 +238,13 @@ Status run_in_process_of_its_own(const TestCommand& command, TestResult& result)
 
   // What the plugin could write to is copied before anything in it is looked at.
   TENON_TRY(const Breadcrumbs crumbs, shared.copy());
-  ChannelContent content = read_channel(read_all(channel.get(), std::size_t{16} << 20), secret);
+  TENON_TRY(const std::string told, read_all(channel.get(), std::size_t{16} << 20));
+  TENON_TRY(result.output, read_all(output.get(), max_output));
+  ChannelContent content = read_channel(told, secret);
   result.findings = std::move(content.findings);
   result.measurements = std::move(content.measurements);
   result.outcome = content.outcome;
   result.reason = std::move(content.reason);
-  result.output = read_all(output.get(), max_output);
   if (!ended) {
     describe_hang(command, crumbs, result);
   } else if (!content.done) {

@@ -117,15 +117,20 @@ void read_plan() {
   plan.active = true;
 }
 
+/// Reads the environment once: at the first call, which comes before any constructor. False while
+/// that is under way.
+bool has_plan() {
+  if (plan_state.load(std::memory_order_acquire) == 2) return true;
+  int unread = 0;
+  if (!plan_state.compare_exchange_strong(unread, 1)) return false;
+  read_plan();
+  plan_state.store(2, std::memory_order_release);
+  return true;
+}
+
 /// Counts a call of `group`; whether it is one that is to fail.
 bool hit(Group group) {
-  if (plan_state.load(std::memory_order_acquire) != 2) {
-    int unread = 0;
-    // The first call comes before any constructor; the environment is there.
-    if (!plan_state.compare_exchange_strong(unread, 1)) return false;
-    read_plan();
-    plan_state.store(2, std::memory_order_release);
-  }
+  if (!has_plan()) return false;
   if (!plan.active || plan.group != group) return false;
   const long number = num_calls.fetch_add(1) + 1;
   if (number != plan.number && !(plan.how == How::all && number > plan.number)) return false;
@@ -166,6 +171,7 @@ Function* next(const char* name, std::atomic<void*>& kept) {
   }())
 
 __attribute__((constructor)) void begin() {
+  static_cast<void>(has_plan());
   // Not for the children of the program.
   ::unsetenv("TENON_FAULT");
   ::unsetenv("TENON_FAULT_REPORT");

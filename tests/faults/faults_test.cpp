@@ -57,7 +57,7 @@ const Case cases[] = {
     {TENON_NEW, {"acme_npu", "--template", "minimal", "--dir", "OUT"}},
 #ifdef TENON_COMPILE
     {TENON_COMPILE,
-     {TENON_TEST_FIXTURES "/pt2/count/model.pt2", "--backend", "GraphBackend", "--plugin",
+     {TENON_TEST_FIXTURES "/pt2/stateful/model.pt2", "--backend", "GraphBackend", "--plugin",
       TENON_GRAPH_PLUGIN, "-o", "OUT/model.pte"}},
 #endif
     {TENON_CONFORMANCE,
@@ -200,7 +200,7 @@ std::optional<std::string> wrong_file(const Run& base, const Run& found) {
   return std::nullopt;
 }
 
-/// What is wrong with a run with a fault, compared with one without.
+/// The first thing that is wrong with a run with a fault, compared with one without.
 std::optional<std::string> complaint(const Case& one, const Run& base, const Run& found) {
   if (found.hung) return "it hung";
   if (!found.exited()) return concat("signal ", WTERMSIG(found.status), " ended it: ", found.err);

@@ -8,6 +8,7 @@
 #include "tenon/host/binary/elf_library.hpp"
 #include "tenon/host/binary/peek.hpp"
 #include "tenon/host/binary/plugin_record.hpp"
+#include "tenon/host/files/read_file.hpp"
 #include "tenon/host/files/sha256.hpp"
 #include "tenon/host/method/check_blob.hpp"
 #include "tenon/host/plugin/devices.hpp"

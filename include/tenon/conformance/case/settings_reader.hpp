@@ -6,8 +6,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -19,6 +17,7 @@
 #include "tenon/core/options.hpp"
 #include "tenon/core/result.hpp"
 #include "tenon/host/files/quoted.hpp"
+#include "tenon/host/files/read_file.hpp"
 #include "tenon/host/registry/json_reader.hpp"
 
 namespace tenon::conformance::detail {
@@ -37,10 +36,7 @@ inline constexpr std::uint64_t max_settings_size = 4 << 20;
     return error(Error::InvalidArgument, path.string(), ": has ", size, " bytes, expected at most ",
                  max_settings_size);
   }
-  std::ifstream file(path, std::ios::binary);
-  std::string text{std::istreambuf_iterator<char>(file), {}};
-  if (!file) return error(Error::AccessFailed, path.string(), ": cannot be read");
-  return text;
+  return host::read_file(path);
 }
 
 /// The common parts of case.json and subject files: tolerances, options, numbers, paths.

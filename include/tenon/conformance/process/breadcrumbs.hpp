@@ -119,13 +119,13 @@ inline std::string describe_call(const Crumb& crumb) {
 }  // namespace detail
 
 TENON_API Result<Breadcrumbs> Breadcrumbs::create() {
-  const int descriptor = static_cast<int>(
-      ::syscall(SYS_memfd_create, "tenon-breadcrumbs", MFD_CLOEXEC | MFD_ALLOW_SEALING));
-  if (descriptor < 0 || ::ftruncate(descriptor, sizeof(Ring)) != 0 ||
-      ::fcntl(descriptor, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
+  host::FileDescriptor descriptor(static_cast<int>(
+      ::syscall(SYS_memfd_create, "tenon-breadcrumbs", MFD_CLOEXEC | MFD_ALLOW_SEALING)));
+  if (!descriptor.valid() || ::ftruncate(descriptor.get(), sizeof(Ring)) != 0 ||
+      ::fcntl(descriptor.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
     return error(Error::AccessFailed, "breadcrumbs: no shared memory of ", sizeof(Ring), " bytes");
   }
-  return open(host::FileDescriptor(descriptor));
+  return open(std::move(descriptor));
 }
 
 TENON_API Result<Breadcrumbs> Breadcrumbs::copy() const {

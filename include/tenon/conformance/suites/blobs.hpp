@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <fstream>
-#include <iterator>
 #include <memory>
 #include <span>
 #include <string>
@@ -16,6 +14,7 @@
 #include "tenon/conformance/fixtures/blob_trial.hpp"
 #include "tenon/conformance/fixtures/damaged_blobs.hpp"
 #include "tenon/conformance/run/test.hpp"
+#include "tenon/host/files/read_file.hpp"
 #include "tenon/host/method/arena.hpp"
 #include "tenon/host/method/check_blob.hpp"
 #include "tenon/host/method/host_init_context.hpp"
@@ -151,8 +150,7 @@ TENON_CONFORMANCE_TEST(
     kit.not_applicable("the backend runs code of programs, and damaged code may do anything");
   }
   const CaseProgram good = kit.need(CaseProgram::open(kit.of_case()), "the case");
-  std::ifstream file(kit.of_case().program, std::ios::binary);
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  const std::string text = kit.need(host::read_file(kit.of_case().program), "the case");
   constexpr std::size_t alignment = 16;
   std::vector<std::byte> memory(text.size() + alignment);
   const std::size_t skipped =

@@ -45,7 +45,7 @@ int signal_of(const std::function<void()>& work) {
   return WIFSIGNALED(status) ? WTERMSIG(status) : 0;
 }
 
-/// What arrives at a new standard output while `work` runs.
+/// All that arrives at a new standard output while `work` runs.
 std::string standard_output_of(const std::filesystem::path& path,
                                const std::function<void()>& work) {
   std::fflush(stdout);

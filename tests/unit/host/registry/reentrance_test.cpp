@@ -32,7 +32,7 @@ using Backend = std::shared_ptr<const LoadedBackend>;
 
 std::string zoo(std::string_view name) { return concat(TENON_TEST_ZOO "/", name, ".so"); }
 
-/// What a search of the zoo's file `name` finds.
+/// The result of a search of the zoo's file `name`.
 SearchReport found(std::string_view name) {
   DiscoveryOptions options;
   options.installed = "";

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstddef>
+#include <cstring>
+#include <filesystem>
+#include <string>
+
+#include "tenon/core/result.hpp"
+#include "tenon/host/files/file_descriptor.hpp"
+
+namespace tenon::host {
+
+/// All bytes of a file, also of one that is no regular file (`/dev/stdin`). For the small ones:
+/// a program is mapped (MappedFile). AccessFailed, with the path, when it cannot be opened or a
+/// read fails.
+[[nodiscard]] inline Result<std::string> read_file(const std::filesystem::path& path) {
+  const auto failed = [&] {
+    return error(Error::AccessFailed, path.native(), ": cannot be read: ", std::strerror(errno));
+  };
+  const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
+  if (!file.valid()) return failed();
+  constexpr std::size_t piece = 16384;
+  std::string out;
+  for (std::size_t size = 0;;) {
+    out.resize(size + piece);
+    const ::ssize_t more = ::read(file.get(), out.data() + size, piece);
+    if (more < 0 && errno == EINTR) continue;
+    if (more < 0) return failed();
+    size += static_cast<std::size_t>(more);
+    if (more != 0) continue;
+    out.resize(size);
+    return out;
+  }
+}
+
+}  // namespace tenon::host
