@@ -12,6 +12,7 @@
 
 #include "program_ids.hpp"
 #include "tenon/core/concat.hpp"
+#include "tenon/host/files/list_folder.hpp"
 #include "tenon/host/files/new_file.hpp"
 #include "tenon/host/files/read_file.hpp"
 #include "tenon/host/files/signals_blocked.hpp"
@@ -47,7 +48,7 @@ class UnfinishedFolder {
     for (auto path = made_.rbegin(); path != made_.rend(); ++path) fs::remove(*path, ignored);
   }
 
-  [[nodiscard]] const fs::path& path() const noexcept { return made_.front(); }
+  [[nodiscard]] fs::path path() const { return made_.front(); }
 
   Status make_folder(const fs::path& path) {
     made_.push_back(path);
@@ -103,25 +104,24 @@ Status copy_file(const fs::path& from, const fs::path& to, const Names& names,
 Result<std::size_t> copy_folder(const fs::path& from, const fs::path& to, const Names& names,
                                 UnfinishedFolder& unfinished) {
   std::size_t num_files = 0;
-  std::error_code failure;
-  for (fs::directory_iterator at(from, failure), end; !failure && at != end;
-       at.increment(failure)) {
-    const fs::path target = to / rename(at->path().filename().native(), placeholder(), names);
+  TENON_TRY(const std::vector<std::string> found, host::list_folder(from));
+  for (const std::string& name : found) {
+    const fs::path source = from / name;
+    const fs::path target = to / rename(name, placeholder(), names);
     std::error_code unknown;
-    const fs::file_status status = at->symlink_status(unknown);
+    const fs::file_status status = fs::symlink_status(source, unknown);
     if (fs::is_directory(status)) {
       TENON_RETURN_IF_ERROR(unfinished.make_folder(target));
-      TENON_TRY(const std::size_t inside, copy_folder(at->path(), target, names, unfinished));
+      TENON_TRY(const std::size_t inside, copy_folder(source, target, names, unfinished));
       num_files += inside;
     } else if (fs::is_regular_file(status)) {
-      TENON_RETURN_IF_ERROR(copy_file(at->path(), target, names, unfinished));
+      TENON_RETURN_IF_ERROR(copy_file(source, target, names, unfinished));
       ++num_files;
     } else {
-      return error(Error::NotSupported, at->path().native(),
+      return error(Error::NotSupported, source.native(),
                    ": expected a file or a folder in a template");
     }
   }
-  if (failure) return error(Error::AccessFailed, from.native(), ": ", failure.message());
   return num_files;
 }
 

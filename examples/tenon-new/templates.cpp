@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "templates.hpp"
 
-#include <algorithm>
 #include <sstream>
 #include <string>
 #include <system_error>
@@ -9,6 +8,7 @@
 
 #include "tenon/core/concat.hpp"
 #include "tenon/host/files/environment.hpp"
+#include "tenon/host/files/list_folder.hpp"
 #include "tenon/host/files/read_file.hpp"
 
 namespace tenon::make_new {
@@ -54,23 +54,18 @@ Result<fs::path> find_templates(const TemplatePlaces& places) {
 
 Result<std::vector<Template>> list_templates(const fs::path& folder) {
   std::vector<Template> out;
-  std::error_code failure;
-  for (fs::directory_iterator at(folder, failure), end; !failure && at != end;
-       at.increment(failure)) {
-    const fs::path readme = at->path() / "README.md";
+  TENON_TRY(const std::vector<std::string> names, host::list_folder(folder));
+  for (const std::string& name : names) {
+    const fs::path readme = folder / name / "README.md";
     std::error_code unreadable;
     if (!fs::is_regular_file(readme, unreadable)) continue;
     TENON_TRY(std::string description, first_line_of(readme));
-    out.push_back({at->path().filename().native(), at->path(), std::move(description)});
-  }
-  if (failure) {
-    return error(Error::AccessFailed, folder.native(), ": ", failure.message());
+    out.push_back({name, folder / name, std::move(description)});
   }
   if (out.empty()) {
     return error(Error::NotFound, folder.native(),
                  ": holds no template: expected folders with a README.md");
   }
-  std::ranges::sort(out, {}, &Template::name);
   return out;
 }
 

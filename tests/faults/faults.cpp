@@ -40,14 +40,6 @@
 #include <cstdlib>
 #include <cstring>
 
-extern "C" {
-// glibc's own, under names that are not interposed: finding them takes no memory.
-void* __libc_malloc(std::size_t size);
-void* __libc_calloc(std::size_t count, std::size_t size);
-void* __libc_realloc(void* memory, std::size_t size);
-void* __libc_memalign(std::size_t alignment, std::size_t size);
-}
-
 namespace {
 
 enum class Group { memory, open, read, map, write, name, load, process };
@@ -170,6 +162,24 @@ Function* next(const char* name, std::atomic<void*>& kept) {
     return next<decltype(::name)>(#name, kept); \
   }())
 
+// glibc's own allocator. Finding it takes no memory.
+void* glibc_malloc(std::size_t size) {
+  static std::atomic<void*> kept{nullptr};
+  return next<void*(std::size_t)>("__libc_malloc", kept)(size);
+}
+void* glibc_calloc(std::size_t count, std::size_t size) {
+  static std::atomic<void*> kept{nullptr};
+  return next<void*(std::size_t, std::size_t)>("__libc_calloc", kept)(count, size);
+}
+void* glibc_realloc(void* memory, std::size_t size) {
+  static std::atomic<void*> kept{nullptr};
+  return next<void*(void*, std::size_t)>("__libc_realloc", kept)(memory, size);
+}
+void* glibc_memalign(std::size_t alignment, std::size_t size) {
+  static std::atomic<void*> kept{nullptr};
+  return next<void*(std::size_t, std::size_t)>("__libc_memalign", kept)(alignment, size);
+}
+
 __attribute__((constructor)) void begin() {
   static_cast<void>(has_plan());
   // Not for the children of the program.
@@ -197,23 +207,23 @@ int open_at(int folder, const char* path, int flags, unsigned mode) {
 #pragma GCC visibility push(default)
 extern "C" {
 
-void* malloc(std::size_t size) noexcept {
-  return fails(Group::memory, ENOMEM) ? nullptr : __libc_malloc(size);
-}
-
-void* calloc(std::size_t count, std::size_t size) noexcept {
-  return fails(Group::memory, ENOMEM) ? nullptr : __libc_calloc(count, size);
-}
-
-void* realloc(void* memory, std::size_t size) noexcept {
-  // What only frees does not fail.
-  const bool may_fail = size != 0;
-  return may_fail && fails(Group::memory, ENOMEM) ? nullptr : __libc_realloc(memory, size);
-}
-
-void* memalign(std::size_t alignment, std::size_t size) noexcept {
-  return fails(Group::memory, ENOMEM) ? nullptr : __libc_memalign(alignment, size);
-}
+// Under both names: a program that defines `malloc` itself calls glibc's by the other one.
+#define DEFINE_MEMORY(malloc, calloc, realloc, memalign)                                   \
+  void* malloc(std::size_t size) noexcept {                                                \
+    return fails(Group::memory, ENOMEM) ? nullptr : glibc_malloc(size);                    \
+  }                                                                                        \
+  void* calloc(std::size_t count, std::size_t size) noexcept {                             \
+    return fails(Group::memory, ENOMEM) ? nullptr : glibc_calloc(count, size);             \
+  }                                                                                        \
+  void* realloc(void* memory, std::size_t size) noexcept {                                 \
+    const bool frees = size == 0;                                                          \
+    return !frees && fails(Group::memory, ENOMEM) ? nullptr : glibc_realloc(memory, size); \
+  }                                                                                        \
+  void* memalign(std::size_t alignment, std::size_t size) noexcept {                       \
+    return fails(Group::memory, ENOMEM) ? nullptr : glibc_memalign(alignment, size);       \
+  }
+DEFINE_MEMORY(malloc, calloc, realloc, memalign)
+DEFINE_MEMORY(__libc_malloc, __libc_calloc, __libc_realloc, __libc_memalign)
 
 void* aligned_alloc(std::size_t alignment, std::size_t size) noexcept {
   return memalign(alignment, size);

@@ -43,6 +43,7 @@ namespace tenon::conformance {
 #include <utility>
 
 #include "tenon/conformance/case/settings_reader.hpp"
+#include "tenon/host/files/list_folder.hpp"
 #include "tenon/host/files/quoted.hpp"
 
 namespace tenon::conformance {
@@ -62,15 +63,8 @@ inline constexpr std::string_view program_file_name = "model.pte";
 /// Names of the files in `folder` that end in `ending`, sorted.
 [[nodiscard]] inline Result<std::vector<std::string>> list_files(
     const std::filesystem::path& folder, std::string_view ending) {
-  std::vector<std::string> out;
-  std::error_code code;
-  for (std::filesystem::directory_iterator entry(folder, code), end; !code && entry != end;
-       entry.increment(code)) {
-    std::string name = entry->path().filename().string();
-    if (name.ends_with(ending)) out.push_back(std::move(name));
-  }
-  if (code) return error(Error::AccessFailed, folder.string(), ": ", code.message());
-  std::sort(out.begin(), out.end());
+  TENON_TRY(std::vector<std::string> out, host::list_folder(folder));
+  std::erase_if(out, [&](const std::string& name) { return !name.ends_with(ending); });
   return out;
 }
 
@@ -283,13 +277,11 @@ TENON_API Result<std::vector<Case>> read_cases(const std::filesystem::path& plac
       folders.push_back(path);
       continue;
     }
-    std::vector<std::filesystem::path> inside;
-    for (std::filesystem::directory_iterator entry(path, code), end; !code && entry != end;
-         entry.increment(code)) {
-      if (detail::is_case_folder(entry->path())) inside.push_back(entry->path());
+    if (!std::filesystem::is_directory(path, code)) continue;
+    TENON_TRY(const std::vector<std::string> names, host::list_folder(path));
+    for (const std::string& name : names) {
+      if (detail::is_case_folder(path / name)) folders.push_back(path / name);
     }
-    std::sort(inside.begin(), inside.end());
-    folders.insert(folders.end(), inside.begin(), inside.end());
   }
   if (folders.empty()) {
     return error(Error::NotFound, place.string(), ": expected a directory with ",

@@ -5,8 +5,8 @@
 
 namespace tenon::host {
 
-/// Keeps signals from this thread while it is in scope, for steps of which the last one removes
-/// what the others leave. They arrive afterwards. For a short time only: the process cannot be
+/// Keeps signals from this thread while it is in scope, for steps of which the last one removes the
+/// traces of the others. They arrive afterwards. For a short time only: the process cannot be
 /// interrupted.
 class SignalsBlocked {
  public:

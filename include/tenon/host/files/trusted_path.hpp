@@ -66,7 +66,6 @@ class Folder {
 
 #if TENON_HOST_DEFINITIONS
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -79,6 +78,7 @@ class Folder {
 #include <utility>
 
 #include "tenon/core/concat.hpp"
+#include "tenon/host/files/list_folder.hpp"
 
 namespace tenon::host {
 
@@ -374,19 +374,13 @@ TENON_API Result<Folder> Folder::open(const std::filesystem::path& path) {
 TENON_API Result<std::vector<std::string>> Folder::list() const {
   const int readable = ::openat(descriptor_.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (readable < 0) return detail::system_refusal(path_, path_.native(), errno);
-  const std::unique_ptr<DIR, int (*)(DIR*)> entries(::fdopendir(readable), &::closedir);
+  const detail::OpenFolder entries(::fdopendir(readable));
   if (!entries) {
     const int number = errno;
     ::close(readable);
     return detail::system_refusal(path_, path_.native(), number);
   }
-  std::vector<std::string> names;
-  while (const dirent* entry = ::readdir(entries.get())) {
-    const std::string_view name = entry->d_name;
-    if (name != "." && name != "..") names.emplace_back(name);
-  }
-  std::sort(names.begin(), names.end());
-  return names;
+  return detail::read_names(entries, path_);
 }
 
 TENON_API Result<OpenedFile> Folder::open_file(const std::string& name) const {
