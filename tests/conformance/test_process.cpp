@@ -23,6 +23,7 @@
 #include "tenon/conformance/process/channel.hpp"
 #include "tenon/host/files/file_descriptor.hpp"
 #include "tenon/host/files/read_at.hpp"
+#include "tenon/host/files/write_at.hpp"
 
 extern "C" char** environ;
 
@@ -218,8 +219,7 @@ Status run_in_process_of_its_own(const TestCommand& command, TestResult& result)
   TENON_TRY(const Breadcrumbs shared, Breadcrumbs::create());
   TENON_TRY(const std::string secret, make_channel_secret());
   if (!channel.valid() || !output.valid() ||
-      ::pwrite(channel.get(), secret.data(), secret.size(), 0) !=
-          static_cast<ssize_t>(secret.size())) {
+      !host::write_at(channel.get(), std::as_bytes(std::span(secret)), 0)) {
     return error(Error::AccessFailed, "no memory for the output of a test");
   }
   std::vector<std::string> arguments = {"tenon-conformance"};

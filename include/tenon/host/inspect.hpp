@@ -10,5 +10,6 @@
 #include "tenon/host/binary/plugin_record.hpp"
 #include "tenon/host/files/read_file.hpp"
 #include "tenon/host/files/sha256.hpp"
+#include "tenon/host/files/write_at.hpp"
 #include "tenon/host/method/check_blob.hpp"
 #include "tenon/host/plugin/devices.hpp"

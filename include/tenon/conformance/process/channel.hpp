@@ -92,6 +92,7 @@ struct ChannelContent {
 #include <span>
 
 #include "tenon/host/files/read_at.hpp"
+#include "tenon/host/files/write_at.hpp"
 
 namespace tenon::conformance {
 
@@ -194,7 +195,7 @@ TENON_API Result<std::string> Channel::take_secret(int descriptor) {
   const std::string blank = secret;
   const auto size = static_cast<ssize_t>(secret.size());
   if (host::read_at(descriptor, std::as_writable_bytes(std::span(secret)), 0) != size ||
-      ::pwrite(descriptor, blank.data(), blank.size(), 0) != size ||
+      !host::write_at(descriptor, std::as_bytes(std::span(blank)), 0) ||
       ::lseek(descriptor, size, SEEK_SET) != size) {
     return error(Error::AccessFailed, "the channel to the runner cannot be read");
   }

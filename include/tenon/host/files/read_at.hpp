@@ -11,8 +11,8 @@
 namespace tenon::host {
 
 /// Reads from `offset` of an open file into all of `to`: a read that is interrupted or cut short is
-/// continued. Returns the number of bytes, fewer than `to` has where the file ends; -1, with `errno`
-/// set, when a read fails.
+/// continued. Returns the number of bytes, fewer than `to` has where the file ends; -1, with
+/// `errno` set, when a read fails.
 [[nodiscard]] inline ::ssize_t read_at(int descriptor, std::span<std::byte> to,
                                        ::off_t offset) noexcept {
   std::size_t done = 0;

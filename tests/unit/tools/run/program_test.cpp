@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
 // tenon-run as its users see it: arguments in, exit code, text and files out.
+#include <sys/resource.h>
+
 #include <filesystem>
+#include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <span>
@@ -358,6 +361,29 @@ TEST_CASE("results that cannot be written are wrong usage", "[run][usage]") {
               "AccessFailed (0x22): ", "taken");
   check_fails(run(sin_with({"--trace", folder.file("none/trace.json")})), 2,
               "AccessFailed (0x22): ", "none/trace.json");
+}
+
+TEST_CASE("a result that does not fit on the disk is an error and leaves the old one",
+          "[run][usage]") {
+  const TemporaryFolder folder;
+  write_file(folder.file("output0.npy"), "before");
+  rlimit before{};
+  REQUIRE(::getrlimit(RLIMIT_FSIZE, &before) == 0);
+  // A result has 144 bytes. SIGXFSZ has its default, which would end the program.
+  const rlimit small{140, before.rlim_max};
+  REQUIRE(::setrlimit(RLIMIT_FSIZE, &small) == 0);
+  const auto outcome = run(sin_with({"--output", folder.path().native()}));
+  ::setrlimit(RLIMIT_FSIZE, &before);
+  check_fails(outcome, 2, "OutOfResources (0x25): ", "output0.npy: cannot write: File too large");
+  CHECK(read_file(folder.file("output0.npy")) == "before");
+  CHECK(std::distance(std::filesystem::directory_iterator(folder.path()), {}) == 1);
+}
+
+TEST_CASE("a trace may be written to standard output, before the report", "[run]") {
+  const auto outcome = run(sin_with({"--trace", "/dev/stdout"}));
+  CHECK(outcome.exit_code == 0);
+  CHECK(outcome.out.starts_with("{\"displayTimeUnit\""));
+  CHECK_THAT(outcome.out, ContainsSubstring("]") && ContainsSubstring("output 0: Float"));
 }
 
 TEST_CASE("two plugins for one backend are wrong usage", "[run][usage]") {
