@@ -42,6 +42,8 @@ struct Case {
   /// Its report on standard output has failures that do not change the exit code, or is how it
   /// says that the answer is no.
   bool reports_failures = false;
+  /// It ends without its destructors where nlohmann's find no memory, and leaves its folder.
+  bool may_leave_folder = false;
 };
 
 const std::string sin_folder = TENON_TEST_FIXTURES "/demo_sin_inline/";
@@ -63,8 +65,11 @@ const Case cases[] = {
     {TENON_CONFORMANCE,
      {demo, "--level", "1", "--only", "binary/a host*", "--only", "binary/the body*", "--jobs", "2",
       "--no-times", "--json", "OUT/report.json"},
+     true,
      true},
 };
+
+constexpr int out_of_memory = 5;  // The exit code.
 
 /// How a run ended.
 struct Run {
@@ -189,8 +194,11 @@ std::string without_times(const std::string& text) {
 }
 
 /// Files that a run without a fault does not leave, or not like that.
-std::optional<std::string> wrong_file(const Run& base, const Run& found) {
+std::optional<std::string> wrong_file(const Case& one, const Run& base, const Run& found) {
+  const bool may_leave_folder =
+      one.may_leave_folder && found.exited() && found.exit_code() == out_of_memory;
   for (const auto& [name, text] : found.files) {
+    if (may_leave_folder && name.starts_with("tmp/tenon-")) continue;
     const auto expected = base.files.find(name);
     if (expected == base.files.end()) return "it left " + name;
     const bool has_times = name.ends_with("trace.json") || name.ends_with("report.json");
@@ -205,7 +213,7 @@ std::optional<std::string> complaint(const Case& one, const Run& base, const Run
   if (found.hung) return "it hung";
   if (!found.exited()) return concat("signal ", WTERMSIG(found.status), " ended it: ", found.err);
   if (found.kept_descriptors) return "a descriptor is open at its end: " + found.err;
-  if (const auto wrong = wrong_file(base, found)) return concat(*wrong, "; ", found.err);
+  if (const auto wrong = wrong_file(one, base, found)) return concat(*wrong, "; ", found.err);
   const int code = found.exit_code();
   if (code < 0 || code > 5) return concat("it ended with ", code, ": ", found.err);
   // The fault changed nothing.
@@ -334,7 +342,7 @@ TEST_CASE("reads and writes that are interrupted or cut short change nothing", "
           CHECK(found.exit_code() == 0);
           CHECK(without_times(found.out) == without_times(base.out));
           CHECK(found.files.size() == base.files.size());
-          CHECK_FALSE(wrong_file(base, found));
+          CHECK_FALSE(wrong_file(one, base, found));
         });
       }
     }

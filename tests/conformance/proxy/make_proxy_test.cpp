@@ -111,7 +111,7 @@ TEST_CASE("a proxy in a directory that cannot be written is refused", "[proxy]")
   const Status refused = make(TENON_TEST_HELLO, "/proc/none/out.so");
   CHECK(refused.error() == Error::AccessFailed);
   CHECK_THAT(std::string(refused.text()),
-             ContainsSubstring("/proc/none/out.so: cannot be written"));
+             ContainsSubstring("/proc/none/out.so: cannot create a file next to it"));
 }
 
 TEST_CASE("the template of proxies is a plugin that explains its use", "[proxy]") {
