@@ -8,10 +8,11 @@
 
 namespace tenon {
 
-/// `text` as one line that cannot drive a terminal: a blank for each line feed, and '?' for each
-/// other control character and each byte that is not UTF-8.
+/// `text` as one line that cannot drive a terminal: see host::printable. Texts of failures are
+/// printable already; the names that programs print for themselves, and lines of a message that
+/// were taken apart, are not.
 [[nodiscard]] inline std::string printable(std::string_view text) {
-  return host::printable(text, text.size(), ' ');
+  return host::printable(text, text.size());
 }
 
 }  // namespace tenon

@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -204,10 +205,9 @@ class Doctor {
     }
     out.check = *std::move(check);
     if (!out.check) return;
+    const std::set<std::string> known(out.missing_data.begin(), out.missing_data.end());
     for (const std::string& key : out.check->missing_keys) {
-      if (std::ranges::find(out.missing_data, key) == out.missing_data.end()) {
-        out.missing_data.push_back(key);
-      }
+      if (!known.contains(key)) out.missing_data.push_back(key);
     }
   }
 

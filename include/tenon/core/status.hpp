@@ -9,6 +9,7 @@
 
 #include "tenon/core/concat.hpp"
 #include "tenon/core/error.hpp"
+#include "tenon/core/visible.hpp"
 
 namespace tenon {
 
@@ -16,17 +17,24 @@ namespace tenon {
 ///
 /// Success is one null pointer, so that returning it from `execute` costs nothing. A failure always
 /// has a text.
+///
+/// A text can be printed as it is, whatever a file or a plugin put into it: characters that a
+/// terminal obeys, and bytes that are not UTF-8, are escapes (`\x1b`, `\u202e`). Letters of all
+/// languages stay.
 class [[nodiscard]] Status {
  public:
   /// Success.
   Status() noexcept = default;
 
   /// Failure. `error` must not be `Ok`; if it is, the status becomes `Internal` and says so,
-  /// because a failure that looks like success would be lost.
+  /// because a failure that looks like success would be lost. Line feeds of `text` stay: this is
+  /// how a message gets several lines. Escape those of a name with `detail::visible`, or make the
+  /// message with `error`.
   Status(Error error, std::string text)
-      : failure_(error == Error::Ok ? new Failure{Error::Internal,
-                                                  "failure made with Error::Ok: " + std::move(text)}
-                                    : new Failure{error, std::move(text)}) {}
+      : failure_(new Failure{error == Error::Ok ? Error::Internal : error,
+                             detail::visible(std::move(text), '\n')}) {
+    if (error == Error::Ok) failure_->text.insert(0, "failure made with Error::Ok: ");
+  }
 
   Status(Status&& other) noexcept : failure_(std::exchange(other.failure_, nullptr)) {}
   Status& operator=(Status&& other) noexcept {
@@ -52,7 +60,7 @@ class [[nodiscard]] Status {
 
   /// The same error with `where` in front of its text ("delegate 3 (Add): ..."). Success stays.
   [[nodiscard]] Status with_context(std::string_view where) && {
-    if (failure_) failure_->text.insert(0, concat(where, ": "));
+    if (failure_) failure_->text.insert(0, detail::visible(concat(where, ": ")));
     return std::move(*this);
   }
 
@@ -71,12 +79,13 @@ inline Status ok() noexcept { return {}; }
 namespace detail {
 
 [[gnu::cold]] inline Status failure(Error code, std::initializer_list<Piece> pieces) {
-  return Status(code, join(pieces));
+  return Status(code, visible(join(pieces)));
 }
 
 }  // namespace detail
 
 /// A failure whose text is the pieces joined: `error(Error::InvalidArgument, "rank is ", rank)`.
+/// The text is one line: a line feed in a piece becomes `\n`.
 /// Overloads as for `concat`, for the same reason.
 [[nodiscard]] inline Status error(Error code, detail::Piece a) {
   return detail::failure(code, {a});

@@ -133,6 +133,36 @@ TEST_CASE("context is prepended to a failure's text and does not change success"
   CHECK(success.text().empty());
 }
 
+TEST_CASE("the text of a failure can be printed, whatever its pieces hold", "[core]") {
+  const std::string bad = "a\x1b[2J\nb\u202ec\x9b\u009bd\r\te\x7f";
+  const std::string shown = "a\\x1b[2J\\nb\\u202ec\\x9b\\x9bd\\r\\te\\x7f";
+  CHECK(error(Error::NotFound, "no ", bad, " here").text() == "no " + shown + " here");
+  CHECK(error(Error::NotFound, bad.c_str()).text() == shown);
+  CHECK(error(Error::NotFound, bad, 1, 2, 3, 4, 5, 6, 7, 8, bad).text() ==
+        shown + "12345678" + shown);
+  CHECK(error(Error::NotFound, "x").with_context(bad).text() == shown + ": x");
+  CHECK(describe(error(Error::NotFound, bad)) == "NotFound (0x20): " + shown);
+  CHECK(error(Error::NotFound, shown).text() == shown);
+  CHECK(error(Error::NotFound, "größer 模型 🙂 עברית \u200d").text() ==
+        "größer 模型 🙂 עברית \u200d");
+}
+
+TEST_CASE("a failure that is made from a whole text keeps its lines alone", "[core]") {
+  const Status status(Error::NotFound, "first\n  second\x1b\t\u2028");
+  CHECK(status.text() == "first\n  second\\x1b\\t\\u2028");
+  CHECK(Status(Error::Ok, "\x1b").text() == "failure made with Error::Ok: \\x1b");
+}
+
+TEST_CASE("every byte of a text that is not a letter of UTF-8 is an escape", "[core]") {
+  for (int byte = 0; byte < 256; ++byte) {
+    const Status status = error(Error::NotFound, static_cast<char>(byte));
+    INFO(byte << ": " << status.text());
+    const bool plain = byte >= 0x20 && byte < 0x7f;
+    CHECK((status.text().size() == 1) == plain);
+    CHECK((status.text().front() == '\\') == (!plain || byte == '\\'));
+  }
+}
+
 TEST_CASE("a result holds a value that can be read, changed and moved out", "[core]") {
   auto result = make_number(7);
   REQUIRE(result.ok());

@@ -51,9 +51,9 @@ using Escape = std::string (*)(std::string_view);
 
 #if TENON_CONFORMANCE_DEFINITIONS
 
-#include <flatbuffers/util.h>
-
 #include <cstdint>
+
+#include "tenon/core/visible.hpp"
 
 namespace tenon::conformance::escape {
 
@@ -62,47 +62,24 @@ namespace detail {
 /// Takes the characters of a text one by one.
 class Characters {
  public:
-  explicit Characters(std::string_view text) : text_(text), next_(text_.c_str()) {}
+  explicit Characters(std::string_view text) : rest_(text) {}
 
   /// False at the end.
   bool next() {
-    const char* const end = text_.c_str() + text_.size();
-    if (next_ == end) return false;
-    const char* const start = next_;
-    code = flatbuffers::FromUTF8(&next_);
-    if (code < 0 || next_ > end) {
-      code = -1;
-      next_ = start + 1;
-    }
-    bytes = {start, static_cast<std::size_t>(next_ - start)};
+    if (rest_.empty()) return false;
+    std::size_t size = 0;
+    code = tenon::detail::decode_utf8(rest_, size);
+    bytes = rest_.substr(0, size);
+    rest_.remove_prefix(size);
     return true;
   }
 
-  int code = -1;  ///< -1 for a byte that is not UTF-8; it comes alone.
+  std::int32_t code = -1;  ///< -1 for a byte that is not UTF-8; it comes alone.
   std::string_view bytes;
 
  private:
-  std::string text_;  // FromUTF8 looks for a zero at the end.
-  const char* next_;
+  std::string_view rest_;
 };
-
-/// Appends `\xff` for a byte, `\u202e` and `\U01fffe` for a character above 0xff.
-inline void append_visible(std::string& out, int code, std::string_view bytes) {
-  if (code < 0) code = static_cast<unsigned char>(bytes.front());
-  out += code > 0xffff ? "\\U" : code > 0xff ? "\\u" : "\\x";
-  const int digits = code > 0xffff ? 6 : code > 0xff ? 4 : 2;
-  for (int shift = 4 * (digits - 1); shift >= 0; shift -= 4) {
-    out.push_back("0123456789abcdef"[(static_cast<std::uint32_t>(code) >> shift) & 0xf]);
-  }
-}
-
-/// Whether a character controls its display: C0, DEL and C1, line and paragraph separators, marks
-/// and overrides of the direction of writing. Also true of what is not a character in XML.
-[[nodiscard]] constexpr bool is_command(int code) noexcept {
-  return code < 0x20 || (code >= 0x7f && code < 0xa0) || code == 0x061c ||
-         (code >= 0x200e && code <= 0x200f) || (code >= 0x2028 && code <= 0x202e) ||
-         (code >= 0x2066 && code <= 0x2069) || code == 0xfeff || (code & 0xffff) >= 0xfffe;
-}
 
 /// The entity of a character that has a meaning in XML and HTML; empty for all others.
 [[nodiscard]] constexpr std::string_view entity(int code) noexcept {
@@ -129,7 +106,7 @@ TENON_API std::string utf8(std::string_view text) {
   out.reserve(text.size());
   for (detail::Characters each(text); each.next();) {
     if (each.code < 0) {
-      detail::append_visible(out, each.code, each.bytes);
+      tenon::detail::append_escape(out, each.code, each.bytes.front());
     } else {
       out += each.bytes;
     }
@@ -142,8 +119,8 @@ TENON_API std::string line(std::string_view text) {
   for (detail::Characters each(text); each.next();) {
     if (each.code == '\n' || each.code == '\t') {
       out.push_back(' ');
-    } else if (detail::is_command(each.code)) {
-      detail::append_visible(out, each.code, each.bytes);
+    } else if (tenon::detail::is_command(each.code)) {
+      tenon::detail::append_escape(out, each.code, each.bytes.front());
     } else {
       out += each.bytes;
     }
@@ -169,8 +146,8 @@ TENON_API std::string markup(std::string_view text) {
   for (detail::Characters each(text); each.next();) {
     if (const std::string_view entity = detail::entity(each.code); !entity.empty()) {
       out += entity;
-    } else if (each.code != '\n' && each.code != '\t' && detail::is_command(each.code)) {
-      detail::append_visible(out, each.code, each.bytes);
+    } else if (each.code != '\n' && each.code != '\t' && tenon::detail::is_command(each.code)) {
+      tenon::detail::append_escape(out, each.code, each.bytes.front());
     } else {
       out += each.bytes;
     }

@@ -15,31 +15,13 @@
 #include "tenon/conformance/fixtures/wrong_calls.hpp"
 #include "tenon/conformance/run/test.hpp"
 #include "tenon/conformance/suites/options.hpp"
+#include "tenon/core/visible.hpp"
 
 /// Suite "errors": the texts of failures. Each call of each test judges that there is a text and
 /// that the number is a known status.
 namespace tenon::conformance {
 
 namespace detail {
-
-/// Length of the UTF-8 sequence at the beginning of `text`; 0 when it is not valid.
-[[nodiscard]] constexpr std::size_t utf8_length(std::string_view text) noexcept {
-  const auto at = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned char first = at(0);
-  if (first < 0x80) return 1;
-  const std::size_t length = first >= 0xC2 && first <= 0xDF   ? 2
-                             : first >= 0xE0 && first <= 0xEF ? 3
-                             : first >= 0xF0 && first <= 0xF4 ? 4
-                                                              : 0;
-  if (length == 0 || text.size() < length) return 0;
-  for (std::size_t i = 1; i < length; ++i) {
-    if ((at(i) & 0xC0) != 0x80) return 0;
-  }
-  // An overlong form, a surrogate, or beyond the last code point.
-  const bool bad = (first == 0xE0 && at(1) < 0xA0) || (first == 0xED && at(1) > 0x9F) ||
-                   (first == 0xF0 && at(1) < 0x90) || (first == 0xF4 && at(1) > 0x8F);
-  return bad ? 0 : length;
-}
 
 /// The defect of a text for people; empty when there is none.
 [[nodiscard]] inline std::string text_fault(std::string_view text) {
@@ -48,14 +30,13 @@ namespace detail {
   if (std::ranges::count(text, '\n') >= static_cast<std::ptrdiff_t>(max_lines)) {
     return concat("it has ", std::ranges::count(text, '\n') + 1, " lines");
   }
-  for (std::size_t i = 0; i < text.size();) {
-    const std::size_t length = utf8_length(text.substr(i));
-    if (length == 0) return concat("byte ", i, " is not UTF-8");
-    const auto letter = static_cast<unsigned char>(text[i]);
-    if ((letter < 0x20 && letter != '\n' && letter != '\t') || letter == 0x7F) {
+  std::size_t size = 0;
+  for (std::size_t i = 0; i < text.size(); i += size) {
+    const std::int32_t code = tenon::detail::decode_utf8(text.substr(i), size);
+    if (code < 0) return concat("byte ", i, " is not UTF-8");
+    if (tenon::detail::is_control(code) && code != '\n' && code != '\t') {
       return concat("byte ", i, " is a control character");
     }
-    i += length;
   }
   return {};
 }

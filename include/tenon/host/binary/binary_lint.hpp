@@ -10,6 +10,7 @@
 
 #include "tenon/abi/plugin.h"
 #include "tenon/core/concat.hpp"
+#include "tenon/core/visible.hpp"
 #include "tenon/host/binary/elf_library.hpp"
 
 /// Judges a plugin's file by what it shows without being loaded.
@@ -67,7 +68,7 @@ class BinaryLint {
 
  private:
   void add(std::string_view id, std::string_view title, Verdict verdict, std::string text) {
-    results_.push_back({id, title, verdict, std::move(text)});
+    results_.push_back({id, title, verdict, tenon::detail::visible(std::move(text))});
   }
   /// One that is right when `good`.
   void expect(bool good, std::string_view id, std::string_view title, Verdict otherwise,

@@ -93,8 +93,8 @@ namespace detail {
 #include <utility>
 
 #include "tenon/core/concat.hpp"
+#include "tenon/core/visible.hpp"
 #include "tenon/host/binary/file_bytes.hpp"
-#include "tenon/host/files/utf8.hpp"
 
 namespace tenon::host {
 
@@ -123,11 +123,11 @@ inline constexpr std::size_t min_record_size = offsetof(tenon_backend_record, id
 TENON_API Status check_text(std::string_view text, std::string_view field) {
   for (std::size_t at = 0; at < text.size();) {
     std::size_t size = 0;
-    const std::int32_t code = decode_utf8(text.substr(at), size);
+    const std::int32_t code = tenon::detail::decode_utf8(text.substr(at), size);
     if (code < 0) {
       return error(Error::InvalidArgument, field, " is not UTF-8 at byte ", at, " (TN-BIN-7)");
     }
-    if (is_control(code)) {
+    if (tenon::detail::is_control(code)) {
       return error(Error::InvalidArgument, field, " holds control character ", code, " at byte ",
                    at, ", expected printable text (TN-BIN-7)");
     }

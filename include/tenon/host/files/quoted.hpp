@@ -9,12 +9,10 @@
 
 namespace tenon::host {
 
-/// `text` in a form that cannot drive a terminal: control characters, and bytes that are not UTF-8,
-/// become '?', or `line_feed` for a line feed. At most `longest` bytes of whole characters; "..."
-/// marks a text that was cut. C1 counts as control characters, both as one byte and as a character
-/// of UTF-8.
-[[nodiscard]] TENON_API std::string printable(std::string_view text, std::size_t longest,
-                                              char line_feed = '?');
+/// `text` in a form that cannot drive a terminal: characters that it obeys, and bytes that are not
+/// UTF-8, are escapes, as in the text of a Status. Of `text` at most `longest` bytes are shown, in
+/// whole characters; "..." marks a text that was cut.
+[[nodiscard]] TENON_API std::string printable(std::string_view text, std::size_t longest);
 
 namespace detail {
 struct Quoted {
@@ -33,30 +31,18 @@ inline constexpr detail::Quoted quoted{};
 
 #if TENON_HOST_DEFINITIONS
 
-#include "tenon/host/files/utf8.hpp"
+#include "tenon/core/visible.hpp"
 
 namespace tenon::host {
 
-TENON_API std::string printable(std::string_view text, std::size_t longest, char line_feed) {
-  const bool cut = text.size() > longest;
-  const std::size_t limit = cut ? longest : text.size();
-  std::string out;
-  out.reserve(limit + 3);
-  for (std::size_t at = 0; at < limit;) {
-    std::size_t size = 0;
-    const std::int32_t code = detail::decode_utf8(text.substr(at), size);
-    if (at + size > limit) break;
-    if (code == '\n') {
-      out.push_back(line_feed);
-    } else if (detail::is_control(code)) {
-      out.push_back('?');
-    } else {
-      out.append(text.substr(at, size));
-    }
-    at += size;
+TENON_API std::string printable(std::string_view text, std::size_t longest) {
+  if (text.size() <= longest) return tenon::detail::visible(std::string(text));
+  std::size_t limit = 0;
+  for (std::size_t size = 0; limit + size <= longest;) {
+    limit += size;
+    static_cast<void>(tenon::detail::decode_utf8(text.substr(limit), size));
   }
-  if (cut) out += "...";
-  return out;
+  return tenon::detail::visible(std::string(text.substr(0, limit))) + "...";
 }
 
 TENON_API std::string detail::Quoted::operator()(std::string_view text) const {

@@ -21,7 +21,7 @@ class Program;
 /// A backend's verdict about a blob without its device.
 struct BlobCheck {
   std::uint32_t verdict = TENON_BLOB_OPTIMAL;  ///< TENON_BLOB_..., never another number.
-  std::string reason;                          ///< The backend's, when it is not optimal.
+  std::string reason;  ///< The backend's, when it is not optimal, in one line that can be printed.
   std::vector<std::string> missing_keys;       ///< Missing named data that it asked for.
 };
 
@@ -49,10 +49,12 @@ struct BlobCheck {
 
 #include <cstddef>
 #include <new>
+#include <set>
 #include <span>
 #include <utility>
 
 #include "tenon/abi/backend.h"
+#include "tenon/core/visible.hpp"
 #include "tenon/host/method/arena.hpp"
 #include "tenon/host/method/embedded_code.hpp"
 #include "tenon/host/method/host_init_context.hpp"
@@ -118,10 +120,7 @@ class RecordingDataMap : private tenon_named_data_map {
 
   void note(std::string_view key) noexcept {
     try {
-      for (const std::string& known : missing_) {
-        if (known == key) return;
-      }
-      missing_.emplace_back(key);
+      if (known_.emplace(key).second) missing_.emplace_back(key);
     } catch (const std::bad_alloc&) {
       // The backend's own verdict remains.
     }
@@ -129,6 +128,7 @@ class RecordingDataMap : private tenon_named_data_map {
 
   const tenon_named_data_map* inner_;
   std::vector<std::string> missing_;
+  std::set<std::string> known_;  // The same: a blob may need any number of keys.
 };
 
 }  // namespace detail
@@ -171,7 +171,7 @@ TENON_API Result<std::optional<BlobCheck>> check_blob(const LoadedBackend& backe
   if (out.verdict != TENON_BLOB_OPTIMAL) {
     // The text counts, whatever number came with it (abi/extensions/check_blob.h).
     detail::LastError& last = detail::last_error();
-    if (last.host == backend.host()) out.reason = std::move(last.text);
+    if (last.host == backend.host()) out.reason = tenon::detail::visible(std::move(last.text));
     if (out.reason.empty()) out.reason = "the backend gave no reason";
     last = {};
   }

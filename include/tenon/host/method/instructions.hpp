@@ -12,6 +12,7 @@
 
 #include "tenon/abi/tensor.h"
 #include "tenon/core/result.hpp"
+#include "tenon/core/visible.hpp"
 #include "tenon/host/method/arena.hpp"
 #include "tenon/host/method/copy_kernels.hpp"
 #include "tenon/host/method/kernels.hpp"
@@ -78,7 +79,8 @@ class InstructionBuilder {
     for (const auto& [op, places] : missing_) {
       text += concat(text.empty() ? "" : "; ", op, " (instruction ", places, ")");
     }
-    return error(Error::OperatorMissing, "no kernel for ", text, plugin_kernels_.answers(loader_));
+    return Status(Error::OperatorMissing, concat("no kernel for ", tenon::detail::visible(text),
+                                                 plugin_kernels_.answers(loader_)));
   }
 
  private:

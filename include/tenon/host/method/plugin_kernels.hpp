@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -166,16 +167,14 @@ class PluginKernels {
 
   void note(std::string_view id, std::string_view text) {
     std::string answer = concat(id, ": ", text);
-    for (const std::string& known : answers_) {
-      if (known == answer) return;
-    }
-    answers_.push_back(std::move(answer));
+    if (known_answers_.insert(answer).second) answers_.push_back(std::move(answer));
   }
 
   bool asked_ = false;
   std::size_t num_other_uses_ = 0;  ///< Backends that the method uses for other reasons.
   std::vector<Provider> providers_;
-  std::vector<std::string> answers_;
+  std::vector<std::string> answers_;     // In the order in which they came.
+  std::set<std::string> known_answers_;  // The same: each operator may have one of its own.
   std::vector<std::unique_ptr<PluginKernel>> kernels_;
 };
 

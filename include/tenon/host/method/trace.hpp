@@ -120,6 +120,7 @@ class Trace {
 #include <span>
 
 #include "tenon/core/concat.hpp"
+#include "tenon/core/visible.hpp"
 #include "tenon/host/files/new_file.hpp"
 #include "tenon/host/plugin/load_lock.hpp"
 
@@ -127,36 +128,11 @@ namespace tenon::host {
 
 namespace detail {
 
-/// Bytes of the well-formed UTF-8 sequence that `text` begins with, or 0 when it begins with none
-/// (Unicode 15.0, table 3-7: no overlong forms, no surrogates, nothing above U+10FFFF).
-[[nodiscard]] inline std::size_t utf8_length(std::string_view text) noexcept {
-  const auto byte = [&](std::size_t i) {
-    return i < text.size() ? static_cast<unsigned char>(text[i]) : static_cast<unsigned char>(0);
-  };
-  const auto follows = [&](std::size_t i) { return (byte(i) & 0xc0u) == 0x80u; };
-  const unsigned char lead = byte(0);
-  if (text.empty()) return 0;
-  if (lead < 0x80) return 1;
-  if (lead >= 0xc2 && lead <= 0xdf) return follows(1) ? 2 : 0;
-  if (lead >= 0xe0 && lead <= 0xef) {
-    if (lead == 0xe0 && byte(1) < 0xa0) return 0;
-    if (lead == 0xed && byte(1) > 0x9f) return 0;
-    return follows(1) && follows(2) ? 3 : 0;
-  }
-  if (lead >= 0xf0 && lead <= 0xf4) {
-    if (lead == 0xf0 && byte(1) < 0x90) return 0;
-    if (lead == 0xf4 && byte(1) > 0x8f) return 0;
-    return follows(1) && follows(2) && follows(3) ? 4 : 0;
-  }
-  return 0;
-}
-
 TENON_API void append_json_string(std::string& out, std::string_view text) {
   out.push_back('"');
-  while (!text.empty()) {
-    const std::size_t length = utf8_length(text);
+  for (std::size_t length = 0; !text.empty(); text.remove_prefix(length)) {
     const char c = text.front();
-    if (length == 0) {
+    if (tenon::detail::decode_utf8(text, length) < 0) {
       out.append("\xef\xbf\xbd");
     } else if (length > 1) {
       out.append(text.substr(0, length));
@@ -173,7 +149,6 @@ TENON_API void append_json_string(std::string& out, std::string_view text) {
     } else {
       out.push_back(c);
     }
-    text.remove_prefix(length == 0 ? 1 : length);
   }
   out.push_back('"');
 }

@@ -10,8 +10,9 @@
 
 namespace tenon::host {
 
-/// Receives log lines of plugins: level (TENON_LOG_...), path of the plugin, text. Called from any
-/// thread, also from several at once.
+/// Receives log lines of plugins: level (TENON_LOG_...), path of the plugin, text. The text is one
+/// line that can be printed: what a terminal obeys is an escape in it (`\x1b`, `\n`). Called from
+/// any thread, also from several at once.
 using LogSink = std::function<void(std::int32_t level, std::string_view plugin, std::string_view)>;
 
 /// Describes an application to the plugins that it loads.

@@ -9,6 +9,7 @@
 
 #include "tenon/abi/host.h"
 #include "tenon/core/status.hpp"
+#include "tenon/core/visible.hpp"
 #include "tenon/host/files/shortened.hpp"
 #include "tenon/host/plugin/host_info.hpp"
 #include "tenon/host/plugin/last_error.hpp"
@@ -60,7 +61,9 @@ class HostTable {
     const HostTable& table = self(host);
     if (!table.info_.log) return;
     try {
-      table.info_.log(level, table.plugin_path_, {text, static_cast<std::size_t>(size)});
+      std::string_view line(text, static_cast<std::size_t>(size));
+      while (line.ends_with('\n')) line.remove_suffix(1);
+      table.info_.log(level, table.plugin_path_, tenon::detail::visible(std::string(line)));
     } catch (...) {
       // A sink that throws must not take the plugin's stack down; the line is dropped.
     }

@@ -27,8 +27,8 @@ inline LastError& last_error() noexcept {
 }  // namespace detail
 
 /// The failure of a call into a plugin: number `status`, with the text that the plugin set on this
-/// thread for that number. A plugin that set none violates rule TN-ERR-2, and the text says so. A
-/// number that is not an error of ExecuTorch becomes Internal (TN-ERR-1).
+/// thread for that number, in one line. A plugin that set none violates rule TN-ERR-2, and the text
+/// says so. A number that is not an error of ExecuTorch becomes Internal (TN-ERR-1).
 [[nodiscard]] inline Status take_last_error(const tenon_host* host, tenon_status status) {
   detail::LastError& last = detail::last_error();
   const bool theirs = last.host == host && last.status == status;
@@ -38,7 +38,7 @@ inline LastError& last_error() noexcept {
     text = concat("the plugin returned ", status, ", which is not a status number: ", text);
   }
   const Error error = error_from_status(status);
-  return Status(error == Error::Ok ? Error::Internal : error, std::move(text));
+  return tenon::error(error == Error::Ok ? Error::Internal : error, text);
 }
 
 }  // namespace tenon::host

@@ -55,11 +55,12 @@ struct DelegateMeta {
 ///
 /// A view: the program must outlive it and all that it returns. Immutable; any thread may use it.
 /// A function with an index fails with InvalidArgument when the index is above the end.
+///
+/// Making one reads all values of the method once; get the facts of one method from one object.
 class MethodMeta {
  public:
   /// `plan` is one of the plans of the verified program that `view` shows.
-  MethodMeta(const ProgramView& view, const schema::ExecutionPlan& plan) noexcept
-      : view_(view), plan_(&plan) {}
+  MethodMeta(const ProgramView& view, const schema::ExecutionPlan& plan);
 
   [[nodiscard]] std::string_view name() const noexcept;
 
@@ -110,6 +111,9 @@ class MethodMeta {
 
   ProgramView view_;
   const schema::ExecutionPlan* plan_;
+  // The plan lists neither by its index.
+  std::vector<std::uint32_t> attributes_;        // Indices of values.
+  std::vector<tenon_dl_device> buffer_devices_;  // Of the first buffers; the CPU for the others.
 };
 
 }  // namespace tenon::host
@@ -208,6 +212,22 @@ TENON_API std::uint32_t value_kind(const schema::EValue& value) noexcept {
   }
 }
 
+TENON_API MethodMeta::MethodMeta(const ProgramView& view, const schema::ExecutionPlan& plan)
+    : view_(view), plan_(&plan) {
+  const auto& values = *plan.values();
+  for (flatbuffers::uoffset_t i = 0; i < values.size(); ++i) {
+    if (detail::is_attribute(*values.Get(i))) attributes_.push_back(i);
+  }
+  const auto* devices = plan.non_const_buffer_device();
+  if (devices == nullptr || devices->size() == 0) return;
+  buffer_devices_.resize(num_memory_planned_buffers(), {TENON_DL_CPU, 0});
+  for (const auto* entry : *devices) {
+    // Buffer 0 is reserved: entries count from 1 (verify_buffers).
+    buffer_devices_[static_cast<std::size_t>(entry->buffer_idx()) - 1] =
+        dl_device(entry->device_type(), entry->device_index());
+  }
+}
+
 TENON_API std::string_view MethodMeta::name() const noexcept {
   return plan_->name()->string_view();
 }
@@ -236,19 +256,11 @@ TENON_API Result<TensorMeta> MethodMeta::output_tensor_meta(std::size_t index) c
   return tensor_meta(*value, index, "output");
 }
 
-TENON_API std::size_t MethodMeta::num_attributes() const noexcept {
-  std::size_t count = 0;
-  for (const auto* value : *plan_->values()) count += detail::is_attribute(*value) ? 1 : 0;
-  return count;
-}
+TENON_API std::size_t MethodMeta::num_attributes() const noexcept { return attributes_.size(); }
 
 TENON_API Result<TensorMeta> MethodMeta::attribute_tensor_meta(std::size_t index) const {
-  std::size_t count = 0;
-  for (const auto* value : *plan_->values()) {
-    if (!detail::is_attribute(*value)) continue;
-    if (count++ == index) return detail::meta_of(*value->val_as_Tensor());
-  }
-  return above_end("attribute", index, count);
+  if (index >= attributes_.size()) return above_end("attribute", index, attributes_.size());
+  return detail::meta_of(*plan_->values()->Get(attributes_[index])->val_as_Tensor());
 }
 
 TENON_API std::size_t MethodMeta::num_memory_planned_buffers() const noexcept {
@@ -269,13 +281,8 @@ TENON_API Result<tenon_dl_device> MethodMeta::memory_planned_buffer_device(
   if (index >= num_memory_planned_buffers()) {
     return above_end("memory-planned buffer", index, num_memory_planned_buffers());
   }
-  if (const auto* devices = plan_->non_const_buffer_device(); devices != nullptr) {
-    for (const auto* entry : *devices) {
-      if (static_cast<std::size_t>(entry->buffer_idx()) != index + 1) continue;
-      return dl_device(entry->device_type(), entry->device_index());
-    }
-  }
-  return tenon_dl_device{TENON_DL_CPU, 0};
+  return index < buffer_devices_.size() ? buffer_devices_[index]
+                                        : tenon_dl_device{TENON_DL_CPU, 0};
 }
 
 TENON_API std::size_t MethodMeta::num_instructions() const noexcept {

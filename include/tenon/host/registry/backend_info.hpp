@@ -71,6 +71,8 @@ struct InvalidBackend {
 #if TENON_HOST_DEFINITIONS
 
 #include "tenon/core/concat.hpp"
+#include "tenon/core/visible.hpp"
+#include "tenon/host/files/quoted.hpp"
 
 namespace tenon::host {
 
@@ -83,10 +85,10 @@ TENON_API Status InvalidBackend::status() const {
   bool duplicate = false;
   std::string text;
   if (providers.empty()) {
-    text = concat("backend '", id, "' is not registered (InvalidBackend)");
+    text = concat("backend ", quoted(id), " is not registered (InvalidBackend)");
     if (!near.empty()) text += concat("; did you mean ", join(near), "?");
   } else {
-    text = concat("backend '", id, "' is known but cannot be used (InvalidBackend)");
+    text = concat("backend ", quoted(id), " is known but cannot be used (InvalidBackend)");
     for (const BackendInfo& provider : providers) {
       duplicate |= provider.state == BackendState::duplicate;
       text += concat("\n  ", state_name(provider.state), ": ", provider.reason);
@@ -94,7 +96,7 @@ TENON_API Status InvalidBackend::status() const {
   }
   text += concat("\n  registered are: ", known.empty() ? "none" : join(known));
   for (const SearchPath& path : search_paths) {
-    text += concat("\n  searched ", path.name(), ": ");
+    text += concat("\n  searched ", tenon::detail::visible(path.name()), ": ");
     if (path.error == Error::Ok) {
       text += concat(path.num_sources, path.num_sources == 1 ? " plugin" : " plugins");
     } else {
@@ -102,7 +104,8 @@ TENON_API Status InvalidBackend::status() const {
     }
   }
   for (const BackendInfo& source : refused) text += concat("\n  refused ", source.reason);
-  return error(duplicate ? Error::RegistrationAlreadyRegistered : Error::NotFound, text);
+  return Status(duplicate ? Error::RegistrationAlreadyRegistered : Error::NotFound,
+                std::move(text));
 }
 
 }  // namespace tenon::host

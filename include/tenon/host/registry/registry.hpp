@@ -201,6 +201,7 @@ class BackendRegistry {
 #include <system_error>
 
 #include "tenon/core/concat.hpp"
+#include "tenon/core/visible.hpp"
 #include "tenon/host/binary/peek.hpp"
 #include "tenon/host/plugin/plugin.hpp"
 #include "tenon/host/registry/near_names.hpp"
@@ -455,7 +456,8 @@ TENON_API void BackendRegistry::search() const {
     }
     if (!info_.log) continue;
     for (const auto& source : refused) {
-      info_.log(TENON_LOG_INFO, source->origin(), concat("refused: ", source->reason));
+      info_.log(TENON_LOG_INFO, source->origin(), 
+                tenon::detail::visible(concat("refused: ", source->reason)));
     }
   }
 }

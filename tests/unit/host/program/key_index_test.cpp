@@ -81,31 +81,40 @@ TEST_CASE("keys chosen to make look-up linear are refused") {
 TEST_CASE("quoted text is one short line") {
   CHECK(quoted("plain") == "'plain'");
   CHECK(quoted("") == "''");
-  CHECK(quoted("a\nb\tc\x1b[0m\x7f") == "'a?b?c?[0m?'");
-  CHECK(quoted(std::string_view("a\0b", 3)) == "'a?b'");
+  CHECK(quoted("a\nb\tc\x1b[0m\x7f") == "'a\\nb\\tc\\x1b[0m\\x7f'");
+  CHECK(quoted(std::string_view("a\0b", 3)) == "'a\\x00b'");
   CHECK(quoted(std::string(80, 'x')) == "'" + std::string(80, 'x') + "'");
   std::string changeable = "a\n";
-  CHECK(quoted(changeable) == "'a?'");
+  CHECK(quoted(changeable) == "'a\\n'");
   CHECK(quoted(std::string(81, 'x')) == "'" + std::string(80, 'x') + "...'");
 }
 
 TEST_CASE("quoted text is UTF-8 and drives no terminal") {
-  const auto marks = [](std::size_t count) { return "'" + std::string(count, '?') + "'"; };
   CHECK(quoted("Zürich 模型 🙂") == "'Zürich 模型 🙂'");
   // C1, as characters of UTF-8 and as bytes; U+00A0 is the first character after it.
-  CHECK(quoted("a\xc2\x80\xc2\x9b[0m\xc2\x9f") == "'a??[0m?'");
+  CHECK(quoted("a\xc2\x80\xc2\x9b[0m\xc2\x9f") == "'a\\x80\\x9b[0m\\x9f'");
   CHECK(quoted("\xc2\xa0") == "'\xc2\xa0'");
-  CHECK(quoted("a\x9b[0m\x80") == "'a?[0m?'");
+  CHECK(quoted("a\x9b[0m\x80") == "'a\\x9b[0m\\x80'");
   for (int byte = 0x80; byte <= 0xff; ++byte) {
-    CHECK(quoted(std::string(1, static_cast<char>(byte))) == marks(1));
+    constexpr std::string_view digits = "0123456789abcdef";
+    const std::string shown = {'\'',
+                               '\\',
+                               'x',
+                               digits[static_cast<std::size_t>(byte) / 16],
+                               digits[static_cast<std::size_t>(byte) % 16],
+                               '\''};
+    CHECK(quoted(std::string(1, static_cast<char>(byte))) == shown);
   }
   // Overlong, a surrogate, beyond the last character, cut short, and then a good one.
-  CHECK(quoted("\xc0\x9b") == marks(2));
-  CHECK(quoted("\xed\xa0\x80") == marks(3));
-  CHECK(quoted("\xf4\x90\x80\x80") == marks(4));
-  CHECK(quoted("\xe2\x82") == marks(2));
-  CHECK(quoted("\xe2\x82\xc3\xa4") == "'??ä'");
-  CHECK(quoted(std::string_view("\xc3\0", 2)) == marks(2));
+  CHECK(quoted("\xc0\x9b") == "'\\xc0\\x9b'");
+  CHECK(quoted("\xed\xa0\x80") == "'\\xed\\xa0\\x80'");
+  CHECK(quoted("\xf4\x90\x80\x80") == "'\\xf4\\x90\\x80\\x80'");
+  CHECK(quoted("\xe2\x82") == "'\\xe2\\x82'");
+  CHECK(quoted("\xe2\x82\xc3\xa4") == "'\\xe2\\x82ä'");
+  CHECK(quoted(std::string_view("\xc3\0", 2)) == "'\\xc3\\x00'");
+  // Marks and overrides of the direction of writing, and what begins a line.
+  CHECK(quoted("a\u202eb\u2066c\u200fd\u2028e\ufeff") ==
+        "'a\\u202eb\\u2066c\\u200fd\\u2028e\\ufeff'");
 }
 
 TEST_CASE("quoted text is cut between characters") {
@@ -120,8 +129,8 @@ TEST_CASE("quoted text is cut between characters") {
     }
   }
   // Bytes that are not UTF-8 are cut anywhere.
-  CHECK(quoted(std::string(79, 'x') + "\xe2\x82") == "'" + std::string(79, 'x') + "?...'");
-  CHECK(quoted(std::string(200, '\x9b')) == "'" + std::string(80, '?') + "...'");
+  CHECK(quoted(std::string(79, 'x') + "\xe2\x82") == "'" + std::string(79, 'x') + "\\xe2...'");
+  CHECK(quoted(std::string(200, '\x9b')).size() == 80 * 4 + 5);
 }
 
 }  // namespace

@@ -76,6 +76,7 @@ namespace tenon::aot::detail {
 #include <vector>
 
 #include "tenon/aot/named_data_store.hpp"
+#include "tenon/core/visible.hpp"
 
 namespace tenon::aot {
 
@@ -89,20 +90,8 @@ template <class... Pieces>
 }
 
 TENON_API bool is_utf8(std::string_view text) noexcept {
-  for (std::size_t i = 0; i < text.size();) {
-    const unsigned first = static_cast<unsigned char>(text[i++]);
-    if (first < 0x80) continue;
-    const std::size_t more = first >= 0xf0 ? 3 : first >= 0xe0 ? 2 : 1;
-    if (first < 0xc2 || first > 0xf4 || text.size() - i < more) return false;
-    char32_t character = first & (0x3fu >> more);
-    for (std::size_t j = 0; j < more; ++j) {
-      const unsigned next = static_cast<unsigned char>(text[i++]);
-      if ((next & 0xc0) != 0x80) return false;
-      character = character << 6 | (next & 0x3fu);
-    }
-    constexpr std::array<char32_t, 4> least{0, 0x80, 0x800, 0x10000};
-    if (character < least[more] || character > 0x10ffff) return false;
-    if (character >= 0xd800 && character < 0xe000) return false;
+  for (std::size_t size = 0; !text.empty(); text.remove_prefix(size)) {
+    if (tenon::detail::decode_utf8(text, size) < 0) return false;
   }
   return true;
 }

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: MIT
+//
+// What a report of the conformance kit can hold any number of: reading, comparing, writing.
+#include <cstdint>
+
+#include "collection.hpp"
+#include "tenon/conformance/report.hpp"
+#include "tenon/conformance/report/baseline.hpp"
+#include "tenon/conformance/report/html.hpp"
+#include "tenon/conformance/report/json.hpp"
+#include "tenon/conformance/report/json_reader.hpp"
+#include "tenon/conformance/report/junit.hpp"
+#include "tenon/conformance/report/markdown.hpp"
+#include "tenon/conformance/report/text.hpp"
+#include "unit/conformance/sample_report.hpp"
+
+namespace tenon::test {
+namespace {
+
+using namespace conformance;
+
+Report with_tests(std::size_t count) {
+  std::vector<TestResult> tests;
+  for (std::size_t i = 0; i < count; ++i) {
+    tests.push_back(::test::test_of("suite", concat("test ", i), Outcome::failed, {"TN-EXE-2"}));
+    tests.back().findings = {{"TN-EXE-2", concat("finding ", i)}};
+  }
+  return ::test::report_of(std::move(tests));
+}
+
+/// Everything in one test.
+Report with_details(std::size_t count) {
+  TestResult test = ::test::test_of("suite", "test", Outcome::failed, {"TN-EXE-2"});
+  for (std::size_t i = 0; i < count; ++i) {
+    test.findings.push_back({"TN-EXE-2", concat("finding ", i)});
+    test.measurements.push_back({concat("measurement ", i), 1, "s"});
+    test.output += concat("line ", i, "\n");
+  }
+  return ::test::report_of({test});
+}
+
+Report with_subjects(std::size_t count) {
+  std::vector<SubjectReport> subjects;
+  for (std::size_t i = 0; i < count; ++i) {
+    subjects.push_back(::test::subject_of(
+        concat("plugin", i), {::test::test_of("suite", "test", Outcome::passed, {"TN-EXE-2"})}));
+  }
+  return ::test::report_of(std::move(subjects));
+}
+
+Task reads(const Report& report) {
+  return [text = to_json(report)] { return outcome_of(report_from_json(text)); };
+}
+
+Task compares(const Report& report) {
+  auto old = std::make_shared<const Report>(report);
+  return [old]() -> Status {
+    const BaselineComparison found = compare(*old, *old);
+    return found.good() && !to_text(found, false).empty() ? ok() : error(Error::Internal, "worse");
+  };
+}
+
+Task writes(const Report& report) {
+  auto kept = std::make_shared<const Report>(report);
+  return [kept]() -> Status {
+    const std::size_t sum = to_text(*kept, true, true).size() + to_json(*kept).size() +
+                            to_html(*kept).size() + to_markdown(*kept).size() +
+                            to_junit(*kept).size();
+    return sum == 0 ? error(Error::Internal, "nothing") : ok();
+  };
+}
+
+}  // namespace
+
+std::vector<Collection> kit_collections() {
+  return {
+      {"report: tests, read", [](std::size_t n) { return reads(with_tests(n)); }},
+      {"report: findings of a test, read", [](std::size_t n) { return reads(with_details(n)); }},
+      {"report: plugins, read", [](std::size_t n) { return reads(with_subjects(n)); }},
+      {"report: tests, compared", [](std::size_t n) { return compares(with_tests(n)); }},
+      {"report: measurements of a test, compared",
+       [](std::size_t n) { return compares(with_details(n)); }},
+      {"report: plugins, compared", [](std::size_t n) { return compares(with_subjects(n)); }},
+      {"report: tests, written", [](std::size_t n) { return writes(with_tests(n)); }},
+      {"report: findings of a test, written",
+       [](std::size_t n) { return writes(with_details(n)); }},
+      {"report: plugins, written", [](std::size_t n) { return writes(with_subjects(n)); }},
+  };
+}
+
+}  // namespace tenon::test
