@@ -230,6 +230,12 @@ Status ask_facts(const Files& files) {
     for (std::size_t i = 0; i < meta.num_outputs(); ++i) {
       sum += static_cast<std::size_t>(meta.output_tag(i).ok());
     }
+    for (std::size_t i = 0; i < meta.num_attributes(); ++i) {
+      sum += static_cast<std::size_t>(meta.attribute_tensor_meta(i).ok());
+    }
+    for (std::size_t i = 0; i < meta.num_memory_planned_buffers(); ++i) {
+      sum += static_cast<std::size_t>(meta.memory_planned_buffer_device(i).ok());
+    }
     if (sum == static_cast<std::size_t>(-1)) return error(Error::Internal, "?");
   }
   return ok();
@@ -329,6 +335,10 @@ std::vector<Collection> program_collections() {
          for (std::size_t i = 0; i < count; ++i) plan.output(tensor(ScalarType::Float, {4}));
          return asks(std::move(builder));
        }},
+      {"attributes: facts",
+       [](std::size_t count) { return asks(growing::external_tensors(count)); }},
+      {"planned buffers on a device: facts",
+       [](std::size_t count) { return asks(growing::device_buffers(count)); }},
       loading("planned buffers", buffers),
       loading("planned buffers on a device", growing::device_buffers),
       {"delegates", [](std::size_t count) { return loads(growing::delegates(count)); }},

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -190,9 +191,10 @@ class EdgeProgramBuilder {
     const std::size_t first = target.find('.');
     const std::size_t start = first == std::string_view::npos ? 0 : first + 1;
     const std::string base(target.substr(start, target.find('.', start) - start));
-    std::string name = base;
-    for (int i = 1; names_.contains(name) || node_names_.contains(name); ++i) {
-      name = concat(base, "_", i);
+    int& number = next_numbers_[base];  // Those below are taken: a graph may have any number.
+    std::string name = number == 0 ? base : concat(base, "_", number);
+    while (names_.contains(name) || node_names_.contains(name)) {
+      name = concat(base, "_", ++number);
     }
     return name;
   }
@@ -297,6 +299,7 @@ class EdgeProgramBuilder {
   std::unique_ptr<OwnedEdgeProgram::Parts> parts_;
   std::set<std::string, std::less<>> names_;  ///< Of values.
   std::set<std::string, std::less<>> node_names_;
+  std::map<std::string, int> next_numbers_;  ///< Of names that `next_name` makes.
   std::vector<bool> known_;  ///< By value: an input, or made by a node that was added.
   std::string mistake_;
 };

@@ -35,7 +35,7 @@ TEST_CASE("UTF-8 is not changed, and other bytes are shown", "[conformance]") {
 
 TEST_CASE("a line for a terminal has no control characters", "[conformance]") {
   CHECK(escape::line("two\nlines\tand a tab") == "two lines and a tab");
-  CHECK(escape::line("\x1b[31mred\r\x7f\x08") == "\\x1b[31mred\\x0d\\x7f\\x08");
+  CHECK(escape::line("\x1b[31mred\r\x7f\x08") == "\\x1b[31mred\\r\\x7f\\x08");
   CHECK(escape::line("\xc2\x9b\x31m") == "\\x9b1m");
   CHECK(escape::line("\xe2\x80\xae"
                      "abc") == "\\u202eabc");
@@ -52,7 +52,7 @@ TEST_CASE("a block for a terminal has a line feed after each line", "[conformanc
 TEST_CASE("no text begins or ends an element", "[conformance]") {
   CHECK(escape::markup("<a href=\"x\" b='y'>&amp;]]>") ==
         "&lt;a href=&quot;x&quot; b=&#39;y&#39;&gt;&amp;amp;]]&gt;");
-  CHECK(escape::markup("a\tb\nc\r\x01\xef\xbf\xbf") == "a\tb\nc\\x0d\\x01\\uffff");
+  CHECK(escape::markup("a\tb\nc\r\x01\xef\xbf\xbf") == "a\tb\nc\\r\\x01\\uffff");
   CHECK(escape::xml_attribute("a\tb\nc") == "a&#9;b&#10;c");
 }
 

@@ -204,7 +204,7 @@ TEST_CASE("a text that is not a report is refused with the place", "[conformance
     return complaint([&](Json& json) { change(json["subjects"][0]["tests"][1]); });
   };
   CHECK(in_test([](Json& test) { test["outcome"] = "great\x1b"; }) ==
-        "report: subjects[0].tests[1].outcome: expected an outcome, found 'great?'");
+        "report: subjects[0].tests[1].outcome: expected an outcome, found 'great\\x1b'");
   CHECK(in_test([](Json& test) { test["repeat"] = 1e10; }) ==
         "report: subjects[0].tests[1].repeat: expected a whole number from 0 to 4294967295, found "
         "number 10000000000.0");

@@ -88,7 +88,7 @@ class Reader(unittest.TestCase):
         (failure,) = failed.result
         self.assertIn("]]><script>alert(1)</script>&amp;\"'</style><!-- -->", failure.message)
         self.assertIn("]]><script>", failure.text)
-        self.assertIn("\\x00\\x01\\x08\\x1b[31m\\x7f\\x0d\n\t\\xff\\xfe", failed.system_out)
+        self.assertIn("\\x00\\x01\\x08\\x1b[31m\\x7f\\r\n\t\\xff\\xfe", failed.system_out)
 
     def test_names_in_one_report_are_unlike_each_other(self):
         for path in self.paths:

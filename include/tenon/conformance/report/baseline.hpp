@@ -151,22 +151,26 @@ class Baseline {
     } else if (now.outcome == Outcome::passed && fails(old)) {
       add(out_.newly_passing, where, text);
     }
-    for (const Measurement& each : old.measurements) compare_measurement(where, each, now);
+    std::map<std::pair<std::string_view, std::string_view>, const Measurement*> known;
+    for (const Measurement& each : now.measurements) {
+      known.try_emplace({each.name, each.unit}, &each);
+    }
+    for (const Measurement& each : old.measurements) {
+      const auto found = known.find({each.name, each.unit});
+      if (found != known.end()) {
+        compare_measurement(where, each, *found->second);
+      } else if (is_judged(now.outcome)) {
+        add(out_.notes, where, escape::line("no longer measured: " + each.name));
+      }
+    }
   }
 
   void compare_measurement(const std::string& where, const Measurement& old,
-                           const TestResult& now) {
-    for (const Measurement& each : now.measurements) {
-      if (each.name != old.name || each.unit != old.unit) continue;
-      if (!is_worse(old, each)) return;
-      add(out_.worse_measurements, where,
-          escape::line(concat(old.name, ": was ", number_text(old.value), " ", old.unit, ", is ",
-                              number_text(each.value), " ", each.unit)));
-      return;
-    }
-    if (is_judged(now.outcome)) {
-      add(out_.notes, where, escape::line("no longer measured: " + old.name));
-    }
+                           const Measurement& now) {
+    if (!is_worse(old, now)) return;
+    add(out_.worse_measurements, where,
+        escape::line(concat(old.name, ": was ", number_text(old.value), " ", old.unit, ", is ",
+                            number_text(now.value), " ", now.unit)));
   }
 
   /// Less is better, except for rates ("bytes/s").

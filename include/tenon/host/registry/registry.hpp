@@ -456,7 +456,7 @@ TENON_API void BackendRegistry::search() const {
     }
     if (!info_.log) continue;
     for (const auto& source : refused) {
-      info_.log(TENON_LOG_INFO, source->origin(), 
+      info_.log(TENON_LOG_INFO, source->origin(),
                 tenon::detail::visible(concat("refused: ", source->reason)));
     }
   }

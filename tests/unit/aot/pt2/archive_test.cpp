@@ -138,7 +138,7 @@ TEST_CASE("files that are no archives of PyTorch are refused", "[pt2]") {
   CHECK_THAT(refusal(folder, other), ContainsSubstring("has no entry 'archive_format'"));
   ZipContent format = small("");
   format.entries["m/archive_format"] = "pt3\n";
-  CHECK_THAT(refusal(folder, format), ContainsSubstring("is 'pt3?', expected 'pt2'"));
+  CHECK_THAT(refusal(folder, format), ContainsSubstring("is 'pt3\\n', expected 'pt2'"));
   ZipContent big = small("");
   big.entries["m/byteorder"] = "big";
   CHECK_THAT(refusal(folder, big, Error::NotSupported),

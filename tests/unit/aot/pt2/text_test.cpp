@@ -54,7 +54,7 @@ TEST_CASE("a program is printed with a line for each of its parts", "[pt2]") {
         "buffer b_total \"total\": Float[4]\n"
         "1 rows: int s77 = aten.sym_size.int(self=x, dim=0)\n"
         "2 half: Float[2*s77, 4], twice: bool s77 > 2 = my.split.default(self=x, size=[rows, 2], "
-        "tensors=[p_w, None], flags=[true, false], scales=[0.5, 2], mode=\"tanh?\", nothing=None, "
+        "tensors=[p_w, None], flags=[true, false], scales=[0.5, 2], mode=\"tanh\\n\", nothing=None, "
         "dtype=Half, layout=strided, memory_format=channels last, device=device 2:1, alpha=1.5, "
         "training=false)  # encoder.0\n"
         "3 my.check.default(a=image)\n"

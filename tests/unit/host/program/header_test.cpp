@@ -46,7 +46,7 @@ TEST_CASE("a file with another identifier is refused with its kind") {
   check_header(4,
                write("\x7f"
                      "ELF"),
-               "not a program: the file identifier is '?ELF'");
+               "not a program: the file identifier is '\\x7fELF'");
 }
 
 TEST_CASE("a file too short for an identifier is refused") {

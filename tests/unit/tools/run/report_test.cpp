@@ -100,7 +100,7 @@ TEST_CASE("an output that is not an array has neither dtype nor shape", "[report
 
 TEST_CASE("an error is one line", "[report]") {
   CHECK(tenon::run::error_line(tenon::error(Error::InvalidProgram, "a\nb\x1b[31m\tc")) ==
-        "tenon-run: InvalidProgram (0x23): a b?[31m?c\n");
+        "tenon-run: InvalidProgram (0x23): a\\nb\\x1b[31m\\tc\n");
 }
 
 TEST_CASE("the median of an even number is the lower one in the middle", "[report]") {

@@ -174,7 +174,7 @@ TEST_CASE("text, nothing and lists of tensors are shown but are not arrays", "[v
   const std::string text = "a\nb";
   auto string = value_of(TENON_VALUE_STRING);
   string.as.span = {text.data(), text.size()};
-  CHECK(text_of(string) == "'a?b'");
+  CHECK(text_of(string) == "'a\\nb'");
   CHECK(tenon::run::type_text(string) == "String [3]");
 
   const auto none = value_of(TENON_VALUE_NONE);

@@ -61,9 +61,10 @@ inline std::string_view other_reader(const EdgeProgram& program, const EdgeUses&
   return {};
 }
 
+/// `times` is how often `content` is an output of the program.
 inline Status check_mutated_buffer(const EdgeProgram& program, const EdgeUses& uses,
                                    const PartitionResult& partitions, ValueId buffer,
-                                   ValueId content, std::string_view tag) {
+                                   ValueId content, std::size_t times, std::string_view tag) {
   const std::string_view name = program.value(buffer).name();
   const std::string_view reader = other_reader(program, uses, partitions, buffer, tag);
   if (!reader.empty()) {
@@ -80,10 +81,6 @@ inline Status check_mutated_buffer(const EdgeProgram& program, const EdgeUses& u
                  "' but its new content '", program.value(content).name(),
                  "' is not made in that partition");
   }
-  std::size_t times = 0;
-  for (std::size_t i = 0; i < program.num_outputs(); ++i) {
-    if (program.output(i).value == content) ++times;
-  }
   if (times == 1) return ok();
   return error(Error::InvalidArgument, "mutated buffer '", name, "' is tagged with '", tag,
                "' but its new content '", program.value(content).name(),
@@ -93,6 +90,8 @@ inline Status check_mutated_buffer(const EdgeProgram& program, const EdgeUses& u
 inline Status check_value_tags(const EdgeProgram& program, const EdgeUses& uses,
                                const PartitionResult& partitions, const LowerOptions& options) {
   const std::vector<ValueId> mutations = find_mutations(program);
+  std::vector<std::size_t> times(program.num_values());
+  for (std::size_t i = 0; i < program.num_outputs(); ++i) ++times[program.output(i).value];
   for (const auto& [value, tag] : partitions.value_tags) {
     if (value >= program.num_values()) {
       return error(Error::InvalidArgument, "value ", value, " has tag '", tag,
@@ -105,8 +104,8 @@ inline Status check_value_tags(const EdgeProgram& program, const EdgeUses& uses,
                    "', but is not a parameter, buffer or constant");
     }
     if (mutations[value] != no_value) {
-      TENON_RETURN_IF_ERROR(
-          check_mutated_buffer(program, uses, partitions, value, mutations[value], tag));
+      TENON_RETURN_IF_ERROR(check_mutated_buffer(program, uses, partitions, value, mutations[value],
+                                                 times[mutations[value]], tag));
     } else if (!options.duplicate_constants) {
       const std::string_view reader = other_reader(program, uses, partitions, value, tag);
       if (reader.empty() && !uses.is_output(value)) continue;

@@ -33,6 +33,9 @@ namespace tenon::aot {
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
+#include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -50,12 +53,45 @@ namespace tenon::aot {
 
 namespace detail {
 
+/// Mutations of buffers that a partition keeps, by the partition, and by their new content.
+class KeptMutations {
+ public:
+  KeptMutations(const EdgeProgram& program, const PartitionResult& partitions) {
+    for (std::size_t i = 0; i < program.num_outputs(); ++i) {
+      const EdgeOutput output = program.output(i);
+      if (output.kind != EdgeOutputKind::BufferMutation) continue;
+      const std::string_view tag = partitions.tag_of_value(output.target);
+      if (tag.empty()) continue;
+      by_tag_[tag].push_back(output);
+      contents_.emplace(output.value, tag);
+    }
+  }
+
+  /// In the order of the program's outputs.
+  [[nodiscard]] std::span<const EdgeOutput> of(std::string_view tag) const {
+    const auto found = by_tag_.find(tag);
+    return found == by_tag_.end() ? std::span<const EdgeOutput>() : found->second;
+  }
+  /// Whether `value` is the new content of a buffer of partition `tag`.
+  [[nodiscard]] bool is_content(ValueId value, std::string_view tag) const {
+    return contents_.contains({value, tag});
+  }
+
+ private:
+  std::map<std::string_view, std::vector<EdgeOutput>> by_tag_;
+  std::set<std::pair<ValueId, std::string_view>> contents_;
+};
+
 /// Takes one partition out of a program.
 class PartitionExtractor {
  public:
   PartitionExtractor(const EdgeProgram& program, const EdgeUses& uses,
-                     const PartitionResult& partitions)
-      : program_(program), uses_(uses), partitions_(partitions), builder_(program.method_name()) {}
+                     const PartitionResult& partitions, const KeptMutations& mutations)
+      : program_(program),
+        uses_(uses),
+        partitions_(partitions),
+        mutations_(mutations),
+        builder_(program.method_name()) {}
 
   /// `nodes` are live, and all of partition `tag`.
   Result<LoweredPartition> extract(std::string_view tag, const DelegationSpec& spec,
@@ -115,12 +151,8 @@ class PartitionExtractor {
   }
 
   void add_mutations(std::string_view tag) {
-    for (std::size_t i = 0; i < program_.num_outputs(); ++i) {
-      const EdgeOutput output = program_.output(i);
-      if (output.kind == EdgeOutputKind::BufferMutation &&
-          partitions_.tag_of_value(output.target) == tag) {
-        builder_.mutation(number_of(output.target), numbers_.at(output.value));
-      }
+    for (const EdgeOutput& output : mutations_.of(tag)) {
+      builder_.mutation(number_of(output.target), numbers_.at(output.value));
     }
   }
 
@@ -136,21 +168,14 @@ class PartitionExtractor {
     for (const std::uint32_t user : uses_.users(value)) {
       if (uses_.is_live(user) && partitions_.tag_of(user) != tag) return true;
     }
-    if (!uses_.is_output(value)) return false;
     // The new content of a buffer that the partition keeps is not an output of any other kind.
-    for (std::size_t i = 0; i < program_.num_outputs(); ++i) {
-      const EdgeOutput output = program_.output(i);
-      if (output.value == value && output.kind == EdgeOutputKind::BufferMutation &&
-          partitions_.tag_of_value(output.target) == tag) {
-        return false;
-      }
-    }
-    return true;
+    return uses_.is_output(value) && !mutations_.is_content(value, tag);
   }
 
   const EdgeProgram& program_;
   const EdgeUses& uses_;
   const PartitionResult& partitions_;
+  const KeptMutations& mutations_;
   EdgeProgramBuilder builder_;
   std::unordered_map<ValueId, ValueId> numbers_;
   std::vector<ValueId> inputs_;
@@ -166,6 +191,7 @@ TENON_API Result<LoweredProgram> lower(const EdgeProgram& program,
   TENON_RETURN_IF_ERROR(detail::check_tags(program, uses, partitions, options));
   const detail::PartitionOrder units(program, uses, partitions);
   TENON_TRY(const auto order, units.sort());
+  const detail::KeptMutations mutations(program, partitions);
   LoweredProgram out{program, {}, {}, {}};
   for (const auto unit : order) {
     const std::string_view tag = units.tag(unit);
@@ -174,7 +200,7 @@ TENON_API Result<LoweredProgram> lower(const EdgeProgram& program,
       continue;
     }
     TENON_TRY(LoweredPartition part,
-              detail::PartitionExtractor(program, uses, partitions)
+              detail::PartitionExtractor(program, uses, partitions, mutations)
                   .extract(tag, partitions.partition_tags.find(tag)->second, units.nodes(unit)));
     out.steps.push_back(DelegateStep{static_cast<std::uint32_t>(out.partitions.size())});
     out.partitions.push_back(std::move(part));
