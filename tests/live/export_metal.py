@@ -7,7 +7,8 @@ Such a program runs on the stand-in for a Metal device (tests/stand_ins/metal), 
 
 The obstacles on Linux, each step named below: the weights cannot be moved to the device,
 so they are fake there and their values are kept aside; the compiler reads those values when it
-writes constants; and the layout of a convolution is decided by code that only a Mac's PyTorch has.
+writes constants; and a convolution's backend, which decides the layout of its output, is chosen by
+code that only a Mac's PyTorch has.
 
 Writes OUT/NAME/, a case as docs/tools/cases.md describes it: model.pte, inK_J.npy and outK_J.npy (run K,
 tensor J; the runs of one instance in their order), and case.json. Needs torch 2.15, executorch 1.5 and a C++ compiler; takes half a minute a model.
@@ -56,6 +57,20 @@ class Conv(nn.Module):
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         return torch.relu(self.conv(x))
+
+
+class ConvPool(nn.Module):
+    """A convolution, its normalization, a pool and a product: the start of a vision model."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.conv = nn.Conv2d(3, 8, 3, padding=1)
+        self.norm = nn.BatchNorm2d(8)
+        self.linear = nn.Linear(8 * 8 * 8, 10)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        pooled = nn.functional.max_pool2d(torch.relu(self.norm(self.conv(x))), 2)
+        return self.linear(pooled.flatten(1))
 
 
 class Embedding(nn.Module):
@@ -167,6 +182,7 @@ def define_4bit_linear() -> dict[Any, list[str]]:
 
 MODELS: dict[str, tuple[Callable[[], nn.Module], Callable[[], Runs]]] = {
     "conv": (Conv, lambda: [(torch.randn(1, 3, 16, 16),)]),
+    "conv_pool": (ConvPool, lambda: [(torch.randn(1, 3, 16, 16),)]),
     "embedding": (Embedding, lambda: [(torch.randint(0, 50, (2, 7)),)]),
     "delta": (Delta, delta_runs),
     "experts": (Experts, lambda: [(torch.randn(5, 64),)]),
@@ -252,20 +268,20 @@ def place_constants() -> None:
     wrapper.codegen_device = device_of
 
 
-def lay_out_convolutions() -> None:
-    """A convolution's output has its channels last when the input or the weight has (ATen:
-    mps_conv_use_channels_last in ConvUtils.h)."""
-    original = torch._C._conv_determine_backend_memory_format
+def choose_convolutions() -> None:
+    """Convolutions on the device are MPS's, by whose rule PyTorch then lays out their outputs
+    (ConvUtils.h, mps_conv_use_channels_last). A build for Linux chooses none for the device, which
+    makes every output contiguous: a Mac's PyTorch never compiles such a program."""
+    original = torch._C._select_conv_backend
+    backends = torch._C._ConvBackend
 
-    def memory_format(input_: torch.Tensor, weight: torch.Tensor, backend: Any) -> Any:
-        if getattr(input_, "fake_device", input_.device).type != "mps" or input_.dim() != 4:
-            return original(input_, weight, backend)
-        last = torch.channels_last
-        is_last = any(t.is_contiguous(memory_format=last) and not t.is_contiguous()
-                      for t in (input_, weight))
-        return last if is_last else torch.contiguous_format
+    def select(input_: torch.Tensor, *args: Any, **options: Any) -> Any:
+        if getattr(input_, "fake_device", input_.device).type != "mps":
+            return original(input_, *args, **options)
+        # The name has the comma in PyTorch 2.15.
+        return getattr(backends, "MpsTranspose,") if options["transposed"] else backends.Mps
 
-    torch._C._conv_determine_backend_memory_format = memory_format
+    torch._C._select_conv_backend = select
 
 
 def metal_backend() -> Any:
@@ -356,7 +372,7 @@ def main() -> int:
     pretend_device()
     read_real_values()
     place_constants()
-    lay_out_convolutions()
+    choose_convolutions()
     backend = metal_backend()
     with torch.no_grad():
         for name in options.only or MODELS:

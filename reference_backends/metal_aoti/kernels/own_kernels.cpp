@@ -169,7 +169,8 @@ kernel void attention_scores(device float* scores [[buffer(0)]],
 }
 )METAL";
 
-// A row that is fully masked becomes zeroes, as in PyTorch's _safe_softmax.
+// A threadgroup computes a row. A row that is fully masked becomes zeroes, as in PyTorch's
+// _safe_softmax; NaN is no mask.
 constexpr std::string_view softmax_source = R"METAL(
 struct Parameters {
   long rows;
@@ -177,21 +178,52 @@ struct Parameters {
 };
 kernel void softmax(device T* out [[buffer(0)]], device const float* in [[buffer(1)]],
                     constant Parameters& p [[buffer(2)]],
-                    uint row [[thread_position_in_grid]]) {
-  device const float* from = in + row * p.columns;
-  device T* to = out + row * p.columns;
+                    uint3 position [[thread_position_in_grid]],
+                    uint3 threads [[threads_per_threadgroup]],
+                    uint lane [[thread_index_in_simdgroup]],
+                    uint simdgroup [[simdgroup_index_in_threadgroup]],
+                    uint simdgroups [[simdgroups_per_threadgroup]]) {
+  threadgroup float largest[32];
+  threadgroup float unmasked[32];
+  threadgroup float sums[32];
+  device const float* from = in + long(position.y) * p.columns;
+  device T* to = out + long(position.y) * p.columns;
+  const long step = threads.x;
   float most = -INFINITY;
-  for (long i = 0; i < p.columns; ++i) most = from[i] > most ? from[i] : most;
-  float sum = 0;
-  if (most != -INFINITY) {
-    for (long i = 0; i < p.columns; ++i) sum += precise::exp(from[i] - most);
+  float seen = 0;
+  for (long i = position.x; i < p.columns; i += step) {
+    const float score = from[i];
+    if (score > most) most = score;
+    if (score != -INFINITY) seen = 1;
   }
-  for (long i = 0; i < p.columns; ++i) {
-    to[i] = most == -INFINITY ? T(0) : T(precise::exp(from[i] - most) / sum);
+  most = simd_max(most);
+  seen = simd_max(seen);
+  if (lane == 0) {
+    largest[simdgroup] = most;
+    unmasked[simdgroup] = seen;
+  }
+  threadgroup_barrier(mem_flags::mem_threadgroup);
+  for (uint i = 0; i < simdgroups; ++i) {
+    most = max(most, largest[i]);
+    seen = max(seen, unmasked[i]);
+  }
+  float sum = 0;
+  if (seen != 0) {
+    for (long i = position.x; i < p.columns; i += step) sum += precise::exp(from[i] - most);
+  }
+  sum = simd_sum(sum);
+  if (lane == 0) sums[simdgroup] = sum;
+  threadgroup_barrier(mem_flags::mem_threadgroup);
+  sum = 0;
+  for (uint i = 0; i < simdgroups; ++i) sum += sums[i];
+  for (long i = position.x; i < p.columns; i += step) {
+    to[i] = seen == 0 ? T(0) : T(precise::exp(from[i] - most) / sum);
   }
 }
 )METAL";
 
+// A threadgroup computes a row. Each thread keeps the first of its own columns that was not taken;
+// the group takes the first of these, and only the thread that had it looks for another.
 constexpr std::string_view topk_source = R"METAL(
 struct Parameters {
   long rows;
@@ -200,35 +232,66 @@ struct Parameters {
   long inner;
   long largest;
 };
+constant uint none = 0xffffffff;
 // True when `a` precedes `b`; equal elements are ordered by index.
-inline bool is_before(T a, long a_place, T b, long b_place, bool largest) {
+inline bool is_before(T a, uint a_place, T b, uint b_place, bool largest) {
   const bool a_nan = a != a;
   const bool b_nan = b != b;
   if (a_nan != b_nan) return a_nan == largest;
   if (a_nan || a == b) return a_place < b_place;
   return largest ? a > b : a < b;
 }
+// The one of two columns that precedes the other.
+inline uint first_of(device const T* from, long inner, uint a, uint b, bool largest) {
+  if (a == none || a == b) return b;
+  if (b == none) return a;
+  return is_before(from[long(a) * inner], a, from[long(b) * inner], b, largest) ? a : b;
+}
+// The first of a thread's columns after `last`, in the order of the result, or `none`.
+inline uint next(device const T* from, constant Parameters& p, uint thread_index, uint step,
+                 uint last, bool largest) {
+  uint best = none;
+  for (long i = thread_index; i < p.columns; i += step) {
+    const uint place = uint(i);
+    if (last != none && !is_before(from[long(last) * p.inner], last, from[i * p.inner], place,
+                                   largest)) {
+      continue;
+    }
+    best = first_of(from, p.inner, best, place, largest);
+  }
+  return best;
+}
 kernel void topk(device T* values [[buffer(0)]], device long* places [[buffer(1)]],
                  device const T* in [[buffer(2)]], constant Parameters& p [[buffer(3)]],
-                 uint row [[thread_position_in_grid]]) {
-  const long outer = long(row) / p.inner;
-  const long side = long(row) % p.inner;
+                 uint3 position [[thread_position_in_grid]],
+                 uint3 threads [[threads_per_threadgroup]],
+                 uint lane [[thread_index_in_simdgroup]],
+                 uint width [[threads_per_simdgroup]],
+                 uint simdgroup [[simdgroup_index_in_threadgroup]],
+                 uint simdgroups [[simdgroups_per_threadgroup]]) {
+  // Two, so that a thread may write the next while another still reads: one barrier for each.
+  threadgroup uint firsts[2][32];
+  const long outer = long(position.y) / p.inner;
+  const long side = long(position.y) % p.inner;
   device const T* from = in + outer * p.columns * p.inner + side;
   const bool largest = p.largest != 0;
-  long last = -1;
+  uint mine = next(from, p, position.x, threads.x, none, largest);
   for (long n = 0; n < p.k; ++n) {
-    long best = -1;
-    for (long i = 0; i < p.columns; ++i) {
-      if (last >= 0 &&
-          !is_before(from[last * p.inner], last, from[i * p.inner], i, largest)) {
-        continue;
-      }
-      if (best < 0 || is_before(from[i * p.inner], i, from[best * p.inner], best, largest)) best = i;
+    uint taken = mine;
+    for (uint distance = width / 2; distance > 0; distance /= 2) {
+      taken = first_of(from, p.inner, taken, simd_shuffle_xor(taken, ushort(distance)), largest);
     }
-    last = best;
-    const long to = (outer * p.k + n) * p.inner + side;
-    values[to] = from[best * p.inner];
-    places[to] = best;
+    if (lane == 0) firsts[n % 2][simdgroup] = taken;
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+    for (uint i = 0; i < simdgroups; ++i) {
+      taken = first_of(from, p.inner, taken, firsts[n % 2][i], largest);
+    }
+    if (position.x == 0) {
+      const long to = (outer * p.k + n) * p.inner + side;
+      values[to] = from[long(taken) * p.inner];
+      places[to] = taken;
+    }
+    if (taken == mine) mine = next(from, p, position.x, threads.x, taken, largest);
   }
 }
 )METAL";

@@ -99,6 +99,10 @@ struct AttentionParameters {
 };
 static_assert(sizeof(AttentionParameters) == 128);
 
+/// Threads of a threadgroup that computes one row, at most: the kernels have room for 32
+/// simdgroups, and the narrowest have 8 threads.
+inline constexpr std::uint64_t most_row_threads = 256;
+
 struct SoftmaxParameters {
   std::int64_t rows;
   std::int64_t columns;

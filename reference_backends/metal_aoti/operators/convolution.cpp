@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include <algorithm>
 #include <array>
 
 #include "common/convolution_shape.hpp"
@@ -20,10 +21,21 @@ Status check_sizes(const Convolution& c) {
   return ok();
 }
 
-/// True when the output has the channels last, as PyTorch makes it: when the input or the weight
-/// has them there (ATen/native/ConvUtils.h, mps_conv_use_channels_last).
+/// True for a dense tensor with the channels last. One whose strides only have that order, as a
+/// slice of such a tensor, is none.
+bool is_packed_channels_last(const ModelTensor& tensor) noexcept {
+  return is_channels_last(tensor) &&
+         std::ranges::equal(
+             tensor.step(),
+             Sizes(channels_last_strides(tensor.shape())).first(tensor.step().size()));
+}
+
+/// True when the output has the channels last. Compiled code checks its strides, and PyTorch
+/// decides them for compiled code and for its own kernel by one rule: the input or the weight is
+/// packed with the channels last (ATen/native/ConvUtils.h, mps_conv_use_channels_last, PyTorch
+/// 2.15). With one spatial dimension PyTorch first makes the input contiguous.
 bool use_channels_last(const Convolution& c) noexcept {
-  return c.spatial > 1 && (is_channels_last(c.input) || is_channels_last(c.weight));
+  return is_packed_channels_last(c.weight) || (c.spatial > 1 && is_packed_channels_last(c.input));
 }
 
 /// Batch and channel first, then the spatial dimensions at the end of three.

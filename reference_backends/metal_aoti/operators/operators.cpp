@@ -32,6 +32,17 @@ Status gemm(const ModelTensor& out, const ModelTensor& a, const ModelTensor& b,
       {gemm_tile, gemm_tile, 1});
 }
 
+/// Dispatches the kernel that was begun, one threadgroup for each row: as many threads as find work
+/// in `columns`, of whole simdgroups. The rows are in the grid's second dimension.
+Status dispatch_rows(MetalContext& context, const MetalFunction& kernel, std::int64_t rows,
+                     std::int64_t columns) {
+  const std::uint64_t width = kernel.simd_width();
+  const std::uint64_t most =
+      std::min(most_row_threads, kernel.max_threads_per_group()) / width * width;
+  const std::uint64_t group = std::clamp(round_up(columns, width), width, std::max(most, width));
+  return context.dispatch({group, static_cast<std::uint64_t>(rows), 1}, {group, 1, 1});
+}
+
 /// Strides of a matrix or a batch of them, with leading zeroes.
 std::array<std::int64_t, 4> matrix_strides(const ModelTensor& tensor) {
   std::array<std::int64_t, 4> out{};
@@ -129,6 +140,7 @@ ShimError aoti_torch_mps_topk(ModelTensor* self, std::int64_t k, std::int64_t di
       return error(Error::InvalidArgument, "k: expected 0 to ", self->sizes[d], ", found ", k);
     }
     TENON_RETURN_IF_ERROR(check_contiguous("self", *self));
+    TENON_RETURN_IF_ERROR(narrow(self->sizes[d]).status());  // The kernel's columns.
     MetalContext& context = current_context();
     TENON_TRY(const MetalFunction* const kernel,
               context.shared().own_kernel(OwnKernel::topk, self->scalar_type));
@@ -152,8 +164,7 @@ ShimError aoti_torch_mps_topk(ModelTensor* self, std::int64_t k, std::int64_t di
       TENON_RETURN_IF_ERROR(context.set_tensor(1, *places));
       TENON_RETURN_IF_ERROR(context.set_tensor(2, *self));
       TENON_RETURN_IF_ERROR(context.set_value(3, parameters));
-      TENON_RETURN_IF_ERROR(
-          context.dispatch({static_cast<std::uint64_t>(parameters.rows), 1, 1}, {}));
+      TENON_RETURN_IF_ERROR(dispatch_rows(context, *kernel, parameters.rows, parameters.columns));
     }
     values.give_to(ret0);
     places.give_to(ret1);
@@ -233,7 +244,7 @@ Status weigh(const AttentionArguments& arguments, const AttentionParameters& par
   TENON_RETURN_IF_ERROR(context.set_tensor(1, *scores));
   const SoftmaxParameters rows{batches * score_sizes[2], score_sizes[3]};
   TENON_RETURN_IF_ERROR(context.set_value(2, rows));
-  return context.dispatch({static_cast<std::uint64_t>(rows.rows), 1, 1}, {});
+  return dispatch_rows(context, *softmax_kernel, rows.rows, rows.columns);
 }
 
 /// Also returns the weights; the output is their product with the values.

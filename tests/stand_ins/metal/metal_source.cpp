@@ -19,6 +19,23 @@ std::string_view trim(std::string_view text) {
   return text;
 }
 
+/// The source with a space for each comment: a comment before a declaration is no part of it.
+std::string without_comments(std::string_view text) {
+  std::string out;
+  for (;;) {
+    const std::size_t line = text.find("//");
+    const std::size_t block = text.find("/*");
+    const std::size_t begin = std::min(line, block);
+    out += text.substr(0, begin);
+    if (begin == std::string_view::npos) return out;
+    text.remove_prefix(begin);
+    const std::size_t end = begin == line ? text.find('\n') : text.find("*/", 2);
+    if (end == std::string_view::npos) return out;
+    text.remove_prefix(end + (begin == line ? 0 : 2));
+    out += ' ';
+  }
+}
+
 /// The bracket that closes the one at `begin`, or npos.
 std::size_t matching(std::string_view text, std::size_t begin, char open, char close) {
   int depth = 0;
@@ -112,7 +129,9 @@ std::string share_variables(std::string_view body) {
 
 }  // namespace
 
-Result<TranslatedSource> translate(std::string_view source) {
+Result<TranslatedSource> translate(std::string_view given) {
+  const std::string text = without_comments(given);
+  const std::string_view source = text;
   TranslatedSource out;
   std::string entries;
   std::size_t done = 0;

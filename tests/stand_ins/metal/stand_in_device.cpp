@@ -146,6 +146,8 @@ class Queue final : public MetalQueue {
       }
     }
     ++control().num_dispatches;
+    if (auto* sizes = control().group_sizes.load())
+      sizes->push_back(group[0] * group[1] * group[2]);
     next_.threads = threads;
     next_.group = group;
     work_.emplace_back(next_);

@@ -2,7 +2,8 @@
 #pragma once
 
 #include <atomic>
-#include <string>
+#include <cstdint>
+#include <vector>
 
 namespace tenon::metal_stand_in {
 
@@ -14,6 +15,8 @@ struct Control {
   std::atomic<int> num_dispatches = 0;
   std::atomic<int> num_commits = 0;
   std::atomic<int> num_waits = 0;
+  /// Where each dispatch adds the number of threads of its threadgroups, unless it is null.
+  std::atomic<std::vector<std::uint64_t>*> group_sizes = nullptr;
   /// Calls that succeed before one fails; negative: none fails.
   std::atomic<int> calls_until_failure = -1;
   /// False simulates a machine without a device.

@@ -52,7 +52,8 @@ class ScopedVariable {
 
 TEST_CASE("programs for Metal give the numbers of eager PyTorch", "[metal][D14]") {
   Host host;
-  for (const char* name : {"addmul", "mlp", "conv", "embedding", "half", "quantized", "experts"}) {
+  for (const char* name :
+       {"addmul", "mlp", "conv", "conv_pool", "embedding", "half", "quantized", "experts"}) {
     INFO(name);
     if (!runs_here(name)) continue;
     const Fixture fixture(name);

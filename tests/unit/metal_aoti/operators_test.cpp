@@ -253,32 +253,4 @@ TEST_CASE("attention that the device fails in leaves no tensor behind", "[metal]
   CHECK(control().num_buffers == buffers);
 }
 
-TEST_CASE("topk: order, equal elements, NaN, another dimension than the last", "[metal]") {
-  Bench bench;
-  Handle row = bench.empty({1, 6});
-  const double values[] = {2, 5, std::numeric_limits<double>::quiet_NaN(), 5, -1, 3};
-  for (std::int64_t i = 0; i < 6; ++i) row.set(i, values[i]);
-  for (const bool largest : {true, false}) {
-    Handle best, places;
-    REQUIRE(aoti_torch_mps_topk(row.get(), 6, -1, largest, 1, best.out(), places.out()) == 0);
-    REQUIRE(bench.wait().empty());
-    const std::int64_t expected[2][6] = {{4, 0, 5, 1, 3, 2}, {2, 1, 3, 5, 0, 4}};
-    for (std::int64_t i = 0; i < 6; ++i) {
-      CHECK(places.at(i) == static_cast<double>(expected[largest ? 1 : 0][i]));
-    }
-  }
-  Handle whole = bench.empty({3, 2}, ScalarType::Long);
-  for (std::int64_t i = 0; i < 6; ++i) whole.set(i, static_cast<double>(i * 7 % 5));
-  Handle best, places;
-  REQUIRE(aoti_torch_mps_topk(whole.get(), 1, 0, 1, 1, best.out(), places.out()) == 0);
-  REQUIRE(bench.wait().empty());
-  CHECK(best.at(0) == 4);  // 0, 4, 3
-  CHECK(places.at(0) == 1);
-  CHECK(best.at(1) == 2);  // 2, 1, 0
-  CHECK(places.at(1) == 0);
-  Handle none, nowhere;
-  CHECK(aoti_torch_mps_topk(whole.get(), 4, 0, 1, 1, none.out(), nowhere.out()) != 0);
-  CHECK_THAT(bench.pool().take_failure(), ContainsSubstring("k: expected 0 to 3, found 4"));
-}
-
 }  // namespace operators_test
