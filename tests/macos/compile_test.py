@@ -4,9 +4,10 @@
 The compiler is `ziglang` and the headers are Apple's metal-cpp out of the macOS wheel of
 `mlx-metal`, both from PyPI, kept in the build directory. zig brings the headers and the
 symbols of macOS' C library; what is declared and linked of the rest is written by hand here
-(system, frameworks). Nothing runs: this shows that Meson's files configure a plugin for a Mac, that
-every source compiles and links for one, and what the library exports. Exits 77, with a line that
-says why, where the packages cannot be had.
+(system, frameworks). Nothing of it runs: this shows that Meson's files configure a plugin for a Mac,
+that every source compiles and links for one, and what the library exports. Then, on x86-64, the
+plugin's use of metal-cpp runs here, on classes of our own (objective_c.cpp) in place of Metal's.
+Exits 77, with a line that says why, where the packages cannot be had.
 """
 
 import argparse
@@ -26,6 +27,14 @@ PLUGIN = "reference_backends/metal_aoti/metal_aoti.dylib"
 MH_MAGIC_64, CPU_TYPE_ARM64, MH_DYLIB = 0xFEEDFACF, 0x0100000C, 6
 LC_SYMTAB, LC_LOAD_DYLIB = 0x2, 0xC
 N_STAB, N_PEXT, N_TYPE, N_EXT, N_WEAK_REF = 0xE0, 0x10, 0x0E, 0x01, 0x40
+# What Metal is sent, by version of macOS: 14 has the architecture, 15 the modes of arithmetic. They
+# are PyTorch's for the same source.
+FAST_MATH_OFF = "setFastMathEnabled 0"
+MESSAGES = {
+    13: ["architecture ''", FAST_MATH_OFF],
+    14: ["architecture 'applegpu_g14s'", FAST_MATH_OFF],
+    15: ["architecture 'applegpu_g14s'", "setMathMode 0", "setMathFloatingPointFunctions 1"],
+}
 # Options that keep away what the plugin does not need.
 OPTIONS = ["-Dtests=disabled", "-Dexamples=disabled", "-Dcpu_aoti=disabled", "-Dcuda=disabled",
            "-Dbenchmarks=disabled", "-Dmetal_aoti=enabled", "-Dwerror=true", "-Ddebug=false",
@@ -164,12 +173,36 @@ def check(library: Library, names: set[str]) -> list[str]:
     return out
 
 
+def check_messages(clang: str, source: pathlib.Path, headers: pathlib.Path,
+                   folder: pathlib.Path) -> list[str]:
+    """What is wrong with what the plugin sends to Metal."""
+    plugin = source / "reference_backends/metal_aoti"
+    program = folder / "device_test"
+    files = [plugin / "device/metal_cpp.cpp", plugin / "device/metal_cpp_device.cpp",
+             HERE / "objective_c.cpp", HERE / "device_test.cpp"]
+    # metal-cpp gets math.h and stddef.h from headers of macOS. Sections, because it has functions
+    # that call what is not here.
+    run([clang, "-std=c++20", "-O2", "-fblocks", "-w", "-include", "math.h", "-include", "stddef.h",
+         "-fno-delete-null-pointer-checks", "-DMETALCPP_SYMBOL_VISIBILITY_HIDDEN",
+         "-ffunction-sections", "-Wl,--gc-sections", f"-I{plugin}", f"-I{source / 'include'}",
+         f"-I{HERE}", "-isystem", str(HERE / "linux"), "-isystem", str(HERE / "system"), "-isystem",
+         str(headers), *map(str, files), "-ldl", "-o", str(program)], dict(os.environ))
+    out = []
+    for version, expected in MESSAGES.items():
+        done = subprocess.run([program, str(version)], capture_output=True, text=True, check=False)
+        if done.returncode != 0 or done.stdout.splitlines() != expected:
+            out.append(f"macOS {version}: expected {expected}, found {done.stdout.splitlines()}, "
+                       f"status {done.returncode} {done.stderr.strip()}")
+    return out
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--cache", type=pathlib.Path, required=True)
     parser.add_argument("--source", type=pathlib.Path, required=True)
     parser.add_argument("--meson", required=True)
     parser.add_argument("--facts", required=True, help="plugin_facts.cpp")
+    parser.add_argument("--clang", help="to run the plugin's use of metal-cpp here")
     options = parser.parse_args()
     fetch(options.cache)
     headers = next(options.cache.glob("wheel/**/metal_cpp"))
@@ -197,10 +230,14 @@ def main() -> int:
     problems = check(Library(library.read_bytes()), names)
     if ["backend", "MetalBackend"] not in lines:
         problems.append(f"no MetalBackend can be read from it: {facts.stderr or facts.stdout}")
+    if options.clang:
+        problems += check_messages(options.clang, options.source, headers, options.cache)
     for each in problems:
         print(f"not ok: {each}")
     if not problems:
         print(f"ok: it exports tenon_plugin_v1 and the {len(names) - 1} functions of models")
+        if options.clang:
+            print("ok: it sends Metal only what each version of macOS knows")
     return 1 if problems else 0
 
 

@@ -17,6 +17,14 @@ namespace {
 using Pool = NS::SharedPtr<NS::AutoreleasePool>;
 Pool make_pool() { return NS::TransferPtr(NS::AutoreleasePool::alloc()->init()); }
 
+/// Asks an object for a method that the oldest macOS that this runs on does not have: sending a
+/// message without one ends the process. NS::Object's own question is protected.
+struct Methods : NS::Object {
+  static bool has(const NS::Object* object, const char* selector) {
+    return respondsToSelector(object, sel_registerName(selector));
+  }
+};
+
 std::string text_of(const NS::String* text) {
   const char* const utf8 = text ? text->utf8String() : nullptr;
   return utf8 ? utf8 : "";
@@ -168,6 +176,7 @@ class MetalCppDevice final : public MetalDevice {
   }
   std::uint64_t memory() const override { return device_->recommendedMaxWorkingSetSize(); }
   std::string architecture() const override {
+    if (!Methods::has(device_.get(), "architecture")) return "";  // Before macOS 14.
     const Pool pool = make_pool();
     const MTL::Architecture* const found = device_->architecture();
     return found ? text_of(found->name()) : "";
@@ -180,8 +189,14 @@ class MetalCppDevice final : public MetalDevice {
   Result<std::unique_ptr<MetalLibrary>> compile(const char* source) override {
     const Pool pool = make_pool();
     const auto options = NS::TransferPtr(MTL::CompileOptions::alloc()->init());
-    // The kernels use infinities and NaN.
-    options->setFastMathEnabled(false);
+    // As PyTorch compiles the same source (MetalShaderLibrary::compileLibrary): with infinities and
+    // NaN, and exact functions where the source does not say. macOS 15 has an option for each.
+    if (Methods::has(options.get(), "setMathMode:")) {
+      options->setMathMode(MTL::MathModeSafe);
+      options->setMathFloatingPointFunctions(MTL::MathFloatingPointFunctionsPrecise);
+    } else {
+      options->setFastMathEnabled(false);
+    }
     NS::Error* failure = nullptr;
     auto library = NS::TransferPtr(
         device_->newLibrary(NS::String::string(source, NS::StringEncoding::UTF8StringEncoding),

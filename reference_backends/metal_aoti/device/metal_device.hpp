@@ -91,7 +91,7 @@ class MetalDevice {
   [[nodiscard]] virtual std::string name() const = 0;
   /// Bytes of memory that the device recommends to use at most.
   [[nodiscard]] virtual std::uint64_t memory() const = 0;
-  /// Name of the architecture: "applegpu_g14s".
+  /// Name of the architecture: "applegpu_g14s". Empty before macOS 14, which has none.
   [[nodiscard]] virtual std::string architecture() const = 0;
   /// errors: MemoryAllocationFailed.
   [[nodiscard]] virtual Result<std::unique_ptr<MetalBuffer>> allocate(std::size_t nbytes) = 0;
