@@ -2,11 +2,6 @@
 #include "gpu.hpp"
 
 #include <dlfcn.h>
-
-#include <algorithm>
-#include <cstdio>
-#include <cstdlib>
-
 namespace gpu_test {
 namespace {
 
@@ -47,7 +42,6 @@ struct Driver {
 #undef MEMBER
 };
 Driver driver;
-int failed = 0;
 
 std::string text_of(const char* call, DriverResult result) {
   const char* name = nullptr;
@@ -64,18 +58,6 @@ constexpr int capability_major = 75;
 constexpr int capability_minor = 76;
 
 }  // namespace
-
-void give_up(const std::string& text) {
-  std::fprintf(stderr, "FAILED: %s\n", text.c_str());
-  std::exit(1);
-}
-
-void fail(const std::string& text) {
-  ++failed;
-  std::fprintf(stderr, "FAILED: %s\n", text.c_str());
-}
-
-int failures() { return failed; }
 
 Gpu& gpu() {
   static Gpu one;
@@ -165,22 +147,6 @@ void Gpu::end_capture(int times) {
   synchronize();
   CHECK_CALL(cuGraphExecDestroy, executable);
   CHECK_CALL(cuGraphDestroy, graph);
-}
-
-Memory::Memory(std::size_t nbytes) : nbytes_(nbytes), base_(gpu().allocate(nbytes + 2 * guard)) {
-  const std::vector<unsigned char> filled(nbytes + 2 * guard, 0xa5);
-  gpu().upload(base_, filled.data(), filled.size());
-}
-
-Memory::~Memory() {
-  std::vector<unsigned char> all(nbytes_ + 2 * guard);
-  gpu().download(all.data(), base_, all.size());
-  const auto untouched = [](unsigned char byte) { return byte == 0xa5; };
-  if (!std::all_of(all.begin(), all.begin() + guard, untouched) ||
-      !std::all_of(all.end() - guard, all.end(), untouched)) {
-    fail("something was written beyond a tensor");
-  }
-  gpu().free(base_);
 }
 
 }  // namespace gpu_test
