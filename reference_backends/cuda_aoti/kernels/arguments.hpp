@@ -45,6 +45,8 @@ struct MatmulArguments {
 };
 
 inline constexpr int few_rows_warps = 4;  ///< Columns of a block of the kernels for few rows.
+/// Columns of a block of the kernel for one row of the packed format: those of a tile.
+inline constexpr int packed_row_columns = 8;
 inline constexpr int few_rows_per_warp = 4;
 inline constexpr int few_rows_limit = 16;  ///< More rows use tiles.
 inline constexpr int matmul_tile = 64;     ///< Rows and columns of a tile.
@@ -53,6 +55,9 @@ inline constexpr int matmul_tile_threads = 128;
 inline constexpr int sort_threads = 256;
 inline constexpr int sort_items = 8;  ///< Of a thread, in a tile and in a merge.
 inline constexpr int sort_tile = sort_threads * sort_items;
+/// A block of one warp sorts a row of up to `sort_short` elements.
+inline constexpr int sort_short_threads = 32;
+inline constexpr int sort_short = sort_short_threads * sort_items;
 inline constexpr int sort_max_outer = 15;
 
 /// Rows along one dimension of a tensor of any strides; all in elements.

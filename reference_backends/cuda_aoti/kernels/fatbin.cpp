@@ -15,7 +15,8 @@ namespace {
 
 #define TENON_MATMUL_NAMES(name, Format) \
   "tenon_" #name "_one", "tenon_" #name "_few", "tenon_" #name "_tiles",
-#define TENON_SORT_NAMES(name, Item) "tenon_sort_tiles_" #name, "tenon_sort_merge_" #name,
+#define TENON_SORT_NAMES(name, Item) \
+  "tenon_sort_short_" #name, "tenon_sort_tiles_" #name, "tenon_sort_merge_" #name,
 constexpr const char* names[] = {TENON_CUDA_MATMULS(TENON_MATMUL_NAMES)
                                      TENON_CUDA_SORTS(TENON_SORT_NAMES) "tenon_rand",
                                  "tenon_randint", "tenon_random_advance"};

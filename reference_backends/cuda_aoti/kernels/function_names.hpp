@@ -11,7 +11,7 @@
   X(int6_plain_mm, Int6Plain)       \
   X(int8_plain_mm, Int8Plain)
 
-/// X(name, item): each makes the kernels tenon_sort_tiles_<name> and tenon_sort_merge_<name>.
+/// X(name, item): each makes the kernels tenon_sort_short_<name>, _tiles_ and _merge_.
 #define TENON_CUDA_SORTS(X) \
   X(32, Item32)             \
   X(64, Item64)

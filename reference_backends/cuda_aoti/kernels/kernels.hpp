@@ -77,6 +77,7 @@ struct MatmulPlan {
   std::int64_t rows;
   std::int64_t columns;
   std::array<const char*, 3> functions;  ///< For one row, a few, and many.
+  std::int64_t row_columns;              ///< Columns of a block of the first.
   MatmulArguments arguments;
 };
 

@@ -69,14 +69,15 @@ constexpr auto bytes = {ScalarType::Byte, ScalarType::Char};
 }
 
 [[nodiscard]] MatmulPlan make_plan(const ModelTensor& self, const Weights& weights,
-                                   const std::array<const char*, 3>& functions) {
+                                   const std::array<const char*, 3>& functions,
+                                   std::int64_t row_columns = few_rows_warps) {
   MatmulArguments arguments{};
   arguments.self = self.as<const std::uint16_t>();
   arguments.rows = self.sizes[0];
   arguments.self_row_stride = self.strides[0];
   arguments.self_vector_loads = is_aligned(self, 16) && self.strides[0] % 8 == 0;
   arguments.weights = weights;
-  return {self.sizes[0], weights.columns, functions, arguments};
+  return {self.sizes[0], weights.columns, functions, row_columns, arguments};
 }
 
 /// Scales and zeros of 8 bits with steps of float16, as the formats of 4, 5 and 6 bits have them.
@@ -142,7 +143,7 @@ Result<MatmulPlan> plan_weight_int4pack_mm(const ModelTensor& self, const ModelT
   weights.depth = static_cast<std::int32_t>(depth);
   weights.group_shift = group_shift;
   weights.inner_k_tiles = static_cast<std::int32_t>(inner);
-  return make_plan(self, weights, weight_int4pack_mm_functions);
+  return make_plan(self, weights, weight_int4pack_mm_functions, packed_row_columns);
 }
 
 Result<MatmulPlan> plan_int4_plain_mm(const ModelTensor& self, const ModelTensor& qdata,
@@ -219,10 +220,13 @@ Status run(const MatmulPlan& plan, const ModelTensor& out, const Launcher& launc
                          {ceil_div(plan.rows, matmul_tile), ceil_div(plan.columns, matmul_tile)},
                          {matmul_tile_threads, 1, 1}, arguments);
   }
-  const std::int64_t rows_per_block = plan.rows == 1 ? 1 : few_rows_per_warp;
+  if (plan.rows == 1) {
+    return launch_blocks(launcher, plan.functions[0], {ceil_div(plan.columns, plan.row_columns), 1},
+                         {32, few_rows_warps, 1}, arguments);
+  }
   return launch_blocks(
-      launcher, plan.functions[plan.rows == 1 ? 0 : 1],
-      {ceil_div(plan.columns, few_rows_warps), ceil_div(plan.rows, rows_per_block)},
+      launcher, plan.functions[1],
+      {ceil_div(plan.columns, few_rows_warps), ceil_div(plan.rows, few_rows_per_warp)},
       {32, few_rows_warps, 1}, arguments);
 }
 

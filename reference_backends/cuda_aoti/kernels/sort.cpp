@@ -112,6 +112,10 @@ Status run(SortPlan plan, const ModelTensor& values, const ModelTensor& indices,
   const int passes = merges(sort.length);
   sort.runs_to = passes == 0 ? nullptr : bytes;
   const bool wide = is_wide(sort);
+  if (sort.length <= sort_short) {
+    return launch_blocks(launcher, wide ? "tenon_sort_short_64" : "tenon_sort_short_32",
+                         {sort.rows, 1}, {sort_short_threads, 1, 1}, sort);
+  }
   TENON_RETURN_IF_ERROR(
       launch_blocks(launcher, wide ? "tenon_sort_tiles_64" : "tenon_sort_tiles_32",
                     {sort.rows * ceil_div(sort.length, sort_tile), 1}, {sort_threads, 1, 1}, sort));

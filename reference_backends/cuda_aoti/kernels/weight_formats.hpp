@@ -161,6 +161,20 @@ struct Int4Packed {
   /// the word is `k / 2 % 4` of the column's four.
   static TENON_HOST_DEVICE int shift(int k) { return 4 * (k % 2 * 4 + k / 8); }
 
+  /// Of the group of weight `k`; the zero is the value of the number 8.
+  static TENON_HOST_DEVICE Scaling scaling(const Weights& weights, std::int32_t column,
+                                           std::int32_t k) {
+    const std::uint32_t pair = element<std::uint32_t>(
+        weights.scale, place(k >> weights.group_shift, weights.columns, column));
+    return {bfloat16_to_float(static_cast<std::uint16_t>(pair & 0xffffu)),
+            bfloat16_to_float(static_cast<std::uint16_t>(pair >> 16))};
+  }
+  /// Weight `k` of a pair of tiles, out of its word.
+  static TENON_HOST_DEVICE float weight(std::uint32_t word, int k, const Scaling& scaling) {
+    const auto number = static_cast<std::int32_t>(word >> shift(k) & 0xfu);
+    return static_cast<float>(number - 8) * scaling.scale + scaling.zero;
+  }
+
   static TENON_HOST_DEVICE void chunk(const Weights& weights, std::int32_t column,
                                       std::int32_t chunk, float (&out)[weights_per_chunk]) {
     const std::int32_t pairs = weights.inner_k_tiles / 2;
@@ -172,16 +186,9 @@ struct Int4Packed {
       const std::int64_t lane = tile * 32 + column % 8 * 4 + i;
       words[i] = element<std::uint32_t>(weights.low, lane * pairs + chunk % pairs);
     }
-    const std::int32_t group = (chunk * weights_per_chunk) >> weights.group_shift;
-    const std::uint32_t pair =
-        element<std::uint32_t>(weights.scale, place(group, weights.columns, column));
-    const float scale = bfloat16_to_float(static_cast<std::uint16_t>(pair & 0xffffu));
-    const float middle = bfloat16_to_float(static_cast<std::uint16_t>(pair >> 16));
+    const Scaling of_group = scaling(weights, column, chunk * weights_per_chunk);
     TENON_UNROLL
-    for (int k = 0; k < weights_per_chunk; ++k) {
-      const auto number = static_cast<std::int32_t>(words[k / 2 % 4] >> shift(k) & 0xfu);
-      out[k] = static_cast<float>(number - 8) * scale + middle;
-    }
+    for (int k = 0; k < weights_per_chunk; ++k) out[k] = weight(words[k / 2 % 4], k, of_group);
   }
 };
 

@@ -34,8 +34,8 @@ struct Entry {
   ENTRY(tenon_##name##_few, MatmulArguments) \
   ENTRY(tenon_##name##_tiles, MatmulArguments)
 #define SORT(name, Item)                        \
-  ENTRY(tenon_sort_tiles_##name, SortArguments) \
-  ENTRY(tenon_sort_merge_##name, SortArguments)
+  ENTRY(tenon_sort_short_##name, SortArguments) \
+  ENTRY(tenon_sort_tiles_##name, SortArguments) ENTRY(tenon_sort_merge_##name, SortArguments)
 constexpr Entry entries[] = {
     TENON_CUDA_MATMULS(MATMUL) TENON_CUDA_SORTS(SORT) ENTRY(tenon_rand, RandomArguments)
         ENTRY(tenon_randint, RandomArguments){"tenon_random_advance", &advance}};

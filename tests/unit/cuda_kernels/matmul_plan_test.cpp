@@ -69,6 +69,24 @@ TEST_CASE("a product says what it launches for one row, a few, and many", "[cuda
   }
 }
 
+TEST_CASE("one row of a packed product has a block for each tile of eight columns",
+          "[cuda_kernels]") {
+  for (const std::int64_t rows : {1, 2}) {
+    CAPTURE(rows);
+    const auto plan =
+        kernels::plan_weight_int4pack_mm(tensor_at(0x1000, ScalarType::BFloat16, {rows, 512}),
+                                         tensor_at(0x2000, ScalarType::Int, {3, 4, 32, 4}), 32,
+                                         tensor_at(0x3000, ScalarType::BFloat16, {16, 24, 2}));
+    REQUIRE(plan.ok());
+    Recorder recorder;
+    REQUIRE(
+        run(*plan, tensor_at(0x9000, ScalarType::BFloat16, {rows, 24}), recorder.launcher()).ok());
+    REQUIRE(recorder.calls.size() == 1);
+    CHECK(recorder.calls[0].grid == std::array<unsigned, 3>{rows == 1 ? 3u : 6u, 1, 1});
+    CHECK(recorder.calls[0].block == std::array<unsigned, 3>{32, 4, 1});
+  }
+}
+
 TEST_CASE("views of self are read in place, by smaller loads where needed", "[cuda_kernels]") {
   Int4 a;
   a.self = tensor_at(0x1010, ScalarType::BFloat16, {5, 512}, {520, 1});

@@ -10,7 +10,8 @@ TEST_CASE("a short sort is one launch, a long one merges runs until one is left"
     std::int64_t length;
     int merges;
     int buffers;
-  } expected[] = {{1, 0, 0}, {2048, 0, 0}, {2049, 1, 1}, {4096, 1, 1}, {4097, 2, 2}, {16385, 4, 2}};
+  } expected[] = {{257, 0, 0},  {2048, 0, 0}, {2049, 1, 1},
+                  {4096, 1, 1}, {4097, 2, 2}, {16385, 4, 2}};
   for (const auto& e : expected) {
     CAPTURE(e.length);
     for (const ScalarType type : {ScalarType::Float, ScalarType::Long}) {
@@ -54,6 +55,29 @@ TEST_CASE("a short sort is one launch, a long one merges runs until one is left"
           CHECK(to + buffer <= scratch + plan->scratch_bytes);
         }
       }
+    }
+  }
+}
+
+TEST_CASE("a row of up to 256 elements is sorted by one warp", "[cuda_kernels]") {
+  for (const std::int64_t length : {1, 256}) {
+    for (const ScalarType type : {ScalarType::Float, ScalarType::Long}) {
+      const auto plan =
+          kernels::plan_sort_stable(tensor_at(0x1000, type, {300, length}), -1, false);
+      REQUIRE(plan.ok());
+      CHECK(plan->scratch_bytes == 0);
+      Recorder recorder;
+      REQUIRE(run(*plan, tensor_at(0x2000, type, {300, length}),
+                  tensor_at(0x3000, ScalarType::Long, {300, length}), nullptr, recorder.launcher())
+                  .ok());
+      REQUIRE(recorder.calls.size() == 1);
+      const Recorder::Call& call = recorder.calls[0];
+      CHECK(listed(call.function));
+      CHECK(call.function ==
+            std::string("tenon_sort_short_") + (type == ScalarType::Long ? "64" : "32"));
+      CHECK(call.grid == std::array<unsigned, 3>{300, 1, 1});
+      CHECK(call.block == std::array<unsigned, 3>{32, 1, 1});
+      CHECK(call.sort.runs_to == nullptr);
     }
   }
 }

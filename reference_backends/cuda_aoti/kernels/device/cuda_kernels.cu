@@ -12,7 +12,7 @@ namespace kernels = tenon::cuda_aoti::kernels;
 #define TENON_DEFINE_MATMUL(name, Format)                                      \
   extern "C" __global__ void __launch_bounds__(kernels::few_rows_warps * 32)   \
       tenon_##name##_one(const kernels::MatmulArguments arguments) {           \
-    kernels::few_rows<kernels::Format, 1>(arguments);                          \
+    kernels::one_row<kernels::Format>(arguments);                              \
   }                                                                            \
   extern "C" __global__ void __launch_bounds__(kernels::few_rows_warps * 32)   \
       tenon_##name##_few(const kernels::MatmulArguments arguments) {           \
@@ -24,14 +24,18 @@ namespace kernels = tenon::cuda_aoti::kernels;
   }
 TENON_CUDA_MATMULS(TENON_DEFINE_MATMUL)
 
-#define TENON_DEFINE_SORT(name, Item)                                   \
-  extern "C" __global__ void __launch_bounds__(kernels::sort_threads)   \
-      tenon_sort_tiles_##name(const kernels::SortArguments arguments) { \
-    kernels::sort_one_tile<kernels::Item>(arguments);                   \
-  }                                                                     \
-  extern "C" __global__ void __launch_bounds__(kernels::sort_threads)   \
-      tenon_sort_merge_##name(const kernels::SortArguments arguments) { \
-    kernels::merge_runs<kernels::Item>(arguments);                      \
+#define TENON_DEFINE_SORT(name, Item)                                              \
+  extern "C" __global__ void __launch_bounds__(kernels::sort_short_threads)        \
+      tenon_sort_short_##name(const kernels::SortArguments arguments) {            \
+    kernels::sort_one_tile<kernels::Item, kernels::sort_short_threads>(arguments); \
+  }                                                                                \
+  extern "C" __global__ void __launch_bounds__(kernels::sort_threads)              \
+      tenon_sort_tiles_##name(const kernels::SortArguments arguments) {            \
+    kernels::sort_one_tile<kernels::Item, kernels::sort_threads>(arguments);       \
+  }                                                                                \
+  extern "C" __global__ void __launch_bounds__(kernels::sort_threads)              \
+      tenon_sort_merge_##name(const kernels::SortArguments arguments) {            \
+    kernels::merge_runs<kernels::Item>(arguments);                                 \
   }
 TENON_CUDA_SORTS(TENON_DEFINE_SORT)
 

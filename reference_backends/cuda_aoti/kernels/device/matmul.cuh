@@ -66,6 +66,58 @@ __device__ inline void few_rows(const MatmulArguments& a) {
   }
 }
 
+template <class Format>
+__device__ inline void one_row(const MatmulArguments& a) {
+  few_rows<Format, 1>(a);
+}
+
+/// A block computes the eight columns of a row of tiles, whose words are adjacent in the order of a
+/// warp's lanes: lane L has a word of column L / 4 for each 32 of the depth. The warps share the
+/// depth.
+template <>
+__device__ inline void one_row<Int4Packed>(const MatmulArguments& a) {
+  __shared__ float sums[few_rows_warps][packed_row_columns];
+  const int lane = static_cast<int>(threadIdx.x);
+  const int warp = static_cast<int>(threadIdx.y);
+  const int first_k = lane % 4 * 2;
+  const std::int32_t pairs = a.weights.inner_k_tiles / 2;
+  const std::int32_t tiles = a.weights.depth / (a.weights.inner_k_tiles * 16);
+  const int first_column = static_cast<int>(blockIdx.x) * packed_row_columns;
+  const bool vector_loads = pairs == 4 && reinterpret_cast<std::uintptr_t>(a.weights.low) % 16 == 0;
+  float sum = 0.0f;
+  for (std::int32_t tile = warp; tile < tiles; tile += few_rows_warps) {
+    const std::int64_t at = (place(blockIdx.x, tiles, tile) * 32 + lane) * pairs;
+    Words4 words{};
+    if (vector_loads) {
+      words = load_words(a.weights.low, at * 4);
+    } else {
+      for (int i = 0; i < pairs; ++i) words.word[i] = element<std::uint32_t>(a.weights.low, at + i);
+    }
+    TENON_UNROLL
+    for (int i = 0; i < 4; ++i) {
+      if (i == pairs) break;
+      const std::int32_t k = (tile * pairs + i) * weights_per_chunk;
+      const Scaling scaling = Int4Packed::scaling(a.weights, first_column + lane / 4, k);
+      TENON_UNROLL
+      for (int j = 0; j < 8; ++j) {
+        const int in_chunk = first_k + j % 2 + j / 2 * 8;
+        sum += bfloat16_to_float(a.self[k + in_chunk]) *
+               Int4Packed::weight(words.word[i], in_chunk, scaling);
+      }
+    }
+  }
+  for (int distance = 2; distance > 0; distance /= 2) {
+    sum += __shfl_xor_sync(0xffffffffu, sum, distance);
+  }
+  if (lane % 4 == 0) sums[warp][lane / 4] = sum;
+  __syncthreads();
+  if (warp != 0 || lane >= packed_row_columns) return;
+  sum = 0.0f;
+  TENON_UNROLL
+  for (int i = 0; i < few_rows_warps; ++i) sum += sums[i][lane];
+  a.out[first_column + lane] = float_to_bfloat16(sum);
+}
+
 /// Rows of shared memory are padded, so that their banks differ.
 inline constexpr int step_row = weights_per_chunk + 8;
 inline constexpr int sums_row = matmul_tile + 4;

@@ -14,15 +14,16 @@ struct ItemLess {
   }
 };
 
-/// A block sorts `sort_tile` elements of a row: into `runs_to`, or into the result when that is
-/// null because the row has a single tile.
-template <class Item>
+/// A block of `kThreads` sorts a tile of `sort_items` elements of a row for each: into `runs_to`,
+/// or into the result when that is null because the row has a single tile.
+template <class Item, int kThreads>
 __device__ inline void sort_one_tile(const SortArguments& sort) {
-  using Sort = cub::BlockMergeSort<Item, sort_threads, sort_items>;
+  using Sort = cub::BlockMergeSort<Item, kThreads, sort_items>;
   __shared__ typename Sort::TempStorage storage;
-  const std::int64_t tiles = (sort.length + sort_tile - 1) / sort_tile;
+  constexpr int tile = kThreads * sort_items;
+  const std::int64_t tiles = (sort.length + tile - 1) / tile;
   const std::int64_t row = static_cast<std::int64_t>(blockIdx.x) / tiles;
-  const std::int64_t first = static_cast<std::int64_t>(blockIdx.x) % tiles * sort_tile;
+  const std::int64_t first = static_cast<std::int64_t>(blockIdx.x) % tiles * tile;
   const RowStarts starts = row_starts(sort, row);
   const int thread = static_cast<int>(threadIdx.x);
 
@@ -31,7 +32,7 @@ __device__ inline void sort_one_tile(const SortArguments& sort) {
   Item items[sort_items];
   TENON_UNROLL
   for (int i = 0; i < sort_items; ++i) {
-    const std::int64_t at = first + i * sort_threads + thread;
+    const std::int64_t at = first + i * kThreads + thread;
     items[i] = at < sort.length ? sort_item<Item>(sort, starts.self, at) : Item::last();
   }
   Sort(storage).Sort(items, ItemLess{});
