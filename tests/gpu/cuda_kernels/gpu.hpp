@@ -48,7 +48,7 @@ class Gpu {
   void end_capture(int times);
 
   std::string name_;
-  void* stream_ = nullptr;
+  [[maybe_unused]] void* stream_ = nullptr;  // Of the driver, as its functions.
   std::map<std::string, void*> functions_;
 };
 
