@@ -13,6 +13,7 @@
 #include "tenon/aoti/library/elf_editor.hpp"
 #include "tenon/aoti/payload.hpp"
 #include "tenon/aoti/weights/named_weights.hpp"
+#include "tenon/aoti/weights/shared_by_content.hpp"
 #include "tenon/host.hpp"
 #include "tenon/host/arrays.hpp"
 #include "tenon/host/inspect.hpp"
@@ -207,6 +208,29 @@ std::string weights_payload(std::size_t count) {
   return out;
 }
 
+/// Finds or makes an object for each of `count` weights of different contents.
+Task shares_weights(std::size_t count) {
+  struct Weight {
+    std::size_t content;
+    [[nodiscard]] std::size_t nbytes() const { return sizeof content; }
+  };
+  return [count]() -> Status {
+    aoti::SharedByContent<Weight> store;
+    std::vector<std::shared_ptr<const Weight>> used;
+    for (std::size_t i = 0; i < count; ++i) {
+      TENON_TRY(auto weight,
+                store.get(
+                    std::as_bytes(std::span(&i, 1)),
+                    [&](const Weight& known) -> Result<bool> { return known.content == i; },
+                    [&]() -> Result<std::shared_ptr<const Weight>> {
+                      return std::make_shared<const Weight>(Weight{i});
+                    }));
+      used.push_back(std::move(weight));
+    }
+    return store.nbytes() == count * sizeof(std::size_t) ? ok() : error(Error::Internal, "lost");
+  };
+}
+
 Task writes_trace(std::size_t count) {
   auto trace = std::make_shared<Trace>();
   for (std::size_t i = 0; i < count; ++i) {
@@ -252,6 +276,7 @@ std::vector<Collection> file_collections() {
            return outcome_of(aoti::parse_named_weights(text));
          });
        }},
+      {"payload: weights that are shared by content", shares_weights},
       {"trace: events", writes_trace, {}, 60'000},
       {"patterns of TENON_SELECT", matches_patterns},
   };

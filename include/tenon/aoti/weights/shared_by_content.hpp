@@ -5,7 +5,7 @@
 #include <memory>
 #include <mutex>
 #include <string_view>
-#include <vector>
+#include <unordered_map>
 
 #include "tenon/core/bytes.hpp"
 #include "tenon/core/result.hpp"
@@ -30,16 +30,21 @@ class SharedByContent {
                                                           const Make& make) {
     const std::size_t hash = std::hash<std::string_view>{}(as_text(bytes));
     const std::lock_guard lock(mutex_);
-    std::erase_if(entries_, [](const Entry& entry) { return entry.object.expired(); });
-    for (const Entry& entry : entries_) {
-      if (entry.hash != hash) continue;
-      auto object = entry.object.lock();
+    const auto [begin, end] = objects_.equal_range(hash);
+    for (auto each = begin; each != end; ++each) {
+      auto object = each->second.lock();
       if (!object) continue;
       TENON_TRY(const bool same, is_same(*object));
       if (same) return object;
     }
     TENON_TRY(std::shared_ptr<const Object> made, make());
-    entries_.push_back({hash, made});
+    // What is no longer in use is dropped when their number has doubled: a program may have any
+    // number of weights.
+    if (objects_.size() >= drop_at_) {
+      std::erase_if(objects_, [](const auto& entry) { return entry.second.expired(); });
+      drop_at_ = 2 * objects_.size() + least_drop;
+    }
+    objects_.emplace(hash, made);
     return made;
   }
 
@@ -47,20 +52,18 @@ class SharedByContent {
   [[nodiscard]] std::size_t nbytes() const {
     const std::lock_guard lock(mutex_);
     std::size_t sum = 0;
-    for (const Entry& entry : entries_) {
-      if (const auto object = entry.object.lock()) sum += object->nbytes();
+    for (const auto& entry : objects_) {
+      if (const auto object = entry.second.lock()) sum += object->nbytes();
     }
     return sum;
   }
 
  private:
-  struct Entry {
-    std::size_t hash;
-    std::weak_ptr<const Object> object;
-  };
+  static constexpr std::size_t least_drop = 64;
 
   mutable std::mutex mutex_;
-  std::vector<Entry> entries_;
+  std::unordered_multimap<std::size_t, std::weak_ptr<const Object>> objects_;  ///< By their hash.
+  std::size_t drop_at_ = least_drop;
 };
 
 }  // namespace tenon::aoti
