@@ -30,6 +30,8 @@ using Json = nlohmann::json;
 
 /// As many entries of a manifest as fit its largest size.
 constexpr std::size_t most_in_manifest = 16'000;
+/// As many as fit the largest dynamic section that is read.
+constexpr std::size_t most_needed = 65'000;
 
 Task parses_manifest(const Json& change) {
   Json json = {
@@ -258,13 +260,17 @@ std::vector<Collection> file_collections() {
       {"manifest: facts", parses_facts, {}, most_in_manifest},
       {"manifest: platforms", parses_platforms, {}, most_in_manifest},
       {"library: needed libraries",
-       [](std::size_t count) { return reads_library(library_that_needs(count), count); }},
+       [](std::size_t count) { return reads_library(library_that_needs(count), count); },
+       {},
+       most_needed},
       {"library: symbols of others",
        [](std::size_t count) { return reads_library(library_with_symbols(count, false), count); }},
       {"library: exported symbols",
        [](std::size_t count) { return reads_library(library_with_symbols(count, true), count); }},
       {"library of a model: needed libraries",
-       [](std::size_t count) { return edits_library(library_that_needs(count), count); }},
+       [](std::size_t count) { return edits_library(library_that_needs(count), count); },
+       {},
+       most_needed},
       {"library of a model: symbols of others",
        [](std::size_t count) { return edits_library(library_with_symbols(count, false), count); }},
       {"plugin: backends", reads_record, {}, 1024},

@@ -76,12 +76,13 @@ std::vector<Collection> all_collections() {
   return all;
 }
 
-/// The sizes, without those that the collection cannot have.
+/// The sizes, or the largest that the collection can have in place of those above it.
 std::vector<std::size_t> sizes_of(const Collection& collection,
                                   const std::vector<std::size_t>& sizes) {
   std::vector<std::size_t> out;
   for (const std::size_t size : sizes) {
-    if (size <= collection.most) out.push_back(size);
+    const std::size_t possible = std::min(size, collection.most);
+    if (out.empty() || possible > out.back()) out.push_back(possible);
   }
   if (out.size() < 2) out = {collection.most / 16, collection.most / 4, collection.most};
   return out;
@@ -122,12 +123,13 @@ int table(const std::vector<std::size_t>& sizes) {
     const Measurement one = measure(collection, 1);
     std::vector<Measurement> measured;
     std::printf("| %.*s |", static_cast<int>(collection.what.size()), collection.what.data());
-    const auto own = sizes_of(collection, sizes);
-    for (const std::size_t size : own) {
+    for (const std::size_t size : sizes_of(collection, sizes)) {
       measured.push_back(measure(collection, size));
       const double each = static_cast<double>(measured.back().work) / static_cast<double>(size);
-      std::printf(own == sizes ? " %.1f |" : " %.1f (of %zu) |", each, size);
+      const bool is_asked = std::ranges::find(sizes, size) != sizes.end();
+      std::printf(is_asked ? " %.1f |" : " %.1f (%zu) |", each, size);
     }
+    for (std::size_t i = measured.size(); i < sizes.size(); ++i) std::printf(" |");
     double worst = 0;
     for (std::size_t i = 1; i < measured.size(); ++i) {
       worst = std::max(worst, excess(one, measured[i - 1], measured[i]));

@@ -22,7 +22,7 @@ class Program;
 struct BlobCheck {
   std::uint32_t verdict = TENON_BLOB_OPTIMAL;  ///< TENON_BLOB_..., never another number.
   std::string reason;  ///< The backend's, when it is not optimal, in one line that can be printed.
-  std::vector<std::string> missing_keys;       ///< Missing named data that it asked for.
+  std::vector<std::string> missing_keys;  ///< Missing named data that it asked for.
 };
 
 /// "optimal", "usable", "incompatible".

@@ -281,8 +281,7 @@ TENON_API Result<tenon_dl_device> MethodMeta::memory_planned_buffer_device(
   if (index >= num_memory_planned_buffers()) {
     return above_end("memory-planned buffer", index, num_memory_planned_buffers());
   }
-  return index < buffer_devices_.size() ? buffer_devices_[index]
-                                        : tenon_dl_device{TENON_DL_CPU, 0};
+  return index < buffer_devices_.size() ? buffer_devices_[index] : tenon_dl_device{TENON_DL_CPU, 0};
 }
 
 TENON_API std::size_t MethodMeta::num_instructions() const noexcept {

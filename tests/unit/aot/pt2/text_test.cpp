@@ -44,20 +44,21 @@ TEST_CASE("a program is printed with a line for each of its parts", "[pt2]") {
   const auto program = std::move(graph).build();
   REQUIRE(program.ok());
 
-  CHECK(to_text(program->view()) ==
-        "method \"forward\"\n"
-        "size 2*s77: 2 to 32\n"
-        "size s77: 1 to 16\n"
-        "input x: Float[s77, 4]\n"
-        "input image: Half[1, 2, 3, 4] order 0,2,3,1\n"
-        "parameter p_w \"fc.weight\": Float[4]\n"
-        "buffer b_total \"total\": Float[4]\n"
-        "1 rows: int s77 = aten.sym_size.int(self=x, dim=0)\n"
-        "2 half: Float[2*s77, 4], twice: bool s77 > 2 = my.split.default(self=x, size=[rows, 2], "
-        "tensors=[p_w, None], flags=[true, false], scales=[0.5, 2], mode=\"tanh\\n\", nothing=None, "
-        "dtype=Half, layout=strided, memory_format=channels last, device=device 2:1, alpha=1.5, "
-        "training=false)  # encoder.0\n"
-        "3 my.check.default(a=image)\n"
-        "output half\n"
-        "buffer b_total becomes p_w\n");
+  CHECK(
+      to_text(program->view()) ==
+      "method \"forward\"\n"
+      "size 2*s77: 2 to 32\n"
+      "size s77: 1 to 16\n"
+      "input x: Float[s77, 4]\n"
+      "input image: Half[1, 2, 3, 4] order 0,2,3,1\n"
+      "parameter p_w \"fc.weight\": Float[4]\n"
+      "buffer b_total \"total\": Float[4]\n"
+      "1 rows: int s77 = aten.sym_size.int(self=x, dim=0)\n"
+      "2 half: Float[2*s77, 4], twice: bool s77 > 2 = my.split.default(self=x, size=[rows, 2], "
+      "tensors=[p_w, None], flags=[true, false], scales=[0.5, 2], mode=\"tanh\\n\", nothing=None, "
+      "dtype=Half, layout=strided, memory_format=channels last, device=device 2:1, alpha=1.5, "
+      "training=false)  # encoder.0\n"
+      "3 my.check.default(a=image)\n"
+      "output half\n"
+      "buffer b_total becomes p_w\n");
 }
