@@ -15,10 +15,12 @@
 #include <utility>
 #include <vector>
 
+#include "driver/caller_stream.hpp"
 #include "driver/device.hpp"
 #include "driver/kernel_images.hpp"
 #include "graph.hpp"
 #include "shims/shim_list.hpp"
+#include "verdict.hpp"
 
 namespace {
 
@@ -57,24 +59,9 @@ bool is_listed(std::string_view list, std::string_view name) {
   return false;
 }
 
-/// Counts a delegate for as long as it enqueues on a stream of the application.
-class CallerStream {
- public:
-  CallerStream() = default;
-  explicit CallerStream(std::shared_ptr<cuda::CudaDevice> device) : device_(std::move(device)) {
-    ++device_->num_caller_streams;
-  }
-  CallerStream(CallerStream&&) noexcept = default;
-  CallerStream& operator=(CallerStream&& other) noexcept {
-    std::swap(device_, other.device_);
-    return *this;
-  }
-  ~CallerStream() {
-    if (device_) --device_->num_caller_streams;
-  }
-
- private:
-  std::shared_ptr<cuda::CudaDevice> device_;
+/// Settings of the backend for `open_device`.
+struct DeviceSettings {
+  bool as_graph = false;
 };
 
 class CudaBackend final : public tenon::Backend<CudaBackend>,
@@ -107,21 +94,27 @@ class CudaBackend final : public tenon::Backend<CudaBackend>,
       tenon::OptionSpec{"enable_cuda_graph_for_method", "",
                         "methods, with commas between them, that run as CUDA graphs"},
       tenon::OptionSpec{"skip_copy_output_to_cpu_for_method", "",
-                        "deprecated, without effect: a program says where its outputs are"}};
+                        "deprecated, without effect: a program says where its outputs are"},
+      tenon::OptionSpec{"memory_pool_release_threshold", std::int64_t{0},
+                        "bytes of free device memory that are kept for later runs"}};
 
   struct Delegate {
     Model model;
     std::shared_ptr<cuda::CudaDevice> device;
     std::unique_ptr<cuda::CudaGraph>
         graph;  ///< Null for ordinary runs. Destroyed before the model.
-    CallerStream caller_stream;
+    cuda::CallerStream caller_stream;
     bool is_graph_failure_logged = false;
   };
 
   static tenon::Result<aoti::DeviceMemoryApi> open_device(const aoti::LoadOptions& load_options) {
+    using Kind = cuda::Stream::Kind;
     TENON_TRY(auto device, cuda::CudaDevice::open(load_options.device_index.value_or(0)));
+    const auto* const settings =
+        static_cast<const DeviceSettings*>(load_options.device_settings.get());
+    const Kind kind = settings && settings->as_graph ? Kind::for_graphs : Kind::ordinary;
     TENON_TRY(auto stream, load_options.share_stream ? cuda::CudaDevice::shared_stream(device)
-                                                     : cuda::Stream::create(device));
+                                                     : cuda::Stream::create(device, kind));
     return cuda::device_memory(std::move(device), std::move(stream));
   }
 
@@ -151,18 +144,28 @@ class CudaBackend final : public tenon::Backend<CudaBackend>,
     TENON_TRY(const bool share_stream, values.get<bool>("use_shared_cuda_stream"));
     // Work of other delegates must not become part of a captured graph.
     load_options.share_stream = share_stream && !as_graph;
-    TENON_TRY(auto device, cuda::CudaDevice::open(*load_options.device_index));
-    if (const auto library = library_of(context, processed); library.ok()) {
-      TENON_RETURN_IF_ERROR(
-          check_kernels(cuda::KernelImages::find(library->bytes()), *device).status());
+    load_options.device_settings = std::make_shared<const DeviceSettings>(DeviceSettings{as_graph});
+    TENON_TRY(const auto threshold, values.get<std::int64_t>("memory_pool_release_threshold"));
+    if (threshold < 0) {
+      return tenon::error(tenon::Error::InvalidArgument,
+                          "option 'memory_pool_release_threshold': expected bytes, found ",
+                          threshold);
     }
+    if (const auto library = library_of(context, processed); library.ok()) {
+      TENON_RETURN_IF_ERROR(check_device(library->bytes(), *load_options.device_index).status());
+    }
+    TENON_TRY(auto device, keep_device(*load_options.device_index));
+    TENON_RETURN_IF_ERROR(device->raise_release_threshold(static_cast<std::uint64_t>(threshold)));
     TENON_TRY(Model model, load(context, processed, load_options));
     return make_delegate(std::move(model), std::move(device), as_graph);
   }
 
   tenon::Status execute(tenon::ExecutionContext& context, Delegate& delegate, tenon::Args args) {
     tenon::Status status = execute_with(context, delegate.model, [&](aoti::Instance& instance) {
-      return delegate.graph ? delegate.graph->run(args) : instance.run(args);
+      tenon::Status ran = delegate.graph ? delegate.graph->run(args) : instance.run(args);
+      if (!delegate.caller_stream.is_of_thread()) return ran;
+      tenon::Status done = instance.pool().synchronize();
+      return ran.ok() ? std::move(done) : std::move(ran);
     });
     if (delegate.graph && !delegate.is_graph_failure_logged && !delegate.graph->failure().empty()) {
       delegate.is_graph_failure_logged = true;
@@ -177,6 +180,9 @@ class CudaBackend final : public tenon::Backend<CudaBackend>,
     return make_delegate(std::move(model), delegate.device, delegate.graph != nullptr);
   }
 
+  /// Null is the delegate's own stream, not CUDA's default one, whose handles are cudaStreamLegacy
+  /// (1) and cudaStreamPerThread (2). On the latter, which is another stream in each thread, runs
+  /// wait.
   tenon::Status set_stream(Delegate& delegate, void* stream) {
     if (stream && delegate.graph) {
       return tenon::error(tenon::Error::NotSupported,
@@ -186,7 +192,9 @@ class CudaBackend final : public tenon::Backend<CudaBackend>,
     for (const auto& instance : delegate.model.instances()) {
       TENON_RETURN_IF_ERROR(instance->set_stream(stream));
     }
-    delegate.caller_stream = stream ? CallerStream(delegate.device) : CallerStream();
+    delegate.caller_stream =
+        stream ? cuda::CallerStream(delegate.device, static_cast<cuda::CUstream>(stream))
+               : cuda::CallerStream();
     return tenon::ok();
   }
 
@@ -262,16 +270,22 @@ class CudaBackend final : public tenon::Backend<CudaBackend>,
     return tenon::error(tenon::Error::NotFound, "the program has no named data");
   }
 
-  /// How the kernels of a library run on the device. Fails when they cannot run there.
-  static tenon::Result<KernelFit> check_kernels(const cuda::KernelImages& kernels,
-                                                const cuda::CudaDevice& device) {
-    if (kernels.empty()) return KernelFit::binary;
-    TENON_TRY(const unsigned capability, device.capability());
-    const KernelFit fit = kernels.fit(capability);
-    if (fit != KernelFit::none) return fit;
-    return tenon::error(tenon::Error::DelegateInvalidCompatibility, "the model's kernels are for ",
-                        kernels.text(), "; CUDA device ", device.index(),
-                        " has compute capability ", capability / 10, ".", capability % 10);
+  /// How a library's kernels run on a device, and that those of this plugin which it needs do.
+  static tenon::Result<KernelFit> check_device(tenon::Bytes library, std::int32_t index) {
+    TENON_TRY(const cuda::Driver* const driver, cuda::load_driver());
+    TENON_RETURN_IF_ERROR(cuda::check_device_index(*driver, index));
+    TENON_RETURN_IF_ERROR(cuda::check_own_kernels(library, *driver, index));
+    return cuda::check_kernels(cuda::KernelImages::find(library), *driver, index);
+  }
+
+  /// A device, which stays open for the life of the backend: closing one destroys its context.
+  tenon::Result<std::shared_ptr<cuda::CudaDevice>> keep_device(std::int32_t index) {
+    const std::lock_guard lock(mutex_);
+    auto& device = devices_[index];
+    if (!device) {
+      TENON_TRY(device, cuda::CudaDevice::open(index));
+    }
+    return device;
   }
 
   /// Checks a blob as `init` would, without a driver all but the device. A failure is the reason
@@ -292,8 +306,7 @@ class CudaBackend final : public tenon::Backend<CudaBackend>,
               "); this machine has all else that the model needs, and its kernels are for ",
               kernels.empty() ? "unknown devices" : kernels.text())};
     }
-    TENON_TRY(const auto device, cuda::CudaDevice::open(index));
-    TENON_TRY(const KernelFit fit, check_kernels(kernels, *device));
+    TENON_TRY(const KernelFit fit, check_device(library.bytes(), index));
     if (fit == KernelFit::binary) return tenon::BlobVerdict{};
     return tenon::BlobVerdict{
         tenon::Compatibility::Usable,
@@ -359,11 +372,11 @@ class CudaBackend final : public tenon::Backend<CudaBackend>,
                      std::size_t nbytes) {
     TENON_TRY(const aoti::DeviceMemoryApi memory, memory_of(device));
     const cuda::CudaDevice& where = *cuda::model_context(memory).device;
-    if (where.num_caller_streams > 0) {
+    {
       // Runs on streams of this plugin are complete; those on other streams may not be.
       const cuda::ContextScope scope(where);
       TENON_RETURN_IF_ERROR(scope.status());
-      TENON_RETURN_IF_ERROR(TENON_CUDA(where.driver(), cuCtxSynchronize));
+      TENON_RETURN_IF_ERROR(where.caller_streams.synchronize(where.driver()));
     }
     TENON_RETURN_IF_ERROR(memory.copy(memory.context.get(), memory.stream, kind,
                                       static_cast<std::byte*>(to),
@@ -372,6 +385,7 @@ class CudaBackend final : public tenon::Backend<CudaBackend>,
   }
 
   std::mutex mutex_;
+  std::map<std::int32_t, std::shared_ptr<cuda::CudaDevice>> devices_;
   std::map<std::int32_t, aoti::DeviceMemoryApi> memory_;
 };
 

@@ -6,7 +6,32 @@
 
 namespace tenon::cuda_aoti {
 
+CudaGraph::~CudaGraph() {
+  drop();
+  if (!default_stream_) return;
+  const ContextScope scope(*device_);
+  static_cast<void>(device_->driver().cuEventDestroy(default_stream_));
+}
+
+Status CudaGraph::wait_for_default_stream() {
+  const Driver& driver = device_->driver();
+  const ContextScope scope(*device_);
+  TENON_RETURN_IF_ERROR(scope.status());
+  if (!default_stream_) {
+    TENON_RETURN_IF_ERROR(
+        TENON_CUDA(driver, cuEventCreate, &default_stream_, CU_EVENT_DISABLE_TIMING));
+  }
+  TENON_RETURN_IF_ERROR(TENON_CUDA(driver, cuEventRecord, default_stream_, legacy_stream));
+  return TENON_CUDA(driver, cuStreamWaitEvent, static_cast<CUstream>(instance_->pool().stream()),
+                    default_stream_, 0u);
+}
+
 Status CudaGraph::run(const Args& args) {
+  TENON_RETURN_IF_ERROR(wait_for_default_stream());
+  return run_model(args);
+}
+
+Status CudaGraph::run_model(const Args& args) {
   TENON_RETURN_IF_ERROR(args.expect(instance_->num_inputs() + instance_->num_outputs()));
   if (!failure_.empty()) return instance_->run(args);
   if (executable_ && !fits(args)) {
@@ -84,6 +109,8 @@ Status CudaGraph::capture(const Args& args) {
                   : recorded.ok() ? error(ended.error(), ended.text())
                                   : error(recorded.error(), recorded.text());
   if (graph) static_cast<void>(driver.cuGraphDestroy(graph));
+  // The graph uses blocks that the model has released.
+  instance_->pool().hold_blocks(status.ok());
   return status;
 }
 
@@ -124,6 +151,7 @@ void CudaGraph::drop() noexcept {
     const ContextScope scope(*device_);
     static_cast<void>(device_->driver().cuGraphExecDestroy(executable_));
     executable_ = nullptr;
+    instance_->pool().hold_blocks(false);
   }
   for (const Input& input : inputs_) {
     if (input.tensor) instance_->pool().release(input.tensor);

@@ -21,6 +21,9 @@ namespace tenon::cuda_aoti {
 /// always runs in the ordinary way from then on, and `failure` has the reason. The stream remains
 /// usable.
 ///
+/// The instance's stream must not be one that the legacy default stream waits for; each run waits
+/// for what the application enqueued there before.
+///
 /// Threads: as `aoti::Instance`. The instance must outlive it and have its own stream.
 class CudaGraph {
  public:
@@ -28,7 +31,7 @@ class CudaGraph {
       : instance_(&instance), device_(&device) {}
   CudaGraph(const CudaGraph&) = delete;
   CudaGraph& operator=(const CudaGraph&) = delete;
-  ~CudaGraph() { drop(); }
+  ~CudaGraph();
 
   [[nodiscard]] Status run(const Args& args);
 
@@ -47,6 +50,8 @@ class CudaGraph {
     std::array<std::int64_t, max_rank> strides;
   };
 
+  Status run_model(const Args& args);
+  Status wait_for_default_stream();
   [[nodiscard]] bool fits(const Args& args) const;
   Status capture(const Args& args);
   Status add_input(const Args& args, std::size_t index);
@@ -58,6 +63,7 @@ class CudaGraph {
   const CudaDevice* device_;
   int plain_runs_left_ = 3;  // The number of ExecuTorch's CudaBackend.
   CUgraphExec executable_ = nullptr;
+  CUevent default_stream_ = nullptr;  ///< Recorded there before each run.
   std::vector<Input> inputs_;
   std::vector<aoti::ModelTensor*> outputs_;
   std::string failure_;

@@ -277,7 +277,8 @@ class Container {
     const char* message = nullptr;
     if (get_last_error) static_cast<void>(get_last_error(&message));
     const std::string cause = pool_->take_failure();
-    return error(Error::Internal, what, " failed: ", trimmed(message ? message : ""),
+    const Error code = cause.empty() ? Error::Internal : pool_->failure_code();
+    return error(code, what, " failed: ", trimmed(message ? message : ""),
                  cause.empty() ? "" : "; cause: ", std::string_view(cause));
   }
 

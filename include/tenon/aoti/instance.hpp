@@ -50,6 +50,7 @@ class Instance {
     TENON_TRY(Container container, Container::create(api, *pool, device));
     auto out = std::unique_ptr<Instance>(new Instance(std::move(pool), std::move(container)));
     TENON_RETURN_IF_ERROR(out->load_weights(weights));
+    TENON_RETURN_IF_ERROR(out->pool_->synchronize());  // Uploads were only enqueued.
     // Running allocates nothing.
     out->inputs_.resize(out->container_.num_inputs());
     out->outputs_.resize(out->container_.num_outputs());
@@ -93,6 +94,7 @@ class Instance {
     if (status.ok()) status = give_outputs(args, outputs_);
     release(inputs_);  // The model took ownership, unless it failed before that.
     release(outputs_);
+    pool_->end_run();
     return wait(std::move(status));
   }
 
@@ -269,7 +271,7 @@ class Instance {
   /// Makes a copy on the device that the model may write to.
   Result<std::byte*> own_copy(Bytes bytes) {
     if (bytes.empty()) return nullptr;
-    TENON_TRY(DeviceBlock block, DeviceBlock::upload(pool_->memory(), bytes));
+    TENON_TRY(DeviceBlock block, DeviceBlock::enqueue_upload(pool_->memory(), bytes));
     own_blocks_.push_back(std::move(block));
     own_weights_ += bytes.size();
     return own_blocks_.back().data();

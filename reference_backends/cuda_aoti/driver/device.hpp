@@ -9,12 +9,20 @@
 #include <string_view>
 #include <vector>
 
+#include "driver/caller_streams.hpp"
 #include "driver/driver.hpp"
+#include "driver/upload.hpp"
 #include "tenon/aoti/tensors/device_memory_api.hpp"
 
 namespace tenon::cuda_aoti {
 
 class Stream;
+
+/// Compute capability of a device without the point: 90 for 9.0. Needs no context.
+[[nodiscard]] Result<unsigned> capability_of(const Driver& driver, std::int32_t index);
+
+/// errors: InvalidArgument when no device has that number.
+[[nodiscard]] Status check_device_index(const Driver& driver, std::int32_t index);
 
 /// One CUDA device with its primary context, which is also that of the CUDA runtime and of libtorch
 /// in the same process. Shared by everything in this plugin that uses the device; the context is
@@ -35,8 +43,13 @@ class CudaDevice {
   [[nodiscard]] std::int32_t index() const noexcept { return index_; }
   [[nodiscard]] CUcontext context() const noexcept { return context_; }
 
-  /// Its compute capability without the point: 90 for 9.0.
-  [[nodiscard]] Result<unsigned> capability() const;
+  /// Memory that tensors are allocated from in the order of a stream; null where the device has no
+  /// such pools. It is the plugin's own, so its settings are not those of the application's.
+  [[nodiscard]] CUmemoryPool memory_pool() const noexcept { return memory_pool_; }
+
+  /// Bytes of free memory that the pool keeps when something waits: the largest number that was
+  /// given, 0 at first, as in the driver.
+  [[nodiscard]] Status raise_release_threshold(std::uint64_t nbytes);
 
   /// The stream of this device that delegates share; destroyed with its last user.
   [[nodiscard]] static Result<std::shared_ptr<Stream>> shared_stream(
@@ -47,17 +60,19 @@ class CudaDevice {
   /// threads: any
   [[nodiscard]] Result<CUfunction> kernel(std::string_view name);
 
-  /// Number of delegates that enqueue on streams of the application, which this plugin does not
-  /// track.
-  std::atomic<int> num_caller_streams = 0;
+  CallerStreams caller_streams;
 
  private:
+  Status create_memory_pool();
+
   const Driver& driver_;
   std::int32_t index_;
   CUdevice device_;
   CUcontext context_;
   std::mutex mutex_;
   std::weak_ptr<Stream> shared_stream_;
+  CUmemoryPool memory_pool_ = nullptr;
+  std::uint64_t release_threshold_ = 0;
   CUmodule kernels_ = nullptr;
   std::vector<CUfunction> functions_;  ///< In the order of their names.
   std::atomic<bool> has_kernels_ = false;
@@ -84,30 +99,52 @@ class ContextScope {
   Status status_;
 };
 
-/// A stream of this plugin. It and the default stream do not wait for each other.
+/// A stream of this plugin.
 class Stream {
  public:
-  [[nodiscard]] static Result<std::shared_ptr<Stream>> create(std::shared_ptr<CudaDevice> device);
-  Stream(std::shared_ptr<CudaDevice> device, CUstream stream) noexcept
-      : device_(std::move(device)), stream_(stream) {}
+  enum class Kind {
+    /// It and the legacy default stream wait for each other, so that an application may enqueue
+    /// there without streams of its own (as in ExecuTorch, whose streams are such).
+    ordinary,
+    /// It and the default stream do not wait for each other: nothing can be enqueued on the legacy
+    /// default stream of a context while a stream that waits for it is captured.
+    for_graphs,
+  };
+  [[nodiscard]] static Result<std::shared_ptr<Stream>> create(std::shared_ptr<CudaDevice> device,
+                                                              Kind kind);
+  Stream(std::shared_ptr<CudaDevice> device, CUstream stream, Kind kind) noexcept
+      : device_(std::move(device)), stream_(stream), kind_(kind) {}
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
   ~Stream();
 
   [[nodiscard]] CUstream get() const noexcept { return stream_; }
+  [[nodiscard]] Kind kind() const noexcept { return kind_; }
 
  private:
   std::shared_ptr<CudaDevice> device_;
   CUstream stream_;
+  Kind kind_;
 };
 
 /// Device and stream of a delegate's instances; the context of their `aoti::DeviceMemoryApi`.
 struct ModelContext {
+  ModelContext(std::shared_ptr<CudaDevice> of_device, std::shared_ptr<Stream> on_stream,
+               std::unique_ptr<Staging> with_staging) noexcept
+      : device(std::move(of_device)),
+        stream(std::move(on_stream)),
+        staging(std::move(with_staging)) {}
+  ModelContext(const ModelContext&) = delete;
+  ModelContext& operator=(const ModelContext&) = delete;
+  ~ModelContext();
+
   std::shared_ptr<CudaDevice> device;
   std::shared_ptr<Stream> stream;
+  std::unique_ptr<Staging> staging;
 };
 
-/// The memory functions of `device`, on `stream`, for the shared layer.
+/// The memory functions of `device`, on `stream`, for the shared layer. Tensors are allocated in
+/// the order of the stream where the device can do that, except for graphs.
 [[nodiscard]] aoti::DeviceMemoryApi device_memory(std::shared_ptr<CudaDevice> device,
                                                   std::shared_ptr<Stream> stream);
 

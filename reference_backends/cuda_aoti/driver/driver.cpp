@@ -47,9 +47,27 @@ Error error_of(CUresult code) noexcept {
       return Error::MemoryAllocationFailed;
     case CUDA_ERROR_NO_DEVICE:
       return Error::NotFound;
+    case CUDA_ERROR_NO_BINARY_FOR_GPU:
+    case CUDA_ERROR_INVALID_PTX:
+    case CUDA_ERROR_UNSUPPORTED_PTX_VERSION:
+      return Error::DelegateInvalidCompatibility;
     default:
       return Error::Internal;
   }
+}
+
+/// True for failures after which every call of CUDA in the process fails (cuda.h: "this leaves the
+/// process in an inconsistent state ... the process must be terminated and relaunched"), and for an
+/// error of the memory that the driver cannot correct.
+bool is_sticky(CUresult code) noexcept {
+  constexpr CUresult ecc_uncorrectable = 214;
+  constexpr CUresult illegal_address = 700;
+  constexpr CUresult launch_timeout = 702;
+  constexpr CUresult assertion = 710;
+  constexpr CUresult first_of_kernels = 714;  // CUDA_ERROR_HARDWARE_STACK_ERROR
+  constexpr CUresult launch_failed = 719;
+  return code == ecc_uncorrectable || code == illegal_address || code == launch_timeout ||
+         code == assertion || (code >= first_of_kernels && code <= launch_failed);
 }
 
 }  // namespace
@@ -62,7 +80,8 @@ Status Driver::check(std::string_view call, CUresult code) const {
   static_cast<void>(cuGetErrorName(code, &name));
   static_cast<void>(cuGetErrorString(code, &text));
   return error(error_of(code), call, ": ", std::string_view(name ? name : "unknown CUDA error"),
-               " (", code, "): ", std::string_view(text ? text : "the driver does not know it"));
+               " (", code, "): ", std::string_view(text ? text : "the driver does not know it"),
+               is_sticky(code) ? "; CUDA cannot be used in this process any more: restart it" : "");
 }
 
 Result<const Driver*> load_driver() {

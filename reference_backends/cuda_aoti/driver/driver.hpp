@@ -22,6 +22,7 @@ using CUgraph = struct CUgraph_st*;
 using CUgraphExec = struct CUgraphExec_st*;
 using CUmodule = struct CUmod_st*;
 using CUfunction = struct CUfunc_st*;
+using CUmemoryPool = struct CUmemPoolHandle_st*;
 
 inline constexpr CUresult CUDA_SUCCESS = 0;
 inline constexpr CUresult CUDA_ERROR_INVALID_VALUE = 1;
@@ -29,7 +30,17 @@ inline constexpr CUresult CUDA_ERROR_OUT_OF_MEMORY = 2;
 inline constexpr CUresult CUDA_ERROR_NO_DEVICE = 100;
 inline constexpr CUresult CUDA_ERROR_INVALID_DEVICE = 101;
 inline constexpr CUresult CUDA_ERROR_NOT_READY = 600;
+inline constexpr CUresult CUDA_ERROR_NO_BINARY_FOR_GPU = 209;
+inline constexpr CUresult CUDA_ERROR_INVALID_PTX = 218;
+inline constexpr CUresult CUDA_ERROR_UNSUPPORTED_PTX_VERSION = 222;
+inline constexpr unsigned CU_STREAM_DEFAULT = 0;
 inline constexpr unsigned CU_STREAM_NON_BLOCKING = 1;
+inline constexpr int CU_STREAM_CAPTURE_STATUS_NONE = 0;
+inline constexpr unsigned CU_EVENT_DISABLE_TIMING = 2;
+inline constexpr int CU_MEM_ALLOCATION_TYPE_PINNED = 1;
+inline constexpr int CU_MEM_LOCATION_TYPE_DEVICE = 1;
+inline constexpr int CU_MEMPOOL_ATTR_RELEASE_THRESHOLD = 4;
+inline constexpr int CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED = 115;
 inline constexpr int CU_STREAM_CAPTURE_MODE_RELAXED = 2;
 inline constexpr int CU_MEMORYTYPE_HOST = 1;
 inline constexpr int CU_MEMORYTYPE_DEVICE = 2;
@@ -38,6 +49,22 @@ inline constexpr int CU_POINTER_ATTRIBUTE_IS_MANAGED = 8;
 inline constexpr int CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL = 9;
 inline constexpr int CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR = 75;
 inline constexpr int CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR = 76;
+
+/// Handles of the default streams: CU_STREAM_LEGACY, which is also the null stream, and
+/// CU_STREAM_PER_THREAD.
+inline const auto legacy_stream = reinterpret_cast<CUstream>(std::uintptr_t{1});
+inline const auto per_thread_stream = reinterpret_cast<CUstream>(std::uintptr_t{2});
+
+/// Layout of CUmemPoolProps_v1.
+struct CUmemPoolProps {
+  int allocType;
+  int handleTypes;
+  int locationType;
+  int locationId;
+  void* win32SecurityAttributes;
+  std::size_t maxSize;
+  unsigned char reserved[56];
+};
 
 /// Layout of CUDA_MEMCPY2D_v2.
 struct CUDA_MEMCPY2D {
@@ -80,6 +107,13 @@ struct CUDA_MEMCPY2D {
   X(cuCtxSynchronize, cuCtxSynchronize, ())                                                       \
   X(cuMemAlloc, cuMemAlloc_v2, (CUdeviceptr*, std::size_t))                                       \
   X(cuMemFree, cuMemFree_v2, (CUdeviceptr))                                                       \
+  X(cuMemPoolCreate, cuMemPoolCreate, (CUmemoryPool*, const CUmemPoolProps*))                     \
+  X(cuMemPoolDestroy, cuMemPoolDestroy, (CUmemoryPool))                                           \
+  X(cuMemPoolSetAttribute, cuMemPoolSetAttribute, (CUmemoryPool, int attribute, void*))           \
+  X(cuMemPoolTrimTo, cuMemPoolTrimTo, (CUmemoryPool, std::size_t kept))                           \
+  X(cuMemAllocFromPoolAsync, cuMemAllocFromPoolAsync,                                             \
+    (CUdeviceptr*, std::size_t, CUmemoryPool, CUstream))                                          \
+  X(cuMemFreeAsync, cuMemFreeAsync, (CUdeviceptr, CUstream))                                      \
   X(cuMemHostAlloc, cuMemHostAlloc, (void**, std::size_t, unsigned flags))                        \
   X(cuMemFreeHost, cuMemFreeHost, (void*))                                                        \
   X(cuMemcpyAsync, cuMemcpyAsync, (CUdeviceptr to, CUdeviceptr from, std::size_t, CUstream))      \
@@ -94,6 +128,8 @@ struct CUDA_MEMCPY2D {
   X(cuStreamCreate, cuStreamCreate, (CUstream*, unsigned flags))                                  \
   X(cuStreamDestroy, cuStreamDestroy_v2, (CUstream))                                              \
   X(cuStreamSynchronize, cuStreamSynchronize, (CUstream))                                         \
+  X(cuStreamWaitEvent, cuStreamWaitEvent, (CUstream, CUevent, unsigned flags))                    \
+  X(cuStreamIsCapturing, cuStreamIsCapturing, (CUstream, int* status))                            \
   X(cuStreamBeginCapture, cuStreamBeginCapture_v2, (CUstream, int mode))                          \
   X(cuStreamEndCapture, cuStreamEndCapture, (CUstream, CUgraph*))                                 \
   X(cuEventCreate, cuEventCreate, (CUevent*, unsigned flags))                                     \
@@ -123,7 +159,9 @@ struct Driver {
   TENON_CUDA_DRIVER_FUNCTIONS(TENON_CUDA_MEMBER)
 #undef TENON_CUDA_MEMBER
 
-  /// A failed call as an error: "cuMemAlloc: CUDA_ERROR_OUT_OF_MEMORY (2): out of memory".
+  /// A failed call as an error: "cuMemAlloc: CUDA_ERROR_OUT_OF_MEMORY (2): out of memory". Code
+  /// that the driver or the device cannot run is DelegateInvalidCompatibility. After a failure that
+  /// leaves the process without a usable context the text says so.
   [[nodiscard]] Status check(std::string_view call, CUresult code) const;
 };
 

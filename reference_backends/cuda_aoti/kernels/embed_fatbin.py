@@ -1,30 +1,66 @@
 # SPDX-License-Identifier: MIT
 """Compiles the kernels with nvcc and writes assembly that holds the result.
 
-usage: embed_fatbin.py FATBIN ASSEMBLY NVCC ARGUMENT...
+usage: embed_fatbin.py FATBIN ASSEMBLY SOURCE ARCHITECTURES WARNINGS NVCC ARGUMENT...
+
+nvcc writes PTX of the version of its own CUDA, which no older driver accepts, and binaries that drivers of an earlier
+major version of CUDA do not accept either. So the PTX is declared to be of PTX_VERSION, that of the oldest CUDA whose
+driver the plugin supports; the assembler, which makes the binaries of ARCHITECTURES from it, fails when the code needs
+more than that version has. WARNINGS are arguments for the compiler alone.
 
 The assembly is written anew with each fat binary, so that a build notices when it changed.
 """
 
 import pathlib
+import re
 import subprocess
 import sys
 
+PTX_VERSION = (7, 8)  # CUDA 11.8
+
+
+def run(command: list[str]) -> None:
+    """Ends this program when the command fails."""
+    result = subprocess.run(command, check=False)
+    if result.returncode != 0:
+        sys.exit(result.returncode)
+
+
 fatbin, assembly = (pathlib.Path(path).resolve() for path in sys.argv[1:3])
-result = subprocess.run([*sys.argv[3:], "-o", str(fatbin)], check=False)
-if result.returncode != 0:
-    sys.exit(result.returncode)
-path = str(fatbin).replace("\\", "\\\\").replace('"', '\\"')
+source, architectures, warnings, *nvcc = sys.argv[3:]
+oldest, *_ = architectures.split(",")
+ptx = fatbin.with_suffix(".ptx")
+run([*nvcc, *warnings.split(), "-ptx", f"-arch=compute_{oldest}", source, "-o", str(ptx)])
+text = re.sub(r"^//.*\n|^\t//.*\n", "", ptx.read_text(), flags=re.MULTILINE)
+version = re.search(r"^\.version (\d+)\.(\d+)$", text, flags=re.MULTILINE)
+if version is None:
+    sys.exit("embed_fatbin.py: nvcc's PTX has no line .version")
+if (int(version[1]), int(version[2])) > PTX_VERSION:
+    text = text.replace(version[0], f".version {PTX_VERSION[0]}.{PTX_VERSION[1]}", 1)
+ptx.write_text(text)
+codes = [f"-gencode=arch=compute_{oldest},code=sm_{each}" for each in architectures.split(",")]
+# Not compressed, so that a test can read the kernels' names.
+run([*nvcc, "-fatbin", "--no-compress", "--threads", "2", *codes, str(ptx), "-o", str(fatbin)])
+
+
+def embed(symbol: str, path: pathlib.Path) -> str:
+    """The bytes of a file, with a zero behind them, between SYMBOL and SYMBOL_end."""
+    name = str(path).replace("\\", "\\\\").replace('"', '\\"')
+    return f"""\
+.balign 64
+.global {symbol}
+.hidden {symbol}
+{symbol}:
+.incbin "{name}"
+.global {symbol}_end
+.hidden {symbol}_end
+{symbol}_end:
+.byte 0
+"""
+
+
 assembly.write_text(f"""\
 /* SPDX-License-Identifier: MIT */
 .section .rodata
-.balign 64
-.global tenon_cuda_fatbin
-.hidden tenon_cuda_fatbin
-tenon_cuda_fatbin:
-.incbin "{path}"
-.global tenon_cuda_fatbin_end
-.hidden tenon_cuda_fatbin_end
-tenon_cuda_fatbin_end:
-.section .note.GNU-stack,"",%progbits
+{embed("tenon_cuda_fatbin", fatbin)}{embed("tenon_cuda_ptx", ptx)}.section .note.GNU-stack,"",%progbits
 """)

@@ -3,10 +3,12 @@
 #include "kernels.hpp"
 
 #if TENON_CUDA_KERNELS
-// The assembler puts nvcc's output between these two (embed_fatbin.py).
+// The assembler puts nvcc's output between these (embed_fatbin.py).
 extern "C" {
 extern const std::byte tenon_cuda_fatbin[];
 extern const std::byte tenon_cuda_fatbin_end[];
+extern const char tenon_cuda_ptx[];
+extern const char tenon_cuda_ptx_end[];
 }
 #endif
 
@@ -28,6 +30,14 @@ std::span<const char* const> functions() noexcept { return names; }
 std::span<const std::byte> fatbin() noexcept {
 #if TENON_CUDA_KERNELS
   return {tenon_cuda_fatbin, tenon_cuda_fatbin_end};
+#else
+  return {};
+#endif
+}
+
+std::string_view ptx() noexcept {
+#if TENON_CUDA_KERNELS
+  return {tenon_cuda_ptx, tenon_cuda_ptx_end};
 #else
   return {};
 #endif

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string_view>
 
 #include "arguments.hpp"
 #include "tenon/aoti/tensors/model_tensor.hpp"
@@ -45,11 +46,16 @@ namespace tenon::cuda_aoti::kernels {
 
 using aoti::ModelTensor;
 
-/// The code of all kernels as nvcc's fat binary (sm_80, sm_90, PTX of compute_90), for
-/// `cuModuleLoadData`. Empty when the plugin was built without nvcc: the functions above are then
-/// not available, and a model that needs one must be refused when it is loaded.
+/// The code of all kernels as nvcc's fat binary (sm_80, sm_90), for `cuModuleLoadData`. Empty when
+/// the plugin was built without nvcc: the functions above are then not available, and a model that
+/// needs one must be refused when it is loaded.
 /// lifetime: static; threads: any
 [[nodiscard]] std::span<const std::byte> fatbin() noexcept;
+
+/// The same code as PTX for compute_80, with a zero behind it, for devices and drivers that have no
+/// use for the binaries: drivers for CUDA 11.8 and later compile it. Empty as `fatbin`.
+/// lifetime: static; threads: any
+[[nodiscard]] std::string_view ptx() noexcept;
 
 /// Names of the kernels in `fatbin`, zero-terminated; the same list whether it is empty or not.
 [[nodiscard]] std::span<const char* const> functions() noexcept;

@@ -4,6 +4,7 @@
 #include <span>
 
 #include "tenon/aoti/library/model_requirements.hpp"
+#include "tenon/aoti/shims/shim_table.hpp"
 
 namespace tenon::cuda_aoti {
 
@@ -13,5 +14,8 @@ namespace tenon::cuda_aoti {
 /// loads can be omitted. Also the functions of the driver itself that models call, so that their
 /// failures name the function.
 [[nodiscard]] std::span<const aoti::Shim> runtime_shims();
+
+/// Those that allocate, free, copy and describe memory.
+[[nodiscard]] std::span<const aoti::Shim> runtime_memory_shims();
 
 }  // namespace tenon::cuda_aoti

@@ -10,9 +10,13 @@ namespace tenon::cuda_aoti {
 
 const aoti::ShimTable& shim_table() {
   static const aoti::Shim own[] = {TENON_CUDA_AOTI_SHIMS(TENON_AOTI_ENTRY)};
-  static const aoti::ShimTable table{
-      aoti::shims::base(), aoti::shims::host(), aoti::shims::on_device::list(),
-      runtime_shims(),     kernel_shims(),      own};
+  static const aoti::ShimTable table{aoti::shims::base(),
+                                     aoti::shims::host(),
+                                     aoti::shims::on_device::list(),
+                                     runtime_shims(),
+                                     runtime_memory_shims(),
+                                     kernel_shims(),
+                                     own};
   return table;
 }
 

@@ -90,7 +90,10 @@ std::string Gpu::open() {
   CHECK_CALL(cuDevicePrimaryCtxRetain, &context, device);
   CHECK_CALL(cuCtxSetCurrent, context);
   void* module = nullptr;
-  CHECK_CALL(cuModuleLoadData, &module, kernels::fatbin().data());
+  // The binaries are not for all devices and drivers.
+  if (found.cuModuleLoadData(&module, kernels::fatbin().data()) != 0) {
+    CHECK_CALL(cuModuleLoadData, &module, kernels::ptx().data());
+  }
   for (const char* function : kernels::functions()) {
     CHECK_CALL(cuModuleGetFunction, &functions_[function], module, function);
   }

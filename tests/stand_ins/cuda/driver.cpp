@@ -25,11 +25,27 @@ constexpr std::pair<Result, std::pair<const char*, const char*>> error_texts[] =
     {invalid_handle, {"CUDA_ERROR_INVALID_HANDLE", "invalid resource handle"}},
     {not_found, {"CUDA_ERROR_NOT_FOUND", "named symbol not found"}},
     {not_ready, {"CUDA_ERROR_NOT_READY", "device not ready"}},
+    {209, {"CUDA_ERROR_NO_BINARY_FOR_GPU", "no kernel image is available for execution"}},
+    {218, {"CUDA_ERROR_INVALID_PTX", "a PTX JIT compilation failed"}},
+    {222, {"CUDA_ERROR_UNSUPPORTED_PTX_VERSION", "the provided PTX has an unsupported version"}},
+    {214, {"CUDA_ERROR_ECC_UNCORRECTABLE", "uncorrectable ECC error encountered"}},
+    {700, {"CUDA_ERROR_ILLEGAL_ADDRESS", "an illegal memory access was encountered"}},
+    {719, {"CUDA_ERROR_LAUNCH_FAILED", "unspecified launch failure"}},
+    {misaligned_address, {"CUDA_ERROR_MISALIGNED_ADDRESS", "misaligned address"}},
+    {not_supported, {"CUDA_ERROR_NOT_SUPPORTED", "operation not supported"}},
     {capture_unsupported,
      {"CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED", "operation not permitted when stream is capturing"}},
     {capture_invalidated,
      {"CUDA_ERROR_STREAM_CAPTURE_INVALIDATED",
       "operation failed due to a previous error during capture"}},
+    {capture_isolation,
+     {"CUDA_ERROR_STREAM_CAPTURE_ISOLATION", "dependency created on uncaptured work"}},
+    {capture_implicit,
+     {"CUDA_ERROR_STREAM_CAPTURE_IMPLICIT",
+      "operation would make the legacy stream depend on a capturing blocking stream"}},
+    {captured_event,
+     {"CUDA_ERROR_CAPTURED_EVENT",
+      "operation not permitted on an event last recorded in a capturing stream"}},
 };
 
 Result find_text(Result code, const char** out, bool name) {
@@ -46,6 +62,13 @@ template <class T>
 T* find(std::map<T*, std::unique_ptr<T>>& all, T* handle, const char* call) {
   if (all.contains(handle)) return handle;
   misuse(invalid_handle, std::string(call) + ": a handle that does not exist");
+  return nullptr;
+}
+
+std::shared_ptr<Event> find_event(Event* handle, const char* call) {
+  const auto found = state().events.find(handle);
+  if (found != state().events.end()) return found->second;
+  misuse(invalid_handle, std::string(call) + ": an event that does not exist");
   return nullptr;
 }
 
@@ -71,7 +94,7 @@ EXPORT Result cuInit(unsigned) {
 }
 EXPORT Result cuDriverGetVersion(int* out) {
   const CallScope call("cuDriverGetVersion", CallScope::needs_nothing);
-  *out = 13000;
+  *out = state().driver_version;
   return call.code;
 }
 EXPORT Result cuDeviceGetCount(int* out) {
@@ -98,8 +121,15 @@ EXPORT Result cuDeviceTotalMem_v2(std::size_t* out, int) {
 }
 EXPORT Result cuDeviceGetAttribute(int* out, int attribute, int) {
   const CallScope call("cuDeviceGetAttribute", CallScope::needs_nothing);
-  if (call.code == success) *out = attribute == 75 ? 9 : 0;
-  return call.code;
+  if (call.code != success) return call.code;
+  constexpr int major = 75;
+  constexpr int minor = 76;
+  constexpr int memory_pools_supported = 115;
+  *out = attribute == major                    ? state().capability / 10
+         : attribute == minor                  ? state().capability % 10
+         : attribute == memory_pools_supported ? state().has_memory_pools
+                                               : 0;
+  return success;
 }
 
 EXPORT Result cuDevicePrimaryCtxRetain(Context** out, int device) {
@@ -150,15 +180,21 @@ EXPORT Result cuCtxGetDevice(int* out) {
 }
 EXPORT Result cuCtxSynchronize() {
   const CallScope call("cuCtxSynchronize", CallScope::needs_context);
-  if (call.code == success) run_everything();
-  return call.code;
+  if (call.code != success) return call.code;
+  const Result refused = refuse_during_capture(*context_stack().back(), false);
+  if (refused != success) return refused;
+  run_everything();
+  shrink_pools();
+  return success;
 }
 
-EXPORT Result cuStreamCreate(Stream** out, unsigned) {
+EXPORT Result cuStreamCreate(Stream** out, unsigned flags) {
+  constexpr unsigned non_blocking = 1;
   const CallScope call("cuStreamCreate", CallScope::needs_context);
   if (call.code != success) return call.code;
   auto stream = std::make_unique<Stream>();
   stream->context = context_stack().back();
+  stream->is_blocking = (flags & non_blocking) == 0;
   *out = stream.get();
   state().streams.emplace(*out, std::move(stream));
   return success;
@@ -176,14 +212,47 @@ EXPORT Result cuStreamSynchronize(Stream* stream) {
       call.code == invalid_context ? nullptr : find_stream(stream, "cuStreamSynchronize");
   if (!found) return call.code != success ? call.code : invalid_handle;
   if (found->is_capturing) return refuse_capture(*found);
+  if (found->is_legacy) {
+    const Result refused = refuse_during_capture(*found->context, true);
+    if (refused != success) return refused;
+    for (auto& [handle, other] : state().streams) {
+      if (other->is_blocking && other->context == found->context) run_all(*other);
+    }
+  }
   run_all(*found);  // Also when it fails, because failed work is complete.
+  shrink_pools();
   return call.code;
+}
+EXPORT Result cuStreamWaitEvent(Stream* stream, Event* event, unsigned) {
+  const CallScope call("cuStreamWaitEvent", CallScope::needs_context, stream);
+  if (call.code != success) return call.code;
+  const auto found = find_event(event, "cuStreamWaitEvent");
+  Stream* const on = find_stream(stream, "cuStreamWaitEvent");
+  if (!found || !on) return invalid_handle;
+  if (on->is_capturing || found->captured_by) {
+    if (on == found->captured_by) return success;
+    on->is_invalidated = on->is_capturing;
+    return capture_isolation;
+  }
+  return enqueue(stream, "cuStreamWaitEvent", [] {}, {found->recorded});
+}
+EXPORT Result cuStreamIsCapturing(Stream* stream, int* out) {
+  const CallScope call("cuStreamIsCapturing", CallScope::needs_context, stream);
+  if (call.code != success) return call.code;
+  const Stream* const found = find_stream(stream, "cuStreamIsCapturing");
+  if (!found) return invalid_handle;
+  if (found->is_legacy) {
+    const Result refused = refuse_during_capture(*found->context, true);
+    if (refused != success) return refused;
+  }
+  *out = !found->is_capturing ? 0 : found->is_invalidated ? 2 : 1;
+  return success;
 }
 EXPORT Result cuStreamBeginCapture_v2(Stream* stream, int) {
   const CallScope call("cuStreamBeginCapture", CallScope::needs_context, stream);
   if (call.code != success) return call.code;
   Stream* found = find_stream(stream, "cuStreamBeginCapture");
-  if (!found || !stream) return invalid_handle;
+  if (!found || found->is_legacy) return invalid_handle;
   if (found->is_capturing) return misuse(invalid_value, "a stream is captured twice");
   found->is_capturing = true;
   found->is_invalidated = false;
@@ -247,17 +316,6 @@ EXPORT Result cuEventCreate(Event** out, unsigned) {
   return success;
 }
 
-namespace {
-
-std::shared_ptr<Event> find_event(Event* handle, const char* call) {
-  const auto found = state().events.find(handle);
-  if (found != state().events.end()) return found->second;
-  misuse(invalid_handle, std::string(call) + ": an event that does not exist");
-  return nullptr;
-}
-
-}  // namespace
-
 EXPORT Result cuEventDestroy_v2(Event* event) {
   const CallScope call("cuEventDestroy", CallScope::gives_back);
   if (!find_event(event, "cuEventDestroy")) return invalid_handle;
@@ -270,25 +328,27 @@ EXPORT Result cuEventRecord(Event* event, Stream* stream) {
   const auto found = find_event(event, "cuEventRecord");
   Stream* const on = find_stream(stream, "cuEventRecord");
   if (!found || !on) return invalid_handle;
+  found->captured_by = on->is_capturing ? on : nullptr;
+  if (on->is_capturing) return success;
   found->is_done = false;
-  found->stream = on;
-  return enqueue(stream, "cuEventRecord", [found] { found->is_done = true; });
+  const Result code = enqueue(stream, "cuEventRecord", [found] { found->is_done = true; });
+  found->recorded = {on, on->num_enqueued};
+  return code;
 }
 EXPORT Result cuEventQuery(Event* event) {
   const CallScope call("cuEventQuery", CallScope::needs_context);
   if (call.code != success) return call.code;
   const auto found = find_event(event, "cuEventQuery");
   if (!found) return invalid_handle;
+  if (found->captured_by) return captured_event;
   return found->is_done ? success : not_ready;
 }
 EXPORT Result cuEventSynchronize(Event* event) {
   const CallScope call("cuEventSynchronize", CallScope::needs_context);
   const auto found = find_event(event, "cuEventSynchronize");
   if (!found) return call.code != success ? call.code : invalid_handle;
-  while (!found->is_done && found->stream && !found->stream->queue.empty()) {
-    const Work work = std::move(found->stream->queue.front());
-    found->stream->queue.pop_front();
-    work();
-  }
+  if (found->captured_by) return captured_event;
+  if (!found->is_done) run_until(*found->recorded.stream, found->recorded.count);
+  shrink_pools();
   return call.code;
 }

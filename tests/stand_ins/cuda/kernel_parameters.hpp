@@ -15,4 +15,9 @@ using KernelParameters = std::map<std::string, std::vector<std::uint32_t>>;
 /// binary with such files that are not compressed. Empty for other images.
 KernelParameters kernel_parameters(const void* image);
 
+/// What the driver's answer is when it loads a file for a GPU, a fat binary, or the text of PTX:
+/// success, 1 for none of these, 209 for none of the device, 222 for PTX of a newer CUDA. Versions
+/// are those of cuDriverGetVersion, capabilities have no point.
+int check_image(const void* image, int driver_version, int capability);
+
 }  // namespace tenon::stand_in_cuda

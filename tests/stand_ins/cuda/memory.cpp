@@ -5,8 +5,12 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
+#include <string>
+#include <utility>
 
 #include "state.hpp"
 
@@ -22,19 +26,64 @@ using Address = unsigned long long;
 /// read late, and a block that was freed by then is a misuse.
 Result enqueue_copy(const char* name, Address to, Address from, std::size_t nbytes,
                     Stream* stream) {
-  if (!resolve(to, nbytes, name) || !resolve(from, nbytes, name)) return invalid_value;
+  if (!resolve(to, nbytes, name, When::call) || !resolve(from, nbytes, name, When::call)) {
+    return invalid_value;
+  }
   return enqueue(stream, name, [name, to, from, nbytes] {
-    std::byte* const target = resolve(to, nbytes, name);
-    const std::byte* const source = resolve(from, nbytes, name);
+    std::byte* const target = resolve(to, nbytes, name, When::turn);
+    const std::byte* const source = resolve(from, nbytes, name, When::turn);
     if (target && source) std::memmove(target, source, nbytes);
   });
 }
 
 Address as_address(const void* pointer) { return reinterpret_cast<std::uintptr_t>(pointer); }
 
+// So that no caller relies on more than the driver's alignment of 256.
+constexpr std::size_t first_byte = 256;
+
 void unmap(const DeviceBlock& block) {
-  ::munmap(reinterpret_cast<void*>(static_cast<std::uintptr_t>(block.address)), block.mapped);
-  ::munmap(block.bytes, block.mapped);
+  ::munmap(reinterpret_cast<void*>(static_cast<std::uintptr_t>(block.address - first_byte)),
+           block.mapped);
+  ::munmap(block.bytes - first_byte, block.mapped);
+}
+
+/// Null when the system has no memory.
+DeviceBlock* new_block(std::size_t nbytes) {
+  constexpr std::size_t page = 4096;
+  const std::size_t mapped = (first_byte + nbytes + page - 1) / page * page;
+  const int file = ::memfd_create("stand-in-device", MFD_CLOEXEC);
+  if (file < 0 || ::ftruncate(file, static_cast<off_t>(mapped)) != 0) return nullptr;
+  void* const ours = ::mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  void* const theirs =
+      ::mmap(reinterpret_cast<void*>(static_cast<std::uintptr_t>(state().next_address)), mapped,
+             PROT_NONE, MAP_SHARED | MAP_FIXED_NOREPLACE, file, 0);
+  ::close(file);
+  if (ours == MAP_FAILED || theirs == MAP_FAILED) return nullptr;
+  std::memset(ours, 0xa5, mapped);  // Not zero, so that no test relies on it.
+  state().next_address += mapped + page;
+  const Address address = as_address(theirs) + first_byte;
+  const DeviceBlock block{address, nbytes, mapped, static_cast<std::byte*>(ours) + first_byte,
+                          context_stack().back()->device};
+  return &state().blocks.emplace(address, block).first->second;
+}
+
+MemoryPool* find_pool(MemoryPool* handle, const char* call) {
+  if (state().memory_pools.contains(handle)) return handle;
+  misuse(invalid_handle, std::string(call) + ": a pool that does not exist");
+  return nullptr;
+}
+
+/// Ends the life of a block, when it is the turn of the call that frees it.
+void erase_block(Address address) {
+  const auto found = state().blocks.find(address);
+  if (found == state().blocks.end()) return;
+  const DeviceBlock& block = found->second;
+  if (block.pool) {
+    block.pool->used -= block.nbytes;
+    block.pool->cached += block.nbytes;
+  }
+  unmap(block);
+  state().blocks.erase(found);
 }
 
 }  // namespace
@@ -43,35 +92,103 @@ EXPORT Result cuMemAlloc_v2(Address* out, std::size_t nbytes) {
   const CallScope call("cuMemAlloc", CallScope::needs_context, nullptr, nbytes);
   if (call.code != success) return call.code;
   if (nbytes == 0) return misuse(invalid_value, "cuMemAlloc: 0 bytes");
-  constexpr std::size_t page = 4096;
-  const std::size_t mapped = (nbytes + page - 1) / page * page;
-  if (nbytes > std::size_t{1} << 32) return out_of_memory;
-  const int file = ::memfd_create("stand-in-device", MFD_CLOEXEC);
-  if (file < 0 || ::ftruncate(file, static_cast<off_t>(mapped)) != 0) return out_of_memory;
-  void* const ours = ::mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-  void* const theirs =
-      ::mmap(reinterpret_cast<void*>(static_cast<std::uintptr_t>(state().next_address)), mapped,
-             PROT_NONE, MAP_SHARED | MAP_FIXED_NOREPLACE, file, 0);
-  ::close(file);
-  if (ours == MAP_FAILED || theirs == MAP_FAILED) return out_of_memory;
-  std::memset(ours, 0xa5, mapped);  // Not zero, so that no test relies on it.
-  *out = as_address(theirs);
-  state().blocks.emplace(*out, DeviceBlock{*out, nbytes, mapped, static_cast<std::byte*>(ours),
-                                           context_stack().back()->device});
-  state().next_address += mapped + page;
+  if (bytes_reserved() + nbytes > state().memory_limit) return out_of_memory;
+  const DeviceBlock* const block = new_block(nbytes);
+  if (!block) return out_of_memory;
+  *out = block->address;
   return success;
 }
 EXPORT Result cuMemFree_v2(Address address) {
   const CallScope call("cuMemFree", CallScope::gives_back);
   const auto found = state().blocks.find(address);
-  if (found == state().blocks.end()) {
+  if (found == state().blocks.end() || found->second.is_freed) {
     return misuse(invalid_value, "cuMemFree: a block that does not exist");
   }
   run_everything();  // As the driver does.
-  unmap(found->second);
-  state().blocks.erase(found);
+  erase_block(address);
+  shrink_pools();
   return call.end(success);
 }
+
+/// The beginning of CUmemPoolProps: kind of memory, kind of handles, and the place.
+struct PoolProperties {
+  int allocation_type;
+  int handle_types;
+  int location_type;
+  int location_id;
+};
+EXPORT Result cuMemPoolCreate(MemoryPool** out, const PoolProperties* properties) {
+  const CallScope call("cuMemPoolCreate", CallScope::needs_nothing);
+  if (call.code != success) return call.code;
+  if (!state().has_memory_pools) return misuse(not_supported, "cuMemPoolCreate: no pools here");
+  if (properties->allocation_type != 1 || properties->location_type != 1) return invalid_value;
+  auto pool = std::make_unique<MemoryPool>();
+  pool->device = properties->location_id;
+  *out = pool.get();
+  state().memory_pools.emplace(*out, std::move(pool));
+  return success;
+}
+EXPORT Result cuMemPoolDestroy(MemoryPool* pool) {
+  const CallScope call("cuMemPoolDestroy", CallScope::gives_back);
+  if (!find_pool(pool, "cuMemPoolDestroy")) return invalid_handle;
+  run_everything();
+  if (pool->used != 0) misuse(invalid_value, "cuMemPoolDestroy: blocks of it are in use");
+  state().memory_pools.erase(pool);
+  return call.end(success);
+}
+EXPORT Result cuMemPoolSetAttribute(MemoryPool* pool, int attribute, void* value) {
+  const CallScope call("cuMemPoolSetAttribute", CallScope::needs_nothing);
+  if (call.code != success) return call.code;
+  constexpr int release_threshold = 4;
+  if (!find_pool(pool, "cuMemPoolSetAttribute")) return invalid_handle;
+  if (attribute == release_threshold) std::memcpy(&pool->threshold, value, sizeof pool->threshold);
+  return success;
+}
+EXPORT Result cuMemPoolTrimTo(MemoryPool* pool, std::size_t kept) {
+  const CallScope call("cuMemPoolTrimTo", CallScope::needs_nothing);
+  if (call.code != success) return call.code;
+  if (!find_pool(pool, "cuMemPoolTrimTo")) return invalid_handle;
+  pool->cached = std::min(pool->cached, kept > pool->used ? kept - pool->used : 0);
+  return success;
+}
+EXPORT Result cuMemAllocFromPoolAsync(Address* out, std::size_t nbytes, MemoryPool* pool,
+                                      Stream* stream) {
+  const char* const name = "cuMemAllocFromPoolAsync";
+  const CallScope call(name, CallScope::needs_context, stream, nbytes);
+  if (call.code != success) return call.code;
+  const Stream* const on = find_stream(stream, name);
+  if (!on || !find_pool(pool, name)) return invalid_handle;
+  if (nbytes == 0 || pool->device != context_stack().back()->device) {
+    return misuse(invalid_value, "cuMemAllocFromPoolAsync: 0 bytes, or a pool of another device");
+  }
+  if (on->is_capturing) {
+    return misuse(capture_unsupported, "cuMemAllocFromPoolAsync: the block would be the graph's");
+  }
+  const std::size_t reused = std::min(nbytes, pool->cached);
+  if (bytes_reserved() - reused + nbytes > state().memory_limit) return out_of_memory;
+  DeviceBlock* const block = new_block(nbytes);
+  if (!block) return out_of_memory;
+  block->pool = pool;
+  block->is_ready = false;
+  pool->used += nbytes;
+  pool->cached -= reused;
+  *out = block->address;
+  return enqueue(stream, name, [address = block->address] {
+    const auto found = state().blocks.find(address);
+    if (found != state().blocks.end()) found->second.is_ready = true;
+  });
+}
+EXPORT Result cuMemFreeAsync(Address address, Stream* stream) {
+  const CallScope call("cuMemFreeAsync", CallScope::gives_back, stream);
+  const auto found = state().blocks.find(address);
+  if (found == state().blocks.end() || found->second.is_freed) {
+    return misuse(invalid_value, "cuMemFreeAsync: a block that does not exist");
+  }
+  found->second.is_freed = true;
+  const Result code = enqueue(stream, "cuMemFreeAsync", [address] { erase_block(address); });
+  return code != success ? code : call.end(success);
+}
+
 EXPORT Result cuMemHostAlloc(void** out, std::size_t nbytes, unsigned) {
   const CallScope call("cuMemHostAlloc", CallScope::needs_context, nullptr, nbytes);
   if (call.code != success) return call.code;
@@ -97,7 +214,7 @@ EXPORT Result cuMemcpyAsync(Address to, Address from, std::size_t nbytes, Stream
 }
 EXPORT Result cuMemcpyHtoDAsync_v2(Address to, const void* from, std::size_t nbytes,
                                    Stream* stream) {
-  const CallScope call("cuMemcpyHtoDAsync", CallScope::needs_context, stream, nbytes);
+  const CallScope call("cuMemcpyHtoDAsync", CallScope::needs_context, stream, nbytes, from);
   if (call.code != success) return call.code;
   if (!find_block(to, nbytes)) return misuse(invalid_value, "cuMemcpyHtoDAsync: not on the device");
   return enqueue_copy("cuMemcpyHtoDAsync", to, as_address(from), nbytes, stream);
@@ -158,7 +275,7 @@ EXPORT Result cuMemsetD8Async(Address to, unsigned char value, std::size_t nbyte
   if (call.code != success) return call.code;
   if (!find_block(to, nbytes)) return misuse(invalid_value, "cuMemsetD8Async: not on the device");
   return enqueue(stream, "cuMemsetD8Async", [to, value, nbytes] {
-    if (std::byte* const target = resolve(to, nbytes, "cuMemsetD8Async")) {
+    if (std::byte* const target = resolve(to, nbytes, "cuMemsetD8Async", When::turn)) {
       std::memset(target, value, nbytes);
     }
   });
@@ -167,9 +284,14 @@ EXPORT Result cuMemsetD8Async(Address to, unsigned char value, std::size_t nbyte
 EXPORT Result cuPointerGetAttribute(void* out, int attribute, Address address) {
   const CallScope call("cuPointerGetAttribute", CallScope::needs_context);
   if (call.code != success) return call.code;
+  constexpr int memory_type = 2;
+  constexpr int device_ordinal = 9;
   const DeviceBlock* block = find_block(address, 1);
-  if (!block) return invalid_value;
-  const int answer = attribute == 2 ? 2 : attribute == 9 ? block->device : 0;
+  const auto pinned = state().host_blocks.find(reinterpret_cast<const void*>(address));
+  if (!block && pinned == state().host_blocks.end()) return invalid_value;
+  const int type = block ? 2 : 1;
+  const int device = block ? block->device : 0;
+  const int answer = attribute == memory_type ? type : attribute == device_ordinal ? device : 0;
   std::memcpy(out, &answer, sizeof answer);
   return success;
 }

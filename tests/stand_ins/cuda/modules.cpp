@@ -24,15 +24,10 @@ Module* find_module(Module* handle, const char* call) {
 EXPORT Result cuModuleLoadData(Module** out, const void* image) {
   const CallScope call("cuModuleLoadData", CallScope::needs_context);
   if (call.code != success) return call.code;
-  // A binary for a GPU is an ELF file; fat binaries and PTX have other beginnings.
-  constexpr unsigned char fat_binary[] = {0x50, 0xed, 0x55, 0xba};
-  const bool is_image =
-      image && (std::memcmp(image,
-                            "\x7f"
-                            "ELF",
-                            4) == 0 ||
-                std::memcmp(image, fat_binary, 4) == 0 || std::memcmp(image, "//", 2) == 0);
-  if (!is_image) return misuse(invalid_value, "cuModuleLoadData: no code for a GPU");
+  if (!image) return misuse(invalid_value, "cuModuleLoadData: no code for a GPU");
+  const Result checked = check_image(image, state().driver_version, state().capability);
+  if (checked == invalid_value) misuse(checked, "cuModuleLoadData: no code for a GPU");
+  if (checked != success) return checked;
   auto module = std::make_unique<Module>();
   module->kernels = kernel_parameters(image);
   *out = module.get();
@@ -86,13 +81,20 @@ std::vector<std::uint64_t> addresses_in(const Function& function, void* const* p
   return out;
 }
 
-/// Fails when one of them is not in memory of `device`.
+/// Fails when one of them is not in memory of `device`, or not where a kernel expects it.
 Result check_addresses(const std::string& kernel, const std::vector<std::uint64_t>& addresses,
-                       int device) {
+                       int device, When when) {
+  constexpr std::uint64_t alignment = 16;  // Of tl.divisibility, and of the widest load.
   for (const std::uint64_t address : addresses) {
     const DeviceBlock* const block = find_block(address, 1);
     if (!block || block->device != device) {
       return misuse(invalid_value, kernel + ": an address that is not of the kernel's device");
+    }
+    if (const char* const problem = problem_of(*block, when)) {
+      return misuse(invalid_value, kernel + ": " + problem);
+    }
+    if (address % alignment != 0) {
+      return misuse(misaligned_address, kernel + ": an address that is not aligned to 16 bytes");
     }
   }
   return success;
@@ -106,13 +108,13 @@ Result launch(const char* name, const Function* function, Stream* stream, void**
   }
   const int device = context_stack().back()->device;
   auto addresses = addresses_in(*function, parameters);
-  const Result checked = check_addresses(function->name, addresses, device);
+  const Result checked = check_addresses(function->name, addresses, device, When::call);
   if (checked != success) return checked;
   auto& given = state().given[static_cast<long>(state().calls.size()) - 1];
   for (const std::uint64_t address : addresses) given.push_back(find_block(address, 1)->address);
   return enqueue(stream, name, [function, device, addresses = std::move(addresses)] {
     if (function_exists(function)) {
-      check_addresses(function->name, addresses, device);
+      check_addresses(function->name, addresses, device, When::turn);
     } else {
       misuse(invalid_handle, "a module was unloaded under its work");
     }

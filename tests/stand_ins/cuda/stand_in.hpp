@@ -11,9 +11,15 @@
 ///   no code may touch, so that an access of the host ends the process; freed addresses never come
 ///   back;
 /// - streams keep work until a call waits for it, copies to and from the host included, so that a
-///   wait that is missing shows as old data;
+///   wait that is missing shows as old data. The legacy default stream and blocking streams wait
+///   for each other, others for nothing but events;
+/// - a call that waits for the device, or uses the legacy default stream, invalidates the captures
+///   that the driver's documentation says it does;
+/// - blocks are aligned to 256 bytes and no more; those of a pool exist from their allocation's
+///   turn to that of the call that freed them, and used outside of that are a misuse;
 /// - the parameters of a launch are read, where the kernel's own file has their sizes: an address
-///   that is not of the device is a misuse, when a kernel is launched and when its turn comes;
+///   that is not of the device, or not aligned to 16 bytes as Triton's kernels expect, is a misuse,
+///   when a kernel is launched and when its turn comes;
 /// - each call is recorded, the Nth one fails on request, and existing objects are counted;
 /// - a misuse (memory that does not exist, a handle that was destroyed, a stream in the context of
 ///   another device) is a failure of the call and kept as a text.
@@ -24,6 +30,16 @@ struct Call {
   const void* stream;
   std::uint64_t nbytes;
   std::uint64_t thread;
+  bool is_pinned;  ///< Of a copy from the host: its source is memory of cuMemHostAlloc.
+};
+
+/// What the driver reports, and has.
+struct Machine {
+  int num_devices = 1;
+  std::size_t memory_limit = std::size_t{1} << 32;  ///< Of all devices together, in bytes.
+  int driver_version = 13000;
+  int capability = 90;
+  bool has_memory_pools = true;
 };
 
 /// The objects that exist now.
@@ -38,6 +54,8 @@ struct Live {
   long contexts;         ///< Primary contexts that are retained, each as often as it is.
   long context_depth;    ///< Of the calling thread.
   std::uint64_t nbytes;  ///< Of blocks on devices.
+  long memory_pools;
+  std::uint64_t reserved;  ///< Bytes of blocks, and bytes that pools keep.
 };
 
 /// Memory on a device.
@@ -48,9 +66,9 @@ struct Block {
 
 /// Result of the function `tenon_stand_in_cuda`, found with dlsym.
 struct Interface {
-  /// Clears the recorded calls and misuses, and the requested failure.
+  /// Clears the recorded calls and misuses, and the requested failure and hook.
   void (*reset)();
-  void (*set_num_devices)(int count);
+  void (*set_machine)(const Machine& machine);
   /// Makes call number `index` from now on fail with `code`; -1 for none. A call that frees an
   /// object still does so, as the driver's calls may when they report an earlier failure.
   void (*fail_at)(long index, int code);
@@ -68,6 +86,9 @@ struct Interface {
   /// True when call number `index` launched a kernel with an address in the block at `address` as
   /// an argument.
   bool (*was_given)(long index, std::uint64_t address);
+  /// Calls `hook` once, at the end of the next call of the driver's function `name`, on the thread
+  /// that made it.
+  void (*after_call)(const char* name, void (*hook)(void* context), void* context);
 };
 
 }  // namespace tenon::stand_in_cuda

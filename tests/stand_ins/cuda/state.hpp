@@ -10,6 +10,9 @@
 #include <mutex>
 #include <set>
 #include <string>
+#include <string_view>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include "kernel_parameters.hpp"
@@ -26,8 +29,13 @@ inline constexpr Result invalid_context = 201;
 inline constexpr Result invalid_handle = 400;
 inline constexpr Result not_found = 500;
 inline constexpr Result not_ready = 600;
+inline constexpr Result misaligned_address = 716;
+inline constexpr Result not_supported = 801;
 inline constexpr Result capture_unsupported = 900;
 inline constexpr Result capture_invalidated = 901;
+inline constexpr Result capture_isolation = 905;
+inline constexpr Result capture_implicit = 906;
+inline constexpr Result captured_event = 907;
 
 /// Addresses of devices begin here, where neither the system nor a sanitizer puts anything. The
 /// thread sanitizer reserves most of the others.
@@ -49,6 +57,15 @@ struct Context {
   long retained = 0;
 };
 
+/// Memory that stream-ordered allocation takes from. Freed bytes are cached, and more of them than
+/// the threshold are given back when something waits.
+struct MemoryPool {
+  int device = 0;
+  std::size_t used = 0;
+  std::size_t cached = 0;
+  std::uint64_t threshold = 0;
+};
+
 /// Memory of a device: `address` is the callers' view, `bytes` the stand-in's own view of it.
 struct DeviceBlock {
   std::uint64_t address;
@@ -56,6 +73,9 @@ struct DeviceBlock {
   std::size_t mapped;
   std::byte* bytes;
   int device;
+  MemoryPool* pool = nullptr;
+  bool is_ready = true;   ///< The stream of its allocation has come there.
+  bool is_freed = false;  ///< Its stream has not come to the call that freed it.
 };
 
 using Work = std::function<void()>;
@@ -64,18 +84,36 @@ struct Graph {
   std::vector<Work> work;
 };
 
+struct Stream;
+
+/// The first `count` pieces of work of a stream. A stream that was destroyed has done all of its
+/// work.
+struct Need {
+  Stream* stream;
+  std::uint64_t count;
+};
+
+struct Item {
+  Work work;
+  std::vector<Need> needs;
+};
+
 struct Stream {
   const Context* context = nullptr;
-  std::deque<Work> queue;
+  bool is_blocking = true;  ///< It and the legacy default stream wait for each other.
+  bool is_legacy = false;
+  std::deque<Item> queue;
+  std::uint64_t num_enqueued = 0;
+  std::uint64_t num_done = 0;
   bool is_capturing = false;
   bool is_invalidated = false;
   Graph captured;
 };
 
 struct Event {
-  Stream* stream = nullptr;
+  Need recorded{};
   bool is_done = true;
-  bool exists = true;  ///< Work may refer to an event that was destroyed since.
+  const Stream* captured_by = nullptr;
 };
 
 struct Function {
@@ -97,12 +135,20 @@ struct State {
   std::map<std::uint64_t, DeviceBlock> blocks;  ///< By address.
   std::map<const void*, std::size_t> host_blocks;
   std::map<Stream*, std::unique_ptr<Stream>> streams;
-  std::map<int, Stream> default_streams;  ///< One for each device.
+  std::map<int, Stream> legacy_streams;  ///< One for each device.
+  std::map<std::pair<std::thread::id, int>, Stream> thread_streams;
   std::map<Event*, std::shared_ptr<Event>> events;
   std::map<Module*, std::unique_ptr<Module>> modules;
   std::map<Graph*, std::unique_ptr<Graph>> graphs;
   std::map<Graph*, std::unique_ptr<Graph>> executables;
+  std::map<MemoryPool*, std::unique_ptr<MemoryPool>> memory_pools;
   std::uint64_t next_address = first_address;
+  std::size_t memory_limit = std::size_t{1} << 32;  ///< Of all devices together.
+  int driver_version = 13000;
+  int capability = 90;
+  bool has_memory_pools = true;
+  std::string hooked;  ///< Name of a call; empty for none.
+  std::function<void()> hook;
 
   std::vector<Call> calls;
   std::map<long, std::vector<std::uint64_t>>
@@ -123,18 +169,37 @@ Result misuse(Result code, std::string text);
 /// The block that holds all of `nbytes` bytes at `address`, or null.
 DeviceBlock* find_block(std::uint64_t address, std::size_t nbytes);
 
+/// When memory is looked at: by the call that enqueues work, or when the work's turn comes.
+enum class When { call, turn };
+
+/// Null for a block that work may use at that time; otherwise the reason why not.
+const char* problem_of(const DeviceBlock& block, When when);
+
 /// The stand-in's own view of memory of a device or of the host at `address`; null, with a misuse,
 /// for freed memory of a device or bytes beyond a block.
-std::byte* resolve(std::uint64_t address, std::size_t nbytes, const char* call);
+std::byte* resolve(std::uint64_t address, std::size_t nbytes, const char* call, When when);
 
+/// Bytes that all devices have given: blocks, and what pools keep.
+std::size_t bytes_reserved();
+
+/// Runs work of a stream, after the work of other streams that it waits for.
+void run_until(Stream& stream, std::uint64_t count);
 /// Runs the remaining work of a stream, or of all streams.
 void run_all(Stream& stream);
 void run_everything();
+/// Pools give back what is above their threshold, as they do when something waits.
+void shrink_pools();
+
+/// A call that waits for the whole context, or for the legacy stream with `only_blocking`: it
+/// invalidates captures on streams that this includes. Success when there are none.
+Result refuse_during_capture(const Context& context, bool only_blocking);
 
 /// Enqueues on `stream`, or on the default one of the current context, or adds to its capture.
-Result enqueue(Stream* stream, const char* call, Work work);
+/// `needs` are in addition to those of the stream itself.
+Result enqueue(Stream* stream, const char* call, Work work, std::vector<Need> needs = {});
 
-/// A stream by its handle; null, with a misuse, for an unknown one.
+/// A stream by its handle; null, with a misuse, for an unknown one. 0 and 1 are the legacy default
+/// stream, 2 is that of the calling thread.
 Stream* find_stream(Stream* handle, const char* call);
 
 /// One call of the driver: records it, makes it fail on request, and checks that a context is
@@ -142,7 +207,12 @@ Stream* find_stream(Stream* handle, const char* call);
 class CallScope {
  public:
   enum Kind { needs_context, needs_nothing, gives_back };
-  CallScope(const char* name, Kind kind, const void* stream = nullptr, std::uint64_t nbytes = 0);
+  CallScope(const char* name, Kind kind, const void* stream = nullptr, std::uint64_t nbytes = 0,
+            const void* host = nullptr);
+  CallScope(const CallScope&) = delete;
+  CallScope& operator=(const CallScope&) = delete;
+  /// Runs the test's hook of this call, without the lock.
+  ~CallScope();
 
   /// Success, or the reason why the call must return at once.
   Result code = success;
@@ -153,6 +223,7 @@ class CallScope {
 
  private:
   std::unique_lock<std::recursive_mutex> lock_;
+  std::string_view name_;
   Result on_demand = success;
 };
 

@@ -39,6 +39,10 @@ int cudaSetDevice(int);
 #if defined(MODEL_ASKS_THE_RUNTIME)
 int cudaRuntimeGetVersion(int*);
 #endif
+#if defined(MODEL_SORTS)
+std::int32_t aoti_torch_cuda_sort_stable(Tensor, std::int32_t*, std::int64_t, std::int32_t, Tensor*,
+                                         Tensor*);
+#endif
 }
 
 namespace {
@@ -198,6 +202,20 @@ EXPORT std::int32_t AOTInductorModelContainerRunSingleThreaded(Container* contai
     std::int64_t numel = 0;
     check(aoti_torch_get_numel(x, &numel), "aoti_torch_get_numel");
     if (numel > size) throw std::runtime_error("expected at most 16 numbers");
+#if defined(MODEL_SORTS)
+    Tensor sorted[2] = {};
+    check(aoti_torch_cuda_sort_stable(x, nullptr, 0, 0, &sorted[0], &sorted[1]), "sort");
+    for (Tensor tensor : sorted) aoti_torch_delete_tensor_object(tensor);
+#endif
+#if defined(MODEL_SCRATCH)
+    // A MiB for each number, as models whose working memory grows with a prompt.
+    const std::int64_t scratch_size = numel << 18;
+    Tensor scratch = nullptr;
+    check(aoti_torch_empty_strided(1, &scratch_size, &stride, aoti_torch_dtype_float32(),
+                                   aoti_torch_device_type_cuda(), container->device, &scratch),
+          "aoti_torch_empty_strided");
+    aoti_torch_delete_tensor_object(scratch);
+#endif
 #if defined(MODEL_WAITS)
     check(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
 #endif

@@ -28,8 +28,13 @@ void append(std::vector<std::byte>& out, Number number) {
   out.insert(out.end(), bytes, bytes + sizeof number);
 }
 
-/// A fat binary with images of 16 bytes, behind 8 bytes of something else.
-std::vector<std::byte> library(const std::vector<std::pair<std::uint16_t, std::uint32_t>>& images) {
+constexpr int newest = 13040;
+
+/// A fat binary with images of 16 bytes, behind 8 bytes of something else. PTX has version
+/// `ptx_major`. `ptx_minor`, and binaries are those of CUDA 13 or of 12.
+std::vector<std::byte> library(const std::vector<std::pair<std::uint16_t, std::uint32_t>>& images,
+                               unsigned ptx_major = 9, unsigned ptx_minor = 0,
+                               bool is_of_cuda_13 = true) {
   constexpr std::size_t entry_head = 64;
   std::vector<std::byte> out(8);
   append(out, fat_binary_mark);
@@ -42,9 +47,12 @@ std::vector<std::byte> library(const std::vector<std::pair<std::uint16_t, std::u
     append(entry, std::uint16_t{0x101});
     append(entry, std::uint32_t{entry_head});
     append(entry, std::uint64_t{16});
-    entry.resize(28);
+    entry.resize(24);
+    append(entry, static_cast<std::uint16_t>(kind == ptx ? ptx_minor : 8));
+    append(entry, static_cast<std::uint16_t>(kind == ptx ? ptx_major : 1));
     append(entry, architecture);
     entry.resize(entry_head + 16);
+    entry[entry_head + 7] = is_of_cuda_13 ? std::byte{0x41} : std::byte{0x33};
     out.insert(out.end(), entry.begin(), entry.end());
   }
   return out;
@@ -75,7 +83,7 @@ struct Answer {
 
 /// Loads the program and asks the backend to check it.
 Answer load_and_check(std::uint32_t architecture) {
-  CudaHost host;
+  CudaHost host({.num_devices = 2, .driver_version = newest});
   auto bytes = std::make_shared<const AlignedBytes>(compiled_for(architecture));
   auto program = host::Program::from_bytes(bytes->bytes(), bytes, "edited");
   REQUIRE(program.ok());
@@ -94,14 +102,14 @@ Answer load_and_check(std::uint32_t architecture) {
 TEST_CASE("binaries are for their own generation of devices, PTX for later ones", "[cuda]") {
   const auto both = KernelImages::find(library({{binary, 80}, {binary, 90}, {ptx, 90}}));
   CHECK(both.text() == "sm_80, sm_90, compute_90 (PTX)");
-  CHECK(both.fit(80) == Fit::binary);
-  CHECK(both.fit(86) == Fit::binary);
-  CHECK(both.fit(90) == Fit::binary);
-  CHECK(both.fit(100) == Fit::ptx);
-  CHECK(both.fit(75) == Fit::none);
+  CHECK(both.fit(80, newest) == Fit::binary);
+  CHECK(both.fit(86, newest) == Fit::binary);
+  CHECK(both.fit(90, newest) == Fit::binary);
+  CHECK(both.fit(100, newest) == Fit::ptx);
+  CHECK(both.fit(75, newest) == Fit::none);
   const auto newer = KernelImages::find(library({{binary, 89}}));
-  CHECK(newer.fit(86) == Fit::none);
-  CHECK(newer.fit(89) == Fit::binary);
+  CHECK(newer.fit(86, newest) == Fit::none);
+  CHECK(newer.fit(89, newest) == Fit::binary);
 }
 
 TEST_CASE("the kernel that fits least decides", "[cuda]") {
@@ -109,8 +117,35 @@ TEST_CASE("the kernel that fits least decides", "[cuda]") {
   const auto other = library({{ptx, 80}});
   bytes.insert(bytes.end(), other.begin(), other.end());
   const auto images = KernelImages::find(bytes);
-  CHECK(images.fit(90) == Fit::ptx);
-  CHECK(images.fit(80) == Fit::none);
+  CHECK(images.fit(90, newest) == Fit::ptx);
+  CHECK(images.fit(80, newest) == Fit::none);
+}
+
+TEST_CASE("a driver accepts PTX up to its own version and binaries up to its major version",
+          "[cuda]") {
+  struct {
+    unsigned major;
+    unsigned minor;
+    int driver;
+  } const versions[] = {{7, 0, 11000}, {7, 8, 11080}, {8, 0, 12000}, {8, 5, 12050},
+                        {8, 8, 12090}, {9, 0, 13000}, {9, 4, 13040}};
+  for (const auto& version : versions) {
+    INFO(version.major << "." << version.minor);
+    const auto images = KernelImages::find(library({{ptx, 90}}, version.major, version.minor));
+    CHECK(images.driver_for(90) == version.driver);
+    CHECK(images.fit(90, version.driver) == Fit::ptx);
+    CHECK(images.fit(90, version.driver - 10) == Fit::old_driver);
+    CHECK(images.fit(80, newest) == Fit::none);
+  }
+  const auto of_13 = KernelImages::find(library({{binary, 90}, {ptx, 90}}, 9, 4));
+  CHECK(of_13.driver_for(90) == 13000);
+  CHECK(of_13.fit(90, 13000) == Fit::binary);  // The PTX is not needed there.
+  CHECK(of_13.fit(90, 12090) == Fit::old_driver);
+  CHECK(of_13.driver_for(100) == 13040);
+  const auto of_12 = KernelImages::find(library({{binary, 90}, {ptx, 90}}, 8, 4, false));
+  CHECK(of_12.fit(90, 12000) == Fit::binary);
+  CHECK(of_12.fit(100, 12040) == Fit::ptx);
+  CHECK(of_12.fit(100, 12030) == Fit::old_driver);
 }
 
 TEST_CASE("files for a GPU are found without a fat binary around them", "[cuda]") {

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "cuda_host.hpp"
+#include "cuda_fixture.hpp"
 #include "driver/device.hpp"
 #include "shims/cuda_shims.hpp"
 #include "shims/kernel_shims.hpp"
@@ -22,9 +22,8 @@ using namespace tenon::test;
 using tenon::aoti::CopyKind;
 using tenon::aoti::shim_failed;
 using tenon::aoti::shim_ok;
-using tenon::aoti::TensorPool;
-using tenon::aoti::TorchDeviceType;
 using DeviceTensor = tenon::aoti::ModelTensor;
+using Fixture = CudaFixture;
 namespace cuda_aoti = tenon::cuda_aoti;
 
 namespace {
@@ -57,6 +56,15 @@ constexpr std::string_view of_cuda[] = {"cuFuncSetAttribute",
                                         "cudaEventQuery",
                                         "cudaEventRecord",
                                         "cudaEventSynchronize",
+                                        "cudaDeviceSynchronize",
+                                        "cudaFreeHost",
+                                        "cudaHostAlloc",
+                                        "cudaMemset",
+                                        "cudaMemsetAsync",
+                                        "cudaPeekAtLastError",
+                                        "cudaStreamDestroy",
+                                        "cudaStreamIsCapturing",
+                                        "cudaStreamWaitEvent",
                                         "cudaFree",
                                         "cudaGetDevice",
                                         "cudaGetErrorString",
@@ -68,55 +76,6 @@ constexpr std::string_view of_cuda[] = {"cuFuncSetAttribute",
                                         "cudaSetDevice",
                                         "cudaStreamCreateWithFlags",
                                         "cudaStreamSynchronize"};
-
-/// A pool of device 0 that is the running model's.
-struct Fixture {
-  Fixture() {
-    cuda().set_num_devices(2);
-    cuda().reset();
-    auto device = cuda_aoti::CudaDevice::open(0);
-    REQUIRE(device.ok());
-    auto stream = cuda_aoti::Stream::create(*device);
-    REQUIRE(stream.ok());
-    pool.emplace(cuda_aoti::device_memory(*device, *stream));
-    scope.emplace(pool->memory());
-    REQUIRE(scope->ok());
-    current.emplace(*pool);
-  }
-  ~Fixture() {
-    CHECK(pool->num_live() == 0);
-    current.reset();
-    scope.reset();
-    pool.reset();
-    CHECK(CudaHost::is_clean());
-    CHECK(misuses().empty());
-  }
-
-  DeviceTensor* tensor(const std::vector<std::int64_t>& sizes, ScalarType type = ScalarType::Float,
-                       const std::int64_t* strides = nullptr) {
-    DeviceTensor* out = pool->empty_strided(sizes, strides, type, TorchDeviceType::cuda, 0);
-    REQUIRE(out != nullptr);
-    return out;
-  }
-  std::vector<float> read(const DeviceTensor& tensor, std::size_t count) const {
-    std::vector<float> out(count);
-    REQUIRE(pool->synchronize().ok());
-    REQUIRE(cuda().peek(reinterpret_cast<std::uintptr_t>(tensor.data), out.data(),
-                        count * sizeof(float)));
-    return out;
-  }
-  void write(const DeviceTensor& tensor, const std::vector<float>& numbers) const {
-    REQUIRE(pool->copy(CopyKind::to_device, tensor.data,
-                       reinterpret_cast<const std::byte*>(numbers.data()),
-                       numbers.size() * sizeof(float))
-                .ok());
-    REQUIRE(pool->synchronize().ok());
-  }
-
-  std::optional<TensorPool> pool;
-  std::optional<tenon::aoti::DeviceScope> scope;
-  std::optional<tenon::aoti::CurrentPool> current;
-};
 
 std::vector<float> counted(std::size_t count) {
   std::vector<float> out(count);

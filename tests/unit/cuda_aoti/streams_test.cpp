@@ -2,12 +2,14 @@
 //
 // The application's streams. The stand-in does work only when a call waits for it, so an order that
 // is not kept shows as other numbers.
-#include <dlfcn.h>
-
+#include <cstdint>
 #include <cstring>
 #include <memory>
 #include <optional>
+#include <string>
+#include <thread>
 
+#include "app_stream.hpp"
 #include "cuda_host.hpp"
 
 using namespace tenon;
@@ -15,64 +17,8 @@ using namespace tenon::test;
 
 namespace {
 
-/// A stream as an application makes one, with the driver itself.
-class AppStream {
- public:
-  AppStream() : library_(::dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL)) {
-    REQUIRE(call("cuDevicePrimaryCtxRetain", &context_, 0) == 0);
-    REQUIRE(call("cuCtxPushCurrent_v2", context_) == 0);
-    REQUIRE(call("cuStreamCreate", &stream_, 1u) == 0);
-    pop();
-  }
-  AppStream(const AppStream&) = delete;
-  AppStream& operator=(const AppStream&) = delete;
-  ~AppStream() {
-    static_cast<void>(call("cuCtxPushCurrent_v2", context_));
-    static_cast<void>(call("cuStreamDestroy_v2", stream_));
-    pop();
-    static_cast<void>(call("cuDevicePrimaryCtxRelease_v2", 0));
-  }
-  [[nodiscard]] void* get() const noexcept { return stream_; }
-
- private:
-  template <class... Arguments>
-  int call(const char* name, Arguments... arguments) const {
-    return reinterpret_cast<int (*)(Arguments...)>(::dlsym(library_, name))(arguments...);
-  }
-  void pop() const {
-    void* popped = nullptr;
-    static_cast<void>(call("cuCtxPopCurrent_v2", &popped));
-  }
-
-  void* library_;
-  void* context_ = nullptr;
-  void* stream_ = nullptr;
-};
-
-/// A method with all its tensors on the device, in blocks of the application.
-struct Resident {
-  explicit Resident(CudaHost& host, bool host_input = false)
-      : x(host.backend(), 1), weight(host.backend(), 0), state(host.backend(), 0) {
-    auto loaded = host.load({.input_on_device = !host_input, .outputs_on_device = true});
-    INFO(loaded.text());
-    REQUIRE(loaded.ok());
-    method = *std::move(loaded);
-    if (!host_input) REQUIRE(method->set_input(0, x.input(size)).ok());
-    REQUIRE(method->set_output(0, weight.bytes(), AppBlock::device).ok());
-    REQUIRE(method->set_output(1, state.bytes(), AppBlock::device).ok());
-  }
-  void execute() const {
-    const Status status = method->execute();
-    INFO(status.text() << misuses());
-    REQUIRE(status.ok());
-  }
-
-  static constexpr std::int64_t size = 16;
-  AppBlock x;
-  AppBlock weight;
-  AppBlock state;
-  std::unique_ptr<host::Method> method;
-};
+void* const legacy = reinterpret_cast<void*>(std::uintptr_t{1});
+void* const per_thread = reinterpret_cast<void*>(std::uintptr_t{2});
 
 long waits_for(const void* stream, long first = 0) {
   long count = 0;
@@ -176,4 +122,133 @@ TEST_CASE("destroying a delegate waits for its work on the caller's stream", "[c
     if (name == "cuStreamSynchronize" && cuda().call(i).stream == stream.get()) break;
     CHECK(name != "cuMemFree");
   }
+}
+
+TEST_CASE("an input that the application fills on the default stream is complete in a run",
+          "[cuda]") {
+  const bool as_graph = GENERATE(false, true);
+  INFO((as_graph ? "as a graph" : "plain"));
+  CudaHost host;
+  Options options;
+  if (as_graph) options.push_back(option("enable_cuda_graph_for_method", std::string("forward")));
+  const AppDriver app;
+  const AppBlock x(host.backend(), 1);
+  const AppBlock one(host.backend(), 100);
+  const AppBlock other(host.backend(), 200);
+  const auto method = host.load({.input_on_device = true}, options);
+  INFO(method.text());
+  REQUIRE(method.ok());
+  REQUIRE((*method)->set_input(0, x.input(Resident::size)).ok());
+  float state = 10;  // The state is the input of the run before.
+  for (int i = 0; i < 8; ++i) {
+    const AppBlock& source = i % 2 == 0 ? one : other;
+    // As `kernel<<<1, 1>>>` would, and not waited for.
+    app.copy_on(nullptr, x.bytes(), source.bytes());
+    const auto out = run_and_read(**method);
+    INFO(i << ": " << out.text() << misuses());
+    REQUIRE(out.ok());
+    CHECK(out->state == state);
+    state = i % 2 == 0 ? 100.0f : 200.0f;
+  }
+  CHECK(count_calls("cuGraphLaunch") == (as_graph ? 5 : 0));
+}
+
+TEST_CASE("copies for the application come after its work on the default stream", "[cuda]") {
+  CudaHost host;
+  const AppDriver app;
+  const AppBlock block(host.backend(), 1);
+  const AppBlock source(host.backend(), 2);
+  app.copy_on(nullptr, block.bytes(), source.bytes());
+  CHECK(block.first() == 2.0f);
+}
+
+TEST_CASE("a delegate runs on the legacy default stream by its handle", "[cuda][TN-STR-3]") {
+  CudaHost host;
+  const AppDriver app;
+  const Resident model(host);
+  const AppBlock source(host.backend(), 7);
+  REQUIRE(model.method->set_stream("CudaBackend", legacy).ok());
+  app.copy_on(nullptr, model.x.bytes(), source.bytes());
+  const long before = cuda().num_calls();
+  model.execute();
+  model.execute();
+  CHECK(waits_for(legacy, before) == 0);
+  CHECK(model.state.first() == 7.0f);
+}
+
+TEST_CASE("a run on a thread's default stream is complete when it returns",
+          "[cuda][TN-STR-3][TN-STR-4]") {
+  CudaHost host;
+  Resident model(host);
+  REQUIRE(model.method->set_stream("CudaBackend", per_thread).ok());
+  Status status = ok();
+  std::thread([&] {
+    for (int i = 0; i < 2 && status.ok(); ++i) status = model.method->execute();
+  }).join();
+  INFO(status.text());
+  REQUIRE(status.ok());
+  CHECK(model.state.first() == 1.0f);  // Another thread has another stream of that handle.
+  model.method.reset();
+}
+
+TEST_CASE("a copy waits for the application's streams that delegates use, and for no others",
+          "[cuda]") {
+  CudaHost host;
+  const AppStream used;
+  const AppStream unused;
+  const Resident model(host);
+  REQUIRE(model.method->set_stream("CudaBackend", used.get()).ok());
+  model.execute();
+  const long before = cuda().num_calls();
+  CHECK(model.weight.first() == 3.0f);
+  CHECK(waits_for(used.get(), before) == 1);
+  CHECK(waits_for(unused.get(), before) == 0);
+  CHECK(count_calls("cuCtxSynchronize") == 0);
+  REQUIRE(model.method->set_stream("CudaBackend", nullptr).ok());
+  const long later = cuda().num_calls();
+  CHECK(model.weight.first() == 3.0f);
+  CHECK(waits_for(used.get(), later) == 0);
+}
+
+namespace {
+
+/// What another thread does while a delegate captures.
+struct DuringCapture {
+  const Resident* model;
+  host::Method* graph;
+  std::optional<float> copied;
+  Status ran = error(Error::Internal, "did not run");
+};
+
+}  // namespace
+
+TEST_CASE("another thread copies and runs while a delegate captures", "[cuda]") {
+  CudaHost host;
+  const Options as_graph = {option("enable_cuda_graph_for_method", std::string("forward"))};
+  const AppStream stream;
+  const Resident model(host);
+  REQUIRE(model.method->set_stream("CudaBackend", stream.get()).ok());
+  const auto capturing = host.load({}, as_graph);
+  const auto other = host.load({}, as_graph);
+  REQUIRE((capturing.ok() && other.ok()));
+  for (int i = 0; i < 3; ++i) REQUIRE(run(**capturing, 1).ok());
+  REQUIRE(run(**other, 1).ok());
+  model.execute();
+  DuringCapture during{&model, other->get(), {}};
+  const auto meanwhile = [](void* context) {
+    auto& work = *static_cast<DuringCapture*>(context);
+    std::thread([&] {
+      work.copied = work.model->weight.try_first();
+      work.ran = work.graph->execute();
+    }).join();
+  };
+  cuda().after_call("cuStreamBeginCapture", meanwhile, &during);
+  const auto out = run(**capturing, 2);
+  INFO(out.text() << during.ran.text() << host.log() << misuses());
+  REQUIRE(out.ok());
+  CHECK(out->state == 1.0f);
+  CHECK(count_calls("cuGraphLaunch") == 1);
+  CHECK(during.copied == 3.0f);
+  CHECK(during.ran.ok());
+  CHECK(host.log().find("without a CUDA graph") == std::string::npos);
 }

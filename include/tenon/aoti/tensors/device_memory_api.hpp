@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "tenon/aoti/tensors/model_tensor.hpp"
+#include "tenon/core/bytes.hpp"
 #include "tenon/core/result.hpp"
 
 namespace tenon::aoti {
@@ -42,6 +43,13 @@ struct DeviceMemoryApi {
   Result<std::byte*> (*allocate)(void* context, std::size_t nbytes) = nullptr;
   void (*free)(void* context, std::byte* block) noexcept = nullptr;
 
+  /// Allocates a block for work on `stream`, and frees it after that work, in place of the two
+  /// functions above for the tensors of a pool: what a device can do without waiting. Such a device
+  /// also keeps free memory itself, so a pool whose sizes change frees what its last run did not
+  /// use. Optional; both or none.
+  Result<std::byte*> (*allocate_on)(void* context, void* stream, std::size_t nbytes) = nullptr;
+  void (*free_on)(void* context, void* stream, std::byte* block) noexcept = nullptr;
+
   /// Bytes of free blocks that a pool keeps for its next tensors; it frees others at once.
   std::size_t max_kept = std::numeric_limits<std::size_t>::max();
 
@@ -52,6 +60,8 @@ struct DeviceMemoryApi {
   /// Enqueues a copy. The host's bytes have been read, or written, when `synchronize` returns.
   Status (*copy)(void* context, void* stream, CopyKind kind, std::byte* to, const std::byte* from,
                  std::size_t nbytes) = nullptr;
+  /// Enqueues a copy of many bytes of the host, which have been read when this returns. Optional.
+  Status (*upload)(void* context, void* stream, std::byte* to, Bytes from) = nullptr;
   Status (*copy_strided)(void* context, void* stream, const StridedCopy& copy) = nullptr;
   /// Enqueues zeroes.
   Status (*zero)(void* context, void* stream, std::byte* to, std::size_t nbytes) = nullptr;
@@ -100,13 +110,24 @@ class DeviceBlock {
     return DeviceBlock(memory, data, nbytes);
   }
   /// A block with a copy of `bytes`. The copy is complete when this returns.
-  [[nodiscard]] static Result<DeviceBlock> upload(const DeviceMemoryApi& memory,
-                                                  std::span<const std::byte> bytes) {
-    TENON_TRY(DeviceBlock block, allocate(memory, bytes.size()));
-    TENON_RETURN_IF_ERROR(memory.copy(memory.context.get(), memory.stream, CopyKind::to_device,
-                                      block.data_, bytes.data(), bytes.size()));
+  [[nodiscard]] static Result<DeviceBlock> upload(const DeviceMemoryApi& memory, Bytes bytes) {
+    TENON_TRY(DeviceBlock block, enqueue_upload(memory, bytes));
     TENON_RETURN_IF_ERROR(memory.synchronize(memory.context.get(), memory.stream));
     return block;
+  }
+  /// The same without a wait: on the device's stream the block has its content for later work.
+  /// `bytes` must live, and the block must not be freed, until the stream was waited for.
+  [[nodiscard]] static Result<DeviceBlock> enqueue_upload(const DeviceMemoryApi& memory,
+                                                          Bytes bytes) {
+    TENON_TRY(DeviceBlock block, allocate(memory, bytes.size()));
+    Status status = memory.upload
+                        ? memory.upload(memory.context.get(), memory.stream, block.data_, bytes)
+                        : memory.copy(memory.context.get(), memory.stream, CopyKind::to_device,
+                                      block.data_, bytes.data(), bytes.size());
+    if (status.ok()) return block;
+    // A part of it may be on its way.
+    static_cast<void>(memory.synchronize(memory.context.get(), memory.stream));
+    return status;
   }
 
   DeviceBlock(DeviceBlock&& other) noexcept

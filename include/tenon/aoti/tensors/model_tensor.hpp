@@ -25,6 +25,7 @@ struct Storage {
   std::uint32_t references;
   std::uint32_t size_class;  ///< Of the pool's block; `borrowed` when the memory is not the pool's.
   Storage* next;             ///< The next free one, while the pool keeps it.
+  std::uint32_t run;         ///< Of the pool, in which the block was last given to a tensor.
 
   static constexpr std::uint32_t borrowed = ~0u;
 };

@@ -38,7 +38,10 @@ inline constexpr char type_mark = 0;
 /// the same allocates nothing after its first run. Blocks are kept by size class, eight to a
 /// doubling, so that a block is at most an eighth larger than requested. A block is reused only for
 /// its own class, so that one run does not depend on the order of the previous one. No more than
-/// `DeviceMemoryApi::max_kept` bytes are kept.
+/// `DeviceMemoryApi::max_kept` bytes are kept. On a device that allocates in the order of a stream,
+/// a run that needed new blocks is followed by freeing those that it did not use, so that shapes
+/// that change do not add up. An allocation that fails is repeated once, after all free blocks were
+/// freed.
 ///
 /// A pool of a device with memory of its own also has blocks of the host's memory, for the tensors
 /// that a model keeps there.
@@ -50,7 +53,11 @@ class TensorPool {
       : memory_(std::move(memory)), stream_(memory_.stream) {}
   TensorPool(const TensorPool&) = delete;
   TensorPool& operator=(const TensorPool&) = delete;
-  ~TensorPool() { trim(); }
+  ~TensorPool() {
+    trim();
+    // The stream may be the caller's, and must have nothing left of this pool.
+    if (memory_.free_on) static_cast<void>(synchronize());
+  }
 
   [[nodiscard]] const DeviceMemoryApi& memory() const noexcept { return memory_; }
 
@@ -166,15 +173,24 @@ class TensorPool {
 
   /// Frees every block that is not in use. Objects are kept.
   void trim() noexcept {
-    for (Storage*& kept : kept_) {
-      while (Storage* storage = kept) {
-        kept = storage->next;
-        free_block(storage);
-        give(storages_, storage);
-      }
-    }
-    cached_bytes_ = 0;
+    free_kept([](const Storage&) { return true; });
   }
+
+  /// To be called after each run of the model: frees blocks that were not used since the last call,
+  /// if there are new ones and the device allocates in the order of a stream.
+  void end_run() noexcept {
+    if (has_new_blocks_ && memory_.free_on && !holds_blocks_) {
+      free_kept([&](const Storage& storage) {
+        return storage.size_class < num_sizes && storage.run != run_;
+      });
+    }
+    has_new_blocks_ = false;
+    ++run_;
+  }
+
+  /// While true, blocks are only freed by `trim`, because something outside the pool uses those
+  /// that are free, such as a recorded run.
+  void hold_blocks(bool hold) noexcept { holds_blocks_ = hold; }
 
   /// Tensors that were made and not released.
   [[nodiscard]] std::size_t num_live() const noexcept { return live_; }
@@ -202,9 +218,13 @@ class TensorPool {
 
   /// Records why a call failed, for the error that the model's caller gets. Only the first text is
   /// kept: later failures follow from it.
-  void fail(std::string text) {
-    if (failure_.empty()) failure_ = std::move(text);
+  void fail(std::string text, Error code = Error::Internal) {
+    if (!failure_.empty()) return;
+    failure_ = std::move(text);
+    failure_code_ = code;
   }
+  /// The code of the failure that was recorded last.
+  [[nodiscard]] Error failure_code() const noexcept { return failure_code_; }
   [[nodiscard]] std::string_view failure() const noexcept { return failure_; }
   [[nodiscard]] std::string take_failure() noexcept { return std::exchange(failure_, {}); }
 
@@ -313,7 +333,41 @@ class TensorPool {
     return std::size_t{index % 8 + 9} << (index % num_sizes / 8);
   }
 
-  Result<std::byte*> new_block(std::size_t nbytes, bool on_host) const {
+  template <class Which>
+  void free_kept(Which which) noexcept {
+    for (Storage*& first : kept_) {
+      for (Storage** place = &first; *place;) {
+        Storage* const storage = *place;
+        if (!which(*storage)) {
+          place = &storage->next;
+          continue;
+        }
+        *place = storage->next;
+        cached_bytes_ -= block_size(storage->size_class);
+        free_block(storage);
+        give(storages_, storage);
+      }
+    }
+  }
+
+  Result<std::byte*> new_block(std::size_t nbytes, bool on_host) {
+    Result<std::byte*> out = try_new_block(nbytes, on_host);
+    if (out.ok() || out.error() != Error::MemoryAllocationFailed || cached_bytes_ == 0 ||
+        holds_blocks_) {
+      return out;
+    }
+    // Enqueued work may still use the blocks, and those that were freed in the order of the stream
+    // are free once it is there.
+    static_cast<void>(synchronize());
+    trim();
+    if (memory_.free_on) static_cast<void>(synchronize());
+    return try_new_block(nbytes, on_host);
+  }
+
+  Result<std::byte*> try_new_block(std::size_t nbytes, bool on_host) const {
+    if (!on_host && memory_.allocate_on) {
+      return memory_.allocate_on(memory_.context.get(), stream_, nbytes);
+    }
     if (!on_host) return memory_.allocate(memory_.context.get(), nbytes);
     if (memory_.allocate_host) return memory_.allocate_host(memory_.context.get(), nbytes);
     constexpr std::size_t alignment = 64;
@@ -325,7 +379,9 @@ class TensorPool {
   }
 
   void free_block(const Storage* storage) const noexcept {
-    if (storage->size_class < num_sizes) {
+    if (storage->size_class < num_sizes && memory_.free_on) {
+      memory_.free_on(memory_.context.get(), stream_, storage->data);
+    } else if (storage->size_class < num_sizes) {
       memory_.free(memory_.context.get(), storage->data);
     } else if (memory_.free_host) {
       memory_.free_host(memory_.context.get(), storage->data);
@@ -344,14 +400,16 @@ class TensorPool {
     } else {
       const Result<std::byte*> data = new_block(size, on_host);
       if (!data.ok()) {
-        fail(concat("a new tensor: no memory for ", nbytes, " bytes: ", data.text()));
+        fail(concat("a new tensor: no memory for ", nbytes, " bytes: ", data.text()),
+             Error::MemoryAllocationFailed);
         return nullptr;
       }
+      has_new_blocks_ = true;
       out = take(storages_);
       out->data = *data;
     }
     used_bytes_ += size;
-    *out = {this, out->data, nbytes, 1, index, nullptr};
+    *out = {this, out->data, nbytes, 1, index, nullptr, run_};
     return out;
   }
 
@@ -366,6 +424,10 @@ class TensorPool {
   std::vector<std::pair<const char*, std::shared_ptr<void>>> caches_;
   ConstantAdoption* adoption_ = nullptr;
   SizeMask* size_mask_ = nullptr;
+  std::uint32_t run_ = 0;
+  bool has_new_blocks_ = false;
+  bool holds_blocks_ = false;
+  Error failure_code_ = Error::Internal;
   std::string failure_;
 };
 

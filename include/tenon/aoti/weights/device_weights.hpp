@@ -60,23 +60,26 @@ class DeviceWeightStore {
 };
 
 /// The fixed weights of one model on its device, for all its instances. Uploaded for the first
-/// instance.
+/// instance, which must wait for its stream before another is made.
 ///
 /// Threads: any.
 class DeviceWeights {
  public:
   /// With a store, weights are shared with the other models of that store.
-  explicit DeviceWeights(std::shared_ptr<DeviceWeightStore> store)
-      : store_(store ? std::move(store) : std::make_shared<DeviceWeightStore>()) {}
+  explicit DeviceWeights(std::shared_ptr<DeviceWeightStore> store) : store_(std::move(store)) {}
 
-  /// Address of constant `index`, whose content is `bytes`, on the device of `memory`.
+  /// Address of constant `index`, whose content is `bytes`, on the device of `memory`. Without a
+  /// store the copy is enqueued on the stream of `memory`, and `bytes` must live until it is done.
   [[nodiscard]] Result<std::byte*> place(const DeviceMemoryApi& memory, std::size_t index,
                                          Bytes bytes) {
     if (bytes.empty()) return nullptr;
     const std::lock_guard lock(mutex_);
     if (blocks_.size() <= index) blocks_.resize(index + 1);
-    if (!blocks_[index]) {
+    if (!blocks_[index] && store_) {
       TENON_TRY(blocks_[index], store_->upload(memory, bytes));
+    } else if (!blocks_[index]) {
+      TENON_TRY(DeviceBlock block, DeviceBlock::enqueue_upload(memory, bytes));
+      blocks_[index] = std::make_shared<const DeviceBlock>(std::move(block));
     }
     return blocks_[index]->data();
   }

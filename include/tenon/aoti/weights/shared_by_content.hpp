@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string_view>
-#include <unordered_map>
+#include <utility>
+#include <vector>
 
 #include "tenon/core/bytes.hpp"
 #include "tenon/core/result.hpp"
@@ -18,7 +21,7 @@ namespace tenon::aoti {
 /// program must not get another program's weights by choosing their key, or bytes of the same hash.
 ///
 /// Threads: any. A thread that asks for an object that another thread is making waits and shares
-/// it.
+/// it; objects from bytes of different hashes are made and compared at the same time.
 template <class Object>
 class SharedByContent {
  public:
@@ -29,22 +32,14 @@ class SharedByContent {
   [[nodiscard]] Result<std::shared_ptr<const Object>> get(Bytes bytes, const IsSame& is_same,
                                                           const Make& make) {
     const std::size_t hash = std::hash<std::string_view>{}(as_text(bytes));
-    const std::lock_guard lock(mutex_);
-    const auto [begin, end] = objects_.equal_range(hash);
-    for (auto each = begin; each != end; ++each) {
-      auto object = each->second.lock();
-      if (!object) continue;
+    const std::shared_ptr<Entry> entry = entry_of(hash);
+    const std::lock_guard lock(entry->making);
+    for (const auto& object : entry->existing()) {
       TENON_TRY(const bool same, is_same(*object));
       if (same) return object;
     }
     TENON_TRY(std::shared_ptr<const Object> made, make());
-    // What is no longer in use is dropped when their number has doubled: a program may have any
-    // number of weights.
-    if (objects_.size() >= drop_at_) {
-      std::erase_if(objects_, [](const auto& entry) { return entry.second.expired(); });
-      drop_at_ = 2 * objects_.size() + least_drop;
-    }
-    objects_.emplace(hash, made);
+    entry->add(made);
     return made;
   }
 
@@ -52,18 +47,60 @@ class SharedByContent {
   [[nodiscard]] std::size_t nbytes() const {
     const std::lock_guard lock(mutex_);
     std::size_t sum = 0;
-    for (const auto& entry : objects_) {
-      if (const auto object = entry.second.lock()) sum += object->nbytes();
+    for (const auto& [hash, entry] : entries_) {
+      for (const auto& object : entry->existing()) sum += object->nbytes();
     }
     return sum;
   }
 
  private:
-  static constexpr std::size_t least_drop = 64;
+  /// Objects of one hash: nearly always one.
+  class Entry {
+   public:
+    std::mutex making;  ///< Held while an object is made or compared, which may take long.
+
+    [[nodiscard]] std::vector<std::shared_ptr<const Object>> existing() {
+      const std::lock_guard lock(mutex_);
+      std::vector<std::shared_ptr<const Object>> out;
+      for (const auto& object : objects_) {
+        if (auto alive = object.lock()) out.push_back(std::move(alive));
+      }
+      return out;
+    }
+    void add(const std::shared_ptr<const Object>& object) {
+      const std::lock_guard lock(mutex_);
+      std::erase_if(objects_, [](const auto& each) { return each.expired(); });
+      objects_.push_back(object);
+    }
+    [[nodiscard]] bool is_empty() {
+      const std::lock_guard lock(mutex_);
+      return std::ranges::all_of(objects_, [](const auto& each) { return each.expired(); });
+    }
+
+   private:
+    std::mutex mutex_;
+    std::vector<std::weak_ptr<const Object>> objects_;
+  };
+
+  std::shared_ptr<Entry> entry_of(std::size_t hash) {
+    const std::lock_guard lock(mutex_);
+    if (entries_.size() >= clean_at_) {
+      // An entry that a thread is making an object for has two owners.
+      std::erase_if(entries_, [](const auto& each) {
+        return each.second.use_count() == 1 && each.second->is_empty();
+      });
+      clean_at_ = 2 * entries_.size() + first_cleaning;
+    }
+    auto& entry = entries_[hash];
+    if (!entry) entry = std::make_shared<Entry>();
+    return entry;
+  }
+
+  static constexpr std::size_t first_cleaning = 64;
 
   mutable std::mutex mutex_;
-  std::unordered_multimap<std::size_t, std::weak_ptr<const Object>> objects_;  ///< By their hash.
-  std::size_t drop_at_ = least_drop;
+  std::size_t clean_at_ = first_cleaning;
+  std::map<std::size_t, std::shared_ptr<Entry>> entries_;
 };
 
 }  // namespace tenon::aoti

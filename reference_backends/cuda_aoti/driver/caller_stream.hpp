@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <memory>
+#include <utility>
+
+#include "driver/device.hpp"
+
+namespace tenon::cuda_aoti {
+
+/// A stream of the application, for as long as a delegate enqueues on it.
+class CallerStream {
+ public:
+  CallerStream() = default;
+  CallerStream(std::shared_ptr<CudaDevice> device, CUstream stream)
+      : device_(std::move(device)), stream_(stream) {
+    if (may_be_unfinished()) device_->caller_streams.add(stream_);
+  }
+  CallerStream(CallerStream&& other) noexcept
+      : device_(std::move(other.device_)), stream_(std::exchange(other.stream_, nullptr)) {}
+  CallerStream& operator=(CallerStream&& other) noexcept {
+    std::swap(device_, other.device_);
+    std::swap(stream_, other.stream_);
+    return *this;
+  }
+  ~CallerStream() {
+    if (device_ && may_be_unfinished()) device_->caller_streams.remove(stream_);
+  }
+
+  /// True for the default stream of the thread that uses it: another thread cannot wait for it, so
+  /// a run must.
+  [[nodiscard]] bool is_of_thread() const noexcept { return stream_ == per_thread_stream; }
+
+ private:
+  /// The plugin's own copies come after the work on the legacy stream in any case.
+  [[nodiscard]] bool may_be_unfinished() const noexcept {
+    return !is_of_thread() && stream_ != legacy_stream;
+  }
+
+  std::shared_ptr<CudaDevice> device_;
+  CUstream stream_ = nullptr;
+};
+
+}  // namespace tenon::cuda_aoti

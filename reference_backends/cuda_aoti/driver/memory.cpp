@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: MIT
+#include "driver/device.hpp"
+
+#include <algorithm>
+#include <array>
+#include <memory>
+
+#include "driver/upload.hpp"
+#include "tenon/aoti/tensors/strided_copy.hpp"
+
+namespace tenon::cuda_aoti {
+
+namespace {
+
+const ModelContext& as_context(void* context) noexcept {
+  return *static_cast<const ModelContext*>(context);
+}
+
+/// Allocates with `call`, a CUresult(CUdeviceptr*). Where memory runs out, what the device's pool
+/// keeps is given back first and the call repeated.
+template <class Call>
+Result<std::byte*> allocate_with(const CudaDevice& device, std::string_view name, Call call) {
+  const ContextScope scope(device);
+  TENON_RETURN_IF_ERROR(scope.status());
+  CUdeviceptr block = 0;
+  CUresult code = call(&block);
+  if (code == CUDA_ERROR_OUT_OF_MEMORY && device.memory_pool() &&
+      device.driver().cuMemPoolTrimTo(device.memory_pool(), 0) == CUDA_SUCCESS) {
+    code = call(&block);
+  }
+  TENON_RETURN_IF_ERROR(device.driver().check(name, code));
+  return reinterpret_cast<std::byte*>(static_cast<std::uintptr_t>(block));
+}
+
+Result<std::byte*> allocate(void* context, std::size_t nbytes) {
+  const CudaDevice& device = *as_context(context).device;
+  return allocate_with(device, "cuMemAlloc", [&](CUdeviceptr* block) {
+    return device.driver().cuMemAlloc(block, std::max<std::size_t>(nbytes, 1));
+  });
+}
+
+Result<std::byte*> allocate_on(void* context, void* stream, std::size_t nbytes) {
+  const CudaDevice& device = *as_context(context).device;
+  return allocate_with(device, "cuMemAllocFromPoolAsync", [&](CUdeviceptr* block) {
+    return device.driver().cuMemAllocFromPoolAsync(block, std::max<std::size_t>(nbytes, 1),
+                                                   device.memory_pool(),
+                                                   static_cast<CUstream>(stream));
+  });
+}
+
+// The functions below cannot report a failure.
+void free_on(void* context, void* stream, std::byte* block) noexcept {
+  const CudaDevice& device = *as_context(context).device;
+  const auto free = [&] {
+    static_cast<void>(
+        device.driver().cuMemFreeAsync(to_device_pointer(block), static_cast<CUstream>(stream)));
+  };
+  // Only the handles of default streams are the current context's.
+  if (stream != legacy_stream && stream != per_thread_stream) return free();
+  const ContextScope scope(device);
+  free();
+}
+
+void free_block(void* context, std::byte* block) noexcept {
+  const CudaDevice& device = *as_context(context).device;
+  const ContextScope scope(device);
+  static_cast<void>(device.driver().cuMemFree(to_device_pointer(block)));
+}
+
+void free_host(void* context, std::byte* block) noexcept {
+  const CudaDevice& device = *as_context(context).device;
+  const ContextScope scope(device);
+  static_cast<void>(device.driver().cuMemFreeHost(block));
+}
+
+Result<std::byte*> allocate_host(void* context, std::size_t nbytes) {
+  const CudaDevice& device = *as_context(context).device;
+  const ContextScope scope(device);
+  TENON_RETURN_IF_ERROR(scope.status());
+  void* block = nullptr;
+  TENON_RETURN_IF_ERROR(TENON_CUDA(device.driver(), cuMemHostAlloc, &block, nbytes, 0u));
+  return static_cast<std::byte*>(block);
+}
+
+Status copy(void* context, void* stream, aoti::CopyKind kind, std::byte* to, const std::byte* from,
+            std::size_t nbytes) {
+  const CudaDevice& device = *as_context(context).device;
+  const Driver& driver = device.driver();
+  const ContextScope scope(device);
+  TENON_RETURN_IF_ERROR(scope.status());
+  auto* const on = static_cast<CUstream>(stream);
+  switch (kind) {
+    case aoti::CopyKind::to_device:
+      return TENON_CUDA(driver, cuMemcpyHtoDAsync, to_device_pointer(to), from, nbytes, on);
+    case aoti::CopyKind::to_host:
+      return TENON_CUDA(driver, cuMemcpyDtoHAsync, to, to_device_pointer(from), nbytes, on);
+    case aoti::CopyKind::within_device:
+      break;
+  }
+  return TENON_CUDA(driver, cuMemcpyDtoDAsync, to_device_pointer(to), to_device_pointer(from),
+                    nbytes, on);
+}
+
+Status upload(void* context, void* stream, std::byte* to, Bytes from) {
+  const CudaDevice& device = *as_context(context).device;
+  const ContextScope scope(device);
+  TENON_RETURN_IF_ERROR(scope.status());
+  return as_context(context).staging->upload(device.driver(), to_device_pointer(to), from,
+                                             static_cast<CUstream>(stream));
+}
+
+Status copy_strided(void* context, void* stream, const aoti::StridedCopy& copy) {
+  const CudaDevice& device = *as_context(context).device;
+  const ContextScope scope(device);
+  TENON_RETURN_IF_ERROR(scope.status());
+  return copy_strided_on(device.driver(), static_cast<CUstream>(stream), copy);
+}
+
+Status zero(void* context, void* stream, std::byte* to, std::size_t nbytes) {
+  const CudaDevice& device = *as_context(context).device;
+  const ContextScope scope(device);
+  TENON_RETURN_IF_ERROR(scope.status());
+  return TENON_CUDA(device.driver(), cuMemsetD8Async, to_device_pointer(to),
+                    static_cast<unsigned char>(0), nbytes, static_cast<CUstream>(stream));
+}
+
+Status wait_for(const ModelContext& model, CUstream stream) {
+  const Driver& driver = model.device->driver();
+  const ContextScope scope(*model.device);
+  TENON_RETURN_IF_ERROR(scope.status());
+  TENON_RETURN_IF_ERROR(TENON_CUDA(driver, cuStreamSynchronize, stream));
+  model.staging->clear(driver);
+  return ok();
+}
+
+/// A caller reuses its memory after a failure, too, while a copy may still be running: so a failed
+/// wait is repeated once.
+Status synchronize(void* context, void* stream) {
+  const ModelContext& model = as_context(context);
+  Status status = wait_for(model, static_cast<CUstream>(stream));
+  if (!status.ok()) static_cast<void>(wait_for(model, static_cast<CUstream>(stream)));
+  return status;
+}
+
+Status enter(void* context) {
+  const CudaDevice& device = *as_context(context).device;
+  return TENON_CUDA(device.driver(), cuCtxPushCurrent, device.context());
+}
+
+void leave(void* context) noexcept {
+  CUcontext popped = nullptr;
+  static_cast<void>(as_context(context).device->driver().cuCtxPopCurrent(&popped));
+}
+
+}  // namespace
+
+ModelContext::~ModelContext() {
+  if (staging->is_empty()) return;
+  const ContextScope scope(*device);
+  staging->clear(device->driver());
+}
+
+aoti::DeviceMemoryApi device_memory(std::shared_ptr<CudaDevice> device,
+                                    std::shared_ptr<Stream> stream) {
+  aoti::DeviceMemoryApi out;
+  out.device_type = aoti::TorchDeviceType::cuda;
+  out.device_index = device->index();
+  out.dl_device = {TENON_DL_CUDA, device->index()};
+  out.stream = stream->get();
+  out.allocate = &allocate;
+  out.free = &free_block;
+  // A block that is allocated on a stream in capture would be the graph's.
+  if (device->memory_pool() && stream->kind() != Stream::Kind::for_graphs) {
+    out.allocate_on = &allocate_on;
+    out.free_on = &free_on;
+  }
+  out.allocate_host = &allocate_host;
+  out.free_host = &free_host;
+  out.copy = &copy;
+  out.upload = &upload;
+  out.copy_strided = &copy_strided;
+  out.zero = &zero;
+  out.synchronize = &synchronize;
+  out.enter = &enter;
+  out.leave = &leave;
+  out.context = std::make_shared<ModelContext>(std::move(device), std::move(stream),
+                                               std::make_unique<Staging>());
+  return out;
+}
+
+Status copy_strided_on(const Driver& driver, CUstream stream, const aoti::StridedCopy& copy) {
+  if (std::ranges::find(copy.sizes, 0) != copy.sizes.end()) return ok();
+  const auto plan = aoti::detail::plan_copy(copy.sizes, copy.to_strides, copy.from_strides);
+  std::size_t rank = plan.rank;
+  std::size_t width = copy.element_size;
+  if (rank != 0 && plan.to[rank - 1] == 1 && plan.from[rank - 1] == 1) {
+    width *= static_cast<std::size_t>(plan.sizes[--rank]);
+  }
+  // One call copies the rows of the innermost remaining dimension, if the driver supports its
+  // pitches.
+  constexpr std::size_t largest_pitch = 0x7fffffff;
+  std::size_t height = 1;
+  std::size_t to_pitch = width;
+  std::size_t from_pitch = width;
+  if (rank != 0) {
+    const std::size_t to = static_cast<std::size_t>(plan.to[rank - 1]) * copy.element_size;
+    const std::size_t from = static_cast<std::size_t>(plan.from[rank - 1]) * copy.element_size;
+    if (to >= width && from >= width && to <= largest_pitch && from <= largest_pitch) {
+      height = static_cast<std::size_t>(plan.sizes[--rank]);
+      to_pitch = to;
+      from_pitch = from;
+    }
+  }
+  std::array<std::int64_t, max_rank> index{};
+  CUDA_MEMCPY2D piece{};
+  piece.srcMemoryType = CU_MEMORYTYPE_DEVICE;
+  piece.dstMemoryType = CU_MEMORYTYPE_DEVICE;
+  piece.srcDevice = to_device_pointer(copy.from);
+  piece.dstDevice = to_device_pointer(copy.to);
+  piece.srcPitch = from_pitch;
+  piece.dstPitch = to_pitch;
+  piece.WidthInBytes = width;
+  piece.Height = height;
+  while (true) {
+    if (height == 1) {
+      TENON_RETURN_IF_ERROR(
+          TENON_CUDA(driver, cuMemcpyDtoDAsync, piece.dstDevice, piece.srcDevice, width, stream));
+    } else {
+      TENON_RETURN_IF_ERROR(TENON_CUDA(driver, cuMemcpy2DAsync, &piece, stream));
+    }
+    std::size_t d = rank;
+    for (; d-- > 0;) {
+      const auto to = static_cast<CUdeviceptr>(plan.to[d]) * copy.element_size;
+      const auto from = static_cast<CUdeviceptr>(plan.from[d]) * copy.element_size;
+      piece.dstDevice += to;
+      piece.srcDevice += from;
+      if (++index[d] < plan.sizes[d]) break;
+      piece.dstDevice -= to * static_cast<CUdeviceptr>(plan.sizes[d]);
+      piece.srcDevice -= from * static_cast<CUdeviceptr>(plan.sizes[d]);
+      index[d] = 0;
+    }
+    if (d == static_cast<std::size_t>(-1)) return ok();
+  }
+}
+
+}  // namespace tenon::cuda_aoti

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: MIT
+#include "verdict.hpp"
+
+#include <string_view>
+#include <vector>
+
+#include "driver/device.hpp"
+#include "kernels/kernels.hpp"
+#include "tenon/aoti/library/elf_editor.hpp"
+
+namespace tenon::cuda_aoti {
+
+namespace {
+
+using Fit = KernelImages::Fit;
+
+/// `what` is "the model's kernels".
+Result<Fit> check(const KernelImages& kernels, std::string_view what, const Driver& driver,
+                  std::int32_t index) {
+  if (kernels.empty()) return Fit::binary;
+  int version = 0;
+  TENON_RETURN_IF_ERROR(TENON_CUDA(driver, cuDriverGetVersion, &version));
+  TENON_TRY(const unsigned capability, capability_of(driver, index));
+  const Fit fit = kernels.fit(capability, version);
+  if (fit == Fit::none) {
+    return error(Error::DelegateInvalidCompatibility, what, " are for ", kernels.text(),
+                 "; CUDA device ", index, " has compute capability ", capability / 10, ".",
+                 capability % 10);
+  }
+  if (fit == Fit::old_driver) {
+    const int needed = kernels.driver_for(capability);
+    return error(Error::DelegateInvalidCompatibility, what, " need a driver for CUDA ",
+                 needed / 1000, ".", needed % 1000 / 10, " or later; this one is for CUDA ",
+                 version / 1000, ".", version % 1000 / 10);
+  }
+  return fit;
+}
+
+KernelImages own_kernels() { return KernelImages::of(kernels::fatbin(), kernels::ptx()); }
+
+/// A function of `kernel_shims` that the library needs; empty when it needs none.
+Result<std::string_view> own_function_in(Bytes library) {
+#define TENON_CUDA_NAME(name, parameters) #name,
+  static constexpr std::string_view names[] = {TENON_CUDA_KERNEL_SHIMS(TENON_CUDA_NAME)};
+#undef TENON_CUDA_NAME
+  // The editor needs bytes that it could change; it changes nothing here.
+  std::vector<std::byte> copy(library.begin(), library.end());
+  TENON_TRY(const aoti::ElfEditor elf, aoti::ElfEditor::open(copy));
+  TENON_TRY(const auto symbols, elf.symbols());
+  for (const auto& symbol : symbols) {
+    if (!symbol.is_undefined) continue;
+    for (const std::string_view name : names) {
+      if (symbol.name == name) return name;
+    }
+  }
+  return std::string_view();
+}
+
+}  // namespace
+
+Result<Fit> check_kernels(const KernelImages& kernels, const Driver& driver, std::int32_t index) {
+  return check(kernels, "the model's kernels", driver, index);
+}
+
+Status check_own_kernels(Bytes library, const Driver& driver, std::int32_t index) {
+  if (kernels::fatbin().empty()) return ok();  // The function is missing, which says so itself.
+  TENON_TRY(const std::string_view name, own_function_in(library));
+  if (name.empty()) return ok();
+  const auto fit = check(own_kernels(), concat("the plugin's kernels for ", name), driver, index);
+  return fit.ok() ? ok() : error(fit.error(), fit.text());
+}
+
+Result<const void*> own_kernels_for(const Driver& driver, std::int32_t index) {
+  TENON_TRY(const Fit fit, check(own_kernels(), "the plugin's kernels", driver, index));
+  return fit == Fit::binary ? static_cast<const void*>(kernels::fatbin().data())
+                            : static_cast<const void*>(kernels::ptx().data());
+}
+
+}  // namespace tenon::cuda_aoti

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+
+#include "driver/driver.hpp"
+#include "driver/kernel_images.hpp"
+#include "tenon/core/bytes.hpp"
+
+namespace tenon::cuda_aoti {
+
+/// How the kernels of a model's library run on a device with this driver. Needs no context.
+/// errors: DelegateInvalidCompatibility with what the kernels are for and what was found.
+[[nodiscard]] Result<KernelImages::Fit> check_kernels(const KernelImages& kernels,
+                                                      const Driver& driver, std::int32_t index);
+
+/// Fails when a library needs a function of this plugin whose kernels (kernels::fatbin) cannot run
+/// on the device. Needs no context.
+/// errors: DelegateInvalidCompatibility; those of reading the library.
+[[nodiscard]] Status check_own_kernels(Bytes library, const Driver& driver, std::int32_t index);
+
+/// The code of this plugin's kernels for a device and this driver, for `cuModuleLoadData`.
+/// errors: as `check_own_kernels`.
+[[nodiscard]] Result<const void*> own_kernels_for(const Driver& driver, std::int32_t index);
+
+}  // namespace tenon::cuda_aoti
