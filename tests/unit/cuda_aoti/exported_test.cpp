@@ -9,8 +9,8 @@
 #include <set>
 #include <string>
 #include <vector>
-#include "tenon/host/binary/peek.hpp"
 
+#include "app_stream.hpp"
 #include "cuda_host.hpp"
 #include "exported.hpp"
 #include "support/cpu.hpp"
@@ -222,4 +222,37 @@ TEST_CASE("a library that takes weights by name alone is refused as an older gen
   CHECK_THAT(std::string(method.text()),
              ContainsSubstring("weights_blob'") &&
                  ContainsSubstring("constant blob size is only available for mmap'd weights"));
+}
+
+TEST_CASE("the stand-in refuses addresses that a device refuses when a kernel reads them",
+          "[cuda]") {
+  CudaHost host;
+  const AppDriver app;
+  const AlignedBytes file = read_file(TENON_TEST_FIXTURES "/cuda_addmul/model.pte");
+  const std::string_view text = as_text(file.bytes());
+  const std::size_t image = text.find("\x50\xed\x55\xba");
+  constexpr std::string_view section = ".nv.info.";
+  const std::size_t named = text.find(".nv.info.triton", image);
+  REQUIRE((image != text.npos && named != text.npos));
+  const char* const name = text.data() + named + section.size();
+  void* module = nullptr;
+  void* function = nullptr;
+  const void* const code = file.bytes().data() + image;
+  REQUIRE(app.in_context("cuModuleLoadData", &module, code) == 0);
+  REQUIRE(app.in_context("cuModuleGetFunction", &function, module, name) == 0);
+  const AppBlock block(host.backend(), 1);
+  const auto launch = [&](std::size_t offset) {
+    unsigned long long address = reinterpret_cast<std::uintptr_t>(block.bytes().data()) + offset;
+    // As many as any of the kernels has: pointers first, then numbers.
+    void* parameters[] = {&address, &address, &address, &address, &address, &address};
+    return app.in_context("cuLaunchKernel", function, 1u, 1u, 1u, 32u, 1u, 1u, 0u,
+                          static_cast<void*>(nullptr), static_cast<void**>(parameters),
+                          static_cast<void**>(nullptr));
+  };
+  CHECK(launch(0) == 0);
+  CHECK(misuses().empty());
+  CHECK(launch(4) == 716);
+  CHECK_THAT(misuses(), ContainsSubstring("not aligned to 16 bytes"));
+  cuda().reset();
+  REQUIRE(app.in_context("cuModuleUnload", module) == 0);
 }

@@ -88,13 +88,13 @@ TEST_CASE("the plugin's kernels run on drivers for CUDA 11.8 and later", "[cuda]
     return;
   }
   const auto own = KernelImages::of(cuda_aoti::kernels::fatbin(), cuda_aoti::kernels::ptx());
-  constexpr int newest = 13000;
+  constexpr int with_binaries = 13000;
   for (const unsigned capability : {80u, 86u, 90u, 100u, 120u}) {
     INFO(capability);
     CHECK(own.driver_for(capability) <= 11080);
     CHECK(own.fit(capability, 11080) != KernelImages::Fit::none);
     CHECK(own.fit(capability, 11080) != KernelImages::Fit::old_driver);
-    CHECK(own.fit(capability, newest) ==
+    CHECK(own.fit(capability, with_binaries) ==
           (capability < 100 ? KernelImages::Fit::binary : KernelImages::Fit::ptx));
   }
   CHECK(own.driver_for(75) == 0);
