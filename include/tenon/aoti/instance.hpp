@@ -51,6 +51,9 @@ class Instance {
     auto out = std::unique_ptr<Instance>(new Instance(std::move(pool), std::move(container)));
     TENON_RETURN_IF_ERROR(out->load_weights(weights));
     TENON_RETURN_IF_ERROR(out->pool_->synchronize());  // Uploads were only enqueued.
+    if (memory.end_uploads) {
+      TENON_RETURN_IF_ERROR(memory.end_uploads(memory.context.get()));
+    }
     // Running allocates nothing.
     out->inputs_.resize(out->container_.num_inputs());
     out->outputs_.resize(out->container_.num_outputs());

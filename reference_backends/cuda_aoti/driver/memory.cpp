@@ -109,6 +109,15 @@ Status upload(void* context, void* stream, std::byte* to, Bytes from) {
                                              static_cast<CUstream>(stream));
 }
 
+Status end_uploads(void* context) {
+  const ModelContext& model = as_context(context);
+  if (model.staging->is_empty()) return ok();
+  const ContextScope scope(*model.device);
+  TENON_RETURN_IF_ERROR(scope.status());
+  model.staging->clear(model.device->driver());
+  return ok();
+}
+
 Status copy_strided(void* context, void* stream, const aoti::StridedCopy& copy) {
   const CudaDevice& device = *as_context(context).device;
   const ContextScope scope(device);
@@ -125,12 +134,9 @@ Status zero(void* context, void* stream, std::byte* to, std::size_t nbytes) {
 }
 
 Status wait_for(const ModelContext& model, CUstream stream) {
-  const Driver& driver = model.device->driver();
   const ContextScope scope(*model.device);
   TENON_RETURN_IF_ERROR(scope.status());
-  TENON_RETURN_IF_ERROR(TENON_CUDA(driver, cuStreamSynchronize, stream));
-  model.staging->clear(driver);
-  return ok();
+  return TENON_CUDA(model.device->driver(), cuStreamSynchronize, stream);
 }
 
 /// A caller reuses its memory after a failure, too, while a copy may still be running: so a failed
@@ -154,11 +160,7 @@ void leave(void* context) noexcept {
 
 }  // namespace
 
-ModelContext::~ModelContext() {
-  if (staging->is_empty()) return;
-  const ContextScope scope(*device);
-  staging->clear(device->driver());
-}
+ModelContext::~ModelContext() { static_cast<void>(end_uploads(this)); }
 
 aoti::DeviceMemoryApi device_memory(std::shared_ptr<CudaDevice> device,
                                     std::shared_ptr<Stream> stream) {
@@ -178,6 +180,7 @@ aoti::DeviceMemoryApi device_memory(std::shared_ptr<CudaDevice> device,
   out.free_host = &free_host;
   out.copy = &copy;
   out.upload = &upload;
+  out.end_uploads = &end_uploads;
   out.copy_strided = &copy_strided;
   out.zero = &zero;
   out.synchronize = &synchronize;

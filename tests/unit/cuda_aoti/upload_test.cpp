@@ -64,6 +64,7 @@ TEST_CASE("weights go to the device through pinned memory with one wait at the e
     CHECK(holds(blocks[i], numbered(nbytes, static_cast<std::uint32_t>(nbytes))));
   }
   CHECK(count_calls("cuStreamSynchronize") == 1);
+  REQUIRE(memory.end_uploads(memory.context.get()).ok());
   CHECK(cuda().live().host_blocks == 0);
   CHECK(cuda().live().events == 0);
   check_that_copies_are_pinned();
@@ -77,8 +78,24 @@ TEST_CASE("a model's weights are uploaded with one wait, and not read back", "[c
   CHECK(count_calls("cuStreamSynchronize") == 1);
   CHECK(count_calls("cuMemcpyDtoHAsync") == 0);
   CHECK(count_calls("cuMemcpyHtoDAsync") == 2);
+  CHECK(cuda().live().host_blocks == 0);
   check_that_copies_are_pinned();
   CHECK(run(**method, 1)->weight == 3.0f);
+}
+
+TEST_CASE("weights that are shared use the same pinned memory, and are read back to be compared",
+          "[cuda][D8]") {
+  CudaHost host;
+  const Options options = {option("weight_sharing_across_methods", true)};
+  const auto first = host.load({}, options);
+  REQUIRE(first.ok());
+  CHECK(count_calls("cuMemHostAlloc") == 2);
+  CHECK(count_calls("cuMemcpyDtoHAsync") == 0);
+  const auto second = host.load({}, options);
+  REQUIRE(second.ok());
+  CHECK(count_calls("cuMemcpyDtoHAsync") == 1);
+  CHECK(cuda().live().host_blocks == 0);
+  check_that_copies_are_pinned();
 }
 
 TEST_CASE("a context is kept for the life of the backend", "[cuda]") {

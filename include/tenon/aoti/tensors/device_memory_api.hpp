@@ -60,8 +60,11 @@ struct DeviceMemoryApi {
   /// Enqueues a copy. The host's bytes have been read, or written, when `synchronize` returns.
   Status (*copy)(void* context, void* stream, CopyKind kind, std::byte* to, const std::byte* from,
                  std::size_t nbytes) = nullptr;
-  /// Enqueues a copy of many bytes of the host, which have been read when this returns. Optional.
+  /// Enqueues a copy of many bytes of the host, which have been read when this returns. What it
+  /// keeps for the next one is freed by `end_uploads`, once the stream was waited for. Optional;
+  /// both or none.
   Status (*upload)(void* context, void* stream, std::byte* to, Bytes from) = nullptr;
+  Status (*end_uploads)(void* context) = nullptr;
   Status (*copy_strided)(void* context, void* stream, const StridedCopy& copy) = nullptr;
   /// Enqueues zeroes.
   Status (*zero)(void* context, void* stream, std::byte* to, std::size_t nbytes) = nullptr;
@@ -111,12 +114,15 @@ class DeviceBlock {
   }
   /// A block with a copy of `bytes`. The copy is complete when this returns.
   [[nodiscard]] static Result<DeviceBlock> upload(const DeviceMemoryApi& memory, Bytes bytes) {
-    TENON_TRY(DeviceBlock block, enqueue_upload(memory, bytes));
+    TENON_TRY(DeviceBlock block, allocate(memory, bytes.size()));
+    TENON_RETURN_IF_ERROR(memory.copy(memory.context.get(), memory.stream, CopyKind::to_device,
+                                      block.data_, bytes.data(), bytes.size()));
     TENON_RETURN_IF_ERROR(memory.synchronize(memory.context.get(), memory.stream));
     return block;
   }
-  /// The same without a wait: on the device's stream the block has its content for later work.
-  /// `bytes` must live, and the block must not be freed, until the stream was waited for.
+  /// The same for many bytes and without a wait: on the device's stream the block has its content
+  /// for later work. `bytes` must live, and the block must not be freed, until the stream was
+  /// waited for.
   [[nodiscard]] static Result<DeviceBlock> enqueue_upload(const DeviceMemoryApi& memory,
                                                           Bytes bytes) {
     TENON_TRY(DeviceBlock block, allocate(memory, bytes.size()));

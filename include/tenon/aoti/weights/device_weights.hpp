@@ -25,7 +25,9 @@ class DeviceWeightStore {
                                                                   Bytes bytes) {
     const auto is_same = [&](const DeviceBlock& block) { return holds(block, memory, bytes); };
     const auto make = [&]() -> Result<std::shared_ptr<const DeviceBlock>> {
-      TENON_TRY(DeviceBlock made, DeviceBlock::upload(memory, bytes));
+      TENON_TRY(DeviceBlock made, DeviceBlock::enqueue_upload(memory, bytes));
+      // Another model may use it at once, on its own stream.
+      TENON_RETURN_IF_ERROR(memory.synchronize(memory.context.get(), memory.stream));
       return std::make_shared<const DeviceBlock>(std::move(made));
     };
     return blocks_.get(bytes, is_same, make);
