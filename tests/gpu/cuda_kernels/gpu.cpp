@@ -91,7 +91,7 @@ std::string Gpu::open() {
   CHECK_CALL(cuCtxSetCurrent, context);
   void* module = nullptr;
   // The binaries are not for all devices and drivers.
-  if (found.cuModuleLoadData(&module, kernels::fatbin().data()) != 0) {
+  if (driver.cuModuleLoadData(&module, kernels::fatbin().data()) != 0) {
     CHECK_CALL(cuModuleLoadData, &module, kernels::ptx().data());
   }
   for (const char* function : kernels::functions()) {
