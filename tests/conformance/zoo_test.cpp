@@ -29,7 +29,8 @@ struct Ran {
   std::string output;
 };
 
-/// Asserts nothing, as assertions of Catch2 belong to one thread: what did not end by itself has code -1.
+/// Asserts nothing, as assertions of Catch2 belong to one thread: what did not end by itself has
+/// code -1.
 Ran run(const std::string& arguments) {
   Ran out;
   std::FILE* pipe = ::popen((kit + " " + arguments).c_str(), "r");
@@ -87,8 +88,8 @@ Verdict judge(const Animal& animal, int level) {
   // A hang takes the whole time limit, which is short only for plugins that hang.
   const bool hangs = animal.rule == "TN-BCK-8";
   const Ran ran = run("--subject " + zoo + "/zoo.json " + zoo + "/" + animal.name + ".so --level " +
-                      std::to_string(level) + selection(animal, level) + " --jobs 1 --json - --timeout " +
-                      (hangs ? "2" : "60") + " 2>/dev/null");
+                      std::to_string(level) + selection(animal, level) +
+                      " --jobs 1 --json - --timeout " + (hangs ? "2" : "60") + " 2>/dev/null");
   Verdict verdict;
   verdict.code = ran.code;
   const auto report = nlohmann::json::parse(ran.output, nullptr, false);
@@ -131,7 +132,8 @@ TEST_CASE("every plugin of the zoo is caught by its rule and by no other", "[zoo
   std::vector<Animal> all = animals();
   REQUIRE(all.size() >= 40);
   if (const char* only = std::getenv("TENON_ZOO_ONLY")) {
-    std::erase_if(all, [&](const Animal& animal) { return animal.name.find(only) == std::string::npos; });
+    std::erase_if(
+        all, [&](const Animal& animal) { return animal.name.find(only) == std::string::npos; });
   }
   // A kit waits for its processes half of the time, so there are more kits than processors.
   std::vector<Verdict> verdicts(all.size());
