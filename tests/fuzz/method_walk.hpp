@@ -5,10 +5,13 @@
 #include <cstdint>
 #include <cstdlib>
 #include <memory>
+#include <span>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "../../examples/tenon-run/values.hpp"
 #include "fuzz/touch_backends.hpp"
 #include "tenon/host.hpp"
 #include "tenon/host/schema/program_generated.h"
@@ -19,21 +22,30 @@ namespace tenon::test {
 /// use all they are given. What a wrong program gets is an error; anything else a sanitizer sees.
 class MethodWalk {
  public:
+  using DataFiles = std::vector<std::shared_ptr<const host::DataFile>>;
+
   /// Memory plans and inputs above this many bytes are left alone, so that many programs can be
   /// walked in little time.
   static constexpr std::uint64_t max_bytes = std::uint64_t{1} << 22;
+  /// Calls of kernels and backends in one `execute`, after which they fail: a program may loop.
+  static constexpr std::uint64_t max_calls = 4096;
 
-  /// Returns how many methods ran to their end.
-  static std::size_t program(const std::shared_ptr<const host::Program>& program) {
+  /// Returns how many methods ran to their end. Backends are those of touch_backends.hpp when
+  /// `registry` is null.
+  static std::size_t program(const std::shared_ptr<const host::Program>& program,
+                             const DataFiles& data_files = {},
+                             const host::BackendRegistry* registry = nullptr) {
     std::size_t ran = 0;
     for (const std::string_view name : program->method_names()) {
-      if (run(program, name)) ++ran;
+      if (MethodWalk(registry ? *registry : touch_registry()).run(program, name, data_files)) ++ran;
     }
     return ran;
   }
 
  private:
-  static const host::BackendRegistry& registry() {
+  explicit MethodWalk(const host::BackendRegistry& registry) : registry_(registry) {}
+
+  static const host::BackendRegistry& touch_registry() {
     static host::BackendRegistry all;
     static const bool added =
         all.register_backend(tenon_static_plugin_TouchNoop).ok() &&
@@ -46,7 +58,8 @@ class MethodWalk {
                                    std::uint32_t num_args) {
     static volatile std::uint64_t sum = 0;
     sum = sum + touch_args(args, num_args);
-    return TENON_STATUS_OK;
+    constexpr std::uint32_t too_many = 7;
+    return num_args < too_many && count_call() ? TENON_STATUS_OK : TENON_STATUS_INTERNAL;
   }
 
   static bool is_small(const schema::ExecutionPlan& plan) {
@@ -58,47 +71,112 @@ class MethodWalk {
     return total <= max_bytes;
   }
 
-  static bool run(const std::shared_ptr<const host::Program>& program, std::string_view name) {
+  /// Whether the method may run an instruction twice; up to Method::max_instructions of them are
+  /// enough to do once, and too many to record.
+  static bool may_loop(const schema::ExecutionPlan& plan) {
+    for (const auto* chain : *plan.chains()) {
+      std::int64_t index = 0;
+      for (const auto* instruction : *chain->instructions()) {
+        const auto* const jump = instruction->instr_args_as_JumpFalseCall();
+        if (jump && jump->destination_instruction() <= index) return true;
+        ++index;
+      }
+    }
+    return false;
+  }
+
+  bool run(const std::shared_ptr<const host::Program>& program, std::string_view name,
+           const DataFiles& data_files) {
     const schema::ExecutionPlan& plan = **program->plan(name);
     if (!is_small(plan)) return false;
     host::KernelTable kernels;
     if (plan.operators()) {
       for (const auto* op : *plan.operators()) {
-        // The same operator may be listed twice; one kernel serves both.
-        (void)kernels.add(host::operator_name(*op), host::Kernel{&touch_kernel, nullptr});
+        // The same operator may be listed twice; one kernel serves both. Some are left to plugins.
+        const std::string full = host::operator_name(*op);
+        if (!full.starts_with("touch::")) {
+          (void)kernels.add(full, host::Kernel{&touch_kernel, nullptr});
+        }
       }
     }
     host::MethodOptions options;
-    options.registry = &registry();
+    options.registry = &registry_;
     options.kernels = &kernels;
-    auto method = host::Method::load(program, name, std::move(options));
-    if (!method.ok()) return false;
-    std::vector<std::unique_ptr<std::uint64_t[]>> buffers;
-    for (std::size_t i = 0; i < (*method)->num_inputs(); ++i) {
-      if (!set_input(**method, i, buffers)) return false;
+    options.data_files = data_files;
+    host::Trace trace;
+    const bool loops = may_loop(plan);
+    if (!loops && name.size() % 2 == 0) options.trace = &trace;
+    auto loaded = host::Method::load(program, name, std::move(options));
+    if (!loaded.ok()) return false;
+    host::Method& method = **loaded;
+    if (method.num_inputs() != 0) (void)method.execute();
+    for (std::size_t i = 0; i < method.num_inputs(); ++i) {
+      (void)method.set_input(i, std::string_view("wrong"));
     }
-    for (int round = 0; round < 2; ++round) {
-      if (!(*method)->execute().ok()) return false;
-      for (std::size_t i = 0; i < (*method)->num_outputs(); ++i) {
-        auto* output = const_cast<tenon_value*>(&(*method)->output(i));
-        touch_args(&output, 1);
-      }
+    if (!set_inputs(method, 0)) return false;
+    set_outputs(method);
+    if (!execute(method)) return false;
+    if (loops) return true;
+    // Once more: inputs and outputs may be other values now, moved or freed by the program.
+    (void)set_inputs(method, 1);
+    set_outputs(method);
+    if (!execute(method)) return false;
+    const auto session = method.create_session();
+    if (!session.ok()) return true;
+    method.use_session(session->get());
+    const bool ran = execute(method);
+    method.use_session(nullptr);
+    return ran;
+  }
+
+  /// Runs the method, and reads and prints what it gives back.
+  static bool execute(host::Method& method) {
+    begin_calls(max_calls);
+    if (!method.execute().ok()) return false;
+    for (std::size_t i = 0; i < method.num_outputs(); ++i) {
+      auto* output = const_cast<tenon_value*>(&method.output(i));
+      touch_args(&output, 1);
+      if (run::type_text(*output).empty()) std::abort();
+      (void)run::value_text(*output);
+      if (output->kind != TENON_VALUE_TENSOR) continue;
+      const std::uint64_t nbytes = output->as.tensor->nbytes;
+      if (nbytes > max_bytes) continue;
+      std::vector<std::byte> copy(static_cast<std::size_t>(nbytes));
+      (void)method.read_output(i, copy);
     }
     return true;
   }
 
-  static bool set_input(host::Method& method, std::size_t index,
-                        std::vector<std::unique_ptr<std::uint64_t[]>>& buffers) {
+  /// Sets all inputs, sizes that may change to their bounds less `less`.
+  bool set_inputs(host::Method& method, std::int64_t less) {
+    for (std::size_t i = 0; i < method.num_inputs(); ++i) {
+      if (!set_input(method, i, less)) return false;
+    }
+    return true;
+  }
+
+  std::span<std::byte> buffer(std::size_t nbytes) {
+    buffers_.push_back(std::make_unique<std::uint64_t[]>(nbytes / 8 + 2));
+    return {reinterpret_cast<std::byte*>(buffers_.back().get()), nbytes};
+  }
+
+  bool set_input(host::Method& method, std::size_t index, std::int64_t less) {
     const tenon_value& value = method.input(index);
     switch (value.kind) {
       case TENON_VALUE_TENSOR: {
         const TensorView tensor(*value.as.tensor);
-        if (tensor.nbytes() > max_bytes) return false;
-        buffers.push_back(std::make_unique<std::uint64_t[]>(tensor.nbytes() / 8 + 2));
-        const std::vector<std::int64_t> sizes(tensor.sizes().begin(), tensor.sizes().end());
-        const std::span bytes(reinterpret_cast<const std::byte*>(buffers.back().get()),
-                              tensor.nbytes());
-        return method.set_input(index, {tensor.scalar_type(), sizes, bytes}).ok();
+        std::vector<std::int64_t> sizes(tensor.bounds().begin(), tensor.bounds().end());
+        std::uint64_t nbytes = size_of(tensor.scalar_type());
+        const bool is_dynamic = value.as.tensor->shape_dynamism != 0;
+        for (std::int64_t& size : sizes) {
+          if (is_dynamic && size > less) size -= less;
+          nbytes *= static_cast<std::uint64_t>(size);
+          if (nbytes > max_bytes) return false;
+        }
+        return method
+            .set_input(index,
+                       {tensor.scalar_type(), sizes, buffer(static_cast<std::size_t>(nbytes))})
+            .ok();
       }
       case TENON_VALUE_INT:
         return method.set_input(index, value.as.integer).ok();
@@ -115,6 +193,21 @@ class MethodWalk {
         return value.kind == TENON_VALUE_NONE;
     }
   }
+
+  /// Gives outputs memory, where the program leaves that to the caller.
+  void set_outputs(host::Method& method) {
+    for (std::size_t i = 0; i < method.num_outputs(); ++i) {
+      const tenon_value& value = method.output(i);
+      const std::uint64_t nbytes =
+          value.kind == TENON_VALUE_TENSOR ? value.as.tensor->capacity : 16;
+      if (nbytes <= max_bytes) {
+        (void)method.set_output(i, buffer(static_cast<std::size_t>(nbytes)));
+      }
+    }
+  }
+
+  const host::BackendRegistry& registry_;
+  std::vector<std::unique_ptr<std::uint64_t[]>> buffers_;  ///< Longer alive than any use of them.
 };
 
 }  // namespace tenon::test

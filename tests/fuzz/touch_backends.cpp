@@ -2,10 +2,14 @@
 
 #include "touch_backends.hpp"
 
+#include <algorithm>
 #include <array>
+#include <cstddef>
+#include <cstdlib>
 #include <cstring>
 #include <string_view>
 #include <tenon/tenon.hpp>
+#include <vector>
 
 namespace {
 
@@ -45,11 +49,27 @@ std::uint64_t touch_value(const tenon_value& value, int depth) {
   }
 }
 
+std::uint64_t calls_left = 0;
+
 constexpr std::array<std::string_view, 4> ids{"NoopBackend", "XnnpackBackend",
                                               "BackendWithNamedDataMap", "ExecutorBackend"};
 
+/// Uses the arguments as a backend may.
+tenon::Status use_args(tenon::Args args, std::uint64_t& sum) {
+  if (!tenon::test::count_call()) {
+    return tenon::error(tenon::Error::Internal, "called too often");
+  }
+  for (std::size_t i = 0; i < args.size(); ++i) {
+    if (const auto tensor = args.tensor(i); tensor.ok()) {
+      TENON_RETURN_IF_ERROR(args.resize(i, tensor->bounds()));
+      sum += tensor->nbytes();
+    }
+  }
+  return tenon::ok();
+}
+
 template <std::size_t Index>
-class Touch final : public tenon::Backend<Touch<Index>> {
+class Touch final : public tenon::Backend<Touch<Index>>, public tenon::WithSessions<Touch<Index>> {
  public:
   static constexpr std::string_view id = ids[Index];
 
@@ -66,6 +86,9 @@ class Touch final : public tenon::Backend<Touch<Index>> {
     if (const auto map = context.named_data_map()) {
       for (std::size_t i = 0; i < map->num_keys(); ++i) {
         TENON_TRY(const std::string_view key, map->key(i));
+        if (const auto layout = map->get_tensor_layout(key); layout.ok()) {
+          sum += touch(std::as_bytes(layout->sizes)) + touch(std::as_bytes(layout->dim_order));
+        }
         TENON_TRY(const tenon::NamedData data, map->get_data(key));
         sum += touch(data.bytes());
       }
@@ -75,12 +98,57 @@ class Touch final : public tenon::Backend<Touch<Index>> {
   }
 
   tenon::Status execute(tenon::ExecutionContext&, Delegate& delegate, tenon::Args args) {
-    for (std::size_t i = 0; i < args.size(); ++i) {
-      if (const auto tensor = args.tensor(i); tensor.ok()) {
-        TENON_RETURN_IF_ERROR(args.resize(i, tensor->bounds()));
-        delegate.sum += tensor->nbytes();
-      }
-    }
+    return use_args(args, delegate.sum);
+  }
+
+  tenon::Result<Delegate> create_session(const Delegate& loaded) { return Delegate{loaded.sum}; }
+};
+
+/// Has devices, whose memory is the host's, and kernels. Asks whether embedded code may run.
+class TouchDevice final : public tenon::Backend<TouchDevice>,
+                          public tenon::WithDevices<TouchDevice>,
+                          public tenon::WithDeviceMemory<TouchDevice>,
+                          public tenon::WithKernels<TouchDevice> {
+ public:
+  static constexpr std::string_view id = "DeviceBackend";
+  static constexpr std::array<std::string_view, 2> operators{"touch::op", "touch::op.out"};
+
+  struct Delegate {
+    std::uint64_t sum;
+  };
+  struct Kernel {
+    std::uint64_t sum;
+    tenon::Status run(tenon::ExecutionContext&, tenon::Args args) { return use_args(args, sum); }
+  };
+
+  tenon::Result<Delegate> init(tenon::InitContext&, tenon::Blob processed, tenon::CompileSpecs) {
+    return Delegate{touch(processed.bytes())};
+  }
+  tenon::Status execute(tenon::ExecutionContext& context, Delegate& delegate, tenon::Args args) {
+    if (void* const memory = context.temp_allocator().allocate(32, 8)) std::memset(memory, 1, 32);
+    return use_args(args, delegate.sum);
+  }
+  tenon::Result<Kernel> create_kernel(std::string_view, tenon::Args args) {
+    if (args.size() > 6) return tenon::error(tenon::Error::OperatorMissing, "too many arguments");
+    return Kernel{args.size()};
+  }
+
+  tenon::Result<std::vector<tenon::DeviceInfo>> devices() {
+    return std::vector<tenon::DeviceInfo>{{{TENON_DL_CUDA, 0}, "first", "memory of the host", 0},
+                                          {{TENON_DL_CUDA, 1}, "second", "memory of the host", 0}};
+  }
+  tenon::Result<void*> allocate_device(tenon_dl_device, std::size_t nbytes, std::size_t alignment) {
+    void* out = nullptr;
+    if (::posix_memalign(&out, std::max(alignment, sizeof out), nbytes) == 0) return out;
+    return tenon::error(tenon::Error::MemoryAllocationFailed, "no memory of ", nbytes);
+  }
+  void free_device(tenon_dl_device, void* block) noexcept { std::free(block); }
+  tenon::Status copy_to_device(tenon_dl_device, void* to, const void* from, std::size_t nbytes) {
+    std::memcpy(to, from, nbytes);
+    return tenon::ok();
+  }
+  tenon::Status copy_to_host(tenon_dl_device, void* to, const void* from, std::size_t nbytes) {
+    std::memcpy(to, from, nbytes);
     return tenon::ok();
   }
 };
@@ -92,6 +160,10 @@ using TouchExecutor = Touch<3>;
 
 }  // namespace
 
+void tenon::test::begin_calls(std::uint64_t limit) { calls_left = limit; }
+
+bool tenon::test::count_call() { return calls_left != 0 && calls_left-- != 0; }
+
 std::uint64_t tenon::test::touch_args(tenon_value* const* args, std::uint32_t num_args) {
   std::uint64_t sum = 0;
   for (std::uint32_t i = 0; i < num_args; ++i) sum += touch_value(*args[i], 0);
@@ -102,4 +174,4 @@ std::uint64_t tenon::test::touch_args(tenon_value* const* args, std::uint32_t nu
   return sum;
 }
 
-TENON_PLUGIN(TouchNoop, TouchXnnpack, TouchNamedData, TouchExecutor);
+TENON_PLUGIN(TouchNoop, TouchXnnpack, TouchNamedData, TouchExecutor, TouchDevice);

@@ -18,4 +18,9 @@ namespace tenon::test {
 /// was read.
 std::uint64_t touch_args(tenon_value* const* args, std::uint32_t num_args);
 
+/// From now on `count_call` returns true `limit` times. The backends here and the kernels of
+/// `MethodWalk` count their calls, so that a program that loops comes to an end. For one thread.
+void begin_calls(std::uint64_t limit);
+[[nodiscard]] bool count_call();
+
 }  // namespace tenon::test

@@ -16,6 +16,8 @@
 
 #include "support/aligned_bytes.hpp"
 #include "tenon/core/scalar_type.hpp"
+#include "tenon/host/binary/file_bytes.hpp"
+#include "tenon/host/program/file_header.hpp"
 #include "tenon/host/schema/program_generated.h"
 #include "tenon/host/schema/program_objects_generated.h"
 
@@ -219,6 +221,20 @@ class ProgramBuilder {
   };
 
   schema::objects::ProgramT program;
+
+  /// The program of a file that was opened without an error, to change it and to build it again.
+  /// `program` keeps what the flatbuffer holds, and segments stay as they are.
+  [[nodiscard]] static ProgramBuilder of(std::span<const std::byte> file) {
+    ProgramBuilder out;
+    schema::objects::GetProgram(file.data())->UnPackTo(&out.program);
+    const auto parts =
+        host::detail::read_program_header(host::detail::FileBytes(file), file.size());
+    if (!parts.ok() || parts->segment_base == 0) return out;
+    const auto segments = file.subspan(static_cast<std::size_t>(parts->segment_base),
+                                       static_cast<std::size_t>(parts->segment_size));
+    out.segments_.assign(segments.begin(), segments.end());
+    return out;
+  }
 
   /// Adds a method with no values, one chain without instructions, and the reserved buffer size.
   PlanBuilder plan(std::string name) {

@@ -15,6 +15,8 @@
 #include "support/aligned_bytes.hpp"
 #include "support/program_builder.hpp"
 #include "tenon/core/scalar_type.hpp"
+#include "tenon/host/binary/file_bytes.hpp"
+#include "tenon/host/program/file_header.hpp"
 #include "tenon/host/schema/flat_tensor_generated.h"
 #include "tenon/host/schema/flat_tensor_objects_generated.h"
 
@@ -24,6 +26,18 @@ namespace tenon::test {
 class DataFileBuilder {
  public:
   flat_tensor_schema::objects::FlatTensorT root;
+
+  /// The contents of a file that was opened without an error, to change them and to build it again.
+  [[nodiscard]] static DataFileBuilder of(std::span<const std::byte> file) {
+    DataFileBuilder out;
+    flat_tensor_schema::objects::GetFlatTensor(file.data())->UnPackTo(&out.root);
+    const auto parts = host::detail::read_data_file_header(host::detail::FileBytes(file));
+    if (!parts.ok()) return out;
+    const auto segments = file.subspan(static_cast<std::size_t>(parts->segment_base),
+                                       static_cast<std::size_t>(parts->segment_size));
+    out.segments_.assign(reinterpret_cast<const char*>(segments.data()), segments.size());
+    return out;
+  }
 
   /// Adds named bytes in a segment of their own.
   flat_tensor_schema::objects::NamedDataT& data(std::string key, std::string_view bytes) {

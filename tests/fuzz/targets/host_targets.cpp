@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: MIT
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <span>
+#include <string>
+#include <utility>
+
+#include "fuzz/fuzz_target.hpp"
+#include "parsers.hpp"
+#include "tenon/host/arrays/compare_arrays.hpp"
+#include "tenon/host/arrays/element.hpp"
+#include "tenon/host/arrays/npy.hpp"
+#include "tenon/host/binary/binary_lint.hpp"
+#include "tenon/host/binary/elf_library.hpp"
+#include "tenon/host/binary/peek.hpp"
+#include "tenon/host/registry/manifest.hpp"
+
+namespace tenon::fuzz {
+
+void manifest(std::span<std::byte> bytes) {
+  use(host::parse_manifest(text_of(bytes), "fuzz.json"));
+}
+
+void npy(std::span<std::byte> bytes) {
+  auto file = host::parse_npy(bytes);
+  use(file);
+  if (!file.ok()) return;
+  std::size_t count = 1;
+  for (const std::int64_t size : file->shape) count *= static_cast<std::size_t>(size);
+  if (file->data.size() != count * file->item_size) std::abort();
+  // Every type that a program may ask for; a few elements of each as a person sees them.
+  for (const ScalarTypeInfo& info : scalar_types) {
+    host::NpyArray copy{file->kind, file->item_size, file->shape,
+                        host::ArrayBytes::uninitialized(file->data.size())};
+    std::copy(file->data.span().begin(), file->data.span().end(), copy.data.data());
+    const auto array = host::to_scalar_type(std::move(copy), info.type);
+    use(array);
+    if (!array.ok()) continue;
+    const std::span<const std::byte> data = array->data.span();
+    if (data.size() != count * size_of(info.type)) std::abort();
+    for (std::size_t i = 0; i < std::min<std::size_t>(count, 4); ++i) {
+      if (host::element_text(info.type, data, i).empty()) std::abort();
+    }
+    const host::ArrayView view{info.type, array->shape, data};
+    if (count <= 64) (void)host::compare_arrays(view, view, {});
+  }
+}
+
+void elf(std::span<std::byte> bytes) {
+  use(host::peek(bytes, "fuzz.so"));
+  const auto library = host::read_elf_library(bytes);
+  use(library);
+  if (library.ok() && host::lint_plugin(*library).empty()) std::abort();
+}
+
+void mach_o(std::span<std::byte> bytes) {
+  for (const std::uint32_t machine :
+       {host::detail::macho::cpu_arm64, host::detail::macho::cpu_x86_64}) {
+    use(host::peek(bytes, "fuzz.dylib", {host::BinaryFormat::mach_o, machine}));
+  }
+}
+
+}  // namespace tenon::fuzz

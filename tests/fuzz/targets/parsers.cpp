@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT
+//
+// fuzz-parsers: every parser but those of programs and data files.
+#include "parsers.hpp"
+
+#include "fuzz/fuzz_target.hpp"
+#include "fuzz/mutate/elf.hpp"
+#include "fuzz/mutate/json.hpp"
+#include "fuzz/mutate/words.hpp"
+#include "fuzz/mutate/zip.hpp"
+
+namespace tenon::fuzz {
+namespace {
+
+constexpr Target all[] = {
+    {"case", &test_case, &mutate_json},
+    {"channel", &channel, &mutate_json_lines},
+    {"elf", &elf, &mutate_elf},
+    {"expression", &expression},
+    {"mach_o", &mach_o, &mutate_words},
+    {"manifest", &manifest, &mutate_json},
+    {"model_library", &model_library, &mutate_elf},
+    {"npy", &npy},
+    {"payload", &payload},
+    {"pt2", &pt2, &mutate_zip},
+    {"report", &report, &mutate_json},
+    {"subject", &subject, &mutate_json},
+};
+
+}  // namespace
+
+const std::span<const Target> targets = all;
+
+}  // namespace tenon::fuzz
