@@ -71,18 +71,29 @@ class MethodWalk {
     return total <= max_bytes;
   }
 
-  /// Whether the method may run an instruction twice; up to Method::max_instructions of them are
-  /// enough to do once, and too many to record.
-  static bool may_loop(const schema::ExecutionPlan& plan) {
+  /// Whether a method may run an instruction twice. One that does so without a call, which ends
+  /// after `max_calls`, runs Method::max_instructions of them.
+  enum class Loop { none, calls, spins };
+  static Loop loop_in(const schema::ExecutionPlan& plan) {
+    using schema::InstructionArguments;
+    Loop out = Loop::none;
     for (const auto* chain : *plan.chains()) {
-      std::int64_t index = 0;
-      for (const auto* instruction : *chain->instructions()) {
-        const auto* const jump = instruction->instr_args_as_JumpFalseCall();
-        if (jump && jump->destination_instruction() <= index) return true;
-        ++index;
+      const auto& instructions = *chain->instructions();
+      for (flatbuffers::uoffset_t i = 0; i < instructions.size(); ++i) {
+        const auto* const jump = instructions[i]->instr_args_as_JumpFalseCall();
+        if (!jump || jump->destination_instruction() > static_cast<std::int64_t>(i)) continue;
+        out = Loop::calls;
+        bool has_call = false;
+        for (auto at = static_cast<flatbuffers::uoffset_t>(jump->destination_instruction()); at < i;
+             ++at) {
+          const auto kind = instructions[at]->instr_args_type();
+          has_call = has_call || kind == InstructionArguments::KernelCall ||
+                     kind == InstructionArguments::DelegateCall;
+        }
+        if (!has_call) return Loop::spins;
       }
     }
-    return false;
+    return out;
   }
 
   bool run(const std::shared_ptr<const host::Program>& program, std::string_view name,
@@ -104,8 +115,8 @@ class MethodWalk {
     options.kernels = &kernels;
     options.data_files = data_files;
     host::Trace trace;
-    const bool loops = may_loop(plan);
-    if (!loops && name.size() % 2 == 0) options.trace = &trace;
+    const Loop loop = loop_in(plan);
+    if (loop == Loop::none && name.size() % 2 == 0) options.trace = &trace;
     auto loaded = host::Method::load(program, name, std::move(options));
     if (!loaded.ok()) return false;
     host::Method& method = **loaded;
@@ -115,8 +126,8 @@ class MethodWalk {
     }
     if (!set_inputs(method, 0)) return false;
     set_outputs(method);
-    if (!execute(method)) return false;
-    if (loops) return true;
+    if (loop == Loop::spins || !execute(method)) return false;
+    if (loop == Loop::calls) return true;
     // Once more: inputs and outputs may be other values now, moved or freed by the program.
     (void)set_inputs(method, 1);
     set_outputs(method);

@@ -9,6 +9,7 @@
 #include <set>
 #include <span>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -32,6 +33,7 @@ struct MethodInput {
   bool is_aliased = false;  ///< Another value starts at the same planned address.
   bool is_set = false;
   void* planned = nullptr;               ///< Its planned address, or null.
+  std::uint64_t capacity = 0;            ///< Bytes of a tensor's bounds.
   const DeviceMemory* memory = nullptr;  ///< Of its device; null on the CPU or when unsupported.
 
   /// ExecuTorch: Method::set_input. Nothing changes on failure, but for bytes of the input when a
@@ -60,14 +62,16 @@ struct MethodInput {
       return error(Error::InvalidArgument, "expected data aligned to ", size, " bytes");
     }
     const bool here = is_same_device(from.device, to.dl.device);
-    const bool fits = planned != nullptr && nbytes <= to.capacity;
+    const bool fits = planned != nullptr && nbytes <= capacity;
     const bool copies = fits && (is_aliased || !here);
-    if (!here && nbytes <= to.capacity && (!copies || !is_cpu(from.device) || !memory)) {
+    if (!here && nbytes <= capacity && (!copies || !is_cpu(from.device) || !memory)) {
       return error(Error::InvalidArgument, "expected data on ", device_name(to.dl.device),
                    planned && memory ? " or the CPU" : "", ", found data on ",
                    device_name(from.device));
     }
+    const std::uint64_t capacity_before = std::exchange(to.capacity, capacity);
     if (const Error failed = resize_tensor(to, from.sizes); failed != Error::Ok) {
+      to.capacity = capacity_before;
       return error(failed, "expected sizes ",
                    to.shape_dynamism == TENON_SHAPE_STATIC ? "" : "within ",
                    shape_text(TensorView(to).bounds()), ", found ", shape_text(from.sizes));
@@ -75,6 +79,8 @@ struct MethodInput {
     *value = loaded;
     if (!copies) {
       to.dl.data = const_cast<std::byte*>(from.bytes.data());
+      // A backend may resize each of its arguments; beyond these bytes is memory of others.
+      to.capacity = nbytes;
       return ok();
     }
     to.dl.data = planned;
@@ -170,6 +176,7 @@ struct MethodInput {
     if (value.kind == TENON_VALUE_NONE) input.is_set = true;
     if (value.kind != TENON_VALUE_TENSOR) continue;
     const tenon_tensor& tensor = *value.as.tensor;
+    input.capacity = tensor.capacity;
     input.memory = devices.find(tensor.dl.device);
     if ((tensor.flags & TENON_TENSOR_MEMORY_PLANNED) == 0) continue;
     input.planned = tensor.dl.data;

@@ -40,6 +40,14 @@ tenon_status add_one(void*, const tenon_execution_context*, tenon_value* const* 
   return TENON_STATUS_OK;
 }
 
+/// Resizes its first argument to the bounds of that.
+tenon_status grow(void*, const tenon_execution_context* context, tenon_value* const* args,
+                  std::uint32_t) {
+  tenon_tensor* const tensor = args[0]->as.tensor;
+  return context->host->resize_tensor(context->host, tensor, tensor->bounds,
+                                      static_cast<std::uint32_t>(tensor->dl.ndim));
+}
+
 tenon_status refuse(void*, const tenon_execution_context* context, tenon_value* const*,
                     std::uint32_t) {
   const std::string_view text = "expected a broadcastable shape";
@@ -73,6 +81,33 @@ TEST_CASE("an input is used in place, without a copy", "[method]") {
   x[0] = 10;
   REQUIRE(method->execute().ok());
   CHECK(floats(method->output(0))[0] == 20);
+}
+
+TEST_CASE("an input cannot become larger than the bytes that the caller gave", "[method]") {
+  auto builder = dynamic_program(4);
+  auto& plan = *builder.program.execution_plan.front();
+  PlanBuilder(plan).op("test::grow", "");
+  plan.chains.front()->instructions.clear();
+  PlanBuilder(plan).instruction(kernel_call(0, {plan.inputs.front()}));
+  KernelTable kernels;
+  REQUIRE(kernels.add("test::grow", Kernel{&grow, nullptr}).ok());
+  auto method = load_ok(builder, with_kernel(kernels));
+  const std::array<float, 8> x{};
+  const tenon_tensor& input = *method->input(0).as.tensor;
+
+  REQUIRE(set_floats(*method, 0, std::span(x).first(4), {2, 2}).ok());
+  CHECK(input.capacity == 16);
+  CHECK(method->execute().error() == Error::NotSupported);
+  CHECK(input.nbytes == 16);
+  // Sizes that are refused change nothing.
+  const std::array<float, 10> too_large{};
+  CHECK(set_floats(*method, 0, too_large, {5, 2}).error() == Error::NotSupported);
+  CHECK(input.capacity == 16);
+  CHECK(input.dl.data == x.data());
+  // The next bytes may be as large as the bounds.
+  REQUIRE(set_floats(*method, 0, x, {4, 2}).ok());
+  CHECK(input.capacity == 32);
+  CHECK(method->execute().ok());
 }
 
 TEST_CASE("an input that another tensor shares memory with is copied to the plan", "[method]") {
