@@ -56,12 +56,12 @@ void report(std::span<std::byte> bytes) {
 }
 
 void test_case(std::span<std::byte> bytes) {
-  use(conformance::detail::CaseReader("case.json", folder).read(text_of(bytes)));
+  use(conformance::parse_case(text_of(bytes), "case.json", folder));
 }
 
 void subject(std::span<std::byte> bytes) {
   if (may_search_all(text_of(bytes))) return;
-  use(conformance::detail::SubjectReader("acme.json", folder).read(text_of(bytes)));
+  use(conformance::parse_subject(text_of(bytes), "acme.json", folder));
 }
 
 }  // namespace tenon::fuzz

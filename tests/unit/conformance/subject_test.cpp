@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
+#include <filesystem>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "case_support.hpp"
 #include "support/catch.hpp"
+#include "tenon/conformance/case/case_file.hpp"
 #include "tenon/conformance/run/subject_file.hpp"
 
 using namespace tenon;
@@ -39,6 +41,23 @@ TestResult test_result(std::string suite, std::string name, std::string backend,
 }
 
 }  // namespace
+
+TEST_CASE("a subject and a case can be read from text", "[subject]") {
+  const Folder folder;
+  folder.add_case("cases/add");
+  const std::filesystem::path place(folder.file(""));
+  const auto subject = parse_subject(R"({"backends": {"Acme": {"cases": ["cases"]}}})", "a", place);
+  INFO(subject.text());
+  REQUIRE(subject.ok());
+  CHECK(subject->backends[0].cases.size() == 1);
+  CHECK(subject->file.empty());
+  CHECK(parse_subject("[]", "the name", place).text().starts_with("the name: "));
+  const auto one = parse_case(R"({"name": "x"})", "a", place / "cases/add");
+  INFO(one.text());
+  REQUIRE(one.ok());
+  CHECK(one->name == "x");
+  CHECK(parse_case("{}", "the name", place).text().starts_with("the name: "));
+}
 
 TEST_CASE("a subject file says all that an author can declare", "[subject]") {
   const Folder folder;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <string_view>
 #include <vector>
 
 #include "tenon/conformance/case/case.hpp"
@@ -17,6 +18,10 @@ namespace tenon::conformance {
 /// InvalidArgument for all else. Texts name the file, the member, what was expected and what was
 /// found.
 [[nodiscard]] TENON_API Result<Case> read_case(const std::filesystem::path& folder);
+
+/// The same with `text` as the content of case.json. `name` begins the text of a failure.
+[[nodiscard]] TENON_API Result<Case> parse_case(std::string_view text, std::string_view name,
+                                                const std::filesystem::path& folder);
 
 /// Reads all cases at `place`: the directory of a case, a directory of such directories, or a
 /// pattern of glob(7) for either ("cases/float_*"). Sorted by path. Skips directories without a
@@ -38,7 +43,6 @@ namespace tenon::conformance {
 #include <map>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -266,7 +270,12 @@ TENON_API Result<Case> read_case(const std::filesystem::path& folder) {
   if (std::filesystem::exists(file, code)) {
     TENON_TRY(text, detail::read_settings(file));
   }
-  return detail::CaseReader(file.string(), where).read(text);
+  return parse_case(text, file.string(), where);
+}
+
+TENON_API Result<Case> parse_case(std::string_view text, std::string_view name,
+                                  const std::filesystem::path& folder) {
+  return detail::CaseReader(name, folder).read(text);
 }
 
 TENON_API Result<std::vector<Case>> read_cases(const std::filesystem::path& place) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <string_view>
 
 #include "tenon/conformance/run/subject.hpp"
 #include "tenon/core/api.hpp"
@@ -16,13 +17,16 @@ namespace tenon::conformance {
 /// `read_cases`. Texts name the file, the member, what was expected and what was found.
 [[nodiscard]] TENON_API Result<Subject> read_subject(const std::filesystem::path& path);
 
+/// The same with `text` as the content of a file in `folder`. `name` begins the text of a failure.
+[[nodiscard]] TENON_API Result<Subject> parse_subject(std::string_view text, std::string_view name,
+                                                      const std::filesystem::path& folder);
+
 }  // namespace tenon::conformance
 
 #if TENON_CONFORMANCE_DEFINITIONS
 #include <algorithm>
 #include <cstddef>
 #include <string>
-#include <string_view>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -152,9 +156,14 @@ TENON_API Result<Subject> read_subject(const std::filesystem::path& path) {
   std::error_code code;
   const std::filesystem::path file = std::filesystem::absolute(path, code).lexically_normal();
   TENON_TRY(const std::string text, detail::read_settings(file));
-  auto out = detail::SubjectReader(file.string(), file.parent_path()).read(text);
+  auto out = parse_subject(text, file.string(), file.parent_path());
   if (out.ok()) out->file = file;
   return out;
+}
+
+TENON_API Result<Subject> parse_subject(std::string_view text, std::string_view name,
+                                        const std::filesystem::path& folder) {
+  return detail::SubjectReader(name, folder).read(text);
 }
 
 }  // namespace tenon::conformance
