@@ -72,7 +72,7 @@ class MethodWalk {
   }
 
   /// Whether a method may run an instruction twice. One that does so without a call, which ends
-  /// after `max_calls`, runs Method::max_instructions of them.
+  /// after `max_calls`, runs HostLimits::instructions of them.
   enum class Loop { none, calls, spins };
   static Loop loop_in(const schema::ExecutionPlan& plan) {
     using schema::InstructionArguments;
