@@ -144,11 +144,12 @@ class MethodWalk {
   static bool execute(host::Method& method) {
     begin_calls(max_calls);
     if (!method.execute().ok()) return false;
+    std::uint64_t printed = host::HostLimits{}.printed_values;
     for (std::size_t i = 0; i < method.num_outputs(); ++i) {
       auto* output = const_cast<tenon_value*>(&method.output(i));
       touch_args(&output, 1);
       if (run::type_text(*output).empty()) std::abort();
-      (void)run::value_text(*output);
+      (void)run::value_text(*output, printed);
       if (output->kind != TENON_VALUE_TENSOR) continue;
       const std::uint64_t nbytes = output->as.tensor->nbytes;
       if (nbytes > max_bytes) continue;

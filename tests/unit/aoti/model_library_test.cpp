@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: MIT
+#include <dlfcn.h>
+
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <mutex>
+#include <span>
 #include <string>
 #include <thread>
 #include <vector>
@@ -12,6 +16,7 @@
 #include "models.hpp"
 #include "support/catch.hpp"
 #include "support/rounds.hpp"
+#include "support/temporary_folder.hpp"
 #include "unit/host/plugin/process.hpp"
 
 using namespace tenon;
@@ -161,6 +166,34 @@ TEST_CASE("a missing library that the model needs is named", "[aoti]") {
   const auto library = ModelLibrary::load(bytes, &find_host_shim);
   CHECK(library.error() == Error::OperatorMissing);
   CHECK_THAT(std::string(library.text()), ContainsSubstring("1 needed library: libQ.so.6"));
+}
+
+TEST_CASE("a library that the model needs by a path is not opened", "[aoti]") {
+  AlignedBytes file = stand_in("good");
+  const TemporaryFolder folder;
+  // As long as the name that it replaces.
+  const std::string_view wanted = "libc.so.6", path = "./libc.so";
+  ::Dl_info libc{};
+  REQUIRE(::dladdr(::dlsym(RTLD_NEXT, "getpid"), &libc) != 0);
+  std::filesystem::create_symlink(std::filesystem::canonical(libc.dli_fname), folder / "libc.so");
+  const auto bytes = file.bytes();
+  const std::size_t at = as_text(bytes).find(std::string(wanted) + '\0');
+  REQUIRE(at != std::string_view::npos);
+  std::ranges::copy(std::as_bytes(std::span(path)),
+                    bytes.begin() + static_cast<std::ptrdiff_t>(at));
+  const auto before = std::filesystem::current_path();
+  std::filesystem::current_path(folder.path());
+  void* const found = ::dlopen("./libc.so", RTLD_LAZY);
+  const Status checked = ModelLibrary::check(bytes, &find_host_shim);
+  const auto library = ModelLibrary::load(bytes, &find_host_shim);
+  std::filesystem::current_path(before);
+  REQUIRE(found != nullptr);
+  ::dlclose(found);
+  for (const std::string_view text : {checked.text(), library.text()}) {
+    CHECK_THAT(std::string(text), ContainsSubstring("1 needed library: ./libc.so"));
+  }
+  CHECK(checked.error() == Error::OperatorMissing);
+  CHECK(library.error() == Error::OperatorMissing);
 }
 
 TEST_CASE("a model is loaded on systems without memory files", "[aoti]") {

@@ -74,7 +74,8 @@ class ModelLibrary {
     return open(std::move(file), extent);
   }
 
-  /// Checks whether `load` would accept the bytes, without loading any of them.
+  /// Checks whether `load` would accept the bytes, without loading any of them (but see
+  /// `ModelRequirements` about the libraries that they need).
   [[nodiscard]] static Status check(Bytes code, const FindShim& find_shim,
                                     std::span<const std::string_view> served = {}) {
     // The editor needs bytes that it could change; it changes nothing here.

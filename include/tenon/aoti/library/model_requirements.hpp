@@ -20,7 +20,8 @@
 namespace tenon::aoti {
 
 /// Requirements of a model's library that are missing here. Found by reading it, without loading
-/// it.
+/// it. Of the libraries that it needs, those that the dynamic loader finds by their name are opened
+/// and closed again; one that is named by a path counts as missing.
 struct ModelRequirements {
   std::vector<std::string> missing_functions;
   std::vector<std::string> missing_libraries;
@@ -95,8 +96,10 @@ inline std::vector<std::string_view> features_used(std::uint32_t isa_needed,
   return {std::begin(all), std::begin(all) + count};
 }
 
-/// True when the dynamic loader finds a library by its name.
+/// True when the dynamic loader finds a library by its name. A name with a slash is a path, that
+/// the author of the model chose, and opening a library runs its constructors: it is not opened.
 inline bool library_exists(const std::string& name) noexcept {
+  if (name.find('/') != std::string::npos) return false;
   void* handle = ::dlopen(name.c_str(), RTLD_LAZY | RTLD_LOCAL);
   if (handle) ::dlclose(handle);
   return handle != nullptr;
