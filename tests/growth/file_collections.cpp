@@ -255,7 +255,7 @@ Task matches_patterns(std::size_t count) {
 
 std::vector<Collection> file_collections() {
   return {
-      {"manifest: backends", parses_backends, {}, most_in_manifest},
+      {"manifest: backends", parses_backends, {}, 1'024},
       {"manifest: tags of a backend", parses_tags, {}, most_in_manifest},
       {"manifest: facts", parses_facts, {}, most_in_manifest},
       {"manifest: platforms", parses_platforms, {}, most_in_manifest},

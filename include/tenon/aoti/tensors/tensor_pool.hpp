@@ -116,8 +116,8 @@ class TensorPool {
     if (!out->storage) return abandon(out);
     const std::size_t skipped =
         static_cast<std::size_t>(storage_offset) * std::max<std::size_t>(size_of(type), 1);
-    *out->storage = {this,   static_cast<std::byte*>(data), *nbytes + skipped, 1, Storage::borrowed,
-                     nullptr};
+    *out->storage = {
+        this, static_cast<std::byte*>(data), *nbytes + skipped, 1, Storage::borrowed, nullptr, 0};
     out->storage_offset = storage_offset;
     out->data = data ? out->storage->data + skipped : nullptr;
     return out;

@@ -129,7 +129,7 @@ TEST_CASE("a long text is kept whole and logged in lines that ExecuTorch does no
   CHECK(run(method, {1, 2, 3, 4}) == et::Error::DelegateInvalidHandle);
   const std::string text = last_text();
   CHECK(text == "backend Values: execute: " + std::string(300, 'a') + " " + std::string(300, 'b') +
-                    "\nsecond line \xc3\xa9");
+                    "\\nsecond line \xc3\xa9");
   std::string_view rest = text;
   std::string joined;
   while (!rest.empty()) {

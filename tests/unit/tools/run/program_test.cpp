@@ -286,7 +286,7 @@ TEST_CASE("what a plugin logs as an error is shown in one line, the rest is not"
   const TemporaryFolder folder;
   const auto outcome = run_fill(folder, {"--option", "NoopBackend.chatty=true"});
   CHECK(outcome.exit_code == 0);
-  CHECK(outcome.err == "tenon-run: log of fill.so: two lines\n");
+  CHECK(outcome.err == "tenon-run: log of fill.so: two\\nlines\n");
 }
 
 TEST_CASE("a backend that is not available says why", "[run][backend]") {
