@@ -204,8 +204,18 @@ void* glibc_memalign(std::size_t alignment, std::size_t size) {
   return next<void*(std::size_t, std::size_t)>("__libc_memalign", kept)(alignment, size);
 }
 
+/// Finds all of the allocator before the program runs: `dlerror` takes memory while it uses the
+/// text of the last error, which a `dlsym` that succeeds frees.
+void find_allocator() {
+  for (void* const memory :
+       {glibc_malloc(1), glibc_calloc(1, 1), glibc_realloc(nullptr, 1), glibc_memalign(16, 1)}) {
+    std::free(memory);
+  }
+}
+
 __attribute__((constructor)) void begin() {
   static_cast<void>(has_plan());
+  find_allocator();
   // Not for the children of the program.
   ::unsetenv("TENON_FAULT");
   ::unsetenv("TENON_FAULT_REPORT");

@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "failing_allocation.hpp"
 
+#include "support/sanitizer.hpp"
+
+// The thread sanitizer links an operator new of its own; the tests are left out there.
+#if !defined(TENON_TEST_HAS_THREAD_SANITIZER)
+
 #include <cstddef>
 #include <cstdlib>
 #include <limits>
@@ -43,3 +48,5 @@ void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
 
 void operator delete(void* memory) noexcept { std::free(memory); }
 void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+
+#endif
