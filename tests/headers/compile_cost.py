@@ -55,8 +55,8 @@ def subjects_of(include, scratch, embed):
 
 
 def generated_paths(build):
-    """Folders of the headers that the build generates."""
-    names = [*build.rglob("*_generated.h")]
+    """Folders of the headers that the build generates for the library."""
+    names = [*(build / "include").rglob("*_generated.h")]
     if not names:
         sys.exit(f"compile_cost.py: no generated headers in {build}; build the project there first")
     return sorted({str(one.parent) for one in names} | {str(build / "include")})
