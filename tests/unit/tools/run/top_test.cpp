@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <cstddef>
+#include <initializer_list>
 #include <limits>
 #include <numeric>
 #include <span>
@@ -55,7 +56,7 @@ TEST_CASE("the classes are those of a sorted row, however many are asked for", "
   std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) {
     return a != 77 && (b == 77 || values[a] > values[b]);
   });
-  for (const std::size_t count : {1, 2, 7, 199, 200, 500}) {
+  for (const std::size_t count : std::initializer_list<std::size_t>{1, 2, 7, 199, 200, 500}) {
     const auto top = top_of(values, {200}, count);
     REQUIRE(top[0].size() == std::min<std::size_t>(count, 200));
     for (std::size_t i = 0; i < top[0].size(); ++i) CHECK(top[0][i].index == order[i]);
