@@ -238,9 +238,9 @@ Status run_in_process_of_its_own(const TestCommand& command, TestResult& result)
 
   // What the plugin could write to is copied before anything in it is looked at.
   TENON_TRY(const Breadcrumbs crumbs, shared.copy());
-  TENON_TRY(const std::string told, read_all(channel.get(), std::size_t{16} << 20));
+  TENON_TRY(const std::string written, read_all(channel.get(), std::size_t{16} << 20));
   TENON_TRY(result.output, read_all(output.get(), max_output));
-  ChannelContent content = read_channel(told, secret);
+  ChannelContent content = read_channel(written, secret);
   result.findings = std::move(content.findings);
   result.measurements = std::move(content.measurements);
   result.outcome = content.outcome;

@@ -274,27 +274,18 @@ int posix_memalign(void** out, std::size_t alignment, std::size_t size) noexcept
   return 0;
 }
 
-#define DEFINE_OPEN(name)                                                  \
-  int name(const char* path, int flags, ...) {                             \
-    va_list list;                                                          \
-    va_start(list, flags);                                                 \
-    const unsigned mode = takes_mode(flags) ? va_arg(list, unsigned) : 0U; \
-    va_end(list);                                                          \
-    return open_at(AT_FDCWD, path, flags, mode);                           \
-  }
-DEFINE_OPEN(open)
-DEFINE_OPEN(open64)
-
-#define DEFINE_OPENAT(name)                                                \
-  int name(int folder, const char* path, int flags, ...) {                 \
+#define DEFINE_OPEN(name, parameters, folder)                              \
+  int name parameters {                                                    \
     va_list list;                                                          \
     va_start(list, flags);                                                 \
     const unsigned mode = takes_mode(flags) ? va_arg(list, unsigned) : 0U; \
     va_end(list);                                                          \
     return open_at(folder, path, flags, mode);                             \
   }
-DEFINE_OPENAT(openat)
-DEFINE_OPENAT(openat64)
+DEFINE_OPEN(open, (const char* path, int flags, ...), AT_FDCWD)
+DEFINE_OPEN(open64, (const char* path, int flags, ...), AT_FDCWD)
+DEFINE_OPEN(openat, (int folder, const char* path, int flags, ...), folder)
+DEFINE_OPEN(openat64, (int folder, const char* path, int flags, ...), folder)
 
 FILE* fopen(const char* path, const char* mode) {
   return fails(Group::open, EMFILE) ? nullptr : NEXT(fopen)(path, mode);

@@ -175,10 +175,10 @@ Run run(const Case& one, const std::string& fault) {
 
   Run out;
   out.status = wait_for(child, out.hung);
-  char told[8];
-  const ::ssize_t size = ::read(report[0], told, sizeof told);
+  char bytes[8];
+  const ::ssize_t size = ::read(report[0], bytes, sizeof bytes);
   ::close(report[0]);
-  const std::string_view marks(told, size > 0 ? static_cast<std::size_t>(size) : 0);
+  const std::string_view marks(bytes, size > 0 ? static_cast<std::size_t>(size) : 0);
   out.was_hit = marks.find('h') != std::string_view::npos;
   out.kept_descriptors = marks.find('d') != std::string_view::npos;
   out.out = replaced(content(streams / "out"), folder.path().native(), "FOLDER");

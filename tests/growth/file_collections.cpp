@@ -8,6 +8,7 @@
 
 #include "collection.hpp"
 #include "support/elf_builder.hpp"
+#include "support/payload_bytes.hpp"
 #include "support/temporary_folder.hpp"
 #include "tenon/aoti/input_signature.hpp"
 #include "tenon/aoti/library/elf_editor.hpp"
@@ -186,28 +187,17 @@ Task parses_array(std::size_t count) {
 }
 
 std::string weights_payload(std::size_t count) {
-  std::string out = "ETCUDAFQN3";
-  const auto number = [&out](auto value) {
-    out.append(reinterpret_cast<const char*>(&value), sizeof value);
-  };
-  const auto text = [&](const std::string& value) {
-    number(static_cast<std::uint32_t>(value.size()));
-    out += value;
-  };
-  text("library");
-  number(static_cast<std::uint32_t>(count));
+  PayloadBytes out;
+  out.text("library").number(static_cast<std::uint32_t>(count));
   for (std::size_t i = 0; i < count; ++i) {
-    text(concat("weight", i));
-    text(concat("k", i));
-    number(std::uint64_t{16});
-    number(std::int32_t{6});
-    number(std::int32_t{0});
-    number(std::int64_t{0});
-    number(std::uint32_t{1});
-    number(std::int64_t{4});
-    number(std::int64_t{1});
+    out.weight({.name = concat("weight", i),
+                .key = concat("k", i),
+                .nbytes = 16,
+                .device = 0,
+                .sizes = {4},
+                .strides = {1}});
   }
-  return out;
+  return out.bytes();
 }
 
 /// Finds or makes an object for each of `count` weights of different contents.

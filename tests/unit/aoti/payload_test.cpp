@@ -6,39 +6,14 @@
 #include <vector>
 
 #include "support/catch.hpp"
+#include "support/payload_bytes.hpp"
 #include "tenon/aoti/payload.hpp"
 
 using namespace tenon;
 using namespace tenon::aoti;
+using tenon::test::PayloadBytes;
 
 namespace {
-
-/// Bytes of a payload of generation 3, field by field.
-class PayloadBytes {
- public:
-  explicit PayloadBytes(const std::string& magic = "ETCUDAFQN3") : bytes_(magic) {}
-  template <class T>
-  PayloadBytes& number(T value) {
-    bytes_.append(reinterpret_cast<const char*>(&value), sizeof value);
-    return *this;
-  }
-  PayloadBytes& text(const std::string& value) {
-    number(static_cast<std::uint32_t>(value.size()));
-    bytes_ += value;
-    return *this;
-  }
-  /// A float32 weight [2, 3] in a storage of `nbytes`.
-  PayloadBytes& weight(std::uint64_t nbytes = 24, std::int32_t dtype = 6, std::int32_t device = 1,
-                       std::int64_t offset = 0, std::int64_t size = 3) {
-    text("a.weight").text("cuda_fqn_weight:cuda:a.weight");
-    number(nbytes).number(dtype).number(device).number(offset).number(std::uint32_t{2});
-    return number(std::int64_t{2}).number(size).number(std::int64_t{3}).number(std::int64_t{1});
-  }
-  [[nodiscard]] const std::string& bytes() const { return bytes_; }
-
- private:
-  std::string bytes_;
-};
 
 PayloadBytes one_weight() {
   return std::move(PayloadBytes().text("so_blob").number(std::uint32_t{1}));
@@ -78,14 +53,14 @@ TEST_CASE("a table that is cut off anywhere is refused", "[aoti]") {
 TEST_CASE("a table that describes no tensor is refused", "[aoti]") {
   constexpr std::int64_t huge = std::numeric_limits<std::int64_t>::max();
   const std::string bad[] = {
-      one_weight().weight(23).bytes(),                 // Too few bytes.
-      one_weight().weight(24, 99).bytes(),             // No dtype.
-      one_weight().weight(24, 6, 13).bytes(),          // Another device.
-      one_weight().weight(24, 6, 1, 1).bytes(),        // The offset leads out.
-      one_weight().weight(24, 6, 1, -1).bytes(),       //
-      one_weight().weight(24, 6, 1, 0, -3).bytes(),    //
-      one_weight().weight(24, 6, 1, 0, huge).bytes(),  //
-      one_weight().weight(24, 6, 1, huge).bytes(),
+      one_weight().weight({.nbytes = 23}).bytes(),        // Too few bytes.
+      one_weight().weight({.dtype = 99}).bytes(),         // No dtype.
+      one_weight().weight({.device = 13}).bytes(),        // Another device.
+      one_weight().weight({.offset = 1}).bytes(),         // The offset leads out.
+      one_weight().weight({.offset = -1}).bytes(),        //
+      one_weight().weight({.sizes = {2, -3}}).bytes(),    //
+      one_weight().weight({.sizes = {2, huge}}).bytes(),  //
+      one_weight().weight({.offset = huge}).bytes(),
   };
   for (const std::string& bytes : bad) {
     const auto payload = parse_payload(bytes, "forward", true);

@@ -16,6 +16,7 @@
 #include "support/aligned_bytes.hpp"
 #include "support/catch.hpp"
 #include "support/device_program.hpp"
+#include "support/payload_bytes.hpp"
 #include "support/program_builder.hpp"
 #include "tenon/abi/extensions/device_memory.h"
 #include "tenon/host.hpp"
@@ -76,28 +77,16 @@ inline std::vector<std::byte> filled(float value, std::size_t nbytes) {
 
 /// A payload of generation 3 for copy_model.cpp.
 inline std::string named_weights_payload() {
-  std::string out = "ETCUDAFQN3";
-  const auto number = [&](auto value) {
-    out.append(reinterpret_cast<const char*>(&value), sizeof value);
-  };
-  const auto text = [&](const std::string& value) {
-    number(static_cast<std::uint32_t>(value.size()));
-    out += value;
-  };
-  text("library_so_blob");
-  number(std::uint32_t{2});
+  PayloadBytes out;
+  out.text("library_so_blob").number(std::uint32_t{2});
   for (const std::string name : {"model.w", "model.s"}) {
-    text(name);
-    text("cuda_fqn_weight:cuda:" + name);
-    number(std::uint64_t{64});
-    number(std::int32_t{6});
-    number(std::int32_t{1});
-    number(std::int64_t{0});
-    number(std::uint32_t{1});
-    number(std::int64_t{16});
-    number(std::int64_t{1});
+    out.weight({.name = name,
+                .key = "cuda_fqn_weight:cuda:" + name,
+                .nbytes = 64,
+                .sizes = {16},
+                .strides = {1}});
   }
-  return out;
+  return out.bytes();
 }
 
 /// x -> (w, s) for float32 [16] in the host's memory, once for each method.

@@ -15,6 +15,7 @@
 
 #include "support/aligned_bytes.hpp"
 #include "support/catch.hpp"
+#include "support/payload_bytes.hpp"
 #include "support/program_builder.hpp"
 #include "support/temporary_folder.hpp"
 #include "tenon/aot/compiler/write/program_check.hpp"
@@ -156,26 +157,12 @@ Status of_lint(const std::function<void(ElfLibrary&)>& change) {
 }
 
 std::string weights_payload(const std::string& name) {
-  std::string out = "ETCUDAFQN3";
-  const auto number = [&out](auto value) {
-    out.append(reinterpret_cast<const char*>(&value), sizeof value);
-  };
-  const auto text = [&](const std::string& value) {
-    number(static_cast<std::uint32_t>(value.size()));
-    out += value;
-  };
-  text("library");
-  number(std::uint32_t{1});
-  text(name);
-  text("key");
-  number(std::uint64_t{0});  // Bytes: too few for one element.
-  number(std::int32_t{6});
-  number(std::int32_t{0});
-  number(std::int64_t{0});
-  number(std::uint32_t{1});
-  number(std::int64_t{4});
-  number(std::int64_t{1});
-  return out;
+  PayloadBytes out;
+  out.text("library").number(std::uint32_t{1});
+  // The storage has too few bytes for one element.
+  const PayloadWeight weight{
+      .name = name, .key = "key", .nbytes = 0, .device = 0, .sizes = {4}, .strides = {1}};
+  return out.weight(weight).bytes();
 }
 
 Status json_file(const std::string& text, const std::function<Status(const std::string&)>& read) {

@@ -68,19 +68,25 @@ ZipContent repeating(std::int64_t numel) {
   return content;
 }
 
+/// Refused with the default of `ratio`, for `what`, and read with a large one.
+void check_ratio(const ZipContent& content, std::uint64_t Pt2Limits::* ratio,
+                 const std::string& what, const std::string& limit) {
+  const Outcome refused = read(content);
+  CHECK(refused.file_size < 100'000);
+  CHECK(refused.error == Error::OutOfResources);
+  CHECK_THAT(refused.text, ContainsSubstring(what) && ContainsSubstring("the limit " + limit));
+  Pt2Limits limits;
+  limits.*ratio = 2000;
+  CHECK(read(content, limits).error == Error::Ok);
+}
+
 TEST_CASE("packed JSON that unpacks to far more than PyTorch's is refused before it is unpacked",
           "[pt2][limits]") {
   // 10 MB of JSON in 15 KB.
   ZipContent content = with_extra(list_of(5'000'000, "0"));
   content.compressed = true;
-  const Outcome refused = read(content);
-  CHECK(refused.file_size < 100'000);
-  CHECK(refused.error == Error::OutOfResources);
-  CHECK_THAT(refused.text, ContainsSubstring("entry 'models/model.json': bytes for each of the ") &&
-                               ContainsSubstring("the limit json_ratio is 48"));
-  Pt2Limits limits;
-  limits.json_ratio = 2000;
-  CHECK(read(content, limits).error == Error::Ok);
+  check_ratio(content, &Pt2Limits::json_ratio, "entry 'models/model.json': bytes for each of the ",
+              "json_ratio is 48");
 }
 
 TEST_CASE("JSON of an archive has limits of bytes, values and depth", "[pt2][limits]") {
@@ -103,14 +109,8 @@ TEST_CASE("entries that unpack to far more than the file are refused", "[pt2][li
   ZipContent content = ZipContent::fixture("mlp");
   content.entries.emplace("model/data/weights/zeros", std::string(std::size_t{40} << 20, '\0'));
   content.compressed = true;
-  const Outcome refused = read(content);
-  CHECK(refused.file_size < 100'000);
-  CHECK(refused.error == Error::OutOfResources);
-  CHECK_THAT(refused.text, ContainsSubstring("bytes of all entries for each of the file's ") &&
-                               ContainsSubstring("the limit unpacked_ratio is 64"));
-  Pt2Limits limits;
-  limits.unpacked_ratio = 2000;
-  CHECK(read(content, limits).error == Error::Ok);
+  check_ratio(content, &Pt2Limits::unpacked_ratio, "bytes of all entries for each of the file's ",
+              "unpacked_ratio is 64");
 }
 
 TEST_CASE("a weight that repeats its elements has a limit of bytes", "[pt2][limits]") {

@@ -3,6 +3,7 @@
 // Code of others that a registry calls: it throws, and it calls the registry.
 #include <atomic>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <new>
 #include <optional>
@@ -32,6 +33,16 @@ using Ids = std::vector<std::string>;
 using Backend = std::shared_ptr<const LoadedBackend>;
 
 std::string zoo(std::string_view name) { return concat(TENON_TEST_ZOO "/", name, ".so"); }
+
+/// A host whose log callback uses its registry.
+struct LoggingHost {
+  explicit LoggingHost(std::function<void(const BackendRegistry&)> on_log)
+      : use(std::move(on_log)) {}
+
+  std::function<void(const BackendRegistry&)> use;
+  HostInfo info{.log = [this](std::int32_t, std::string_view, std::string_view) { use(registry); }};
+  BackendRegistry registry{info};
+};
 
 /// The result of a search of the zoo's file `name`.
 SearchReport found(std::string_view name) {
@@ -171,15 +182,12 @@ TEST_CASE("a search may use the registry and sees what is known without it", "[d
 
 TEST_CASE("a log that looks up a backend while a search is reported gets an answer",
           "[discovery]") {
-  const BackendRegistry* used = nullptr;
   std::vector<Status> answers;
-  HostInfo host;
-  host.log = [&](std::int32_t, std::string_view, std::string_view) {
-    answers.push_back(used->lookup_backend("Nobody").status());
-    answers.push_back(used->lookup_backend("WorksBackend").status());
-  };
-  BackendRegistry registry(host);
-  used = &registry;
+  LoggingHost host([&](const BackendRegistry& used) {
+    answers.push_back(used.lookup_backend("Nobody").status());
+    answers.push_back(used.lookup_backend("WorksBackend").status());
+  });
+  BackendRegistry& registry = host.registry;
   registry.add_search([] { return found("bad_magic"); });
   registry.add_search([] { return found("two_backends"); });
   CHECK(registry.lookup_backend("Missing").error() == Error::NotFound);
@@ -190,17 +198,14 @@ TEST_CASE("a log that looks up a backend while a search is reported gets an answ
 
 TEST_CASE("a log that looks up the backend that is being opened is refused, others are opened",
           "[discovery]") {
-  const BackendRegistry* used = nullptr;
   std::vector<Status> answers;
-  HostInfo host;
-  host.log = [&](std::int32_t, std::string_view, std::string_view) {
+  LoggingHost host([&](const BackendRegistry& used) {
     if (answers.size() >= 3) return;
-    answers.push_back(used->lookup_backend("TalkativeBackend").status());
-    answers.push_back(used->lookup_backend("VariantBackend").status());
-    answers.push_back(used->lookup_backend("Nobody").status());
-  };
-  BackendRegistry registry(host);
-  used = &registry;
+    answers.push_back(used.lookup_backend("TalkativeBackend").status());
+    answers.push_back(used.lookup_backend("VariantBackend").status());
+    answers.push_back(used.lookup_backend("Nobody").status());
+  });
+  BackendRegistry& registry = host.registry;
   registry.add_search([] { return found("talkative"); });
   registry.add_search([] { return found("variant_base"); });
   CHECK(registry.lookup_backend("TalkativeBackend").ok());
@@ -214,15 +219,12 @@ TEST_CASE("a log that looks up the backend that is being opened is refused, othe
 
 TEST_CASE("a plugin's log that looks up another backend of that plugin is refused by name",
           "[discovery]") {
-  const BackendRegistry* used = nullptr;
   std::optional<Status> answer;
-  HostInfo host;
-  host.log = [&](std::int32_t, std::string_view, std::string_view) {
-    if (!answer) answer = used->lookup_backend("Twin").status();
-  };
-  BackendRegistry registry(host);
-  used = &registry;
-  const auto plugin = Plugin::load(zoo("talkative"), host);
+  LoggingHost host([&](const BackendRegistry& used) {
+    if (!answer) answer = used.lookup_backend("Twin").status();
+  });
+  BackendRegistry& registry = host.registry;
+  const auto plugin = Plugin::load(zoo("talkative"), host.info);
   REQUIRE(plugin.ok());
   // Two ids of one plugin, as a plugin with several backends has them.
   const auto open = [&] { return (*plugin)->backend("TalkativeBackend"); };
