@@ -321,9 +321,9 @@ Status Session::set_outputs() {
     if (has_place) continue;
     if (__builtin_add_overflow(nbytes, tensor.capacity, &nbytes)) nbytes = host::HostLimits::none;
     if (nbytes > arguments_.limits.output_bytes) {
-      return error(Error::OutOfResources, "output ", i, ": bytes of outputs without planned memory",
-                   ": found ", nbytes, ", the limit output_bytes is ",
-                   arguments_.limits.output_bytes);
+      return host::detail::over_limit(
+          concat("output ", i, ": bytes of outputs without planned memory"), nbytes, "output_bytes",
+          arguments_.limits.output_bytes);
     }
     host::ArrayBytes& memory =
         output_memory_.emplace_back(static_cast<std::size_t>(tensor.capacity));

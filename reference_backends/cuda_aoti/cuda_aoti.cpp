@@ -372,7 +372,7 @@ class CudaBackend final : public tenon::Backend<CudaBackend>,
                      std::size_t nbytes) {
     TENON_TRY(const aoti::DeviceMemoryApi memory, memory_of(device));
     const cuda::CudaDevice& where = *cuda::model_context(memory).device;
-    {
+    if (!where.caller_streams.empty()) {
       // Runs on streams of this plugin are complete; those on other streams may not be.
       const cuda::ContextScope scope(where);
       TENON_RETURN_IF_ERROR(scope.status());

@@ -18,6 +18,11 @@ void CallerStreams::remove(CUstream stream) noexcept {
   if (found != streams_.end()) streams_.erase(found);
 }
 
+bool CallerStreams::empty() const noexcept {
+  const std::shared_lock lock(mutex_);
+  return streams_.empty();
+}
+
 Status CallerStreams::synchronize(const Driver& driver) const {
   const std::shared_lock lock(mutex_);
   for (std::size_t i = 0; i < streams_.size(); ++i) {

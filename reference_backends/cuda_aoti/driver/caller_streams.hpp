@@ -16,6 +16,7 @@ class CallerStreams {
  public:
   void add(CUstream stream);  ///< Throws std::bad_alloc.
   void remove(CUstream stream) noexcept;
+  [[nodiscard]] bool empty() const noexcept;
   /// Waits for the work on all of them, except those that the application captures. The context
   /// must be current.
   [[nodiscard]] Status synchronize(const Driver& driver) const;

@@ -89,12 +89,11 @@ Status check_out(const fs::path& out, const fs::path& plugin, bool force) {
 }
 
 Status write_proxy(const fs::path& out, std::span<const std::byte> bytes) {
-  TENON_RETURN_IF_ERROR(host::write_file(out, {bytes}));
+  TENON_TRY(host::NewFile file, host::NewFile::create(out));
+  TENON_RETURN_IF_ERROR(file.write(bytes));
   // Readable like a library; only the owner may change it.
-  std::error_code failure;
-  fs::permissions(out, static_cast<fs::perms>(0755), failure);
-  if (failure) return error(Error::AccessFailed, out.native(), ": ", failure.message());
-  return ok();
+  TENON_RETURN_IF_ERROR(file.set_permissions(static_cast<fs::perms>(0755)));
+  return file.commit();
 }
 
 }  // namespace

@@ -50,6 +50,12 @@ class NewFile {
   /// errors: OutOfResources when the disk is full or a limit of size is reached; AccessFailed.
   Status write(Bytes bytes);
 
+  /// Gives the file `permissions`, in place of those that `create` gave it; it appears with them.
+  /// A file that is written in place keeps its own.
+  ///
+  /// errors: AccessFailed.
+  Status set_permissions(std::filesystem::perms permissions);
+
   /// Puts the file at its path. Nothing may be written afterwards.
   ///
   /// errors: as `write`; the system may report a failed write only here.
@@ -196,6 +202,12 @@ TENON_API Status NewFile::write(Bytes bytes) {
     bytes = bytes.subspan(static_cast<std::size_t>(size));
   }
   return ok();
+}
+
+TENON_API Status NewFile::set_permissions(std::filesystem::perms permissions) {
+  if (target_.empty() || ::fchmod(file_.get(), static_cast<::mode_t>(permissions)) == 0)
+    return ok();
+  return failed("cannot be given its permissions");
 }
 
 TENON_API Status NewFile::commit() {

@@ -209,6 +209,25 @@ TEST_CASE("A file keeps its permissions when it is replaced, and one without wri
   CHECK(content(folder / "private") == "after");
 }
 
+TEST_CASE("A file appears with the permissions that were asked for, and a device keeps its own") {
+  const TemporaryFolder folder;
+  const auto permissions_of = [](const std::filesystem::path& path) {
+    return std::filesystem::status(path).permissions();
+  };
+  for (const auto wanted : {std::filesystem::perms(0755), std::filesystem::perms(0600)}) {
+    auto file = host::NewFile::create(folder / "file");
+    REQUIRE(file.ok());
+    CHECK(file->set_permissions(wanted).ok());
+    CHECK(file->commit().ok());
+    CHECK(permissions_of(folder / "file") == wanted);
+  }
+  const auto before = permissions_of("/dev/null");
+  auto device = host::NewFile::create("/dev/null");
+  REQUIRE(device.ok());
+  CHECK(device->set_permissions(std::filesystem::perms(0600)).ok());
+  CHECK(permissions_of("/dev/null") == before);
+}
+
 TEST_CASE("A link to a file that does not exist yet is followed") {
   const TemporaryFolder folder;
   std::filesystem::create_symlink("second", folder / "first");
