@@ -9,6 +9,7 @@
 
 #include "parse_command_line.hpp"
 #include "tenon/abi/version.h"
+#include "tenon/conformance/rule.hpp"
 
 namespace tenon::conformance {
 
@@ -47,12 +48,26 @@ Result<Shard> read_shard(std::string_view text) {
                "'");
 }
 
+Status check_rules(const std::vector<std::string>& ids) {
+  for (const std::string& id : ids) {
+    if (find_rule(id) == nullptr) {
+      return error(Error::InvalidArgument, "--rule: no rule has the id '", id,
+                   "'; --list prints the rules of each test");
+    }
+  }
+  return ok();
+}
+
 void add_run_options(CLI::App& app, Arguments& arguments, std::string& shard) {
   const std::string prefix = "TENON_CONFORMANCE_";
   app.add_option("--only", arguments.only, "Only tests whose path matches a glob, e.g. 'binary/*'")
       ->type_name("GLOB")
       ->allow_extra_args(false)
       ->envname(prefix + "ONLY");
+  app.add_option("--rule", arguments.rules, "Only tests that judge a rule, e.g. TN-EXE-2")
+      ->type_name("ID")
+      ->allow_extra_args(false)
+      ->envname(prefix + "RULE");
   app.add_option("--level", arguments.level, "How much is tested, 1 to 10 (default 5)")
       ->check(CLI::Range(1, 10))
       ->type_name("N")
@@ -144,6 +159,7 @@ Result<std::variant<Arguments, PrintAndExit>> parse_arguments(int argc, const ch
   TENON_TRY(auto instead, parse_command_line(app, argc, argv));
   if (instead) return std::variant<Arguments, PrintAndExit>(*std::move(instead));
   TENON_TRY(arguments.shard, read_shard(shard));
+  TENON_RETURN_IF_ERROR(check_rules(arguments.rules));
   if (arguments.plugins.empty() && arguments.subject_files.empty()) {
     return error(Error::InvalidArgument,
                  "expected a PLUGIN or --subject (see tenon-conformance --help)");

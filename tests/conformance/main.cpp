@@ -163,8 +163,9 @@ Result<tool::Outcome> judge(const Arguments& arguments, ExitCode& stage) {
   progress.finish();
   if (selected == 0) {
     stage = ExitCode::failed;
-    return error(Error::InvalidArgument,
-                 "no test is selected: --only, --level and --shard leave none (see --list)");
+    return error(
+        Error::InvalidArgument,
+        "no test is selected: --only, --rule, --level and --shard leave none (see --list)");
   }
   if (arguments.list) return tool::Outcome{.output = std::move(listed)};
   report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

@@ -55,6 +55,12 @@ std::vector<SelectedTest> select_tests(const Arguments& arguments, const Subject
     TestResult blank = test.blank();
     if (test.info->level > arguments.level) continue;
     const std::string path = blank.path();
+    const bool judges_rule =
+        arguments.rules.empty() ||
+        std::ranges::any_of(arguments.rules, [&](const std::string& rule) {
+          return std::ranges::find(test.info->rules, rule) != test.info->rules.end();
+        });
+    if (!judges_rule) continue;
     const bool wanted =
         arguments.only.empty() || std::ranges::any_of(arguments.only, [&](const std::string& glob) {
           return host::matches_glob(glob, path);

@@ -135,7 +135,7 @@ TENON_CONFORMANCE_TEST("arguments of the wrong number or kind are refused",
 }
 
 TENON_CONFORMANCE_TEST("a kernel runs again and again, also after a run that failed",
-                       "[kernels][level-5][backend][TN-KRN-4]") {
+                       "[kernels][level-5][backend][TN-KRN-4][TN-KRN-7]") {
   OfferedKernels kernels(kit);
   const RightCall call = need_right_call(kit, kernels);
   TriedKernel kernel(kernels, call.op, call.letters);
