@@ -319,7 +319,7 @@ Status Session::set_outputs() {
     const bool has_place = tensor.dl.data != nullptr || tensor.capacity == 0 ||
                            (tensor.flags & TENON_TENSOR_MEMORY_PLANNED) != 0;
     if (has_place) continue;
-    if (__builtin_add_overflow(nbytes, tensor.capacity, &nbytes)) nbytes = host::HostLimits::none;
+    nbytes = host::detail::add_saturating(nbytes, tensor.capacity);
     if (nbytes > arguments_.limits.output_bytes) {
       return host::detail::over_limit(
           concat("output ", i, ": bytes of outputs without planned memory"), nbytes, "output_bytes",

@@ -90,6 +90,11 @@ struct JsonLimits {
 
 namespace detail {
 
+/// The sum, or HostLimits::none where 64 bits do not hold it: more than any limit allows.
+[[nodiscard]] constexpr std::uint64_t add_saturating(std::uint64_t a, std::uint64_t b) noexcept {
+  return b > HostLimits::none - a ? HostLimits::none : a + b;
+}
+
 /// "values: found 5, the limit values is 4".
 [[nodiscard]] inline Status over_limit(std::string_view what, std::uint64_t found,
                                        std::string_view name, std::uint64_t limit) {

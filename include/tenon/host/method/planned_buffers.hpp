@@ -42,7 +42,7 @@ class PlannedBuffers {
     std::uint64_t all = 0;
     for (flatbuffers::uoffset_t i = 1; i < sizes.size(); ++i) {
       const auto size = static_cast<std::uint64_t>(sizes.Get(i));
-      if (__builtin_add_overflow(all, size, &all)) all = HostLimits::none;
+      all = add_saturating(all, size);
       if (all > planned_bytes) {
         return over_limit("bytes of planned memory", all, "planned_bytes", planned_bytes);
       }

@@ -123,7 +123,7 @@ class NamedDataSize {
       : entries_(entries), limits_(limits) {}
 
   void add(std::uint64_t nbytes) noexcept {
-    if (__builtin_add_overflow(nbytes_, nbytes, &nbytes_)) nbytes_ = HostLimits::none;
+    nbytes_ = add_saturating(nbytes_, nbytes);
   }
 
   [[nodiscard]] Status check() const {

@@ -240,9 +240,7 @@ TENON_API Status Pt2Archive::list_entries() {
       return detail::wrong_entry(Error::InvalidProgram, path(), name,
                                  "has a name that leads out of its folder");
     }
-    if (__builtin_add_overflow(unpacked_bytes_, stat.size, &unpacked_bytes_)) {
-      unpacked_bytes_ = host::HostLimits::none;
-    }
+    unpacked_bytes_ = host::detail::add_saturating(unpacked_bytes_, stat.size);
     const bool encrypted =
         (stat.valid & ZIP_STAT_ENCRYPTION_METHOD) != 0 && stat.encryption_method != ZIP_EM_NONE;
     const Entry entry{index, stat.size, stat.comp_size, stat.comp_method, encrypted};

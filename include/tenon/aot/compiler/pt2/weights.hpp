@@ -50,11 +50,8 @@ namespace tenon::aot::detail {
 class CopyBudget {
  public:
   explicit CopyBudget(const Pt2Archive& archive)
-      : limit_(archive.limits().copied_bytes), left_(limit_) {
-    if (__builtin_add_overflow(left_, archive.unpacked_bytes(), &left_)) {
-      left_ = host::HostLimits::none;
-    }
-  }
+      : limit_(archive.limits().copied_bytes),
+        left_(host::detail::add_saturating(limit_, archive.unpacked_bytes())) {}
 
   /// Counts a copy that is about to be made. OutOfResources when it is one too many.
   [[nodiscard]] Status take(std::int64_t count, std::size_t element) {
