@@ -36,6 +36,11 @@ struct Provider {
   }
   [[nodiscard]] bool is_plugin() const noexcept { return source->record.has_value(); }
 
+  /// Whether both are plugins made for different CPUs, which the application may register together.
+  [[nodiscard]] bool is_variant_of(const Provider& other) const noexcept {
+    return is_plugin() && other.is_plugin() && record().cpu_features != other.record().cpu_features;
+  }
+
   /// Negative when `other` takes precedence over this provider, 0 when both have the same.
   ///
   /// Providers of the application come first. Then the highest priority wins, then the provider
@@ -59,6 +64,9 @@ struct BackendEntry {
   /// The provider that a look-up chooses: the first of the highest precedence. Null when there is
   /// none, or when another one ties with it.
   [[nodiscard]] const Provider* chosen() const noexcept;
+
+  /// The provider whose backend is in use; null when none is.
+  [[nodiscard]] const Provider* provider_in_use() const noexcept;
 
   /// A usable provider that ties with `other`, or null.
   [[nodiscard]] const Provider* rival_of(const Provider& other) const noexcept;
@@ -123,6 +131,14 @@ TENON_API const Provider* BackendEntry::rival_of(const Provider& other) const no
   return nullptr;
 }
 
+TENON_API const Provider* BackendEntry::provider_in_use() const noexcept {
+  if (slot.users() == 0) return nullptr;
+  for (const Provider& provider : providers) {
+    if (provider.source.get() == in_use) return &provider;
+  }
+  return nullptr;
+}
+
 TENON_API Status check_id(const std::string& id) {
   if (id.empty()) return error(Error::InvalidArgument, "the id of a backend is empty");
   if (id.size() >= TENON_ID_SIZE || id.find('\0') != std::string::npos) {
@@ -148,13 +164,18 @@ TENON_API void check_cpu(Provider& provider, const CpuFeatures* cpu) {
 
 TENON_API BackendInfo describe_provider(const BackendEntry& entry, const Provider& provider) {
   BackendInfo info{provider.source, provider.index, provider.unfit, provider.reason, 0};
-  const bool in_slot = entry.slot.users() != 0 && entry.in_use == provider.source.get();
+  const Provider* const in_use = entry.provider_in_use();
+  const bool in_slot = in_use == &provider;
   if (in_slot) info.num_users = entry.slot.users();
   if (!provider.usable()) return info;
   const Provider* chosen = entry.chosen();
   const std::string origin = provider.source->origin();
-  if (in_slot || (chosen == &provider && provider.source->object)) {
+  if (in_slot || (!in_use && chosen == &provider && provider.source->object)) {
     info.state = BackendState::loaded;
+  } else if (chosen == &provider && in_use) {
+    info.state = BackendState::shadowed;
+    info.reason = concat(origin, ": backend '", entry.id(), "' is in use from ",
+                         in_use->source->origin(), ", until the last holder releases it");
   } else if (chosen == &provider) {
     info.state = BackendState::known;
   } else if (const Provider* rival = chosen ? nullptr : entry.rival_of(provider)) {

@@ -24,8 +24,8 @@
 #include "tenon/host/registry/backend_entry.hpp"
 #include "tenon/host/registry/backend_info.hpp"
 #include "tenon/host/registry/backend_ref.hpp"
-#include "tenon/host/registry/id_table.hpp"
 #include "tenon/host/registry/plugin_source.hpp"
+#include "tenon/host/registry/provider_table.hpp"
 
 namespace tenon::host {
 
@@ -44,7 +44,7 @@ struct Registration {
 /// application registered wins; then the highest priority among those whose CPU features this
 /// machine has; then the one that needs the most CPU features; then the search path that comes
 /// first. Two in one search path that are equal in all that are an error at look-up, which names
-/// both.
+/// both. A backend that is in use is returned until its last holder releases it.
 ///
 /// The registry itself keeps no plugin loaded: a plugin is unloaded when the last holder of one of
 /// its backends (an application, a method) releases it, and loaded again at the next look-up. There
@@ -65,8 +65,10 @@ class BackendRegistry {
   /// Registers a backend that is open already. The registry holds it until it is unregistered.
   ///
   /// errors, of all four: InvalidArgument for an id that is empty, too long or not printable, and
-  /// for null; RegistrationAlreadyRegistered when the application registered the id before, with
-  /// both origins. Nothing is registered then.
+  /// for null; RegistrationAlreadyRegistered when the application registered the id before, unless
+  /// both are files that need different CPU features (variants of one backend: the best that fits
+  /// is taken); InvalidState while a backend of that id is in use, which look-ups would go on to
+  /// return. The text has both origins. Nothing is registered then.
   [[nodiscard]] Status register_backend(std::shared_ptr<const LoadedBackend> backend,
                                         Registration registration = {});
 
@@ -164,16 +166,12 @@ class BackendRegistry {
   Status register_source(std::shared_ptr<PluginSource> source, const Registration& registration);
   [[nodiscard]] std::vector<detail::Provider> providers_of(
       const std::shared_ptr<const PluginSource>& source) const;
-  detail::BackendEntry& entry_of(const std::string& id) const;
-  void add(std::vector<detail::Provider> providers) const;
   void search() const;
   std::vector<std::shared_ptr<const PluginSource>> run_search(Search& search) const;
   std::vector<std::shared_ptr<const PluginSource>> adopt(SearchReport report) const;
   Result<BackendRef> load(std::string_view id) const;
   Result<std::shared_ptr<const LoadedBackend>> open_chosen(detail::BackendEntry& entry,
                                                            bool& usable) const;
-  [[nodiscard]] std::vector<std::string> list_locked(
-      std::span<const std::string_view> exclude_tags) const;
   [[nodiscard]] std::vector<BackendInfo> enumerate_locked() const;
   [[nodiscard]] std::vector<SearchPath> search_paths_locked() const;
   [[nodiscard]] InvalidBackend explain_known(std::string_view id) const;
@@ -182,12 +180,11 @@ class BackendRegistry {
   const CpuFeatures* cpu_;
   mutable detail::LoadLock search_lock_;  // Held while searching.
   mutable std::atomic<bool> searched_ = true;
-  mutable std::mutex mutex_;  // Guards all below, and writing to table_. Taken after a slot's.
+  mutable std::mutex mutex_;  // Guards all below, but not table_.find. Taken after a slot's.
   mutable std::deque<Search> searches_;
   mutable std::vector<SearchPath> search_paths_;
   mutable std::vector<std::shared_ptr<const PluginSource>> refused_;
-  mutable std::deque<detail::BackendEntry> entries_;
-  mutable detail::IdTable<detail::BackendEntry> table_;
+  mutable detail::ProviderTable table_;
 };
 
 }  // namespace tenon::host
@@ -306,7 +303,7 @@ TENON_API std::vector<std::string> BackendRegistry::list_backends(
     std::span<const std::string_view> exclude_tags) const {
   search();
   const std::lock_guard lock(mutex_);
-  return list_locked(exclude_tags);
+  return table_.list(exclude_tags);
 }
 
 TENON_API std::vector<BackendInfo> BackendRegistry::enumerate_backends() const {
@@ -331,12 +328,8 @@ TENON_API InvalidBackend BackendRegistry::explain_known(std::string_view id) con
   const std::lock_guard lock(mutex_);
   InvalidBackend out;
   out.id = id;
-  out.known = list_locked({});
-  std::vector<std::string> ids;
-  for (const detail::BackendEntry& entry : entries_) {
-    if (!entry.providers.empty()) ids.emplace_back(entry.id());
-  }
-  out.near = near_names(id, ids);
+  out.known = table_.list({});
+  out.near = near_names(id, table_.ids());
   out.search_paths = search_paths_locked();
   for (BackendInfo& info : enumerate_locked()) {
     const bool refused = info.state == BackendState::refused ||
@@ -367,19 +360,8 @@ TENON_API Status BackendRegistry::register_source(std::shared_ptr<PluginSource> 
   }
   const std::lock_guard lock(mutex_);
   std::vector<detail::Provider> providers = providers_of(source);
-  for (const detail::Provider& provider : providers) {
-    const detail::BackendEntry* entry = table_.find(provider.record().id);
-    if (!entry) continue;
-    for (const detail::Provider& other : entry->providers) {
-      const bool both_usable = provider.usable() && other.usable();
-      const bool ordered =
-          provider.is_plugin() && other.is_plugin() && provider.compare_precedence(other) != 0;
-      if (!other.by_application() || !both_usable || ordered) continue;
-      return error(Error::RegistrationAlreadyRegistered, "backend '", entry->id(), "' of ",
-                   source->origin(), " is registered already, by ", other.source->origin());
-    }
-  }
-  add(std::move(providers));
+  TENON_RETURN_IF_ERROR(table_.check_registration(providers));
+  table_.add(std::move(providers));
   return ok();
 }
 
@@ -401,35 +383,6 @@ TENON_API std::vector<detail::Provider> BackendRegistry::providers_of(
     detail::check_cpu(provider, cpu_);
   }
   return providers;
-}
-
-/// The entry of `id`, a new one if there is none.
-TENON_API detail::BackendEntry& BackendRegistry::entry_of(const std::string& id) const {
-  if (detail::BackendEntry* entry = table_.find(id)) return *entry;
-  detail::BackendEntry& entry = entries_.emplace_back(id);
-  try {
-    table_.insert(&entry);
-  } catch (...) {
-    entries_.pop_back();
-    throw;
-  }
-  return entry;
-}
-
-/// Adds all of them, or none when memory runs out.
-TENON_API void BackendRegistry::add(std::vector<detail::Provider> providers) const {
-  std::vector<detail::BackendEntry*> extended;
-  extended.reserve(providers.size());
-  try {
-    for (detail::Provider& provider : providers) {
-      detail::BackendEntry& entry = entry_of(provider.record().id);
-      entry.providers.push_back(std::move(provider));
-      extended.push_back(&entry);
-    }
-  } catch (...) {
-    for (detail::BackendEntry* entry : extended) entry->providers.pop_back();
-    throw;
-  }
 }
 
 /// Runs the searches that are not done. What this thread or one that waits for it is searching for
@@ -499,7 +452,7 @@ TENON_API std::vector<std::shared_ptr<const PluginSource>> BackendRegistry::adop
   const std::lock_guard lock(mutex_);
   search_paths_.reserve(search_paths_.size() + report.search_paths.size());
   refused_.reserve(refused_.size() + num_empty);
-  add(std::move(providers));
+  table_.add(std::move(providers));
   // Search paths are numbered across searches; 0 is the application.
   const std::size_t first = search_paths_.size() + 1;
   std::ranges::move(report.search_paths, std::back_inserter(search_paths_));
@@ -546,22 +499,6 @@ TENON_API Result<std::shared_ptr<const LoadedBackend>> BackendRegistry::open_cho
   return source->open(index, info_);
 }
 
-TENON_API std::vector<std::string> BackendRegistry::list_locked(
-    std::span<const std::string_view> exclude_tags) const {
-  std::vector<std::string> ids;
-  for (const detail::BackendEntry& entry : entries_) {
-    const detail::Provider* chosen = entry.chosen();
-    if (!chosen) continue;
-    bool excluded = false;
-    for (const std::string& tag : chosen->record().tags) {
-      for (const std::string_view exclude : exclude_tags) excluded |= tag == exclude;
-    }
-    if (!excluded) ids.emplace_back(entry.id());
-  }
-  std::sort(ids.begin(), ids.end());
-  return ids;
-}
-
 TENON_API std::vector<SearchPath> BackendRegistry::search_paths_locked() const {
   std::vector<SearchPath> out = search_paths_;
   for (const Search& search : searches_) {
@@ -572,16 +509,7 @@ TENON_API std::vector<SearchPath> BackendRegistry::search_paths_locked() const {
 }
 
 TENON_API std::vector<BackendInfo> BackendRegistry::enumerate_locked() const {
-  std::vector<const detail::BackendEntry*> sorted;
-  for (const detail::BackendEntry& entry : entries_) sorted.push_back(&entry);
-  std::sort(sorted.begin(), sorted.end(),
-            [](const auto* a, const auto* b) { return a->id() < b->id(); });
-  std::vector<BackendInfo> out;
-  for (const detail::BackendEntry* entry : sorted) {
-    for (const detail::Provider& provider : entry->providers) {
-      out.push_back(detail::describe_provider(*entry, provider));
-    }
-  }
+  std::vector<BackendInfo> out = table_.describe();
   for (const auto& source : refused_) {
     out.push_back({source, 0, BackendState::refused, source->reason, 0});
   }

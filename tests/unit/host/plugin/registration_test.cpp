@@ -264,10 +264,46 @@ TEST_CASE("a priority takes precedence over the CPU features of a plugin", "[loa
   CHECK(state_of(registry, "variant_preferred.so") == BackendState::known);
   CHECK(state_of(registry, "variant_fast.so") == BackendState::shadowed);
   CHECK(state_of(registry, "variant_fastest.so") == BackendState::unsupported);
-  const auto twin = registry.register_backend(zoo("variant_base"));
-  CHECK(twin.ok());
-  CHECK(registry.register_backend(zoo("variant_twin")).error() ==
-        Error::RegistrationAlreadyRegistered);
+}
+
+TEST_CASE("a second file of one id is refused, whichever has the higher priority",
+          "[loader][S4.9]") {
+  const auto check = [](std::string_view first, std::string_view second) {
+    INFO(first);
+    BackendRegistry registry;
+    REQUIRE(registry.register_backend(zoo(first)).ok());
+    const Status refused = registry.register_backend(zoo(second));
+    CHECK(refused.error() == Error::RegistrationAlreadyRegistered);
+    CHECK(refused.text() == concat("backend 'VariantBackend' of ", zoo(second),
+                                   " is registered already, by ", zoo(first)));
+    REQUIRE(registry.enumerate_backends().size() == 1);
+    const auto backend = registry.lookup_backend("VariantBackend");
+    REQUIRE(backend.ok());
+    CHECK(is_mapped(concat(first, ".so")));
+    CHECK_FALSE(is_mapped(concat(second, ".so")));
+  };
+  check("variant_base", "variant_preferred");
+  check("variant_preferred", "variant_base");
+  check("variant_base", "variant_twin");
+}
+
+TEST_CASE("a registered backend in use is not replaced by a better variant", "[loader][S4.9]") {
+  const CpuFeatures fast({"zoo_fast"});
+  BackendRegistry registry({}, &fast);
+  REQUIRE(registry.register_backend(zoo("variant_base")).ok());
+  auto held = registry.lookup_backend("VariantBackend");
+  REQUIRE(held.ok());
+  const Status refused = registry.register_backend(zoo("variant_fast"));
+  CHECK(refused.error() == Error::InvalidState);
+  CHECK(refused.text() == concat("backend 'VariantBackend' of ", zoo("variant_fast"),
+                                 " cannot be registered while that of ", zoo("variant_base"),
+                                 " is in use, 1 times; release it first"));
+  *held = BackendRef();
+  CHECK(registry.register_backend(zoo("variant_fast")).ok());
+  // One that nothing would choose may be added at any time.
+  held = registry.lookup_backend("VariantBackend");
+  REQUIRE(is_mapped("variant_fast.so"));
+  CHECK(registry.register_backend(zoo("variant_fastest")).ok());
 }
 
 TEST_CASE("a backend that this CPU cannot run is not found, with what it lacks", "[loader]") {

@@ -159,6 +159,56 @@ TEST_CASE("an id that is found may be registered by the application afterwards",
   CHECK_FALSE(is_mapped("variant_preferred.so"));
 }
 
+TEST_CASE("an id of a found plugin in use is not registered until it is released",
+          "[discovery][S4.9]") {
+  const PluginFolder folder{"variant_preferred"};
+  BackendRegistry registry;
+  registry.add_search(discovery(only({{"TENON_PLUGIN_PATH", folder.path()}})));
+  auto held = registry.lookup_backend("VariantBackend");
+  REQUIRE(held.ok());
+  const std::string base = TENON_TEST_ZOO "/variant_base.so";
+  const std::string found = folder.file("variant_preferred.so");
+  const auto check_refused = [&](const Status& refused, std::string_view origin) {
+    CHECK(refused.error() == Error::InvalidState);
+    CHECK(refused.text() == concat("backend 'VariantBackend' of ", origin,
+                                   " cannot be registered while that of ", found,
+                                   " is in use, 1 times; release it first"));
+  };
+  check_refused(registry.register_backend(base), base);
+  check_refused(registry.register_backend(std::make_shared<const LoadedBackend>(
+                    *LoadedBackend::open((*held)->record(), (*held)->host(), (*held)->api()))),
+                "an object of the application");
+  REQUIRE(registry.enumerate_backends().size() == 1);
+  CHECK(info_of(registry, found).state == BackendState::loaded);
+  *held = BackendRef();
+  REQUIRE(registry.register_backend(base).ok());
+  held = registry.lookup_backend("VariantBackend");
+  CHECK(is_mapped("variant_base.so"));
+  CHECK(info_of(registry, found).state == BackendState::shadowed);
+}
+
+TEST_CASE("a plugin that is chosen while another one is in use says what it waits for",
+          "[discovery][S4.9]") {
+  const PluginFolder first{"variant_base"}, second{"variant_preferred"};
+  BackendRegistry registry;
+  registry.add_search(discovery(only({{"TENON_PLUGIN_PATH", first.path()}})));
+  auto held = registry.lookup_backend("VariantBackend");
+  REQUIRE(held.ok());
+  registry.add_search(discovery(only({{"TENON_PLUGIN_PATH", second.path()}})));
+  const std::string base = first.file("variant_base.so");
+  const std::string preferred = second.file("variant_preferred.so");
+  CHECK(info_of(registry, base).state == BackendState::loaded);
+  const BackendInfo waiting = info_of(registry, preferred);
+  CHECK(waiting.state == BackendState::shadowed);
+  CHECK(waiting.reason == concat(preferred, ": backend 'VariantBackend' is in use from ", base,
+                                 ", until the last holder releases it"));
+  *held = BackendRef();
+  CHECK(info_of(registry, preferred).state == BackendState::known);
+  held = registry.lookup_backend("VariantBackend");
+  CHECK(info_of(registry, preferred).state == BackendState::loaded);
+  CHECK(info_of(registry, base).state == BackendState::shadowed);
+}
+
 TEST_CASE("searches that are added later run too, and come after the first", "[discovery]") {
   const PluginFolder first{"variant_base"}, second{"variant_base", "two_backends"};
   BackendRegistry registry;
