@@ -8,8 +8,7 @@
 namespace {
 
 /// Adds up its inputs.
-template <class Derived>
-class Parts : public tenon::Backend<Derived> {
+class Parts {
  public:
   static constexpr std::string_view description = "Runs what its blob says";
   struct Delegate {};
@@ -34,7 +33,7 @@ class Parts : public tenon::Backend<Derived> {
 };
 
 /// Keeps the rules.
-class Asks final : public Parts<Asks>, public tenon::WithCheckBlob<Asks> {
+class Asks final : public tenon::Backend<Asks>, public Parts, public tenon::WithCheckBlob<Asks> {
  public:
   static constexpr std::string_view id = "AsksBackend";
   static constexpr bool runs_embedded_code = true;
@@ -55,7 +54,7 @@ class Asks final : public Parts<Asks>, public tenon::WithCheckBlob<Asks> {
 };
 
 /// Says what it does, but forgets to ask.
-class Forgets final : public Parts<Forgets> {
+class Forgets final : public tenon::Backend<Forgets>, public Parts {
  public:
   static constexpr std::string_view id = "ForgetsBackend";
   static constexpr bool runs_embedded_code = true;
@@ -65,7 +64,7 @@ class Forgets final : public Parts<Forgets> {
 };
 
 /// Asks, and does not listen.
-class Ignores final : public Parts<Ignores> {
+class Ignores final : public tenon::Backend<Ignores>, public Parts {
  public:
   static constexpr std::string_view id = "IgnoresBackend";
   static constexpr bool runs_embedded_code = true;
@@ -76,7 +75,7 @@ class Ignores final : public Parts<Ignores> {
 };
 
 /// Asks, although its record does not say that it runs code.
-class Unmarked final : public Parts<Unmarked> {
+class Unmarked final : public tenon::Backend<Unmarked>, public Parts {
  public:
   static constexpr std::string_view id = "UnmarkedBackend";
   static constexpr bool runs_embedded_code = false;

@@ -12,8 +12,7 @@ namespace {
 
 constexpr std::array table{std::byte{0x01}, std::byte{0xff}};
 
-template <class Derived>
-class Parts : public tenon::Backend<Derived> {
+class Parts {
  public:
   struct Delegate {};
   tenon::Result<Delegate> init(tenon::InitContext&, tenon::Blob, tenon::CompileSpecs) {
@@ -22,7 +21,8 @@ class Parts : public tenon::Backend<Derived> {
   tenon::Status execute(tenon::ExecutionContext&, Delegate&, tenon::Args) { return tenon::ok(); }
 };
 
-class Many final : public Parts<Many>,
+class Many final : public tenon::Backend<Many>,
+                   public Parts,
                    public tenon::WithOptions<Many>,
                    public tenon::WithDevices<Many>,
                    public tenon::WithCheckBlob<Many>,
@@ -53,7 +53,7 @@ class Many final : public Parts<Many>,
   tenon::MemoryInfo memory_info(const Delegate*) { return {}; }
 };
 
-class Shy final : public Parts<Shy>, public tenon::WithDevices<Shy> {
+class Shy final : public tenon::Backend<Shy>, public Parts, public tenon::WithDevices<Shy> {
  public:
   static constexpr std::string_view id = "ShyBackend";
   tenon::Status is_available() {

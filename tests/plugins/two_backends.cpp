@@ -4,8 +4,7 @@
 
 namespace {
 
-template <class Derived>
-class Parts : public tenon::Backend<Derived> {
+class Parts {
  public:
   struct Delegate {};
   tenon::Result<Delegate> init(tenon::InitContext&, tenon::Blob, tenon::CompileSpecs) {
@@ -14,7 +13,7 @@ class Parts : public tenon::Backend<Derived> {
   tenon::Status execute(tenon::ExecutionContext&, Delegate&, tenon::Args) { return tenon::ok(); }
 };
 
-class Works final : public Parts<Works> {
+class Works final : public tenon::Backend<Works>, public Parts {
  public:
   static constexpr std::string_view id = "WorksBackend";
   tenon::Status is_available() {
@@ -22,7 +21,7 @@ class Works final : public Parts<Works> {
   }
 };
 
-class Locked final : public Parts<Locked> {
+class Locked final : public tenon::Backend<Locked>, public Parts {
  public:
   static constexpr std::string_view id = "LockedBackend";
   tenon::Status open() { return tenon::error(tenon::Error::AccessFailed, "no licence"); }

@@ -104,6 +104,10 @@ class BackendDetails {
   }
 
  private:
+  // Private: backends derive directly (ExecuTorch: BackendDetails.__init_subclass__).
+  friend Derived;
+  BackendDetails() = default;
+
   // Depends on Derived, so that it is judged when a backend is and not before.
   static constexpr bool always_false = !std::is_same_v<Derived, Derived>;
 };

@@ -18,7 +18,8 @@ template <class Derived>
 struct Trampolines;
 }
 
-/// Base of every backend. The author derives a final class from `Backend<itself>` and gives it:
+/// Base of every backend. The author derives a final class directly from `Backend<itself>` and
+/// gives it:
 ///
 ///     static constexpr std::string_view id = "AcmeNpu";     // the string that programs name
 ///     struct Delegate { ... };                               // one loaded blob; its destructor
@@ -53,12 +54,16 @@ class Backend {
   [[nodiscard]] const HostServices& host() const noexcept { return host_; }
 
  protected:
-  Backend() = default;
   ~Backend() = default;
   Backend(const Backend&) = delete;
   Backend& operator=(const Backend&) = delete;
 
  private:
+  // Private: a class between this one and the backend cannot be constructed. Backends derive
+  // directly; what several share is a class without this base.
+  friend Derived;
+  Backend() = default;
+
   friend struct detail::Trampolines<Derived>;
   HostServices host_;
 };

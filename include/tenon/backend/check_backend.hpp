@@ -263,7 +263,10 @@ consteval bool check_backend() {
                   "tenon: the backend's `is_available` must be `tenon::Status is_available()`: a "
                   "failure says why not");
   } else if constexpr (!std::is_default_constructible_v<B>) {
-    static_assert(always_false<B>, "tenon: the backend needs a public default constructor");
+    static_assert(
+        always_false<B>,
+        "tenon: the backend needs a public default constructor, and must derive directly "
+        "from tenon::Backend<itself> and BackendDetails<itself>: no class may be between");
   } else if constexpr (HidesMixin<B, WithOptions> || HidesMixin<B, WithCheckBlob> ||
                        HidesMixin<B, WithMemoryInfo> || HidesMixin<B, WithSessions> ||
                        HidesMixin<B, WithDevices> || HidesMixin<B, WithDeviceMemory> ||

@@ -2,8 +2,7 @@
 // expect: tenon_plugin_v1
 #include <tenon/tenon.hpp>
 
-template <class Derived>
-class Parts : public tenon::Backend<Derived> {
+class Parts {
  public:
   struct Delegate {};
   tenon::Result<Delegate> init(tenon::InitContext&, tenon::Blob, tenon::CompileSpecs) {
@@ -12,11 +11,11 @@ class Parts : public tenon::Backend<Derived> {
   tenon::Status execute(tenon::ExecutionContext&, Delegate&, tenon::Args) { return tenon::ok(); }
 };
 
-class X final : public Parts<X> {
+class X final : public tenon::Backend<X>, public Parts {
  public:
   static constexpr std::string_view id = "X";
 };
-class Y final : public Parts<Y> {
+class Y final : public tenon::Backend<Y>, public Parts {
  public:
   static constexpr std::string_view id = "Y";
 };

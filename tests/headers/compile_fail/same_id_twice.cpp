@@ -3,8 +3,7 @@
 // [TN-BIN-6]
 #include <tenon/tenon.hpp>
 
-template <class Derived>
-class Parts : public tenon::Backend<Derived> {
+class Parts {
  public:
   static constexpr std::string_view id = "X";
   struct Delegate {};
@@ -14,7 +13,7 @@ class Parts : public tenon::Backend<Derived> {
   tenon::Status execute(tenon::ExecutionContext&, Delegate&, tenon::Args) { return tenon::ok(); }
 };
 
-class X final : public Parts<X> {};
-class Y final : public Parts<Y> {};
+class X final : public tenon::Backend<X>, public Parts {};
+class Y final : public tenon::Backend<Y>, public Parts {};
 
 TENON_PLUGIN(X, Y);

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: MIT
+// expect: must derive directly from tenon::Backend<itself> and BackendDetails<itself>
+#include <tenon/tenon.hpp>
+
+template <class Derived>
+class Parts : public tenon::Backend<Derived> {
+ public:
+  struct Delegate {};
+  tenon::Result<Delegate> init(tenon::InitContext&, tenon::Blob, tenon::CompileSpecs) {
+    return Delegate{};
+  }
+  tenon::Status execute(tenon::ExecutionContext&, Delegate&, tenon::Args) { return tenon::ok(); }
+};
+
+class X final : public Parts<X> {
+ public:
+  static constexpr std::string_view id = "X";
+};
+
+TENON_PLUGIN(X);
