@@ -3,10 +3,12 @@
 
 #include "arguments.hpp"
 #include "compile.hpp"
+#include "name_crash.hpp"
 #include "tenon/host/registry/discovery.hpp"
 #include "tool.hpp"
 
 int tenon::compile::run_program(int argc, char** argv, const char* installed) {
+  name_plugins_that_crash();
   const auto run = [&](const Arguments& arguments) -> tool::Outcome {
     Report report = compile(arguments, host::discovery({.installed = installed}));
     std::string text = arguments.json ? to_json(report) : to_text(report);

@@ -243,6 +243,10 @@ inline constexpr Rule rule_table[] = {
     {"TN-AOT-5",
      "`partition` MUST give the backend only nodes that `preprocess` then compiles.",
      "tenon/abi/extensions/preprocess.h:139"},
+    {"TN-AOT-6",
+     "The functions of this table MUST NOT change the programs, weights and compile specs that "
+     "they are given.",
+     "tenon/abi/extensions/preprocess.h:140"},
     {"TN-SES-1",
      "A new session MUST have the state that `init` gave, whatever ran on the delegate before.",
      "tenon/abi/extensions/sessions.h:26"},

@@ -137,6 +137,8 @@ typedef struct tenon_preprocess_sink {
 ///   TN-AOT-4  A program that the backend cannot compile MUST be refused with a failure whose text
 ///             names the node or the value; nothing of it is left out.
 ///   TN-AOT-5  `partition` MUST give the backend only nodes that `preprocess` then compiles.
+///   TN-AOT-6  The functions of this table MUST NOT change the programs, weights and compile specs
+///             that they are given.
 typedef struct tenon_preprocess_v1 {
   uint32_t struct_size;
   uint32_t reserved;

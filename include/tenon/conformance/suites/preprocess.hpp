@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -20,14 +19,11 @@
 #include "tenon/aot/compiler/emit/emit.hpp"
 #include "tenon/aot/compiler/lower/lower.hpp"
 #include "tenon/aot/compiler/partition/plugin_preprocess.hpp"
-#include "tenon/aot/compiler/write/ptd_writer.hpp"
-#include "tenon/aot/compiler/write/pte_writer.hpp"
+#include "tenon/aot/compiler/program_in_memory.hpp"
 #include "tenon/conformance/fixtures/loaded_plugin.hpp"
 #include "tenon/conformance/fixtures/small_programs.hpp"
 #include "tenon/conformance/run/test.hpp"
 #include "tenon/host/method/method.hpp"
-#include "tenon/host/program/data_file.hpp"
-#include "tenon/host/program/program.hpp"
 
 /// Suite "preprocess": extension "tenon.draft.preprocess/1", the ahead-of-time half, with programs
 /// of the kit. A backend is not judged by programs that it does not take.
@@ -35,12 +31,16 @@ namespace tenon::conformance {
 
 namespace detail {
 
-/// The ahead-of-time half of an opened backend. Ends the test as `not_applicable` without one.
+/// The ahead-of-time half of an opened backend. Ends the test as `not_applicable` without one. A
+/// call that changes what it may only read is a finding, and its result counts.
 inline aot::PluginPreprocess need_compiler(Context& kit, const OpenedBackend& opened) {
   if (!opened.backend().extension<tenon_preprocess_v1>(TENON_EXTENSION_PREPROCESS)) {
     kit.not_applicable("the backend has no extension " TENON_EXTENSION_PREPROCESS);
   }
-  return kit.need(aot::PluginPreprocess::of(opened.ref()), "the table of the extension");
+  aot::PreprocessOptions options{.weights = aot::WeightAccess::compared};
+  options.on_change = [&kit](const Status& change) { kit.violated("TN-AOT-6", change.text()); };
+  return kit.need(aot::PluginPreprocess::of(opened.ref(), std::move(options)),
+                  "the table of the extension");
 }
 
 /// Whether `text` names a node of `program`, or a value.
@@ -129,32 +129,6 @@ inline std::string difference(const aot::CompiledMethod& a, const aot::CompiledM
   return {};
 }
 
-/// A program of the kit as a file in memory.
-struct ProgramInMemory {
-  std::shared_ptr<const host::Program> program;
-  std::vector<std::shared_ptr<const host::DataFile>> data_files;
-};
-
-inline Result<ProgramInMemory> write_in_memory(aot::CompiledMethod method) {
-  const auto keep = [](const aot::FileImage& image) {
-    return std::make_shared<const std::vector<std::byte>>(image.bytes());
-  };
-  std::vector<aot::CompiledMethod> methods;
-  methods.push_back(std::move(method));
-  TENON_TRY(const aot::ProgramData data, aot::emit(methods));
-  TENON_TRY(const aot::FileImage image, aot::make_pte(data));
-  ProgramInMemory out;
-  const auto bytes = keep(image);
-  TENON_TRY(out.program, host::Program::from_bytes(*bytes, bytes, "a program of the kit"));
-  for (const aot::ExternalData& external : data.named_data.external_data) {
-    TENON_TRY(const aot::FileImage file, aot::make_ptd(data.named_data.buffers, external.entries));
-    const auto content = keep(file);
-    TENON_TRY(auto opened, host::DataFile::from_bytes(*content, content, external.tag));
-    out.data_files.push_back(std::move(opened));
-  }
-  return out;
-}
-
 /// Runs a program that is the backend's alone and judges its numbers. A tenth of the largest is
 /// allowed: a backend may compute with few bits, but not leave an operator out.
 inline void judge_numbers(Context& kit, host::Method& method, const SmallProgram& small) {
@@ -233,7 +207,9 @@ TENON_CONFORMANCE_TEST("what is compiled is loaded and computes what the program
         steps, [](const auto& step) { return std::holds_alternative<aot::NodeStep>(step); });
     if (left_over || method->program.partitions.empty()) continue;
     any = true;
-    const auto written = kit.need(detail::write_in_memory(*std::move(method)), small.name);
+    std::vector<aot::CompiledMethod> methods;
+    methods.push_back(*std::move(method));
+    const auto written = kit.need(aot::make_program(methods, "a program of the kit"), small.name);
     host::MethodOptions options;
     options.backends = {opened.ref()};
     options.data_files = written.data_files;
@@ -272,6 +248,25 @@ TENON_CONFORMANCE_TEST("nodes that are not compiled are left to kernels",
        {std::pair("an unknown operator", unknown_operator()),
         std::pair("an unknown operator between additions", unknown_between_additions())}) {
     detail::compile(kit, opened, compiler, name, program.view());
+  }
+}
+
+TENON_CONFORMANCE_TEST("programs and weights stay as they are",
+                       "[preprocess][level-5][backend][TN-AOT-6]") {
+  OpenedBackend opened(kit);
+  const auto compiler = detail::need_compiler(kit, opened);
+  for (const SmallProgram& small : small_programs()) {
+    const auto program = small.program.view();
+    static_cast<void>(compiler.ops_to_not_decompose(program));
+    static_cast<void>(compiler.partition(program, {}));
+    // As a whole, with all weights: whether it takes that is for other tests to judge.
+    auto whole = aot::partition_whole_program(program, {std::string(opened.backend().id()), {}});
+    const auto lowered = kit.need(aot::lower(program, whole), small.name);
+    std::vector<aot::PartitionToCompile> parts;
+    for (const aot::LoweredPartition& part : lowered.partitions) {
+      parts.push_back({part.program.view(), part.compile_specs});
+    }
+    static_cast<void>(compiler.preprocess(parts));
   }
 }
 

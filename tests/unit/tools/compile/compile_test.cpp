@@ -311,4 +311,18 @@ TEST_CASE("a report reads as lines for a person", "[compile]") {
   CHECK_THAT(text, ContainsSubstring("m.pte: ") && ContainsSubstring("weights.ptd: "));
 }
 
+TEST_CASE("a plugin that writes to a node is named, and nothing is written", "[compile][S0.7]") {
+  const TemporaryFolder folder;
+  Arguments arguments = arguments_for("mlp_decomposed", folder.file("m.pte"));
+  arguments.backends = {"FirstBackend"};
+  arguments.specs = {{std::nullopt, "take", "aten.relu.default"}, {std::nullopt, "write", "node"}};
+  const Report report = run(arguments);
+  CHECK(report.code == ExitCode::failed);
+  CHECK(report.failure.error() == Error::Internal);
+  CHECK(report.failure.text() ==
+        "backend FirstBackend: preprocess: changed node 'relu' of method 'forward', which it may "
+        "only read (TN-AOT-6)");
+  CHECK(files_in(folder) == 0);
+}
+
 }  // namespace compile_test

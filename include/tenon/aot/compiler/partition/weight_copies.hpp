@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tenon/core/api.hpp"
+#include "tenon/core/bytes.hpp"
+#include "tenon/core/result.hpp"
+
+namespace tenon::aot {
+
+/// How a plugin gets the elements of weights.
+enum class WeightAccess : std::uint8_t {
+  /// In memory that cannot be written: where they are when that is so already (a mapped file), else
+  /// in a copy. A plugin that writes to them ends the process with a signal.
+  read_only,
+  /// In copies, all of them, which are compared afterwards: a plugin that writes is reported, for
+  /// the price of a second copy of each weight.
+  compared,
+};
+
+namespace detail {
+
+/// Memory of this process, from `begin` to before `end`.
+struct AddressRange {
+  std::uintptr_t begin = 0;
+  std::uintptr_t end = 0;
+};
+
+/// The memory of this process that cannot be written, sorted, neighbours joined. Empty where the
+/// system does not say so (it is read from Linux' /proc/self/maps).
+[[nodiscard]] TENON_API std::vector<AddressRange> read_only_memory();
+
+/// Copies of weights for a plugin. Weights that share memory share it in the copy.
+class WeightCopies {
+ public:
+  WeightCopies() noexcept = default;
+  WeightCopies(WeightCopies&& other) noexcept
+      : access_(other.access_),
+        ranges_(std::move(other.ranges_)),
+        memory_(std::exchange(other.memory_, nullptr)),
+        size_(std::exchange(other.size_, 0)) {}
+  WeightCopies& operator=(WeightCopies&&) = delete;
+  TENON_API ~WeightCopies();
+
+  /// Copies what `access` demands of `weights`, which must outlive this.
+  ///
+  /// errors: MemoryAllocationFailed.
+  [[nodiscard]] TENON_API static Result<WeightCopies> make(std::span<const Bytes> weights,
+                                                           WeightAccess access);
+
+  /// The place of `weight`, one of those that were given or a part of one, for the plugin.
+  [[nodiscard]] TENON_API Bytes place_of(Bytes weight) const noexcept;
+
+  /// Whether `weight` still is in its copy as it was given.
+  [[nodiscard]] TENON_API bool is_unchanged(Bytes weight) const noexcept;
+
+ private:
+  struct Range {
+    AddressRange from;
+    std::size_t offset = 0;  ///< Of the copy.
+  };
+
+  WeightAccess access_ = WeightAccess::read_only;
+  std::vector<Range> ranges_;  ///< Those that were copied, sorted.
+  std::byte* memory_ = nullptr;
+  std::size_t size_ = 0;
+};
+
+}  // namespace detail
+
+}  // namespace tenon::aot
+
+#if TENON_COMPILER_DEFINITIONS
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cinttypes>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+
+namespace tenon::aot::detail {
+
+TENON_API std::vector<AddressRange> read_only_memory() {
+  std::vector<AddressRange> out;
+  struct Close {
+    void operator()(std::FILE* file) const noexcept { std::fclose(file); }
+  };
+  const std::unique_ptr<std::FILE, Close> maps(std::fopen("/proc/self/maps", "re"));
+  if (!maps) return out;
+  char* line = nullptr;
+  std::size_t capacity = 0;
+  while (::getline(&line, &capacity, maps.get()) > 0) {
+    AddressRange range;
+    char rights[8] = {};
+    const int found =
+        std::sscanf(line, "%" SCNxPTR "-%" SCNxPTR " %7s", &range.begin, &range.end, rights);
+    if (found != 3 || rights[0] != 'r' || rights[1] != '-') continue;
+    if (!out.empty() && out.back().end == range.begin) {
+      out.back().end = range.end;
+    } else {
+      out.push_back(range);
+    }
+  }
+  std::free(line);
+  return out;
+}
+
+TENON_API WeightCopies::~WeightCopies() {
+  if (memory_ != nullptr) ::munmap(memory_, size_);
+}
+
+TENON_API Result<WeightCopies> WeightCopies::make(std::span<const Bytes> weights,
+                                                  WeightAccess access) {
+  constexpr std::size_t alignment = 64;
+  std::vector<AddressRange> given;
+  for (const Bytes weight : weights) {
+    if (weight.empty()) continue;
+    const auto begin = reinterpret_cast<std::uintptr_t>(weight.data());
+    given.push_back({begin, begin + weight.size()});
+  }
+  const auto before = [](const AddressRange& a, const AddressRange& b) {
+    return a.begin < b.begin;
+  };
+  std::ranges::sort(given, before);
+  const std::vector<AddressRange> closed = access == WeightAccess::read_only && !given.empty()
+                                               ? read_only_memory()
+                                               : std::vector<AddressRange>();
+  WeightCopies out;
+  out.access_ = access;
+  for (const AddressRange& one : given) {
+    const auto after = std::ranges::upper_bound(closed, one, before);
+    if (after != closed.begin() && one.end <= (after - 1)->end) continue;
+    if (!out.ranges_.empty() && one.begin <= out.ranges_.back().from.end) {
+      out.ranges_.back().from.end = std::max(out.ranges_.back().from.end, one.end);
+    } else {
+      out.ranges_.push_back({one, 0});
+    }
+  }
+  for (Range& range : out.ranges_) {  // Each as aligned as where it is.
+    out.size_ = (out.size_ + alignment - 1) / alignment * alignment + range.from.begin % alignment;
+    range.offset = out.size_;
+    out.size_ += range.from.end - range.from.begin;
+  }
+  if (out.ranges_.empty()) return out;
+  void* const memory =
+      ::mmap(nullptr, out.size_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) {
+    return error(Error::MemoryAllocationFailed, "no memory for a copy of ",
+                 std::exchange(out.size_, 0), " bytes of weights: ", std::strerror(errno));
+  }
+  out.memory_ = static_cast<std::byte*>(memory);
+  for (const Range& range : out.ranges_) {
+    std::memcpy(out.memory_ + range.offset, reinterpret_cast<const void*>(range.from.begin),
+                range.from.end - range.from.begin);
+  }
+  if (access == WeightAccess::read_only && ::mprotect(memory, out.size_, PROT_READ) != 0) {
+    return error(Error::MemoryAllocationFailed, "a copy of ", out.size_,
+                 " bytes of weights cannot be made read-only: ", std::strerror(errno));
+  }
+  return out;
+}
+
+TENON_API Bytes WeightCopies::place_of(Bytes weight) const noexcept {
+  const auto begin = reinterpret_cast<std::uintptr_t>(weight.data());
+  const auto after = std::ranges::upper_bound(ranges_, begin, {},
+                                              [](const Range& range) { return range.from.begin; });
+  if (weight.empty() || after == ranges_.begin()) return weight;
+  const Range& range = *(after - 1);
+  if (begin >= range.from.end) return weight;
+  return {memory_ + range.offset + (begin - range.from.begin), weight.size()};
+}
+
+TENON_API bool WeightCopies::is_unchanged(Bytes weight) const noexcept {
+  if (access_ == WeightAccess::read_only) return true;
+  const Bytes copy = place_of(weight);
+  return copy.data() == weight.data() ||
+         std::memcmp(copy.data(), weight.data(), weight.size()) == 0;
+}
+
+}  // namespace tenon::aot::detail
+
+#endif  // TENON_COMPILER_DEFINITIONS
