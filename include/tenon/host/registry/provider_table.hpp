@@ -25,7 +25,7 @@ class ProviderTable {
   /// Adds all of them, or none when memory runs out.
   TENON_API void add(std::vector<Provider> providers);
 
-  /// Whether the application may register `providers`, beside what it registered before and while
+  /// Whether the application may register `providers`, given what it registered before and which
   /// backends are in use.
   ///
   /// errors: RegistrationAlreadyRegistered, InvalidState; with both origins.

@@ -88,6 +88,18 @@ class BackendRegistry {
   [[nodiscard]] Status register_backend(const tenon_plugin_head* plugin,
                                         Registration registration = {});
 
+  /// The deferred form: a function object that registers what it is called with, as one of the four
+  /// above does. `registration` is kept in it, and this registry must outlive it. (TorchDynamo:
+  /// `register_backend` without a function returns a partial one.)
+  ///
+  ///     const auto as_npu = registry.register_backend({.name = "Npu", .tags = {"experimental"}});
+  ///     TENON_RETURN_IF_ERROR(as_npu(plugin));
+  [[nodiscard]] auto register_backend(Registration registration) {
+    return [this, kept = std::move(registration)]<class What>(What&& what) -> Status {
+      return register_backend(std::forward<What>(what), kept);
+    };
+  }
+
   /// `register_backend` with the tag "debug": not in lists unless asked for.
   template <class What>
   [[nodiscard]] Status register_debug_backend(What&& what, Registration registration = {}) {

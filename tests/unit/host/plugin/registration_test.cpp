@@ -4,6 +4,7 @@
 // (torch/_dynamo/backends/registry.py), as docs/executorch/porting.md lists them.
 #include <tenon/abi/static_plugin.h>
 
+#include <filesystem>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -64,6 +65,35 @@ TEST_CASE("a name given at registration is what the backend is looked up by", "[
   const Status two = registry.register_backend(zoo("two_backends"), {.name = "Two"});
   CHECK(two.error() == Error::InvalidArgument);
   CHECK_THAT(std::string(two.text()), ContainsSubstring("2 backends cannot be named 'Two'"));
+}
+
+TEST_CASE("registration without a backend returns a function that registers one",
+          "[loader][S4.6]") {
+  BackendRegistry registry;
+  const auto as_sum = registry.register_backend({.name = "Sum", .tags = {"experimental"}});
+  CHECK(registry.enumerate_backends().empty());
+  REQUIRE(as_sum(std::filesystem::path(hello)).ok());
+  CHECK(registry.list_backends({}) == Ids{"Sum"});
+  CHECK(registry.list_backends().empty());
+  CHECK((*registry.lookup_backend("Sum"))->id() == "Add");
+  // The name is that of every call: a second backend is a duplicate.
+  CHECK(as_sum(open_add()).error() == Error::RegistrationAlreadyRegistered);
+
+  // What it is called with may be anything that can be registered.
+  const auto make = []() -> Result<std::shared_ptr<const LoadedBackend>> { return open_add(); };
+  CHECK(registry.register_backend({.name = "Object"})(open_add()).ok());
+  CHECK(registry.register_backend({.name = "Made"})(BackendFactory(make)).ok());
+  CHECK(registry.register_backend({.name = "Linked"})(tenon_static_plugin_Add).ok());
+  CHECK(registry.register_backend({.name = "File"})(hello).ok());
+  CHECK(registry.list_backends() == Ids{"File", "Linked", "Made", "Object"});
+  for (const std::string& id : registry.list_backends()) {
+    CHECK((*registry.lookup_backend(id))->id() == "Add");
+  }
+  // Its errors are those of the direct form.
+  CHECK(registry.register_backend(Registration{})(BackendFactory(make)).error() ==
+        Error::InvalidArgument);
+  CHECK(registry.register_backend({.name = "Two"})(zoo("two_backends")).error() ==
+        Error::InvalidArgument);
 }
 
 TEST_CASE("a factory is called at the first look-up, once, and again after its last user",
