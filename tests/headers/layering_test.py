@@ -27,6 +27,7 @@ RULES = {
     "core": ({"abi", "core"}, STANDARD),
     "backend": ({"abi", "core", "backend"}, STANDARD),
     "tenon.hpp": ({"abi", "core", "backend"}, STANDARD),
+    "executorch_names.hpp": ({"abi", "core", "backend", "tenon.hpp"}, STANDARD),
     "aoti": ({"abi", "core", "backend", "aoti"}, POSIX),
     "aoti.hpp": ({"abi", "core", "backend", "aoti"}, POSIX),
     "aot": ({"abi", "core", "backend", "aot"}, STANDARD),
@@ -72,13 +73,16 @@ LEFT_OUT = {
     "aot/program_data.hpp",
     "core/api.hpp",
     "core/sha256.hpp",
+    "host/executorch_names.hpp",
 }
 # Headers that open a directory of their own or of others; they are above it in the graph.
 ENTRIES = set(UMBRELLAS) | {
     "conformance/report.hpp",
     "conformance/suites.hpp",
+    "executorch_names.hpp",
     "executorch/plugin.hpp",
     "executorch/register_plugins.hpp",
+    "host/executorch_names.hpp",
 }
 MAX_FILES = 25
 # These headers are generated; who may include them is said by the directory they are in.
