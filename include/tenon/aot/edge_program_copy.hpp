@@ -30,7 +30,7 @@ namespace tenon::aot {
 ///     compile(copy.view());
 ///
 /// The description is copied as a whole; the elements of a weight when `data` asks for them, and
-/// until then they are the original's, which must live as long. What is edited is not checked:
+/// until then they are the original's, which must live as long. Edits are not checked:
 /// numbers of values, names and counts must fit each other. Views and references of before stay
 /// valid, except of nodes behind one that is erased. Can be moved; not thread-safe.
 class EdgeProgramCopy {

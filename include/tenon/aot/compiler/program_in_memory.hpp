@@ -16,10 +16,10 @@ namespace tenon::aot {
 /// A compiled program that is in no file.
 struct ProgramInMemory {
   std::shared_ptr<const host::Program> program;
-  std::vector<std::shared_ptr<const host::DataFile>> data_files;  ///< What would be `.ptd` files.
+  std::vector<std::shared_ptr<const host::DataFile>> data_files;  ///< In place of `.ptd` files.
 };
 
-/// Makes a program of compiled methods (`compile_methods`). `name` stands for its path in errors.
+/// Makes a program of compiled methods (`compile_methods`). `name` is its path in errors.
 ///
 /// errors: those of `emit`, `make_pte` and `make_ptd`.
 [[nodiscard]] TENON_API Result<ProgramInMemory> make_program(

@@ -70,18 +70,20 @@ class ArrayBytes {
   std::size_t size_ = 0;
 };
 
-/// An array of one of ExecuTorch's element types, in C order.
-struct Array {
-  ScalarType type = ScalarType::Float;
-  std::vector<std::int64_t> shape;
-  ArrayBytes data;
-};
-
 /// Elements in memory of the caller. In C order, `size_of(type)` bytes each.
 struct ArrayView {
   ScalarType type = ScalarType::Float;
   std::span<const std::int64_t> shape;
   std::span<const std::byte> data;
+};
+
+/// An array of one of ExecuTorch's element types, in C order.
+struct Array {
+  ScalarType type = ScalarType::Float;
+  std::vector<std::int64_t> shape;
+  ArrayBytes data;
+
+  [[nodiscard]] ArrayView view() const noexcept { return {type, shape, data.span()}; }
 };
 
 }  // namespace tenon::host

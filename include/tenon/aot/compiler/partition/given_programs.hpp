@@ -23,10 +23,11 @@
 
 namespace tenon::aot::detail {
 
-/// Programs as one call of a plugin gets them: descriptions of its own, which are compared with
-/// what they were, and weights as `WeightAccess` says. A plugin that writes where it may only read
-/// (a `const_cast`, or C) changes nothing of the caller's. (ExecuTorch passes a deep copy for that:
-/// exir/backend/backend_api.py.) The programs must outlive this. Not copyable; addresses stay.
+/// Programs as one call of a plugin gets them: descriptions of its own, compared afterwards with
+/// those that it was given, and weights as `WeightAccess` says. A plugin that writes where it may
+/// only read (a `const_cast`, or C) changes nothing of the caller's. (ExecuTorch passes a deep copy
+/// for that: exir/backend/backend_api.py.) The programs must outlive this. Not copyable; addresses
+/// stay.
 class GivenPrograms {
  public:
   /// `specs` is empty, or has as many elements as `programs`.
@@ -58,7 +59,7 @@ class GivenPrograms {
     std::size_t used = 0;
     std::vector<std::byte> before{};
   };
-  /// What the pieces from `offset` of a block on belong to.
+  /// The part that the pieces from `offset` of a block on belong to.
   struct Mark {
     std::size_t block = 0;
     std::size_t offset = 0;
