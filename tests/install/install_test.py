@@ -67,7 +67,17 @@ with tempfile.TemporaryDirectory(prefix="tenon-install-") as folder:
 
     [export_map] = pkg_config("--variable=plugin_map", "tenon")
     [plugins] = pkg_config("--variable=plugindir", "tenon")
-    assert (pathlib.Path(plugins) / "hello.so").is_file(), f"no hello.so in {plugins}"
+    # Hosts offer what is in the directory of plugins to every application. Examples are not there.
+    found = {path.name for path in pathlib.Path(plugins).iterdir()}
+    assert found <= {f"{name}.so" for name in ("cpu_aoti", "cuda_aoti", "metal_aoti")}, found
+    examples = prefix / "share/doc/tenon/examples"
+    there = {path.name for path in examples.iterdir()}
+    assert there == {"hello.so", "demo_backend.so", "graph_backend.so"}, there
+    lister = prefix / "bin/tenon-list"
+    if lister.is_file():
+        names = run(lister, "--all", env=dict(os.environ, TENON_PLUGIN_PATH=plugins))
+        for example in ("Add", "BackendWithCompilerDemo", "GraphBackend"):
+            assert example not in names.split(), names
     hello = pathlib.Path(source) / "examples/hello/hello.cpp"
     plugin = pathlib.Path(folder) / "hello.so"
     run(*compiler, "-std=c++20", "-fPIC", "-shared", *pkg_config("--cflags", "tenon"), hello,
@@ -86,5 +96,5 @@ with tempfile.TemporaryDirectory(prefix="tenon-install-") as folder:
     runner = prefix / "bin/tenon-run"
     if runner.is_file():
         fixture = pathlib.Path(source) / "tests/fixtures/demo_sin_seg"
-        run(runner, fixture / "model.pte", "--plugin", pathlib.Path(plugins) / "demo_backend.so",
+        run(runner, fixture / "model.pte", "--plugin", examples / "demo_backend.so",
             "--input", fixture / "c0_in0.npy", "--expect", fixture / "c0_out0.npy")
