@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // A complete backend: it multiplies a float32 tensor by a number. The blob is a version, 1, and the
-// number as a float32. Put your own code into `init`, which reads the blob, and `execute`.
+// number as a float32. Put your own code into `init`, which reads the blob, and `execute`. Work
+// that needs no device belongs into the program that makes the blob: `init` runs at every load.
 #include <algorithm>
 #include <cstdint>
 #include <string_view>

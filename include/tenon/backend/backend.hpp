@@ -40,6 +40,11 @@ struct Trampolines;
 ///     static const void* find_extension(std::string_view id) noexcept;  // tables of its own, by
 ///                                                                       // id ("acme.tuning/1")
 ///
+/// Work belongs ahead of time: `preprocess` runs once, on a machine with time and memory, `init` at
+/// every load, on the user's. `init` does what depends on the device it runs on (a driver's
+/// program, memory, options) and nothing that could have been in the blob. (The same advice is in
+/// ExecuTorch's documentation of backends.)
+///
 /// Further abilities are mixins, bases in addition to this one (`WithOptions`, `WithCheckBlob`,
 /// ...). With `WithKernels` the delegate and its functions may be left out. Each host that opens
 /// the plugin has an object of its own, from `open` to `close`.

@@ -43,6 +43,8 @@ class MyNpuBackend final : public tenon::Backend<MyNpuBackend>,
   /// The state of one loaded blob. Its destructor is `destroy`.
   using Delegate = my_npu::Interpreter;
 
+  /// Runs at every load, on the user's machine: only what depends on that machine and this load.
+  /// All other work belongs ahead of time, into `aot/`, and its result into the blob.
   tenon::Result<Delegate> init(tenon::InitContext& context, tenon::Blob processed,
                                tenon::CompileSpecs) {
     TENON_TRY(const auto values, option_values(context));
