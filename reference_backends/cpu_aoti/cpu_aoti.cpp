@@ -65,7 +65,7 @@ class CpuAotiBackend final : public tenon::Backend<CpuAotiBackend>,
 
  public:
   static constexpr std::string_view id = "CpuAotiBackend";
-  static constexpr std::string_view tags = "aoti,cpu";
+  static constexpr std::string_view tags = "aoti,cpu,experimental";
   static constexpr std::string_view description =
       "models compiled by PyTorch's AOTInductor for the CPU";
   static constexpr tenon::PayloadVersions payload_versions = {1, 2};

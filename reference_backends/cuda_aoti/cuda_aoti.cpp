@@ -77,7 +77,7 @@ class CudaBackend final : public tenon::Backend<CudaBackend>,
 
  public:
   static constexpr std::string_view id = "CudaBackend";
-  static constexpr std::string_view tags = "aoti,cuda";
+  static constexpr std::string_view tags = "aoti,cuda,experimental";
   static constexpr std::string_view description =
       "models compiled by PyTorch's AOTInductor for NVIDIA GPUs";
   static constexpr tenon::PayloadVersions payload_versions = {1, 3};

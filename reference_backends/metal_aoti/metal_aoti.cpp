@@ -32,7 +32,7 @@ class MetalBackend final : public tenon::Backend<MetalBackend>,
 
  public:
   static constexpr std::string_view id = "MetalBackend";
-  static constexpr std::string_view tags = "aoti,metal";
+  static constexpr std::string_view tags = "aoti,experimental,metal";
   static constexpr std::string_view description =
       "models compiled by PyTorch's AOTInductor for Apple's GPUs";
   static constexpr tenon::PayloadVersions payload_versions = {1, 2};

@@ -78,10 +78,16 @@ concept AotiDevice = requires(std::string_view name, const LoadOptions& options)
 /// a backend: a backend derives from this and from `Backend`, names its device, and is final
 /// (ExecuTorch: backends/aoti/aoti_backend.py, AotiBackend).
 ///
+/// This class and all that belongs to AOTInductor here is experimental: it may change in any
+/// release, and such backends have the tag `experimental`, so that lists leave them out by default
+/// (`BackendRegistry::list_backends`). Programs that name them run. ExecuTorch marks its own in the
+/// same way.
+///
 ///     class CpuAotiBackend final : public tenon::Backend<CpuAotiBackend>,
 ///                                  public tenon::aoti::AotiBackend<CpuAotiBackend> {
 ///      public:
 ///       static constexpr std::string_view id = "CpuAotiBackend";
+///       static constexpr std::string_view tags = "experimental";
 ///       static constexpr bool runs_embedded_code = true;
 ///       static constexpr const char* device_name = "cpu";
 ///       static tenon::Result<tenon::aoti::DeviceMemoryApi> open_device(

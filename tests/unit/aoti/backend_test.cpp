@@ -45,6 +45,22 @@ TEST_CASE("a program with a compiled model runs through the plugin", "[aoti][D7]
   CHECK(*run(**method, 2.0f) == 8.0f);  // The state grew.
 }
 
+TEST_CASE("lists leave a backend of AOTInductor models out unless asked, and programs run it",
+          "[aoti]") {
+  using Ids = std::vector<std::string>;
+  host::BackendRegistry registry;
+  REQUIRE(registry.register_backend(std::filesystem::path(TENON_TEST_CPU_AOTI)).ok());
+  CHECK(registry.list_backends() == Ids{});
+  CHECK(registry.list_backends({"debug"}) == Ids{"CpuAotiBackend"});
+
+  AotiHost aoti;
+  CHECK(aoti.registry().list_backends() == Ids{});
+  const auto method = aoti.load({.weight = 3.0f});
+  INFO(method.text());
+  REQUIRE(method.ok());
+  CHECK(*run(**method, 2.0f) == 6.0f);
+}
+
 TEST_CASE("a program without keys is read by its method's name", "[aoti][D10][D19]") {
   AotiHost aoti;
   const auto method = aoti.load({.blob = ""});
