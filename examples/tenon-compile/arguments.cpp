@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "parse_command_line.hpp"
@@ -19,6 +20,7 @@ constexpr const char* footer =
     "  tenon-compile model.pt2 --backend FirstBackend --backend SecondBackend "
     "--spec FirstBackend.mode=fast -o model.pte\n"
     "  tenon-compile --method encode=encoder.pt2 --method decode=decoder.pt2 -o model.pte\n"
+    "  tenon-compile model.pt2 --aoti compiled.pt2 -o model.pte\n"
     "  tenon-compile model.pt2 --print-graph\n"
     "\n"
     "Exit codes:\n"
@@ -65,6 +67,45 @@ Status read_specs(const std::vector<std::string>& texts, Arguments& arguments) {
   return ok();
 }
 
+Status read_aoti_keys(const std::optional<std::string>& text, Arguments& arguments) {
+  if (!text) return ok();
+  if (arguments.aoti.empty()) {
+    return error(Error::InvalidArgument, "--aoti-keys without --aoti (see tenon-compile --help)");
+  }
+  if (*text != "content" && *text != "method") {
+    return error(Error::InvalidArgument, "--aoti-keys ", *text,
+                 ": expected content or method (see tenon-compile --help)");
+  }
+  if (*text == "method") arguments.aoti_keys = aot::AotiKeys::Method;
+  return ok();
+}
+
+/// Refuses options that have no meaning with or without --aoti.
+Status check_aoti(const Arguments& arguments) {
+  const auto wrong = [](const auto&... parts) {
+    return error(Error::InvalidArgument, parts..., " (see tenon-compile --help)");
+  };
+  if (arguments.aoti.empty()) {
+    if (!arguments.aoti_weights.empty()) return wrong("--aoti-weights without --aoti");
+    if (arguments.external_weights) return wrong("--external-weights without --aoti");
+    return ok();
+  }
+  if (!arguments.aoti_weights.empty() && arguments.aoti.ends_with(".pt2")) {
+    return wrong("--aoti-weights is for a library; ", arguments.aoti, " holds its weights");
+  }
+  if (arguments.output.empty()) return wrong("--aoti needs -o FILE.pte");
+  if (arguments.backends.size() > 1) {
+    return wrong("--aoti takes one --backend, found ", arguments.backends.size());
+  }
+  if (!arguments.plugins.empty()) return wrong("--aoti loads no --plugin");
+  if (arguments.no_partition) return wrong("--no-partition is not for --aoti");
+  if (arguments.external_constants) return wrong("--external-constants is not for --aoti");
+  if (arguments.print_ops_to_not_decompose) {
+    return wrong("--print-ops-to-not-decompose is not for --aoti");
+  }
+  return ok();
+}
+
 /// Refuses options that exclude each other.
 Status check(const Arguments& arguments) {
   const auto wrong = [](const auto&... parts) {
@@ -83,7 +124,7 @@ Status check(const Arguments& arguments) {
   if (arguments.print_ops_to_not_decompose && arguments.backends.empty()) {
     return wrong("--print-ops-to-not-decompose needs a --backend");
   }
-  if (arguments.backends.empty() && !arguments.specs.empty()) {
+  if (arguments.backends.empty() && arguments.aoti.empty() && !arguments.specs.empty()) {
     return wrong("--spec without --backend");
   }
   if (arguments.no_partition && arguments.backends.size() != 1) {
@@ -94,7 +135,7 @@ Status check(const Arguments& arguments) {
     if (id.empty()) return wrong("--backend: the id is empty");
     if (std::ranges::count(arguments.backends, id) != 1) return wrong("--backend ", id, ": twice");
   }
-  return ok();
+  return check_aoti(arguments);
 }
 
 }  // namespace
@@ -103,6 +144,7 @@ Result<std::variant<Arguments, PrintAndExit>> parse_arguments(int argc, const ch
   Arguments arguments;
   std::vector<std::string> methods;
   std::vector<std::string> specs;
+  std::optional<std::string> aoti_keys;
   CLI::App app(
       "Compiles models that PyTorch exported (.pt2) with the backends of plugins and writes an\n"
       "ExecuTorch program (.pte). What no backend takes is left to kernels.",
@@ -133,6 +175,17 @@ Result<std::variant<Arguments, PrintAndExit>> parse_arguments(int argc, const ch
   app.add_option("--external-constants", arguments.external_constants,
                  "Put the constants of nodes that are left to kernels into NAME.ptd")
       ->type_name("NAME");
+  app.add_option(
+         "--aoti", arguments.aoti,
+         "Models that AOTInductor compiled, for all methods: an archive (.pt2) or a library")
+      ->type_name("FILE");
+  app.add_option("--aoti-weights", arguments.aoti_weights, "The weights of a library")
+      ->type_name("FILE");
+  app.add_option("--aoti-keys", aoti_keys,
+                 "Name libraries and weights by their content (default), or by the method")
+      ->type_name("content|method");
+  app.add_flag("--external-weights", arguments.external_weights,
+               "Put the weights of --aoti into aoti_DEVICE_blob.ptd; for CUDA it is the default");
   app.add_flag("--no-partition", arguments.no_partition,
                "Give the backend all nodes, without asking which ones it takes");
   app.add_flag("--print-graph", arguments.print_graph,
@@ -145,6 +198,7 @@ Result<std::variant<Arguments, PrintAndExit>> parse_arguments(int argc, const ch
   if (instead) return std::variant<Arguments, PrintAndExit>(*std::move(instead));
   TENON_RETURN_IF_ERROR(read_methods(methods, arguments));
   TENON_RETURN_IF_ERROR(read_specs(specs, arguments));
+  TENON_RETURN_IF_ERROR(read_aoti_keys(aoti_keys, arguments));
   TENON_RETURN_IF_ERROR(check(arguments));
   return std::variant<Arguments, PrintAndExit>(std::move(arguments));
 }

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
 #include "compile.hpp"
 
+#include <algorithm>
 #include <deque>
 #include <filesystem>
 #include <set>
 #include <string_view>
 #include <system_error>
 
+#include "tenon/aot/compiler/aoti/aoti_package.hpp"
 #include "tenon/aot/compiler/compile_methods.hpp"
 #include "tenon/aot/compiler/emit/emit.hpp"
 #include "tenon/aot/compiler/lower/edge_program_text.hpp"
@@ -14,6 +16,8 @@
 #include "tenon/aot/compiler/pt2/reader.hpp"
 #include "tenon/aot/compiler/write/ptd_writer.hpp"
 #include "tenon/aot/compiler/write/pte_writer.hpp"
+#include "tenon/core/aoti_names.hpp"
+#include "tenon/core/concat.hpp"
 #include "tenon/host/files/new_file.hpp"
 #include "tenon/host/files/quoted.hpp"
 #include "tenon/host/registry/registry.hpp"
@@ -30,6 +34,7 @@ class Compilation {
   }
 
   [[nodiscard]] Report run() && {
+    if (!arguments_.aoti.empty()) return std::move(*this).pack();
     stage(ExitCode::wrong_usage, &Compilation::check_paths) &&
         stage(ExitCode::invalid_file, &Compilation::read_models) &&
         stage(ExitCode::wrong_usage, &Compilation::name_methods) && print_graphs() &&
@@ -42,6 +47,18 @@ class Compilation {
   }
 
  private:
+  /// Nothing is compiled here: AOTInductor did it.
+  [[nodiscard]] Report pack() && {
+    stage(ExitCode::wrong_usage, &Compilation::check_paths) &&
+        stage(ExitCode::invalid_file, &Compilation::read_models) &&
+        stage(ExitCode::wrong_usage, &Compilation::name_methods) && print_graphs() &&
+        stage(ExitCode::invalid_file, &Compilation::read_compiled_models) &&
+        stage(ExitCode::wrong_usage, &Compilation::match_compiled_models) &&
+        stage(ExitCode::failed, &Compilation::pack_all) &&
+        stage(ExitCode::wrong_usage, &Compilation::write_files);
+    return std::move(report_);
+  }
+
   bool stage(ExitCode code, Status (Compilation::*step)()) {
     report_.failure = (this->*step)();
     if (report_.failure.ok()) return true;
@@ -79,7 +96,10 @@ class Compilation {
   }
 
   Status check_paths() {
-    for (const auto& [name, path] : archives()) {
+    auto read = archives();
+    read.emplace_back(std::string(), arguments_.aoti);
+    read.emplace_back(std::string(), arguments_.aoti_weights);
+    for (const auto& [name, path] : read) {
       std::error_code failed;
       if (!std::filesystem::equivalent(path, arguments_.output, failed) || failed) continue;
       return error(Error::InvalidArgument, arguments_.output, ": is read, and cannot be written");
@@ -150,6 +170,92 @@ class Compilation {
     return ok();
   }
 
+  Status read_compiled_models() {
+    if (arguments_.aoti.ends_with(".pt2")) {
+      TENON_TRY(compiled_, aot::read_aoti_package(arguments_.aoti));
+      return ok();
+    }
+    std::optional<std::filesystem::path> weights;
+    if (!arguments_.aoti_weights.empty()) weights = arguments_.aoti_weights;
+    TENON_TRY(aot::AotiModel model, aot::read_aoti_library(arguments_.aoti, weights));
+    if (const char* device = known_device()) model.torch_device = device;
+    compiled_.push_back(std::move(model));
+    return ok();
+  }
+
+  /// A library does not say which device it is for; the backend's id does.
+  [[nodiscard]] const char* known_device() const {
+    for (const aoti::ModelDevice& one : aoti::model_devices) {
+      const bool is_it = arguments_.backends.empty() ? one.name == "cpu"
+                                                     : arguments_.backends[0] == one.backend_id;
+      if (is_it) return one.torch_name.data();
+    }
+    return nullptr;
+  }
+
+  /// The compiled model of each method: that of its name, or the only one for the only method.
+  Status match_compiled_models() {
+    for (const aot::EdgeProgram& method : methods_) {
+      const aot::AotiModel* found = nullptr;
+      for (const aot::AotiModel& model : compiled_) {
+        if (model.name == method.method_name()) found = &model;
+      }
+      if (found == nullptr && methods_.size() == 1 && compiled_.size() == 1) found = &compiled_[0];
+      if (found == nullptr) {
+        return error(Error::InvalidArgument, arguments_.aoti, ": has no model for method ",
+                     host::quoted(method.method_name()), ", found ", names_of(compiled_));
+      }
+      packed_.push_back({method, found});
+    }
+    return ok();
+  }
+
+  static std::string names_of(const std::vector<aot::AotiModel>& models) {
+    constexpr std::size_t shown = 8;
+    std::string out;
+    for (std::size_t i = 0; i < models.size() && i < shown; ++i) {
+      const std::string_view name = models[i].name;
+      out +=
+          concat(out.empty() ? "" : ", ", name.empty() ? "one without a name" : host::quoted(name));
+    }
+    return models.size() > shown ? out + ", ..." : out;
+  }
+
+  Status pack_all() {
+    aot::AotiOptions options;
+    options.keys = arguments_.aoti_keys;
+    if (!arguments_.backends.empty()) options.backend_id = arguments_.backends[0];
+    if (arguments_.external_weights) options.external_weights = true;
+    for (const Spec& spec : arguments_.specs) {
+      options.compile_specs.push_back({spec.key, aot::SharedBytes::copy_of(spec.value)});
+    }
+    TENON_TRY(program_, aot::make_aoti_program(packed_, options));
+    for (std::size_t i = 0; i < packed_.size(); ++i) {
+      const aot::EdgeProgram& graph = packed_[i].program;
+      Method& method = report_.methods[i];
+      for (std::size_t node = 0; node < graph.num_nodes(); ++node) {
+        ++method.delegation.delegation_by_operator[std::string(graph.node(node).target())]
+              .delegated;
+      }
+      method.delegation.num_delegated_subgraphs = 1;
+      method.delegation.num_delegated_nodes = graph.num_nodes();
+      const auto& data = delegate_of(graph.method_name());
+      const aot::AotiModel& model = *packed_[i].model;
+      method.delegates.push_back(
+          {data.id, graph.num_nodes(), data.processed.size(),
+           concat("AOTInductor for ", model.torch_device.empty() ? "?" : model.torch_device,
+                  ", library of ", model.library.size(), " bytes, weights of ",
+                  model.weights ? model.weights->size() : 0, " bytes")});
+    }
+    TENON_TRY(aot::FileImage image, aot::make_pte(program_));
+    image_.emplace(std::move(image));
+    return ok();
+  }
+
+  [[nodiscard]] const aot::DelegateData& delegate_of(std::string_view method) const {
+    return std::ranges::find(program_.methods, method, &aot::MethodData::name)->delegates[0];
+  }
+
   static void describe(const aot::CompiledMethod& compiled, Method& method) {
     method.delegation = aot::get_delegation_info(compiled.program);
     for (std::size_t i = 0; i < compiled.results.size(); ++i) {
@@ -192,6 +298,8 @@ class Compilation {
   std::deque<tenon_edge_program> renamed_;
   std::vector<aot::EdgeProgram> methods_;  ///< Refer to all of the above.
   std::vector<aot::BackendToUse> backends_;
+  std::vector<aot::AotiModel> compiled_;
+  std::vector<aot::AotiMethod> packed_;  ///< Refers to the models above.
   aot::ProgramData program_;
   std::optional<aot::FileImage> image_;
   Report report_;

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "tenon/aot/compiler/aoti/aoti_program.hpp"
 #include "tenon/aot/compiler/lower/delegation_info.hpp"
 #include "tenon/core/status.hpp"
 #include "tenon/host/registry/plugin_source.hpp"
@@ -34,6 +35,11 @@ struct Arguments {
   std::string output;    ///< Empty when something is only to be printed.
   std::string external;  ///< Directory of the `.ptd` files; empty: that of the output.
   std::optional<std::string> external_constants;  ///< Their `.ptd` file, without its ending.
+  /// Models that AOTInductor compiled, for all methods: a `.pt2` archive, or a library.
+  std::string aoti;
+  std::string aoti_weights;  ///< Of a library; may be empty.
+  aot::AotiKeys aoti_keys = aot::AotiKeys::Content;
+  bool external_weights = false;  ///< Those of `aoti`.
   bool no_partition = false;
   bool print_graph = false;
   bool print_ops_to_not_decompose = false;

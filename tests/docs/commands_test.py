@@ -243,7 +243,9 @@ def graph_backend(box):
 
 def compile_a_model(box):
     box.copy("tests/fixtures/pt2/vision")
+    box.copy("tests/fixtures/aoti_package/*")
     box.plugin("graph_backend", "plugins/graph_backend.so")
+    box.plugin("cpu_aoti", "plugins/cpu_aoti.so")
     box.exports.append("export TENON_PLUGIN_PATH=$PWD/plugins")
 
 
@@ -269,11 +271,11 @@ RUN = {
     "docs/backends/write-a-backend.md": write_a_backend,
 }
 # Programs that are not built everywhere, and the pages that are skipped without them.
-OPTIONAL = {"read-pt2", "tenon-compile"}
+OPTIONAL = {"cpu_aoti.so", "read-pt2", "tenon-compile"}
 NEEDED = {
     "docs/aot/graph-backend.md": "tenon-compile",
     "docs/aot/pt2.md": "read-pt2",
-    "docs/aot/tenon-compile.md": "tenon-compile",
+    "docs/aot/tenon-compile.md": "cpu_aoti.so",  # Given together with tenon-compile.
 }
 built = {path.name for path in programs}
 # Its output depends on this machine's compiler.

@@ -71,6 +71,7 @@ LEFT_OUT = {
     "aot/edge_program_builder.hpp",
     "aot/owned_edge_program.hpp",
     "aot/program_data.hpp",
+    "core/aoti_names.hpp",
     "core/api.hpp",
     "core/sha256.hpp",
     "host/executorch_names.hpp",

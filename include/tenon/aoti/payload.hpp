@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tenon/aoti/weights/named_weights.hpp"
+#include "tenon/core/aoti_names.hpp"
 #include "tenon/core/result.hpp"
 
 namespace tenon::aoti {
@@ -59,8 +60,8 @@ inline bool is_good_key(std::string_view key) noexcept {
           : "; understood are no bytes (keys by method name) and two lines with the keys of the "
             "library and of the weights";
   if (processed.empty()) {
-    const std::string prefix = method_name.empty() ? "" : concat(method_name, "_");
-    return Payload{PayloadGeneration::method_keys, prefix + "so_blob", prefix + "weights_blob"};
+    return Payload{PayloadGeneration::method_keys, library_key(method_name),
+                   weights_key(method_name)};
   }
   if (takes_named_weights && processed.starts_with("ETCUDAFQN")) {
     TENON_TRY(NamedWeightsPayload named, parse_named_weights(processed));

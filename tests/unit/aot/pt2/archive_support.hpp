@@ -32,7 +32,10 @@ struct ZipContent {
 
   /// A fixture's archive, whose folder is "model".
   static ZipContent fixture(std::string_view name) {
-    const auto path = std::filesystem::path(TENON_TEST_FIXTURES) / "pt2" / name / "model.pt2";
+    return read(std::filesystem::path(TENON_TEST_FIXTURES) / "pt2" / name / "model.pt2");
+  }
+
+  static ZipContent read(const std::filesystem::path& path) {
     ZipContent out;
     zip_t* const zip = zip_open(path.c_str(), ZIP_RDONLY, nullptr);
     if (zip == nullptr) throw std::runtime_error("cannot open " + path.string());

@@ -104,4 +104,35 @@ TEST_CASE("help and version are printed and nothing else is done", "[compile]") 
   CHECK_THAT(std::get<PrintAndExit>(*version).text, ContainsSubstring("tenon-compile 0."));
 }
 
+TEST_CASE("options for models of AOTInductor are parsed, and refused where they mean nothing",
+          "[compile][aoti]") {
+  const Arguments all = good({"m.pt2", "--aoti", "c.pt2", "--aoti-keys", "method",
+                              "--external-weights", "--spec", "a=b", "-o", "o.pte"});
+  CHECK(all.aoti == "c.pt2");
+  CHECK(all.aoti_keys == aot::AotiKeys::Method);
+  CHECK(all.external_weights);
+  CHECK(all.specs.size() == 1);
+  const Arguments library = good(
+      {"m.pt2", "--aoti", "m.so", "--aoti-weights", "m.blob", "--backend", "B", "-o", "o.pte"});
+  CHECK(library.aoti_weights == "m.blob");
+  CHECK(library.aoti_keys == aot::AotiKeys::Content);
+
+  const std::string help = " (see tenon-compile --help)";
+  CHECK(wrong({"m.pt2", "--aoti-weights", "w", "-o", "o"}) ==
+        "--aoti-weights without --aoti" + help);
+  CHECK(wrong({"m.pt2", "--aoti-keys", "content", "-o", "o"}) ==
+        "--aoti-keys without --aoti" + help);
+  CHECK(wrong({"m.pt2", "--external-weights", "-o", "o"}) ==
+        "--external-weights without --aoti" + help);
+  CHECK(wrong({"m.pt2", "--aoti", "c.pt2", "--aoti-keys", "name", "-o", "o"}) ==
+        "--aoti-keys name: expected content or method" + help);
+  CHECK(wrong({"m.pt2", "--aoti", "c.pt2", "--aoti-weights", "w", "-o", "o"}) ==
+        "--aoti-weights is for a library; c.pt2 holds its weights" + help);
+  CHECK(wrong({"m.pt2", "--aoti", "c.pt2", "--backend", "A", "--backend", "B", "-o", "o"}) ==
+        "--aoti takes one --backend, found 2" + help);
+  CHECK(wrong({"m.pt2", "--aoti", "c.pt2", "--plugin", "p.so", "-o", "o"}) ==
+        "--aoti loads no --plugin" + help);
+  CHECK(wrong({"m.pt2", "--aoti", "c.pt2", "--print-graph"}) == "--aoti needs -o FILE.pte" + help);
+}
+
 }  // namespace compile_arguments_test

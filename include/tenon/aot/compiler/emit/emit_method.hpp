@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <limits>
 #include <optional>
 #include <span>
 #include <string>
@@ -16,6 +15,7 @@
 #include <vector>
 
 #include "tenon/aot/compiler/emit/emit_argument.hpp"
+#include "tenon/aot/compiler/emit/tensor_value.hpp"
 #include "tenon/aot/compiler/lower/choose_kernel.hpp"
 #include "tenon/aot/compiler/lower/copy_edge.hpp"
 #include "tenon/aot/compiler/lower/lowered_program.hpp"
@@ -152,7 +152,7 @@ class MethodEmitter {
       default:
         return Value(std::int64_t{0});
     }
-    TENON_TRY(TensorValue tensor, make_tensor(value));
+    TENON_TRY(TensorValue tensor, make_tensor_value(value));
     if (!value.has_fqn()) {
       tensor.data = storage::Planned();
     } else {
@@ -174,27 +174,6 @@ class MethodEmitter {
       }
     }
     return Value(std::move(tensor));
-  }
-
-  Result<TensorValue> make_tensor(const EdgeValue& value) const {
-    TensorValue tensor;
-    tensor.layout.scalar_type = value.scalar_type();
-    for (std::size_t i = 0; i < value.rank(); ++i) {
-      const EdgeSize size = value.size(i);
-      if (size.max > std::numeric_limits<std::int32_t>::max()) {
-        return error(Error::NotSupported, "size ", i, " of '", value.name(), "' (",
-                     size.expression.empty() ? "static" : size.expression, ") ",
-                     size.max == EdgeSize::unbounded ? "has no bound" : "is too large",
-                     "; give its torch.export.Dim a max so that memory can be planned");
-      }
-      tensor.layout.sizes.push_back(static_cast<std::int32_t>(size.max));
-      tensor.is_dynamic = tensor.is_dynamic || !size.is_static();
-    }
-    tensor.layout.dim_order.assign(value.dim_order().begin(), value.dim_order().end());
-    if (Status status = check_layout(tensor.layout); !status.ok()) {
-      return error(status.error(), "'", value.name(), "': ", status.text());
-    }
-    return tensor;
   }
 
   Status emit_delegate(std::uint32_t partition) {
@@ -356,7 +335,7 @@ class MethodEmitter {
 
   Result<ValueIndex> emit_clone(ValueId id) {
     TENON_TRY(const ValueIndex from, value(id));
-    TENON_TRY(TensorValue copy, make_tensor(graph_.value(id)));
+    TENON_TRY(TensorValue copy, make_tensor_value(graph_.value(id)));
     copy.data = storage::Planned();
     const ValueIndex to = method_.add(std::move(copy));
     const ValueIndex memory_format = method_.add(std::monostate{});

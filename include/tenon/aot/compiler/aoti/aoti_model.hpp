@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "tenon/aot/shared_bytes.hpp"
+#include "tenon/core/api.hpp"
+#include "tenon/core/result.hpp"
+
+namespace tenon::aot {
+
+/// One model that PyTorch's AOTInductor compiled.
+struct AotiModel {
+  /// Of the method in ExecuTorch's sense; empty when its files do not say.
+  std::string name;
+  /// PyTorch's name of the device that it was compiled for ("cpu", "cuda", "mps"); empty when its
+  /// files do not say.
+  std::string torch_device;
+  SharedBytes library;
+  /// The blob of weights; nothing when they are inside the library, or there are none.
+  std::optional<SharedBytes> weights;
+};
+
+/// Checks that `bytes` are a library with the functions by which backends run models of
+/// AOTInductor. Of a library for another kind of machine than this one only the format is known.
+///
+/// errors: InvalidProgram. The text begins with `name`.
+[[nodiscard]] TENON_API Status check_aoti_library(Bytes bytes, const std::string& name);
+
+/// Reads a model from its two files, as torch._inductor.aot_compile writes them. They are mapped,
+/// and stay so while bytes of the model are in use.
+///
+/// errors: AccessFailed for a file that cannot be read; InvalidProgram as `check_aoti_library`.
+[[nodiscard]] TENON_API Result<AotiModel> read_aoti_library(
+    const std::filesystem::path& library,
+    const std::optional<std::filesystem::path>& weights = std::nullopt);
+
+}  // namespace tenon::aot
+
+#if TENON_COMPILER_DEFINITIONS
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <string_view>
+#include <utility>
+
+#include "tenon/core/bytes.hpp"
+#include "tenon/host/binary/elf_library.hpp"
+#include "tenon/host/files/mapped_file.hpp"
+#include "tenon/host/files/quoted.hpp"
+
+namespace tenon::aot {
+
+namespace detail {
+
+[[nodiscard]] inline Result<SharedBytes> map_whole_file(const std::filesystem::path& path) {
+  TENON_TRY(host::MappedFile opened, host::MappedFile::open(path));
+  auto file = std::make_shared<const host::MappedFile>(std::move(opened));
+  const Bytes bytes = file->bytes();
+  return SharedBytes::borrow(bytes, std::move(file));
+}
+
+/// `e_machine` of an ELF file of 64 bits in little-endian order; nothing for other bytes.
+[[nodiscard]] inline std::optional<std::uint32_t> elf_machine(std::string_view bytes) {
+  constexpr std::size_t machine_at = 18;
+  if (!bytes.starts_with("\x7f"
+                         "ELF\x02\x01") ||
+      bytes.size() < machine_at + 2) {
+    return std::nullopt;
+  }
+  return static_cast<std::uint32_t>(static_cast<unsigned char>(bytes[machine_at])) |
+         static_cast<std::uint32_t>(static_cast<unsigned char>(bytes[machine_at + 1])) << 8;
+}
+
+}  // namespace detail
+
+TENON_API Status check_aoti_library(Bytes bytes, const std::string& name) {
+  constexpr std::string_view mach_o = "\xcf\xfa\xed\xfe";
+  constexpr std::string_view create = "AOTInductorModelContainerCreateWithDevice";
+  const std::string_view text = as_text(bytes);
+  if (text.starts_with(mach_o)) return ok();
+  const auto machine = detail::elf_machine(text);
+  if (!machine) {
+    return error(Error::InvalidProgram, name,
+                 ": is not a shared library (expected ELF or Mach-O of 64 bits, found ",
+                 host::quoted(text.substr(0, 4)), ")");
+  }
+  auto library = host::read_elf_library(bytes, *machine);
+  if (!library.ok()) {
+    return error(Error::InvalidProgram, name, ": is damaged: ", library.text());
+  }
+  if (std::ranges::find(library->exported, create, &host::LibrarySymbol::name) ==
+      library->exported.end()) {
+    return error(Error::InvalidProgram, name,
+                 ": is not a model of AOTInductor: it has no function ", create);
+  }
+  return ok();
+}
+
+TENON_API Result<AotiModel> read_aoti_library(const std::filesystem::path& library,
+                                              const std::optional<std::filesystem::path>& weights) {
+  AotiModel out;
+  TENON_TRY(out.library, detail::map_whole_file(library));
+  TENON_RETURN_IF_ERROR(check_aoti_library(out.library.bytes(), library.native()));
+  if (weights) {
+    TENON_TRY(SharedBytes bytes, detail::map_whole_file(*weights));
+    out.weights = std::move(bytes);
+  }
+  return out;
+}
+
+}  // namespace tenon::aot
+
+#endif  // TENON_COMPILER_DEFINITIONS

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "tenon/core/concat.hpp"
+
+/// The names by which programs and backends of AOTInductor models find each other's data. They are
+/// an interface: files that exist have them, so the backends and the writer take them from here
+/// (ExecuTorch: backends/aoti/aoti_backend.py).
+namespace tenon::aoti {
+
+/// A device of AOTInductor models. `name` is the public one, from which the names of files derive;
+/// `torch_name` is PyTorch's, for which a model is compiled and created. They differ for Metal
+/// alone: a blob is called "aoti_metal_blob", never "aoti_mps_blob" (ExecuTorch PR #15528).
+struct ModelDevice {
+  std::string_view name;
+  std::string_view torch_name;
+  std::string_view backend_id;  ///< Of ExecuTorch's backend for it.
+  bool weights_in_own_file;     ///< ExecuTorch's `save_data_externally`.
+};
+
+inline constexpr ModelDevice model_devices[] = {
+    {"cpu", "cpu", "CpuAotiBackend", false},
+    {"cuda", "cuda", "CudaBackend", true},
+    {"metal", "mps", "MetalBackend", false},
+};
+
+/// The device of PyTorch's name, with or without an index ("cuda:1"); null when it is unknown.
+[[nodiscard]] constexpr const ModelDevice* find_torch_device(std::string_view torch_name) noexcept {
+  torch_name = torch_name.substr(0, torch_name.find(':'));
+  for (const ModelDevice& one : model_devices) {
+    if (one.torch_name == torch_name) return &one;
+  }
+  return nullptr;
+}
+
+/// PyTorch's name of the device with the public name `name`: the same, except for "metal".
+[[nodiscard]] constexpr std::string_view torch_device_of(std::string_view name) noexcept {
+  for (const ModelDevice& one : model_devices) {
+    if (one.name == name) return one.torch_name;
+  }
+  return name;
+}
+
+/// Tag of weights outside of the program: they are in the file of this name + ".ptd".
+[[nodiscard]] inline std::string external_tag(std::string_view device_name) {
+  return concat("aoti_", device_name, "_blob");
+}
+
+/// Keys of a model's library and weights. `prefix` is the name of the method, or the SHA-256 of the
+/// content in hexadecimal digits; with an empty one the keys have no prefix.
+[[nodiscard]] inline std::string library_key(std::string_view prefix) {
+  return concat(prefix, prefix.empty() ? "" : "_", "so_blob");
+}
+[[nodiscard]] inline std::string weights_key(std::string_view prefix) {
+  return concat(prefix, prefix.empty() ? "" : "_", "weights_blob");
+}
+
+}  // namespace tenon::aoti

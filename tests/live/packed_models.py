@@ -1,0 +1,149 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Compiles two models with AOTInductor, packs them with tenon-compile in each form, runs them with
+tenon-run, which compares with eager PyTorch, and gives the programs to ExecuTorch's reader.
+
+usage: packed_models.py TENON_COMPILE TENON_RUN CPU_AOTI [--keep DIR]
+"""
+
+import argparse
+import hashlib
+import pathlib
+import subprocess
+import tempfile
+import zipfile
+
+import numpy
+import torch
+from executorch.exir._serialize._program import deserialize_pte_binary
+from executorch.extension.flat_tensor.serialize.serialize import FlatTensorSerializer
+
+OPTIONS = {
+    "aot_inductor.link_libtorch": False,
+    "aot_inductor.package_constants_in_so": False,
+    "aot_inductor.package_constants_on_disk_format": "binary_blob",
+    "cpp.march": "x86-64-v3",
+    "cpp.simdlen": 256,
+    "cpp.threads": 1,
+    "cpp.vec_isa_ok": True,
+}
+
+
+class Mlp(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first = torch.nn.Linear(8, 16)
+        self.second = torch.nn.Linear(16, 4)
+
+    def forward(self, x):
+        return self.second(torch.relu(self.first(x)))
+
+
+class Sums(torch.nn.Module):
+    """Without weights, of dynamic size, with two outputs."""
+
+    def forward(self, x, y):
+        return x * y + 1, (x - y).sum(0)
+
+
+def export(name, model, inputs, dynamic, place):
+    folder = place / name
+    folder.mkdir()
+    options = dict(OPTIONS)
+    with torch.no_grad():
+        outputs = model(*inputs)
+        program = torch.export.export(model, inputs, dynamic_shapes=dynamic)
+        torch.export.save(program, folder / "model.pt2")
+        if not program.state_dict:  # torch cannot make an empty file of weights
+            options["aot_inductor.package_constants_in_so"] = True
+            options["aot_inductor.package_constants_on_disk_format"] = None
+        torch._inductor.aoti_compile_and_package(
+            program, package_path=str(folder / "compiled.pt2"), inductor_configs=options)
+    outputs = outputs if isinstance(outputs, tuple) else (outputs,)
+    for kind, tensors in (("in", inputs), ("out", outputs)):
+        for number, tensor in enumerate(tensors):
+            numpy.save(folder / f"{kind}{number}.npy", tensor.numpy())
+    return folder
+
+
+def parts(folder):
+    """Library and weights of the package."""
+    library, weights = b"", b""
+    with zipfile.ZipFile(folder / "compiled.pt2") as archive:
+        for name in archive.namelist():
+            if name.endswith(".wrapper.so"):
+                library = archive.read(name)
+            elif name.endswith("weights.blob"):
+                weights = archive.read(name)
+    return library, weights
+
+
+def content(named, key, data=None):
+    entries = data if data is not None else named.pte_data
+    return bytes(named.buffers[entries[key].buffer_index])
+
+
+def check_file(program, data_file, library, weights, keys):
+    """What ExecuTorch's own reader finds in the files."""
+    pte = deserialize_pte_binary(program.read_bytes())
+    plan, = pte.program.execution_plan
+    delegate, = plan.delegates
+    assert delegate.id == "CpuAotiBackend", delegate.id
+    assert [(spec.key, spec.value) for spec in delegate.compile_specs] == [
+        ("method_name", b"forward")]
+    prefixes = ["forward", "forward"]
+    if keys == "content":
+        prefixes = [hashlib.sha256(part).hexdigest() for part in (library, weights)]
+    names = [f"{prefixes[0]}_so_blob", f"{prefixes[1]}_weights_blob"]
+    assert content(pte.named_data, names[0]) == library
+    if not data_file:
+        assert content(pte.named_data, names[1]) == weights
+        return
+    assert list(pte.named_data.pte_data) == names[:1]
+    payload = FlatTensorSerializer().deserialize(data_file.read_bytes())
+    assert list(payload.named_data) == names[1:], payload.named_data
+    found = payload.buffers[payload.named_data[names[1]].buffer_index]
+    assert bytes(found) == weights
+
+
+def check(tools, folder):
+    library, weights = parts(folder)
+    words = []
+    for path in sorted(folder.glob("in*.npy")):
+        words += ["--input", path]
+    for path in sorted(folder.glob("out*.npy")):
+        words += ["--expect", path]
+    forms = [(keys, external) for keys in ("content", "method")
+             for external in (False, True) if weights or not external]
+    for keys, external in forms:
+        program = folder / f"{keys}_{external}.pte"
+        more = ["--external-weights"] if external else []
+        subprocess.run([tools.compile, folder / "model.pt2", "--aoti", folder / "compiled.pt2",
+                        "--aoti-keys", keys, *more, "-o", program], check=True)
+        data_file = folder / "aoti_cpu_blob.ptd" if external else None
+        more = ["--data", data_file] if external else []
+        subprocess.run([tools.run, program, "--plugin", tools.plugin, *more, *words], check=True)
+        check_file(program, data_file, library, weights, keys)
+    print(f"{folder.name}: {len(forms)} forms")
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("compile", type=pathlib.Path)
+    parser.add_argument("run", type=pathlib.Path)
+    parser.add_argument("plugin", type=pathlib.Path)
+    parser.add_argument("--keep", type=pathlib.Path, help="a new directory for what is exported")
+    tools = parser.parse_args()
+    torch.manual_seed(1)
+    rows = torch.export.Dim("rows", min=2, max=64)
+    with tempfile.TemporaryDirectory(prefix="tenon-packed-") as temporary:
+        place = tools.keep or pathlib.Path(temporary)
+        if tools.keep:
+            place.mkdir(parents=True)
+        check(tools, export("mlp", Mlp().eval(), (torch.randn(3, 8),), None, place))
+        inputs = (torch.randn(3, 4), torch.randn(3, 4))
+        check(tools, export("sums", Sums(), inputs, ({0: rows}, {0: rows}), place))
+
+
+if __name__ == "__main__":
+    main()
