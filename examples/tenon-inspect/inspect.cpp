@@ -6,6 +6,7 @@
 #include <system_error>
 #include <utility>
 
+#include "tenon/abi/extensions/aoti_export.h"
 #include "tenon/abi/extensions/check_blob.h"
 #include "tenon/abi/extensions/device_memory.h"
 #include "tenon/abi/extensions/devices.h"
@@ -21,6 +22,21 @@
 
 namespace tenon::inspect {
 namespace {
+
+std::optional<InspectedBackend::AotiExport> aoti_export_of(const host::LoadedBackend& backend) {
+  const auto table = backend.extension<tenon_aoti_export_v1>(TENON_EXTENSION_AOTI_EXPORT);
+  if (!table) return std::nullopt;
+  const auto text = [](const char* value) { return std::string(value ? value : ""); };
+  InspectedBackend::AotiExport out{text(table->device_name),
+                                   text(table->torch_device),
+                                   {},
+                                   text(table->decompositions),
+                                   text(table->compile_options)};
+  for (std::uint32_t i = 0; table->fallback_kernels && i < table->num_fallback_kernels; ++i) {
+    out.fallback_kernels.push_back(text(table->fallback_kernels[i]));
+  }
+  return out;
+}
 
 InspectedBackend open_backend(host::Plugin& plugin, const std::string& id) {
   InspectedBackend out;
@@ -47,10 +63,11 @@ InspectedBackend open_backend(host::Plugin& plugin, const std::string& id) {
     if (auto value = opened.get_option(option.declaration.key); value.ok()) option.value = *value;
     out.options.push_back(std::move(option));
   }
+  out.aoti_export = aoti_export_of(opened);
   for (const char* extension :
-       {TENON_EXTENSION_CHECK_BLOB, TENON_EXTENSION_DEVICE_MEMORY, TENON_EXTENSION_DEVICES,
-        TENON_EXTENSION_KERNELS, TENON_EXTENSION_MEMORY_INFO, TENON_EXTENSION_OPTIONS,
-        TENON_EXTENSION_SESSIONS, TENON_EXTENSION_STREAMS}) {
+       {TENON_EXTENSION_AOTI_EXPORT, TENON_EXTENSION_CHECK_BLOB, TENON_EXTENSION_DEVICE_MEMORY,
+        TENON_EXTENSION_DEVICES, TENON_EXTENSION_KERNELS, TENON_EXTENSION_MEMORY_INFO,
+        TENON_EXTENSION_OPTIONS, TENON_EXTENSION_SESSIONS, TENON_EXTENSION_STREAMS}) {
     if (opened.api().get_extension(opened.raw(), extension)) out.extensions.emplace_back(extension);
   }
   return out;

@@ -42,6 +42,15 @@ struct InspectedBackend {
   };
   std::vector<Option> options;
   std::vector<std::string> extensions;
+  /// The facts for exporters of a backend for models of AOTInductor.
+  struct AotiExport {
+    std::string device_name;
+    std::string torch_device;
+    std::vector<std::string> fallback_kernels;
+    std::string decompositions;   ///< JSON.
+    std::string compile_options;  ///< JSON.
+  };
+  std::optional<AotiExport> aoti_export;
   Status operators_listed;  ///< Whether it could list its operators.
   std::vector<std::string> operators;
 };

@@ -89,6 +89,16 @@ Json library_json(const host::ElfLibrary& library) {
           {"debug_information", library.debug_information}};
 }
 
+Json aoti_export_json(const InspectedBackend& backend) {
+  if (!backend.aoti_export) return nullptr;
+  const InspectedBackend::AotiExport& found = *backend.aoti_export;
+  return {{"device_name", found.device_name},
+          {"torch_device", found.torch_device},
+          {"fallback_kernels", found.fallback_kernels},
+          {"decompositions", found.decompositions},
+          {"compile_options", found.compile_options}};
+}
+
 Json backend_json(const InspectedBackend& backend) {
   Json devices = Json::array();
   for (const host::BackendDevice& device : backend.devices) {
@@ -115,6 +125,7 @@ Json backend_json(const InspectedBackend& backend) {
           {"devices", std::move(devices)},
           {"options", std::move(options)},
           {"extensions", backend.extensions},
+          {"aoti_export", aoti_export_json(backend)},
           {"operators_error", error_json(backend.operators_listed)},
           {"operators", backend.operators}};
 }

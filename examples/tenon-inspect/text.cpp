@@ -158,6 +158,11 @@ class Text {
            device.memory_bytes == 0 ? std::string()
                                     : concat(", ", device.memory_bytes / 1048576, " MiB"));
     }
+    if (backend.aoti_export) {
+      const InspectedBackend::AotiExport& found = *backend.aoti_export;
+      line("  AOTInductor: device ", found.device_name, " (", found.torch_device, " in PyTorch), ",
+           found.fallback_kernels.size(), " operators for exporters (listed with --json)");
+    }
     write_operators(backend);
     for (const InspectedBackend::Option& option : backend.options) {
       const host::OptionDeclaration& declared = option.declaration;

@@ -4,6 +4,7 @@
 
 #include <unistd.h>
 
+#include <array>
 #include <cstdlib>
 #include <string>
 #include <string_view>
@@ -71,6 +72,16 @@ class CpuAotiBackend final : public tenon::Backend<CpuAotiBackend>,
   static constexpr tenon::PayloadVersions payload_versions = {1, 2};
   static constexpr bool runs_embedded_code = true;
   static constexpr const char* device_name = "cpu";
+  static constexpr std::array fallback_kernels{TENON_CPU_AOTI_KERNELS(TENON_AOTI_NAME)};
+  static constexpr const char* decompositions = "{}";
+  // `link_libtorch` is what makes Inductor give up its vector code, unless `vec_isa_ok` is set.
+  static constexpr const char* compile_options = R"({
+    "aot_inductor.link_libtorch": false,
+    "aot_inductor.package": true,
+    "aot_inductor.package_constants_in_so": false,
+    "aot_inductor.package_constants_on_disk_format": "binary_blob",
+    "cpp.vec_isa_ok": true
+  })";
   static constexpr std::array options{
       tenon::OptionSpec{"threads", std::int64_t{1}, "threads that one run may use; 0 for all"},
       aoti::share_weights_option("use weights where the host has them; otherwise copy them"),

@@ -3,6 +3,7 @@
 // Runs models that PyTorch's AOTInductor compiled for CUDA, without libtorch.
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <charconv>
 #include <map>
@@ -19,6 +20,7 @@
 #include "driver/device.hpp"
 #include "driver/kernel_images.hpp"
 #include "graph.hpp"
+#include "shims/kernel_shims.hpp"
 #include "shims/shim_list.hpp"
 #include "verdict.hpp"
 
@@ -84,6 +86,20 @@ class CudaBackend final : public tenon::Backend<CudaBackend>,
   static constexpr bool runs_embedded_code = true;
   static constexpr bool takes_named_weights = true;
   static constexpr const char* device_name = "cuda";
+  static constexpr std::array fallback_kernels{TENON_CUDA_KERNEL_SHIMS(TENON_AOTI_NAME)};
+  static constexpr const char* decompositions = R"({"aten.conv1d.default": "aten.conv2d.default"})";
+  static constexpr const char* compile_options = R"({
+    "aot_inductor.embed_kernel_binary": true,
+    "aot_inductor.link_libtorch": false,
+    "aot_inductor.package": true,
+    "aot_inductor.package_constants_in_so": false,
+    "aot_inductor.package_constants_on_disk_format": "binary_blob",
+    "emulate_precision_casts": true,
+    "loop_ordering_after_fusion": false,
+    "max_autotune": true,
+    "max_autotune_conv_backends": "TRITON",
+    "max_autotune_gemm_backends": "TRITON"
+  })";
   static constexpr std::array<std::string_view, 2> served_libraries = {"libcuda.so",
                                                                        "libcudart.so"};
   static constexpr std::array options{

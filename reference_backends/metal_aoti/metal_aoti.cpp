@@ -37,7 +37,16 @@ class MetalBackend final : public tenon::Backend<MetalBackend>,
       "models compiled by PyTorch's AOTInductor for Apple's GPUs";
   static constexpr tenon::PayloadVersions payload_versions = {1, 2};
   static constexpr bool runs_embedded_code = true;
-  static constexpr const char* device_name = "mps";
+  static constexpr const char* device_name = "metal";
+  static constexpr std::array fallback_kernels{TENON_METAL_AOTI_KERNELS(TENON_AOTI_NAME)};
+  static constexpr const char* decompositions = R"({"aten.linear.default": ""})";
+  static constexpr const char* compile_options = R"({
+    "aot_inductor.link_libtorch": false,
+    "aot_inductor.package": true,
+    "aot_inductor.package_constants_in_so": false,
+    "aot_inductor.package_constants_on_disk_format": "binary_blob",
+    "max_autotune": true
+  })";
   static constexpr std::array options{
       tenon::OptionSpec{"buffer_pool_size_mb", metal::not_set,
                         "free memory that a delegate keeps, 1 to 16384; -1 for "

@@ -13,7 +13,7 @@ import sys
 import tempfile
 
 FLAGS = ["-std=c++20", "-Wall", "-Wextra", "-Werror"]
-INCLUDE = re.compile(r"^#include <(tenon/(?:tenon|aot)\.hpp)>$", re.M)
+INCLUDE = re.compile(r"^#include <(tenon/(?:tenon|aoti?)\.hpp)>$", re.M)
 ERROR = re.compile(r"^.*?: (?:fatal )?error: .*$", re.M)
 
 
@@ -37,7 +37,7 @@ def judge(args, source, precompiled):
     includes = set(INCLUDE.findall(text))
     if not includes:
         return f"{source.name}: expected an include of {' or '.join(precompiled)}"
-    first = ["-include", precompiled[min(includes)]]  # aot.hpp brings more than tenon.hpp.
+    first = ["-include", precompiled[min(includes)]]  # aot.hpp and aoti.hpp bring more than tenon.hpp.
     if re.search(r"^#define.*\n(?:.*\n)*#include", text, re.M):
         first = []  # What is defined before a header is meant for it.
     done = subprocess.run(
@@ -67,7 +67,7 @@ def main():
         sys.exit(f"no sources in {args.folder}")
     pool = concurrent.futures.ThreadPoolExecutor(min(os.cpu_count() or 1, 8))
     with tempfile.TemporaryDirectory() as folder, pool:
-        headers = ["tenon/tenon.hpp", "tenon/aot.hpp"]
+        headers = ["tenon/tenon.hpp", "tenon/aot.hpp", "tenon/aoti.hpp"]
         made = pool.map(lambda header: precompile(args, pathlib.Path(folder), header), headers)
         precompiled = dict(zip(headers, made))
         outcomes = pool.map(lambda source: judge(args, source, precompiled), sources)

@@ -72,7 +72,7 @@ def problems(found, listed, version):
     needed, optional, aliases = listed
     known = needed | optional | set(aliases)
     out = [f"{name}: is not in names.txt; a new name is a promise" for name in sorted(found - known)]
-    out += [f"{name}: is gone; keep it as an alias for a release" for name in sorted(needed - found)]
+    out += [f"{name}: is missing; keep it as an alias for a release" for name in sorted(needed - found)]
     number = [int(part) for part in version.split(".")]
     for old, (new, until) in sorted(aliases.items()):
         if new not in needed | optional:
@@ -104,7 +104,7 @@ class Names(unittest.TestCase):
         self.assertEqual(problems({"program a"}, listed, "0.3.0"), [])
         self.assertEqual(problems({"program c"}, read_list("program a"), "0.2.0"),
                          ["program c: is not in names.txt; a new name is a promise",
-                          "program a: is gone; keep it as an alias for a release"])
+                          "program a: is missing; keep it as an alias for a release"])
         self.assertEqual(problems({"program old"}, read_list("program old alias a until 9.0"), "0.2"),
                          ["program old: is an alias of program a, which is not in names.txt"])
         with self.assertRaises(ValueError):

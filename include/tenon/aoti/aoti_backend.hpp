@@ -11,9 +11,11 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
+#include "tenon/abi/extensions/aoti_export.h"
 #include "tenon/aoti/instance.hpp"
 #include "tenon/aoti/library/model_checks.hpp"
 #include "tenon/aoti/library/model_library.hpp"
@@ -21,8 +23,10 @@
 #include "tenon/aoti/weights/device_weights.hpp"
 #include "tenon/aoti/weights/weights.hpp"
 #include "tenon/backend/backend.hpp"
+#include "tenon/backend/check_backend.hpp"
 #include "tenon/backend/extensions.hpp"
 #include "tenon/backend/options.hpp"
+#include "tenon/core/aoti_names.hpp"
 
 namespace tenon::aoti {
 
@@ -62,17 +66,54 @@ template <class Values>
   return out;
 }
 
-/// Requirements of `AotiBackend` on the backend class that derives from it. Checked when the
-/// backend is compiled.
+namespace detail {
+
+// The plug points of `AotiBackend` (docs/aoti/cpu.md#a-backend-for-another-device). Each has a
+// diagnostic of its own in `check_plug_points`.
 template <class D>
-concept AotiDevice = requires(std::string_view name, const LoadOptions& options) {
-  /// Device that models are created for, without an index: "cpu", "cuda", "mps".
+concept HasDeviceName = requires {
   { D::device_name } -> std::convertible_to<const char*>;
-  /// The memory of the tensors of one instance.
+};
+template <class D>
+concept HasOpenDevice = requires(const LoadOptions& options) {
   { D::open_device(options) } -> std::convertible_to<Result<DeviceMemoryApi>>;
-  /// Address of a function that models may call, or null.
+};
+template <class D>
+concept HasFindShim = requires(std::string_view name) {
   { D::find_shim(name) } -> std::convertible_to<const void*>;
 };
+template <class D>
+concept HasFallbackKernels = requires {
+  { D::fallback_kernels.data() } -> std::convertible_to<const char* const*>;
+  typename std::integral_constant<std::size_t, D::fallback_kernels.size()>;
+};
+template <class D>
+concept HasDecompositions = requires {
+  { D::decompositions } -> std::convertible_to<const char*>;
+};
+template <class D>
+concept HasCompileOptions = requires {
+  { D::compile_options } -> std::convertible_to<const char*>;
+};
+template <class D>
+concept SaysEmbeddedCode = requires { requires D::runs_embedded_code; };
+
+/// Whether a comma-separated list of tags has `tag`.
+consteval bool has_tag(std::string_view tags, std::string_view tag) {
+  while (!tags.empty()) {
+    const std::size_t comma = tags.find(',');
+    std::string_view one = tags.substr(0, comma);
+    while (one.starts_with(' ')) one.remove_prefix(1);
+    while (one.ends_with(' ')) one.remove_suffix(1);
+    if (one == tag) return true;
+    tags = comma == std::string_view::npos ? std::string_view() : tags.substr(comma + 1);
+  }
+  return false;
+}
+template <class D>
+concept IsExperimental = requires { typename std::enable_if_t<has_tag(D::tags, "experimental")>; };
+
+}  // namespace detail
 
 /// Mixin: the part that all AOTInductor backends have in common, whatever their device. Not itself
 /// a backend: a backend derives from this and from `Backend`, names its device, and is final
@@ -89,7 +130,11 @@ concept AotiDevice = requires(std::string_view name, const LoadOptions& options)
 ///       static constexpr std::string_view id = "CpuAotiBackend";
 ///       static constexpr std::string_view tags = "experimental";
 ///       static constexpr bool runs_embedded_code = true;
-///       static constexpr const char* device_name = "cpu";
+///       static constexpr const char* device_name = "cpu";  // public: "metal", not "mps"
+///       static constexpr std::array fallback_kernels{MY_KERNELS(TENON_AOTI_NAME)};
+///       static constexpr const char* decompositions = "{}";
+///       static constexpr const char* compile_options =
+///           R"({"aot_inductor.link_libtorch": false})";
 ///       static tenon::Result<tenon::aoti::DeviceMemoryApi> open_device(
 ///           const tenon::aoti::LoadOptions&);
 ///       static const void* find_shim(std::string_view name);
@@ -98,6 +143,9 @@ concept AotiDevice = requires(std::string_view name, const LoadOptions& options)
 ///         return load(context, processed, {});
 ///       }
 ///     };
+///
+/// All of them are required. `fallback_kernels`, `decompositions` and `compile_options` are for
+/// exporters, which read them from the plugin (tenon/abi/extensions/aoti_export.h).
 template <class Derived>
 class AotiBackend {
  public:
@@ -194,17 +242,64 @@ class AotiBackend {
     return {weights, scratch, 0, 0};
   }
 
- protected:
-  AotiBackend() {
-    static_assert(Derived::runs_embedded_code,
-                  "tenon: a backend with AotiBackend needs `static constexpr bool "
-                  "runs_embedded_code = true`");
-    static_assert(
-        AotiDevice<Derived>,
-        "tenon: a backend with AotiBackend needs `static constexpr const char* "
-        "device_name`, `static Result<DeviceMemoryApi> open_device(const LoadOptions&)` and "
-        "`static const void* find_shim(std::string_view)`");
+  /// Checks the plug points; `TENON_PLUGIN` calls it before it looks at anything that uses them.
+  static consteval bool check_plug_points() {
+    using tenon::detail::always_false;
+    if constexpr (!detail::SaysEmbeddedCode<Derived>) {
+      static_assert(always_false<Derived>,
+                    "tenon: AotiBackend needs a public `static constexpr bool runs_embedded_code = "
+                    "true`: programs carry code");
+    } else if constexpr (!detail::IsExperimental<Derived>) {
+      static_assert(always_false<Derived>,
+                    "tenon: AotiBackend is experimental, and needs a public `static constexpr "
+                    "std::string_view tags` with \"experimental\"");
+    } else if constexpr (!detail::HasDeviceName<Derived>) {
+      static_assert(always_false<Derived>,
+                    "tenon: AotiBackend needs a public `static constexpr const char* device_name`");
+    } else if constexpr (!detail::HasOpenDevice<Derived>) {
+      static_assert(always_false<Derived>,
+                    "tenon: AotiBackend needs a public `static "
+                    "tenon::Result<tenon::aoti::DeviceMemoryApi> open_device(const "
+                    "tenon::aoti::LoadOptions&)`");
+    } else if constexpr (!detail::HasFindShim<Derived>) {
+      static_assert(always_false<Derived>,
+                    "tenon: AotiBackend needs a public `static const void* "
+                    "find_shim(std::string_view)`");
+    } else if constexpr (!detail::HasFallbackKernels<Derived>) {
+      static_assert(always_false<Derived>,
+                    "tenon: AotiBackend needs a public `static constexpr std::array "
+                    "fallback_kernels` of const char*, the operators that models may call");
+    } else if constexpr (!detail::HasDecompositions<Derived>) {
+      static_assert(always_false<Derived>,
+                    "tenon: AotiBackend needs a public `static constexpr const char* "
+                    "decompositions`, a JSON object for the exporter (\"{}\" for none)");
+    } else if constexpr (!detail::HasCompileOptions<Derived>) {
+      static_assert(always_false<Derived>,
+                    "tenon: AotiBackend needs a public `static constexpr const char* "
+                    "compile_options`, a JSON object for the exporter (\"{}\" for none)");
+    } else {
+      return true;
+    }
+    return false;
   }
+
+  /// The table of "tenon.aoti_export/1"; null for another id.
+  static const void* find_aoti_extension(std::string_view id) noexcept {
+    static constexpr std::string_view torch_device = torch_device_of(Derived::device_name);
+    static constexpr tenon_aoti_export_v1 table = {
+        sizeof(tenon_aoti_export_v1),
+        static_cast<std::uint32_t>(Derived::fallback_kernels.size()),
+        Derived::device_name,
+        torch_device.data(),
+        Derived::fallback_kernels.data(),
+        Derived::decompositions,
+        Derived::compile_options,
+        &serves};
+    return id == TENON_EXTENSION_AOTI_EXPORT ? &table : nullptr;
+  }
+
+ protected:
+  AotiBackend() = default;
   ~AotiBackend() = default;
 
   /// Loads one delegate, for `init` to return.
@@ -244,7 +339,7 @@ class AotiBackend {
       }
     }
     const TracerScope scope(context.tracer(), "load weights");
-    TENON_TRY(DeviceMemoryApi memory, Derived::open_device(options));
+    TENON_TRY(DeviceMemoryApi memory, open_memory(options));
     if (!memory.is_host()) {
       model->on_device =
           std::make_unique<DeviceWeights>(options.share_weights ? device_store_ : nullptr);
@@ -279,7 +374,7 @@ class AotiBackend {
   /// Makes another delegate of the same model, in its initial state, over the same weights, for
   /// `create_session` of a backend with `WithSessions`.
   [[nodiscard]] Result<Delegate> create_session(const Delegate& delegate) {
-    TENON_TRY(DeviceMemoryApi memory, Derived::open_device(delegate.model_->options));
+    TENON_TRY(DeviceMemoryApi memory, open_memory(delegate.model_->options));
     return make_delegate(delegate.model_, std::move(memory));
   }
 
@@ -301,7 +396,40 @@ class AotiBackend {
   }
 
   static FindShim find_shim() {
-    return +[](std::string_view name) -> const void* { return Derived::find_shim(name); };
+    return +[](std::string_view name) -> const void* { return shim(name); };
+  }
+
+  // A plug point that is missing or wrong has its diagnostic in `check_plug_points`; the functions
+  // that use one then still compile, so that it is the only one.
+  static const void* shim(std::string_view name) {
+    if constexpr (detail::HasFindShim<Derived>) {
+      return Derived::find_shim(name);
+    } else {
+      return nullptr;
+    }
+  }
+  static Result<DeviceMemoryApi> open_memory(const LoadOptions& options) {
+    if constexpr (detail::HasOpenDevice<Derived>) {
+      return Derived::open_device(options);
+    } else {
+      return error(Error::NotImplemented, "open_device");
+    }
+  }
+  /// PyTorch's name of the device, without an index.
+  static std::string_view torch_device() noexcept {
+    if constexpr (detail::HasDeviceName<Derived>) {
+      return torch_device_of(Derived::device_name);
+    } else {
+      return {};
+    }
+  }
+
+  static std::int32_t serves(tenon_backend*, const char* function) {
+    try {
+      return shim(function) != nullptr ? 1 : 0;
+    } catch (...) {
+      return 0;  // Out of memory, where a library is looked for.
+    }
   }
 
   static Result<NamedData> find_library(const InitContext& context, const Payload& payload) {
@@ -358,16 +486,16 @@ class AotiBackend {
                                         DeviceMemoryApi memory) {
     Delegate out;
     const LoadOptions& options = model->options;
-    const std::string device = options.device_index
-                                   ? concat(std::string_view(Derived::device_name), ":",
-                                            static_cast<std::int64_t>(*options.device_index))
-                                   : std::string(Derived::device_name);
+    const std::string device =
+        options.device_index
+            ? concat(torch_device(), ":", static_cast<std::int64_t>(*options.device_index))
+            : std::string(torch_device());
     InstanceWeights weights{model->blob, model->named, model->named_bytes, options.share_weights,
                             model->on_device.get()};
     if (model->on_device && model->blob) weights.in_place = is_aligned(*model->blob);
     for (std::int64_t i = 0; i < options.model_copies; ++i) {
       if (i != 0) {
-        TENON_TRY(memory, Derived::open_device(options));
+        TENON_TRY(memory, open_memory(options));
       }
       auto instance = Instance::create(model->api, memory, device.c_str(), weights);
       if (!instance.ok()) {

@@ -21,6 +21,10 @@ namespace tenon::aot {
 template <class Derived>
 class BackendDetails;  // tenon/aot/backend_details.hpp
 }
+namespace tenon::aoti {
+template <class Derived>
+class AotiBackend;  // tenon/aoti/aoti_backend.hpp
+}
 
 /// Checks backend classes when a plugin is compiled: one mistake is one readable error.
 namespace tenon::detail {
@@ -208,6 +212,17 @@ concept HasMixin = std::derived_from<B, Mixin<B>>;
 template <class B, template <class> class Mixin>
 concept HidesMixin = std::is_base_of_v<Mixin<B>, B> && !HasMixin<B, Mixin>;
 
+/// The requirements of the mixin for models of AOTInductor. They come before those on `init`, which
+/// uses them.
+template <class B>
+consteval bool check_aoti_backend() {
+  if constexpr (HasMixin<B, aoti::AotiBackend>) {
+    return aoti::AotiBackend<B>::check_plug_points();
+  } else {
+    return true;
+  }
+}
+
 /// Checks a backend class and stops the compilation with the first mistake alone: each test is
 /// reached only when those before it passed.
 template <class B>
@@ -239,6 +254,10 @@ consteval bool check_backend() {
   } else if constexpr (!HasGoodRunsEmbeddedCode<B>) {
     static_assert(always_false<B>,
                   "tenon: the backend's `runs_embedded_code` must be a static constexpr bool");
+  } else if constexpr (HidesMixin<B, aoti::AotiBackend>) {
+    static_assert(always_false<B>, "tenon: the backend's mixins must be public bases");
+  } else if constexpr (!check_aoti_backend<B>()) {
+    return false;  // Which has said why.
   } else if constexpr (!HasKernelsAlone<B> && !HasDelegate<B>) {
     static_assert(
         always_false<B>,

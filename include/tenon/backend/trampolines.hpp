@@ -347,6 +347,9 @@ struct Trampolines {
           &create_kernel,           &run_kernel, &destroy_kernel};
       if (wanted == TENON_EXTENSION_KERNELS) return &table;
     }
+    if constexpr (HasMixin<B, aoti::AotiBackend>) {
+      if (const void* table = aoti::AotiBackend<B>::find_aoti_extension(wanted)) return table;
+    }
     if constexpr (HasMixin<B, aot::BackendDetails>) {
       // Qualified, because an author's own `find_extension` hides it.
       if (const void* table = aot::BackendDetails<B>::find_extension(wanted)) return table;

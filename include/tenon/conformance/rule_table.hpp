@@ -147,6 +147,17 @@ inline constexpr Rule rule_table[] = {
      "`get_extension` MUST answer an id that it does not know with NULL, and the same id always "
      "with the same table, whose `struct_size` is its size as it was compiled into the plugin.",
      "tenon/abi/backend.h:235"},
+    {"TN-AEX-1",
+     "`fallback_kernels` MUST name functions that `serves` finds, each once.",
+     "tenon/abi/extensions/aoti_export.h:24"},
+    {"TN-AEX-2",
+     "`fallback_kernels` MUST name the same functions as the list by which the exporter lets "
+     "operators through.",
+     "tenon/abi/extensions/aoti_export.h:25"},
+    {"TN-AEX-3",
+     "`device_name` and `torch_device` MUST not be empty; `decompositions` and `compile_options` "
+     "MUST be JSON objects.",
+     "tenon/abi/extensions/aoti_export.h:27"},
     {"TN-BLB-1",
      "`check_blob` MUST NOT need the device, and MUST NOT release `processed`.",
      "tenon/abi/extensions/check_blob.h:32"},

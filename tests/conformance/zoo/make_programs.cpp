@@ -238,8 +238,12 @@ int main(int argc, char** argv) try {
   if (argc != 3) throw std::runtime_error("expected a directory for the cases and a subject file");
   const fs::path folder = argv[1], subject = argv[2];
   write_cases(Cases(folder));
-  const nlohmann::ordered_json json = {
-      {"backends", {{"ZooBackend", {{"cases", {folder.filename().string()}}}}}}};
+  const nlohmann::ordered_json json = {{"backends",
+                                        {{"ZooBackend",
+                                          {{"cases", {folder.filename().string()}},
+                                           {"fallback_kernels", "fallback_kernels.txt"}}}}}};
+  write_file(folder.parent_path() / "fallback_kernels.txt",
+             "# For good_aoti.c.\naoti_torch_zoo_add\naoti_torch_zoo_mul\n");
   write_file(subject, json.dump(2) + "\n");
 } catch (const std::exception& problem) {
   std::cerr << "make-zoo-programs: " << problem.what() << '\n';

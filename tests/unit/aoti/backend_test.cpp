@@ -11,6 +11,7 @@
 #include "program.hpp"
 #include "support/environment.hpp"
 #include "support/rounds.hpp"
+#include "tenon/abi/extensions/aoti_export.h"
 #include "unit/host/plugin/process.hpp"
 
 using namespace tenon;
@@ -59,6 +60,26 @@ TEST_CASE("lists leave a backend of AOTInductor models out unless asked, and pro
   INFO(method.text());
   REQUIRE(method.ok());
   CHECK(*run(**method, 2.0f) == 6.0f);
+}
+
+TEST_CASE("exporters read from the plugin what they need", "[aoti][S3.13][TN-AEX-1][TN-AEX-3]") {
+  AotiHost aoti;
+  const auto backend = aoti.registry().lookup_backend("CpuAotiBackend");
+  REQUIRE(backend.ok());
+  const auto table = (*backend)->extension<tenon_aoti_export_v1>(TENON_EXTENSION_AOTI_EXPORT);
+  REQUIRE(table.has_value());
+  CHECK(std::string(table->device_name) == "cpu");
+  CHECK(std::string(table->torch_device) == "cpu");
+  CHECK(std::string(table->decompositions) == "{}");
+  CHECK_THAT(std::string(table->compile_options),
+             ContainsSubstring("\"aot_inductor.link_libtorch\": false"));
+  REQUIRE(table->num_fallback_kernels > 20);
+  for (std::uint32_t i = 0; i < table->num_fallback_kernels; ++i) {
+    INFO(table->fallback_kernels[i]);
+    CHECK(table->serves((*backend)->raw(), table->fallback_kernels[i]) == 1);
+  }
+  CHECK(table->serves((*backend)->raw(), "aoti_torch_get_numel") == 1);
+  CHECK(table->serves((*backend)->raw(), "aoti_torch_cpu_no_such_operator") == 0);
 }
 
 TEST_CASE("a program without keys is read by its method's name", "[aoti][D10][D19]") {

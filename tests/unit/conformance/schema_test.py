@@ -70,7 +70,7 @@ class SubjectSchema(SchemaCase, unittest.TestCase):
             "backends": {"A": {
                 "options": {"k": 1}, "runtime_specs": {"k": "x"}, "cases": ["a*"],
                 "tolerances": {"float16": {"max": 1}}, "deterministic": False, "max_threads": 0,
-                "steady_allocations": 3}},
+                "steady_allocations": 3, "fallback_kernels": "list.txt"}},
             "unsupported": [{"test": "a", "reason": "b"}], "expected_failure": [],
         }, "all members")
 

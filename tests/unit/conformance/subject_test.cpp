@@ -65,6 +65,8 @@ TEST_CASE("a subject file says all that an author can declare", "[subject]") {
   folder.add_case("cases/mul");
   folder.add_case("float/sin");
   (void)folder.write("acme.so", "");
+  (void)folder.write("list.txt",
+                     "# A comment\naoti_torch_a\nat::_ops::a::call\r\naoti_torch_b # b");
   const auto read = read_subject(folder.write("acme.json", R"({
     "$schema": "x", "plugin": "acme.so",
     "backends": {
@@ -72,7 +74,8 @@ TEST_CASE("a subject file says all that an author can declare", "[subject]") {
         "options": {"threads": 2}, "runtime_specs": {"device": "cpu:0"},
         "cases": ["cases", "float/s*"],
         "tolerances": {"float32": {"max": 0.5}},
-        "deterministic": false, "max_threads": 4, "steady_allocations": 1
+        "deterministic": false, "max_threads": 4, "steady_allocations": 1,
+        "fallback_kernels": "list.txt"
       },
       "Small": {}
     },
@@ -97,6 +100,7 @@ TEST_CASE("a subject file says all that an author can declare", "[subject]") {
   CHECK_FALSE(acme->deterministic);
   CHECK(acme->max_threads == 4U);
   CHECK(acme->steady_allocations == 1U);
+  CHECK(acme->fallback_kernels == std::vector<std::string>{"aoti_torch_a", "aoti_torch_b"});
   CHECK(read->backend("None") == nullptr);
 
   const SubjectBackend* small = read->backend("Small");
@@ -105,6 +109,7 @@ TEST_CASE("a subject file says all that an author can declare", "[subject]") {
   CHECK(small->deterministic);
   CHECK_FALSE(small->max_threads);
   CHECK_FALSE(small->steady_allocations);
+  CHECK_FALSE(small->fallback_kernels);
   REQUIRE(read->unsupported_tests.size() == 1);
   CHECK(read->unsupported_tests[0].reason == "keeps a thread of the driver");
   CHECK(read->unsupported_tests[0].where == "unsupported[0]");

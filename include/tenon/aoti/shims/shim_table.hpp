@@ -14,11 +14,13 @@
 ///     #define MY_KERNELS(X) X(aoti_torch_cpu_mm_out, (ModelTensor * out, ModelTensor* self,
 ///     ModelTensor* mat2)) MY_KERNELS(TENON_AOTI_DECLARE) const Shim table[] =
 ///     {MY_KERNELS(TENON_AOTI_ENTRY)};
+///     static constexpr std::array fallback_kernels{MY_KERNELS(TENON_AOTI_NAME)};
 ///
 /// Declarations, table, and the names for the exporter come from one list, so they cannot differ.
 #define TENON_AOTI_DECLARE(name, parameters) ::tenon::aoti::ShimError name parameters noexcept;
 #define TENON_AOTI_ENTRY(name, parameters) \
   ::tenon::aoti::Shim{#name, reinterpret_cast<const void*>(&name)},
+#define TENON_AOTI_NAME(name, parameters) #name,
 
 namespace tenon::aoti {
 

@@ -38,8 +38,11 @@ struct SubjectBackend {
   std::vector<std::pair<std::string, OptionValue>> runtime_specs;  ///< Passed to each load.
   std::vector<Case> cases;                                         ///< With different names.
   Tolerances tolerances;                                           ///< Replace those of its cases.
-  bool deterministic = true;                        ///< The same inputs give the same bytes.
-  std::optional<std::uint64_t> max_threads;         ///< Threads it may start; absent: any number.
+  bool deterministic = true;                 ///< The same inputs give the same bytes.
+  std::optional<std::uint64_t> max_threads;  ///< Threads it may start; absent: any number.
+  /// Functions for operators that the exporter of AOTInductor models lets through, of a list that
+  /// the file names; absent: not compared.
+  std::optional<std::vector<std::string>> fallback_kernels;
   std::optional<std::uint64_t> steady_allocations;  ///< In one run, once runs are steady; else 0.
 
   /// Limits for an output of `of_case`: those declared for this backend, else those of the case,

@@ -73,9 +73,10 @@ class SubjectReader : private SettingsReader {
       return wrong(where, "the id has ", id.size(), " bytes, expected 1 to ", TENON_ID_SIZE - 1);
     }
     TENON_RETURN_IF_ERROR(check_object(value, where, "an object"));
-    TENON_RETURN_IF_ERROR(check_keys(value, where,
-                                     {"options", "runtime_specs", "cases", "tolerances",
-                                      "deterministic", "max_threads", "steady_allocations"}));
+    TENON_RETURN_IF_ERROR(
+        check_keys(value, where,
+                   {"options", "runtime_specs", "cases", "tolerances", "deterministic",
+                    "max_threads", "steady_allocations", "fallback_kernels"}));
     SubjectBackend out;
     out.id = id;
     if (const Json* options = find(value, "options")) {
@@ -98,6 +99,26 @@ class SubjectReader : private SettingsReader {
     }
     if (const Json* allocations = find(value, "steady_allocations")) {
       TENON_TRY(out.steady_allocations, read_count(*allocations, where + ".steady_allocations"));
+    }
+    if (const Json* kernels = find(value, "fallback_kernels")) {
+      TENON_TRY(const std::filesystem::path file,
+                read_file_path(*kernels, where + ".fallback_kernels", folder_));
+      TENON_TRY(const std::string text, read_settings(file));
+      out.fallback_kernels = functions_in(text);
+    }
+    return out;
+  }
+
+  /// Lines that are names of C functions. Other lines of such a list are comments, and operators by
+  /// PyTorch's own names.
+  static std::vector<std::string> functions_in(std::string_view text) {
+    std::vector<std::string> out;
+    while (!text.empty()) {
+      const std::size_t end = std::min(text.find('\n'), text.size());
+      std::string_view line = text.substr(0, end);
+      text.remove_prefix(std::min(end + 1, text.size()));
+      line = line.substr(0, line.find_first_of(" \t\r#"));
+      if (line.starts_with("aoti_torch_")) out.emplace_back(line);
     }
     return out;
   }

@@ -14,6 +14,7 @@ TENON_API void link_suites() noexcept;
 }  // namespace tenon::conformance::detail
 
 #if !defined(TENON_COMPILED) || defined(TENON_BUILD_CONFORMANCE_SUITES)
+#include "tenon/conformance/suites/aoti_export.hpp"  // IWYU pragma: export
 #include "tenon/conformance/suites/arguments.hpp"    // IWYU pragma: export
 #include "tenon/conformance/suites/binary.hpp"       // IWYU pragma: export
 #include "tenon/conformance/suites/blobs.hpp"        // IWYU pragma: export

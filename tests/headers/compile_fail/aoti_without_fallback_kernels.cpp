@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: MIT
+// expect: tenon: AotiBackend needs a public `static constexpr std::array fallback_kernels`
+#include <array>
+#include <string_view>
+#include <tenon/aoti.hpp>
+#include <tenon/tenon.hpp>
+
+class X final : public tenon::Backend<X>, public tenon::aoti::AotiBackend<X> {
+ public:
+  using Delegate = tenon::aoti::AotiBackend<X>::Delegate;
+  using AotiBackend::execute;
+  static constexpr std::string_view id = "X";
+  static constexpr std::string_view tags = "cpu, experimental";
+  static constexpr bool runs_embedded_code = true;
+  static constexpr const char* device_name = "cpu";
+  static constexpr const char* decompositions = "{}";
+  static constexpr const char* compile_options = "{}";
+  static tenon::Result<tenon::aoti::DeviceMemoryApi> open_device(const tenon::aoti::LoadOptions&);
+  static const void* find_shim(std::string_view name);
+
+  tenon::Result<Delegate> init(tenon::InitContext& context, tenon::Blob processed,
+                               tenon::CompileSpecs) {
+    return load(context, processed, {});
+  }
+};
+
+TENON_PLUGIN(X);
