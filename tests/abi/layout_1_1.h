@@ -20,6 +20,21 @@ OFFSET(tenon_device_memory_v1, free, 16);
 OFFSET(tenon_device_memory_v1, copy_to_device, 24);
 OFFSET(tenon_device_memory_v1, copy_to_host, 32);
 
+// extensions/events.h
+SIZE(tenon_events_v1, 88);
+OFFSET(tenon_events_v1, struct_size, 0);
+OFFSET(tenon_events_v1, reserved, 4);
+OFFSET(tenon_events_v1, kind, 8);
+OFFSET(tenon_events_v1, create, 16);
+OFFSET(tenon_events_v1, start, 24);
+OFFSET(tenon_events_v1, record, 32);
+OFFSET(tenon_events_v1, wait, 40);
+OFFSET(tenon_events_v1, query, 48);
+OFFSET(tenon_events_v1, wait_on, 56);
+OFFSET(tenon_events_v1, export_handle, 64);
+OFFSET(tenon_events_v1, import_handle, 72);
+OFFSET(tenon_events_v1, destroy, 80);
+
 // extensions/kernels.h
 SIZE(tenon_kernels_v1, 40);
 OFFSET(tenon_kernels_v1, struct_size, 0);

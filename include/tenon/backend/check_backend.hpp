@@ -166,6 +166,38 @@ concept HasSetStream = requires(B& backend, typename B::Delegate& delegate, void
 };
 
 template <class B>
+concept HasEvent = requires { typename B::Event; } && std::is_object_v<typename B::Event> &&
+                   std::is_move_constructible_v<typename B::Event> &&
+                   std::is_nothrow_destructible_v<typename B::Event> && requires(B& backend) {
+                     { backend.create_event() } -> std::same_as<Result<typename B::Event>>;
+                   };
+template <class B>
+concept HasStart =
+    requires(B& backend, ExecutionContext& context, typename B::Delegate& delegate, Args args) {
+      { backend.start(context, delegate, args) } -> std::same_as<Status>;
+    };
+template <class B>
+concept HasEventFunctions =
+    requires(B& backend, typename B::Delegate& delegate, typename B::Event& event) {
+      { backend.record_event(delegate, event) } -> std::same_as<Status>;
+      { backend.wait_event(event) } -> std::same_as<Status>;
+      { backend.query_event(event) } -> std::same_as<Result<bool>>;
+      { backend.wait_on_event(delegate, event) } -> std::same_as<Status>;
+    };
+
+/// Whether the events have native handles, or any part of them.
+template <class B>
+concept NamesEventHandles =
+    requires { B::event_kind; } || requires { &B::export_event; } || requires { &B::import_event; };
+template <class B>
+concept HasEventHandles = requires(B& backend, typename B::Event& event, void* handle) {
+  typename std::enable_if_t<is_good_id(std::string_view(B::event_kind))>;
+  requires std::same_as<std::remove_cv_t<decltype(B::event_kind)>, const char*>;
+  { backend.export_event(event) } -> std::same_as<Result<void*>>;
+  { backend.import_event(handle) } -> std::same_as<Result<typename B::Event>>;
+};
+
+template <class B>
 concept HasKernel = requires { typename B::Kernel; } && std::is_object_v<typename B::Kernel> &&
                     std::is_move_constructible_v<typename B::Kernel> &&
                     std::is_nothrow_destructible_v<typename B::Kernel> &&
@@ -289,8 +321,8 @@ consteval bool check_backend() {
   } else if constexpr (HidesMixin<B, WithOptions> || HidesMixin<B, WithCheckBlob> ||
                        HidesMixin<B, WithMemoryInfo> || HidesMixin<B, WithSessions> ||
                        HidesMixin<B, WithDevices> || HidesMixin<B, WithDeviceMemory> ||
-                       HidesMixin<B, WithStreams> || HidesMixin<B, WithKernels> ||
-                       HidesMixin<B, aot::BackendDetails>) {
+                       HidesMixin<B, WithStreams> || HidesMixin<B, WithEvents> ||
+                       HidesMixin<B, WithKernels> || HidesMixin<B, aot::BackendDetails>) {
     static_assert(always_false<B>, "tenon: the backend's mixins must be public bases");
   } else if constexpr (HasMixin<B, WithOptions> && !DeclaresOptions<B>) {
     static_assert(always_false<B>,
@@ -332,6 +364,31 @@ consteval bool check_backend() {
     static_assert(always_false<B>,
                   "tenon: WithStreams needs a public "
                   "`tenon::Status set_stream(Delegate&, void*)`");
+  } else if constexpr (HasMixin<B, WithEvents> && HasKernelsAlone<B>) {
+    static_assert(always_false<B>,
+                  "tenon: WithEvents needs a `Delegate`, `init` and `execute`; kernels alone have "
+                  "no events");
+  } else if constexpr (HasMixin<B, WithEvents> && !HasEvent<B>) {
+    static_assert(
+        always_false<B>,
+        "tenon: WithEvents needs a public `struct Event`, movable, with a destructor that "
+        "does not throw, and `tenon::Result<Event> create_event()`");
+  } else if constexpr (HasMixin<B, WithEvents> && !HasStart<B>) {
+    static_assert(always_false<B>,
+                  "tenon: WithEvents needs a public `tenon::Status "
+                  "start(tenon::ExecutionContext&, Delegate&, tenon::Args)`");
+  } else if constexpr (HasMixin<B, WithEvents> && !HasEventFunctions<B>) {
+    static_assert(
+        always_false<B>,
+        "tenon: WithEvents needs a public `tenon::Status record_event(Delegate&, Event&)`, "
+        "`tenon::Status wait_event(Event&)`, `tenon::Result<bool> query_event(Event&)` and "
+        "`tenon::Status wait_on_event(Delegate&, Event&)`");
+  } else if constexpr (HasMixin<B, WithEvents> && NamesEventHandles<B> && !HasEventHandles<B>) {
+    static_assert(
+        always_false<B>,
+        "tenon: native handles of events need a public `static constexpr const char* event_kind`, "
+        "`tenon::Result<void*> export_event(Event&)` and `tenon::Result<Event> "
+        "import_event(void*)`, all three");
   } else if constexpr (HasMixin<B, WithKernels> && !HasKernel<B>) {
     static_assert(
         always_false<B>,

@@ -8,6 +8,7 @@
 #include "tenon/abi/extensions/check_blob.h"
 #include "tenon/abi/extensions/device_memory.h"
 #include "tenon/abi/extensions/devices.h"
+#include "tenon/abi/extensions/events.h"
 #include "tenon/abi/extensions/kernels.h"
 #include "tenon/abi/extensions/memory_info.h"
 #include "tenon/abi/extensions/sessions.h"
@@ -87,6 +88,32 @@ class WithDeviceMemory {};
 /// restores the delegate's own stream. A failure changes nothing.
 template <class Derived>
 class WithStreams {};
+
+/// Mixin: runs that are started and not waited for, and events that say when they are done. The
+/// author adds
+///
+///     struct Event { ... };                     // its destructor waits for nothing
+///     Result<Event> create_event();             // complete, because it stands for nothing yet
+///     Status start(ExecutionContext&, Delegate&, Args);
+///     Status record_event(Delegate&, Event&);   // from now on: what was started so far
+///     Status wait_event(Event&);                // the failure of the last run of it, or success
+///     Result<bool> query_event(Event&);         // whether it is complete; does not wait
+///     Status wait_on_event(Delegate&, Event&);  // later runs begin after it
+///
+/// and, for native handles that other backends and the application can use, all three of
+///
+///     static constexpr const char* event_kind = TENON_EVENT_KIND_CUDA;
+///     Result<void*> export_event(Event&);       // valid as long as the event
+///     Result<Event> import_event(void* handle); // never null; the handle remains its owner's
+///
+/// `start` sizes the outputs before it returns; later it may use the bytes of tensors alone, not
+/// `Args`, the context or its memory. `execute` stays, for hosts that wait. Runs of one delegate
+/// happen in the order of their calls, and the delegate's destructor waits for them.
+///
+/// Threads: `start`, `record_event` and `wait_on_event` are for one delegate at a time, like
+/// `execute`; `wait_event` and `query_event` may be called at the same time, also for one event.
+template <class Derived>
+class WithEvents {};
 
 /// Mixin: kernels for operators that programs call outside of delegates. The author adds
 ///

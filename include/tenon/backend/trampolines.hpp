@@ -245,6 +245,103 @@ struct Trampolines {
     });
   }
 
+  static tenon_status create_event(tenon_backend* backend, tenon_event** out) noexcept {
+    return guard(host_of(backend), [&]() -> Status {
+      TENON_TRY(auto event, self(backend).create_event());
+      *out = reinterpret_cast<tenon_event*>(new typename B::Event(std::move(event)));
+      return ok();
+    });
+  }
+
+  static tenon_status start(tenon_backend* backend, tenon_delegate* delegate,
+                            const tenon_execution_context* context, tenon_value* const* args,
+                            std::uint32_t num_args) noexcept {
+    return guard(host_of(backend), [&] {
+      ExecutionContext execution_context(*context);
+      return self(backend).start(execution_context, *reinterpret_cast<Delegate*>(delegate),
+                                 Args(context->host, args, num_args));
+    });
+  }
+
+  template <class E = B>
+  static typename E::Event& event_of(tenon_event* event) noexcept {
+    return *reinterpret_cast<typename E::Event*>(event);
+  }
+
+  static tenon_status record_event(tenon_backend* backend, tenon_delegate* delegate,
+                                   tenon_event* event) noexcept {
+    return guard(host_of(backend), [&] {
+      return self(backend).record_event(*reinterpret_cast<Delegate*>(delegate), event_of(event));
+    });
+  }
+
+  static tenon_status wait_event(tenon_backend* backend, tenon_event* event) noexcept {
+    return guard(host_of(backend), [&] { return self(backend).wait_event(event_of(event)); });
+  }
+
+  static tenon_status query_event(tenon_backend* backend, tenon_event* event,
+                                  std::uint32_t* is_complete) noexcept {
+    return guard(host_of(backend), [&]() -> Status {
+      TENON_TRY(const bool complete, self(backend).query_event(event_of(event)));
+      *is_complete = complete ? 1 : 0;
+      return ok();
+    });
+  }
+
+  static tenon_status wait_on_event(tenon_backend* backend, tenon_delegate* delegate,
+                                    tenon_event* event) noexcept {
+    return guard(host_of(backend), [&] {
+      return self(backend).wait_on_event(*reinterpret_cast<Delegate*>(delegate), event_of(event));
+    });
+  }
+
+  static tenon_status export_event(tenon_backend* backend, tenon_event* event,
+                                   void** out) noexcept {
+    return guard(host_of(backend), [&]() -> Status {
+      TENON_TRY(void* const handle, self(backend).export_event(event_of(event)));
+      *out = handle;
+      return ok();
+    });
+  }
+
+  static tenon_status import_event(tenon_backend* backend, void* handle,
+                                   tenon_event** out) noexcept {
+    return guard(host_of(backend), [&]() -> Status {
+      if (!handle) {
+        return error(Error::InvalidArgument, "backend ", B::id,
+                     ": expected the handle of an event, found null (TN-EVT-11)");
+      }
+      TENON_TRY(auto event, self(backend).import_event(handle));
+      *out = reinterpret_cast<tenon_event*>(new typename B::Event(std::move(event)));
+      return ok();
+    });
+  }
+
+  static void destroy_event(tenon_backend*, tenon_event* event) noexcept {
+    if (event) delete &event_of(event);
+  }
+
+  static constexpr tenon_events_v1 events_table() {
+    tenon_events_v1 table = {sizeof(tenon_events_v1),
+                             0,
+                             nullptr,
+                             &create_event,
+                             &start,
+                             &record_event,
+                             &wait_event,
+                             &query_event,
+                             &wait_on_event,
+                             nullptr,
+                             nullptr,
+                             &destroy_event};
+    if constexpr (HasEventHandles<B>) {
+      table.kind = B::event_kind;
+      table.export_handle = &export_event;
+      table.import_handle = &import_event;
+    }
+    return table;
+  }
+
   /// A kernel of the author's, and the arguments that it was created for.
   template <class Kernel>
   struct BoundKernel {
@@ -340,6 +437,10 @@ struct Trampolines {
     if constexpr (std::derived_from<B, WithStreams<B>>) {
       static constexpr tenon_streams_v1 table = {sizeof(tenon_streams_v1), 0, &set_stream};
       if (wanted == TENON_EXTENSION_STREAMS) return &table;
+    }
+    if constexpr (std::derived_from<B, WithEvents<B>>) {
+      static constexpr tenon_events_v1 table = events_table();
+      if (wanted == TENON_EXTENSION_EVENTS) return &table;
     }
     if constexpr (std::derived_from<B, WithKernels<B>>) {
       static constexpr tenon_kernels_v1 table = {
