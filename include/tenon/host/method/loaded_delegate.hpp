@@ -136,6 +136,21 @@ struct DelegateLoader {
   Arena& temp_arena;
   std::vector<std::unique_ptr<BackendUse>>& uses;
 
+  /// Fails when an option is for a backend that no delegate uses.
+  [[nodiscard]] Status check_options(const schema::ExecutionPlan& plan) const {
+    for (const BackendOption& option : options) {
+      bool used = false;
+      for (const auto* delegate : *plan.delegates()) {
+        used = used || delegate->id()->string_view() == option.backend_id;
+      }
+      if (!used) {
+        return error(Error::InvalidArgument, "option ", option.backend_id, ".", option.key,
+                     ": no delegate of the method uses that backend");
+      }
+    }
+    return ok();
+  }
+
   /// Loads one delegate in ExecuTorch's order (BackendDelegate::Init, runtime/executor/method.cpp):
   /// look-up, availability, blob, compile specs, `init`. The policy for embedded code
   /// precedes all that needs the blob.

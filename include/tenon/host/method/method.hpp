@@ -14,6 +14,7 @@
 #include "tenon/core/api.hpp"
 #include "tenon/core/args.hpp"
 #include "tenon/core/result.hpp"
+#include "tenon/host/async/executor.hpp"
 #include "tenon/host/method/inputs.hpp"
 #include "tenon/host/method/options.hpp"
 #include "tenon/host/method/session.hpp"
@@ -50,7 +51,8 @@ class Method {
   Method(const Method&) = delete;
   Method& operator=(const Method&) = delete;
 
-  /// Destroys the kernels of plugins, then the delegates in the order in which they were
+  /// Waits for asynchronous runs and their completions, except a completion that the calling thread
+  /// is in. Destroys the kernels of plugins, then the delegates in the order in which they were
   /// initialised, then frees the method's memory on devices.
   virtual ~Method() = default;
 
@@ -99,6 +101,26 @@ class Method {
   ///         text preceded by the instruction.
   [[nodiscard]] Status execute();
 
+  /// Starts one run and returns; `MethodOptions::executor` runs the rest. Delegates of backends
+  /// with "tenon.events/1" are started, here as far as nothing has to be waited for: calls that
+  /// need no bytes of each other overlap, and one that does is given the event of the other, or
+  /// waited for when the backends' events are of different kinds. Everything else, and with a trace
+  /// all of it, is executed by the executor's thread.
+  ///
+  /// Ok: `completion` is called exactly once with what `execute` would have returned, on the
+  /// executor's thread or, when the executor calls or destroys the task at once, on this one. The
+  /// method then is ready for the next run, which `completion` may start; it may also destroy the
+  /// method. It must not throw: an exception is the executor's to handle. A failure: it is never
+  /// called, and nothing runs any more.
+  ///
+  /// From the call to the completion only `output`, `input` and the destructor may be called, and
+  /// inputs and outputs keep their bytes; `execute`, `execute_async`, `set_input`, `set_output` and
+  /// `set_stream` are refused with InvalidState.
+  ///
+  /// errors: InvalidArgument (an input was not set; no executor or no completion), InvalidState
+  ///         (a run is pending), MemoryAllocationFailed, and what the executor refuses with.
+  [[nodiscard]] Status execute_async(Completion completion);
+
   /// Makes a state of its own for every delegate, like that after `load`. NotSupported when a
   /// backend has no sessions.
   [[nodiscard]] Result<std::unique_ptr<Session>> create_session();
@@ -128,13 +150,17 @@ class Method {
 
 #if TENON_HOST_DEFINITIONS
 
+#include <atomic>
 #include <new>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "tenon/host/async/pending_runs.hpp"
 #include "tenon/host/files/shortened.hpp"
 #include "tenon/host/method/arena.hpp"
+#include "tenon/host/method/async_run.hpp"
 #include "tenon/host/method/bind_inputs.hpp"
 #include "tenon/host/method/copy_kernels.hpp"
 #include "tenon/host/method/device_memory.hpp"
@@ -158,13 +184,15 @@ namespace tenon::host {
 namespace detail {
 
 /// The state of a method. `Method` shows it to applications without its types.
-class LoadedMethod final : public Method {
+class LoadedMethod final : public Method, private AsyncOwner {
  public:
   LoadedMethod(std::shared_ptr<const Program> program, const schema::ExecutionPlan& plan,
                MethodOptions options)
       : program_(std::move(program)), plan_(plan), options_(std::move(options)) {}
 
   ~LoadedMethod() override {
+    if (pending_) pending_->wait();
+    async_run_.reset();
     plugin_kernels_.clear();
     for (const LoadedDelegate& delegate : delegates_) delegate.destroy();
   }
@@ -182,7 +210,6 @@ class LoadedMethod final : public Method {
     if (!options_.data_files.empty()) {
       TENON_TRY(external, MergedDataMap::create(nullptr, options_.data_files));
     }
-    TENON_RETURN_IF_ERROR(check_options());
     DelegateLoader loader{.program = *program_,
                           .method_name = plan_.name()->c_str(),
                           .registry = options_.registry,
@@ -194,12 +221,13 @@ class LoadedMethod final : public Method {
                           .arena = arena_,
                           .temp_arena = temp_arena_,
                           .uses = uses_};
+    TENON_RETURN_IF_ERROR(loader.check_options(plan_));
     TENON_RETURN_IF_ERROR(find_devices(plan_, options_.backends, loader, devices_));
     TENON_TRY(planned_, PlannedBuffers::allocate(plan_, devices_, options_.limits.planned_bytes));
     TENON_TRY(values_,
               ValueBuilder(program_->view(), plan_, arena_, planned_, external.get()).build());
     inputs_ = find_inputs(plan_, values_, devices_);
-    for (const MethodInput& input : inputs_) num_missing_inputs_ += input.is_set ? 0 : 1;
+    for (const MethodInput& input : inputs_) obstacles_ += input.is_set ? 0 : 1;
     TENON_RETURN_IF_ERROR(load_delegates(loader));
     TENON_TRY(chains_, InstructionBuilder(plan_, values_, delegates_, options_.kernels,
                                           copy_kernels_, plugin_kernels_, loader, arena_)
@@ -215,17 +243,19 @@ class LoadedMethod final : public Method {
 
   template <class Input>
   [[nodiscard]] Status set(std::size_t index, const Input& from) {
+    TENON_RETURN_IF_ERROR(check_idle());
     TENON_RETURN_IF_ERROR(check_input(index));
     if (Status outcome = inputs_[index].set(from); !outcome.ok()) {
       return std::move(outcome).with_context(
           concat("method ", plan_.name()->string_view(), ": input ", index));
     }
-    if (!std::exchange(inputs_[index].is_set, true)) --num_missing_inputs_;
+    if (!std::exchange(inputs_[index].is_set, true)) --obstacles_;
     return ok();
   }
 
   [[nodiscard]] Status set_bytes(std::size_t index, std::span<std::byte> bytes,
                                  tenon_dl_device device) {
+    TENON_RETURN_IF_ERROR(check_idle());
     TENON_RETURN_IF_ERROR(check_output(index));
     return set_output_bytes(value(*plan_.outputs(), index), bytes, device)
         .with_context(concat("output ", index));
@@ -238,10 +268,39 @@ class LoadedMethod final : public Method {
   }
 
   [[nodiscard]] Status run() {
-    if (num_missing_inputs_ != 0) [[unlikely]]
-      return refuse_missing_input();
-    Status outcome = options_.trace ? run_traced() : run_chains<false>();
-    return shortened(std::move(outcome));
+    if (obstacles_.load(std::memory_order_acquire) != 0) [[unlikely]]
+      return refuse_run();
+    return run_now();
+  }
+
+  [[nodiscard]] Status run_async(Completion completion) {
+    if (obstacles_.load(std::memory_order_acquire) != 0) return refuse_run();
+    if (!options_.executor || !completion) {
+      return error(Error::InvalidArgument, "method ", plan_.name()->string_view(),
+                   ": execute_async needs ",
+                   completion ? "an executor (MethodOptions::executor)" : "a completion");
+    }
+    try {
+      if (!pending_) pending_ = std::make_shared<PendingRuns>();
+      if (!async_run_) make_async_run();
+    } catch (const std::bad_alloc&) {
+      return no_memory_for_run();
+    }
+    obstacles_.store(is_running, std::memory_order_relaxed);
+    try {
+      if (async_run_->has_sources() && !options_.trace) async_run_->begin();
+      return pending_->add(*this, options_.executor, std::move(completion));
+    } catch (const std::bad_alloc&) {
+      return end_run(no_memory_for_run());
+    }
+  }
+
+  /// Fails while an asynchronous run is pending.
+  [[nodiscard]] Status check_idle() const {
+    if ((obstacles_.load(std::memory_order_acquire) & is_running) == 0) [[likely]]
+      return ok();
+    return error(Error::InvalidState, "method ", plan_.name()->string_view(),
+                 ": a run is pending; it has ended when its completion is called");
   }
 
   [[nodiscard]] Result<std::unique_ptr<Session>> make_session() {
@@ -263,6 +322,8 @@ class LoadedMethod final : public Method {
 
  private:
   using Kind = schema::InstructionArguments;
+
+  static constexpr std::size_t is_running = ~(~std::size_t{0} >> 1);
 
   /// Services that kernels get: they resize outputs and leave error texts like a backend.
   static const tenon_host* kernel_host() {
@@ -292,18 +353,35 @@ class LoadedMethod final : public Method {
     return ok();
   }
 
-  Status check_options() const {
-    for (const BackendOption& option : options_.backend_options) {
-      bool used = false;
-      for (const auto* delegate : *plan_.delegates()) {
-        used = used || delegate->id()->string_view() == option.backend_id;
+  void make_async_run() {
+    async_run_.emplace(AsyncRun::Parts{plan_, values_, delegates_, chains_, options_.limits,
+                                       kernel_context_, kernel_host(), temp_arena_});
+  }
+
+  /// The rest of an asynchronous run, on the executor's thread.
+  Status end_run(Status so_far) noexcept override {
+    Status outcome;
+    try {
+      if (async_run_->has_sources() && !options_.trace) {
+        outcome = shortened(async_run_->end(std::move(so_far)));
+      } else {
+        outcome = so_far.ok() ? run_now() : std::move(so_far);
       }
-      if (!used) {
-        return error(Error::InvalidArgument, "option ", option.backend_id, ".", option.key,
-                     ": no delegate of the method uses that backend");
-      }
+    } catch (const std::bad_alloc&) {
+      outcome = no_memory_for_run();
     }
-    return ok();
+    obstacles_.store(0, std::memory_order_release);
+    return outcome;
+  }
+
+  [[nodiscard]] Status no_memory_for_run() const {
+    return error(Error::MemoryAllocationFailed, "method ", plan_.name()->string_view(),
+                 ": no memory for an asynchronous run");
+  }
+
+  [[nodiscard]] Status run_now() {
+    Status outcome = options_.trace ? run_traced() : run_chains<false>();
+    return shortened(std::move(outcome));
   }
 
   template <bool Traced>
@@ -372,7 +450,8 @@ class LoadedMethod final : public Method {
 
   [[nodiscard]] MethodErrors errors() const noexcept { return {plan_}; }
 
-  [[nodiscard]] Status refuse_missing_input() const {
+  [[nodiscard]] Status refuse_run() const {
+    TENON_RETURN_IF_ERROR(check_idle());
     for (std::size_t i = 0; i < inputs_.size(); ++i) {
       if (!inputs_[i].is_set) {
         return error(Error::InvalidArgument, "method ", plan_.name()->string_view(), ": input ", i,
@@ -408,11 +487,14 @@ class LoadedMethod final : public Method {
   Arena temp_arena_;
   std::span<tenon_value> values_;
   std::vector<MethodInput> inputs_;
-  std::size_t num_missing_inputs_ = 0;
+  /// Why a run cannot begin: the number of inputs that are not set, or `is_running`.
+  std::atomic<std::size_t> obstacles_ = 0;
   std::span<LoadedDelegate> delegates_;
   PluginKernels plugin_kernels_;
   std::vector<std::span<const Instruction>> chains_;
   tenon_execution_context kernel_context_{};
+  std::shared_ptr<PendingRuns> pending_;  // Null before the first asynchronous run.
+  std::optional<AsyncRun> async_run_;
 };
 
 [[nodiscard]] inline LoadedMethod& loaded(Method& method) noexcept {
@@ -486,6 +568,10 @@ TENON_API const tenon_value& Method::input(std::size_t index) const noexcept {
 
 TENON_API Status Method::execute() { return detail::loaded(*this).run(); }
 
+TENON_API Status Method::execute_async(Completion completion) {
+  return detail::loaded(*this).run_async(std::move(completion));
+}
+
 TENON_API Result<std::unique_ptr<Session>> Method::create_session() {
   return detail::loaded(*this).make_session();
 }
@@ -495,6 +581,7 @@ TENON_API void Method::use_session(const Session* session) noexcept {
 }
 
 TENON_API Status Method::set_stream(std::string_view backend_id, void* stream) {
+  TENON_RETURN_IF_ERROR(detail::loaded(*this).check_idle());
   return detail::set_stream(detail::loaded(*this).delegates(), backend_id, stream);
 }
 

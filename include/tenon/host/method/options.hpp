@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tenon/core/options.hpp"
+#include "tenon/host/async/executor.hpp"
 #include "tenon/host/files/limits.hpp"
 #include "tenon/host/method/embedded_code.hpp"
 #include "tenon/host/registry/backend_ref.hpp"
@@ -40,6 +41,7 @@ struct MethodOptions {
   EmbeddedCodePolicy embedded_code = EmbeddedCodePolicy::allow();
   /// Limits of the method's memory and of each run.
   HostLimits limits{};
+  Executor executor{};  ///< Runs what `execute_async` leaves for later; without it there is none.
   Trace* trace = nullptr;  ///< Receives events of loading and running; null: nothing is recorded.
 
   /// Receives the number of the delegate that could not be loaded when that is why `load` fails: a

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <string_view>
+#include <utility>
+
+#include "tenon/core/result.hpp"
+#include "tenon/host/async/executor.hpp"
+
+namespace tenon::host::detail {
+
+/// What runs asynchronously: a method.
+class AsyncOwner {
+ public:
+  /// Ends the run that was begun, on the executor's thread. With `so_far` a failure it does nothing
+  /// further but wait for what is under way. When it returns, the next run may begin.
+  [[nodiscard]] virtual Status end_run(Status so_far) noexcept = 0;
+
+ protected:
+  AsyncOwner() = default;
+  AsyncOwner(const AsyncOwner&) = default;
+  AsyncOwner& operator=(const AsyncOwner&) = default;
+  ~AsyncOwner() = default;
+};
+
+/// The asynchronous runs of one owner that have not completed: each has its completion called
+/// exactly once, and the owner can wait for all of them. Shared by the owner and its tasks, because
+/// a completion may destroy the owner.
+///
+/// Threads: any.
+class PendingRuns : public std::enable_shared_from_this<PendingRuns> {
+ public:
+  /// Gives the rest of a run to `executor`. Ok: `completion` has been called or will be. Otherwise
+  /// it is never called, and the run has ended with the failure.
+  [[nodiscard]] Status add(AsyncOwner& owner, const Executor& executor, Completion completion) {
+    auto task = std::make_shared<Task>(shared_from_this(), owner, std::move(completion));
+    change(1);
+    Status accepted = hand_over(executor, task);
+    // An executor that fails after it has run the task has accepted it.
+    if (accepted.ok() || !task->claim()) return ok();
+    Status outcome = owner.end_run(std::move(accepted));
+    change(-1);
+    return outcome;
+  }
+
+  /// Waits until every run has ended and its completion has returned, except those completions that
+  /// are on this thread's own stack.
+  void wait() {
+    int mine = 0;
+    for (const Frame* frame = innermost; frame; frame = frame->outer) mine += &frame->runs == this;
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return pending_ == mine; });
+  }
+
+ private:
+  /// A run that ends on this thread, until its completion has returned.
+  struct Frame {
+    explicit Frame(PendingRuns& of) noexcept : runs(of), outer(innermost) { innermost = this; }
+    Frame(const Frame&) = delete;
+    Frame& operator=(const Frame&) = delete;
+    ~Frame() {
+      innermost = outer;
+      runs.change(-1);
+    }
+    PendingRuns& runs;
+    const Frame* outer;
+  };
+
+  class Task {
+   public:
+    Task(std::shared_ptr<PendingRuns> runs, AsyncOwner& owner, Completion completion) noexcept
+        : runs_(std::move(runs)), owner_(owner), completion_(std::move(completion)) {}
+    Task(const Task&) = delete;
+    Task& operator=(const Task&) = delete;
+    ~Task() {
+      if (!claim()) return;
+      try {
+        end(error(Error::InvalidState, "the executor destroyed the task without running it"));
+      } catch (...) {  // Of the completion: a destructor passes nothing on.
+      }
+    }
+
+    /// True once: the caller is who ends the run.
+    [[nodiscard]] bool claim() noexcept { return !claimed_.exchange(true); }
+    void run() {
+      if (claim()) end(ok());
+    }
+
+   private:
+    void end(Status so_far) {
+      const Frame frame(*runs_);
+      const Completion completion = std::move(completion_);  // Destroyed before the frame.
+      completion(owner_.end_run(std::move(so_far)));
+    }
+
+    const std::shared_ptr<PendingRuns> runs_;
+    AsyncOwner& owner_;
+    Completion completion_;
+    std::atomic<bool> claimed_ = false;
+  };
+
+  static Status hand_over(const Executor& executor, const std::shared_ptr<Task>& task) {
+    try {
+      return executor([task] { task->run(); }).with_context("the executor refused the run");
+    } catch (const std::bad_alloc&) {
+      return error(Error::MemoryAllocationFailed, "the executor: out of memory");
+    } catch (const std::exception& exception) {
+      return error(Error::Internal, "the executor failed: ", std::string_view(exception.what()));
+    } catch (...) {
+      return error(Error::Internal, "the executor failed by an exception without a text");
+    }
+  }
+
+  void change(int by) {
+    const std::lock_guard lock(mutex_);
+    pending_ += by;
+    changed_.notify_all();
+  }
+
+  static inline constinit thread_local const Frame* innermost = nullptr;
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  int pending_ = 0;
+};
+
+}  // namespace tenon::host::detail

@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: MIT
+//
+// Backends whose runs happen later, on a thread of each delegate: a stand-in for a device with
+// streams, on the CPU. "Later" and "Other" have events of one kind, those of "Apart" have no
+// handles.
+//
+// Blobs: "add NAME" (out = a + b), "copy NAME" (out = in), "fail NAME" (fails when it runs),
+// "refuse NAME" (fails in `start`). float32, all arguments of one size.
+#include "plugins/later/later.hpp"
+
+#include <condition_variable>
+#include <cstring>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <tenon/tenon.hpp>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace tenon::test {
+
+LaterRecord& later_record() {
+  static LaterRecord record;
+  return record;
+}
+
+}  // namespace tenon::test
+
+namespace {
+
+using tenon::Error;
+using tenon::Result;
+using tenon::Status;
+using tenon::test::later_record;
+
+/// The end of one run, and its failure.
+class End : public std::enable_shared_from_this<End> {
+ public:
+  void reach(std::string failure) {
+    const std::lock_guard lock(mutex_);
+    failure_ = std::move(failure);
+    reached_ = true;
+    changed_.notify_all();
+  }
+  [[nodiscard]] std::string wait() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return reached_; });
+    return failure_;
+  }
+  [[nodiscard]] bool is_reached() {
+    const std::lock_guard lock(mutex_);
+    return reached_;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool reached_ = false;
+  std::string failure_;
+};
+
+/// The bytes of one run. `Args` are for `start` alone.
+struct Job {
+  std::vector<const float*> inputs;
+  float* output = nullptr;
+  std::size_t size = 0;
+  std::vector<std::shared_ptr<End>> after;
+  std::shared_ptr<End> end;
+};
+
+/// The work of one delegate, in order, on a thread of its own.
+class Line {
+ public:
+  explicit Line(std::string name) : name_(std::move(name)), thread_([this] { work(); }) {}
+  ~Line() {
+    {
+      const std::lock_guard lock(mutex_);
+      ends_ = true;
+      changed_.notify_all();
+    }
+    thread_.join();
+  }
+
+  /// The end of the last job so far; null before the first one.
+  [[nodiscard]] std::shared_ptr<End> last() const { return last_; }
+  void wait_on(std::shared_ptr<End> end) { after_.push_back(std::move(end)); }
+
+  void add(Job job) {
+    job.after = std::exchange(after_, {});
+    job.end = last_ = std::make_shared<End>();
+    const std::lock_guard lock(mutex_);
+    jobs_.push_back(std::move(job));
+    changed_.notify_all();
+  }
+
+ private:
+  void work() {
+    while (true) {
+      std::unique_lock lock(mutex_);
+      changed_.wait(lock, [this] { return ends_ || !jobs_.empty(); });
+      if (jobs_.empty()) return;
+      const Job job = std::move(jobs_.front());
+      jobs_.pop_front();
+      lock.unlock();
+      for (const auto& end : job.after) static_cast<void>(end->wait());
+      later_record().begin("run " + name_);
+      const bool fails = name_.starts_with("fail");
+      for (std::size_t i = 0; i < job.size && !fails; ++i) {
+        float sum = 0;
+        for (const float* input : job.inputs) sum += input[i];
+        job.output[i] = sum;
+      }
+      job.end->reach(fails ? "the run '" + name_ + "' was told to fail" : "");
+    }
+  }
+
+  const std::string name_;
+  std::shared_ptr<End> last_;
+  std::vector<std::shared_ptr<End>> after_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool ends_ = false;
+  std::deque<Job> jobs_;
+  std::thread thread_;
+};
+
+/// What the backends share.
+class LaterParts {
+ public:
+  struct Delegate {
+    std::string name;
+    std::unique_ptr<Line> line;
+  };
+  struct Event {
+    std::shared_ptr<End> end;  ///< Null: nothing to wait for.
+  };
+
+  Result<Delegate> init(tenon::InitContext&, tenon::Blob processed, tenon::CompileSpecs) {
+    const std::string name(processed.text());
+    return Delegate{name, std::make_unique<Line>(name)};
+  }
+
+  Status start(tenon::ExecutionContext&, Delegate& delegate, tenon::Args args) {
+    const std::string_view name = delegate.name;
+    if (name.starts_with("refuse")) return tenon::error(Error::Internal, "told to refuse ", name);
+    const std::size_t inputs = name.starts_with("add") ? 2 : 1;
+    TENON_RETURN_IF_ERROR(args.expect(inputs + 1));
+    Job job;
+    for (std::size_t i = 0; i < inputs; ++i) {
+      TENON_TRY(const auto input, args.tensor<const float>(i));
+      if (i == 0) TENON_RETURN_IF_ERROR(args.resize(inputs, input.sizes()));
+      if (i != 0 && input.numel() != job.size) {
+        return tenon::error(Error::InvalidArgument, "argument ", i, ": expected ", job.size,
+                            " elements, found ", input.numel());
+      }
+      job.size = input.numel();
+      job.inputs.push_back(input.data());
+    }
+    TENON_TRY(auto output, args.tensor<float>(inputs));
+    job.output = output.data();
+    later_record().record("start " + delegate.name);
+    delegate.line->add(std::move(job));
+    return tenon::ok();
+  }
+
+  Status execute(tenon::ExecutionContext& context, Delegate& delegate, tenon::Args args) {
+    TENON_RETURN_IF_ERROR(start(context, delegate, args));
+    return as_status(delegate.line->last()->wait());
+  }
+
+  Result<Event> create_event() { return Event{}; }
+  Status record_event(Delegate& delegate, Event& event) {
+    event.end = delegate.line->last();
+    return tenon::ok();
+  }
+  Status wait_event(Event& event) {
+    later_record().record("host waits");
+    return event.end ? as_status(event.end->wait()) : tenon::ok();
+  }
+  Result<bool> query_event(Event& event) { return !event.end || event.end->is_reached(); }
+  Status wait_on_event(Delegate& delegate, Event& event) {
+    later_record().record("wait_on");
+    if (event.end) delegate.line->wait_on(event.end);
+    return tenon::ok();
+  }
+
+ private:
+  static Status as_status(const std::string& failure) {
+    return failure.empty() ? tenon::ok() : tenon::error(Error::DelegateInvalidHandle, failure);
+  }
+};
+
+/// Events whose handles the other backend can use.
+class WithHandles : public LaterParts {
+ public:
+  static constexpr const char* event_kind = "tenon.test.end";
+  Result<void*> export_event(Event& event) {
+    if (!event.end) event.end = reached();
+    return static_cast<void*>(event.end.get());
+  }
+  Result<Event> import_event(void* handle) {
+    later_record().record("import");
+    return Event{static_cast<End*>(handle)->shared_from_this()};
+  }
+
+ private:
+  static std::shared_ptr<End> reached() {
+    auto end = std::make_shared<End>();
+    end->reach("");
+    return end;
+  }
+};
+
+class Later final : public WithHandles,
+                    public tenon::Backend<Later>,
+                    public tenon::WithEvents<Later> {
+ public:
+  static constexpr std::string_view id = "Later";
+  static constexpr std::string_view tags = "debug";
+};
+
+class Other final : public WithHandles,
+                    public tenon::Backend<Other>,
+                    public tenon::WithEvents<Other> {
+ public:
+  static constexpr std::string_view id = "Other";
+  static constexpr std::string_view tags = "debug";
+};
+
+class Apart final : public LaterParts,
+                    public tenon::Backend<Apart>,
+                    public tenon::WithEvents<Apart> {
+ public:
+  static constexpr std::string_view id = "Apart";
+  static constexpr std::string_view tags = "debug";
+};
+
+}  // namespace
+
+TENON_PLUGIN(Later, Other, Apart);

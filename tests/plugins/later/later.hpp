@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <condition_variable>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace tenon::test {
+
+/// What the delegates of later.cpp do in this process, for a test that links it: they may be held
+/// before they begin their next run.
+class LaterRecord {
+ public:
+  void hold() { set_held(true); }
+  void release() { set_held(false); }
+
+  /// Waits while runs are held, then records `what`.
+  void begin(const std::string& what) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return !held_; });
+    events_.push_back(what);
+  }
+  void record(const std::string& what) {
+    const std::lock_guard lock(mutex_);
+    events_.push_back(what);
+  }
+  /// What happened since the last call: "start a", "run a", "host waits", "wait_on", "import".
+  [[nodiscard]] std::vector<std::string> take() {
+    const std::lock_guard lock(mutex_);
+    return std::exchange(events_, {});
+  }
+  [[nodiscard]] int count(const std::string& what) {
+    const std::lock_guard lock(mutex_);
+    int out = 0;
+    for (const std::string& each : events_) out += each == what;
+    return out;
+  }
+
+ private:
+  void set_held(bool held) {
+    const std::lock_guard lock(mutex_);
+    held_ = held;
+    changed_.notify_all();
+  }
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool held_ = false;
+  std::vector<std::string> events_;
+};
+
+LaterRecord& later_record();
+
+}  // namespace tenon::test
