@@ -18,6 +18,7 @@
 
 #include "driver/caller_stream.hpp"
 #include "driver/device.hpp"
+#include "driver/event.hpp"
 #include "driver/kernel_images.hpp"
 #include "graph.hpp"
 #include "shims/kernel_shims.hpp"
@@ -74,7 +75,8 @@ class CudaBackend final : public tenon::Backend<CudaBackend>,
                           public tenon::WithSessions<CudaBackend>,
                           public tenon::WithDevices<CudaBackend>,
                           public tenon::WithDeviceMemory<CudaBackend>,
-                          public tenon::WithStreams<CudaBackend> {
+                          public tenon::WithStreams<CudaBackend>,
+                          public tenon::WithEvents<CudaBackend> {
   using Model = aoti::AotiBackend<CudaBackend>::Delegate;
 
  public:
@@ -120,7 +122,9 @@ class CudaBackend final : public tenon::Backend<CudaBackend>,
     std::unique_ptr<cuda::CudaGraph>
         graph;  ///< Null for ordinary runs. Destroyed before the model.
     cuda::CallerStream caller_stream;
+    cuda::CallerStream started_stream;  ///< Its own one, from the first `start` there.
     bool is_graph_failure_logged = false;
+    bool has_started = false;
   };
 
   static tenon::Result<aoti::DeviceMemoryApi> open_device(const aoti::LoadOptions& load_options) {
@@ -214,6 +218,47 @@ class CudaBackend final : public tenon::Backend<CudaBackend>,
     return tenon::ok();
   }
 
+  using Event = cuda::Event;
+  static constexpr const char* event_kind = TENON_EVENT_KIND_CUDA;
+
+  /// A run with arguments on the device alone is enqueued; what is in the host's memory is waited
+  /// for, as on a caller's stream.
+  tenon::Status start(tenon::ExecutionContext& context, Delegate& delegate, tenon::Args args) {
+    aoti::Instance& instance = *delegate.model.instances().front();
+    if (!instance.has_caller_stream() && !delegate.has_started) {
+      // The plugin's own copies come after what is started.
+      delegate.started_stream = cuda::CallerStream(delegate.device, stream_of(delegate));
+      delegate.has_started = true;
+    }
+    instance.leave_unfinished(true);
+    tenon::Status status = execute(context, delegate, args);
+    instance.leave_unfinished(false);
+    if (!status.ok()) static_cast<void>(instance.pool().synchronize());
+    return status;
+  }
+  tenon::Result<Event> create_event() { return Event(); }
+  tenon::Status record_event(Delegate& delegate, Event& event) {
+    tenon::Status status = event.record(delegate.device, stream_of(delegate));
+    if (!status.ok()) {
+      static_cast<void>(delegate.model.instances().front()->pool().synchronize());
+    }
+    return status;
+  }
+  tenon::Status wait_event(Event& event) { return event.wait(); }
+  tenon::Result<bool> query_event(Event& event) { return event.query(); }
+  tenon::Status wait_on_event(Delegate& delegate, Event& event) {
+    return event.hold(*delegate.device, stream_of(delegate));
+  }
+  tenon::Result<void*> export_event(Event& event) {
+    if (event.handle()) return static_cast<void*>(event.handle());
+    return tenon::error(tenon::Error::InvalidState,
+                        "the event has no handle before it is recorded");
+  }
+  tenon::Result<Event> import_event(void* handle) {
+    TENON_TRY(auto device, keep_device(0));
+    return Event(std::move(device), static_cast<cuda::CUevent>(handle));
+  }
+
   tenon::Result<tenon::BlobVerdict> check_blob(tenon::InitContext& context, tenon::Blob processed,
                                                tenon::CompileSpecs specs) {
     const auto verdict = judge(context, processed, specs);
@@ -269,6 +314,11 @@ class CudaBackend final : public tenon::Backend<CudaBackend>,
   }
 
   using KernelFit = cuda::KernelImages::Fit;
+
+  /// The stream that its runs are enqueued on. A delegate here has one instance.
+  static cuda::CUstream stream_of(const Delegate& delegate) noexcept {
+    return static_cast<cuda::CUstream>(delegate.model.instances().front()->pool().stream());
+  }
 
   static tenon::Result<std::int32_t> device_of(tenon::CompileSpecs specs) {
     const auto target = specs.find("target_device");
@@ -340,7 +390,7 @@ class CudaBackend final : public tenon::Backend<CudaBackend>,
   static tenon::Result<Delegate> make_delegate(Model model,
                                                std::shared_ptr<cuda::CudaDevice> device,
                                                bool as_graph) {
-    Delegate out{std::move(model), std::move(device), nullptr, {}, false};
+    Delegate out{std::move(model), std::move(device), nullptr, {}, {}, false, false};
     if (as_graph) {
       out.graph = std::make_unique<cuda::CudaGraph>(*out.model.instances().front(), *out.device);
     }

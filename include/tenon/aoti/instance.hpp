@@ -88,6 +88,10 @@ class Instance {
   }
   [[nodiscard]] bool has_caller_stream() const noexcept { return has_caller_stream_; }
 
+  /// Whether later runs that do not touch the host's memory are left unfinished on the device's own
+  /// stream, too. The caller then waits for it.
+  void leave_unfinished(bool leave) noexcept { leaves_unfinished_ = leave; }
+
   /// Runs the model once. `args` are its inputs, then its outputs, in the host's memory or on the
   /// device.
   [[nodiscard]] Status run(const Args& args) {
@@ -154,11 +158,13 @@ class Instance {
     return copy(kind, to, from.data(), from.nbytes());
   }
 
-  /// Waits for the enqueued work, unless it is on the caller's stream and does not touch the host's
-  /// memory. Returns `status` when that is a failure, and otherwise the result of waiting.
+  /// Waits for the enqueued work, unless it is on the caller's stream, or to be left unfinished,
+  /// and does not touch the host's memory. Returns `status` when that is a failure, and otherwise
+  /// the result of waiting.
   [[nodiscard]] Status wait(Status status) {
     const bool uses_host = std::exchange(uses_host_, false);
-    if (pool_->memory().is_host() || (has_caller_stream_ && !uses_host)) return status;
+    const bool waits = uses_host || !(has_caller_stream_ || leaves_unfinished_);
+    if (pool_->memory().is_host() || !waits) return status;
     Status done = pool_->synchronize();
     return status.ok() ? std::move(done) : std::move(status);
   }
@@ -402,6 +408,7 @@ class Instance {
   std::vector<ModelTensor*> inputs_;
   std::vector<ModelTensor*> outputs_;
   bool has_caller_stream_ = false;
+  bool leaves_unfinished_ = false;
   bool uses_host_ = false;
   std::size_t own_weights_ = 0;
   bool has_state_ = false;

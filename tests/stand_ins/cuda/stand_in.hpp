@@ -86,6 +86,8 @@ struct Interface {
   /// True when call number `index` launched a kernel with an address in the block at `address` as
   /// an argument.
   bool (*was_given)(long index, std::uint64_t address);
+  /// Pieces of work on a stream that was created that are enqueued and not done.
+  long (*num_pending)(const void* stream);
   /// Calls `hook` once, at the end of the next call of the driver's function `name`, on the thread
   /// that made it.
   void (*after_call)(const char* name, void (*hook)(void* context), void* context);

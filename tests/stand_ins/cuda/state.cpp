@@ -285,6 +285,14 @@ bool was_given(long index, std::uint64_t address) {
          std::ranges::find(found->second, address) != found->second.end();
 }
 
+long num_pending(const void* stream) {
+  const Guard lock(state().mutex);
+  for (const auto& [handle, found] : state().streams) {
+    if (handle == stream) return static_cast<long>(found->queue.size());
+  }
+  return 0;
+}
+
 bool peek(std::uint64_t address, void* out, std::size_t nbytes) {
   const Guard lock(state().mutex);
   const DeviceBlock* block = find_block(address, nbytes);
@@ -311,6 +319,7 @@ extern "C" __attribute__((visibility("default"))) const Interface* tenon_stand_i
       .peek = &peek,
       .block = &block,
       .was_given = &was_given,
+      .num_pending = &num_pending,
       .after_call = &after_call,
   };
   return &functions;
