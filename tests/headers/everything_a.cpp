@@ -3,6 +3,7 @@
 #include "tenon/host.hpp"
 #include "tenon/host/arrays.hpp"
 #include "tenon/host/inspect.hpp"
+#include "tenon/host/thread_executor.hpp"
 #include "tenon/tenon.hpp"
 
 tenon::Status fail_in_a() { return tenon::error(tenon::Error::NotFound, "from a"); }

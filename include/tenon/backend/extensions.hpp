@@ -93,7 +93,7 @@ class WithStreams {};
 /// author adds
 ///
 ///     struct Event { ... };                     // its destructor waits for nothing
-///     Result<Event> create_event();             // complete, because it stands for nothing yet
+///     Result<Event> create_event();             // complete, because it marks nothing yet
 ///     Status start(ExecutionContext&, Delegate&, Args);
 ///     Status record_event(Delegate&, Event&);   // from now on: what was started so far
 ///     Status wait_event(Event&);                // the failure of the last run of it, or success

@@ -128,16 +128,29 @@ class Line {
   std::thread thread_;
 };
 
-/// What the backends share.
+/// Common parts of the backends.
 class LaterParts {
  public:
   struct Delegate {
     std::string name;
     std::unique_ptr<Line> line;
   };
-  struct Event {
+  class Event {
+   public:
+    explicit Event(std::shared_ptr<End> of = nullptr) : end(std::move(of)) {
+      ++later_record().live_events;
+    }
+    Event(Event&& other) noexcept : Event(std::move(other.end)) {}
+    Event& operator=(Event&&) = delete;
+    ~Event() { --later_record().live_events; }
+
     std::shared_ptr<End> end;  ///< Null: nothing to wait for.
   };
+
+  LaterParts() = default;
+  LaterParts(const LaterParts&) = delete;
+  LaterParts& operator=(const LaterParts&) = delete;
+  ~LaterParts() { later_record().left_at_close += later_record().live_events; }
 
   Result<Delegate> init(tenon::InitContext&, tenon::Blob processed, tenon::CompileSpecs) {
     const std::string name(processed.text());
@@ -172,7 +185,7 @@ class LaterParts {
     return as_status(delegate.line->last()->wait());
   }
 
-  Result<Event> create_event() { return Event{}; }
+  Result<Event> create_event() { return Event(); }
   Status record_event(Delegate& delegate, Event& event) {
     event.end = delegate.line->last();
     return tenon::ok();
@@ -204,7 +217,7 @@ class WithHandles : public LaterParts {
   }
   Result<Event> import_event(void* handle) {
     later_record().record("import");
-    return Event{static_cast<End*>(handle)->shared_from_this()};
+    return Event(static_cast<End*>(handle)->shared_from_this());
   }
 
  private:

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <mutex>
 #include <string>
@@ -9,8 +10,8 @@
 
 namespace tenon::test {
 
-/// What the delegates of later.cpp do in this process, for a test that links it: they may be held
-/// before they begin their next run.
+/// The record of the delegates of later.cpp in this process, for a test that links it: they may be
+/// held before they begin their next run.
 class LaterRecord {
  public:
   void hold() { set_held(true); }
@@ -26,17 +27,15 @@ class LaterRecord {
     const std::lock_guard lock(mutex_);
     events_.push_back(what);
   }
-  /// What happened since the last call: "start a", "run a", "host waits", "wait_on", "import".
+  /// The record since the last call: "start a", "run a", "host waits", "wait_on", "import".
   [[nodiscard]] std::vector<std::string> take() {
     const std::lock_guard lock(mutex_);
     return std::exchange(events_, {});
   }
-  [[nodiscard]] int count(const std::string& what) {
-    const std::lock_guard lock(mutex_);
-    int out = 0;
-    for (const std::string& each : events_) out += each == what;
-    return out;
-  }
+  /// Events that exist.
+  std::atomic<int> live_events = 0;
+  /// Events that existed when a backend was closed.
+  std::atomic<int> left_at_close = 0;
 
  private:
   void set_held(bool held) {

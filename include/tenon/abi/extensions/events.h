@@ -36,7 +36,7 @@ typedef struct tenon_events_v1 {
   /// have none. Constant, NUL-terminated.
   const char* kind;
 
-  /// Makes an event that stands for nothing yet: it is complete.
+  /// Makes an event that marks nothing yet: it is complete.
   ///
   /// threads:   any
   /// ownership: gives (return with `destroy`)
@@ -69,8 +69,8 @@ typedef struct tenon_events_v1 {
                         const tenon_execution_context* context, tenon_value* const* args,
                         uint32_t num_args);
 
-  /// From now on `event` stands for the runs of `delegate` so far, and for nothing that it stood
-  /// for before. It is complete when they are done. No other call uses `event` meanwhile.
+  /// From now on `event` marks the runs of `delegate` so far, and nothing that it marked
+  /// before. It is complete when they are done. No other call uses `event` meanwhile.
   ///
   /// threads:   per-delegate
   /// ownership: borrowed
@@ -106,7 +106,7 @@ typedef struct tenon_events_v1 {
   ///
   ///   TN-EVT-10 A run MUST NOT begin before each event that `wait_on` named is complete, also when
   ///             such an event has been destroyed or recorded again. It begins also when what the
-  ///             event stands for has failed.
+  ///             event marks has failed.
   ///
   /// threads:   per-delegate
   /// ownership: borrowed
@@ -123,7 +123,7 @@ typedef struct tenon_events_v1 {
   tenon_status (*export_handle)(tenon_backend* backend, tenon_event* event, void** out);
 
   /// Makes an event of a native handle of this backend's kind, which remains its owner's and stays
-  /// valid until the new event is destroyed. It stands for what the handle stands for now.
+  /// valid until the new event is destroyed. It marks what the handle marks now.
   ///
   ///   TN-EVT-11 MUST refuse a handle that is NULL with INVALID_ARGUMENT.
   ///
@@ -135,7 +135,7 @@ typedef struct tenon_events_v1 {
 
   /// Frees an event, NULL included, whether it is complete or not. No other call uses it meanwhile.
   ///
-  ///   TN-EVT-12 `destroy` of an event MUST NOT disturb the run that it stands for.
+  ///   TN-EVT-12 `destroy` of an event MUST NOT disturb the run that it marks.
   ///   TN-EVT-13 A host MUST destroy every event before `close`.
   ///
   /// threads:   any

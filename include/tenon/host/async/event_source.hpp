@@ -37,7 +37,7 @@ class EventSource {
   [[nodiscard]] const LoadedBackend& backend() const noexcept { return backend_; }
   [[nodiscard]] const tenon_events_v1& table() const noexcept { return table_; }
 
-  /// An event that stands for nothing that matters; to be given to `put_back`.
+  /// An event, whatever it marks; to be given to `put_back`.
   [[nodiscard]] Result<tenon_event*> take() {
     if (!free_.empty()) {
       tenon_event* const event = free_.back();

@@ -16,7 +16,7 @@
 
 namespace tenon::host::detail {
 
-/// What runs asynchronously: a method.
+/// The object that runs asynchronously: a method.
 class AsyncOwner {
  public:
   /// Ends the run that was begun, on the executor's thread. With `so_far` a failure it does nothing

@@ -68,7 +68,7 @@ class StartedRuns {
       const Started& before = *active_[i];
       // Runs of one delegate are in order without an event.
       const bool is_ordered =
-          before.call.delegate == call.delegate || !before.use.conflicts_with(use) ||
+          is_same_delegate(before.call, call) || !before.use.conflicts_with(use) ||
           call.source->wait_on(call.delegate, *before.call.source, before.event);
       if (is_ordered) {
         ++i;
@@ -124,6 +124,11 @@ class StartedRuns {
     MemoryUse use;
     std::uint64_t number = 0;
   };
+
+  /// Null is a handle that several delegates may have.
+  static bool is_same_delegate(const Call& a, const Call& b) noexcept {
+    return a.source == b.source && a.delegate == b.delegate && a.delegate;
+  }
 
   void wait_for_one(std::size_t i) {
     const Started& run = *active_[i];

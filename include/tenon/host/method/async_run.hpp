@@ -35,7 +35,7 @@ namespace tenon::host::detail {
 /// One thread at a time, which may change between `walk` and `end`.
 class AsyncRun {
  public:
-  /// What a method is made of. Must outlive this.
+  /// The parts of a method. Must outlive this.
   struct Parts {
     const schema::ExecutionPlan& plan;
     std::span<tenon_value> values;
@@ -123,23 +123,31 @@ class AsyncRun {
     }
   }
 
-  /// Which arguments of calls are read alone. Programs do not say so. Constants are; of a
+  /// Which arguments of calls are read alone. Programs do not say so. Constants are. Of a
   /// delegate's arguments the method's inputs are, which only kernels write (`copy_`), and, where
-  /// instructions have one order, what an earlier call had as an argument: such programs write each
-  /// value once, but for the buffers of the model.
+  /// instructions have one order, those before its first new value: outputs come last, and such
+  /// programs write each value once, but for the buffers of the model. A call without a new value
+  /// may write all of them.
   void find_reads() {
-    std::vector<bool> is_known(parts_.values.size());
+    std::vector<bool> is_input(parts_.values.size());
     for (const std::int32_t input : *parts_.plan.inputs()) {
-      is_known[static_cast<std::size_t>(input)] = true;
+      is_input[static_cast<std::size_t>(input)] = true;
     }
+    std::vector<bool> is_known = is_input;
     const bool has_order = parts_.chains.size() == 1 && !has_jumps();
     for (const auto& chain : parts_.chains) {
       auto& firsts = first_flag_.emplace_back();
       for (const Instruction& at : chain) {
         firsts.push_back(is_read_.size());
         if (at.kind != Kind::DelegateCall && at.kind != Kind::KernelCall) continue;
+        const bool by_delegate = at.kind == Kind::DelegateCall;
+        std::uint32_t num_read = 0;
+        while (num_read < at.num_args && is_read(*at.args[num_read], by_delegate, is_known)) {
+          ++num_read;
+        }
+        const bool has_new = has_order && num_read < at.num_args;
         for (std::uint32_t i = 0; i < at.num_args; ++i) {
-          is_read_.push_back(is_read(*at.args[i], at.kind == Kind::DelegateCall, is_known));
+          is_read_.push_back(has_new ? i < num_read : is_read(*at.args[i], by_delegate, is_input));
         }
         if (!has_order) continue;
         for (std::uint32_t i = 0; i < at.num_args; ++i) {

@@ -9,7 +9,7 @@
 #include <thread>
 
 #include "async_support.hpp"
-#include "tenon/host/async/thread_executor.hpp"
+#include "tenon/host/thread_executor.hpp"
 
 using namespace tenon;
 using namespace tenon::test;
@@ -147,6 +147,20 @@ TEST_CASE("a delegate that writes over what another reads comes after it", "[asy
   CHECK(held.output(1) == doubled);
 }
 
+TEST_CASE("delegates that write one value after the other keep their order", "[async]") {
+  FourFloats program(2);
+  const auto x = program.input(0);
+  const auto y = program.output(1);
+  program.call("Later", "copy a", {x, y});
+  program.call("Later", "add b", {x, y, y});
+  program.call("Later", "add c", {x, y, y});
+  Held held(program);
+  CHECK(held.start() ==
+        Strings{"start copy a", "wait_on", "start add b", "wait_on", "wait_on", "start add c"});
+  CHECK(held.finish().ok());
+  CHECK(held.output(0) == std::vector<float>{3, 6, 9, 12});
+}
+
 TEST_CASE("a delegate without events runs after what it reads, on the executor", "[async]") {
   FourFloats program(4);
   const auto x = program.input(0);
@@ -255,6 +269,33 @@ TEST_CASE("more delegates than are kept in flight give what they give one by one
     CHECK(held.output(i) == (i % 2 == 0 ? as_given : doubled));
 }
 
+TEST_CASE("every event is destroyed with its method, before its backend is closed",
+          "[async][TN-EVT-13]") {
+  FourFloats program(4);
+  const auto x = program.input(0);
+  const auto y = program.value(1);
+  const auto z = program.value(2);
+  const auto w = program.output(3);
+  program.call("Later", "copy a", {x, y});
+  program.call("Other", "copy b", {y, z});
+  program.call("Apart", "copy c", {z, w});
+  const int before = later_record().left_at_close;
+  {
+    host::BackendRegistry registry;
+    REQUIRE(registry.register_backend(tenon_static_plugin_Later).ok());
+    auto executor = host::ThreadExecutor::create(1);
+    REQUIRE(executor.ok());
+    host::MethodOptions options = async_options((*executor)->executor());
+    options.registry = &registry;
+    const auto method = load_ok(program.builder, std::move(options));
+    REQUIRE(set_floats(*method, 0, one_to_four, four).ok());
+    for (int run = 0; run < 3; ++run) CHECK(run_async(*method).ok());
+    CHECK(later_record().live_events > 0);
+  }
+  CHECK(later_record().live_events == 0);
+  CHECK(later_record().left_at_close == before);
+}
+
 TEST_CASE("one delegate that is called several times keeps the order of its calls", "[async]") {
   FourFloats program(4);
   const auto x = program.input(0);
@@ -288,9 +329,9 @@ FourFloats random_program(std::mt19937& random, int count) {
   constexpr std::array backends{"Later", "Other", "Apart", "Test"};
   for (int i = 0; i < count; ++i) {
     if (free.empty() || (live.size() > 2 && pick(3) == 0)) {
-      const std::size_t gone = 1 + pick(live.size() - 1);
-      free.push_back(live[gone].place);
-      live.erase(live.begin() + static_cast<std::ptrdiff_t>(gone));
+      const std::size_t unused = 1 + pick(live.size() - 1);
+      free.push_back(live[unused].place);
+      live.erase(live.begin() + static_cast<std::ptrdiff_t>(unused));
     }
     const std::size_t at = pick(free.size());
     const Value made{program.value(free[at]), free[at]};
