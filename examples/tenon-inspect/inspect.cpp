@@ -10,6 +10,7 @@
 #include "tenon/abi/extensions/check_blob.h"
 #include "tenon/abi/extensions/device_memory.h"
 #include "tenon/abi/extensions/devices.h"
+#include "tenon/abi/extensions/events.h"
 #include "tenon/abi/extensions/kernels.h"
 #include "tenon/abi/extensions/memory_info.h"
 #include "tenon/abi/extensions/options.h"
@@ -66,8 +67,9 @@ InspectedBackend open_backend(host::Plugin& plugin, const std::string& id) {
   out.aoti_export = aoti_export_of(opened);
   for (const char* extension :
        {TENON_EXTENSION_AOTI_EXPORT, TENON_EXTENSION_CHECK_BLOB, TENON_EXTENSION_DEVICE_MEMORY,
-        TENON_EXTENSION_DEVICES, TENON_EXTENSION_KERNELS, TENON_EXTENSION_MEMORY_INFO,
-        TENON_EXTENSION_OPTIONS, TENON_EXTENSION_SESSIONS, TENON_EXTENSION_STREAMS}) {
+        TENON_EXTENSION_DEVICES, TENON_EXTENSION_EVENTS, TENON_EXTENSION_KERNELS,
+        TENON_EXTENSION_MEMORY_INFO, TENON_EXTENSION_OPTIONS, TENON_EXTENSION_SESSIONS,
+        TENON_EXTENSION_STREAMS}) {
     if (opened.api().get_extension(opened.raw(), extension)) out.extensions.emplace_back(extension);
   }
   return out;

@@ -198,6 +198,57 @@ inline constexpr Rule rule_table[] = {
      "A copy to or from a device MUST be complete when it returns, and an `execute` called later "
      "MUST see its bytes. After a failure the destination is unspecified.",
      "tenon/abi/extensions/device_memory.h:63"},
+    {"TN-EVT-1",
+     "Every function of the table MUST be there, except that `export_handle` and `import_handle` "
+     "are NULL exactly when `kind` is.",
+     "tenon/abi/extensions/events.h:29"},
+    {"TN-EVT-2",
+     "A failure of `start` MUST leave no work behind.",
+     "tenon/abi/extensions/events.h:52"},
+    {"TN-EVT-3",
+     "`start` MUST give the outputs their sizes, and write values that are no tensors, before it "
+     "returns.",
+     "tenon/abi/extensions/events.h:53"},
+    {"TN-EVT-4",
+     "The outputs MUST be complete, in the host's memory as well, when an event that was recorded "
+     "after `start` is complete.",
+     "tenon/abi/extensions/events.h:55"},
+    {"TN-EVT-5",
+     "After that event is complete the plugin MUST NOT read or write the bytes of the arguments, "
+     "nor call the host for the run.",
+     "tenon/abi/extensions/events.h:57"},
+    {"TN-EVT-6",
+     "A run MUST fulfil the rules of `execute`, with that event in place of its return.",
+     "tenon/abi/extensions/events.h:59"},
+    {"TN-EVT-7",
+     "A host MUST keep the bytes of all arguments valid, and those of inputs unchanged, until "
+     "that event is complete.",
+     "tenon/abi/extensions/events.h:60"},
+    {"TN-EVT-14",
+     "`destroy` of a delegate MUST NOT return before what was started on it is done.",
+     "tenon/abi/extensions/events.h:62"},
+    {"TN-EVT-8",
+     "A run that fails after `start` MUST fail each `wait` for an event that was recorded before "
+     "the next run was started, with a text. The next run with good arguments MUST succeed.",
+     "tenon/abi/extensions/events.h:83"},
+    {"TN-EVT-9",
+     "`query` MUST report an event as complete that was not recorded, or that `wait` has returned "
+     "for.",
+     "tenon/abi/extensions/events.h:95"},
+    {"TN-EVT-10",
+     "A run MUST NOT begin before each event that `wait_on` named is complete, also when such an "
+     "event has been destroyed or recorded again. It begins also when what the event marks has "
+     "failed.",
+     "tenon/abi/extensions/events.h:107"},
+    {"TN-EVT-11",
+     "`import_handle` MUST refuse a handle that is NULL with INVALID_ARGUMENT.",
+     "tenon/abi/extensions/events.h:128"},
+    {"TN-EVT-12",
+     "`destroy` of an event MUST NOT disturb the run that it marks.",
+     "tenon/abi/extensions/events.h:138"},
+    {"TN-EVT-13",
+     "A host MUST destroy every event before `close`.",
+     "tenon/abi/extensions/events.h:139"},
     {"TN-KRN-1",
      "A backend MUST have TENON_BACKEND_OFFERS_KERNELS in its record exactly when it has this "
      "extension.",

@@ -22,6 +22,7 @@ class WatchedExtensions {
   tenon_check_blob_v1 shown_check_blob_{};
   tenon_device_memory_v1 shown_device_memory_{};
   tenon_devices_v1 shown_devices_{};
+  tenon_events_v1 shown_events_{};
   tenon_kernels_v1 shown_kernels_{};
   tenon_memory_info_v1 shown_memory_info_{};
   tenon_options_v1 shown_options_{};
@@ -145,6 +146,30 @@ struct ExtensionCalls {
     });
   }
 
+  static tenon_status start(tenon_backend* backend, tenon_delegate* delegate,
+                            const tenon_execution_context* context, tenon_value* const* args,
+                            std::uint32_t num_args) {
+    WatchedBackend& self = WatchedBackend::of(backend);
+    auto& watched = *reinterpret_cast<WatchedDelegate*>(delegate);
+    const tenon_execution_context* shown = self.execution_context_for(watched, *context);
+    return self.watch().status_of("start", watched.number, [&] {
+      return self.extensions().events.start(self.opened(), watched.theirs, shown, args, num_args);
+    });
+  }
+
+  static void destroy_event(tenon_backend* backend, tenon_event* event) {
+    WatchedBackend& self = WatchedBackend::of(backend);
+    self.watch().nothing_of("destroy of an event", 0,
+                            [&] { self.extensions().events.destroy(self.opened(), event); });
+  }
+
+  static constexpr char create[] = "create";
+  static constexpr char record[] = "record";
+  static constexpr char wait[] = "wait";
+  static constexpr char query[] = "query";
+  static constexpr char wait_on[] = "wait_on";
+  static constexpr char export_handle[] = "export_handle";
+  static constexpr char import_handle[] = "import_handle";
   static constexpr char list_devices[] = "list_devices";
   static constexpr char list_operators[] = "list_operators";
   static constexpr char memory_info[] = "memory_info";
@@ -188,6 +213,33 @@ TENON_API const void* WatchedExtensions::wrap(ExtensionTables& own, std::string_
     return show_table(
         own.devices, theirs, shown_devices_,
         T{sizeof(T), 0, &C::of_backend<&W::devices, &T::list_devices, C::list_devices>});
+  }
+  if (id == TENON_EXTENSION_EVENTS) {
+    using T = tenon_events_v1;
+    const auto table = host::complete_table<T>(theirs);
+    T shown{sizeof(T),
+            0,
+            table.kind,
+            &C::of_backend<&W::events, &T::create, C::create>,
+            &C::start,
+            &C::of_delegate<&W::events, &T::record, C::record>,
+            &C::of_backend<&W::events, &T::wait, C::wait>,
+            &C::of_backend<&W::events, &T::query, C::query>,
+            &C::of_delegate<&W::events, &T::wait_on, C::wait_on>,
+            &C::of_backend<&W::events, &T::export_handle, C::export_handle>,
+            &C::of_backend<&W::events, &T::import_handle, C::import_handle>,
+            &C::destroy_event};
+    // A host sees which functions the backend leaves out.
+    if (!table.create) shown.create = nullptr;
+    if (!table.start) shown.start = nullptr;
+    if (!table.record) shown.record = nullptr;
+    if (!table.wait) shown.wait = nullptr;
+    if (!table.query) shown.query = nullptr;
+    if (!table.wait_on) shown.wait_on = nullptr;
+    if (!table.export_handle) shown.export_handle = nullptr;
+    if (!table.import_handle) shown.import_handle = nullptr;
+    if (!table.destroy) shown.destroy = nullptr;
+    return show_table(own.events, theirs, shown_events_, shown);
   }
   if (id == TENON_EXTENSION_KERNELS) {
     using T = tenon_kernels_v1;

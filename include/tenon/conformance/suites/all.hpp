@@ -22,6 +22,7 @@ TENON_API void link_suites() noexcept;
 #include "tenon/conformance/suites/cost.hpp"         // IWYU pragma: export
 #include "tenon/conformance/suites/device.hpp"       // IWYU pragma: export
 #include "tenon/conformance/suites/errors.hpp"       // IWYU pragma: export
+#include "tenon/conformance/suites/events.hpp"       // IWYU pragma: export
 #include "tenon/conformance/suites/kernels.hpp"      // IWYU pragma: export
 #include "tenon/conformance/suites/leaks.hpp"        // IWYU pragma: export
 #include "tenon/conformance/suites/lifecycle.hpp"    // IWYU pragma: export

@@ -15,6 +15,7 @@
 #include "tenon/abi/extensions/check_blob.h"
 #include "tenon/abi/extensions/device_memory.h"
 #include "tenon/abi/extensions/devices.h"
+#include "tenon/abi/extensions/events.h"
 #include "tenon/abi/extensions/kernels.h"
 #include "tenon/abi/extensions/memory_info.h"
 #include "tenon/abi/extensions/options.h"
@@ -164,11 +165,11 @@ TENON_CONFORMANCE_TEST("extensions are answered by their ids alone",
     kit.expect("TN-EXT-1", ask(id) == nullptr, "get_extension answered '",
                std::string_view(id).substr(0, 60), "', which is the id of nothing");
   }
-  constexpr std::array ids = {TENON_EXTENSION_AOTI_EXPORT, TENON_EXTENSION_CHECK_BLOB,
-                              TENON_EXTENSION_DEVICES,     TENON_EXTENSION_DEVICE_MEMORY,
-                              TENON_EXTENSION_KERNELS,     TENON_EXTENSION_MEMORY_INFO,
-                              TENON_EXTENSION_OPTIONS,     TENON_EXTENSION_PREPROCESS,
-                              TENON_EXTENSION_SESSIONS,    TENON_EXTENSION_STREAMS};
+  constexpr std::array ids = {
+      TENON_EXTENSION_AOTI_EXPORT,   TENON_EXTENSION_CHECK_BLOB, TENON_EXTENSION_DEVICES,
+      TENON_EXTENSION_DEVICE_MEMORY, TENON_EXTENSION_EVENTS,     TENON_EXTENSION_KERNELS,
+      TENON_EXTENSION_MEMORY_INFO,   TENON_EXTENSION_OPTIONS,    TENON_EXTENSION_PREPROCESS,
+      TENON_EXTENSION_SESSIONS,      TENON_EXTENSION_STREAMS};
   for (const char* id : ids) {
     const void* first = ask(id);
     for (int i = 0; i < 3; ++i) {

@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: MIT
+//
+// A backend with events: the output of a run that was started is written by a thread. Included in
+// place of good.h.
+
+#ifndef TENON_ZOO_EVENTS_H
+#define TENON_ZOO_EVENTS_H
+
+#include <pthread.h>
+#include <time.h>
+
+#include "good.h"
+
+/// One run that was started. The delegate and its events share it.
+typedef struct run {
+  atomic_int users;
+  pthread_mutex_t mutex;
+  pthread_cond_t changed;
+  int is_done;
+  tenon_status status;
+  pthread_t thread;
+  const tenon_host* host;
+  float* to;
+  float* numbers;
+  size_t nbytes;
+  struct run* after;  ///< NULL, or a run that must be done first.
+} run;
+
+struct tenon_event {
+  run* of;  ///< NULL: the event marks nothing.
+};
+
+/// The state of a delegate, in its note.
+typedef struct line {
+  run* last;   ///< Its thread was not joined.
+  run* after;  ///< Of the next run.
+} line;
+
+static inline run* run_keep(run* kept) {
+  if (kept) atomic_fetch_add(&kept->users, 1);
+  return kept;
+}
+static inline void run_drop(run* dropped) {
+  if (!dropped || atomic_fetch_sub(&dropped->users, 1) != 1) return;
+  run_drop(dropped->after);
+  pthread_cond_destroy(&dropped->changed);
+  pthread_mutex_destroy(&dropped->mutex);
+  free(dropped->numbers);
+  free(dropped);
+}
+
+static inline int run_is_done(run* asked) {
+  pthread_mutex_lock(&asked->mutex);
+  const int is_done = asked->is_done;
+  pthread_mutex_unlock(&asked->mutex);
+  return is_done;
+}
+static inline void run_wait(run* awaited) {
+  pthread_mutex_lock(&awaited->mutex);
+  while (!awaited->is_done) pthread_cond_wait(&awaited->changed, &awaited->mutex);
+  pthread_mutex_unlock(&awaited->mutex);
+}
+static inline void run_finish(run* finished) {
+  pthread_mutex_lock(&finished->mutex);
+  finished->is_done = 1;
+  pthread_cond_broadcast(&finished->changed);
+  pthread_mutex_unlock(&finished->mutex);
+}
+
+/// Writes the output, unless the run was cancelled.
+static inline void run_write(run* written) {
+  pthread_mutex_lock(&written->mutex);
+  if (written->nbytes) memcpy(written->to, written->numbers, written->nbytes);
+  pthread_mutex_unlock(&written->mutex);
+}
+
+static inline void run_pause(void) { nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL); }
+
+// What a broken plugin may replace before it includes this.
+#ifndef ZOO_RUN
+/// The work of a run.
+#define ZOO_RUN(work)                           \
+  do {                                          \
+    if ((work)->after) run_wait((work)->after); \
+    run_pause();                                \
+    run_write(work);                            \
+    run_finish(work);                           \
+  } while (0)
+#endif
+#ifndef ZOO_WAIT_STATUS
+#define ZOO_WAIT_STATUS(awaited) ((awaited)->status)
+#endif
+#ifndef ZOO_DESTROYS_EVENT
+#define ZOO_DESTROYS_EVENT(event) (void)0
+#endif
+
+static inline void* run_work(void* argument) {
+  run* const work = (run*)argument;
+  ZOO_RUN(work);
+  return NULL;
+}
+
+/// Waits for the thread of the last run.
+static inline void line_join(line* of) {
+  if (!of->last) return;
+  pthread_join(of->last->thread, NULL);
+  run_drop(of->last);
+  of->last = NULL;
+}
+
+static inline line* line_of(tenon_delegate* delegate) {
+  if (!delegate->note) delegate->note = calloc(1, sizeof(line));
+  return (line*)delegate->note;
+}
+
+static inline tenon_status events_no_memory(tenon_backend* backend) {
+  return good_fail(backend->host, TENON_STATUS_MEMORY_ALLOCATION_FAILED,
+                   "run: expected memory, found none");
+}
+
+static inline tenon_status events_create(tenon_backend* backend, tenon_event** out) {
+  *out = (tenon_event*)calloc(1, sizeof **out);
+  return *out ? TENON_STATUS_OK : events_no_memory(backend);
+}
+
+/// Computes at once, into memory of its own, and lets the thread write the output. What fails at
+/// once fails in the run.
+static inline tenon_status events_start(tenon_backend* backend, tenon_delegate* delegate,
+                                        const tenon_execution_context* context,
+                                        tenon_value* const* args, uint32_t num_args) {
+  line* const of = line_of(delegate);
+  if (!of) return events_no_memory(backend);
+  line_join(of);
+  const tenon_tensor* const result = good_output(args, num_args);
+  const size_t capacity = result ? (size_t)result->capacity : 0;
+  run* const started = (run*)calloc(1, sizeof *started);
+  void* const before = malloc(capacity + 1);
+  float* const numbers = (float*)malloc(capacity + 1);
+  if (!started || !before || !numbers) {
+    free(started);
+    free(before);
+    free(numbers);
+    return events_no_memory(backend);
+  }
+  if (capacity) memcpy(before, good_data(result), capacity);
+  started->status = good_execute(backend, delegate, context, args, num_args);
+  started->host = backend->host;
+  started->numbers = numbers;
+  if (started->status == TENON_STATUS_OK) {
+    started->nbytes = (size_t)result->nbytes;
+    started->to = good_data(result);
+    memcpy(numbers, started->to, started->nbytes);
+    memcpy(started->to, before, started->nbytes);
+  }
+  free(before);
+  pthread_mutex_init(&started->mutex, NULL);
+  pthread_cond_init(&started->changed, NULL);
+  atomic_init(&started->users, 1);
+  started->after = of->after;
+  of->after = NULL;
+  if (pthread_create(&started->thread, NULL, run_work, started) != 0) {
+    run_drop(started);
+    return good_fail(backend->host, TENON_STATUS_OUT_OF_RESOURCES,
+                     "run: expected a thread, found none");
+  }
+  of->last = started;
+  return TENON_STATUS_OK;
+}
+
+static inline tenon_status events_record(tenon_backend* backend, tenon_delegate* delegate,
+                                         tenon_event* event) {
+  (void)backend;
+  line* const of = (line*)delegate->note;
+  run_drop(event->of);
+  event->of = run_keep(of ? of->last : NULL);
+  return TENON_STATUS_OK;
+}
+
+static inline tenon_status events_wait(tenon_backend* backend, tenon_event* event) {
+  if (!event->of) return TENON_STATUS_OK;
+  run_wait(event->of);
+  const tenon_status status = ZOO_WAIT_STATUS(event->of);
+  if (status == TENON_STATUS_OK) return status;
+  return good_fail(backend->host, status,
+                   "run: expected arguments of the program, found others (status %d)", status);
+}
+
+static inline tenon_status events_query(tenon_backend* backend, tenon_event* event,
+                                        uint32_t* is_complete) {
+  (void)backend;
+  *is_complete = !event->of || run_is_done(event->of);
+  return TENON_STATUS_OK;
+}
+
+static inline tenon_status events_wait_on(tenon_backend* backend, tenon_delegate* delegate,
+                                          tenon_event* event) {
+  line* const of = line_of(delegate);
+  if (!of) return events_no_memory(backend);
+  if (of->after) run_wait(of->after);  // One is remembered, the others are waited for.
+  run_drop(of->after);
+  of->after = run_keep(event->of);
+  return TENON_STATUS_OK;
+}
+
+static inline void events_destroy(tenon_backend* backend, tenon_event* event) {
+  (void)backend;
+  if (!event) return;
+  ZOO_DESTROYS_EVENT(event);
+  run_drop(event->of);
+  free(event);
+}
+
+static const tenon_events_v1 zoo_events = {
+    .struct_size = sizeof(tenon_events_v1),
+    .create = events_create,
+    .start = events_start,
+    .record = events_record,
+    .wait = events_wait,
+    .query = events_query,
+    .wait_on = events_wait_on,
+    .destroy = events_destroy,
+};
+
+static inline tenon_status events_execute(tenon_backend* backend, tenon_delegate* delegate,
+                                          const tenon_execution_context* context,
+                                          tenon_value* const* args, uint32_t num_args) {
+  if (delegate->note) line_join((line*)delegate->note);
+  return good_execute(backend, delegate, context, args, num_args);
+}
+
+static inline void events_destroy_delegate(tenon_backend* backend, tenon_delegate* delegate) {
+  line* const of = delegate ? (line*)delegate->note : NULL;
+  if (of) {
+    line_join(of);
+    run_drop(of->after);
+    free(of);
+  }
+  good_destroy(backend, delegate);
+}
+
+#define ZOO_EXECUTE events_execute
+#define ZOO_DESTROY events_destroy_delegate
+#define ZOO_EXTENSIONS(id) \
+  if (strcmp((id), TENON_EXTENSION_EVENTS) == 0) return &zoo_events
+
+#endif  // TENON_ZOO_EVENTS_H
