@@ -3,10 +3,12 @@
 #include <array>
 #include <cstdint>
 #include <cstdio>
+#include <future>
 #include <memory>
 #include <span>
 #include <string_view>
 #include <tenon/host.hpp>
+#include <tenon/host/thread_executor.hpp>
 #include <thread>
 #include <utility>
 
@@ -43,6 +45,24 @@ tenon::Status load_with_limits(const char* model, const tenon::host::BackendRegi
   return method->execute();
 }
 
+tenon::Status run_asynchronously(const std::shared_ptr<const tenon::host::Program>& program,
+                                 const tenon::host::BackendRegistry& registry,
+                                 const tenon::host::InputTensor& input) {
+  // [async]
+  TENON_TRY(const auto threads, tenon::host::ThreadExecutor::create(2));
+  TENON_TRY(auto method,
+            tenon::host::Method::load(program, "forward",
+                                      {.registry = &registry, .executor = threads->executor()}));
+  TENON_RETURN_IF_ERROR(method->set_input(0, input));
+  TENON_RETURN_IF_ERROR(method->set_input(1, input));
+  const auto done = std::make_shared<std::promise<tenon::Status>>();
+  TENON_RETURN_IF_ERROR(method->execute_async(
+      [done](tenon::Status outcome) { done->set_value(std::move(outcome)); }));
+  // Other work of the application, and later:
+  return done->get_future().get();
+  // [async]
+}
+
 tenon::Status run(const char* plugin, const char* model) {
   tenon::host::BackendRegistry registry;
   TENON_RETURN_IF_ERROR(registry.register_backend(plugin));
@@ -67,6 +87,8 @@ tenon::Status run(const char* plugin, const char* model) {
   // [threads]
   TENON_RETURN_IF_ERROR(std::move(first));
   TENON_RETURN_IF_ERROR(std::move(second));
+
+  TENON_RETURN_IF_ERROR(run_asynchronously(program, registry, input));
 
   // A method whose inputs were not set refuses to run; policy and limits let it load.
   const tenon::Status unset = load_with_limits(model, registry);

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string_view>
 #include <tenon/tenon.hpp>
 #include <vector>
@@ -18,7 +19,8 @@ using tenon::Status;
 class AcmeNpu final : public tenon::Backend<AcmeNpu>,
                       public tenon::WithDevices<AcmeNpu>,
                       public tenon::WithDeviceMemory<AcmeNpu>,
-                      public tenon::WithStreams<AcmeNpu> {
+                      public tenon::WithStreams<AcmeNpu>,
+                      public tenon::WithEvents<AcmeNpu> {
  public:
   static constexpr std::string_view id = "AcmeNpu";
   static constexpr std::string_view tags = "experimental";
@@ -46,7 +48,13 @@ class AcmeNpu final : public tenon::Backend<AcmeNpu>,
                         processed.size(), " bytes");
   }
 
-  Status execute(tenon::ExecutionContext&, Delegate& delegate, tenon::Args args) {
+  Status execute(tenon::ExecutionContext& context, Delegate& delegate, tenon::Args args) {
+    TENON_RETURN_IF_ERROR(start(context, delegate, args));
+    // Without a stream of the application the outputs are complete on return (TN-EXE-4).
+    return delegate.stream ? tenon::ok() : wait();
+  }
+
+  Status start(tenon::ExecutionContext&, Delegate& delegate, tenon::Args args) {
     TENON_RETURN_IF_ERROR(args.expect(3));
     TENON_TRY(const tenon::TensorView a, args.tensor(0));
     TENON_TRY(const tenon::TensorView b, args.tensor(1));
@@ -58,14 +66,12 @@ class AcmeNpu final : public tenon::Backend<AcmeNpu>,
         return tenon::error(Error::InvalidArgument, "expected three float32 tensors of one shape");
       }
     }
-    npu::Stream* stream = delegate.stream ? delegate.stream : &delegate.own;
-    if (!npu::enqueue_add(stream, reinterpret_cast<const float*>(a.data()),
+    if (!npu::enqueue_add(stream_of(delegate), reinterpret_cast<const float*>(a.data()),
                           reinterpret_cast<const float*>(b.data()), static_cast<float*>(at(out)),
                           out.numel())) {
       return tenon::error(Error::Internal, "the device refused the work");
     }
-    // Without a stream of the application the outputs are complete on return (TN-EXE-4).
-    return delegate.stream ? tenon::ok() : wait();
+    return tenon::ok();
   }
 
   // [devices]
@@ -106,7 +112,29 @@ class AcmeNpu final : public tenon::Backend<AcmeNpu>,
   }
   // [streams]
 
+  // [events]
+  struct Event {
+    std::unique_ptr<npu::Event> mark;
+  };
+  Result<Event> create_event() { return Event{std::make_unique<npu::Event>()}; }
+  Status record_event(Delegate& delegate, Event& event) {
+    return done(npu::record(event.mark.get(), stream_of(delegate)));
+  }
+  Status wait_event(Event& event) { return done(npu::wait(event.mark.get())); }
+  Result<bool> query_event(Event& event) { return npu::is_complete(event.mark.get()); }
+  Status wait_on_event(Delegate& delegate, Event& event) {
+    return done(npu::enqueue_wait(stream_of(delegate), event.mark.get()));
+  }
+  // [events]
+
  private:
+  static npu::Stream* stream_of(Delegate& delegate) noexcept {
+    return delegate.stream ? delegate.stream : &delegate.own;
+  }
+  static Status done(bool by_the_device) {
+    if (by_the_device) return tenon::ok();
+    return tenon::error(Error::Internal, "the device failed");
+  }
   static Status check_device(tenon_dl_device device) {
     if (device.device_type == TENON_DL_CUDA && device.device_id >= 0 &&
         device.device_id < npu::count_devices()) {
