@@ -42,6 +42,8 @@ std::vector<Row> execute_rows(const Setup& setup) {
     ours[i] = turns.add(setup.ours, [&] { return ours::execute(path, setup.plugin); });
     sdk[i] = turns.add(setup.ours, [&] { return ours::execute(path, setup.sdk_plugin); });
   }
+  const auto async = turns.add(
+      setup.ours, [&] { return ours::execute_async(program(setup, names[Empty]), setup.plugin); });
   const auto call = turns.add(true, [&] { return floor::call(setup.plugin); });
   turns.run(setup.plan);
 
@@ -63,6 +65,8 @@ std::vector<Row> execute_rows(const Setup& setup) {
           std::nullopt),
       {"", "a method without a delegate call", "ns", std::nullopt, turns[stock[Empty]],
        turns[ours[Empty]], stock_times(0.5)},
+      {"", "the same by execute_async, on an executor that runs at once", "ns", std::nullopt,
+       std::nullopt, turns[async], std::nullopt},
   };
 }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <random>
 #include <span>
@@ -125,9 +126,10 @@ struct OpenProgram {
     for (const auto& plugin : plugins) check(registry.register_backend(plugin), "add_plugin_file");
   }
 
-  [[nodiscard]] Result<std::unique_ptr<host::Method>> load() const {
+  [[nodiscard]] Result<std::unique_ptr<host::Method>> load(host::Executor executor = {}) const {
     host::MethodOptions options;
     options.registry = &registry;
+    options.executor = std::move(executor);
     return host::Method::load(program, "forward", std::move(options));
   }
 
@@ -140,7 +142,8 @@ class LoadedMethod {
  public:
   template <class Plugins>
   LoadedMethod(const std::string& path, const Plugins& plugins)
-      : program_(path, plugins), method_(checked(program_.load(), "Method::load of " + path)) {
+      : program_(path, plugins),
+        method_(checked(program_.load(&run_at_once), "Method::load of " + path)) {
     for (std::size_t i = 0; i < method_->num_inputs(); ++i) {
       const tenon_tensor& tensor = *method_->input(i).as.tensor;
       auto& data = inputs_.emplace_back(tensor.nbytes / sizeof(std::max_align_t) + 1);
@@ -154,8 +157,19 @@ class LoadedMethod {
   void run(std::uint64_t repeats) {
     for (std::uint64_t i = 0; i < repeats; ++i) check(method_->execute(), "execute");
   }
+  void run_async(std::uint64_t repeats) {
+    for (std::uint64_t i = 0; i < repeats; ++i) {
+      check(method_->execute_async([](const Status& outcome) { check(outcome, "a run"); }),
+            "execute_async");
+    }
+  }
 
  private:
+  static Status run_at_once(const std::function<void()>& task) {
+    task();
+    return ok();
+  }
+
   OpenProgram program_;
   std::deque<std::vector<std::max_align_t>> inputs_;
   std::unique_ptr<host::Method> method_;
@@ -171,6 +185,11 @@ Work execute(const std::string& program, const std::string& plugin) {
 Work execute(const std::string& program, const std::vector<std::string>& plugins) {
   const auto method = std::make_shared<LoadedMethod>(program, plugins);
   return [method](std::uint64_t repeats) { method->run(repeats); };
+}
+
+Work execute_async(const std::string& program, const std::string& plugin) {
+  const auto method = std::make_shared<LoadedMethod>(program, plugin);
+  return [method](std::uint64_t repeats) { method->run_async(repeats); };
 }
 
 Work load(const std::string& program, const std::string& plugin) {

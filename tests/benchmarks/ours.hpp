@@ -17,6 +17,9 @@ enum class Name { First, Last, Missing, EachInTurn };
 /// Runs "forward", loaded once and with its inputs set.
 [[nodiscard]] Work execute(const std::string& program, const std::string& plugin);
 
+/// The same by `execute_async`, whose executor runs the task at once.
+[[nodiscard]] Work execute_async(const std::string& program, const std::string& plugin);
+
 /// The same with any plugins, which are loaded with the method.
 [[nodiscard]] Work execute(const std::string& program, const std::vector<std::string>& plugins);
 
