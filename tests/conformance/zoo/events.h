@@ -146,7 +146,7 @@ static inline tenon_status events_start(tenon_backend* backend, tenon_delegate* 
   started->status = good_execute(backend, delegate, context, args, num_args);
   started->host = backend->host;
   started->numbers = numbers;
-  if (started->status == TENON_STATUS_OK) {
+  if (started->status == TENON_STATUS_OK && result) {
     started->nbytes = (size_t)result->nbytes;
     started->to = good_data(result);
     memcpy(numbers, started->to, started->nbytes);
