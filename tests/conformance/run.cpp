@@ -141,7 +141,7 @@ Result<std::vector<TestResult>> run_tests(const Arguments& arguments, const Subj
       apply_declarations(subject, result);
     } else {
       TestCommand command{command_for(arguments, subject, selected),
-                          std::chrono::duration<double>(arguments.timeout),
+                          std::chrono::duration<double>(arguments.timeout), *subject.plugin,
                           folder.path() / std::to_string(index)};
       TENON_RETURN_IF_ERROR(run_in_process_of_its_own(command, result));
       const bool hung = std::ranges::any_of(

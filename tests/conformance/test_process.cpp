@@ -19,6 +19,7 @@
 #include <thread>
 #include <utility>
 
+#include "tenon/conformance/process/backtrace.hpp"
 #include "tenon/conformance/process/breadcrumbs.hpp"
 #include "tenon/conformance/process/channel.hpp"
 #include "tenon/host/files/file_descriptor.hpp"
@@ -168,8 +169,8 @@ class TestFolder {
 };
 
 /// A test that did not come to its end: the broken rule, and what is known of the crash.
-void describe_end(const siginfo_t& info, const ChannelContent& content, const Breadcrumbs& crumbs,
-                  TestResult& result) {
+void describe_end(const TestCommand& command, const siginfo_t& info, const ChannelContent& content,
+                  const Breadcrumbs& crumbs, TestResult& result) {
   Crash crash;
   crash.in = crumbs.running();
   Finding finding;
@@ -190,7 +191,7 @@ void describe_end(const siginfo_t& info, const ChannelContent& content, const Br
   finding.text +=
       crash.in.empty() ? ", while no function of the plugin was called" : concat(", in ", crash.in);
   crash.last_calls = crumbs.last(20);
-  crash.backtrace = content.backtrace;
+  crash.backtrace = name_frames(content.backtrace, content.maps, command.plugin);
   result.findings.push_back(std::move(finding));
   result.crashes.push_back(std::move(crash));
 }
@@ -248,7 +249,7 @@ Status run_in_process_of_its_own(const TestCommand& command, TestResult& result)
   if (!ended) {
     describe_hang(command, crumbs, result);
   } else if (!content.done) {
-    describe_end(*ended, content, crumbs, result);
+    describe_end(command, *ended, content, crumbs, result);
   } else {
     if (content.changed) {
       result.findings.push_back(

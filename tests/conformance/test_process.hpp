@@ -15,6 +15,7 @@ namespace tenon::conformance {
 struct TestCommand {
   std::vector<std::string> arguments;  ///< Without the program name and the descriptors.
   std::chrono::duration<double> timeout;
+  std::filesystem::path plugin;  ///< As the reports name it.
   std::filesystem::path folder;  ///< For files of the plugin (TMPDIR); created and removed here.
 };
 

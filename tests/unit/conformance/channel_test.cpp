@@ -113,6 +113,16 @@ TEST_CASE("the frames after a crash are its backtrace", "[channel]") {
   CHECK(found.crash_finding.rule == "TN-EXE-1");
   CHECK(found.crash_finding.text == "SIGSEGV at 0x0");
   CHECK(found.backtrace == std::vector<std::string>{"one", "two"});
+  CHECK(found.maps.empty());
+}
+
+TEST_CASE("mappings after a crash are no frames", "[channel]") {
+  const std::string line = "1000-2000 r-xp 00000000 00:00 0 /a plugin.so";
+  const ChannelContent found = read_channel(
+      secret + "!crash TN-EXE-1 SIGSEGV at 0x0\n!0x1004\n!map " + line + "\n!map \n", secret);
+  CHECK(found.backtrace == std::vector<std::string>{"0x1004"});
+  CHECK(found.maps == std::vector<std::string>{line, ""});
+  CHECK_FALSE(found.changed);
 }
 
 }  // namespace channel_test

@@ -72,6 +72,7 @@ struct ChannelContent {
   bool crashed = false;
   Finding crash_finding;  ///< Rule and text of the crash, when `crashed`.
   std::vector<std::string> backtrace;
+  std::vector<std::string> maps;  ///< Lines of /proc/PID/maps that a crash left, for the backtrace.
 };
 
 /// Reads what a test wrote, as far as it came. Lines that were cut, that do not begin with `secret`
@@ -212,8 +213,11 @@ TENON_API ChannelContent read_channel(std::string_view text, std::string_view se
     text.remove_prefix(std::min(end + 1, text.size()));
     if (line.empty()) continue;
     if (!line.starts_with(secret)) {
-      // Frames of a backtrace follow a crash, without the secret: a signal handler writes them.
-      if (content.crashed && line.front() == '!') {
+      // Frames of a backtrace and mappings follow a crash, without the secret: a signal handler
+      // writes them.
+      if (content.crashed && line.starts_with("!map ")) {
+        content.maps.emplace_back(line.substr(5));
+      } else if (content.crashed && line.front() == '!') {
         content.backtrace.emplace_back(line.substr(1));
       } else {
         content.changed = content.changed || is_whole;

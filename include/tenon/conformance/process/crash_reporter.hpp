@@ -12,7 +12,8 @@
 #include "tenon/core/api.hpp"
 
 /// Reports why a signal ends a process: the signal, the address, the owner of the memory, and the
-/// functions on the stack.
+/// stack. The runner names the functions (backtrace.hpp), from the files: a handler must not look
+/// up much, and names under which the process had libraries open are gone with it.
 namespace tenon::conformance {
 
 /// The number of backends that are open behind a `Boundary`.
@@ -22,8 +23,8 @@ inline std::atomic<int>& open_backends() noexcept {
 }
 
 /// During its lifetime, a signal that ends the process is reported to the channel first: "!crash
-/// RULE text" and the backtrace. Also for an overflow of the stack of the thread that made it. One
-/// at a time.
+/// RULE text", the addresses of the backtrace and the mappings with code. Also for an overflow of
+/// the stack of the thread that made it. One at a time.
 class CrashReporter {
  public:
   explicit CrashReporter(const Channel& channel);
@@ -44,9 +45,16 @@ class CrashReporter {
 #if TENON_CONFORMANCE_DEFINITIONS
 
 #include <execinfo.h>
+#include <fcntl.h>
 #include <unistd.h>
+#if defined(__linux__)
+#include <ucontext.h>
+#endif
 
+#include <algorithm>
+#include <cerrno>
 #include <cstdint>
+#include <string_view>
 
 #include "tenon/conformance/process/guarded_memory.hpp"
 
@@ -123,17 +131,69 @@ class SignalText {
 #endif
 }
 
-/// Writes the frames, innermost first, one a line, each after '!'.
-inline void write_backtrace(int descriptor) noexcept {
+/// The address of the instruction that failed, or null where the system does not say.
+[[nodiscard]] inline void* failed_at([[maybe_unused]] void* context) noexcept {
+#if defined(__linux__) && defined(__x86_64__)
+  return reinterpret_cast<void*>(static_cast<ucontext_t*>(context)->uc_mcontext.gregs[REG_RIP]);
+#elif defined(__linux__) && defined(__aarch64__)
+  return reinterpret_cast<void*>(static_cast<ucontext_t*>(context)->uc_mcontext.pc);
+#else
+  return nullptr;
+#endif
+}
+
+/// Copies the lines of /proc/self/maps with code, each after "!map ". Returns false where there is
+/// no such file.
+[[nodiscard]] inline bool write_maps(int descriptor) noexcept {
+  const int maps = ::open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+  if (maps < 0) return false;
+  constexpr std::string_view prefix = "!map ";
+  std::array<char, 4096> in;
+  std::array<char, 4608> line;  // A path of 4096 bytes and the numbers before it.
+  prefix.copy(line.data(), prefix.size());
+  std::size_t used = prefix.size();
+  for (;;) {
+    const ssize_t got = ::read(maps, in.data(), in.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) break;
+    for (std::size_t i = 0; i < static_cast<std::size_t>(got); ++i) {
+      if (used < line.size()) line[used++] = in[i];
+      if (in[i] != '\n') continue;
+      const std::string_view text(line.data(), used);
+      const std::size_t rights = text.find(' ', prefix.size());
+      const bool code = rights < text.size() - 4 && text[rights + 3] == 'x';
+      if (code && text.back() == '\n') {
+        [[maybe_unused]] const ssize_t written = ::write(descriptor, text.data(), text.size());
+      }
+      used = prefix.size();
+    }
+  }
+  ::close(maps);
+  return true;
+}
+
+/// Writes the frames, innermost first, one a line, each after '!', from the instruction that
+/// failed on: as addresses, and where nothing is known of the mappings, as the C library names
+/// them.
+inline void write_backtrace(int descriptor, const void* failed) noexcept {
   std::array<void*, 48> frames;
   const int count = ::backtrace(frames.data(), static_cast<int>(frames.size()));
-  for (int i = 2; i < count; ++i) {  // Without this function and the handler.
+  const auto end = frames.begin() + count;
+  auto first = std::find(frames.begin(), end, failed);
+  // Without this function and the handler.
+  if (first == end) first = frames.begin() + std::min(count, 2);
+  for (auto frame = first; frame != end; ++frame) {
+    SignalText text;
+    ((text << "!").hex(reinterpret_cast<std::uintptr_t>(*frame)) << "\n").write_to(descriptor);
+  }
+  if (write_maps(descriptor)) return;
+  for (auto frame = first; frame != end; ++frame) {
     [[maybe_unused]] const ssize_t written = ::write(descriptor, "!", 1);
-    ::backtrace_symbols_fd(&frames[static_cast<std::size_t>(i)], 1, descriptor);
+    ::backtrace_symbols_fd(&*frame, 1, descriptor);
   }
 }
 
-inline void report_crash(int number, siginfo_t* info, void*) noexcept {
+inline void report_crash(int number, siginfo_t* info, void* context) noexcept {
   const int descriptor = crash_descriptor();
   const bool has_address = number == SIGSEGV || number == SIGBUS;
   const auto address = reinterpret_cast<std::uintptr_t>(info->si_addr);
@@ -146,7 +206,7 @@ inline void report_crash(int number, siginfo_t* info, void*) noexcept {
   if (has_address) (text << " at ").hex(address);
   text << "\n";
   text.write_to(descriptor);
-  write_backtrace(descriptor);
+  write_backtrace(descriptor, failed_at(context));
   ::signal(number, SIG_DFL);
   ::raise(number);
 }

@@ -4,7 +4,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "tenon/core/api.hpp"
@@ -27,10 +29,14 @@ struct Mapping {
   std::uintptr_t end = 0;
   bool readable = false;
   bool executable = false;
-  std::string name;  ///< A path, "[heap]" and the like, or empty.
+  std::uint64_t offset = 0;  ///< In the file.
+  std::string name;          ///< A path, "[heap]" and the like, or empty.
 
   friend bool operator==(const Mapping&, const Mapping&) = default;
 };
+
+/// One line of /proc/PID/maps; nothing for any other text.
+[[nodiscard]] TENON_API std::optional<Mapping> mapping_of(std::string_view line);
 
 /// All mappings of this process, in the order of their addresses; none where the system does not
 /// report them.
@@ -122,7 +128,6 @@ template <class Round>
 #include <charconv>
 #include <chrono>
 #include <fstream>
-#include <string_view>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -176,26 +181,37 @@ inline constexpr const char* descriptors_directory = "/proc/self/fd";
 
 }  // namespace detail
 
+TENON_API std::optional<Mapping> mapping_of(std::string_view line) {
+  Mapping one;
+  const char* const last = line.data() + line.size();
+  const auto number = [&](const char* from, auto& to) {
+    const auto [end, failed] = std::from_chars(from, last, to, 16);
+    return failed == std::errc() ? end : nullptr;
+  };
+  const char* at = number(line.data(), one.begin);
+  if (!at || at == last || *at != '-') return std::nullopt;
+  at = number(at + 1, one.end);
+  // " r-xp " and the offset.
+  if (!at || last - at < 7 || at[0] != ' ' || at[5] != ' ') return std::nullopt;
+  one.readable = at[1] == 'r';
+  one.executable = at[3] == 'x';
+  at = number(at + 6, one.offset);
+  if (!at) return std::nullopt;
+  // The device and the inode come before the name.
+  std::size_t begin = static_cast<std::size_t>(at - line.data());
+  for (int field = 0; field < 2 && begin != std::string_view::npos; ++field) {
+    begin = line.find(' ', line.find_first_not_of(' ', begin));
+  }
+  begin = begin == std::string_view::npos ? begin : line.find_first_not_of(' ', begin);
+  if (begin != std::string_view::npos) one.name = line.substr(begin);
+  return one;
+}
+
 TENON_API std::vector<Mapping> mappings() {
   std::vector<Mapping> out;
   std::ifstream file("/proc/self/maps");
   for (std::string line; std::getline(file, line);) {
-    Mapping one;
-    const char* const last = line.data() + line.size();
-    auto at = std::from_chars(line.data(), last, one.begin, 16).ptr;
-    if (at == last) continue;
-    at = std::from_chars(at + 1, last, one.end, 16).ptr;
-    if (last - at < 5) continue;
-    one.readable = at[1] == 'r';
-    one.executable = at[3] == 'x';
-    // Permissions, offset, device and inode come before the name.
-    std::size_t begin = static_cast<std::size_t>(at - line.data());
-    for (int field = 0; field < 4 && begin != std::string::npos; ++field) {
-      begin = line.find(' ', line.find_first_not_of(' ', begin));
-    }
-    begin = begin == std::string::npos ? begin : line.find_first_not_of(' ', begin);
-    if (begin != std::string::npos) one.name = line.substr(begin);
-    out.push_back(std::move(one));
+    if (auto one = mapping_of(line)) out.push_back(*std::move(one));
   }
   return out;
 }

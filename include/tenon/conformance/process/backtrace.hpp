@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <filesystem>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "tenon/core/api.hpp"
+
+/// Names of the frames of a process that ended: what its signal handler could write are addresses
+/// and the mappings around them.
+namespace tenon::conformance {
+
+/// The frames of a backtrace for a report: "execute+0x1c in /opt/acme/libacme.so+0x18a0", with the
+/// offset in the function and the one in the file. A frame without a symbol is the file and the
+/// offset alone; one without a file, or one that is no address ("0x7f12a4c01000"), is unchanged.
+///
+/// `frames` are innermost first; the first one is the instruction that failed, and the others are
+/// return addresses. `maps` are lines of /proc/PID/maps. `plugin` is the path that the caller knows
+/// the plugin by, which the report has in place of what it resolves to.
+///
+/// Both lists are of a process in which a plugin could write anything. Each mapped file is read
+/// once.
+[[nodiscard]] TENON_API std::vector<std::string> name_frames(std::span<const std::string> frames,
+                                                             std::span<const std::string> maps,
+                                                             const std::filesystem::path& plugin);
+
+}  // namespace tenon::conformance
+
+#if TENON_CONFORMANCE_DEFINITIONS
+
+#include <charconv>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string_view>
+#include <system_error>
+
+#include "tenon/conformance/process/resources.hpp"
+#include "tenon/core/concat.hpp"
+#include "tenon/host/binary/elf_functions.hpp"
+#include "tenon/host/files/mapped_file.hpp"
+
+namespace tenon::conformance {
+
+namespace detail {
+
+/// The address that a signal handler wrote as "0x7f12a4c01000".
+inline std::optional<std::uintptr_t> address_of_frame(std::string_view frame) {
+  if (!frame.starts_with("0x")) return std::nullopt;
+  frame.remove_prefix(2);
+  std::uintptr_t out = 0;
+  const auto [end, failed] = std::from_chars(frame.data(), frame.data() + frame.size(), out, 16);
+  if (failed != std::errc() || end != frame.data() + frame.size()) return std::nullopt;
+  return out;
+}
+
+inline std::string hexadecimal(std::uint64_t number) {
+  char digits[16];
+  const auto end = std::to_chars(digits, digits + sizeof digits, number, 16).ptr;
+  return concat("0x", std::string_view(digits, static_cast<std::size_t>(end - digits)));
+}
+
+/// The frames in one file.
+struct FramesOfFile {
+  std::vector<std::size_t> indices;
+  std::vector<std::uint64_t> offsets;  ///< In the file; of a call: of its last byte.
+};
+
+/// The functions of the frames in one file; none for a file that cannot be read.
+inline std::vector<std::optional<host::FunctionPlace>> functions_of_frames(
+    const std::string& path, std::span<const std::uint64_t> offsets) {
+  if (const auto file = host::MappedFile::open(path); file.ok()) {
+    if (auto found = host::functions_at(file->bytes(), offsets); found.ok()) {
+      return *std::move(found);
+    }
+  }
+  return std::vector<std::optional<host::FunctionPlace>>(offsets.size());
+}
+
+}  // namespace detail
+
+TENON_API std::vector<std::string> name_frames(std::span<const std::string> frames,
+                                               std::span<const std::string> maps,
+                                               const std::filesystem::path& plugin) {
+  std::vector<Mapping> mapped;
+  for (const std::string& line : maps) {
+    if (auto one = mapping_of(line); one && one->name.starts_with('/')) {
+      mapped.push_back(*std::move(one));
+    }
+  }
+  std::vector<std::string> out(frames.begin(), frames.end());
+  std::map<std::string, detail::FramesOfFile> files;
+  for (std::size_t i = 0; i < frames.size(); ++i) {
+    const auto address = detail::address_of_frame(frames[i]);
+    if (!address) continue;
+    // A call that does not return can be the last of its function: the byte before is still in it.
+    const std::uintptr_t inside = *address - (i == 0 || *address == 0 ? 0 : 1);
+    for (const Mapping& one : mapped) {
+      if (inside < one.begin || inside >= one.end) continue;
+      detail::FramesOfFile& file = files[one.name];
+      file.indices.push_back(i);
+      file.offsets.push_back(one.offset + (inside - one.begin));
+      break;
+    }
+  }
+  std::error_code failed;
+  const std::filesystem::path resolved = std::filesystem::canonical(plugin, failed);
+  for (const auto& [path, file] : files) {
+    const auto functions = detail::functions_of_frames(path, file.offsets);
+    const std::string& shown = !failed && path == resolved.native() ? plugin.native() : path;
+    for (std::size_t i = 0; i < file.indices.size(); ++i) {
+      const std::uint64_t back = file.indices[i] == 0 ? 0 : 1;
+      std::string& frame = out[file.indices[i]];
+      frame = concat(shown, "+", detail::hexadecimal(file.offsets[i] + back));
+      if (!functions[i]) continue;
+      frame = concat(functions[i]->name, "+", detail::hexadecimal(functions[i]->offset + back),
+                     " in ", frame);
+    }
+  }
+  return out;
+}
+
+}  // namespace tenon::conformance
+
+#endif  // TENON_CONFORMANCE_DEFINITIONS
