@@ -73,6 +73,9 @@
 #ifndef ZOO_RECORD_SIZE
 #define ZOO_RECORD_SIZE sizeof(tenon_backend_record)
 #endif
+#ifndef ZOO_MIN_PAYLOAD_VERSION
+#define ZOO_MIN_PAYLOAD_VERSION 1
+#endif
 #ifndef ZOO_VERSION
 #define ZOO_VERSION "1.0.0"
 #endif
@@ -143,13 +146,13 @@ typedef struct zoo_object {
   const tenon_backend_api* tables[ZOO_NUM_RECORDS];
 } zoo_object;
 
-#define ZOO_RECORD                 \
-  {.struct_size = ZOO_RECORD_SIZE, \
-   .min_payload_version = 1,       \
-   .max_payload_version = 1,       \
-   .id = ZOO_ID,                   \
-   .tags = "cpu",                  \
-   .description = ZOO_DESCRIPTION, \
+#define ZOO_RECORD                                 \
+  {.struct_size = ZOO_RECORD_SIZE,                 \
+   .min_payload_version = ZOO_MIN_PAYLOAD_VERSION, \
+   .max_payload_version = 1,                       \
+   .id = ZOO_ID,                                   \
+   .tags = "cpu",                                  \
+   .description = ZOO_DESCRIPTION,                 \
    .flags = ZOO_FLAGS}
 #ifndef ZOO_RECORDS
 #define ZOO_RECORDS {ZOO_RECORD}

@@ -177,6 +177,7 @@ struct Boundary::Calls {
 TENON_API Boundary::Boundary(const tenon_backend_api& theirs, Breadcrumbs* crumbs,
                              OnFinding on_finding)
     : WatchedBackend(theirs, crumbs, std::move(on_finding)) {
+  interposition.watch_lent = true;
   static constexpr std::array<Calls::Open, max_boundaries> opens =
       Calls::make_opens(std::make_index_sequence<max_boundaries>());
   for (std::size_t slot = 0; slot < max_boundaries; ++slot) {

@@ -224,6 +224,9 @@ class Watch {
     }
     if (crumb) crumbs_->leave(crumb, status);
     if (status != TENON_STATUS_OK && !threw) judge_failure(function, status);
+    if (const std::uint32_t freed = interposition.lent_and_freed.exchange(0); freed != 0) {
+      violated("TN-BCK-2", function, " gave ", freed, " blocks of the host's allocators to free");
+    }
     if (calls_ && calls_->next_finding) {
       while (const auto finding = calls_->next_finding()) {
         found({finding->rule, concat(function, ": ", finding->text)});

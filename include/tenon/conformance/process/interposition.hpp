@@ -53,7 +53,8 @@ struct Interposition {
 
   /// Whether `free` inside the plugin checks for blocks of the host.
   std::atomic<bool> watch_lent = false;
-  /// Blocks of the host that the plugin passed to `free`; they were not freed.
+  /// Blocks of the host that the plugin passed to `free`; they were not freed. `Watch` reports
+  /// them.
   std::atomic<std::uint32_t> lent_and_freed = 0;
 
   /// Notes a block that the host lends. The latest 256 are known.
