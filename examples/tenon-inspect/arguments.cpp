@@ -14,10 +14,12 @@ constexpr const char* footer =
     "  tenon-inspect libacme.so\n"
     "  tenon-inspect libacme.so --load\n"
     "  tenon-inspect libacme.so --verbose\n"
+    "  tenon-inspect libacme.so --certificate report.json --level 9\n"
     "  tenon-inspect libacme.so --json | jq '.lint[] | select(.verdict == \"fail\")'\n"
     "\n"
     "Exit codes:\n"
-    "  0 no check fails  1 a check fails  2 wrong usage  3 not a plugin\n"
+    "  0 no check fails  1 a check fails, or the report does not vouch for the plugin\n"
+    "  2 wrong usage, or a damaged report  3 not a plugin\n"
     "  4 with --load: it cannot be loaded, or a backend cannot be opened\n";
 
 }  // namespace
@@ -34,6 +36,15 @@ Result<std::variant<Arguments, PrintAndExit>> parse_arguments(int argc, const ch
   app.add_flag("--load", arguments.load, "Load it: devices, options, availability");
   app.add_flag("--verbose", arguments.verbose, "All symbols");
   app.add_flag("--json", arguments.json, "Print one JSON object instead of text");
+  app.add_option("--certificate", arguments.certificate,
+                 "Check the plugin against a report of tenon-conformance (--json), and no more")
+      ->type_name("REPORT")
+      ->excludes("--load", "--verbose", "--json");
+  app.add_option("--level", arguments.certificate_level,
+                 "The lowest level that the report may have (default 5)")
+      ->check(CLI::Range(1, 10))
+      ->type_name("N")
+      ->needs("--certificate");
   add_color_option(app, arguments.color);
   TENON_TRY(auto instead, parse_command_line(app, argc, argv));
   if (instead) return std::variant<Arguments, PrintAndExit>(*std::move(instead));

@@ -26,6 +26,8 @@ struct Arguments {
   bool load = false;
   bool verbose = false;  ///< All symbols.
   bool json = false;
+  std::string certificate;    ///< A report to check the plugin against; empty to inspect it.
+  int certificate_level = 5;  ///< The lowest level that the report may have.
   ColorWhen color = ColorWhen::automatic;
 };
 

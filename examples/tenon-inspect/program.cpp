@@ -2,6 +2,7 @@
 #include "program.hpp"
 
 #include "arguments.hpp"
+#include "certificate.hpp"
 #include "inspect.hpp"
 #include "tool.hpp"
 
@@ -21,6 +22,7 @@ tenon::Status first_failure(tenon::inspect::Report& report) {
 
 int tenon::inspect::run_program(int argc, char** argv) {
   const auto run = [](const Arguments& arguments) -> tool::Outcome {
+    if (!arguments.certificate.empty()) return check_certificate(arguments);
     Report report = inspect(arguments);
     std::string text =
         arguments.json ? to_json(report) : to_text(report, arguments, use_color(arguments.color));

@@ -29,8 +29,9 @@ constexpr const char* footer =
     "  gdb --args tenon-conformance libacme.so --in-process --only '*inputs are as they were*'\n"
     "\n"
     "Exit codes:\n"
-    "  0 no rule is broken  1 a rule is broken, or no test was selected  2 wrong usage\n"
-    "  3 not a plugin\n";
+    "  0 PASS: no rule is broken\n"
+    "  1 FAIL: a rule is broken; INCOMPLETE: tests were blocked; or no test was selected\n"
+    "  2 wrong usage  3 not a plugin\n";
 
 Result<Shard> read_shard(std::string_view text) {
   Shard shard;
@@ -68,6 +69,8 @@ void add_run_options(CLI::App& app, Arguments& arguments, std::string& shard) {
       ->type_name("ID")
       ->allow_extra_args(false)
       ->envname(prefix + "RULE");
+  app.add_option("--test", arguments.test, "Only the test with this path, as --list prints it")
+      ->type_name("PATH");
   app.add_option("--level", arguments.level, "How much is tested, 1 to 10 (default 5)")
       ->check(CLI::Range(1, 10))
       ->type_name("N")
@@ -112,6 +115,10 @@ void add_reports(CLI::App& app, Arguments& arguments) {
   file("--junit", arguments.junit, "Write the report as JUnit XML", "JUNIT");
   file("--html", arguments.html, "Write the report as one HTML file", "HTML");
   file("--markdown", arguments.markdown, "Write a summary as Markdown", "MARKDOWN");
+  app.add_option("--repro", arguments.repro,
+                 "Write what replays each finding to a directory of its own in DIR")
+      ->type_name("DIR")
+      ->envname(prefix + "REPRO");
   file("--baseline", arguments.baseline, "Fail if anything is worse than in this JSON report",
        "BASELINE");
   app.add_option("--baseline-factor", arguments.baseline_factor,

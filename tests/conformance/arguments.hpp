@@ -25,6 +25,7 @@ struct Arguments {
   std::vector<std::string> case_folders;
   std::vector<std::string> only;
   std::vector<std::string> rules;  ///< Only tests that judge one of them; empty for all.
+  std::string test;  ///< The path of the only test; empty for all.
   int level = 5;
   std::uint64_t seed = 1;
   std::uint32_t repeat = 1;
@@ -40,6 +41,7 @@ struct Arguments {
   bool with_times = true;
   ColorWhen color = ColorWhen::automatic;
   std::string json, junit, html, markdown;  ///< Files to write; empty for none.
+  std::string repro;  ///< Directory for a bundle for each finding; empty for none.
   std::string baseline;
   double baseline_factor = 2;
 

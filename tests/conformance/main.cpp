@@ -16,9 +16,11 @@
 
 #include "arguments.hpp"
 #include "proxy/make_proxy.hpp"
+#include "repro.hpp"
 #include "run.hpp"
 #include "tenon/abi/version.h"
 #include "tenon/conformance/report.hpp"
+#include "tenon/conformance/report/view.hpp"
 #include "tenon/host/binary/peek.hpp"
 #include "tenon/host/files/mapped_file.hpp"
 #include "tenon/host/files/new_file.hpp"
@@ -121,14 +123,6 @@ class Progress {
   bool on_terminal_ = ::isatty(STDERR_FILENO) == 1;
 };
 
-bool is_bad_report(const Report& report) {
-  const auto counts = count_outcomes(report);
-  for (std::size_t i = 0; i < counts.size(); ++i) {
-    if (counts[i] != 0 && is_bad(static_cast<Outcome>(i))) return true;
-  }
-  return false;
-}
-
 /// Judges all subjects. `stage` is the exit code for a failure, set before each step.
 Result<tool::Outcome> judge(const Arguments& arguments, ExitCode& stage) {
   stage = ExitCode::invalid_file;
@@ -140,10 +134,11 @@ Result<tool::Outcome> judge(const Arguments& arguments, ExitCode& stage) {
   report.machine = machine_text();
   report.seed = arguments.seed;
   report.level = arguments.level;
+  report.all_tests = arguments.only.empty() && arguments.test.empty() && arguments.shard.of == 1;
   const auto start = std::chrono::steady_clock::now();
   Progress progress;
   std::string listed;
-  std::size_t selected = 0;
+  std::size_t selected = 0, num_repros = 0;
   for (const Subject& subject : subjects) {
     const std::vector<SelectedTest> tests = select_tests(arguments, subject);
     selected += tests.size();
@@ -159,19 +154,22 @@ Result<tool::Outcome> judge(const Arguments& arguments, ExitCode& stage) {
                         [&](const TestResult& result, std::size_t done, std::size_t total) {
                           progress.show(result, done, total);
                         }));
+    if (arguments.repro.empty()) continue;
+    stage = ExitCode::wrong_usage;
+    TENON_RETURN_IF_ERROR(write_repros(arguments, subject, of_subject, num_repros));
   }
   progress.finish();
   if (selected == 0) {
     stage = ExitCode::failed;
     return error(
         Error::InvalidArgument,
-        "no test is selected: --only, --rule, --level and --shard leave none (see --list)");
+        "no test is selected: --only, --rule, --test, --level and --shard leave none (see --list)");
   }
   if (arguments.list) return tool::Outcome{.output = std::move(listed)};
   report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   stage = ExitCode::wrong_usage;
   TENON_RETURN_IF_ERROR(write_reports(arguments, report));
-  ExitCode code = is_bad_report(report) ? ExitCode::failed : ExitCode::success;
+  ExitCode code = is_good(report) ? ExitCode::success : ExitCode::failed;
   ReportOptions options;
   options.with_times = arguments.with_times;
   const bool color = use_color(arguments.color);

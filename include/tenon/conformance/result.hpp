@@ -19,8 +19,8 @@ enum class Outcome : std::uint8_t {
   unexpected_pass,  ///< It passed although the subject file expects a failure. Counts as a failure.
   unsupported,      ///< The subject file declares why it does not apply. Was not run.
   not_applicable,   ///< The subject has nothing to judge: no such ability, no case.
-  blocked,          ///< Another failure prevents judging: the plugin cannot be loaded.
-  kit_error,        ///< The kit itself could not do its work. Counts as a failure.
+  blocked,    ///< Another failure prevents judging: the plugin cannot be loaded. Never a pass.
+  kit_error,  ///< The kit itself could not do its work. Counts as a failure.
 };
 
 inline constexpr std::size_t num_outcomes = 8;
@@ -108,6 +108,7 @@ struct Report {
   std::string machine;      ///< "Linux x86_64, 2 CPUs".
   std::uint64_t seed = 0;
   int level = 0;
+  bool all_tests = false;  ///< All tests of the level were selected: no --only, --test or --shard.
   double seconds = 0;
   std::vector<SubjectReport> subjects;
 };

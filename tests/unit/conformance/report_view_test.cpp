@@ -98,6 +98,17 @@ TEST_CASE("a run that judged nothing is not good", "[conformance]") {
   CHECK_FALSE(is_good(none));
 }
 
+TEST_CASE("a run with blocked tests is neither passed nor failed", "[conformance]") {
+  const Report report =
+      test::report_of({test::test_of("arguments", "inputs", Outcome::passed, {"TN-EXE-2"}),
+                       test::test_of("leaks", "unloading", Outcome::blocked, {"TN-BCK-5"}),
+                       test::test_of("leaks", "loading", Outcome::not_applicable, {"TN-BCK-5"})});
+  const ReportView view = view_of(report);
+  CHECK(view.verdict == "INCOMPLETE: 1 of 3 tests could not be judged; 1 rule kept");
+  CHECK_FALSE(view.good);
+  CHECK_FALSE(is_good(report));
+}
+
 TEST_CASE("a verdict counts each way to fail", "[conformance]") {
   const Report report = test::report_with_all_outcomes();
   const ReportView view = view_of(report);

@@ -56,6 +56,7 @@ inline const std::string& hostile_text() {
   report.machine = "Linux x86_64, 2 CPUs";
   report.seed = 0xfedcba9876543210;
   report.level = 5;
+  report.all_tests = true;
   report.seconds = 12.5;
   report.subjects = std::move(subjects);
   return report;

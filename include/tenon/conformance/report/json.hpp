@@ -138,6 +138,7 @@ TENON_API std::string to_json(const Report& report, const ReportOptions& options
       {"machine", escape::utf8(ready.machine)},
       {"seed", ready.seed},
       {"level", ready.level},
+      {"all_tests", ready.all_tests},
       {"seconds", options.with_times ? detail::json_number(ready.seconds) : Json(nullptr)},
       {"good", view.good},
       {"verdict", view.verdict},

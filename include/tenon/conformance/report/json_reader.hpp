@@ -101,6 +101,15 @@ class JsonObject {
     return ok();
   }
 
+  /// Missing, which does not change `out`, in reports of kits before that member.
+  [[nodiscard]] Status read_if_present(const char* key, bool& out) const {
+    const auto found = json_.find(key);
+    if (found == json_.end()) return ok();
+    if (!found->is_boolean()) return wrong(key, "true or false", *found);
+    out = found->get<bool>();
+    return ok();
+  }
+
   /// Null, which does not change `out`, in a report that was written without times.
   template <class T>
   [[nodiscard]] Status read_or_null(const char* key, T& out) const {
@@ -226,6 +235,7 @@ class JsonObject {
   TENON_RETURN_IF_ERROR(from.read("machine", out.machine));
   TENON_RETURN_IF_ERROR(from.read("seed", out.seed));
   TENON_RETURN_IF_ERROR(from.read("level", out.level));
+  TENON_RETURN_IF_ERROR(from.read_if_present("all_tests", out.all_tests));
   TENON_RETURN_IF_ERROR(from.read_or_null("seconds", out.seconds));
   return from.read_list("subjects", out.subjects, read_subject);
 }

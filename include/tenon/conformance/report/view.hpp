@@ -59,8 +59,8 @@ struct ReportView {
   std::size_t num_judged = 0;         ///< Tests that came to an end, in whatever way.
   std::size_t num_bad = 0;            ///< Tests of which `is_bad` is true.
   std::vector<std::string> subjects;  ///< A short name for each; no two are the same.
-  bool good = false;                  ///< At least one test was judged, and none was bad.
-  std::string verdict;                ///< One line that says so.
+  bool good = false;                  ///< Tests were judged, none was bad, and none was blocked.
+  std::string verdict;                ///< One line that says so: "PASS", "FAIL" or "INCOMPLETE".
 
   [[nodiscard]] std::uint32_t count(Outcome outcome) const {
     return outcomes[static_cast<std::size_t>(outcome)];
@@ -76,11 +76,12 @@ struct ReportView {
          outcome == Outcome::expected_failure || outcome == Outcome::unexpected_pass;
 }
 
-/// Looks up the state of each rule in `report`. A run without a test, or in which no test could
-/// judge anything, is not good: "nothing was examined" must not be taken for "nothing is wrong".
+/// Looks up the state of each rule in `report`. A run without a test, in which no test could judge
+/// anything, or with blocked tests is not good: "was not examined" must not be taken for "nothing
+/// is wrong". The verdict of a run whose only defect is blocked tests is "INCOMPLETE".
 [[nodiscard]] TENON_API ReportView view_of(const Report& report);
 
-/// Whether a run is good: something was judged, and no test was bad.
+/// Whether a run is good: something was judged, no test was bad, and none was blocked.
 [[nodiscard]] TENON_API bool is_good(const Report& report);
 
 namespace detail {
@@ -284,6 +285,10 @@ TENON_API bool was_not_judged(const TestResult& test) {
     return concat("FAIL: ", why, "; ", view.num_bad, " of ", tests, " failed");
   }
   if (view.num_judged == 0) return concat("FAIL: nothing was judged; ", tests, ", none ran");
+  if (const auto count = view.count(Outcome::blocked); count != 0) {
+    return concat("INCOMPLETE: ", count, " of ", tests, " could not be judged; ",
+                  plural(view.count(RuleState::kept), "rule"), " kept");
+  }
   return concat("PASS: ", plural(view.count(RuleState::kept), "rule"), " kept; ", view.num_judged,
                 " of ", tests, " judged");
 }
@@ -302,7 +307,7 @@ TENON_API ReportView view_of(const Report& report) {
     if (is_judged(outcome)) view.num_judged += view.outcomes[i];
     if (is_bad(outcome)) view.num_bad += view.outcomes[i];
   }
-  view.good = view.num_bad == 0 && view.num_judged != 0;
+  view.good = view.num_bad == 0 && view.num_judged != 0 && view.count(Outcome::blocked) == 0;
   view.verdict = detail::verdict_of(view);
   return view;
 }
