@@ -72,6 +72,17 @@ class Decoder(Encoder):
         return torch.tanh(x * self.shared)
 
 
+class Rows(nn.Module):
+    """Any number of rows up to 64: a product with a weight and a softmax of each."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.randn(16))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return torch.softmax(x * self.weight, -1)
+
+
 def two_methods() -> Methods:
     """Each compiled for itself, over one store of weights."""
     shared = nn.Parameter(torch.randn(16))
@@ -89,7 +100,12 @@ MODELS: dict[str, tuple[Callable[[], Methods], dict[str, str]]] = {
     "embedding": (
         lambda: {"forward": (Embedding(), [(torch.randint(0, 50, (2, 4)),)])}, {}),
     "two_methods": (two_methods, {"max_autotune": "OFF"}),
+    "dynamic": (
+        lambda: {"forward": (Rows(), [(torch.randn(rows, 16),) for rows in (4, 9, 64, 1, 4)])},
+        {"max_autotune": "OFF"}),
 }
+# Shapes that are not those of the first run alone.
+DYNAMIC_SHAPES: dict[str, Any] = {"dynamic": ({0: torch.export.Dim("rows", min=1, max=64)},)}
 
 
 def save_runs(method: str, module: nn.Module, runs: Runs, folder: Path) -> None:
@@ -111,7 +127,8 @@ def export_model(name: str, folder: Path) -> None:
     partitioners: dict[str, Any] = {}
     for method, (module, runs) in make().items():
         save_runs(method, module.eval(), runs, folder)
-        programs[method] = torch.export.export(module, runs[0])
+        programs[method] = torch.export.export(
+            module, runs[0], dynamic_shapes=DYNAMIC_SHAPES.get(name))
         specs = [CudaBackend.generate_method_name_compile_spec(method)]
         specs += [CompileSpec(key, value.encode()) for key, value in settings.items()]
         partitioners[method] = [CudaPartitioner(specs)]

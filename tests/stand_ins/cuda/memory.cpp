@@ -98,6 +98,13 @@ EXPORT Result cuMemAlloc_v2(Address* out, std::size_t nbytes) {
   *out = block->address;
   return success;
 }
+EXPORT Result cuMemGetInfo_v2(std::size_t* free, std::size_t* total) {
+  const CallScope call("cuMemGetInfo", CallScope::needs_context);
+  if (call.code != success) return call.code;
+  *total = state().memory_limit;
+  *free = state().memory_limit - bytes_reserved();
+  return success;
+}
 EXPORT Result cuMemFree_v2(Address address) {
   const CallScope call("cuMemFree", CallScope::gives_back);
   const auto found = state().blocks.find(address);

@@ -4,15 +4,16 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <filesystem>
 #include <memory>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "support/aligned_bytes.hpp"
-#include "support/catch.hpp"
 #include "support/program_builder.hpp"
 #include "tenon/aoti/payload.hpp"
 #include "tenon/host.hpp"
@@ -29,21 +30,20 @@ class ExportedProgram {
     std::span<const std::byte> bytes;
   };
 
-  explicit ExportedProgram(const std::string& name)
-      : file_(read_file(TENON_TEST_FIXTURES "/" + name + "/model.pte")) {
-    auto data = host::DataFile::open(TENON_TEST_FIXTURES "/" + name + "/aoti_cuda_blob.ptd");
-    INFO(data.text());
-    REQUIRE(data.ok());
+  /// `folder` is that of the case. Here and below, std::runtime_error for another program.
+  explicit ExportedProgram(const std::filesystem::path& folder)
+      : file_(read_file((folder / "model.pte").string())) {
+    auto data = host::DataFile::open(folder / "aoti_cuda_blob.ptd");
+    require(data.ok(), data.text());
     data_ = *std::move(data);
     for (const auto* plan : *program_in(file_).execution_plan()) {
       const auto& processed = *plan->delegates()->Get(0)->processed();
-      REQUIRE(processed.location() == schema::DataLocation::SEGMENT);
+      require(processed.location() == schema::DataLocation::SEGMENT, "a blob outside of a segment");
       const auto& segment = *program_in(file_).segments()->Get(processed.index());
       const auto blob = file_.bytes().subspan(segment_base() + segment.offset(), segment.size());
       const std::string_view text(reinterpret_cast<const char*>(blob.data()), blob.size());
       auto payload = aoti::parse_payload(text, plan->name()->string_view(), true);
-      INFO(payload.text());
-      REQUIRE(payload.ok());
+      require(payload.ok(), payload.text());
       methods_.push_back({plan->name()->str(), *std::move(payload)});
     }
   }
@@ -59,8 +59,8 @@ class ExportedProgram {
     std::vector<Weight> out;
     for (const aoti::NamedWeight& weight : find(method).payload.weights) {
       const auto key = data_->find_key(weight.key);
-      REQUIRE(key.has_value());
-      REQUIRE(data_->key_data(*key).size() == weight.nbytes);
+      require(key.has_value(), "no data for " + weight.key);
+      require(data_->key_data(*key).size() == weight.nbytes, "another size of " + weight.key);
       out.push_back({weight.name, data_->key_data(*key)});
     }
     return out;
@@ -96,7 +96,7 @@ class ExportedProgram {
       }
       const auto library = std::ranges::find_if(
           named, [&](const auto& entry) { return entry->key == method.payload.library_key; });
-      REQUIRE(library != named.end());
+      require(library != named.end(), "no library " + method.payload.library_key);
       const std::string so_key =
           generation == 1 ? method.name + "_so_blob" : method.payload.library_key;
       const std::string weights_key =
@@ -118,6 +118,10 @@ class ExportedProgram {
   }
 
  private:
+  static void require(bool holds, std::string_view text) {
+    if (!holds) throw std::runtime_error("an exported program: " + std::string(text));
+  }
+
   struct Method {
     std::string name;
     aoti::Payload payload;
@@ -125,13 +129,13 @@ class ExportedProgram {
 
   [[nodiscard]] const Method& find(std::string_view name) const {
     const auto found = std::ranges::find(methods_, name, &Method::name);
-    REQUIRE(found != methods_.end());
+    require(found != methods_.end(), "no method " + std::string(name));
     return *found;
   }
 
   /// Where the extended header says that segments begin.
   [[nodiscard]] std::size_t segment_base() const {
-    REQUIRE(std::memcmp(file_.bytes().data() + 8, "eh00", 4) == 0);
+    require(std::memcmp(file_.bytes().data() + 8, "eh00", 4) == 0, "no extended header");
     return flatbuffers::ReadScalar<std::uint64_t>(file_.bytes().data() + 24);
   }
 

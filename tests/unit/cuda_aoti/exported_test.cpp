@@ -26,6 +26,8 @@ struct Case {
   bool as_graph;
 };
 
+std::string fixture(const std::string& name) { return TENON_TEST_FIXTURES "/" + name; }
+
 /// Blocks on the device with exactly these bytes.
 std::set<std::uint64_t> blocks_with(std::span<const std::byte> bytes) {
   std::set<std::uint64_t> out;
@@ -120,11 +122,11 @@ long run_six_times(host::Method& method) {
 
 TEST_CASE("exported programs of each generation run, replay, switch sessions and unload",
           "[cuda][D7][D19]") {
-  const auto each = GENERATE(from_range(
-      all_cases({"cuda_addmul", "cuda_stateful", "cuda_embedding", "cuda_two_methods"})));
+  const auto each = GENERATE(from_range(all_cases(
+      {"cuda_addmul", "cuda_dynamic", "cuda_stateful", "cuda_embedding", "cuda_two_methods"})));
   INFO(each.program << ", generation " << each.generation << (each.as_graph ? ", as a graph" : ""));
   if (!runs_here(each.program)) return;
-  const ExportedProgram exported(each.program);
+  const ExportedProgram exported(fixture(each.program));
   for (const std::string& name : exported.methods()) {
     INFO(name);
     CudaHost host;
@@ -171,7 +173,7 @@ TEST_CASE("weights are copied to the device once, in every generation", "[cuda][
   const int generation = GENERATE(1, 2, 3);
   const std::string name = GENERATE("cuda_stateful", "cuda_embedding");
   if (!runs_here(name)) return;
-  const ExportedProgram exported(name);
+  const ExportedProgram exported(fixture(name));
   CudaHost host;
   const auto method = load(host, exported, {name, generation, false}, "forward", {});
   REQUIRE(method.ok());
@@ -189,7 +191,7 @@ TEST_CASE("methods of an exported program share the weights that are the same", 
   const int generation = GENERATE(1, 2, 3);
   const bool shares = GENERATE(true, false);
   if (!runs_here("cuda_two_methods")) return;
-  const ExportedProgram exported("cuda_two_methods");
+  const ExportedProgram exported(fixture("cuda_two_methods"));
   CudaHost host;
   const Options options = {option("weight_sharing_across_methods", shares)};
   const Case each{"cuda_two_methods", generation, false};
@@ -215,7 +217,7 @@ TEST_CASE("methods of an exported program share the weights that are the same", 
 TEST_CASE("a library that takes weights by name alone is refused as an older generation",
           "[cuda][D3][D19]") {
   const int generation = GENERATE(1, 2);
-  const ExportedProgram exported("cuda_mlp");
+  const ExportedProgram exported(fixture("cuda_mlp"));
   CudaHost host;
   const auto method = load(host, exported, {"cuda_mlp", generation, false}, "forward", {});
   CHECK_FALSE(method.ok());
