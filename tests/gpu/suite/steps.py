@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: MIT
+"""The steps of the suite: what is run, and what its results mean."""
+
+import json
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+from suite.device import cpu_flags
+from suite.runner import FAIL, NOT_AVAILABLE, PASS, SKIP, Finished, Result, Step
+
+NOT_RUN = 77  # Exit code of programs that had nothing to run on.
+SANITIZER_FOUND = 86  # Exit code of compute-sanitizer when it found something, as asked for.
+SANITIZER_TOOLS = ("memcheck", "racecheck", "initcheck", "synccheck")
+REPEAT = 2000
+KIT_LEVEL = 6
+
+
+class Pack:
+    """A folder that `make_pack` made: programs, plugin, cases and manifest.json."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.manifest: dict[str, Any] = json.loads((folder / "manifest.json").read_text())
+        self.plugin = str(folder / "bin/cuda_aoti.so")
+
+    def program(self, name: str) -> str:
+        """The path of a program."""
+        return str(self.folder / "bin" / name)
+
+    def cases(self) -> dict[str, list[Path]]:
+        """Folders by the name of the program: the case, and those with older payloads."""
+        out: dict[str, list[Path]] = {}
+        for folder in sorted((self.folder / "cases").iterdir()):
+            out.setdefault(folder.name.split("_generation_")[0], []).append(folder)
+        return out
+
+    def refusal(self, name: str) -> str:
+        """Why this CPU cannot run a program's code on the host; empty when it can."""
+        flag = self.manifest.get("cpu_flags", {}).get(name, "")
+        return f"its code needs {flag}, which this CPU lacks" if flag and flag not in cpu_flags() else ""
+
+
+def plain_result(done: Finished) -> Result:
+    """The outcome of a program that passes with 0 and had nothing to run on with 77."""
+    if done.code == 0 and not done.timed_out:
+        return Result(PASS)
+    if done.code == NOT_RUN:
+        return Result(NOT_AVAILABLE, done.last_line())
+    return Result(FAIL, done.failure())
+
+
+def checked_result(done: Finished) -> Result:
+    """The outcome of cuda-programs, from a line for each check: outcome, name and details."""
+    checks = []
+    for line in done.text.splitlines():
+        parts = line.split("\t")
+        if len(parts) == 3 and parts[0] in (PASS, FAIL, SKIP, NOT_AVAILABLE):
+            checks.append(dict(zip(("outcome", "name", "detail"), parts)))
+    outcomes = [check["outcome"] for check in checks]
+    for word in (FAIL, SKIP, NOT_AVAILABLE):
+        if word in outcomes:
+            first = checks[outcomes.index(word)]
+            more = f", and {outcomes.count(word) - 1} more" if outcomes.count(word) > 1 else ""
+            reason = f"{first['name']}: {first['detail']}{more}"
+            # It may also have ended early.
+            if word != FAIL and (done.timed_out or done.code not in (0, NOT_RUN)):
+                break
+            return Result(word, reason, checks)
+    if done.timed_out or done.code != 0 or not checks:
+        return Result(FAIL, done.failure() if done.timed_out or done.code else "no check was made", checks)
+    return Result(PASS, "", checks)
+
+
+def kernels(pack: Pack) -> Step:
+    """The project's own kernels, against references."""
+    return Step("kernels", 120, lambda step: plain_result(step.command([pack.program("cuda-gpu-test")])))
+
+
+def programs(pack: Pack, name: str, folders: list[Path]) -> Step:
+    """One program of each generation, in every way in which an application may run it."""
+    def body(step: Step) -> Result:
+        if why := pack.refusal(name):
+            return Result(NOT_AVAILABLE, why)
+        command = [pack.program("cuda-programs"), pack.plugin, *map(str, folders)]
+        return checked_result(step.command(command))
+    return Step(f"programs/{name}", 90, body)
+
+
+def memory(pack: Pack) -> Step:
+    """What programs need on the device, and leave there."""
+    def body(step: Step) -> Result:
+        folders = [str(folders[0]) for name, folders in pack.cases().items() if not pack.refusal(name)]
+        if not folders:
+            return Result(NOT_AVAILABLE, "no program whose code this CPU can run")
+        command = [pack.program("cuda-programs"), "--memory", pack.plugin, *folders]
+        return checked_result(step.command(command))
+    return Step("memory", 120, body)
+
+
+def kit(pack: Pack, out: Path, computes: bool) -> Step:
+    """The conformance kit."""
+    def body(step: Step) -> Result:
+        report = out / "conformance.json"
+        report.unlink(missing_ok=True)
+        done = step.command([
+            pack.program("tenon-conformance"), pack.plugin, "--subject", str(pack.folder / "subject.json"),
+            "--level", str(KIT_LEVEL), "--color", "never", "--json", str(report)])
+        if done.timed_out or not report.exists():
+            return Result(FAIL, done.failure())
+        tests = [test for subject in json.loads(report.read_text())["subjects"]
+                 for test in subject["tests"]]
+        failed = [test for test in tests if test["outcome"] in ("failed", "unexpected_pass", "kit_error")]
+        names = [f"{test['suite']}: {test['name']} {test['case']}".strip() for test in failed]
+        outcomes = [test["outcome"] for test in tests]
+        figures = {"level": KIT_LEVEL, "tests": {word: outcomes.count(word) for word in sorted(set(outcomes))},
+                   "failed": names}
+        if not tests or done.code not in (0, 1):
+            return Result(FAIL, done.failure(), figures=figures)
+        # Results are nothing there, and the stand-in's record of all calls grows.
+        if failed and not computes and all(test["suite"] in ("numerics", "leaks") for test in failed):
+            return Result(SKIP, f"{len(failed)} tests of results and of memory, which this driver has not",
+                          figures=figures)
+        if done.code != 0:
+            return Result(FAIL, f"{len(failed)} of {len(tests)} tests failed: {'; '.join(names[:5])}",
+                          figures=figures)
+        return Result(PASS, figures=figures)
+    return Step("kit", 240, body)
+
+
+def sanitizer(pack: Pack, name: str, tool: str, command: list[str]) -> Step:
+    """A program under one of compute-sanitizer's tools."""
+    def body(step: Step) -> Result:
+        found = shutil.which("compute-sanitizer") or "/usr/local/cuda/bin/compute-sanitizer"
+        if not os.access(found, os.X_OK):
+            return Result(NOT_AVAILABLE, "compute-sanitizer is not installed")
+        done = step.command([found, "--tool", tool, "--error-exitcode", str(SANITIZER_FOUND), *command])
+        if done.timed_out:
+            return Result(FAIL, done.failure())
+        # It says so at its end whatever happened in the program, unless it cannot work here at all.
+        summaries = [line for line in done.text.splitlines() if " SUMMARY: " in line]
+        if not summaries or "Device not supported" in done.text:
+            return Result(NOT_AVAILABLE, f"compute-sanitizer does not work here: {done.last_line()}")
+        if done.code == SANITIZER_FOUND:
+            return Result(FAIL, summaries[-1].strip(" ="))
+        if done.code == NOT_RUN:
+            return Result(SKIP, "clean, and nothing was computed")
+        return Result(PASS) if done.code == 0 else Result(FAIL, done.failure())
+    return Step(f"sanitizer/{name}-{tool}", 180, body)
+
+
+def times(pack: Pack, name: str, folder: Path, python: str, computes: bool) -> Step:
+    """What a run costs, beside torch's own loader of the same model."""
+    def body(step: Step) -> Result:
+        if why := pack.refusal(name):
+            return Result(NOT_AVAILABLE, why)
+        done = step.command([python, str(pack.folder / "bench_libtorch.py"), "--tenon-run",
+                             pack.program("tenon-run"), "--plugin", pack.plugin,
+                             "--repeat", str(REPEAT if computes else 20), str(folder)])
+        if done.timed_out or done.code != 0:
+            return Result(FAIL, done.failure())
+        begin = done.text.find("\n{") + 1
+        figures = json.loads(done.text[begin:])
+        if not computes:
+            return Result(SKIP, "this driver computes nothing", figures=figures)
+        if "torch_compiled" not in figures:
+            return Result(NOT_AVAILABLE, f"our side alone: {figures['why_not']['torch_compiled']}",
+                          figures=figures)
+        return Result(PASS, figures=figures)
+    return Step(f"times/{name}", 180, body)
+
+
+def all_steps(pack: Pack, out: Path, python: str, computes: bool) -> list[Step]:
+    """Every step, in the order in which they are run: what is most worth knowing first."""
+    cases = pack.cases()
+    steps = [kernels(pack)]
+    steps += [programs(pack, name, folders) for name, folders in cases.items()]
+    steps += [memory(pack), kit(pack, out, computes)]
+    steps += [times(pack, name, folders[0], python, computes) for name, folders in cases.items()]
+    steps += [sanitizer(pack, "kernels", tool, [pack.program("cuda-gpu-test")])
+              for tool in SANITIZER_TOOLS]
+    steps += [sanitizer(pack, name, "memcheck",
+                        [pack.program("cuda-programs"), pack.plugin, str(folders[0])])
+              for name, folders in cases.items() if not pack.refusal(name)]
+    return steps
