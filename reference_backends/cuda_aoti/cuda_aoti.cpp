@@ -6,6 +6,8 @@
 #include <array>
 #include <cctype>
 #include <charconv>
+#include <cstddef>
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -284,18 +286,31 @@ class CudaBackend final : public tenon::Backend<CudaBackend>,
 
   tenon::Result<void*> allocate_device(tenon_dl_device device, std::size_t nbytes,
                                        std::size_t alignment) {
-    constexpr std::size_t largest_alignment = 256;  // Of cuMemAlloc.
-    if (alignment > largest_alignment) {
-      return tenon::error(tenon::Error::NotSupported, "a block on a CUDA device: alignment ",
-                          alignment, " is more than ", largest_alignment);
-    }
+    constexpr std::size_t driver_alignment = 256;  // Of cuMemAlloc.
     TENON_TRY(const aoti::DeviceMemoryApi memory, memory_of(device));
-    TENON_TRY(std::byte* const block, memory.allocate(memory.context.get(), nbytes));
-    return static_cast<void*>(block);
+    const std::size_t extra = alignment > driver_alignment ? alignment - driver_alignment : 0;
+    if (nbytes > SIZE_MAX - extra) {
+      return tenon::error(tenon::Error::MemoryAllocationFailed,
+                          "a block on a CUDA device: ", nbytes, " bytes aligned to ", alignment,
+                          " are more than can be addressed");
+    }
+    TENON_TRY(std::byte* const block, memory.allocate(memory.context.get(), nbytes + extra));
+    if (extra == 0) return static_cast<void*>(block);
+    const std::uintptr_t address = reinterpret_cast<std::uintptr_t>(block);
+    std::byte* const aligned =
+        block + ((address + alignment - 1) / alignment * alignment - address);
+    try {
+      const std::lock_guard lock(mutex_);
+      if (aligned != block) begin_of_[{device.device_id, aligned}] = block;
+    } catch (...) {
+      memory.free(memory.context.get(), block);
+      throw;  // No memory: the caller makes an error of it.
+    }
+    return static_cast<void*>(aligned);
   }
   void free_device(tenon_dl_device device, void* block) noexcept {
     const auto memory = memory_of(device);
-    if (memory.ok()) memory->free(memory->context.get(), static_cast<std::byte*>(block));
+    if (memory.ok()) memory->free(memory->context.get(), take_begin(device.device_id, block));
   }
   tenon::Status copy_to_device(tenon_dl_device device, void* to, const void* from,
                                std::size_t nbytes) {
@@ -419,6 +434,14 @@ class CudaBackend final : public tenon::Backend<CudaBackend>,
 
   /// The memory that hosts plan on a device. Its stream is created at the first call and kept for
   /// the life of the backend.
+  /// Where the driver's block begins that was given as `block`.
+  std::byte* take_begin(std::int32_t index, void* block) noexcept {
+    const std::lock_guard lock(mutex_);
+    const auto found = begin_of_.find({index, static_cast<std::byte*>(block)});
+    if (found == begin_of_.end()) return static_cast<std::byte*>(block);
+    return begin_of_.extract(found).mapped();
+  }
+
   tenon::Result<aoti::DeviceMemoryApi> memory_of(tenon_dl_device device) {
     if (device.device_type != TENON_DL_CUDA) {
       return tenon::error(tenon::Error::InvalidArgument, "expected DLPack device type ",
@@ -452,6 +475,8 @@ class CudaBackend final : public tenon::Backend<CudaBackend>,
 
   std::mutex mutex_;
   std::map<std::int32_t, std::shared_ptr<cuda::CudaDevice>> devices_;
+  /// Beginnings of blocks that were aligned within larger ones, by device and address.
+  std::map<std::pair<std::int32_t, std::byte*>, std::byte*> begin_of_;
   std::map<std::int32_t, aoti::DeviceMemoryApi> memory_;
 };
 

@@ -160,8 +160,8 @@ def times(pack: Pack, name: str, folder: Path, python: str, computes: bool) -> S
                              "--repeat", str(REPEAT if computes else 20), str(folder)])
         if done.timed_out or done.code != 0:
             return Result(FAIL, done.failure())
-        begin = done.text.find("\n{") + 1
-        figures = json.loads(done.text[begin:])
+        # The object begins a line; warnings of torch are around it.
+        figures, _ = json.JSONDecoder().raw_decode(done.text[done.text.rfind("\n{\n") + 1 :])
         if not computes:
             return Result(SKIP, "this driver computes nothing", figures=figures)
         if "torch_compiled" not in figures:

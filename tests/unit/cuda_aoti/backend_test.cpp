@@ -227,17 +227,45 @@ TEST_CASE("memory on a device is given, copied and taken back",
   REQUIRE(table->copy_to_device(raw, second, block, numbers.data(), 100) == TENON_STATUS_OK);
   REQUIRE(table->copy_to_host(raw, second, back.data(), block, 100) == TENON_STATUS_OK);
   CHECK(back == numbers);
-  // Beyond the block, and with an alignment that the driver does not give.
+  // Beyond the block.
   CHECK(table->copy_to_host(raw, second, back.data(), static_cast<std::byte*>(block) + 1, 100) !=
         TENON_STATUS_OK);
   cuda().reset();
   void* other = nullptr;
-  CHECK(table->allocate(raw, second, 100, 4096, &other) == TENON_STATUS_NOT_SUPPORTED);
   for (const tenon_dl_device wrong :
        {tenon_dl_device{TENON_DL_CUDA, 2}, tenon_dl_device{TENON_DL_CUDA, -1},
         tenon_dl_device{TENON_DL_CPU, 0}}) {
     CHECK(table->allocate(raw, wrong, 100, 64, &other) == TENON_STATUS_INVALID_ARGUMENT);
   }
   table->free(raw, second, block);
+  CHECK(cuda().live().blocks == 0);
+}
+
+TEST_CASE("memory on a device has the alignment that was asked for, also beyond the driver's",
+          "[cuda][TN-DEV-5]") {
+  CudaHost host;
+  const auto* table = static_cast<const tenon_device_memory_v1*>(
+      host.backend()->api().get_extension(host.backend()->raw(), TENON_EXTENSION_DEVICE_MEMORY));
+  REQUIRE(table);
+  tenon_backend* const raw = host.backend()->raw();
+  const tenon_dl_device first = {TENON_DL_CUDA, 0};
+  std::vector<void*> blocks;
+  for (const std::uint64_t alignment : {1U, 256U, 512U, 4096U, 1U << 20}) {
+    for (const std::size_t size : {1U, 5000U}) {
+      INFO(size << " bytes aligned to " << alignment);
+      void*& block = blocks.emplace_back();
+      REQUIRE(table->allocate(raw, first, size, alignment, &block) == TENON_STATUS_OK);
+      CHECK(reinterpret_cast<std::uintptr_t>(block) % alignment == 0);
+      const auto numbers = filled(7, size);
+      std::vector<std::byte> back(size);
+      CHECK(table->copy_to_device(raw, first, block, numbers.data(), size) == TENON_STATUS_OK);
+      CHECK(table->copy_to_host(raw, first, back.data(), block, size) == TENON_STATUS_OK);
+      CHECK(back == numbers);
+    }
+  }
+  void* other = nullptr;
+  CHECK(table->allocate(raw, first, SIZE_MAX - 1000, 4096, &other) ==
+        TENON_STATUS_MEMORY_ALLOCATION_FAILED);
+  for (void* block : blocks) table->free(raw, first, block);
   CHECK(cuda().live().blocks == 0);
 }
