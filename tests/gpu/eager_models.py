@@ -65,6 +65,17 @@ class Encoder(nn.Module):
         return torch.sigmoid(x * self.shared) + self.own
 
 
+class Decoder(nn.Module):
+    """The second."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.shared = nn.Parameter(torch.randn(16))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return torch.tanh(x * self.shared)
+
+
 class Rows(nn.Module):
     """Any number of rows up to 64."""
 
@@ -83,6 +94,7 @@ MODELS: dict[str, type[nn.Module]] = {
     "cuda_mlp": Mlp,
     "cuda_stateful": Stateful,
     "cuda_two_methods": Encoder,
+    "cuda_two_methods_decode": Decoder,
 }
 
 

@@ -17,6 +17,8 @@ LOG_BYTES = 200_000  # Of a step, from its end.
 LAST_LINES = 8
 # A step that would begin with less time is left out.
 FEWEST_SECONDS = 5
+# Of 0.05 s each: a process that hangs in the kernel does not end.
+KILL_ROUNDS = 100
 
 PASS, FAIL, SKIP, NOT_AVAILABLE = "pass", "fail", "skip", "not available"
 
@@ -54,9 +56,27 @@ class Result:
     figures: dict[str, Any] = dataclasses.field(default_factory=dict)
 
 
+def kill_session(session: int) -> None:
+    """Kills all processes of a session: the kit puts its tests into groups of their own."""
+    for _ in range(KILL_ROUNDS):
+        found = False
+        for stat in Path("/proc").glob("[0-9]*/stat"):
+            try:
+                # After the name in parentheses: state, parent, group, session.
+                state, _, _, of_session = stat.read_text(errors="replace").rpartition(") ")[2].split()[:4]
+                if int(of_session) == session and state not in "ZX":
+                    os.kill(int(stat.parent.name), signal.SIGKILL)
+                    found = True
+            except (OSError, ValueError):
+                continue  # It ended meanwhile.
+        if not found:
+            return
+        time.sleep(0.05)
+
+
 def run_command(command: list[str], seconds: float, **options: Any) -> Finished:
-    """Runs a command with its standard output and errors together. Its whole process group is killed
-    when it takes longer."""
+    """Runs a command with its standard output and errors together. All of its processes are killed
+    when it takes longer, and those that it leaves when it ends."""
     start = time.monotonic()
     with tempfile.TemporaryFile() as output:
         try:
@@ -69,15 +89,14 @@ def run_command(command: list[str], seconds: float, **options: Any) -> Finished:
             process.wait(seconds)
         except subprocess.TimeoutExpired:
             timed_out = True
-        # Also what a command that has ended left running.
+        kill_session(process.pid)
         try:
-            os.killpg(process.pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
-        process.wait()
+            code = process.wait(KILL_ROUNDS * 0.05)
+        except subprocess.TimeoutExpired:
+            code = -signal.SIGKILL  # It hangs in the kernel, as a driver may, and is left behind.
         output.seek(0)
         text = output.read().decode(errors="replace")
-    return Finished(process.returncode, timed_out, time.monotonic() - start, text)
+    return Finished(code, timed_out, time.monotonic() - start, text)
 
 
 class Step:
@@ -87,6 +106,7 @@ class Step:
         self.name, self.limit, self._body = name, seconds, body
         self._end = 0.0
         self.text = ""
+        self.timed_out = False
 
     def run(self, limit: float) -> Result:
         """Runs it; all of its commands together take `limit` seconds at most."""
@@ -96,6 +116,7 @@ class Step:
     def command(self, command: list[str], **options: Any) -> Finished:
         """Runs a command within what is left of the step's time."""
         done = run_command(command, max(0.1, self._end - time.monotonic()), **options)
+        self.timed_out = self.timed_out or done.timed_out
         self.text += f"$ {' '.join(command)}\n{done.text}\n"
         return done
 
@@ -134,6 +155,8 @@ class Suite:
             else:
                 allowed = limit or step.limit
                 result = step.run(allowed if left is None else min(allowed, left))
+                if step.timed_out and left is not None and left < allowed:
+                    result = Result(SKIP, f"no time was left: stopped after {left:.0f} s", result.checks)
             self._add(step, result, time.monotonic() - start)
         return self._finish()
 

@@ -15,6 +15,7 @@ SANITIZER_FOUND = 86  # Exit code of compute-sanitizer when it found something, 
 SANITIZER_TOOLS = ("memcheck", "racecheck", "initcheck", "synccheck")
 REPEAT = 2000
 KIT_LEVEL = 6
+KIT_JOBS = 4  # Each has a context on the device.
 
 
 class Pack:
@@ -106,7 +107,7 @@ def kit(pack: Pack, out: Path, computes: bool) -> Step:
         report.unlink(missing_ok=True)
         done = step.command([
             pack.program("tenon-conformance"), pack.plugin, "--subject", str(pack.folder / "subject.json"),
-            "--level", str(KIT_LEVEL), "--color", "never", "--json", str(report)])
+            "--level", str(KIT_LEVEL), "--jobs", str(KIT_JOBS), "--color", "never", "--json", str(report)])
         if done.timed_out or not report.exists():
             return Result(FAIL, done.failure())
         tests = [test for subject in json.loads(report.read_text())["subjects"]

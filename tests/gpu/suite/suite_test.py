@@ -121,7 +121,8 @@ class SuiteTest(unittest.TestCase):
 
     def test_a_step_that_does_not_end_fails_and_leaves_no_process(self) -> None:
         self.script(self.pack / "bin/tenon-conformance",
-                    f"#!/bin/sh\nsleep 600 &\necho $! $$ >{self.pack}/processes\nsleep 600\n")
+                    "#!/bin/sh\npython3 -c 'import os, time; os.setpgrp(); time.sleep(600)' &\n"
+                    f"echo $! $$ >{self.pack}/processes\nsleep 600\n")
         done = self.run_suite("--only", "kit,memory", "--step-seconds", "3")
         self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
         self.assertEqual(self.step("kit")["outcome"], "fail")
@@ -184,6 +185,13 @@ class SuiteTest(unittest.TestCase):
         self.assertEqual(done.returncode, 2, done.stdout + done.stderr)
         self.assertEqual((self.step("memory")["outcome"], self.step("memory")["reason"]),
                          ("skip", "no time was left"))
+
+    def test_a_step_that_the_end_of_the_run_stops_is_no_failure(self) -> None:
+        self.script(self.pack / "bin/tenon-conformance", "#!/bin/sh\nsleep 600\n")
+        done = self.run_suite("--only", "kit", "--minutes", "0.1")
+        self.assertEqual(done.returncode, 2, done.stdout + done.stderr)
+        self.assertEqual(self.step("kit")["outcome"], "skip")
+        self.assertIn("no time was left: stopped after ", self.step("kit")["reason"])
 
     def test_an_unknown_step_is_refused(self) -> None:
         done = self.run_suite("--only", "memory,speed")
@@ -248,6 +256,8 @@ class MakePackTest(unittest.TestCase):
             self.assertIn(folder.name, cases)
             for generation in (1, 2):
                 self.assertEqual(f"{folder.name}_generation_{generation}" in cases, folder.name != "cuda_mlp")
+        decode = json.loads((self.out / "cases/cuda_two_methods_decode_generation_2/case.json").read_text())
+        self.assertEqual(decode["method"], "decode")
         steps = subprocess.run([str(self.out / "run_suite"), "--out", str(self.out), "--list"],
                                capture_output=True, text=True, check=True).stdout.split()
         self.assertIn("programs/cuda_stateful", steps)
