@@ -11,10 +11,10 @@ Writes a Markdown table; exits with 1 when a function is missing.
 
 import argparse
 import re
-import subprocess
 import sys
-import tempfile
 from pathlib import Path
+
+import shim_table
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCES = ("include/torch/csrc/inductor/aoti_runtime", "include/torch/csrc/inductor/cpp_wrapper",
@@ -42,21 +42,6 @@ def called_by_sources(torch: Path) -> set[str]:
     return out
 
 
-def undefined_in(program: Path) -> set[str]:
-    """Functions that the libraries in a program have undefined."""
-    data = program.read_bytes()
-    out: set[str] = set()
-    # ELF, 64 bit, little-endian; a library for x86-64.
-    for found in re.finditer(rb"\x7fELF\x02\x01\x01.{9}\x03\x00\x3e\x00", data, flags=re.DOTALL):
-        with tempfile.NamedTemporaryFile(suffix=".so") as library:
-            library.write(data[found.start():])
-            library.flush()
-            listed = subprocess.run(["nm", "-D", "--undefined-only", library.name],
-                                    capture_output=True, text=True, check=True).stdout
-        out.update(re.findall(FUNCTION, listed))
-    return out
-
-
 def main() -> int:
     """Prints the table."""
     parser = argparse.ArgumentParser(description=__doc__,
@@ -72,7 +57,8 @@ def main() -> int:
         columns[f"torch {version}"] = called_by_sources(Path(folder))
         if not columns[f"torch {version}"]:
             sys.exit(f"cuda_functions: no sources of AOTInductor in '{folder}'")
-    needs = [undefined_in(program) for program in programs]
+    needs = [{name for name in shim_table.undefined_in(program) if re.fullmatch(FUNCTION, name)}
+             for program in programs]
     own = served()
     names = sorted(set().union(*columns.values(), *needs))
     print("| function |", *(f"{version} |" for version in columns), f"of {len(programs)} programs |",

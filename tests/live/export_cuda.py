@@ -12,8 +12,10 @@ take their weights from a blob as well (USE_MMAP_EXTERNAL), as they do in its lo
 that tests can pack the same library as generations 1 and 2; and they are compiled small.
 
 Writes OUT/cuda_NAME/: model.pte, aoti_cuda_blob.ptd, METHOD_inK_J.npy and METHOD_outK_J.npy (run K,
-tensor J; the runs of one instance in their order). Needs torch 2.15 for CUDA 13, executorch 1.5,
-g++ and the headers of CUDA 13; takes a quarter of a minute a model.
+tensor J; the runs of one instance in their order), case.json, and kernels/: the source of each Triton
+kernel, for replay_cuda.py. Other methods, and runs as a CUDA graph, are cases in OUT/cuda_NAME_*/. A
+model that these sources have made is left as it is. Needs torch 2.13 or 2.15 for CUDA 13,
+executorch 1.5, g++ and the headers of CUDA 13; takes a quarter of a minute a model.
 """
 
 import argparse

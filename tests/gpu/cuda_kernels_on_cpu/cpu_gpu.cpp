@@ -6,32 +6,14 @@
 #include <cstdlib>
 #include <functional>
 
-#include "cuda_threads.hpp"
 #include "device_code.hpp"
 #include "gpu.hpp"
-#include "threadgroup.hpp"
 
 namespace gpu_test {
 namespace {
 
-using tenon::metal_stand_in::GridRunner;
-
 bool is_capturing = false;
 std::vector<std::function<tenon::Status()>> captured;
-
-tenon::Status run(const std::string& function, std::array<unsigned, 3> grid,
-                  std::array<unsigned, 3> block, const std::vector<void*>& parameters) {
-  static GridRunner runner;
-  const tenon_stand_in::Kernel kernel = kernel_named(function);
-  if (!kernel) return tenon::error(tenon::Error::NotFound, "no kernel ", function);
-  cuda_threads::host = &GridRunner::host;
-  std::array<std::uint64_t, 3> threads{}, group{};
-  for (std::size_t d = 0; d < 3; ++d) {
-    group[d] = block[d];
-    threads[d] = std::uint64_t{grid[d]} * block[d];
-  }
-  return runner.run(kernel, parameters.data(), threads, group);
-}
 
 /// The bytes behind a launch's parameters, which are valid during the call only.
 std::vector<std::vector<unsigned char>> copy_parameters(const kernels::Launch& what) {
@@ -96,7 +78,7 @@ tenon::Status Gpu::launch(const kernels::Launch& what) {
                bytes = copy_parameters(what)]() mutable {
     std::vector<void*> parameters;
     for (auto& each : bytes) parameters.push_back(each.data());
-    return run(function, grid, block, parameters);
+    return run_kernel(function, grid, block, parameters.data());
   };
   if (!is_capturing) return work();
   captured.emplace_back(std::move(work));

@@ -1,10 +1,17 @@
 // SPDX-License-Identifier: MIT
 //
 // Modules, their functions, and launches.
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <memory>
+#include <string>
 #include <utility>
+#include <vector>
 
+#include "replayer.hpp"
 #include "state.hpp"
 
 using namespace tenon::stand_in_cuda;
@@ -100,24 +107,41 @@ Result check_addresses(const std::string& kernel, const std::vector<std::uint64_
   return success;
 }
 
-Result launch(const char* name, const Function* function, Stream* stream, void** parameters) {
+/// Parameters are read by the call, not when it is the launch's turn.
+Launch describe(const Function& function, const std::array<unsigned, 7>& sizes,
+                void* const* parameters) {
+  Launch out{function.name, {}, sizes.back(), {}};
+  std::copy_n(sizes.begin(), out.sizes.size(), out.sizes.begin());
+  for (std::size_t i = 0; i < function.parameter_sizes.size(); ++i) {
+    const auto* const from = static_cast<const std::byte*>(parameters[i]);
+    out.parameters.emplace_back(from, from + function.parameter_sizes[i]);
+  }
+  return out;
+}
+
+/// `sizes` are those of the grid, of a block, and of the dynamic shared memory.
+Result launch(const char* name, const Function* function, const std::array<unsigned, 7>& sizes,
+              Stream* stream, void** parameters) {
   const CallScope call(name, CallScope::needs_context, stream);
   if (call.code != success) return call.code;
   if (!function_exists(function)) {
     return misuse(invalid_handle, "a function of a module that was unloaded");
   }
   const int device = context_stack().back()->device;
-  auto addresses = addresses_in(*function, parameters);
+  const auto addresses = addresses_in(*function, parameters);
   const Result checked = check_addresses(function->name, addresses, device, When::call);
   if (checked != success) return checked;
   auto& given = state().given[static_cast<long>(state().calls.size()) - 1];
   for (const std::uint64_t address : addresses) given.push_back(find_block(address, 1)->address);
-  return enqueue(stream, name, [function, device, addresses = std::move(addresses)] {
-    if (function_exists(function)) {
-      check_addresses(function->name, addresses, device, When::turn);
-    } else {
+  Launch launched;
+  if (has_replayer()) launched = describe(*function, sizes, parameters);
+  return enqueue(stream, name, [function, device, addresses, launched = std::move(launched)] {
+    if (!function_exists(function)) {
       misuse(invalid_handle, "a module was unloaded under its work");
+      return;
     }
+    const Result found = check_addresses(function->name, addresses, device, When::turn);
+    if (found == success && has_replayer()) replay(launched);
   });
 }
 
@@ -129,18 +153,21 @@ EXPORT Result cuFuncSetAttribute(const Function* function, int, int) {
   return function_exists(function) ? success
                                    : misuse(invalid_handle, "a function of an unloaded module");
 }
-EXPORT Result cuLaunchKernel(const Function* function, unsigned, unsigned, unsigned, unsigned,
-                             unsigned, unsigned, unsigned, Stream* stream, void** parameters,
-                             void**) {
-  return launch("cuLaunchKernel", function, stream, parameters);
+EXPORT Result cuLaunchKernel(const Function* function, unsigned grid_x, unsigned grid_y,
+                             unsigned grid_z, unsigned block_x, unsigned block_y, unsigned block_z,
+                             unsigned shared_bytes, Stream* stream, void** parameters, void**) {
+  return launch("cuLaunchKernel", function,
+                {grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes}, stream,
+                parameters);
 }
 
 /// Beginning of CUlaunchConfig: six sizes, shared bytes, the stream.
 struct LaunchConfiguration {
-  unsigned sizes[7];
+  std::array<unsigned, 7> sizes;
   Stream* stream;
 };
 EXPORT Result cuLaunchKernelEx(const LaunchConfiguration* configuration, const Function* function,
                                void** parameters, void**) {
-  return launch("cuLaunchKernelEx", function, configuration->stream, parameters);
+  return launch("cuLaunchKernelEx", function, configuration->sizes, configuration->stream,
+                parameters);
 }

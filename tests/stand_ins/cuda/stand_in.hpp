@@ -5,7 +5,8 @@
 #include <cstdint>
 
 /// The tests' interface to the stand-in for the CUDA driver (libcuda.so.1 of this directory). It
-/// computes nothing: a launched kernel is only recorded. Its behaviour:
+/// computes nothing: a launched kernel is only recorded, unless another process computes it
+/// (replayer.hpp). Its behaviour:
 ///
 /// - memory of a device is apart from the host's: addresses that callers get are of pages that
 ///   no code may touch, so that an access of the host ends the process; freed addresses never come

@@ -1,0 +1,214 @@
+# SPDX-License-Identifier: MIT
+"""Runs the kernels of exported CUDA programs on the CPU: those that Inductor wrote with Triton's interpreter, and the
+plugin's own as a library (tests/gpu/cuda_kernels_on_cpu). Import it before Triton is imported."""
+
+import ast
+import bisect
+import ctypes
+import json
+import os
+import struct
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+os.environ["TRITON_INTERPRET"] = "1"
+
+import numpy as np
+import torch
+import triton.language as tl
+from torch._inductor.runtime import triton_helpers
+from triton.runtime import interpreter
+
+# Types of parameters in Triton's signatures, with NumPy's and Triton's.
+NUMBERS: dict[str, tuple[Any, Any]] = {
+    "i1": (np.bool_, tl.int1), "i8": (np.int8, tl.int8), "i16": (np.int16, tl.int16),
+    "i32": (np.int32, tl.int32), "i64": (np.int64, tl.int64), "u32": (np.uint32, tl.uint32),
+    "u64": (np.uint64, tl.uint64), "fp32": (np.float32, tl.float32), "fp64": (np.float64, tl.float64),
+}
+POINTERS = {
+    "*i1": torch.bool, "*i8": torch.int8, "*u8": torch.uint8, "*i16": torch.int16, "*i32": torch.int32,
+    "*i64": torch.int64, "*fp16": torch.float16, "*bf16": torch.bfloat16, "*fp32": torch.float32,
+    "*fp64": torch.float64,
+}
+
+
+class Memory:
+    """The blocks of a device that one launch may use."""
+
+    def __init__(self, blocks: dict[int, np.ndarray]) -> None:
+        self.blocks = blocks
+        self.addresses = sorted(blocks)
+        ranges = sorted((array.ctypes.data, array.ctypes.data + array.nbytes) for array in blocks.values())
+        self.begins = np.array([begin for begin, _ in ranges], dtype=np.uint64)
+        self.ends = np.array([end for _, end in ranges], dtype=np.uint64)
+
+    def find(self, address: int) -> tuple[np.ndarray, int] | None:
+        """The block of an address of the device, and the offset in it."""
+        at = bisect.bisect_right(self.addresses, address) - 1
+        if at < 0:
+            return None
+        block = self.blocks[self.addresses[at]]
+        offset = address - self.addresses[at]
+        return (block, offset) if offset < block.nbytes else None
+
+    def check(self, pointers: np.ndarray, mask: np.ndarray, nbytes: int) -> None:
+        """Raises when an element that is loaded or stored is not in a block, or not aligned."""
+        used = np.broadcast_to(pointers, mask.shape)[mask].astype(np.uint64)
+        if used.size == 0:
+            return
+        at = np.searchsorted(self.begins, used, side="right").astype(np.int64) - 1
+        inside = (at >= 0) & (used + np.uint64(nbytes) <= self.ends[np.maximum(at, 0)])
+        if not inside.all() or (used % np.uint64(nbytes)).any():
+            raise IndexError(f"{np.count_nonzero(~inside)} of {used.size} elements of {nbytes} bytes are outside of "
+                             "the blocks that the launch was given, or not aligned")
+
+
+class CheckedInterpreter:
+    """Triton's functions for memory, after a look at the addresses."""
+
+    def __init__(self, real: Any) -> None:
+        self.real = real
+        self.memory = Memory({})
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.real, name)
+
+    def load(self, pointers: Any, mask: Any, other: Any, dtype: Any) -> Any:
+        """As the interpreter's."""
+        self.memory.check(pointers, mask, np.dtype(dtype).itemsize)
+        return self.real.load(pointers, mask, other, dtype)
+
+    def store(self, pointers: Any, value: Any, mask: Any) -> Any:
+        """As the interpreter's."""
+        self.memory.check(pointers, mask, value.dtype.itemsize)
+        return self.real.store(pointers, value, mask)
+
+    def atomic_rmw(self, operation: Any, pointers: Any, value: Any, mask: Any, order: Any) -> Any:
+        """As the interpreter's."""
+        self.memory.check(pointers, mask, value.dtype.itemsize)
+        return self.real.atomic_rmw(operation, pointers, value, mask, order)
+
+    def atomic_cas(self, pointers: Any, expected: Any, value: Any, order: Any) -> Any:
+        """As the interpreter's."""
+        self.memory.check(pointers, np.ones(pointers.shape, dtype=bool), value.dtype.itemsize)
+        return self.real.atomic_cas(pointers, expected, value, order)
+
+
+checked = CheckedInterpreter(interpreter._interpreter)
+interpreter._interpreter = checked
+
+
+class Libdevice:
+    """CUDA's library of device functions, which the interpreter does not have, by PyTorch's."""
+
+    OTHER_NAMES = {"fabs": "abs", "rint": "round", "pow": "pow"}
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        function = getattr(torch, self.OTHER_NAMES.get(name, name), None)
+        if function is None:
+            raise NotImplementedError(f"libdevice.{name} has no counterpart here")
+
+        def call(*arguments: Any) -> Any:
+            first = arguments[0]
+            arrays = [torch.from_numpy(np.ascontiguousarray(each.handle.data)) for each in arguments]
+            out = function(*arrays).numpy()
+            if out.dtype == np.bool_:
+                out = out.astype(np.int32)
+                return tl.tensor(interpreter.TensorHandle(out, tl.int32), first.type.with_element_ty(tl.int32)
+                                 if first.type.is_block() else tl.int32)
+            return tl.tensor(interpreter.TensorHandle(out, first.dtype), first.type)
+
+        return call
+
+
+class InductorKernel:
+    """One kernel that export_cuda.py kept the source of."""
+
+    def __init__(self, source: Path) -> None:
+        self.facts = json.loads(source.with_suffix(".json").read_text())
+        tree = ast.parse(source.read_text())
+        # Without Inductor's decorators, which ask for a GPU and choose among configurations.
+        for node in tree.body:
+            if isinstance(node, ast.FunctionDef):
+                node.decorator_list = [each for each in node.decorator_list
+                                       if "triton_heuristics" not in ast.unparse(each)]
+        tree.body = [node for node in tree.body if "set_driver_to_gpu" not in ast.unparse(node)]
+        # Triton reads the text of a function from its file.
+        plain = source.with_suffix(".interpreted.py")
+        plain.write_text(ast.unparse(tree) + "\n")
+        module = ModuleType(source.stem)
+        module.__file__ = str(plain)
+        exec(compile(plain.read_text(), str(plain), "exec"), module.__dict__)
+        module.__dict__["libdevice"] = Libdevice()
+        self.function = module.__dict__[self.facts["function"]]
+
+    def run(self, launch: dict[str, Any], memory: Memory) -> None:
+        """Runs each program of the grid in turn. Raises when the launch is not what the kernel was compiled for."""
+        facts = self.facts
+        for name, found, expected in (
+                ("threads of a block", launch["block"], [32 * facts["num_warps"], 1, 1]),
+                ("bytes of shared memory", launch["shared_bytes"], facts["shared_bytes"])):
+            if found != expected:
+                raise ValueError(f"{name}: expected {expected}, found {found}")
+        checked.memory = memory
+        self.function[tuple(launch["grid"])](**self.arguments(launch["parameters"], memory), **facts["constants"])
+
+    def arguments(self, parameters: list[bytes], memory: Memory) -> dict[str, Any]:
+        """Arguments of the function by name. The parameters that follow are pointers to scratch memory."""
+        signature = self.facts["signature"]
+        names = [name for name, kind in signature.items()
+                 if kind != "constexpr" and name not in self.facts["constants"]]
+        scratch = parameters[len(names):]
+        if len(parameters) < len(names) or any(any(each) for each in scratch):
+            raise ValueError(f"parameters: expected {len(names)} and no scratch memory, found {len(parameters)}")
+        out = {}
+        for name, raw in zip(names, parameters):
+            out[name] = argument(name, signature[name], raw, memory)
+            if name in self.facts["divisible_by_16"] and int.from_bytes(raw, "little") % 16 != 0:
+                raise ValueError(f"{name}: expected a multiple of 16, found {int.from_bytes(raw, 'little')}")
+        return out
+
+
+def argument(name: str, kind: str, raw: bytes, memory: Memory) -> Any:
+    """One argument out of the bytes of a parameter."""
+    if kind in POINTERS:
+        found = memory.find(int.from_bytes(raw, "little")) if len(raw) == 8 else None
+        if found is None:
+            raise ValueError(f"{name}: expected an address of the device, found {raw.hex()}")
+        block, offset = found
+        dtype = POINTERS[kind]
+        usable = (block.nbytes - offset) // dtype.itemsize * dtype.itemsize
+        return torch.from_numpy(block[offset:offset + usable]).view(dtype)
+    if kind not in NUMBERS:
+        raise NotImplementedError(f"{name}: a parameter of type {kind}")
+    of_numpy, of_triton = NUMBERS[kind]
+    if len(raw) != np.dtype(of_numpy).itemsize:
+        raise ValueError(f"{name}: expected a parameter of type {kind}, found {len(raw)} bytes")
+    return tl.tensor(interpreter.TensorHandle(np.frombuffer(raw, of_numpy), of_triton), of_triton)
+
+
+class OwnKernels:
+    """The plugin's kernels, compiled for the CPU."""
+
+    def __init__(self, library: Path) -> None:
+        self.run_kernel = ctypes.CDLL(str(library)).tenon_run_cuda_kernel
+
+    def run(self, launch: dict[str, Any], memory: Memory) -> None:
+        """Runs a launch, with the addresses of the device in its parameters replaced."""
+        parameters = []
+        for raw in launch["parameters"]:
+            words = bytearray(raw)
+            for at in range(0, len(raw) - 7, 8):
+                found = memory.find(struct.unpack_from("<Q", raw, at)[0])
+                if found:
+                    struct.pack_into("<Q", words, at, found[0].ctypes.data + found[1])
+            parameters.append(ctypes.create_string_buffer(bytes(words), len(words)))
+        pointers = (ctypes.c_void_p * len(parameters))(*(ctypes.addressof(each) for each in parameters))
+        sizes = [(ctypes.c_uint * 3)(*launch[name]) for name in ("grid", "block")]
+        if self.run_kernel(launch["kernel"].encode(), *sizes, pointers) != 0:
+            raise ValueError("the kernel is unknown, or its threads do not meet")
+
+
+triton_helpers.libdevice = Libdevice()
