@@ -302,6 +302,7 @@ def main() -> int:
     config.autotune_in_subproc = False
     config.test_configs.max_mm_configs = 1  # There is nothing to measure.
     config.joint_graph_constant_folding = False  # It would compute on the device.
+    config.shape_padding = False  # As would measuring products of padded matrices.
     codecache.determine_aoti_mmap_flags = lambda nbytes: (True, False)
     sources = KernelSources()
     with torch.no_grad():

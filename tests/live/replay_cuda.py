@@ -13,23 +13,20 @@ Prints a line for each program; exits with 1 when a case fails, a launch cannot 
 
 import argparse
 import json
-import os
 import re
-import socket
-import struct
 import subprocess
 import sys
-import tempfile
-import threading
 from pathlib import Path
 from typing import Any
 
 import triton_kernels  # Before anything that imports Triton.
+import launch_server
 import numpy as np
+from launch_server import Launch
 
 
 class Replayer:
-    """Computes the launches of one program, for one process."""
+    """Computes the launches of one program."""
 
     def __init__(self, folder: Path, own: triton_kernels.OwnKernels) -> None:
         self.folder = folder
@@ -38,74 +35,51 @@ class Replayer:
         self.num_launches = 0
         self.faults: list[str] = []
         self.used: set[str] = set()
+        self.recorded: list[dict[str, Any]] = []
 
     def sources(self) -> set[str]:
         """Names of the kernels that the program was exported with."""
         return {path.stem for path in (self.folder / "kernels").glob("*.json")}
 
-    def compute(self, launch: dict[str, Any], memory: triton_kernels.Memory) -> None:
-        """Runs one launch."""
-        name = launch["kernel"]
-        self.num_launches += 1
-        self.used.add(name)
+    def kernel(self, name: str) -> triton_kernels.InductorKernel | triton_kernels.OwnKernels:
+        """The kernel of that name."""
         if name.startswith("tenon_"):
-            self.own.run(launch, memory)
-            return
+            return self.own
         if name not in self.kernels:
             self.kernels[name] = triton_kernels.InductorKernel(self.folder / "kernels" / f"{name}.py")
-        self.kernels[name].run(launch, memory)
+        return self.kernels[name]
 
-    def serve(self, connection: socket.socket) -> None:
-        """Answers requests until the other side ends; the format is replayer.hpp's."""
-        with connection, connection.makefile("rwb") as stream:
-            while size := stream.read(4):
-                launch = json.loads(stream.read(struct.unpack("<I", size)[0]))
-                launch["parameters"] = [bytes.fromhex(each) for each in launch["parameters"]]
-                blocks = {address: np.frombuffer(bytearray(stream.read(nbytes)), np.uint8)
-                          for address, nbytes in launch["blocks"]}
-                reason = ""
-                try:
-                    self.compute(launch, triton_kernels.Memory(blocks))
-                except Exception as error:  # What a kernel may raise is not known.
-                    reason = f"{type(error).__name__}: {error}"
-                    self.faults.append(f"launch {self.num_launches}, {launch['kernel']}: {reason}")
-                stream.write(struct.pack("<I", len(reason.encode())) + reason.encode())
-                if not reason:
-                    for address, _ in launch["blocks"]:
-                        stream.write(blocks[address].tobytes())
-                stream.flush()
+    def compute(self, launch: Launch) -> None:
+        """Runs one launch."""
+        self.num_launches += 1
+        self.used.add(launch.kernel)
+        before = {address: bytes(block) for address, block in launch.blocks.items()}
+        memory = triton_kernels.Memory(launch)
+        try:
+            self.kernel(launch.kernel).run(memory)
+        except Exception as error:
+            self.faults.append(f"launch {self.num_launches}, {launch.kernel}: {type(error).__name__}: {error}")
+            raise
+        self.recorded.append(launch.facts() | {
+            "reads": [runs(memory.is_read[address], before[address]) for address in launch.block_order()],
+            "writes": [runs(memory.is_written[address], launch.blocks[address]) for address in launch.block_order()]})
+
+
+def runs(mask: np.ndarray, block: bytes | bytearray) -> list[list[Any]]:
+    """The bytes of a block that are in the mask, as an offset and hexadecimal text for each run."""
+    edges = np.flatnonzero(np.diff(mask.astype(np.int8), prepend=0, append=0))
+    return [[int(begin), block[begin:end].hex()] for begin, end in zip(edges[::2], edges[1::2])]
 
 
 def run_cases(folder: Path, build: Path, replayer: Replayer) -> subprocess.CompletedProcess[str]:
-    """Runs the cases of one program, with the replayer in a thread."""
+    """Runs the cases of one program."""
     # A second method, or another way to run, has a folder beside the program's.
     cases = [folder, *sorted(folder.parent.glob(f"{folder.name}_*/"))]
     cases = [case for case in cases if case == folder or not (case / "kernels").exists()]
-    with tempfile.TemporaryDirectory(prefix="tenon-replay-") as name, socket.socket(socket.AF_UNIX) as listener:
-        path = f"{name}/socket"
-        listener.bind(path)
-        listener.listen()
-
-        def serve() -> None:
-            while True:
-                try:
-                    connection, _ = listener.accept()
-                except OSError:  # The listener was shut down.
-                    return
-                replayer.serve(connection)
-
-        thread = threading.Thread(target=serve)
-        thread.start()
-        try:
-            return subprocess.run(
-                [str(build / "tests/live/aoti-cases"), "--plugin",
-                 str(build / "reference_backends/cuda_aoti/cuda_aoti.so"), *(str(case) for case in cases)],
-                env=os.environ | {"TENON_STAND_IN_CUDA_REPLAYER": path,
-                                  "LD_LIBRARY_PATH": str(build / "tests/stand_ins/cuda")},
-                capture_output=True, text=True, check=False)
-        finally:
-            listener.shutdown(socket.SHUT_RDWR)
-            thread.join()
+    return launch_server.run(
+        [str(build / "tests/live/aoti-cases"), "--plugin",
+         str(build / "reference_backends/cuda_aoti/cuda_aoti.so"), *(str(case) for case in cases)],
+        build / "tests/stand_ins/cuda", replayer.compute)
 
 
 def main() -> int:
@@ -113,6 +87,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", type=Path, metavar="DIR", required=True, help="a build folder of Tenon")
     parser.add_argument("--verbose", action="store_true", help="print the line of each case")
+    parser.add_argument("--record", type=Path, metavar="DIR", help="write the launches there, for play_launches.py")
     parser.add_argument("programs", nargs="+", type=Path, metavar="FOLDER", help="written by export_cuda.py")
     options = parser.parse_args()
     own = triton_kernels.OwnKernels(options.build / "tests/gpu/cuda_kernels_on_cpu/libcuda-kernels-on-cpu.so")
@@ -136,6 +111,10 @@ def main() -> int:
             print(f"  {name}: not launched")
         if failed or options.verbose:
             print(done.stdout + done.stderr)
+        if options.record:
+            options.record.mkdir(parents=True, exist_ok=True)
+            lines = [json.dumps(each) for each in replayer.recorded]
+            (options.record / f"{folder.name}.json").write_text("[\n" + ",\n".join(lines) + "\n]\n")
         num_programs, num_failed = num_programs + 1, num_failed + bool(failed)
         num_launches += replayer.num_launches
         largest = max(largest, difference)

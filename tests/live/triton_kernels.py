@@ -3,7 +3,6 @@
 plugin's own as a library (tests/gpu/cuda_kernels_on_cpu). Import it before Triton is imported."""
 
 import ast
-import bisect
 import ctypes
 import json
 import os
@@ -21,6 +20,8 @@ import triton.language as tl
 from torch._inductor.runtime import triton_helpers
 from triton.runtime import interpreter
 
+from launch_server import Launch
+
 # Types of parameters in Triton's signatures, with NumPy's and Triton's.
 NUMBERS: dict[str, tuple[Any, Any]] = {
     "i1": (np.bool_, tl.int1), "i8": (np.int8, tl.int8), "i16": (np.int16, tl.int16),
@@ -35,34 +36,46 @@ POINTERS = {
 
 
 class Memory:
-    """The blocks of a device that one launch may use."""
+    """The blocks of a device that one launch may use, and which of their bytes it reads and writes."""
 
-    def __init__(self, blocks: dict[int, np.ndarray]) -> None:
-        self.blocks = blocks
-        self.addresses = sorted(blocks)
-        ranges = sorted((array.ctypes.data, array.ctypes.data + array.nbytes) for array in blocks.values())
-        self.begins = np.array([begin for begin, _ in ranges], dtype=np.uint64)
-        self.ends = np.array([end for _, end in ranges], dtype=np.uint64)
+    def __init__(self, launch: Launch) -> None:
+        self.launch = launch
+        self.arrays = {address: np.frombuffer(block, np.uint8) for address, block in launch.blocks.items()}
+        # In the order of their places here.
+        self.places = sorted(self.arrays.items(), key=lambda entry: entry[1].ctypes.data)
+        self.begins = np.array([array.ctypes.data for _, array in self.places], dtype=np.uint64)
+        self.ends = np.array([array.ctypes.data + array.nbytes for _, array in self.places], dtype=np.uint64)
+        self.is_read = {address: np.zeros(array.nbytes, bool) for address, array in self.arrays.items()}
+        self.is_written = {address: np.zeros(array.nbytes, bool) for address, array in self.arrays.items()}
 
     def find(self, address: int) -> tuple[np.ndarray, int] | None:
         """The block of an address of the device, and the offset in it."""
-        at = bisect.bisect_right(self.addresses, address) - 1
-        if at < 0:
-            return None
-        block = self.blocks[self.addresses[at]]
-        offset = address - self.addresses[at]
-        return (block, offset) if offset < block.nbytes else None
+        found = self.launch.find(address)
+        return (self.arrays[found[0]], found[1]) if found else None
 
-    def check(self, pointers: np.ndarray, mask: np.ndarray, nbytes: int) -> None:
-        """Raises when an element that is loaded or stored is not in a block, or not aligned."""
+    def use(self, pointers: np.ndarray, mask: np.ndarray, nbytes: int, reads: bool, writes: bool) -> None:
+        """Notes which elements are loaded or stored. Raises when one is not in a block, or not aligned."""
         used = np.broadcast_to(pointers, mask.shape)[mask].astype(np.uint64)
         if used.size == 0:
             return
         at = np.searchsorted(self.begins, used, side="right").astype(np.int64) - 1
-        inside = (at >= 0) & (used + np.uint64(nbytes) <= self.ends[np.maximum(at, 0)])
-        if not inside.all() or (used % np.uint64(nbytes)).any():
-            raise IndexError(f"{np.count_nonzero(~inside)} of {used.size} elements of {nbytes} bytes are outside of "
-                             "the blocks that the launch was given, or not aligned")
+        outside = (at < 0) | (used + np.uint64(nbytes) > self.ends[np.maximum(at, 0)])
+        if outside.any() or (used % np.uint64(nbytes)).any():
+            raise IndexError(f"{np.count_nonzero(outside)} of {used.size} elements of {nbytes} bytes are outside of "
+                             "the blocks that the launch was given, or elements are not aligned")
+        for number in np.unique(at):
+            address, _ = self.places[number]
+            first = (used[at == number] - self.begins[number]).astype(np.int64)
+            every = np.unique(first[:, None] + np.arange(nbytes))
+            if reads:
+                self.is_read[address][every] |= ~self.is_written[address][every]
+            if writes:
+                self.is_written[address][every] = True
+
+
+def as_mask(mask: np.ndarray) -> np.ndarray:
+    """As bool: the interpreter of Triton 3.9 gives a comparison of scalars their dtype when it becomes a block's."""
+    return mask.astype(bool, copy=False)
 
 
 class CheckedInterpreter:
@@ -70,29 +83,37 @@ class CheckedInterpreter:
 
     def __init__(self, real: Any) -> None:
         self.real = real
-        self.memory = Memory({})
+        self.memory: Memory | None = None
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.real, name)
 
+    def use(self, pointers: Any, mask: Any, nbytes: int, reads: bool = False, writes: bool = False) -> None:
+        """Looks at addresses."""
+        assert self.memory is not None
+        self.memory.use(pointers, mask, nbytes, reads, writes)
+
     def load(self, pointers: Any, mask: Any, other: Any, dtype: Any) -> Any:
         """As the interpreter's."""
-        self.memory.check(pointers, mask, np.dtype(dtype).itemsize)
+        mask = as_mask(mask)
+        self.use(pointers, mask, np.dtype(dtype).itemsize, reads=True)
         return self.real.load(pointers, mask, other, dtype)
 
     def store(self, pointers: Any, value: Any, mask: Any) -> Any:
         """As the interpreter's."""
-        self.memory.check(pointers, mask, value.dtype.itemsize)
+        mask = as_mask(mask)
+        self.use(pointers, mask, value.dtype.itemsize, writes=True)
         return self.real.store(pointers, value, mask)
 
     def atomic_rmw(self, operation: Any, pointers: Any, value: Any, mask: Any, order: Any) -> Any:
         """As the interpreter's."""
-        self.memory.check(pointers, mask, value.dtype.itemsize)
+        mask = as_mask(mask)
+        self.use(pointers, mask, value.dtype.itemsize, reads=True, writes=True)
         return self.real.atomic_rmw(operation, pointers, value, mask, order)
 
     def atomic_cas(self, pointers: Any, expected: Any, value: Any, order: Any) -> Any:
         """As the interpreter's."""
-        self.memory.check(pointers, np.ones(pointers.shape, dtype=bool), value.dtype.itemsize)
+        self.use(pointers, np.ones(pointers.shape, dtype=bool), value.dtype.itemsize, reads=True, writes=True)
         return self.real.atomic_cas(pointers, expected, value, order)
 
 
@@ -144,16 +165,19 @@ class InductorKernel:
         module.__dict__["libdevice"] = Libdevice()
         self.function = module.__dict__[self.facts["function"]]
 
-    def run(self, launch: dict[str, Any], memory: Memory) -> None:
+    def run(self, memory: Memory) -> None:
         """Runs each program of the grid in turn. Raises when the launch is not what the kernel was compiled for."""
-        facts = self.facts
+        facts, launch = self.facts, memory.launch
         for name, found, expected in (
-                ("threads of a block", launch["block"], [32 * facts["num_warps"], 1, 1]),
-                ("bytes of shared memory", launch["shared_bytes"], facts["shared_bytes"])):
+                ("threads of a block", launch.block, [32 * facts["num_warps"], 1, 1]),
+                ("bytes of shared memory", launch.shared_bytes, facts["shared_bytes"])):
             if found != expected:
                 raise ValueError(f"{name}: expected {expected}, found {found}")
         checked.memory = memory
-        self.function[tuple(launch["grid"])](**self.arguments(launch["parameters"], memory), **facts["constants"])
+        # Values that a mask discards may be anything.
+        with np.errstate(all="ignore"):
+            self.function[tuple(launch.grid)](
+                **self.arguments(launch.parameters, memory), **facts["constants"])
 
     def arguments(self, parameters: list[bytes], memory: Memory) -> dict[str, Any]:
         """Arguments of the function by name. The parameters that follow are pointers to scratch memory."""
@@ -195,19 +219,16 @@ class OwnKernels:
     def __init__(self, library: Path) -> None:
         self.run_kernel = ctypes.CDLL(str(library)).tenon_run_cuda_kernel
 
-    def run(self, launch: dict[str, Any], memory: Memory) -> None:
+    def run(self, memory: Memory) -> None:
         """Runs a launch, with the addresses of the device in its parameters replaced."""
-        parameters = []
-        for raw in launch["parameters"]:
-            words = bytearray(raw)
-            for at in range(0, len(raw) - 7, 8):
-                found = memory.find(struct.unpack_from("<Q", raw, at)[0])
-                if found:
-                    struct.pack_into("<Q", words, at, found[0].ctypes.data + found[1])
-            parameters.append(ctypes.create_string_buffer(bytes(words), len(words)))
+        launch = memory.launch
+        parameters = [ctypes.create_string_buffer(raw, len(raw)) for raw in launch.parameters]
+        for number, at, address in launch.words():
+            begin, offset = launch.find(address) or (0, 0)
+            struct.pack_into("<Q", parameters[number], at, memory.arrays[begin].ctypes.data + offset)
         pointers = (ctypes.c_void_p * len(parameters))(*(ctypes.addressof(each) for each in parameters))
-        sizes = [(ctypes.c_uint * 3)(*launch[name]) for name in ("grid", "block")]
-        if self.run_kernel(launch["kernel"].encode(), *sizes, pointers) != 0:
+        sizes = [(ctypes.c_uint * 3)(*each) for each in (launch.grid, launch.block)]
+        if self.run_kernel(launch.kernel.encode(), *sizes, pointers) != 0:
             raise ValueError("the kernel is unknown, or its threads do not meet")
 
 
