@@ -178,8 +178,8 @@ MODELS: dict[str, Model] = {
 
 
 class KernelSources:
-    """Keeps the source of each Triton kernel that is compiled, for replay_cuda.py: NAME.py as Inductor
-    wrote it, and NAME.json with what the compiled file was made of."""
+    """Keeps each Triton kernel that is compiled, for replay_cuda.py: NAME.py as Inductor wrote it, the
+    compiled NAME.cubin, and NAME.json with what that was made of."""
 
     def __init__(self) -> None:
         self.folder = Path()
@@ -192,7 +192,7 @@ class KernelSources:
         heuristics.CachingAutotuner.save_gpu_kernel = save_and_keep
 
     def keep(self, tuner: Any, launcher: Any) -> None:
-        """Writes the two files of one kernel. Methods of a program must not give one name to two."""
+        """Writes the files of one kernel. Methods of a program must not give one name to two."""
         made = codecache.CudaKernelParamCache.cache[tuner.inductor_meta["kernel_name"]]
         meta = tuner.triton_meta
         names = list(meta["signature"])
@@ -211,14 +211,15 @@ class KernelSources:
             "num_warps": made["num_warps"],
             "shared_bytes": made["shared_mem"],
         }
-        texts = {".py": Path(tuner.fn.fn.__code__.co_filename).read_text(),
-                 ".json": json.dumps(kept, indent=1) + "\n"}
+        files = {".py": Path(tuner.fn.fn.__code__.co_filename).read_bytes(),
+                 ".json": (json.dumps(kept, indent=1) + "\n").encode(),
+                 ".cubin": launcher.bin.asm["cubin"]}
         self.folder.mkdir(parents=True, exist_ok=True)
-        for suffix, text in texts.items():
+        for suffix, content in files.items():
             path = self.folder / (made["mangled_name"] + suffix)
-            if path.exists() and path.read_text() != text:
+            if path.exists() and path.read_bytes() != content:
                 sys.exit(f"export_cuda: two kernels are named {path.stem}")
-            path.write_text(text)
+            path.write_bytes(content)
 
 
 def fingerprint() -> str:

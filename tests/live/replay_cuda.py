@@ -28,8 +28,9 @@ from launch_server import Launch
 class Replayer:
     """Computes the launches of one program."""
 
-    def __init__(self, folder: Path, own: triton_kernels.OwnKernels) -> None:
-        self.folder = folder
+    def __init__(self, program: Path, sources: Path, own: triton_kernels.OwnKernels) -> None:
+        self.code = program.read_bytes()
+        self.folder = sources
         self.own = own
         self.kernels: dict[str, triton_kernels.InductorKernel] = {}
         self.num_launches = 0
@@ -37,16 +38,19 @@ class Replayer:
         self.used: set[str] = set()
         self.recorded: list[dict[str, Any]] = []
 
-    def sources(self) -> set[str]:
-        """Names of the kernels that the program was exported with."""
-        return {path.stem for path in (self.folder / "kernels").glob("*.json")}
+    def unused(self) -> list[str]:
+        """Kernels of the program that were not launched."""
+        return sorted({path.stem for path in self.folder.glob("*.json")} - self.used)
 
     def kernel(self, name: str) -> triton_kernels.InductorKernel | triton_kernels.OwnKernels:
         """The kernel of that name."""
         if name.startswith("tenon_"):
             return self.own
         if name not in self.kernels:
-            self.kernels[name] = triton_kernels.InductorKernel(self.folder / "kernels" / f"{name}.py")
+            source = self.folder / f"{name}.py"
+            if source.with_suffix(".cubin").read_bytes() not in self.code:
+                raise ValueError("the program has another kernel than the one that this source was compiled to")
+            self.kernels[name] = triton_kernels.InductorKernel(source)
         return self.kernels[name]
 
     def compute(self, launch: Launch) -> None:
@@ -75,7 +79,7 @@ def run_cases(folder: Path, build: Path, replayer: Replayer) -> subprocess.Compl
     """Runs the cases of one program."""
     # A second method, or another way to run, has a folder beside the program's.
     cases = [folder, *sorted(folder.parent.glob(f"{folder.name}_*/"))]
-    cases = [case for case in cases if case == folder or not (case / "kernels").exists()]
+    cases = [case for case in cases if case == folder or not (case / "model.pte").exists()]
     return launch_server.run(
         [str(build / "tests/live/aoti-cases"), "--plugin",
          str(build / "reference_backends/cuda_aoti/cuda_aoti.so"), *(str(case) for case in cases)],
@@ -87,27 +91,32 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", type=Path, metavar="DIR", required=True, help="a build folder of Tenon")
     parser.add_argument("--verbose", action="store_true", help="print the line of each case")
+    parser.add_argument("--kernels", type=Path, metavar="DIR",
+                        help="for programs without a folder 'kernels': an export that has the same compiled kernels")
     parser.add_argument("--record", type=Path, metavar="DIR", help="write the launches there, for play_launches.py")
-    parser.add_argument("programs", nargs="+", type=Path, metavar="FOLDER", help="written by export_cuda.py")
+    parser.add_argument("programs", nargs="+", type=Path, metavar="FOLDER", help="written by export_cuda.py; others are left out")
     options = parser.parse_args()
     own = triton_kernels.OwnKernels(options.build / "tests/gpu/cuda_kernels_on_cpu/libcuda-kernels-on-cpu.so")
     num_launches = num_programs = num_failed = 0
     largest = 0.0
-    print(f"{'program':<20} kernels launches outputs largest difference")
+    print(f"{'program':<30} kernels launches outputs largest difference")
     for folder in options.programs:
-        if not (folder / "kernels").exists():
+        sources = folder / "kernels"
+        if not (folder / "model.pte").exists():  # A case of the program in another folder.
             continue
-        replayer = Replayer(folder, own)
+        if not sources.exists() and options.kernels:
+            sources = options.kernels / folder.name / "kernels"
+        replayer = Replayer(folder / "model.pte", sources, own)
         done = run_cases(folder, options.build, replayer)
         lines = re.findall(r"^ok +\S+ +(\d+) outputs, largest difference (\S+)$", done.stdout, flags=re.MULTILINE)
         difference = max((float(value) for _, value in lines), default=float("nan"))
-        unused = replayer.sources() - replayer.used
+        unused = replayer.unused() if sources.parent == folder else []
         failed = done.returncode != 0 or replayer.faults or unused or not lines
-        print(f"{folder.name:<20} {len(replayer.used):>7} {replayer.num_launches:>8} "
+        print(f"{f'{folder.parent.name}/{folder.name}':<30} {len(replayer.used):>7} {replayer.num_launches:>8} "
               f"{sum(int(count) for count, _ in lines):>7} {difference:.3g}{' FAILED' if failed else ''}")
         for fault in replayer.faults[:5]:
             print(f"  {fault}")
-        for name in sorted(unused):
+        for name in unused:
             print(f"  {name}: not launched")
         if failed or options.verbose:
             print(done.stdout + done.stderr)

@@ -5,6 +5,7 @@ plugin's own as a library (tests/gpu/cuda_kernels_on_cpu). Import it before Trit
 import ast
 import ctypes
 import json
+import linecache
 import os
 import struct
 from collections.abc import Callable
@@ -156,12 +157,13 @@ class InductorKernel:
                 node.decorator_list = [each for each in node.decorator_list
                                        if "triton_heuristics" not in ast.unparse(each)]
         tree.body = [node for node in tree.body if "set_driver_to_gpu" not in ast.unparse(node)]
-        # Triton reads the text of a function from its file.
-        plain = source.with_suffix(".interpreted.py")
-        plain.write_text(ast.unparse(tree) + "\n")
+        text = ast.unparse(tree) + "\n"
+        # Triton asks for the lines of a function by the name of its file, which needs no file.
+        name = f"<{source.name}>"
+        linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)
         module = ModuleType(source.stem)
-        module.__file__ = str(plain)
-        exec(compile(plain.read_text(), str(plain), "exec"), module.__dict__)
+        module.__file__ = name
+        exec(compile(text, name, "exec"), module.__dict__)
         module.__dict__["libdevice"] = Libdevice()
         self.function = module.__dict__[self.facts["function"]]
 
