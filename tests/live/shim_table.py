@@ -6,7 +6,8 @@ in the plugins' tables, which build/tests/live/shim-names-* print. A function co
 as with those of the C library: these are the dynamic loader's, all others must be the plugin's. Those of the CUDA
 driver and of SLEEF are looked up in these libraries by name.
 
-Writes a Markdown table with a row for each function; exits with 1 when one is not provided.
+Writes a Markdown table with a row for each function; exits with 1 when one is not provided. With --without, functions
+are taken out of the tables: it exits with 1 when other functions than these are missing.
 """
 
 import argparse
@@ -57,23 +58,28 @@ def main() -> int:
     """Prints the table of each backend."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", type=Path, metavar="DIR", required=True, help="a build folder of Tenon")
-    parser.add_argument("programs", nargs="+", metavar="[LABEL=]FILE.pte",
-                        help="a label, such as a version, is part of the column's name")
+    parser.add_argument("--without", action="append", metavar="FUNCTION", default=[])
+    parser.add_argument("programs", nargs="+", metavar="[LABEL=]PROGRAM",
+                        help="a .pte file, or a folder of folders with model.pte; a label, such as a version, is part of "
+                             "the column's name")
     options = parser.parse_args()
     columns: dict[str, dict[str, set[str]]] = {}
     for each in options.programs:
-        label, _, file = each.rpartition("=")
-        program = Path(file)
-        functions = undefined_in(program)
-        if not functions:
-            sys.exit(f"shim_table: {program}: expected a library for x86-64, found none")
-        name = f"{program.parent.name.removeprefix('cuda_')} {label}".strip()
-        columns.setdefault(backend_of(program), {})[name] = functions
-    num_missing = 0
+        label, _, place = each.rpartition("=")
+        path = Path(place)
+        for program in sorted(path.glob("*/model.pte")) if path.is_dir() else [path]:
+            functions = undefined_in(program)
+            if not functions:
+                sys.exit(f"shim_table: {program}: expected a library for x86-64, found none")
+            name = f"{program.parent.name.removeprefix('cuda_')} {label}".strip()
+            columns.setdefault(backend_of(program), {})[name] = functions
+    if not columns:
+        sys.exit("shim_table: expected programs, found none")
+    all_missing: set[str] = set()
     for backend, programs in columns.items():
         listed = subprocess.run([str(options.build / f"tests/live/shim-names-{backend}")], capture_output=True,
                                 text=True, check=True).stdout
-        table = set(listed.split())
+        table = set(listed.split()) - set(options.without)
         functions = sorted(set().union(*programs.values()))
         missing = [function for function in functions if not provider(function, table)]
         print("| function |", " | ".join(programs), "| provided by |")
@@ -83,8 +89,8 @@ def main() -> int:
             print(f"| `{function}` | {asked} | {provider(function, table) or '**nothing**'} |")
         print(f"\n{backend}: {len(programs)} programs, {len(functions)} functions, {len(missing)} missing", *missing,
               end="\n\n")
-        num_missing += len(missing)
-    return 1 if num_missing else 0
+        all_missing.update(missing)
+    return 0 if all_missing == set(options.without) else 1
 
 
 if __name__ == "__main__":
