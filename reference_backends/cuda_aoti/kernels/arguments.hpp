@@ -50,7 +50,9 @@ inline constexpr int packed_row_columns = 8;
 inline constexpr int few_rows_per_warp = 4;
 inline constexpr int few_rows_limit = 16;  ///< More rows use tiles.
 inline constexpr int matmul_tile = 64;     ///< Rows and columns of a tile.
+inline constexpr int matmul_step = 64;     ///< Of the depth that a tile multiplies at once.
 inline constexpr int matmul_tile_threads = 128;
+inline constexpr int unpack_threads = 256;
 
 inline constexpr int sort_threads = 256;
 inline constexpr int sort_items = 8;  ///< Of a thread, in a tile and in a merge.

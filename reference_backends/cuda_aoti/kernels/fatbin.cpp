@@ -16,7 +16,7 @@ namespace tenon::cuda_aoti::kernels {
 namespace {
 
 #define TENON_MATMUL_NAMES(name, Format) \
-  "tenon_" #name "_one", "tenon_" #name "_few", "tenon_" #name "_tiles",
+  "tenon_" #name "_one", "tenon_" #name "_few", "tenon_" #name "_tiles", "tenon_" #name "_unpack",
 #define TENON_SORT_NAMES(name, Item) \
   "tenon_sort_short_" #name, "tenon_sort_tiles_" #name, "tenon_sort_merge_" #name,
 constexpr const char* names[] = {TENON_CUDA_MATMULS(TENON_MATMUL_NAMES)

@@ -3,7 +3,7 @@
 
 // The kernels by name, for the device code that defines them and the host code that launches them.
 
-/// X(name, format): each makes the kernels tenon_<name>_one, _few and _tiles.
+/// X(name, format): each makes the kernels tenon_<name>_one, _few, _tiles and _unpack.
 #define TENON_CUDA_MATMULS(X)       \
   X(weight_int4pack_mm, Int4Packed) \
   X(int4_plain_mm, Int4Plain)       \

@@ -83,6 +83,7 @@ struct MatmulPlan {
   std::int64_t rows;
   std::int64_t columns;
   std::array<const char*, 3> functions;  ///< For one row, a few, and many.
+  const char* unpack;                    ///< Of the weight alone.
   std::int64_t row_columns;              ///< Columns of a block of the first.
   MatmulArguments arguments;
 };
@@ -121,6 +122,10 @@ struct MatmulPlan {
 
 /// Launches it (nothing when `out` has no elements). `out` is contiguous, on the device of `self`.
 [[nodiscard]] Status run(const MatmulPlan& plan, const ModelTensor& out, const Launcher& launcher);
+
+/// Launches the unpacking of its weight to bfloat16 [columns, depth] at `to`, memory of the device
+/// that is aligned to 16, without the product.
+[[nodiscard]] Status unpack_weight(const MatmulPlan& plan, void* to, const Launcher& launcher);
 
 /// A sort along `dim`, stable, NaN as the largest number and -0 equal to 0, as PyTorch has it.
 struct SortPlan {

@@ -7,9 +7,10 @@
 namespace tenon::cuda_aoti::kernels {
 namespace {
 
-#define TENON_MATMUL_FUNCTIONS(name, Format)             \
-  constexpr std::array<const char*, 3> name##_functions{ \
-      "tenon_" #name "_one", "tenon_" #name "_few", "tenon_" #name "_tiles"};
+#define TENON_MATMUL_FUNCTIONS(name, Format)                                 \
+  constexpr std::array<const char*, 4> name##_functions{                     \
+      "tenon_" #name "_one", "tenon_" #name "_few", "tenon_" #name "_tiles", \
+      "tenon_" #name "_unpack"};
 TENON_CUDA_MATMULS(TENON_MATMUL_FUNCTIONS)
 #undef TENON_MATMUL_FUNCTIONS
 
@@ -69,7 +70,7 @@ constexpr auto bytes = {ScalarType::Byte, ScalarType::Char};
 }
 
 [[nodiscard]] MatmulPlan make_plan(const ModelTensor& self, const Weights& weights,
-                                   const std::array<const char*, 3>& functions,
+                                   const std::array<const char*, 4>& functions,
                                    std::int64_t row_columns = few_rows_warps) {
   MatmulArguments arguments{};
   arguments.self = self.as<const std::uint16_t>();
@@ -77,7 +78,8 @@ constexpr auto bytes = {ScalarType::Byte, ScalarType::Char};
   arguments.self_row_stride = self.strides[0];
   arguments.self_vector_loads = is_aligned(self, 16) && self.strides[0] % 8 == 0;
   arguments.weights = weights;
-  return {self.sizes[0], weights.columns, functions, row_columns, arguments};
+  return {self.sizes[0], weights.columns, {functions[0], functions[1], functions[2]},
+          functions[3],  row_columns,     arguments};
 }
 
 /// Scales and zeros of 8 bits with steps of float16, as the formats of 4, 5 and 6 bits have them.
@@ -96,7 +98,7 @@ constexpr auto bytes = {ScalarType::Byte, ScalarType::Char};
                                             const ModelTensor& scale_step, const ModelTensor& zero,
                                             const ModelTensor& zero_point_step,
                                             std::int64_t columns, std::int64_t group_size,
-                                            const std::array<const char*, 3>& functions) {
+                                            const std::array<const char*, 4>& functions) {
   TENON_TRY(const std::int32_t group_shift, check_group(group_size, 8, super_block));
   TENON_RETURN_IF_ERROR(
       check_coded("scale", scale, "scale_step", scale_step, self, columns, group_size));
@@ -205,6 +207,15 @@ Result<MatmulPlan> plan_int8_plain_mm(const ModelTensor& self, const ModelTensor
       {qdata.data, nullptr, scale.data, nullptr, zero.data, nullptr,
        static_cast<std::int32_t>(columns), static_cast<std::int32_t>(depth), group_shift, 0},
       int8_plain_mm_functions);
+}
+
+Status unpack_weight(const MatmulPlan& plan, void* to, const Launcher& launcher) {
+  MatmulArguments arguments = plan.arguments;
+  arguments.out = static_cast<std::uint16_t*>(to);
+  const std::int64_t chunks = plan.columns * (arguments.weights.depth / weights_per_chunk);
+  if (chunks == 0) return ok();
+  return launch_blocks(launcher, plan.unpack, {ceil_div(chunks, unpack_threads), 1},
+                       {unpack_threads, 1, 1}, arguments);
 }
 
 Status run(const MatmulPlan& plan, const ModelTensor& out, const Launcher& launcher) {

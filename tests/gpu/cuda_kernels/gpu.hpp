@@ -86,6 +86,8 @@ class Memory {
 };
 
 void test_products();
+/// A product of many rows whose depth has more steps than shared memory has, the last one not full.
+void test_tiles_of_many_steps();
 void test_sorting();
 void test_random_numbers();
 

@@ -3,6 +3,7 @@
 // The device code, compiled for the CPU.
 #include "device_code.hpp"
 
+#include "cuda_instructions.hpp"
 #include "cuda_threads.hpp"
 #include "device/cuda_kernels.cu"
 
@@ -14,6 +15,7 @@ using tenon_stand_in::Thread;
 template <auto function, class Arguments>
 void run(void* const* buffers, const Thread& thread) {
   cuda_threads::current = &thread;
+  cuda_threads::own_copies() = {};
   function(*static_cast<const Arguments*>(buffers[0]));
 }
 
@@ -32,7 +34,7 @@ struct Entry {
 #define MATMUL(name, Format)                 \
   ENTRY(tenon_##name##_one, MatmulArguments) \
   ENTRY(tenon_##name##_few, MatmulArguments) \
-  ENTRY(tenon_##name##_tiles, MatmulArguments)
+  ENTRY(tenon_##name##_tiles, MatmulArguments) ENTRY(tenon_##name##_unpack, MatmulArguments)
 #define SORT(name, Item)                        \
   ENTRY(tenon_sort_short_##name, SortArguments) \
   ENTRY(tenon_sort_tiles_##name, SortArguments) ENTRY(tenon_sort_merge_##name, SortArguments)

@@ -21,6 +21,10 @@ namespace kernels = tenon::cuda_aoti::kernels;
   extern "C" __global__ void __launch_bounds__(kernels::matmul_tile_threads)   \
       tenon_##name##_tiles(const kernels::MatmulArguments arguments) {         \
     kernels::tiles<kernels::Format>(arguments);                                \
+  }                                                                            \
+  extern "C" __global__ void __launch_bounds__(kernels::unpack_threads)        \
+      tenon_##name##_unpack(const kernels::MatmulArguments arguments) {        \
+    kernels::unpack_weight<kernels::Format>(arguments);                        \
   }
 TENON_CUDA_MATMULS(TENON_DEFINE_MATMUL)
 

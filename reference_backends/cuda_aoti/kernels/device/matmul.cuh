@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <cuda_bf16.h>
-#include <mma.h>
-
 #include "../weight_formats.hpp"
+#include "instructions.cuh"
 
 namespace tenon::cuda_aoti::kernels {
 
@@ -118,80 +116,157 @@ __device__ inline void one_row<Int4Packed>(const MatmulArguments& a) {
   a.out[first_column + lane] = float_to_bfloat16(sum);
 }
 
-/// Rows of shared memory are padded, so that their banks differ.
-inline constexpr int step_row = weights_per_chunk + 8;
-inline constexpr int sums_row = matmul_tile + 4;
+/// Rows of shared memory are padded, so that the eight rows of a matrix of `load_matrices` are in
+/// different banks.
+inline constexpr int step_row = matmul_step + 8;
 
-/// The operands of one step along the depth.
-struct alignas(32) TileStep {
-  __nv_bfloat16 self[matmul_tile][step_row];
-  __nv_bfloat16 weight[matmul_tile][step_row];  // [column][depth]
+/// One operand of one step along the depth: rows of `self`, or columns of the weight.
+struct alignas(16) Operand {
+  std::uint16_t values[matmul_tile][step_row];
 };
 
-/// Half of the threads load a row of `self` each, the others unpack a column of the weight.
-template <class Format>
-__device__ inline void load_step(const MatmulArguments& a, TileStep& step, std::int64_t first_row,
-                                 int first_column, int chunk) {
-  const int thread = static_cast<int>(threadIdx.x) % matmul_tile;
-  if (static_cast<int>(threadIdx.x) < matmul_tile) {
-    const std::int64_t row = first_row + thread;
-    Words4* to = reinterpret_cast<Words4*>(step.self[thread]);
-    const std::uint16_t* x = a.self + row * a.self_row_stride + chunk * weights_per_chunk;
-    TENON_UNROLL
-    for (int part = 0; part < 4; ++part) {
-      to[part] = row < a.rows ? load_eight(x + part * 8, a.self_vector_loads != 0) : Words4{};
+/// `self` is copied two steps ahead, the weight is unpacked one step ahead.
+inline constexpr int self_stages = 3;
+inline constexpr int weight_stages = 2;
+
+struct Stages {
+  Operand self[self_stages];
+  Operand weight[weight_stages];
+};
+
+/// Begins to copy the rows of `self` of one step, with zeroes beyond its end. Rows that are not
+/// aligned to 16 bytes are copied in the ordinary way.
+__device__ inline void load_self(const MatmulArguments& a, Operand& to, std::int64_t first_row,
+                                 int step) {
+  constexpr int parts = matmul_step / 8;
+  TENON_UNROLL
+  for (int i = 0; i < matmul_tile * parts / matmul_tile_threads; ++i) {
+    const int piece = static_cast<int>(threadIdx.x) + i * matmul_tile_threads;
+    const std::int64_t row = first_row + piece / parts;
+    const int k = step * matmul_step + piece % parts * 8;
+    const bool is_there = row < a.rows && k < a.weights.depth;
+    const std::uint16_t* from = is_there ? a.self + row * a.self_row_stride + k : a.self;
+    std::uint16_t* const at = &to.values[piece / parts][piece % parts * 8];
+    if (a.self_vector_loads != 0) {
+      copy_async(at, from, is_there);
+    } else {
+      *reinterpret_cast<Words4*>(at) = is_there ? load_eight(from, false) : Words4{};
     }
-  } else {
-    const int column = first_column + thread;
-    float weight[weights_per_chunk] = {};
-    if (column < a.weights.columns) Format::chunk(a.weights, column, chunk, weight);
+  }
+}
+
+/// A thread's part of the weight in one step, rounded to bfloat16: a chunk of one column.
+struct UnpackedChunk {
+  Words4 words[weights_per_chunk / 8];
+};
+
+template <class Format>
+__device__ inline UnpackedChunk unpack_chunk(const Weights& weights, int column, int chunk) {
+  float weight[weights_per_chunk] = {};
+  if (column < weights.columns && chunk < weights.depth / weights_per_chunk) {
+    Format::chunk(weights, column, chunk, weight);
+  }
+  UnpackedChunk out;
+  TENON_UNROLL
+  for (int i = 0; i < weights_per_chunk / 2; ++i) {
+    out.words[i / 4].word[i % 4] = to_bfloat16_pair(weight[2 * i], weight[2 * i + 1]);
+  }
+  return out;
+}
+
+/// Neighbouring threads have the two chunks of a column's step, which are adjacent in memory.
+inline constexpr int chunks_per_step = matmul_step / weights_per_chunk;
+static_assert(matmul_tile * chunks_per_step == matmul_tile_threads, "a chunk for each thread");
+
+template <class Format>
+__device__ inline UnpackedChunk unpack_step(const MatmulArguments& a, int first_column, int step) {
+  const int thread = static_cast<int>(threadIdx.x);
+  return unpack_chunk<Format>(a.weights, first_column + thread / chunks_per_step,
+                              step * chunks_per_step + thread % chunks_per_step);
+}
+
+__device__ inline void store_step(Operand& to, const UnpackedChunk& chunk) {
+  const int thread = static_cast<int>(threadIdx.x);
+  Words4* const at = reinterpret_cast<Words4*>(
+      &to.values[thread / chunks_per_step][thread % chunks_per_step * weights_per_chunk]);
+  TENON_UNROLL
+  for (int i = 0; i < weights_per_chunk / 8; ++i) at[i] = chunk.words[i];
+}
+
+/// A warp's 32 by 32 sums in fragments: of 16 rows and of 8 columns.
+using WarpSums = float[2][4][4];
+
+__device__ inline void multiply_step(const Operand& self, const Operand& weight, int row,
+                                     int column, WarpSums& sums) {
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  TENON_UNROLL
+  for (int k = 0; k < matmul_step; k += 16) {
+    std::uint32_t a[2][4];
+    std::uint32_t b[2][4];  // Each of 16 columns.
     TENON_UNROLL
-    for (int i = 0; i < weights_per_chunk; ++i) {
-      step.weight[thread][i] = __float2bfloat16_rn(weight[i]);
+    for (int i = 0; i < 2; ++i) {
+      load_matrices(a[i], &self.values[row + 16 * i + lane % 16][k + lane / 16 * 8]);
+      load_matrices(
+          b[i], &weight.values[column + 16 * i + lane / 16 * 8 + lane % 8][k + lane / 8 % 2 * 8]);
+    }
+    TENON_UNROLL
+    for (int i = 0; i < 2; ++i) {
+      TENON_UNROLL
+      for (int j = 0; j < 4; ++j) {
+        multiply(sums[i][j], a[i], b[j / 2][j % 2 * 2], b[j / 2][j % 2 * 2 + 1]);
+      }
     }
   }
 }
 
 /// A block of four warps computes a tile of 64 by 64, each warp a quarter of it with tensor cores.
+/// In each step the block multiplies what is in shared memory while the copies of the next two
+/// steps of `self` are under way, and the weight of the next step is loaded and unpacked.
 template <class Format>
 __device__ inline void tiles(const MatmulArguments& a) {
-  namespace wmma = nvcuda::wmma;
-  __shared__ TileStep step;
-  alignas(32) __shared__ float sums[matmul_tile][sums_row];
+  __shared__ Stages stages;
   const std::int64_t first_row = static_cast<std::int64_t>(blockIdx.x) * matmul_tile;
   const int first_column = static_cast<int>(blockIdx.y) * matmul_tile;
   const int warp = static_cast<int>(threadIdx.x) / 32;
   const int row = warp / 2 * 32;
   const int column = warp % 2 * 32;
+  const int steps = (a.weights.depth + matmul_step - 1) / matmul_step;
 
-  wmma::fragment<wmma::accumulator, 16, 16, 16, float> sum[2][2];
-  for (auto& line : sum) {
-    for (auto& part : line) wmma::fill_fragment(part, 0.0f);
+  WarpSums sums = {};
+  TENON_UNROLL
+  for (int step = 0; step < self_stages - 1; ++step) {
+    load_self(a, stages.self[step], first_row, step);
+    commit_copies();
   }
-  for (int chunk = 0; chunk < a.weights.depth / weights_per_chunk; ++chunk) {
-    load_step<Format>(a, step, first_row, first_column, chunk);
+  store_step(stages.weight[0], unpack_step<Format>(a, first_column, 0));
+  for (int step = 0; step < steps; ++step) {
+    wait_for_copies<self_stages - 2>();
+    // This step's operands are there, and all threads are done with those of the step before, whose
+    // memory is overwritten next.
     __syncthreads();
-    TENON_UNROLL
-    for (int k = 0; k < weights_per_chunk; k += 16) {
-      wmma::fragment<wmma::matrix_a, 16, 16, 16, __nv_bfloat16, wmma::row_major> self[2];
-      wmma::fragment<wmma::matrix_b, 16, 16, 16, __nv_bfloat16, wmma::col_major> weight[2];
-      TENON_UNROLL
-      for (int i = 0; i < 2; ++i) {
-        wmma::load_matrix_sync(self[i], &step.self[row + 16 * i][k], step_row);
-        wmma::load_matrix_sync(weight[i], &step.weight[column + 16 * i][k], step_row);
-      }
-      TENON_UNROLL
-      for (int i = 0; i < 2; ++i) {
-        TENON_UNROLL
-        for (int j = 0; j < 2; ++j) wmma::mma_sync(sum[i][j], self[i], weight[j], sum[i][j]);
-      }
-    }
-    __syncthreads();
+    const int ahead = step + self_stages - 1;
+    if (ahead < steps) load_self(a, stages.self[ahead % self_stages], first_row, ahead);
+    commit_copies();  // Also of nothing, because groups are counted.
+    const UnpackedChunk next = unpack_step<Format>(a, first_column, step + 1);
+    multiply_step(stages.self[step % self_stages], stages.weight[step % weight_stages], row, column,
+                  sums);
+    store_step(stages.weight[(step + 1) % weight_stages], next);
   }
+  wait_for_copies<0>();
+  __syncthreads();
+
+  // Through shared memory, so that a warp writes adjacent elements.
+  auto& out = stages.self[0].values;
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  TENON_UNROLL
   for (int i = 0; i < 2; ++i) {
-    for (int j = 0; j < 2; ++j) {
-      wmma::store_matrix_sync(&sums[row + 16 * i][column + 16 * j], sum[i][j], sums_row,
-                              wmma::mem_row_major);
+    TENON_UNROLL
+    for (int j = 0; j < 4; ++j) {
+      TENON_UNROLL
+      for (int part = 0; part < 4; ++part) {
+        out[row + 16 * i + part / 2 * 8 + lane / 4][column + 8 * j + lane % 4 * 2 + part % 2] =
+            float_to_bfloat16(sums[i][j][part]);
+      }
     }
   }
   __syncthreads();
@@ -200,10 +275,23 @@ __device__ inline void tiles(const MatmulArguments& a) {
     const int r = at / matmul_tile;
     const int c = at % matmul_tile;
     if (first_row + r < a.rows && first_column + c < a.weights.columns) {
-      a.out[place(first_row + r, a.weights.columns, first_column + c)] =
-          float_to_bfloat16(sums[r][c]);
+      a.out[place(first_row + r, a.weights.columns, first_column + c)] = out[r][c];
     }
   }
+}
+
+/// Writes the weight as bfloat16 [columns, depth] to `out`, a chunk by each thread.
+template <class Format>
+__device__ inline void unpack_weight(const MatmulArguments& a) {
+  const std::int64_t at = static_cast<std::int64_t>(blockIdx.x) * unpack_threads + threadIdx.x;
+  const int chunks = a.weights.depth / weights_per_chunk;
+  const std::int64_t column = at / chunks;
+  if (column >= a.weights.columns) return;
+  const UnpackedChunk chunk = unpack_chunk<Format>(a.weights, static_cast<int>(column),
+                                                   static_cast<int>(at - column * chunks));
+  Words4* const to = reinterpret_cast<Words4*>(a.out + at * weights_per_chunk);
+  TENON_UNROLL
+  for (int i = 0; i < weights_per_chunk / 8; ++i) to[i] = chunk.words[i];
 }
 
 }  // namespace tenon::cuda_aoti::kernels

@@ -3,7 +3,8 @@
 // As much of CUDA C++ as the backend's kernels use, for the host's compiler: the threads of a block
 // are fibers of one thread, so a variable in shared memory is a static one. Warps have 32 lanes,
 // which meet in the exchange of the Metal stand-in's simdgroups. It shows indices, bounds and
-// numbers, nothing about races, speed or CUB.
+// numbers, nothing about races, speed or CUB. Instructions without a function in CUDA C++ are in
+// cuda_instructions.hpp.
 #pragma once
 
 #include <algorithm>
@@ -48,8 +49,6 @@ T shuffle_xor(T value, int distance) {
   return out;
 }
 
-inline bool is_first_lane() { return current->thread_index_in_simdgroup[0] == 0; }
-
 }  // namespace cuda_threads
 
 #define threadIdx (cuda_threads::index_of(cuda_threads::current->thread_position_in_threadgroup))
@@ -59,65 +58,6 @@ inline void __syncthreads() { cuda_threads::synchronize(); }
 inline float __shfl_xor_sync(unsigned, float value, int distance) {
   return cuda_threads::shuffle_xor(value, distance);
 }
-
-struct __nv_bfloat16 {
-  std::uint16_t bits;
-};
-inline __nv_bfloat16 __float2bfloat16_rn(float value) {
-  std::uint32_t bits;
-  std::memcpy(&bits, &value, sizeof bits);
-  bits += 0x7fffu + ((bits >> 16) & 1u);
-  return {static_cast<std::uint16_t>(bits >> 16)};
-}
-
-/// Matrices of tensor cores. The first lane has all of a warp's matrix; the others have nothing.
-namespace nvcuda::wmma {
-
-struct matrix_a;
-struct matrix_b;
-struct accumulator;
-struct row_major;
-struct col_major;
-enum layout_t { mem_row_major };
-
-template <class Use, int, int, int, class T, class Layout = void>
-struct fragment {
-  float values[16][16];  // [row][column]; of a matrix_b in columns, [column][row].
-};
-
-template <class Fragment>
-void fill_fragment(Fragment& to, float value) {
-  for (auto& row : to.values) std::fill(std::begin(row), std::end(row), value);
-}
-template <class Fragment>
-void load_matrix_sync(Fragment& to, const __nv_bfloat16* from, int stride) {
-  if (!cuda_threads::is_first_lane()) return;
-  for (int i = 0; i < 16; ++i) {
-    for (int j = 0; j < 16; ++j) {
-      const std::uint32_t bits = std::uint32_t{from[i * stride + j].bits} << 16;
-      std::memcpy(&to.values[i][j], &bits, sizeof bits);
-    }
-  }
-}
-template <class Sum, class T>
-void mma_sync(Sum& to, const fragment<matrix_a, 16, 16, 16, T, row_major>& a,
-              const fragment<matrix_b, 16, 16, 16, T, col_major>& b, const Sum& sum) {
-  if (!cuda_threads::is_first_lane()) return;
-  for (int i = 0; i < 16; ++i) {
-    for (int j = 0; j < 16; ++j) {
-      float product = sum.values[i][j];
-      for (int k = 0; k < 16; ++k) product += a.values[i][k] * b.values[j][k];
-      to.values[i][j] = product;
-    }
-  }
-}
-template <class Sum>
-void store_matrix_sync(float* to, const Sum& from, int stride, layout_t) {
-  if (!cuda_threads::is_first_lane()) return;
-  for (int i = 0; i < 16; ++i) std::copy_n(from.values[i], 16, to + i * stride);
-}
-
-}  // namespace nvcuda::wmma
 
 namespace cub {
 
