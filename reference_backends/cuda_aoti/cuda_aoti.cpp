@@ -23,6 +23,7 @@
 #include "driver/event.hpp"
 #include "driver/kernel_images.hpp"
 #include "graph.hpp"
+#include "products.hpp"
 #include "shims/kernel_shims.hpp"
 #include "shims/shim_list.hpp"
 #include "verdict.hpp"
@@ -67,6 +68,7 @@ bool is_listed(std::string_view list, std::string_view name) {
 /// Settings of the backend for `open_device`.
 struct DeviceSettings {
   bool as_graph = false;
+  std::shared_ptr<const cuda::kernels::CublasLtHandle> cublaslt{};  ///< May be null.
 };
 
 class CudaBackend final : public tenon::Backend<CudaBackend>,
@@ -116,7 +118,9 @@ class CudaBackend final : public tenon::Backend<CudaBackend>,
       tenon::OptionSpec{"skip_copy_output_to_cpu_for_method", "",
                         "deprecated, without effect: a program says where its outputs are"},
       tenon::OptionSpec{"memory_pool_release_threshold", std::int64_t{0},
-                        "bytes of free device memory that are kept for later runs"}};
+                        "bytes of free device memory that are kept for later runs"},
+      tenon::OptionSpec{"cublaslt", "auto",
+                        "library for large products: auto (if there is one), off, or its file"}};
 
   struct Delegate {
     Model model;
@@ -137,7 +141,8 @@ class CudaBackend final : public tenon::Backend<CudaBackend>,
     const Kind kind = settings && settings->as_graph ? Kind::for_graphs : Kind::ordinary;
     TENON_TRY(auto stream, load_options.share_stream ? cuda::CudaDevice::shared_stream(device)
                                                      : cuda::Stream::create(device, kind));
-    return cuda::device_memory(std::move(device), std::move(stream));
+    return cuda::device_memory(std::move(device), std::move(stream),
+                               settings ? settings->cublaslt : nullptr);
   }
 
   static const void* find_shim(std::string_view name) {
@@ -166,17 +171,23 @@ class CudaBackend final : public tenon::Backend<CudaBackend>,
     TENON_TRY(const bool share_stream, values.get<bool>("use_shared_cuda_stream"));
     // Work of other delegates must not become part of a captured graph.
     load_options.share_stream = share_stream && !as_graph;
-    load_options.device_settings = std::make_shared<const DeviceSettings>(DeviceSettings{as_graph});
     TENON_TRY(const auto threshold, values.get<std::int64_t>("memory_pool_release_threshold"));
     if (threshold < 0) {
       return tenon::error(tenon::Error::InvalidArgument,
                           "option 'memory_pool_release_threshold': expected bytes, found ",
                           threshold);
     }
-    if (const auto library = library_of(context, processed); library.ok()) {
+    TENON_TRY(const auto cublaslt, values.get<std::string>("cublaslt"));
+    const auto library = library_of(context, processed);
+    if (library.ok()) {
       TENON_RETURN_IF_ERROR(check_device(library->bytes(), *load_options.device_index).status());
     }
     TENON_TRY(auto device, keep_device(*load_options.device_index));
+    DeviceSettings settings{as_graph};
+    if (library.ok()) {
+      TENON_TRY(settings.cublaslt, cublaslt_for(library->bytes(), cublaslt, device));
+    }
+    load_options.device_settings = std::make_shared<const DeviceSettings>(std::move(settings));
     TENON_RETURN_IF_ERROR(device->raise_release_threshold(static_cast<std::uint64_t>(threshold)));
     TENON_TRY(Model model, load(context, processed, load_options));
     return make_delegate(std::move(model), std::move(device), as_graph);
@@ -369,6 +380,37 @@ class CudaBackend final : public tenon::Backend<CudaBackend>,
     return device;
   }
 
+  using CublasLt = std::shared_ptr<const cuda::kernels::CublasLtHandle>;
+
+  /// cuBLASLt for the large products of a model, as the option `cublaslt` says; null when the
+  /// plugin's own kernels compute them. A file that the caller names must be usable; one that the
+  /// system has may not be, which is logged once.
+  tenon::Result<CublasLt> cublaslt_for(tenon::Bytes library, const std::string& setting,
+                                       const std::shared_ptr<cuda::CudaDevice>& device) {
+    if (setting == "off") return CublasLt();
+    if (setting.empty()) {
+      return tenon::error(tenon::Error::InvalidArgument,
+                          "option 'cublaslt': expected 'auto', 'off' or a file, found ''");
+    }
+    TENON_TRY(const bool is_needed, cuda::needs_products(library));
+    if (!is_needed) return CublasLt();
+    const bool is_file = setting != "auto";
+    tenon::Status failure = tenon::ok();
+    {
+      const std::lock_guard lock(mutex_);
+      CublasLt& known = cublaslt_[{device->index(), setting}];
+      if (known) return known;
+      auto opened = cuda::open_cublaslt(device, is_file ? setting : "");
+      if (opened.ok()) return known = *std::move(opened);
+      failure = tenon::error(opened.error(), opened.text());
+      if (is_file) return std::move(failure).with_context("option 'cublaslt'");
+      if (failure.error() == tenon::Error::NotFound || is_cublaslt_logged_) return CublasLt();
+      is_cublaslt_logged_ = true;
+    }
+    host().log(tenon::LogLevel::Info, "large products run without cuBLASLt: ", failure.text());
+    return CublasLt();
+  }
+
   /// Checks a blob as `init` would, without a driver all but the device. A failure is the reason
   /// why `init` would refuse it.
   tenon::Result<tenon::BlobVerdict> judge(tenon::InitContext& context, const tenon::Blob& processed,
@@ -478,6 +520,8 @@ class CudaBackend final : public tenon::Backend<CudaBackend>,
   /// Beginnings of blocks that were aligned within larger ones, by device and address.
   std::map<std::pair<std::int32_t, std::byte*>, std::byte*> begin_of_;
   std::map<std::int32_t, aoti::DeviceMemoryApi> memory_;
+  std::map<std::pair<std::int32_t, std::string>, CublasLt> cublaslt_;  ///< By device and option.
+  bool is_cublaslt_logged_ = false;
 };
 
 }  // namespace

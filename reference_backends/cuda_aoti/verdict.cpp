@@ -38,8 +38,9 @@ Result<Fit> check(const KernelImages& kernels, std::string_view what, const Driv
 
 KernelImages own_kernels() { return KernelImages::of(kernels::fatbin(), kernels::ptx()); }
 
-/// A function of `kernel_shims` that the library needs; empty when it needs none.
-Result<std::string_view> own_function_in(Bytes library) {
+/// A function of `kernel_shims` that the library needs, with a name that ends with `suffix`; empty
+/// when it needs none.
+Result<std::string_view> own_function_in(Bytes library, std::string_view suffix) {
 #define TENON_CUDA_NAME(name, parameters) #name,
   static constexpr std::string_view names[] = {TENON_CUDA_KERNEL_SHIMS(TENON_CUDA_NAME)};
 #undef TENON_CUDA_NAME
@@ -50,7 +51,7 @@ Result<std::string_view> own_function_in(Bytes library) {
   for (const auto& symbol : symbols) {
     if (!symbol.is_undefined) continue;
     for (const std::string_view name : names) {
-      if (symbol.name == name) return name;
+      if (symbol.name == name && name.ends_with(suffix)) return name;
     }
   }
   return std::string_view();
@@ -64,10 +65,16 @@ Result<Fit> check_kernels(const KernelImages& kernels, const Driver& driver, std
 
 Status check_own_kernels(Bytes library, const Driver& driver, std::int32_t index) {
   if (kernels::fatbin().empty()) return ok();  // The function is missing, which says so itself.
-  TENON_TRY(const std::string_view name, own_function_in(library));
+  TENON_TRY(const std::string_view name, own_function_in(library, ""));
   if (name.empty()) return ok();
   const auto fit = check(own_kernels(), concat("the plugin's kernels for ", name), driver, index);
   return fit.ok() ? ok() : error(fit.error(), fit.text());
+}
+
+Result<bool> needs_products(Bytes library) {
+  if (kernels::fatbin().empty()) return false;
+  TENON_TRY(const std::string_view name, own_function_in(library, "_mm"));
+  return !name.empty();
 }
 
 Result<const void*> own_kernels_for(const Driver& driver, std::int32_t index) {

@@ -19,6 +19,10 @@ namespace tenon::cuda_aoti {
 /// errors: DelegateInvalidCompatibility; those of reading the library.
 [[nodiscard]] Status check_own_kernels(Bytes library, const Driver& driver, std::int32_t index);
 
+/// True when a library calls one of the matrix products of this plugin (kernels.hpp).
+/// errors: those of reading the library.
+[[nodiscard]] Result<bool> needs_products(Bytes library);
+
 /// The code of this plugin's kernels for a device and this driver, for `cuModuleLoadData`.
 /// errors: as `check_own_kernels`.
 [[nodiscard]] Result<const void*> own_kernels_for(const Driver& driver, std::int32_t index);

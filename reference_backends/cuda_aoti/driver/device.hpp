@@ -16,6 +16,9 @@
 
 namespace tenon::cuda_aoti {
 
+namespace kernels {
+class CublasLtHandle;
+}
 class Stream;
 
 /// Compute capability of a device without the point: 90 for 9.0. Needs no context.
@@ -130,10 +133,12 @@ class Stream {
 /// Device and stream of a delegate's instances; the context of their `aoti::DeviceMemoryApi`.
 struct ModelContext {
   ModelContext(std::shared_ptr<CudaDevice> of_device, std::shared_ptr<Stream> on_stream,
-               std::unique_ptr<Staging> with_staging) noexcept
+               std::unique_ptr<Staging> with_staging,
+               std::shared_ptr<const kernels::CublasLtHandle> with_cublaslt) noexcept
       : device(std::move(of_device)),
         stream(std::move(on_stream)),
-        staging(std::move(with_staging)) {}
+        staging(std::move(with_staging)),
+        cublaslt(std::move(with_cublaslt)) {}
   ModelContext(const ModelContext&) = delete;
   ModelContext& operator=(const ModelContext&) = delete;
   ~ModelContext();
@@ -141,12 +146,14 @@ struct ModelContext {
   std::shared_ptr<CudaDevice> device;
   std::shared_ptr<Stream> stream;
   std::unique_ptr<Staging> staging;
+  std::shared_ptr<const kernels::CublasLtHandle> cublaslt;  ///< For large products; may be null.
 };
 
 /// The memory functions of `device`, on `stream`, for the shared layer. Tensors are allocated in
-/// the order of the stream where the device can do that, except for graphs.
-[[nodiscard]] aoti::DeviceMemoryApi device_memory(std::shared_ptr<CudaDevice> device,
-                                                  std::shared_ptr<Stream> stream);
+/// the order of the stream where the device can do that, except for graphs. `cublaslt` may be null.
+[[nodiscard]] aoti::DeviceMemoryApi device_memory(
+    std::shared_ptr<CudaDevice> device, std::shared_ptr<Stream> stream,
+    std::shared_ptr<const kernels::CublasLtHandle> cublaslt = nullptr);
 
 /// The context of a pool's memory.
 [[nodiscard]] inline const ModelContext& model_context(

@@ -163,7 +163,8 @@ void leave(void* context) noexcept {
 ModelContext::~ModelContext() { static_cast<void>(end_uploads(this)); }
 
 aoti::DeviceMemoryApi device_memory(std::shared_ptr<CudaDevice> device,
-                                    std::shared_ptr<Stream> stream) {
+                                    std::shared_ptr<Stream> stream,
+                                    std::shared_ptr<const kernels::CublasLtHandle> cublaslt) {
   aoti::DeviceMemoryApi out;
   out.device_type = aoti::TorchDeviceType::cuda;
   out.device_index = device->index();
@@ -187,7 +188,7 @@ aoti::DeviceMemoryApi device_memory(std::shared_ptr<CudaDevice> device,
   out.enter = &enter;
   out.leave = &leave;
   out.context = std::make_shared<ModelContext>(std::move(device), std::move(stream),
-                                               std::make_unique<Staging>());
+                                               std::make_unique<Staging>(), std::move(cublaslt));
   return out;
 }
 

@@ -5,6 +5,8 @@
 #include <utility>
 
 #include "driver/device.hpp"
+#include "products.hpp"
+#include "shims/made_tensor.hpp"
 #include "tenon/aoti/shims/host_shims.hpp"
 
 namespace tenon::cuda_aoti {
@@ -24,41 +26,15 @@ Status launch(void* context, const kernels::Launch& what) {
 
 kernels::Launcher launcher(aoti::TensorPool& pool) noexcept { return {&launch, &pool}; }
 
-/// A tensor that is released on destruction, unless it was taken.
-class Made {
- public:
-  Made(aoti::TensorPool& pool, std::span<const std::int64_t> sizes, const std::int64_t* strides,
-       ScalarType type)
-      : pool_(pool),
-        tensor_(pool.empty_strided(sizes, strides, type, aoti::TorchDeviceType::cuda,
-                                   pool.memory().device_index)) {}
-  Made(const Made&) = delete;
-  Made& operator=(const Made&) = delete;
-  ~Made() {
-    if (tensor_) pool_.release(tensor_);
-  }
-  [[nodiscard]] Status status() const {
-    if (tensor_) return ok();
-    return error(Error::MemoryAllocationFailed, "no memory for the result");
-  }
-  [[nodiscard]] const ModelTensor& operator*() const noexcept { return *tensor_; }
-  [[nodiscard]] void* data() const noexcept { return tensor_->data; }
-  ModelTensor* take() noexcept { return std::exchange(tensor_, nullptr); }
-
- private:
-  aoti::TensorPool& pool_;
-  ModelTensor* tensor_;
-};
-
 template <class Plan>
 ShimError matmul(const char* name, ModelTensor** out, Plan plan) noexcept {
   return aoti::shim_call(name, [&]() -> Status {
     TENON_TRY(const kernels::MatmulPlan planned, plan());
     aoti::TensorPool& pool = aoti::current_pool();
     const std::int64_t sizes[] = {planned.rows, planned.columns};
-    Made made(pool, sizes, nullptr, ScalarType::BFloat16);
+    MadeTensor made(pool, sizes, nullptr, ScalarType::BFloat16);
     TENON_RETURN_IF_ERROR(made.status());
-    TENON_RETURN_IF_ERROR(kernels::run(planned, *made, launcher(pool)));
+    TENON_RETURN_IF_ERROR(run_product(planned, *made, pool, launcher(pool)));
     *out = made.take();
     return ok();
   });
@@ -136,11 +112,11 @@ ShimError aoti_torch_cuda_sort_stable(ModelTensor* self, std::int32_t*, std::int
     const std::int64_t* strides =
         aoti::shims::detail::is_dense(*self) ? self->strides.data() : nullptr;
     const std::int64_t scratch_size[] = {static_cast<std::int64_t>(plan.scratch_bytes)};
-    Made values(pool, self->shape(), strides, self->scalar_type);
-    Made indices(pool, self->shape(), strides, ScalarType::Long);
+    MadeTensor values(pool, self->shape(), strides, self->scalar_type);
+    MadeTensor indices(pool, self->shape(), strides, ScalarType::Long);
     // Released at once: its next use is later on the same stream.
-    const Made scratch(pool, scratch_size, nullptr, ScalarType::Byte);
-    for (const Made* made : {&std::as_const(values), &std::as_const(indices), &scratch}) {
+    const MadeTensor scratch(pool, scratch_size, nullptr, ScalarType::Byte);
+    for (const MadeTensor* made : {&std::as_const(values), &std::as_const(indices), &scratch}) {
       TENON_RETURN_IF_ERROR(made->status());
     }
     TENON_RETURN_IF_ERROR(kernels::run(plan, *values, *indices, scratch.data(), launcher(pool)));
@@ -156,7 +132,7 @@ ShimError aoti_torch_cuda_rand(const std::int64_t* size, std::int64_t size_len, 
   return aoti::shim_call("aoti_torch_cuda_rand", [&]() -> Status {
     aoti::TensorPool& pool = aoti::current_pool();
     const auto type = dtype ? static_cast<ScalarType>(*dtype) : ScalarType::Float;
-    Made made(pool, aoti::shims::detail::list(size, size_len), nullptr, type);
+    MadeTensor made(pool, aoti::shims::detail::list(size, size_len), nullptr, type);
     TENON_RETURN_IF_ERROR(made.status());
     TENON_TRY(kernels::RandomState* const state, random_state(pool));
     TENON_RETURN_IF_ERROR(kernels::rand(*made, state, launcher(pool)));

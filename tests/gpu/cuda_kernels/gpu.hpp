@@ -88,6 +88,10 @@ class Memory {
 void test_products();
 /// A product of many rows whose depth has more steps than shared memory has, the last one not full.
 void test_tiles_of_many_steps();
+/// Computes a product: of the plan's operands, to a tensor.
+using RunProduct = tenon::Status(const kernels::MatmulPlan&, const tenon::aoti::ModelTensor&);
+/// Products of all formats, with rows that are aligned to 16 bytes, with and without gaps.
+void test_aligned_products(RunProduct* run_product);
 void test_sorting();
 void test_random_numbers();
 

@@ -67,7 +67,12 @@ struct DeviceWeight {
   Memory low, high, scale, scale_step, zero, zero_step;
 };
 
-void compare(const Weight& weight, const DeviceWeight& on_device, int rows, Layout layout) {
+tenon::Status run_kernel(const kernels::MatmulPlan& plan, const ModelTensor& out) {
+  return run(plan, out, gpu().launcher());
+}
+
+void compare(const Weight& weight, const DeviceWeight& on_device, int rows, Layout layout,
+             RunProduct* run_product = &run_kernel) {
   const int stride = weight.depth + layout.gap;
   std::vector<double> self;
   std::vector<std::uint16_t> bits(static_cast<std::size_t>(layout.offset + rows * stride), 0x7fc0);
@@ -91,7 +96,7 @@ void compare(const Weight& weight, const DeviceWeight& on_device, int rows, Layo
                            std::to_string(weight.group) + ", gap " + std::to_string(layout.gap);
   if (!plan.ok()) return fail(what + ": " + std::string(plan.text()));
   const tenon::Status status =
-      run(*plan, tensor_at(out.address(), ScalarType::BFloat16, {rows, n}), gpu().launcher());
+      run_product(*plan, tensor_at(out.address(), ScalarType::BFloat16, {rows, n}));
   if (!status.ok()) return fail(what + ": " + std::string(status.text()));
   const std::vector<std::uint16_t> found = out.read<std::uint16_t>();
   // The result is rounded to 8 bits; in tiles each weight is too.
@@ -115,6 +120,16 @@ void compare(const Weight& weight, const DeviceWeight& on_device, int rows, Layo
 void test_tiles_of_many_steps() {
   const Weight weight = make_weight(Format::int8, 70, 416, 32, 0, 5);
   compare(weight, DeviceWeight(weight), 70, {0, 0});
+}
+
+void test_aligned_products(RunProduct* run_product) {
+  for (const Format format : formats) {
+    const Weight weight = make_weight(format, 24, 512, 64, 4, 7);
+    const DeviceWeight on_device(weight);
+    for (const Layout layout : {Layout{0, 0}, Layout{8, 24}}) {
+      compare(weight, on_device, 19, layout, run_product);
+    }
+  }
 }
 
 void test_products() {

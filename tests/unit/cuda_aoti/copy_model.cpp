@@ -43,6 +43,11 @@ int cudaRuntimeGetVersion(int*);
 std::int32_t aoti_torch_cuda_sort_stable(Tensor, std::int32_t*, std::int64_t, std::int32_t, Tensor*,
                                          Tensor*);
 #endif
+#if defined(MODEL_MULTIPLIES)
+std::int32_t aoti_torch_dtype_bfloat16();
+std::int32_t aoti_torch_dtype_int8();
+std::int32_t aoti_torch_cuda_int8_plain_mm(Tensor, Tensor, Tensor, Tensor, std::int64_t, Tensor*);
+#endif
 }
 
 namespace {
@@ -89,6 +94,31 @@ void* data(Tensor tensor) {
   check(aoti_torch_get_data_ptr(tensor, &out), "aoti_torch_get_data_ptr");
   return out;
 }
+
+#if defined(MODEL_MULTIPLIES)
+/// A product of 256 rows, 2048 columns and as many weights of a column, of no particular numbers.
+void multiply(int device) {
+  const auto made = [&](std::int64_t rows, std::int64_t columns, std::int32_t type) {
+    const std::int64_t sizes[] = {rows, columns};
+    const std::int64_t strides[] = {columns, 1};
+    Tensor out = nullptr;
+    check(aoti_torch_empty_strided(2, sizes, strides, type, aoti_torch_device_type_cuda(), device,
+                                   &out),
+          "aoti_torch_empty_strided");
+    return out;
+  };
+  const Tensor self = made(256, 2048, aoti_torch_dtype_bfloat16());
+  const Tensor weight = made(2048, 2048, aoti_torch_dtype_int8());
+  const Tensor scale = made(2048, 16, aoti_torch_dtype_bfloat16());
+  const Tensor zero = made(2048, 16, aoti_torch_dtype_int8());
+  Tensor product = nullptr;
+  const std::int32_t failed =
+      aoti_torch_cuda_int8_plain_mm(self, weight, scale, zero, 128, &product);
+  for (Tensor tensor : {self, weight, scale, zero}) aoti_torch_delete_tensor_object(tensor);
+  check(failed, "int8_plain_mm");
+  aoti_torch_delete_tensor_object(product);
+}
+#endif
 
 struct StreamGuard {
   StreamGuard(void* stream, int device) {
@@ -207,6 +237,9 @@ EXPORT std::int32_t AOTInductorModelContainerRunSingleThreaded(Container* contai
     Tensor sorted[2] = {};
     check(aoti_torch_cuda_sort_stable(x, nullptr, 0, 0, &sorted[0], &sorted[1]), "sort");
     for (Tensor tensor : sorted) aoti_torch_delete_tensor_object(tensor);
+#endif
+#if defined(MODEL_MULTIPLIES)
+    multiply(container->device);
 #endif
 #if defined(MODEL_SCRATCH)
     // A MiB for each number, as models whose working memory grows with a prompt.

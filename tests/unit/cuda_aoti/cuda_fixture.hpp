@@ -2,11 +2,14 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "cuda_host.hpp"
 #include "driver/device.hpp"
+#include "products.hpp"
 #include "tenon/aoti/shims/call.hpp"
 
 namespace tenon::test {
@@ -15,14 +18,22 @@ namespace tenon::test {
 struct CudaFixture {
   using DeviceTensor = aoti::ModelTensor;
 
-  explicit CudaFixture(const stand_in_cuda::Machine& machine = {.num_devices = 2}) {
+  explicit CudaFixture(const stand_in_cuda::Machine& machine = {.num_devices = 2},
+                       bool has_cublaslt = false) {
     cuda().set_machine(machine);
     cuda().reset();
     auto device = cuda_aoti::CudaDevice::open(0);
     REQUIRE(device.ok());
     auto stream = cuda_aoti::Stream::create(*device, cuda_aoti::Stream::Kind::ordinary);
     REQUIRE(stream.ok());
-    pool.emplace(cuda_aoti::device_memory(*device, *stream));
+    std::shared_ptr<const cuda_aoti::kernels::CublasLtHandle> cublaslt;
+    if (has_cublaslt) {
+      auto opened = cuda_aoti::open_cublaslt(*device, "");
+      INFO(opened.text());
+      REQUIRE(opened.ok());
+      cublaslt = *std::move(opened);
+    }
+    pool.emplace(cuda_aoti::device_memory(*device, *stream, std::move(cublaslt)));
     scope.emplace(pool->memory());
     REQUIRE(scope->ok());
     current.emplace(*pool);

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT
+#include "products.hpp"
+
+#include <utility>
+
+#include "shims/made_tensor.hpp"
+
+namespace tenon::cuda_aoti {
+namespace {
+
+/// Alignment of memory that cuBLASLt works in: it expects that of an allocation.
+constexpr std::uintptr_t alignment = 256;
+
+bool is_aligned(const void* address) noexcept {
+  return reinterpret_cast<std::uintptr_t>(address) % alignment == 0;
+}
+
+/// The product for a plan, or null when this plugin's kernels are to compute it.
+Result<const kernels::LargeProduct*> find_product(const kernels::MatmulPlan& plan,
+                                                  const aoti::ModelTensor& out,
+                                                  aoti::TensorPool& pool) {
+  const auto* const handle = model_context(pool.memory()).cublaslt.get();
+  if (!handle || !is_aligned(out.data)) return nullptr;
+  const auto shape = kernels::large_product(plan);
+  if (!shape) return nullptr;
+  return pool.cache<kernels::LargeProducts>().find(*handle, *shape);
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const kernels::CublasLtHandle>> open_cublaslt(
+    std::shared_ptr<CudaDevice> device, std::string_view path) {
+  TENON_TRY(const kernels::CublasLt library, kernels::load_cublaslt(path));
+  const ContextScope scope(*device);
+  TENON_RETURN_IF_ERROR(scope.status());
+  TENON_TRY(auto handle, kernels::CublasLtHandle::create(library));
+  const auto destroy = [held = std::move(device)](const kernels::CublasLtHandle* which) {
+    const ContextScope current(*held);
+    delete which;
+  };
+  return std::shared_ptr<const kernels::CublasLtHandle>(handle.release(), destroy);
+}
+
+Status run_product(const kernels::MatmulPlan& plan, const aoti::ModelTensor& out,
+                   aoti::TensorPool& pool, const kernels::Launcher& launcher) {
+  TENON_TRY(const kernels::LargeProduct* const product, find_product(plan, out, pool));
+  if (!product) return kernels::run(plan, out, launcher);
+  const std::int64_t weight_size[] = {static_cast<std::int64_t>(product->weight_bytes())};
+  const std::int64_t workspace_size[] = {static_cast<std::int64_t>(product->workspace_bytes())};
+  const MadeTensor weight(pool, weight_size, nullptr, ScalarType::Byte);
+  TENON_RETURN_IF_ERROR(weight.status());
+  const MadeTensor workspace(pool, workspace_size, nullptr, ScalarType::Byte);
+  TENON_RETURN_IF_ERROR(workspace.status());
+  if (!is_aligned(weight.data()) || !is_aligned(workspace.data())) {
+    return kernels::run(plan, out, launcher);
+  }
+  return product->run(*model_context(pool.memory()).cublaslt, plan, out, weight.data(),
+                      workspace.data(), pool.stream(), launcher);
+}
+
+}  // namespace tenon::cuda_aoti
