@@ -38,33 +38,41 @@ struct Scaling {
   float zero;
 };
 
-/// Scale and zero of the group of weight `k`: codes of 8 bits times a step for each 256 weights.
-template <class Code>
-TENON_HOST_DEVICE float coded(const void* codes, const void* steps, const Weights& weights,
-                              std::int64_t column, std::int32_t k) {
-  const std::int64_t group =
-      place(column, weights.depth >> weights.group_shift, k >> weights.group_shift);
-  const std::int64_t block = place(column, weights.depth >> 8, k >> 8);
-  return static_cast<float>(element<Code>(codes, group)) *
-         half_to_float(element<std::uint16_t>(steps, block));
+/// 32 weights of a column as they are in memory: their bits, and for each eight of them the code of
+/// the scale and of the zero, with the steps. A kernel may load it long before it is unpacked. Each
+/// format uses a part of it.
+struct RawChunk {
+  Words4 low[2];
+  std::uint32_t high[2];
+  std::uint32_t scale[4];
+  std::uint32_t zero[4];
+  std::uint16_t scale_step;
+  std::uint16_t zero_step;
+};
+
+/// Calls `load_group(eight, group)` for the groups of 32 weights from `first` on of a column: for
+/// each eight, unless all are of one group. A group has at least eight weights.
+template <class LoadGroup>
+TENON_HOST_DEVICE void load_groups(const Weights& weights, std::int32_t column, std::int32_t first,
+                                   LoadGroup load_group) {
+  const std::int32_t groups = weights.depth >> weights.group_shift;
+  load_group(0, place(column, groups, first >> weights.group_shift));
+  if (weights.group_shift >= 5) return;
+  TENON_UNROLL
+  for (int eight = 1; eight < 4; ++eight) {
+    load_group(eight, place(column, groups, (first + eight * 8) >> weights.group_shift));
+  }
 }
 
-/// Scale and zero of the group of weight `k`, both as codes of 8 bits.
-TENON_HOST_DEVICE Scaling coded_scaling(const Weights& weights, std::int32_t column,
-                                        std::int32_t k) {
-  return {coded<std::uint8_t>(weights.scale, weights.scale_step, weights, column, k),
-          coded<std::uint8_t>(weights.zero, weights.zero_step, weights, column, k)};
-}
-
-/// Weights `first` to `first + 32` of a column, from `scaling_at(k)` for each group and
-/// `number(eight, i)` for weight 8 * eight + i. A group has at least eight weights.
-template <class ScalingAt, class Number>
-TENON_HOST_DEVICE void scale_chunk(const Weights& weights, std::int32_t first, ScalingAt scaling_at,
-                                   Number number, float (&out)[weights_per_chunk]) {
+/// The 32 weights from `scaling(eight)` for each group, and `number(eight, i)` for weight
+/// 8 * eight + i.
+template <class ScalingOf, class Number>
+TENON_HOST_DEVICE void scale_chunk(const Weights& weights, ScalingOf scaling_of, Number number,
+                                   float (&out)[weights_per_chunk]) {
   Scaling scaling{};
   TENON_UNROLL
   for (int eight = 0; eight < 4; ++eight) {
-    if (eight == 0 || weights.group_shift < 5) scaling = scaling_at(first + eight * 8);
+    if (eight == 0 || weights.group_shift < 5) scaling = scaling_of(eight);
     TENON_UNROLL
     for (int i = 0; i < 8; ++i) {
       out[eight * 8 + i] = scaling.scale * (static_cast<float>(number(eight, i)) - scaling.zero);
@@ -72,17 +80,51 @@ TENON_HOST_DEVICE void scale_chunk(const Weights& weights, std::int32_t first, S
   }
 }
 
-/// low: uint8 [columns, depth / 2], the even weight in the lower four bits; scale and zero: uint8
-/// codes [columns, depth / group] with float16 steps [columns, depth / 256].
-struct Int4Plain {
+/// Loads the steps and codes of scales, and of zeros if the format has them.
+template <class Code>
+TENON_HOST_DEVICE void load_codes(const Weights& weights, std::int32_t column, std::int32_t chunk,
+                                  bool has_zeros, RawChunk& raw) {
+  const std::int32_t first = chunk * weights_per_chunk;
+  const std::int64_t block = place(column, weights.depth >> 8, first >> 8);
+  raw.scale_step = element<std::uint16_t>(weights.scale_step, block);
+  if (has_zeros) raw.zero_step = element<std::uint16_t>(weights.zero_step, block);
+  load_groups(weights, column, first, [&](int eight, std::int64_t group) {
+    raw.scale[eight] = static_cast<std::uint32_t>(element<Code>(weights.scale, group));
+    if (has_zeros) raw.zero[eight] = element<std::uint8_t>(weights.zero, group);
+  });
+}
+
+/// Scale and zero as codes of 8 bits times a step for each 256 weights.
+TENON_HOST_DEVICE Scaling coded_scaling(const RawChunk& raw, int eight) {
+  return {static_cast<float>(raw.scale[eight]) * half_to_float(raw.scale_step),
+          static_cast<float>(raw.zero[eight]) * half_to_float(raw.zero_step)};
+}
+
+/// A format's `chunk`: 32 weights of a column, loaded and unpacked.
+template <class Format>
+struct Chunks {
   static TENON_HOST_DEVICE void chunk(const Weights& weights, std::int32_t column,
                                       std::int32_t chunk, float (&out)[weights_per_chunk]) {
-    const Words4 low = load_words(weights.low, place(column, weights.depth / 2, chunk * 16));
+    Format::unpack(weights, Format::load(weights, column, chunk), out);
+  }
+};
+
+/// low: uint8 [columns, depth / 2], the even weight in the lower four bits; scale and zero: uint8
+/// codes [columns, depth / group] with float16 steps [columns, depth / 256].
+struct Int4Plain : Chunks<Int4Plain> {
+  static TENON_HOST_DEVICE RawChunk load(const Weights& weights, std::int32_t column,
+                                         std::int32_t chunk) {
+    RawChunk raw{};
+    raw.low[0] = load_words(weights.low, place(column, weights.depth / 2, chunk * 16));
+    load_codes<std::uint8_t>(weights, column, chunk, true, raw);
+    return raw;
+  }
+  static TENON_HOST_DEVICE void unpack(const Weights& weights, const RawChunk& raw,
+                                       float (&out)[weights_per_chunk]) {
     scale_chunk(
-        weights, chunk * weights_per_chunk,
-        [&](std::int32_t k) { return coded_scaling(weights, column, k); },
+        weights, [&](int eight) { return coded_scaling(raw, eight); },
         [&](int eight, int i) {
-          return static_cast<std::int32_t>(low.word[eight] >> (4 * i) & 0xfu);
+          return static_cast<std::int32_t>(raw.low[0].word[eight] >> (4 * i) & 0xfu);
         },
         out);
   }
@@ -90,17 +132,22 @@ struct Int4Plain {
 
 /// As Int4Plain with a fifth bit. high: uint8 [columns, depth / 8]; a byte has those of eight
 /// weights, of the even ones in its lower half and of the odd ones in its upper half.
-struct Int5Plain {
-  static TENON_HOST_DEVICE void chunk(const Weights& weights, std::int32_t column,
-                                      std::int32_t chunk, float (&out)[weights_per_chunk]) {
-    const Words4 low = load_words(weights.low, place(column, weights.depth / 2, chunk * 16));
-    const std::uint32_t high = load_word(weights.high, place(column, weights.depth / 8, chunk * 4));
+struct Int5Plain : Chunks<Int5Plain> {
+  static TENON_HOST_DEVICE RawChunk load(const Weights& weights, std::int32_t column,
+                                         std::int32_t chunk) {
+    RawChunk raw{};
+    raw.low[0] = load_words(weights.low, place(column, weights.depth / 2, chunk * 16));
+    raw.high[0] = load_word(weights.high, place(column, weights.depth / 8, chunk * 4));
+    load_codes<std::uint8_t>(weights, column, chunk, true, raw);
+    return raw;
+  }
+  static TENON_HOST_DEVICE void unpack(const Weights& weights, const RawChunk& raw,
+                                       float (&out)[weights_per_chunk]) {
     scale_chunk(
-        weights, chunk * weights_per_chunk,
-        [&](std::int32_t k) { return coded_scaling(weights, column, k); },
+        weights, [&](int eight) { return coded_scaling(raw, eight); },
         [&](int eight, int i) {
-          const std::uint32_t four = low.word[eight] >> (4 * i) & 0xfu;
-          const std::uint32_t fifth = high >> (8 * eight + (i & 1) * 4 + i / 2) & 1u;
+          const std::uint32_t four = raw.low[0].word[eight] >> (4 * i) & 0xfu;
+          const std::uint32_t fifth = raw.high[0] >> (8 * eight + (i & 1) * 4 + i / 2) & 1u;
           return static_cast<std::int32_t>(four | fifth << 4);
         },
         out);
@@ -110,21 +157,28 @@ struct Int5Plain {
 /// Numbers are stored with 32 added, without a zero. low as in Int4Plain; high: uint8 [columns,
 /// depth / 4], for 32 weights four bytes of the even ones, then four of the odd ones, two bits
 /// each; scale: int8 codes with float16 steps.
-struct Int6Plain {
-  static TENON_HOST_DEVICE void chunk(const Weights& weights, std::int32_t column,
-                                      std::int32_t chunk, float (&out)[weights_per_chunk]) {
-    const Words4 low = load_words(weights.low, place(column, weights.depth / 2, chunk * 16));
+struct Int6Plain : Chunks<Int6Plain> {
+  static TENON_HOST_DEVICE RawChunk load(const Weights& weights, std::int32_t column,
+                                         std::int32_t chunk) {
+    RawChunk raw{};
+    raw.low[0] = load_words(weights.low, place(column, weights.depth / 2, chunk * 16));
     const std::int64_t at = place(column, weights.depth / 4, chunk * 8);
-    const std::uint32_t high[2] = {load_word(weights.high, at), load_word(weights.high, at + 4)};
+    raw.high[0] = load_word(weights.high, at);
+    raw.high[1] = load_word(weights.high, at + 4);
+    load_codes<std::int8_t>(weights, column, chunk, false, raw);
+    return raw;
+  }
+  static TENON_HOST_DEVICE void unpack(const Weights& weights, const RawChunk& raw,
+                                       float (&out)[weights_per_chunk]) {
     scale_chunk(
-        weights, chunk * weights_per_chunk,
-        [&](std::int32_t k) {
-          return Scaling{coded<std::int8_t>(weights.scale, weights.scale_step, weights, column, k),
-                         32.0f};
+        weights,
+        [&](int eight) {
+          const auto code = static_cast<std::int32_t>(raw.scale[eight]);
+          return Scaling{static_cast<float>(code) * half_to_float(raw.scale_step), 32.0f};
         },
         [&](int eight, int i) {
-          const std::uint32_t four = low.word[eight] >> (4 * i) & 0xfu;
-          const std::uint32_t two = high[i & 1] >> (8 * eight + i / 2 * 2) & 3u;
+          const std::uint32_t four = raw.low[0].word[eight] >> (4 * i) & 0xfu;
+          const std::uint32_t two = raw.high[i & 1] >> (8 * eight + i / 2 * 2) & 3u;
           return static_cast<std::int32_t>(four | two << 4);
         },
         out);
@@ -132,21 +186,29 @@ struct Int6Plain {
 };
 
 /// low: int8 [columns, depth]; scale: bfloat16 and zero: int8 [columns, depth / group].
-struct Int8Plain {
-  static TENON_HOST_DEVICE void chunk(const Weights& weights, std::int32_t column,
-                                      std::int32_t chunk, float (&out)[weights_per_chunk]) {
+struct Int8Plain : Chunks<Int8Plain> {
+  static TENON_HOST_DEVICE RawChunk load(const Weights& weights, std::int32_t column,
+                                         std::int32_t chunk) {
+    RawChunk raw{};
     const std::int64_t at = place(column, weights.depth, chunk * weights_per_chunk);
-    const Words4 words[2] = {load_words(weights.low, at), load_words(weights.low, at + 16)};
+    raw.low[0] = load_words(weights.low, at);
+    raw.low[1] = load_words(weights.low, at + 16);
+    load_groups(weights, column, chunk * weights_per_chunk, [&](int eight, std::int64_t group) {
+      raw.scale[eight] = element<std::uint16_t>(weights.scale, group);
+      raw.zero[eight] = static_cast<std::uint32_t>(element<std::int8_t>(weights.zero, group));
+    });
+    return raw;
+  }
+  static TENON_HOST_DEVICE void unpack(const Weights& weights, const RawChunk& raw,
+                                       float (&out)[weights_per_chunk]) {
     scale_chunk(
-        weights, chunk * weights_per_chunk,
-        [&](std::int32_t k) {
-          const std::int64_t group =
-              place(column, weights.depth >> weights.group_shift, k >> weights.group_shift);
-          return Scaling{bfloat16_to_float(element<std::uint16_t>(weights.scale, group)),
-                         static_cast<float>(element<std::int8_t>(weights.zero, group))};
+        weights,
+        [&](int eight) {
+          return Scaling{bfloat16_to_float(static_cast<std::uint16_t>(raw.scale[eight])),
+                         static_cast<float>(static_cast<std::int32_t>(raw.zero[eight]))};
         },
         [&](int eight, int i) {
-          const std::uint32_t word = words[eight / 2].word[eight % 2 * 2 + i / 4];
+          const std::uint32_t word = raw.low[eight / 2].word[eight % 2 * 2 + i / 4];
           return static_cast<std::int32_t>(static_cast<std::int8_t>(word >> (8 * (i % 4)) & 0xffu));
         },
         out);
@@ -156,18 +218,21 @@ struct Int8Plain {
 /// low: int32 [columns / 8, depth / (inner * 16), 32, inner / 2], the order in which tensor cores
 /// take it; scale: bfloat16 [depth / group, columns, 2], the second of each pair is the value of
 /// the number 8 (weight = (number - 8) * scale + second).
-struct Int4Packed {
+struct Int4Packed : Chunks<Int4Packed> {
   /// Bits by which the number of weight `k` of a pair of tiles (32 weights) is shifted in its word;
   /// the word is `k / 2 % 4` of the column's four.
   static TENON_HOST_DEVICE int shift(int k) { return 4 * (k % 2 * 4 + k / 8); }
 
-  /// Of the group of weight `k`; the zero is the value of the number 8.
-  static TENON_HOST_DEVICE Scaling scaling(const Weights& weights, std::int32_t column,
-                                           std::int32_t k) {
-    const std::uint32_t pair = element<std::uint32_t>(
-        weights.scale, place(k >> weights.group_shift, weights.columns, column));
-    return {bfloat16_to_float(static_cast<std::uint16_t>(pair & 0xffffu)),
-            bfloat16_to_float(static_cast<std::uint16_t>(pair >> 16))};
+  /// Scale and zero of the group of weight `k`, as one word.
+  static TENON_HOST_DEVICE std::uint32_t load_scaling(const Weights& weights, std::int32_t column,
+                                                      std::int32_t k) {
+    return element<std::uint32_t>(weights.scale,
+                                  place(k >> weights.group_shift, weights.columns, column));
+  }
+  /// The zero is the value of the number 8.
+  static TENON_HOST_DEVICE Scaling scaling(std::uint32_t word) {
+    return {bfloat16_to_float(static_cast<std::uint16_t>(word & 0xffffu)),
+            bfloat16_to_float(static_cast<std::uint16_t>(word >> 16))};
   }
   /// Weight `k` of a pair of tiles, out of its word.
   static TENON_HOST_DEVICE float weight(std::uint32_t word, int k, const Scaling& scaling) {
@@ -175,20 +240,27 @@ struct Int4Packed {
     return static_cast<float>(number - 8) * scaling.scale + scaling.zero;
   }
 
-  static TENON_HOST_DEVICE void chunk(const Weights& weights, std::int32_t column,
-                                      std::int32_t chunk, float (&out)[weights_per_chunk]) {
+  static TENON_HOST_DEVICE RawChunk load(const Weights& weights, std::int32_t column,
+                                         std::int32_t chunk) {
+    RawChunk raw{};
     const std::int32_t pairs = weights.inner_k_tiles / 2;
     const std::int64_t tile =
         place(column / 8, weights.depth / (weights.inner_k_tiles * 16), chunk / pairs);
-    std::uint32_t words[4];
     TENON_UNROLL
     for (int i = 0; i < 4; ++i) {
       const std::int64_t lane = tile * 32 + column % 8 * 4 + i;
-      words[i] = element<std::uint32_t>(weights.low, lane * pairs + chunk % pairs);
+      raw.low[0].word[i] = element<std::uint32_t>(weights.low, lane * pairs + chunk % pairs);
     }
-    const Scaling of_group = scaling(weights, column, chunk * weights_per_chunk);
+    raw.scale[0] = load_scaling(weights, column, chunk * weights_per_chunk);
+    return raw;
+  }
+  static TENON_HOST_DEVICE void unpack(const Weights&, const RawChunk& raw,
+                                       float (&out)[weights_per_chunk]) {
+    const Scaling of_group = scaling(raw.scale[0]);
     TENON_UNROLL
-    for (int k = 0; k < weights_per_chunk; ++k) out[k] = weight(words[k / 2 % 4], k, of_group);
+    for (int k = 0; k < weights_per_chunk; ++k) {
+      out[k] = weight(raw.low[0].word[k / 2 % 4], k, of_group);
+    }
   }
 };
 

@@ -53,7 +53,7 @@ struct Preference {
   std::array<std::uint32_t, 4> alignments = {256, 256, 256, 256};  ///< Of a, b, c and d.
 };
 
-/// What this library puts into the opaque algorithm: the product it is for, and its memory.
+/// The content of the opaque algorithm: the product it is for, and its memory.
 struct Algorithm {
   std::uint64_t rows, columns, depth, workspace;
   std::array<std::uint32_t, 4> alignments;

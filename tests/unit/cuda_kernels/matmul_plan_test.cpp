@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include "large_product.hpp"
 #include "recorder.hpp"
 
 using namespace kernel_test;
@@ -85,6 +86,51 @@ TEST_CASE("one row of a packed product has a block for each tile of eight column
     CHECK(recorder.calls[0].grid == std::array<unsigned, 3>{rows == 1 ? 3u : 6u, 1, 1});
     CHECK(recorder.calls[0].block == std::array<unsigned, 3>{32, 4, 1});
   }
+}
+
+TEST_CASE("the weight of a product is unpacked by a thread for each 32 of its columns' depth",
+          "[cuda_kernels]") {
+  Recorder recorder;
+  REQUIRE(unpack_weight(*Int4().plan(), reinterpret_cast<void*>(0x8000), recorder.launcher()).ok());
+  REQUIRE(recorder.calls.size() == 1);
+  const Recorder::Call& call = recorder.calls[0];
+  CHECK(call.function == "tenon_int4_plain_mm_unpack");
+  CHECK(listed(call.function));
+  CHECK(call.grid == std::array<unsigned, 3>{2, 1, 1});  // 24 columns of 16 chunks, by 256.
+  CHECK(call.block == std::array<unsigned, 3>{256, 1, 1});
+  CHECK(call.matmul.out == address(0x8000));
+  CHECK(call.matmul.weights.low == address(0x2000));
+  recorder.fail_at = 1;
+  fails(unpack_weight(*Int4().plan(), nullptr, recorder.launcher()), Error::Internal,
+        "cuLaunchKernel failed");
+}
+
+TEST_CASE("a large product has at least 256 rows, 2^30 multiplications and aligned rows",
+          "[cuda_kernels]") {
+  const auto shape = [](std::int64_t rows, std::int64_t columns, std::int64_t depth,
+                        std::int64_t stride, std::uint64_t at = 0x1000) {
+    const auto plan =
+        kernels::plan_int8_plain_mm(tensor_at(at, ScalarType::BFloat16, {rows, depth}, {stride, 1}),
+                                    tensor_at(0x2000, ScalarType::Char, {columns, depth}),
+                                    tensor_at(0x3000, ScalarType::BFloat16, {columns, depth / 32}),
+                                    tensor_at(0x4000, ScalarType::Char, {columns, depth / 32}), 32);
+    REQUIRE(plan.ok());
+    return kernels::large_product(*plan);
+  };
+  const auto found = shape(256, 2048, 2048, 2056);
+  REQUIRE(found.has_value());
+  CHECK(*found == kernels::ProductShape{256, 2048, 2048, 2056});
+  CHECK_FALSE(shape(255, 4096, 4096, 4096));
+  CHECK_FALSE(shape(256, 2047, 2048, 2048));
+  CHECK(shape(257, 2047, 2048, 2048));
+  CHECK_FALSE(shape(256, 2048, 2048, 2049));          // Rows of odd stride.
+  CHECK_FALSE(shape(256, 2048, 2048, 2048, 0x1002));  // A start that is not aligned.
+  CHECK_FALSE(shape(256, 2048, 2048, 0));             // One row, repeated.
+  CHECK(shape(std::int64_t{1} << 40, 1, 32, 32));
+  // All sizes together are more than 64 bits have room for.
+  constexpr std::int64_t most = (std::int64_t{1} << 31) - 32;
+  CHECK(shape(most, most, most, most));
+  CHECK_FALSE(shape(std::int64_t{1} << 40, 0, 32, 32));
 }
 
 TEST_CASE("views of self are read in place, by smaller loads where needed", "[cuda_kernels]") {

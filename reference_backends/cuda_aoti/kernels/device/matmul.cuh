@@ -95,7 +95,8 @@ __device__ inline void one_row<Int4Packed>(const MatmulArguments& a) {
     for (int i = 0; i < 4; ++i) {
       if (i == pairs) break;
       const std::int32_t k = (tile * pairs + i) * weights_per_chunk;
-      const Scaling scaling = Int4Packed::scaling(a.weights, first_column + lane / 4, k);
+      const Scaling scaling =
+          Int4Packed::scaling(Int4Packed::load_scaling(a.weights, first_column + lane / 4, k));
       TENON_UNROLL
       for (int j = 0; j < 8; ++j) {
         const int in_chunk = first_k + j % 2 + j / 2 * 8;
@@ -155,17 +156,15 @@ __device__ inline void load_self(const MatmulArguments& a, Operand& to, std::int
   }
 }
 
-/// A thread's part of the weight in one step, rounded to bfloat16: a chunk of one column.
+/// 32 weights, rounded to bfloat16.
 struct UnpackedChunk {
   Words4 words[weights_per_chunk / 8];
 };
 
 template <class Format>
-__device__ inline UnpackedChunk unpack_chunk(const Weights& weights, int column, int chunk) {
-  float weight[weights_per_chunk] = {};
-  if (column < weights.columns && chunk < weights.depth / weights_per_chunk) {
-    Format::chunk(weights, column, chunk, weight);
-  }
+__device__ inline UnpackedChunk unpack_chunk(const Weights& weights, const RawChunk& raw) {
+  float weight[weights_per_chunk];
+  Format::unpack(weights, raw, weight);
   UnpackedChunk out;
   TENON_UNROLL
   for (int i = 0; i < weights_per_chunk / 2; ++i) {
@@ -178,19 +177,31 @@ __device__ inline UnpackedChunk unpack_chunk(const Weights& weights, int column,
 inline constexpr int chunks_per_step = matmul_step / weights_per_chunk;
 static_assert(matmul_tile * chunks_per_step == matmul_tile_threads, "a chunk for each thread");
 
+/// A thread's part of the weight in one step, as it is in memory. Beyond the weight's end it is
+/// some chunk within: what columns beyond the end get is not written, and `store_step` writes
+/// zeroes for what is beyond the depth.
 template <class Format>
-__device__ inline UnpackedChunk unpack_step(const MatmulArguments& a, int first_column, int step) {
+__device__ inline RawChunk load_weight(const Weights& weights, int first_column, int step) {
   const int thread = static_cast<int>(threadIdx.x);
-  return unpack_chunk<Format>(a.weights, first_column + thread / chunks_per_step,
-                              step * chunks_per_step + thread % chunks_per_step);
+  const int column = first_column + thread / chunks_per_step;
+  const int chunk = step * chunks_per_step + thread % chunks_per_step;
+  const int last_column = weights.columns - 1;
+  const int last_chunk = weights.depth / weights_per_chunk - 1;
+  return Format::load(weights, column < last_column ? column : last_column,
+                      chunk < last_chunk ? chunk : last_chunk);
 }
 
-__device__ inline void store_step(Operand& to, const UnpackedChunk& chunk) {
+template <class Format>
+__device__ inline void store_step(Operand& to, const Weights& weights, const RawChunk& raw,
+                                  int step) {
   const int thread = static_cast<int>(threadIdx.x);
-  Words4* const at = reinterpret_cast<Words4*>(
-      &to.values[thread / chunks_per_step][thread % chunks_per_step * weights_per_chunk]);
+  const int in_step = thread % chunks_per_step;
+  const bool is_there = step * chunks_per_step + in_step < weights.depth / weights_per_chunk;
+  const UnpackedChunk chunk = unpack_chunk<Format>(weights, raw);
+  Words4* const at =
+      reinterpret_cast<Words4*>(&to.values[thread / chunks_per_step][in_step * weights_per_chunk]);
   TENON_UNROLL
-  for (int i = 0; i < weights_per_chunk / 8; ++i) at[i] = chunk.words[i];
+  for (int i = 0; i < weights_per_chunk / 8; ++i) at[i] = is_there ? chunk.words[i] : Words4{};
 }
 
 /// A warp's 32 by 32 sums in fragments: of 16 rows and of 8 columns.
@@ -221,7 +232,7 @@ __device__ inline void multiply_step(const Operand& self, const Operand& weight,
 
 /// A block of four warps computes a tile of 64 by 64, each warp a quarter of it with tensor cores.
 /// In each step the block multiplies what is in shared memory while the copies of the next two
-/// steps of `self` are under way, and the weight of the next step is loaded and unpacked.
+/// steps of `self` and the loads of the next step's weight are under way, and then unpacks that.
 template <class Format>
 __device__ inline void tiles(const MatmulArguments& a) {
   __shared__ Stages stages;
@@ -238,7 +249,8 @@ __device__ inline void tiles(const MatmulArguments& a) {
     load_self(a, stages.self[step], first_row, step);
     commit_copies();
   }
-  store_step(stages.weight[0], unpack_step<Format>(a, first_column, 0));
+  store_step<Format>(stages.weight[0], a.weights, load_weight<Format>(a.weights, first_column, 0),
+                     0);
   for (int step = 0; step < steps; ++step) {
     wait_for_copies<self_stages - 2>();
     // This step's operands are there, and all threads are done with those of the step before, whose
@@ -247,10 +259,10 @@ __device__ inline void tiles(const MatmulArguments& a) {
     const int ahead = step + self_stages - 1;
     if (ahead < steps) load_self(a, stages.self[ahead % self_stages], first_row, ahead);
     commit_copies();  // Also of nothing, because groups are counted.
-    const UnpackedChunk next = unpack_step<Format>(a, first_column, step + 1);
+    const RawChunk next = load_weight<Format>(a.weights, first_column, step + 1);
     multiply_step(stages.self[step % self_stages], stages.weight[step % weight_stages], row, column,
                   sums);
-    store_step(stages.weight[(step + 1) % weight_stages], next);
+    store_step<Format>(stages.weight[(step + 1) % weight_stages], a.weights, next, step + 1);
   }
   wait_for_copies<0>();
   __syncthreads();
@@ -287,8 +299,9 @@ __device__ inline void unpack_weight(const MatmulArguments& a) {
   const int chunks = a.weights.depth / weights_per_chunk;
   const std::int64_t column = at / chunks;
   if (column >= a.weights.columns) return;
-  const UnpackedChunk chunk = unpack_chunk<Format>(a.weights, static_cast<int>(column),
-                                                   static_cast<int>(at - column * chunks));
+  const UnpackedChunk chunk = unpack_chunk<Format>(
+      a.weights,
+      Format::load(a.weights, static_cast<int>(column), static_cast<int>(at - column * chunks)));
   Words4* const to = reinterpret_cast<Words4*>(a.out + at * weights_per_chunk);
   TENON_UNROLL
   for (int i = 0; i < weights_per_chunk / 8; ++i) to[i] = chunk.words[i];
