@@ -15,7 +15,7 @@ namespace tenon::cuda_aoti::kernels {
 /// A handle of cuBLASLt for the device whose context is current when it is created. That context
 /// must be current for its products, and when it is destroyed.
 ///
-/// Threads: any, also several at a time ("cuBLASLt ... is thread-safe", cuBLAS documentation).
+/// Threads: any, also several at a time (cuBLAS documentation, "Thread Safety").
 class CublasLtHandle {
  public:
   [[nodiscard]] static Result<std::unique_ptr<CublasLtHandle>> create(const CublasLt& library);

@@ -14,13 +14,13 @@ using tenon_stand_in::Thread;
 
 template <auto function, class Arguments>
 void run(void* const* buffers, const Thread& thread) {
-  cuda_threads::current = &thread;
+  cuda_threads::begin(thread);
   cuda_threads::own_copies() = {};
   function(*static_cast<const Arguments*>(buffers[0]));
 }
 
 void advance(void* const* buffers, const Thread& thread) {
-  cuda_threads::current = &thread;
+  cuda_threads::begin(thread);
   tenon_random_advance(*static_cast<kernels::RandomState* const*>(buffers[0]),
                        *static_cast<const std::uint64_t*>(buffers[1]));
 }

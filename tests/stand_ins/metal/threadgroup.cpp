@@ -108,10 +108,16 @@ Status GridRunner::run_group(std::size_t count) {
   simd_groups_.assign((count + tenon_stand_in::simd_width - 1) / tenon_stand_in::simd_width, {});
   const std::span fibers(fibers_.data(), count);
   for (;;) {
-    for (std::size_t i = 0; i < count; ++i) {
-      if (fibers[i].state == State::fresh || fibers[i].state == State::runnable) resume(i);
+    // Each simdgroup runs alone as far as it gets, so that a missing barrier shows: the first one
+    // is ahead of all others.
+    for (std::size_t first = 0; first < count; first += tenon_stand_in::simd_width) {
+      const std::size_t end = std::min<std::size_t>(first + tenon_stand_in::simd_width, count);
+      do {
+        for (std::size_t i = first; i < end; ++i) {
+          if (fibers[i].state == State::fresh || fibers[i].state == State::runnable) resume(i);
+        }
+      } while (release_exchanges(first, end));
     }
-    if (release_exchanges()) continue;
     const auto waiting =
         static_cast<std::size_t>(std::ranges::count(fibers, State::at_barrier, &Fiber::state));
     if (waiting == 0) return ok();
@@ -123,10 +129,11 @@ Status GridRunner::run_group(std::size_t count) {
   }
 }
 
-/// Resumes the threads that gave a value. True when there are any. No thread is runnable before.
-bool GridRunner::release_exchanges() {
+/// Resumes the threads of a simdgroup, from `first` on, that gave a value. True when there are any.
+/// None of them is runnable before.
+bool GridRunner::release_exchanges(std::size_t first, std::size_t end) {
   bool any = false;
-  for (std::size_t i = 0; i < fibers_.size(); ++i) {
+  for (std::size_t i = first; i < end; ++i) {
     if (fibers_[i].state != State::at_exchange) continue;
     SimdGroup& group = simd_groups_[i / tenon_stand_in::simd_width];
     if (group.given.active != 0) {

@@ -50,7 +50,7 @@ class GridRunner {
   Status run_group(std::size_t count);
   void resume(std::size_t index);
   void suspend(State state);
-  bool release_exchanges();
+  bool release_exchanges(std::size_t first, std::size_t end);
   static void start() noexcept;
   static void barrier();
   static const tenon_stand_in::Exchange* exchange(const void* value, unsigned nbytes,
