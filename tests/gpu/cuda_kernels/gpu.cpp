@@ -101,6 +101,8 @@ std::string Gpu::open() {
   return {};
 }
 
+std::optional<std::string> Gpu::cublaslt() const { return std::string(); }
+
 std::uint64_t Gpu::allocate(std::size_t nbytes) const {
   Address address = 0;
   CHECK_CALL(cuMemAlloc_v2, &address, nbytes);

@@ -5,11 +5,13 @@
 #include <cstdint>
 #include <cstring>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "device_tensors.hpp"
 #include "kernels.hpp"
+#include "large_product.hpp"
 
 /// A GPU through its driver, for tests: the kernels, loaded as a plugin loads them, memory with
 /// guarded ends, and failures.
@@ -34,6 +36,9 @@ class Gpu {
   void synchronize() const;
   /// Launches on a stream of its own.
   kernels::Launcher launcher();
+  void* stream() const { return stream_; }
+  /// The file of cuBLASLt, empty for that of the system; none where it cannot run.
+  std::optional<std::string> cublaslt() const;
   /// Captures what `body` launches and runs it `times` times.
   template <class Body>
   void replay(int times, Body body) {
@@ -48,7 +53,7 @@ class Gpu {
   void end_capture(int times);
 
   std::string name_;
-  [[maybe_unused]] void* stream_ = nullptr;  // Of the driver, as its functions.
+  void* stream_ = nullptr;  // Of the driver, as its functions.
   std::map<std::string, void*> functions_;
 };
 
@@ -92,6 +97,11 @@ void test_tiles_of_many_steps();
 using RunProduct = tenon::Status(const kernels::MatmulPlan&, const tenon::aoti::ModelTensor&);
 /// Products of all formats, with rows that are aligned to 16 bytes, with and without gaps.
 void test_aligned_products(RunProduct* run_product);
+/// Computes a product by cuBLASLt, and waits for it.
+tenon::Status run_by_library(const kernels::CublasLtHandle& handle, const kernels::MatmulPlan& plan,
+                             const tenon::aoti::ModelTensor& out);
+/// The same products by cuBLASLt, where there is one.
+void test_library_products();
 void test_sorting();
 void test_random_numbers();
 

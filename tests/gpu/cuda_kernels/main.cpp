@@ -16,6 +16,7 @@ int main() {
     const char* name;
     void (*run)();
   } parts[] = {{"quantised products", gpu_test::test_products},
+               {"products by cuBLASLt", gpu_test::test_library_products},
                {"stable sort", gpu_test::test_sorting},
                {"random numbers", gpu_test::test_random_numbers}};
   for (const auto& part : parts) {

@@ -53,6 +53,8 @@ std::string Gpu::open() {
   return {};
 }
 
+std::optional<std::string> Gpu::cublaslt() const { return std::nullopt; }
+
 // As the driver aligns it.
 std::uint64_t Gpu::allocate(std::size_t nbytes) const {
   return reinterpret_cast<std::uintptr_t>(std::aligned_alloc(256, (nbytes + 255) / 256 * 256));
