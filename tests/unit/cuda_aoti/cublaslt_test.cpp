@@ -12,11 +12,10 @@ using namespace tenon;
 using namespace tenon::test;
 using tenon::aoti::shim_failed;
 using tenon::aoti::shim_ok;
+using DeviceTensor = tenon::aoti::ModelTensor;
 namespace cuda_aoti = tenon::cuda_aoti;
 
 namespace {
-
-using DeviceTensor = aoti::ModelTensor;
 
 const stand_in_cublaslt::Interface& cublaslt() {
   static const auto* const found = stand_in_cublaslt::find("libcublasLt.so.13");
