@@ -111,7 +111,10 @@ class Step:
     def run(self, limit: float) -> Result:
         """Runs it; all of its commands together take `limit` seconds at most."""
         self._end = time.monotonic() + limit
-        return self._body(self)
+        try:
+            return self._body(self)
+        except Exception as failure:  # Whatever a program wrote instead of what was expected.
+            return Result(FAIL, f"its output is not what was expected: {type(failure).__name__}: {failure}")
 
     def command(self, command: list[str], **options: Any) -> Finished:
         """Runs a command within what is left of the step's time."""

@@ -158,6 +158,12 @@ class SuiteTest(unittest.TestCase):
         self.assertEqual(self.run_suite("--only", "programs").returncode, 1)
         self.assertEqual(self.step("programs/cuda_addmul")["reason"], "no check was made")
 
+    def test_output_that_cannot_be_read_fails_its_step_alone(self) -> None:
+        self.script(self.pack / "bin/tenon-conformance", PASSING_KIT.replace("subjects", "other"))
+        self.assertEqual(self.run_suite("--only", "kit,memory,kit").returncode, 1)
+        self.assertIn("its output is not what was expected: KeyError", self.step("kit")["reason"])
+        self.assertEqual(self.step("memory")["outcome"], "pass")
+
     def test_a_sanitizer_that_refuses_is_not_available_and_one_that_finds_something_fails(self) -> None:
         tools = self.pack / "tools"
         self.environment["PATH"] = f"{tools}:{self.environment['PATH']}"
