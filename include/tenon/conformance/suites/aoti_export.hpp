@@ -27,7 +27,7 @@ class AotiExportTable {
  public:
   /// Ends the test as `not_applicable` without the extension, and as `blocked` when its table is
   /// too short, which TN-EXT-1 judges.
-  AotiExportTable(Context& kit, OpenedBackend& opened) : kit_(kit), opened_(opened) {
+  AotiExportTable(Context& kit, OpenedBackend& opened) : opened_(opened) {
     const void* found = nullptr;
     watch("get_extension",
           [&] { found = opened.api().get_extension(opened.raw(), TENON_EXTENSION_AOTI_EXPORT); });
@@ -64,7 +64,6 @@ class AotiExportTable {
     opened_.boundary().watch().nothing_of(name, 0, call);
   }
 
-  Context& kit_;
   OpenedBackend& opened_;
   tenon_aoti_export_v1 table_{};
 };
