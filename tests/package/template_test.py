@@ -69,6 +69,21 @@ def check_switched_off(folder, env):
         assert not list((folder / "off-cmake").rglob("*.so"))
 
 
+def check_compile_test(prefix, folder, env):
+    """The template's own test makes a program from the exported model in each build; where there is
+    no tenon-compile it says that it was skipped. A wrong backend makes it fail."""
+    if not (prefix.path / "bin/tenon-compile").exists():
+        return
+    script = ["sh", "test/compile_test.sh", prefix.path / "bin/tenon-conformance"]
+    plugin = folder / "build-make/acme_npu.so"
+    shown = run(*script, plugin, folder / "test/golden", env=env, cwd=folder).stdout
+    assert shown.count("no difference") == 6, shown
+    other = prefix.pkg_config("--variable=plugindir", "tenon") + "/hello.so"
+    run(*script, other, folder / "test/golden", env=env, cwd=folder, expect=4)
+    log = (folder / "build-meson/meson-logs/testlog.txt").read_text()
+    assert "4 of 4 nodes in 1 delegate" in log, log[-3000:]
+
+
 def check_installed(prefix, folder, env):
     """Installed with its manifest into the prefix, hosts find it by the id in a program."""
     run("make", "install", env=env, cwd=folder)
@@ -140,6 +155,7 @@ def main():
             check_workflow(folder, commands_of(folder / "README.md"))
             check_switched_off(folder, env)
             check_compiled(prefix, folder, env)
+            check_compile_test(prefix, folder, env)
             check_installed(prefix, folder, env)
         else:
             assert len(made) <= 6, made
