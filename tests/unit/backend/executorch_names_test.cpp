@@ -55,7 +55,7 @@ TEST_CASE("a backend with the names of torch::executor is a plugin like any othe
   CHECK(std::string(plugin.record(0).id) == "MovedOver");
   const FakeHost host;
   OpenedBackend backend(plugin.api(), host);
-  FakeBuffer processed;
+  FakeBuffer processed("blob");
   const tenon_compile_spec specs[] = {{sizeof(tenon_compile_spec), 0, "a", "123", 3},
                                       {sizeof(tenon_compile_spec), 0, "b", "45", 2}};
   REQUIRE(backend.init(processed, {}, specs) == TENON_STATUS_OK);

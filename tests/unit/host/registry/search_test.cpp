@@ -19,6 +19,7 @@
 #include "support/temporary_folder.hpp"
 #include "tenon/host/registry/cpu_features.hpp"
 #include "tenon/host/registry/discovery.hpp"
+#include "tenon/host/registry/manifest.hpp"
 #include "tenon/host/registry/registry.hpp"
 #include "unit/host/plugin/process.hpp"
 
