@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Breaks TN-EVT-12 at level 3: a run whose event is destroyed does not write its output.
+#define ZOO_PAUSE 100
 #define ZOO_DESTROYS_EVENT(event)                     \
   do {                                                \
     run* const cancelled = (event)->of;               \

@@ -4,7 +4,7 @@
   do {                                          \
     if ((work)->after) run_wait((work)->after); \
     run_finish(work);                           \
-    run_pause();                                \
+    run_wait_for_join(work);                    \
     run_write(work);                            \
   } while (0)
 #include "events.h"

@@ -17,6 +17,7 @@ typedef struct run {
   pthread_mutex_t mutex;
   pthread_cond_t changed;
   int is_done;
+  int is_joined;  ///< The delegate waits for its thread.
   tenon_status status;
   pthread_t thread;
   const tenon_host* host;
@@ -58,6 +59,11 @@ static inline int run_is_done(run* asked) {
 static inline void run_wait(run* awaited) {
   pthread_mutex_lock(&awaited->mutex);
   while (!awaited->is_done) pthread_cond_wait(&awaited->changed, &awaited->mutex);
+  pthread_mutex_unlock(&awaited->mutex);
+}
+static inline void run_wait_for_join(run* awaited) {
+  pthread_mutex_lock(&awaited->mutex);
+  while (!awaited->is_joined) pthread_cond_wait(&awaited->changed, &awaited->mutex);
   pthread_mutex_unlock(&awaited->mutex);
 }
 static inline void run_finish(run* finished) {
@@ -103,6 +109,10 @@ static inline void* run_work(void* argument) {
 /// Waits for the thread of the last run.
 static inline void line_join(line* of) {
   if (!of->last) return;
+  pthread_mutex_lock(&of->last->mutex);
+  of->last->is_joined = 1;
+  pthread_cond_broadcast(&of->last->changed);
+  pthread_mutex_unlock(&of->last->mutex);
   pthread_join(of->last->thread, NULL);
   run_drop(of->last);
   of->last = NULL;
