@@ -115,6 +115,8 @@ void add_reports(CLI::App& app, Arguments& arguments) {
   file("--junit", arguments.junit, "Write the report as JUnit XML", "JUNIT");
   file("--html", arguments.html, "Write the report as one HTML file", "HTML");
   file("--markdown", arguments.markdown, "Write a summary as Markdown", "MARKDOWN");
+  file("--coverage", arguments.coverage,
+       "Write which operators each backend takes and computes right (.html or .md)", "COVERAGE");
   app.add_option("--repro", arguments.repro,
                  "Write what replays each finding to a directory of its own in DIR")
       ->type_name("DIR")
@@ -161,6 +163,8 @@ Result<std::variant<Arguments, PrintAndExit>> parse_arguments(int argc, const ch
       ->type_name("OUT");
   app.add_flag("--force", arguments.force, "Let --make-proxy replace OUT");
   app.add_option("--run-one", arguments.run_one)->group("");
+  app.add_option("--coverage-of", arguments.coverage_of)->group("");
+  app.add_option("--coverage-from", arguments.coverage_from)->group("");
   app.add_option("--channel", arguments.channel)->group("");
   app.add_option("--crumbs", arguments.crumbs)->group("");
   TENON_TRY(auto instead, parse_command_line(app, argc, argv));
@@ -174,6 +178,11 @@ Result<std::variant<Arguments, PrintAndExit>> parse_arguments(int argc, const ch
   if (!arguments.make_proxy.empty() && arguments.plugins.size() != 1) {
     return error(Error::InvalidArgument, "--make-proxy takes one PLUGIN, found ",
                  arguments.plugins.size(), " (see tenon-conformance --help)");
+  }
+  const std::string_view coverage = arguments.coverage;
+  if (!coverage.empty() && !coverage.ends_with(".html") && !coverage.ends_with(".md")) {
+    return error(Error::InvalidArgument,
+                 "--coverage: expected a file FILE.html or FILE.md, found '", coverage, "'");
   }
   if (arguments.json == "-") {
     arguments.json.clear();

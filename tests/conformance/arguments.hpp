@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <variant>
@@ -41,7 +42,8 @@ struct Arguments {
   bool with_times = true;
   ColorWhen color = ColorWhen::automatic;
   std::string json, junit, html, markdown;  ///< Files to write; empty for none.
-  std::string repro;  ///< Directory for a bundle for each finding; empty for none.
+  std::string coverage;  ///< File for the matrix of operators (.html or .md); empty for none.
+  std::string repro;     ///< Directory for a bundle for each finding; empty for none.
   std::string baseline;
   double baseline_factor = 2;
 
@@ -49,7 +51,9 @@ struct Arguments {
   bool force = false;      ///< The proxy may replace a file.
 
   // With which the runner calls itself for one test.
-  std::string run_one;  ///< Path of the test.
+  std::string run_one;            ///< Path of the test.
+  std::string coverage_of;        ///< Id of the backend to ask, instead of a test.
+  std::size_t coverage_from = 0;  ///< The number of the first recorded call.
   int channel = -1;
   int crumbs = -1;
 };

@@ -13,8 +13,10 @@
 #include <string_view>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "arguments.hpp"
+#include "coverage/coverage.hpp"
 #include "proxy/make_proxy.hpp"
 #include "repro.hpp"
 #include "run.hpp"
@@ -139,6 +141,7 @@ Result<tool::Outcome> judge(const Arguments& arguments, ExitCode& stage) {
   Progress progress;
   std::string listed;
   std::size_t selected = 0, num_repros = 0;
+  std::vector<CoverageMatrix> matrices;
   for (const Subject& subject : subjects) {
     const std::vector<SelectedTest> tests = select_tests(arguments, subject);
     selected += tests.size();
@@ -154,9 +157,13 @@ Result<tool::Outcome> judge(const Arguments& arguments, ExitCode& stage) {
                         [&](const TestResult& result, std::size_t done, std::size_t total) {
                           progress.show(result, done, total);
                         }));
-    if (arguments.repro.empty()) continue;
     stage = ExitCode::wrong_usage;
-    TENON_RETURN_IF_ERROR(write_repros(arguments, subject, of_subject, num_repros));
+    if (!arguments.repro.empty()) {
+      TENON_RETURN_IF_ERROR(write_repros(arguments, subject, of_subject, num_repros));
+    }
+    if (arguments.coverage.empty()) continue;
+    TENON_TRY(const auto of_backends, cover(arguments, subject, of_subject));
+    matrices.insert(matrices.end(), of_backends.begin(), of_backends.end());
   }
   progress.finish();
   if (selected == 0) {
@@ -169,6 +176,11 @@ Result<tool::Outcome> judge(const Arguments& arguments, ExitCode& stage) {
   report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   stage = ExitCode::wrong_usage;
   TENON_RETURN_IF_ERROR(write_reports(arguments, report));
+  if (!arguments.coverage.empty()) {
+    TENON_RETURN_IF_ERROR(write_text(arguments.coverage, arguments.coverage.ends_with(".html")
+                                                             ? coverage_html(matrices)
+                                                             : coverage_markdown(matrices)));
+  }
   ExitCode code = is_good(report) ? ExitCode::success : ExitCode::failed;
   ReportOptions options;
   options.with_times = arguments.with_times;
@@ -193,6 +205,9 @@ Status write_proxy(const Arguments& arguments) {
 
 tool::Outcome run(const Arguments& arguments) {
   if (!arguments.run_one.empty()) return tool::Outcome::of(run_one(arguments), ExitCode::failed);
+  if (!arguments.coverage_of.empty()) {
+    return tool::Outcome::of(run_coverage(arguments), ExitCode::failed);
+  }
   if (!arguments.make_proxy.empty()) {
     return tool::Outcome::of(write_proxy(arguments), ExitCode::invalid_file);
   }

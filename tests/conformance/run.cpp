@@ -16,6 +16,7 @@
 #include <thread>
 #include <utility>
 
+#include "temporary_folder.hpp"
 #include "tenon/conformance/process/breadcrumbs.hpp"
 #include "tenon/conformance/process/channel.hpp"
 #include "tenon/conformance/process/crash_reporter.hpp"
@@ -24,33 +25,6 @@
 namespace tenon::conformance {
 
 namespace {
-
-/// A directory for files of tests, removed on destruction.
-class TemporaryFolder {
- public:
-  static Result<TemporaryFolder> make() {
-    std::error_code failed;
-    std::string name = (std::filesystem::temp_directory_path(failed) / "tenon-XXXXXX").native();
-    if (failed || !::mkdtemp(name.data())) {
-      return error(Error::AccessFailed, "no directory for files of tests: ", name);
-    }
-    return TemporaryFolder(std::move(name));
-  }
-  TemporaryFolder(TemporaryFolder&& other) noexcept : path_(std::exchange(other.path_, {})) {}
-  TemporaryFolder& operator=(TemporaryFolder&&) = delete;
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    // An empty one is removed without a look into it, which takes memory and a descriptor.
-    if (!path_.empty() && !std::filesystem::remove(path_, ignored)) {
-      std::filesystem::remove_all(path_, ignored);
-    }
-  }
-  [[nodiscard]] const std::filesystem::path& path() const noexcept { return path_; }
-
- private:
-  explicit TemporaryFolder(std::string path) : path_(std::move(path)) {}
-  std::filesystem::path path_;
-};
 
 RunOptions options_of(const Arguments& arguments, std::uint32_t repeat, bool own_process) {
   RunOptions options;
@@ -88,20 +62,26 @@ std::vector<std::string> command_for(const Arguments& arguments, const Subject& 
 
 }  // namespace
 
-Status run_one(const Arguments& arguments) {
+Result<GivenByRunner> take_from_runner(const Arguments& arguments) {
   ::setvbuf(stdout, nullptr, _IONBF, 0);
   for (const int descriptor : {arguments.channel, arguments.crumbs}) {
     ::fcntl(descriptor, F_SETFD, FD_CLOEXEC);
   }
   TENON_TRY(Breadcrumbs crumbs, Breadcrumbs::open(host::FileDescriptor(arguments.crumbs)));
   TENON_TRY(std::string secret, Channel::take_secret(arguments.channel));
-  Channel channel(arguments.channel, std::move(secret));
+  return GivenByRunner{std::move(crumbs), std::move(secret)};
+}
+
+Status run_one(const Arguments& arguments) {
+  TENON_TRY(GivenByRunner given, take_from_runner(arguments));
+  Channel channel(arguments.channel, std::move(given.secret));
   TENON_TRY(const std::vector<Subject> subjects, read_subjects(arguments));
   for (const SelectedTest& selected : select_tests(arguments, subjects.at(0))) {
     if (selected.blank.path() != arguments.run_one) continue;
     std::vector<Finding> findings;
     const CrashReporter reporter(channel);
-    const Stop stop = run_here(arguments, subjects[0], selected, channel, &crumbs, true, findings);
+    const Stop stop =
+        run_here(arguments, subjects[0], selected, channel, &given.crumbs, true, findings);
     channel.outcome(stop.outcome, stop.reason);
     channel.done();
     return ok();

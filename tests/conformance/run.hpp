@@ -2,9 +2,11 @@
 #pragma once
 
 #include <functional>
+#include <string>
 #include <vector>
 
 #include "arguments.hpp"
+#include "tenon/conformance/process/breadcrumbs.hpp"
 #include "tenon/conformance/result.hpp"
 #include "tenon/conformance/run/plan.hpp"
 #include "tenon/conformance/run/subject.hpp"
@@ -25,6 +27,15 @@ struct SelectedTest {
 /// The tests of one subject that the command line asks for, in the order in which they are run.
 [[nodiscard]] std::vector<SelectedTest> select_tests(const Arguments& arguments,
                                                      const Subject& subject);
+
+/// What the runner gives a process of its own for one test.
+struct GivenByRunner {
+  Breadcrumbs crumbs;
+  std::string secret;  ///< Of the channel.
+};
+/// Takes it, once, from the descriptors on the command line.
+/// errors: AccessFailed.
+[[nodiscard]] Result<GivenByRunner> take_from_runner(const Arguments& arguments);
 
 /// Runs the test that `--run-one` names in this process, and writes its findings to `--channel`.
 [[nodiscard]] Status run_one(const Arguments& arguments);

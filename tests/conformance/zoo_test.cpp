@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <sstream>
@@ -274,6 +275,52 @@ TEST_CASE("the bundle of a finding replays it", "[zoo]") {
   CHECK(other.code == 3);
   CHECK(other.output.find("the plugin is another file than was judged") != std::string::npos);
   std::filesystem::remove_all(folder);
+}
+
+TEST_CASE("the coverage of a backend shows what it takes and whether its results are right",
+          "[zoo]") {
+  std::string made = (std::filesystem::temp_directory_path() / "tenon-coverage-XXXXXX").native();
+  REQUIRE(::mkdtemp(made.data()));
+  const auto read = [](const std::string& path) {
+    std::ifstream file(path);
+    return std::string{std::istreambuf_iterator<char>(file), {}};
+  };
+  const auto coverage_of = [&](const std::string& name, const std::string& file) {
+    const Ran ran =
+        run("--subject " + zoo + "/zoo.json " + zoo + "/" + name +
+            ".so --only 'numerics/outputs*/add' --coverage " + made + "/" + file + " 2>&1");
+    INFO(ran.output);
+    CHECK(ran.code == 0);
+    return read(made + "/" + file);
+  };
+  // The zoo's compiler takes additions of float32 and nothing else.
+  const std::string row = "\n| aten.add.Tensor | ";
+  const std::string rest = " | - | - | - | - | - | - | - | - | - |\n";
+  for (const auto& [name, cell, reason] : {
+           std::array{"good_compiler", "right", ""},
+           std::array{"compiles_another_operation", "wrong", "largest difference 1 at"},
+           std::array{"refuses_its_own_blobs", "refused", "float32: init: "},
+           std::array{"aborts_in_preprocess", "crashed", "float32: SIGABRT"},
+       }) {
+    const std::string text = coverage_of(name, "matrix.md");
+    INFO(text.substr(0, 3000));
+    CHECK(text.find(row + cell + rest) != std::string::npos);
+    CHECK(text.find("The backend was asked about each operator by itself. 1 operators (1 of ") !=
+          std::string::npos);
+    CHECK(text.find("cells not taken") != std::string::npos);
+    CHECK(text.find(reason) != std::string::npos);
+  }
+  // Without a compiler the matrix is that of cases, and these record nothing.
+  CHECK(coverage_of("good", "matrix.md").find("the matrix is that of its cases. 0 operators") !=
+        std::string::npos);
+  const std::string page = coverage_of("good_compiler", "matrix.html");
+  CHECK(page.starts_with("<!doctype html>"));
+  CHECK(page.find("<tr><th>aten.add.Tensor</th><td class=\"good\">right</td>") !=
+        std::string::npos);
+  const Ran wrong = run(zoo + "/good.so --coverage matrix.txt 2>&1");
+  CHECK(wrong.code == 2);
+  CHECK(wrong.output.find("expected a file FILE.html or FILE.md") != std::string::npos);
+  std::filesystem::remove_all(made);
 }
 
 TEST_CASE("one test is selected by its path", "[zoo]") {

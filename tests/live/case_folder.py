@@ -36,6 +36,24 @@ def limits(tensors: Iterable[torch.Tensor], rtol: float, atol: float) -> dict[st
     return {name: {"rtol": rtol, "atol": atol} for name in names}
 
 
+def operators_of(program: torch.export.ExportedProgram) -> dict[str, list[str]]:
+    """The core ATen operators of a program, each with the dtypes of its first tensors.
+
+    `tenon-conformance --coverage` shows them for a case that passes (docs/tools/coverage.md).
+    """
+    found: dict[str, set[str]] = {}
+    for node in program.run_decompositions().graph.nodes:
+        target, value = str(node.target), node.meta.get("val")
+        if node.op != "call_function" or not target.startswith("aten."):
+            continue
+        given = [one.meta.get("val") for one in node.all_input_nodes]
+        result = value[0] if isinstance(value, (tuple, list)) else value
+        first = next((one for one in given if isinstance(one, torch.Tensor)), result)
+        if isinstance(first, torch.Tensor):
+            found.setdefault(target, set()).add(dtype_name(first))
+    return {name: sorted(dtypes) for name, dtypes in sorted(found.items())}
+
+
 def write_case(folder: Path, runs: Sequence[dict[str, Any]], **members: Any) -> None:
     """Writes case.json. It comes last: with it the folder is complete.
 

@@ -47,7 +47,7 @@ except ImportError as missing:
 
 import kit_models
 import models
-from case_folder import dtype_name, limits, save_tensors, write_case
+from case_folder import dtype_name, limits, operators_of, save_tensors, write_case
 from models import Case, Inputs
 
 # What is the same for the program and for the package that benchmarks compare it with: a portable
@@ -225,7 +225,8 @@ def export_case(case: Case, folder: Path, options: argparse.Namespace, wanted: s
             write_package(case, folder)
     if options.library:
         (folder / "model.so").write_bytes(CpuAotiBackend.libraries[0])
-    made_by = {"script": "tests/live/export_models.py", "torch": torch.__version__}
+    made_by = {"script": "tests/live/export_models.py", "torch": torch.__version__,
+               "operators": operators_of(export(case))}
     if options.kit:  # The limits are the kit's own for each dtype, and facts would go stale.
         del members["tolerances"]
     else:

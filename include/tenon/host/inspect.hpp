@@ -5,6 +5,7 @@
 #pragma once
 
 #include "tenon/host/binary/binary_lint.hpp"
+#include "tenon/host/binary/elf_functions.hpp"
 #include "tenon/host/binary/elf_library.hpp"
 #include "tenon/host/binary/peek.hpp"
 #include "tenon/host/binary/plugin_record.hpp"

@@ -13,7 +13,7 @@
 
 /// Reports why a signal ends a process: the signal, the address, the owner of the memory, and the
 /// stack. The runner names the functions (backtrace.hpp), from the files: a handler must not look
-/// up much, and names under which the process had libraries open are gone with it.
+/// up much, and names under which the process had libraries open end with it.
 namespace tenon::conformance {
 
 /// The number of backends that are open behind a `Boundary`.

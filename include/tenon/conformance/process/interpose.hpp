@@ -52,7 +52,7 @@ inline void* count_taken(void* block) noexcept {
   if (!block) return block;
   ++interposition.live_blocks;
   interposition.live_bytes += static_cast<std::int64_t>(::malloc_usable_size(block));
-  // A block that malloc returns is no part of a block that the host lends: that one is gone.
+  // A block that malloc returns is no part of one that the host lends: that one was freed.
   if (interposition.watch_lent) interposition.take_back(block);
   if (plugin_depth != 0) ++interposition.plugin_allocations;
   return block;

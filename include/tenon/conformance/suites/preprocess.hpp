@@ -16,7 +16,6 @@
 
 #include "tenon/abi/extensions/preprocess.h"
 #include "tenon/aot/compiler/compile_methods.hpp"
-#include "tenon/aot/compiler/emit/emit.hpp"
 #include "tenon/aot/compiler/lower/lower.hpp"
 #include "tenon/aot/compiler/partition/plugin_preprocess.hpp"
 #include "tenon/aot/compiler/program_in_memory.hpp"

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: MIT
+#include "coverage/coverage.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <utility>
+
+#include "coverage/programs.hpp"
+#include "temporary_folder.hpp"
+#include "tenon/core/concat.hpp"
+#include "tenon/host/files/read_file.hpp"
+#include "test_process.hpp"
+
+namespace tenon::conformance {
+
+namespace {
+
+/// Processes that a backend may end before it is not asked any more.
+constexpr std::size_t most_crashes = 20;
+
+/// The answers of one process, which began with call `from`.
+struct Answers {
+  std::size_t next = 0;     ///< The first call without an answer.
+  bool is_complete = true;  ///< The process came to its end.
+};
+
+void set_cell(CoverageMatrix& matrix, const RecordedCall& call, Coverage coverage,
+              const std::string& reason) {
+  matrix.cells[call.name][call.dtype] = coverage;
+  if (call.core) matrix.core.insert(call.name);
+  if (!reason.empty()) matrix.reasons.try_emplace(call.name, concat(call.dtype, ": ", reason));
+}
+
+/// What a process wrote: "begin" with the number of the call, then "answer" with its result. All
+/// numbers are checked: a plugin was in the process.
+Answers read_answers(const TestResult& result, const std::vector<RecordedCall>& calls,
+                     std::size_t from, CoverageMatrix& matrix) {
+  Answers out{from};
+  bool begun = false;
+  for (const Measurement& one : result.measurements) {
+    if (out.next >= calls.size()) break;
+    if (one.name == "begin") begun = one.value == static_cast<double>(out.next);
+    if (one.name != "answer" || !begun) continue;
+    const auto coverage = static_cast<std::size_t>(
+        one.value >= 0 && one.value < static_cast<double>(num_coverages) ? one.value : 0);
+    set_cell(matrix, calls[out.next++], static_cast<Coverage>(coverage), one.unit);
+    begun = false;
+  }
+  out.is_complete = result.crashes.empty();
+  if (out.is_complete || !begun) return out;
+  const Crash& crash = result.crashes.front();
+  set_cell(matrix, calls[out.next++], Coverage::crashed, concat(crash.what, " in ", crash.in));
+  return out;
+}
+
+Status ask_backend(const Arguments& arguments, const Subject& subject,
+                   const std::vector<RecordedCall>& calls, CoverageMatrix& matrix) {
+  TENON_TRY(const TemporaryFolder folder, TemporaryFolder::make());
+  std::size_t from = 0;
+  for (std::size_t crashes = 0; from < calls.size() && crashes < most_crashes; ++crashes) {
+    std::vector<std::string> words = {subject.plugin->native()};
+    if (!subject.file.empty()) words.push_back(concat("--subject=", subject.file.native()));
+    words.push_back(concat("--seed=", arguments.seed));
+    words.push_back(concat("--coverage-of=", matrix.backend));
+    words.push_back(concat("--coverage-from=", from));
+    const TestCommand command{std::move(words), std::chrono::duration<double>(arguments.timeout),
+                              *subject.plugin, folder.path() / std::to_string(from)};
+    TestResult result;
+    TENON_RETURN_IF_ERROR(run_in_process_of_its_own(command, result));
+    const Answers answers = read_answers(result, calls, from, matrix);
+    if (answers.next != from) matrix.asked = true;
+    // An end without an answer: no compiler, no device, or a plugin that cannot be opened.
+    if (answers.is_complete || answers.next == from) return ok();
+    from = answers.next;
+  }
+  return ok();
+}
+
+/// The operators that a case recorded, with their dtypes: `made_by.operators` of its case.json.
+std::map<std::string, std::vector<std::string>> operators_of(const Case& of_case) {
+  std::map<std::string, std::vector<std::string>> out;
+  const auto text = host::read_file(of_case.folder / "case.json");
+  if (!text.ok()) return out;
+  const auto json = nlohmann::json::parse(*text, nullptr, false);
+  const auto made_by = json.is_object() ? json.find("made_by") : json.end();
+  if (made_by == json.end() || !made_by->is_object()) return out;
+  const auto operators = made_by->find("operators");
+  if (operators == made_by->end() || !operators->is_object()) return out;
+  for (const auto& [name, dtypes] : operators->items()) {
+    if (!dtypes.is_array()) continue;
+    for (const auto& dtype : dtypes) {
+      if (dtype.is_string()) out[name].push_back(dtype.get<std::string>());
+    }
+  }
+  return out;
+}
+
+/// How the numbers of a case were judged; nothing when they were not.
+std::optional<Coverage> judged_numbers(const SubjectReport& judged, const std::string& backend,
+                                       const Case& of_case) {
+  for (const TestResult& test : judged.tests) {
+    if (test.suite != "numerics" || test.backend != backend || test.of_case != of_case.name ||
+        test.name != "outputs are those that are expected") {
+      continue;
+    }
+    if (test.outcome == Outcome::passed) return Coverage::in_cases;
+    if (test.outcome == Outcome::failed) return Coverage::wrong;
+  }
+  return std::nullopt;
+}
+
+void add_cases(const SubjectBackend& backend, const SubjectReport& judged, CoverageMatrix& matrix) {
+  for (const Case& of_case : backend.cases) {
+    const auto coverage = judged_numbers(judged, backend.id, of_case);
+    if (!coverage) continue;
+    for (const auto& [name, dtypes] : operators_of(of_case)) {
+      for (const std::string& dtype : dtypes) {
+        Coverage& cell = matrix.cells[name].try_emplace(dtype, *coverage).first->second;
+        // A case that fails names no operator, so an operator that passes elsewhere is right.
+        const bool better = *coverage == Coverage::in_cases &&
+                            (cell == Coverage::wrong || cell == Coverage::not_taken);
+        if (better && !matrix.asked) cell = *coverage;
+        if (better && matrix.asked && cell == Coverage::not_taken) cell = *coverage;
+      }
+    }
+  }
+}
+
+}  // namespace
+
+const std::vector<std::string>& coverage_dtypes() {
+  static const std::vector<std::string> names = {"float32", "float64", "float16", "bfloat16",
+                                                 "int64",   "int32",   "int16",   "int8",
+                                                 "uint8",   "bool"};
+  return names;
+}
+
+Result<std::vector<CoverageMatrix>> cover(const Arguments& arguments, const Subject& subject,
+                                          const SubjectReport& judged) {
+  TENON_TRY(const std::vector<RecordedCall> calls, recorded_calls());
+  std::vector<CoverageMatrix> out;
+  for (const SubjectBackend& backend : subject.backends) {
+    CoverageMatrix& matrix = out.emplace_back();
+    matrix.plugin = judged.path;
+    matrix.sha256 = judged.sha256;
+    matrix.backend = backend.id;
+    matrix.dtypes = coverage_dtypes();
+    TENON_RETURN_IF_ERROR(ask_backend(arguments, subject, calls, matrix));
+    add_cases(backend, judged, matrix);
+    for (const RecordedCall& call : calls) {
+      if (call.core) matrix.core.insert(call.name);
+    }
+  }
+  return out;
+}
+
+}  // namespace tenon::conformance
