@@ -53,9 +53,9 @@ inline std::optional<std::uint64_t> address_of_offset(const ElfImage& image, std
 /// Offers each function of one symbol table to each address: one pass over the table.
 inline void match_functions(FileBytes symbols, FileBytes strings,
                             std::span<FunctionCandidate> candidates) {
-  constexpr std::uint64_t max_symbols = 4'000'000;
+  constexpr std::uint64_t most = 4'000'000;
   constexpr unsigned function = 2, ifunc = 10;  // STT_FUNC, STT_GNU_IFUNC
-  const std::uint64_t count = std::min(symbols.size() / symbol_size, max_symbols);
+  const std::uint64_t count = std::min(symbols.size() / symbol_size, most);
   for (std::uint64_t i = 1; i < count; ++i) {
     const FileBytes entry = symbols.part(i * symbol_size, symbol_size);
     const unsigned kind = entry.u8(4) & 15U;
