@@ -26,7 +26,7 @@ struct Arguments {
   std::vector<std::string> case_folders;
   std::vector<std::string> only;
   std::vector<std::string> rules;  ///< Only tests that judge one of them; empty for all.
-  std::string test;  ///< The path of the only test; empty for all.
+  std::string test;                ///< The path of the only test; empty for all.
   int level = 5;
   std::uint64_t seed = 1;
   std::uint32_t repeat = 1;

@@ -33,7 +33,7 @@ namespace detail::elf {
 struct FunctionCandidate {
   std::uint64_t address = 0;
   std::uint64_t start = 0;
-  FileBytes strings;
+  FileBytes strings{};
   std::uint32_t name = 0;
   bool found = false;
 };

@@ -122,9 +122,7 @@ class NamedDataSize {
   NamedDataSize(std::uint64_t entries, const HostLimits& limits) noexcept
       : entries_(entries), limits_(limits) {}
 
-  void add(std::uint64_t nbytes) noexcept {
-    nbytes_ = add_saturating(nbytes_, nbytes);
-  }
+  void add(std::uint64_t nbytes) noexcept { nbytes_ = add_saturating(nbytes_, nbytes); }
 
   [[nodiscard]] Status check() const {
     if (entries_ > limits_.named_data_entries) {
