@@ -65,4 +65,5 @@ TEST_CASE("a backend with the names of torch::executor is a plugin like any othe
   const TestArgs args({out.value()});
   REQUIRE(backend.execute(args.data(), args.size()) == TENON_STATUS_OK);
   CHECK(out.elements<std::int64_t>()[0] == 5);
+  backend.destroy();
 }
