@@ -56,6 +56,11 @@ struct Arguments {
   std::size_t coverage_from = 0;  ///< The number of the first recorded call.
   int channel = -1;
   int crumbs = -1;
+
+  /// Whether nothing but the level decides which tests are run.
+  [[nodiscard]] bool selects_all_tests() const noexcept {
+    return only.empty() && rules.empty() && test.empty() && shard.of == 1;
+  }
 };
 
 /// Reads the command line and, for missing options, the environment. InvalidArgument names the

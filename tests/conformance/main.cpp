@@ -136,7 +136,7 @@ Result<tool::Outcome> judge(const Arguments& arguments, ExitCode& stage) {
   report.machine = machine_text();
   report.seed = arguments.seed;
   report.level = arguments.level;
-  report.all_tests = arguments.only.empty() && arguments.test.empty() && arguments.shard.of == 1;
+  report.all_tests = arguments.selects_all_tests();
   const auto start = std::chrono::steady_clock::now();
   Progress progress;
   std::string listed;

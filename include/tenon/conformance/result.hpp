@@ -108,7 +108,7 @@ struct Report {
   std::string machine;      ///< "Linux x86_64, 2 CPUs".
   std::uint64_t seed = 0;
   int level = 0;
-  bool all_tests = false;  ///< All tests of the level were selected: no --only, --test or --shard.
+  bool all_tests = false;  ///< All tests of the level were selected, and not some of them.
   double seconds = 0;
   std::vector<SubjectReport> subjects;
 };

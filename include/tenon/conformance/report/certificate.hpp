@@ -91,7 +91,7 @@ TENON_API Result<Certificate> certificate_of(const Report& report, const Certifi
   if (!report.all_tests) {
     return error(Error::InvalidArgument,
                  "the report has some tests of its level only, expected all: it was made with "
-                 "--only, --test or --shard");
+                 "--only, --rule, --test or --shard");
   }
   const ReportView view = view_of(about);
   if (!view.good) {
