@@ -20,8 +20,11 @@
 #include <vector>
 
 #include "support/catch.hpp"
+#include "support/temporary_folder.hpp"
 
 namespace {
+
+using tenon::test::TemporaryFolder;
 
 const std::string kit = TENON_CONFORMANCE;
 const std::string zoo = TENON_ZOO;
@@ -225,14 +228,12 @@ TEST_CASE("tests that could not be judged are no pass", "[zoo]") {
 }
 
 TEST_CASE("the bundle of a finding replays it", "[zoo]") {
-  std::string made = (std::filesystem::temp_directory_path() / "tenon-repro-XXXXXX").native();
-  REQUIRE(::mkdtemp(made.data()));
-  const std::filesystem::path folder = made;
+  const TemporaryFolder folder;
   const std::filesystem::path plugin = folder / "it's a plugin.so";
   std::filesystem::copy_file(zoo + "/writes_to_input.so", plugin);
   const Ran ran = run("--subject " + zoo + "/zoo.json \"" + plugin.native() +
-                      "\" --level 4 --seed 7 --only 'arguments/*' --repro \"" + made +
-                      "/bundles\" --json - 2>/dev/null");
+                      "\" --level 4 --seed 7 --only 'arguments/*' --repro \"" +
+                      folder.file("bundles") + "\" --json - 2>/dev/null");
   CHECK(ran.code == 1);
   const auto report = nlohmann::json::parse(ran.output);
   std::size_t num_findings = 0, num_bundles = 0;
@@ -277,13 +278,11 @@ TEST_CASE("the bundle of a finding replays it", "[zoo]") {
   const Ran other = replay("2>&1");
   CHECK(other.code == 3);
   CHECK(other.output.find("the plugin is another file than was judged") != std::string::npos);
-  std::filesystem::remove_all(folder);
 }
 
 TEST_CASE("the coverage of a backend shows what it takes and whether its results are right",
           "[zoo]") {
-  std::string made = (std::filesystem::temp_directory_path() / "tenon-coverage-XXXXXX").native();
-  REQUIRE(::mkdtemp(made.data()));
+  const TemporaryFolder folder;
   const auto read = [](const std::string& path) {
     std::ifstream file(path);
     return std::string{std::istreambuf_iterator<char>(file), {}};
@@ -291,10 +290,10 @@ TEST_CASE("the coverage of a backend shows what it takes and whether its results
   const auto coverage_of = [&](const std::string& name, const std::string& file) {
     const Ran ran =
         run("--subject " + zoo + "/zoo.json " + zoo + "/" + name +
-            ".so --only 'numerics/outputs*/add' --coverage " + made + "/" + file + " 2>&1");
+            ".so --only 'numerics/outputs*/add' --coverage " + folder.file(file) + " 2>&1");
     INFO(ran.output);
     CHECK(ran.code == 0);
-    return read(made + "/" + file);
+    return read(folder.file(file));
   };
   // The zoo's compiler takes additions of float32 and nothing else.
   const std::string row = "\n| aten.add.Tensor | ";
@@ -323,7 +322,6 @@ TEST_CASE("the coverage of a backend shows what it takes and whether its results
   const Ran wrong = run(zoo + "/good.so --coverage matrix.txt 2>&1");
   CHECK(wrong.code == 2);
   CHECK(wrong.output.find("expected a file FILE.html or FILE.md") != std::string::npos);
-  std::filesystem::remove_all(made);
 }
 
 TEST_CASE("one test is selected by its path", "[zoo]") {
@@ -351,6 +349,13 @@ TEST_CASE("a rule selects the tests that judge it, and an unknown one is refused
     CHECK(line.find("TN-EXE-2") != std::string::npos);
   }
   CHECK(count != 0);
+  // A report of some tests is no certificate.
+  for (const auto& [selection, is_all] :
+       {std::pair{"--level 1", true}, std::pair{"--level 4 --rule TN-EXE-2", false}}) {
+    const Ran ran = run(good + selection + " --json - 2>/dev/null");
+    CHECK(ran.code == 0);
+    CHECK(nlohmann::json::parse(ran.output).at("all_tests") == is_all);
+  }
   const Ran unknown = run(good + "--rule no-such-rule 2>&1");
   CHECK(unknown.code == 2);
   CHECK(unknown.output.find("'no-such-rule'") != std::string::npos);

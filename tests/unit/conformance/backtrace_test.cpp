@@ -2,7 +2,6 @@
 #include "tenon/conformance/process/backtrace.hpp"
 
 #include <dlfcn.h>
-#include <stdlib.h>
 
 #include <array>
 #include <cstddef>
@@ -13,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "conformance/temporary_folder.hpp"
 #include "support/catch.hpp"
 #include "tenon/conformance/process/resources.hpp"
 #include "tenon/host/binary/elf_functions.hpp"
@@ -69,13 +69,12 @@ TEST_CASE("a frame is named by its function and the path that the plugin was giv
   // The return address of the last call of the function before.
   CHECK_THAT(names[2], !ContainsSubstring("qsort"));
 
-  std::string folder = (std::filesystem::temp_directory_path() / "tenon-XXXXXX").native();
-  REQUIRE(::mkdtemp(folder.data()));
-  const std::filesystem::path link = std::filesystem::path(folder) / "plugin.so";
+  const auto folder = TemporaryFolder::make();
+  REQUIRE(folder.ok());
+  const std::filesystem::path link = folder->path() / "plugin.so";
   std::filesystem::create_symlink(library, link);
   const auto given = name_frames(frames, lines_of_maps(), link);
   CHECK_THAT(given[1], ContainsSubstring("qsort+0x1 in " + link.native() + "+0x"));
-  std::filesystem::remove_all(folder);
 }
 
 TEST_CASE("damage to a library leaves its functions without names") {

@@ -1,51 +1,30 @@
 // SPDX-License-Identifier: MIT
 //
 // tenon-inspect --certificate: a report of the conformance kit, and the plugin that it is about.
-#include <stdlib.h>
-
 #include <algorithm>
-#include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "support/catch.hpp"
+#include "support/temporary_folder.hpp"
 #include "tenon/abi/version.h"
 #include "tenon/core/sha256.hpp"
 #include "unit/tools/inspect/inspect_support.hpp"
 #include "unit/tools/run/process.hpp"
 
 using namespace test;
+using tenon::test::TemporaryFolder;
 using Json = nlohmann::json;
 
 namespace certificate_program_test {
 namespace {
 
-/// A directory with a report, removed at the end.
-class ReportFolder {
- public:
-  ReportFolder() {
-    std::string made = (std::filesystem::temp_directory_path() / "tenon-XXXXXX").native();
-    REQUIRE(::mkdtemp(made.data()));
-    path_ = made;
-  }
-  ReportFolder(const ReportFolder&) = delete;
-  ReportFolder& operator=(const ReportFolder&) = delete;
-  ~ReportFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  [[nodiscard]] std::string write(const std::string& text) const {
-    const std::filesystem::path file = path_ / "report.json";
-    std::ofstream(file, std::ios::binary) << text;
-    return file.native();
-  }
-
- private:
-  std::filesystem::path path_;
-};
+/// A file with a report.
+std::string write(const TemporaryFolder& folder, const std::string& text) {
+  return folder.write("report.json", text).native();
+}
 
 Json good_report() {
   const auto bytes = tenon::test::read_bytes(TENON_TEST_HELLO);
@@ -86,8 +65,8 @@ Outcome check(const std::string& report, std::vector<std::string> more = {}) {
 
 void check_refused(const std::string& text, int exit_code, const std::string& why,
                    const std::vector<std::string>& more = {}) {
-  const ReportFolder folder;
-  const Outcome outcome = check(folder.write(text), more);
+  const TemporaryFolder folder;
+  const Outcome outcome = check(write(folder, text), more);
   INFO(outcome.err);
   CHECK(outcome.exit_code == exit_code);
   CHECK(outcome.out.empty());
@@ -98,8 +77,8 @@ void check_refused(const std::string& text, int exit_code, const std::string& wh
 }  // namespace
 
 TEST_CASE("a plugin is checked against a report about it") {
-  const ReportFolder folder;
-  const std::string file = folder.write(good_report().dump());
+  const TemporaryFolder folder;
+  const std::string file = write(folder, good_report().dump());
   const Outcome outcome = check(file);
   INFO(outcome.err);
   CHECK(outcome.exit_code == 0);
@@ -143,8 +122,8 @@ TEST_CASE("a damaged report is reported as one") {
 }
 
 TEST_CASE("a certificate needs a plugin, and excludes other ways to inspect it") {
-  const ReportFolder folder;
-  const std::string file = folder.write(good_report().dump());
+  const TemporaryFolder folder;
+  const std::string file = write(folder, good_report().dump());
   CHECK(run_program(TENON_INSPECT, {"/no/such/plugin.so", "--certificate", file}, {}).exit_code ==
         3);
   CHECK(check("/no/such/report.json").exit_code == 2);
