@@ -11,6 +11,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <tenon/aoti.hpp>
@@ -128,9 +129,9 @@ class CudaBackend final : public tenon::Backend<CudaBackend>,
     std::unique_ptr<cuda::CudaGraph>
         graph;  ///< Null for ordinary runs. Destroyed before the model.
     cuda::CallerStream caller_stream;
-    cuda::CallerStream started_stream;  ///< Its own one, from the first `start` there.
+    std::optional<cuda::CallerStream>
+        started_stream;  ///< Its own one, from the first `start` there.
     bool is_graph_failure_logged = false;
-    bool has_started = false;
   };
 
   static tenon::Result<aoti::DeviceMemoryApi> open_device(const aoti::LoadOptions& load_options) {
@@ -238,10 +239,9 @@ class CudaBackend final : public tenon::Backend<CudaBackend>,
   /// for, as on a caller's stream.
   tenon::Status start(tenon::ExecutionContext& context, Delegate& delegate, tenon::Args args) {
     aoti::Instance& instance = *delegate.model.instances().front();
-    if (!instance.has_caller_stream() && !delegate.has_started) {
+    if (!instance.has_caller_stream() && !delegate.started_stream) {
       // The plugin's own copies come after what is started.
-      delegate.started_stream = cuda::CallerStream(delegate.device, stream_of(delegate));
-      delegate.has_started = true;
+      delegate.started_stream.emplace(delegate.device, stream_of(delegate));
     }
     instance.leave_unfinished(true);
     tenon::Status status = execute(context, delegate, args);
@@ -447,7 +447,7 @@ class CudaBackend final : public tenon::Backend<CudaBackend>,
   static tenon::Result<Delegate> make_delegate(Model model,
                                                std::shared_ptr<cuda::CudaDevice> device,
                                                bool as_graph) {
-    Delegate out{std::move(model), std::move(device), nullptr, {}, {}, false, false};
+    Delegate out{std::move(model), std::move(device), nullptr, {}, {}, false};
     if (as_graph) {
       out.graph = std::make_unique<cuda::CudaGraph>(*out.model.instances().front(), *out.device);
     }

@@ -23,6 +23,14 @@ class TemporaryFolder {
     }
     return TemporaryFolder(std::move(name));
   }
+  /// One at `path`, which need not exist.
+  static Result<TemporaryFolder> at(std::filesystem::path path) {
+    std::error_code failed;
+    std::filesystem::create_directories(path, failed);
+    if (!failed) return TemporaryFolder(std::move(path));
+    return error(Error::AccessFailed, "no directory for a test: ", path.native(), ": ",
+                 failed.message());
+  }
   TemporaryFolder(TemporaryFolder&& other) noexcept : path_(std::exchange(other.path_, {})) {}
   TemporaryFolder& operator=(TemporaryFolder&&) = delete;
   ~TemporaryFolder() {
@@ -35,7 +43,7 @@ class TemporaryFolder {
   [[nodiscard]] const std::filesystem::path& path() const noexcept { return path_; }
 
  private:
-  explicit TemporaryFolder(std::string path) : path_(std::move(path)) {}
+  explicit TemporaryFolder(std::filesystem::path path) noexcept : path_(std::move(path)) {}
   std::filesystem::path path_;
 };
 

@@ -19,6 +19,7 @@
 #include <thread>
 #include <utility>
 
+#include "temporary_folder.hpp"
 #include "tenon/conformance/process/backtrace.hpp"
 #include "tenon/conformance/process/breadcrumbs.hpp"
 #include "tenon/conformance/process/channel.hpp"
@@ -135,38 +136,15 @@ class ProcessGroup {
   pid_t pid_;
 };
 
-/// A directory for the duration of one test.
-class TestFolder {
- public:
-  static Result<TestFolder> make(const std::filesystem::path& path) {
-    std::error_code failed;
-    std::filesystem::create_directories(path, failed);
-    if (!failed) return TestFolder(path);
-    return error(Error::AccessFailed, "no directory for a test: ", path.native(), ": ",
-                 failed.message());
+/// The names of all that is in a directory, separated by commas.
+std::string content_of(const std::filesystem::path& folder) {
+  std::string out;
+  std::error_code failed;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder, failed)) {
+    out += concat(out.empty() ? "" : ", ", entry.path().filename().native());
   }
-  TestFolder(TestFolder&& other) noexcept : path_(std::exchange(other.path_, {})) {}
-  TestFolder& operator=(TestFolder&&) = delete;
-  ~TestFolder() {
-    std::error_code ignored;
-    // An empty one is removed without a look into it, which takes memory and a descriptor.
-    if (!path_.empty() && !std::filesystem::remove(path_, ignored)) {
-      std::filesystem::remove_all(path_, ignored);
-    }
-  }
-  [[nodiscard]] std::string content() const {
-    std::string out;
-    std::error_code failed;
-    for (const auto& entry : std::filesystem::recursive_directory_iterator(path_, failed)) {
-      out += concat(out.empty() ? "" : ", ", entry.path().filename().native());
-    }
-    return out;
-  }
-
- private:
-  explicit TestFolder(std::filesystem::path path) noexcept : path_(std::move(path)) {}
-  std::filesystem::path path_;
-};
+  return out;
+}
 
 /// A test that did not come to its end: the broken rule, and what is known of the crash.
 void describe_end(const TestCommand& command, const siginfo_t& info, const ChannelContent& content,
@@ -214,7 +192,7 @@ void describe_hang(const TestCommand& command, const Breadcrumbs& crumbs, TestRe
 }  // namespace
 
 Status run_in_process_of_its_own(const TestCommand& command, TestResult& result) {
-  TENON_TRY(const TestFolder folder, TestFolder::make(command.folder));
+  TENON_TRY(const TemporaryFolder folder, TemporaryFolder::at(command.folder));
   const host::FileDescriptor channel = memory_file("tenon-channel");
   const host::FileDescriptor output = memory_file("tenon-output");
   TENON_TRY(const Breadcrumbs shared, Breadcrumbs::create());
@@ -256,7 +234,7 @@ Status run_in_process_of_its_own(const TestCommand& command, TestResult& result)
           {"TN-PRC-5", "wrote to a descriptor that it did not open: the kit's own was changed"});
     }
     if (others) result.findings.push_back({"TN-BCK-5", "a process of the plugin still runs"});
-    if (const std::string left = folder.content(); !left.empty()) {
+    if (const std::string left = content_of(folder.path()); !left.empty()) {
       result.findings.push_back({"TN-BCK-5", concat("files left in TMPDIR: ", left)});
     }
   }

@@ -17,6 +17,7 @@
 #include "tenon/conformance/fixtures/live_case.hpp"
 #include "tenon/conformance/fixtures/loaded_plugin.hpp"
 #include "tenon/conformance/run/test.hpp"
+#include "tenon/host/async/event_source.hpp"
 
 /// Suite "events": runs that are started and waited for by events (extension "tenon.events/1") are
 /// like those of `execute`.
@@ -28,8 +29,7 @@ namespace detail {
 inline tenon_events_v1 need_events(Context& kit, OpenedBackend& backend) {
   const auto table = backend.backend().extension<tenon_events_v1>(TENON_EXTENSION_EVENTS);
   if (!table) kit.not_applicable("the backend does not offer " TENON_EXTENSION_EVENTS);
-  if (!table->create || !table->start || !table->record || !table->wait || !table->query ||
-      !table->wait_on || !table->destroy) {
+  if (!host::detail::EventSource::is_complete(*table)) {
     kit.blocked("the table of " TENON_EXTENSION_EVENTS " lacks a function");
   }
   return *table;
@@ -93,10 +93,14 @@ class EventCase {
     [[nodiscard]] tenon_status record(const KitEvent& event) const {
       return events.table.record(events.backend(), delegate(), event.get());
     }
-    /// Starts and records, and waits with a further event when that fails.
     [[nodiscard]] tenon_status start_and_record(const KitEvent& event) const {
       const tenon_status started = start();
       return started == TENON_STATUS_OK ? record(event) : started;
+    }
+    /// Does the same as `execute`, by events.
+    [[nodiscard]] tenon_status run(const KitEvent& event) const {
+      const tenon_status started = start_and_record(event);
+      return started == TENON_STATUS_OK ? event.wait() : started;
     }
   };
   using Run = std::function<tenon_status(const Call&)>;
@@ -137,10 +141,7 @@ inline std::vector<std::vector<std::byte>> need_good_runs(Context& kit) {
   auto expected = outputs_by_execute(kit);
   EventCase events(kit);
   const auto event = events.event();
-  const auto method = events.load([&](const EventCase::Call& call) {
-    const tenon_status started = call.start_and_record(event);
-    return started == TENON_STATUS_OK ? event.wait() : started;
-  });
+  const auto method = events.load([&](const EventCase::Call& call) { return call.run(event); });
   method->fill_outputs(std::byte{0x55});
   kit.need(method->execute(method->runs().front()), "a run that is started and waited for");
   if (kit.need(method->output_bytes(), "the outputs") != expected.front()) {
@@ -237,10 +238,8 @@ TENON_CONFORMANCE_TEST("the arguments of a run that is complete are left alone",
   static_cast<void>(detail::need_good_runs(kit));
   detail::EventCase events(kit);
   const auto event = events.event();
-  const auto method = events.load([&](const detail::EventCase::Call& call) {
-    const tenon_status started = call.start_and_record(event);
-    return started == TENON_STATUS_OK ? event.wait() : started;
-  });
+  const auto method =
+      events.load([&](const detail::EventCase::Call& call) { return call.run(event); });
   kit.need(method->execute(method->runs().front()), "a run of the case");
   method->fill_outputs(std::byte{0x55});
   const auto before = kit.need(method->output_bytes(), "the outputs");
@@ -256,10 +255,7 @@ TENON_CONFORMANCE_TEST("a run that fails is reported by start or by each wait",
   const auto event = events.event();
   bool is_good = false;
   const auto method = events.load([&](const detail::EventCase::Call& call) {
-    if (is_good) {
-      const tenon_status started = call.start_and_record(event);
-      return started == TENON_STATUS_OK ? event.wait() : started;
-    }
+    if (is_good) return call.run(event);
     const tenon_status started = call.start(call.execute.num_args - 1);
     const tenon_status recorded = call.record(event);
     if (recorded != TENON_STATUS_OK) kit.blocked("record fails: ", said_error().text);
@@ -328,8 +324,7 @@ TENON_CONFORMANCE_TEST("a run begins after the event that its delegate waits on"
       if (waits != TENON_STATUS_OK) kit.blocked("wait_on fails: ", said_error().text);
       named.destroy();
     }
-    const tenon_status started = call.start_and_record(last);
-    return started == TENON_STATUS_OK ? last.wait() : started;
+    return call.run(last);
   };
   // Both are there before the first one starts, so that the second one follows at once.
   const auto first = events.load(run);

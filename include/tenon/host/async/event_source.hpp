@@ -20,11 +20,14 @@ class EventSource {
   /// Nothing for a backend that starts no runs, or lacks a function of the table (TN-EVT-1).
   [[nodiscard]] static std::optional<EventSource> of(const LoadedBackend& backend) {
     const auto table = backend.extension<tenon_events_v1>(TENON_EXTENSION_EVENTS);
-    if (!table || !table->create || !table->start || !table->record || !table->wait ||
-        !table->query || !table->wait_on || !table->destroy) {
-      return std::nullopt;
-    }
+    if (!table || !is_complete(*table)) return std::nullopt;
     return EventSource(backend, *table);
+  }
+
+  /// Whether the table has each function that it must have (TN-EVT-1).
+  [[nodiscard]] static bool is_complete(const tenon_events_v1& table) noexcept {
+    return table.create && table.start && table.record && table.wait && table.query &&
+           table.wait_on && table.destroy;
   }
 
   EventSource(EventSource&& other) noexcept

@@ -10,6 +10,19 @@
 
 namespace tenon::host::detail {
 
+/// Calls `visit` with `value`, or, for a list of tensors, with those of its elements that are
+/// there.
+template <class Visit>
+void each_element(const tenon_value& value, Visit visit) {
+  if (value.kind != TENON_VALUE_TENSOR_LIST && value.kind != TENON_VALUE_OPTIONAL_TENSOR_LIST) {
+    return visit(value);
+  }
+  const auto* elements = static_cast<const tenon_value* const*>(value.as.span.data);
+  for (std::uint64_t i = 0; i < value.as.span.size; ++i) {
+    if (elements[i]->kind != TENON_VALUE_NONE) visit(*elements[i]);
+  }
+}
+
 /// The bytes that one call reads and writes. Values may share planned memory, so it is bytes that
 /// say which calls depend on each other.
 ///
@@ -23,14 +36,9 @@ class MemoryUse {
 
   /// Adds what is behind one argument; `is_read` when it is read alone.
   void add(const tenon_value& value, bool is_read) {
-    if (value.kind == TENON_VALUE_TENSOR) return add(*value.as.tensor, is_read);
-    if (value.kind != TENON_VALUE_TENSOR_LIST && value.kind != TENON_VALUE_OPTIONAL_TENSOR_LIST) {
-      return;
-    }
-    const auto* elements = static_cast<const tenon_value* const*>(value.as.span.data);
-    for (std::uint64_t i = 0; i < value.as.span.size; ++i) {
-      if (elements[i]->kind == TENON_VALUE_TENSOR) add(*elements[i]->as.tensor, is_read);
-    }
+    each_element(value, [&](const tenon_value& each) {
+      if (each.kind == TENON_VALUE_TENSOR) add(*each.as.tensor, is_read);
+    });
   }
 
   /// To be called after the last `add`.

@@ -45,16 +45,8 @@ class StartedRuns {
 
   /// Waits for the calls that conflict with `use`. Without `may_wait`, false when there is one.
   [[nodiscard]] bool wait_for(const MemoryUse& use, bool may_wait) {
-    for (std::size_t i = 0; i < active_.size();) {
-      if (!active_[i]->use.conflicts_with(use)) {
-        ++i;
-      } else if (may_wait) {
-        wait_for_one(i);
-      } else {
-        return false;
-      }
-    }
-    return true;
+    return wait_unless(may_wait,
+                       [&](const Started& before) { return !before.use.conflicts_with(use); });
   }
 
   /// Lets `call`, which uses `use`, begin after the calls that conflict with it. Without
@@ -64,21 +56,11 @@ class StartedRuns {
       if (!may_wait) return false;
       wait_for_one(0);
     }
-    for (std::size_t i = 0; i < active_.size();) {
-      const Started& before = *active_[i];
-      // Runs of one delegate are in order without an event.
-      const bool is_ordered =
-          is_same_delegate(before.call, call) || !before.use.conflicts_with(use) ||
-          call.source->wait_on(call.delegate, *before.call.source, before.event);
-      if (is_ordered) {
-        ++i;
-      } else if (may_wait) {
-        wait_for_one(i);
-      } else {
-        return false;
-      }
-    }
-    return true;
+    // Runs of one delegate are in order without an event.
+    return wait_unless(may_wait, [&](const Started& before) {
+      return is_same_delegate(before.call, call) || !before.use.conflicts_with(use) ||
+             call.source->wait_on(call.delegate, *before.call.source, before.event);
+    });
   }
 
   /// Starts a call that `order` has put in its place. Takes the contents of `use`.
@@ -128,6 +110,21 @@ class StartedRuns {
   /// Null is a handle that several delegates may have.
   static bool is_same_delegate(const Call& a, const Call& b) noexcept {
     return a.source == b.source && a.delegate == b.delegate && a.delegate;
+  }
+
+  /// Waits for the calls of which `is_settled` is false. Without `may_wait`, false at the first.
+  template <class IsSettled>
+  [[nodiscard]] bool wait_unless(bool may_wait, IsSettled is_settled) {
+    for (std::size_t i = 0; i < active_.size();) {
+      if (is_settled(std::as_const(*active_[i]))) {
+        ++i;
+      } else if (may_wait) {
+        wait_for_one(i);
+      } else {
+        return false;
+      }
+    }
+    return true;
   }
 
   void wait_for_one(std::size_t i) {

@@ -78,7 +78,7 @@ class AsyncRun {
     try {
       if (so_far.ok()) walk(true);
     } catch (const std::bad_alloc&) {
-      so_far = no_memory();
+      so_far = errors().no_memory_for_run();
     }
     Status started = wait_for_all();
     if (!so_far.ok()) return so_far;
@@ -89,17 +89,12 @@ class AsyncRun {
   using Kind = schema::InstructionArguments;
 
   [[nodiscard]] MethodErrors errors() const noexcept { return {parts_.plan}; }
-  [[nodiscard]] Status no_memory() const {
-    return error(Error::MemoryAllocationFailed, "method ", errors().name(),
-                 ": no memory for an asynchronous run");
-  }
-
   [[nodiscard]] Status wait_for_all() {
     while (true) {
       try {
         return runs_.wait_all();
       } catch (const std::bad_alloc&) {  // For a text. The others are waited for all the same.
-        if (runs_.empty()) return no_memory();
+        if (runs_.empty()) return errors().no_memory_for_run();
       }
     }
   }
@@ -151,7 +146,7 @@ class AsyncRun {
         }
         if (!has_order) continue;
         for (std::uint32_t i = 0; i < at.num_args; ++i) {
-          each_value(*at.args[i], [&](const tenon_value& value) {
+          each_element(*at.args[i], [&](const tenon_value& value) {
             if (!is_buffer(value)) is_known[number_of(value)] = true;
           });
         }
@@ -183,22 +178,10 @@ class AsyncRun {
     return is_named || tensor->data_buffer_idx() != 0;
   }
 
-  /// Calls `visit` with the value, or with those elements of a list that are there.
-  template <class Visit>
-  static void each_value(const tenon_value& value, Visit visit) {
-    if (value.kind != TENON_VALUE_TENSOR_LIST && value.kind != TENON_VALUE_OPTIONAL_TENSOR_LIST) {
-      return visit(value);
-    }
-    const auto* elements = static_cast<const tenon_value* const*>(value.as.span.data);
-    for (std::uint64_t i = 0; i < value.as.span.size; ++i) {
-      if (elements[i]->kind != TENON_VALUE_NONE) visit(*elements[i]);
-    }
-  }
-
   [[nodiscard]] bool is_read(const tenon_value& value, bool by_delegate,
                              const std::vector<bool>& is_known) const {
     bool out = true;
-    each_value(value, [&](const tenon_value& each) {
+    each_element(value, [&](const tenon_value& each) {
       const bool is_constant =
           each.kind == TENON_VALUE_TENSOR && (each.as.tensor->flags & TENON_TENSOR_CONSTANT) != 0;
       out = out && (is_constant || (by_delegate && is_known[number_of(each)]));

@@ -32,6 +32,11 @@ struct MethodErrors {
     return concat("method ", name(), ": instruction ", chain, ":", index);
   }
 
+  [[nodiscard]] Status no_memory_for_run() const {
+    return error(Error::MemoryAllocationFailed, "method ", name(),
+                 ": no memory for an asynchronous run");
+  }
+
   /// Why a run may not go on: `budget` refused the instruction.
   [[nodiscard]] Status over(std::size_t chain, std::size_t index, const RunBudget& budget) const {
     const HostLimits& limits = budget.limits();

@@ -284,14 +284,14 @@ class LoadedMethod final : public Method, private AsyncOwner {
       if (!pending_) pending_ = std::make_shared<PendingRuns>();
       if (!async_run_) make_async_run();
     } catch (const std::bad_alloc&) {
-      return no_memory_for_run();
+      return errors().no_memory_for_run();
     }
     obstacles_.store(is_running, std::memory_order_relaxed);
     try {
-      if (async_run_->has_sources() && !options_.trace) async_run_->begin();
+      if (starts_delegates()) async_run_->begin();
       return pending_->add(*this, options_.executor, std::move(completion));
     } catch (const std::bad_alloc&) {
-      return end_run(no_memory_for_run());
+      return end_run(errors().no_memory_for_run());
     }
   }
 
@@ -358,25 +358,25 @@ class LoadedMethod final : public Method, private AsyncOwner {
                                        kernel_context_, kernel_host(), temp_arena_});
   }
 
+  /// Whether an asynchronous run does more than `run_now` on another thread.
+  [[nodiscard]] bool starts_delegates() const noexcept {
+    return async_run_->has_sources() && !options_.trace;
+  }
+
   /// The rest of an asynchronous run, on the executor's thread.
   Status end_run(Status so_far) noexcept override {
     Status outcome;
     try {
-      if (async_run_->has_sources() && !options_.trace) {
+      if (starts_delegates()) {
         outcome = shortened(async_run_->end(std::move(so_far)));
       } else {
         outcome = so_far.ok() ? run_now() : std::move(so_far);
       }
     } catch (const std::bad_alloc&) {
-      outcome = no_memory_for_run();
+      outcome = errors().no_memory_for_run();
     }
     obstacles_.store(0, std::memory_order_release);
     return outcome;
-  }
-
-  [[nodiscard]] Status no_memory_for_run() const {
-    return error(Error::MemoryAllocationFailed, "method ", plan_.name()->string_view(),
-                 ": no memory for an asynchronous run");
   }
 
   [[nodiscard]] Status run_now() {

@@ -64,15 +64,13 @@ namespace detail {
 }
 
 /// `e_machine` of an ELF file of 64 bits in little-endian order; nothing for other bytes.
-[[nodiscard]] inline std::optional<std::uint32_t> elf_machine(std::string_view bytes) {
+[[nodiscard]] inline std::optional<std::uint16_t> elf_machine(Bytes bytes) {
   constexpr std::size_t machine_at = 18;
-  if (!bytes.starts_with("\x7f"
-                         "ELF\x02\x01") ||
-      bytes.size() < machine_at + 2) {
-    return std::nullopt;
-  }
-  return static_cast<std::uint32_t>(static_cast<unsigned char>(bytes[machine_at])) |
-         static_cast<std::uint32_t>(static_cast<unsigned char>(bytes[machine_at + 1])) << 8;
+  constexpr std::string_view magic =
+      "\x7f"
+      "ELF\x02\x01";
+  if (!as_text(bytes).starts_with(magic)) return std::nullopt;
+  return read_le<std::uint16_t>(bytes, machine_at);
 }
 
 }  // namespace detail
@@ -82,7 +80,7 @@ TENON_API Status check_aoti_library(Bytes bytes, const std::string& name) {
   constexpr std::string_view create = "AOTInductorModelContainerCreateWithDevice";
   const std::string_view text = as_text(bytes);
   if (text.starts_with(mach_o)) return ok();
-  const auto machine = detail::elf_machine(text);
+  const auto machine = detail::elf_machine(bytes);
   if (!machine) {
     return error(Error::InvalidProgram, name,
                  ": is not a shared library (expected ELF or Mach-O of 64 bits, found ",
