@@ -8,7 +8,7 @@
 #include <span>
 #include <string_view>
 #include <tenon/host.hpp>
-#include <tenon/host/thread_executor.hpp>
+#include <tenon/host/async.hpp>
 #include <thread>
 #include <utility>
 

@@ -5,8 +5,7 @@
 // nlohmann-json, and no library but the C++ runtime and the system's.
 //
 // Readers of arrays are in <tenon/host/arrays.hpp>, what tools ask of a plugin or a program without
-// running it in <tenon/host/inspect.hpp>, threads for asynchronous runs in
-// <tenon/host/thread_executor.hpp>.
+// running it in <tenon/host/inspect.hpp>, asynchronous runs in <tenon/host/async.hpp>.
 #pragma once
 
 #include "tenon/host/method/embedded_code.hpp"

@@ -13,6 +13,7 @@
 #include <string_view>
 #include <utility>
 
+#include "tenon/host/async.hpp"
 #include "tenon/host/method/method.hpp"
 #include "tenon/host/program/program.hpp"
 #include "tenon/host/registry/discovery.hpp"

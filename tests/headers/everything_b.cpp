@@ -5,8 +5,8 @@
 #include "tenon/aot.hpp"
 #include "tenon/host.hpp"
 #include "tenon/host/arrays.hpp"
+#include "tenon/host/async.hpp"
 #include "tenon/host/inspect.hpp"
-#include "tenon/host/thread_executor.hpp"
 #include "tenon/tenon.hpp"
 
 extern "C" uint32_t size_in_c_a();

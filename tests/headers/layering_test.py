@@ -60,7 +60,7 @@ UMBRELLAS = {
     "host.hpp": {"host"},
     "host/arrays.hpp": {"host"},
     "host/inspect.hpp": {"host"},
-    "host/thread_executor.hpp": {"host"},
+    "host/async.hpp": {"host"},
 }
 # What one header may include in addition: hashing has instructions of its own on x86-64 and arm64.
 ADDITIONAL = {"core/sha256.hpp": re.compile(r"(cpuid|immintrin|arm_neon)\.h")}

@@ -27,6 +27,15 @@
 #define TENON_API inline
 #endif
 
+// Before `TENON_API`, for functions that most programs do not call and that cost much to compile.
+// Header-only they are templates of nothing, so that a compiler instantiates what they use only
+// where one is called. A function of this kind has no address that can be taken without `<>`.
+#ifdef TENON_COMPILED
+#define TENON_ON_USE
+#else
+#define TENON_ON_USE template <class...>
+#endif
+
 // TENON_BUILD_... is defined by the one source that a static library is made of.
 #if !defined(TENON_COMPILED) || defined(TENON_BUILD_HOST)
 #define TENON_HOST_DEFINITIONS 1

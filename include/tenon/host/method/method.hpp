@@ -101,7 +101,8 @@ class Method {
   ///         text preceded by the instruction.
   [[nodiscard]] Status execute();
 
-  /// Starts one run and returns; `MethodOptions::executor` runs the rest. Delegates of backends
+  /// Starts one run and returns; `MethodOptions::executor` runs the rest. Defined in
+  /// <tenon/host/async.hpp>, which the caller includes. Delegates of backends
   /// with "tenon.events/1" are started, here as far as nothing has to be waited for: calls that
   /// need no bytes of each other overlap, and one that does is given the event of the other, or
   /// waited for when the backends' events are of different kinds. Everything else, and with a trace
@@ -152,15 +153,12 @@ class Method {
 
 #include <atomic>
 #include <new>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "tenon/host/async/pending_runs.hpp"
 #include "tenon/host/files/shortened.hpp"
 #include "tenon/host/method/arena.hpp"
-#include "tenon/host/method/async_run.hpp"
 #include "tenon/host/method/bind_inputs.hpp"
 #include "tenon/host/method/copy_kernels.hpp"
 #include "tenon/host/method/device_memory.hpp"
@@ -183,16 +181,30 @@ namespace tenon::host {
 
 namespace detail {
 
+/// The asynchronous runs of one method, from its first one on. Only programs that include
+/// <tenon/host/async.hpp> compile what is behind it.
+class AsyncRuns {
+ public:
+  /// Waits for all runs and their completions, except those that the calling thread is in.
+  virtual void wait() = 0;
+
+  AsyncRuns() = default;
+  AsyncRuns(const AsyncRuns&) = delete;
+  AsyncRuns& operator=(const AsyncRuns&) = delete;
+  virtual ~AsyncRuns() = default;
+};
+
 /// The state of a method. `Method` shows it to applications without its types.
-class LoadedMethod final : public Method, private AsyncOwner {
+class LoadedMethod final : public Method {
  public:
   LoadedMethod(std::shared_ptr<const Program> program, const schema::ExecutionPlan& plan,
                MethodOptions options)
       : program_(std::move(program)), plan_(plan), options_(std::move(options)) {}
 
   ~LoadedMethod() override {
-    if (pending_) pending_->wait();
-    async_run_.reset();
+    // Not only by destroying it: until then a completion may start the next run.
+    if (async_runs_) async_runs_->wait();
+    async_runs_.reset();
     plugin_kernels_.clear();
     for (const LoadedDelegate& delegate : delegates_) delegate.destroy();
   }
@@ -273,28 +285,6 @@ class LoadedMethod final : public Method, private AsyncOwner {
     return run_now();
   }
 
-  [[nodiscard]] Status run_async(Completion completion) {
-    if (obstacles_.load(std::memory_order_acquire) != 0) return refuse_run();
-    if (!options_.executor || !completion) {
-      return error(Error::InvalidArgument, "method ", plan_.name()->string_view(),
-                   ": execute_async needs ",
-                   completion ? "an executor (MethodOptions::executor)" : "a completion");
-    }
-    try {
-      if (!pending_) pending_ = std::make_shared<PendingRuns>();
-      if (!async_run_) make_async_run();
-    } catch (const std::bad_alloc&) {
-      return errors().no_memory_for_run();
-    }
-    obstacles_.store(is_running, std::memory_order_relaxed);
-    try {
-      if (starts_delegates()) async_run_->begin();
-      return pending_->add(*this, options_.executor, std::move(completion));
-    } catch (const std::bad_alloc&) {
-      return end_run(errors().no_memory_for_run());
-    }
-  }
-
   /// Fails while an asynchronous run is pending.
   [[nodiscard]] Status check_idle() const {
     if ((obstacles_.load(std::memory_order_acquire) & is_running) == 0) [[likely]]
@@ -321,6 +311,7 @@ class LoadedMethod final : public Method, private AsyncOwner {
   }
 
  private:
+  friend class MethodAsyncRuns;
   using Kind = schema::InstructionArguments;
 
   static constexpr std::size_t is_running = ~(~std::size_t{0} >> 1);
@@ -351,32 +342,6 @@ class LoadedMethod final : public Method, private AsyncOwner {
       }
     }
     return ok();
-  }
-
-  void make_async_run() {
-    async_run_.emplace(AsyncRun::Parts{plan_, values_, delegates_, chains_, options_.limits,
-                                       kernel_context_, kernel_host(), temp_arena_});
-  }
-
-  /// Whether an asynchronous run does more than `run_now` on another thread.
-  [[nodiscard]] bool starts_delegates() const noexcept {
-    return async_run_->has_sources() && !options_.trace;
-  }
-
-  /// The rest of an asynchronous run, on the executor's thread.
-  Status end_run(Status so_far) noexcept override {
-    Status outcome;
-    try {
-      if (starts_delegates()) {
-        outcome = shortened(async_run_->end(std::move(so_far)));
-      } else {
-        outcome = so_far.ok() ? run_now() : std::move(so_far);
-      }
-    } catch (const std::bad_alloc&) {
-      outcome = errors().no_memory_for_run();
-    }
-    obstacles_.store(0, std::memory_order_release);
-    return outcome;
   }
 
   [[nodiscard]] Status run_now() {
@@ -493,8 +458,7 @@ class LoadedMethod final : public Method, private AsyncOwner {
   PluginKernels plugin_kernels_;
   std::vector<std::span<const Instruction>> chains_;
   tenon_execution_context kernel_context_{};
-  std::shared_ptr<PendingRuns> pending_;  // Null before the first asynchronous run.
-  std::optional<AsyncRun> async_run_;
+  std::unique_ptr<AsyncRuns> async_runs_;
 };
 
 [[nodiscard]] inline LoadedMethod& loaded(Method& method) noexcept {
@@ -567,10 +531,6 @@ TENON_API const tenon_value& Method::input(std::size_t index) const noexcept {
 }
 
 TENON_API Status Method::execute() { return detail::loaded(*this).run(); }
-
-TENON_API Status Method::execute_async(Completion completion) {
-  return detail::loaded(*this).run_async(std::move(completion));
-}
 
 TENON_API Result<std::unique_ptr<Session>> Method::create_session() {
   return detail::loaded(*this).make_session();

@@ -57,10 +57,11 @@ struct DiscoveryOptions {
 /// `Trust::checked`. A file that several search paths name is taken once, from the first.
 ///
 /// threads: any.
-[[nodiscard]] TENON_API SearchReport discover(const DiscoveryOptions& options = {});
+TENON_ON_USE [[nodiscard]] TENON_API SearchReport discover(const DiscoveryOptions& options = {});
 
 /// The search in the form that `BackendRegistry::add_search` takes.
-[[nodiscard]] TENON_API std::function<SearchReport()> discovery(DiscoveryOptions options = {});
+TENON_ON_USE [[nodiscard]] TENON_API std::function<SearchReport()> discovery(
+    DiscoveryOptions options = {});
 
 }  // namespace tenon::host
 
@@ -95,7 +96,8 @@ namespace tenon::host {
 
 namespace detail {
 
-/// One search, from its options to its report.
+/// One search, from its options to its report. A template for the reason of `TENON_ON_USE`.
+template <class...>
 class Search {
  public:
   explicit Search(const DiscoveryOptions& options) : options_(options) {}
@@ -373,11 +375,11 @@ class Search {
 
 }  // namespace detail
 
-TENON_API SearchReport discover(const DiscoveryOptions& options) {
-  return detail::Search(options).run();
+TENON_ON_USE TENON_API SearchReport discover(const DiscoveryOptions& options) {
+  return detail::Search<>(options).run();
 }
 
-TENON_API std::function<SearchReport()> discovery(DiscoveryOptions options) {
+TENON_ON_USE TENON_API std::function<SearchReport()> discovery(DiscoveryOptions options) {
   return [options = std::move(options)] { return discover(options); };
 }
 

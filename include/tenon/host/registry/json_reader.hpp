@@ -20,7 +20,9 @@
 namespace tenon::host::detail {
 
 /// Builds a value from the events of nlohmann's parser. Its own builder, where a function may look
-/// at the events, searches each array and object again for each of its elements.
+/// at the events, searches each array and object again for each of its elements. A template for the
+/// reason of `TENON_ON_USE` (tenon/core/api.hpp).
+template <class...>
 class JsonBuilder {
  public:
   using Json = nlohmann::json;
@@ -114,6 +116,7 @@ class JsonReader {
     return error(Error::InvalidArgument, name_, ": ", where, where.empty() ? "" : ": ", pieces...);
   }
 
+  template <class...>
   [[nodiscard]] Status wrong_type(std::string_view where, std::string_view expected,
                                   const Json& found) const {
     const std::string text = found.dump(-1, ' ', true, Json::error_handler_t::replace);
@@ -124,13 +127,14 @@ class JsonReader {
   /// reader who sees the first does not expect. What is nested too deep is not built: functions
   /// that walk through a value call themselves once for each level. Takes time and memory in
   /// proportion to the text.
+  template <class...>
   [[nodiscard]] Result<Json> parse_object(std::string_view text,
                                           const JsonLimits& limits = {}) const {
     if (text.size() > limits.bytes) {
       return wrong("", "has ", text.size(), " bytes, the limit of JSON is ", limits.bytes);
     }
     if (text.starts_with("\xef\xbb\xbf")) return wrong("", "begins with a byte order mark");
-    JsonBuilder builder(limits);
+    JsonBuilder<> builder(limits);
     if (!Json::sax_parse(text, &builder)) {
       if (builder.too_many) {
         return wrong("", "has more values than ", limits.values, ", the limit of JSON");
@@ -158,6 +162,7 @@ class JsonReader {
     return concat(object, object.empty() ? "" : ".", printable(key, longest));
   }
 
+  template <class...>
   [[nodiscard]] Status check_keys(const Json& object, std::string_view where,
                                   const std::vector<std::string>& allowed) const {
     for (const auto& [key, value] : object.items()) {
@@ -178,6 +183,7 @@ class JsonReader {
   }
 
   /// A printable text.
+  template <class...>
   [[nodiscard]] Result<std::string> read_text(const Json& value, std::string_view where) const {
     if (!value.is_string()) return wrong_type(where, "a string", value);
     const auto& text = value.get_ref<const std::string&>();

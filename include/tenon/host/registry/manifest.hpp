@@ -66,7 +66,9 @@ struct Manifest {
 
 namespace detail {
 
-/// Turns JSON into a manifest. Every complaint names the place in the file ("backends[1].tags").
+/// Turns JSON into a manifest. Every complaint names the place in the file ("backends[1].tags"). A
+/// template, as all in here that reads JSON, for the reason of `TENON_ON_USE` (tenon/core/api.hpp).
+template <class...>
 class ManifestReader : private JsonReader {
  public:
   ManifestReader(std::string_view name, std::string_view platform)
@@ -214,14 +216,16 @@ class ManifestReader : private JsonReader {
 ///
 /// threads: any. errors: NotSupported when it has nothing for `platform`; InvalidArgument for all
 /// else. Texts begin with `name` and the place in the file.
-[[nodiscard]] inline Result<Manifest> parse_manifest(std::string_view text, std::string_view name,
-                                                     std::string_view platform = platform_name()) {
-  return detail::ManifestReader(name, platform).read(text);
+template <class...>
+[[nodiscard]] Result<Manifest> parse_manifest(std::string_view text, std::string_view name,
+                                              std::string_view platform = platform_name()) {
+  return detail::ManifestReader<>(name, platform).read(text);
 }
 
 /// Whether a manifest and the plugin's own record say the same: the ids, and of the facts those
 /// that the record has too (name, version, vendor, sdk_version, abi). InvalidArgument with both.
-[[nodiscard]] inline Status check_manifest(const Manifest& manifest, const PluginRecord& record) {
+template <class...>
+[[nodiscard]] Status check_manifest(const Manifest& manifest, const PluginRecord& record) {
   std::set<std::string> said, found;
   for (const ManifestBackend& backend : manifest.backends) said.insert(backend.id);
   for (const BackendRecord& backend : record.backends) found.insert(backend.id);

@@ -15,6 +15,7 @@
 #include "method_support.hpp"
 #include "plugins/later/later.hpp"
 #include "tenon/abi/static_plugin.h"
+#include "tenon/host/async.hpp"
 
 TENON_DECLARE_STATIC_PLUGIN(Later);
 

@@ -7,7 +7,7 @@
 #include <thread>
 
 #include "async_support.hpp"
-#include "tenon/host/thread_executor.hpp"
+#include "tenon/host/async.hpp"
 
 using namespace tenon;
 using namespace tenon::test;

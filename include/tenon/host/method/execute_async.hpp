@@ -1,10 +1,16 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "tenon/host/method/method.hpp"
+
+#if TENON_HOST_DEFINITIONS
+
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <list>
+#include <memory>
 #include <new>
 #include <optional>
 #include <span>
@@ -16,8 +22,10 @@
 #include "tenon/core/result.hpp"
 #include "tenon/host/async/event_source.hpp"
 #include "tenon/host/async/memory_use.hpp"
+#include "tenon/host/async/pending_runs.hpp"
 #include "tenon/host/async/started_runs.hpp"
 #include "tenon/host/files/limits.hpp"
+#include "tenon/host/files/shortened.hpp"
 #include "tenon/host/method/arena.hpp"
 #include "tenon/host/method/bind_inputs.hpp"
 #include "tenon/host/method/errors.hpp"
@@ -26,7 +34,9 @@
 #include "tenon/host/method/run_budget.hpp"
 #include "tenon/host/schema/program_generated.h"
 
-namespace tenon::host::detail {
+namespace tenon::host {
+
+namespace detail {
 
 /// A run of a method whose delegates are started where their backends have events: a call that
 /// needs no bytes of an earlier one does not wait for it. Made at a method's first asynchronous
@@ -313,4 +323,75 @@ class AsyncRun {
   StartedRuns runs_;  // Destroyed before the sources of its events.
 };
 
-}  // namespace tenon::host::detail
+/// The state that a method needs for `execute_async`, made by its first call.
+class MethodAsyncRuns final : public AsyncRuns, private AsyncOwner {
+ public:
+  explicit MethodAsyncRuns(LoadedMethod& method)
+      : method_(method),
+        run_(AsyncRun::Parts{method.plan_, method.values_, method.delegates_, method.chains_,
+                             method.options_.limits, method.kernel_context_,
+                             LoadedMethod::kernel_host(), method.temp_arena_}) {}
+
+  void wait() override { pending_->wait(); }
+
+  [[nodiscard]] static Status start(LoadedMethod& method, Completion completion) {
+    if (method.obstacles_.load(std::memory_order_acquire) != 0) return method.refuse_run();
+    if (!method.options_.executor || !completion) {
+      return error(Error::InvalidArgument, "method ", method.plan_.name()->string_view(),
+                   ": execute_async needs ",
+                   completion ? "an executor (MethodOptions::executor)" : "a completion");
+    }
+    try {
+      if (!method.async_runs_) method.async_runs_ = std::make_unique<MethodAsyncRuns>(method);
+    } catch (const std::bad_alloc&) {
+      return method.errors().no_memory_for_run();
+    }
+    return static_cast<MethodAsyncRuns&>(*method.async_runs_).start(std::move(completion));
+  }
+
+ private:
+  [[nodiscard]] Status start(Completion completion) {
+    method_.obstacles_.store(LoadedMethod::is_running, std::memory_order_relaxed);
+    try {
+      if (starts_delegates()) run_.begin();
+      return pending_->add(*this, method_.options_.executor, std::move(completion));
+    } catch (const std::bad_alloc&) {
+      return end_run(method_.errors().no_memory_for_run());
+    }
+  }
+
+  /// The rest of a run, on the executor's thread.
+  Status end_run(Status so_far) noexcept override {
+    Status outcome;
+    try {
+      if (starts_delegates()) {
+        outcome = shortened(run_.end(std::move(so_far)));
+      } else {
+        outcome = so_far.ok() ? method_.run_now() : std::move(so_far);
+      }
+    } catch (const std::bad_alloc&) {
+      outcome = method_.errors().no_memory_for_run();
+    }
+    method_.obstacles_.store(0, std::memory_order_release);
+    return outcome;
+  }
+
+  /// Whether a run does more than `Method::execute` on another thread.
+  [[nodiscard]] bool starts_delegates() const noexcept {
+    return run_.has_sources() && !method_.options_.trace;
+  }
+
+  LoadedMethod& method_;
+  AsyncRun run_;
+  const std::shared_ptr<PendingRuns> pending_ = std::make_shared<PendingRuns>();
+};
+
+}  // namespace detail
+
+TENON_API Status Method::execute_async(Completion completion) {
+  return detail::MethodAsyncRuns::start(detail::loaded(*this), std::move(completion));
+}
+
+}  // namespace tenon::host
+
+#endif  // TENON_HOST_DEFINITIONS
