@@ -2,8 +2,24 @@
 //
 // The extension module `tenon._tenon`: what the package `tenon` is written in.
 #include <nanobind/nanobind.h>
-#include <tenon/abi/version.h>
+
+#include "array.hpp"
+#include "long_work.hpp"
+#include "method.hpp"
+#include "program.hpp"
+#include "registry.hpp"
+#include "tenon/abi/version.h"
 
 namespace nb = nanobind;
 
-NB_MODULE(_tenon, module) { module.attr("__version__") = TENON_VERSION_STRING; }
+NB_MODULE(_tenon, module) {
+  module.doc() = "The parts of the package tenon that are written in C++.";
+  module.attr("__version__") = TENON_VERSION_STRING;
+  tenon::python::bind_array(module);
+  tenon::python::bind_registry(module);
+  tenon::python::bind_method(module);
+  tenon::python::bind_program(module);
+  tenon::python::bind_reports(module);
+  nb::module_::import_("atexit").attr("register")(
+      nb::cpp_function(&tenon::python::wait_for_interrupted_work));
+}

@@ -1,6 +1,51 @@
 # SPDX-License-Identifier: MIT
-"""Runs ExecuTorch programs with backends that are Tenon plugins; PyTorch is not needed."""
+"""Runs ExecuTorch programs with backends that are Tenon plugins; PyTorch is not needed.
 
-from ._tenon import __version__
+    import tenon
 
-__all__ = ["__version__"]
+    method = tenon.load("model.pte", data=["weights.ptd"])["forward"]
+    y = method(x)           # x: anything that speaks DLPack or the buffer protocol
+    numpy.asarray(y)        # y: an Array, which does so as well
+
+`load` opens a program, `plugins` lists the backends that are installed, `doctor` reports whether a
+program can run here and why not, `inspect` describes a plugin. Every failure is an `Error` with
+ExecuTorch's number and name; an argument of a wrong Python type is a TypeError.
+"""
+
+from ._error import Error
+from ._program import Method, MethodMeta, Program, TensorInfo, Value, load, register_backend
+from ._tenon import Array, Session, Trace, __version__
+
+__all__ = [
+    "Array",
+    "Error",
+    "Method",
+    "MethodMeta",
+    "Program",
+    "Session",
+    "TensorInfo",
+    "Trace",
+    "Value",
+    "doctor",
+    "inspect",
+    "load",
+    "plugins",
+    "register_backend",
+]
+
+_REPORTS = ("doctor", "inspect", "plugins")
+
+
+def __getattr__(name):
+    # Their dataclasses take longer to import than all else.
+    if name in _REPORTS:
+        from . import _reports
+
+        for each in _REPORTS:
+            globals()[each] = getattr(_reports, each)
+        return globals()[name]
+    raise AttributeError(f"module 'tenon' has no attribute {name!r}")
+
+
+def __dir__():
+    return sorted(set(globals()) | set(__all__))

@@ -336,6 +336,7 @@ class LoadedMethod final : public Method {
             concat("delegate ", i, " (", from.id()->string_view(), ")"));
       }
       delegates_ = {delegates, i + 1};
+      if (options_.num_loaded_delegates) *options_.num_loaded_delegates = i + 1;
       if (options_.trace) {
         options_.trace->add("init", "delegate", start, options_.trace->now_ns(),
                             {{"backend", from.id()->str()}, {"delegate", concat(i)}});

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <memory>
 #include <optional>
@@ -47,6 +48,10 @@ struct MethodOptions {
   /// Receives the number of the delegate that could not be loaded when that is why `load` fails: a
   /// backend's error comes back unchanged, so its code does not show where it comes from.
   std::optional<std::size_t>* failed_delegate = nullptr;
+
+  /// Receives, while `load` runs, the number of delegates that are loaded: for applications that
+  /// show how far a long load is. Is not used after `load`.
+  std::atomic<std::size_t>* num_loaded_delegates = nullptr;
 };
 
 }  // namespace tenon::host

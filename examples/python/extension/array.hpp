@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "input_array.hpp"
+#include "tenon/abi/tensor.h"
+#include "tenon/core/scalar_type.hpp"
+
+namespace tenon::python {
+
+struct FreeRawMemory {
+  void operator()(std::byte* bytes) const noexcept { PyMem_RawFree(bytes); }
+};
+
+/// An output, or named data: a view of memory that it owns, or that another object keeps.
+struct Array {
+  ScalarType type = ScalarType::Byte;
+  bool read_only = false;
+  std::int32_t rank = 0;
+  tenon_dl_device device{TENON_DL_CPU, 0};
+  std::byte* data = nullptr;
+  std::size_t nbytes = 0;
+  std::unique_ptr<std::byte[], FreeRawMemory> own;  ///< Null when borrowed.
+  std::shared_ptr<const void> owner;                ///< Of borrowed memory.
+  std::array<Py_ssize_t, max_rank> sizes;
+  std::array<Py_ssize_t, max_rank> strides;  ///< In bytes.
+};
+
+/// A view of `tensor`'s memory, which `owner` keeps.
+[[nodiscard]] std::unique_ptr<Array> borrow_tensor(const tenon_tensor& tensor,
+                                                   std::shared_ptr<const void> owner);
+
+/// The layout of `tensor`, and uninitialised memory of the CPU for it.
+[[nodiscard]] std::unique_ptr<Array> allocate_like(const tenon_tensor& tensor);
+
+/// Bytes that `owner` keeps, read-only.
+[[nodiscard]] std::unique_ptr<Array> borrow_bytes(std::span<const std::byte> bytes,
+                                                  std::shared_ptr<const void> owner);
+
+void bind_array(nanobind::module_& module);
+
+}  // namespace tenon::python

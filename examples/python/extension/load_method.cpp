@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: MIT
+#include <nanobind/nanobind.h>
+
+#include <atomic>
+#include <memory>
+#include <utility>
+
+#include "long_work.hpp"
+#include "method.hpp"
+#include "tenon/core/concat.hpp"
+#include "tenon/host/files/limits.hpp"
+#include "tenon/host/schema/program_generated.h"
+
+namespace tenon::python {
+
+namespace nb = nanobind;
+
+namespace {
+
+/// Finds inputs that the program itself writes to: a kernel's last argument is what it returns,
+/// which is an output or what it changes in place. Delegates write to no input (rule TN-EXE-2).
+void find_written_inputs(const schema::ExecutionPlan& plan, MethodState& state) {
+  const auto& inputs = *plan.inputs();
+  for (const auto* chain : *plan.chains()) {
+    if (!chain->instructions()) continue;
+    for (const auto* instruction : *chain->instructions()) {
+      const auto* const kernel = instruction->instr_args_as_KernelCall();
+      if (!kernel || !kernel->args() || kernel->args()->size() == 0) continue;
+      const std::int32_t last = kernel->args()->Get(kernel->args()->size() - 1);
+      for (flatbuffers::uoffset_t i = 0; i < inputs.size(); ++i) {
+        if (inputs.Get(i) == last) state.inputs[i].is_written = true;
+      }
+    }
+  }
+}
+
+/// Memory for outputs that the program has none for.
+Status set_outputs(MethodState& state, const host::HostLimits& limits) {
+  std::uint64_t nbytes = 0;
+  for (std::size_t i = 0; i < state.method->num_outputs(); ++i) {
+    const tenon_value& value = state.method->output(i);
+    if (value.kind != TENON_VALUE_TENSOR) continue;
+    const tenon_tensor& tensor = *value.as.tensor;
+    const bool has_place = tensor.dl.data != nullptr || tensor.capacity == 0 ||
+                           (tensor.flags & TENON_TENSOR_MEMORY_PLANNED) != 0;
+    if (has_place) continue;
+    nbytes = host::detail::add_saturating(nbytes, tensor.capacity);
+    if (nbytes > limits.output_bytes) {
+      return host::detail::over_limit(
+          concat("output ", i, ": bytes of outputs without planned memory"), nbytes, "output_bytes",
+          limits.output_bytes);
+    }
+    const auto size = static_cast<std::size_t>(tensor.capacity);
+    auto& memory = state.output_memory.emplace_back(new std::byte[size]);
+    TENON_RETURN_IF_ERROR(state.method->set_output(i, {memory.get(), size}));
+  }
+  return ok();
+}
+
+Status read_inputs(const host::Program& program, std::string_view name, MethodState& state) {
+  host::Method& method = *state.method;
+  state.inputs.resize(method.num_inputs());
+  state.arrays.reset(new InputArray[method.num_inputs()]);
+  for (std::size_t i = 0; i < method.num_inputs(); ++i) {
+    MethodState::Input& input = state.inputs[i];
+    const tenon_value& value = method.input(i);
+    input.kind = value.kind;
+    input.where = concat("method ", name, ": input ", i, ": ");
+    if (value.kind != TENON_VALUE_TENSOR) continue;
+    input.rank = static_cast<std::size_t>(value.as.tensor->dl.ndim);
+    input.dim_order = value.as.tensor->dim_order;
+    if (input.rank <= max_rank) continue;
+    return error(Error::NotSupported, input.where, "expected at most ", max_rank,
+                 " dimensions, found ", input.rank);
+  }
+  TENON_TRY(const auto* const plan, program.plan(name));
+  find_written_inputs(*plan, state);
+  return ok();
+}
+
+Result<std::shared_ptr<MethodState>> load_state(
+    LoadArguments arguments, const std::shared_ptr<std::atomic<std::size_t>>& loaded) {
+  auto state = std::make_shared<MethodState>();
+  state->registry = arguments.registry;
+  state->trace = arguments.trace;
+  arguments.options.registry = state->registry.get();
+  arguments.options.trace = state->trace.get();
+  arguments.options.num_loaded_delegates = loaded.get();
+  const host::HostLimits limits = arguments.options.limits;
+  TENON_TRY(state->method,
+            host::Method::load(arguments.program, arguments.name, std::move(arguments.options)));
+  TENON_RETURN_IF_ERROR(read_inputs(*arguments.program, arguments.name, *state));
+  TENON_RETURN_IF_ERROR(set_outputs(*state, limits));
+  return state;
+}
+
+}  // namespace
+
+std::unique_ptr<MethodObject> load_method(LoadArguments arguments, nb::object progress) {
+  auto object = std::make_unique<MethodObject>();
+  object->name = arguments.name;
+  const auto loaded = std::make_shared<std::atomic<std::size_t>>(0);
+  std::function<void()> report;
+  if (!progress.is_none()) {
+    const auto total = take(arguments.program->method_meta(arguments.name)).num_delegates();
+    report = [progress, loaded, total] { progress(loaded->load(), total); };
+  }
+  object->state =
+      take_interruptibly([arguments = std::move(arguments),
+                          loaded]() mutable { return load_state(std::move(arguments), loaded); },
+                         report);
+  return object;
+}
+
+}  // namespace tenon::python

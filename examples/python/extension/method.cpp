@@ -1,0 +1,354 @@
+// SPDX-License-Identifier: MIT
+#include "method.hpp"
+
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+
+#include <exception>
+#include <new>
+#include <span>
+#include <string_view>
+#include <thread>
+#include <utility>
+
+#include "array.hpp"
+#include "error.hpp"
+#include "outputs.hpp"
+#include "tenon/core/args.hpp"
+#include "tenon/core/concat.hpp"
+#include "tenon/core/tensor.hpp"
+#include "tenon/host/method/device_memory.hpp"
+
+namespace tenon::python {
+
+namespace nb = nanobind;
+
+namespace {
+
+/// Nobody else runs or changes a method while one of these lives.
+class Busy {
+ public:
+  explicit Busy(const MethodObject& method) : state_(*method.state) {
+    if (!state_.is_busy.exchange(true, std::memory_order_acquire)) return;
+    raise(error(Error::InvalidState, "method ", method.name,
+                ": is running on another thread; load one method for each thread "
+                "(Program.load_method)"));
+  }
+  ~Busy() { state_.is_busy.store(false, std::memory_order_release); }
+  Busy(const Busy&) = delete;
+  Busy& operator=(const Busy&) = delete;
+
+ private:
+  MethodState& state_;
+};
+
+void check_open(const MethodObject& method) {
+  if (method.state) [[likely]]
+    return;
+  raise(error(Error::InvalidState, "method ", method.name, ": expected an open method, found one ",
+              "that was closed"));
+}
+
+std::string tuple_text(std::span<const std::int64_t> numbers) {
+  std::string text;
+  for (const std::int64_t number : numbers) text += concat(text.empty() ? "(" : ", ", number);
+  return text.empty() ? "()" : text + ")";
+}
+
+[[noreturn]] void raise_not_dense(const MethodState::Input& input, const InputArray& array) {
+  std::string order;
+  for (std::size_t i = 0; i < input.rank; ++i) {
+    order += concat(i == 0 ? "(" : ", ", static_cast<unsigned>(input.dim_order[i]));
+  }
+  std::array<std::int64_t, max_rank> expected{};
+  std::int64_t stride = 1;
+  for (std::size_t i = input.rank; i-- > 0;) {
+    expected[input.dim_order[i]] = stride;
+    stride *= array.sizes()[input.dim_order[i]];
+  }
+  raise(error(Error::InvalidArgument, input.where, "expected dense elements in dim order ", order,
+              "), strides ", tuple_text(std::span(expected).first(input.rank)), ", found strides ",
+              tuple_text(array.strides()), "; pass a contiguous copy"));
+}
+
+void set_tensor(MethodState& state, std::size_t index, PyObject* object) {
+  const MethodState::Input& input = state.inputs[index];
+  InputArray& array = state.arrays[index];
+  array.hold(object, input.where);
+  if (array.sizes().size() == input.rank && !array.is_dense(input.dim_order)) [[unlikely]]
+    raise_not_dense(input, array);
+  if (input.is_written && array.is_read_only()) [[unlikely]] {
+    raise(error(Error::InvalidArgument, input.where,
+                "the program writes to it: expected a writable array, found a read-only one"));
+  }
+  const std::size_t size = array.nbytes();
+  check(state.method->set_input(
+      index, host::InputTensor{array.type(), array.sizes(), {array.data(), size}, array.device()}));
+}
+
+[[noreturn]] void raise_wrong_type(const MethodState::Input& input, std::string_view expected,
+                                   PyObject* object) {
+  throw nb::type_error(
+      concat(input.where, "expected ", expected, ", found ", Py_TYPE(object)->tp_name).c_str());
+}
+
+void set_input(MethodState& state, std::size_t index, PyObject* object) {
+  const MethodState::Input& input = state.inputs[index];
+  switch (input.kind) {
+    [[likely]] case TENON_VALUE_TENSOR:
+      return set_tensor(state, index, object);
+    case TENON_VALUE_NONE:
+      if (object != Py_None) raise_wrong_type(input, "None", object);
+      return;
+    case TENON_VALUE_BOOL:
+      if (!PyBool_Check(object)) raise_wrong_type(input, "bool", object);
+      return check(state.method->set_input(index, host::InputScalar(object == Py_True)));
+    case TENON_VALUE_INT: {
+      if (!PyLong_Check(object) || PyBool_Check(object)) raise_wrong_type(input, "int", object);
+      const std::int64_t value = nb::cast<std::int64_t>(nb::handle(object));
+      return check(state.method->set_input(index, host::InputScalar(value)));
+    }
+    case TENON_VALUE_DOUBLE: {
+      const bool is_number =
+          PyFloat_Check(object) || (PyLong_Check(object) && !PyBool_Check(object));
+      if (!is_number) raise_wrong_type(input, "float", object);
+      const double value = PyFloat_AsDouble(object);
+      if (value == -1.0 && PyErr_Occurred()) throw nb::python_error();
+      return check(state.method->set_input(index, host::InputScalar(value)));
+    }
+    case TENON_VALUE_STRING: {
+      if (!PyUnicode_Check(object)) raise_wrong_type(input, "str", object);
+      const std::string value = nb::cast<std::string>(nb::handle(object));
+      return check(state.method->set_input(index, host::InputScalar(std::string_view(value))));
+    }
+    default:
+      raise(error(Error::NotSupported, input.where, "is of kind ", value_kind_name(input.kind),
+                  "; expected a tensor or a number"));
+  }
+}
+
+/// Holds the memory of all inputs for the duration of one call.
+class HeldInputs {
+ public:
+  HeldInputs(const MethodObject& method, PyObject* const* objects, std::size_t count)
+      : state_(*method.state) {
+    if (count != state_.inputs.size()) {
+      throw nb::type_error(concat("method ", method.name, ": expected ", state_.inputs.size(),
+                                  " inputs, found ", count)
+                               .c_str());
+    }
+    try {
+      for (; set_ < count; ++set_) set_input(state_, set_, objects[set_]);
+    } catch (...) {
+      release();
+      throw;
+    }
+  }
+  ~HeldInputs() { release(); }
+  HeldInputs(const HeldInputs&) = delete;
+  HeldInputs& operator=(const HeldInputs&) = delete;
+
+  [[nodiscard]] std::span<const InputArray> arrays() const noexcept {
+    return {state_.arrays.get(), state_.inputs.size()};
+  }
+
+ private:
+  void release() noexcept {
+    // The one that failed may hold memory as well.
+    for (std::size_t i = 0; i < state_.inputs.size() && i <= set_; ++i) state_.arrays[i].release();
+  }
+
+  MethodState& state_;
+  std::size_t set_ = 0;
+};
+
+/// Runs the method; returns one object for all outputs when `as_list`, otherwise what a call
+/// returns.
+PyObject* run(MethodObject& method, PyObject* const* objects, std::size_t count, bool borrow,
+              bool as_list) {
+  check_open(method);
+  // The method may be closed by another thread while this one runs without the GIL.
+  const std::shared_ptr<MethodState> state = method.state;
+  const Busy busy(method);
+  const HeldInputs inputs(method, objects, count);
+  Status outcome;
+  {
+    const nb::gil_scoped_release release;
+    outcome = state->method->execute();
+  }
+  check(outcome);
+  const OutputReader reader(state, inputs.arrays(), borrow);
+  const std::size_t num_outputs = state->method->num_outputs();
+  if (!as_list && num_outputs == 0) return Py_NewRef(Py_None);
+  if (!as_list && num_outputs == 1) return reader.output(0).release().ptr();
+  nb::object sequence = nb::steal(as_list ? PyList_New(static_cast<Py_ssize_t>(num_outputs))
+                                          : PyTuple_New(static_cast<Py_ssize_t>(num_outputs)));
+  if (!sequence) throw nb::python_error();
+  for (std::size_t i = 0; i < num_outputs; ++i) {
+    PyObject* const output = reader.output(i).release().ptr();
+    if (as_list) {
+      PyList_SET_ITEM(sequence.ptr(), static_cast<Py_ssize_t>(i), output);
+    } else {
+      PyTuple_SET_ITEM(sequence.ptr(), static_cast<Py_ssize_t>(i), output);
+    }
+  }
+  return sequence.release().ptr();
+}
+
+/// Whether the keyword argument `borrow`, the only one that there is, is true.
+bool read_borrow(PyObject* keywords) {
+  static PyObject* const borrow = PyUnicode_InternFromString("borrow");
+  PyObject *key, *value;
+  bool found = false;
+  for (Py_ssize_t at = 0; PyDict_Next(keywords, &at, &key, &value) != 0;) {
+    if (PyUnicode_Compare(key, borrow) != 0) {
+      throw nb::type_error(concat("expected the keyword argument borrow, found ",
+                                  nb::cast<std::string>(nb::str(nb::handle(key))))
+                               .c_str());
+    }
+    const int truth = PyObject_IsTrue(value);
+    if (truth < 0) throw nb::python_error();
+    found = truth != 0;
+  }
+  return found;
+}
+
+/// `method(*inputs, borrow=False)`. The slot of the type: what the binding library does for each
+/// call of a function would cost as much as a small network.
+PyObject* call(PyObject* self, PyObject* args, PyObject* keywords) noexcept {
+  try {
+    if (!nb::inst_ready(self)) throw nb::type_error("the method was not made by a program");
+    const bool borrow = keywords && read_borrow(keywords);
+    return run(*nb::inst_ptr<MethodObject>(self), &PyTuple_GET_ITEM(args, 0),
+               static_cast<std::size_t>(PyTuple_GET_SIZE(args)), borrow, false);
+  } catch (nb::python_error& failure) {
+    failure.restore();
+  } catch (const nb::builtin_exception& failure) {
+    PyErr_SetString(
+        failure.type() == nb::exception_type::type_error ? PyExc_TypeError : PyExc_RuntimeError,
+        failure.what());
+  } catch (const std::bad_alloc&) {
+    PyErr_NoMemory();
+  } catch (const std::exception& failure) {
+    PyErr_SetString(PyExc_RuntimeError, failure.what());
+  }
+  return nullptr;
+}
+
+PyType_Slot method_slots[] = {{Py_tp_call, reinterpret_cast<void*>(&call)}, {0, nullptr}};
+
+nb::object execute(MethodObject& method, const nb::sequence& inputs, bool borrow) {
+  const nb::tuple objects(inputs);
+  return nb::steal(
+      run(method, &PyTuple_GET_ITEM(objects.ptr(), 0), nb::len(objects), borrow, true));
+}
+
+std::shared_ptr<SessionState> create_session(const MethodObject& method) {
+  check_open(method);
+  const Busy busy(method);
+  return std::make_shared<SessionState>(method.state, take(method.state->method->create_session()));
+}
+
+void use_session(MethodObject& method, std::shared_ptr<SessionState> session) {
+  check_open(method);
+  if (session && session->method != method.state) {
+    raise(error(Error::InvalidArgument, "method ", method.name,
+                ": expected a session that it created, found one of another method"));
+  }
+  {
+    const Busy busy(method);
+    method.state->method->use_session(session ? session->session.get() : nullptr);
+  }
+  method.session.swap(session);
+}
+
+void set_stream(const MethodObject& method, const std::string& backend_id, std::uintptr_t stream) {
+  check_open(method);
+  const Busy busy(method);
+  check(method.state->method->set_stream(backend_id, reinterpret_cast<void*>(stream)));
+}
+
+void close(MethodObject& method) {
+  if (!method.state) return;
+  const Busy busy(method);
+  method.session.reset();
+  const std::shared_ptr<MethodState> state = std::exchange(method.state, nullptr);
+}
+
+}  // namespace
+
+SessionState::~SessionState() {
+  if (!session) return;
+  while (method->is_busy.exchange(true, std::memory_order_acquire)) {
+    const nb::gil_scoped_release release;
+    std::this_thread::yield();
+  }
+  session.reset();
+  method->is_busy.store(false, std::memory_order_release);
+}
+
+void bind_method(nb::module_& module) {
+  nb::class_<SessionState>(module, "Session",
+                           "States of a method's delegates, over the weights that the method "
+                           "loaded. `Method.create_session` makes one.")
+      .attr("__module__") = "tenon";
+  nb::class_<MethodObject> type(module, "Method", nb::type_slots(method_slots),
+                                R"(One method of a program, loaded and ready to run.
+
+    y = method(x)                    # one output: the output; several: a tuple
+    y = method(x, borrow=True)       # valid until the next run
+    outputs = method.execute([x])    # always a list, as ExecuTorch's Python returns it
+
+An input is anything that speaks DLPack or the buffer protocol, and is not copied. It has the dtype,
+the sizes and the device that the program wants: nothing is converted. An input that is no tensor
+must be equal to the exported value.
+
+Outputs are `Array`s of their own memory, on the CPU. With `borrow=True` they are views of the
+method's memory, where it is, which the next run overwrites; an output that is an input is a copy.
+
+A method is for one thread at a time, and releases the GIL while it runs. Different methods run at
+the same time.)");
+  type.attr("__module__") = "tenon";
+  type.def_ro("name", &MethodObject::name, "Name of the method: \"forward\".")
+      .def_prop_ro(
+          "is_closed", [](const MethodObject& self) { return !self.state; },
+          "Whether `close` was called.")
+      .def_prop_ro(
+          "num_inputs",
+          [](const MethodObject& self) {
+            check_open(self);
+            return self.state->inputs.size();
+          },
+          "Number of inputs.")
+      .def_prop_ro(
+          "num_outputs",
+          [](const MethodObject& self) {
+            check_open(self);
+            return self.state->method->num_outputs();
+          },
+          "Number of outputs.")
+      .def("execute", &execute, nb::arg("inputs"), nb::kw_only(), nb::arg("borrow") = false,
+           "Runs the method once; returns a list of its outputs (executorch.runtime: "
+           "Method.execute).")
+      .def("create_session", &create_session,
+           "Makes a state of its own for every delegate. NotSupported when a backend has no "
+           "sessions.")
+      .def("use_session", &use_session, nb::arg("session").none(),
+           "From now on runs use the state of `session`, which this method created; None: its own.")
+      .def("set_stream", &set_stream, nb::arg("backend_id"), nb::arg("stream"),
+           "From now on the delegates of a backend run on `stream`, the address of a native stream "
+           "of "
+           "its device (torch.cuda.Stream.cuda_stream, cupy.cuda.Stream.ptr), which must outlive "
+           "its "
+           "use; 0 gives each delegate its own back.")
+      .def("close", &close,
+           "Frees the method's memory and delegates, as soon as no array borrows from it.")
+      .def("__enter__", [](nb::handle self) { return nb::borrow(self); })
+      .def("__exit__", [](MethodObject& self, nb::args) { close(self); })
+      .def("__repr__", [](const MethodObject& self) {
+        return concat("<tenon.Method ", self.name, self.state ? ">" : ", closed>");
+      });
+}
+
+}  // namespace tenon::python

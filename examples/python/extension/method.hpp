@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "input_array.hpp"
+#include "registry.hpp"
+#include "tenon/host/method/method.hpp"
+#include "tenon/host/method/options.hpp"
+#include "tenon/host/method/trace.hpp"
+#include "tenon/host/program/program.hpp"
+
+namespace tenon::python {
+
+/// A loaded method and what it refers to. Shared by the object of Python, arrays that borrow from
+/// it, and sessions.
+struct MethodState {
+  /// What is known of an input when the method is loaded.
+  struct Input {
+    std::uint32_t kind = 0;                   ///< TENON_VALUE_...
+    const std::uint8_t* dim_order = nullptr;  ///< Of a tensor.
+    std::size_t rank = 0;
+    bool is_written = false;  ///< The program writes to it.
+    std::string where;        ///< "method forward: input 0: "
+  };
+
+  std::shared_ptr<host::BackendRegistry> registry;
+  std::shared_ptr<host::Trace> trace;
+  std::vector<Input> inputs;
+  std::unique_ptr<InputArray[]> arrays;  ///< One for each input; hold memory during a call.
+  std::vector<std::unique_ptr<std::byte[]>> output_memory;
+  std::atomic<bool> is_busy = false;
+  std::unique_ptr<host::Method> method;  // After all that it refers to.
+};
+
+/// A state of its own for each delegate of a method.
+struct SessionState {
+  std::shared_ptr<MethodState> method;
+  std::unique_ptr<host::Session> session;
+
+  SessionState(std::shared_ptr<MethodState> of, std::unique_ptr<host::Session> made)
+      : method(std::move(of)), session(std::move(made)) {}
+  /// Waits until the method does not run.
+  ~SessionState();
+};
+
+/// `tenon.Method`. Null state: closed.
+struct MethodObject {
+  std::string name;
+  std::shared_ptr<MethodState> state;
+  std::shared_ptr<SessionState> session;  ///< In use; null: the method's own state.
+};
+
+/// What `Program.load_method` has read from its arguments.
+struct LoadArguments {
+  std::shared_ptr<const host::Program> program;
+  std::string name;
+  host::MethodOptions options;
+  std::shared_ptr<host::BackendRegistry> registry;
+  std::shared_ptr<host::Trace> trace;
+};
+
+/// Loads a method on another thread; `progress` is called with the number of delegates that are
+/// loaded and the number of all. Fails as `host::Method::load`.
+[[nodiscard]] std::unique_ptr<MethodObject> load_method(LoadArguments arguments,
+                                                        nanobind::object progress);
+
+void bind_method(nanobind::module_& module);
+
+}  // namespace tenon::python

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: MIT
+#include "outputs.hpp"
+
+#include <cstring>
+#include <utility>
+
+#include "array.hpp"
+#include "error.hpp"
+#include "tenon/core/args.hpp"
+#include "tenon/host/method/device_memory.hpp"
+
+namespace tenon::python {
+
+namespace nb = nanobind;
+
+namespace {
+
+nb::object array_object(std::unique_ptr<Array> array) {
+  return nb::cast(array.release(), nb::rv_policy::take_ownership);
+}
+
+}  // namespace
+
+nb::object OutputReader::output(std::size_t index) const {
+  return object_of(state_->method->output(index), index, false);
+}
+
+nb::object OutputReader::object_of(const tenon_value& value, std::size_t index,
+                                   bool is_element) const {
+  const auto size = static_cast<std::size_t>(value.as.span.size);
+  switch (value.kind) {
+    [[likely]] case TENON_VALUE_TENSOR:
+      return tensor(*value.as.tensor, index, is_element);
+    case TENON_VALUE_NONE:
+      return nb::none();
+    case TENON_VALUE_INT:
+      return nb::int_(value.as.integer);
+    case TENON_VALUE_DOUBLE:
+      return nb::float_(value.as.real);
+    case TENON_VALUE_BOOL:
+      return nb::bool_(value.as.boolean != 0);
+    case TENON_VALUE_STRING:
+      return nb::str(static_cast<const char*>(value.as.span.data), size);
+    default:
+      break;
+  }
+  nb::list list;
+  for (std::size_t i = 0; i < size; ++i) {
+    if (value.kind == TENON_VALUE_BOOL_LIST) {
+      list.append(nb::bool_(static_cast<const std::uint8_t*>(value.as.span.data)[i] != 0));
+    } else if (value.kind == TENON_VALUE_DOUBLE_LIST) {
+      list.append(nb::float_(static_cast<const double*>(value.as.span.data)[i]));
+    } else {
+      list.append(object_of(static_cast<const tenon_value*>(value.as.span.data)[i], index, true));
+    }
+  }
+  return list;
+}
+
+nb::object OutputReader::tensor(const tenon_tensor& tensor, std::size_t index,
+                                bool is_element) const {
+  if (borrow_ && !is_of_an_input(tensor)) {
+    return array_object(borrow_tensor(tensor, state_));
+  }
+  auto array = allocate_like(tensor);
+  if (array->nbytes == 0) return array_object(std::move(array));
+  if (!host::is_cpu(tensor.dl.device)) {
+    if (is_element) {
+      raise(error(Error::NotSupported, "output ", index, ": a list of tensors on ",
+                  host::device_name(tensor.dl.device), "; use borrow=True"));
+    }
+    check(state_->method->read_output(index, {array->data, array->nbytes}));
+  } else if (!tensor.dl.data) {
+    raise(error(Error::InvalidState, "output ", index, ": the method has set no data"));
+  } else {
+    std::memcpy(array->data, static_cast<const std::byte*>(tensor.dl.data) + tensor.dl.byte_offset,
+                array->nbytes);
+  }
+  return array_object(std::move(array));
+}
+
+bool OutputReader::is_of_an_input(const tenon_tensor& tensor) const noexcept {
+  const auto* const data = static_cast<const std::byte*>(tensor.dl.data);
+  for (const InputArray& input : inputs_) {
+    if (data && data >= input.data() && data < input.data() + input.nbytes()) return true;
+  }
+  return false;
+}
+
+}  // namespace tenon::python

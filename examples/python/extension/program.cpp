@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: MIT
+#include "program.hpp"
+
+#include <nanobind/stl/map.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/unique_ptr.h>
+#include <nanobind/stl/vector.h>
+
+#include <cstdint>
+#include <cstring>
+#include <filesystem>
+#include <new>
+#include <optional>
+#include <utility>
+
+#include "array.hpp"
+#include "error.hpp"
+#include "long_work.hpp"
+#include "method.hpp"
+#include "tenon/core/args.hpp"
+#include "tenon/core/concat.hpp"
+#include "tenon/host/method/device_memory.hpp"
+#include "tenon/host/program/merged_data_map.hpp"
+
+namespace tenon::python {
+
+namespace nb = nanobind;
+
+namespace {
+
+/// A buffer of another object, and a copy of it where it is not aligned as programs are.
+struct HeldBytes {
+  HeldBytes(PyObject* object) {
+    if (PyObject_GetBuffer(object, &view, PyBUF_SIMPLE) != 0) throw nb::python_error();
+    const auto size = static_cast<std::size_t>(view.len);
+    bytes = {static_cast<const std::byte*>(view.buf), size};
+    if (reinterpret_cast<std::uintptr_t>(view.buf) % alignment == 0) return;
+    copy.reset(new (std::align_val_t(alignment)) std::byte[size]);
+    std::memcpy(copy.get(), view.buf, size);
+    bytes = {copy.get(), size};
+  }
+  /// Programs are also destroyed by threads without the GIL.
+  ~HeldBytes() {
+    const PyGILState_STATE state = PyGILState_Ensure();
+    PyBuffer_Release(&view);
+    PyGILState_Release(state);
+  }
+  HeldBytes(const HeldBytes&) = delete;
+  HeldBytes& operator=(const HeldBytes&) = delete;
+
+  static constexpr std::size_t alignment = 16;
+  struct Free {
+    void operator()(std::byte* bytes) const noexcept {
+      ::operator delete[](bytes, std::align_val_t(alignment));
+    }
+  };
+
+  Py_buffer view;
+  std::unique_ptr<std::byte[], Free> copy;
+  std::span<const std::byte> bytes;
+};
+
+/// Opens a file or bytes: `File` is Program or DataFile.
+template <class File>
+std::shared_ptr<const File> open(nb::handle from, const host::HostLimits& limits) {
+  if (PyObject_CheckBuffer(from.ptr()) != 0) {
+    auto held = std::make_shared<const HeldBytes>(from.ptr());
+    const std::span<const std::byte> bytes = held->bytes;
+    return take(File::from_bytes(bytes, std::move(held), "<bytes>", limits));
+  }
+  PyObject* const path = PyOS_FSPath(from.ptr());
+  if (!path) throw nb::python_error();
+  const nb::object held = nb::steal(path);
+  PyObject* const encoded =
+      PyUnicode_Check(path) ? PyUnicode_EncodeFSDefault(path) : Py_NewRef(path);
+  if (!encoded) throw nb::python_error();
+  const nb::bytes text = nb::steal<nb::bytes>(encoded);
+  const std::filesystem::path file(std::string(text.c_str(), text.size()));
+  return take(File::open(file, limits));
+}
+
+host::HostLimits read_limits(const nb::dict& given) {
+  host::HostLimits limits;
+  for (const auto& [name, value] : given) {
+    const nb::object text =
+        value.is_none() ? nb::object(nb::str("none")) : nb::object(nb::str(value));
+    check(limits.set(concat(nb::cast<std::string>(name), "=", nb::cast<std::string>(text))));
+  }
+  return limits;
+}
+
+OptionValue read_value(nb::handle value, std::string_view backend, std::string_view key) {
+  PyObject* const object = value.ptr();
+  if (PyBool_Check(object)) return object == Py_True;
+  if (PyLong_Check(object)) return nb::cast<std::int64_t>(value);
+  if (PyFloat_Check(object)) return nb::cast<double>(value);
+  if (PyUnicode_Check(object)) return nb::cast<std::string>(value);
+  if (PyBytes_Check(object)) {
+    const nb::bytes bytes = nb::borrow<nb::bytes>(value);
+    const auto* const first = static_cast<const std::byte*>(bytes.data());
+    return std::vector<std::byte>(first, first + bytes.size());
+  }
+  throw nb::type_error(concat("options: ", backend, ".", key,
+                              ": expected bool, int, float, str or bytes, found ",
+                              Py_TYPE(object)->tp_name)
+                           .c_str());
+}
+
+std::vector<host::BackendOption> read_options(const nb::dict& given) {
+  std::vector<host::BackendOption> options;
+  for (const auto& [backend, values] : given) {
+    const auto id = nb::cast<std::string>(backend);
+    for (const auto& [key, value] : nb::cast<nb::dict>(values)) {
+      const auto name = nb::cast<std::string>(key);
+      options.push_back({id, name, read_value(value, id, name)});
+    }
+  }
+  return options;
+}
+
+const host::Program& opened(const ProgramObject& self) {
+  if (self.program) return *self.program;
+  raise(error(Error::InvalidState, self.name,
+              ": expected an open program, found one that was closed"));
+}
+
+std::unique_ptr<ProgramObject> open_program(nb::handle model, const nb::sequence& data,
+                                            const Registry& registry, const nb::dict& options,
+                                            const std::string& embedded_code,
+                                            const nb::dict& limits,
+                                            std::shared_ptr<host::Trace> trace) {
+  auto self = std::make_unique<ProgramObject>();
+  self->limits = read_limits(limits);
+  self->embedded_code = take(host::EmbeddedCodePolicy::parse(embedded_code));
+  self->backend_options = read_options(options);
+  self->program = open<host::Program>(model, self->limits);
+  self->name = self->program->name();
+  for (const nb::handle file : data) {
+    self->data_files.push_back(open<host::DataFile>(file, self->limits));
+  }
+  self->registry = registry.registry;
+  self->trace = std::move(trace);
+  return self;
+}
+
+/// Options of the program for the backends of one method: the others would be refused.
+std::vector<host::BackendOption> options_of(const ProgramObject& self,
+                                            const host::MethodMeta& meta) {
+  std::vector<host::BackendOption> options;
+  for (const host::BackendOption& option : self.backend_options) {
+    bool is_of_another = false;
+    for (const std::string_view method : self.program->method_names()) {
+      is_of_another |= take(self.program->method_meta(method)).uses_backend(option.backend_id);
+    }
+    if (meta.uses_backend(option.backend_id) || !is_of_another) options.push_back(option);
+  }
+  return options;
+}
+
+std::unique_ptr<MethodObject> load_one(const ProgramObject& self, const std::string& name,
+                                       std::optional<nb::dict> options,
+                                       std::optional<std::string> embedded_code,
+                                       nb::object progress) {
+  const host::MethodMeta meta = take(opened(self).method_meta(name));
+  LoadArguments arguments{self.program, name, {}, self.registry, self.trace};
+  arguments.options.data_files = self.data_files;
+  arguments.options.limits = self.limits;
+  arguments.options.backend_options = options ? read_options(*options) : options_of(self, meta);
+  arguments.options.embedded_code =
+      embedded_code ? take(host::EmbeddedCodePolicy::parse(*embedded_code)) : self.embedded_code;
+  return load_method(std::move(arguments), std::move(progress));
+}
+
+nb::list method_names(const ProgramObject& self) {
+  nb::list names;
+  for (const std::string_view name : opened(self).method_names()) {
+    names.append(nb::str(name.data(), name.size()));
+  }
+  return names;
+}
+
+nb::dict tensor_dict(const host::TensorMeta& tensor) {
+  nb::dict out;
+  const ScalarTypeInfo& info =
+      *find_scalar_type(static_cast<std::int64_t>(tensor.layout.scalar_type));
+  out["dtype"] = nb::str(info.torch_name.data(), info.torch_name.size());
+  nb::list sizes, order;
+  for (const auto size : tensor.layout.sizes) sizes.append(static_cast<std::int64_t>(size));
+  for (const auto dim : tensor.layout.dim_order) order.append(static_cast<std::int64_t>(dim));
+  out["sizes"] = nb::tuple(sizes);
+  out["dim_order"] = nb::tuple(order);
+  constexpr const char* dynamism[] = {"static", "dynamic_bound", "dynamic_unbound"};
+  out["shape_dynamism"] = dynamism[std::min<std::uint32_t>(tensor.shape_dynamism, 2)];
+  out["is_memory_planned"] = tensor.is_memory_planned;
+  out["device"] = host::device_name(tensor.device);
+  out["name"] = nb::str(tensor.name.data(), tensor.name.size());
+  return out;
+}
+
+nb::dict value_dict(std::uint32_t kind) {
+  nb::dict out;
+  const std::string_view name = value_kind_name(kind);
+  out["kind"] = nb::str(name.data(), name.size());
+  return out;
+}
+
+/// Facts of a method, which the package makes a dataclass of.
+nb::dict method_meta(const ProgramObject& self, const std::string& name) {
+  const host::MethodMeta meta = take(opened(self).method_meta(name));
+  nb::list inputs, outputs, backends, buffers;
+  for (std::size_t i = 0; i < meta.num_inputs(); ++i) {
+    const std::uint32_t kind = take(meta.input_tag(i));
+    nb::dict about = value_dict(kind);
+    if (kind == TENON_VALUE_TENSOR) about["tensor"] = tensor_dict(take(meta.input_tensor_meta(i)));
+    inputs.append(about);
+  }
+  for (std::size_t i = 0; i < meta.num_outputs(); ++i) {
+    const std::uint32_t kind = take(meta.output_tag(i));
+    nb::dict about = value_dict(kind);
+    if (kind == TENON_VALUE_TENSOR) about["tensor"] = tensor_dict(take(meta.output_tensor_meta(i)));
+    outputs.append(about);
+  }
+  for (const std::string_view id : meta.backends()) backends.append(nb::str(id.data(), id.size()));
+  for (std::size_t i = 0; i < meta.num_memory_planned_buffers(); ++i) {
+    buffers.append(take(meta.memory_planned_buffer_size(i)));
+  }
+  nb::dict out;
+  out["name"] = name;
+  out["inputs"] = inputs;
+  out["outputs"] = outputs;
+  out["backends"] = backends;
+  out["memory_planned_buffers"] = buffers;
+  out["num_instructions"] = meta.num_instructions();
+  return out;
+}
+
+/// Named data of the program and of its data files. Fails as `Method::load` for a key twice.
+nb::dict named_data(const ProgramObject& self) {
+  const auto map = take(host::MergedDataMap::create((opened(self), self.program), self.data_files));
+  nb::dict out;
+  const auto add = [&](const auto& file) {
+    for (std::uint32_t i = 0; i < file->num_keys(); ++i) {
+      const std::string_view key = file->key(i);
+      out[nb::str(key.data(), key.size())] = nb::cast(borrow_bytes(file->key_data(i), file));
+    }
+  };
+  add(self.program);
+  for (const auto& file : self.data_files) add(file);
+  return out;
+}
+
+}  // namespace
+
+void bind_program(nb::module_& module) {
+  nb::class_<host::Trace> trace(module, "Trace",
+                                R"(Events with their times, of loading and running methods.
+
+    trace = tenon.Trace()
+    method = tenon.load("model.pte", trace=trace)["forward"]
+    method(x)
+    trace.write("trace.json")  # for Perfetto, or chrome://tracing)");
+  trace.attr("__module__") = "tenon";
+  trace.def(nb::init<>(), "Starts the clock: all times are relative to this moment.")
+      .def("json", &host::Trace::json, nb::call_guard<nb::gil_scoped_release>(),
+           "The events so far as JSON trace events.")
+      .def(
+          "write",
+          [](const host::Trace& self, const nb::object& path) {
+            const nb::object text = nb::steal(PyOS_FSPath(path.ptr()));
+            if (!text) throw nb::python_error();
+            check(self.write(nb::cast<std::string>(text)));
+          },
+          nb::arg("path"), "Writes the events to a file, replacing it.")
+      .def("__len__", &host::Trace::size)
+      .def_prop_ro("dropped", &host::Trace::dropped,
+                   "Events lost because there were too many, or no memory.");
+
+  nb::class_<ProgramObject>(module, "Program")
+      .def_ro("name", &ProgramObject::name)
+      .def_prop_ro("is_closed", [](const ProgramObject& self) { return !self.program; })
+      .def("load_method", &load_one, nb::arg("name"), nb::arg("options").none(),
+           nb::arg("embedded_code").none(), nb::arg("progress").none())
+      .def("method_names", &method_names)
+      .def("method_meta", &method_meta, nb::arg("name"))
+      .def("named_data", &named_data)
+      .def("close", [](ProgramObject& self) {
+        self.program.reset();
+        self.data_files.clear();
+      });
+  module.def("open_program", &open_program, nb::arg("model"), nb::arg("data"), nb::arg("registry"),
+             nb::arg("options"), nb::arg("embedded_code"), nb::arg("limits"),
+             nb::arg("trace").none());
+}
+
+}  // namespace tenon::python

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "registry.hpp"
+#include "tenon/host/files/limits.hpp"
+#include "tenon/host/method/options.hpp"
+#include "tenon/host/method/trace.hpp"
+#include "tenon/host/program/data_file.hpp"
+#include "tenon/host/program/program.hpp"
+
+namespace tenon::python {
+
+/// `tenon.Program`. Null program: closed.
+struct ProgramObject {
+  std::string name;
+  std::shared_ptr<const host::Program> program;
+  std::vector<std::shared_ptr<const host::DataFile>> data_files;
+  std::shared_ptr<host::BackendRegistry> registry;
+  host::HostLimits limits;
+  std::vector<host::BackendOption> backend_options;
+  host::EmbeddedCodePolicy embedded_code = host::EmbeddedCodePolicy::allow();
+  std::shared_ptr<host::Trace> trace;
+};
+
+void bind_program(nanobind::module_& module);
+
+}  // namespace tenon::python

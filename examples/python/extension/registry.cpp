@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT
+#include "registry.hpp"
+
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <string_view>
+#include <utility>
+
+#include "error.hpp"
+#include "tenon/abi/version.h"
+#include "tenon/core/concat.hpp"
+#include "tenon/host/files/shortened.hpp"
+#include "tenon/host/registry/discovery.hpp"
+
+namespace tenon::python {
+
+namespace nb = nanobind;
+
+namespace {
+
+// Logs come from any thread, with and without the GIL.
+void log_errors(std::int32_t level, std::string_view plugin, std::string_view text) {
+  if (level < TENON_LOG_ERROR) return;
+  const std::string line =
+      concat("tenon: log of ", std::filesystem::path(plugin).filename().string(), ": ",
+             host::shortened(text), "\n");
+  std::fputs(line.c_str(), stderr);
+}
+
+}  // namespace
+
+std::function<host::SearchReport()> search(const std::vector<std::string>& paths) {
+  return host::discovery({.paths = {paths.begin(), paths.end()}});
+}
+
+Registry::Registry(std::vector<std::string> search_paths)
+    : paths(std::move(search_paths)),
+      registry(std::make_shared<host::BackendRegistry>(
+          host::HostInfo{"tenon for Python " TENON_VERSION_STRING, &log_errors})) {
+  registry->add_search(search(paths));
+}
+
+void bind_registry(nb::module_& module) {
+  nb::class_<Registry>(
+      module, "Registry",
+      "The backends that plugins offer. A plugin is loaded when a program needs it.")
+      .def(nb::init<std::vector<std::string>>(), nb::arg("paths"),
+           "Searches `paths` (plugins, manifests and directories of them) and what every host "
+           "searches, at the first look-up that misses.")
+      .def(
+          "register_backend",
+          [](Registry& self, const std::string& path) {
+            check(self.registry->register_backend(std::filesystem::path(path)));
+          },
+          nb::arg("path"), "Adds the backends of a plugin file, which is read, not loaded.");
+}
+
+}  // namespace tenon::python

@@ -1,0 +1,208 @@
+# SPDX-License-Identifier: MIT
+"""Programs, and the registry that all programs share."""
+
+from . import _paths, _tenon
+from ._tenon import Array, Method
+
+__all__ = ["Method", "MethodMeta", "Program", "TensorInfo", "Value", "load", "register_backend"]
+
+_registry = None
+
+
+def default_registry() -> "_tenon.Registry":
+    """The registry of programs that name no plugins. It searches what every host searches."""
+    global _registry
+    if _registry is None:
+        _registry = _tenon.Registry(_paths.plugin_paths())
+    return _registry
+
+
+def register_backend(path) -> None:
+    """Adds the backends of a plugin file for all programs that are opened without `plugins`.
+
+    The file is read now, and loaded when a program needs it.
+    """
+    import os
+
+    default_registry().register_backend(os.fspath(path))
+
+
+class _Facts:
+    """A class whose members are its keyword arguments, without the import time of dataclasses."""
+
+    def __init__(self, **members):
+        self.__dict__.update(members)
+
+    def __eq__(self, other):
+        return type(self) is type(other) and self.__dict__ == other.__dict__
+
+    def __repr__(self):
+        members = ", ".join(f"{name}={value!r}" for name, value in self.__dict__.items())
+        return f"{type(self).__name__}({members})"
+
+
+class TensorInfo(_Facts):
+    """Facts of a tensor of a program (ExecuTorch: TensorInfo).
+
+    dtype: "float32"; sizes: upper bounds when the shape is dynamic; dim_order: dimensions from the
+    outermost; shape_dynamism: "static", "dynamic_bound" or "dynamic_unbound"; is_memory_planned;
+    device; name: the fully qualified name, may be empty.
+    """
+
+    dtype: str
+    sizes: "tuple[int, ...]"
+    dim_order: "tuple[int, ...]"
+    shape_dynamism: str
+    is_memory_planned: bool
+    device: str
+    name: str
+
+
+class Value(_Facts):
+    """An input or output of a method. kind: "Tensor", "Int", ...; tensor: its facts, or None."""
+
+    kind: str
+    tensor: "TensorInfo | None"
+
+
+class MethodMeta(_Facts):
+    """Facts of a method, without loading it (ExecuTorch: MethodMeta).
+
+    inputs, outputs: a Value each; backends: ids that the method needs, sorted;
+    memory_planned_buffers: bytes of each; num_instructions: of all chains.
+    """
+
+    name: str
+    inputs: "list[Value]"
+    outputs: "list[Value]"
+    backends: "list[str]"
+    memory_planned_buffers: "list[int]"
+    num_instructions: int
+
+
+class Program:
+    """An ExecuTorch program, opened and verified by `load`. Any thread may use it.
+
+    `program["forward"]` is a method that is loaded once and kept; `load_method` loads a new one each
+    time, as each thread needs its own. A program is a context manager that closes it at the end.
+    """
+
+    def __init__(self, program: "_tenon.Program") -> None:
+        self._program = program
+        self._methods: "dict[str, Method]" = {}
+
+    @property
+    def name(self) -> str:
+        """The path, or "<bytes>"."""
+        return self._program.name
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether `close` was called."""
+        return self._program.is_closed
+
+    @property
+    def method_names(self) -> "list[str]":
+        """Names of all methods, in the order of the file."""
+        return self._program.method_names()
+
+    def method_meta(self, name: str = "forward") -> MethodMeta:
+        """Facts of a method, without loading it."""
+        facts = self._program.method_meta(name)
+        for side in ("inputs", "outputs"):
+            facts[side] = [
+                Value(kind=each["kind"],
+                      tensor=TensorInfo(**each["tensor"]) if "tensor" in each else None)
+                for each in facts[side]
+            ]
+        return MethodMeta(**facts)
+
+    def named_data(self) -> "dict[str, Array]":
+        """The bytes of each key, of the program and of its data files. They are not copied."""
+        return self._program.named_data()
+
+    def load_method(self, name: str = "forward", *, options=None, embedded_code=None,
+                    progress=None) -> Method:
+        """Loads a method: backends are looked up, and their delegates initialised.
+
+        options, embedded_code: instead of those given to `load`.
+        progress: called with the number of delegates that are loaded, and of all, ten times a second.
+
+        Ctrl-C raises KeyboardInterrupt at once; what was begun ends in the background.
+        """
+        return self._program.load_method(name, options, embedded_code, progress)
+
+    def __getitem__(self, name: str) -> Method:
+        method = self._methods.get(name)
+        if method is None or method.is_closed:
+            if name not in self._program.method_names():
+                raise KeyError(f"{self.name}: there is no method {name!r}; there are: "
+                               f"{', '.join(self.method_names)}")
+            method = self._methods[name] = self.load_method(name)
+        return method
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._program.method_names()
+
+    def __iter__(self):
+        return iter(self._program.method_names())
+
+    def __len__(self) -> int:
+        return len(self._program.method_names())
+
+    def close(self) -> None:
+        """Closes the program and the methods that `program[name]` made.
+
+        The file stays mapped as long as another method or array uses it.
+        """
+        methods, self._methods = self._methods, {}
+        for method in methods.values():
+            method.close()
+        self._program.close()
+
+    def __enter__(self) -> "Program":
+        return self
+
+    def __exit__(self, *_) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        state = "closed" if self.is_closed else ", ".join(self.method_names)
+        return f"<tenon.Program {self.name}: {state}>"
+
+
+def load(model, *, data=(), plugins=(), options=None, embedded_code="allow", limits=None,
+         trace=None) -> Program:
+    """Opens a program and verifies all of it that is read later. No plugin is loaded yet.
+
+    model: path of a `.pte` file, which is mapped, or its bytes, which are not copied when they begin
+        at a multiple of 16.
+    data: `.ptd` files, paths or bytes, with data that the program leaves out.
+    plugins: plugin files; their backends win over those that are found by the search.
+    options: `{"CpuAotiBackend": {"num_threads": 2}}`: for each backend, options of its delegates.
+    embedded_code: whether native code that the program carries may run: "allow", "deny" or
+        "sha256:HASH,HASH...". Programs of AOTInductor carry such code: do not allow it for files
+        of others.
+    limits: limits of the program's cost by name, `{"planned_bytes": "2G", "run_milliseconds": 500}`;
+        None is no limit.
+    trace: a `Trace`, which receives events of loading and running.
+
+    Raises `Error`: AccessFailed for a file that cannot be read, InvalidProgram and
+    InvalidExternalData for damaged files, InvalidArgument for the rest.
+    """
+    import os
+
+    if isinstance(data, (str, bytes, os.PathLike)):
+        raise TypeError(f"data: expected a sequence of files, found {type(data).__name__}")
+    if plugins:
+        registry = _tenon.Registry(_paths.plugin_paths())
+        for path in plugins:
+            registry.register_backend(os.fspath(path))
+    else:
+        registry = default_registry()
+    return Program(_tenon.open_program(model, list(data), registry, options or {}, embedded_code,
+                                       limits or {}, trace))
+
+
+for _each in (MethodMeta, Program, TensorInfo, Value, load, register_backend):
+    _each.__module__ = "tenon"

@@ -1,0 +1,249 @@
+# SPDX-License-Identifier: MIT
+"""`plugins`, `doctor` and `inspect`: what tenon-list, -doctor and -inspect print, as dataclasses."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+from dataclasses import dataclass
+from typing import Any
+
+from . import _program, _tenon
+
+
+def _of(kind: type, facts: "dict[str, Any] | None") -> Any:
+    """A dataclass of JSON; `_nested` of the class says which members are others."""
+    if facts is None:
+        return None
+    nested = getattr(kind, "_nested", {})
+    names = {field.name for field in dataclasses.fields(kind)}
+    members = {}
+    for name, value in facts.items():
+        if name not in names:
+            continue
+        if name in nested:
+            inner = globals()[nested[name]]
+            value = [_of(inner, each) for each in value] if isinstance(value, list) else _of(inner, value)
+        members[name] = value
+    return kind(**members)
+
+
+@dataclass(frozen=True)
+class Failure:
+    """An error in a report."""
+
+    name: str
+    code: int
+    text: str
+
+
+@dataclass(frozen=True)
+class PluginRecord:
+    """What a plugin says about itself, read without loading it."""
+
+    name: str
+    version: str | None
+    vendor: str | None
+    sdk_version: str | None
+    abi: str
+
+
+@dataclass(frozen=True)
+class Backend:
+    """A backend that was found. state: "known" or "loaded" when it can be used, otherwise why not."""
+
+    id: str
+    state: str
+    reason: str | None
+    hidden_as: str | None
+    priority: int
+    tags: list[str]
+    cpu_features: list[str]
+    description: str | None
+    payload_versions: dict[str, int] | None
+    runs_embedded_code: bool
+    offers_kernels: bool
+    origin: str
+    path: str | None
+    plugin: PluginRecord | None
+    _nested = {"plugin": "PluginRecord"}
+
+
+@dataclass(frozen=True)
+class ServedBy:
+    """The plugin that serves a delegate."""
+
+    origin: str
+    place: str
+    plugin: str | None
+    version: str | None
+    runs_embedded_code: bool
+
+
+@dataclass(frozen=True)
+class Delegate:
+    """One delegate of a program. problems: why it cannot run here; empty when nothing is known."""
+
+    index: int
+    backend: str
+    blob_size: int
+    compile_specs: list[dict[str, Any]]
+    served_by: ServedBy | None
+    look_up_error: Failure | None
+    not_found: dict[str, Any] | None
+    unavailable: Failure | None
+    check_blob_error: Failure | None
+    check_blob: dict[str, str] | None
+    missing_data: list[str]
+    problems: list[str]
+    _nested = {"served_by": "ServedBy", "look_up_error": "Failure", "unavailable": "Failure",
+               "check_blob_error": "Failure"}
+
+
+@dataclass(frozen=True)
+class MethodDiagnosis:
+    """One method of a program."""
+
+    name: str
+    can_run: bool
+    delegates: list[Delegate]
+    operators: list[dict[str, str]]
+    missing_operators: list[dict[str, str]]
+    missing_tensors: list[str]
+    device_buffers: list[dict[str, Any]]
+    _nested = {"delegates": "Delegate"}
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """What `doctor` found out. summary: one line for a person."""
+
+    program: str
+    summary: str
+    methods: list[MethodDiagnosis]
+    _nested = {"methods": "MethodDiagnosis"}
+
+    @property
+    def can_run(self) -> bool:
+        """Whether nothing speaks against running all methods here."""
+        return all(method.can_run for method in self.methods)
+
+
+@dataclass(frozen=True)
+class BackendRecord:
+    """A backend as the plugin's record describes it."""
+
+    id: str
+    description: str | None
+    tags: list[str]
+    cpu_features: list[str]
+    priority: int
+    min_payload_version: int
+    max_payload_version: int
+    runs_embedded_code: bool
+    offers_kernels: bool
+
+
+@dataclass(frozen=True)
+class Record:
+    """The record of a plugin file."""
+
+    name: str
+    version: str | None
+    vendor: str | None
+    sdk_version: str | None
+    abi: str
+    min_host_abi: str
+    backends: list[BackendRecord]
+    _nested = {"backends": "BackendRecord"}
+
+
+@dataclass(frozen=True)
+class Lint:
+    """A check of the library file. verdict: "pass", "warn" or "fail"."""
+
+    id: str
+    title: str
+    verdict: str
+    text: str
+
+
+@dataclass(frozen=True)
+class LoadedBackend:
+    """A backend of a plugin that was loaded, with its devices and options."""
+
+    id: str
+    open_error: Failure | None
+    unavailable: Failure | None
+    devices_error: Failure | None
+    devices: list[dict[str, Any]]
+    options: list[dict[str, Any]]
+    extensions: list[str]
+    aoti_export: dict[str, Any] | None
+    operators_error: Failure | None
+    operators: list[str]
+    _nested = {"open_error": "Failure", "unavailable": "Failure", "devices_error": "Failure",
+               "operators_error": "Failure"}
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """What loading the plugin showed."""
+
+    error: Failure | None
+    backends: list[LoadedBackend]
+    _nested = {"error": "Failure", "backends": "LoadedBackend"}
+
+
+@dataclass(frozen=True)
+class Plugin:
+    """What `inspect` found out about a plugin file. loaded: None unless it was loaded."""
+
+    path: str
+    record: Record | None
+    abi_error: Failure | None
+    library: dict[str, Any] | None
+    lint: list[Lint]
+    loaded: Loaded | None
+    _nested = {"record": "Record", "abi_error": "Failure", "lint": "Lint", "loaded": "Loaded"}
+
+
+def plugins(*, tags: "list[str] | tuple[str, ...]" = (), all: bool = False) -> list[Backend]:
+    """The backends that are known, sorted by id (tenon-list). No plugin is loaded.
+
+    tags: only backends that have all of these.
+    all: also those that are hidden by default: debug, experimental, shadowed, disabled ones.
+    """
+    text = _tenon.plugins_json(_program.default_registry(), list(tags))
+    found = [_of(Backend, each) for each in json.loads(text)["backends"]]
+    return [each for each in found if all or each.hidden_as is None]
+
+
+def doctor(path: "str | os.PathLike[str]", *, method: str | None = None,
+           plugins: "list[str] | tuple[str, ...]" = (),
+           data: "list[str] | tuple[str, ...]" = ()) -> Diagnosis:
+    """Reports whether a program can run here: for each delegate which plugin serves it, or why none
+    does (tenon-doctor). Plugins are loaded; nothing is initialised or executed.
+
+    Raises `Error` when the program or a data file is damaged, or there is no such method.
+    """
+    text = _tenon.doctor_json(_program.default_registry(), os.fspath(path), method,
+                              [os.fspath(each) for each in plugins],
+                              [os.fspath(each) for each in data])
+    return _of(Diagnosis, json.loads(text))
+
+
+def inspect(path: "str | os.PathLike[str]", *, load: bool = False) -> Plugin:
+    """Describes a plugin file: its record and the checks of the library (tenon-inspect).
+
+    load: also loads it, and asks its backends for devices, options and operators.
+
+    Raises `Error` when the file is no plugin.
+    """
+    return _of(Plugin, json.loads(_tenon.inspect_json(os.fspath(path), load)))
+
+
+for _each in (Backend, Delegate, Diagnosis, Failure, MethodDiagnosis, Plugin, Record, doctor, inspect,
+              plugins):
+    _each.__module__ = "tenon"

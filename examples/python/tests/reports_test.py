@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: MIT
+"""plugins, doctor and inspect, and the documentation of the package: reports_test.py BUILD SOURCE."""
+
+import dataclasses
+import os
+import pathlib
+import pydoc
+import subprocess
+import sys
+import unittest
+
+BUILD, SOURCE = map(pathlib.Path, sys.argv[1:3])
+DEMO = BUILD / "examples/demo_backend.so"
+ADD = SOURCE / "tests/fixtures/bench/demo_add.pte"
+os.environ["TENON_PLUGIN_FILES"] = str(DEMO)
+
+import tenon  # noqa: E402
+
+
+class Reports(unittest.TestCase):
+    def test_plugins_lists_backends_without_loading_them(self):
+        found = {each.id: each for each in tenon.plugins()}
+        demo = found["BackendWithCompilerDemo"]
+        self.assertEqual((demo.state, demo.path, demo.plugin.name),
+                         ("known", str(DEMO), "BackendWithCompilerDemo"))
+        self.assertTrue(dataclasses.is_dataclass(demo))
+        maps = pathlib.Path("/proc/self/maps")
+        if maps.exists():
+            self.assertNotIn(DEMO.name, maps.read_text())
+        self.assertEqual(tenon.plugins(tags=["no such tag"]), [])
+
+    def test_doctor_says_what_is_missing(self):
+        good = tenon.doctor(ADD)
+        self.assertTrue(good.can_run)
+        self.assertIn("1 of 1 method", good.summary)
+        [delegate] = good.methods[0].delegates
+        self.assertEqual((delegate.backend, delegate.served_by.origin, delegate.problems),
+                         ("BackendWithCompilerDemo", str(DEMO), []))
+        bad = tenon.doctor(SOURCE / "examples/digits/model.pte")
+        self.assertFalse(bad.can_run)
+        self.assertIn("'CpuAotiBackend' is not registered", bad.methods[0].delegates[0].problems[0])
+        with self.assertRaises(tenon.Error) as caught:
+            tenon.doctor(SOURCE / "README.md")
+        self.assertEqual(caught.exception.name, "InvalidProgram")
+        with self.assertRaises(tenon.Error):
+            tenon.doctor(ADD, method="backward")
+
+    def test_inspect_describes_a_plugin(self):
+        plugin = tenon.inspect(DEMO)
+        self.assertEqual(plugin.record.backends[0].id, "BackendWithCompilerDemo")
+        self.assertIsNone(plugin.loaded)
+        self.assertEqual({each.verdict for each in plugin.lint} & {"fail"}, set())
+        loaded = tenon.inspect(DEMO, load=True).loaded
+        self.assertIsNone(loaded.error)
+        self.assertEqual([each.id for each in loaded.backends], ["BackendWithCompilerDemo"])
+        with self.assertRaises(tenon.Error):
+            tenon.inspect(SOURCE / "README.md")
+
+    def test_the_reports_are_those_of_the_programs(self):
+        """The dataclasses take every member that the program prints, but its version and exit code."""
+        import json
+
+        program = BUILD / "examples/tenon-doctor/tenon-doctor"
+        if not program.exists():
+            self.skipTest("tenon-doctor is not built")
+        done = subprocess.run([program, ADD, "--json"], stdout=subprocess.PIPE, check=True)
+        printed = json.loads(done.stdout)
+        ours = json.loads(json.dumps(dataclasses.asdict(tenon.doctor(ADD))))
+        for name in ("version", "exit_code", "error"):
+            printed.pop(name)
+        self.assertEqual(ours, printed)
+
+
+class Documentation(unittest.TestCase):
+    def test_help_describes_all_that_is_public(self):
+        text = pydoc.plain(pydoc.render_doc(tenon))
+        for name in tenon.__all__:
+            self.assertIn(name, text)
+            thing = getattr(tenon, name)
+            self.assertTrue(thing.__doc__, name)
+            self.assertEqual(thing.__module__, "tenon", name)
+            for member, value in vars(thing).items() if isinstance(thing, type) else ():
+                if not member.startswith("_") and (callable(value) or isinstance(value, property)):
+                    self.assertTrue(getattr(thing, member).__doc__, f"{name}.{member}")
+
+    def test_stubs_have_all_that_the_module_has(self):
+        import ast
+
+        from tenon import _tenon
+
+        stub = ast.parse((pathlib.Path(tenon.__file__).parent / "_tenon.pyi").read_text())
+        declared = {node.name: node for node in stub.body if hasattr(node, "name")}
+        for name, thing in vars(_tenon).items():
+            if name.startswith("__"):
+                continue
+            self.assertIn(name, declared)
+            if isinstance(thing, type):
+                members = {node.name for node in declared[name].body if hasattr(node, "name")}
+                public = {each for each in vars(thing) if not each.startswith("_")}
+                self.assertEqual({each for each in members if not each.startswith("_")}, public, name)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=[sys.argv[0], *sys.argv[3:]])
