@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "tenon/aot/compiler/partition/weight_locks.hpp"
 #include "tenon/core/api.hpp"
 #include "tenon/core/bytes.hpp"
 #include "tenon/core/result.hpp"
@@ -22,19 +23,21 @@ enum class WeightAccess : std::uint8_t {
   /// In copies, all of them, which are compared afterwards: a plugin that writes is reported, for
   /// the price of a second copy of each weight.
   compared,
+  /// Where they are, although that memory can be written: its whole pages are read-only until the
+  /// call returns, for all threads, and a plugin that writes to them ends the process with a
+  /// signal.
+  /// What shares its first and last page with other data is compared and restored: a change there
+  /// is
+  /// reported. Weights below 64 KiB are copied, as `read_only` does. One call at a time; others
+  /// wait.
+  in_place,
 };
 
 namespace detail {
 
-/// Memory of this process, from `begin` to before `end`.
-struct AddressRange {
-  std::uintptr_t begin = 0;
-  std::uintptr_t end = 0;
-};
-
-/// The memory of this process that cannot be written, sorted, neighbours joined. Empty where the
-/// system does not say so (it is read from Linux' /proc/self/maps).
-[[nodiscard]] TENON_API std::vector<AddressRange> read_only_memory();
+/// The memory of this process with the rights `rights`, the beginning of Linux' "rw-p", sorted,
+/// neighbours joined. Empty where the system does not say so (it is read from /proc/self/maps).
+[[nodiscard]] TENON_API std::vector<AddressRange> memory_with_rights(std::string_view rights);
 
 /// Copies of weights for a plugin. Weights that share memory share it in the copy.
 class WeightCopies {
@@ -44,7 +47,8 @@ class WeightCopies {
       : access_(other.access_),
         ranges_(std::move(other.ranges_)),
         memory_(std::exchange(other.memory_, nullptr)),
-        size_(std::exchange(other.size_, 0)) {}
+        size_(std::exchange(other.size_, 0)),
+        locks_(std::move(other.locks_)) {}
   WeightCopies& operator=(WeightCopies&&) = delete;
   TENON_API ~WeightCopies();
 
@@ -70,6 +74,7 @@ class WeightCopies {
   std::vector<Range> ranges_;  ///< Those that were copied, sorted.
   std::byte* memory_ = nullptr;
   std::size_t size_ = 0;
+  WeightLocks locks_;
 };
 
 }  // namespace detail
@@ -90,7 +95,7 @@ class WeightCopies {
 
 namespace tenon::aot::detail {
 
-TENON_API std::vector<AddressRange> read_only_memory() {
+TENON_API std::vector<AddressRange> memory_with_rights(std::string_view rights) {
   std::vector<AddressRange> out;
   struct Close {
     void operator()(std::FILE* file) const noexcept { std::fclose(file); }
@@ -101,10 +106,10 @@ TENON_API std::vector<AddressRange> read_only_memory() {
   std::size_t capacity = 0;
   while (::getline(&line, &capacity, maps.get()) > 0) {
     AddressRange range;
-    char rights[8] = {};
-    const int found =
-        std::sscanf(line, "%" SCNxPTR "-%" SCNxPTR " %7s", &range.begin, &range.end, rights);
-    if (found != 3 || rights[0] != 'r' || rights[1] != '-') continue;
+    char found[8] = {};
+    const int count =
+        std::sscanf(line, "%" SCNxPTR "-%" SCNxPTR " %7s", &range.begin, &range.end, found);
+    if (count != 3 || !std::string_view(found).starts_with(rights)) continue;
     if (!out.empty() && out.back().end == range.begin) {
       out.back().end = range.end;
     } else {
@@ -132,11 +137,14 @@ TENON_API Result<WeightCopies> WeightCopies::make(std::span<const Bytes> weights
     return a.begin < b.begin;
   };
   std::ranges::sort(given, before);
-  const std::vector<AddressRange> closed = access == WeightAccess::read_only && !given.empty()
-                                               ? read_only_memory()
-                                               : std::vector<AddressRange>();
   WeightCopies out;
   out.access_ = access;
+  if (access == WeightAccess::in_place && !given.empty()) {
+    TENON_TRY(out.locks_, WeightLocks::make());
+  }
+  const bool may_stay = access != WeightAccess::compared && !given.empty();
+  const std::vector<AddressRange> closed =
+      may_stay ? memory_with_rights("r-") : std::vector<AddressRange>();
   for (const AddressRange& one : given) {
     const auto after = std::ranges::upper_bound(closed, one, before);
     if (after != closed.begin() && one.end <= (after - 1)->end) continue;
@@ -145,6 +153,14 @@ TENON_API Result<WeightCopies> WeightCopies::make(std::span<const Bytes> weights
     } else {
       out.ranges_.push_back({one, 0});
     }
+  }
+  if (access == WeightAccess::in_place) {
+    const std::vector<AddressRange> open = memory_with_rights("rw-");
+    std::erase_if(out.ranges_, [&](const Range& range) {
+      const auto after = std::ranges::upper_bound(open, range.from, before);
+      return after != open.begin() && range.from.end <= (after - 1)->end &&
+             out.locks_.lock(range.from);
+    });
   }
   for (Range& range : out.ranges_) {  // Each as aligned as where it is.
     out.size_ = (out.size_ + alignment - 1) / alignment * alignment + range.from.begin % alignment;
@@ -163,7 +179,7 @@ TENON_API Result<WeightCopies> WeightCopies::make(std::span<const Bytes> weights
     std::memcpy(out.memory_ + range.offset, reinterpret_cast<const void*>(range.from.begin),
                 range.from.end - range.from.begin);
   }
-  if (access == WeightAccess::read_only && ::mprotect(memory, out.size_, PROT_READ) != 0) {
+  if (access != WeightAccess::compared && ::mprotect(memory, out.size_, PROT_READ) != 0) {
     return error(Error::MemoryAllocationFailed, "a copy of ", out.size_,
                  " bytes of weights cannot be made read-only: ", std::strerror(errno));
   }
@@ -182,6 +198,7 @@ TENON_API Bytes WeightCopies::place_of(Bytes weight) const noexcept {
 
 TENON_API bool WeightCopies::is_unchanged(Bytes weight) const noexcept {
   if (access_ == WeightAccess::read_only) return true;
+  if (access_ == WeightAccess::in_place) return locks_.is_unchanged(weight);
   const Bytes copy = place_of(weight);
   return copy.data() == weight.data() ||
          std::memcmp(copy.data(), weight.data(), weight.size()) == 0;

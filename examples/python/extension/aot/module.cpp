@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: MIT
+//
+// The extension module `tenon._aot`: the ahead-of-time half of plugins, for `tenon.executorch`. Its
+// functions are called by that package alone, which checks and documents what a user passes.
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "program_builder.hpp"
+#include "raise.hpp"
+#include "tenon/aot/compiler/lower/edge_program_text.hpp"
+#include "tenon/aot/compiler/partition/plugin_preprocess.hpp"
+#include "tenon/core/error.hpp"
+#include "tenon/host/registry/discovery.hpp"
+#include "tenon/host/registry/registry.hpp"
+
+namespace nb = nanobind;
+
+namespace tenon::python {
+
+void raise(const Status& status) {
+  const nb::object type = nb::module_::import_("tenon._error").attr("Error");
+  const std::string text(status.text());
+  const nb::object failure = type(static_cast<std::uint32_t>(status.error()),
+                                  std::string(error_name(status.error())), text);
+  PyErr_SetObject(type.ptr(), failure.ptr());
+  throw nb::python_error();
+}
+
+namespace {
+
+using Specs = std::vector<aot::CompileSpecData>;
+
+nb::bytes bytes_of(const aot::SharedBytes& bytes) {
+  return nb::bytes(bytes.bytes().data(), bytes.size());
+}
+
+Specs specs_of(const nb::list& pairs) {
+  Specs out;
+  for (const nb::handle pair : pairs) {
+    const auto value = nb::cast<nb::bytes>(pair[1]);
+    out.push_back({nb::cast<std::string>(pair[0]),
+                   aot::SharedBytes::copy_of(std::string_view(value.c_str(), value.size()))});
+  }
+  return out;
+}
+
+nb::list list_of(const Specs& specs) {
+  nb::list out;
+  for (const aot::CompileSpecData& spec : specs) {
+    out.append(nb::make_tuple(spec.key, bytes_of(spec.value)));
+  }
+  return out;
+}
+
+nb::object debug_handles_of(const aot::DebugHandleMap& map) {
+  return std::visit(
+      [](const auto& events) -> nb::object {
+        if constexpr (std::is_same_v<std::decay_t<decltype(events)>, std::monostate>) {
+          return nb::none();
+        } else {
+          nb::dict out;
+          for (const auto& [event, handles] : events) {
+            nb::list numbers;
+            for (const std::uint32_t handle : handles) numbers.append(handle);
+            out[nb::cast(event)] = nb::tuple(numbers);
+          }
+          return out;
+        }
+      },
+      map);
+}
+
+nb::object layout_of(const std::optional<aot::DenseLayout>& layout) {
+  if (!layout) return nb::none();
+  return nb::make_tuple(static_cast<int>(layout->scalar_type), nb::cast(layout->sizes),
+                        nb::cast(layout->full_dim_order()));
+}
+
+/// (key, bytes, alignment, tag or None, layout or None) each.
+nb::list named_data_of(const aot::NamedDataStoreOutput& data) {
+  nb::list out;
+  const auto add = [&](const aot::NamedEntry& one, const nb::object& tag) {
+    out.append(nb::make_tuple(one.key, bytes_of(data.buffers.at(one.entry.buffer_index)),
+                              one.entry.alignment, tag, layout_of(one.entry.tensor_layout)));
+  };
+  for (const aot::NamedEntry& one : data.pte_data) add(one, nb::none());
+  for (const aot::ExternalData& file : data.external_data) {
+    for (const aot::NamedEntry& one : file.entries) add(one, nb::cast(file.tag));
+  }
+  return out;
+}
+
+template <class Call>
+auto without_gil(const Call& call) {
+  const nb::gil_scoped_release released;
+  return call();
+}
+
+/// One backend's ahead-of-time half. Calls of the plugin run without the GIL.
+class Backend {
+ public:
+  Backend(const std::string& id, const std::vector<std::string>& plugins,
+          const std::string& installed)
+      : registry_(std::make_shared<host::BackendRegistry>()), backend_([&] {
+          for (const std::string& plugin : plugins) {
+            const Status added = registry_->register_backend(std::filesystem::path(plugin));
+            if (!added.ok()) raise(added);
+          }
+          host::DiscoveryOptions options;
+          if (!installed.empty()) options.installed = installed;
+          registry_->add_search([options] { return host::discover(options); });
+          aot::PreprocessOptions preprocess;
+          preprocess.weights = aot::WeightAccess::in_place;
+          return take(aot::PluginPreprocess::find(*registry_, id, preprocess));
+        }()) {}
+
+  [[nodiscard]] std::string id() const { return std::string(backend_.id()); }
+  [[nodiscard]] bool has_partition() const noexcept { return backend_.has_partition(); }
+
+  /// ({tag: specs}, {node: tag}, {value: tag})
+  [[nodiscard]] nb::tuple partition(const Program& program, const nb::list& options) const {
+    const Specs specs = specs_of(options);
+    const auto found =
+        take(without_gil([&] { return backend_.partition(program.program.view(), specs); }));
+    nb::dict tags;
+    for (const auto& [tag, spec] : found.partition_tags) {
+      tags[tag.c_str()] = list_of(spec.compile_specs);
+    }
+    nb::dict nodes;
+    for (std::size_t i = 0; i < found.node_tags.size(); ++i) {
+      if (!found.node_tags[i].empty()) nodes[nb::cast(i)] = found.node_tags[i];
+    }
+    nb::dict values;
+    for (const auto& [value, tag] : found.value_tags) values[nb::cast(value)] = tag;
+    return nb::make_tuple(tags, nodes, values);
+  }
+
+  [[nodiscard]] std::vector<std::string> ops_to_not_decompose(const Program& program) const {
+    return take(without_gil([&] { return backend_.ops_to_not_decompose(program.program.view()); }));
+  }
+
+  /// (bytes, debug handles, named data, info) for each of `parts`: (program, specs).
+  [[nodiscard]] nb::list preprocess(const nb::list& parts) const {
+    std::vector<aot::PartitionToCompile> partitions;
+    for (const nb::handle part : parts) {
+      partitions.push_back({nb::cast<const Program&>(part[0]).program.view(),
+                            specs_of(nb::cast<nb::list>(part[1]))});
+    }
+    const auto made = take(without_gil([&] { return backend_.preprocess(partitions); }));
+    nb::list out;
+    for (const aot::PreprocessResult& one : made) {
+      out.append(nb::make_tuple(bytes_of(one.processed_bytes),
+                                debug_handles_of(one.debug_handle_map),
+                                named_data_of(one.data_store_output), one.delegate_info));
+    }
+    return out;
+  }
+
+ private:
+  std::shared_ptr<host::BackendRegistry> registry_;
+  aot::PluginPreprocess backend_;
+};
+
+}  // namespace
+
+}  // namespace tenon::python
+
+NB_MODULE(_aot, module) {
+  using tenon::python::Backend;
+  using tenon::python::Program;
+  using tenon::python::ProgramBuilder;
+  nb::class_<Program>(module, "Program").def("__str__", [](const Program& self) {
+    return tenon::aot::to_text(self.program.view());
+  });
+  nb::class_<ProgramBuilder>(module, "ProgramBuilder")
+      .def(nb::init<const std::string&, const nb::dict&>())
+      .def("user_input", &ProgramBuilder::user_input)
+      .def("user_input_symbol", &ProgramBuilder::user_input_symbol)
+      .def("stored", &ProgramBuilder::stored, nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(),
+           nb::arg(), nb::arg().none())
+      .def("node_output", &ProgramBuilder::node_output)
+      .def("node_output_symbol", &ProgramBuilder::node_output_symbol)
+      .def("add_node", &ProgramBuilder::add_node)
+      .def("user_output", &ProgramBuilder::user_output)
+      .def("mutation", &ProgramBuilder::mutation)
+      .def("build", &ProgramBuilder::build);
+  nb::class_<Backend>(module, "Backend")
+      .def(nb::init<const std::string&, const std::vector<std::string>&, const std::string&>())
+      .def_prop_ro("id", &Backend::id)
+      .def_prop_ro("has_partition", &Backend::has_partition)
+      .def("partition", &Backend::partition)
+      .def("ops_to_not_decompose", &Backend::ops_to_not_decompose)
+      .def("preprocess", &Backend::preprocess);
+}

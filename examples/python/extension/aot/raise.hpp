@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <utility>
+
+#include "tenon/core/result.hpp"
+#include "tenon/core/status.hpp"
+
+namespace tenon::python {
+
+/// Raises `status`, which is a failure, as the Python exception `tenon.Error`.
+[[noreturn]] void raise(const Status& status);
+
+/// The value of `result`, or the exception.
+template <class T>
+[[nodiscard]] T take(Result<T> result) {
+  if (!result.ok()) raise(std::move(result).status());
+  return *std::move(result);
+}
+
+}  // namespace tenon::python
