@@ -8,7 +8,9 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "tenon/executorch/register_plugins.hpp"
 #include "tenon/host/registry/discovery.hpp"
@@ -19,22 +21,30 @@ namespace bridge = tenon::bridge;
 using tenon::Error;
 using tenon::Status;
 
-Status register_found() {
+/// The backends that the last `tenon_executorch_register` of this thread left out.
+std::vector<bridge::RefusedBackend>& refused() {
+  thread_local std::vector<bridge::RefusedBackend> backends;
+  return backends;
+}
+
+Status register_found(const bridge::RegisterOptions& options) {
   // Before the search, whose errors would be less precise.
   TENON_RETURN_IF_ERROR(bridge::check_runtime());
   auto registry = std::make_shared<tenon::host::BackendRegistry>(
       tenon::host::HostInfo{"Python through Tenon " TENON_VERSION_STRING, {}});
   registry->add_search(tenon::host::discovery());
-  auto done =
-      bridge::register_plugins(std::shared_ptr<const tenon::host::BackendRegistry>(registry));
+  constexpr std::string_view remedy =
+      "\nTENON_DISABLE=ID leaves a plugin's backend out of what is found";
+  auto done = bridge::register_plugins(
+      std::shared_ptr<const tenon::host::BackendRegistry>(registry), options);
+  for (bridge::RefusedBackend& each : refused()) each.reason += remedy;
   if (done.ok()) return tenon::ok();
   Status failure = std::move(done).status();
   if (failure.error() != Error::RegistrationAlreadyRegistered &&
       failure.error() != Error::OutOfResources) {
     return failure;
   }
-  return tenon::error(failure.error(), failure.text(),
-                      "\nTENON_DISABLE=ID leaves a plugin's backend out of what is found");
+  return tenon::error(failure.error(), failure.text(), remedy);
 }
 
 /// Runs `function`, which returns a Status, and keeps its failure for
@@ -53,10 +63,10 @@ std::uint32_t keep_failure(const Function& function) noexcept {
   return number;
 }
 
-/// `value` until the next call on this thread.
-const char* kept(std::string value) {
+/// `value` as text, until the next call on this thread.
+const char* kept(const nlohmann::json& value) {
   thread_local std::string text;
-  text = std::move(value);
+  text = value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   return text.c_str();
 }
 
@@ -67,11 +77,24 @@ const char* tenon_executorch_built_for() {
   return text.c_str();
 }
 
-std::uint32_t tenon_executorch_register(const char* path) {
+std::uint32_t tenon_executorch_register(const char* path, const char* const* ids,
+                                        std::size_t id_count) {
   return keep_failure([&]() -> Status {
-    if (!path) return register_found();
-    return bridge::register_plugins(path).status();
+    refused().clear();
+    bridge::RegisterOptions options;
+    options.ids.assign(ids, ids + id_count);
+    options.refused = &refused();
+    if (!path) return register_found(options);
+    return bridge::register_plugins(path, options).status();
   });
+}
+
+const char* tenon_executorch_refused() {
+  nlohmann::json all = nlohmann::json::array();
+  for (const bridge::RefusedBackend& each : refused()) {
+    all.push_back({{"id", each.id}, {"reason", each.reason}});
+  }
+  return kept(all);
 }
 
 const char* tenon_executorch_registered() {
@@ -79,7 +102,7 @@ const char* tenon_executorch_registered() {
   for (const bridge::RegisteredBackend& each : bridge::registered_backends()) {
     all.push_back({{"id", each.id}, {"plugin", each.plugin}, {"version", each.version}});
   }
-  return kept(all.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+  return kept(all);
 }
 
 std::uint32_t tenon_executorch_last_error(const char** name, const char** text) {

@@ -7,6 +7,7 @@
 #ifndef TENON_EXECUTORCH_H
 #define TENON_EXECUTORCH_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #define TENON_EXECUTORCH_API __attribute__((visibility("default")))
@@ -19,11 +20,21 @@ extern "C" {
 TENON_EXECUTORCH_API const char* tenon_executorch_built_for(void);
 
 /*
- * Registers all backends of the plugin in the file `path` in ExecuTorch; NULL: of all plugins that
- * are found (TENON_PLUGIN_FILES, TENON_PLUGIN_PATH, the directory of installed plugins). All or
- * none. Returns 0 or the number of an error, whose text tenon_executorch_last_error has.
+ * Registers backends of the plugin in the file `path` in ExecuTorch; NULL: of all plugins that are
+ * found (TENON_PLUGIN_FILES, TENON_PLUGIN_PATH, the directory of installed plugins).
+ *
+ * `ids`, `id_count`: the backends to register, all or none; 0: all, without those whose id
+ * ExecuTorch has already, which tenon_executorch_refused then lists. If each id is such, none is
+ * registered and the call fails.
+ *
+ * Returns 0 or the number of an error, whose text tenon_executorch_last_error has.
  */
-TENON_EXECUTORCH_API uint32_t tenon_executorch_register(const char* path);
+TENON_EXECUTORCH_API uint32_t tenon_executorch_register(const char* path, const char* const* ids,
+                                                        size_t id_count);
+
+/* What this thread's last tenon_executorch_register left out, as JSON: [{"id": "...", "reason":
+ * "..."}]. */
+TENON_EXECUTORCH_API const char* tenon_executorch_refused(void);
 
 /* The registered backends, as JSON: [{"id": "...", "plugin": "/...", "version": "..."}]. */
 TENON_EXECUTORCH_API const char* tenon_executorch_registered(void);

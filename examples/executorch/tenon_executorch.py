@@ -20,11 +20,12 @@ import ctypes
 import json
 import os
 import pathlib
+import warnings
 
 import executorch.runtime  # Loads ExecuTorch's library, which ours is linked with, first.
 import executorch.version
 
-__all__ = ["TenonError", "errors", "register_plugins", "registered"]
+__all__ = ["TenonError", "TenonWarning", "errors", "register_plugins", "registered"]
 
 
 class TenonError(RuntimeError):
@@ -35,6 +36,10 @@ class TenonError(RuntimeError):
         self.number = number
         self.name = name
         self.text = text
+
+
+class TenonWarning(RuntimeWarning):
+    """A backend that was not registered, as ExecuTorch has its id already."""
 
 
 _NOT_SUPPORTED = 0x10
@@ -52,8 +57,10 @@ def _load():
                          f"{path} cannot be loaded with ExecuTorch {found}: {failure}") from None
     text = ctypes.POINTER(ctypes.c_char_p)
     library.tenon_executorch_built_for.restype = ctypes.c_char_p
-    library.tenon_executorch_register.argtypes = [ctypes.c_char_p]
+    library.tenon_executorch_register.argtypes = [
+        ctypes.c_char_p, ctypes.POINTER(ctypes.c_char_p), ctypes.c_size_t]
     library.tenon_executorch_register.restype = ctypes.c_uint32
+    library.tenon_executorch_refused.restype = ctypes.c_char_p
     library.tenon_executorch_registered.restype = ctypes.c_char_p
     library.tenon_executorch_last_error.argtypes = [text, text]
     library.tenon_executorch_last_error.restype = ctypes.c_uint32
@@ -81,19 +88,33 @@ def registered():
     return json.loads(_library.tenon_executorch_registered().decode())
 
 
-def register_plugins(path=None):
+def register_plugins(path=None, ids=None):
     """Registers the backends of the plugin in the file `path`, or of all plugins that are found.
 
     Found are those of TENON_PLUGIN_FILES, of the folders in TENON_PLUGIN_PATH and of the folder of
-    installed plugins. Returns the ids. All are registered or none: a TenonError says why not. Not
-    while another thread loads programs, as ExecuTorch's table has no lock.
+    installed plugins. Returns the ids. Not while another thread loads programs, as ExecuTorch's
+    table has no lock.
+
+    `ids` names the backends to register: all of them or none, and a TenonError says why not.
+    Without it, a backend whose id ExecuTorch has already is left out, with a TenonWarning that says
+    how to avoid it; it is a TenonError if no other is left.
     """
+    if isinstance(ids, (str, bytes)):
+        raise TypeError(f"ids: expected a list of ids, found the text {ids!r}")
+    if ids is not None and not (ids := list(ids)):
+        return []
+    wanted = [id.encode() for id in ids or []]
     before = len(registered())
     _library.tenon_executorch_clear_error()
-    number = _library.tenon_executorch_register(None if path is None else os.fsencode(path))
+    number = _library.tenon_executorch_register(
+        None if path is None else os.fsencode(path), (ctypes.c_char_p * len(wanted))(*wanted),
+        len(wanted))
     if number:
         raise _last_error() or TenonError(number, "MemoryAllocationFailed", "out of memory")
-    return [each["id"] for each in registered()[before:]]
+    done = [each["id"] for each in registered()[before:]]
+    for each in json.loads(_library.tenon_executorch_refused().decode()):
+        warnings.warn(each["reason"], TenonWarning, stacklevel=2)
+    return done
 
 
 @contextlib.contextmanager

@@ -16,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import warnings
 
 import numpy
 import torch
@@ -28,6 +29,7 @@ BRIDGE = BUILD / "examples/executorch"
 DEMO = BUILD / "examples/demo_backend.so"
 CPU_AOTI = BUILD / "reference_backends/cpu_aoti/cpu_aoti.so"
 TABLE_SIZE = 16
+OF_THE_WHEEL = {"OpenvinoBackend", "QnnBackend", "XnnpackBackend"}  # As bridges.md lists.
 
 
 def array(path):
@@ -109,6 +111,29 @@ def check_failures(bridge):
     print("the text of a plugin's failure arrives:", seen[0])
 
 
+def check_taken_ids(bridge):
+    many = BUILD / "tests/plugins/many_things.so"
+    assert bridge.register_plugins(many, ids=[]) == []
+    error = refusal(bridge.register_plugins, many, ["Mony"])
+    assert error.name == "NotFound", error
+    try:
+        bridge.register_plugins(many, ids="ManyBackend")
+        raise AssertionError("text was accepted as a list of ids")
+    except TypeError as failure:
+        assert "ManyBackend" in str(failure), failure
+    assert bridge.register_plugins(many, ids=["ManyBackend"]) == ["ManyBackend"]
+    assert names()[-1] == "ManyBackend", names()
+    # Named, a taken id refuses the call; otherwise it leaves out its backend.
+    error = refusal(bridge.register_plugins, many, ["ManyBackend", "ShyBackend"])
+    assert error.name == "RegistrationAlreadyRegistered", error
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        assert bridge.register_plugins(many) == ["ShyBackend"]
+    message, = [str(each.message) for each in caught if each.category is bridge.TenonWarning]
+    assert "backend 'ManyBackend'" in message and 'ids=["ShyBackend"]' in message, message
+    print("a taken id leaves out one backend:", message.split(". Its table")[0])
+
+
 def check_table(bridge):
     error = refusal(bridge.register_plugins, DEMO)
     assert error.name == "RegistrationAlreadyRegistered", error
@@ -130,8 +155,7 @@ def check_table(bridge):
     zoo = BUILD / "tests/plugins"
     more = [zoo / f"{name}.so" for name in ("embedded_code", "talkative", "throws",
                                             "variant_base")]
-    more += [BUILD / "examples/graph_backend/graph_backend.so", BUILD / "tests/noop.so"]
-    more.append(zoo / "many_things.so")  # Two backends, and room for one.
+    more.append(zoo / "two_backends.so")  # Room for one.
     error = None
     for plugin in more:
         before = names()
@@ -142,6 +166,7 @@ def check_table(bridge):
             assert names() == before, "a plugin was registered by half"
             break
     assert error is not None and error.name == "OutOfResources", error
+    assert error.text.startswith("2 backends do not fit"), error
     assert f"room for {TABLE_SIZE}" in error.text and "register fewer" in error.text, error
     print("a table that is full:", error.text.split(". It has")[0])
 
@@ -175,6 +200,7 @@ def check_script():
 
 
 def main():
+    assert set(names()) == OF_THE_WHEEL, names()
     for name in [name for name in os.environ if name.startswith("TENON_")]:
         del os.environ[name]
     check_other_version()
@@ -183,6 +209,7 @@ def main():
     bridge = importlib.import_module("tenon_executorch")
     check_programs(bridge)
     check_failures(bridge)
+    check_taken_ids(bridge)
     check_table(bridge)
 
 

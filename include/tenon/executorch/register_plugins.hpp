@@ -28,9 +28,19 @@
 /// Registers plugins of Tenon as backends of ExecuTorch (docs/executorch/bridges.md).
 namespace tenon::bridge {
 
+/// A backend that `register_plugins` left out, because ExecuTorch has its id already.
+struct RefusedBackend {
+  std::string id;
+  std::string reason;  ///< With the owner of the id, and how to leave the backend out.
+};
+
 struct RegisterOptions {
-  /// The backends to register; empty: all that the plugin or the registry lists.
+  /// The backends to register: all of these or none. Empty: all that the plugin or the registry
+  /// lists, without those whose id ExecuTorch has already.
   std::vector<std::string> ids{};
+  /// Receives the backends that were left out, in the order of the list; borrowed for the call.
+  /// They are written to ExecuTorch's log, too.
+  std::vector<RefusedBackend>* refused = nullptr;
   AdapterOptions adapter{};
   /// Size of ExecuTorch's table of backends (kMaxRegisteredBackends of
   /// runtime/backend/interface.cpp, which no function returns).
@@ -108,22 +118,59 @@ inline std::vector<RegisteredBackend> describe(const host::BackendRegistry& regi
   return out;
 }
 
-/// Checks that all of `wanted` fit into ExecuTorch's table and that their names are free.
-inline Status check_table(const Registered& ours, const std::vector<RegisteredBackend>& wanted,
-                          std::size_t table_size) {
+/// Why `taken` cannot be registered, and how to leave it out of `wanted`.
+inline std::string taken_text(const Registered& ours, const std::vector<RegisteredBackend>& wanted,
+                              const RegisteredBackend& taken) {
+  std::string others;
+  for (const RegisteredBackend& each : wanted) {
+    if (et::get_backend_class(each.id.c_str())) continue;
+    others += concat(others.empty() ? "\"" : ", \"", each.id, "\"");
+  }
+  return concat("backend '", taken.id, "' of ",
+                taken.plugin.empty() ? std::string("the application") : taken.plugin,
+                " is registered already in ExecuTorch, which can neither replace nor remove it; ",
+                others.empty() ? std::string("use one of both")
+                               : concat("leave it out by naming the others: ids=[", others, "]"),
+                ". Its table has: ", table_text(ours));
+}
+
+/// Checks that no backend is named twice.
+inline Status check_names(const std::vector<RegisteredBackend>& wanted) {
   for (const RegisteredBackend& each : wanted) {
     const auto count = std::count_if(wanted.begin(), wanted.end(),
                                      [&](const auto& other) { return other.id == each.id; });
-    if (count != 1) {
-      return error(Error::InvalidArgument, "backend '", each.id, "' is named ", count, " times");
-    }
-    if (!et::get_backend_class(each.id.c_str())) continue;
-    return error(Error::RegistrationAlreadyRegistered, "backend '", each.id, "' of ",
-                 each.plugin.empty() ? std::string("the application") : each.plugin,
-                 " is registered already in ExecuTorch, which can neither replace nor remove it; "
-                 "leave one of both out. Its table has: ",
-                 table_text(ours));
+    if (count == 1) continue;
+    return error(Error::InvalidArgument, "backend '", each.id, "' is named ", count, " times");
   }
+  return ok();
+}
+
+/// Takes the backends whose ids ExecuTorch has out of `wanted`, and reports each. Fails if they
+/// were named by the caller, or if no other is left.
+inline Status leave_out_taken(const Registered& ours, std::vector<RegisteredBackend>& wanted,
+                              const RegisterOptions& options) {
+  std::vector<RefusedBackend> refused;
+  std::vector<RegisteredBackend> free;
+  for (const RegisteredBackend& each : wanted) {
+    if (et::get_backend_class(each.id.c_str())) {
+      refused.push_back({each.id, taken_text(ours, wanted, each)});
+    } else {
+      free.push_back(each);
+    }
+  }
+  if (refused.empty()) return ok();
+  if (!options.ids.empty() || free.empty()) {
+    return error(Error::RegistrationAlreadyRegistered, refused.front().reason);
+  }
+  for (const RefusedBackend& each : refused) log_text(TENON_LOG_ERROR, each.reason);
+  if (options.refused) *options.refused = std::move(refused);
+  wanted = std::move(free);
+  return ok();
+}
+
+/// Checks that all of `wanted` fit into ExecuTorch's table.
+inline Status check_room(const Registered& ours, const std::vector<RegisteredBackend>& wanted,
+                         std::size_t table_size) {
   const std::size_t used = et::get_num_registered_backends();
   if (wanted.size() <= table_size - std::min(used, table_size)) return ok();
   return error(Error::OutOfResources, wanted.size(),
@@ -156,30 +203,20 @@ inline void register_allocator(Registered& ours, const host::BackendRef& backend
   et::register_device_allocator(*allocator);
 }
 
-}  // namespace detail
-
-/// Registers backends of `registry` in ExecuTorch: all that it lists, or those that `options`
-/// names. They are loaded, and stay loaded until the process ends, as ExecuTorch has no way to take
-/// a backend back; so does the registry. Either all are registered or none is.
-///
-/// Must not run while another thread registers backends or loads methods: ExecuTorch's table has no
-/// lock.
-///
-/// returns: the ids that were registered, in their order.
-/// errors: NotSupported (another ExecuTorch than this was compiled for; `check_runtime`),
-///         RegistrationAlreadyRegistered (an id that ExecuTorch has), OutOfResources (its table is
-///         full), NotFound (an id that the registry does not have), and whatever loading a plugin
-///         fails with. The text suggests a remedy.
-[[nodiscard]] inline Result<std::vector<std::string>> register_plugins(
-    std::shared_ptr<const host::BackendRegistry> registry, const RegisterOptions& options = {}) {
-  if (!registry) return error(Error::InvalidArgument, "expected a registry, found null");
-  TENON_RETURN_IF_ERROR(check_runtime());
-  const std::vector<std::string> ids =
-      options.ids.empty() ? registry->list_backends() : options.ids;
-  detail::Registered& ours = detail::registered();
+/// `register_plugins`, where `listed` is what the registry lists.
+inline Result<std::vector<std::string>> register_listed(
+    const std::shared_ptr<const host::BackendRegistry>& registry,
+    const std::vector<std::string>& listed, const RegisterOptions& options) {
+  if (options.refused) options.refused->clear();
+  Registered& ours = registered();
   const std::lock_guard lock(ours.mutex);
-  std::vector<RegisteredBackend> wanted = detail::describe(*registry, ids);
-  TENON_RETURN_IF_ERROR(detail::check_table(ours, wanted, options.table_size));
+  std::vector<RegisteredBackend> wanted =
+      describe(*registry, options.ids.empty() ? listed : options.ids);
+  TENON_RETURN_IF_ERROR(check_names(wanted));
+  TENON_RETURN_IF_ERROR(leave_out_taken(ours, wanted, options));
+  TENON_RETURN_IF_ERROR(check_room(ours, wanted, options.table_size));
+  std::vector<std::string> ids;
+  for (const RegisteredBackend& each : wanted) ids.push_back(each.id);
 
   std::vector<std::unique_ptr<PluginAdapter>> adapters;
   for (const std::string& id : ids) {
@@ -196,14 +233,37 @@ inline void register_allocator(Registered& ours, const host::BackendRef& backend
     if (failed != et::Error::Ok) {
       return error(from_executorch(failed), "ExecuTorch does not register backend '", adapter.id(),
                    "' although it has room; ", i, " of ", ids.size(),
-                   " are registered. It has: ", detail::table_text(ours));
+                   " are registered. It has: ", table_text(ours));
     }
     ours.adapters.push_back(std::move(adapters[i]));
     ours.backends.push_back(std::move(wanted[i]));
-    TENON_RETURN_IF_ERROR(detail::check_reached(adapter));
-    detail::register_allocator(ours, adapter.backend());
+    TENON_RETURN_IF_ERROR(check_reached(adapter));
+    register_allocator(ours, adapter.backend());
   }
   return ids;
+}
+
+}  // namespace detail
+
+/// Registers backends of `registry` in ExecuTorch: all that it lists, or those that `options`
+/// names. They are loaded, and stay loaded until the process ends, as ExecuTorch has no way to take
+/// a backend back; so does the registry. Either all are registered or none is; but of backends that
+/// `options` does not name, those whose id ExecuTorch has already are left out, logged, and listed
+/// in `options.refused`.
+///
+/// Must not run while another thread registers backends or loads methods: ExecuTorch's table has no
+/// lock.
+///
+/// returns: the ids that were registered, in their order.
+/// errors: NotSupported (another ExecuTorch than this was compiled for; `check_runtime`),
+///         RegistrationAlreadyRegistered (a named id that ExecuTorch has, or all ids are such),
+///         OutOfResources (its table is full), NotFound (an id that the registry does not have),
+///         and whatever loading a plugin fails with. The text suggests a remedy.
+[[nodiscard]] inline Result<std::vector<std::string>> register_plugins(
+    std::shared_ptr<const host::BackendRegistry> registry, const RegisterOptions& options = {}) {
+  if (!registry) return error(Error::InvalidArgument, "expected a registry, found null");
+  TENON_RETURN_IF_ERROR(check_runtime());
+  return detail::register_listed(registry, registry->list_backends(), options);
 }
 
 /// Registers the backends of the plugin in `plugin`, a file that the application answers for
@@ -215,9 +275,8 @@ inline void register_allocator(Registered& ours, const host::BackendRef& backend
   auto registry = std::make_shared<host::BackendRegistry>(
       host::HostInfo{"ExecuTorch through Tenon " TENON_VERSION_STRING, &detail::log_line});
   TENON_RETURN_IF_ERROR(registry->register_backend(plugin));
-  RegisterOptions all = options;
-  if (all.ids.empty()) all.ids = registry->list_backends({});
-  return register_plugins(std::shared_ptr<const host::BackendRegistry>(std::move(registry)), all);
+  const std::vector<std::string> listed = registry->list_backends({});
+  return detail::register_listed(std::move(registry), listed, options);
 }
 
 /// The backends that this code registered in ExecuTorch, in that order. Any thread.

@@ -13,6 +13,20 @@ std::string zoo(const std::string& name) {
   return std::string(TENON_TEST_ZOO) + "/" + name + ".so";
 }
 
+/// A backend that the application registers itself.
+class Native final : public et::BackendInterface {
+ public:
+  bool is_available() const override { return true; }
+  et::Result<et::DelegateHandle*> init(et::BackendInitContext&, et::FreeableBuffer*,
+                                       et::ArrayRef<et::CompileSpec>) const override {
+    return et::Error::NotSupported;
+  }
+  et::Error execute(et::BackendExecutionContext&, et::DelegateHandle*,
+                    et::Span<et::EValue*>) const override {
+    return et::Error::NotSupported;
+  }
+};
+
 std::size_t table_size() { return et::get_num_registered_backends(); }
 
 }  // namespace register_test
@@ -47,22 +61,10 @@ TEST_CASE("an id that ExecuTorch has is refused; the error names its owner and a
                                       {.ids = {"Unavailable", "Test"}});
   REQUIRE(again.error() == Error::RegistrationAlreadyRegistered);
   CHECK_THAT(std::string(again.text()),
-             ContainsSubstring("backend 'Unavailable'") && ContainsSubstring("leave one") &&
+             ContainsSubstring("backend 'Unavailable'") && ContainsSubstring("use one of both") &&
                  ContainsSubstring("Its table has: Test (), Unavailable ()"));
 
   // A backend that the application registered itself is named with the file that its code is in.
-  class Native final : public et::BackendInterface {
-   public:
-    bool is_available() const override { return true; }
-    et::Result<et::DelegateHandle*> init(et::BackendInitContext&, et::FreeableBuffer*,
-                                         et::ArrayRef<et::CompileSpec>) const override {
-      return et::Error::NotSupported;
-    }
-    et::Error execute(et::BackendExecutionContext&, et::DelegateHandle*,
-                      et::Span<et::EValue*>) const override {
-      return et::Error::NotSupported;
-    }
-  };
   static Native native;
   REQUIRE(et::register_backend({"VariantBackend", &native}) == et::Error::Ok);
   const auto taken = register_plugins(zoo("variant_base"));
@@ -87,6 +89,44 @@ TEST_CASE("backends that do not all fit into the table are not registered at all
   CHECK(table_size() == before);
   options.table_size = 0;
   CHECK(register_plugins(zoo("two_backends"), options).error() == Error::OutOfResources);
+}
+
+TEST_CASE("a taken id leaves that backend out, and the others of the plugin are registered",
+          "[executorch]") {
+  adapted();
+  static Native native;
+  const auto ids = [] {
+    auto registry = std::make_shared<host::BackendRegistry>();
+    REQUIRE(registry->register_backend(zoo("two_backends")).ok());
+    return registry->list_backends({});
+  }();
+  REQUIRE(ids.size() == 2);
+  REQUIRE(et::register_backend({ids[0].c_str(), &native}) == et::Error::Ok);
+  const std::size_t before = table_size();
+
+  // Named, it is an error: the caller asked for it.
+  std::vector<bridge::RefusedBackend> refused{{"old", "old"}};
+  const auto named = register_plugins(zoo("two_backends"), {.ids = ids, .refused = &refused});
+  CHECK(named.error() == Error::RegistrationAlreadyRegistered);
+  CHECK_THAT(std::string(named.text()), ContainsSubstring("ids=[\"" + ids[1] + "\"]"));
+  CHECK(refused.empty());
+  CHECK(table_size() == before);
+
+  const auto done = register_plugins(zoo("two_backends"), {.refused = &refused});
+  INFO(done.text());
+  REQUIRE(done.ok());
+  CHECK(*done == std::vector{ids[1]});
+  REQUIRE(refused.size() == 1);
+  CHECK(refused[0].id == ids[0]);
+  CHECK_THAT(refused[0].reason,
+             ContainsSubstring("backend '" + ids[0] + "' of " + zoo("two_backends")) &&
+                 ContainsSubstring("leave it out by naming the others: ids=[\"" + ids[1] + "\"]") &&
+                 ContainsSubstring(ids[0] + " (executorch-adapter-test)"));
+  CHECK(et::get_backend_class(ids[0].c_str()) == &native);
+
+  // Now both are taken.
+  CHECK(register_plugins(zoo("two_backends")).error() == Error::RegistrationAlreadyRegistered);
+  CHECK(table_size() == before + 1);
 }
 
 TEST_CASE("a failed registration gives the reason and leaves the table unchanged", "[executorch]") {

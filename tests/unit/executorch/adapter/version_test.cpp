@@ -81,14 +81,15 @@ TEST_CASE("a bridge that was compiled for another minor version refuses to work"
   void* const library = ::dlopen(TENON_TEST_OTHER_MINOR, RTLD_NOW | RTLD_LOCAL);
   INFO(TENON_TEST_OTHER_MINOR);
   REQUIRE(library != nullptr);
-  const auto register_plugin = reinterpret_cast<std::uint32_t (*)(const char*)>(
-      ::dlsym(library, "tenon_executorch_register"));
+  const auto register_plugin =
+      reinterpret_cast<std::uint32_t (*)(const char*, const char* const*, std::size_t)>(
+          ::dlsym(library, "tenon_executorch_register"));
   const auto last_error = reinterpret_cast<std::uint32_t (*)(const char**, const char**)>(
       ::dlsym(library, "tenon_executorch_last_error"));
   REQUIRE((register_plugin != nullptr && last_error != nullptr));
   const std::size_t before = et::get_num_registered_backends();
-  CHECK(register_plugin("/nonexistent/plugin.so") == TENON_STATUS_NOT_SUPPORTED);
-  CHECK(register_plugin(nullptr) == TENON_STATUS_NOT_SUPPORTED);
+  CHECK(register_plugin("/nonexistent/plugin.so", nullptr, 0) == TENON_STATUS_NOT_SUPPORTED);
+  CHECK(register_plugin(nullptr, nullptr, 0) == TENON_STATUS_NOT_SUPPORTED);
   CHECK(et::get_num_registered_backends() == before);
   const char *name = nullptr, *text = nullptr;
   CHECK(last_error(&name, &text) == TENON_STATUS_NOT_SUPPORTED);
