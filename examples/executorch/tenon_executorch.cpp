@@ -27,12 +27,20 @@ std::vector<bridge::RefusedBackend>& refused() {
   return backends;
 }
 
+/// The directory of installed plugins; empty: that of the build.
+std::string& installed() {
+  static std::string folder;
+  return folder;
+}
+
 Status register_found(const bridge::RegisterOptions& options) {
   // Before the search, whose errors would be less precise.
   TENON_RETURN_IF_ERROR(bridge::check_runtime());
   auto registry = std::make_shared<tenon::host::BackendRegistry>(
       tenon::host::HostInfo{"Python through Tenon " TENON_VERSION_STRING, {}});
-  registry->add_search(tenon::host::discovery());
+  tenon::host::DiscoveryOptions found;
+  if (!installed().empty()) found.installed = installed();
+  registry->add_search(tenon::host::discovery(found));
   constexpr std::string_view remedy =
       "\nTENON_DISABLE=ID leaves a plugin's backend out of what is found";
   auto done = bridge::register_plugins(
@@ -75,6 +83,10 @@ const char* kept(const nlohmann::json& value) {
 const char* tenon_executorch_built_for() {
   static const std::string text = bridge::compiled_version().text;
   return text.c_str();
+}
+
+void tenon_executorch_set_installed(const char* directory) {
+  installed() = directory ? directory : "";
 }
 
 std::uint32_t tenon_executorch_register(const char* path, const char* const* ids,

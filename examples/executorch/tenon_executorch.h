@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * Plugins of Tenon in stock ExecuTorch, for C: the functions of libtenon_executorch.so that
- * tenon_executorch.py calls. Text is UTF-8, NUL-terminated, and valid until the next call of the
- * same function on the same thread.
+ * the Python module tenon.executorch calls. Text is UTF-8, NUL-terminated, and valid until the next
+ * call of the same function on the same thread.
  */
 #ifndef TENON_EXECUTORCH_H
 #define TENON_EXECUTORCH_H
@@ -18,6 +18,10 @@ extern "C" {
 
 /* The version of ExecuTorch that this library was compiled for: "1.5". */
 TENON_EXECUTORCH_API const char* tenon_executorch_built_for(void);
+
+/* The directory of installed plugins, in place of the one that the build states; NULL: that one.
+ * Not for several threads at once. */
+TENON_EXECUTORCH_API void tenon_executorch_set_installed(const char* directory);
 
 /*
  * Registers backends of the plugin in the file `path` in ExecuTorch; NULL: of all plugins that are

@@ -26,6 +26,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 FIXTURES = ROOT / "tests/fixtures"
 BUILD = pathlib.Path(sys.argv[1]).resolve()
 BRIDGE = BUILD / "examples/executorch"
+PACKAGE = BUILD / "examples/python"
 DEMO = BUILD / "examples/demo_backend.so"
 CPU_AOTI = BUILD / "reference_backends/cpu_aoti/cpu_aoti.so"
 TABLE_SIZE = 16
@@ -41,18 +42,18 @@ def names():
 
 
 def refusal(function, *arguments):
-    """The TenonError that a call must raise."""
-    import tenon_executorch
+    """The tenon.Error that a call must raise."""
+    import tenon
     try:
         function(*arguments)
-    except tenon_executorch.TenonError as error:
+    except tenon.Error as error:
         return error
     raise AssertionError(f"{function.__name__}{arguments} did not fail")
 
 
 def run(model, *inputs):
-    import tenon_executorch
-    with tenon_executorch.errors():
+    import tenon.executorch
+    with tenon.executorch.errors():
         return Runtime.get().load_program(model).load_method("forward").execute(inputs)
 
 
@@ -80,6 +81,7 @@ def check_programs(bridge):
 
 
 def check_failures(bridge):
+    import tenon
     folder = FIXTURES / "demo_sin_seg"
     model, x = (folder / "model.pte").read_bytes(), array(folder / "c0_in0.npy")
     error = refusal(run, model.replace(b"version:0#", b"version:7#"), x)
@@ -94,7 +96,7 @@ def check_failures(bridge):
     for wrong in (b"no program", model.replace(b"BackendWithCompilerDemo", b"BackendWithCompilerOmed")):
         try:
             run(wrong, x)
-        except bridge.TenonError as failure:
+        except tenon.Error as failure:
             raise AssertionError(f"not an error of a plugin: {failure}") from failure
         except RuntimeError as failure:
             print("unchanged:", str(failure).strip())
@@ -129,12 +131,13 @@ def check_taken_ids(bridge):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         assert bridge.register_plugins(many) == ["ShyBackend"]
-    message, = [str(each.message) for each in caught if each.category is bridge.TenonWarning]
+    message, = [str(each.message) for each in caught if each.category is bridge.NotRegisteredWarning]
     assert "backend 'ManyBackend'" in message and 'ids=["ShyBackend"]' in message, message
     print("a taken id leaves out one backend:", message.split(". Its table")[0])
 
 
 def check_table(bridge):
+    import tenon
     error = refusal(bridge.register_plugins, DEMO)
     assert error.name == "RegistrationAlreadyRegistered", error
     assert str(DEMO) in error.text and "libexecutorch_backend_xnnpack.so" in error.text, error
@@ -161,7 +164,7 @@ def check_table(bridge):
         before = names()
         try:
             bridge.register_plugins(plugin)
-        except bridge.TenonError as failure:
+        except tenon.Error as failure:
             error = failure
             assert names() == before, "a plugin was registered by half"
             break
@@ -172,9 +175,9 @@ def check_table(bridge):
 
 
 def check_other_version():
-    environment = {**os.environ, "PYTHONPATH": str(BRIDGE),
+    environment = {**os.environ, "PYTHONPATH": str(PACKAGE),
                    "TENON_EXECUTORCH_LIBRARY": str(BRIDGE / "libtenon_executorch_other.so")}
-    done = subprocess.run([sys.executable, "-c", "import tenon_executorch"], env=environment,
+    done = subprocess.run([sys.executable, "-c", "import tenon.executorch as t; t.registered()"], env=environment,
                           capture_output=True, text=True, check=False)
     assert done.returncode == 1, done
     message = done.stderr.strip().splitlines()[-1]
@@ -204,9 +207,9 @@ def main():
     for name in [name for name in os.environ if name.startswith("TENON_")]:
         del os.environ[name]
     check_other_version()
-    sys.path.insert(0, str(BRIDGE))
+    sys.path.insert(0, str(PACKAGE))
     check_script()
-    bridge = importlib.import_module("tenon_executorch")
+    bridge = importlib.import_module("tenon.executorch")
     check_programs(bridge)
     check_failures(bridge)
     check_taken_ids(bridge)

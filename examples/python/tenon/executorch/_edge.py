@@ -33,7 +33,7 @@ _NOT_SUPPORTED = 0x10
 
 @dataclasses.dataclass
 class Description:
-    """A program as a plugin gets it, and what its numbers stand for."""
+    """A program as a plugin gets it, and the nodes behind its numbers."""
 
     program: _aot.Program
     nodes: list[Node]  # By number of the node in the description.

@@ -22,7 +22,7 @@ _OF_DIM_ORDER_OPERATORS = {
 
 
 class NotDescribed(Exception):
-    """What a description cannot have; the text says what it is."""
+    """A part of a program that a description cannot have; the text names it."""
 
 
 def overload_of(target):
