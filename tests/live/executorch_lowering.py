@@ -27,6 +27,7 @@ for name in [name for name in os.environ if name.startswith("TENON_")]:
 warnings.simplefilter("ignore")
 logging.disable(logging.WARNING)
 
+import executorch.kernels.quantized  # Out variants of quantized operators, for the exporter.
 import numpy
 import torch
 from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
@@ -231,6 +232,241 @@ class Models(Case):
 
     def test_quantised(self):
         self.check("PT2E-quantised")
+
+
+class TwoMethods(nn.Module):
+    """Methods that share a layer."""
+
+    def __init__(self):
+        super().__init__()
+        self.shared = nn.Linear(32, 32)
+        self.own = nn.Linear(32, 8)
+
+    def encode(self, x):
+        return torch.relu(self.shared(x))
+
+    def classify(self, x):
+        return torch.softmax(self.own(torch.relu(self.shared(x))), -1)
+
+
+class Method(nn.Module):
+    def __init__(self, owner, name):
+        super().__init__()
+        self.owner, self.method = owner, name
+
+    def forward(self, x):
+        return getattr(self.owner, self.method)(x)
+
+
+class Stateful(nn.Module):
+    """A buffer that changes, a constant of the code, and several outputs."""
+
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(4, 4)
+        self.register_buffer("total", torch.zeros(4))
+
+    def forward(self, x):
+        self.total.add_(x.sum(0))
+        y = self.linear(x) * torch.tensor([1.0, 2.0, 3.0, 4.0])
+        return y, y.mean(0) + self.total
+
+
+class Branch(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(4, 4)
+
+    def forward(self, x):
+        y = self.linear(x)
+        return torch.relu(torch.cond(y.sum() > 0, lambda v: v * 2, lambda v: v - 1, (y,)))
+
+
+class Sine(nn.Module):
+    def forward(self, x):
+        return torch.relu(torch.sin(x))
+
+
+X = (torch.linspace(-1, 1, 12).reshape(3, 4),)
+
+
+class Features(Case):
+    def test_methods_that_share_weights_store_them_once(self):
+        model = module(TwoMethods)
+        methods = {name: Method(model, name) for name in ("encode", "classify")}
+        inputs = (torch.randn(3, 32),)
+        programs = {name: export(method, inputs) for name, method in methods.items()}
+        edge = to_edge_transform_and_lower(
+            programs, partitioner=[partitioner(weights="named")])
+        stored = edge._named_data_store.get_named_data_store_output()
+        self.assertEqual(sum(32 * 32 * 4 == len(each) for each in stored.buffers), 1)
+        pte = self.write(edge.to_executorch())
+        for name, method in methods.items():
+            inside, left = calls_of(edge.exported_program(name))
+            self.assertEqual((len(inside), sum(left.values())), (1, 0), name)
+            self.check_outputs(method, pte, [inputs], method=name)
+        for name, program in programs.items():
+            torch.export.save(archive_of(program), self.folder / f"{name}.pt2")
+        compiled, report = self.compile(
+            *(f"--method={name}={self.folder / name}.pt2" for name in programs),
+            "--spec", "weights=named")
+        self.assertEqual([len(each["delegates"]) for each in report["methods"]], [1, 1])
+        self.assertEqual(sorted(blobs(pte)), sorted(blobs(compiled)))
+
+    def test_external_weights_are_in_a_ptd_file(self):
+        model, inputs = module(lambda: layers.Mlp(64, 128, 10)), (torch.randn(2, 64),)
+        edge = to_edge_transform_and_lower(
+            export(model, inputs),
+            partitioner=[partitioner(weights="external", external_tag="weights")])
+        manager = edge.to_executorch(ExecutorchBackendConfig(external_constants=True))
+        pte = self.write(manager)
+        manager.write_tensor_data_to_file(str(self.folder))
+        ptd = self.folder / "weights.ptd"
+        self.assertGreater(ptd.stat().st_size, 128 * 64 * 4)
+        self.assertLess(pte.stat().st_size, 128 * 64 * 4)
+        self.check_outputs(model, pte, [inputs], [ptd])
+
+    def test_beside_xnnpack_in_one_call(self):
+        model, inputs = module(lambda: xnnpack_models.Transformer(32, 2, 1)), (torch.randn(1, 12, 32),)
+        program = export(model, inputs)
+        for order in ([partitioner(), XnnpackPartitioner()], [XnnpackPartitioner(), partitioner()]):
+            edge = to_edge_transform_and_lower(program, partitioner=order)
+            ids = Counter(each.backend_id for _, each, _ in
+                          get_lowered_submodules(edge.exported_program().graph_module))
+            self.assertEqual(set(ids), {"GraphBackend", "XnnpackBackend"}, ids)
+            self.check_outputs(model, self.write(edge.to_executorch()), [inputs], rtol=1e-3, atol=1e-4)
+
+    def test_buffers_constants_and_several_outputs(self):
+        model = module(Stateful)
+        edge = to_edge_transform_and_lower(export(copy.deepcopy(model), X), partitioner=[partitioner()])
+        inside, left = calls_of(edge.exported_program())
+        self.assertTrue(inside)
+        self.check_outputs(model, self.write(edge.to_executorch()), [X])
+
+    def test_control_flow_is_left_to_the_runtime(self):
+        model = module(Branch)
+        edge = to_edge_transform_and_lower(export(model, X), partitioner=[partitioner()])
+        inside, left = calls_of(edge.exported_program())
+        self.assertEqual(left["higher_order.cond"], 1)
+        self.assertEqual(len(inside), 2)
+        with torch.no_grad():
+            [found] = self.run_in_stock(self.write(edge.to_executorch()), X)
+            torch.testing.assert_close(found, model(*X), rtol=RTOL, atol=ATOL)
+
+    def test_an_operator_that_the_plugin_leaves_is_decomposed(self):
+        class Mixed(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.first, self.second = nn.Linear(4, 4), nn.Linear(4, 4).double()
+
+            def forward(self, x):
+                return self.second(self.first(x).double())
+
+        model = module(Mixed)
+        edge = to_edge_transform_and_lower(export(model, X), partitioner=[partitioner()])
+        _, left = calls_of(edge.exported_program())
+        self.assertNotIn("aten.linear.default", left)
+        self.check_outputs(model, self.write(edge.to_executorch()), [X])
+
+    def test_the_callers_program_and_weights_stay(self):
+        model = module(lambda: layers.Mlp(256, 512, 10))
+        program = to_edge(export(model, (torch.randn(2, 256),))).exported_program()
+        before = str(program.graph), {name: (tensor.data_ptr(), tensor.clone())
+                                      for name, tensor in program.state_dict.items()}
+        module_ = to_backend("GraphBackend", program, [])
+        self.assertEqual(module_.backend_id, "GraphBackend")
+        self.assertEqual(str(program.graph), before[0])
+        for name, (address, content) in before[1].items():
+            self.assertEqual(program.state_dict[name].data_ptr(), address)
+            self.assertTrue(torch.equal(program.state_dict[name], content))
+            program.state_dict[name].data.add_(0)  # Can be written again.
+
+    def test_weights_are_described_where_they_are(self):
+        from tenon.executorch import _edge
+        weight = nn.Parameter(torch.randn(64, 64))
+        self.assertEqual(_edge._plain(weight).data_ptr(), weight.data_ptr())
+
+    def test_debug_handles_are_in_the_record_and_in_the_inspector(self):
+        from executorch.devtools import Inspector
+        model, inputs = module(lambda: layers.Mlp(16, 32, 8)), (torch.randn(2, 16),)
+        edge = to_edge_transform_and_lower(export(model, inputs), partitioner=[partitioner()],
+                                           generate_etrecord=True)
+        handles = {node.meta["debug_handle"]
+                   for _, each, _ in get_lowered_submodules(edge.exported_program().graph_module)
+                   for node in each.original_module.graph.nodes if node.op == "call_function"}
+        manager = edge.to_executorch()
+        pte, record = self.write(manager), self.folder / "etrecord.bin"
+        manager.get_etrecord().save(str(record))
+        program = Runtime.get().load_program(pte, enable_etdump=True, debug_buffer_size=1 << 20)
+        program.load_method("forward").execute(list(inputs))
+        program.write_etdump_result_to_file(str(self.folder / "etdump"), str(self.folder / "data"))
+        inspector = Inspector(etdump_path=str(self.folder / "etdump"), etrecord=str(record))
+        seen, operators_seen = set(), set()
+        for block in inspector.event_blocks:
+            for event in block.events:
+                if event.is_delegated_op and event.debug_handles is not None:
+                    found = event.debug_handles
+                    seen |= set(found if isinstance(found, (list, tuple, set)) else [found])
+                    operators_seen |= set(event.op_types or [])
+        self.assertTrue(seen, "no event of the delegate has a debug handle")
+        self.assertLessEqual(seen, handles)
+        self.assertTrue(operators_seen, "no event has the operators of the program")
+
+
+class Failures(Case):
+    def refusal(self, call, *arguments, **keywords):
+        with self.assertRaises(tenon.Error) as caught:
+            call(*arguments, **keywords)
+        self.assertEqual(str(caught.exception), f"{caught.exception.name} "
+                         f"(0x{caught.exception.number:02x}): {caught.exception.text}")
+        return caught.exception
+
+    def test_a_backend_that_is_unknown_or_cannot_compile(self):
+        failure = self.refusal(tenon.executorch.partitioner, "NoSuchBackend")
+        self.assertIn("NoSuchBackend", failure.text)
+        failure = self.refusal(tenon.executorch.backend, "Add", plugins=[BUILD / "examples/hello.so"])
+        self.assertEqual(failure.name, "NotSupported")
+        self.assertIn("cannot compile", failure.text)
+
+    def test_an_id_has_one_class_which_is_final(self):
+        cls = tenon.executorch.backend("GraphBackend", plugins=[GRAPH_BACKEND])
+        self.assertIs(tenon.executorch.backend("GraphBackend"), cls)
+        with self.assertRaises(TypeError):
+            type("Derived", (cls,), {})
+        failure = self.refusal(tenon.executorch.backend, "GraphBackend", plugins=["/other.so"])
+        self.assertEqual(failure.name, "RegistrationAlreadyRegistered")
+        failure = self.refusal(tenon.executorch.backend, "XnnpackBackend")
+        self.assertIn("executorch.backends.xnnpack", failure.text)
+
+    def test_options_that_the_plugin_refuses(self):
+        program = export(module(lambda: layers.Mlp(16, 8)), (torch.randn(2, 16),))
+        failure = self.refusal(to_edge_transform_and_lower, program,
+                               partitioner=[partitioner(weights="nowhere")])
+        self.assertEqual((failure.number, failure.name), (0x12, "InvalidArgument"))
+        self.assertIn("nowhere", failure.text)
+        with self.assertRaises(TypeError):
+            partitioner(weights=["named"])
+
+    def test_a_node_that_the_plugin_cannot_compile_is_named(self):
+        program = to_edge(export(Sine(), X)).exported_program()
+        failure = self.refusal(to_backend, "GraphBackend", program, [])
+        self.assertEqual(failure.name, "NotSupported")
+        self.assertIn("aten.sin.default", failure.text)
+
+    def test_what_cannot_be_described_is_refused_before_the_plugin_is_called(self):
+        program = to_edge(export(module(Branch), X)).exported_program()
+        failure = self.refusal(to_backend, "GraphBackend", program, [])
+        self.assertEqual(failure.name, "NotSupported")
+        self.assertRegex(failure.text, "node 'cond' .*cannot be described")
+
+    def test_compile_specs_of_another_number(self):
+        program = to_edge(export(module(lambda: layers.Mlp(4, 4)), X)).exported_program()
+        cls = tenon.executorch.backend("GraphBackend")
+        for specs in ({}, {"forward": []}):
+            failure = self.refusal(cls.preprocess_multimethod, {"forward": [program]}, specs)
+            self.assertIn("method 'forward' has 1 partitions", failure.text)
+        made = cls.preprocess(program, [CompileSpec("fold", b"0")])
+        self.assertTrue(made.processed_bytes)
 
 
 if __name__ == "__main__":

@@ -43,6 +43,7 @@ class GraphBuilder {
       : program_(program), purpose_(purpose) {}
 
   [[nodiscard]] const tenon::aot::EdgeProgram& program() const noexcept { return program_; }
+  [[nodiscard]] Purpose purpose() const noexcept { return purpose_; }
 
   /// Declares what `execute` will get.
   [[nodiscard]] tenon::Status add_inputs();

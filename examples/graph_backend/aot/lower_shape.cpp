@@ -3,9 +3,12 @@
 // Operators that move elements or see them in other sizes.
 #include <algorithm>
 #include <charconv>
+#include <cstring>
 #include <numeric>
 #include <optional>
+#include <string>
 #include <system_error>
+#include <vector>
 
 #include "aot/operators.hpp"
 
@@ -13,9 +16,12 @@ namespace graph_backend {
 
 using tenon::Error;
 using tenon::Result;
+using tenon::ScalarType;
 using tenon::Status;
+using tenon::aot::EdgeProgram;
 using tenon::aot::EdgeSize;
 using tenon::aot::EdgeValue;
+using tenon::aot::ValueId;
 
 namespace {
 
@@ -81,6 +87,41 @@ Status reshape(const Call& call) {
 Status same(const Call& call) {
   TENON_TRY(const TensorId x, call.tensor("self"));
   return call.finish(x);
+}
+
+/// Whether the elements of `value` are known ahead of time and no run changes them.
+bool is_fixed(const EdgeProgram& program, ValueId value) {
+  return program.value(value).has_fqn() &&
+         tenon::aot::find_mutations(program)[value] == tenon::aot::no_value;
+}
+
+/// The result is its argument, except that constants of int64 become float32 here: ExecuTorch's
+/// exporter makes such constants, and this conversion, of a model's numbers ("x + 3").
+Status to_copy(const Call& call) {
+  const EdgeProgram& program = call.builder().program();
+  const auto self = call.node().find("self");
+  const auto id = self ? self->value() : std::nullopt;
+  if (!id || program.value(*id).scalar_type() != ScalarType::Long || !is_fixed(program, *id) ||
+      program.value(call.node().outputs()[0]).scalar_type() != ScalarType::Float) {
+    return same(call);
+  }
+  const EdgeValue value = program.value(*id);
+  std::vector<std::int32_t> sizes;
+  for (std::size_t i = 0; i < value.rank(); ++i) {
+    sizes.push_back(static_cast<std::int32_t>(value.size(i).max));
+  }
+  const tenon::Bytes data = value.data();  // None while the node alone is judged.
+  if (call.builder().purpose() == GraphBuilder::Purpose::Compile &&
+      data.size() != static_cast<std::size_t>(value.max_numel()) * sizeof(std::int64_t)) {
+    return error(Error::InvalidProgram, "value '", value.name(), "' has no data");
+  }
+  std::vector<float> elements(static_cast<std::size_t>(value.max_numel()));
+  for (std::size_t i = 0; i < elements.size() && !data.empty(); ++i) {
+    std::int64_t element = 0;
+    std::memcpy(&element, data.data() + i * sizeof element, sizeof element);
+    elements[i] = static_cast<float>(element);
+  }
+  return call.finish(call.builder().constant(std::string(value.fqn()), sizes, elements));
 }
 
 Status dropout(const Call& call) {
@@ -164,7 +205,7 @@ constexpr OperatorRow shape_rows[] = {
     {"aten.embedding.default", &embedding},
     // `finish` compares dtypes, and other orders in memory are refused wherever they appear.
     {"aten.clone.default", &same},
-    {"aten._to_copy.default", &same},
+    {"aten._to_copy.default", &to_copy},
     {"aten.contiguous.default", &same},
     {"aten.alias.default", &same},
     {"aten.detach.default", &same},

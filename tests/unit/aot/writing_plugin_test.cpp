@@ -292,6 +292,88 @@ TEST_CASE("weights that nothing can write are not copied", "[aot]") {
   CHECK(place(WeightAccess::read_only) != weight.data());
   ::munmap(memory, size);
 }
+
+/// Memory that can be written, of whole pages, and a weight that begins and ends inside of pages.
+struct WritableWeight {
+  static constexpr std::size_t size = std::size_t{256} << 10;
+  static constexpr std::size_t offset = 192;
+
+  WritableWeight()
+      : memory(static_cast<std::byte*>(
+            ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0))) {
+    std::fill_n(memory, size, std::byte{7});
+  }
+  WritableWeight(const WritableWeight&) = delete;
+  WritableWeight& operator=(const WritableWeight&) = delete;
+  ~WritableWeight() { ::munmap(memory, size); }
+
+  [[nodiscard]] Bytes weight() const { return {memory + offset, size - 2 * offset}; }
+
+  std::byte* memory;
+};
+
+/// Whether the byte can be written, tried in a process of its own.
+bool can_write(std::byte* at) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::signal(SIGSEGV, SIG_DFL);
+    *static_cast<volatile std::byte*>(at) = std::byte{9};
+    ::_exit(0);
+  }
+  int status = 0;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+TEST_CASE("weights in place are not copied, and cannot be written meanwhile", "[aot][S0.7]") {
+  const WritableWeight owner;
+  const Bytes weight = owner.weight();
+  std::byte* const middle = owner.memory + WritableWeight::size / 2;
+  {
+    const auto copies =
+        aot::detail::WeightCopies::make(std::span(&weight, 1), WeightAccess::in_place);
+    REQUIRE(copies.ok());
+    CHECK(copies->place_of(weight).data() == weight.data());
+    CHECK_FALSE(can_write(middle));
+    CHECK(copies->is_unchanged(weight));
+  }
+  CHECK(can_write(middle));
+}
+
+TEST_CASE("the ends of a weight in place are compared and restored", "[aot][S0.7]") {
+  const WritableWeight owner;
+  const std::size_t last = WritableWeight::size - WritableWeight::offset - 1;
+  for (const std::size_t changed : {WritableWeight::offset, last}) {
+    const Bytes weight = owner.weight();
+    {
+      const auto copies =
+          aot::detail::WeightCopies::make(std::span(&weight, 1), WeightAccess::in_place);
+      REQUIRE(copies.ok());
+      owner.memory[changed] = std::byte{8};  // Its page is shared: it can be written.
+      CHECK_FALSE(copies->is_unchanged(weight));
+      CHECK(copies->is_unchanged(weight.subspan(WritableWeight::offset + 1, 4096)));
+      owner.memory[0] = std::byte{5};  // Another's data.
+    }
+    CHECK(owner.memory[changed] == std::byte{7});
+    CHECK(owner.memory[0] == std::byte{5});
+  }
+}
+
+TEST_CASE("small weights, and memory of two kinds, are copied", "[aot]") {
+  const WritableWeight owner;
+  const auto is_copied = [](Bytes weight) {
+    const auto copies =
+        aot::detail::WeightCopies::make(std::span(&weight, 1), WeightAccess::in_place);
+    REQUIRE(copies.ok());
+    const Bytes place = copies->place_of(weight);
+    REQUIRE(std::ranges::equal(place, weight));
+    return place.data() != weight.data();
+  };
+  CHECK(is_copied(owner.weight().first(4096)));
+  CHECK_FALSE(is_copied(owner.weight()));
+  REQUIRE(::mprotect(owner.memory, WritableWeight::size / 2, PROT_READ) == 0);
+  CHECK(is_copied(owner.weight()));
+}
 #endif
 
 }  // namespace writing_plugin_test

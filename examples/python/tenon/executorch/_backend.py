@@ -13,7 +13,7 @@ from executorch.exir.scalar_type import ScalarType
 from executorch.exir.tensor_layout import TensorLayout
 from torch.export import ExportedProgram
 
-from .. import _aot
+from .. import _aot, _entry_points, _prefix
 from .._error import Error
 from ._edge import describe, not_supported
 from ._operators import name_of
@@ -28,7 +28,8 @@ _backends: dict[str, tuple[_aot.Backend, tuple[str, ...], type[BackendDetails]]]
 def backend(backend_id: str, *, plugins: Sequence[str | os.PathLike[str]] = ()) -> type[BackendDetails]:
     """The ahead-of-time half of a plugin's backend, as a final class for ExecuTorch's `to_backend`.
 
-    `plugins` are files to look in first; then come TENON_PLUGIN_FILES, TENON_PLUGIN_PATH and installed
+    `plugins` are files to look in first; without them, an installed package that offers the id by an
+    entry point "tenon.plugins" comes first. Then come TENON_PLUGIN_FILES, TENON_PLUGIN_PATH and installed
     plugins. The plugin is loaded. One id has one class: the same call returns it again.
 
     Raises tenon.Error: InvalidBackend when no plugin has the id, NotSupported when that plugin cannot
@@ -46,7 +47,10 @@ def backend(backend_id: str, *, plugins: Sequence[str | os.PathLike[str]] = ()) 
         if other.__name__ == backend_id:
             raise Error(_ALREADY_REGISTERED, "RegistrationAlreadyRegistered",
                         f"backend {backend_id} is {other.__module__}.{other.__qualname__} already")
-    native = _aot.Backend(backend_id, list(files), "")
+    offered = None if files else _entry_points.plugin_file(backend_id)
+    installed = _prefix.plugin_folder()
+    native = _aot.Backend(backend_id, list(files) if offered is None else [offered],
+                          "" if installed is None else os.fspath(installed))
     cls = _make_class(native)
     _backends[backend_id] = (native, files, cls)
     return cls

@@ -10,6 +10,7 @@ import pathlib
 import warnings
 from collections.abc import Iterable, Iterator
 
+from .. import _entry_points, _prefix
 from .._error import Error
 
 _NOT_SUPPORTED = (0x10, "NotSupported")
@@ -86,7 +87,6 @@ def register_plugins(path: str | os.PathLike[str] | None = None,
         return []
     if path is not None:
         return _register(path, wanted)
-    from .. import _entry_points, _prefix
     folder = _prefix.plugin_folder()
     _bridge().tenon_executorch_set_installed(None if folder is None else os.fsencode(folder))
     known = {each["id"] for each in registered()}
