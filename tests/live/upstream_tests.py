@@ -37,6 +37,7 @@ BACKENDS = {
 MODULES = ["test_backend_with_named_data_map", "test_backends_lifted", "test_compatibility",
            "test_debug_handle_map", "test_lowered_backend_module", "test_partitioner",
            "test_to_backend_multi_method", "test_utils"]
+# Tests that pass with upstream's backends and not with plugins, and why.
 EXPECTED = {}
 
 

@@ -141,6 +141,41 @@ TEST_CASE("indices may be reshaped, also for other readers", "[graph_backend][TN
   CHECK(std::ranges::equal(out, numbers));
 }
 
+/// x + float(b), where b is an int64 buffer {4, -3, 2}; with `changed`, x is what b becomes.
+aot::OwnedEdgeProgram sum_with_converted_buffer(bool changed) {
+  EdgeProgramBuilder graph;
+  const EdgeTensor longs{ScalarType::Long, {3}};
+  const std::vector<std::int64_t> numbers = {4, -3, 2};
+  const auto x = graph.user_input("x", {f32, {3}});
+  const auto b = graph.stored(aot::EdgeOrigin::Buffer, "b", "b", longs,
+                              aot::SharedBytes::copy_of(std::as_bytes(std::span(numbers))));
+  const auto converted = unary(graph, "aten._to_copy.default", b, {f32, {3}});
+  graph.user_output(graph.node("aten.add.Tensor",
+                               {{"self", EdgeRef{x}}, {"other", EdgeRef{converted}}}, {f32, {3}}));
+  if (changed) graph.mutation(b, graph.user_input("next", longs));
+  return build_ok(std::move(graph));
+}
+
+TEST_CASE("a constant of int64 is converted ahead of time", "[graph_backend][TN-AOT-5]") {
+  const auto program = sum_with_converted_buffer(false);
+  CHECK(compile_all(program) == 1);
+  CHECK_FALSE(partition_ok(program).tag_of(0).empty());
+  const auto method = load_ok(program);
+  const std::vector<float> x = {0.5f, 0.5f, 0.5f};
+  const std::vector<std::int64_t> sizes = {3};
+  REQUIRE(method->set_input(0, host::InputTensor{f32, sizes, std::as_bytes(std::span(x))}).ok());
+  REQUIRE(method->execute().ok());
+  const Tensor<const float> out(*method->output(0).as.tensor);
+  CHECK(std::ranges::equal(out, std::vector{4.5f, -2.5f, 2.5f}));
+}
+
+TEST_CASE("a buffer of int64 that changes is converted by others", "[graph_backend][TN-AOT-5]") {
+  const auto program = sum_with_converted_buffer(true);
+  CHECK(partition_ok(program).tag_of(0).empty());
+  CHECK_FALSE(partition_ok(program).tag_of(1).empty());
+  CHECK(compile_all(program) == 1);
+}
+
 TEST_CASE("operators that are worth more as a whole are named once", "[graph_backend]") {
   EdgeProgramBuilder graph;
   const EdgeTensor square{f32, {3, 3}};
