@@ -1,18 +1,39 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <filesystem>
+#include <string>
+#include <system_error>
+
+#include "tenon/host/files/environment.hpp"
+
 #if !defined(TENON_PLUGINDIR) && __has_include("tenon/host/plugindir.hpp")
 #include "tenon/host/plugindir.hpp"
 #endif
 
 namespace tenon {
 
-/// The directory of installed plugins, as in host/registry/discovery.hpp. In a header of its own,
-/// so that a program whose `main` names another one need not compile a host for that.
-#ifdef TENON_PLUGINDIR
-inline constexpr const char* installed_plugins = TENON_PLUGINDIR;
-#else
-inline constexpr const char* installed_plugins = "";
+/// The directory of installed plugins for a program of Tenon: that of the prefix that the program
+/// is in, wherever the prefix was moved to; otherwise that of host/registry/discovery.hpp. A
+/// privileged process uses the latter alone, as links can give its file another directory.
+///
+/// In a header of its own, so that a program whose `main` names another directory need not compile
+/// a host for that.
+[[nodiscard]] inline std::string installed_plugins() {
+#ifdef TENON_PLUGINS_FROM_BIN
+  namespace fs = std::filesystem;
+  std::error_code failure;
+  const fs::path program = fs::read_symlink("/proc/self/exe", failure);
+  if (!program.empty() && !host::is_privileged()) {
+    const fs::path folder = (program.parent_path() / TENON_PLUGINS_FROM_BIN).lexically_normal();
+    if (fs::is_directory(folder, failure)) return folder.native();
+  }
 #endif
+#ifdef TENON_PLUGINDIR
+  return TENON_PLUGINDIR;
+#else
+  return {};
+#endif
+}
 
 }  // namespace tenon

@@ -7,7 +7,7 @@
 #include "tenon/host/registry/discovery.hpp"
 #include "tool.hpp"
 
-int tenon::compile::run_program(int argc, char** argv, const char* installed) {
+int tenon::compile::run_program(int argc, char** argv, const std::string& installed) {
   name_plugins_that_crash();
   const auto run = [&](const Arguments& arguments) -> tool::Outcome {
     Report report = compile(arguments, host::discovery({.installed = installed}));

@@ -6,7 +6,7 @@
 #include "tenon/host/registry/discovery.hpp"
 #include "tool.hpp"
 
-int tenon::doctor::run_program(int argc, char** argv, const char* installed) {
+int tenon::doctor::run_program(int argc, char** argv, const std::string& installed) {
   const auto run = [&](const Arguments& arguments) -> tool::Outcome {
     Diagnosis diagnosis = diagnose(arguments, host::discovery({.installed = installed}));
     std::string text =

@@ -6,5 +6,5 @@
 #include "terminate.hpp"
 
 int main(int argc, char** argv) {
-  return tenon::list::run_program(argc, argv, tenon::installed_plugins);
+  return tenon::list::run_program(argc, argv, tenon::installed_plugins());
 }

@@ -9,7 +9,7 @@
 #include "tenon/host/registry/registry.hpp"
 #include "tool.hpp"
 
-int tenon::list::run_program(int argc, char** argv, const char* installed) {
+int tenon::list::run_program(int argc, char** argv, const std::string& installed) {
   const auto run = [&](const Arguments& arguments) -> tool::Outcome {
     host::BackendRegistry registry;
     registry.add_search(host::discovery({.installed = installed}));

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <string>
+
 namespace tenon::list {
 
 /// The body of `main`: returns the exit code. `installed` is the directory of installed plugins.
-int run_program(int argc, char** argv, const char* installed);
+int run_program(int argc, char** argv, const std::string& installed);
 
 }  // namespace tenon::list

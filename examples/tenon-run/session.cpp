@@ -7,6 +7,7 @@
 #include <fstream>
 #include <system_error>
 
+#include "installed_plugins.hpp"
 #include "options.hpp"
 #include "printable.hpp"
 #include "tenon/abi/version.h"
@@ -91,7 +92,7 @@ Session::Session(const Arguments& arguments)
       trace_(arguments.limits.trace_events),
       registry_({"tenon-run " TENON_VERSION_STRING, &log_errors}) {
   report_.program = arguments.model;
-  registry_.add_search(host::discovery());
+  registry_.add_search(host::discovery({.installed = installed_plugins()}));
 }
 
 Report Session::run() && {

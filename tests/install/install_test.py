@@ -78,6 +78,10 @@ with tempfile.TemporaryDirectory(prefix="tenon-install-") as folder:
         names = run(lister, "--all", env=dict(os.environ, TENON_PLUGIN_PATH=plugins))
         for example in ("Add", "BackendWithCompilerDemo", "GraphBackend"):
             assert example not in names.split(), names
+        # Programs find the plugins of the prefix that they are in, also after it was moved.
+        without = {name: value for name, value in os.environ.items() if not name.startswith("TENON_")}
+        listed = run(lister, "--all", "--json", env=without)
+        assert f'"{plugins}"' in listed, listed
     hello = pathlib.Path(source) / "examples/hello/hello.cpp"
     plugin = pathlib.Path(folder) / "hello.so"
     run(*compiler, "-std=c++20", "-fPIC", "-shared", *pkg_config("--cflags", "tenon"), hello,

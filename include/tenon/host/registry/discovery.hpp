@@ -23,7 +23,8 @@ namespace tenon::host {
 /// Nothing for headers that were only copied.
 [[nodiscard]] inline std::filesystem::path installed_plugin_folder() {
 #ifdef TENON_PLUGINDIR
-  return TENON_PLUGINDIR;
+  // In a package that may be moved, it is given relative to a header.
+  return std::filesystem::path(TENON_PLUGINDIR).lexically_normal();
 #else
   return {};
 #endif
