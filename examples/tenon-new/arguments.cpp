@@ -15,6 +15,7 @@ constexpr const char* footer =
     "  tenon-new acme_npu                       # makes ./acme_npu\n"
     "  tenon-new acme_npu --template minimal    # six files\n"
     "  tenon-new acme_npu --dir backends        # makes backends/acme_npu\n"
+    "  tenon-new acme_npu --python              # a Python package with the plugin in it\n"
     "  tenon-new --list\n"
     "\n"
     "Exit codes:\n"
@@ -32,8 +33,13 @@ Result<std::variant<Arguments, PrintAndExit>> parse_arguments(int argc, const ch
   app.set_version_flag("--version", "tenon-new " TENON_VERSION_STRING, "Print the version");
   app.add_option("NAME", arguments.name,
                  "Name of the backend: words in lower case with underscores between them");
-  app.add_option("--template", arguments.template_name, "What is copied (default: full)")
-      ->type_name("T");
+  auto* const chosen =
+      app.add_option("--template", arguments.template_name, "What is copied (default: full)")
+          ->type_name("T");
+  app.add_flag_callback(
+         "--python", [&arguments] { arguments.template_name = "python"; },
+         "A Python package that delivers the plugin; the same as --template python")
+      ->excludes(chosen);
   app.add_option("--dir", arguments.folder, "Folder in which the new one is made (default: .)")
       ->type_name("D");
   app.add_flag("--list", arguments.list, "Print the templates, and make nothing");

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <string>
+#include <system_error>
 #include <utility>
 
 #include "arguments.hpp"
@@ -47,8 +48,13 @@ tenon::Result<std::string> make(const Arguments& arguments, const TemplatePlaces
   const fs::path target = fs::path(arguments.folder) / names.snake;
   TENON_TRY(const std::size_t num_files, create(chosen.folder, target, names));
   const std::string shown = target.lexically_normal().native();
+  std::error_code unknown;
+  const bool is_package = fs::is_regular_file(target / "pyproject.toml", unknown);
+  const std::string next =
+      is_package ? tenon::concat("pip install ", target.is_absolute() ? "" : "./", shown)
+                 : tenon::concat("make -C ", shown, " check");
   return tenon::concat(shown, ": ", num_files, " files; the backend's id is ", names.pascal,
-                       "Backend\nnext: make -C ", shown, " check\n");
+                       "Backend\nnext: ", next, "\n");
 }
 
 }  // namespace

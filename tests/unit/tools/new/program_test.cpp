@@ -4,6 +4,8 @@
 #include <sys/resource.h>
 
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -19,6 +21,11 @@ namespace fs = std::filesystem;
 using test::Outcome;
 using test::TemporaryFolder;
 using Words = std::vector<std::string>;
+
+std::string read(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
 
 Outcome run(const Words& words,
             const test::Variables& variables = {{"TENON_TEMPLATES", TENON_TEMPLATES}}) {
@@ -54,6 +61,8 @@ TEST_CASE("templates are listed with what they are", "[tenon-new]") {
   CHECK(outcome.exit_code == 0);
   CHECK_THAT(outcome.out, ContainsSubstring("full     A backend for ExecuTorch programs"));
   CHECK_THAT(outcome.out, ContainsSubstring("minimal  A backend for ExecuTorch programs"));
+  CHECK_THAT(outcome.out,
+             ContainsSubstring("python   A backend for ExecuTorch programs as a Python"));
 }
 
 TEST_CASE("a backend is created and the next steps are printed", "[tenon-new]") {
@@ -72,12 +81,37 @@ TEST_CASE("a backend is created and the next steps are printed", "[tenon-new]") 
   CHECK_THAT(again.err, ContainsSubstring("exists already; nothing was changed"));
 }
 
+TEST_CASE("--python creates a Python package that offers the backend by an entry point",
+          "[tenon-new]") {
+  const TemporaryFolder folder;
+  const std::string place = folder.path().string();
+  const auto outcome = run({"acme_npu", "--python", "--dir", place});
+  INFO(outcome.err);
+  CHECK(outcome.exit_code == 0);
+  CHECK_THAT(outcome.out, ContainsSubstring("\nnext: pip install " + place + "/acme_npu\n"));
+  const std::string project = read(folder / "acme_npu/pyproject.toml");
+  CHECK_THAT(project, ContainsSubstring("[project.entry-points.\"tenon.plugins\"]\n"
+                                        "AcmeNpuBackend = \"acme_npu:plugin\"\n"));
+  for (const char* file :
+       {"acme_npu/__init__.py", "acme_npu/acme_npu.cpp", "acme_npu/acme_npu.json.in", "meson.build",
+        "README.md", "tests/test_acme_npu.py", "tests/scale.pte"}) {
+    INFO(file);
+    CHECK(fs::is_regular_file(folder / "acme_npu" / file));
+  }
+  CHECK(read(folder / "acme_npu/tests/scale.pte").find("AcmeNpuBackend") != std::string::npos);
+
+  const auto both = run({"acme", "--python", "--template", "minimal", "--dir", place});
+  CHECK(both.exit_code == 2);
+  CHECK_THAT(both.err, ContainsSubstring("--python"));
+  CHECK_FALSE(fs::exists(folder / "acme"));
+}
+
 TEST_CASE("a template that is not there is named with those that are", "[tenon-new]") {
   const TemporaryFolder folder;
   const auto outcome = run({"acme", "--template", "huge", "--dir", folder.path().string()});
   CHECK(outcome.exit_code == 2);
   CHECK_THAT(outcome.err, ContainsSubstring("template 'huge': "));
-  CHECK_THAT(outcome.err, ContainsSubstring("has full, minimal"));
+  CHECK_THAT(outcome.err, ContainsSubstring("has full, minimal, python"));
 }
 
 TEST_CASE("a folder of templates that was named is the only one", "[tenon-new]") {
