@@ -3,13 +3,33 @@
 
 #include <dlfcn.h>
 
+#include <filesystem>
+#include <string>
+#include <system_error>
+
 namespace tenon::cpu_aoti {
 
-/// A system library that finds its symbols in itself first, so that no global library of the
-/// process replaces its functions.
+/// Where `name` is loaded from: a package that ships the library has it in the plugin's directory,
+/// otherwise the dynamic loader searches for it.
+inline std::string packaged_or_system(const char* name) {
+  namespace fs = std::filesystem;
+  static const char in_this_plugin = 0;
+  ::Dl_info module{};
+  if (::dladdr(&in_this_plugin, &module) == 0 || !module.dli_fname) return name;
+  // A host loads the plugin by its descriptor, which is a link to the file.
+  std::error_code failure;
+  const fs::path plugin = fs::canonical(module.dli_fname, failure);
+  if (failure) return name;
+  const fs::path packaged = plugin.parent_path() / name;
+  return fs::is_regular_file(packaged, failure) ? packaged.native() : std::string(name);
+}
+
+/// A library that finds its symbols in itself first, so that no global library of the process
+/// replaces its functions.
 class IsolatedLibrary {
  public:
-  explicit IsolatedLibrary(const char* name) noexcept : handle_(::dlopen(name, flags)) {}
+  explicit IsolatedLibrary(const char* name)
+      : handle_(::dlopen(packaged_or_system(name).c_str(), flags)) {}
   IsolatedLibrary(const IsolatedLibrary&) = delete;
   IsolatedLibrary& operator=(const IsolatedLibrary&) = delete;
   ~IsolatedLibrary() {

@@ -1,0 +1,197 @@
+# SPDX-License-Identifier: MIT
+"""Makes the wheel `tenon`: build_wheel.py ROOT FOLDER (`./dev wheel` runs it).
+
+meson-python builds the Python package. What an installation of Tenon has besides (programs, headers,
+files for CMake and pkg-config, templates, plugins) is added as data of the wheel, so that the
+environment it is installed into is a prefix of Tenon. Libraries of the system that a wheel may not
+rely on are added with their licences; auditwheel checks the result and names the platform.
+
+The wheel is left in FOLDER/dist. FOLDER/meson is a build directory, reused by the next call, and
+FOLDER/venv has meson-python, auditwheel and the rest of requirements.txt from PyPI.
+"""
+
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+
+import graft
+
+ABI_MAJOR = "1"
+PLUGINS = f"share/tenon/plugins-{ABI_MAJOR}"
+OPTIONS = [
+    "-Doptimization=2", "-Dunity=on", "-Dunity_size=100", "-Dcompiled_host=true",
+    "-Dpython=enabled", "-Dpt2=enabled", "-Dcpu_aoti=enabled", "-Dtests=disabled",
+    "-Dconformance=enabled", "-Dbenchmarks=disabled", "-Dcuda=disabled",
+    "-Dlibdir=lib", "-Dplugindir=" + PLUGINS,
+]
+TAGS = ("runtime", "devel")
+PLUGIN_FILES = {
+    "reference_backends/cpu_aoti/cpu_aoti.so": "cpu_aoti.so",
+    "examples/graph_backend/graph_backend.so": "graph_backend.so",
+}
+# What CpuAotiBackend loads by name when it is used.
+LOADED_BY_NAME = {"cpu_aoti.so": ["libdnnl.so.2", "libsleef.so.3"]}
+
+
+def run(*command, **arguments):
+    return subprocess.run([os.fspath(word) for word in command], check=True, text=True, **arguments)
+
+
+def enter_environment(folder):
+    """Runs this script again in FOLDER/venv, which is made when its contents are not those of
+    requirements.txt. Returns when that is where it runs."""
+    listed = pathlib.Path(__file__).with_name("requirements.txt")
+    complete = folder / "requirements.txt"
+    if not complete.is_file() or complete.read_text() != listed.read_text():
+        shutil.rmtree(folder, ignore_errors=True)
+        # Debian's own: other installations may lack a shared library or the headers.
+        system = pathlib.Path("/usr/bin/python3")
+        run(system if system.exists() else sys.executable, "-m", "venv", folder)
+        run(folder / "bin/pip", "install", "--quiet", "--disable-pip-version-check", "-r", listed)
+        shutil.copy2(listed, complete)
+    if pathlib.Path(sys.prefix) == folder:
+        return
+    python = folder / "bin/python"
+    os.environ["PATH"] = f"{folder / 'bin'}:{os.environ['PATH']}"
+    os.execv(python, [str(python), *sys.argv])
+
+
+def link_sources(root, folder):
+    """A directory that has pyproject.toml next to the project's meson.build, as meson-python wants
+    it. Links alone."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    listed = run("git", "-C", root, "ls-files", stdout=subprocess.PIPE).stdout.splitlines()
+    for name in sorted({path.split("/")[0] for path in listed}):
+        (folder / name).symlink_to(os.path.relpath(root / name, folder))
+    for name in ("pyproject.toml", "README.md"):
+        (folder / name).unlink(missing_ok=True)
+        (folder / name).symlink_to(os.path.relpath(root / "examples/python" / name, folder))
+
+
+def targets_of(build):
+    """What the wheel holds of what the project can build."""
+    plan = json.loads((build / "meson-info/intro-install_plan.json").read_text())
+    wanted = [path for path, about in plan["targets"].items()
+              if about["tag"] in (*TAGS, "python")]
+    files = {target["filename"][0] for target
+             in json.loads((build / "meson-info/intro-targets.json").read_text())}
+    return [os.path.relpath(path, build) for path in wanted if path in files] + list(PLUGIN_FILES)
+
+
+def build_package(source, build, out):
+    """The wheel with the Python package alone, and a build directory with all else."""
+    import mesonpy  # From FOLDER/venv.
+
+    previous = pathlib.Path.cwd()
+    os.chdir(source)
+    try:
+        if not (build / "build.ninja").is_file():
+            run("meson", "setup", source, build, "-Dbuildtype=release", "-Db_ndebug=if-release",
+                *OPTIONS)
+        name = mesonpy.build_wheel(out, {
+            "build-dir": str(build),
+            "setup-args": OPTIONS,
+            "compile-args": targets_of(build),
+            "install-args": ["--tags=python"],
+        })
+    finally:
+        os.chdir(previous)
+    return out / name
+
+
+def stage_prefix(build, stage):
+    """The files of an installation, without the Python package."""
+    shutil.rmtree(stage, ignore_errors=True)
+    run("meson", "install", "-C", build, "--no-rebuild", "--skip-subprojects", "--quiet",
+        "--tags", ",".join(TAGS), "--destdir", stage)
+    [header] = stage.rglob("include/tenon/tenon.hpp")
+    prefix = header.parents[2]
+    plugins = prefix / PLUGINS
+    plugins.mkdir(parents=True, exist_ok=True)
+    for built, name in PLUGIN_FILES.items():
+        shutil.copy2(build / built, plugins / name)
+    # Applications that are compiled against these headers search the environment they are in.
+    up = "/".join([".."] * 4)
+    header = prefix / "include/tenon/host/plugindir.hpp"
+    header.write_text(header.read_text().split("//  Made")[0].split("#define")[0] +
+                      f'#define TENON_PLUGINDIR __FILE__ "/{up}/{PLUGINS}"\n')
+    return prefix
+
+
+def is_elf(path):
+    with open(path, "rb") as file:
+        return file.read(4) == b"\x7fELF"
+
+
+def add_prefix(prefix, unpacked):
+    """Moves the prefix into the wheel: programs to `scripts`, all else to `data`."""
+    [info] = unpacked.glob("*.dist-info")
+    data = unpacked / info.name.replace(".dist-info", ".data")
+    data.mkdir(exist_ok=True)
+    (data / "scripts").mkdir(exist_ok=True)
+    for program in sorted((prefix / "bin").iterdir()):
+        shutil.move(program, data / "scripts" / program.name)
+    (prefix / "bin").rmdir()
+    shutil.move(prefix, data / "data")
+    return data, info
+
+
+def pack(root, package, prefix, folder):
+    """The wheel with everything in it, and the names of libraries that auditwheel need not add."""
+    work = folder / "unpacked"
+    shutil.rmtree(work, ignore_errors=True)
+    run(sys.executable, "-m", "wheel", "unpack", package, "--dest", work, stdout=subprocess.DEVNULL)
+    [unpacked] = work.iterdir()
+    data, info = add_prefix(prefix, unpacked)
+    for path in unpacked.rglob("*"):
+        if path.is_file() and is_elf(path):
+            run("strip", "--strip-unneeded", path)
+        elif path.suffix == ".a":
+            run("strip", "--strip-debug", path)
+    licences = info / "licenses"
+    licences.mkdir(exist_ok=True)
+    shutil.copy2(root / "LICENSE", licences / "LICENSE")
+
+    plugins = data / "data" / PLUGINS
+    grafted = graft.graft(
+        [plugins / name for name in PLUGIN_FILES.values()], plugins,
+        loaded_by_name={plugins / name: also for name, also in LOADED_BY_NAME.items()})
+    libraries = data / "data/share/tenon/libraries"
+    grafted |= graft.graft(sorted((data / "scripts").iterdir()), libraries,
+                           origin="$ORIGIN/../share/tenon/libraries")
+    graft.add_licences(grafted, licences)
+
+    complete = folder / "complete"
+    shutil.rmtree(complete, ignore_errors=True)
+    complete.mkdir()
+    run(sys.executable, "-m", "wheel", "pack", unpacked, "--dest-dir", complete,
+        stdout=subprocess.DEVNULL)
+    [wheel] = complete.iterdir()
+    # The bridge to stock ExecuTorch is used in a process that has ExecuTorch's own library.
+    return wheel, ["libexecutorch.so", *(path.name for path in grafted)]
+
+
+def main():
+    root, folder = (pathlib.Path(word).resolve() for word in sys.argv[1:])
+    enter_environment(folder / "venv")
+    source, build = folder / "source", folder / "meson"
+    link_sources(root, source)
+    packages = folder / "package"
+    shutil.rmtree(packages, ignore_errors=True)
+    packages.mkdir(parents=True)
+    package = build_package(source, build, packages)
+    wheel, provided = pack(root, package, stage_prefix(build, folder / "stage"), folder)
+    dist = folder / "dist"
+    shutil.rmtree(dist, ignore_errors=True)
+    run(sys.executable, "-m", "auditwheel", "repair", *(f"--exclude={name}" for name in provided),
+        "--wheel-dir", dist, wheel)
+    [made] = dist.iterdir()
+    print(f"{os.path.relpath(made)}: {made.stat().st_size / 1e6:.1f} MB")
+
+
+if __name__ == "__main__":
+    main()
