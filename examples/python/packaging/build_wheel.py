@@ -21,6 +21,7 @@ import graft
 
 ABI_MAJOR = "1"
 PLUGINS = f"share/tenon/plugins-{ABI_MAJOR}"
+LIBRARIES = "share/tenon/libraries"
 OPTIONS = [
     "-Doptimization=2", "-Dunity=on", "-Dunity_size=100", "-Dcompiled_host=true",
     "-Dpython=enabled", "-Dpt2=enabled", "-Dcpu_aoti=enabled", "-Dtests=disabled",
@@ -160,9 +161,13 @@ def pack(root, package, prefix, folder):
     grafted = graft.graft(
         [plugins / name for name in PLUGIN_FILES.values()], plugins,
         loaded_by_name={plugins / name: also for name, also in LOADED_BY_NAME.items()})
-    libraries = data / "data/share/tenon/libraries"
-    grafted |= graft.graft(sorted((data / "scripts").iterdir()), libraries,
-                           origin="$ORIGIN/../share/tenon/libraries")
+    # Where each is in an environment: bin, and lib/pythonX.Y/site-packages.
+    depths = {path: 1 for path in sorted((data / "scripts").iterdir())}
+    depths |= {path: len(path.relative_to(unpacked).parts) + 2
+               for path in sorted((unpacked / "tenon").rglob("*.so"))}
+    for path, depth in depths.items():
+        grafted |= graft.graft([path], data / "data" / LIBRARIES,
+                               origin=f"$ORIGIN/{'../' * depth}{LIBRARIES}")
     graft.add_licences(grafted, licences)
 
     complete = folder / "complete"
