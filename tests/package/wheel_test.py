@@ -3,8 +3,8 @@
 
 In fresh environments, with nothing of this tree on any path: installs the wheel, runs its programs and
 a model, makes a vendor's package with `tenon-new --python`, builds that into a wheel, installs it
-too, finds its backend in Python, in C++ and in stock ExecuTorch, and uninstalls all of it. BUILD is
-a build directory: its bridge to stock ExecuTorch is tried with build/live/venv, where both are there.
+too, finds its backend in Python, in C++ and in stock ExecuTorch, and uninstalls all of it. The
+tenon-run of the build directory BUILD is a host elsewhere; stock ExecuTorch is that of build/live/venv.
 
 Exit status 77: there is no wheel, or no PyPI for the tools that build a vendor's package.
 """
@@ -175,20 +175,24 @@ def check_other_hosts(there, folder):
     if BUILD and (BUILD / "examples/tenon-run/tenon-run").is_file():
         run(BUILD / "examples/tenon-run/tenon-run", model, "--input", folder / "input.npy", env=other)
         print("a host elsewhere finds AcmeBackend by TENON_PLUGIN_PATH")
-    bridge = BUILD and BUILD / "examples/executorch"
-    if not BUILD or not LIVE.exists() or not (bridge / "libtenon_executorch.so").is_file():
-        print("stock ExecuTorch: not tried: no bridge in the build directory, or no build/live/venv")
+    [site] = (there.path / "lib").glob("python3*/site-packages")
+    if not LIVE.exists() or not (site / "tenon/executorch/libtenon_executorch.so").is_file():
+        print("stock ExecuTorch: not tried: no build/live/venv, or a wheel without the bridge")
         return
-    text = ("import sys, tenon_executorch, torch\n"
+    text = ("import torch\n"
             "from executorch.runtime import Runtime\n"
-            "ids = tenon_executorch.register_plugins()\n"
-            "assert 'AcmeBackend' in ids, ids\n"
-            "with tenon_executorch.errors():\n"
+            "from tenon.executorch import errors, register_plugins\n"
+            "ids = register_plugins()\n"
+            "assert 'AcmeBackend' in ids and 'CpuAotiBackend' in ids, ids\n"
+            "with errors():\n"
             f"  method = Runtime.get().load_program({str(model)!r}).load_method('forward')\n"
             "  [y] = method.execute([torch.ones(2, 3)])\n"
             "assert torch.equal(y, torch.full((2, 3), 1.5)), y\n"
             "print('stock ExecuTorch runs', *ids)")
-    print(run(LIVE, "-c", text, env=other | {"PYTHONPATH": str(bridge)}).strip().splitlines()[-1])
+    del other["TENON_PLUGIN_PATH"]
+    # ExecuTorch's environment is not written to: the wheel's packages are on its path for one run.
+    shown = run(LIVE, "-c", text, env=other | {"PYTHONPATH": str(site)})
+    print(shown.strip().splitlines()[-1])
 
 
 def check_duplicate(there, folder):

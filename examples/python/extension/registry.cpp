@@ -33,7 +33,9 @@ void log_errors(std::int32_t level, std::string_view plugin, std::string_view te
 }  // namespace
 
 std::function<host::SearchReport()> search(const std::vector<std::string>& paths) {
-  return host::discovery({.paths = {paths.begin(), paths.end()}});
+  host::DiscoveryOptions options;
+  if (!paths.empty()) options.installed = paths.front();
+  return host::discovery(std::move(options));
 }
 
 Registry::Registry(std::vector<std::string> search_paths)
@@ -48,8 +50,8 @@ void bind_registry(nb::module_& module) {
       module, "Registry",
       "The backends that plugins offer. A plugin is loaded when a program needs it.")
       .def(nb::init<std::vector<std::string>>(), nb::arg("paths"),
-           "Searches `paths` (plugins, manifests and directories of them) and what every host "
-           "searches, at the first look-up that misses.")
+           "Searches what every host searches, at the first look-up that misses. `paths`: the "
+           "directory of installed plugins, or nothing for the one of the build.")
       .def(
           "register_backend",
           [](Registry& self, const std::string& path) {

@@ -3,10 +3,13 @@
 
 import os
 
+from . import _prefix
+
 PACKAGE = os.path.dirname(os.path.abspath(__file__))
 
 
 def plugin_paths() -> "list[str]":
-    """Plugins, manifests and directories of them that come with the package, as absolute paths."""
-    plugins = os.path.join(PACKAGE, "plugins")
-    return [plugins] if os.path.isdir(plugins) else []
+    """The directory of installed plugins, of the wheel and of other packages; none in a build
+    directory."""
+    folder = _prefix.plugin_folder()
+    return [] if folder is None else [str(folder)]

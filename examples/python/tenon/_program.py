@@ -1,19 +1,51 @@
 # SPDX-License-Identifier: MIT
 """Programs, and the registry that all programs share."""
 
+import threading
+
 from . import _paths, _tenon
+from ._error import Error
 from ._tenon import Array, Method
 
 __all__ = ["Method", "MethodMeta", "Program", "TensorInfo", "Value", "load", "register_backend"]
 
 _registry = None
+_offers = None
+
+
+class _Offers:
+    """What installed packages offer by entry points, for one registry."""
+
+    def __init__(self, registry: "_tenon.Registry") -> None:
+        self._registry = registry
+        self._lock = threading.Lock()
+        self._asked: "set[str]" = set()
+        self._files: "set[str]" = set()
+
+    def register(self, ids: "list[str]") -> None:
+        """Registers the plugins that packages offer for `ids`; imports those packages."""
+        with self._lock:
+            for id in [id for id in ids if id not in self._asked]:
+                from . import _entry_points  # Takes longer than all else of a small program.
+
+                file = _entry_points.plugin_file(id)
+                if file is not None and file not in self._files:
+                    self._files.add(file)
+                    try:
+                        self._registry.register_backend(file)
+                    except Error as error:
+                        # What the application registered itself wins.
+                        if error.name != "RegistrationAlreadyRegistered":
+                            raise
+                self._asked.add(id)
 
 
 def default_registry() -> "_tenon.Registry":
     """The registry of programs that name no plugins. It searches what every host searches."""
-    global _registry
+    global _registry, _offers
     if _registry is None:
-        _registry = _tenon.Registry(_paths.plugin_paths())
+        registry = _tenon.Registry(_paths.plugin_paths())
+        _registry, _offers = registry, _Offers(registry)
     return _registry
 
 
@@ -87,8 +119,9 @@ class Program:
     time, as each thread needs its own. A program is a context manager that closes it at the end.
     """
 
-    def __init__(self, program: "_tenon.Program") -> None:
+    def __init__(self, program: "_tenon.Program", offers: _Offers) -> None:
         self._program = program
+        self._offers = offers
         self._methods: "dict[str, Method]" = {}
 
     @property
@@ -130,6 +163,8 @@ class Program:
 
         Ctrl-C raises KeyboardInterrupt at once; what was begun ends in the background.
         """
+        if name in self._program.method_names():
+            self._offers.register(self._program.method_meta(name)["backends"])
         return self._program.load_method(name, options, embedded_code, progress)
 
     def __getitem__(self, name: str) -> Method:
@@ -198,10 +233,11 @@ def load(model, *, data=(), plugins=(), options=None, embedded_code="allow", lim
         registry = _tenon.Registry(_paths.plugin_paths())
         for path in plugins:
             registry.register_backend(os.fspath(path))
+        offers = _Offers(registry)
     else:
-        registry = default_registry()
+        registry, offers = default_registry(), _offers
     return Program(_tenon.open_program(model, list(data), registry, options or {}, embedded_code,
-                                       limits or {}, trace))
+                                       limits or {}, trace), offers)
 
 
 for _each in (MethodMeta, Program, TensorInfo, Value, load, register_backend):
