@@ -5,8 +5,9 @@
 
 One MLP, (a + b) -> 16 -> relu -> 8 with inputs of 1x16, in one interleaved run: in each round each
 runtime is called 200 times; the least time of all rounds is printed. Tenon and executorch.runtime
-run the same program, which XNNPACK executes in both (Tenon's is the stock library in a plugin), and
-Tenon also runs what AOTInductor compiled of the network. Outputs are compared with PyTorch's first.
+run the same program, which XNNPACK executes in both (Tenon's is the stock library in a plugin).
+Outputs are compared with PyTorch's first. The last line is a backend that does nothing, with one
+input: what Python and the host cost by themselves.
 
 Needs torch, executorch, onnx, onnxruntime and NumPy; tenon is found in BUILD/examples/python.
 """

@@ -471,6 +471,46 @@ class Sessions(Case):
         method.use_session(None)
 
 
+class Memory(Case):
+    def test_ten_thousand_calls_leave_no_memory(self):
+        """Runs with PYTHONMALLOC=debug (meson.build), which also counts what the extension allocates."""
+        method = demo()
+        bad = INPUTS[0].astype(np.float64)
+
+        def one_round():
+            for _ in range(2500):
+                method(*INPUTS)
+                method(*INPUTS, borrow=True)
+                np.asarray(method.execute(INPUTS)[0])
+                try:
+                    method(bad, *INPUTS[1:])
+                except tenon.Error:
+                    pass
+            gc.collect()
+            with open("/proc/self/statm") as statm:
+                return sys.getallocatedblocks(), int(statm.read().split()[1])
+
+        one_round()
+        blocks, pages = one_round()
+        for _ in range(2):
+            more_blocks, more_pages = one_round()
+        self.assertLess(more_blocks - blocks, 50)
+        self.assertLess(more_pages - pages, 64)
+
+    def test_loading_and_closing_leaves_no_memory(self):
+        def one_round():
+            for _ in range(20):
+                with tenon.load(ADD, plugins=[DEMO]) as program:
+                    program["forward"](*INPUTS)
+                    self.assertRaises(tenon.Error, tenon.load, b"nothing")
+            gc.collect()
+            return sys.getallocatedblocks()
+
+        one_round()
+        before = one_round()
+        self.assertLess(one_round() - before, 50)
+
+
 class Threads(Case):
     def test_methods_run_at_once_and_in_asyncio(self):
         program = tenon.load(ADD, plugins=[DEMO])
