@@ -117,7 +117,7 @@ class _Reader:
         if tensor is None:
             raise NotDescribed(f"'{spec.target}', which the program does not have,")
         sizes = [int(size) for size in tensor.shape]
-        description = (int(scalar_type_enum(tensor.dtype)), sizes, list(range(len(sizes))))
+        description = (_scalar_type(tensor.dtype), sizes, list(range(len(sizes))))
         address, nbytes, keep = 0, 0, None
         if not isinstance(tensor, FakeTensor):
             keep = _plain(tensor)
@@ -198,7 +198,7 @@ class _Reader:
             if isinstance(value, types):
                 return kind, value
         if isinstance(value, torch.dtype):
-            return _SCALAR_TYPE, int(scalar_type_enum(value))
+            return _SCALAR_TYPE, _scalar_type(value)
         if isinstance(value, torch.layout) and value is torch.strided:
             return _LAYOUT, 0
         if isinstance(value, torch.memory_format):
@@ -266,6 +266,13 @@ def _symbol(value: object) -> tuple[int, object]:
     return kind, value if is_number else sympy.srepr(value.node.expr)
 
 
+def _scalar_type(dtype: torch.dtype) -> int:
+    try:
+        return int(scalar_type_enum(dtype))
+    except (KeyError, RuntimeError, TypeError):
+        raise NotDescribed(f"dtype {dtype}") from None
+
+
 def _device(device: torch.device) -> tuple[int, int]:
     if device.type not in _DEVICES:
         raise NotDescribed(f"device {device}")
@@ -281,7 +288,7 @@ def _tensor(value: torch.Tensor) -> tuple[int, list[int | str], list[int]]:
         order = [int(dim) for dim in dim_order_from_stride(strides)]
     except Exception:  # What torch raises for strides of 0: such a tensor is copied when it is used.
         order = list(range(value.dim()))
-    return int(scalar_type_enum(value.dtype)), [_size(size) for size in value.shape], order
+    return _scalar_type(value.dtype), [_size(size) for size in value.shape], order
 
 
 def _plain(tensor: torch.Tensor) -> torch.Tensor:

@@ -26,8 +26,7 @@ enum class WeightAccess : std::uint8_t {
   /// Where they are, although that memory can be written: its whole pages are read-only until the
   /// call returns, for all threads, and a plugin that writes to them ends the process with a
   /// signal.
-  /// What shares its first and last page with other data is compared and restored: a change there
-  /// is
+  /// The first and last page, which others may share, are compared and restored: a change there is
   /// reported. Weights below 64 KiB are copied, as `read_only` does. One call at a time; others
   /// wait.
   in_place,
