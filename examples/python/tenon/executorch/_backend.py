@@ -183,15 +183,19 @@ def _layout(layout: tuple[int, list[int], list[int]] | None) -> TensorLayout | N
 
 
 def _pairs(specs: Sequence[CompileSpec]) -> list[tuple[str, bytes]]:
-    return [(spec.key, bytes(spec.value)) for spec in specs]
+    return [(spec.key, _bytes(f"compile spec {spec.key!r}", spec.value)) for spec in specs]
+
+
+def _bytes(what: str, value: object) -> bytes:
+    """Some of ExecuTorch's users give text, where CompileSpec says bytes."""
+    if isinstance(value, str):
+        return value.encode()
+    if isinstance(value, (bytes, bytearray, memoryview)):
+        return bytes(value)
+    raise TypeError(f"{what}: expected text or bytes, found {type(value).__name__}")
 
 
 def _option_bytes(key: str, value: object) -> bytes:
-    if isinstance(value, (bytes, bytearray, memoryview)):
-        return bytes(value)
     if isinstance(value, bool):
         return b"1" if value else b"0"
-    if isinstance(value, (str, int, float)):
-        return str(value).encode()
-    raise TypeError(f"option {key!r}: expected text, a number, a bool or bytes, "
-                    f"found {type(value).__name__}")
+    return _bytes(f"option {key!r}", str(value) if isinstance(value, (int, float)) else value)
