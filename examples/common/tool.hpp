@@ -9,6 +9,7 @@
 #include <string_view>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include "print_and_exit.hpp"
 #include "printable.hpp"
@@ -34,13 +35,14 @@ enum class ExitCode : int {
 /// The result of a program: output, error and exit code.
 struct Outcome {
   ExitCode code = ExitCode::success;
-  std::string output{};  ///< For standard output. Written before the failure.
-  Status failure{};      ///< For standard error, unless it is Ok.
+  std::string output{};                 ///< For standard output. Written before the failure.
+  Status failure{};                     ///< For standard error, unless it is Ok.
+  std::vector<std::string> warnings{};  ///< For standard error, a line each, unless it failed.
 
-  static Outcome failed(ExitCode code, Status why) { return {code, {}, std::move(why)}; }
+  static Outcome failed(ExitCode code, Status why) { return {code, {}, std::move(why), {}}; }
   /// Success, or a failure with `code`.
   static Outcome of(Status status, ExitCode code) {
-    return {status.ok() ? ExitCode::success : code, {}, std::move(status)};
+    return {status.ok() ? ExitCode::success : code, {}, std::move(status), {}};
   }
 };
 
@@ -52,6 +54,11 @@ struct Outcome {
     text.replace(at, 3, "; ");
   }
   return concat(tool, ": ", printable(text), "\n");
+}
+
+/// "tenon-run: warning: text", in one line with a line feed.
+[[nodiscard]] inline std::string warning_line(std::string_view tool, std::string_view text) {
+  return concat(tool, ": warning: ", printable(host::shortened(text)), "\n");
 }
 
 /// Writes an outcome to standard output and standard error, and returns the exit code. A report
@@ -66,6 +73,9 @@ struct Outcome {
     const Status why = error(Error::AccessFailed, "standard output cannot be written");
     if (line.empty()) line = error_line(tool, why);
     if (code == ExitCode::success || code == ExitCode::failed) code = ExitCode::wrong_usage;
+  }
+  if (outcome.failure.ok()) {
+    for (const std::string& text : outcome.warnings) line += warning_line(tool, text);
   }
   std::fputs(line.c_str(), stderr);
   return static_cast<int>(code);

@@ -193,6 +193,8 @@ Result<std::variant<Arguments, PrintAndExit>> parse_arguments(int argc, const ch
   app.add_flag("--print-ops-to-not-decompose", arguments.print_ops_to_not_decompose,
                "Print the operators that the backends want to get whole; without -o, do nothing "
                "else");
+  app.add_flag("--strict", arguments.strict,
+               "Arguments without effect, a --spec or --plugin, are errors, not warnings");
   app.add_flag("--json", arguments.json, "Print one JSON object instead of text");
   TENON_TRY(auto instead, parse_command_line(app, argc, argv));
   if (instead) return std::variant<Arguments, PrintAndExit>(*std::move(instead));

@@ -18,9 +18,12 @@
 #include "tenon/aot/compiler/write/pte_writer.hpp"
 #include "tenon/core/aoti_names.hpp"
 #include "tenon/core/concat.hpp"
+#include "tenon/host/binary/peek.hpp"
 #include "tenon/host/files/new_file.hpp"
 #include "tenon/host/files/quoted.hpp"
 #include "tenon/host/registry/registry.hpp"
+#include "unused_plugin.hpp"
+#include "unused_spec.hpp"
 
 namespace tenon::compile {
 namespace {
@@ -42,6 +45,7 @@ class Compilation {
         stage(ExitCode::no_backend, &Compilation::find_backends) &&
         stage(ExitCode::failed, &Compilation::print_operators) && !arguments_.output.empty() &&
         stage(ExitCode::failed, &Compilation::compile_all) &&
+        stage(ExitCode::wrong_usage, &Compilation::check_effect) &&
         stage(ExitCode::wrong_usage, &Compilation::write_files);
     return std::move(report_);
   }
@@ -55,6 +59,7 @@ class Compilation {
         stage(ExitCode::invalid_file, &Compilation::read_compiled_models) &&
         stage(ExitCode::wrong_usage, &Compilation::match_compiled_models) &&
         stage(ExitCode::failed, &Compilation::pack_all) &&
+        stage(ExitCode::wrong_usage, &Compilation::check_effect) &&
         stage(ExitCode::wrong_usage, &Compilation::write_files);
     return std::move(report_);
   }
@@ -141,6 +146,9 @@ class Compilation {
 
   Status add_plugins() {
     for (const std::string& plugin : arguments_.plugins) {
+      TENON_TRY(const auto record, host::peek(plugin));
+      auto& ids = plugins_.emplace_back(plugin, std::vector<std::string>()).second;
+      for (const host::BackendRecord& backend : record.backends) ids.push_back(backend.id);
       TENON_RETURN_IF_ERROR(registry_.register_backend(std::filesystem::path(plugin)));
     }
     return ok();
@@ -168,6 +176,22 @@ class Compilation {
     TENON_TRY(aot::FileImage image, aot::make_pte(program_));
     image_.emplace(std::move(image));
     return ok();
+  }
+
+  /// Finds arguments without effect, and fails for them with --strict.
+  Status check_effect() {
+    for (const Spec& spec : arguments_.specs) warn(unused_spec_warning(spec, program_));
+    for (const auto& [path, ids] : plugins_) {
+      warn(tool::unused_plugin_warning(path, ids, "--backend names", arguments_.backends));
+    }
+    if (!arguments_.strict || report_.warnings.empty()) return ok();
+    Status failure = error(Error::InvalidArgument, report_.warnings.front());
+    report_.warnings.erase(report_.warnings.begin());
+    return failure;
+  }
+
+  void warn(std::string text) {
+    if (!text.empty()) report_.warnings.push_back(std::move(text));
   }
 
   Status read_compiled_models() {
@@ -293,6 +317,7 @@ class Compilation {
 
   const Arguments& arguments_;
   host::BackendRegistry registry_;
+  std::vector<std::pair<std::string, std::vector<std::string>>> plugins_;  ///< Paths and ids.
   std::vector<Model> models_;
   std::deque<std::string> names_;
   std::deque<tenon_edge_program> renamed_;

@@ -43,6 +43,7 @@ struct Arguments {
   bool no_partition = false;
   bool print_graph = false;
   bool print_ops_to_not_decompose = false;
+  bool strict = false;  ///< What would be a warning is a failure.
   bool json = false;
 };
 
@@ -73,6 +74,7 @@ struct Report {
   std::vector<Method> methods;
   std::optional<WrittenFile> program;
   std::vector<WrittenFile> data;
+  std::vector<std::string> warnings;  ///< Arguments without effect.
   Status failure;
   ExitCode code = ExitCode::success;
 };

@@ -48,7 +48,8 @@ std::string to_json(const Report& report) {
                          {"error", error_json(report.failure)},
                          {"program", report.program ? file_json(*report.program) : Json(nullptr)},
                          {"data", std::move(data)},
-                         {"methods", std::move(methods)}};
+                         {"methods", std::move(methods)},
+                         {"warnings", report.warnings}};
   // In ASCII; bytes that are not UTF-8 are replaced: paths are bytes.
   return document.dump(-1, ' ', true, Json::error_handler_t::replace) + "\n";
 }

@@ -13,7 +13,7 @@ int main(int argc, char** argv) {
     Report report = tenon::run::run(arguments);
     const bool prints = arguments.json || report.failure.ok();
     std::string text = !prints ? std::string() : arguments.json ? to_json(report) : to_text(report);
-    return {report.code, std::move(text), std::move(report.failure)};
+    return {report.code, std::move(text), std::move(report.failure), std::move(report.warnings)};
   };
   return tenon::tool::main("tenon-run", argc, argv, &parse_arguments, run);
 }

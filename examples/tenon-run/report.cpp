@@ -201,7 +201,8 @@ std::string to_json(const Report& report) {
                        {"execute",
                         {{"count", report.timings.execute_ns.size()},
                          {"min_ns", execute.min},
-                         {"median_ns", execute.median}}}}}};
+                         {"median_ns", execute.median}}}}},
+                     {"warnings", report.warnings}};
   // Names come from files and need not be UTF-8.
   return json.dump(-1, ' ', true, Json::error_handler_t::replace) + "\n";
 }

@@ -24,6 +24,7 @@ struct PluginReport {
   std::string name;
   std::string version;
   std::vector<std::string> backends;
+  bool offers_kernels = false;
 };
 
 struct InputReport {
@@ -65,6 +66,7 @@ struct Report {
   std::vector<InputReport> inputs;
   std::vector<OutputReport> outputs;
   Timings timings;
+  std::vector<std::string> warnings;  ///< Arguments without effect.
 };
 
 /// Does what the command line asks for. Prints nothing, except what plugins log as errors.

@@ -19,6 +19,7 @@
 #include "tenon/host/program/data_file.hpp"
 #include "tenon/host/registry/discovery.hpp"
 #include "tenon/host/schema/program_generated.h"
+#include "unused_plugin.hpp"
 #include "values.hpp"
 
 namespace tenon::run {
@@ -109,6 +110,7 @@ Report Session::run() && {
 void Session::run_stages() {
   const bool went_well = stage(ExitCode::invalid_file, &Session::add_plugins) &&
                          stage(ExitCode::invalid_file, &Session::open_program) &&
+                         stage(ExitCode::invalid_file, &Session::check_plugins) &&
                          stage(ExitCode::wrong_usage, &Session::read_inputs) &&
                          stage(ExitCode::wrong_usage, &Session::read_labels) &&
                          stage(ExitCode::wrong_usage, &Session::read_expected) &&
@@ -150,9 +152,28 @@ Status Session::add_plugins() {
       const bool twice = added.error() == Error::RegistrationAlreadyRegistered;
       return fail(twice ? ExitCode::wrong_usage : ExitCode::invalid_file, std::move(added));
     }
-    PluginReport plugin{path, record.name, record.version, {}};
-    for (const auto& backend : record.backends) plugin.backends.push_back(backend.id);
+    PluginReport plugin{path, record.name, record.version, {}, false};
+    for (const auto& backend : record.backends) {
+      plugin.backends.push_back(backend.id);
+      plugin.offers_kernels = plugin.offers_kernels || backend.offers_kernels;
+    }
     report_.plugins.push_back(std::move(plugin));
+  }
+  return ok();
+}
+
+/// Warns of plugins that were named and have nothing to do.
+Status Session::check_plugins() {
+  TENON_TRY(const host::MethodMeta method, meta());
+  const auto named = method.backends();
+  const std::vector<std::string> used(named.begin(), named.end());
+  const auto* operators = (*program_->plan(report_.method))->operators();
+  const bool needs_kernels = operators && operators->size() != 0;
+  for (const PluginReport& plugin : report_.plugins) {
+    if (needs_kernels && plugin.offers_kernels) continue;
+    std::string warning = tool::unused_plugin_warning(
+        plugin.path, plugin.backends, concat("method ", report_.method, " names"), used);
+    if (!warning.empty()) report_.warnings.push_back(std::move(warning));
   }
   return ok();
 }

@@ -47,6 +47,7 @@ class Session {
 
   // Reading: arguments and files, before any code of a plugin runs.
   Status add_plugins();
+  Status check_plugins();
   Status open_program();
   Status read_inputs();
   Status read_labels();

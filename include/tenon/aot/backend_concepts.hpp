@@ -22,9 +22,15 @@ using ResultsByMethod = std::map<std::string, std::vector<PreprocessResult>, std
 
 namespace detail {
 
+// A function of the ahead-of-time half is static, or a const member of the open backend: `Has...`
+// is met by both forms.
 template <class B>
-concept HasPreprocess = requires(const EdgeProgram& program, CompileSpecs specs) {
+concept IsStaticPreprocess = requires(const EdgeProgram& program, CompileSpecs specs) {
   { B::preprocess(program, specs) } -> std::same_as<Result<PreprocessResult>>;
+};
+template <class B>
+concept HasPreprocess = requires(const B& backend, const EdgeProgram& program, CompileSpecs specs) {
+  { backend.preprocess(program, specs) } -> std::same_as<Result<PreprocessResult>>;
 };
 template <class B>
 concept NamesPreprocess = requires { &B::preprocess; } ||
@@ -32,22 +38,23 @@ concept NamesPreprocess = requires { &B::preprocess; } ||
                             backend.preprocess(program, specs);
                           };
 template <class B>
-concept HasPreprocessThatIsNotStatic =
+concept HasPreprocessThatIsNotConst =
     requires(B& backend, const EdgeProgram& program, CompileSpecs specs) {
       { backend.preprocess(program, specs) } -> std::same_as<Result<PreprocessResult>>;
     };
 
 template <class B>
 concept HasPreprocessMultimethod =
-    requires(const ProgramsByMethod& programs, const SpecsByMethod& specs) {
-      { B::preprocess_multimethod(programs, specs) } -> std::same_as<Result<ResultsByMethod>>;
+    requires(const B& backend, const ProgramsByMethod& programs, const SpecsByMethod& specs) {
+      { backend.preprocess_multimethod(programs, specs) } -> std::same_as<Result<ResultsByMethod>>;
     };
 
 // Optional functions: an error when they exist with another signature.
 template <class B>
-concept HasPartition = requires(const EdgeProgram& program, CompileSpecs options) {
-  { B::partition(program, options) } -> std::same_as<Result<PartitionResult>>;
-};
+concept HasPartition =
+    requires(const B& backend, const EdgeProgram& program, CompileSpecs options) {
+      { backend.partition(program, options) } -> std::same_as<Result<PartitionResult>>;
+    };
 template <class B>
 concept NamesPartition = requires { &B::partition; } ||
                          requires(B& backend, const EdgeProgram& program, CompileSpecs options) {
@@ -55,8 +62,8 @@ concept NamesPartition = requires { &B::partition; } ||
                          };
 
 template <class B>
-concept HasOpsToNotDecompose = requires(const EdgeProgram& program) {
-  { B::ops_to_not_decompose(program) } -> std::same_as<Result<std::vector<std::string>>>;
+concept HasOpsToNotDecompose = requires(const B& backend, const EdgeProgram& program) {
+  { backend.ops_to_not_decompose(program) } -> std::same_as<Result<std::vector<std::string>>>;
 };
 template <class B>
 concept NamesOpsToNotDecompose = requires {

@@ -32,33 +32,35 @@ namespace tenon::aot {
 /// that they may share data.
 ///
 /// At run time `execute` gets the inputs of the partition's program, then its outputs.
-/// Functions are static: nothing is kept from one call to the next, and no device is needed. They
-/// may be called from several threads at the same time. Programs and specs are valid during the
-/// call.
+///
+/// Each of the functions is static, as above, or a const member, which is called on the open
+/// backend and may use the library that it has loaded and the options that were set:
+///
+///     Result<aot::PreprocessResult> preprocess(const aot::EdgeProgram&, CompileSpecs) const;
+///
+/// Either way nothing is kept from one call to the next, no device is needed, and equal programs,
+/// specs and options give equal bytes. Functions may be called from several threads at the same
+/// time, a const member also while an option is set. Programs and specs are valid during the call.
 template <class Derived>
 class BackendDetails {
  public:
   /// Compiles partition after partition, as ExecuTorch's does. InvalidArgument when a method has no
   /// compile specs, or not one list for each partition.
   [[nodiscard]] static Result<ResultsByMethod> preprocess_multimethod(
-      const ProgramsByMethod& programs, const SpecsByMethod& compile_specs) {
-    ResultsByMethod results;
-    for (const auto& [method, partitions] : programs) {
-      const auto specs = compile_specs.find(method);
-      if (specs == compile_specs.end()) {
-        return error(Error::InvalidArgument, "missing compile specs for method '", method, "'");
-      }
-      if (specs->second.size() != partitions.size()) {
-        return error(Error::InvalidArgument, "method '", method, "' has ", partitions.size(),
-                     " partitions but compile specs for ", specs->second.size());
-      }
-      auto& made = results[method];
-      for (std::size_t i = 0; i < partitions.size(); ++i) {
-        TENON_TRY(PreprocessResult result, Derived::preprocess(partitions[i], specs->second[i]));
-        made.push_back(std::move(result));
-      }
-    }
-    return results;
+      const ProgramsByMethod& programs, const SpecsByMethod& compile_specs)
+    requires detail::IsStaticPreprocess<Derived>
+  {
+    return preprocess_each(programs, compile_specs,
+                           [](const auto&... given) { return Derived::preprocess(given...); });
+  }
+  /// The same with a `preprocess` that is a const member.
+  [[nodiscard]] Result<ResultsByMethod> preprocess_multimethod(
+      const ProgramsByMethod& programs, const SpecsByMethod& compile_specs) const
+    requires(!detail::IsStaticPreprocess<Derived>)
+  {
+    return preprocess_each(programs, compile_specs, [this](const auto&... given) {
+      return static_cast<const Derived&>(*this).preprocess(given...);
+    });
   }
 
   /// For TENON_PLUGIN: stops the compilation with the first thing that is wrong.
@@ -69,29 +71,31 @@ class BackendDetails {
                     "tenon::Result<tenon::aot::PreprocessResult> preprocess(const "
                     "tenon::aot::EdgeProgram&, tenon::CompileSpecs)`");
     } else if constexpr (!detail::HasPreprocess<Derived> &&
-                         detail::HasPreprocessThatIsNotStatic<Derived>) {
-      static_assert(always_false, "tenon: the backend's `preprocess` must be static");
+                         detail::HasPreprocessThatIsNotConst<Derived>) {
+      static_assert(always_false, "tenon: the backend's `preprocess` must be static or const");
     } else if constexpr (!detail::HasPreprocess<Derived>) {
       static_assert(always_false,
                     "tenon: the backend's `preprocess` must be `static "
                     "tenon::Result<tenon::aot::PreprocessResult> preprocess(const "
-                    "tenon::aot::EdgeProgram&, tenon::CompileSpecs)`");
+                    "tenon::aot::EdgeProgram&, tenon::CompileSpecs)`, or const in place of static");
     } else if constexpr (!detail::HasPreprocessMultimethod<Derived>) {
-      static_assert(always_false,
-                    "tenon: the backend's `preprocess_multimethod` must be `static "
-                    "tenon::Result<tenon::aot::ResultsByMethod> preprocess_multimethod(const "
-                    "tenon::aot::ProgramsByMethod&, const tenon::aot::SpecsByMethod&)`");
+      static_assert(
+          always_false,
+          "tenon: the backend's `preprocess_multimethod` must be `static "
+          "tenon::Result<tenon::aot::ResultsByMethod> preprocess_multimethod(const "
+          "tenon::aot::ProgramsByMethod&, const tenon::aot::SpecsByMethod&)`, or const in "
+          "place of static");
     } else if constexpr (detail::NamesPartition<Derived> && !detail::HasPartition<Derived>) {
       static_assert(always_false,
                     "tenon: the backend's `partition` must be `static "
                     "tenon::Result<tenon::aot::PartitionResult> partition(const "
-                    "tenon::aot::EdgeProgram&, tenon::CompileSpecs)`");
+                    "tenon::aot::EdgeProgram&, tenon::CompileSpecs)`, or const in place of static");
     } else if constexpr (detail::NamesOpsToNotDecompose<Derived> &&
                          !detail::HasOpsToNotDecompose<Derived>) {
       static_assert(always_false,
                     "tenon: the backend's `ops_to_not_decompose` must be `static "
                     "tenon::Result<std::vector<std::string>> ops_to_not_decompose(const "
-                    "tenon::aot::EdgeProgram&)`");
+                    "tenon::aot::EdgeProgram&)`, or const in place of static");
     } else {
       return true;
     }
@@ -107,6 +111,29 @@ class BackendDetails {
   // Private: backends derive directly (ExecuTorch: BackendDetails.__init_subclass__).
   friend Derived;
   BackendDetails() = default;
+
+  template <class Preprocess>
+  static Result<ResultsByMethod> preprocess_each(const ProgramsByMethod& programs,
+                                                 const SpecsByMethod& compile_specs,
+                                                 const Preprocess& preprocess) {
+    ResultsByMethod results;
+    for (const auto& [method, partitions] : programs) {
+      const auto specs = compile_specs.find(method);
+      if (specs == compile_specs.end()) {
+        return error(Error::InvalidArgument, "missing compile specs for method '", method, "'");
+      }
+      if (specs->second.size() != partitions.size()) {
+        return error(Error::InvalidArgument, "method '", method, "' has ", partitions.size(),
+                     " partitions but compile specs for ", specs->second.size());
+      }
+      auto& made = results[method];
+      for (std::size_t i = 0; i < partitions.size(); ++i) {
+        TENON_TRY(PreprocessResult result, preprocess(partitions[i], specs->second[i]));
+        made.push_back(std::move(result));
+      }
+    }
+    return results;
+  }
 
   // Depends on Derived, so that it is judged when a backend is and not before.
   static constexpr bool always_false = !std::is_same_v<Derived, Derived>;

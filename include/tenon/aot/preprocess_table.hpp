@@ -18,7 +18,7 @@
 #include "tenon/backend/trampolines.hpp"
 #include "tenon/core/struct_size.hpp"
 
-/// The boundary of the ahead-of-time half. Results of an author's static functions are sent to the
+/// The boundary of the ahead-of-time half. Results of an author's functions are sent to the
 /// tool piece by piece, so that neither side frees memory that the other allocated.
 namespace tenon::aot::detail {
 
@@ -190,12 +190,17 @@ struct PreprocessTable {
     return tenon::detail::Trampolines<B>::host_of(backend);
   }
 
+  // The functions of the author are called on the open backend, those that are static as well.
+  static const B& self(tenon_backend* backend) noexcept {
+    return tenon::detail::Trampolines<B>::self(backend);
+  }
+
   static tenon_status partition(tenon_backend* backend, const tenon_edge_program* program,
                                 const tenon_compile_spec* options, std::uint32_t num_options,
                                 const tenon_partition_sink* sink) noexcept {
     return tenon::detail::guard(host_of(backend), [&]() -> Status {
       TENON_TRY(const PartitionResult result,
-                B::partition(EdgeProgram(*program), CompileSpecs(options, num_options)));
+                self(backend).partition(EdgeProgram(*program), CompileSpecs(options, num_options)));
       return send_partitions(*sink, result, B::id);
     });
   }
@@ -205,7 +210,7 @@ struct PreprocessTable {
                                            void* sink_context) noexcept {
     return tenon::detail::guard(host_of(backend), [&]() -> Status {
       TENON_TRY(const std::vector<std::string> targets,
-                B::ops_to_not_decompose(EdgeProgram(*program)));
+                self(backend).ops_to_not_decompose(EdgeProgram(*program)));
       for (const std::string& target : targets) {
         TENON_RETURN_IF_ERROR(check_sink(sink(sink_context, target.c_str()), "an operator's name"));
       }
@@ -218,7 +223,8 @@ struct PreprocessTable {
                                  const tenon_preprocess_sink* sink) noexcept {
     return tenon::detail::guard(host_of(backend), [&]() -> Status {
       const PartitionsByMethod all(partitions, num_partitions);
-      TENON_TRY(const ResultsByMethod results, B::preprocess_multimethod(all.programs, all.specs));
+      TENON_TRY(const ResultsByMethod results,
+                self(backend).preprocess_multimethod(all.programs, all.specs));
       return all.send(*sink, results);
     });
   }

@@ -145,6 +145,15 @@ class WithOptions {
     return out;
   }
 
+  /// The values that are set for the backend, where there is no load: in a `preprocess` that is a
+  /// const member.
+  [[nodiscard]] OptionValues<Derived> option_values() const {
+    OptionValues<Derived> out;
+    const std::lock_guard lock(mutex_);
+    out.values_ = values_;
+    return out;
+  }
+
   /// Sets one option for all later loads, as extension "tenon.options/1" does.
   [[nodiscard]] Status set_option(const tenon_option& option) {
     TENON_TRY(const std::size_t index, detail::find_option(Derived::options, option.key));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// expect: tenon: the backend's `preprocess` must be static
+// expect: tenon: the backend's `preprocess` must be static or const
 #include <tenon/aot.hpp>
 #include <tenon/tenon.hpp>
 

@@ -3,6 +3,7 @@
 // The ahead-of-time half of a backend seen through the C boundary alone, as a tool sees it.
 #include <tenon/abi/static_plugin.h>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -17,11 +18,55 @@
 #include "support/catch.hpp"
 #include "unit/backend/fake_host.hpp"
 
+namespace tenon::test {
+
+/// Its functions are members of the open backend: they use what `open` loaded, and its options.
+class Loaded final : public Backend<Loaded>,
+                     public aot::BackendDetails<Loaded>,
+                     public WithOptions<Loaded> {
+ public:
+  static constexpr std::string_view id = "Loaded";
+  static constexpr std::array options{OptionSpec{"level", 2, "of optimization"}};
+  struct Delegate {};
+  Status open() {
+    library_ = "libacme 7";
+    return ok();
+  }
+  Result<Delegate> init(InitContext&, Blob, CompileSpecs) { return Delegate{}; }
+  Status execute(ExecutionContext&, Delegate&, Args) { return ok(); }
+
+  Result<aot::PartitionResult> partition(const aot::EdgeProgram& program, CompileSpecs) const {
+    aot::PartitionResult out;
+    out.partition_tags[library_] = {};
+    for (std::size_t i = 0; i < program.num_nodes(); ++i) out.tag_node(i, library_);
+    return out;
+  }
+  Result<std::vector<std::string>> ops_to_not_decompose(const aot::EdgeProgram&) const {
+    return std::vector<std::string>{library_};
+  }
+  // [member]
+  Result<aot::PreprocessResult> preprocess(const aot::EdgeProgram& program, CompileSpecs) const {
+    TENON_TRY(const auto level, option_values().get<std::int64_t>("level"));
+    if (level > 3) return error(Error::InvalidArgument, "there is no level ", level);
+    aot::PreprocessResult result;
+    result.processed_bytes = aot::SharedBytes::copy_of(
+        concat(program.method_name(), " by ", library_, " at level ", level));
+    return result;
+  }
+  // [member]
+
+ private:
+  std::string library_;
+};
+
+}  // namespace tenon::test
+
 using tenon::test::Able;
 using tenon::test::Late;
+using tenon::test::Loaded;
 using tenon::test::Plain;
 using tenon::test::Sharing;
-TENON_PLUGIN(Able, Sharing, Plain, Late);
+TENON_PLUGIN(Able, Sharing, Plain, Late, Loaded);
 TENON_DECLARE_STATIC_PLUGIN(Able);
 
 namespace preprocess_table_test {
@@ -33,7 +78,7 @@ using test::FakeHost;
 using test::RecordedPartition;
 using test::RecordedResults;
 
-enum : std::size_t { able, sharing, plain, late };
+enum : std::size_t { able, sharing, plain, late, loaded };
 
 OwnedEdgeProgram chain(std::string_view method, const std::vector<std::string>& targets) {
   EdgeProgramBuilder graph(method);
@@ -216,6 +261,49 @@ TEST_CASE("partitions of several methods are compiled in one call and kept apart
   RecordedResults nothing;
   CHECK(one_by_one.preprocess({}, "", nothing) == TENON_STATUS_OK);
   CHECK(nothing.results.empty());
+}
+
+TEST_CASE("functions that are const members use the library and the options of the open backend",
+          "[aot]") {
+  const OwnedEdgeProgram a = chain("a", {"aten.relu.default"});
+  const OwnedEdgeProgram b = chain("b", {"aten.relu.default"});
+  Opened opened(loaded);
+  RecordedPartition parts;
+  REQUIRE(opened.partition(a, "", parts) == TENON_STATUS_OK);
+  CHECK(parts.nodes == std::vector<std::pair<std::uint32_t, std::string>>{{0u, "libacme 7"}});
+  std::string kept;
+  const auto take = [](void* context, const char* target) -> tenon_status {
+    *static_cast<std::string*>(context) = target;
+    return TENON_STATUS_OK;
+  };
+  REQUIRE(opened.table->ops_to_not_decompose(opened.backend.backend, &a.view().raw(), take,
+                                             &kept) == TENON_STATUS_OK);
+  CHECK(kept == "libacme 7");
+
+  RecordedResults out;
+  REQUIRE(opened.preprocess({&a, &b}, "", out) == TENON_STATUS_OK);
+  CHECK(out.results[0].processed == "a by libacme 7 at level 2");
+  CHECK(out.results[1].processed == "b by libacme 7 at level 2");
+
+  const auto* options = opened.backend.extension<tenon_options_v1>(TENON_EXTENSION_OPTIONS);
+  REQUIRE(options != nullptr);
+  const auto set = [&](std::int64_t level) {
+    const OptionValue value = level;
+    const tenon_option option = write_option("level", value);
+    return options->set_option(opened.backend.backend, &option);
+  };
+  REQUIRE(set(3) == TENON_STATUS_OK);
+  RecordedResults other;
+  REQUIRE(opened.preprocess({&a}, "", other) == TENON_STATUS_OK);
+  CHECK(other.results[0].processed == "a by libacme 7 at level 3");
+  REQUIRE(set(4) == TENON_STATUS_OK);
+  CHECK(opened.refusal("") == "there is no level 4");
+
+  // Another open backend of the plugin has its own options.
+  Opened second(loaded);
+  RecordedResults of_second;
+  REQUIRE(second.preprocess({&a}, "", of_second) == TENON_STATUS_OK);
+  CHECK(of_second.results[0].processed == "a by libacme 7 at level 2");
 }
 
 TEST_CASE("results that do not match the partitions are refused, and nothing is sent", "[aot]") {

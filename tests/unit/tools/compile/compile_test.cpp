@@ -311,6 +311,46 @@ TEST_CASE("a report reads as lines for a person", "[compile]") {
   CHECK_THAT(text, ContainsSubstring("m.pte: ") && ContainsSubstring("weights.ptd: "));
 }
 
+TEST_CASE("a compile spec that reaches no delegate is a warning that says where it was lost",
+          "[compile]") {
+  const TemporaryFolder folder;
+  Arguments arguments = arguments_for("mlp_decomposed", folder.file("m.pte"));
+  arguments.backends = {"FirstBackend", "SecondBackend"};
+  arguments.specs = {{"FirstBackend", "take", "aten.relu.default"},
+                     {"FirstBackend", "forget", "mode"},
+                     {std::nullopt, "mode", "fast"},
+                     {"SecondBackend", "level", "3"}};
+  const Report report = good(arguments);
+  CHECK(report.warnings ==
+        std::vector<std::string>{"--spec mode: reaches no delegate: `partition` of FirstBackend "
+                                 "got it and passed it on to none of its partitions",
+                                 "--spec SecondBackend.level: reaches no delegate: SecondBackend "
+                                 "took no node"});
+  CHECK(report.program.has_value());
+
+  arguments.strict = true;
+  refused(arguments, ExitCode::wrong_usage, "--spec mode: reaches no delegate");
+
+  // A spec for all backends need only reach one of them.
+  arguments.specs = {{"FirstBackend", "take", "aten.relu.default"}, {std::nullopt, "mode", "fast"}};
+  CHECK(good(arguments).warnings.empty());
+}
+
+TEST_CASE("a plugin that no backend is used of is a warning, with --strict an error", "[compile]") {
+  const TemporaryFolder folder;
+  Arguments arguments = arguments_for("mlp", folder.file("m.pte"));
+  arguments.plugins.push_back(TENON_HELLO_PLUGIN);
+  arguments.backends = {"SecondBackend"};
+  arguments.no_partition = true;
+  const Report report = good(arguments);
+  REQUIRE(report.warnings.size() == 1);
+  CHECK(report.warnings[0] ==
+        concat("--plugin ", TENON_HELLO_PLUGIN,
+               ": serves nothing: it has Add; --backend names SecondBackend"));
+  arguments.strict = true;
+  refused(arguments, ExitCode::wrong_usage, "serves nothing: it has Add");
+}
+
 TEST_CASE("a plugin that writes to a node is named, and nothing is written", "[compile][S0.7]") {
   const TemporaryFolder folder;
   Arguments arguments = arguments_for("mlp_decomposed", folder.file("m.pte"));

@@ -45,6 +45,13 @@ class Schema(SchemaCase, unittest.TestCase):
             "external data": [
                 fixtures / "mlp/model.pt2", "-o", out, "--backend", "FirstBackend",
                 "--no-partition", "--spec", "external=weights"],
+            "lost spec": [
+                fixtures / "mlp_decomposed/model.pt2", "-o", out, "--backend", "FirstBackend",
+                "--spec", "take=aten.relu.default", "--spec", "SecondBackend.mode=fast",
+                "--spec", "forget=mode", "--spec", "mode=fast"],
+            "strict": [
+                fixtures / "mlp_decomposed/model.pt2", "-o", out, "--backend", "FirstBackend",
+                "--spec", "mode=fast", "--strict"],
             "no kernel": [fixtures / "mlp/model.pt2", "-o", out],
             "no folder": [fixtures / "mlp_decomposed/model.pt2", "-o", self.folder / "no/m.pte"],
             "no archive": [self.folder / "none.pt2", "-o", out],
@@ -58,7 +65,8 @@ class Schema(SchemaCase, unittest.TestCase):
             document = json.loads(done.stdout.decode("ascii"))
             self.assertEqual(document["exit_code"], done.returncode, what)
             self.assertEqual(document["error"] is None, done.returncode == 0, what)
-            self.assertEqual(bool(done.stderr), done.returncode != 0, what)
+            self.assertEqual(bool(done.stderr), done.returncode != 0 or document["warnings"] != [],
+                             what)
             yield what, document
 
     def test_what_is_printed_is_valid_and_nothing_is_left_open(self):

@@ -21,7 +21,8 @@ std::string_view text_of(CompileSpecs specs, std::string_view key) {
 }
 
 /// The common behaviour of both. `refuse` fails in `preprocess`; `external=TAG` and `named` put the
-/// parameters outside the blob; `empty` makes a blob without bytes. `write=node` and
+/// parameters outside the blob; `empty` makes a blob without bytes; `forget=KEY` is a spec that no
+/// partition gets. `write=node` and
 /// `write=weights` write to what they may only read.
 class Taker {
  public:
@@ -36,6 +37,7 @@ class Taker {
     const std::string_view take = text_of(options, "take");
     aot::PartitionOptions how;
     for (std::size_t i = 0; i < options.size(); ++i) {
+      if (options[i].key == text_of(options, "forget")) continue;
       how.spec.compile_specs.push_back(
           {std::string(options[i].key), aot::SharedBytes::copy_of(options[i].value)});
     }

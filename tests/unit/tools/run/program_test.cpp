@@ -424,6 +424,29 @@ TEST_CASE("a backend that no plugin serves is named", "[run][backend]") {
   check_fails(other, 4, "NotFound (0x20): ", "NoopBackend");
 }
 
+TEST_CASE("a plugin that serves nothing of the method is a warning", "[run][backend]") {
+  const auto outcome = run(sin_with({"--plugin", TENON_NOOP_PLUGIN, "--json"}));
+  CHECK(outcome.exit_code == 0);
+  const std::string warning =
+      tenon::concat("--plugin ", TENON_NOOP_PLUGIN,
+                    ": serves nothing: it has NoopBackend; method forward names "
+                    "BackendWithCompilerDemo");
+  CHECK(outcome.err == "tenon-run: warning: " + warning + "\n");
+  CHECK(json_of(outcome).at("warnings") == Words{warning});
+  const auto used = run(sin_with({"--json"}));
+  CHECK(used.err.empty());
+  CHECK(json_of(used).at("warnings").empty());
+
+  // Kernels serve operators, not delegates; without operators they serve nothing.
+  const auto kernels = run(sin_with({"--plugin", TENON_ARITHMETIC_PLUGIN}));
+  CHECK_THAT(kernels.err, ContainsSubstring("serves nothing"));
+  const std::string folder = fixtures + "/add_dynamic_portable/";
+  const auto needed = run({folder + "model.pte", "--plugin", TENON_ARITHMETIC_PLUGIN, "--input",
+                           folder + "c0_in0.npy", "--input", folder + "c0_in1.npy"});
+  CHECK(needed.exit_code == 0);
+  CHECK(needed.err.empty());
+}
+
 TEST_CASE("a failed init gives the backend's own error", "[run][backend]") {
   const TemporaryFolder folder;
   const auto model = altered_model(folder, "version:0#", "version:9#");
