@@ -15,11 +15,13 @@ constexpr const char* footer =
     "  tenon-inspect libacme.so --load\n"
     "  tenon-inspect libacme.so --verbose\n"
     "  tenon-inspect libacme.so --certificate report.json --level 9\n"
+    "  tenon-inspect model.pte\n"
+    "  tenon-inspect model.pte --extract-blob 0 -o blob.bin\n"
     "  tenon-inspect libacme.so --json | jq '.lint[] | select(.verdict == \"fail\")'\n"
     "\n"
     "Exit codes:\n"
     "  0 no check fails  1 a check fails, or the report does not vouch for the plugin\n"
-    "  2 wrong usage, or a damaged report  3 not a plugin\n"
+    "  2 wrong usage, or a damaged report  3 not a plugin, a program or a data file\n"
     "  4 with --load: it cannot be loaded, or a backend cannot be opened\n";
 
 }  // namespace
@@ -27,14 +29,15 @@ constexpr const char* footer =
 Result<std::variant<Arguments, PrintAndExit>> parse_arguments(int argc, const char* const* argv) {
   Arguments arguments;
   CLI::App app(
-      "Shows what a plugin says of itself, and judges its file. Loads it only with --load.",
+      "Shows what a plugin says of itself, and judges its file. Loads it only with --load.\n"
+      "Or shows the methods, delegates, data and memory plan of a program (.pte, .ptd).",
       "tenon-inspect");
   app.footer(footer);
   app.set_help_flag("-h,--help", "Print this text");
   app.set_version_flag("--version", "tenon-inspect " TENON_VERSION_STRING, "Print the version");
-  app.add_option("PLUGIN", arguments.plugin, "The plugin's file")->required();
+  app.add_option("FILE", arguments.plugin, "The plugin, program or data file")->required();
   app.add_flag("--load", arguments.load, "Load it: devices, options, availability");
-  app.add_flag("--verbose", arguments.verbose, "All symbols");
+  app.add_flag("--verbose", arguments.verbose, "All symbols, all named data");
   app.add_flag("--json", arguments.json, "Print one JSON object instead of text");
   app.add_option("--certificate", arguments.certificate,
                  "Check the plugin against a report of tenon-conformance (--json), and no more")
@@ -45,11 +48,23 @@ Result<std::variant<Arguments, PrintAndExit>> parse_arguments(int argc, const ch
       ->check(CLI::Range(1, 10))
       ->type_name("N")
       ->needs("--certificate");
+  CLI::Option* const output =
+      app.add_option("-o,--output", arguments.output, "The file for the blob")->type_name("FILE");
+  CLI::Option* const extract =
+      app.add_option("--extract-blob", arguments.extract_blob,
+                     "Write a delegate's blob, by its number in the list, to the file of -o")
+          ->type_name("N")
+          ->excludes("--certificate")
+          ->needs(output);
+  output->needs(extract);
   add_color_option(app, arguments.color);
   TENON_TRY(auto instead, parse_command_line(app, argc, argv));
   if (instead) return std::variant<Arguments, PrintAndExit>(*std::move(instead));
+  if (extract->count() != 0 && arguments.output.empty()) {
+    return error(Error::InvalidArgument, "-o is empty (see tenon-inspect --help)");
+  }
   if (arguments.plugin.empty()) {
-    return error(Error::InvalidArgument, "PLUGIN is empty (see tenon-inspect --help)");
+    return error(Error::InvalidArgument, "FILE is empty (see tenon-inspect --help)");
   }
   return std::variant<Arguments, PrintAndExit>(std::move(arguments));
 }

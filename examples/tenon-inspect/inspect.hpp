@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -22,12 +23,14 @@ using tool::ExitCode;
 
 /// The command line, taken apart.
 struct Arguments {
-  std::string plugin;
+  std::string plugin;  ///< Or a program, or a data file.
   bool load = false;
   bool verbose = false;  ///< All symbols.
   bool json = false;
   std::string certificate;    ///< A report to check the plugin against; empty to inspect it.
   int certificate_level = 5;  ///< The lowest level that the report may have.
+  std::optional<std::size_t> extract_blob;  ///< Number of a program's blob, to write to `output`.
+  std::string output;
   ColorWhen color = ColorWhen::automatic;
 };
 

@@ -27,7 +27,9 @@ enum { TENON_ID_SIZE = 64, TENON_TEXT_SIZE = 128 };
 
 /// The head: readable from the file, frozen for ever.
 ///
-///   TN-BIN-1  A plugin MUST export exactly one symbol, `tenon_plugin_v1`, a constant object.
+///   TN-BIN-1  A plugin MUST export exactly one symbol, `tenon_plugin_v1`, a constant object: link
+///             with the SDK's version script (in `plugin_ldflags` of tenon.pc; CMake and Meson
+///             targets add it).
 ///   TN-BIN-2  Loading the library MUST NOT run code: no static constructors, no registration.
 ///   TN-BIN-3  The bytes of the head and of the records in the file MUST be those in memory: no
 ///             relocation touches them.

@@ -22,6 +22,7 @@ struct Trampolines;
 /// gives it:
 ///
 ///     static constexpr std::string_view id = "AcmeNpu";     // the string that programs name
+///                                                           // 1 to 63 of [A-Za-z0-9_.-]
 ///     struct Delegate { ... };                               // one loaded blob; its destructor
 ///                                                            // is `destroy`
 ///     Result<Delegate> init(InitContext&, Blob, CompileSpecs);

@@ -42,8 +42,19 @@ consteval bool is_good_text(std::string_view text, std::size_t size) {
   return true;
 }
 
+consteval bool is_good_name(std::string_view name) {
+  return !name.empty() && is_good_text(name, TENON_ID_SIZE);
+}
+
+/// Whether new backends may have this id: it needs no quotes in a shell, in globs (TENON_DISABLE),
+/// in BACKEND.KEY=VALUE and in file names. A host reads any other from programs and plugins.
 consteval bool is_good_id(std::string_view id) {
-  return !id.empty() && is_good_text(id, TENON_ID_SIZE);
+  for (const char c : id) {
+    const bool is_letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+    const bool is_other = (c >= '0' && c <= '9') || c == '_' || c == '.' || c == '-';
+    if (!is_letter && !is_other) return false;
+  }
+  return is_good_name(id);
 }
 
 template <class B>
@@ -191,7 +202,7 @@ concept NamesEventHandles =
     requires { B::event_kind; } || requires { &B::export_event; } || requires { &B::import_event; };
 template <class B>
 concept HasEventHandles = requires(B& backend, typename B::Event& event, void* handle) {
-  typename std::enable_if_t<is_good_id(std::string_view(B::event_kind))>;
+  typename std::enable_if_t<is_good_name(std::string_view(B::event_kind))>;
   requires std::same_as<std::remove_cv_t<decltype(B::event_kind)>, const char*>;
   { backend.export_event(event) } -> std::same_as<Result<void*>>;
   { backend.import_event(handle) } -> std::same_as<Result<typename B::Event>>;
@@ -274,7 +285,7 @@ consteval bool check_backend() {
                   "`static constexpr std::string_view id = \"...\";`");
   } else if constexpr (!is_good_id(B::id)) {
     static_assert(always_false<B>,
-                  "tenon: the backend's id must have 1 to 63 bytes and no control characters");
+                  "tenon: the backend's id must have 1 to 63 characters of [A-Za-z0-9_.-]");
   } else if constexpr (!HasGoodTags<B> || !HasGoodDescription<B> || !HasGoodCpuFeatures<B>) {
     static_assert(always_false<B>,
                   "tenon: the backend's `tags`, `description` and `cpu_features` must be static "

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// expect: tenon: the backend's id must have 1 to 63 bytes
+// expect: tenon: the backend's id must have 1 to 63 characters of [A-Za-z0-9_.-]
 #include <tenon/tenon.hpp>
 
 class X final : public tenon::Backend<X> {

@@ -88,7 +88,8 @@ class BinaryLint {
       if (symbol.binding == LibrarySymbol::Binding::gnu_unique) unique.push_back(symbol.name);
     }
     const std::string_view map =
-        "link with -Wl,--version-script=$(pkg-config --variable=plugin_map tenon)";
+        "link with -Wl,--version-script=$(pkg-config --variable=plugin_map tenon), or with all of "
+        "$(pkg-config --variable=plugin_ldflags tenon)";
     expect(plugin && others.empty(), "TN-BIN-1", "exports one object and nothing else",
            Verdict::fail, "exports " TENON_PLUGIN_SYMBOL,
            plugin ? concat("also exports ", some_of(others),
