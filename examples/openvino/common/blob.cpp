@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: MIT
+#include "common/blob.hpp"
+
+#include <cstring>
+
+namespace openvino_backend {
+namespace {
+
+using tenon::Error;
+
+constexpr std::string_view ir_magic("TNOVIR\0\0", 8);
+constexpr std::size_t ir_head = 32;
+constexpr std::string_view cpu_magic = "RR_UPCVO";
+
+template <class T>
+void put(std::vector<std::byte>& out, T value) {
+  const std::size_t at = out.size();
+  out.resize(at + sizeof value);
+  std::memcpy(out.data() + at, &value, sizeof value);
+}
+
+void put(std::vector<std::byte>& out, std::string_view text) {
+  const auto* first = reinterpret_cast<const std::byte*>(text.data());
+  out.insert(out.end(), first, first + text.size());
+}
+
+}  // namespace
+
+bool is_ir_blob(tenon::Bytes payload) noexcept {
+  return tenon::as_text(payload).starts_with(ir_magic);
+}
+
+tenon::Result<IrBlob> read_ir_blob(tenon::Bytes payload) {
+  if (!is_ir_blob(payload)) {
+    return tenon::error(Error::DelegateInvalidCompatibility,
+                        "payload: expected the magic TNOVIR of OpenVINO IR");
+  }
+  const auto version = tenon::read_le<std::uint32_t>(payload, 8);
+  if (version && *version != payload_version) {
+    return tenon::error(Error::DelegateInvalidCompatibility, "payload: expected version ",
+                        payload_version, ", found ", *version);
+  }
+  if (payload.size() < ir_head) {
+    return tenon::error(Error::InvalidProgram, "payload: expected a head of ", ir_head,
+                        " bytes, found ", payload.size());
+  }
+  const auto key_size = *tenon::read_le<std::uint32_t>(payload, 12);
+  const auto xml_size = *tenon::read_le<std::uint64_t>(payload, 16);
+  const auto weights_size = *tenon::read_le<std::uint64_t>(payload, 24);
+  const std::string_view rest = tenon::as_text(payload.subspan(ir_head));
+  if (key_size > rest.size() || xml_size != rest.size() - key_size || xml_size == 0) {
+    return tenon::error(Error::InvalidProgram, "payload: its head says a key of ", key_size,
+                        " and XML of ", xml_size, " bytes, found ", rest.size(), " together");
+  }
+  if ((weights_size == 0) != (key_size == 0)) {
+    return tenon::error(Error::InvalidProgram, "payload: weights of ", weights_size,
+                        " bytes under a key of ", key_size);
+  }
+  return IrBlob{rest.substr(0, key_size), weights_size, rest.substr(key_size)};
+}
+
+std::vector<std::byte> write_ir_blob(const IrBlob& blob) {
+  std::vector<std::byte> out;
+  out.reserve(ir_head + blob.key.size() + blob.xml.size());
+  put(out, ir_magic);
+  put(out, payload_version);
+  put(out, static_cast<std::uint32_t>(blob.key.size()));
+  put(out, static_cast<std::uint64_t>(blob.xml.size()));
+  put(out, blob.weights_size);
+  put(out, blob.key);
+  put(out, blob.xml);
+  return out;
+}
+
+tenon::Result<ExportedBlob> read_exported_blob(tenon::Bytes payload) {
+  const std::string_view text = tenon::as_text(payload);
+  if (payload.empty()) {
+    return tenon::error(Error::DelegateInvalidCompatibility,
+                        "payload: expected an exported model of OpenVINO, found no bytes");
+  }
+  if (!text.starts_with(cpu_magic)) return ExportedBlob{};
+  constexpr std::size_t fixed = 20;
+  const auto size = tenon::read_le<std::uint64_t>(payload, 12);
+  if (!size || *size > payload.size() - fixed) {
+    return tenon::error(Error::DelegateInvalidCompatibility,
+                        "payload: its requirements end outside of its ", payload.size(), " bytes");
+  }
+  ExportedBlob out;
+  out.requirements = text.substr(fixed, static_cast<std::size_t>(*size));
+  // Three parts, each an offset and a size, counted from here.
+  const tenon::Bytes model = payload.subspan(fixed + static_cast<std::size_t>(*size));
+  constexpr std::size_t parts = 3;
+  for (std::size_t part = 0; part < parts; ++part) {
+    const auto offset = tenon::read_le<std::uint64_t>(model, part * 16);
+    const auto nbytes = tenon::read_le<std::uint64_t>(model, part * 16 + 8);
+    if (!offset || !nbytes || *offset > model.size() || *nbytes > model.size() - *offset) {
+      return tenon::error(Error::DelegateInvalidCompatibility, "payload: part ", part,
+                          " of the exported model ends outside of its ", model.size(), " bytes");
+    }
+  }
+  if (const std::size_t at = out.requirements.find("ov="); at != std::string_view::npos) {
+    out.version = out.requirements.substr(at + 3);
+    out.version = out.version.substr(0, out.version.find(';'));
+  }
+  return out;
+}
+
+}  // namespace openvino_backend

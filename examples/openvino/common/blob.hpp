@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <tenon/core/bytes.hpp>
+#include <tenon/core/result.hpp>
+#include <vector>
+
+namespace openvino_backend {
+
+/// Version of the payload that the ahead-of-time half writes.
+inline constexpr std::uint32_t payload_version = 1;
+
+/// What the ahead-of-time half writes: OpenVINO IR. The views refer to the payload.
+///
+/// Little-endian: magic "TNOVIR\0\0", u32 version, u32 size of the key, u64 size of the XML, u64
+/// size of the weights, the key, the XML. Nothing is between the parts or behind them.
+struct IrBlob {
+  std::string_view key;            ///< Of the weights among the named data; empty without weights.
+  std::uint64_t weights_size = 0;  ///< Bytes; 0 exactly when `key` is empty.
+  std::string_view xml;            ///< IR version 11; its offsets are those of the weights.
+};
+
+/// True for payloads with the magic of `IrBlob`, complete or not.
+[[nodiscard]] bool is_ir_blob(tenon::Bytes payload) noexcept;
+
+/// DelegateInvalidCompatibility for another version or magic, InvalidProgram for other faults.
+[[nodiscard]] tenon::Result<IrBlob> read_ir_blob(tenon::Bytes payload);
+
+[[nodiscard]] std::vector<std::byte> write_ir_blob(const IrBlob& blob);
+
+/// What `ov::CompiledModel::export_model` wrote. OpenVINO 2026 begins those for CPUs with what they
+/// require; others begin in other ways, and `requirements` is empty.
+struct ExportedBlob {
+  std::string_view requirements;  ///< "meta=1.0;ov=2026.4.1;isa=Intel AVX-512 ...".
+  std::string_view version;       ///< "2026.4.1", of `requirements`.
+};
+
+/// Checks what can be checked without OpenVINO: of blobs for CPUs, that their parts are inside
+/// them. DelegateInvalidCompatibility when they are not.
+[[nodiscard]] tenon::Result<ExportedBlob> read_exported_blob(tenon::Bytes payload);
+
+}  // namespace openvino_backend

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: MIT
+//
+// Intel's OpenVINO runtime as a plugin, for programs of ExecuTorch's own exporter and of the
+// ahead-of-time half here. docs/backends/openvino.md walks through it.
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <tenon/tenon.hpp>
+#include <utility>
+
+#include "common/blob.hpp"
+#include "runtime/core.hpp"
+#include "runtime/model.hpp"
+#include "runtime/request.hpp"
+#include "runtime/settings.hpp"
+
+namespace {
+
+using openvino_backend::Request;
+using openvino_backend::Settings;
+
+/// What both backends are, without their ids.
+template <class Derived>
+class Openvino {
+ public:
+  static constexpr std::string_view tags = "example,cpu,gpu,npu";
+  static constexpr std::array options{
+      tenon::OptionSpec{"device", "", "OpenVINO's name of a device; empty: the program's, or CPU"},
+      tenon::OptionSpec{"num_streams", std::int64_t{0},
+                        "runs that the device works on at the same time; 0: OpenVINO chooses"},
+      tenon::OptionSpec{"inference_num_threads", std::int64_t{0},
+                        "threads for one run; 0: OpenVINO chooses"},
+      tenon::OptionSpec{"performance_hint", "",
+                        "LATENCY, THROUGHPUT or CUMULATIVE_THROUGHPUT; empty: OpenVINO chooses"},
+      tenon::OptionSpec{"inference_precision", "",
+                        "f32, bf16, f16 or dynamic; empty: the program's, or f32"},
+      tenon::OptionSpec{"cache_dir", "",
+                        "directory of compiled models, made if needed; empty: none are kept"}};
+
+  using Delegate = Request;
+
+  tenon::Status is_available() {
+    TENON_TRY(const auto device, derived().get_option("device"));
+    Settings settings;
+    settings.device = std::get<std::string>(device);
+    if (settings.device.empty()) settings.device = default_device;
+    TENON_TRY(const auto core, cores_.find(settings));
+    const auto& api = core->api();
+    char* name = nullptr;
+    TENON_RETURN_IF_ERROR(check(
+        api,
+        api.core_get_property(core->object.get(), core->device.c_str(), "FULL_DEVICE_NAME", &name),
+        tenon::concat("use device ", core->device), tenon::Error::NotFound));
+    api.free(name);
+    return tenon::ok();
+  }
+
+  tenon::Result<Delegate> init(tenon::InitContext& context, tenon::Blob processed,
+                               tenon::CompileSpecs specs) {
+    TENON_TRY(const Settings settings, settings_of(context, specs));
+    TENON_TRY(auto core, cores_.find(settings));
+    TENON_TRY(auto model, openvino_backend::Model::load(std::move(core), settings, context,
+                                                        derived().host(), processed));
+    return Request::create(std::move(model));
+  }
+
+  tenon::Status execute(tenon::ExecutionContext& context, Delegate& delegate, tenon::Args args) {
+    return delegate.execute(context, args);
+  }
+
+  tenon::Result<Delegate> create_session(const Delegate& delegate) { return delegate.another(); }
+
+  tenon::Result<tenon::BlobVerdict> check_blob(tenon::InitContext&, tenon::Blob processed,
+                                               tenon::CompileSpecs) {
+    using tenon::BlobVerdict;
+    using tenon::Compatibility;
+    const tenon::Bytes payload = processed.bytes();
+    if (openvino_backend::is_ir_blob(payload)) {
+      const auto blob = openvino_backend::read_ir_blob(payload);
+      if (blob.ok()) return BlobVerdict{};
+      return BlobVerdict{Compatibility::Incompatible, std::string(blob.text())};
+    }
+    const auto blob = openvino_backend::read_exported_blob(payload);
+    if (!blob.ok()) return BlobVerdict{Compatibility::Incompatible, std::string(blob.text())};
+    if (blob->requirements.empty()) {
+      return BlobVerdict{Compatibility::Usable,
+                         "only the device knows whether it can import the exported model"};
+    }
+    // The library is not loaded for this: what loads it is `is_available` or `init`.
+    const auto library = cores_.loaded();
+    if (library && !library->version().starts_with(blob->version)) {
+      return BlobVerdict{
+          Compatibility::Incompatible,
+          tenon::concat("exported by OpenVINO ", blob->version, ", here is ", library->version())};
+    }
+    return BlobVerdict{};
+  }
+
+  tenon::Status on_set_option(std::string_view key, const tenon::OptionValue& value) {
+    return openvino_backend::check_option(key, value);
+  }
+
+ private:
+  friend Derived;
+  Openvino() = default;
+
+  static constexpr std::string_view default_device = "CPU";
+
+  Derived& derived() noexcept { return static_cast<Derived&>(*this); }
+
+  /// The options, and the compile specs for what they leave open.
+  tenon::Result<Settings> settings_of(const tenon::InitContext& context,
+                                      tenon::CompileSpecs specs) {
+    TENON_TRY(const auto values, derived().option_values(context));
+    Settings out;
+    const auto read = [&]<class T>(const char* key, T& to) -> tenon::Status {
+      TENON_TRY(to, values.template get<T>(key));
+      return openvino_backend::check_option(key, tenon::OptionValue(to));
+    };
+    TENON_RETURN_IF_ERROR(read("device", out.device));
+    TENON_RETURN_IF_ERROR(read("num_streams", out.num_streams));
+    TENON_RETURN_IF_ERROR(read("inference_num_threads", out.inference_num_threads));
+    TENON_RETURN_IF_ERROR(read("performance_hint", out.performance_hint));
+    TENON_RETURN_IF_ERROR(read("inference_precision", out.inference_precision));
+    TENON_RETURN_IF_ERROR(read("cache_dir", out.cache_dir));
+    TENON_RETURN_IF_ERROR(openvino_backend::apply_specs(specs, out));
+    if (out.device.empty()) out.device = default_device;
+    out.profiling = context.tracer().enabled();
+    return out;
+  }
+
+  openvino_backend::Cores cores_;
+};
+
+/// Runs the payloads of ExecuTorch's own exporter (`executorch.backends.openvino`).
+class OpenvinoBackend final : public tenon::Backend<OpenvinoBackend>,
+                              public Openvino<OpenvinoBackend>,
+                              public tenon::WithOptions<OpenvinoBackend>,
+                              public tenon::WithSessions<OpenvinoBackend>,
+                              public tenon::WithCheckBlob<OpenvinoBackend> {
+ public:
+  static constexpr std::string_view id = "OpenvinoBackend";
+  static constexpr std::string_view description =
+      "OpenVINO for the programs of ExecuTorch's own exporter";
+};
+
+/// Runs OpenVINO IR with its weights as named data, and also what `OpenvinoBackend` does: a process
+/// in which another delegate has that id can use this one.
+class TenonOpenvino final : public tenon::Backend<TenonOpenvino>,
+                            public Openvino<TenonOpenvino>,
+                            public tenon::WithOptions<TenonOpenvino>,
+                            public tenon::WithSessions<TenonOpenvino>,
+                            public tenon::WithCheckBlob<TenonOpenvino> {
+ public:
+  static constexpr std::string_view id = "TenonOpenvino";
+  static constexpr std::string_view description = "OpenVINO for programs that tenon-compile makes";
+  static constexpr tenon::PayloadVersions payload_versions = {openvino_backend::payload_version,
+                                                              openvino_backend::payload_version};
+};
+
+}  // namespace
+
+TENON_PLUGIN(OpenvinoBackend, TenonOpenvino);
