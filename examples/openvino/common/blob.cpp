@@ -75,15 +75,15 @@ std::vector<std::byte> write_ir_blob(const IrBlob& blob) {
 tenon::Result<ExportedBlob> read_exported_blob(tenon::Bytes payload) {
   const std::string_view text = tenon::as_text(payload);
   if (payload.empty()) {
-    return tenon::error(Error::DelegateInvalidCompatibility,
+    return tenon::error(Error::InvalidProgram,
                         "payload: expected an exported model of OpenVINO, found no bytes");
   }
   if (!text.starts_with(cpu_magic)) return ExportedBlob{};
   constexpr std::size_t fixed = 20;
   const auto size = tenon::read_le<std::uint64_t>(payload, 12);
   if (!size || *size > payload.size() - fixed) {
-    return tenon::error(Error::DelegateInvalidCompatibility,
-                        "payload: its requirements end outside of its ", payload.size(), " bytes");
+    return tenon::error(Error::InvalidProgram, "payload: its requirements end outside of its ",
+                        payload.size(), " bytes");
   }
   ExportedBlob out;
   out.requirements = text.substr(fixed, static_cast<std::size_t>(*size));
@@ -94,7 +94,7 @@ tenon::Result<ExportedBlob> read_exported_blob(tenon::Bytes payload) {
     const auto offset = tenon::read_le<std::uint64_t>(model, part * 16);
     const auto nbytes = tenon::read_le<std::uint64_t>(model, part * 16 + 8);
     if (!offset || !nbytes || *offset > model.size() || *nbytes > model.size() - *offset) {
-      return tenon::error(Error::DelegateInvalidCompatibility, "payload: part ", part,
+      return tenon::error(Error::InvalidProgram, "payload: part ", part,
                           " of the exported model ends outside of its ", model.size(), " bytes");
     }
   }

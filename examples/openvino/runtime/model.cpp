@@ -107,7 +107,12 @@ tenon::Result<std::shared_ptr<const Model>> Model::load(std::shared_ptr<const Co
     TENON_RETURN_IF_ERROR(out->compile(settings, context, host, payload.bytes()));
     payload.release();
   } else {
-    TENON_RETURN_IF_ERROR(std::move(read_exported_blob(payload.bytes())).status());
+    TENON_TRY(const ExportedBlob blob, read_exported_blob(payload.bytes()));
+    const std::string& here = out->core_->library->version();
+    if (!here.starts_with(blob.version)) {
+      return tenon::error(Error::DelegateInvalidCompatibility, "payload: expected version ", here,
+                          " of OpenVINO, found ", blob.version, "; export the program again");
+    }
     // The imported model points into the payload, which therefore is not released.
     TENON_RETURN_IF_ERROR(out->import(payload.bytes()));
   }
