@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: MIT
+#include "common/blob.hpp"
+
+#include <cstring>
+#include <string>
+
+#include "support/catch.hpp"
+
+namespace {
+
+using openvino_backend::IrBlob;
+using openvino_backend::read_exported_blob;
+using openvino_backend::read_ir_blob;
+using openvino_backend::write_ir_blob;
+using tenon::Error;
+
+void put(std::vector<std::byte>& bytes, std::size_t at, std::uint64_t value, std::size_t size) {
+  std::memcpy(bytes.data() + at, &value, size);
+}
+
+/// A head as OpenVINO 2026 writes it for CPUs, and three parts of 8 bytes.
+std::vector<std::byte> exported(std::string_view requirements) {
+  std::string text = "RR_UPCVO";
+  const std::uint32_t version = 1;
+  const std::uint64_t size = requirements.size();
+  text.append(reinterpret_cast<const char*>(&version), sizeof version);
+  text.append(reinterpret_cast<const char*>(&size), sizeof size);
+  text += requirements;
+  for (std::uint64_t part = 0; part < 3; ++part) {
+    const std::uint64_t offset = 48 + part * 8;
+    const std::uint64_t nbytes = 8;
+    text.append(reinterpret_cast<const char*>(&offset), sizeof offset);
+    text.append(reinterpret_cast<const char*>(&nbytes), sizeof nbytes);
+  }
+  text.append(24, 'x');
+  const auto bytes = std::as_bytes(std::span(text));
+  return {bytes.begin(), bytes.end()};
+}
+
+}  // namespace
+
+TEST_CASE("an IR payload is read as it was written") {
+  const IrBlob blob{"openvino/abc", 48, "<net/>"};
+  const auto bytes = write_ir_blob(blob);
+  CHECK(openvino_backend::is_ir_blob(bytes));
+  const auto read = read_ir_blob(bytes);
+  REQUIRE(read.ok());
+  CHECK(read->key == blob.key);
+  CHECK(read->weights_size == 48);
+  CHECK(read->xml == blob.xml);
+}
+
+TEST_CASE("an IR payload without weights has no key") {
+  const auto bytes = write_ir_blob({"", 0, "<net/>"});
+  const auto read = read_ir_blob(bytes);
+  REQUIRE(read.ok());
+  CHECK(read->key.empty());
+}
+
+TEST_CASE("each shorter or longer IR payload is refused") {
+  auto bytes = write_ir_blob({"key", 48, "<net/>"});
+  for (std::size_t size = 0; size < bytes.size(); ++size) {
+    CAPTURE(size);
+    CHECK_FALSE(read_ir_blob(tenon::Bytes(bytes).first(size)).ok());
+  }
+  bytes.push_back(std::byte{});
+  CHECK(read_ir_blob(bytes).error() == Error::InvalidProgram);
+}
+
+TEST_CASE("an IR payload of another version is refused with both versions") {
+  auto bytes = write_ir_blob({"key", 48, "<net/>"});
+  bytes[8] = std::byte{7};
+  const auto read = read_ir_blob(bytes);
+  CHECK(read.error() == Error::DelegateInvalidCompatibility);
+  CHECK(std::string(read.text()) == "payload: expected version 1, found 7");
+}
+
+TEST_CASE("sizes of an IR payload that wrap round are refused") {
+  auto bytes = write_ir_blob({"key", 48, "<net/>"});
+  put(bytes, 12, 0xFFFFFFFF, 4);
+  CHECK(read_ir_blob(bytes).error() == Error::InvalidProgram);
+  bytes = write_ir_blob({"key", 48, "<net/>"});
+  put(bytes, 16, ~std::uint64_t{2}, 8);
+  CHECK(read_ir_blob(bytes).error() == Error::InvalidProgram);
+}
+
+TEST_CASE("an IR payload with a key and no weights is refused") {
+  const auto bytes = write_ir_blob({"key", 0, "<net/>"});
+  CHECK(read_ir_blob(bytes).error() == Error::InvalidProgram);
+}
+
+TEST_CASE("the version of an exported model is read from its requirements") {
+  const auto bytes = exported("meta=1.0;ov=2026.4.1;isa=AVX");
+  const auto read = read_exported_blob(bytes);
+  REQUIRE(read.ok());
+  CHECK(read->version == "2026.4.1");
+}
+
+TEST_CASE("an exported model whose parts end outside of it is refused") {
+  const auto bytes = exported("meta=1.0;ov=2026.4.1;isa=AVX");
+  for (std::size_t size = 8; size < bytes.size(); ++size) {
+    CAPTURE(size);
+    CHECK(read_exported_blob(tenon::Bytes(bytes).first(size)).error() == Error::InvalidProgram);
+  }
+  auto longer = bytes;
+  put(longer, 12, ~std::uint64_t{0}, 8);
+  CHECK(read_exported_blob(longer).error() == Error::InvalidProgram);
+  longer = bytes;
+  put(longer, 20 + 28 + 32, ~std::uint64_t{0} - 4, 8);
+  CHECK(read_exported_blob(longer).error() == Error::InvalidProgram);
+}
+
+TEST_CASE("an exported model for another device is left to OpenVINO") {
+  const std::string text = "ELF or anything else";
+  const auto read = read_exported_blob(std::as_bytes(std::span(text)));
+  REQUIRE(read.ok());
+  CHECK(read->requirements.empty());
+  CHECK(read_exported_blob({}).error() == Error::InvalidProgram);
+}

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: MIT
+//
+// Needs OpenVINO: all tests here have the tag [openvino], which is left out without it.
+
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <string>
+#include <tenon/host.hpp>
+#include <thread>
+#include <vector>
+
+#include "linear_program.hpp"
+#include "support/catch.hpp"
+#include "support/temporary_folder.hpp"
+
+namespace {
+
+namespace host = tenon::host;
+using openvino_backend::test::expected;
+using openvino_backend::test::LinearProgram;
+using tenon::Error;
+
+/// The plugin, and what a test loads with it.
+struct Fixture {
+  host::BackendRegistry registry;
+  tenon::test::AlignedBytes file;
+  host::MethodOptions options;
+
+  explicit Fixture(const LinearProgram& program = {}) : file(program.build()) {
+    const auto added = registry.register_backend(std::filesystem::path(TENON_OPENVINO_PLUGIN));
+    INFO(added.text());
+    REQUIRE(added.ok());
+    options.registry = &registry;
+  }
+
+  void set(const std::string& key, tenon::OptionValue value) {
+    options.backend_options.push_back({"TenonOpenvino", key, std::move(value)});
+  }
+
+  [[nodiscard]] tenon::Result<std::unique_ptr<host::Method>> load() const {
+    TENON_TRY(auto program, host::Program::from_bytes(file.bytes(), nullptr, "linear"));
+    host::MethodOptions copy = options;
+    return host::Method::load(std::move(program), "forward", std::move(copy));
+  }
+};
+
+std::vector<float> input(std::size_t rows, float first = -2) {
+  std::vector<float> out;
+  for (std::size_t i = 0; i < rows * openvino_backend::test::columns; ++i) {
+    out.push_back(first + 0.5F * static_cast<float>(i));
+  }
+  return out;
+}
+
+/// Runs `method`, and gives its output.
+tenon::Result<std::vector<float>> run(host::Method& method, const std::vector<float>& x) {
+  const std::int64_t sizes[] = {
+      static_cast<std::int64_t>(x.size()) / openvino_backend::test::columns,
+      openvino_backend::test::columns};
+  TENON_RETURN_IF_ERROR(
+      method.set_input(0, {tenon::ScalarType::Float, sizes, std::as_bytes(std::span(x))}));
+  TENON_RETURN_IF_ERROR(method.execute());
+  const tenon::Tensor<const float> out(*method.output(0).as.tensor);
+  return std::vector<float>(out.begin(), out.end());
+}
+
+void check_run(host::Method& method, const std::vector<float>& x) {
+  const auto found = run(method, x);
+  INFO(found.text());
+  REQUIRE(found.ok());
+  CHECK(*found == expected(x));
+}
+
+std::size_t count_files(const std::filesystem::path& folder) {
+  std::size_t out = 0;
+  for ([[maybe_unused]] const auto& each : std::filesystem::directory_iterator(folder)) ++out;
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("IR with its weights as named data runs", "[openvino]") {
+  const Fixture fixture;
+  const auto method = fixture.load();
+  INFO(method.text());
+  REQUIRE(method.ok());
+  // Other addresses each time: the tensors are bound anew.
+  const auto one = input(2);
+  const auto other = input(2, 3);
+  check_run(**method, one);
+  check_run(**method, other);
+  check_run(**method, one);
+}
+
+TEST_CASE("outputs of dynamic shape get the sizes of each run", "[openvino]") {
+  LinearProgram program;
+  program.rows = 8;
+  program.is_dynamic = true;
+  const Fixture fixture(program);
+  const auto method = fixture.load();
+  INFO(method.text());
+  REQUIRE(method.ok());
+  for (const std::size_t rows : {8, 1, 3, 0, 8, 2}) {
+    CAPTURE(rows);
+    check_run(**method, input(rows));
+    CHECK((*method)->output(0).as.tensor->dl.shape[0] == static_cast<std::int64_t>(rows));
+  }
+}
+
+TEST_CASE("sessions run beside their delegate, each in a thread", "[openvino][threads]") {
+  const Fixture fixture;
+  std::vector<std::unique_ptr<host::Method>> methods;
+  for (int i = 0; i < 3; ++i) {
+    auto method = fixture.load();
+    REQUIRE(method.ok());
+    methods.push_back(*std::move(method));
+  }
+  std::vector<std::vector<float>> found(methods.size());
+  std::vector<std::thread> threads;
+  const auto x = input(2);
+  for (std::size_t i = 0; i < methods.size(); ++i) {
+    threads.emplace_back([&, i] {
+      for (int round = 0; round < 200; ++round) {
+        auto out = run(*methods[i], x);
+        if (!out.ok() || *out != expected(x)) return;
+        found[i] = *std::move(out);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (const auto& each : found) CHECK(each == expected(x));
+  const auto session = methods.front()->create_session();
+  INFO(session.text());
+  CHECK(session.ok());
+}
+
+TEST_CASE("what a program lacks or has wrong is refused by its name", "[openvino]") {
+  LinearProgram program;
+  const auto refusal = [](const LinearProgram& of) {
+    const Fixture fixture(of);
+    auto method = fixture.load();
+    REQUIRE_FALSE(method.ok());
+    return std::move(method).status();
+  };
+  program.key = "openvino/others";
+  CHECK_THAT(std::string(refusal(program).text()), ContainsSubstring("'openvino/others'"));
+  program = {};
+  program.weights = std::string(44, 'w');
+  CHECK_THAT(std::string(refusal(program).text()),
+             ContainsSubstring("expected 48 bytes of weights, found 44"));
+  program = {};
+  program.blob = openvino_backend::test::payload("<net version=\"11\"><layers>", "", 0);
+  CHECK_THAT(std::string(refusal(program).text()), ContainsSubstring("OpenVINO cannot "));
+  program = {};
+  program.specs = {{"device", "NOSUCH"}};
+  CHECK_THAT(std::string(refusal(program).text()), ContainsSubstring("NOSUCH"));
+}
+
+TEST_CASE("a program that disagrees with its model is refused when it runs", "[openvino]") {
+  LinearProgram program;
+  program.rows = 2;
+  program.blob =
+      openvino_backend::test::payload(openvino_backend::test::ir_of("3"), program.key, 48);
+  const Fixture fixture(program);
+  const auto method = fixture.load();
+  REQUIRE(method.ok());
+  const auto found = run(**method, input(2));
+  CHECK(found.error() == Error::InvalidArgument);
+  CHECK_THAT(std::string(found.text()),
+             ContainsSubstring("argument 0: expected sizes [3, 4], found [2, 4]"));
+}
+
+TEST_CASE("a compiled model is stored in the cache and loaded from it", "[openvino]") {
+  const tenon::test::TemporaryFolder folder;
+  Fixture fixture;
+  fixture.set("cache_dir", (folder / "new").string());
+  const auto load_and_run = [&] {
+    const auto method = fixture.load();
+    INFO(method.text());
+    REQUIRE(method.ok());
+    check_run(**method, input(2));
+  };
+  load_and_run();
+  REQUIRE(count_files(folder / "new") == 1);
+  const auto path = std::filesystem::directory_iterator(folder / "new")->path();
+  const auto size = std::filesystem::file_size(path);
+  load_and_run();
+
+  SECTION("other properties have a file of their own") {
+    fixture.set("num_streams", std::int64_t{1});
+    load_and_run();
+    CHECK(count_files(folder / "new") == 2);
+  }
+  SECTION("a damaged file is replaced") {
+    std::fstream(path, std::ios::in | std::ios::out | std::ios::binary)
+        .seekp(200)
+        .write("damage", 6);
+    load_and_run();
+    std::filesystem::resize_file(path, size / 2);
+    load_and_run();
+    CHECK(std::filesystem::file_size(path) == size);
+    CHECK(count_files(folder / "new") == 1);
+  }
+}
+
+TEST_CASE("a cache that cannot be written costs nothing but the time", "[openvino]") {
+  const tenon::test::TemporaryFolder folder;
+  folder.write("file", "");
+  Fixture fixture;
+  fixture.set("cache_dir", (folder / "file").string());
+  const auto method = fixture.load();
+  INFO(method.text());
+  REQUIRE(method.ok());
+  check_run(**method, input(2));
+}
+
+TEST_CASE("layers are events of the tracer", "[openvino]") {
+  Fixture fixture;
+  host::Trace trace;
+  fixture.options.trace = &trace;
+  const auto method = fixture.load();
+  INFO(method.text());
+  REQUIRE(method.ok());
+  check_run(**method, input(2));
+  CHECK_THAT(trace.json(), ContainsSubstring("MatMul"));
+}
