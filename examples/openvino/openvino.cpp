@@ -8,9 +8,12 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <tenon/aot.hpp>
 #include <tenon/tenon.hpp>
 #include <utility>
+#include <vector>
 
+#include "aot/preprocess.hpp"
 #include "common/blob.hpp"
 #include "runtime/core.hpp"
 #include "runtime/model.hpp"
@@ -153,12 +156,30 @@ class TenonOpenvino final : public tenon::Backend<TenonOpenvino>,
                             public Openvino<TenonOpenvino>,
                             public tenon::WithOptions<TenonOpenvino>,
                             public tenon::WithSessions<TenonOpenvino>,
-                            public tenon::WithCheckBlob<TenonOpenvino> {
+                            public tenon::WithCheckBlob<TenonOpenvino>,
+                            public tenon::aot::BackendDetails<TenonOpenvino> {
  public:
   static constexpr std::string_view id = "TenonOpenvino";
   static constexpr std::string_view description = "OpenVINO for programs that tenon-compile makes";
   static constexpr tenon::PayloadVersions payload_versions = {openvino_backend::payload_version,
                                                               openvino_backend::payload_version};
+
+  // Ahead of time.
+
+  static tenon::Result<tenon::aot::PreprocessResult> preprocess(
+      const tenon::aot::EdgeProgram& program, tenon::CompileSpecs specs) {
+    return openvino_backend::preprocess(program, specs);
+  }
+
+  static tenon::Result<tenon::aot::PartitionResult> partition(
+      const tenon::aot::EdgeProgram& program, tenon::CompileSpecs options) {
+    return openvino_backend::partition(program, options);
+  }
+
+  static tenon::Result<std::vector<std::string>> ops_to_not_decompose(
+      const tenon::aot::EdgeProgram& program) {
+    return openvino_backend::ops_to_not_decompose(program);
+  }
 };
 
 }  // namespace
