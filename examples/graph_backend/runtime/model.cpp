@@ -79,10 +79,6 @@ Operands Model::inputs_of(std::size_t node) const {
 
 Status Model::take_sizes(std::size_t index, const blob::TensorT& expected,
                          const tenon::TensorView& found) {
-  if (!found.is_contiguous()) {
-    return error(Error::NotSupported, "argument ", index,
-                 ": expected dimensions in memory in their own order");
-  }
   const auto sizes = found.sizes();
   if (sizes.size() != expected.sizes.size()) {
     return error(Error::InvalidArgument, "argument ", index, ": expected ", expected.sizes.size(),
@@ -113,24 +109,17 @@ Status Model::take_input(const Args& args, std::size_t index) {
   const TensorId id = graph_.inputs[index];
   if (id == no_tensor) return tenon::ok();
   const blob::TensorT& expected = graph_.tensors[id];
-  const auto take = [&](const auto& tensor) -> Status {
-    TENON_RETURN_IF_ERROR(take_sizes(index, expected, tensor));
-    Operand& operand = operands_[id];
-    if (!std::ranges::equal(operand.shape.sizes(), tensor.sizes())) {
-      operand.shape = Shape(tensor.sizes());
-      shapes_are_current_ = false;
-    }
-    // Nothing writes to it: `check_graph` saw to that.
-    auto* data = reinterpret_cast<const std::byte*>(tensor.data());
-    arguments_[index] = {const_cast<std::byte*>(data), tensor.nbytes()};
-    return tenon::ok();
-  };
-  if (static_cast<ScalarType>(expected.scalar_type) == ScalarType::Long) {
-    TENON_TRY(const auto tensor, args.tensor<const std::int64_t>(index));
-    return take(tensor);
+  TENON_TRY(const auto tensor,
+            args.tensor(index, static_cast<ScalarType>(expected.scalar_type), tenon::Access::Read));
+  TENON_RETURN_IF_ERROR(take_sizes(index, expected, tensor));
+  Operand& operand = operands_[id];
+  if (!std::ranges::equal(operand.shape.sizes(), tensor.sizes())) {
+    operand.shape = Shape(tensor.sizes());
+    shapes_are_current_ = false;
   }
-  TENON_TRY(const auto tensor, args.tensor<const float>(index));
-  return take(tensor);
+  // Nothing writes to it: `check_graph` saw to that.
+  arguments_[index] = {static_cast<std::byte*>(tensor.data()), tensor.nbytes()};
+  return tenon::ok();
 }
 
 Status Model::infer_shapes() {
@@ -154,24 +143,10 @@ Status Model::infer_shapes() {
 Status Model::take_output(const Args& args, std::size_t index) {
   const std::size_t arg = graph_.inputs.size() + index;
   const Operand& operand = operands_[graph_.outputs[index]];
-  const auto take = [&](const auto& tensor) -> Status {
-    if (!tensor.is_contiguous()) {
-      return error(Error::NotSupported, "argument ", arg,
-                   ": expected dimensions in memory in their own order");
-    }
-    TENON_RETURN_IF_ERROR(args.resize(arg, operand.shape.sizes()));
-    if (!tensor.data() && tensor.nbytes() != 0) {
-      return error(Error::InvalidArgument, "argument ", arg, ": no memory");
-    }
-    arguments_[arg] = {reinterpret_cast<std::byte*>(tensor.data()), tensor.nbytes()};
-    return tenon::ok();
-  };
-  if (operand.scalar_type == ScalarType::Long) {
-    TENON_TRY(const auto tensor, args.tensor<std::int64_t>(arg));
-    return take(tensor);
-  }
-  TENON_TRY(const auto tensor, args.tensor<float>(arg));
-  return take(tensor);
+  TENON_RETURN_IF_ERROR(args.resize(arg, operand.shape.sizes()));
+  TENON_TRY(const auto tensor, args.tensor(arg, operand.scalar_type, tenon::Access::Write));
+  arguments_[arg] = {static_cast<std::byte*>(tensor.data()), tensor.nbytes()};
+  return tenon::ok();
 }
 
 Status Model::place_tensors() {

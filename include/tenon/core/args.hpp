@@ -4,7 +4,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
+#include <type_traits>
 
 #include "tenon/abi/backend.h"
 #include "tenon/core/bytes.hpp"
@@ -21,6 +23,28 @@ namespace tenon {
       "ListBool", "ListDouble", "ListInt", "ListTensor", "ListScalar", "ListOptionalTensor"};
   return kind < std::size(names) ? names[kind] : std::string_view("?");
 }
+
+/// What a backend does with the bytes of a tensor.
+enum class Access : std::uint8_t { Read, Write };
+
+/// The orders of dimensions in memory that a backend accepts: those of the dimensions themselves,
+/// or any (channels-last too), for a backend that looks at `TensorView::dim_order`.
+enum class Layout : std::uint8_t { Contiguous, Any };
+
+/// A CPU tensor whose dtype was compared at run time, for code that passes addresses on: to a
+/// library that takes `void*`, a shape and a dtype of its own. Made by
+/// `Args::tensor(index, dtype, access)`. Valid until `execute` returns.
+class TensorBytes : public TensorView {
+ public:
+  explicit TensorBytes(const tenon_tensor& tensor) noexcept : TensorView(tensor) {}
+
+  /// First byte, aligned to the size of an element and no more (TN-TEN-4); null only when there are
+  /// no elements. Written to only if the tensor was asked for with Access::Write (TN-TEN-1).
+  [[nodiscard]] void* data() const noexcept {
+    auto* base = static_cast<std::byte*>(raw().dl.data);
+    return base ? base + raw().dl.byte_offset : nullptr;
+  }
+};
 
 /// Arguments of one call: inputs first, then outputs, in the order in which the blob was lowered.
 /// The list does not say where the outputs begin; the blob does (ExecuTorch: BackendInterface).
@@ -62,14 +86,29 @@ class Args {
     TENON_RETURN_IF_ERROR(check(index, TENON_VALUE_TENSOR));
     const tenon_tensor& tensor = *values_[index]->as.tensor;
     constexpr ScalarType wanted = *scalar_type_of<std::remove_const_t<T>>;
-    const bool writes = !std::is_const_v<T>;
-    if (tensor.scalar_type != static_cast<std::int32_t>(wanted) ||
-        tensor.dl.device.device_type != TENON_DL_CPU ||
-        (writes && (tensor.flags & TENON_TENSOR_CONSTANT) != 0) ||
-        (tensor.dl.data == nullptr && tensor.nbytes != 0)) [[unlikely]] {
+    constexpr Access access = std::is_const_v<T> ? Access::Read : Access::Write;
+    if (!fits(tensor, wanted, access)) [[unlikely]] {
       return refuse(index, tensor, wanted);
     }
     return Tensor<T>(tensor);
+  }
+
+  /// Argument `index` as a CPU tensor of a dtype that is known at run time alone, as that of a port
+  /// of a wrapped runtime: `tensor(i, port.dtype, Access::Read)`. Checks everything that has to be
+  /// checked before the address is passed on. Fails with InvalidArgument (no such argument, not a
+  /// tensor, no data), InvalidType (another dtype) or NotSupported (on a device; writing to a
+  /// constant; dimensions in another order in memory, unless `layout` is Layout::Any).
+  [[nodiscard]] Result<TensorBytes> tensor(std::size_t index, ScalarType dtype, Access access,
+                                           Layout layout = Layout::Contiguous) const {
+    TENON_RETURN_IF_ERROR(check(index, TENON_VALUE_TENSOR));
+    const TensorBytes tensor(*values_[index]->as.tensor);
+    if (!fits(tensor.raw(), dtype, access)) [[unlikely]] {
+      return refuse(index, tensor.raw(), dtype);
+    }
+    if (layout == Layout::Contiguous && !tensor.is_contiguous()) [[unlikely]] {
+      return refuse_layout(index, tensor);
+    }
+    return tensor;
   }
 
   [[nodiscard]] Result<std::int64_t> integer(std::size_t index) const {
@@ -145,6 +184,24 @@ class Args {
     }
     return error(Error::InvalidArgument, "argument ", index, ": expected ", value_kind_name(wanted),
                  ", found ", value_kind_name(values_[index]->kind));
+  }
+
+  [[nodiscard]] static bool fits(const tenon_tensor& tensor, ScalarType wanted,
+                                 Access access) noexcept {
+    return tensor.scalar_type == static_cast<std::int32_t>(wanted) &&
+           tensor.dl.device.device_type == TENON_DL_CPU &&
+           (access == Access::Read || (tensor.flags & TENON_TENSOR_CONSTANT) == 0) &&
+           (tensor.dl.data != nullptr || tensor.nbytes == 0);
+  }
+
+  [[nodiscard]] static Status refuse_layout(std::size_t index, const TensorView& tensor) {
+    std::string order;
+    for (const std::uint8_t dim : tensor.dim_order()) {
+      order += concat(order.empty() ? "" : ", ", unsigned{dim});
+    }
+    return error(Error::NotSupported, "argument ", index,
+                 ": expected dimensions in memory in their own order, found dim order [", order,
+                 "]");
   }
 
   [[nodiscard]] static Status refuse(std::size_t index, const tenon_tensor& tensor,

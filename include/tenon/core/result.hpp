@@ -3,6 +3,7 @@
 
 #include <concepts>
 #include <new>
+#include <string>
 #include <string_view>
 #include <type_traits>
 #include <utility>
@@ -113,10 +114,24 @@ class [[nodiscard]] Result {
 
 namespace detail {
 
+// A named outcome is moved from as well: a macro that takes it returns if it is a failure. One that
+// is const is copied.
 inline Status take_status(Status&& status) noexcept { return std::move(status); }
+inline Status take_status(Status& status) noexcept { return std::move(status); }
+inline Status take_status(const Status& status) {
+  return status.ok() ? Status() : Status(status.error(), std::string(status.text()));
+}
 template <class T>
 Status take_status(Result<T>&& result) noexcept {
   return std::move(result).status();
+}
+template <class T>
+Status take_status(Result<T>& result) noexcept {
+  return std::move(result).status();
+}
+template <class T>
+Status take_status(const Result<T>& result) {
+  return result.ok() ? Status() : Status(result.error(), std::string(result.text()));
 }
 
 }  // namespace detail
@@ -126,11 +141,13 @@ Status take_status(Result<T>&& result) noexcept {
 #define TENON_DETAIL_JOIN(a, b) TENON_DETAIL_JOIN2(a, b)
 
 /// Returns the failure of a `Status` or `Result` expression from the enclosing function, if any.
-#define TENON_RETURN_IF_ERROR(expression)                            \
-  do {                                                               \
-    if (auto tenon_outcome = (expression); !tenon_outcome.ok()) {    \
-      return ::tenon::detail::take_status(std::move(tenon_outcome)); \
-    }                                                                \
+/// The expression may be a variable: its failure is moved out, a success is not changed.
+#define TENON_RETURN_IF_ERROR(expression)                                         \
+  do {                                                                            \
+    if (::tenon::Status tenon_outcome = ::tenon::detail::take_status(expression); \
+        !tenon_outcome.ok()) {                                                    \
+      return ::tenon::detail::take_status(std::move(tenon_outcome));              \
+    }                                                                             \
   } while (false)
 
 /// `TENON_TRY(auto x, f());` declares `x` from the value of a `Result`, or returns its failure.

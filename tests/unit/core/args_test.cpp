@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <array>
 #include <cstdint>
+#include <cstring>
 #include <string>
 #include <vector>
 
@@ -145,6 +146,9 @@ TEST_CASE("each accessor refuses every other kind and an index beyond the end",
                             [&](std::size_t i) { return args.tensor(i); });
   check_refuses_other_kinds(args, {TENON_VALUE_TENSOR}, "Tensor",
                             [&](std::size_t i) { return args.tensor<float>(i); });
+  check_refuses_other_kinds(args, {TENON_VALUE_TENSOR}, "Tensor", [&](std::size_t i) {
+    return args.tensor(i, ScalarType::Float, Access::Read);
+  });
   check_refuses_other_kinds(args, {TENON_VALUE_TENSOR}, "Tensor",
                             [&](std::size_t i) { return args.resize(i, {}); });
   check_refuses_other_kinds(args, {TENON_VALUE_INT}, "Int",
@@ -222,6 +226,58 @@ TEST_CASE("a constant can be read and not written", "[core][TN-TEN-1]") {
   CHECK(result.error() == Error::NotSupported);
   CHECK_THAT(std::string(result.text()), ContainsSubstring("argument 0: ") &&
                                              ContainsSubstring("found a constant of the program"));
+}
+
+TEST_CASE("a dtype of run time is compared, and the bytes are those of the tensor", "[core]") {
+  TestTensor tensor({2}, {std::int32_t{1}, std::int32_t{2}});
+  tensor.raw().dl.byte_offset = 4;
+  const TestArgs args({tensor.value()});
+  const auto found = args.view().tensor(0, ScalarType::Int, Access::Write);
+  REQUIRE(found.ok());
+  CHECK(found->sizes()[0] == 2);
+  const std::int32_t written = 7;
+  std::memcpy(found->data(), &written, sizeof written);
+  CHECK(tensor.elements<std::int32_t>() == std::vector<std::int32_t>{1, 7});
+}
+
+TEST_CASE("an argument of a dtype of run time is refused for one reason at a time",
+          "[core][TN-EXE-5]") {
+  TestTensor tensor({2, 2}, {1.0f, 2.0f, 3.0f, 4.0f}, {1, 0});
+  const TestArgs args({integer_value(1), tensor.value()});
+  const auto refusal = [&](ScalarType dtype, Access access, Layout layout = Layout::Contiguous) {
+    return describe(args.view().tensor(1, dtype, access, layout).status());
+  };
+  const auto reads = [&] { return refusal(ScalarType::Float, Access::Read); };
+  CHECK(describe(args.view().tensor(0, ScalarType::Float, Access::Read).status()) ==
+        "InvalidArgument (0x12): argument 0: expected Tensor, found Int");
+  CHECK(describe(args.view().tensor(2, ScalarType::Float, Access::Read).status()) ==
+        "InvalidArgument (0x12): argument 2: expected Tensor, found only 2 arguments");
+  CHECK(refusal(ScalarType::Half, Access::Read) ==
+        "InvalidType (0x13): argument 1: expected dtype Half, found Float");
+  CHECK(reads() ==
+        "NotSupported (0x10): argument 1: expected dimensions in memory in their own order, found "
+        "dim order [1, 0]");
+  CHECK(refusal(ScalarType::Float, Access::Write, Layout::Any) == "Ok");
+
+  tensor.raw().flags = TENON_TENSOR_CONSTANT;
+  CHECK(refusal(ScalarType::Float, Access::Read, Layout::Any) == "Ok");
+  CHECK(refusal(ScalarType::Float, Access::Write, Layout::Any) ==
+        "NotSupported (0x10): argument 1: expected a tensor that may be written, found a constant "
+        "of the program");
+  tensor.raw().dl.data = nullptr;
+  CHECK(reads() == "InvalidArgument (0x12): argument 1: expected 16 bytes of data, found none");
+  tensor.raw().dl.device = {TENON_DL_CUDA, 0};
+  CHECK(reads() ==
+        "NotSupported (0x10): argument 1: expected CPU memory, found DLPack device type 2");
+}
+
+TEST_CASE("a tensor of a dtype of run time without elements needs no address", "[core]") {
+  TestTensor empty(ScalarType::BFloat16, {0, 3});
+  const TestArgs args({empty.value()});
+  const auto found = args.view().tensor(0, ScalarType::BFloat16, Access::Write);
+  REQUIRE(found.ok());
+  CHECK(found->data() == nullptr);
+  CHECK(found->nbytes() == 0);
 }
 
 TEST_CASE("a resize calls the host", "[core][TN-TEN-2]") {

@@ -315,6 +315,38 @@ TEST_CASE("TENON_RETURN_IF_ERROR takes a result too and works without braces", "
   CHECK(run(false).error() == Error::InvalidState);
 }
 
+TEST_CASE("TENON_RETURN_IF_ERROR takes outcomes that have names", "[core]") {
+  const auto status = [](bool fails) -> Status {
+    Status named = fail_if(fails, "a status");
+    TENON_RETURN_IF_ERROR(named);
+    CHECK(named.ok());
+    return ok();
+  };
+  CHECK(status(false).ok());
+  CHECK(status(true).text() == "a status");
+
+  const auto constant = [](bool fails) -> Result<int> {
+    const Status named = fail_if(fails, "a constant");
+    TENON_RETURN_IF_ERROR(named);
+    return 1;
+  };
+  CHECK(constant(false).ok());
+  CHECK(constant(true).text() == "a constant");
+
+  const auto result = [](int number) -> Status {
+    auto named = make_number(number);
+    TENON_RETURN_IF_ERROR(named);
+    CHECK(**named == number);
+    const auto other = make_number(number - 10);
+    TENON_RETURN_IF_ERROR(other);
+    CHECK(**other == number - 10);
+    return ok();
+  };
+  CHECK(result(12).ok());
+  CHECK(result(5).text() == "no number -5");
+  CHECK(result(-3).text() == "no number -3");
+}
+
 TEST_CASE("TENON_TRY takes the value or returns the failure", "[core]") {
   const auto sum = add_two(3, 4);
   REQUIRE(sum.ok());
