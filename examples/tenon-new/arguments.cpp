@@ -14,6 +14,7 @@ constexpr const char* footer =
     "Examples:\n"
     "  tenon-new acme_npu                       # makes ./acme_npu\n"
     "  tenon-new acme_npu --template minimal    # six files\n"
+    "  tenon-new acme_npu --template wrapper --id AcmeBackend  # for programs with that id\n"
     "  tenon-new acme_npu --dir backends        # makes backends/acme_npu\n"
     "  tenon-new acme_npu --python              # a Python package with the plugin in it\n"
     "  tenon-new --list\n"
@@ -33,6 +34,9 @@ Result<std::variant<Arguments, PrintAndExit>> parse_arguments(int argc, const ch
   app.set_version_flag("--version", "tenon-new " TENON_VERSION_STRING, "Print the version");
   app.add_option("NAME", arguments.name,
                  "Name of the backend: words in lower case with underscores between them");
+  app.add_option("--id", arguments.id,
+                 "Id by which programs refer to it (default: AcmeNpuBackend for acme_npu)")
+      ->type_name("ID");
   auto* const chosen =
       app.add_option("--template", arguments.template_name, "What is copied (default: full)")
           ->type_name("T");
@@ -48,8 +52,8 @@ Result<std::variant<Arguments, PrintAndExit>> parse_arguments(int argc, const ch
   if (!arguments.list && arguments.name.empty()) {
     return error(Error::InvalidArgument, "NAME is missing (see tenon-new --help)");
   }
-  if (arguments.list && !arguments.name.empty()) {
-    return error(Error::InvalidArgument, "--list makes nothing: leave out NAME");
+  if (arguments.list && !(arguments.name.empty() && arguments.id.empty())) {
+    return error(Error::InvalidArgument, "--list makes nothing: leave out NAME and --id");
   }
   return std::variant<Arguments, PrintAndExit>(std::move(arguments));
 }

@@ -12,6 +12,7 @@ namespace tenon::make_new {
 /// The command line, taken apart.
 struct Arguments {
   std::string name;  ///< Empty only with `list`.
+  std::string id;    ///< Empty: the name's own.
   std::string template_name = "full";
   std::string folder = ".";
   bool list = false;

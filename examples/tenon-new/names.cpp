@@ -12,10 +12,14 @@ namespace tenon::make_new {
 namespace {
 
 constexpr std::string_view suffix = "_backend";
+constexpr std::size_t longest_id = TENON_ID_SIZE - 1;
 
 bool is_lower(char c) { return c >= 'a' && c <= 'z'; }
 bool is_upper(char c) { return c >= 'A' && c <= 'Z'; }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_in_ids(char c) {
+  return is_lower(c) || is_upper(c) || is_digit(c) || c == '_' || c == '.' || c == '-';
+}
 char to_lower(char c) { return is_upper(c) ? static_cast<char>(c - 'A' + 'a') : c; }
 char to_upper(char c) { return is_lower(c) ? static_cast<char>(c - 'a' + 'A') : c; }
 
@@ -76,11 +80,11 @@ std::string suggest(std::string_view name) {
 }  // namespace
 
 const Names& placeholder() {
-  static const Names names{"my_npu", "MyNpu", "MY_NPU"};
+  static const Names names{"my_npu", "MyNpu", "MY_NPU", "MyNpuBackend"};
   return names;
 }
 
-Result<Names> names_of(std::string_view snake) {
+Result<Names> names_of(std::string_view snake, std::string_view id) {
   if (!is_snake(snake)) {
     const std::string meant = suggest(snake);
     const std::string hint = is_snake(meant) ? concat("; did you mean ", meant, "?") : "";
@@ -91,7 +95,7 @@ Result<Names> names_of(std::string_view snake) {
   if (snake.ends_with(suffix)) {
     const std::string_view rest = snake.substr(0, snake.size() - suffix.size());
     return error(Error::InvalidArgument, "name '", snake, "': leave out '", suffix,
-                 "', the class's name ends in Backend in any case; did you mean ", rest, "?");
+                 "', the id ends in Backend in any case; did you mean ", rest, "?");
   }
   if (is_in(taken_by_cpp, snake)) {
     return error(Error::InvalidArgument, "name '", snake,
@@ -101,24 +105,29 @@ Result<Names> names_of(std::string_view snake) {
     return error(Error::InvalidArgument, "name '", snake,
                  "': the word is taken by build systems or by the templates");
   }
-  Names out{std::string(snake), {}, {}};
+  Names out{std::string(snake), {}, {}, {}};
   bool starts_word = true;
   for (const char c : snake) {
     out.upper.push_back(to_upper(c));
     if (c != '_') out.pascal.push_back(starts_word ? to_upper(c) : c);
     starts_word = c == '_';
   }
-  constexpr std::size_t longest = TENON_ID_SIZE - 1 - std::string_view("Backend").size();
-  if (out.pascal.size() > longest) {
-    return error(Error::InvalidArgument, "name '", snake, "': the id ", out.pascal, "Backend has ",
-                 out.pascal.size() + 7, " bytes, expected at most ", TENON_ID_SIZE - 1);
+  out.id = id.empty() ? concat(out.pascal, "Backend") : std::string(id);
+  if (out.id.size() > longest_id) {
+    return error(Error::InvalidArgument, "name '", snake, "': the id ", out.id, " has ",
+                 out.id.size(), " bytes, expected at most ", longest_id);
+  }
+  if (!std::ranges::all_of(out.id, is_in_ids)) {
+    return error(Error::InvalidArgument, "id '", id,
+                 "': expected letters, digits, '_', '.' and '-' only, as in AcmeNpuBackend");
   }
   return out;
 }
 
 std::string rename(std::string_view text, const Names& from, const Names& to) {
-  const std::array<std::pair<std::string_view, std::string_view>, 3> pairs{
-      {{from.snake, to.snake}, {from.pascal, to.pascal}, {from.upper, to.upper}}};
+  // The id before the name of the class, with which it may begin.
+  const std::array<std::pair<std::string_view, std::string_view>, 4> pairs{
+      {{from.id, to.id}, {from.snake, to.snake}, {from.pascal, to.pascal}, {from.upper, to.upper}}};
   std::string out;
   out.reserve(text.size());
   while (!text.empty()) {

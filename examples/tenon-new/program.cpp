@@ -42,7 +42,7 @@ tenon::Result<std::string> list(const TemplatePlaces& places) {
 }
 
 tenon::Result<std::string> make(const Arguments& arguments, const TemplatePlaces& places) {
-  TENON_TRY(const Names names, names_of(arguments.name));
+  TENON_TRY(const Names names, names_of(arguments.name, arguments.id));
   TENON_TRY(const fs::path folder, find_templates(places));
   TENON_TRY(const Template chosen, find_template(folder, arguments.template_name));
   const fs::path target = fs::path(arguments.folder) / names.snake;
@@ -53,8 +53,8 @@ tenon::Result<std::string> make(const Arguments& arguments, const TemplatePlaces
   const std::string next =
       is_package ? tenon::concat("pip install ", target.is_absolute() ? "" : "./", shown)
                  : tenon::concat("make -C ", shown, " check");
-  return tenon::concat(shown, ": ", num_files, " files; the backend's id is ", names.pascal,
-                       "Backend\nnext: ", next, "\n");
+  return tenon::concat(shown, ": ", num_files, " files; the backend's id is ", names.id,
+                       "\nnext: ", next, "\n");
 }
 
 }  // namespace

@@ -31,6 +31,7 @@ def main():
             assert f'"{backend}"' in shown, shown
         assert "minimal" in devenv("tenon-new", "--list")
         devenv("make", "-C", templates / "minimal", f"BUILD={folder / 'make'}", "check")
+        devenv("make", "-C", templates / "wrapper", f"BUILD={folder / 'wrapper'}", "all")
         devenv("make", "-C", templates / "full", f"BUILD={folder / 'full'}", "all")
         devenv("tenon-conformance", folder / "full/my_npu.so",
                "--subject", templates / "full/test/subject.json", "--level", "10")

@@ -15,6 +15,9 @@ import sys
 from prefix import Prefix, Stopwatch, run
 
 build, source, template, *compiler = sys.argv[1:]
+# The template of wrappers is made for an id that programs have already.
+ID = "Acme.Npu" if template == "wrapper" else "AcmeNpuBackend"
+LARGEST = {"minimal": 6, "wrapper": 15}
 PLACEHOLDERS = [word.encode() for word in ("my_npu", "MyNpu", "MY_NPU")]
 
 
@@ -48,11 +51,21 @@ def check_names(folder):
 
 def check_plugin(prefix, plugin, env):
     record = json.loads(run("tenon-inspect", plugin, "--json", env=env).stdout)["record"]
-    assert record["backends"][0]["id"] == "AcmeNpuBackend", record
+    assert record["backends"][0]["id"] == ID, record
     assert record["version"] == "0.1.0", record
     there = {"TENON_PLUGIN_PATH": str(plugin.parent)}
     shown = json.loads(run("tenon-list", "--json", env=env | there).stdout)
-    assert [one["id"] for one in shown["backends"]] == ["AcmeNpuBackend"], shown
+    assert [one["id"] for one in shown["backends"]] == [ID], shown
+
+
+def check_without_runtime(folder, env):
+    """The plugin of a wrapper is loaded and says what is missing, where its runtime is not."""
+    case = folder / "build-make/cases/float"
+    plugin = folder / "build-make/acme_npu.so"
+    shown = run("tenon-doctor", case / "model.pte", "--plugin", plugin, env=env, expect=None).stdout
+    assert "libnpu_runtime.so" in shown and "or set ACME_NPU_LIB to its file" in shown, shown
+    env = env | {"ACME_NPU_LIB": str(folder / "build-make/libnpu_runtime.so")}
+    run("tenon-doctor", case / "model.pte", "--plugin", plugin, env=env)
 
 
 def check_switched_off(folder, env):
@@ -126,6 +139,8 @@ def main():
         work.mkdir()
         watch = Stopwatch()
         commands = [f"tenon-new acme_npu --template {template}"]
+        if template == "wrapper":
+            commands[0] += f" --id {ID}"
         print(run(commands[0], env=env, cwd=work).stdout, end="")
         folder = work / "acme_npu"
         check_names(folder)
@@ -158,7 +173,9 @@ def main():
             check_compile_test(prefix, folder, env)
             check_installed(prefix, folder, env)
         else:
-            assert len(made) <= 6, made
+            if template == "wrapper":
+                check_without_runtime(folder, env)
+            assert len(made) <= LARGEST[template], made
 
 
 if __name__ == "__main__":

@@ -24,7 +24,7 @@ namespace tenon {
   return kind < std::size(names) ? names[kind] : std::string_view("?");
 }
 
-/// What a backend does with the bytes of a tensor.
+/// Whether a backend reads the bytes of a tensor or writes them.
 enum class Access : std::uint8_t { Read, Write };
 
 /// The orders of dimensions in memory that a backend accepts: those of the dimensions themselves,

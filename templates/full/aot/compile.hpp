@@ -150,7 +150,7 @@ namespace detail {
                       "' is unknown; the backend has none");
 }
 
-/// Implements `MyNpuBackend::preprocess`: makes the blob, the nodes of the runtime's event
+/// Implements `MyNpu::preprocess`: makes the blob, the nodes of the runtime's event
 /// "my_npu", and a one-line description.
 [[nodiscard]] inline tenon::Result<tenon::aot::PreprocessResult> preprocess(
     const tenon::aot::EdgeProgram& program, tenon::CompileSpecs specs) {
@@ -167,7 +167,7 @@ namespace detail {
   return result;
 }
 
-/// Implements `MyNpuBackend::partition`: takes every node that `check_node` accepts. The nodes of a
+/// Implements `MyNpu::partition`: takes every node that `check_node` accepts. The nodes of a
 /// partition are connected, so all its tensors have one shape. Partitions that are too long for a
 /// blob are left to others.
 [[nodiscard]] inline tenon::Result<tenon::aot::PartitionResult> partition(

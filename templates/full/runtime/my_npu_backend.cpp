@@ -11,6 +11,7 @@
 
 #include "aot/compile.hpp"
 #include "common/blob.hpp"
+#include "common/id.hpp"
 #include "runtime/interpreter.hpp"
 
 namespace {
@@ -27,12 +28,12 @@ Status check_block(std::int64_t block) {
                       largest_block, ", found ", block);
 }
 
-class MyNpuBackend final : public tenon::Backend<MyNpuBackend>,
-                           public tenon::aot::BackendDetails<MyNpuBackend>,
-                           public tenon::WithOptions<MyNpuBackend>,
-                           public tenon::WithCheckBlob<MyNpuBackend> {
+class MyNpu final : public tenon::Backend<MyNpu>,
+                    public tenon::aot::BackendDetails<MyNpu>,
+                    public tenon::WithOptions<MyNpu>,
+                    public tenon::WithCheckBlob<MyNpu> {
  public:
-  static constexpr std::string_view id = "MyNpuBackend";
+  static constexpr std::string_view id = my_npu::backend_id;
   static constexpr std::string_view tags = "cpu";
   static constexpr std::string_view description = "element by element: add, sub, mul and relu";
   static constexpr tenon::PayloadVersions payload_versions = {my_npu::blob_version,
@@ -109,4 +110,4 @@ class MyNpuBackend final : public tenon::Backend<MyNpuBackend>,
 
 }  // namespace
 
-TENON_PLUGIN(MyNpuBackend);
+TENON_PLUGIN(MyNpu);

@@ -18,10 +18,11 @@ if ! command -v tenon-compile >/dev/null || ! command -v tenon-run >/dev/null; t
   exit 77
 fi
 
+id=$(tenon-inspect "$plugin" | sed -n 's/^  backend //p')
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-tenon-compile "$golden/model.pt2" --backend MyNpuBackend --plugin "$plugin" -o "$work/model.pte" \
+tenon-compile "$golden/model.pt2" --backend "$id" --plugin "$plugin" -o "$work/model.pte" \
   >"$work/report"
 cat "$work/report"
 grep -q '^method forward: 4 of 4 nodes in 1 delegate$' "$work/report"

@@ -13,10 +13,11 @@
 #include <vector>
 
 #include "common/blob.hpp"
+#include "common/id.hpp"
 
 namespace my_npu::test {
 
-/// A program with one delegate of MyNpuBackend for `blob`. Its inputs and outputs are float32
+/// A program with one delegate of this backend for `blob`. Its inputs and outputs are float32
 /// tensors with `bounds` as their largest sizes, or as fixed sizes unless `is_dynamic`.
 inline std::vector<std::byte> program_file(std::vector<std::byte> blob, std::size_t num_inputs,
                                            std::size_t num_outputs,
@@ -30,7 +31,7 @@ inline std::vector<std::byte> program_file(std::vector<std::byte> blob, std::siz
   tensor.shape_dynamism = is_dynamic ? TENON_SHAPE_DYNAMIC_BOUND : TENON_SHAPE_STATIC;
   tensor.is_planned = true;
   tenon::conformance::RecordedProgram program;
-  program.backend_id = "MyNpuBackend";
+  program.backend_id = backend_id;
   program.blob = std::move(blob);
   for (std::size_t i = 0; i < num_inputs + num_outputs; ++i) {
     program.arguments.push_back({tensor, i >= num_inputs});

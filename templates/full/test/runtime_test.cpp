@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <tenon/conformance/catch.hpp>
 #include <tenon/host/arrays/npy.hpp>
 
@@ -32,7 +33,7 @@ struct Host {
                                               std::optional<std::int64_t> block = {}) const {
     TENON_TRY(auto program, open_program(file));
     tenon::host::MethodOptions options{.registry = &registry};
-    if (block) options.backend_options = {{"MyNpuBackend", "block", *block}};
+    if (block) options.backend_options = {{std::string(backend_id), "block", *block}};
     return Method::load(std::move(program), "forward", options);
   }
 
@@ -140,7 +141,7 @@ TEST_CASE("compiling the golden graph again gives the bytes of the golden progra
 
 TEST_CASE("the plugin offers its ahead-of-time half to tools") {
   const Host host;
-  const auto backend = host.registry.lookup_backend("MyNpuBackend");
+  const auto backend = host.registry.lookup_backend(backend_id);
   REQUIRE(backend.ok());
   CHECK((*backend)->extension<tenon_preprocess_v1>(TENON_EXTENSION_PREPROCESS).has_value());
 }

@@ -23,6 +23,7 @@ TEST_CASE("a name is spelled for folders and for classes and for macros", "[teno
   CHECK(names->snake == "acme_npu2");
   CHECK(names->pascal == "AcmeNpu2");
   CHECK(names->upper == "ACME_NPU2");
+  CHECK(names->id == "AcmeNpu2Backend");
   CHECK(names_of("a").ok());
 }
 
@@ -32,6 +33,25 @@ TEST_CASE("every spelling of the placeholder is replaced and nothing else", "[te
   CHECK(tenon::make_new::rename("my_npu.so MyNpuBackend -DMY_NPU=1 my_np My Npu", placeholder(),
                                 *names) == "acme.so AcmeBackend -DACME=1 my_np My Npu");
   CHECK(tenon::make_new::rename("", placeholder(), *names).empty());
+}
+
+TEST_CASE("an id that programs use already replaces that of the placeholder", "[tenon-new]") {
+  const auto names = names_of("acme", "Acme.npu-2_Backend");
+  REQUIRE(names.ok());
+  CHECK(tenon::make_new::rename("class MyNpu final; id = \"MyNpuBackend\"; my_npu", placeholder(),
+                                *names) == "class Acme final; id = \"Acme.npu-2_Backend\"; acme");
+  CHECK(names_of("acme", std::string(63, 'X')).ok());
+}
+
+TEST_CASE("an id is refused that a build file or a shell would read otherwise", "[tenon-new]") {
+  for (const std::string_view id :
+       {" ", "a b", "a\"b", "$(id)", "a/b", "a\nb", "\xc3\xa9", "a;b"}) {
+    const auto names = names_of("acme", id);
+    CHECK(names.error() == tenon::Error::InvalidArgument);
+    CHECK_THAT(std::string(names.text()), ContainsSubstring("expected letters, digits, '_', '.'"));
+  }
+  CHECK_THAT(std::string(names_of("acme", std::string(64, 'X')).text()),
+             ContainsSubstring("has 64 bytes, expected at most 63"));
 }
 
 TEST_CASE("a name in another spelling is refused with the right one", "[tenon-new]") {

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <iterator>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "run/process.hpp"
@@ -45,7 +46,8 @@ TEST_CASE("help and version of tenon-new are printed with success", "[tenon-new]
 TEST_CASE("wrong arguments of tenon-new are usage errors in one line", "[tenon-new]") {
   for (const Words& words :
        {Words{}, Words{"--unknown"}, Words{"acme", "more"}, Words{"--template"},
-        Words{"--list", "acme"}, Words{"Acme"}, Words{"new"}}) {
+        Words{"--list", "acme"}, Words{"--list", "--id", "Acme"}, Words{"Acme"}, Words{"new"},
+        Words{"acme", "--id", "a b"}}) {
     const auto outcome = run(words);
     INFO(outcome.err);
     CHECK(outcome.exit_code == 2);
@@ -63,6 +65,8 @@ TEST_CASE("templates are listed with what they are", "[tenon-new]") {
   CHECK_THAT(outcome.out, ContainsSubstring("minimal  A backend for ExecuTorch programs"));
   CHECK_THAT(outcome.out,
              ContainsSubstring("python   A backend for ExecuTorch programs as a Python"));
+  CHECK_THAT(outcome.out,
+             ContainsSubstring("wrapper  A backend for ExecuTorch programs that runs"));
 }
 
 TEST_CASE("a backend is created and the next steps are printed", "[tenon-new]") {
@@ -106,12 +110,36 @@ TEST_CASE("--python creates a Python package that offers the backend by an entry
   CHECK_FALSE(fs::exists(folder / "acme"));
 }
 
+TEST_CASE("an id of programs that exist is in every file that has one", "[tenon-new]") {
+  for (const char* name : {"minimal", "full", "wrapper"}) {
+    const TemporaryFolder folder;
+    const auto outcome = run({"acme_npu", "--template", name, "--id", "Vendor-Backend", "--dir",
+                              folder.path().string()});
+    INFO(outcome.err);
+    CHECK(outcome.exit_code == 0);
+    CHECK_THAT(outcome.out, ContainsSubstring("the backend's id is Vendor-Backend\n"));
+    std::size_t places = 0;
+    for (const auto& entry : fs::recursive_directory_iterator(folder / "acme_npu")) {
+      if (!entry.is_regular_file()) continue;
+      std::ifstream file(entry.path(), std::ios::binary);
+      const std::string text{std::istreambuf_iterator<char>(file), {}};
+      INFO(entry.path());
+      CHECK(text.find("AcmeNpuBackend") == std::string::npos);
+      const auto extension = entry.path().extension();
+      const bool is_source = extension == ".cpp" || extension == ".hpp";
+      if (is_source && text.find("\"Vendor-Backend\"") != std::string::npos) ++places;
+    }
+    // The case of `minimal` is written by a program of its own.
+    CHECK(places == (std::string_view(name) == "minimal" ? 2 : 1));
+  }
+}
+
 TEST_CASE("a template that is not there is named with those that are", "[tenon-new]") {
   const TemporaryFolder folder;
   const auto outcome = run({"acme", "--template", "huge", "--dir", folder.path().string()});
   CHECK(outcome.exit_code == 2);
   CHECK_THAT(outcome.err, ContainsSubstring("template 'huge': "));
-  CHECK_THAT(outcome.err, ContainsSubstring("has full, minimal, python"));
+  CHECK_THAT(outcome.err, ContainsSubstring("has full, minimal, python, wrapper"));
 }
 
 TEST_CASE("a folder of templates that was named is the only one", "[tenon-new]") {
