@@ -25,7 +25,7 @@ namespace {
 using openvino_backend::Request;
 using openvino_backend::Settings;
 
-/// What both backends are, without their ids.
+/// The common part of both backends: all but their ids.
 template <class Derived>
 class Openvino {
  public:

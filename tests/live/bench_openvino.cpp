@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// What a call costs through the plugin, beside OpenVINO's own C API and the stock runtime with its
-// delegate. All run the payload of one program, in turns in one process, on the same input; the
-// least of many rounds counts. Then cold starts: processes that load the plugin and run once.
+// The cost of a call through the plugin, compared with OpenVINO's own C API and the stock runtime
+// with its delegate. All run the payload of one program, in turns in one process, on the same
+// input; the least of many rounds counts. Then cold starts: processes that load the plugin and run
+// once.
 
 #include <sys/wait.h>
 #include <unistd.h>

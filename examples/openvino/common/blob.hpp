@@ -13,7 +13,7 @@ namespace openvino_backend {
 /// Version of the payload that the ahead-of-time half writes.
 inline constexpr std::uint32_t payload_version = 1;
 
-/// What the ahead-of-time half writes: OpenVINO IR. The views refer to the payload.
+/// The payload of the ahead-of-time half: OpenVINO IR. The views refer to the payload.
 ///
 /// Little-endian: magic "TNOVIR\0\0", u32 version, u32 size of the key, u64 size of the XML, u64
 /// size of the weights, the key, the XML. Nothing is between the parts or behind them.
@@ -31,8 +31,8 @@ struct IrBlob {
 
 [[nodiscard]] std::vector<std::byte> write_ir_blob(const IrBlob& blob);
 
-/// What `ov::CompiledModel::export_model` wrote. OpenVINO 2026 begins those for CPUs with what they
-/// require; others begin in other ways, and `requirements` is empty.
+/// The payload that `ov::CompiledModel::export_model` wrote. OpenVINO 2026 begins those for CPUs
+/// with what they require; others begin in other ways, and `requirements` is empty.
 struct ExportedBlob {
   std::string_view requirements;  ///< "meta=1.0;ov=2026.4.1;isa=Intel AVX-512 ...".
   std::string_view version;       ///< "2026.4.1", of `requirements`.

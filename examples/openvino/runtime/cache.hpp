@@ -21,7 +21,8 @@ class Cache {
   /// The bytes that `write` was given, or nothing. They were checked for damage.
   [[nodiscard]] std::vector<std::byte> read() const;
 
-  /// Makes the file whole or not at all, whoever else writes it. `to` writes a file of that name.
+  /// Makes the file whole or not at all, also when several processes write it. `to` writes a file
+  /// of that name.
   [[nodiscard]] tenon::Status write(const std::function<tenon::Status(const char*)>& to) const;
 
  private:

@@ -15,8 +15,8 @@ namespace openvino_backend {
 class Library {
  public:
   /// Loads the first that is found: the file or directory `$OPENVINO_LIB` alone where it is set, or
-  /// else the one beside an OpenVINO that the process has loaded (Python's `import openvino`), what
-  /// the dynamic loader finds as "libopenvino_c.so", or that of the wheel in `$VIRTUAL_ENV`.
+  /// else the one next to an OpenVINO that the process has loaded (Python's `import openvino`),
+  /// "libopenvino_c.so" as the dynamic loader finds it, or that of the wheel in `$VIRTUAL_ENV`.
   /// NotFound with what was tried and how to install it; NotSupported when a function is missing.
   [[nodiscard]] static tenon::Result<Library> load();
 

@@ -24,7 +24,7 @@ class Request {
   [[nodiscard]] tenon::Status execute(tenon::ExecutionContext& context, tenon::Args args);
 
  private:
-  /// What a port is bound to.
+  /// The tensor that a port is bound to.
   struct Binding {
     const tenon_tensor* argument = nullptr;
     const void* data = nullptr;

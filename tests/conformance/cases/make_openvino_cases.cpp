@@ -61,7 +61,7 @@ Status write_case(const fs::path& folder, std::string_view description,
   return tenon::ok();
 }
 
-/// What OpenVINO exports of the IR of `program`.
+/// The export of the IR of `program`.
 tenon::Result<std::string> exported(const LinearProgram& program, const fs::path& folder) {
   using namespace openvino_backend;
   fs::create_directories(folder);

@@ -31,7 +31,7 @@ inline std::string_view bytes_of_weights(const std::vector<float>& values) {
   return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float)};
 }
 
-/// What the model computes. All sums are exact.
+/// The results of the model. All sums are exact.
 inline std::vector<float> expected(const std::vector<float>& x) {
   const std::vector<float> w = weights();
   std::vector<float> out;

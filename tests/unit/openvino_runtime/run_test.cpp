@@ -101,14 +101,14 @@ TEST_CASE("outputs of dynamic shape get the sizes of each run", "[openvino]") {
   const auto method = fixture.load();
   INFO(method.text());
   REQUIRE(method.ok());
-  for (const std::size_t rows : {8, 1, 3, 0, 8, 2}) {
+  for (const std::size_t rows : std::vector<std::size_t>{8, 1, 3, 0, 8, 2}) {
     CAPTURE(rows);
     check_run(**method, input(rows));
     CHECK((*method)->output(0).as.tensor->dl.shape[0] == static_cast<std::int64_t>(rows));
   }
 }
 
-TEST_CASE("sessions run beside their delegate, each in a thread", "[openvino][threads]") {
+TEST_CASE("delegates run in threads, and have sessions", "[openvino][threads]") {
   const Fixture fixture;
   std::vector<std::unique_ptr<host::Method>> methods;
   for (int i = 0; i < 3; ++i) {

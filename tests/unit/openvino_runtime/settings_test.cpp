@@ -83,7 +83,7 @@ TEST_CASE("options have the values that OpenVINO knows") {
   CHECK_FALSE(check_option("device", tenon::OptionValue(std::string("C\0U", 3))).ok());
 }
 
-TEST_CASE("results are in float32 unless somebody asks for less") {
+TEST_CASE("results are in float32 unless less is asked for") {
   Settings settings;
   CHECK(settings.properties().front() ==
         std::pair<std::string, std::string>("INFERENCE_PRECISION_HINT", "f32"));
