@@ -48,6 +48,7 @@ struct Arguments {
   int rounds = 2000;
   int calls = 10;
   int starts = 7;
+  int loads = 0;
   std::int64_t threads = 0;
 };
 
@@ -283,6 +284,65 @@ Status cold_starts(const Arguments& arguments) {
   return tenon::ok();
 }
 
+std::int64_t resident_kib() {
+  std::FILE* const file = std::fopen("/proc/self/statm", "re");
+  long long size = 0;
+  long long resident = 0;
+  const bool read = file && std::fscanf(file, "%lld %lld", &size, &resident) == 2;
+  if (file) std::fclose(file);
+  return read ? resident * ::sysconf(_SC_PAGESIZE) / 1024 : -1;
+}
+
+/// Prints how the resident memory grows while `load` loads, runs and destroys again and again.
+template <class Load>
+Status grow(const char* name, int loads, const Load& load) {
+  std::int64_t first = 0;
+  for (int i = 0; i < loads; ++i) {
+    if (i == loads / 10) first = resident_kib();
+    TENON_RETURN_IF_ERROR(load());
+  }
+  const std::int64_t last = resident_kib();
+  std::printf("  %-24s %lld KiB after %d loads, %lld KiB after %d\n", name,
+              static_cast<long long>(first), loads / 10, static_cast<long long>(last), loads);
+  return tenon::ok();
+}
+
+Status loads(const Arguments& arguments) {
+  const fs::path folder = arguments.folder;
+  TENON_TRY(const auto program, tenon::host::Program::open((folder / "model.pte").string()));
+  TENON_TRY(const auto input, tenon::host::read_npy((folder / "in0_0.npy").string()));
+  TENON_TRY(const auto* plan, program->plan("forward"));
+  const auto payload = program->view().delegate_data(*plan->delegates()->Get(0));
+  Settings settings;
+  settings.device = "CPU";
+  settings.inference_num_threads = arguments.threads;
+  std::printf("%s: resident memory\n", folder.filename().c_str());
+  {
+    Cores cores;
+    TENON_TRY(const auto core, cores.find(settings));
+    const auto& api = core->api();
+    const auto load = [&]() -> Status {
+      OwnedCompiledModel model(api);
+      OwnedRequest request(api);
+      const std::string_view text = tenon::as_text(payload);
+      TENON_RETURN_IF_ERROR(check(
+          api,
+          api.core_import_model(core->object.get(), text.data(), text.size(), "CPU", model.out()),
+          "import"));
+      TENON_RETURN_IF_ERROR(
+          check(api, api.compiled_model_create_infer_request(model.get(), request.out()), "load"));
+      return check(api, api.infer_request_infer(request.get()), "run");
+    };
+    TENON_RETURN_IF_ERROR(grow("OpenVINO's C API", arguments.loads, load));
+  }
+  tenon::host::BackendRegistry registry;
+  TENON_RETURN_IF_ERROR(registry.register_backend(fs::path(arguments.plugin)));
+  return grow("plugin in tenon's host", arguments.loads, [&]() -> Status {
+    TENON_TRY(Ours ours, Ours::load(program, registry, input, settings));
+    return ours.method->execute();
+  });
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -296,12 +356,16 @@ int main(int argc, char** argv) {
   app.add_option("--rounds", arguments.rounds)->capture_default_str();
   app.add_option("--calls", arguments.calls, "in each round")->capture_default_str();
   app.add_option("--starts", arguments.starts, "of processes")->capture_default_str();
+  app.add_option("--loads", arguments.loads, "of the case; prints the memory instead of times")
+      ->capture_default_str();
   app.add_option("--threads", arguments.threads, "for one run; 0: OpenVINO chooses")
       ->capture_default_str();
   CLI11_PARSE(app, argc, argv);
   // Before anything here has started a thread.
   Status status = arguments.cold.empty() ? tenon::ok() : cold_starts(arguments);
-  if (status.ok() && !arguments.folder.empty()) status = calls(arguments);
+  if (status.ok() && !arguments.folder.empty()) {
+    status = arguments.loads == 0 ? calls(arguments) : loads(arguments);
+  }
   if (status.ok()) return 0;
   std::fprintf(stderr, "bench-openvino: %s\n", tenon::describe(status).c_str());
   return 1;
