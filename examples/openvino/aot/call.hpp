@@ -45,7 +45,7 @@ class Call {
   [[nodiscard]] tenon::Result<bool> boolean(std::string_view name, bool initial) const;
   [[nodiscard]] tenon::Result<std::vector<std::int64_t>> integers(
       std::string_view name, std::vector<std::int64_t> initial = {}) const;
-  /// As many integers as a window has dimensions; one stands for all.
+  /// As many integers as a window has dimensions; one is for all of them.
   [[nodiscard]] tenon::Result<std::vector<std::int64_t>> window(std::string_view name,
                                                                 std::size_t count,
                                                                 std::int64_t initial) const;

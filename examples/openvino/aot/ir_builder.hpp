@@ -49,12 +49,12 @@ class IrBuilder {
   /// One `Result` for each output of the program.
   [[nodiscard]] tenon::Status add_outputs();
 
-  /// What a tensor of the program became.
+  /// The output that a tensor of the program became.
   ///
   /// errors: NotSupported for a dtype, rank or device that the backend does not support;
   ///         InvalidProgram for a value that is read before it is made
   [[nodiscard]] tenon::Result<Output> tensor(tenon::aot::ValueId value);
-  /// What a symbolic integer became: i64, one dimension with one element.
+  /// The output that a symbolic integer became: i64, one dimension with one element.
   [[nodiscard]] tenon::Result<Output> symbol(tenon::aot::ValueId value);
   /// Bytes of a parameter, buffer or constant; none while a node is judged.
   ///

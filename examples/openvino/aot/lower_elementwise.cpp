@@ -199,7 +199,7 @@ constexpr OperatorRow elementwise_rows[] = {
     {"aten.hardsigmoid.default", &unary<hardsigmoid_operation>, Elements::Floats, Reads::Elements,
      true},
     {"aten.hardtanh.default", &hardtanh, Elements::Floats},
-    {"aten.clamp.default", &clamp, Elements::Floats},
+    {"aten.clamp.default", &clamp, Elements::Numbers},
 };
 
 }  // namespace

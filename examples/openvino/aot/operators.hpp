@@ -22,7 +22,7 @@ enum class Elements {
   Floats,   ///< Float, Half, BFloat16.
 };
 
-/// What an operator uses its arguments for.
+/// The use that an operator makes of its arguments.
 enum class Reads {
   Elements,
   Indices,  ///< Integers among the arguments are indices.

@@ -53,16 +53,18 @@ std::vector<bool> find_exact_integers(const EdgeProgram& program, const Partitio
     const EdgeNode node = program.node(i);
     const OperatorRow* row = find_operator(node.target());
     if (!row || row->reads == Reads::Sizes) continue;
-    bool is_concerned = false;
-    node.for_each_input([&](ValueId id) { is_concerned = is_concerned || unbounded[id]; });
-    for (const ValueId id : node.outputs()) is_concerned = is_concerned || unbounded[id];
-    if (!is_concerned) continue;
+    bool reads = false;
+    node.for_each_input([&](ValueId id) { reads = reads || unbounded[id]; });
     const bool moves = row->elements == Elements::Any && row->reads == Reads::Elements;
     for (const ValueId id : node.outputs()) {
-      if (unbounded[id] ? !moves : row->reads != Reads::Indices) out[i] = false;
-      if (!unbounded[id]) continue;
-      // What is moved stays inside: there its last reader uses it as an index.
-      if (uses.is_output(id)) out[i] = false;
+      if (!unbounded[id]) {
+        if (reads && row->reads != Reads::Indices) out[i] = false;
+        continue;
+      }
+      // Positions of a pooling, for its gradient.
+      if (!uses.is_output(id) && uses.users(id).empty()) continue;
+      // Moved ones stay inside: there their last reader uses them as indices.
+      if (!moves || uses.is_output(id)) out[i] = false;
       for (const std::uint32_t user : uses.users(id)) {
         if (uses.is_live(user) && result.tag_of(user) != result.tag_of(i)) out[i] = false;
       }
