@@ -47,7 +47,8 @@ class Together(nn.Module):
     def __init__(self, *functions):
         super().__init__()
         self.functions = functions
-        self.modules_too = nn.ModuleList(f for f in functions if isinstance(f, nn.Module))
+        # A list of PyTorch's, so that their parameters are found.
+        self.layers = nn.ModuleList(f for f in functions if isinstance(f, nn.Module))
 
     def forward(self, *inputs):
         return [function(*inputs) for function in self.functions]
@@ -140,7 +141,7 @@ def products():
         lambda a, b: a @ b.transpose(-1, -2), lambda a, b: torch.bmm(a[0], b[0].transpose(1, 2)),
         lambda a, b: torch.mm(a[0, 0], weight.t()), lambda a, b: a @ weight[0],
         lambda a, b: torch.addmm(weight[:, 0], a[0, 0], weight.t(), beta=0.5, alpha=2),
-        nn.Linear(8, 7).forward, lambda a, b: F.linear(b, weight),
+        lambda a, b: F.linear(a, weight, weight[:, 0]), lambda a, b: F.linear(b, weight),
         lambda a, b: attention(a, b, a), lambda a, b: attention(a, b, a, is_causal=True),
         lambda a, b: attention(a, b, a, scale=0.3),
         lambda a, b: attention(a, b, a, attn_mask=torch.zeros(6, 6)),
@@ -250,8 +251,7 @@ class Check:
     def check(self, name, form, model):
         archive = self.folder / f"{name}_{form}.pt2"
         program = self.folder / f"{name}_{form}.pte"
-        dynamic = None if model.dynamic is None else ([model.dynamic],) \
-            if isinstance(model.module, Together) else (model.dynamic,)
+        dynamic = None if model.dynamic is None else (model.dynamic,)
         exported = torch.export.export(model.module, model.runs[0], dynamic_shapes=dynamic)
         table = torch.export.default_decompositions()
         if form == "kept":
