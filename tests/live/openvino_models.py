@@ -189,6 +189,8 @@ MODELS = {
     "transformer_lengths": lambda: Model(LanguageModel(), [tokens(2, 16), tokens(1, 2),
                                                            tokens(5, 40)], {0: BATCH, 1: LENGTH}),
     "lstm": lambda: Model(layers.Lstm(), [(torch.randn(2, 6, 24),)]),
+    "lstm_batches": lambda: Model(layers.Lstm(), [(torch.randn(n, 6, 24),) for n in (2, 1, 5)],
+                                  {0: BATCH}),
     "lstm_states": lambda: Model(States(), [(torch.randn(7, 3, 12), torch.randn(4, 3, 16),
                                              torch.randn(4, 3, 16))]),
     "operators_activations": activations,
