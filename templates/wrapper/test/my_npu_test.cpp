@@ -97,7 +97,7 @@ TEST_CASE("a program whose tensors are not those of its model is refused when it
             .find("argument 0: size 0: expected 3, found 2") != std::string_view::npos);
 }
 
-TEST_CASE("a session runs beside its delegate and may be destroyed while that is loaded") {
+TEST_CASE("a session has its own request and may be destroyed before its delegate") {
   const Host host;
   const auto method = host.load(program_file(model(NPU_INT32, 2, {1}), ScalarType::Int, {1}));
   REQUIRE(method.ok());
