@@ -49,6 +49,10 @@ concept HasPreprocessMultimethod =
       { backend.preprocess_multimethod(programs, specs) } -> std::same_as<Result<ResultsByMethod>>;
     };
 
+/// The author's own, not the default of BackendDetails, whose address a template has not.
+template <class B>
+concept OverridesPreprocessMultimethod = requires { &B::preprocess_multimethod; };
+
 // Optional functions: an error when they exist with another signature.
 template <class B>
 concept HasPartition =

@@ -46,6 +46,10 @@ class BackendDetails {
  public:
   /// Compiles partition after partition, as ExecuTorch's does. InvalidArgument when a method has no
   /// compile specs, or not one list for each partition.
+  ///
+  /// A template, so that the table of the boundary can distinguish it from the author's own. A
+  /// backend without one then has none of the maps, which are several hundred functions.
+  template <class = void>
   [[nodiscard]] static Result<ResultsByMethod> preprocess_multimethod(
       const ProgramsByMethod& programs, const SpecsByMethod& compile_specs)
     requires detail::IsStaticPreprocess<Derived>
@@ -54,6 +58,7 @@ class BackendDetails {
                            [](const auto&... given) { return Derived::preprocess(given...); });
   }
   /// The same with a `preprocess` that is a const member.
+  template <class = void>
   [[nodiscard]] Result<ResultsByMethod> preprocess_multimethod(
       const ProgramsByMethod& programs, const SpecsByMethod& compile_specs) const
     requires(!detail::IsStaticPreprocess<Derived>)

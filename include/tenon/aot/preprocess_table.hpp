@@ -222,10 +222,21 @@ struct PreprocessTable {
                                  std::uint32_t num_partitions,
                                  const tenon_preprocess_sink* sink) noexcept {
     return tenon::detail::guard(host_of(backend), [&]() -> Status {
-      const PartitionsByMethod all(partitions, num_partitions);
-      TENON_TRY(const ResultsByMethod results,
-                self(backend).preprocess_multimethod(all.programs, all.specs));
-      return all.send(*sink, results);
+      if constexpr (OverridesPreprocessMultimethod<B>) {
+        const PartitionsByMethod all(partitions, num_partitions);
+        TENON_TRY(const ResultsByMethod results,
+                  self(backend).preprocess_multimethod(all.programs, all.specs));
+        return all.send(*sink, results);
+      } else {
+        const tenon::detail::StridedArray<tenon_partition> all(partitions, num_partitions);
+        for (std::uint32_t i = 0; i < all.size(); ++i) {
+          const CompileSpecs specs(all[i].compile_specs, all[i].num_compile_specs);
+          TENON_TRY(const PreprocessResult result,
+                    self(backend).preprocess(EdgeProgram(*all[i].program), specs));
+          TENON_RETURN_IF_ERROR(send_result(*sink, i, result));
+        }
+        return ok();
+      }
     });
   }
 

@@ -76,9 +76,58 @@ Result<std::size_t> find_option(const Specs& specs, std::string_view key) {
                known.empty() ? std::string_view("none") : std::string_view(known));
 }
 
-/// Reads `option` as a value for `spec`, after checking its type and whether it may be given here.
-inline Result<OptionValue> read_checked(const OptionSpec& spec, const tenon_option& option,
-                                        std::uint32_t where) {
+/// The value of an option as a backend stores it. Not an OptionValue, because copies and moves of a
+/// std::variant are several hundred functions in each plugin.
+struct StoredOption {
+  std::uint32_t type = 0;    ///< TENON_OPTION_...
+  std::int64_t integer = 0;  ///< Of a boolean too.
+  double real = 0.0;
+  std::string text;  ///< Of bytes too.
+};
+
+/// TENON_OPTION_... of a C++ type; 0 of types that no option has.
+template <class T>
+inline constexpr std::uint32_t option_type_of = 0;
+template <>
+inline constexpr std::uint32_t option_type_of<bool> = TENON_OPTION_BOOL;
+template <>
+inline constexpr std::uint32_t option_type_of<std::int64_t> = TENON_OPTION_INT;
+template <>
+inline constexpr std::uint32_t option_type_of<double> = TENON_OPTION_DOUBLE;
+template <>
+inline constexpr std::uint32_t option_type_of<std::string> = TENON_OPTION_STRING;
+template <>
+inline constexpr std::uint32_t option_type_of<std::vector<std::byte>> = TENON_OPTION_BYTES;
+
+/// Copies a value of a known type off the boundary. Fails as `read_option` does.
+inline Status store_option(const tenon_option& option, StoredOption& out) {
+  out.type = option.type;
+  switch (option.type) {
+    case TENON_OPTION_BOOL:
+      out.integer = option.as.boolean != 0 ? 1 : 0;
+      return ok();
+    case TENON_OPTION_INT:
+      out.integer = option.as.integer;
+      return ok();
+    case TENON_OPTION_DOUBLE:
+      out.real = option.as.real;
+      return ok();
+    default:
+      break;
+  }
+  const auto* first = static_cast<const char*>(option.as.span.data);
+  const auto size = static_cast<std::size_t>(option.as.span.size);
+  if (!first && size != 0) {
+    return error(Error::InvalidArgument, "option '", std::string_view(option.key), "': ", size,
+                 " bytes at no address");
+  }
+  out.text.assign(first ? first : "", size);
+  return ok();
+}
+
+/// Copies `option` as a value for `spec`, after checking its type and whether it may be given here.
+inline Status store_checked(const OptionSpec& spec, const tenon_option& option, std::uint32_t where,
+                            StoredOption& out) {
   const auto wanted = static_cast<std::uint32_t>(spec.initial.index()) + 1;
   if (option.type != wanted) {
     return error(Error::InvalidType, "option '", spec.key, "': expected ", option_type_name(wanted),
@@ -88,7 +137,50 @@ inline Result<OptionValue> read_checked(const OptionSpec& spec, const tenon_opti
     return error(Error::NotSupported, "option '", spec.key, "' cannot be given ",
                  where == TENON_OPTION_AT_LOAD ? "for one load" : "for the whole backend");
   }
-  return read_option(option);
+  return store_option(option, out);
+}
+
+/// Presents a value to the other side of the boundary. Refers to `key` and `value`.
+inline tenon_option present_option(const char* key, const StoredOption& value) noexcept {
+  tenon_option option{};
+  option.struct_size = sizeof option;
+  option.type = value.type;
+  option.key = key;
+  switch (option.type) {
+    case TENON_OPTION_BOOL:
+      option.as.boolean = value.integer != 0 ? 1 : 0;
+      break;
+    case TENON_OPTION_INT:
+      option.as.integer = value.integer;
+      break;
+    case TENON_OPTION_DOUBLE:
+      option.as.real = value.real;
+      break;
+    default:
+      option.as.span = {value.text.data(), value.text.size()};
+      break;
+  }
+  return option;
+}
+
+inline std::vector<std::byte> bytes_of(const std::string& text) {
+  const auto* first = reinterpret_cast<const std::byte*>(text.data());
+  return std::vector<std::byte>(first, first + text.size());
+}
+
+inline OptionValue option_value_of(const StoredOption& value) {
+  switch (value.type) {
+    case TENON_OPTION_BOOL:
+      return OptionValue(std::in_place_index<0>, value.integer != 0);
+    case TENON_OPTION_INT:
+      return OptionValue(std::in_place_index<1>, value.integer);
+    case TENON_OPTION_DOUBLE:
+      return OptionValue(std::in_place_index<2>, value.real);
+    case TENON_OPTION_STRING:
+      return OptionValue(std::in_place_index<3>, value.text);
+    default:
+      return OptionValue(std::in_place_index<4>, bytes_of(value.text));
+  }
 }
 
 }  // namespace detail
@@ -101,20 +193,31 @@ class OptionValues {
   /// The value of `key`. `T` is bool, std::int64_t, double, std::string or std::vector<std::byte>;
   /// NotFound or InvalidType when it was not declared so.
   template <class T>
+    requires(detail::option_type_of<T> != 0)
   [[nodiscard]] Result<T> get(std::string_view key) const {
     TENON_TRY(const std::size_t index, detail::find_option(Derived::options, key));
-    const T* value = std::get_if<T>(&values_[index]);
-    if (!value) {
+    const detail::StoredOption& value = values_[index];
+    if (value.type != detail::option_type_of<T>) {
       return error(Error::InvalidType, "option '", key, "' is declared as ",
-                   option_type_name(option_type(values_[index])));
+                   option_type_name(value.type));
     }
-    return *value;
+    if constexpr (std::is_same_v<T, bool>) {
+      return value.integer != 0;
+    } else if constexpr (std::is_same_v<T, std::int64_t>) {
+      return value.integer;
+    } else if constexpr (std::is_same_v<T, double>) {
+      return value.real;
+    } else if constexpr (std::is_same_v<T, std::string>) {
+      return value.text;
+    } else {
+      return detail::bytes_of(value.text);
+    }
   }
 
  private:
   template <class>
   friend class WithOptions;
-  std::vector<OptionValue> values_;
+  std::vector<detail::StoredOption> values_;
 };
 
 /// Mixin: the backend has options. The author declares them,
@@ -134,13 +237,13 @@ class WithOptions {
     OptionValues<Derived> out;
     {
       const std::lock_guard lock(mutex_);
-      out.values_ = values_;
+      for (const detail::StoredOption& value : values_) out.values_.push_back(value);
     }
     for (std::size_t i = 0; i < context.num_runtime_specs(); ++i) {
       const tenon_option& option = context.runtime_spec(i);
       TENON_TRY(const std::size_t index, detail::find_option(Derived::options, option.key));
-      TENON_TRY(out.values_[index],
-                detail::read_checked(Derived::options[index], option, TENON_OPTION_AT_LOAD));
+      TENON_RETURN_IF_ERROR(detail::store_checked(Derived::options[index], option,
+                                                  TENON_OPTION_AT_LOAD, out.values_[index]));
     }
     return out;
   }
@@ -157,12 +260,14 @@ class WithOptions {
   /// Sets one option for all later loads, as extension "tenon.options/1" does.
   [[nodiscard]] Status set_option(const tenon_option& option) {
     TENON_TRY(const std::size_t index, detail::find_option(Derived::options, option.key));
-    TENON_TRY(OptionValue value,
-              detail::read_checked(Derived::options[index], option, TENON_OPTION_AT_RUNTIME));
-    if constexpr (requires(Derived& backend) {
-                    { backend.on_set_option(std::string_view(), value) } -> std::same_as<Status>;
+    detail::StoredOption value;
+    TENON_RETURN_IF_ERROR(
+        detail::store_checked(Derived::options[index], option, TENON_OPTION_AT_RUNTIME, value));
+    if constexpr (requires(Derived& backend, const OptionValue& given) {
+                    { backend.on_set_option(std::string_view(), given) } -> std::same_as<Status>;
                   }) {
-      TENON_RETURN_IF_ERROR(static_cast<Derived&>(*this).on_set_option(option.key, value));
+      TENON_RETURN_IF_ERROR(
+          static_cast<Derived&>(*this).on_set_option(option.key, detail::option_value_of(value)));
     }
     const std::lock_guard lock(mutex_);
     values_[index] = std::move(value);
@@ -173,21 +278,37 @@ class WithOptions {
   [[nodiscard]] Result<OptionValue> get_option(std::string_view key) const {
     TENON_TRY(const std::size_t index, detail::find_option(Derived::options, key));
     const std::lock_guard lock(mutex_);
-    return values_[index];
+    return detail::option_value_of(values_[index]);
+  }
+
+  /// Sends the value set for the backend to `sink`, as extension "tenon.options/1" does.
+  [[nodiscard]] Status send_option(const char* key, tenon_option_sink sink,
+                                   void* sink_context) const {
+    TENON_TRY(const std::size_t index, detail::find_option(Derived::options, key));
+    detail::StoredOption value;
+    {
+      const std::lock_guard lock(mutex_);
+      value = values_[index];
+    }
+    const tenon_option option = detail::present_option(key, value);
+    sink(sink_context, &option);
+    return ok();
   }
 
  protected:
   WithOptions() {
     for (const OptionSpec& spec : Derived::options) {
       // The initial values come from constants of the right type, so reading them cannot fail.
-      values_.push_back(*read_option(detail::to_abi(spec).initial));
+      detail::StoredOption value;
+      (void)detail::store_option(detail::to_abi(spec).initial, value);
+      values_.push_back(std::move(value));
     }
   }
   ~WithOptions() = default;
 
  private:
   mutable std::mutex mutex_;
-  std::vector<OptionValue> values_;
+  std::vector<detail::StoredOption> values_;
 };
 
 namespace detail {

@@ -133,12 +133,8 @@ struct Trampolines {
 
   static tenon_status get_option(tenon_backend* backend, const char* key, tenon_option_sink sink,
                                  void* sink_context) noexcept {
-    return guard(host_of(backend), [&]() -> Status {
-      TENON_TRY(const OptionValue value, self(backend).get_option(key));
-      const tenon_option option = write_option(key, value);
-      sink(sink_context, &option);
-      return ok();
-    });
+    return guard(host_of(backend),
+                 [&] { return self(backend).send_option(key, sink, sink_context); });
   }
 
   static tenon_status check_blob(tenon_backend* backend, const tenon_init_context* context,
