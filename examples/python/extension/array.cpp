@@ -117,7 +117,7 @@ int get_buffer(PyObject* self, Py_buffer* view, int flags) noexcept {
 
 PyType_Slot array_slots[] = {{Py_bf_getbuffer, reinterpret_cast<void*>(&get_buffer)}, {0, nullptr}};
 
-/// What an exported tensor refers to until its consumer deletes it.
+/// An exported tensor and the memory that it refers to, until its consumer deletes it.
 template <class Managed>
 struct Exported {
   Managed managed{};
@@ -376,7 +376,7 @@ It speaks DLPack and the buffer protocol: `numpy.asarray(array)`, `torch.from_dl
             return nb::object(array.attr("astype")(wanted, nb::arg("copy") = copies));
           },
           nb::arg("dtype") = nb::none(), nb::arg("copy") = nb::none(),
-          "What numpy.asarray uses for types that the buffer protocol lacks.")
+          "For numpy.asarray, where the buffer protocol lacks the type.")
       .def("__repr__", &repr);
 }
 

@@ -34,7 +34,7 @@ void run_interruptibly(std::function<void()> work, const std::function<void()>& 
     } catch (...) {
       job->failure = std::current_exception();
     }
-    // What it owns is destroyed before it counts as ended, except its result.
+    // All that it owns is destroyed before it counts as ended, except its result.
     work = nullptr;
     const std::scoped_lock lock(job->mutex);
     job->is_done = true;

@@ -18,7 +18,7 @@ namespace tenon::python {
 /// handled (Ctrl-C raises KeyboardInterrupt) and `progress`, if any, is called ten times a second.
 ///
 /// When a signal handler or `progress` raises, that exception is thrown at once; `work`, which must
-/// own all that it uses, goes on until its end, and the process waits for it when it exits.
+/// own all that it uses, continues until its end, and the process waits for it when it exits.
 void run_interruptibly(std::function<void()> work, const std::function<void()>& progress = {});
 
 /// `work()`, a Result, run so. Its value, or `tenon.Error`.

@@ -9,7 +9,6 @@
 #include <new>
 #include <span>
 #include <string_view>
-#include <thread>
 #include <utility>
 
 #include "array.hpp"
@@ -26,7 +25,7 @@ namespace nb = nanobind;
 
 namespace {
 
-/// Nobody else runs or changes a method while one of these lives.
+/// Keeps other threads from running or changing a method while it lives.
 class Busy {
  public:
   explicit Busy(const MethodObject& method) : state_(*method.state) {
@@ -35,7 +34,10 @@ class Busy {
                 ": is running on another thread; load one method for each thread "
                 "(Program.load_method)"));
   }
-  ~Busy() { state_.is_busy.store(false, std::memory_order_release); }
+  ~Busy() {
+    state_.abandoned.clear();
+    state_.is_busy.store(false, std::memory_order_release);
+  }
   Busy(const Busy&) = delete;
   Busy& operator=(const Busy&) = delete;
 
@@ -271,21 +273,18 @@ void set_stream(const MethodObject& method, const std::string& backend_id, std::
 
 void close(MethodObject& method) {
   if (!method.state) return;
+  const std::shared_ptr<MethodState> state = method.state;  // Outlives `busy`.
   const Busy busy(method);
   method.session.reset();
-  const std::shared_ptr<MethodState> state = std::exchange(method.state, nullptr);
+  method.state.reset();
 }
 
 }  // namespace
 
 SessionState::~SessionState() {
-  if (!session) return;
-  while (method->is_busy.exchange(true, std::memory_order_acquire)) {
-    const nb::gil_scoped_release release;
-    std::this_thread::yield();
+  if (method->is_busy.load(std::memory_order_acquire)) {
+    method->abandoned.push_back(std::move(session));
   }
-  session.reset();
-  method->is_busy.store(false, std::memory_order_release);
 }
 
 void bind_method(nb::module_& module) {

@@ -22,7 +22,7 @@ namespace tenon::python {
 /// A loaded method and what it refers to. Shared by the object of Python, arrays that borrow from
 /// it, and sessions.
 struct MethodState {
-  /// What is known of an input when the method is loaded.
+  /// Facts of an input, known when the method is loaded.
   struct Input {
     std::uint32_t kind = 0;                   ///< TENON_VALUE_...
     const std::uint8_t* dim_order = nullptr;  ///< Of a tensor.
@@ -38,6 +38,8 @@ struct MethodState {
   std::vector<std::unique_ptr<std::byte[]>> output_memory;
   std::atomic<bool> is_busy = false;
   std::unique_ptr<host::Method> method;  // After all that it refers to.
+  /// Sessions that Python forgot while the method ran; destroyed when it does not. Under the GIL.
+  std::vector<std::unique_ptr<host::Session>> abandoned;
 };
 
 /// A state of its own for each delegate of a method.
@@ -47,7 +49,7 @@ struct SessionState {
 
   SessionState(std::shared_ptr<MethodState> of, std::unique_ptr<host::Session> made)
       : method(std::move(of)), session(std::move(made)) {}
-  /// Waits until the method does not run.
+  /// While the method runs its delegates must not be destroyed: then the method takes the session.
   ~SessionState();
 };
 
@@ -58,7 +60,7 @@ struct MethodObject {
   std::shared_ptr<SessionState> session;  ///< In use; null: the method's own state.
 };
 
-/// What `Program.load_method` has read from its arguments.
+/// The arguments of `Program.load_method`, read.
 struct LoadArguments {
   std::shared_ptr<const host::Program> program;
   std::string name;

@@ -31,35 +31,46 @@ namespace nb = nanobind;
 namespace {
 
 /// A buffer of another object, and a copy of it where it is not aligned as programs are.
-struct HeldBytes {
-  HeldBytes(PyObject* object) {
-    if (PyObject_GetBuffer(object, &view, PyBUF_SIMPLE) != 0) throw nb::python_error();
-    const auto size = static_cast<std::size_t>(view.len);
-    bytes = {static_cast<const std::byte*>(view.buf), size};
+class HeldBytes {
+ public:
+  explicit HeldBytes(PyObject* object) : buffer_(object) {
+    const Py_buffer& view = buffer_.view;
+    bytes_ = {static_cast<const std::byte*>(view.buf), static_cast<std::size_t>(view.len)};
     if (reinterpret_cast<std::uintptr_t>(view.buf) % alignment == 0) return;
-    copy.reset(new (std::align_val_t(alignment)) std::byte[size]);
-    std::memcpy(copy.get(), view.buf, size);
-    bytes = {copy.get(), size};
+    copy_.reset(new (std::align_val_t(alignment)) std::byte[bytes_.size()]);
+    std::memcpy(copy_.get(), view.buf, bytes_.size());
+    bytes_ = {copy_.get(), bytes_.size()};
   }
-  /// Programs are also destroyed by threads without the GIL.
-  ~HeldBytes() {
-    const PyGILState_STATE state = PyGILState_Ensure();
-    PyBuffer_Release(&view);
-    PyGILState_Release(state);
-  }
-  HeldBytes(const HeldBytes&) = delete;
-  HeldBytes& operator=(const HeldBytes&) = delete;
 
+  [[nodiscard]] std::span<const std::byte> bytes() const noexcept { return bytes_; }
+
+ private:
   static constexpr std::size_t alignment = 16;
+
+  struct Buffer {
+    explicit Buffer(PyObject* object) {
+      if (PyObject_GetBuffer(object, &view, PyBUF_SIMPLE) != 0) throw nb::python_error();
+    }
+    /// Programs are also destroyed by threads without the GIL.
+    ~Buffer() {
+      const PyGILState_STATE state = PyGILState_Ensure();
+      PyBuffer_Release(&view);
+      PyGILState_Release(state);
+    }
+    Buffer(const Buffer&) = delete;
+    Buffer& operator=(const Buffer&) = delete;
+
+    Py_buffer view;
+  };
   struct Free {
     void operator()(std::byte* bytes) const noexcept {
       ::operator delete[](bytes, std::align_val_t(alignment));
     }
   };
 
-  Py_buffer view;
-  std::unique_ptr<std::byte[], Free> copy;
-  std::span<const std::byte> bytes;
+  Buffer buffer_;
+  std::unique_ptr<std::byte[], Free> copy_;
+  std::span<const std::byte> bytes_;
 };
 
 /// Opens a file or bytes: `File` is Program or DataFile.
@@ -67,7 +78,7 @@ template <class File>
 std::shared_ptr<const File> open(nb::handle from, const host::HostLimits& limits) {
   if (PyObject_CheckBuffer(from.ptr()) != 0) {
     auto held = std::make_shared<const HeldBytes>(from.ptr());
-    const std::span<const std::byte> bytes = held->bytes;
+    const std::span<const std::byte> bytes = held->bytes();
     return take(File::from_bytes(bytes, std::move(held), "<bytes>", limits));
   }
   PyObject* const path = PyOS_FSPath(from.ptr());
@@ -254,13 +265,16 @@ nb::dict named_data(const ProgramObject& self) {
 }  // namespace
 
 void bind_program(nb::module_& module) {
-  nb::class_<host::Trace> trace(module, "Trace",
-                                R"(Events with their times, of loading and running methods.
+  nb::class_<host::Trace> trace(
+      module, "Trace",
+      R"(Events with their times, of loading and running methods. `load` takes one.
 
     trace = tenon.Trace()
     method = tenon.load("model.pte", trace=trace)["forward"]
     method(x)
-    trace.write("trace.json")  # for Perfetto, or chrome://tracing)");
+    trace.write("trace.json")  # for Perfetto, or chrome://tracing
+
+A run costs more while its events are recorded.)");
   trace.attr("__module__") = "tenon";
   trace.def(nb::init<>(), "Starts the clock: all times are relative to this moment.")
       .def("json", &host::Trace::json, nb::call_guard<nb::gil_scoped_release>(),

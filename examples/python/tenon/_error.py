@@ -8,6 +8,8 @@ class Error(RuntimeError):
             method(x)
         except tenon.Error as failure:
             print(failure.number, failure.name, failure.text)  # 18 InvalidArgument method forward: ...
+
+    A value of a wrong Python type is a TypeError instead.
     """
 
     number: int

@@ -76,9 +76,13 @@ class _Facts:
 class TensorInfo(_Facts):
     """Facts of a tensor of a program (ExecuTorch: TensorInfo).
 
-    dtype: "float32"; sizes: upper bounds when the shape is dynamic; dim_order: dimensions from the
-    outermost; shape_dynamism: "static", "dynamic_bound" or "dynamic_unbound"; is_memory_planned;
-    device; name: the fully qualified name, may be empty.
+    dtype: "float32".
+    sizes: upper bounds when the shape is dynamic.
+    dim_order: dimensions from the outermost to the innermost.
+    shape_dynamism: "static", "dynamic_bound" or "dynamic_unbound".
+    is_memory_planned: whether the program has memory for it.
+    device: "CPU" or another.
+    name: the fully qualified name; may be empty.
     """
 
     dtype: str
@@ -91,7 +95,11 @@ class TensorInfo(_Facts):
 
 
 class Value(_Facts):
-    """An input or output of a method. kind: "Tensor", "Int", ...; tensor: its facts, or None."""
+    """An input or output of a method.
+
+    kind: "Tensor", "Int", ...
+    tensor: the facts of a tensor; None for other kinds.
+    """
 
     kind: str
     tensor: "TensorInfo | None"
@@ -100,8 +108,11 @@ class Value(_Facts):
 class MethodMeta(_Facts):
     """Facts of a method, without loading it (ExecuTorch: MethodMeta).
 
-    inputs, outputs: a Value each; backends: ids that the method needs, sorted;
-    memory_planned_buffers: bytes of each; num_instructions: of all chains.
+    name: "forward".
+    inputs, outputs: a `Value` each.
+    backends: ids of those that the method needs, sorted.
+    memory_planned_buffers: bytes of each.
+    num_instructions: of all chains.
     """
 
     name: str

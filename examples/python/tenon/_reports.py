@@ -12,7 +12,7 @@ from typing import Any
 from . import _program, _tenon
 
 
-def _of(kind: type, facts: "dict[str, Any] | None") -> Any:
+def _of(kind: type, facts: dict[str, Any] | None) -> Any:
     """A dataclass of JSON; `_nested` of the class says which members are others."""
     if facts is None:
         return None
@@ -209,7 +209,7 @@ class Plugin:
     _nested = {"record": "Record", "abi_error": "Failure", "lint": "Lint", "loaded": "Loaded"}
 
 
-def plugins(*, tags: "list[str] | tuple[str, ...]" = (), all: bool = False) -> list[Backend]:
+def plugins(*, tags: list[str] | tuple[str, ...] = (), all: bool = False) -> list[Backend]:
     """The backends that are known, sorted by id (tenon-list). No plugin is loaded.
 
     tags: only backends that have all of these.
@@ -220,9 +220,9 @@ def plugins(*, tags: "list[str] | tuple[str, ...]" = (), all: bool = False) -> l
     return [each for each in found if all or each.hidden_as is None]
 
 
-def doctor(path: "str | os.PathLike[str]", *, method: str | None = None,
-           plugins: "list[str] | tuple[str, ...]" = (),
-           data: "list[str] | tuple[str, ...]" = ()) -> Diagnosis:
+def doctor(path: str | os.PathLike[str], *, method: str | None = None,
+           plugins: list[str] | tuple[str, ...] = (),
+           data: list[str] | tuple[str, ...] = ()) -> Diagnosis:
     """Reports whether a program can run here: for each delegate which plugin serves it, or why none
     does (tenon-doctor). Plugins are loaded; nothing is initialised or executed.
 
@@ -234,7 +234,7 @@ def doctor(path: "str | os.PathLike[str]", *, method: str | None = None,
     return _of(Diagnosis, json.loads(text))
 
 
-def inspect(path: "str | os.PathLike[str]", *, load: bool = False) -> Plugin:
+def inspect(path: str | os.PathLike[str], *, load: bool = False) -> Plugin:
     """Describes a plugin file: its record and the checks of the library (tenon-inspect).
 
     load: also loads it, and asks its backends for devices, options and operators.

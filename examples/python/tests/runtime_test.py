@@ -456,7 +456,16 @@ class Sessions(Case):
         self.assertEqual(method(x, x).tolist(), expected)
         method.use_session(None)
         self.assertEqual(method(x, x).tolist(), expected)
-        unused = method.create_session()
+        unused = [method.create_session()]
+
+        class Forgets:
+            def __dlpack__(self, **keywords):
+                unused.clear()
+                gc.collect()
+                return x.__dlpack__(**keywords)
+
+        self.assertEqual(method(Forgets(), x).tolist(), expected)
+        unused.append(method.create_session())
         method.close()
         del method, unused, program
         gc.collect()
