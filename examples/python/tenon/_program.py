@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Programs, and the registry that all programs share."""
 
-import threading
-
 from . import _paths, _tenon
 from ._error import Error
 from ._tenon import Array, Method
@@ -17,6 +15,8 @@ class _Offers:
     """What installed packages offer by entry points, for one registry."""
 
     def __init__(self, registry: "_tenon.Registry") -> None:
+        import threading
+
         self._registry = registry
         self._lock = threading.Lock()
         self._asked: "set[str]" = set()

@@ -58,7 +58,7 @@ assert torch.allclose(ours, expected, rtol=1e-4, atol=1e-5)
 assert torch.allclose(theirs, expected, rtol=1e-4, atol=1e-5)
 
 # %% What happened when
-events = json.loads(trace.json())["traceEvents"]
+events = [event for event in json.loads(trace.json())["traceEvents"] if event["ph"] == "X"]
 names = sorted({event["name"] for event in events})
 figure, axes = pyplot.subplots(figsize=(9, 1 + 0.4 * len(names)), layout="constrained")
 for event in events:
