@@ -38,7 +38,10 @@ MODULES = ["test_backend_with_named_data_map", "test_backends_lifted", "test_com
            "test_debug_handle_map", "test_lowered_backend_module", "test_partitioner",
            "test_to_backend_multi_method", "test_utils"]
 # Tests that pass with upstream's backends and not with plugins, and why.
-EXPECTED = {}
+EXPECTED = {
+    "test_debug_handle_map.TestBackendDebugHandle.test_lowered_the_whole_model":
+        "it counts the nodes for getitem, which are outputs of other nodes in a description",
+}
 
 
 def replace_backends(build):
