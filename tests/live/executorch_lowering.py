@@ -129,6 +129,7 @@ class Case(unittest.TestCase):
         folder = tempfile.TemporaryDirectory(prefix="tenon-test-")
         self.addCleanup(folder.cleanup)
         self.folder = pathlib.Path(folder.name)
+        tenon.executorch.backend("GraphBackend", plugins=[GRAPH_BACKEND])
 
     def run_in_stock(self, pte, inputs, data=(), method="forward"):
         with tenon.executorch.errors():
