@@ -184,7 +184,7 @@ def check_other_hosts(there, folder):
             "from executorch.runtime import Runtime\n"
             "from tenon.executorch import errors, register_plugins\n"
             "ids = register_plugins()\n"
-            "assert 'AcmeBackend' in ids and 'CpuAotiBackend' in ids, ids\n"
+            "assert 'AcmeBackend' in ids and 'GraphBackend' in ids, ids\n"
             "with errors():\n"
             f"  method = Runtime.get().load_program({str(model)!r}).load_method('forward')\n"
             "  [y] = method.execute([torch.ones(2, 3)])\n"
