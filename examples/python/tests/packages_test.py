@@ -10,10 +10,11 @@ import sys
 import tempfile
 import unittest
 
+import tenon
 from tenon import _config, _entry_points, _prefix
 from tenon._error import Error
 
-BUILD, SOURCE = map(pathlib.Path, sys.argv[1:3])
+BUILD, SOURCE = (pathlib.Path(word).resolve() for word in sys.argv[1:3])
 MODULE = """
 import pathlib
 
@@ -109,6 +110,36 @@ class Packages(unittest.TestCase):
         (self.folder / "acme.so").unlink()
         self.install("beta", "1", E="plugin")
         self.assertIn("acme.so', expected the absolute path of a file", self.refusal("E").text)
+
+
+    def test_a_package_serves_a_program_when_its_method_is_loaded(self):
+        folder = SOURCE / "tests/fixtures/demo_sin_seg"
+        demo = BUILD / "examples/demo_backend.so"
+        (self.folder / "acme.so").unlink()
+        (self.folder / "acme.so").symlink_to(demo)
+        program = tenon.load(folder / "model.pte", plugins=[BUILD / "examples/hello.so"])
+        self.install("acme", "1.2", BackendWithCompilerDemo="plugin", Add="missing")
+        # Add is not what the program needs: its entry point, which is broken, is not loaded.
+        self.assertIn("forward", program["forward"].name)
+        self.assertIn("tenon_test_acme", sys.modules)
+
+    def test_a_plugin_that_is_given_wins_over_what_a_package_offers(self):
+        folder = SOURCE / "tests/fixtures/demo_sin_seg"
+        demo = BUILD / "examples/demo_backend.so"
+        (self.folder / "acme.so").write_bytes(demo.read_bytes())
+        self.install("acme", "1.2", BackendWithCompilerDemo="plugin")
+        program = tenon.load(folder / "model.pte", plugins=[demo])
+        self.assertIsNotNone(program.load_method("forward"))
+
+    def test_two_packages_with_the_backend_of_a_program_are_an_error_when_it_is_loaded(self):
+        self.install("acme", "1.2", BackendWithCompilerDemo="plugin")
+        self.install("beta", "3", BackendWithCompilerDemo="plugin")
+        program = tenon.load(SOURCE / "tests/fixtures/demo_sin_seg/model.pte",
+                             plugins=[BUILD / "examples/hello.so"])
+        with self.assertRaises(Error) as caught:
+            program.load_method("forward")
+        self.assertIn("acme 1.2", caught.exception.text)
+        self.assertIn("beta 3", caught.exception.text)
 
 
 class Prefix(unittest.TestCase):
