@@ -94,6 +94,17 @@ def check_python(there):
     there.python("import numpy", expect=1)
 
 
+    # The digit again, without NumPy: the numbers follow a header of 128 bytes.
+    shown = there.python(
+        "import tenon\n"
+        f"numbers = bytearray(open({str(DIGITS / 'input.npy')!r}, 'rb').read()[128:])\n"
+        f"method = tenon.load({str(DIGITS / 'model.pte')!r})['forward']\n"
+        "y = memoryview(method(memoryview(numbers).cast('f', shape=[1, 1, 8, 8]))).tolist()[0]\n"
+        "print(y.index(max(y)))\n")
+    assert shown.strip() == "7", shown
+    print("tenon.load runs digits: class", shown.strip())
+
+
 def check_authors(there):
     """Headers and files for builds serve a plugin, three ways."""
     config = {name: there.run("tenon-config", f"--{name}").strip()

@@ -176,7 +176,6 @@ def pack(root, package, prefix, folder):
     run(sys.executable, "-m", "wheel", "pack", unpacked, "--dest-dir", complete,
         stdout=subprocess.DEVNULL)
     [wheel] = complete.iterdir()
-    # The bridge to stock ExecuTorch is used in a process that has ExecuTorch's own library.
     return wheel, ["libexecutorch.so", *(path.name for path in grafted)]
 
 

@@ -14,7 +14,9 @@ import subprocess
 # Of every platform with a tag manylinux_2_34 or later (PEP 600), as auditwheel's policies have it.
 PROMISED = re.compile(
     r"ld-linux-x86-64\.so\.2|lib(c|m|dl|rt|pthread|mvec|resolv|util)\.so\.\d+|"
-    r"libgcc_s\.so\.1|libstdc\+\+\.so\.6|libz\.so\.1")
+    r"libgcc_s\.so\.1|libstdc\+\+\.so\.6|libz\.so\.1|"
+    # The bridge to stock ExecuTorch is used in a process that has ExecuTorch's own library.
+    r"libexecutorch\.so")
 
 
 def output(*command):
