@@ -229,11 +229,16 @@ struct PreprocessTable {
         return all.send(*sink, results);
       } else {
         const tenon::detail::StridedArray<tenon_partition> all(partitions, num_partitions);
+        // Nothing is sent before all is compiled, as with a preprocess_multimethod of the author.
+        std::vector<PreprocessResult> results;
         for (std::uint32_t i = 0; i < all.size(); ++i) {
           const CompileSpecs specs(all[i].compile_specs, all[i].num_compile_specs);
-          TENON_TRY(const PreprocessResult result,
+          TENON_TRY(PreprocessResult result,
                     self(backend).preprocess(EdgeProgram(*all[i].program), specs));
-          TENON_RETURN_IF_ERROR(send_result(*sink, i, result));
+          results.push_back(std::move(result));
+        }
+        for (std::uint32_t i = 0; i < all.size(); ++i) {
+          TENON_RETURN_IF_ERROR(send_result(*sink, i, results[i]));
         }
         return ok();
       }
