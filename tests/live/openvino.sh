@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# openvino.sh: exports models with ExecuTorch's own exporter for OpenVINO, and runs them with the plugin
-# of build/gcc in stock Python. `./dev live` calls it, after PyTorch and ExecuTorch are installed.
+# openvino.sh: compiles models with the plugin of build/gcc and runs them in tenon-run; exports models
+# with ExecuTorch's own exporter for OpenVINO and runs them with the plugin in stock Python. `./dev live`
+# calls it, after PyTorch and ExecuTorch are installed.
 #
 # OpenVINO and what the exporter imports are installed into build/live/openvino-venv, which sees the
 # packages of build/live/venv. Exit status: 0 also where they cannot be installed, with a line.
@@ -16,6 +17,7 @@ skip() {
 }
 
 library=$(.ci/fetch-openvino-wheel) || skip "OpenVINO's wheel cannot be had here"
+build/live/venv/bin/python tests/live/openvino_models.py build/gcc "$library"
 if [ ! -f $venv/complete ]; then
   python3 -m venv $venv
   for packages in build/live/venv/lib/python3*/site-packages; do
