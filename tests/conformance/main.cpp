@@ -23,6 +23,7 @@
 #include "tenon/abi/version.h"
 #include "tenon/conformance/report.hpp"
 #include "tenon/conformance/report/view.hpp"
+#include "tenon/conformance/run/budget.hpp"
 #include "tenon/host/binary/peek.hpp"
 #include "tenon/host/files/mapped_file.hpp"
 #include "tenon/host/files/new_file.hpp"
@@ -92,14 +93,27 @@ Status write_reports(const Arguments& arguments, const Report& report) {
                                     : write_text(arguments.markdown, to_markdown(report, options));
 }
 
-/// The output of `--list`: a path a line, with the level and the rules.
-std::string list_text(const std::vector<SelectedTest>& tests) {
+std::string time_text(double seconds) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.1f s", seconds);
+  return text;
+}
+
+/// The output of `--list`: a path a line, with the level and the rules, and what its loads take
+/// when the subject declares what one takes.
+std::string list_text(const std::vector<SelectedTest>& tests, int level) {
   std::string out;
+  double all = 0;
   for (const SelectedTest& selected : tests) {
     std::string rules;
     for (const std::string& rule : selected.blank.rules) rules += " " + rule;
-    out += concat(selected.blank.path(), "  (level ", selected.blank.level, ";", rules, ")\n");
+    out += concat(selected.blank.path(), "  (level ", selected.blank.level, ";", rules);
+    const double seconds = expected_seconds(selected.test, level);
+    if (seconds > 0) out += concat("; ", time_text(seconds), " of loads");
+    out += ")\n";
+    all += seconds;
   }
+  if (all > 0) out += concat("expected: ", time_text(all), " of loads in all (init_ms)\n");
   return out;
 }
 
@@ -146,7 +160,7 @@ Result<tool::Outcome> judge(const Arguments& arguments, ExitCode& stage) {
     const std::vector<SelectedTest> tests = select_tests(arguments, subject);
     selected += tests.size();
     if (arguments.list) {
-      listed += list_text(tests);
+      listed += list_text(tests, arguments.level);
       continue;
     }
     stage = ExitCode::invalid_file;

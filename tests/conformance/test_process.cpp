@@ -169,7 +169,8 @@ void describe_end(const TestCommand& command, const siginfo_t& info, const Chann
   finding.text +=
       crash.in.empty() ? ", while no function of the plugin was called" : concat(", in ", crash.in);
   crash.last_calls = crumbs.last(20);
-  crash.backtrace = name_frames(content.backtrace, content.maps, command.plugin);
+  static const SourceLineOptions lines{find_addr2line()};
+  crash.backtrace = name_frames(content.backtrace, content.maps, command.plugin, lines);
   result.findings.push_back(std::move(finding));
   result.crashes.push_back(std::move(crash));
 }

@@ -21,6 +21,7 @@
 
 #include "support/catch.hpp"
 #include "support/temporary_folder.hpp"
+#include "tenon/conformance/run/budget.hpp"
 
 namespace {
 
@@ -206,6 +207,34 @@ TEST_CASE("a plugin that crashes does not lose the results of other tests", "[zo
   const auto passed =
       std::ranges::count_if(tests, [](const auto& test) { return test.at("outcome") == "passed"; });
   CHECK(passed != 0);
+}
+
+TEST_CASE("the list of tests says what the loads of a slow backend take", "[zoo]") {
+  const std::string plain =
+      run("--subject " + zoo + "/zoo.json " + zoo + "/good.so --level 10 --list").output;
+  CHECK(plain.find(" of loads") == std::string::npos);
+
+  auto subject = nlohmann::json::parse(std::ifstream(zoo + "/zoo.json"));
+  for (auto& backend : subject.at("backends")) backend["init_ms"] = 150;
+  // Next to the other one, whose paths are relative.
+  const std::string path = zoo + "/slow_zoo.json";
+  std::ofstream(path) << subject;
+  const std::string listed =
+      run("--subject " + path + " " + zoo + "/good.so --level 10 --list").output;
+  std::filesystem::remove(path);
+  INFO(listed);
+  for (const tenon::conformance::RepeatedLoads& loads : tenon::conformance::repeated_loads) {
+    // Within its budget of 20 s, unless that has no room for 4 rounds.
+    const std::size_t at = listed.find(std::string("/") + std::string(loads.test) + "/");
+    INFO(loads.test);
+    REQUIRE(at != std::string::npos);
+    const std::string line = listed.substr(at, listed.find('\n', at) - at);
+    const std::size_t seconds = line.rfind("; ");
+    REQUIRE((seconds != std::string::npos && line.ends_with(" s of loads)")));
+    CHECK(std::stod(line.substr(seconds + 2)) > 1);
+    CHECK(std::stod(line.substr(seconds + 2)) <= 20);
+  }
+  CHECK(listed.find("\nexpected: ") != std::string::npos);
 }
 
 TEST_CASE("the same seed gives the same report", "[zoo]") {

@@ -75,6 +75,7 @@ TEST_CASE("a subject file says all that an author can declare", "[subject]") {
         "cases": ["cases", "float/s*"],
         "tolerances": {"float32": {"max": 0.5}},
         "deterministic": false, "max_threads": 4, "steady_allocations": 1,
+        "init_ms": 150, "seconds_per_test": 30,
         "fallback_kernels": "list.txt"
       },
       "Small": {}
@@ -100,6 +101,8 @@ TEST_CASE("a subject file says all that an author can declare", "[subject]") {
   CHECK_FALSE(acme->deterministic);
   CHECK(acme->max_threads == 4U);
   CHECK(acme->steady_allocations == 1U);
+  CHECK(acme->init_ms == 150U);
+  CHECK(acme->seconds_per_test == 30U);
   CHECK(acme->fallback_kernels == std::vector<std::string>{"aoti_torch_a", "aoti_torch_b"});
   CHECK(read->backend("None") == nullptr);
 
@@ -110,6 +113,8 @@ TEST_CASE("a subject file says all that an author can declare", "[subject]") {
   CHECK_FALSE(small->max_threads);
   CHECK_FALSE(small->steady_allocations);
   CHECK_FALSE(small->fallback_kernels);
+  CHECK_FALSE(small->init_ms);
+  CHECK(small->seconds_per_test == 20);
   REQUIRE(read->unsupported_tests.size() == 1);
   CHECK(read->unsupported_tests[0].reason == "keeps a thread of the driver");
   CHECK(read->unsupported_tests[0].where == "unsupported[0]");
@@ -209,6 +214,10 @@ TEST_CASE("an error in a subject file names the member, and what was expected an
        "backends.A.max_threads: expected an integer from 0 on, found '-1'"},
       {R"({"backends": {"A": {"steady_allocations": 1.5}}})",
        "backends.A.steady_allocations: expected an integer from 0 on, found '1.5'"},
+      {R"({"backends": {"A": {"init_ms": "150"}}})",
+       "backends.A.init_ms: expected an integer from 0 on, found '\"150\"'"},
+      {R"({"backends": {"A": {"seconds_per_test": 5}}})",
+       "backends.A: seconds_per_test needs init_ms"},
       {R"({"unsupported": {}})", "unsupported: expected an array of objects, found '{}'"},
       {R"({"unsupported": ["x"]})", "unsupported[0]: expected an object, found '\"x\"'"},
       {R"({"unsupported": [{"reason": "x"}]})", "unsupported[0].test: is missing"},

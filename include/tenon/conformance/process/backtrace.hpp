@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "tenon/conformance/process/source_lines.hpp"
 #include "tenon/core/api.hpp"
 
 /// Names of the frames of a process that ended: what its signal handler could write are addresses
@@ -15,16 +16,20 @@ namespace tenon::conformance {
 /// The frames of a backtrace for a report: "execute+0x1c in /opt/acme/libacme.so+0x18a0", with the
 /// offset in the function and the one in the file. A frame without a symbol is the file and the
 /// offset alone; one without a file, or one that is no address ("0x7f12a4c01000"), is unchanged.
+/// Where the file has debug information the function is demangled, and its source line is added:
+/// "Acme::execute() +0x1c in /opt/acme/libacme.so+0x18a0 at /src/acme.cpp:42".
 ///
 /// `frames` are innermost first; the first one is the instruction that failed, and the others are
 /// return addresses. `maps` are lines of /proc/PID/maps. `plugin` is the path that the caller knows
 /// the plugin by, which the report has in place of what it resolves to.
 ///
 /// Both lists are of a process in which a plugin could write anything. Each mapped file is read
-/// once.
+/// once; debug information is read by a process of its own, with the limit of `lines` for all files
+/// together.
 [[nodiscard]] TENON_API std::vector<std::string> name_frames(std::span<const std::string> frames,
                                                              std::span<const std::string> maps,
-                                                             const std::filesystem::path& plugin);
+                                                             const std::filesystem::path& plugin,
+                                                             const SourceLineOptions& lines = {});
 
 }  // namespace tenon::conformance
 
@@ -40,6 +45,7 @@ namespace tenon::conformance {
 #include "tenon/conformance/process/resources.hpp"
 #include "tenon/core/concat.hpp"
 #include "tenon/host/binary/elf_functions.hpp"
+#include "tenon/host/binary/elf_library.hpp"
 #include "tenon/host/files/mapped_file.hpp"
 
 namespace tenon::conformance {
@@ -68,22 +74,38 @@ struct FramesOfFile {
   std::vector<std::uint64_t> offsets;  ///< In the file; of a call: of its last byte.
 };
 
-/// The functions of the frames in one file; none for a file that cannot be read.
-inline std::vector<std::optional<host::FunctionPlace>> functions_of_frames(
-    const std::string& path, std::span<const std::uint64_t> offsets) {
-  if (const auto file = host::MappedFile::open(path); file.ok()) {
-    if (auto found = host::functions_at(file->bytes(), offsets); found.ok()) {
-      return *std::move(found);
-    }
+/// A frame as its file names it.
+struct NamedFrame {
+  std::optional<host::FunctionPlace> function;
+  SourceLine source;
+};
+
+/// The frames in one file; nothing is known of those in a file that cannot be read.
+inline std::vector<NamedFrame> names_of_frames(const std::string& path,
+                                               std::span<const std::uint64_t> offsets,
+                                               const SourceLineOptions& lines) {
+  std::vector<NamedFrame> out(offsets.size());
+  const auto file = host::MappedFile::open(path);
+  if (!file.ok()) return out;
+  if (auto found = host::functions_at(file->bytes(), offsets); found.ok()) {
+    for (std::size_t i = 0; i < out.size(); ++i) out[i].function = std::move((*found)[i]);
   }
-  return std::vector<std::optional<host::FunctionPlace>>(offsets.size());
+  const auto library = host::read_elf_library(file->bytes());
+  const auto found = host::addresses_at(file->bytes(), offsets);
+  if (lines.tool.empty() || !library.ok() || !library->debug_information || !found.ok()) return out;
+  std::vector<std::uint64_t> addresses;
+  for (const auto& address : *found) addresses.push_back(address.value_or(UINT64_MAX));
+  std::vector<SourceLine> sources = source_lines(path, addresses, lines);
+  for (std::size_t i = 0; i < out.size(); ++i) out[i].source = std::move(sources[i]);
+  return out;
 }
 
 }  // namespace detail
 
 TENON_API std::vector<std::string> name_frames(std::span<const std::string> frames,
                                                std::span<const std::string> maps,
-                                               const std::filesystem::path& plugin) {
+                                               const std::filesystem::path& plugin,
+                                               const SourceLineOptions& lines) {
   std::vector<Mapping> mapped;
   for (const std::string& line : maps) {
     if (auto one = mapping_of(line); one && one->name.starts_with('/')) {
@@ -107,16 +129,25 @@ TENON_API std::vector<std::string> name_frames(std::span<const std::string> fram
   }
   std::error_code failed;
   const std::filesystem::path resolved = std::filesystem::canonical(plugin, failed);
+  const auto deadline = std::chrono::steady_clock::now() + lines.time_limit;
   for (const auto& [path, file] : files) {
-    const auto functions = detail::functions_of_frames(path, file.offsets);
+    SourceLineOptions left = lines;
+    left.time_limit = std::chrono::duration_cast<std::chrono::milliseconds>(
+        deadline - std::chrono::steady_clock::now());
+    if (left.time_limit.count() <= 0) left.tool.clear();
+    const auto names = detail::names_of_frames(path, file.offsets, left);
     const std::string& shown = !failed && path == resolved.native() ? plugin.native() : path;
     for (std::size_t i = 0; i < file.indices.size(); ++i) {
       const std::uint64_t back = file.indices[i] == 0 ? 0 : 1;
       std::string& frame = out[file.indices[i]];
       frame = concat(shown, "+", detail::hexadecimal(file.offsets[i] + back));
-      if (!functions[i]) continue;
-      frame = concat(functions[i]->name, "+", detail::hexadecimal(functions[i]->offset + back),
-                     " in ", frame);
+      const SourceLine& source = names[i].source;
+      if (!source.line.empty()) frame += concat(" at ", source.line);
+      if (!names[i].function) continue;
+      const host::FunctionPlace& function = *names[i].function;
+      const bool has_symbol_alone = source.function.empty() || source.function == function.name;
+      frame = concat(has_symbol_alone ? function.name : source.function + " ", "+",
+                     detail::hexadecimal(function.offset + back), " in ", frame);
     }
   }
   return out;

@@ -44,6 +44,9 @@ struct SubjectBackend {
   /// the file names; absent: not compared.
   std::optional<std::vector<std::string>> fallback_kernels;
   std::optional<std::uint64_t> steady_allocations;  ///< In one run, once runs are steady; else 0.
+  /// Duration of one `init`, about; absent: so short that no test is shortened for it (budget.hpp).
+  std::optional<std::uint64_t> init_ms;
+  std::uint64_t seconds_per_test = 20;  ///< For the calls of `init` of one test, with `init_ms`.
 
   /// Limits for an output of `of_case`: those declared for this backend, else those of the case,
   /// else the default ones.

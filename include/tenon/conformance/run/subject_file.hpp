@@ -73,10 +73,10 @@ class SubjectReader : private SettingsReader {
       return wrong(where, "the id has ", id.size(), " bytes, expected 1 to ", TENON_ID_SIZE - 1);
     }
     TENON_RETURN_IF_ERROR(check_object(value, where, "an object"));
-    TENON_RETURN_IF_ERROR(
-        check_keys(value, where,
-                   {"options", "runtime_specs", "cases", "tolerances", "deterministic",
-                    "max_threads", "steady_allocations", "fallback_kernels"}));
+    TENON_RETURN_IF_ERROR(check_keys(
+        value, where,
+        {"options", "runtime_specs", "cases", "tolerances", "deterministic", "max_threads",
+         "steady_allocations", "fallback_kernels", "init_ms", "seconds_per_test"}));
     SubjectBackend out;
     out.id = id;
     if (const Json* options = find(value, "options")) {
@@ -99,6 +99,13 @@ class SubjectReader : private SettingsReader {
     }
     if (const Json* allocations = find(value, "steady_allocations")) {
       TENON_TRY(out.steady_allocations, read_count(*allocations, where + ".steady_allocations"));
+    }
+    if (const Json* init = find(value, "init_ms")) {
+      TENON_TRY(out.init_ms, read_count(*init, where + ".init_ms"));
+    }
+    if (const Json* seconds = find(value, "seconds_per_test")) {
+      if (!out.init_ms) return wrong(where, "seconds_per_test needs init_ms");
+      TENON_TRY(out.seconds_per_test, read_count(*seconds, where + ".seconds_per_test"));
     }
     if (const Json* kernels = find(value, "fallback_kernels")) {
       TENON_TRY(const std::filesystem::path file,

@@ -13,6 +13,7 @@
 
 #include "tenon/conformance/fixtures/blob_trial.hpp"
 #include "tenon/conformance/fixtures/damaged_blobs.hpp"
+#include "tenon/conformance/run/budget.hpp"
 #include "tenon/conformance/run/test.hpp"
 #include "tenon/host/files/read_file.hpp"
 #include "tenon/host/method/arena.hpp"
@@ -63,12 +64,16 @@ inline void judge_damaged(Context& kit) {
   BlobTrials trials(kit);
   need_good(kit, trials);
   const std::size_t delegates = kit.options().level >= 7 ? trials.blobs().size() : 1;
+  const DamageAmount amount =
+      damage_at(kit.options().level)
+          .at_most(static_cast<std::size_t>(rounds_of(
+              loads_of("a damaged blob is refused with a reason or runs in its bounds"), kit)));
   for (std::size_t i = 0; i < delegates; ++i) {
     const auto judge = [&](const TrialBlob& blob) {
       judge_answer(kit, blob, trials.load(i, blob));
     };
-    for_damaged(trials.blobs()[i], damage_at(kit.options().level), kit.random(), judge);
-    for_garbage(damage_at(kit.options().level), kit.random(), judge);
+    for_damaged(trials.blobs()[i], amount, kit.random(), judge);
+    for_garbage(amount, kit.random(), judge);
   }
   judge_good(kit, trials);
 }

@@ -24,6 +24,7 @@
 #include "tenon/conformance/fixtures/loaded_plugin.hpp"
 #include "tenon/conformance/process/guarded_memory.hpp"
 #include "tenon/conformance/process/resources.hpp"
+#include "tenon/conformance/run/budget.hpp"
 #include "tenon/conformance/run/test.hpp"
 #include "tenon/host/binary/binary_lint.hpp"
 #include "tenon/host/binary/elf_library.hpp"
@@ -253,8 +254,10 @@ TENON_CONFORMANCE_TEST("a library whose backend ran a program is not in memory a
 TENON_CONFORMANCE_TEST("loading and destroying a program again and again takes nothing more",
                        "[leaks][level-6][case][TN-DES-3]") {
   LiveCase live(kit);
-  const auto growth = detail::growth_of(live.backend(), detail::stretch_of(kit),
-                                        [&] { static_cast<void>(live.load()); });
+  const int stretch = rounds_of(
+      loads_of("loading and destroying a program again and again takes nothing more"), kit);
+  const auto growth =
+      detail::growth_of(live.backend(), stretch, [&] { static_cast<void>(live.load()); });
   kit.expect("TN-DES-3", growth.empty(), "init and destroy: ", join(growth));
 }
 
@@ -272,8 +275,10 @@ TENON_CONFORMANCE_TEST("running a program again and again takes nothing more",
 TENON_CONFORMANCE_TEST("destroying a program that ran gives back what its runs took",
                        "[leaks][level-6][case][TN-DES-3]") {
   LiveCase live(kit);
+  const int stretch =
+      rounds_of(loads_of("destroying a program that ran gives back what its runs took"), kit);
   const auto growth_with = [&](int runs) {
-    return detail::growth_of(live.backend(), detail::stretch_of(kit) / 2, [&] {
+    return detail::growth_of(live.backend(), stretch, [&] {
       const auto method = live.load();
       for (int i = 0; i < runs; ++i) {
         kit.need(method->execute(method->runs().front()), "the case does not run");
@@ -301,6 +306,7 @@ TENON_CONFORMANCE_TEST("an init that failed leaves nothing", "[leaks][level-6][c
        {"half a blob", &half},
        {"a blob whose first byte is another", &wrong},
        {"no memory from the runtime allocator", nullptr}}};
+  const int stretch = rounds_of(loads_of("an init that failed leaves nothing"), kit);
   std::size_t failed = 0;
   for (const auto& [what, other] : ways) {
     bool fails = true;
@@ -321,7 +327,7 @@ TENON_CONFORMANCE_TEST("an init that failed leaves nothing", "[leaks][level-6][c
     round();
     if (!fails) continue;
     ++failed;
-    const auto growth = detail::growth_of(live.backend(), detail::stretch_of(kit) / 2, round);
+    const auto growth = detail::growth_of(live.backend(), stretch, round);
     kit.expect("TN-INI-1", growth.empty(), "init with ", what, " fails and leaves ", join(growth));
   }
   live.boundary().on_init = nullptr;
@@ -331,7 +337,8 @@ TENON_CONFORMANCE_TEST("an init that failed leaves nothing", "[leaks][level-6][c
 TENON_CONFORMANCE_TEST("destroying a program whose last run failed gives back all of it",
                        "[leaks][level-6][case][TN-DES-3]") {
   LiveCase live(kit);
-  const int stretch = detail::stretch_of(kit) / 2;
+  const int stretch =
+      rounds_of(loads_of("destroying a program whose last run failed gives back all of it"), kit);
   const auto load_and_run = [&] {
     const auto method = live.load();
     static_cast<void>(method->execute(method->runs().front()));

@@ -12,6 +12,7 @@
 #include "tenon/conformance/fixtures/case_method.hpp"
 #include "tenon/conformance/fixtures/live_case.hpp"
 #include "tenon/conformance/fixtures/loaded_plugin.hpp"
+#include "tenon/conformance/run/budget.hpp"
 #include "tenon/conformance/run/test.hpp"
 
 /// Suite "lifecycle": open, init, execute, destroy and close, in every permitted order.
@@ -53,7 +54,8 @@ TENON_CONFORMANCE_TEST("a program is loaded and destroyed again and again",
                        "[lifecycle][level-3][case][TN-INI-4][TN-INI-7]") {
   LiveCase live(kit);
   live.load().reset();
-  const int times = kit.options().level >= 10 ? 100 : 5;
+  const int times =
+      1 + rounds_of(loads_of("a program is loaded and destroyed again and again"), kit);
   for (int i = 2; i <= times; ++i) {
     auto again = CaseMethod::load(live.program(), live.backend(), kit.backend());
     if (!kit.expect("TN-INI-7", again.ok(), "load ", i, " failed: ", again.text())) return;
@@ -68,7 +70,8 @@ TENON_CONFORMANCE_TEST("delegates do not disturb each other",
     kit.blocked("a delegate alone is wrong: ", alone);
   }
   std::vector<std::unique_ptr<CaseMethod>> methods;
-  const std::size_t count = kit.options().level >= 10 ? 64 : 6;
+  const auto count =
+      static_cast<std::size_t>(rounds_of(loads_of("delegates do not disturb each other"), kit));
   for (std::size_t i = 0; i < count; ++i) methods.push_back(live.load());
   const std::string together = live.first_difference(*methods[0]);
   kit.expect("TN-BCK-9", together.empty(), "with ", count,

@@ -17,6 +17,7 @@
 #include "tenon/conformance/fixtures/case_method.hpp"
 #include "tenon/conformance/fixtures/live_case.hpp"
 #include "tenon/conformance/fixtures/loaded_plugin.hpp"
+#include "tenon/conformance/run/budget.hpp"
 #include "tenon/conformance/run/test.hpp"
 
 /// Suite "threads": calls that the boundary allows at the same time. The process is not compared
@@ -125,7 +126,8 @@ TENON_CONFORMANCE_TEST("different delegates run at the same time",
                        "[threads][level-9][case][TN-BCK-9]") {
   detail::SharedCase shared(kit);
   detail::Complaints complaints;
-  for (int round = 0; round < detail::rounds_of(kit); ++round) {
+  const int rounds = rounds_of(loads_of("different delegates run at the same time"), kit);
+  for (int round = 0; round < rounds; ++round) {
     std::vector<std::unique_ptr<CaseMethod>> methods;
     for (std::size_t i = 0; i < detail::num_threads; ++i) methods.push_back(shared.load());
     detail::in_threads(methods.size(), [&](std::size_t i) { shared.run(*methods[i], complaints); });
@@ -137,7 +139,8 @@ TENON_CONFORMANCE_TEST("programs are loaded and run and destroyed at the same ti
                        "[threads][level-9][case][TN-BCK-9]") {
   detail::SharedCase shared(kit);
   detail::Complaints complaints;
-  const int rounds = detail::rounds_of(kit);
+  const int rounds =
+      rounds_of(loads_of("programs are loaded and run and destroyed at the same time"), kit);
   detail::in_threads(detail::num_threads, [&](std::size_t) {
     for (int round = 0; round < rounds; ++round) {
       const auto method = shared.try_load(complaints);
@@ -152,7 +155,8 @@ TENON_CONFORMANCE_TEST("a program is loaded and destroyed while others run",
   detail::SharedCase shared(kit);
   detail::Complaints complaints;
   std::vector<std::vector<std::unique_ptr<CaseMethod>>> runners(detail::num_threads - 1);
-  const auto rounds = static_cast<std::size_t>(detail::rounds_of(kit));
+  const auto rounds = static_cast<std::size_t>(
+      rounds_of(loads_of("a program is loaded and destroyed while others run"), kit));
   for (auto& runner : runners) {
     for (std::size_t round = 0; round < rounds; ++round) runner.push_back(shared.load());
   }

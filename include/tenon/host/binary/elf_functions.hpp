@@ -93,6 +93,21 @@ inline void match_functions_of_sections(FileBytes file, std::span<FunctionCandid
 
 }  // namespace detail::elf
 
+/// The addresses at which the segments of an ELF shared library for `machine` have the bytes at
+/// `offsets` of its file; nothing for a byte that is not loaded.
+///
+/// threads: any. errors: InvalidArgument as `peek` has them, without the file's name.
+[[nodiscard]] inline Result<std::vector<std::optional<std::uint64_t>>> addresses_at(
+    std::span<const std::byte> file, std::span<const std::uint64_t> offsets,
+    std::uint32_t machine = this_platform.machine) {
+  TENON_TRY(const auto image, detail::elf::ElfImage::open(detail::FileBytes(file), machine));
+  std::vector<std::optional<std::uint64_t>> out;
+  for (const std::uint64_t offset : offsets) {
+    out.push_back(detail::elf::address_of_offset(image, offset));
+  }
+  return out;
+}
+
 /// The functions around some places of an ELF shared library for `machine`, which are `offsets` in
 /// its file; nothing for a place without a known function. Any bytes may be given: the time is
 /// bounded by a pass over the symbol tables.
