@@ -2,7 +2,7 @@
 """From a network in PyTorch to its trace, cell by cell: walkthrough.py GRAPH_BACKEND.so [DIRECTORY]
 
 Exports a network, lowers it to a plugin with ExecuTorch's exporter, runs the program in Tenon and in
-ExecuTorch's own runtime, compares both with PyTorch, and plots the trace to DIRECTORY/trace.png.
+ExecuTorch's own runtime, compares both with PyTorch, and plots the trace of a run to DIRECTORY/trace.png.
 Needs tenon, torch, executorch and matplotlib. The lines `# %%` begin a cell in editors that know them.
 """
 
@@ -59,12 +59,14 @@ assert torch.allclose(theirs, expected, rtol=1e-4, atol=1e-5)
 
 # %% What happened when
 events = [event for event in json.loads(trace.json())["traceEvents"] if event["ph"] == "X"]
-names = sorted({event["name"] for event in events})
+last = max(event["ts"] for event in events if event["name"] == "execute")
+run = [event for event in events if event["ts"] >= last]
+names = sorted({event["name"] for event in run}, reverse=True)
 figure, axes = pyplot.subplots(figsize=(9, 1 + 0.4 * len(names)), layout="constrained")
-for event in events:
-    axes.barh(names.index(event["name"]), max(event["dur"], 0.1), left=event["ts"], height=0.6)
+for event in run:
+    axes.barh(names.index(event["name"]), event["dur"], left=event["ts"] - last, height=0.6)
 axes.set_yticks(range(len(names)), names)
-axes.set_xlabel("µs since the trace began")
-axes.set_title("loading, and five runs")
+axes.set_xlabel("µs since the run began")
+axes.set_title("the last run")
 figure.savefig(DIRECTORY / "trace.png")
 print(len(events), "events, plotted to", DIRECTORY / "trace.png")
