@@ -74,7 +74,9 @@ class CompilerDemo final : public tenon::Backend<CompilerDemo>,
                             ", dtype:torch.", dtype, "<debug_handle>", node.debug_handle(), "#");
       handles[node.debug_handle()] = {node.debug_handle()};
     }
-    return result_of(blob, std::move(handles));
+    aot::PreprocessResult result = result_of(blob, std::move(handles));
+    result.delegate_info = "test";
+    return result;
   }
 };
 
