@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: MIT
+# shellcheck shell=bash
+#
+# The live checks, for ./dev: models that PyTorch and ExecuTorch export, with both of them as the judges.
+
+# PyTorch and ExecuTorch in build/live/venv, or a line that says why not.
+live_python() {
+  local venv=build/live/venv
+  mkdir -p build/live
+  if [ ! -f "$venv/complete" ]; then
+    say "installing PyTorch and ExecuTorch into $venv (two to five minutes)"
+    python3 -m venv "$venv" &&
+      "$venv/bin/pip" install --quiet --disable-pip-version-check \
+        torch==2.15.0 executorch==1.5.1 && touch "$venv/complete"
+  fi
+}
+
+# Runs each exported case in one process, with what else the arguments ask for.
+run_cases() {
+  build/gcc/tests/live/aoti-cases \
+    --plugin build/gcc/reference_backends/cpu_aoti/cpu_aoti.so "$@" build/live/cache/*/
+}
+
+# Skips with a line where PyPI cannot be reached; PyTorch is nothing that Tenon needs.
+live_models() {
+  [ -z "${live_setup:-}" ] || wait "$live_setup" || true
+  if ! live_python; then
+    echo "live: skipped: PyTorch and ExecuTorch cannot be installed here" >&2
+    skipped=$((skipped + 1))
+    return
+  fi
+  export TORCHINDUCTOR_CACHE_DIR=$PWD/build/live/inductor
+  check "live: real models are exported" \
+    build/live/venv/bin/python tests/live/export_models.py --cache build/live/cache "$@"
+  local lib
+  lib=$(echo build/live/venv/lib/python3*/site-packages/torch/lib/libtorch_cpu.so)
+  cp build/gcc/reference_backends/cpu_aoti/cpu_aoti.so build/live/another.so
+  check "live: they run right without libtorch" run_cases --forbid libtorch --forbid libc10
+  check "live: and with libtorch loaded first, and another plugin" \
+    run_cases --preload "$lib" --beside build/live/another.so
+  local executorch
+  executorch=$(echo build/live/venv/lib/python3*/site-packages/executorch/include)
+  check "live: the ExecuTorch delegate in the pages compiles" \
+    g++ -std=c++20 -fsyntax-only -Wall -Wextra -Werror -DC10_USING_CUSTOM_GENERATED_MACROS \
+    -isystem "$executorch" -isystem "$executorch/executorch/runtime/core/portable_type/c10" \
+    docs/snippets/executorch_delegate.cpp
+  check "live: before, between and after opening the plugins for CUDA and Metal" \
+    build/gcc/tests/live/aoti-cases --preload "$lib" \
+    --plugin build/gcc/reference_backends/cpu_aoti/cpu_aoti.so \
+    --open build/gcc/reference_backends/cuda_aoti/cuda_aoti.so \
+    --open build/gcc/tests/stand_ins/metal/metal_aoti_stand_in.so \
+    build/live/cache/{small_mlp,gpt2,unet,stateful}/
+  check "live: exported models compile and give eager PyTorch's numbers, here and in the wheel" \
+    build/live/venv/bin/python tests/live/compiled_programs.py \
+    build/gcc/examples/tenon-compile/tenon-compile build/gcc/examples/tenon-run/tenon-run \
+    build/gcc/examples/graph_backend/graph_backend.so
+  check "live: what AOTInductor compiled is packed, and gives eager PyTorch's numbers" \
+    build/live/venv/bin/python tests/live/packed_models.py \
+    build/gcc/examples/tenon-compile/tenon-compile build/gcc/examples/tenon-run/tenon-run \
+    build/gcc/reference_backends/cpu_aoti/cpu_aoti.so
+  if [ -f build/gcc/examples/python/tenon/executorch/libtenon_executorch.so ]; then
+    check "live: plugins run in stock Python with the ExecuTorch wheel" \
+      build/live/venv/bin/python tests/live/executorch_python.py build/gcc
+  else
+    echo "live: skipped: built without the Python package and ExecuTorch's wheel" \
+      "(run .ci/fetch-python-build and .ci/fetch-executorch-wheel)" >&2
+    skipped=$((skipped + 1))
+  fi
+}
+
+# Programs for CUDA: functions that their libraries ask for, and their numbers, without a GPU.
+live_cuda() {
+  [ -f build/live/venv/complete ] || return 0
+  if [ ! -f "${CUDA_HOME:-/usr/local/cuda}/include/cuda_runtime_api.h" ]; then
+    echo "live: skipped: programs for CUDA need the headers of CUDA 13 in ${CUDA_HOME:-/usr/local/cuda}" >&2
+    skipped=$((skipped + 1))
+    return
+  fi
+  check "live: models for CUDA are exported" \
+    build/live/venv/bin/python tests/live/export_cuda.py --out build/live/cuda \
+    --toolkit "${CUDA_HOME:-/usr/local/cuda}"
+  check "live: the plugins have each function that exported libraries ask for" \
+    python3 tests/live/shim_table.py --build build/gcc build/live/{cuda,cache} \
+    tests/fixtures/{cpu,cuda,metal}_*/model.pte
+  check "live: their kernels, run by Triton's interpreter, give eager PyTorch's numbers" \
+    build/live/venv/bin/python tests/live/replay_cuda.py --build build/gcc --kernels build/live/cuda \
+    build/live/cuda/*/ tests/fixtures/cuda_{embedding,stateful,two_methods}/
+}
+
+# Thousands of archives, programs and operators against PyTorch's and ExecuTorch's own readers, writers and
+# kernels. Minutes that `test` has not; `live` does it.
+live_upstream() {
+  [ -f build/live/venv/complete ] || return 0
+  check "live: archives hold what PyTorch finds in them" \
+    build/live/venv/bin/python tests/live/check_pt2.py --facts build/gcc/tests/live/pt2-facts
+  check "live: what Tenon writes is read and run by ExecuTorch's wheel" \
+    build/live/venv/bin/python tests/live/written_programs.py build/gcc/tests/live/write-programs
+  check "live: kernels for operators that are left over are ExecuTorch's" \
+    build/live/venv/bin/python tests/live/portable_operators.py
+  check "live: programs without a delegate run in ExecuTorch's wheel" \
+    build/live/venv/bin/python tests/live/left_over_operators.py \
+    build/gcc/examples/tenon-compile/tenon-compile
+  if [ -f build/gcc/examples/python/tenon/executorch/libtenon_executorch.so ]; then
+    check "live: plugins compile in ExecuTorch's exporter as in tenon-compile" \
+      build/live/venv/bin/python tests/live/executorch_lowering.py build/gcc
+    check "live: ExecuTorch's own tests of the exporter pass with plugins" \
+      build/live/venv/bin/python tests/live/upstream_tests.py build/gcc
+  fi
+  if [ ! -x build/gcc/tests/live/beside-executorch ]; then
+    echo "live: skipped: built without the ExecuTorch wheel (run .ci/fetch-executorch-wheel)" >&2
+    skipped=$((skipped + 1))
+    return
+  fi
+  check "live: models for XNNPACK are exported" \
+    build/live/venv/bin/python tests/live/export_xnnpack.py --cache build/live/xnnpack
+  check "live: they give the bits of the stock runtime" \
+    build/gcc/tests/live/beside-executorch --plugin build/gcc/examples/executorch/plugins/xnnpack.so \
+    --plugin build/gcc/examples/executorch/plugins/executorch_kernels.so build/live/xnnpack/*/
+}
+
+# Says in a line why it leaves its work out where OpenVINO cannot be installed.
+live_openvino() {
+  [ ! -f build/live/venv/complete ] ||
+    check "live: the OpenVINO plugin gives eager PyTorch's numbers" tests/live/openvino.sh
+}
