@@ -4,8 +4,8 @@
 
 The conformance kit asks a backend about each of them (tenon-conformance --coverage). A line is one
 operator: its arguments, and for each dtype in which PyTorch has it the inputs and the first result,
-as little-endian bytes in hexadecimal. Operators whose result is random, depends on memory that
-nobody wrote, or has a size that depends on values are left out.
+as little-endian bytes in hexadecimal. Operators whose result is random, depends on uninitialised
+memory, or has a size that depends on values are left out.
 
 usage: coverage_programs.py OUT
 """
