@@ -39,14 +39,16 @@ def read_list(text):
 
 def installed_names():
     """Programs, libraries, files of pkg-config and CMake, and plugins, without where the build puts
-    them. Headers are compared with the tree by install_test.py."""
+    them. Headers are compared with the tree by install_test.py; the names in the Python package are
+    those of its reference, docs/python/reference.md."""
     kinds = {"bin": "program", "pkgconfig": "pkg-config", "Tenon": "cmake-file", "tenon": "file",
              "plugins": "plugin"}
     out = set()
     for path in json.loads((build / "meson-info/intro-installed.json").read_text()).values():
         path = pathlib.PurePath(path)
         parts = path.parts
-        if "include" in parts or "doc" in parts:
+        in_python = {"site-packages", "dist-packages"} & set(parts)
+        if "include" in parts or "doc" in parts or in_python:
             continue
         folder = re.sub(r"-[0-9.]+$", "", path.parent.name)
         kind = kinds.get(folder, "library" if path.suffix == ".a" else "file")
