@@ -55,7 +55,8 @@ def check_plugin(prefix, plugin, env):
     assert record["version"] == "0.1.0", record
     there = {"TENON_PLUGIN_PATH": str(plugin.parent)}
     shown = json.loads(run("tenon-list", "--json", env=env | there).stdout)
-    assert [one["id"] for one in shown["backends"]] == [ID], shown
+    # The prefix has plugins of its own, which its programs find wherever it was moved to.
+    assert [one["id"] for one in shown["backends"]].count(ID) == 1, shown
 
 
 def check_without_runtime(folder, env):
