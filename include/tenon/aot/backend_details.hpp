@@ -49,19 +49,19 @@ class BackendDetails {
   ///
   /// A template, so that the table of the boundary can distinguish it from the author's own. A
   /// backend without one then has none of the maps, which are several hundred functions.
-  template <class = void>
+  template <class B = Derived>
   [[nodiscard]] static Result<ResultsByMethod> preprocess_multimethod(
       const ProgramsByMethod& programs, const SpecsByMethod& compile_specs)
-    requires detail::IsStaticPreprocess<Derived>
+    requires detail::IsStaticPreprocess<B>
   {
     return preprocess_each(programs, compile_specs,
                            [](const auto&... given) { return Derived::preprocess(given...); });
   }
   /// The same with a `preprocess` that is a const member.
-  template <class = void>
+  template <class B = Derived>
   [[nodiscard]] Result<ResultsByMethod> preprocess_multimethod(
       const ProgramsByMethod& programs, const SpecsByMethod& compile_specs) const
-    requires(!detail::IsStaticPreprocess<Derived>)
+    requires(!detail::IsStaticPreprocess<B>)
   {
     return preprocess_each(programs, compile_specs, [this](const auto&... given) {
       return static_cast<const Derived&>(*this).preprocess(given...);
