@@ -133,8 +133,18 @@ struct Trampolines {
 
   static tenon_status get_option(tenon_backend* backend, const char* key, tenon_option_sink sink,
                                  void* sink_context) noexcept {
-    return guard(host_of(backend),
-                 [&] { return self(backend).send_option(key, sink, sink_context); });
+    return guard(host_of(backend), [&]() -> Status {
+      // An author's own `get_option` takes precedence; the other one needs no OptionValue.
+      using Inherited = Result<OptionValue> (WithOptions<B>::*)(std::string_view) const;
+      if constexpr (std::is_same_v<decltype(&B::get_option), Inherited>) {
+        return self(backend).send_option(key, sink, sink_context);
+      } else {
+        TENON_TRY(const OptionValue value, self(backend).get_option(key));
+        const tenon_option option = write_option(key, value);
+        sink(sink_context, &option);
+        return ok();
+      }
+    });
   }
 
   static tenon_status check_blob(tenon_backend* backend, const tenon_init_context* context,

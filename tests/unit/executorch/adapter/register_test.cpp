@@ -95,7 +95,8 @@ TEST_CASE("a taken id leaves that backend out, and the others of the plugin are 
           "[executorch]") {
   adapted();
   static Native native;
-  const auto ids = [] {
+  // ExecuTorch keeps the name that it is given.
+  static const auto ids = [] {
     auto registry = std::make_shared<host::BackendRegistry>();
     REQUIRE(registry->register_backend(zoo("two_backends")).ok());
     return registry->list_backends({});
