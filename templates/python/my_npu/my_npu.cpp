@@ -10,7 +10,7 @@
 
 namespace {
 
-class MyNpuBackend final : public tenon::Backend<MyNpuBackend> {
+class MyNpu final : public tenon::Backend<MyNpu> {
  public:
   static constexpr std::string_view id = "MyNpuBackend";
   static constexpr std::string_view description = "multiplies a float32 tensor by a number";
@@ -51,4 +51,4 @@ class MyNpuBackend final : public tenon::Backend<MyNpuBackend> {
 
 }  // namespace
 
-TENON_PLUGIN(MyNpuBackend);
+TENON_PLUGIN(MyNpu);

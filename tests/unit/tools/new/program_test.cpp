@@ -111,10 +111,11 @@ TEST_CASE("--python creates a Python package that offers the backend by an entry
 }
 
 TEST_CASE("an id of programs that exist is in every file that has one", "[tenon-new]") {
-  for (const char* name : {"minimal", "full", "wrapper"}) {
+  for (const char* name : {"minimal", "full", "wrapper", "python"}) {
     const TemporaryFolder folder;
     const auto outcome = run({"acme_npu", "--template", name, "--id", "Vendor-Backend", "--dir",
                               folder.path().string()});
+    INFO(name);
     INFO(outcome.err);
     CHECK(outcome.exit_code == 0);
     CHECK_THAT(outcome.out, ContainsSubstring("the backend's id is Vendor-Backend\n"));
@@ -127,6 +128,8 @@ TEST_CASE("an id of programs that exist is in every file that has one", "[tenon-
       CHECK(text.find("AcmeNpuBackend") == std::string::npos);
       const auto extension = entry.path().extension();
       const bool is_source = extension == ".cpp" || extension == ".hpp";
+      // An id may have characters that a name in C++ cannot have.
+      if (is_source) CHECK(text.find("class Vendor") == std::string::npos);
       if (is_source && text.find("\"Vendor-Backend\"") != std::string::npos) ++places;
     }
     // The case of `minimal` is written by a program of its own.
