@@ -14,29 +14,6 @@ using tenon::TensorView;
 /// The address of tensors without elements, which OpenVINO must have.
 alignas(64) constinit std::byte nothing[64] = {};
 
-/// All that does not change from call to call with one program, and that a wrong one may have.
-tenon::Status check_tensor(const TensorView& tensor, const Port& port, std::size_t index) {
-  if (tensor.scalar_type() != port.scalar_type) {
-    return tenon::error(Error::InvalidType, "argument ", index, ": expected dtype ",
-                        tenon::name_of(port.scalar_type), ", found ",
-                        tenon::name_of(tensor.scalar_type()));
-  }
-  if (tensor.device().device_type != TENON_DL_CPU) {
-    return tenon::error(Error::NotSupported, "argument ", index,
-                        ": expected CPU memory, found DLPack device type ",
-                        tensor.device().device_type);
-  }
-  if (!tensor.is_contiguous()) {
-    return tenon::error(Error::NotSupported, "argument ", index,
-                        ": expected dimensions in memory in their own order");
-  }
-  if (!tensor.data() && tensor.nbytes() != 0) {
-    return tenon::error(Error::InvalidArgument, "argument ", index, ": expected ", tensor.nbytes(),
-                        " bytes of data, found none");
-  }
-  return tenon::ok();
-}
-
 tenon::Status wrong_sizes(const Port& port, std::size_t index,
                           std::span<const std::int64_t> sizes) {
   return tenon::error(Error::InvalidArgument, "argument ", index, ": expected sizes ",
@@ -96,10 +73,9 @@ tenon::Status Request::bind_input(tenon::Args args, std::size_t index) {
       same(sizes, binding.sizes.data()) && sizes.size() == port.dims.size()) [[likely]] {
     return tenon::ok();
   }
-  TENON_RETURN_IF_ERROR(check_tensor(tensor, port, index));
+  TENON_TRY(const auto checked, args.tensor(index, port.scalar_type, tenon::Access::Read));
   if (!port.accepts(sizes)) return wrong_sizes(port, index, sizes);
-  // OpenVINO reads inputs alone, but has no function that says so.
-  TENON_RETURN_IF_ERROR(bind(index, const_cast<std::byte*>(tensor.data()), sizes));
+  TENON_RETURN_IF_ERROR(bind(index, checked.data(), sizes));
   binding.argument = &tensor.raw();
   return tenon::ok();
 }
@@ -130,11 +106,7 @@ tenon::Status Request::bind_output(tenon::Args args, std::size_t index) {
       same(sizes, binding.sizes.data()) && sizes.size() == port.dims.size()) [[likely]] {
     return tenon::ok();
   }
-  TENON_RETURN_IF_ERROR(check_tensor(tensor, port, index));
-  if (tensor.is_constant()) {
-    return tenon::error(Error::NotSupported, "argument ", index,
-                        ": expected a tensor that may be written, found a constant of the program");
-  }
+  TENON_TRY(const auto checked, args.tensor(index, port.scalar_type, tenon::Access::Write));
   if (sizes.size() != port.dims.size() || (port.is_static && !port.accepts(sizes))) {
     return wrong_sizes(port, index, sizes);
   }
@@ -144,8 +116,7 @@ tenon::Status Request::bind_output(tenon::Args args, std::size_t index) {
     return tenon::error(Error::InvalidArgument, "argument ", index, ": expected room for ", nbytes,
                         " bytes, found ", tensor.raw().capacity);
   }
-  auto* base = static_cast<std::byte*>(tensor.raw().dl.data);
-  TENON_RETURN_IF_ERROR(bind(index, base ? base + tensor.raw().dl.byte_offset : nullptr, sizes));
+  TENON_RETURN_IF_ERROR(bind(index, checked.data(), sizes));
   binding.argument = &tensor.raw();
   return tenon::ok();
 }
