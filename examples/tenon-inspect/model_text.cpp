@@ -2,9 +2,8 @@
 #include <algorithm>
 #include <string_view>
 
-#include "color.hpp"
 #include "model.hpp"
-#include "printable.hpp"
+#include "sections.hpp"
 #include "tenon/core/concat.hpp"
 
 namespace tenon::inspect {
@@ -42,11 +41,10 @@ std::string spec_text(const SpecFacts& spec) {
                 spec.value.size() > shown ? " ..." : "");
 }
 
-/// Builds the text. All that comes from the file passes through `printable`.
-class ModelText {
+class ModelText : private Sections {
  public:
   ModelText(const ModelReport& report, bool verbose, bool color)
-      : report_(report), verbose_(verbose), color_(color) {}
+      : Sections(color), report_(report), verbose_(verbose) {}
 
   [[nodiscard]] std::string write() && {
     title(report_.path);
@@ -59,18 +57,10 @@ class ModelText {
     for (const MethodFacts& method : report_.methods) write_method(method);
     write_named_data();
     if (!report_.extracted.empty()) title(concat("written: ", report_.extracted));
-    return std::move(out_);
+    return std::move(*this).take();
   }
 
  private:
-  void title(std::string_view text) {
-    out_ += concat(styled(printable(text), Style::title, color_), "\n");
-  }
-  template <class... Pieces>
-  void line(const Pieces&... pieces) {
-    out_ += concat("  ", printable(concat(pieces...)), "\n");
-  }
-
   void write_values(std::string_view what, const std::vector<ValueFacts>& values) {
     for (std::size_t i = 0; i < values.size(); ++i) {
       const ValueFacts& value = values[i];
@@ -127,8 +117,6 @@ class ModelText {
 
   const ModelReport& report_;
   bool verbose_;
-  bool color_;
-  std::string out_;
 };
 
 }  // namespace

@@ -6,7 +6,7 @@
 #include <variant>
 
 #include "inspect.hpp"
-#include "printable.hpp"
+#include "sections.hpp"
 #include "tenon/abi/version.h"
 
 namespace tenon::inspect {
@@ -33,12 +33,10 @@ std::string value_text(const OptionValue& value) {
       value);
 }
 
-/// Builds the text: sections with indented lines. All that comes from the file or the plugin passes
-/// through `printable`.
-class Text {
+class Text : private Sections {
  public:
   Text(const Report& report, bool verbose, bool color)
-      : report_(report), verbose_(verbose), color_(color) {}
+      : Sections(color), report_(report), verbose_(verbose) {}
 
   [[nodiscard]] std::string write() && {
     write_file();
@@ -46,17 +44,10 @@ class Text {
     if (report_.library) write_library(*report_.library);
     write_lint();
     if (report_.loaded) write_loaded();
-    return std::move(out_);
+    return std::move(*this).take();
   }
 
  private:
-  void title(std::string_view text) {
-    out_ += concat(styled(printable(text), Style::title, color_), "\n");
-  }
-  template <class... Pieces>
-  void line(const Pieces&... pieces) {
-    out_ += concat("  ", printable(concat(pieces...)), "\n");
-  }
   /// A line that is left out when there is nothing to say.
   void field(std::string_view name, std::string_view value) {
     if (!value.empty()) line(name, ": ", value);
@@ -134,8 +125,7 @@ class Text {
       verdict.resize(std::max<std::size_t>(verdict.size(), 11), ' ');
       std::string id(result.id);
       id.resize(width, ' ');
-      out_ += concat("  ", styled(verdict, style, color_), "  ", id, "  ",
-                     printable(concat(result.title, ": ", result.text)), "\n");
+      styled_line(verdict, style, concat(id, "  ", result.title, ": ", result.text));
     }
   }
 
@@ -192,8 +182,6 @@ class Text {
 
   const Report& report_;
   bool verbose_;
-  bool color_;
-  std::string out_;
 };
 
 }  // namespace

@@ -9,6 +9,7 @@
 
 #include "installed_plugins.hpp"
 #include "options.hpp"
+#include "output_memory.hpp"
 #include "printable.hpp"
 #include "tenon/abi/version.h"
 #include "tenon/core/args.hpp"
@@ -333,25 +334,9 @@ Status Session::set_inputs() {
 }
 
 Status Session::set_outputs() {
-  std::uint64_t nbytes = 0;
-  for (std::size_t i = 0; i < method_->num_outputs(); ++i) {
-    const tenon_value& value = method_->output(i);
-    if (value.kind != TENON_VALUE_TENSOR) continue;
-    const tenon_tensor& tensor = *value.as.tensor;
-    const bool has_place = tensor.dl.data != nullptr || tensor.capacity == 0 ||
-                           (tensor.flags & TENON_TENSOR_MEMORY_PLANNED) != 0;
-    if (has_place) continue;
-    nbytes = host::detail::add_saturating(nbytes, tensor.capacity);
-    if (nbytes > arguments_.limits.output_bytes) {
-      return host::detail::over_limit(
-          concat("output ", i, ": bytes of outputs without planned memory"), nbytes, "output_bytes",
-          arguments_.limits.output_bytes);
-    }
-    host::ArrayBytes& memory =
-        output_memory_.emplace_back(static_cast<std::size_t>(tensor.capacity));
-    TENON_RETURN_IF_ERROR(method_->set_output(i, {memory.data(), memory.size()}));
-  }
-  return ok();
+  return tenon::set_outputs(*method_, arguments_.limits, [this](std::size_t nbytes) {
+    return output_memory_.emplace_back(nbytes).data();
+  });
 }
 
 Status Session::execute() {

@@ -7,6 +7,7 @@
 
 #include "long_work.hpp"
 #include "method.hpp"
+#include "output_memory.hpp"
 #include "tenon/core/concat.hpp"
 #include "tenon/host/files/limits.hpp"
 #include "tenon/host/schema/program_generated.h"
@@ -32,29 +33,6 @@ void find_written_inputs(const schema::ExecutionPlan& plan, MethodState& state) 
       }
     }
   }
-}
-
-/// Memory for outputs that the program has none for.
-Status set_outputs(MethodState& state, const host::HostLimits& limits) {
-  std::uint64_t nbytes = 0;
-  for (std::size_t i = 0; i < state.method->num_outputs(); ++i) {
-    const tenon_value& value = state.method->output(i);
-    if (value.kind != TENON_VALUE_TENSOR) continue;
-    const tenon_tensor& tensor = *value.as.tensor;
-    const bool has_place = tensor.dl.data != nullptr || tensor.capacity == 0 ||
-                           (tensor.flags & TENON_TENSOR_MEMORY_PLANNED) != 0;
-    if (has_place) continue;
-    nbytes = host::detail::add_saturating(nbytes, tensor.capacity);
-    if (nbytes > limits.output_bytes) {
-      return host::detail::over_limit(
-          concat("output ", i, ": bytes of outputs without planned memory"), nbytes, "output_bytes",
-          limits.output_bytes);
-    }
-    const auto size = static_cast<std::size_t>(tensor.capacity);
-    auto& memory = state.output_memory.emplace_back(new std::byte[size]);
-    TENON_RETURN_IF_ERROR(state.method->set_output(i, {memory.get(), size}));
-  }
-  return ok();
 }
 
 Status read_inputs(const host::Program& program, std::string_view name, MethodState& state) {
@@ -90,7 +68,10 @@ Result<std::shared_ptr<MethodState>> load_state(
   TENON_TRY(state->method,
             host::Method::load(arguments.program, arguments.name, std::move(arguments.options)));
   TENON_RETURN_IF_ERROR(read_inputs(*arguments.program, arguments.name, *state));
-  TENON_RETURN_IF_ERROR(set_outputs(*state, limits));
+  const auto allocate = [&memory = state->output_memory](std::size_t nbytes) {
+    return memory.emplace_back(new std::byte[nbytes]).get();
+  };
+  TENON_RETURN_IF_ERROR(set_outputs(*state->method, limits, allocate));
   return state;
 }
 

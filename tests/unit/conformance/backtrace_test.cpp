@@ -8,11 +8,11 @@
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
 #include <string>
 #include <vector>
 
 #include "conformance/temporary_folder.hpp"
+#include "lines_of_maps.hpp"
 #include "support/catch.hpp"
 #include "tenon/conformance/process/resources.hpp"
 #include "tenon/host/binary/elf_functions.hpp"
@@ -23,13 +23,6 @@ using namespace tenon::conformance;
 
 namespace backtrace_test {
 namespace {
-
-std::vector<std::string> lines_of_maps() {
-  std::vector<std::string> out;
-  std::ifstream file("/proc/self/maps");
-  for (std::string line; std::getline(file, line);) out.push_back(line);
-  return out;
-}
 
 /// A function of the C library itself, also where a sanitizer has one of that name.
 std::uintptr_t address_in_c_library(const char* name) {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "conformance/temporary_folder.hpp"
+#include "lines_of_maps.hpp"
 #include "support/catch.hpp"
 #include "tenon/conformance/process/backtrace.hpp"
 #include "tenon/conformance/process/resources.hpp"
@@ -22,13 +23,6 @@ using namespace tenon::conformance;
 
 namespace source_lines_test {
 namespace {
-
-std::vector<std::string> lines_of_maps() {
-  std::vector<std::string> out;
-  std::ifstream file("/proc/self/maps");
-  for (std::string line; std::getline(file, line);) out.push_back(line);
-  return out;
-}
 
 /// The first instruction of acme::sum_of of debugged_library.cpp.
 std::uintptr_t loaded_function() {
