@@ -60,9 +60,11 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--include", type=pathlib.Path, required=True)
     parser.add_argument("--cxx", required=True)
+    parser.add_argument("--every", type=int, default=1)
     parser.add_argument("folder", type=pathlib.Path)
     args = parser.parse_args()
-    sources = sorted(args.folder.glob("*.cpp"))
+    every = 1 if os.environ.get("TENON_ALL_HEADERS") else args.every
+    sources = sorted(args.folder.glob("*.cpp"))[::every]
     if not sources:
         sys.exit(f"no sources in {args.folder}")
     pool = concurrent.futures.ThreadPoolExecutor(min(os.cpu_count() or 1, 8))
