@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <initializer_list>
 #include <memory>
-#include <numeric>
 #include <span>
 #include <string>
 #include <string_view>
@@ -86,31 +83,13 @@ inline schema::objects::OptionalTensorListT optional_tensor_list(std::vector<std
 }
 
 /// A contiguous tensor without data: the caller sets it.
-inline schema::objects::TensorT tensor(ScalarType type, std::vector<std::int32_t> sizes) {
-  schema::objects::TensorT out;
-  out.scalar_type = static_cast<schema::ScalarType>(type);
-  out.dim_order.resize(sizes.size());
-  std::iota(out.dim_order.begin(), out.dim_order.end(), std::uint8_t{0});
-  out.sizes = std::move(sizes);
-  return out;
-}
+schema::objects::TensorT tensor(ScalarType type, std::vector<std::int32_t> sizes);
 /// The same in planned memory.
-inline schema::objects::TensorT planned_tensor(ScalarType type, std::vector<std::int32_t> sizes,
-                                               std::uint32_t memory_id, std::uint64_t offset) {
-  auto out = tensor(type, std::move(sizes));
-  out.allocation_info = std::make_unique<schema::objects::AllocationDetailsT>();
-  out.allocation_info->memory_id = memory_id;
-  out.allocation_info->memory_offset_low = static_cast<std::uint32_t>(offset);
-  out.allocation_info->memory_offset_high = static_cast<std::uint32_t>(offset >> 32);
-  return out;
-}
+schema::objects::TensorT planned_tensor(ScalarType type, std::vector<std::int32_t> sizes,
+                                        std::uint32_t memory_id, std::uint64_t offset);
 /// The same with the data of constant `buffer_index`.
-inline schema::objects::TensorT constant_tensor(ScalarType type, std::vector<std::int32_t> sizes,
-                                                std::uint32_t buffer_index) {
-  auto out = tensor(type, std::move(sizes));
-  out.data_buffer_idx = buffer_index;
-  return out;
-}
+schema::objects::TensorT constant_tensor(ScalarType type, std::vector<std::int32_t> sizes,
+                                         std::uint32_t buffer_index);
 
 inline schema::objects::KernelCallT kernel_call(std::int32_t op, std::vector<std::int32_t> args) {
   schema::objects::KernelCallT out;
@@ -170,33 +149,12 @@ class PlanBuilder {
   }
 
   /// Adds planned memory and returns its memory_id.
-  std::uint32_t buffer(std::int64_t nbytes) {
-    plan_->non_const_buffer_sizes.push_back(nbytes);
-    return static_cast<std::uint32_t>(plan_->non_const_buffer_sizes.size()) - 1;
-  }
+  std::uint32_t buffer(std::int64_t nbytes);
 
-  std::int32_t op(std::string name, std::string overload) {
-    plan_->operators.push_back(std::make_unique<schema::objects::OperatorT>());
-    plan_->operators.back()->name = std::move(name);
-    plan_->operators.back()->overload = std::move(overload);
-    return static_cast<std::int32_t>(plan_->operators.size()) - 1;
-  }
+  std::int32_t op(std::string name, std::string overload);
 
-  std::int32_t delegate(std::string id, schema::DataLocation location, std::uint32_t index) {
-    auto& delegate =
-        *plan_->delegates.emplace_back(std::make_unique<schema::objects::BackendDelegateT>());
-    delegate.id = std::move(id);
-    delegate.processed = std::make_unique<schema::objects::BackendDelegateDataReferenceT>();
-    delegate.processed->location = location;
-    delegate.processed->index = index;
-    return static_cast<std::int32_t>(plan_->delegates.size()) - 1;
-  }
-  void compile_spec(std::int32_t delegate, std::string key, std::string_view value) {
-    auto& specs = plan_->delegates.at(static_cast<std::size_t>(delegate))->compile_specs;
-    auto& spec = *specs.emplace_back(std::make_unique<schema::objects::CompileSpecT>());
-    spec.key = std::move(key);
-    spec.value.assign(value.begin(), value.end());
-  }
+  std::int32_t delegate(std::string id, schema::DataLocation location, std::uint32_t index);
+  void compile_spec(std::int32_t delegate, std::string key, std::string_view value);
 
   /// Adds an instruction to the last chain.
   template <class Payload>
@@ -222,6 +180,11 @@ class ProgramBuilder {
 
   schema::objects::ProgramT program;
 
+  ProgramBuilder();
+  ~ProgramBuilder();
+  ProgramBuilder(ProgramBuilder&&) noexcept;
+  ProgramBuilder& operator=(ProgramBuilder&&) noexcept;
+
   /// The program of a file that was opened without an error, to change it and to build it again.
   /// `program` keeps what the flatbuffer holds, and segments stay as they are.
   [[nodiscard]] static ProgramBuilder of(std::span<const std::byte> file) {
@@ -237,96 +200,26 @@ class ProgramBuilder {
   }
 
   /// Adds a method with no values, one chain without instructions, and the reserved buffer size.
-  PlanBuilder plan(std::string name) {
-    auto& plan =
-        *program.execution_plan.emplace_back(std::make_unique<schema::objects::ExecutionPlanT>());
-    plan.name = std::move(name);
-    plan.chains.push_back(std::make_unique<schema::objects::ChainT>());
-    plan.non_const_buffer_sizes = {0};
-    return PlanBuilder(plan);
-  }
+  PlanBuilder plan(std::string name);
 
   /// Adds a segment and returns its index.
-  std::uint32_t segment(std::span<const std::byte> data, std::size_t alignment = 128) {
-    segments_.resize((segments_.size() + alignment - 1) / alignment * alignment);
-    auto& segment =
-        *program.segments.emplace_back(std::make_unique<schema::objects::DataSegmentT>());
-    segment.offset = segments_.size();
-    segment.size = data.size();
-    segments_.insert(segments_.end(), data.begin(), data.end());
-    return static_cast<std::uint32_t>(program.segments.size()) - 1;
-  }
+  std::uint32_t segment(std::span<const std::byte> data, std::size_t alignment = 128);
 
   /// Makes the constant segment of all constants, each aligned to 16. They are numbered from 1 on.
-  void constants(const std::vector<std::string>& data) {
-    program.constant_segment = subsegments(data);
-  }
+  void constants(const std::vector<std::string>& data);
   /// Adds a mutable data segment of initial states, numbered from 1 on, and returns its index.
-  std::uint32_t mutable_data(const std::vector<std::string>& data) {
-    program.mutable_data_segments.push_back(subsegments(data));
-    return static_cast<std::uint32_t>(program.mutable_data_segments.size()) - 1;
-  }
+  std::uint32_t mutable_data(const std::vector<std::string>& data);
 
-  void named_data(std::string key, std::uint32_t segment_index) {
-    auto& entry = *program.named_data.emplace_back(std::make_unique<schema::objects::NamedDataT>());
-    entry.key = std::move(key);
-    entry.segment_index = segment_index;
-  }
+  void named_data(std::string key, std::uint32_t segment_index);
 
   /// Adds a blob inside the flatbuffer and returns its index.
-  std::uint32_t inline_blob(std::string_view data) {
-    auto& blob = *program.backend_delegate_data.emplace_back(
-        std::make_unique<schema::objects::BackendDelegateInlineDataT>());
-    blob.data.assign(data.begin(), data.end());
-    return static_cast<std::uint32_t>(program.backend_delegate_data.size()) - 1;
-  }
+  std::uint32_t inline_blob(std::string_view data);
 
-  [[nodiscard]] AlignedBytes build(Header header = Header::full) const {
-    flatbuffers::FlatBufferBuilder builder;
-    builder.DedupVtables(false);
-    schema::objects::FinishProgramBuffer(builder,
-                                         schema::objects::CreateProgram(builder, &program));
-    const auto flatbuffer = std::as_bytes(std::span(builder.GetBufferPointer(), builder.GetSize()));
-    if (header == Header::none) return AlignedBytes(flatbuffer);
-
-    constexpr std::size_t inserted = 32;
-    constexpr std::size_t at = 8;
-    std::vector<std::byte> file(flatbuffer.begin(), flatbuffer.begin() + at);
-    file.resize(at + inserted);
-    file.insert(file.end(), flatbuffer.begin() + at, flatbuffer.end());
-    const std::uint64_t program_size = file.size();
-    file.resize((file.size() + 127) / 128 * 128);
-    const std::uint64_t segment_base = segments_.empty() ? 0 : file.size();
-    file.insert(file.end(), segments_.begin(), segments_.end());
-
-    put(file, 0, flatbuffers::ReadScalar<std::uint32_t>(file.data()) + std::uint32_t{inserted});
-    std::memcpy(file.data() + at, "eh00", 4);
-    put(file, at + 4, header == Header::full ? 32u : 24u);
-    put(file, at + 8, program_size);
-    put(file, at + 16, segment_base);
-    if (header == Header::full) put(file, at + 24, std::uint64_t{segments_.size()});
-    return AlignedBytes(file);
-  }
+  [[nodiscard]] AlignedBytes build(Header header = Header::full) const;
 
  private:
-  template <class Number>
-  static void put(std::span<std::byte> file, std::size_t offset, Number number) {
-    std::memcpy(file.data() + offset, &number, sizeof number);
-  }
-
   std::unique_ptr<schema::objects::SubsegmentOffsetsT> subsegments(
-      const std::vector<std::string>& data) {
-    auto out = std::make_unique<schema::objects::SubsegmentOffsetsT>();
-    out->offsets = {0};
-    std::string all;
-    for (const auto& part : data) {
-      all.resize((all.size() + 15) / 16 * 16);
-      out->offsets.push_back(all.size());
-      all += part;
-    }
-    out->segment_index = segment(bytes_of(all));
-    return out;
-  }
+      const std::vector<std::string>& data);
 
   std::vector<std::byte> segments_;
 };
@@ -355,16 +248,6 @@ void remove_field(const Table& table, flatbuffers::voffset_t field) {
 
 /// A smallest useful program: method "forward" takes a float tensor of four elements and gives one,
 /// through one delegate of backend `id` whose blob is in a segment.
-inline ProgramBuilder delegate_program(std::string id, std::string_view blob) {
-  ProgramBuilder builder;
-  auto plan = builder.plan("forward");
-  const auto memory = plan.buffer(32);
-  const auto x = plan.input(planned_tensor(ScalarType::Float, {4}, memory, 0));
-  const auto y = plan.output(planned_tensor(ScalarType::Float, {4}, memory, 16));
-  const auto segment = builder.segment(bytes_of(blob));
-  const auto delegate = plan.delegate(std::move(id), schema::DataLocation::SEGMENT, segment);
-  plan.instruction(delegate_call(delegate, {x, y}));
-  return builder;
-}
+ProgramBuilder delegate_program(std::string id, std::string_view blob);
 
 }  // namespace tenon::test
