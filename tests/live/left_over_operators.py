@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 
+import executorch.kernels.quantized  # Operators of quantized_decomposed, and their kernels.
 import torch
 import torch.nn.functional as F
 from executorch.runtime import Runtime, Verification
@@ -134,6 +135,33 @@ def channels_last(image):
     return image.to(memory_format=torch.channels_last) * 2, image.mean((2, 3))
 
 
+SCALES, ZEROS = torch.tensor([0.02, 0.03, 0.05], dtype=torch.float64), torch.tensor([0, 5, -9])
+INT8, UINT8 = (torch.arange(-12, 12).to(dtype).reshape(3, 8) for dtype in (torch.int8, torch.uint8))
+
+
+def quantised(x, i):
+    """Each operator of the quantized library that can be exported."""
+    ops, int8 = torch.ops.quantized_decomposed, torch.int8
+    q = ops.quantize_per_tensor(x, 0.03, -3, -128, 127, int8)
+    scale, zero = ops.choose_qparams.tensor(x, -128, 127, 1e-6, int8)
+    of_x = ops.quantize_per_tensor.tensor(x, scale, zero, -128, 127, int8)
+    # Kernels take scales of one dtype: of double, as calibration finds them, and of the output's.
+    channels = ops.quantize_per_channel(x, SCALES, ZEROS, 1, -128, 127, int8)
+    token_scales, token_zeros = ops.choose_qparams_per_token_asymmetric(x, int8)
+    tokens = ops.quantize_per_token(x, token_scales, token_zeros, -128, 127, int8)
+    return (q, of_x, scale, zero, channels, tokens,
+            ops.dequantize_per_tensor(q, 0.03, -3, -128, 127, int8),
+            ops.dequantize_per_tensor.tensor(of_x, scale, zero, -128, 127, int8),
+            ops.dequantize_per_channel(channels, SCALES, ZEROS, 1, -128, 127, int8),
+            ops.dequantize_per_channel(channels, SCALES, None, 1, -128, 127, int8),
+            ops.dequantize_per_token(tokens, token_scales, token_zeros, -128, 127, int8,
+                                     torch.float32),
+            ops.embedding_byte(INT8, SCALES.float(), None, -128, 127, i),
+            ops.embedding_byte.dtype(INT8, SCALES.float(), None, -128, 127, i, dtype=torch.float32),
+            ops.embedding_4bit(UINT8, SCALES.float(), None, -8, 7, i),
+            ops.embedding_2bit(UINT8, SCALES.float(), None, -2, 1, i))
+
+
 # By name: a module, inputs for each call, and which sizes of the first input change.
 BATCH = {0: torch.export.Dim("batch", min=2, max=9)}
 CASES = {
@@ -151,6 +179,7 @@ CASES = {
         (outputs, (torch.randn(2),)),
         (attention, (torch.randn(1, 2, 5, 8),)),
         (channels_last, (IMAGE,)),
+        (quantised, (X, torch.tensor([0, 2, 1]))),
     ]},
     "dynamic": (Call(dynamic), [(torch.randn(n, 3, 4),) for n in (3, 2, 9, 7)], BATCH),
     "state": (Cache(), [(torch.randn(4),) for _ in range(4)], None),

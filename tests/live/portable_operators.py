@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Writes include/tenon/aot/compiler/lower/portable_operators.hpp, or checks that it is up to date.
 
-The table says which kernel of ExecuTorch's portable library serves an operator of an exported graph.
-It is taken from what is installed: the list of kernels from ExecuTorch, schemas from PyTorch.
+The table says which kernel of ExecuTorch's portable and quantized libraries serves an operator of an exported
+graph. It is taken from what is installed: the lists of kernels from ExecuTorch, schemas from PyTorch.
 
     python tests/live/portable_operators.py           # checks
     python tests/live/portable_operators.py --write
@@ -17,7 +17,8 @@ import torch
 import yaml
 
 import executorch
-import executorch.exir  # registers dim_order_ops
+import executorch.kernels.quantized  # Registers out variants; before exir, which has some of them in Python.
+import executorch.exir  # Registers dim_order_ops.
 from executorch import version
 from executorch.exir.operator.convert import to_out_variant
 
@@ -37,7 +38,7 @@ TEXT = '''// SPDX-License-Identifier: MIT
 namespace tenon::aot::detail {{
 
 /// A line for each operator of an exported graph that a kernel of ExecuTorch's portable library
-/// serves: the operator, a space, the schema of the kernel.
+/// serves, or of its quantized library: the operator, a space, the schema of the kernel.
 inline constexpr std::string_view portable_operators[] = {{
 {parts}
 }};
@@ -48,11 +49,11 @@ inline constexpr std::string_view portable_operators[] = {{
 MAX_LITERAL = 30000
 
 
-def portable_kernels():
+def kernels_of(path):
     """Qualified names ("aten::add.out") of kernels of ATen, and schemas of those of others."""
-    folder = pathlib.Path(list(executorch.__path__)[0]) / "kernels/portable"
     names, schemas = set(), []
-    for entry in yaml.safe_load((folder / "functions.yaml").read_text(encoding="utf-8")):
+    text = (pathlib.Path(list(executorch.__path__)[0]) / "kernels" / path).read_text(encoding="utf-8")
+    for entry in yaml.safe_load(text):
         name = entry["op"] if "op" in entry else entry["func"].partition("(")[0]
         if "::" in name:
             schemas.append(entry["func"].strip())
@@ -100,8 +101,10 @@ def out_variant(op):
 
 
 def rows():
-    names, schemas = portable_kernels()
-    found = {}
+    names, schemas = kernels_of("portable/functions.yaml")
+    # Those of the quantized library are registered with PyTorch, as ATen's are.
+    names |= {schema.partition("(")[0] for schema in kernels_of("quantized/quantized.yaml")[1]}
+    found, served = {}, set()
     for base in sorted({name.partition(".")[0] for name in names}):
         for op in overloads(base):
             if op._schema.is_mutable:  # a kernel itself, or what no exported graph has
@@ -109,8 +112,11 @@ def rows():
             out = out_variant(op)
             if out and qualified(out) in names:
                 found[target_of(op)] = str(out._schema)
+                served.add(qualified(out))
+    unserved = {name for name in names - served if name.startswith("quantized_decomposed::")}
+    assert not unserved, unserved  # Nothing was imported that registers their operators.
     # A view takes the same arguments as the copy that ExecuTorch runs in its place.
-    for target in sorted(found):
+    for target in sorted(target for target in found if target.startswith("aten.")):
         name, _, overload = target.removeprefix("aten.").partition(".")
         view = next((op for op in overloads(f"aten::{name.removesuffix('_copy')}")
                      if op._overloadname == overload), None)

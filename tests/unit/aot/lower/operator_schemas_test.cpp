@@ -121,6 +121,25 @@ TEST_CASE("an operator is found by its target, a view by the kernel that copies"
   CHECK(schemas.find("_operator.floordiv")->name == "executorch_prim::floordiv");
 }
 
+TEST_CASE("quantised numbers are made and read by kernels of the quantized library") {
+  const auto schemas = OperatorSchemas::portable();
+  const auto quantize = schemas.find("quantized_decomposed.quantize_per_tensor.default");
+  REQUIRE(quantize.ok());
+  CHECK(quantize->name == "quantized_decomposed::quantize_per_tensor");
+  CHECK(quantize->overload == "out");
+  // The kernel's overload is not called like the operator's: "tensor", "Tensor_out".
+  CHECK(schemas.find("quantized_decomposed.choose_qparams.tensor")->overload == "Tensor_out");
+  // An argument that an archive leaves out, before the output.
+  const auto dequantize = schemas.find("quantized_decomposed.dequantize_per_channel.default");
+  REQUIRE(dequantize.ok());
+  REQUIRE(dequantize->arguments.size() == 9);
+  CHECK(dequantize->arguments[7].name == "out_dtype");
+  CHECK(dequantize->arguments[7].default_value == "None");
+  // Ranges in tensors: PyTorch has the operator, and no library has a kernel.
+  CHECK(schemas.find("quantized_decomposed.quantize_per_tensor.tensor2").error() ==
+        Error::NotSupported);
+}
+
 TEST_CASE("an operator without kernel is refused by name, unless its kernel is stated") {
   auto schemas = OperatorSchemas::portable();
   const auto missing = schemas.find("acme.scale.default");

@@ -19,8 +19,9 @@ namespace tenon::aot {
 /// Not thread-safe while `add` runs.
 class OperatorSchemas {
  public:
-  /// Kernels that every ExecuTorch runtime with its portable library has, and those for numbers
-  /// that are part of the runtime itself (kernels/prim_ops/register_prim_ops.cpp).
+  /// Kernels of ExecuTorch's portable and quantized libraries (kernels/portable/functions.yaml,
+  /// kernels/quantized/quantized.yaml), and those for numbers that are part of the runtime itself
+  /// (kernels/prim_ops/register_prim_ops.cpp). Which libraries a runtime has is not known here.
   [[nodiscard]] static OperatorSchemas portable();
 
   /// Lets `kernel`, a schema such as "acme::scale.out(Tensor self, *, Tensor(a!) out)", run
@@ -102,9 +103,11 @@ TENON_API Status OperatorSchemas::add(std::string_view target, std::string_view 
 TENON_API Result<OperatorSchema> OperatorSchemas::find(std::string_view target) const {
   const auto found = kernels_.find(target);
   if (found == kernels_.end()) {
-    return error(Error::NotSupported, "operator ", target,
-                 " has no kernel in ExecuTorch's portable library; decompose it before export "
-                 "(ExportedProgram.run_decompositions), delegate it, or state its kernel's schema");
+    return error(
+        Error::NotSupported, "operator ", target,
+        " has no kernel in ExecuTorch's portable and quantized libraries; decompose it before "
+        "export (ExportedProgram.run_decompositions), delegate it, or state its kernel's "
+        "schema");
   }
   return parse_operator_schema(found->second);
 }
