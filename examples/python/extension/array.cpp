@@ -299,11 +299,17 @@ std::unique_ptr<Array> borrow_tensor(const tenon_tensor& tensor,
   return array;
 }
 
-std::unique_ptr<Array> allocate_like(const tenon_tensor& tensor) {
-  auto array = with_layout(tensor);
+RawMemory allocate_like(const tenon_tensor& tensor) {
   // Python's allocator, so that its debug mode (PYTHONMALLOC) checks what is written there.
-  array->own.reset(static_cast<std::byte*>(PyMem_RawMalloc(array->nbytes)));
-  if (!array->own) throw std::bad_alloc();
+  RawMemory memory(
+      static_cast<std::byte*>(PyMem_RawMalloc(static_cast<std::size_t>(tensor.nbytes))));
+  if (!memory) throw std::bad_alloc();
+  return memory;
+}
+
+std::unique_ptr<Array> make_array(const tenon_tensor& tensor, RawMemory memory) {
+  auto array = with_layout(tensor);
+  array->own = std::move(memory);
   array->data = array->own.get();
   return array;
 }

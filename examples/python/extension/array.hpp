@@ -17,6 +17,8 @@ namespace tenon::python {
 struct FreeRawMemory {
   void operator()(std::byte* bytes) const noexcept { PyMem_RawFree(bytes); }
 };
+/// Memory of the allocator of Python that needs no GIL.
+using RawMemory = std::unique_ptr<std::byte[], FreeRawMemory>;
 
 /// An output, or named data: a view of memory that it owns, or that another object keeps.
 struct Array {
@@ -26,8 +28,8 @@ struct Array {
   tenon_dl_device device{TENON_DL_CPU, 0};
   std::byte* data = nullptr;
   std::size_t nbytes = 0;
-  std::unique_ptr<std::byte[], FreeRawMemory> own;  ///< Null when borrowed.
-  std::shared_ptr<const void> owner;                ///< Of borrowed memory.
+  RawMemory own;                      ///< Null when borrowed.
+  std::shared_ptr<const void> owner;  ///< Of borrowed memory.
   std::array<Py_ssize_t, max_rank> sizes;
   std::array<Py_ssize_t, max_rank> strides;  ///< In bytes.
 };
@@ -36,8 +38,11 @@ struct Array {
 [[nodiscard]] std::unique_ptr<Array> borrow_tensor(const tenon_tensor& tensor,
                                                    std::shared_ptr<const void> owner);
 
-/// The layout of `tensor`, and uninitialised memory of the CPU for it.
-[[nodiscard]] std::unique_ptr<Array> allocate_like(const tenon_tensor& tensor);
+/// Uninitialised memory of the CPU for the elements of `tensor`. Needs no GIL.
+[[nodiscard]] RawMemory allocate_like(const tenon_tensor& tensor);
+
+/// An array with the layout of `tensor` and elements in `memory`.
+[[nodiscard]] std::unique_ptr<Array> make_array(const tenon_tensor& tensor, RawMemory memory);
 
 /// Bytes that `owner` keeps, read-only.
 [[nodiscard]] std::unique_ptr<Array> borrow_bytes(std::span<const std::byte> bytes,

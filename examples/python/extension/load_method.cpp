@@ -72,6 +72,7 @@ Result<std::shared_ptr<MethodState>> load_state(
     return memory.emplace_back(new std::byte[nbytes]).get();
   };
   TENON_RETURN_IF_ERROR(set_outputs(*state->method, limits, allocate));
+  state->copies.resize(state->method->num_outputs());
   return state;
 }
 

@@ -14,6 +14,7 @@
 #include "array.hpp"
 #include "error.hpp"
 #include "outputs.hpp"
+#include "released_gil.hpp"
 #include "tenon/core/args.hpp"
 #include "tenon/core/concat.hpp"
 #include "tenon/core/tensor.hpp"
@@ -174,13 +175,14 @@ PyObject* run(MethodObject& method, PyObject* const* objects, std::size_t count,
   const std::shared_ptr<MethodState> state = method.state;
   const Busy busy(method);
   const HeldInputs inputs(method, objects, count);
+  OutputReader reader(state, inputs.arrays(), borrow);
   Status outcome;
   {
-    const nb::gil_scoped_release release;
+    const ReleasedGil released;
     outcome = state->method->execute();
+    if (outcome.ok()) reader.copy_tensors();
   }
   check(outcome);
-  const OutputReader reader(state, inputs.arrays(), borrow);
   const std::size_t num_outputs = state->method->num_outputs();
   if (!as_list && num_outputs == 0) return Py_NewRef(Py_None);
   if (!as_list && num_outputs == 1) return reader.output(0).release().ptr();

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "array.hpp"
 #include "input_array.hpp"
 #include "registry.hpp"
 #include "tenon/host/method/method.hpp"
@@ -36,6 +37,7 @@ struct MethodState {
   std::vector<Input> inputs;
   std::unique_ptr<InputArray[]> arrays;  ///< One for each input; hold memory during a call.
   std::vector<std::unique_ptr<std::byte[]>> output_memory;
+  std::vector<RawMemory> copies;  ///< One for each output; of tensors, from run to result.
   std::atomic<bool> is_busy = false;
   std::unique_ptr<host::Method> method;  // After all that it refers to.
   /// Sessions that Python forgot while the method ran; destroyed when it does not. Under the GIL.

@@ -15,11 +15,29 @@ namespace nb = nanobind;
 
 namespace {
 
+RawMemory copy_of(const tenon_tensor& tensor) {
+  RawMemory memory = allocate_like(tensor);
+  std::memcpy(memory.get(), static_cast<const std::byte*>(tensor.dl.data) + tensor.dl.byte_offset,
+              static_cast<std::size_t>(tensor.nbytes));
+  return memory;
+}
+
 nb::object array_object(std::unique_ptr<Array> array) {
   return nb::cast(array.release(), nb::rv_policy::take_ownership);
 }
 
 }  // namespace
+
+void OutputReader::copy_tensors() {
+  if (borrow_) return;
+  for (std::size_t i = 0; i < state_->copies.size(); ++i) {
+    const tenon_value& value = state_->method->output(i);
+    if (value.kind != TENON_VALUE_TENSOR) continue;
+    const tenon_tensor& tensor = *value.as.tensor;
+    if (tensor.nbytes == 0 || !tensor.dl.data || !host::is_cpu(tensor.dl.device)) continue;
+    state_->copies[i] = copy_of(tensor);
+  }
+}
 
 nb::object OutputReader::output(std::size_t index) const {
   return object_of(state_->method->output(index), index, false);
@@ -62,21 +80,23 @@ nb::object OutputReader::tensor(const tenon_tensor& tensor, std::size_t index,
   if (borrow_ && !is_of_an_input(tensor)) {
     return array_object(borrow_tensor(tensor, state_));
   }
-  auto array = allocate_like(tensor);
-  if (array->nbytes == 0) return array_object(std::move(array));
+  if (!is_element && state_->copies[index]) {
+    return array_object(make_array(tensor, std::move(state_->copies[index])));
+  }
+  if (tensor.nbytes == 0) return array_object(make_array(tensor, allocate_like(tensor)));
   if (!host::is_cpu(tensor.dl.device)) {
     if (is_element) {
       raise(error(Error::NotSupported, "output ", index, ": a list of tensors on ",
                   host::device_name(tensor.dl.device), "; use borrow=True"));
     }
+    auto array = make_array(tensor, allocate_like(tensor));
     check(state_->method->read_output(index, {array->data, array->nbytes}));
-  } else if (!tensor.dl.data) {
-    raise(error(Error::InvalidState, "output ", index, ": the method has set no data"));
-  } else {
-    std::memcpy(array->data, static_cast<const std::byte*>(tensor.dl.data) + tensor.dl.byte_offset,
-                array->nbytes);
+    return array_object(std::move(array));
   }
-  return array_object(std::move(array));
+  if (!tensor.dl.data) {
+    raise(error(Error::InvalidState, "output ", index, ": the method has set no data"));
+  }
+  return array_object(make_array(tensor, copy_of(tensor)));
 }
 
 bool OutputReader::is_of_an_input(const tenon_tensor& tensor) const noexcept {

@@ -19,6 +19,15 @@ class OutputReader {
   OutputReader(const std::shared_ptr<MethodState>& state, std::span<const InputArray> inputs,
                bool borrow) noexcept
       : state_(state), inputs_(inputs), borrow_(borrow) {}
+  ~OutputReader() {
+    for (RawMemory& copy : state_->copies) copy.reset();
+  }
+  OutputReader(const OutputReader&) = delete;
+  OutputReader& operator=(const OutputReader&) = delete;
+
+  /// Copies the tensors that `output` makes arrays of. Needs no GIL: while large ones are copied
+  /// under it, no other thread runs. What cannot be copied is left to `output`, which says why.
+  void copy_tensors();
 
   [[nodiscard]] nanobind::object output(std::size_t index) const;
 
