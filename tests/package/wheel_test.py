@@ -25,6 +25,8 @@ LIVE = SOURCE / "build/live/venv/bin/python"
 DIGITS = SOURCE / "examples/digits"
 PROGRAMS = ["compile", "conformance", "doctor", "inspect", "list", "new", "run"]
 EMPTY_DIRECTORIES = {"share", "lib/cmake"}
+IMPORT_MS = 50  # Of the processor, the least of five processes.
+DIGITS_MB = 40  # Resident after running examples/digits.
 SKIPPED = 77
 
 
@@ -92,7 +94,10 @@ def check_python(there):
     there.python("import tenon, sys; assert 'torch' not in sys.modules")
     there.python("import torch", expect=1)
     there.python("import numpy", expect=1)
-
+    milliseconds = min(float(there.python(
+        "import time; begun = time.process_time(); import tenon; print(1e3 * (time.process_time() - begun))"))
+        for _ in range(5))
+    assert milliseconds <= IMPORT_MS, milliseconds
 
     # The digit again, without NumPy: the numbers follow a header of 128 bytes.
     shown = there.python(
@@ -100,9 +105,12 @@ def check_python(there):
         f"numbers = bytearray(open({str(DIGITS / 'input.npy')!r}, 'rb').read()[128:])\n"
         f"method = tenon.load({str(DIGITS / 'model.pte')!r})['forward']\n"
         "y = memoryview(method(memoryview(numbers).cast('f', shape=[1, 1, 8, 8]))).tolist()[0]\n"
-        "print(y.index(max(y)))\n")
-    assert shown.strip() == "7", shown
-    print("tenon.load runs digits: class", shown.strip())
+        "[resident] = [line.split()[1] for line in open('/proc/self/status') if line.startswith('VmRSS')]\n"
+        "print(y.index(max(y)), int(resident) * 1024 / 1e6)\n")
+    digit, megabytes = shown.split()
+    assert digit == "7", shown
+    assert float(megabytes) <= DIGITS_MB, megabytes
+    print(f"tenon.load runs digits: class {digit}; import {milliseconds:.1f} ms, {megabytes} MB resident")
 
 
 def check_authors(there):
