@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// The ahead-of-time halves of the demo backends in ExecuTorch's tests (exir/backend/test of 1.5),
-// as a plugin: upstream_tests.py runs those tests on it. Blobs are the ones that the tests expect;
-// at run time BackendWithCompilerDemo is examples/demo_backend.
+// The demo backends in ExecuTorch's tests (exir/backend/test of 1.5), as a plugin:
+// upstream_tests.py runs those tests on it. Blobs and outputs are the ones that the tests expect.
+// Only BackendWithCompilerDemo runs programs.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -15,6 +15,8 @@
 #include <tenon/tenon.hpp>
 #include <utility>
 #include <vector>
+
+#include "../../examples/demo_backend/demo_blob.hpp"
 
 namespace {
 
@@ -48,11 +50,34 @@ aot::PreprocessResult result_of(std::string_view blob, Handles handles) {
           .debug_handle_map = std::move(handles)};
 }
 
+/// Runs what it compiles as upstream's runtime half does (runtime/executor/test): the operands of
+/// an operator have fixed places among the arguments, and a sine is two terms of its series.
 class CompilerDemo final : public tenon::Backend<CompilerDemo>,
-                           public aot::BackendDetails<CompilerDemo>,
-                           public Delegates {
+                           public aot::BackendDetails<CompilerDemo> {
  public:
   static constexpr std::string_view id = "BackendWithCompilerDemo";
+
+  struct Delegate {
+    std::vector<demo::Instruction> instructions;
+  };
+
+  static tenon::Result<Delegate> init(tenon::InitContext&, tenon::Blob processed,
+                                      tenon::CompileSpecs specs) {
+    const auto limit = specs.find("max_value");
+    if (!limit || limit->empty() || limit->front() > std::byte{4}) {
+      return tenon::error(tenon::Error::InvalidArgument,
+                          "compile spec max_value: expected a byte of at most 4");
+    }
+    TENON_TRY(auto instructions, demo::parse_blob(processed.text()));
+    return Delegate{std::move(instructions)};
+  }
+
+  static tenon::Status execute(tenon::ExecutionContext&, Delegate& delegate, tenon::Args args) {
+    for (const demo::Instruction& instruction : delegate.instructions) {
+      TENON_RETURN_IF_ERROR(run(instruction, args));
+    }
+    return tenon::ok();
+  }
 
   static tenon::Result<aot::PreprocessResult> preprocess(const aot::EdgeProgram& program,
                                                          tenon::CompileSpecs) {
@@ -77,6 +102,39 @@ class CompilerDemo final : public tenon::Backend<CompilerDemo>,
     aot::PreprocessResult result = result_of(blob, std::move(handles));
     result.delegate_info = "test";
     return result;
+  }
+
+ private:
+  static tenon::Status run(const demo::Instruction& instruction, const tenon::Args& args) {
+    const auto numel = static_cast<std::size_t>(instruction.numel);
+    const bool is_sine = instruction.op == demo::Op::sin;
+    TENON_TRY(const auto out, args.tensor<float>(is_sine ? 1 : 3));
+    TENON_TRY(const auto a, args.tensor<const float>(instruction.op == demo::Op::add ? 2 : 0));
+    if (out.size() != numel || a.size() != numel) {
+      return tenon::error(tenon::Error::InvalidArgument, "expected ", numel, " elements, found ",
+                          out.size(), " and ", a.size());
+    }
+    switch (instruction.op) {
+      case demo::Op::sin:
+        for (std::size_t i = 0; i < numel; ++i) {
+          out[i] = a[i] - a[i] * a[i] * a[i] / 6;
+        }
+        return tenon::ok();
+      case demo::Op::add:
+        for (std::size_t i = 0; i < numel; ++i) out[i] += a[i];
+        return tenon::ok();
+      case demo::Op::mm: {
+        TENON_TRY(const auto b, args.tensor<const float>(1));
+        if (numel != 4 || b.size() != numel) break;
+        for (std::size_t i = 0; i < numel; ++i) {
+          out[i] = a[i / 2 * 2] * b[i % 2] + a[i / 2 * 2 + 1] * b[2 + i % 2];
+        }
+        return tenon::ok();
+      }
+      default:
+        break;
+    }
+    return tenon::error(tenon::Error::NotSupported, "only sines, sums and products of 2 x 2 run");
   }
 };
 

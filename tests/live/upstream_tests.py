@@ -2,9 +2,9 @@
 """ExecuTorch's own tests of `to_backend` and the partitioner on plugins: upstream_tests.py BUILD [NAME]...
 
 The tests are those of the wheel, exir/backend/test. Each demo backend that they import is replaced by
-the class that tenon.executorch.backend makes of the plugin upstream_demos.so; at run time
-BackendWithCompilerDemo is examples/demo_backend.so. Every test runs twice, in processes of its own: with
-upstream's backends, and with plugins. What upstream's backends do not pass here is not the plugins' failure.
+the class that tenon.executorch.backend makes of the plugin upstream_demos.so, which also runs the programs
+of BackendWithCompilerDemo. Every test runs twice, in processes of its own: with upstream's backends, and
+with plugins. What upstream's backends do not pass here is not the plugins' failure.
 
 Prints one line a test, and fails when a test passes with upstream's backends and not with plugins, unless
 EXPECTED says why.
@@ -50,6 +50,7 @@ def replace_backends(build):
     """Puts the classes of plugins in the place of upstream's."""
     from executorch.exir.backend.backend_details import BackendDetails
     import tenon.executorch
+    plugin = build / "tests/live/upstream_demos.so"
     ours = []
     for name, classes in BACKENDS.items():
         module = importlib.import_module(f"{PACKAGE}.{name}")
@@ -58,9 +59,9 @@ def replace_backends(build):
             gc.collect()
             left = [c for c in BackendDetails.__subclasses__() if c.__name__ == each]
             assert not left, left
-            ours.append(tenon.executorch.backend(each, plugins=[build / "tests/live/upstream_demos.so"]))
+            ours.append(tenon.executorch.backend(each, plugins=[plugin]))
             setattr(module, each, ours[-1])
-    tenon.executorch.register_plugins(build / "examples/demo_backend.so")
+    tenon.executorch.register_plugins(plugin)
     return ours
 
 
