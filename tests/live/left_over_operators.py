@@ -159,7 +159,9 @@ def quantised(x, i):
             ops.embedding_byte(INT8, SCALES.float(), None, -128, 127, i),
             ops.embedding_byte.dtype(INT8, SCALES.float(), None, -128, 127, i, dtype=torch.float32),
             ops.embedding_4bit(UINT8, SCALES.float(), None, -8, 7, i),
-            ops.embedding_2bit(UINT8, SCALES.float(), None, -2, 1, i))
+            ops.embedding_4bit.dtype(UINT8, SCALES.float(), None, -8, 7, i, dtype=torch.float32),
+            ops.embedding_2bit(UINT8, SCALES.float(), None, -2, 1, i),
+            ops.embedding_2bit.dtype(UINT8, SCALES.float(), None, -2, 1, i, dtype=torch.float32))
 
 
 # By name: a module, inputs for each call, and which sizes of the first input change.
