@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <memory>
 #include <new>
+#include <span>
 #include <type_traits>
 #include <utility>
 
@@ -26,18 +27,18 @@ class Arena {
   Arena& operator=(const Arena&) = delete;
   ~Arena() { free_blocks(); }
 
+  /// Hands out `bytes` before anything else. They stay the caller's and must outlive the arena.
+  /// Only while nothing was handed out.
+  void lend(std::span<std::byte> bytes) noexcept {
+    begin_ = next_ = reinterpret_cast<std::uintptr_t>(bytes.data());
+    end_ = begin_ + bytes.size();
+  }
+
   /// `nbytes` bytes aligned to `alignment` (a power of two), or null when there is no memory or the
   /// alignment is not one.
   [[nodiscard]] void* allocate(std::uint64_t nbytes, std::uint64_t alignment) noexcept {
     if (alignment == 0 || (alignment & (alignment - 1)) != 0) return nullptr;
-    nbytes = std::max<std::uint64_t>(nbytes, 1);  // Null means failure, also for no bytes.
-    auto at = (next_ + (alignment - 1)) & ~(alignment - 1);
-    if (at < next_ || at > end_ || end_ - at < nbytes) {
-      if (!grow(nbytes, alignment)) return nullptr;
-      at = (next_ + (alignment - 1)) & ~(alignment - 1);
-    }
-    next_ = at + nbytes;
-    return reinterpret_cast<void*>(at);
+    return take(nbytes, alignment);
   }
 
   /// Room for `count` objects, not initialised, or null.
@@ -45,7 +46,7 @@ class Arena {
     requires std::is_trivially_destructible_v<T>
   [[nodiscard]] T* allocate_list(std::size_t count) noexcept {
     if (count > PTRDIFF_MAX / sizeof(T)) return nullptr;
-    return static_cast<T*>(allocate(count * sizeof(T), alignof(T)));
+    return static_cast<T*>(take(count * sizeof(T), alignof(T)));
   }
 
   /// Gives everything back that was handed out.
@@ -71,6 +72,17 @@ class Arena {
                                    std::uint64_t alignment) {
     static_assert(std::is_standard_layout_v<Arena>);
     return reinterpret_cast<Arena*>(table)->allocate(nbytes, alignment);
+  }
+
+  void* take(std::uint64_t nbytes, std::uint64_t alignment) noexcept {
+    nbytes = std::max<std::uint64_t>(nbytes, 1);  // Null means failure, also for no bytes.
+    auto at = (next_ + (alignment - 1)) & ~(alignment - 1);
+    if (at < next_ || at > end_ || end_ - at < nbytes) [[unlikely]] {
+      if (!grow(nbytes, alignment)) return nullptr;
+      at = (next_ + (alignment - 1)) & ~(alignment - 1);
+    }
+    next_ = at + nbytes;
+    return reinterpret_cast<void*>(at);
   }
 
   bool grow(std::uint64_t nbytes, std::uint64_t alignment) noexcept {

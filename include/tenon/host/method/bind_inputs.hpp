@@ -6,7 +6,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <set>
+#include <functional>
+#include <new>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -16,6 +18,7 @@
 #include "tenon/core/args.hpp"
 #include "tenon/core/result.hpp"
 #include "tenon/core/tensor.hpp"
+#include "tenon/host/method/arena.hpp"
 #include "tenon/host/method/device_memory.hpp"
 #include "tenon/host/method/inputs.hpp"
 #include "tenon/host/plugin/tensor_storage.hpp"
@@ -146,31 +149,41 @@ struct MethodInput {
   }
 };
 
-/// Addresses of planned memory at which more than one tensor starts.
-[[nodiscard]] inline std::set<const void*> find_shared_addresses(
-    std::span<const tenon_value> values) {
-  std::set<const void*> seen, shared;
+/// Addresses at which planned tensors start, in order. In memory of `arena`; none when there is no
+/// memory.
+[[nodiscard]] inline std::optional<std::span<const void*>> find_planned_addresses(
+    std::span<const tenon_value> values, Arena& arena) {
+  const auto is_planned = [](const tenon_value& value) {
+    return value.kind == TENON_VALUE_TENSOR &&
+           (value.as.tensor->flags & TENON_TENSOR_MEMORY_PLANNED) != 0;
+  };
+  const auto count = std::count_if(values.begin(), values.end(), is_planned);
+  auto* addresses = arena.allocate_list<const void*>(static_cast<std::size_t>(count));
+  if (!addresses) return std::nullopt;
+  const void** end = addresses;
   for (const tenon_value& value : values) {
-    if (value.kind != TENON_VALUE_TENSOR) continue;
-    const tenon_tensor& tensor = *value.as.tensor;
-    if ((tensor.flags & TENON_TENSOR_MEMORY_PLANNED) == 0) continue;
-    if (!seen.insert(tensor.dl.data).second) shared.insert(tensor.dl.data);
+    if (is_planned(value)) *end++ = value.as.tensor->dl.data;
   }
-  return shared;
+  std::sort(addresses, end, std::less<>());
+  return std::span(addresses, end);
 }
 
-/// The inputs of a method. An input is aliased when another tensor starts at its planned address: a
-/// static view that the exporter left out as an instruction (exir/emit, memory.view) reads the
-/// input's bytes there, so they must be copied there.
-[[nodiscard]] inline std::vector<MethodInput> find_inputs(const schema::ExecutionPlan& plan,
-                                                          std::span<tenon_value> values,
-                                                          const DeviceMemories& devices) {
-  const std::set<const void*> shared = find_shared_addresses(values);
-  std::vector<MethodInput> inputs;
-  inputs.reserve(plan.inputs()->size());
-  for (const std::int32_t index : *plan.inputs()) {
-    MethodInput& input = inputs.emplace_back();
-    input.value = &values[static_cast<std::size_t>(index)];
+/// The inputs of a method, in memory of `arena`. An input is aliased when another tensor starts at
+/// its planned address: a static view that the exporter left out as an instruction (exir/emit,
+/// memory.view) reads the input's bytes there, so they must be copied there.
+[[nodiscard]] inline Result<std::span<MethodInput>> find_inputs(const schema::ExecutionPlan& plan,
+                                                                std::span<tenon_value> values,
+                                                                const DeviceMemories& devices,
+                                                                Arena& arena) {
+  const auto& indices = *plan.inputs();
+  auto* inputs = arena.allocate_list<MethodInput>(indices.size());
+  const auto planned = find_planned_addresses(values, arena);
+  if (!inputs || !planned) {
+    return error(Error::MemoryAllocationFailed, "no memory for the inputs of the method");
+  }
+  for (flatbuffers::uoffset_t i = 0; i < indices.size(); ++i) {
+    MethodInput& input = *new (&inputs[i]) MethodInput();
+    input.value = &values[static_cast<std::size_t>(indices.Get(i))];
     const tenon_value& value = *input.value;
     input.loaded = value;
     if (value.kind == TENON_VALUE_NONE) input.is_set = true;
@@ -180,9 +193,11 @@ struct MethodInput {
     input.memory = devices.find(tensor.dl.device);
     if ((tensor.flags & TENON_TENSOR_MEMORY_PLANNED) == 0) continue;
     input.planned = tensor.dl.data;
-    input.is_aliased = shared.contains(tensor.dl.data);
+    const auto [first, last] =
+        std::equal_range(planned->begin(), planned->end(), tensor.dl.data, std::less<>());
+    input.is_aliased = last - first > 1;
   }
-  return inputs;
+  return std::span(inputs, indices.size());
 }
 
 /// The value of a condition, or why it has none.

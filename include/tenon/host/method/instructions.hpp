@@ -4,11 +4,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <new>
 #include <span>
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include "tenon/abi/tensor.h"
 #include "tenon/core/result.hpp"
@@ -40,6 +40,9 @@ struct Instruction {
   };
 };
 
+/// The instructions of one chain, in their order.
+using Chain = std::span<const Instruction>;
+
 /// Resolves the instructions of one method. Indices were checked when the program was opened.
 class InstructionBuilder {
  public:
@@ -59,8 +62,10 @@ class InstructionBuilder {
   /// All chains in their order. OperatorMissing when kernels are missing, with all of them and
   /// the instructions that need them, so that they can be fixed at once, and the answers of the
   /// plugins that were asked; otherwise what making a kernel fails with.
-  [[nodiscard]] Result<std::vector<std::span<const Instruction>>> build() {
-    std::vector<std::span<const Instruction>> chains;
+  [[nodiscard]] Result<std::span<const Chain>> build() {
+    const std::size_t num_chains = plan_.chains()->size();
+    auto* chains = arena_.allocate_list<Chain>(num_chains);
+    if (!chains) return no_memory();
     for (flatbuffers::uoffset_t c = 0; c < plan_.chains()->size(); ++c) {
       const auto& serialized = *plan_.chains()->Get(c)->instructions();
       auto* instructions = arena_.allocate_list<Instruction>(serialized.size());
@@ -69,11 +74,11 @@ class InstructionBuilder {
         instructions[i] = {};
         TENON_RETURN_IF_ERROR(build_one(*serialized.Get(i), c, i, instructions[i]));
       }
-      chains.emplace_back(instructions, serialized.size());
+      new (&chains[c]) Chain(instructions, serialized.size());
     }
     if (missing_.empty()) {
       plugin_kernels_.drop_unused(loader_.uses);
-      return chains;
+      return std::span<const Chain>(chains, num_chains);
     }
     std::string text;
     for (const auto& [op, places] : missing_) {

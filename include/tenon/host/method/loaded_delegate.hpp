@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
-#include <memory>
+#include <new>
 #include <span>
-#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -30,10 +31,76 @@ namespace tenon::host::detail {
 
 /// A backend as one method uses it. Keeps the plugin loaded.
 struct BackendUse {
-  std::string id;  ///< The program's: a backend may be registered under another name.
+  /// The program's: a backend may be registered under another name. In the method's arena.
+  std::string_view id;
   BackendRef backend;
   tenon_execution_context context{};
   std::vector<tenon_option> runtime_specs;
+  BackendUse* next = nullptr;  ///< See BackendUses.
+};
+
+/// The backends that one method uses, in the order in which it first needed them. Their addresses
+/// are fixed.
+class BackendUses {
+ public:
+  /// `arena` must outlive this object.
+  explicit BackendUses(Arena& arena) noexcept : arena_(arena) {}
+  BackendUses(const BackendUses&) = delete;
+  BackendUses& operator=(const BackendUses&) = delete;
+  ~BackendUses() {
+    drop_unneeded(0, [](const BackendUse&) { return false; });
+  }
+
+  [[nodiscard]] std::size_t size() const noexcept { return size_; }
+
+  /// The one with `id`, or null.
+  [[nodiscard]] const BackendUse* find(std::string_view id) noexcept {
+    // Most programs name one backend in all their delegates.
+    if (latest_ && latest_->id == id) return latest_;
+    for (BackendUse* use = first_; use; use = use->next) {
+      if (use->id == id) return latest_ = use;
+    }
+    return nullptr;
+  }
+
+  /// One more, with a copy of `id`; null when there is no memory.
+  [[nodiscard]] BackendUse* add(std::string_view id) noexcept {
+    auto* text = arena_.allocate_list<char>(id.size());
+    void* const bytes = arena_.allocate(sizeof(BackendUse), alignof(BackendUse));
+    if (!text || !bytes) return nullptr;
+    std::copy(id.begin(), id.end(), text);
+    auto* const use = new (bytes) BackendUse();
+    use->id = {text, id.size()};
+    *end_ = use;
+    end_ = &use->next;
+    ++size_;
+    return latest_ = use;
+  }
+
+  /// Destroys those behind the first `kept` for which `is_needed` is false.
+  template <class IsNeeded>
+  void drop_unneeded(std::size_t kept, const IsNeeded& is_needed) {
+    BackendUse** at = &first_;
+    for (; kept != 0 && *at; --kept) at = &(*at)->next;
+    while (BackendUse* const use = *at) {
+      if (is_needed(*use)) {
+        at = &use->next;
+        continue;
+      }
+      *at = use->next;
+      use->~BackendUse();
+      --size_;
+    }
+    end_ = at;
+    latest_ = first_;
+  }
+
+ private:
+  Arena& arena_;
+  BackendUse* first_ = nullptr;
+  BackendUse** end_ = &first_;  // Where the next one is linked.
+  BackendUse* latest_ = nullptr;
+  std::size_t size_ = 0;
 };
 
 /// A delegate of a plugin and the stream that it was given; null means its own.
@@ -69,7 +136,7 @@ struct LoadedDelegate {
     const LoadedBackend& backend = *use->backend;
     const auto table = backend.extension<tenon_sessions_v1>(TENON_EXTENSION_SESSIONS);
     if (!table || !table->create_session) {
-      return error(Error::NotSupported, "backend ", std::string_view(use->id),
+      return error(Error::NotSupported, "backend ", use->id,
                    " has no sessions (extension " TENON_EXTENSION_SESSIONS ")");
     }
     tenon_delegate* out = nullptr;
@@ -83,7 +150,7 @@ struct LoadedDelegate {
     const LoadedBackend& backend = *use->backend;
     const auto table = backend.extension<tenon_streams_v1>(TENON_EXTENSION_STREAMS);
     if (!table || !table->set_stream) {
-      return error(Error::NotSupported, "backend ", std::string_view(use->id),
+      return error(Error::NotSupported, "backend ", use->id,
                    " runs on no streams of others (extension " TENON_EXTENSION_STREAMS ")");
     }
     const tenon_status status = table->set_stream(backend.raw(), active->handle, stream);
@@ -134,7 +201,7 @@ struct DelegateLoader {
   const EmbeddedCodePolicy& embedded_code;
   Arena& arena;
   Arena& temp_arena;
-  std::vector<std::unique_ptr<BackendUse>>& uses;
+  BackendUses& uses;
 
   /// Fails when an option is for a backend that no delegate uses.
   [[nodiscard]] Status check_options(const schema::ExecutionPlan& plan) const {
@@ -196,22 +263,19 @@ struct DelegateLoader {
 
   /// The backend with `id`, which stays in `uses`.
   Result<const BackendUse*> use_backend(std::string_view id) {
-    for (auto use = uses.rbegin(); use != uses.rend(); ++use) {
-      if ((*use)->id == id) return use->get();
-    }
+    if (const BackendUse* known = uses.find(id)) return known;
     TENON_TRY(BackendRef backend, find_backend(id));
-    auto use = std::make_unique<BackendUse>();
-    use->id = id;
+    BackendUse* const use = uses.add(id);
+    if (!use) return error(Error::MemoryAllocationFailed, "no memory for backend ", id);
     use->context = {
         sizeof(tenon_execution_context), 0, backend->host(), method_name, temp_arena.table(),
         trace ? trace->table() : nullptr};
+    use->backend = std::move(backend);
     for (const BackendOption& option : options) {
       if (option.backend_id != id) continue;
       use->runtime_specs.push_back(write_option(option.key.c_str(), option.value));
     }
-    use->backend = std::move(backend);
-    uses.push_back(std::move(use));
-    return uses.back().get();
+    return use;
   }
 
  private:

@@ -151,11 +151,10 @@ class Method {
 
 #if TENON_HOST_DEFINITIONS
 
+#include <algorithm>
 #include <atomic>
 #include <new>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include "tenon/host/files/shortened.hpp"
 #include "tenon/host/method/arena.hpp"
@@ -197,9 +196,16 @@ class AsyncRuns {
 /// The state of a method. `Method` shows it to applications without its types.
 class LoadedMethod final : public Method {
  public:
-  LoadedMethod(std::shared_ptr<const Program> program, const schema::ExecutionPlan& plan,
-               MethodOptions options)
-      : program_(std::move(program)), plan_(plan), options_(std::move(options)) {}
+  /// Not built. The object and what its arena hands out first are one allocation.
+  [[nodiscard]] static std::unique_ptr<LoadedMethod> create(std::shared_ptr<const Program> program,
+                                                            const schema::ExecutionPlan& plan,
+                                                            MethodOptions options) {
+    const Room room{room_for(plan)};
+    std::unique_ptr<LoadedMethod> method(
+        new (room) LoadedMethod(std::move(program), plan, std::move(options)));
+    method->arena_.lend({reinterpret_cast<std::byte*>(method.get() + 1), room.bytes});
+    return method;
+  }
 
   ~LoadedMethod() override {
     // Not only by destroying it: until then a completion may start the next run.
@@ -235,10 +241,11 @@ class LoadedMethod final : public Method {
                           .uses = uses_};
     TENON_RETURN_IF_ERROR(loader.check_options(plan_));
     TENON_RETURN_IF_ERROR(find_devices(plan_, options_.backends, loader, devices_));
-    TENON_TRY(planned_, PlannedBuffers::allocate(plan_, devices_, options_.limits.planned_bytes));
+    TENON_RETURN_IF_ERROR(
+        planned_.allocate(plan_, devices_, options_.limits.planned_bytes, arena_));
     TENON_TRY(values_,
               ValueBuilder(program_->view(), plan_, arena_, planned_, external.get()).build());
-    inputs_ = find_inputs(plan_, values_, devices_);
+    TENON_TRY(inputs_, find_inputs(plan_, values_, devices_, arena_));
     for (const MethodInput& input : inputs_) obstacles_ += input.is_set ? 0 : 1;
     TENON_RETURN_IF_ERROR(load_delegates(loader));
     TENON_TRY(chains_, InstructionBuilder(plan_, values_, delegates_, options_.kernels,
@@ -310,9 +317,42 @@ class LoadedMethod final : public Method {
         indices.Get(static_cast<flatbuffers::uoffset_t>(index)))];
   }
 
+  static void operator delete(void* self) { ::operator delete(self); }
+
  private:
   friend class MethodAsyncRuns;
   using Kind = schema::InstructionArguments;
+
+  /// Memory behind the object.
+  struct Room {
+    std::size_t bytes;
+  };
+  static void* operator new(std::size_t size, Room room) {
+    return ::operator new(size + room.bytes);
+  }
+  static void operator delete(void* self, Room) { ::operator delete(self); }
+
+  LoadedMethod(std::shared_ptr<const Program> program, const schema::ExecutionPlan& plan,
+               MethodOptions options)
+      : program_(std::move(program)), plan_(plan), options_(std::move(options)) {}
+
+  /// About what `build` takes from the arena for a plan, by the lengths of its lists: a tensor of
+  /// three dimensions for each value, an instruction of three arguments. The arena grows for what
+  /// has more.
+  static std::size_t room_for(const schema::ExecutionPlan& plan) noexcept {
+    constexpr std::size_t most = std::size_t{1} << 20;  // Lists of an unusual length grow.
+    constexpr std::size_t each_value = sizeof(tenon_value) + sizeof(tenon_tensor) +
+                                       3 * 2 * sizeof(std::int64_t) + sizeof(const void*);
+    constexpr std::size_t each_instruction = sizeof(Instruction) + 3 * sizeof(tenon_value*);
+    constexpr std::size_t each_backend = sizeof(BackendUse) + 64;  // With its name.
+    std::size_t bytes = PlannedBuffers::room(plan) + plan.values()->size() * each_value +
+                        plan.inputs()->size() * sizeof(MethodInput) + each_backend +
+                        plan.delegates()->size() * sizeof(LoadedDelegate);
+    for (const auto* chain : *plan.chains()) {
+      bytes += sizeof(Chain) + chain->instructions()->size() * each_instruction;
+    }
+    return std::min(bytes, most);
+  }
 
   static constexpr std::size_t is_running = ~(~std::size_t{0} >> 1);
 
@@ -356,7 +396,7 @@ class LoadedMethod final : public Method {
     std::uint64_t left = budget.next_slice();
     std::uint64_t condition_bytes = options_.limits.condition_bytes;
     for (std::size_t c = 0; c < chains_.size(); ++c) {
-      const std::span<const Instruction> chain = chains_[c];
+      const Chain chain = chains_[c];
       for (std::size_t i = 0; i < chain.size();) {
         if (left-- == 0) [[unlikely]] {
           left = budget.next_slice();
@@ -439,25 +479,25 @@ class LoadedMethod final : public Method {
                  plan_.outputs()->size());
   }
 
-  // Members are destroyed in reverse order: backends (and with them plugins) after the memory of
-  // the method, the program last.
+  // Members are destroyed in reverse order: backends (and with them plugins) after planned memory
+  // and before the arena, which has what names them; the program last.
   std::shared_ptr<const Program> program_;
   const schema::ExecutionPlan& plan_;
   MethodOptions options_;
   std::shared_ptr<const MergedDataMap> data_;
-  std::vector<std::unique_ptr<BackendUse>> uses_;
+  Arena arena_;
+  BackendUses uses_{arena_};
   DeviceMemories devices_;
   CopyKernels copy_kernels_{devices_};
   PlannedBuffers planned_;
-  Arena arena_;
   Arena temp_arena_;
   std::span<tenon_value> values_;
-  std::vector<MethodInput> inputs_;
+  std::span<MethodInput> inputs_;
   /// Why a run cannot begin: the number of inputs that are not set, or `is_running`.
   std::atomic<std::size_t> obstacles_ = 0;
   std::span<LoadedDelegate> delegates_;
   PluginKernels plugin_kernels_;
-  std::vector<std::span<const Instruction>> chains_;
+  std::span<const Chain> chains_;
   tenon_execution_context kernel_context_{};
   std::unique_ptr<AsyncRuns> async_runs_;
 };
@@ -476,8 +516,7 @@ TENON_API Result<std::unique_ptr<Method>> Method::load(std::shared_ptr<const Pro
                                                        MethodOptions options) {
   try {
     TENON_TRY(const schema::ExecutionPlan* plan, program->plan(name));
-    auto method =
-        std::make_unique<detail::LoadedMethod>(std::move(program), *plan, std::move(options));
+    auto method = detail::LoadedMethod::create(std::move(program), *plan, std::move(options));
     if (Status built = method->build(); !built.ok()) {
       return shortened(
           std::move(built).with_context(concat(method->the_program().name(), ": method ", name)));

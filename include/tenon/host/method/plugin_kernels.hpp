@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -119,13 +120,12 @@ class PluginKernels {
   }
 
   /// Releases the plugins that were asked in vain.
-  void drop_unused(std::vector<std::unique_ptr<BackendUse>>& uses) {
+  void drop_unused(BackendUses& uses) {
     if (!asked_) return;
-    for (std::size_t i = uses.size(); i-- > num_other_uses_;) {
-      bool needed = false;
-      for (const auto& kernel : kernels_) needed = needed || &kernel->use() == uses[i].get();
-      if (!needed) uses.erase(uses.begin() + static_cast<std::ptrdiff_t>(i));
-    }
+    uses.drop_unneeded(num_other_uses_, [&](const BackendUse& use) {
+      return std::any_of(kernels_.begin(), kernels_.end(),
+                         [&](const auto& kernel) { return &kernel->use() == &use; });
+    });
     providers_.clear();
   }
 

@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: MIT
 
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
 #include "method_support.hpp"
+#include "support/sanitizer.hpp"
 
 using namespace tenon;
 using namespace tenon::test;
@@ -187,4 +193,62 @@ TEST_CASE("an external constant without a data file is InvalidExternalData", "[m
   const auto method = load(builder);
   REQUIRE(method.error() == Error::InvalidExternalData);
   CHECK_THAT(std::string(method.text()), ContainsSubstring("layer.weight"));
+}
+
+#if !defined(TENON_TEST_HAS_SANITIZER) && defined(__GLIBC__)
+TEST_CASE("loading a method takes one allocation besides what its plugin takes", "[method]") {
+  const auto load_one = [](std::size_t delegates) {
+    const auto program =
+        open_program(chain_of(std::vector<std::string>(delegates, "quiet"), "Test"));
+    const auto loaded = Method::load(program, "forward", with_registry());  // And the plugin.
+    REQUIRE(loaded.ok());
+    const std::size_t before = num_allocations();
+    const auto method = Method::load(program, "forward", with_registry());
+    const std::size_t after = num_allocations();
+    REQUIRE(method.ok());
+    return after - before;
+  };
+  // Of the test backend, for each delegate.
+  const std::size_t none = load_one(0);
+  const std::size_t one = load_one(1);
+  const std::size_t hundred = load_one(100);
+  CHECK(none == 1);
+  CHECK(hundred - one == 99 * (one - none));
+}
+#endif
+
+TEST_CASE("planned memory is aligned and zeroed, in the arena and beside it", "[method]") {
+  for (const std::int32_t bytes : {48, 1 << 16}) {
+    ProgramBuilder builder;
+    auto plan = builder.plan("forward");
+    const auto first = plan.buffer(16);  // Leaves the next one unaligned in an arena.
+    const auto memory = plan.buffer(bytes);
+    plan.output(planned_tensor(ScalarType::Float, {4}, first, 0));
+    plan.output(planned_tensor(ScalarType::Byte, {bytes}, memory, 0));
+    const auto method = load_ok(builder, {});
+    for (std::size_t i = 0; i < 2; ++i) {
+      const TensorView tensor(*method->output(i).as.tensor);
+      CHECK(reinterpret_cast<std::uintptr_t>(tensor.data()) % 64 == 0);
+      const auto* data = static_cast<const std::byte*>(tensor.data());
+      CHECK(std::all_of(data, data + tensor.nbytes(),
+                        [](std::byte each) { return each == std::byte{0}; }));
+    }
+  }
+}
+
+TEST_CASE("a method larger than what its lists let expect is loaded all the same", "[method]") {
+  ProgramBuilder builder;
+  auto plan = builder.plan("forward");
+  const auto memory = plan.buffer(1 << 12);
+  std::vector<std::int32_t> arguments;
+  for (int i = 0; i < 64; ++i) {
+    arguments.push_back(
+        plan.value(planned_tensor(ScalarType::Float, std::vector<std::int32_t>(16, 1), memory,
+                                  64 * static_cast<std::uint64_t>(i))));
+  }
+  const auto segment = builder.segment(bytes_of("quiet"));
+  const auto delegate = plan.delegate("Test", schema::DataLocation::SEGMENT, segment);
+  for (int i = 0; i < 64; ++i) plan.instruction(delegate_call(delegate, arguments));
+  const auto method = load_ok(builder);
+  CHECK(method->execute().ok());
 }
