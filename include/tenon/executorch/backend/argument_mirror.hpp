@@ -20,6 +20,7 @@
 #include "tenon/core/args.hpp"
 #include "tenon/core/result.hpp"
 #include "tenon/executorch/backend/executorch_tensor.hpp"
+#include "tenon/executorch/backend/watched.hpp"
 #include "tenon/executorch/error.hpp"
 
 namespace tenon::bridge::detail {
@@ -58,11 +59,20 @@ class ArgumentMirror {
   bool is_judged = false;
   /// The tensor that may have no data: that of the argument of this number.
   std::size_t unset_argument = static_cast<std::size_t>(-1);
+  /// Whether the argument list and its tensors are those of the first `update` for good, as those
+  /// of a kernel are ("tenon.kernels/1", TN-TEN-3), so that only what may change is looked at.
+  bool is_bound = false;
   /// Whether constants are copied, because what ExecuTorch's code writes to is not known.
   bool copies_constants = false;
 
   ArgumentMirror(const ArgumentMirror&) = delete;
   ArgumentMirror& operator=(const ArgumentMirror&) = delete;
+
+  /// Whether all values still are those of the arguments, so that the next call needs no `update`.
+  /// Only with `is_bound`.
+  [[nodiscard]] bool is_current() const noexcept {
+    return !call_.empty() && !watched_.has_changed();
+  }
 
   /// Makes the values those of `args`. Allocates nothing when they are the values of the call
   /// before and each still is of its kind; a move of another tensor or list into one builds it
@@ -76,12 +86,9 @@ class ArgumentMirror {
     if (!is_built_of(args) || !update_values()) [[unlikely]] {
       TENON_RETURN_IF_ERROR(build(args));
     }
-    const tenon_tensor* const unset = tensor_of(args, unset_argument);
-    for (const auto& tensor : tensors_) {
-      Status updated = tensor->update(!needs_data || tensor->source() == unset);
-      if (!updated.ok()) [[unlikely]]
-        return in_argument(*tensor, std::move(updated));
-      is_judged = is_judged && !tensor->was_bound_anew();
+    for (WatchedTensor& watched : watched_.tensors) {
+      if (watched.change() == 0 && !watched.has_other_sizes()) continue;
+      TENON_RETURN_IF_ERROR(update_tensor(watched, args, needs_data));
     }
     // A kernel may put other pointers into its list, though none does.
     for (std::size_t i = 0; i < pointers_.size(); ++i) {
@@ -109,6 +116,9 @@ class ArgumentMirror {
                        [&](const tenon_value* element) { return is_one(*element); });
   }
 
+  /// Whether a call changed something that `write_back` has to look at.
+  [[nodiscard]] bool was_written() const noexcept { return watched_.was_written(); }
+
   /// Copies the results of a call to the host: new sizes of tensors, integers, doubles and
   /// booleans. With `allow_views` the data of a tensor may be inside another argument afterwards,
   /// as for the output of a view.
@@ -116,26 +126,30 @@ class ArgumentMirror {
   /// errors: NotSupported (a tensor whose data has moved; a value of a kind that the host cannot
   ///         store), and those of the host's resize.
   [[nodiscard]] Status write_back(const tenon_host* host, bool allow_views) {
-    for (const auto& tensor : tensors_) {
-      if (tensor->has_changed_constant()) [[unlikely]] {
-        clear();  // The copy is made anew.
-        return error(Error::InvalidProgram, "an output is a constant of the program");
-      }
-      if (tensor->has_moved()) [[unlikely]]
-        TENON_RETURN_IF_ERROR(write_back_move(*tensor, allow_views));
-      Status resized = tensor->write_back_sizes(host);
-      if (!resized.ok()) [[unlikely]]
-        return in_argument(*tensor, std::move(resized));
+    for (WatchedTensor& watched : watched_.tensors) {
+      if (watched.write() == 0 && !watched.has_other_sizes()) continue;
+      TENON_RETURN_IF_ERROR(write_back_tensor(watched, host, allow_views));
     }
-    for (const auto& node : nodes_) {
-      if (is_unchanged(*node)) [[likely]]
-        continue;
-      if (Status written = write_back_value(*node); !written.ok()) {
+    for (std::size_t i = 0; i < nodes_.size(); ++i) {
+      if (watched_.values[i].write() == 0 || is_unchanged(*nodes_[i])) continue;
+      if (Status written = write_back_value(*nodes_[i]); !written.ok()) {
         clear();
         return written;
       }
+      watched_.values[i].settle();
     }
     return ok();
+  }
+
+  /// Forgets the arguments, which the next `update` mirrors anew: after a call that failed, in
+  /// which ExecuTorch's code may have left anything.
+  void clear() noexcept {
+    sources_.clear();
+    pointers_.clear();
+    call_.clear();
+    watched_.clear();
+    nodes_.clear();
+    tensors_.clear();
   }
 
   /// Calls `visit` with each tensor among the arguments themselves, in their order.
@@ -167,7 +181,9 @@ class ArgumentMirror {
   };
 
   [[nodiscard]] bool is_built_of(std::span<tenon_value* const> args) const noexcept {
-    if (call_.empty() || args.size() != sources_.size()) return false;
+    if (call_.empty()) return false;
+    if (is_bound) return true;
+    if (args.size() != sources_.size()) return false;
     // A loop, because a call of memcmp costs more than these few pointers.
     for (std::size_t i = 0; i < args.size(); ++i) {
       if (args[i] != sources_[i]) return false;
@@ -181,14 +197,6 @@ class ArgumentMirror {
     return args[index]->as.tensor;
   }
 
-  void clear() noexcept {
-    sources_.clear();
-    pointers_.clear();
-    call_.clear();
-    nodes_.clear();
-    tensors_.clear();
-  }
-
   Status build(std::span<tenon_value* const> args) {
     clear();
     is_judged = false;
@@ -200,9 +208,49 @@ class ArgumentMirror {
       }
       pointers_.push_back(*value);
     }
+    for (const auto& node : nodes_) {
+      watched_.values.emplace_back(*node->source, node->kind, node->value).settle();
+      if (is_span(node->kind)) watched_.sizes.push_back({node->source, node->span.size});
+    }
+    for (const auto& tensor : tensors_) watched_.add(*tensor);
     call_.assign(pointers_.size() + guards, &guard_);
     sources_.assign(args.begin(), args.end());
     return ok();
+  }
+
+  Status update_tensor(WatchedTensor& watched, std::span<tenon_value* const> args,
+                       bool needs_data) {
+    ExecutorchTensor& tensor = watched.mirror();
+    watched.forget();
+    Status updated =
+        tensor.update(!needs_data || tensor.source() == tensor_of(args, unset_argument));
+    if (!updated.ok()) [[unlikely]]
+      return in_argument(tensor, std::move(updated));
+    is_judged = is_judged && !tensor.was_bound_anew();
+    if (needs_data) settle(watched);
+    return ok();
+  }
+
+  Status write_back_tensor(WatchedTensor& watched, const tenon_host* host, bool allow_views) {
+    ExecutorchTensor& tensor = watched.mirror();
+    watched.forget();
+    if (tensor.has_changed_constant()) [[unlikely]] {
+      clear();  // The copy is made anew.
+      return error(Error::InvalidProgram, "an output is a constant of the program");
+    }
+    if (tensor.has_moved()) [[unlikely]]
+      TENON_RETURN_IF_ERROR(write_back_move(tensor, allow_views));
+    Status resized = tensor.write_back_sizes(host);
+    if (!resized.ok()) [[unlikely]]
+      return in_argument(tensor, std::move(resized));
+    settle(watched);
+    return ok();
+  }
+
+  /// A copy of a constant and a stand-in are looked at in each call, and so is all of a tensor that
+  /// a host need not keep.
+  void settle(WatchedTensor& watched) const noexcept {
+    if (is_bound && watched.mirror().has_own_data()) watched.settle();
   }
 
   Result<et::EValue*> mirror(tenon_value& value) {
@@ -307,20 +355,23 @@ class ArgumentMirror {
 
   /// False when a value is not of the kind that was mirrored or names another tensor or list.
   [[nodiscard]] bool update_values() {
-    for (const auto& node : nodes_) {
-      const tenon_value& now = *node->source;
-      if (now.kind != node->kind) return false;
-      if (node->kind == TENON_VALUE_TENSOR) {
-        if (now.as.tensor != node->tensor->source()) return false;
-      } else if (is_scalar(node->kind)) {
-        set_scalar(*node);
-      } else if (now.as.span.data != node->span.data || now.as.span.size != node->span.size) {
-        return false;
-      }
+    for (const WatchedSize& size : watched_.sizes) {
+      if (size.change() != 0) return false;
+    }
+    for (std::size_t i = 0; i < nodes_.size(); ++i) {
+      if (watched_.values[i].change() == 0) [[likely]]
+        continue;
+      Node& node = *nodes_[i];
+      if (!is_scalar(node.kind) || node.source->kind != node.kind) return false;
+      set_scalar(node);
+      watched_.values[i].settle();
     }
     return true;
   }
 
+  static bool is_span(std::uint32_t kind) noexcept {
+    return kind == TENON_VALUE_STRING || kind >= TENON_VALUE_BOOL_LIST;
+  }
   static bool is_scalar(std::uint32_t kind) noexcept {
     return kind == TENON_VALUE_NONE || kind == TENON_VALUE_INT || kind == TENON_VALUE_DOUBLE ||
            kind == TENON_VALUE_BOOL;
@@ -404,6 +455,7 @@ class ArgumentMirror {
   std::vector<tenon_value*> sources_;
   std::vector<std::unique_ptr<ExecutorchTensor>> tensors_;
   std::vector<std::unique_ptr<Node>> nodes_;
+  WatchedArguments watched_;  // `values` and `tensors` in the order of `nodes_` and `tensors_`.
   std::vector<et::EValue*> pointers_;
   std::vector<et::EValue*> call_;
   et::EValue guard_;

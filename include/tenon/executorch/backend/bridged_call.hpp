@@ -30,12 +30,13 @@ struct Aborted {};
 class BridgedCall {
  public:
   /// `host` receives the log; null: lines are dropped.
-  explicit BridgedCall(const tenon_host* host) noexcept : host_(host), outer_(current()) {
-    current() = this;
+  explicit BridgedCall(const tenon_host* host) noexcept
+      : host_(host), innermost_(current()), outer_(innermost_) {
+    innermost_ = this;
   }
   BridgedCall(const BridgedCall&) = delete;
   BridgedCall& operator=(const BridgedCall&) = delete;
-  ~BridgedCall() { current() = outer_; }
+  ~BridgedCall() { innermost_ = outer_; }
 
   /// The innermost call of this thread, or null.
   [[nodiscard]] static BridgedCall*& current() noexcept {
@@ -120,6 +121,7 @@ class BridgedCall {
   }
 
   const tenon_host* host_;
+  BridgedCall*& innermost_;  // Of the thread, whose address costs a call to find.
   BridgedCall* outer_;
   bool can_raise_ = false;
   std::size_t size_ = 0;

@@ -84,7 +84,7 @@ class BridgedDelegate {
                                                   &temp_allocator_, method_name_.c_str());
     ArgumentMirror& mirror = call_sites_.find(args);
     BridgedCall call(host_);
-    return call.run("execute", [&]() -> Status {
+    Status outcome = call.run("execute", [&]() -> Status {
       TENON_RETURN_IF_ERROR(mirror.update(args));
       if (!mirror.is_judged) [[unlikely]]
         TENON_RETURN_IF_ERROR(signature_.check(args));
@@ -97,6 +97,9 @@ class BridgedDelegate {
       }
       return mirror.write_back(context.host, false);
     });
+    if (!outcome.ok()) [[unlikely]]
+      mirror.clear();
+    return outcome;
   }
 
  private:

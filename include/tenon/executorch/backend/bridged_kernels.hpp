@@ -62,6 +62,7 @@ class BridgedKernel {
               et::get_op_function_from_registry(op_.c_str(), {tensors.data(), tensors.size()});
           if (!found.ok()) return call.failure(Error::OperatorMissing, op_);
           function_ = *found;
+          mirror_.is_bound = true;
           return ok();
         },
         Error::InvalidArgument);
@@ -75,25 +76,31 @@ class BridgedKernel {
     et::KernelRuntimeContext kernel_context(context.tracer ? &tracer_ : nullptr, &temp_allocator_);
     BridgedCall call(host_);
     // A check of a kernel's is about its arguments: their kinds, above all.
-    return call.run(
+    Status outcome = call.run(
         op_,
         [&]() -> Status {
-          TENON_RETURN_IF_ERROR(mirror_.update(args));
-          TENON_RETURN_IF_ERROR(check_outputs(args));
+          if (!mirror_.is_current()) [[unlikely]] {
+            TENON_RETURN_IF_ERROR(mirror_.update(args));
+            if (!mirror_.is_judged) TENON_RETURN_IF_ERROR(judge(args));
+          }
           function_(kernel_context, mirror_.values());
           const et::Error failed = kernel_context.failure_state();
           if (failed != et::Error::Ok) [[unlikely]]
             return failure(call, failed);
-          return mirror_.write_back(context.host, true);
+          return mirror_.was_written() ? mirror_.write_back(context.host, true) : ok();
         },
         Error::InvalidArgument);
+    if (!outcome.ok()) [[unlikely]]
+      mirror_.clear();
+    return outcome;
   }
 
  private:
   /// Operators write to the tensor that they return, their last argument, which is also the one
   /// before it; operators in place and `et_copy_index` write to their first. Kernels check the
   /// number of arguments themselves.
-  [[nodiscard]] Status check_outputs(std::span<tenon_value* const> args) const {
+  [[nodiscard]] Status judge(std::span<tenon_value* const> args) {
+    mirror_.is_judged = true;
     if (args.empty()) return ok();
     const std::size_t last = args.size() - 1;
     const std::uint32_t kind = args[last]->kind;
@@ -106,6 +113,7 @@ class BridgedKernel {
     }
     if (!is_constant) [[likely]]
       return ok();
+    mirror_.is_judged = false;
     return error(Error::InvalidProgram, op_, ": an output is a constant of the program");
   }
 

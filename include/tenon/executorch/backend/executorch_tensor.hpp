@@ -42,6 +42,8 @@ class ExecutorchTensor {
 
   [[nodiscard]] const tenon_tensor* source() const noexcept { return source_; }
   [[nodiscard]] Impl* impl() noexcept { return &*impl_; }
+  /// Those of `impl`, at one address.
+  [[nodiscard]] const Impl::SizesType* sizes() const noexcept { return sizes_.data(); }
   [[nodiscard]] std::span<Impl::DimOrderType> dim_order() noexcept {
     return {dim_order_.data(), rank()};
   }
@@ -106,6 +108,11 @@ class ExecutorchTensor {
   /// Whether the call wrote to the copy of a constant.
   [[nodiscard]] bool has_changed_constant() const noexcept {
     return !copy_.empty() && std::memcmp(copy_.data(), original(), copy_.size()) != 0;
+  }
+
+  /// Whether the mirror's data is the tensor's own, not a copy or a stand-in.
+  [[nodiscard]] bool has_own_data() const noexcept {
+    return source_->dl.data ? data_ == original() : !data_;
   }
 
   /// Whether `update` found another tensor.

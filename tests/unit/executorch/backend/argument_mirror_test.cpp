@@ -333,6 +333,68 @@ TEST_CASE("a host that changes a tensor in place is believed", "[executorch]") {
   CHECK(mirror.values()[0]->toTensor().dim() == 1);
 }
 
+TEST_CASE("a mirror of arguments that are fixed sees new data, sizes and numbers", "[executorch]") {
+  TestTensor fixed(ScalarType::Float, {4});
+  TestTensor bounded(ScalarType::Float, {4, 3});
+  make_dynamic(bounded);
+  const TestArgs args({fixed.value(), bounded.value(), integer_value(1)});
+  ArgumentMirror mirror;
+  REQUIRE(mirror.update(span_of(args), false).ok());
+  mirror.is_bound = true;
+  REQUIRE(mirror.update(span_of(args)).ok());
+  REQUIRE(mirror.write_back(test_host(), false).ok());
+
+  std::vector<float> data(4);
+  fixed.raw().dl.data = data.data();
+  const std::int64_t smaller[] = {2, 3};
+  REQUIRE(test_host()->resize_tensor(test_host(), &bounded.raw(), smaller, 2) == TENON_STATUS_OK);
+  args.data()[2]->as.integer = 2;
+  REQUIRE(mirror.update(span_of(args)).ok());
+  CHECK(mirror.values()[0]->toTensor().const_data_ptr() == data.data());
+  CHECK(mirror.values()[1]->toTensor().size(0) == 2);
+  CHECK(mirror.values()[2]->toInt() == 2);
+
+  // What the call writes is the host's afterwards, and neither is looked at again.
+  const std::int32_t larger[] = {3, 3};
+  REQUIRE(et::resize_tensor(mirror.values()[1]->toTensor(), {larger, 2}) == et::Error::Ok);
+  *mirror.values()[2] = et::EValue(std::int64_t{5});
+  REQUIRE(mirror.write_back(test_host(), false).ok());
+  CHECK(bounded.raw().dl.shape[0] == 3);
+  CHECK(args.data()[2]->as.integer == 5);
+  REQUIRE(mirror.update(span_of(args)).ok());
+  CHECK(mirror.values()[2]->toInt() == 5);
+
+  fixed.raw().dl.data = nullptr;
+  for (int i = 0; i < 2; ++i) {
+    const Status without = mirror.update(span_of(args));
+    CHECK(without.error() == Error::InvalidState);
+    CHECK(without.text() == "argument 0: the tensor has no data");
+  }
+  fixed.raw().dl.data = data.data();
+  REQUIRE(mirror.update(span_of(args)).ok());
+  TestTensor other(ScalarType::Long, {2});
+  *args.data()[0] = other.value();  // As an instruction that moves a value does.
+  REQUIRE(mirror.update(span_of(args)).ok());
+  CHECK(mirror.values()[0]->toTensor().const_data_ptr() == other.raw().dl.data);
+}
+
+TEST_CASE("a mirror that was cleared after a failed call is the host's values again",
+          "[executorch]") {
+  TestTensor tensor(ScalarType::Float, {4});
+  const TestArgs args({tensor.value(), integer_value(1)});
+  ArgumentMirror mirror;
+  REQUIRE(mirror.update(span_of(args), false).ok());
+  mirror.is_bound = true;
+  REQUIRE(mirror.update(span_of(args)).ok());
+  std::vector<float> foreign(4);
+  mirror.values()[0]->toTensor().unsafeGetTensorImpl()->set_data(foreign.data());
+  *mirror.values()[1] = et::EValue(7.5);
+  mirror.clear();
+  REQUIRE(mirror.update(span_of(args)).ok());
+  CHECK(mirror.values()[0]->toTensor().const_data_ptr() == tensor.raw().dl.data);
+  CHECK(mirror.values()[1]->toInt() == 1);
+}
+
 TEST_CASE("after its first run a delegate keeps to its kinds, dtypes and ranks", "[executorch]") {
   TestTensor floats(ScalarType::Float, {2});
   TestTensor more_floats(ScalarType::Float, {5});
