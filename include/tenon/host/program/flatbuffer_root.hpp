@@ -20,13 +20,21 @@
 
 namespace tenon::host::detail {
 
-/// Adds the place to a failure ("value 3"). On success the pieces are not even joined.
-[[nodiscard]] inline Status within(Status&& status, tenon::detail::Piece a,
-                                   tenon::detail::Piece b = "", tenon::detail::Piece c = "",
-                                   tenon::detail::Piece d = "", tenon::detail::Piece e = "") {
+/// A failure with its place ("value 3").
+[[nodiscard, gnu::cold]] inline Status placed(Status&& failure, tenon::detail::Piece a,
+                                              tenon::detail::Piece b = "",
+                                              tenon::detail::Piece c = "",
+                                              tenon::detail::Piece d = "",
+                                              tenon::detail::Piece e = "") {
+  return std::move(failure).with_context(concat(a, b, c, d, e));
+}
+
+/// Adds the place to a failure. On success, which is nearly always, not even the pieces are made.
+template <class... Pieces>
+[[nodiscard]] Status within(Status&& status, const Pieces&... pieces) {
   if (status.ok()) [[likely]]
-    return std::move(status);
-  return std::move(status).with_context(concat(a, b, c, d, e));
+    return ok();
+  return placed(std::move(status), pieces...);
 }
 
 /// Bounds the work that a file can cause. A flatbuffer may refer to the same vector or string from

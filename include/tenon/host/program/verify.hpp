@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -27,16 +28,23 @@ struct PlanScope {
   std::size_t num_values = 0;
 };
 
-/// Checks that `found` is an index into a list of `count` entries called `list`. The pieces name
-/// the field.
-[[nodiscard]] inline Status verify_index(std::int64_t found, std::size_t count,
-                                         std::string_view list, tenon::detail::Piece a,
-                                         tenon::detail::Piece b = "", tenon::detail::Piece c = "",
-                                         tenon::detail::Piece d = "") {
-  if (found >= 0 && static_cast<std::uint64_t>(found) < count) [[likely]]
-    return ok();
+[[nodiscard, gnu::cold]] inline Status no_index(std::int64_t found, std::size_t count,
+                                                std::string_view list, tenon::detail::Piece a,
+                                                tenon::detail::Piece b = "",
+                                                tenon::detail::Piece c = "",
+                                                tenon::detail::Piece d = "") {
   return error(Error::InvalidProgram, a, b, c, d, " is ", found, ", expected an index of one of ",
                count, " ", list);
+}
+
+/// Checks that `found` is an index into a list of `count` entries called `list`. The pieces name
+/// the field.
+template <class... Pieces>
+[[nodiscard]] Status verify_index(std::int64_t found, std::size_t count, std::string_view list,
+                                  const Pieces&... pieces) {
+  if (found >= 0 && static_cast<std::uint64_t>(found) < count) [[likely]]
+    return ok();
+  return no_index(found, count, list, pieces...);
 }
 
 [[nodiscard]] inline Status verify_device(schema::DeviceType type, std::int8_t index) {
@@ -264,6 +272,13 @@ template <class Element>
   if (!scope.limit.take(indices->size() * sizeof(std::int32_t))) {
     return shared_too_often(Error::InvalidProgram);
   }
+  // Without a branch for each: a negative one is a very large one.
+  std::uint32_t largest = 0;
+  for (const std::int32_t index : *indices) {
+    largest = std::max(largest, static_cast<std::uint32_t>(index));
+  }
+  if (largest < scope.num_values || indices->size() == 0) [[likely]]
+    return ok();
   for (flatbuffers::uoffset_t i = 0; i < indices->size(); ++i) {
     TENON_RETURN_IF_ERROR(
         verify_index(indices->Get(i), scope.num_values, "values", field, "[", i, "]"));
