@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: MIT
+"""Counts the instructions of the paths that must stay short, and fails when one has grown.
+
+hot_paths_test.py [--write] KEY RECORD HOT_PATHS ARGUMENT...
+
+Callgrind counts the same number on a busy machine. RECORD has one table for each KEY, which says
+what the number depends on: compiler, level of optimisation, C library. Without a table for KEY the
+numbers are printed, and the test is skipped.
+"""
+
+import json
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+SKIPPED = 77
+# What may be added without a change of RECORD.
+GROWTH = 1.03
+
+
+def parse(text):
+    """The name of a path and the instructions of one repeat of it; None for the dump at the end."""
+    mark = re.search(r"^desc: Trigger: Client Request: (\d+) (.+)$", text, re.M)
+    total = re.search(r"^(?:totals|summary): (\d+)", text, re.M)
+    return (mark[2], round(int(total[1]) / int(mark[1]), 1)) if mark and total else None
+
+
+def count(command):
+    """Instructions by path, in the order of the program."""
+    with tempfile.TemporaryDirectory() as folder:
+        out = pathlib.Path(folder) / "out"
+        valgrind = ["valgrind", "--quiet", "--tool=callgrind", f"--callgrind-out-file={out}"]
+        subprocess.run(valgrind + command, check=True)
+        dumps = sorted(pathlib.Path(folder).glob("out.*"), key=lambda path: int(path.suffix[1:]))
+        return dict(found for path in dumps if (found := parse(path.read_text())))
+
+
+def compare(known, counted):
+    """A line for each path, and whether none has grown or is missing."""
+    lines, good = [], True
+    for name in list(known) + [name for name in counted if name not in known]:
+        before, now = known.get(name), counted.get(name)
+        verdict = ""
+        if now is None:
+            verdict, good = "NOT COUNTED", False
+        elif before is not None and now > before * GROWTH:
+            verdict, good = f"GREW by {100 * (now / before - 1):.1f} %", False
+        elif before is not None and now < before / GROWTH:
+            verdict = "less: write it down with --write"
+        elif before is None:
+            verdict = "new: write it down with --write"
+        lines.append(f"  {name:48} {before or '':>12} {now or '':>12}  {verdict}".rstrip())
+    return lines, good
+
+
+def main(arguments):
+    write = arguments[0] == "--write"
+    key, record, *command = arguments[write:]
+    record = pathlib.Path(record)
+    tables = json.loads(record.read_text())
+    counted = count(command)
+    if not counted:
+        sys.exit("hot_paths_test.py: Callgrind counted nothing")
+    lines, good = compare(tables.get(key, {}), counted)
+    print(f"instructions with {key}: recorded, now\n" + "\n".join(lines))
+    if write:
+        tables[key] = counted
+        record.write_text(json.dumps(tables, indent=2, sort_keys=True) + "\n")
+        return 0
+    if key not in tables:
+        print(f"{record.name} has no table for {key}")
+        return SKIPPED
+    return 0 if good else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
