@@ -4,8 +4,10 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cmath>
+#include <cstddef>
 
 namespace tenon::bench {
 namespace {
@@ -30,14 +32,20 @@ std::uint64_t repeats_for(const Work& work, double batch_ns) {
 }
 
 Value summarize(std::vector<double> rounds) {
+  std::array<double, 2> halves{rounds.front(), rounds.back()};
+  for (std::size_t i = 0; i < rounds.size(); ++i)
+    halves[i % 2] = std::min(halves[i % 2], rounds[i]);
   std::sort(rounds.begin(), rounds.end());
-  return {rounds.front(), rounds[rounds.size() / 2]};
+  return {rounds.front(), rounds[rounds.size() / 2], halves};
 }
 
 }  // namespace
 
 Value slope(const Value& small, const Value& large, double steps) {
-  return {(large.minimum - small.minimum) / steps, (large.median - small.median) / steps};
+  return {
+      (large.minimum - small.minimum) / steps,
+      (large.median - small.median) / steps,
+      {(large.halves[0] - small.halves[0]) / steps, (large.halves[1] - small.halves[1]) / steps}};
 }
 
 int pin_to_core(int cpu) {

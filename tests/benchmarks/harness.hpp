@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <stdexcept>
@@ -22,6 +23,9 @@ using Work = std::function<void(std::uint64_t repeats)>;
 struct Value {
   double minimum = 0;
   double median = 0;
+  /// The minimums of the even and of the odd rounds: how far they are apart is noise. Zeroes for a
+  /// count.
+  std::array<double, 2> halves{};
 };
 
 /// (large - small) / steps: the cost of one of the `steps` by which two pieces of work differ.

@@ -63,7 +63,7 @@ std::vector<Line> lines_of(const std::vector<Row>& rows) {
 
 nlohmann::json json_of(const std::optional<Value>& value) {
   if (!value) return nullptr;
-  return {{"minimum", value->minimum}, {"median", value->median}};
+  return {{"minimum", value->minimum}, {"median", value->median}, {"halves", value->halves}};
 }
 
 std::string processor() {
