@@ -64,13 +64,20 @@ class ArgumentList {
   [[nodiscard]] bool refresh(et::Span<et::EValue*> args) noexcept {
     if (!is_built_ || !is_of(args)) return false;
     for (const TensorArgument& each : tensors_) {
+      // Only the tensor that is named is looked at: another one may no longer exist.
       if (each.from->tag != et::Tag::Tensor ||
-          !each.mirror->refresh(*each.from->payload.as_tensor.unsafeGetTensorImpl())) {
+          each.from->payload.as_tensor.unsafeGetTensorImpl() != each.source.impl ||
+          !each.source.refresh()) {
         return false;
       }
     }
-    return std::all_of(others_.begin(), others_.end(),
-                       [](OtherArgument& each) { return each.refresh(); });
+    for (OtherArgument& each : others_) {
+      if (!each.refresh()) return false;
+    }
+    if (has_other_sizes()) [[unlikely]] {
+      for (PluginTensor* each : dynamic_) each->refresh_shape();
+    }
+    return true;
   }
 
   /// Builds everything for `args`. Existing values keep their addresses.
@@ -80,6 +87,7 @@ class ArgumentList {
     tensors_.clear();
     others_.clear();
     dynamic_.clear();
+    dimensions_.clear();
     values_.resize(args.size());
     pointers_.resize(args.size());
     for (std::size_t i = 0; i < args.size(); ++i) {
@@ -101,10 +109,7 @@ class ArgumentList {
   /// tensors.
   [[nodiscard]] bool give_numbers() const noexcept {
     for (const OtherArgument& each : others_) each.give_back();
-    for (const PluginTensor* each : dynamic_) {
-      if (each->was_resized()) return true;
-    }
-    return false;
+    return has_other_sizes();
   }
   /// Copies the sizes that the plugin gave to tensors to ExecuTorch.
   [[nodiscard]] Status give_sizes() {
@@ -117,8 +122,15 @@ class ArgumentList {
  private:
   struct TensorArgument {
     et::EValue* from;
-    PluginTensor* mirror;
+    PluginTensor::Source source;
   };
+
+  /// Whether a tensor of dynamic shape has other sizes in ExecuTorch than the plugin sees.
+  [[nodiscard]] bool has_other_sizes() const noexcept {
+    std::int64_t difference = 0;
+    for (const PluginTensor::Dimension& each : dimensions_) difference |= each.difference();
+    return difference != 0;
+  }
 
   /// The elements of a list: values of their own, as an instruction may change them.
   struct Elements {
@@ -218,7 +230,7 @@ class ArgumentList {
       TENON_TRY(PluginTensor * mirror,
                 add_mirror(*from.payload.as_tensor.unsafeGetTensorImpl(), mirrors));
       to.as.tensor = &mirror->tensor();
-      tensors_.push_back({&from, mirror});
+      tensors_.push_back({&from, mirror->source()});
       return ok();
     }
     OtherArgument other{&from, &to, from.tag};
@@ -247,7 +259,9 @@ class ArgumentList {
   Result<PluginTensor*> add_mirror(TensorImpl& impl, PluginTensors& mirrors) {
     TENON_TRY(PluginTensor * mirror, mirrors.of(impl));
     const bool is_new = std::find(dynamic_.begin(), dynamic_.end(), mirror) == dynamic_.end();
-    if (mirror->is_dynamic() && is_new) dynamic_.push_back(mirror);
+    if (!mirror->is_dynamic() || !is_new) return mirror;
+    dynamic_.push_back(mirror);
+    for (std::size_t d = 0; d < mirror->rank(); ++d) dimensions_.push_back(mirror->dimension(d));
     return mirror;
   }
 
@@ -298,6 +312,7 @@ class ArgumentList {
   std::vector<TensorArgument> tensors_;
   std::vector<OtherArgument> others_;
   std::vector<PluginTensor*> dynamic_;
+  std::vector<PluginTensor::Dimension> dimensions_;  // Of `dynamic_`.
 };
 
 /// All lists of arguments that one delegate was called with: one for each instruction that calls

@@ -77,6 +77,35 @@ class PluginTensor {
            (is_dynamic_ || has_sizes_of(impl));
   }
 
+  /// The part of a tensor of ExecuTorch that every call looks at, and where it is copied to.
+  struct Source {
+    TensorImpl* impl;
+    const TensorImpl::SizesType* sizes;
+    ::executorch::aten::ScalarType type;
+    void** data;
+
+    /// Copies the address of the data. False when `impl` is another tensor than it was.
+    [[nodiscard]] bool refresh() const noexcept {
+      if (impl->sizes().data() != sizes || impl->scalar_type() != type) [[unlikely]]
+        return false;
+      *data = impl->mutable_data();
+      return true;
+    }
+  };
+  [[nodiscard]] Source source() noexcept { return {impl_, sizes_, type_, &tensor_.dl.data}; }
+
+  /// One dimension in ExecuTorch, and as the plugin sees it.
+  struct Dimension {
+    const TensorImpl::SizesType* size;
+    const std::int64_t* shown;
+
+    [[nodiscard]] std::int64_t difference() const noexcept { return *size ^ *shown; }
+  };
+  [[nodiscard]] Dimension dimension(std::size_t d) const noexcept {
+    return {sizes_ + d, shape_.data() + d};
+  }
+  [[nodiscard]] std::size_t rank() const noexcept { return order_.size(); }
+
   /// Copies the members that may have changed. False when `impl` is not the tensor that this was
   /// built from.
   [[nodiscard]] bool refresh(TensorImpl& impl) noexcept {
@@ -87,6 +116,11 @@ class PluginTensor {
     if (is_dynamic_ && !has_sizes_of(impl)) [[unlikely]]
       read_shape();
     return true;
+  }
+
+  /// Copies the sizes and strides that the tensor has now.
+  void refresh_shape() noexcept {
+    if (!has_sizes_of(*impl_)) read_shape();
   }
 
   /// Whether a plugin resized this tensor, so that its sizes differ from those in ExecuTorch.
