@@ -8,6 +8,8 @@
 #include <optional>
 #include <utility>
 
+#include "arguments.hpp"
+#include "coverage/answers.hpp"
 #include "coverage/programs.hpp"
 #include "temporary_folder.hpp"
 #include "tenon/core/concat.hpp"
@@ -20,41 +22,6 @@ namespace {
 
 /// Processes that a backend may end before it is not asked any more.
 constexpr std::size_t most_crashes = 20;
-
-/// The answers of one process, which began with call `from`.
-struct Answers {
-  std::size_t next = 0;     ///< The first call without an answer.
-  bool is_complete = true;  ///< The process came to its end.
-};
-
-void set_cell(CoverageMatrix& matrix, const RecordedCall& call, Coverage coverage,
-              const std::string& reason) {
-  matrix.cells[call.name][call.dtype] = coverage;
-  if (call.core) matrix.core.insert(call.name);
-  if (!reason.empty()) matrix.reasons.try_emplace(call.name, concat(call.dtype, ": ", reason));
-}
-
-/// What a process wrote: "begin" with the number of the call, then "answer" with its result. All
-/// numbers are checked: a plugin was in the process.
-Answers read_answers(const TestResult& result, const std::vector<RecordedCall>& calls,
-                     std::size_t from, CoverageMatrix& matrix) {
-  Answers out{from};
-  bool begun = false;
-  for (const Measurement& one : result.measurements) {
-    if (out.next >= calls.size()) break;
-    if (one.name == "begin") begun = one.value == static_cast<double>(out.next);
-    if (one.name != "answer" || !begun) continue;
-    const auto coverage = static_cast<std::size_t>(
-        one.value >= 0 && one.value < static_cast<double>(num_coverages) ? one.value : 0);
-    set_cell(matrix, calls[out.next++], static_cast<Coverage>(coverage), one.unit);
-    begun = false;
-  }
-  out.is_complete = result.crashes.empty();
-  if (out.is_complete || !begun) return out;
-  const Crash& crash = result.crashes.front();
-  set_cell(matrix, calls[out.next++], Coverage::crashed, concat(crash.what, " in ", crash.in));
-  return out;
-}
 
 Status ask_backend(const Arguments& arguments, const Subject& subject,
                    const std::vector<RecordedCall>& calls, CoverageMatrix& matrix) {

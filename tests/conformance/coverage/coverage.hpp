@@ -9,7 +9,6 @@
 #include <string_view>
 #include <vector>
 
-#include "arguments.hpp"
 #include "tenon/conformance/result.hpp"
 #include "tenon/conformance/run/subject.hpp"
 #include "tenon/core/result.hpp"
@@ -17,6 +16,8 @@
 /// The coverage of a backend: the operators that it takes, by dtype, and whether its results are
 /// those of PyTorch. docs/tools/coverage.md says what a cell means.
 namespace tenon::conformance {
+
+struct Arguments;
 
 /// One cell: an operator in one dtype.
 enum class Coverage : std::uint8_t {

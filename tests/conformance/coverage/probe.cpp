@@ -7,6 +7,7 @@
 #include <variant>
 #include <vector>
 
+#include "arguments.hpp"
 #include "coverage/coverage.hpp"
 #include "coverage/programs.hpp"
 #include "printable.hpp"
