@@ -62,8 +62,8 @@ class AcmeSmooth final : public tenon::Backend<AcmeSmooth>,
   static constexpr std::array options{
       tenon::OptionSpec{"gain", 1.0, "what outputs are multiplied by; finite"}};
 
-  tenon::Status on_set_option(std::string_view, const tenon::OptionValue& value) {
-    return std::move(checked_gain(std::get<double>(value))).status();
+  tenon::Status on_set_option(std::string_view, const tenon::OptionView& value) {
+    return std::move(checked_gain(*value.real())).status();
   }
   // [option]
 

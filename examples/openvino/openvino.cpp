@@ -46,9 +46,8 @@ class Openvino {
   using Delegate = Request;
 
   tenon::Status is_available() {
-    TENON_TRY(const auto device, derived().get_option("device"));
     Settings settings;
-    settings.device = std::get<std::string>(device);
+    TENON_TRY(settings.device, derived().option_values().template get<std::string>("device"));
     if (settings.device.empty()) settings.device = default_device;
     TENON_TRY(const auto core, cores_.find(settings));
     const auto& api = core->api();
@@ -102,8 +101,9 @@ class Openvino {
     return BlobVerdict{};
   }
 
-  tenon::Status on_set_option(std::string_view key, const tenon::OptionValue& value) {
-    return openvino_backend::check_option(key, value);
+  tenon::Status on_set_option(std::string_view key, const tenon::OptionView& value) {
+    if (const auto number = value.integer()) return openvino_backend::check_option(key, *number);
+    return openvino_backend::check_option(key, *value.string());
   }
 
  private:
@@ -121,7 +121,7 @@ class Openvino {
     Settings out;
     const auto read = [&]<class T>(const char* key, T& to) -> tenon::Status {
       TENON_TRY(to, values.template get<T>(key));
-      return openvino_backend::check_option(key, tenon::OptionValue(to));
+      return openvino_backend::check_option(key, to);
     };
     TENON_RETURN_IF_ERROR(read("device", out.device));
     TENON_RETURN_IF_ERROR(read("num_streams", out.num_streams));

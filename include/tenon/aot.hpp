@@ -9,6 +9,7 @@
 #include "tenon/aot/backend_concepts.hpp"
 #include "tenon/aot/backend_details.hpp"
 #include "tenon/aot/compile_spec_data.hpp"
+#include "tenon/aot/debug_handle_map.hpp"
 #include "tenon/aot/dense_layout.hpp"
 #include "tenon/aot/edge_argument.hpp"
 #include "tenon/aot/edge_program.hpp"

@@ -13,6 +13,7 @@
 #include "tenon/core/args.hpp"
 #include "tenon/core/bytes.hpp"
 #include "tenon/core/compile_specs.hpp"
+#include "tenon/core/option_view.hpp"
 #include "tenon/core/options.hpp"
 #include "tenon/core/result.hpp"
 #include "tenon/core/scalar_type.hpp"

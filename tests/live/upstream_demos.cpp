@@ -43,7 +43,7 @@ tenon::Status not_supported(const aot::EdgeNode& node, std::string_view backend)
 }
 
 /// Each node is an event of its own.
-using Handles = std::map<std::int64_t, std::vector<std::uint32_t>>;
+using Handles = aot::DebugHandleMap;
 
 aot::PreprocessResult result_of(std::string_view blob, Handles handles) {
   return {.processed_bytes = aot::SharedBytes::copy_of(blob),
@@ -97,7 +97,7 @@ class CompilerDemo final : public tenon::Backend<CompilerDemo>,
           value.scalar_type() == tenon::ScalarType::Float ? "float32" : "other";
       blob += tenon::concat("op:demo::", node.target(), ", numel:", value.max_numel(),
                             ", dtype:torch.", dtype, "<debug_handle>", node.debug_handle(), "#");
-      handles[node.debug_handle()] = {node.debug_handle()};
+      handles.add(node.debug_handle(), std::array{node.debug_handle()});
     }
     aot::PreprocessResult result = result_of(blob, std::move(handles));
     result.delegate_info = "test";
@@ -203,7 +203,7 @@ struct PreprocessAll : Delegates {
       const aot::EdgeNode node = program.node(i);
       if (!contains(Derived::targets, node.target())) return not_supported(node, Derived::id);
       blob += tenon::concat(node.target(), ":");
-      handles[node.debug_handle()] = {node.debug_handle()};
+      handles.add(node.debug_handle(), std::array{node.debug_handle()});
     }
     blob += "#";
     for (std::size_t i = 0; i < specs.size(); ++i) {

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "aot/preprocess.hpp"
 
-#include <algorithm>
-#include <map>
 #include <string_view>
 
 #include <tenon/core/sha256.hpp>
@@ -74,48 +72,15 @@ std::string describe(const Graph& graph, const Options& options) {
                        "), ", graph.scratch_bytes, " bytes of scratch");
 }
 
-/// The nodes that make a number for a partition other than their own: a delegate of this backend
-/// gives tensors back and no numbers.
-std::vector<std::size_t> find_number_givers(const EdgeProgram& program,
-                                            const PartitionResult& result) {
-  std::map<tenon::aot::ValueId, std::size_t> makers;
-  for (std::size_t i = 0; i < program.num_nodes(); ++i) {
-    if (!only_computes_sizes(program, program.node(i))) continue;
-    for (const auto id : program.node(i).outputs()) makers[id] = i;
-  }
-  std::vector<std::size_t> out;
-  for (std::size_t i = 0; i < program.num_nodes(); ++i) {
-    program.node(i).for_each_input([&](auto id) {
-      const auto maker = makers.find(id);
-      if (maker == makers.end() || result.tag_of(maker->second).empty()) return;
-      if (result.tag_of(maker->second) != result.tag_of(i)) out.push_back(maker->second);
-    });
-  }
-  return out;
-}
-
 }  // namespace
 
 Result<PartitionResult> partition(const EdgeProgram& program, const tenon::CompileSpecs& specs) {
   TENON_RETURN_IF_ERROR(read_options(specs));
   tenon::aot::PartitionOptions how;
-  for (std::size_t i = 0; i < specs.size(); ++i) {
-    how.spec.compile_specs.push_back(
-        {std::string(specs[i].key), SharedBytes::copy_of(specs[i].value)});
-  }
-  std::vector<bool> wanted(program.num_nodes());
-  for (std::size_t i = 0; i < wanted.size(); ++i) {
-    wanted[i] = supports(program, program.node(i)).ok();
-  }
-  while (true) {
-    std::size_t next = 0;
-    TENON_TRY(PartitionResult result,
-              tenon::aot::partition_by_support(
-                  program, [&](const auto&, const auto&) { return wanted[next++]; }, how));
-    const auto givers = find_number_givers(program, result);
-    if (givers.empty()) return result;
-    for (const std::size_t node : givers) wanted[node] = false;
-  }
+  how.spec.compile_specs = tenon::aot::copy_specs(specs);
+  how.gives_numbers = false;
+  return tenon::aot::partition_by_support(
+      program, [](const auto& of, const EdgeNode& node) { return supports(of, node).ok(); }, how);
 }
 
 Result<tenon::aot::PreprocessResult> preprocess(const EdgeProgram& program,
@@ -143,11 +108,9 @@ Result<tenon::aot::PreprocessResult> preprocess(const EdgeProgram& program,
   result.data_store_output = store.get_named_data_store_output();
   TENON_RETURN_IF_ERROR(check_graph(graph));
   TENON_TRY(result.processed_bytes, write_graph(graph));
-  std::map<std::int64_t, std::vector<std::uint32_t>> handles;
   for (std::size_t i = 0; i < draft.handles.size(); ++i) {
-    handles.emplace(static_cast<std::int64_t>(i), draft.handles[i]);
+    result.debug_handle_map.add(static_cast<std::int64_t>(i), draft.handles[i]);
   }
-  result.debug_handle_map = std::move(handles);
   return result;
 }
 
@@ -157,14 +120,10 @@ Status supports(const EdgeProgram& program, const EdgeNode& node) {
 }
 
 std::vector<std::string> ops_to_not_decompose(const EdgeProgram& program) {
-  std::vector<std::string> out;
-  for (std::size_t i = 0; i < program.num_nodes(); ++i) {
-    const EdgeNode node = program.node(i);
+  return tenon::aot::targets_by_support(program, [](const auto& of, const EdgeNode& node) {
     const OperatorRow* row = find_operator(node.target());
-    if (!row || !row->keep || !supports(program, node).ok()) continue;
-    if (std::ranges::find(out, node.target()) == out.end()) out.emplace_back(node.target());
-  }
-  return out;
+    return row && row->keep && supports(of, node).ok();
+  });
 }
 
 }  // namespace graph_backend

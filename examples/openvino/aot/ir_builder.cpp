@@ -280,12 +280,12 @@ Status IrBuilder::bind(ValueId id, Output output) {
   return tenon::ok();
 }
 
-std::map<std::string, std::vector<std::uint32_t>> IrBuilder::handles() const {
-  std::map<std::string, std::vector<std::uint32_t>> out;
+tenon::aot::DebugHandleMap IrBuilder::handles() const {
+  tenon::aot::DebugHandleMap out;
   for (std::size_t i = 0; i < ir_.layers.size(); ++i) {
     const Layer& layer = ir_.layers[i];
     if (handles_[i] == 0 || layer.type == "Const") continue;
-    out[layer.name].push_back(handles_[i]);
+    out.add(layer.name, {&handles_[i], 1});
   }
   return out;
 }

@@ -91,7 +91,7 @@ class IrBuilder {
   [[nodiscard]] const Ir& ir() const noexcept { return ir_; }
   [[nodiscard]] Ir take_ir() { return std::move(ir_); }
   /// Debug handles by name of a layer.
-  [[nodiscard]] std::map<std::string, std::vector<std::uint32_t>> handles() const;
+  [[nodiscard]] tenon::aot::DebugHandleMap handles() const;
 
  private:
   [[nodiscard]] tenon::Result<IrType> describe(tenon::aot::ValueId value) const;

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "aot/preprocess.hpp"
 
-#include <algorithm>
-#include <map>
 #include <tenon/core/sha256.hpp>
 #include <utility>
 
@@ -22,26 +20,6 @@ using tenon::aot::PartitionResult;
 using tenon::aot::SharedBytes;
 
 namespace {
-
-/// The nodes that make a number for a partition other than their own: a delegate gives tensors back
-/// and no numbers.
-std::vector<std::size_t> find_number_givers(const EdgeProgram& program,
-                                            const PartitionResult& result) {
-  std::map<tenon::aot::ValueId, std::size_t> makers;
-  for (std::size_t i = 0; i < program.num_nodes(); ++i) {
-    if (!only_computes_sizes(program, program.node(i))) continue;
-    for (const auto id : program.node(i).outputs()) makers[id] = i;
-  }
-  std::vector<std::size_t> out;
-  for (std::size_t i = 0; i < program.num_nodes(); ++i) {
-    program.node(i).for_each_input([&](auto id) {
-      const auto maker = makers.find(id);
-      if (maker == makers.end() || result.tag_of(maker->second).empty()) return;
-      if (result.tag_of(maker->second) != result.tag_of(i)) out.push_back(maker->second);
-    });
-  }
-  return out;
-}
 
 /// The nodes that read or make a tensor in another order of memory which is not inside their
 /// partition: delegates have theirs in the order of dimensions.
@@ -75,10 +53,8 @@ std::vector<std::size_t> find_misordered(const EdgeProgram& program, const EdgeU
 Result<PartitionResult> partition(const EdgeProgram& program, const tenon::CompileSpecs& specs) {
   TENON_RETURN_IF_ERROR(read_options(specs));
   tenon::aot::PartitionOptions how;
-  for (std::size_t i = 0; i < specs.size(); ++i) {
-    how.spec.compile_specs.push_back(
-        {std::string(specs[i].key), SharedBytes::copy_of(specs[i].value)});
-  }
+  how.spec.compile_specs = tenon::aot::copy_specs(specs);
+  how.gives_numbers = false;
   std::vector<bool> wanted(program.num_nodes());
   for (std::size_t i = 0; i < wanted.size(); ++i) {
     wanted[i] = supports(program, program.node(i)).ok();
@@ -96,7 +72,6 @@ Result<PartitionResult> partition(const EdgeProgram& program, const tenon::Compi
       wanted[node] = false;
       is_final = false;
     };
-    for (const std::size_t node : find_number_givers(program, result)) drop(node);
     for (const std::size_t node : find_misordered(program, uses, result)) drop(node);
     const std::vector<bool> is_exact = find_exact_integers(program, result);
     for (std::size_t i = 0; i < is_exact.size(); ++i) {
@@ -146,14 +121,10 @@ Status supports(const EdgeProgram& program, const EdgeNode& node) {
 }
 
 std::vector<std::string> ops_to_not_decompose(const EdgeProgram& program) {
-  std::vector<std::string> out;
-  for (std::size_t i = 0; i < program.num_nodes(); ++i) {
-    const EdgeNode node = program.node(i);
+  return tenon::aot::targets_by_support(program, [](const auto& of, const EdgeNode& node) {
     const OperatorRow* row = find_operator(node.target());
-    if (!row || !row->keep || !supports(program, node).ok()) continue;
-    if (std::ranges::find(out, node.target()) == out.end()) out.emplace_back(node.target());
-  }
-  return out;
+    return row && row->keep && supports(of, node).ok();
+  });
 }
 
 }  // namespace openvino_backend

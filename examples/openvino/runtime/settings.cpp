@@ -48,19 +48,18 @@ std::vector<std::pair<std::string, std::string>> Settings::properties() const {
   return out;
 }
 
-tenon::Status check_option(std::string_view key, const tenon::OptionValue& value) {
-  if (const auto* count = std::get_if<std::int64_t>(&value)) {
-    if (*count >= 0 && *count <= most_threads) return tenon::ok();
-    return tenon::error(Error::InvalidArgument, key, ": expected 0 to ", most_threads, ", found ",
-                        *count);
-  }
-  const auto* text = std::get_if<std::string>(&value);
-  if (!text) return tenon::ok();
-  if (text->find('\0') != std::string::npos) {
+tenon::Status check_option(std::string_view key, std::int64_t value) {
+  if (value >= 0 && value <= most_threads) return tenon::ok();
+  return tenon::error(Error::InvalidArgument, key, ": expected 0 to ", most_threads, ", found ",
+                      value);
+}
+
+tenon::Status check_option(std::string_view key, std::string_view value) {
+  if (value.find('\0') != std::string_view::npos) {
     return tenon::error(Error::InvalidArgument, key, ": expected text without a NUL");
   }
-  if (key == "performance_hint") return one_of(hints, key, *text);
-  if (key == "inference_precision") return one_of(precisions, key, *text);
+  if (key == "performance_hint") return one_of(hints, key, value);
+  if (key == "inference_precision") return one_of(precisions, key, value);
   return tenon::ok();
 }
 
@@ -71,13 +70,13 @@ tenon::Status apply_specs(tenon::CompileSpecs specs, Settings& settings) {
     // Exporters write text with or without a NUL at its end.
     while (text.ends_with('\0')) text.remove_suffix(1);
     const auto fill_text = [&](std::string& setting) -> tenon::Status {
-      TENON_RETURN_IF_ERROR(check_option(key, tenon::OptionValue(std::string(text))));
+      TENON_RETURN_IF_ERROR(check_option(key, text));
       if (setting.empty()) setting = text;
       return tenon::ok();
     };
     const auto fill_number = [&](std::int64_t& setting) -> tenon::Status {
       TENON_TRY(const std::int64_t value, number(key, text));
-      TENON_RETURN_IF_ERROR(check_option(key, tenon::OptionValue(value)));
+      TENON_RETURN_IF_ERROR(check_option(key, value));
       if (setting == 0) setting = value;
       return tenon::ok();
     };

@@ -26,7 +26,8 @@ struct Settings {
 };
 
 /// Fails with InvalidArgument when `value` is not one that option `key` may have.
-[[nodiscard]] tenon::Status check_option(std::string_view key, const tenon::OptionValue& value);
+[[nodiscard]] tenon::Status check_option(std::string_view key, std::int64_t value);
+[[nodiscard]] tenon::Status check_option(std::string_view key, std::string_view value);
 
 /// Fills what `settings` leaves open with the compile specs of the same names, which are text.
 /// Other specs are the ahead-of-time half's and are ignored. InvalidArgument for a bad value.

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cstddef>
 #include <string>
+#include <vector>
 
 #include "tenon/aot/shared_bytes.hpp"
+#include "tenon/core/compile_specs.hpp"
 
 namespace tenon::aot {
 
@@ -12,5 +15,18 @@ struct CompileSpecData {
   std::string key;
   SharedBytes value;
 };
+
+/// Copies of all specs, in their order: what `PartitionOptions::spec` gets, so that `preprocess`
+/// and `init` see what `partition` was called with. A template of nothing, as `TENON_ON_USE`
+/// (tenon/core/api.hpp).
+template <class...>
+[[nodiscard]] std::vector<CompileSpecData> copy_specs(const CompileSpecs& specs) {
+  std::vector<CompileSpecData> out;
+  out.reserve(specs.size());
+  for (std::size_t i = 0; i < specs.size(); ++i) {
+    out.push_back({std::string(specs[i].key), SharedBytes::copy_of(specs[i].value)});
+  }
+  return out;
+}
 
 }  // namespace tenon::aot

@@ -21,8 +21,8 @@ class EdgeUses {
   explicit EdgeUses(const EdgeProgram& program)
       : producers_(program.num_values(), no_node),
         first_(program.num_values() + 1, 0),
-        is_output_(program.num_values(), false),
-        is_live_(program.num_nodes(), false) {
+        is_output_(program.num_values(), 0),
+        is_live_(program.num_nodes(), 0) {
     find_users(program);
     find_live_nodes(program);
   }
@@ -31,13 +31,13 @@ class EdgeUses {
   [[nodiscard]] std::uint32_t producer(ValueId value) const noexcept { return producers_[value]; }
   /// Numbers of the nodes that read `value`, from first to last, each once.
   [[nodiscard]] std::span<const std::uint32_t> users(ValueId value) const noexcept {
-    return std::span(users_).subspan(first_[value], first_[value + 1] - first_[value]);
+    return {users_.data() + first_[value], first_[value + 1] - first_[value]};
   }
   /// Whether `value` is an output of the method, of any kind.
-  [[nodiscard]] bool is_output(ValueId value) const noexcept { return is_output_[value]; }
+  [[nodiscard]] bool is_output(ValueId value) const noexcept { return is_output_[value] != 0; }
   /// Whether an output of the method depends on the node, or the node writes to what it reads. A
   /// node that is not live need not run: no result of it is visible.
-  [[nodiscard]] bool is_live(std::size_t node) const noexcept { return is_live_[node]; }
+  [[nodiscard]] bool is_live(std::size_t node) const noexcept { return is_live_[node] != 0; }
 
  private:
   void find_users(const EdgeProgram& program) {
@@ -60,18 +60,18 @@ class EdgeUses {
       for (const ValueId value : program.node(node).outputs()) producers_[value] = node;
     }
     for (std::size_t i = 0; i < program.num_outputs(); ++i) {
-      is_output_[program.output(i).value] = true;
+      is_output_[program.output(i).value] = 1;
     }
   }
 
   void find_live_nodes(const EdgeProgram& program) {
-    std::vector<bool> needed = is_output_;
+    std::vector<std::uint8_t> needed = is_output_;
     for (std::size_t i = program.num_nodes(); i-- > 0;) {
       const EdgeNode node = program.node(i);
       bool live = writes_in_place(node.target());
-      for (const ValueId value : node.outputs()) live = live || needed[value];
-      is_live_[i] = live;
-      if (live) node.for_each_input([&](ValueId value) { needed[value] = true; });
+      for (const ValueId value : node.outputs()) live = live || needed[value] != 0;
+      is_live_[i] = live ? 1 : 0;
+      if (live) node.for_each_input([&](ValueId value) { needed[value] = 1; });
     }
   }
 
@@ -86,8 +86,9 @@ class EdgeUses {
   std::vector<std::uint32_t> producers_;
   std::vector<std::uint32_t> first_;  ///< By value: where its users begin in `users_`.
   std::vector<std::uint32_t> users_;
-  std::vector<bool> is_output_;
-  std::vector<bool> is_live_;
+  // Not bits: std::vector<bool> costs more to compile than it saves.
+  std::vector<std::uint8_t> is_output_;
+  std::vector<std::uint8_t> is_live_;
 };
 
 }  // namespace tenon::aot

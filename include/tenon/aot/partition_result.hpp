@@ -30,20 +30,23 @@ struct PartitionResult {
   /// that is shorter than the program's nodes leaves the rest to kernels.
   std::vector<std::string> node_tags;
   /// The tag of parameters, buffers and constants that a partition keeps: it gets their data ahead
-  /// of time. One without a tag is an argument of each call instead, like a node's output.
-  std::map<ValueId, std::string> value_tags;
+  /// of time. By the value's number, like `node_tags`; one without a tag is an argument of each
+  /// call instead, like a node's output.
+  std::vector<std::string> value_tags;
 
   void tag_node(std::size_t node, std::string_view tag) {
     if (node >= node_tags.size()) node_tags.resize(node + 1);
     node_tags[node] = tag;
   }
-  void tag_value(ValueId value, std::string_view tag) { value_tags[value] = tag; }
+  void tag_value(ValueId value, std::string_view tag) {
+    if (value >= value_tags.size()) value_tags.resize(std::size_t{value} + 1);
+    value_tags[value] = tag;
+  }
   [[nodiscard]] std::string_view tag_of(std::size_t node) const noexcept {
     return node < node_tags.size() ? std::string_view(node_tags[node]) : std::string_view();
   }
   [[nodiscard]] std::string_view tag_of_value(ValueId value) const noexcept {
-    const auto found = value_tags.find(value);
-    return found == value_tags.end() ? std::string_view() : std::string_view(found->second);
+    return value < value_tags.size() ? std::string_view(value_tags[value]) : std::string_view();
   }
 };
 

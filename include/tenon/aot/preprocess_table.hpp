@@ -9,7 +9,6 @@
 #include <string_view>
 #include <type_traits>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include "tenon/abi/extensions/preprocess.h"
@@ -41,18 +40,12 @@ inline std::vector<tenon_compile_spec> write_specs(const std::vector<CompileSpec
 
 inline Status send_debug_handles(const tenon_preprocess_sink& sink, std::uint32_t partition,
                                  const DebugHandleMap& map) {
-  const auto send = [&](const char* name, std::int64_t id,
-                        const std::vector<std::uint32_t>& handles) {
-    return check_sink(sink.add_debug_handles(sink.sink_context, partition, name, id, handles.data(),
-                                             static_cast<std::uint32_t>(handles.size())),
-                      "a debug handle map");
-  };
-  if (const auto* by_id = std::get_if<1>(&map)) {
-    for (const auto& [id, handles] : *by_id) TENON_RETURN_IF_ERROR(send(nullptr, id, handles));
-  }
-  if (const auto* by_name = std::get_if<2>(&map)) {
-    for (const auto& [name, handles] : *by_name)
-      TENON_RETURN_IF_ERROR(send(name.c_str(), 0, handles));
+  for (const DebugHandleMap::Event& event : map.events()) {
+    const char* const name = event.name.empty() ? nullptr : event.name.c_str();
+    TENON_RETURN_IF_ERROR(check_sink(
+        sink.add_debug_handles(sink.sink_context, partition, name, event.id, event.handles.data(),
+                               static_cast<std::uint32_t>(event.handles.size())),
+        "a debug handle map"));
   }
   return ok();
 }
@@ -134,17 +127,55 @@ inline Status send_partitions(const tenon_partition_sink& sink, const PartitionR
                                                    result.node_tags[i].c_str()),
                                      "a node's tag"));
   }
-  if (!result.value_tags.empty() && !TENON_HAS_MEMBER(sink, tag_value)) {
-    return error(Error::NotSupported, "the caller takes no tags of values");
-  }
-  for (const auto& [value, tag] : result.value_tags) {
-    TENON_RETURN_IF_ERROR(
-        check_sink(sink.tag_value(sink.sink_context, value, tag.c_str()), "a value's tag"));
+  for (std::size_t i = 0; i < result.value_tags.size(); ++i) {
+    const std::string& tag = result.value_tags[i];
+    if (tag.empty()) continue;
+    if (!TENON_HAS_MEMBER(sink, tag_value)) {
+      return error(Error::NotSupported, "the caller takes no tags of values");
+    }
+    TENON_RETURN_IF_ERROR(check_sink(
+        sink.tag_value(sink.sink_context, static_cast<ValueId>(i), tag.c_str()), "a value's tag"));
   }
   return ok();
 }
 
-/// The partitions of one call of `preprocess`, by method.
+/// The results of one call of `preprocess`, in the order of the partitions. Not a std::vector,
+/// whose growth is seventy functions in each plugin.
+class ResultList {
+ public:
+  ResultList() noexcept = default;
+  ResultList(const ResultList&) = delete;
+  ResultList& operator=(const ResultList&) = delete;
+  ~ResultList() {
+    while (first_ != nullptr) delete std::exchange(first_, first_->next);
+  }
+
+  void add(PreprocessResult&& result) {
+    *end_ = new Item{std::move(result), nullptr};
+    end_ = &(*end_)->next;
+  }
+
+  [[nodiscard]] Status send(const tenon_preprocess_sink& sink) const {
+    std::uint32_t partition = 0;
+    for (const Item* item = first_; item != nullptr; item = item->next) {
+      TENON_RETURN_IF_ERROR(send_result(sink, partition++, item->result));
+    }
+    return ok();
+  }
+
+ private:
+  struct Item {
+    PreprocessResult result;
+    Item* next;
+  };
+
+  Item* first_ = nullptr;
+  Item** end_ = &first_;
+};
+
+/// The partitions of one call of `preprocess`, by method. A template, so that a backend without a
+/// `preprocess_multimethod` of its own has none of the maps.
+template <class Results>
 struct PartitionsByMethod {
   ProgramsByMethod programs;
   SpecsByMethod specs;
@@ -161,8 +192,7 @@ struct PartitionsByMethod {
     }
   }
 
-  [[nodiscard]] Status send(const tenon_preprocess_sink& sink,
-                            const ResultsByMethod& results) const {
+  [[nodiscard]] Status send(const tenon_preprocess_sink& sink, const Results& results) const {
     for (const auto& [method, of_method] : results) {
       if (numbers.contains(method)) continue;
       return error(Error::Internal, "preprocess_multimethod made ", of_method.size(),
@@ -223,24 +253,21 @@ struct PreprocessTable {
                                  const tenon_preprocess_sink* sink) noexcept {
     return tenon::detail::guard(host_of(backend), [&]() -> Status {
       if constexpr (OverridesPreprocessMultimethod<B>) {
-        const PartitionsByMethod all(partitions, num_partitions);
+        const PartitionsByMethod<ResultsByMethod> all(partitions, num_partitions);
         TENON_TRY(const ResultsByMethod results,
                   self(backend).preprocess_multimethod(all.programs, all.specs));
         return all.send(*sink, results);
       } else {
         const tenon::detail::StridedArray<tenon_partition> all(partitions, num_partitions);
         // Nothing is sent before all is compiled, as with a preprocess_multimethod of the author.
-        std::vector<PreprocessResult> results;
+        ResultList results;
         for (std::uint32_t i = 0; i < all.size(); ++i) {
           const CompileSpecs specs(all[i].compile_specs, all[i].num_compile_specs);
           TENON_TRY(PreprocessResult result,
                     self(backend).preprocess(EdgeProgram(*all[i].program), specs));
-          results.push_back(std::move(result));
+          results.add(std::move(result));
         }
-        for (std::uint32_t i = 0; i < all.size(); ++i) {
-          TENON_RETURN_IF_ERROR(send_result(*sink, i, results[i]));
-        }
-        return ok();
+        return results.send(*sink);
       }
     });
   }

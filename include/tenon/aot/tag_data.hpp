@@ -37,7 +37,7 @@ inline void tag_constant_data(const EdgeProgram& program, const EdgeUses& uses,
       const std::string_view tag = result.tag_of(user);
       if (!tag.empty() && (first.empty() || tag < first)) first = tag;
     }
-    if (!first.empty()) result.value_tags.emplace(value, first);
+    if (!first.empty() && result.tag_of_value(value).empty()) result.tag_value(value, first);
   }
 }
 
@@ -62,7 +62,7 @@ inline void tag_mutated_buffers(const EdgeProgram& program, const EdgeUses& uses
     for (const std::uint32_t user : uses.users(output.target)) {
       alone = alone && (!uses.is_live(user) || result.tag_of(user) == tag);
     }
-    if (alone) result.value_tags.emplace(output.target, tag);
+    if (alone && result.tag_of_value(output.target).empty()) result.tag_value(output.target, tag);
   }
 }
 

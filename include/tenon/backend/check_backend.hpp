@@ -128,11 +128,11 @@ concept HasIsAvailable = requires(B& backend) {
 };
 
 template <class B>
-concept NamesOnSetOption = requires(B& backend, const OptionValue& value) {
+concept NamesOnSetOption = requires(B& backend, const OptionView& value) {
   backend.on_set_option(std::string_view(), value);
 } || requires { &B::on_set_option; };
 template <class B>
-concept HasOnSetOption = requires(B& backend, const OptionValue& value) {
+concept HasOnSetOption = requires(B& backend, const OptionView& value) {
   { backend.on_set_option(std::string_view(), value) } -> std::same_as<Status>;
 };
 
@@ -342,7 +342,7 @@ consteval bool check_backend() {
   } else if constexpr (HasMixin<B, WithOptions> && NamesOnSetOption<B> && !HasOnSetOption<B>) {
     static_assert(always_false<B>,
                   "tenon: the backend's `on_set_option` must be `tenon::Status "
-                  "on_set_option(std::string_view, const tenon::OptionValue&)`");
+                  "on_set_option(std::string_view, const tenon::OptionView&)`");
   } else if constexpr (HasMixin<B, WithCheckBlob> && !HasCheckBlob<B>) {
     static_assert(always_false<B>,
                   "tenon: WithCheckBlob needs a public `tenon::Result<tenon::BlobVerdict> "

@@ -2,8 +2,11 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <mutex>
+#include <string>
 #include <string_view>
 #include <type_traits>
 #include <utility>
@@ -12,6 +15,7 @@
 
 #include "tenon/abi/extensions/options.h"
 #include "tenon/backend/context.hpp"
+#include "tenon/core/option_view.hpp"
 #include "tenon/core/options.hpp"
 #include "tenon/core/result.hpp"
 
@@ -60,11 +64,26 @@ constexpr tenon_option_spec to_abi(const OptionSpec& spec) noexcept {
   return out;
 }
 
+/// The declarations of a backend's options. With it, all that handles options is a function and not
+/// a template of each backend.
+struct OptionTable {
+  const OptionSpec* first;
+  std::size_t count;
+
+  [[nodiscard]] const OptionSpec& operator[](std::size_t index) const noexcept {
+    return first[index];
+  }
+};
+
+template <class B>
+constexpr OptionTable option_table() noexcept {
+  return {std::data(B::options), std::size(B::options)};
+}
+
 /// Index of `key` among `specs`, or NotFound with the keys of `specs`.
-template <class Specs>
-Result<std::size_t> find_option(const Specs& specs, std::string_view key) {
+inline Result<std::size_t> find_option(OptionTable specs, std::string_view key) {
   std::string known;
-  for (std::size_t i = 0; i < std::size(specs); ++i) {
+  for (std::size_t i = 0; i < specs.count; ++i) {
     if (key == specs[i].key) return i;
     known += concat(known.empty() ? "" : ", ", specs[i].key);
   }
@@ -163,24 +182,75 @@ inline tenon_option present_option(const char* key, const StoredOption& value) n
   return option;
 }
 
-inline std::vector<std::byte> bytes_of(const std::string& text) {
+// Templates for the reason that `read_option` is one.
+template <class Vector = std::vector<std::byte>>
+Vector bytes_of(const std::string& text) {
   const auto* first = reinterpret_cast<const std::byte*>(text.data());
-  return std::vector<std::byte>(first, first + text.size());
+  return Vector(first, first + text.size());
 }
 
-inline OptionValue option_value_of(const StoredOption& value) {
+template <class Value = OptionValue>
+Value option_value_of(const StoredOption& value) {
   switch (value.type) {
     case TENON_OPTION_BOOL:
-      return OptionValue(std::in_place_index<0>, value.integer != 0);
+      return Value(std::in_place_index<0>, value.integer != 0);
     case TENON_OPTION_INT:
-      return OptionValue(std::in_place_index<1>, value.integer);
+      return Value(std::in_place_index<1>, value.integer);
     case TENON_OPTION_DOUBLE:
-      return OptionValue(std::in_place_index<2>, value.real);
+      return Value(std::in_place_index<2>, value.real);
     case TENON_OPTION_STRING:
-      return OptionValue(std::in_place_index<3>, value.text);
+      return Value(std::in_place_index<3>, value.text);
     default:
-      return OptionValue(std::in_place_index<4>, bytes_of(value.text));
+      return Value(std::in_place_index<4>, bytes_of(value.text));
   }
+}
+
+/// The values of all options of a backend, in the order of their declarations. Not a std::vector,
+/// whose copies and growth are a hundred functions in each plugin.
+class StoredOptions {
+ public:
+  StoredOptions() noexcept = default;
+  /// The initial values.
+  explicit StoredOptions(OptionTable specs) : StoredOptions(specs.count) {
+    for (std::size_t i = 0; i < count_; ++i) {
+      // They come from constants of the right type, so reading them cannot fail.
+      (void)store_option(to_abi(specs[i]).initial, values_[i]);
+    }
+  }
+  StoredOptions(const StoredOptions& other) : StoredOptions(other.count_) {
+    for (std::size_t i = 0; i < count_; ++i) values_[i] = other.values_[i];
+  }
+  StoredOptions(StoredOptions&& other) noexcept
+      : values_(std::exchange(other.values_, nullptr)), count_(std::exchange(other.count_, 0)) {}
+  StoredOptions& operator=(StoredOptions other) noexcept {
+    std::swap(values_, other.values_);
+    std::swap(count_, other.count_);
+    return *this;
+  }
+  ~StoredOptions() { delete[] values_; }
+
+  [[nodiscard]] StoredOption& operator[](std::size_t index) noexcept { return values_[index]; }
+  [[nodiscard]] const StoredOption& operator[](std::size_t index) const noexcept {
+    return values_[index];
+  }
+
+ private:
+  explicit StoredOptions(std::size_t count)
+      : values_(count != 0 ? new StoredOption[count] : nullptr), count_(count) {}
+
+  StoredOption* values_ = nullptr;
+  std::size_t count_ = 0;
+};
+
+/// Overwrites `values` with the options that were given for one load.
+inline Status read_runtime_specs(OptionTable specs, const InitContext& context,
+                                 StoredOptions& values) {
+  for (std::size_t i = 0; i < context.num_runtime_specs(); ++i) {
+    const tenon_option& option = context.runtime_spec(i);
+    TENON_TRY(const std::size_t index, find_option(specs, option.key));
+    TENON_RETURN_IF_ERROR(store_checked(specs[index], option, TENON_OPTION_AT_LOAD, values[index]));
+  }
+  return ok();
 }
 
 }  // namespace detail
@@ -195,7 +265,7 @@ class OptionValues {
   template <class T>
     requires(detail::option_type_of<T> != 0)
   [[nodiscard]] Result<T> get(std::string_view key) const {
-    TENON_TRY(const std::size_t index, detail::find_option(Derived::options, key));
+    TENON_TRY(const std::size_t index, detail::find_option(detail::option_table<Derived>(), key));
     const detail::StoredOption& value = values_[index];
     if (value.type != detail::option_type_of<T>) {
       return error(Error::InvalidType, "option '", key, "' is declared as ",
@@ -217,7 +287,7 @@ class OptionValues {
  private:
   template <class>
   friend class WithOptions;
-  std::vector<detail::StoredOption> values_;
+  detail::StoredOptions values_;
 };
 
 /// Mixin: the backend has options. The author declares them,
@@ -226,25 +296,17 @@ class OptionValues {
 ///         tenon::OptionSpec{"threads", 1, "worker threads"}};
 ///
 /// reads them in `init` with `TENON_TRY(auto options, option_values(context));`, and may add
-/// `Status on_set_option(std::string_view key, const OptionValue&)` to act on a change or refuse
-/// it. Unknown keys and values of the wrong type are refused before the author's code runs. Any
-/// thread.
+/// `Status on_set_option(std::string_view key, const OptionView& value)` to act on a change or
+/// refuse it. Unknown keys and values of the wrong type are refused before the author's code runs.
+/// Any thread.
 template <class Derived>
 class WithOptions {
  public:
   /// The values for this load.
   [[nodiscard]] Result<OptionValues<Derived>> option_values(const InitContext& context) const {
-    OptionValues<Derived> out;
-    {
-      const std::lock_guard lock(mutex_);
-      for (const detail::StoredOption& value : values_) out.values_.push_back(value);
-    }
-    for (std::size_t i = 0; i < context.num_runtime_specs(); ++i) {
-      const tenon_option& option = context.runtime_spec(i);
-      TENON_TRY(const std::size_t index, detail::find_option(Derived::options, option.key));
-      TENON_RETURN_IF_ERROR(detail::store_checked(Derived::options[index], option,
-                                                  TENON_OPTION_AT_LOAD, out.values_[index]));
-    }
+    OptionValues<Derived> out = option_values();
+    TENON_RETURN_IF_ERROR(
+        detail::read_runtime_specs(detail::option_table<Derived>(), context, out.values_));
     return out;
   }
 
@@ -259,15 +321,17 @@ class WithOptions {
 
   /// Sets one option for all later loads, as extension "tenon.options/1" does.
   [[nodiscard]] Status set_option(const tenon_option& option) {
-    TENON_TRY(const std::size_t index, detail::find_option(Derived::options, option.key));
+    TENON_TRY(const std::size_t index,
+              detail::find_option(detail::option_table<Derived>(), option.key));
     detail::StoredOption value;
     TENON_RETURN_IF_ERROR(
         detail::store_checked(Derived::options[index], option, TENON_OPTION_AT_RUNTIME, value));
-    if constexpr (requires(Derived& backend, const OptionValue& given) {
+    if constexpr (requires(Derived& backend, const OptionView& given) {
                     { backend.on_set_option(std::string_view(), given) } -> std::same_as<Status>;
                   }) {
+      const tenon_option given = detail::present_option(option.key, value);
       TENON_RETURN_IF_ERROR(
-          static_cast<Derived&>(*this).on_set_option(option.key, detail::option_value_of(value)));
+          static_cast<Derived&>(*this).on_set_option(option.key, OptionView(given)));
     }
     const std::lock_guard lock(mutex_);
     values_[index] = std::move(value);
@@ -276,7 +340,7 @@ class WithOptions {
 
   /// The value set for the backend. NotFound for an unknown key.
   [[nodiscard]] Result<OptionValue> get_option(std::string_view key) const {
-    TENON_TRY(const std::size_t index, detail::find_option(Derived::options, key));
+    TENON_TRY(const std::size_t index, detail::find_option(detail::option_table<Derived>(), key));
     const std::lock_guard lock(mutex_);
     return detail::option_value_of(values_[index]);
   }
@@ -284,7 +348,7 @@ class WithOptions {
   /// Sends the value set for the backend to `sink`, as extension "tenon.options/1" does.
   [[nodiscard]] Status send_option(const char* key, tenon_option_sink sink,
                                    void* sink_context) const {
-    TENON_TRY(const std::size_t index, detail::find_option(Derived::options, key));
+    TENON_TRY(const std::size_t index, detail::find_option(detail::option_table<Derived>(), key));
     detail::StoredOption value;
     {
       const std::lock_guard lock(mutex_);
@@ -296,19 +360,12 @@ class WithOptions {
   }
 
  protected:
-  WithOptions() {
-    for (const OptionSpec& spec : Derived::options) {
-      // The initial values come from constants of the right type, so reading them cannot fail.
-      detail::StoredOption value;
-      (void)detail::store_option(detail::to_abi(spec).initial, value);
-      values_.push_back(std::move(value));
-    }
-  }
+  WithOptions() : values_(detail::option_table<Derived>()) {}
   ~WithOptions() = default;
 
  private:
   mutable std::mutex mutex_;
-  std::vector<detail::StoredOption> values_;
+  detail::StoredOptions values_;
 };
 
 namespace detail {

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <variant>
 #include <vector>
 
@@ -35,13 +36,18 @@ using OptionValue = std::variant<bool, std::int64_t, double, std::string, std::v
   }
 }
 
-[[nodiscard]] inline std::uint32_t option_type(const OptionValue& value) noexcept {
+template <class Value = OptionValue>
+[[nodiscard]] std::uint32_t option_type(const std::type_identity_t<Value>& value) noexcept {
   return static_cast<std::uint32_t>(value.index()) + 1;
 }
 
 /// Copies a value off the boundary. Fails with InvalidType when the type number is unknown, with
 /// InvalidArgument when text or bytes have a size and no address.
-[[nodiscard]] inline Result<OptionValue> read_option(const tenon_option& option) {
+///
+/// `Value` is no choice: functions of an OptionValue are templates, so that only those who call
+/// them compile a std::variant, which is several hundred functions.
+template <class Value = OptionValue>
+[[nodiscard]] Result<Value> read_option(const tenon_option& option) {
   const bool has_span = option.type == TENON_OPTION_STRING || option.type == TENON_OPTION_BYTES;
   const tenon_span span = has_span ? option.as.span : tenon_span{};
   const auto size = static_cast<std::size_t>(span.size);
@@ -51,16 +57,16 @@ using OptionValue = std::variant<bool, std::int64_t, double, std::string, std::v
   }
   switch (option.type) {
     case TENON_OPTION_BOOL:
-      return OptionValue(option.as.boolean != 0);
+      return Value(option.as.boolean != 0);
     case TENON_OPTION_INT:
-      return OptionValue(option.as.integer);
+      return Value(option.as.integer);
     case TENON_OPTION_DOUBLE:
-      return OptionValue(option.as.real);
+      return Value(option.as.real);
     case TENON_OPTION_STRING:
-      return OptionValue(std::string(static_cast<const char*>(span.data), size));
+      return Value(std::string(static_cast<const char*>(span.data), size));
     case TENON_OPTION_BYTES: {
       const auto* first = static_cast<const std::byte*>(span.data);
-      return OptionValue(std::vector<std::byte>(first, first + size));
+      return Value(std::vector<std::byte>(first, first + size));
     }
     default:
       return error(Error::InvalidType, "option '", std::string_view(option.key),
@@ -69,7 +75,9 @@ using OptionValue = std::variant<bool, std::int64_t, double, std::string, std::v
 }
 
 /// Presents a value to the other side of the boundary. Refers to `key` and `value`.
-[[nodiscard]] inline tenon_option write_option(const char* key, const OptionValue& value) noexcept {
+template <class Value = OptionValue>
+[[nodiscard]] tenon_option write_option(const char* key,
+                                        const std::type_identity_t<Value>& value) noexcept {
   tenon_option option{};
   option.struct_size = sizeof option;
   option.type = option_type(value);

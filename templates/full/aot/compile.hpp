@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -106,7 +105,11 @@ namespace detail {
                   " inputs, found ", program.num_nodes(), " and ", program.inputs().size());
   }
   Code code;
-  std::map<tenon::aot::ValueId, std::uint16_t> registers;
+  constexpr std::uint16_t no_register = 0xffff;
+  std::vector<std::uint16_t> registers(program.num_values(), no_register);  // By value.
+  const auto register_of = [&](tenon::aot::ValueId id) {
+    return id < registers.size() ? registers[id] : no_register;
+  };
   const tenon::aot::EdgeValue like = program.value(program.inputs().front());
   for (const tenon::aot::ValueId id : program.inputs()) {
     TENON_RETURN_IF_ERROR(detail::check_tensor(program.value(id), like));
@@ -119,25 +122,25 @@ namespace detail {
     const auto operands = detail::operand_names(instruction.op);
     for (std::size_t k = 0; k < operands.size(); ++k) {
       const tenon::aot::ValueId id = *node.find(operands[k])->value();
-      const auto found = registers.find(id);
-      if (found == registers.end()) {
+      const std::uint16_t found = register_of(id);
+      if (found == no_register) {
         return refuse("node '", node.name(), "' reads '", program.value(id).name(),
                       "', which is neither an input nor a result");
       }
-      if (k == 0) instruction.a = found->second;
-      instruction.b = found->second;
+      if (k == 0) instruction.a = found;
+      instruction.b = found;
     }
     registers[node.outputs().front()] = static_cast<std::uint16_t>(code.num_inputs + i);
     code.instructions.push_back(instruction);
   }
   for (std::size_t i = 0; i < program.num_outputs(); ++i) {
     const tenon::aot::EdgeOutput output = program.output(i);
-    const auto found = registers.find(output.value);
-    if (output.kind != tenon::aot::EdgeOutputKind::UserOutput || found == registers.end() ||
-        found->second < code.num_inputs) {
+    const std::uint16_t found = register_of(output.value);
+    if (output.kind != tenon::aot::EdgeOutputKind::UserOutput || found == no_register ||
+        found < code.num_inputs) {
       return refuse("output ", i, " is not the result of a node");
     }
-    code.outputs.push_back(found->second);
+    code.outputs.push_back(found);
   }
   TENON_RETURN_IF_ERROR(check_code(code));
   return code;
@@ -162,7 +165,7 @@ namespace detail {
   }
   tenon::aot::PreprocessResult result;
   result.processed_bytes = write_blob(code);
-  result.debug_handle_map = std::map<std::string, std::vector<std::uint32_t>>{{"my_npu", handles}};
+  result.debug_handle_map.add("my_npu", handles);
   result.delegate_info = tenon::concat(code.instructions.size(), " instructions");
   return result;
 }
@@ -177,18 +180,9 @@ namespace detail {
   options.skip_horizontal_fusion = true;
   // Weights are arguments of the call, like any other operand.
   options.tag_constant_data = false;
-  TENON_TRY(tenon::aot::PartitionResult result,
-            tenon::aot::partition_by_support(
-                program, [](const auto& of, const auto& node) { return check_node(of, node).ok(); },
-                options));
-  std::map<std::string, std::size_t> lengths;
-  for (const std::string& tag : result.node_tags) ++lengths[tag];
-  for (std::string& tag : result.node_tags) {
-    if (tag.empty() || lengths[tag] <= max_instructions) continue;
-    result.partition_tags.erase(tag);
-    tag.clear();
-  }
-  return result;
+  options.max_nodes = max_instructions;
+  return tenon::aot::partition_by_support(
+      program, [](const auto& of, const auto& node) { return check_node(of, node).ok(); }, options);
 }
 
 }  // namespace my_npu

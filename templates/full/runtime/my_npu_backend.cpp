@@ -87,8 +87,8 @@ class MyNpu final : public tenon::Backend<MyNpu>,
     return my_npu::preprocess(program, specs);
   }
 
-  Status on_set_option(std::string_view, const tenon::OptionValue& value) {
-    return check_block(std::get<std::int64_t>(value));
+  Status on_set_option(std::string_view, const tenon::OptionView& value) {
+    return check_block(*value.integer());
   }
 
   tenon::Result<tenon::BlobVerdict> check_blob(tenon::InitContext&, tenon::Blob processed,

@@ -8,7 +8,6 @@
 #include <string_view>
 #include <tenon/tenon.hpp>
 #include <utility>
-#include <variant>
 
 #include "runtime/id.hpp"
 #include "runtime/library.hpp"
@@ -95,8 +94,8 @@ class MyNpu final : public tenon::Backend<MyNpu>,
     return Delegate::create(delegate.model());
   }
 
-  Status on_set_option(std::string_view, const tenon::OptionValue& value) {
-    return check_threads(std::get<std::int64_t>(value));
+  Status on_set_option(std::string_view, const tenon::OptionView& value) {
+    return check_threads(*value.integer());
   }
 
   /// Works without the runtime.

@@ -11,7 +11,7 @@ class X final : public tenon::Backend<X>, public tenon::WithOptions<X> {
     return Delegate{};
   }
   tenon::Status execute(tenon::ExecutionContext&, Delegate&, tenon::Args) { return tenon::ok(); }
-  void on_set_option(std::string_view, const tenon::OptionValue&) {}
+  void on_set_option(std::string_view, const tenon::OptionView&) {}
 };
 
 TENON_PLUGIN(X);

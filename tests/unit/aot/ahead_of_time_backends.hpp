@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <stdexcept>
@@ -63,10 +64,10 @@ class Able final : public Backend<Able>, public aot::BackendDetails<Able> {
         concat(program.method_name(), ":", std::to_string(program.num_nodes())));
     result.delegate_info = "one kernel";
     if (what == "ids") {
-      result.debug_handle_map = std::map<std::int64_t, std::vector<std::uint32_t>>{{-4, {1, 2}}};
+      result.debug_handle_map.add(-4, std::array{1u, 2u});
     } else {
-      result.debug_handle_map =
-          std::map<std::string, std::vector<std::uint32_t>>{{"relu", {3}}, {"nothing", {}}};
+      result.debug_handle_map.add("relu", std::array{3u});
+      result.debug_handle_map.add("nothing", {});
     }
     aot::NamedDataStoreOutput& named = result.data_store_output;
     named.buffers = {aot::SharedBytes::copy_of("weights!"), aot::SharedBytes::copy_of("table")};

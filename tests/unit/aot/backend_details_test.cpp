@@ -2,8 +2,10 @@
 //
 // The ahead-of-time half of a backend in C++ alone, without a boundary: the default of
 // `preprocess_multimethod`, and what a class is judged by.
+#include <array>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <tenon/aot.hpp>
 #include <tenon/aot/edge_program_builder.hpp>
 #include <tenon/tenon.hpp>
@@ -106,11 +108,47 @@ TEST_CASE("the first part that cannot be compiled ends it, with the backend's re
 TEST_CASE("a result holds nothing until something is put in", "[aot][S0.2][S0.3][S0.9]") {
   const PreprocessResult result;
   CHECK(result.processed_bytes.empty());
-  CHECK(std::holds_alternative<std::monostate>(result.debug_handle_map));
+  CHECK(result.debug_handle_map.empty());
   CHECK(result.data_store_output.buffers.empty());
   CHECK(result.data_store_output.pte_data.empty());
   CHECK(result.data_store_output.external_data.empty());
   CHECK(result.delegate_info.empty());
+}
+
+TEST_CASE("events of a debug handle map are sorted, and are found by name and by number", "[aot]") {
+  DebugHandleMap by_name;
+  for (const char* name : {"relu", "add", "softmax", "mul"}) by_name.add(name, std::array{1u});
+  by_name.add("relu", std::array{5u, 4u});
+  by_name.add("nothing", {});
+  std::string names;
+  for (const DebugHandleMap::Event& event : by_name.events()) names += event.name + " ";
+  CHECK(names == "add mul nothing relu softmax ");
+  CHECK(*by_name.find("relu") == std::vector<std::uint32_t>{1, 5, 4});
+  CHECK(by_name.find("nothing")->empty());
+  CHECK(by_name.find("re") == nullptr);
+  CHECK(by_name.find(0) == nullptr);
+
+  DebugHandleMap by_number;
+  DebugHandleMap in_other_order;
+  for (const std::int64_t id : {-4, 0, 7}) by_number.add(id, std::array{2u});
+  for (const std::int64_t id : {7, -4, 0}) in_other_order.add(id, std::array{2u});
+  CHECK(by_number == in_other_order);
+  CHECK(*by_number.find(-4) == std::vector<std::uint32_t>{2});
+  CHECK(by_number.find(1) == nullptr);
+  in_other_order.add(0, std::array{3u});
+  CHECK_FALSE(by_number == in_other_order);
+}
+
+TEST_CASE("copies of compile specs keep their order, equal keys and bytes", "[aot]") {
+  const std::array given = {tenon_compile_spec{sizeof(tenon_compile_spec), 0, "b", "x\0y", 3},
+                            tenon_compile_spec{sizeof(tenon_compile_spec), 0, "a", nullptr, 0},
+                            tenon_compile_spec{sizeof(tenon_compile_spec), 0, "b", "z", 1}};
+  const auto copies = copy_specs(CompileSpecs(given.data(), 3));
+  REQUIRE(copies.size() == 3);
+  CHECK((copies[0].key == "b" && copies[1].key == "a" && copies[2].key == "b"));
+  CHECK(as_text(copies[0].value.bytes()) == std::string_view("x\0y", 3));
+  CHECK(copies[1].value.empty());
+  CHECK(as_text(copies[2].value.bytes()) == "z");
 }
 
 TEST_CASE("a program that a backend gets cannot be changed through it", "[aot][S0.7]") {

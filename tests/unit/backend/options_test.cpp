@@ -59,11 +59,11 @@ class Tunable final : public Backend<Tunable>, public WithOptions<Tunable> {
     return ok();
   }
 
-  Status on_set_option(std::string_view key, const OptionValue& value) {
-    if (key == "device" && std::get<std::string>(value) == "moon") {
+  Status on_set_option(std::string_view key, const OptionView& value) {
+    if (key == "device" && value.string() == "moon") {
       return error(Error::AccessFailed, "no way to the moon");
     }
-    if (key == "device" && std::get<std::string>(value) == "sun") {
+    if (key == "device" && value.string() == "sun") {
       throw std::runtime_error("too hot");
     }
     return ok();

@@ -3,9 +3,11 @@
 #include <cstring>
 #include <limits>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "support/catch.hpp"
+#include "tenon/core/option_view.hpp"
 #include "tenon/core/options.hpp"
 
 using namespace tenon;
@@ -33,6 +35,27 @@ TEST_CASE("option values of all five types survive the way over the boundary", "
     REQUIRE(back.ok());
     CHECK(*back == value);
   }
+}
+
+TEST_CASE("a view of an option reads its type alone, and copies it", "[core]") {
+  const std::vector<OptionValue> values = {true, std::int64_t{-3}, 0.5, std::string("a\0b", 3),
+                                           std::vector<std::byte>{std::byte{7}}};
+  for (const OptionValue& value : values) {
+    const tenon_option option = write_option("key", value);
+    const OptionView view(option);
+    CHECK(view.type() == option_type(value));
+    CHECK(view.boolean().has_value() == (view.type() == TENON_OPTION_BOOL));
+    CHECK(view.integer().has_value() == (view.type() == TENON_OPTION_INT));
+    CHECK(view.real().has_value() == (view.type() == TENON_OPTION_DOUBLE));
+    CHECK(view.string().has_value() == (view.type() == TENON_OPTION_STRING));
+    CHECK(view.bytes().has_value() == (view.type() == TENON_OPTION_BYTES));
+    const OptionValue copy = view;
+    CHECK(copy == value);
+  }
+  const tenon_option text = write_option("key", values[3]);
+  CHECK(*OptionView(text).string() == std::string_view("a\0b", 3));
+  const tenon_option number = write_option("key", values[1]);
+  CHECK(*OptionView(number).integer() == -3);
 }
 
 TEST_CASE("an option that was read holds its own copy", "[core]") {

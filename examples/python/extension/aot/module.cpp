@@ -68,21 +68,14 @@ nb::list list_of(const Specs& specs) {
 }
 
 nb::object debug_handles_of(const aot::DebugHandleMap& map) {
-  return std::visit(
-      [](const auto& events) -> nb::object {
-        if constexpr (std::is_same_v<std::decay_t<decltype(events)>, std::monostate>) {
-          return nb::none();
-        } else {
-          nb::dict out;
-          for (const auto& [event, handles] : events) {
-            nb::list numbers;
-            for (const std::uint32_t handle : handles) numbers.append(handle);
-            out[nb::cast(event)] = nb::tuple(numbers);
-          }
-          return out;
-        }
-      },
-      map);
+  if (map.empty()) return nb::none();
+  nb::dict out;
+  for (const aot::DebugHandleMap::Event& event : map.events()) {
+    nb::list numbers;
+    for (const std::uint32_t handle : event.handles) numbers.append(handle);
+    out[event.name.empty() ? nb::cast(event.id) : nb::cast(event.name)] = nb::tuple(numbers);
+  }
+  return out;
 }
 
 nb::object layout_of(const std::optional<aot::DenseLayout>& layout) {
@@ -146,7 +139,9 @@ class Backend {
       if (!found.node_tags[i].empty()) nodes[nb::cast(i)] = found.node_tags[i];
     }
     nb::dict values;
-    for (const auto& [value, tag] : found.value_tags) values[nb::cast(value)] = tag;
+    for (std::size_t i = 0; i < found.value_tags.size(); ++i) {
+      if (!found.value_tags[i].empty()) values[nb::cast(i)] = found.value_tags[i];
+    }
     return nb::make_tuple(tags, nodes, values);
   }
 

@@ -72,7 +72,7 @@ TEST_CASE("tags for nodes and values that do not exist are refused") {
   const Diamond diamond;
   auto partitions = tags(diamond.program(), {{"a", "t"}});
   partitions.tag_value(1000, "t");
-  refused(diamond.program(), partitions, "value 1000 has tag 't', but the program has 5 values");
+  refused(diamond.program(), partitions, "tags for 1001 values, but the program has 5");
   partitions.value_tags.clear();
   partitions.tag_node(7, "t");
   refused(diamond.program(), partitions, "tags for 8 nodes, but the program has 3");

@@ -128,6 +128,40 @@ TEST_CASE("partitions of fewer nodes than asked for are left to kernels") {
   CHECK(found.partition_tags.size() == 1);
 }
 
+TEST_CASE("partitions of more nodes than a backend can have are left to kernels") {
+  Graph graph;
+  const ValueId x = graph.input("x");
+  const ValueId y = graph.input("y");
+  const ValueId b = graph.add("b", graph.add("a", x, x), x);
+  graph.builder.user_output(graph.add("c", b, b));
+  graph.builder.user_output(graph.add("d", y, y));
+  const OwnedEdgeProgram program = graph.build();
+  auto options = for_toy();
+  options.skip_horizontal_fusion = true;
+  options.max_nodes = 3;
+  CHECK(nodes_by_tag(program.view(), partition(program.view(), adds, options)) ==
+        std::map<std::string, std::string>{{"tag0", "a b c"}, {"tag1", "d"}});
+  options.max_nodes = 2;
+  const auto found = partition(program.view(), adds, options);
+  CHECK(nodes_by_tag(program.view(), found) == std::map<std::string, std::string>{{"tag0", "d"}});
+  CHECK(found.partition_tags.size() == 1);
+}
+
+TEST_CASE("operators that are kept are named once, in the order of the program") {
+  Graph graph;
+  const ValueId x = graph.input("x");
+  const ValueId r = graph.relu("r", graph.add("a", x, x));
+  graph.builder.user_output(graph.relu("s", graph.add("b", r, x)));
+  const OwnedEdgeProgram program = graph.build();
+  CHECK(targets_by_support(program.view(), all) ==
+        std::vector<std::string>{"aten.add.Tensor", "aten.relu.default"});
+  // The first node of an operator may be one that the backend does not keep.
+  CHECK(targets_by_support(program.view(), [](const auto&, const EdgeNode& node) {
+          return node.name() == "s";
+        }) == std::vector<std::string>{"aten.relu.default"});
+  CHECK(targets_by_support(program.view(), [](const auto&, const auto&) { return false; }).empty());
+}
+
 TEST_CASE("nodes without visible results get no tag") {
   Graph graph;
   const ValueId x = graph.input("x");
@@ -176,6 +210,32 @@ TEST_CASE("a symbolic number joins a partition only when no other node reads it"
         std::map<std::string, std::string>{{"tag0", "mine a b c"}});
 }
 
+TEST_CASE("a number that another partition reads is left to kernels if delegates give none") {
+  Graph graph;
+  const EdgeTensor dynamic{ScalarType::Float, {{1, 8, "s0"}}};
+  const ValueId x = graph.builder.user_input("x", dynamic);
+  const ValueId n = graph.builder.node_symbol("aten.sym_size.int",
+                                              {{"self", EdgeRef{x}}, {"dim", std::int64_t{0}}},
+                                              EdgeValueKind::SymInt, {1, 8, "s0"}, "n");
+  const auto view = [&](std::string_view name, ValueId of) {
+    return graph.builder.node("aten.view.default",
+                              {{"self", EdgeRef{of}}, {"size", EdgeInts({0}, {n})}}, dynamic, name);
+  };
+  const ValueId a = view("a", x);
+  const ValueId r = graph.builder.node("aten.relu.default", {{"self", EdgeRef{a}}}, dynamic, "r");
+  graph.builder.user_output(view("b", r));
+  const OwnedEdgeProgram program = graph.build();
+  const auto supports = [](const EdgeProgram&, const EdgeNode& node) {
+    return node.target() != "aten.relu.default";
+  };
+  CHECK(nodes_by_tag(program.view(), partition(program.view(), supports)) ==
+        std::map<std::string, std::string>{{"tag0", "n a"}, {"tag1", "b"}});
+  auto options = for_toy();
+  options.gives_numbers = false;
+  CHECK(nodes_by_tag(program.view(), partition(program.view(), supports, options)) ==
+        std::map<std::string, std::string>{{"tag0", "a"}, {"tag1", "b"}});
+}
+
 TEST_CASE("symbolic numbers alone are no partition") {
   EdgeProgramBuilder graph;
   const ValueId x = graph.user_input("x", {ScalarType::Long, {{1, 9, "s0"}}});
@@ -214,14 +274,21 @@ TEST_CASE("partitions keep the data they read, and mutated buffers on request") 
   graph.builder.mutation(shared, s);
   const OwnedEdgeProgram program = graph.build();
 
+  const auto tagged = [](const PartitionResult& result) {
+    std::vector<ValueId> out;
+    for (ValueId value = 0; value < result.value_tags.size(); ++value) {
+      if (!result.tag_of_value(value).empty()) out.push_back(value);
+    }
+    return out;
+  };
   const auto stateless = partition(program.view(), adds);
-  CHECK(stateless.value_tags == std::map<ValueId, std::string>{{p, "tag0"}, {c, "tag0"}});
+  CHECK(tagged(stateless) == std::vector{p, c});
+  CHECK(stateless.tag_of_value(p) == "tag0");
   auto options = for_toy();
   options.tag_mutated_buffers = true;
-  CHECK(partition(program.view(), adds, options).value_tags ==
-        std::map<ValueId, std::string>{{p, "tag0"}, {c, "tag0"}, {alone, "tag0"}});
+  CHECK(tagged(partition(program.view(), adds, options)) == std::vector{p, c, alone});
   options.tag_mutated_buffers = options.tag_constant_data = false;
-  CHECK(partition(program.view(), adds, options).value_tags.empty());
+  CHECK(tagged(partition(program.view(), adds, options)).empty());
   CHECK(stateless.tag_of_value(unread).empty());
 }
 

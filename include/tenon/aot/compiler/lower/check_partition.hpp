@@ -92,11 +92,13 @@ inline Status check_value_tags(const EdgeProgram& program, const EdgeUses& uses,
   const std::vector<ValueId> mutations = find_mutations(program);
   std::vector<std::size_t> times(program.num_values());
   for (std::size_t i = 0; i < program.num_outputs(); ++i) ++times[program.output(i).value];
-  for (const auto& [value, tag] : partitions.value_tags) {
-    if (value >= program.num_values()) {
-      return error(Error::InvalidArgument, "value ", value, " has tag '", tag,
-                   "', but the program has ", program.num_values(), " values");
-    }
+  if (partitions.value_tags.size() > program.num_values()) {
+    return error(Error::InvalidArgument, "there are tags for ", partitions.value_tags.size(),
+                 " values, but the program has ", program.num_values());
+  }
+  for (ValueId value = 0; value < partitions.value_tags.size(); ++value) {
+    const std::string_view tag = partitions.tag_of_value(value);
+    if (tag.empty()) continue;
     const std::string_view name = program.value(value).name();
     TENON_RETURN_IF_ERROR(check_tag(partitions, "value", name, tag));
     if (!program.value(value).has_fqn()) {

@@ -96,8 +96,9 @@ class RestOfProgram {
       }
       all.tag_node(nodes_[i], rename(tag));
     }
-    for (const auto& [value, tag] : chosen.value_tags) {
-      all.value_tags.emplace(values_[value], rename(tag));
+    for (ValueId value = 0; value < values_.size(); ++value) {
+      const std::string_view tag = chosen.tag_of_value(value);
+      if (!tag.empty()) all.tag_value(values_[value], rename(tag));
     }
     return ok();
   }

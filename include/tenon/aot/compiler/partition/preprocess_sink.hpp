@@ -113,24 +113,29 @@ class PreprocessSink : public SinkCalls, private tenon_preprocess_sink {
         if (part.handles.contains(handle)) continue;
         return error(Error::InvalidArgument, "no node of the partition has debug handle ", handle);
       }
-      return name ? add_handles<std::string>(part, name, std::move(list))
-                  : add_handles<std::int64_t>(part, id, std::move(list));
+      return add_handles(part, name, id, list);
     });
   }
 
-  /// Adds to the map whose keys are of that type.
-  template <class Key>
-  static Status add_handles(Part& part, const Key& key, std::vector<std::uint32_t> handles) {
-    using Map = std::map<Key, std::vector<std::uint32_t>>;
+  static Status add_handles(Part& part, const char* name, std::int64_t id,
+                            std::span<const std::uint32_t> handles) {
     DebugHandleMap& map = part.result.debug_handle_map;
-    if (std::holds_alternative<std::monostate>(map)) map.emplace<Map>();
-    auto* const same = std::get_if<Map>(&map);
-    if (same == nullptr) {
+    const bool is_text = name != nullptr;
+    if (is_text && *name == '\0') {
+      return error(Error::InvalidArgument, "the text that names an event is empty");
+    }
+    if (!map.empty() && map.events().front().name.empty() == is_text) {
       return error(Error::InvalidArgument,
                    "events named by text and by number in one partition, expected one of both");
     }
-    if (!same->emplace(key, std::move(handles)).second) {
-      return error(Error::InvalidArgument, "event '", key, "' was given twice");
+    if (is_text ? map.find(std::string_view(name)) != nullptr : map.find(id) != nullptr) {
+      if (is_text) return error(Error::InvalidArgument, "event '", name, "' was given twice");
+      return error(Error::InvalidArgument, "event '", id, "' was given twice");
+    }
+    if (is_text) {
+      map.add(std::string_view(name), handles);
+    } else {
+      map.add(id, handles);
     }
     return ok();
   }
