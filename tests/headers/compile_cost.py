@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: MIT
 """Prints what a source pays to include Tenon, next to the libraries that it uses.
 
-Each subject is compiled alone: the libraries, the umbrella headers (one #include) and
-examples/embed (a 40-line application). A figure is the processor's time in user mode, the minimum
+Each subject is compiled alone: the libraries, the umbrella headers (one #include), three plugins
+(examples/hello and the templates wrapper and full) and examples/embed (a 40-line application). A
+plugin is the source with TENON_PLUGIN, with what it includes. A figure is the processor's time in user mode, the minimum
 of all rounds; a round compiles everything once, so that a busy machine disturbs all subjects alike.
 A ratio is to the sum of nlohmann/json and flatbuffers at the same optimization. "compiled" is with
 -DTENON_COMPILED: declarations alone, the definitions come from Tenon's static libraries.
@@ -34,13 +35,26 @@ UMBRELLAS = {
     "tenon/host/inspect.hpp, arrays.hpp": [["tenon/host/inspect.hpp", "tenon/host/arrays.hpp"]],
     "tenon/conformance/suites.hpp": [["tenon/conformance/suites.hpp"]],
 }
-# Headers of plugins and of the ahead-of-time half, which have no compiled mode.
-ONE_MODE = {*LIBRARIES, "tenon/tenon.hpp", "tenon/aoti.hpp", "tenon/aot.hpp"}
+# Plugins, next to the headers: the source, and the directories that it includes from.
+PLUGINS = {
+    "examples/hello": ("examples/hello/hello.cpp", []),
+    "templates/wrapper": (
+        "templates/wrapper/runtime/my_npu.cpp",
+        ["templates/wrapper", "templates/wrapper/stand_in"],
+    ),
+    "templates/full": ("templates/full/runtime/my_npu_backend.cpp", ["templates/full"]),
+}
+# Headers of plugins and of the ahead-of-time half, which have no compiled mode, and plugins.
+ONE_MODE = {*LIBRARIES, "tenon/tenon.hpp", "tenon/aoti.hpp", "tenon/aot.hpp", *PLUGINS}
 
 
 def subjects_of(include, scratch, embed):
     """{name: file to compile}, of what this version has."""
-    found = {}
+    found = {
+        name: include.parent / source
+        for name, (source, _) in PLUGINS.items()
+        if (include.parent / source).exists()
+    }
     for name, alternatives in {**{one: [[one]] for one in LIBRARIES}, **UMBRELLAS}.items():
         for headers in alternatives:
             if name not in LIBRARIES and not all((include / one).exists() for one in headers):
@@ -94,6 +108,8 @@ def measure(args, subjects, paths):
             name, mode, level = job
             command = [*shlex.split(args.cxx), "-std=c++20", level, *paths, *args.flag]
             command += ["-DTENON_COMPILED"] if mode == "compiled" else []
+            _, folders = PLUGINS.get(name, ("", []))
+            command += [f"-I{args.include.parent / folder}" for folder in folders]
             command += ["-c", str(subjects[name]), "-o", os.devnull]
             seconds, failure = user_seconds(command)
             if failure:

@@ -4,10 +4,10 @@
 // upstream_tests.py runs those tests on it. Blobs and outputs are the ones that the tests expect.
 // Only BackendWithCompilerDemo runs programs.
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
-#include <map>
 #include <span>
 #include <string>
 #include <string_view>
@@ -148,7 +148,9 @@ class Demo final : public tenon::Backend<Demo>, public aot::BackendDetails<Demo>
     for (std::size_t i = 0; i < program.num_nodes(); ++i) {
       all.push_back(program.node(i).debug_handle());
     }
-    return result_of("imqnncompiled", {{1, all}});
+    Handles handles;
+    handles.add(1, all);
+    return result_of("imqnncompiled", std::move(handles));
   }
 };
 
