@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // The process that asks one backend about recorded operators.
-#include <algorithm>
 #include <string>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include "arguments.hpp"
@@ -73,9 +71,7 @@ Answer ask(Context& kit, const OpenedBackend& opened, const aot::PluginPreproces
   if (!chosen.ok()) return {Coverage::refused, concat("partition: ", chosen.text())};
   auto lowered = aot::lower(program.view(), *chosen);
   if (!lowered.ok()) return {Coverage::refused, concat("partition: ", lowered.text())};
-  const bool left_over = std::ranges::any_of(
-      lowered->steps, [](const auto& step) { return std::holds_alternative<aot::NodeStep>(step); });
-  if (left_over || lowered->partitions.empty()) return {};
+  if (!lowered->is_all_delegated()) return {};
   std::vector<aot::PartitionToCompile> parts;
   for (const aot::LoweredPartition& part : lowered->partitions) {
     parts.push_back({part.program.view(), part.compile_specs});

@@ -59,6 +59,7 @@ TEST_CASE("a partition becomes a program of its own and a call of it") {
 
   const LoweredProgram program = lowered(owned.view(), partitions);
   CHECK(steps(program) == "r <t> s");
+  CHECK_FALSE(program.is_all_delegated());
   REQUIRE(program.partitions.size() == 1);
   const LoweredPartition& part = program.partitions[0];
   CHECK(part.tag == "t");
@@ -81,6 +82,21 @@ TEST_CASE("a partition becomes a program of its own and a call of it") {
   CHECK(inner.value(*weight).data().data() == owned.view().value(w).data().data());
   REQUIRE(inner.num_outputs() == 2);
   CHECK(inner.value(inner.output(0).value).name() == "a");
+}
+
+TEST_CASE("all is delegated when partitions run and nothing else does") {
+  Graph graph;
+  const ValueId x = graph.input("x");
+  graph.add("dead", x, x);
+  graph.builder.user_output(graph.relu("r", x));
+  const OwnedEdgeProgram owned = graph.build();
+  CHECK(lowered(owned.view(), tags(owned.view(), {{"r", "t"}})).is_all_delegated());
+  CHECK_FALSE(lowered(owned.view(), {}).is_all_delegated());
+  // Nothing runs at all.
+  Graph empty;
+  empty.builder.user_output(empty.input("x"));
+  const OwnedEdgeProgram nothing = empty.build();
+  CHECK_FALSE(lowered(nothing.view(), {}).is_all_delegated());
 }
 
 TEST_CASE("data that is not tagged is an argument of the call") {

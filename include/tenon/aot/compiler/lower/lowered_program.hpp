@@ -52,6 +52,14 @@ struct LoweredProgram {
   std::vector<LoweredStep> steps;
   /// Those of `program` without mutations of buffers that a partition keeps.
   std::vector<EdgeOutput> outputs;
+
+  /// Whether partitions run, and no node is left to kernels.
+  [[nodiscard]] bool is_all_delegated() const noexcept {
+    for (const LoweredStep& step : steps) {
+      if (std::holds_alternative<NodeStep>(step)) return false;
+    }
+    return !partitions.empty();
+  }
 };
 
 }  // namespace tenon::aot
