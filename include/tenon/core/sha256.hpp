@@ -110,7 +110,13 @@ inline void sha256_blocks_portable(Sha256State& state, const std::byte* blocks,
 // The builtins themselves: <immintrin.h> alone takes longer to compile than the rest of `core`.
 #define TENON_DETAIL_SHA256_TARGET __attribute__((target("sha,sse4.1")))
 typedef int Sha256Words __attribute__((vector_size(16)));
+typedef unsigned Sha256Sums __attribute__((vector_size(16)));
 typedef unsigned char Sha256Bytes __attribute__((vector_size(16)));
+
+/// The builtins take signed words, whose sums may overflow.
+TENON_DETAIL_SHA256_TARGET inline Sha256Words sha256_add(Sha256Words a, Sha256Words b) noexcept {
+  return (Sha256Words)((Sha256Sums)a + (Sha256Sums)b);
+}
 
 TENON_DETAIL_SHA256_TARGET inline Sha256Words sha256_load(const std::byte* from) noexcept {
   Sha256Bytes bytes;
@@ -125,7 +131,7 @@ TENON_DETAIL_SHA256_TARGET inline void sha256_rounds(Sha256Words& abef, Sha256Wo
                                                      const std::uint32_t* constants) noexcept {
   Sha256Words sums;
   std::memcpy(&sums, constants, sizeof sums);
-  sums += words;
+  sums = sha256_add(sums, words);
   cdgh = __builtin_ia32_sha256rnds2(cdgh, abef, sums);
   abef = __builtin_ia32_sha256rnds2(abef, cdgh, __builtin_shufflevector(sums, sums, 2, 3, 2, 3));
 }
@@ -135,7 +141,7 @@ TENON_DETAIL_SHA256_TARGET inline Sha256Words sha256_schedule(Sha256Words a, Sha
                                                               Sha256Words c,
                                                               Sha256Words d) noexcept {
   return __builtin_ia32_sha256msg2(
-      __builtin_ia32_sha256msg1(a, b) + __builtin_shufflevector(c, d, 1, 2, 3, 4), d);
+      sha256_add(__builtin_ia32_sha256msg1(a, b), __builtin_shufflevector(c, d, 1, 2, 3, 4)), d);
 }
 
 TENON_DETAIL_SHA256_TARGET inline void sha256_blocks_native(Sha256State& state,
@@ -162,8 +168,8 @@ TENON_DETAIL_SHA256_TARGET inline void sha256_blocks_native(Sha256State& state,
       c = sha256_schedule(c, d, a, b);
       d = sha256_schedule(d, a, b, c);
     }
-    abef += old_abef;
-    cdgh += old_cdgh;
+    abef = sha256_add(abef, old_abef);
+    cdgh = sha256_add(cdgh, old_cdgh);
   }
   const auto word = [](int value) { return static_cast<std::uint32_t>(value); };
   state = {word(abef[3]), word(abef[2]), word(cdgh[3]), word(cdgh[2]),
