@@ -60,14 +60,14 @@ inline constexpr Platform this_platform{BinaryFormat::elf, 258};
 namespace detail {
 
 /// "an ELF shared library for x86_64"
-inline std::string describe_library(const Platform& platform) {
+[[gnu::cold]] inline std::string describe_library(const Platform& platform) {
   return platform.format == BinaryFormat::elf
              ? concat("an ELF shared library for ", elf::machine_name(platform.machine))
              : concat("a Mach-O library for ", macho::machine_name(platform.machine));
 }
 
 /// Describes a file that is neither ELF nor 64-bit Mach-O.
-inline std::string describe_content(FileBytes file) {
+[[gnu::cold]] inline std::string describe_content(FileBytes file) {
   struct Kind {
     std::size_t offset;
     std::string_view bytes;
@@ -106,9 +106,8 @@ inline std::string describe_content(FileBytes file) {
   return concat("a file of no known kind that begins with ", hex(file.bytes(), 8));
 }
 
-/// The bytes of the plugin's object in a file. Failures do not name the file.
-inline Result<std::span<const std::byte>> find_plugin_object(FileBytes file,
-                                                             const Platform& platform) {
+/// Whether a file has the format of `platform`. Failures do not name the file.
+inline Status check_format(FileBytes file, const Platform& platform) {
   const auto refuse = [&](std::string_view found) {
     return error(Error::InvalidArgument, "is ", found, ", expected ", describe_library(platform));
   };
@@ -124,12 +123,30 @@ inline Result<std::span<const std::byte>> find_plugin_object(FileBytes file,
   if (is_elf != (platform.format == BinaryFormat::elf)) {
     return refuse(is_elf ? "an ELF file (Linux)" : "a Mach-O file (macOS)");
   }
-  return is_elf ? elf::find_object(file, platform.machine, TENON_PLUGIN_SYMBOL)
-                : macho::find_object(file, platform.machine, TENON_PLUGIN_SYMBOL);
+  return ok();
+}
+
+/// The bytes of the plugin's object in a file. Failures do not name the file.
+inline Result<std::span<const std::byte>> find_plugin_object(FileBytes file,
+                                                             const Platform& platform) {
+  TENON_RETURN_IF_ERROR(check_format(file, platform));
+  return platform.format == BinaryFormat::elf
+             ? elf::find_object(file, platform.machine, TENON_PLUGIN_SYMBOL)
+             : macho::find_object(file, platform.machine, TENON_PLUGIN_SYMBOL);
+}
+
+/// The same in a file for this host. Compiles the reader of this host's format alone.
+inline Result<std::span<const std::byte>> find_plugin_object(FileBytes file) {
+  TENON_RETURN_IF_ERROR(check_format(file, this_platform));
+#if defined(__APPLE__)
+  return macho::find_object(file, this_platform.machine, TENON_PLUGIN_SYMBOL);
+#else
+  return elf::find_object(file, this_platform.machine, TENON_PLUGIN_SYMBOL);
+#endif
 }
 
 /// Describes what a path names instead of a regular file.
-inline std::string_view describe_file_type(std::filesystem::file_type type) {
+[[gnu::cold]] inline std::string_view describe_file_type(std::filesystem::file_type type) {
   using std::filesystem::file_type;
   switch (type) {
     case file_type::directory:
@@ -148,7 +165,7 @@ inline std::string_view describe_file_type(std::filesystem::file_type type) {
 }
 
 /// Why `path` could not be mapped, when the path itself shows it; otherwise `failure`.
-inline Status explain_unmapped(const std::filesystem::path& path, Status failure) {
+[[gnu::cold]] inline Status explain_unmapped(const std::filesystem::path& path, Status failure) {
   std::error_code system_error;
   const auto status = std::filesystem::status(path, system_error);
   if (status.type() == std::filesystem::file_type::not_found) {
@@ -175,9 +192,16 @@ inline Status explain_unmapped(const std::filesystem::path& path, Status failure
 /// threads: any. errors: InvalidArgument when the bytes are not a plugin for `platform`, with a
 /// text that says what they are; and those of `read_record`.
 [[nodiscard]] inline Result<PluginRecord> peek(std::span<const std::byte> file,
-                                               std::string_view name,
-                                               const Platform& platform = this_platform) {
+                                               std::string_view name, const Platform& platform) {
   auto object = detail::find_plugin_object(detail::FileBytes(file), platform);
+  if (!object.ok()) return std::move(object).status().with_context(name);
+  return read_record(*object, name);
+}
+
+/// The same for this host's platform.
+[[nodiscard]] inline Result<PluginRecord> peek(std::span<const std::byte> file,
+                                               std::string_view name) {
+  auto object = detail::find_plugin_object(detail::FileBytes(file));
   if (!object.ok()) return std::move(object).status().with_context(name);
   return read_record(*object, name);
 }

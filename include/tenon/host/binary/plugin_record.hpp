@@ -95,6 +95,7 @@ namespace detail {
 #include "tenon/core/concat.hpp"
 #include "tenon/core/visible.hpp"
 #include "tenon/host/binary/file_bytes.hpp"
+#include "tenon/host/files/sort_names.hpp"
 
 namespace tenon::host {
 
@@ -306,7 +307,7 @@ inline Result<std::vector<BackendRecord>> read_backends(std::span<const std::byt
   std::vector<std::string_view> ids;
   ids.reserve(backends.size());
   for (const BackendRecord& backend : backends) ids.push_back(backend.id);
-  std::sort(ids.begin(), ids.end());
+  sort_names(ids);
   if (const auto twin = std::adjacent_find(ids.begin(), ids.end()); twin != ids.end()) {
     return error(Error::InvalidArgument, "two backend records have the id ", *twin,
                  ", expected ids that differ (TN-BIN-6)");

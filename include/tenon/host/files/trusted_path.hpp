@@ -72,7 +72,6 @@ class Folder {
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <deque>
 #include <memory>
 #include <string_view>
 #include <utility>
@@ -155,7 +154,7 @@ class TrustedWalk {
         return error(Error::InvalidArgument, asked_.native(),
                      ": is a directory, expected a regular file");
       }
-      if (rest_.size() > 1 || rest_.front() == "..") {
+      if (rest_.size() > 1 || rest_.back() == "..") {
         TENON_RETURN_IF_ERROR(enter_next());
         continue;
       }
@@ -195,14 +194,12 @@ class TrustedWalk {
 
   /// Puts the components of `path` before those that are left.
   void push(std::string_view path) {
-    std::vector<std::string> parts;
-    for (std::size_t begin = 0; begin < path.size();) {
-      const std::size_t end = std::min(path.find('/', begin), path.size());
-      const std::string_view part = path.substr(begin, end - begin);
-      if (!part.empty() && part != ".") parts.emplace_back(part);
-      begin = end + 1;
+    while (!path.empty()) {
+      const std::size_t slash = path.rfind('/');
+      const std::string_view part = path.substr(slash + 1);  // All of it without a slash.
+      if (!part.empty() && part != ".") rest_.emplace_back(part);
+      path = path.substr(0, slash == path.npos ? 0 : slash);
     }
-    rest_.insert(rest_.begin(), parts.begin(), parts.end());
   }
 
   Status enter_root() {
@@ -231,8 +228,8 @@ class TrustedWalk {
   Status enter_next() {
     TENON_TRY(const bool followed, follow_link());
     if (followed) return ok();
-    const std::string name = std::move(rest_.front());
-    rest_.pop_front();
+    const std::string name = std::move(rest_.back());
+    rest_.pop_back();
     std::string next =
         name == ".." ? at_.substr(0, std::min(at_.rfind('/'), at_.size())) : concat(at_, "/", name);
     FileDescriptor opened(::openat(folder_.get(), name.c_str(), folder_flags | O_NOFOLLOW));
@@ -246,7 +243,7 @@ class TrustedWalk {
 
   /// Replaces the next component by what it links to, when it is a link.
   Result<bool> follow_link() {
-    const std::string& name = rest_.front();
+    const std::string& name = rest_.back();
     const std::string link = concat(at_, "/", name);
     struct stat status{};
     if (::fstatat(folder_.get(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) {
@@ -262,14 +259,14 @@ class TrustedWalk {
     const ::ssize_t size = ::readlinkat(folder_.get(), name.c_str(), target.data(), target.size());
     if (size < 0) return refuse(link, errno);
     target.resize(static_cast<std::size_t>(size));
-    rest_.pop_front();
+    rest_.pop_back();
     push(target);
     if (target.starts_with('/')) TENON_RETURN_IF_ERROR(enter_root());
     return true;
   }
 
   Result<OpenedFile> open_last() {
-    const std::string name = rest_.front();
+    const std::string name = rest_.back();
     FileDescriptor file(::openat(folder_.get(), name.c_str(), file_flags | O_NOFOLLOW));
     if (!file.valid()) return refuse_open(name, errno);
     return take(std::move(file), concat(at_, "/", name));
@@ -324,10 +321,10 @@ class TrustedWalk {
 
   const std::filesystem::path& asked_;
   const ::uid_t user_;
-  std::deque<std::string> rest_;  // Components that are left.
-  std::string at_;                // Where the walk is; empty at the root.
-  FileDescriptor folder_;         // The same, open.
-  struct stat status_{};          // The same, at the time of opening.
+  std::vector<std::string> rest_;  // Components that are left, the next one last.
+  std::string at_;                 // Where the walk is; empty at the root.
+  FileDescriptor folder_;          // The same, open.
+  struct stat status_{};           // The same, at the time of opening.
   int num_links_ = 0;
   std::string_view wanted_ = "file";
 };

@@ -47,8 +47,8 @@ inline std::string descriptor_name(const OpenedFile& file) {
 }
 
 /// Directories of a run path that are relative to the library itself: "$ORIGIN", "${ORIGIN}/lib".
-inline std::vector<std::filesystem::path> folders_beside(const elf::Dependencies& library,
-                                                         const std::filesystem::path& path) {
+[[gnu::cold]] inline std::vector<std::filesystem::path> folders_beside(
+    const elf::Dependencies& library, const std::filesystem::path& path) {
   const std::string run_path = library.run_path.value_or(library.rpath.value_or(""));
   std::vector<std::filesystem::path> out;
   for (std::size_t begin = 0; begin <= run_path.size();) {

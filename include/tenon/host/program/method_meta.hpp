@@ -123,6 +123,7 @@ class MethodMeta {
 #include <algorithm>
 
 #include "tenon/host/files/quoted.hpp"
+#include "tenon/host/files/sort_names.hpp"
 #include "tenon/host/program/flatbuffer_root.hpp"
 #include "tenon/host/schema/program_generated.h"
 
@@ -316,7 +317,7 @@ TENON_API bool MethodMeta::uses_backend(std::string_view id) const noexcept {
 TENON_API std::vector<std::string_view> MethodMeta::backends() const {
   std::vector<std::string_view> ids;
   for (const auto* delegate : *plan_->delegates()) ids.push_back(delegate->id()->string_view());
-  std::sort(ids.begin(), ids.end());
+  detail::sort_names(ids);
   ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
   return ids;
 }

@@ -76,7 +76,7 @@ struct InvalidBackend {
 
 namespace tenon::host {
 
-TENON_API Status InvalidBackend::status() const {
+[[gnu::cold]] TENON_API Status InvalidBackend::status() const {
   const auto join = [](const std::vector<std::string>& names) {
     std::string out;
     for (const std::string& name : names) out += concat(out.empty() ? "" : ", ", name);

@@ -67,26 +67,30 @@ inline void append_words(std::string_view text, std::string_view separators,
 
 /// "rv64imafdc_zba_zbb" as "i", "m", ... "zba", "zbb".
 inline void append_riscv(std::string_view isa, std::vector<std::string>& out) {
-  std::vector<std::string> parts;
-  append_words(isa, "_ \t\r", parts);
-  if (parts.empty() || !(parts[0].starts_with("rv32") || parts[0].starts_with("rv64"))) return;
+  constexpr std::string_view separators = "_ \t\r";
+  isa.remove_prefix(std::min(isa.find_first_not_of(separators), isa.size()));
+  if (!isa.starts_with("rv32") && !isa.starts_with("rv64")) return;
   constexpr std::size_t prefix = 4;
-  for (const char letter : std::string_view(parts[0]).substr(prefix)) out.emplace_back(1, letter);
-  out.insert(out.end(), parts.begin() + 1, parts.end());
+  const std::size_t end = std::min(isa.find_first_of(separators), isa.size());
+  for (const char letter : isa.substr(prefix, end - prefix)) out.emplace_back(1, letter);
+  append_words(isa.substr(end), separators, out);
 }
 
 /// The levels of the x86-64 psABI (section 3.1.1), each on top of the one before. `lahf_lm`, `abm`
 /// and `cx16` are the kernel's names for LAHF-SAHF, LZCNT and CMPXCHG16B; OSXSAVE shows as `xsave`.
 inline void append_x86_levels(std::vector<std::string>& names) {
-  const std::set<std::string, std::less<>> has(names.begin(), names.end());
-  const std::pair<const char*, std::vector<const char*>> levels[] = {
-      {"x86-64-v2", {"cx16", "lahf_lm", "popcnt", "pni", "sse4_1", "sse4_2", "ssse3"}},
-      {"x86-64-v3", {"avx", "avx2", "bmi1", "bmi2", "f16c", "fma", "abm", "movbe", "xsave"}},
-      {"x86-64-v4", {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"}},
-  };
-  for (const auto& [level, wanted] : levels) {
-    if (!std::ranges::all_of(wanted, [&](const char* name) { return has.contains(name); })) return;
-    names.emplace_back(level);
+  // Each level after what it needs on top of the one before.
+  for (const std::string_view name :
+       {"cx16",     "lahf_lm",   "popcnt",   "pni",       "sse4_1",  "sse4_2",
+        "ssse3",    "x86-64-v2",  //
+        "avx",      "avx2",      "bmi1",     "bmi2",      "f16c",    "fma",
+        "abm",      "movbe",     "xsave",    "x86-64-v3", "avx512f", "avx512bw",
+        "avx512cd", "avx512dq",  "avx512vl", "x86-64-v4"}) {
+    if (name.starts_with("x86-64-")) {
+      names.emplace_back(name);
+    } else if (std::find(names.begin(), names.end(), name) == names.end()) {
+      return;
+    }
   }
 }
 

@@ -14,7 +14,7 @@ namespace tenon::host {
 
 namespace detail {
 
-inline std::string to_lower(std::string_view text) {
+[[gnu::cold]] inline std::string to_lower(std::string_view text) {
   std::string out(text);
   for (char& c : out) {
     if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
@@ -24,7 +24,7 @@ inline std::string to_lower(std::string_view text) {
 
 /// Least number of characters to insert, remove, replace, or swap with their neighbour that makes
 /// one text of the other (the restricted Damerau-Levenshtein distance).
-inline std::size_t edit_distance(std::string_view a, std::string_view b) {
+[[gnu::cold]] inline std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> before_last(b.size() + 1), last(b.size() + 1), row(b.size() + 1);
   std::iota(last.begin(), last.end(), std::size_t{0});
   for (std::size_t i = 1; i <= a.size(); ++i) {
@@ -46,9 +46,8 @@ inline std::size_t edit_distance(std::string_view a, std::string_view b) {
 /// The names of `known` that are similar to `wanted`, the nearest first: at most
 /// a third of the characters (and at least two) differ, or one is a part of the other ("cuda",
 /// "CudaBackend"). Upper and lower case do not count. Texts longer than 256 bytes have none.
-[[nodiscard]] inline std::vector<std::string> near_names(std::string_view wanted,
-                                                         std::span<const std::string> known,
-                                                         std::size_t at_most = 3) {
+[[nodiscard]] [[gnu::cold]] inline std::vector<std::string> near_names(
+    std::string_view wanted, std::span<const std::string> known, std::size_t at_most = 3) {
   constexpr std::size_t longest = 256;
   constexpr std::size_t shortest_part = 3;
   if (wanted.empty() || wanted.size() > longest) return {};
@@ -66,10 +65,13 @@ inline std::size_t edit_distance(std::string_view a, std::string_view b) {
       found.emplace_back(distance, name);
     }
   }
-  std::ranges::sort(found);
+  // The few nearest, without sorting all.
   std::vector<std::string> out;
-  for (auto& [distance, name] : found) {
-    if (out.size() < at_most) out.push_back(std::move(name));
+  while (out.size() < at_most && !found.empty()) {
+    const auto nearest = std::min_element(found.begin(), found.end());
+    out.push_back(std::move(nearest->second));
+    std::swap(*nearest, found.back());
+    found.pop_back();
   }
   return out;
 }

@@ -155,7 +155,8 @@ TENON_API Result<std::shared_ptr<const LoadedBackend>> PluginSource::open(
   return plugin->backend(record->backends[index].id);
 }
 
-TENON_API Result<std::shared_ptr<const LoadedBackend>> PluginSource::call_factory() const {
+[[gnu::cold]] TENON_API Result<std::shared_ptr<const LoadedBackend>> PluginSource::call_factory()
+    const {
   try {
     auto made = factory();
     if (made.ok() && !*made) {
@@ -175,7 +176,8 @@ TENON_API Result<std::shared_ptr<const LoadedBackend>> PluginSource::call_factor
   }
 }
 
-TENON_API Result<std::shared_ptr<Plugin>> PluginSource::load(const HostInfo& info) const {
+[[gnu::cold]] TENON_API Result<std::shared_ptr<Plugin>> PluginSource::load(
+    const HostInfo& info) const {
   const detail::LoadTurn turn(load_lock_);
   if (!turn) {
     return tenon::error(Error::InvalidState, origin(),
@@ -188,7 +190,8 @@ TENON_API Result<std::shared_ptr<Plugin>> PluginSource::load(const HostInfo& inf
   return plugin;
 }
 
-TENON_API Result<std::shared_ptr<Plugin>> PluginSource::load_file(const HostInfo& info) const {
+[[gnu::cold]] TENON_API Result<std::shared_ptr<Plugin>> PluginSource::load_file(
+    const HostInfo& info) const {
   TENON_TRY(OpenedFile file, open_file(path, trust));
   if (sha256) {
     TENON_TRY(const Sha256 found, sha256_of_file(file.descriptor.get()));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <deque>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -44,7 +44,7 @@ class ProviderTable {
  private:
   TENON_API BackendEntry& entry_of(const std::string& id);
 
-  std::deque<BackendEntry> entries_;
+  std::vector<std::unique_ptr<BackendEntry>> entries_;
   IdTable<BackendEntry> ids_;
 };
 
@@ -52,15 +52,16 @@ class ProviderTable {
 
 #if TENON_HOST_DEFINITIONS
 
-#include <algorithm>
 #include <utility>
+
+#include "tenon/host/files/sort_names.hpp"
 
 namespace tenon::host::detail {
 
 /// The entry of `id`, a new one if there is none.
 TENON_API BackendEntry& ProviderTable::entry_of(const std::string& id) {
   if (BackendEntry* entry = ids_.find(id)) return *entry;
-  BackendEntry& entry = entries_.emplace_back(id);
+  BackendEntry& entry = *entries_.emplace_back(std::make_unique<BackendEntry>(id));
   try {
     ids_.insert(&entry);
   } catch (...) {
@@ -106,37 +107,37 @@ TENON_API Status ProviderTable::check_registration(std::span<const Provider> pro
 
 TENON_API std::vector<std::string> ProviderTable::list(
     std::span<const std::string_view> exclude_tags) const {
-  std::vector<std::string> out;
-  for (const BackendEntry& entry : entries_) {
-    const Provider* chosen = entry.chosen();
+  std::vector<std::string_view> ids;
+  for (const auto& entry : entries_) {
+    const Provider* chosen = entry->chosen();
     if (!chosen) continue;
     bool excluded = false;
     for (const std::string& tag : chosen->record().tags) {
       for (const std::string_view exclude : exclude_tags) excluded |= tag == exclude;
     }
-    if (!excluded) out.emplace_back(entry.id());
+    if (!excluded) ids.push_back(entry->id());
   }
-  std::sort(out.begin(), out.end());
-  return out;
+  sort_names(ids);
+  return {ids.begin(), ids.end()};
 }
 
 TENON_API std::vector<std::string> ProviderTable::ids() const {
   std::vector<std::string> out;
-  for (const BackendEntry& entry : entries_) {
-    if (!entry.providers.empty()) out.emplace_back(entry.id());
+  for (const auto& entry : entries_) {
+    if (!entry->providers.empty()) out.emplace_back(entry->id());
   }
   return out;
 }
 
-TENON_API std::vector<BackendInfo> ProviderTable::describe() const {
-  std::vector<const BackendEntry*> sorted;
-  for (const BackendEntry& entry : entries_) sorted.push_back(&entry);
-  std::sort(sorted.begin(), sorted.end(),
-            [](const auto* a, const auto* b) { return a->id() < b->id(); });
+[[gnu::cold]] TENON_API std::vector<BackendInfo> ProviderTable::describe() const {
+  std::vector<std::string_view> sorted;
+  for (const auto& entry : entries_) sorted.push_back(entry->id());
+  sort_names(sorted);
   std::vector<BackendInfo> out;
-  for (const BackendEntry* entry : sorted) {
-    for (const Provider& provider : entry->providers) {
-      out.push_back(describe_provider(*entry, provider));
+  for (const std::string_view id : sorted) {
+    const BackendEntry& entry = *ids_.find(id);
+    for (const Provider& provider : entry.providers) {
+      out.push_back(describe_provider(entry, provider));
     }
   }
   return out;

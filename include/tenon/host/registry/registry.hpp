@@ -3,7 +3,6 @@
 
 #include <atomic>
 #include <cstddef>
-#include <deque>
 #include <filesystem>
 #include <functional>
 #include <initializer_list>
@@ -193,7 +192,7 @@ class BackendRegistry {
   mutable detail::LoadLock search_lock_;  // Held while searching.
   mutable std::atomic<bool> searched_ = true;
   mutable std::mutex mutex_;  // Guards all below, but not table_.find. Taken after a slot's.
-  mutable std::deque<Search> searches_;
+  mutable std::vector<std::unique_ptr<Search>> searches_;  // Addresses stay valid.
   mutable std::vector<SearchPath> search_paths_;
   mutable std::vector<std::shared_ptr<const PluginSource>> refused_;
   mutable detail::ProviderTable table_;
@@ -205,7 +204,6 @@ class BackendRegistry {
 
 #include <algorithm>
 #include <exception>
-#include <iterator>
 #include <new>
 #include <system_error>
 
@@ -290,7 +288,7 @@ TENON_API Status BackendRegistry::unregister_backend(std::string_view id) {
 
 TENON_API void BackendRegistry::add_search(std::function<SearchReport()> search) {
   const std::lock_guard lock(mutex_);
-  searches_.push_back({std::move(search)});
+  searches_.push_back(std::make_unique<Search>(Search{std::move(search)}));
   searched_.store(false, std::memory_order_release);
 }
 
@@ -336,7 +334,7 @@ TENON_API InvalidBackend BackendRegistry::explain(std::string_view id) const {
 }
 
 /// `explain` after a search.
-TENON_API InvalidBackend BackendRegistry::explain_known(std::string_view id) const {
+[[gnu::cold]] TENON_API InvalidBackend BackendRegistry::explain_known(std::string_view id) const {
   const std::lock_guard lock(mutex_);
   InvalidBackend out;
   out.id = id;
@@ -411,11 +409,11 @@ TENON_API void BackendRegistry::search() const {
         const std::lock_guard lock(mutex_);
         if (i == searches_.size()) {
           const bool all_done = std::none_of(searches_.begin(), searches_.end(),
-                                             [](const Search& each) { return bool(each.run); });
+                                             [](const auto& each) { return bool(each->run); });
           searched_.store(all_done, std::memory_order_release);
           return;
         }
-        next = &searches_[i];
+        next = searches_[i].get();
       }
       if (next->run) refused = run_search(*next);
     }
@@ -428,8 +426,8 @@ TENON_API void BackendRegistry::search() const {
 }
 
 /// Returns the refused sources that it found. The caller holds `search_lock_`.
-TENON_API std::vector<std::shared_ptr<const PluginSource>> BackendRegistry::run_search(
-    Search& search) const {
+[[gnu::cold]] TENON_API std::vector<std::shared_ptr<const PluginSource>>
+BackendRegistry::run_search(Search& search) const {
   std::string failure;
   try {
     std::vector<std::shared_ptr<const PluginSource>> refused = adopt(search.run());
@@ -451,7 +449,7 @@ TENON_API std::vector<std::shared_ptr<const PluginSource>> BackendRegistry::run_
 
 /// Takes over what a search found, all of it or nothing when memory runs out. Returns the sources
 /// that are refused.
-TENON_API std::vector<std::shared_ptr<const PluginSource>> BackendRegistry::adopt(
+[[gnu::cold]] TENON_API std::vector<std::shared_ptr<const PluginSource>> BackendRegistry::adopt(
     SearchReport report) const {
   std::vector<std::shared_ptr<const PluginSource>> refused;
   std::vector<detail::Provider> providers;
@@ -459,7 +457,7 @@ TENON_API std::vector<std::shared_ptr<const PluginSource>> BackendRegistry::adop
   for (const std::shared_ptr<PluginSource>& source : report.sources) {
     if (source->error != Error::Ok) refused.push_back(source);
     num_empty += source->backends.empty();
-    std::ranges::move(providers_of(source), std::back_inserter(providers));
+    for (detail::Provider& each : providers_of(source)) providers.push_back(std::move(each));
   }
   const std::lock_guard lock(mutex_);
   search_paths_.reserve(search_paths_.size() + report.search_paths.size());
@@ -467,7 +465,7 @@ TENON_API std::vector<std::shared_ptr<const PluginSource>> BackendRegistry::adop
   table_.add(std::move(providers));
   // Search paths are numbered across searches; 0 is the application.
   const std::size_t first = search_paths_.size() + 1;
-  std::ranges::move(report.search_paths, std::back_inserter(search_paths_));
+  for (SearchPath& each : report.search_paths) search_paths_.push_back(std::move(each));
   for (std::shared_ptr<PluginSource>& source : report.sources) {
     source->search_order += first;
     if (source->backends.empty()) refused_.push_back(std::move(source));
@@ -476,7 +474,7 @@ TENON_API std::vector<std::shared_ptr<const PluginSource>> BackendRegistry::adop
 }
 
 /// The slow path of a look-up: the backend is not loaded, or not known yet.
-TENON_API Result<BackendRef> BackendRegistry::load(std::string_view id) const {
+[[gnu::cold]] TENON_API Result<BackendRef> BackendRegistry::load(std::string_view id) const {
   for (int attempt = 0; attempt < 2; ++attempt) {
     if (detail::BackendEntry* entry = table_.find(id)) {
       const detail::LoadTurn turn(entry->slot.load_lock());
@@ -495,7 +493,7 @@ TENON_API Result<BackendRef> BackendRegistry::load(std::string_view id) const {
 }
 
 /// Opens the provider that is chosen for `entry`. `usable` is set when there is one.
-TENON_API Result<std::shared_ptr<const LoadedBackend>> BackendRegistry::open_chosen(
+[[gnu::cold]] TENON_API Result<std::shared_ptr<const LoadedBackend>> BackendRegistry::open_chosen(
     detail::BackendEntry& entry, bool& usable) const {
   std::shared_ptr<const PluginSource> source;
   std::size_t index = 0;
@@ -511,16 +509,16 @@ TENON_API Result<std::shared_ptr<const LoadedBackend>> BackendRegistry::open_cho
   return source->open(index, info_);
 }
 
-TENON_API std::vector<SearchPath> BackendRegistry::search_paths_locked() const {
+[[gnu::cold]] TENON_API std::vector<SearchPath> BackendRegistry::search_paths_locked() const {
   std::vector<SearchPath> out = search_paths_;
-  for (const Search& search : searches_) {
-    if (search.failure.empty()) continue;
-    out.push_back({SearchPathKind::application, {}, Error::Internal, search.failure, 0});
+  for (const auto& search : searches_) {
+    if (search->failure.empty()) continue;
+    out.push_back({SearchPathKind::application, {}, Error::Internal, search->failure, 0});
   }
   return out;
 }
 
-TENON_API std::vector<BackendInfo> BackendRegistry::enumerate_locked() const {
+[[gnu::cold]] TENON_API std::vector<BackendInfo> BackendRegistry::enumerate_locked() const {
   std::vector<BackendInfo> out = table_.describe();
   for (const auto& source : refused_) {
     out.push_back({source, 0, BackendState::refused, source->reason, 0});
