@@ -162,8 +162,7 @@ TENON_API void check_cpu(Provider& provider, const CpuFeatures* cpu) {
                            "' needs CPU features that this CPU lacks: ", missing);
 }
 
-[[gnu::cold]] TENON_API BackendInfo describe_provider(const BackendEntry& entry,
-                                                      const Provider& provider) {
+TENON_API BackendInfo describe_provider(const BackendEntry& entry, const Provider& provider) {
   BackendInfo info{provider.source, provider.index, provider.unfit, provider.reason, 0};
   const Provider* const in_use = entry.provider_in_use();
   const bool in_slot = in_use == &provider;

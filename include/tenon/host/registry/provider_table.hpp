@@ -129,7 +129,7 @@ TENON_API std::vector<std::string> ProviderTable::ids() const {
   return out;
 }
 
-[[gnu::cold]] TENON_API std::vector<BackendInfo> ProviderTable::describe() const {
+TENON_API std::vector<BackendInfo> ProviderTable::describe() const {
   std::vector<std::string_view> sorted;
   for (const auto& entry : entries_) sorted.push_back(entry->id());
   sort_names(sorted);

@@ -509,7 +509,7 @@ BackendRegistry::run_search(Search& search) const {
   return source->open(index, info_);
 }
 
-[[gnu::cold]] TENON_API std::vector<SearchPath> BackendRegistry::search_paths_locked() const {
+TENON_API std::vector<SearchPath> BackendRegistry::search_paths_locked() const {
   std::vector<SearchPath> out = search_paths_;
   for (const auto& search : searches_) {
     if (search->failure.empty()) continue;
@@ -518,7 +518,7 @@ BackendRegistry::run_search(Search& search) const {
   return out;
 }
 
-[[gnu::cold]] TENON_API std::vector<BackendInfo> BackendRegistry::enumerate_locked() const {
+TENON_API std::vector<BackendInfo> BackendRegistry::enumerate_locked() const {
   std::vector<BackendInfo> out = table_.describe();
   for (const auto& source : refused_) {
     out.push_back({source, 0, BackendState::refused, source->reason, 0});
