@@ -9,6 +9,7 @@
 #include <string_view>
 #include <tenon/host.hpp>
 #include <tenon/host/async.hpp>
+#include <tenon/host/discovery.hpp>
 #include <thread>
 #include <utility>
 

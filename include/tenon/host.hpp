@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 //
 // Everything that an application needs to load plugins and run programs: the registry of backends,
-// the search for plugins, programs and their methods. Needs the headers of flatbuffers and
-// nlohmann-json, and no library but the C++ runtime and the system's.
+// programs and their methods. Needs the headers of flatbuffers, and no library but the C++ runtime and
+// the system's.
 //
-// Readers of arrays are in <tenon/host/arrays.hpp>, what tools ask of a plugin or a program without
-// running it in <tenon/host/inspect.hpp>, asynchronous runs in <tenon/host/async.hpp>.
+// The search for plugins is in <tenon/host/discovery.hpp>, readers of arrays are in
+// <tenon/host/arrays.hpp>, what tools ask of a plugin or a program without running it in
+// <tenon/host/inspect.hpp>, asynchronous runs in <tenon/host/async.hpp>.
 #pragma once
 
 #include "tenon/host/method/embedded_code.hpp"
@@ -19,5 +20,4 @@
 #include "tenon/host/program/merged_data_map.hpp"
 #include "tenon/host/program/method_meta.hpp"
 #include "tenon/host/program/program.hpp"
-#include "tenon/host/registry/discovery.hpp"
 #include "tenon/host/registry/registry.hpp"

@@ -3,6 +3,7 @@
 #include "tenon/host.hpp"
 #include "tenon/host/arrays.hpp"
 #include "tenon/host/async.hpp"
+#include "tenon/host/discovery.hpp"
 #include "tenon/host/inspect.hpp"
 #include "tenon/tenon.hpp"
 

@@ -61,6 +61,7 @@ UMBRELLAS = {
     "host/arrays.hpp": {"host"},
     "host/inspect.hpp": {"host"},
     "host/async.hpp": {"host"},
+    "host/discovery.hpp": {"host"},
 }
 # What one header may include in addition: hashing has instructions of its own on x86-64 and arm64.
 ADDITIONAL = {"core/sha256.hpp": re.compile(r"(cpuid|immintrin|arm_neon)\.h")}
