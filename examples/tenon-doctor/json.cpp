@@ -6,6 +6,7 @@
 #include "tenon/abi/version.h"
 #include "tenon/host/binary/file_bytes.hpp"
 #include "tenon/host/method/device_memory.hpp"
+#include "tenon/host/plugin/plugin.hpp"
 
 namespace tenon::doctor {
 namespace {
@@ -112,6 +113,7 @@ std::string to_json(const Diagnosis& diagnosis) {
                     {"exit_code", static_cast<int>(diagnosis.code)},
                     {"error", error_json(diagnosis.failure)},
                     {"summary", diagnosis.failure.ok() ? Json(summary(diagnosis)) : Json(nullptr)},
+                    {"unloads", host::unloads_libraries()},
                     {"methods", std::move(methods)}};
   // In ASCII, so that no name from a file can drive a terminal.
   return out.dump(-1, ' ', true, Json::error_handler_t::replace) + "\n";

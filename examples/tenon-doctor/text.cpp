@@ -5,6 +5,7 @@
 
 #include "doctor.hpp"
 #include "printable.hpp"
+#include "tenon/host/plugin/plugin.hpp"
 
 namespace tenon::doctor {
 namespace {
@@ -41,6 +42,10 @@ class Text {
 
   [[nodiscard]] std::string write(const Diagnosis& diagnosis) && {
     for (const Method& method : diagnosis.methods) write_method(method);
+    if (!host::unloads_libraries()) {
+      line("", "unloads: no (libraries stay in memory until the process ends: TENON_NO_UNLOAD is ",
+           "set, or the C library is musl)");
+    }
     const bool good = diagnosis.code == ExitCode::success;
     out_ += concat(styled(printable(summary(diagnosis)), good ? Style::good : Style::bad, color_),
                    "\n");

@@ -28,7 +28,7 @@
 #include "tenon/conformance/run/test.hpp"
 #include "tenon/host/binary/binary_lint.hpp"
 #include "tenon/host/binary/elf_library.hpp"
-#include "tenon/host/files/environment.hpp"
+#include "tenon/host/plugin/plugin.hpp"
 
 /// Suite "leaks": resources that a plugin holds longer than it may. Growth from round to round is a
 /// leak; a resource that is taken once is not.
@@ -160,8 +160,9 @@ class NeededLibraries {
 
 /// Ends the test where the library may stay in memory, or where the mappings cannot be read.
 inline std::filesystem::path need_unloading(Context& kit) {
-  if (!host::environment_variable("TENON_NO_UNLOAD").value_or("").empty()) {
-    kit.not_applicable("TENON_NO_UNLOAD is set");
+  if (!host::unloads_libraries()) {
+    kit.not_applicable(
+        "libraries stay in memory: TENON_NO_UNLOAD is set, or the C library is musl");
   }
   if (mappings().empty()) kit.not_applicable("the system does not report what is mapped");
   const auto file = kit.need(host::open_file(kit.plugin(), host::Trust::caller), "the file");

@@ -10,9 +10,11 @@
 
 #include "tenon/core/concat.hpp"
 #include "tenon/core/result.hpp"
+#include "tenon/host/binary/elf_class.hpp"
+#include "tenon/host/binary/elf_platform.hpp"
 #include "tenon/host/binary/file_bytes.hpp"
 
-/// Finds a plugin's object in a 64-bit little-endian ELF shared library.
+/// Finds a plugin's object in a little-endian ELF shared library, of 64 or 32 bits.
 ///
 /// The way is that of the dynamic loader: program headers, dynamic section, hash table, symbol. So
 /// it works without section headers, and what is found here is what `dlsym` finds. Layouts are
@@ -20,48 +22,10 @@
 /// musl.
 namespace tenon::host::detail::elf {
 
-inline constexpr std::uint64_t file_header_size = 64;
-inline constexpr std::uint64_t program_header_size = 56;
-inline constexpr std::uint64_t symbol_size = 24;
-
 // Bounds on the work that a hostile file can cause. A library with a million exported symbols has
 // chains of a few dozen entries.
 inline constexpr std::uint64_t max_dynamic_entries = 65536;
 inline constexpr std::uint32_t max_chain_length = 65536;
-
-/// Name of an ELF machine number (`e_machine`).
-inline std::string machine_name(std::uint32_t machine) {
-  switch (machine) {
-    case 3:
-      return "i386";
-    case 8:
-      return "mips";
-    case 20:
-      return "powerpc";
-    case 21:
-      return "powerpc64";
-    case 22:
-      return "s390x";
-    case 40:
-      return "arm";
-    case 43:
-      return "sparc64";
-    case 62:
-      return "x86_64";
-    case 183:
-      return "aarch64";
-    case 190:
-      return "NVIDIA CUDA";
-    case 224:
-      return "AMD GPU";
-    case 243:
-      return "riscv";
-    case 258:
-      return "loongarch";
-    default:
-      return concat("machine number ", machine);
-  }
-}
 
 template <class... Pieces>
 [[nodiscard]] Status malformed(const Pieces&... pieces) {
@@ -74,19 +38,27 @@ inline Status check_file_header(FileBytes file, std::uint32_t machine) {
     return error(Error::InvalidArgument, "is ", found..., ", expected an ELF shared library for ",
                  machine_name(machine));
   };
-  if (file.size() < file_header_size) {
+  const ElfClass expected = class_of_machine(machine);
+  if (file.size() < expected.file_header_size()) {
     return refuse("a truncated ELF file of ", file.size(), " bytes");
   }
   const auto byte_order = file.u8(5);
   const bool big_endian = byte_order == 2;
   const auto found_machine = big_endian ? file.big_endian<std::uint16_t>(18) : file.u16(18);
-  if (const auto width = file.u8(4); width != 2) {
-    if (width == 1) return refuse("a 32-bit ELF file for ", machine_name(found_machine));
-    return malformed("its class is ", width, ", expected 2 (64-bit)");
+  const auto width = file.u8(4);
+  if (width != 1 && width != 2) {
+    return malformed("its class is ", width, ", expected ",
+                     expected.wide ? "2 (64-bit)" : "1 (32-bit)");
+  }
+  if (const bool wide = width == 2; wide != expected.wide) {
+    return refuse(wide ? "a 64-bit" : "a 32-bit", " ELF file for ", machine_name(found_machine));
   }
   if (big_endian) return refuse("a big-endian ELF file for ", machine_name(found_machine));
   if (byte_order != 1) {
     return malformed("its data encoding is ", byte_order, ", expected 1 (little-endian)");
+  }
+  if (const std::string system = system_name(file.u8(7)); !system.empty()) {
+    return refuse("an ELF file for ", machine_name(found_machine), " and ", system);
   }
   switch (const auto type = file.u16(16)) {
     case 3:
@@ -103,15 +75,18 @@ inline Status check_file_header(FileBytes file, std::uint32_t machine) {
   if (found_machine != machine) {
     return refuse("an ELF shared library for ", machine_name(found_machine));
   }
-  if (const auto entry_size = file.u16(54); entry_size != program_header_size) {
-    return malformed("its program headers have ", entry_size, " bytes, expected ",
-                     program_header_size);
+  const FileHeader header = expected.file_header(file);
+  constexpr std::uint32_t arm = 40, soft_float = 0x200;  // EF_ARM_ABI_FLOAT_SOFT
+  if (machine == arm && (header.flags & soft_float) != 0) {
+    return refuse("an ELF shared library for arm without floating-point registers (armel)");
   }
-  const auto offset = file.u64(32);
-  const auto count = file.u16(56);
-  if (!file.holds(offset, count * program_header_size)) {
-    return refuse("a truncated ELF file of ", file.size(), " bytes whose ", count,
-                  " program headers begin at ", offset);
+  if (header.program_header_size != expected.segment_size()) {
+    return malformed("its program headers have ", header.program_header_size, " bytes, expected ",
+                     expected.segment_size());
+  }
+  if (!file.holds(header.program_headers, header.num_program_headers * expected.segment_size())) {
+    return refuse("a truncated ELF file of ", file.size(), " bytes whose ",
+                  header.num_program_headers, " program headers begin at ", header.program_headers);
   }
   return ok();
 }
@@ -123,7 +98,10 @@ class ElfImage {
     TENON_RETURN_IF_ERROR(check_file_header(file, machine));
     ElfImage image;
     image.file_ = file;
-    image.headers_ = file.part(file.u64(32), file.u16(56) * program_header_size);
+    image.class_ = class_of_machine(machine);
+    const FileHeader header = image.class_.file_header(file);
+    image.headers_ =
+        file.part(header.program_headers, header.num_program_headers * image.class_.segment_size());
     bool has_dynamic = false;
     for (std::uint64_t i = 0; i < image.num_segments(); ++i) {
       const Segment segment = image.segment(i);
@@ -151,22 +129,23 @@ class ElfImage {
   static constexpr std::uint32_t load = 1;     // PT_LOAD
   static constexpr std::uint32_t dynamic = 2;  // PT_DYNAMIC
 
-  /// A program header. Where it says its bytes are is only checked for those that are loaded.
-  struct Segment {
-    std::uint32_t type, flags;
-    std::uint64_t offset, address, file_size, memory_size;
-  };
   [[nodiscard]] std::uint64_t num_segments() const noexcept {
-    return headers_.size() / program_header_size;
+    return headers_.size() / class_.segment_size();
   }
   [[nodiscard]] Segment segment(std::uint64_t index) const noexcept {
-    const std::uint64_t at = index * program_header_size;
-    return {headers_.u32(at),      headers_.u32(at + 4),  headers_.u64(at + 8),
-            headers_.u64(at + 16), headers_.u64(at + 32), headers_.u64(at + 40)};
+    return class_.segment(headers_, index);
   }
 
+  /// Entries of the dynamic section, with the one that ends it.
+  [[nodiscard]] std::uint64_t num_dynamic_entries() const noexcept {
+    return dynamic_.size() / class_.dynamic_size();
+  }
+  [[nodiscard]] DynamicEntry dynamic_entry(std::uint64_t index) const noexcept {
+    return class_.dynamic_entry(dynamic_, index);
+  }
+
+  [[nodiscard]] const ElfClass& elf_class() const noexcept { return class_; }
   [[nodiscard]] FileBytes file() const noexcept { return file_; }
-  [[nodiscard]] FileBytes dynamic_section() const noexcept { return dynamic_; }
 
   /// The file's bytes from `address` to the end of the loaded segment around it; empty when no
   /// segment has bytes in the file there.
@@ -183,15 +162,17 @@ class ElfImage {
 
  private:
   FileBytes file_;
+  ElfClass class_;
   FileBytes headers_;
   FileBytes dynamic_;
 };
 
 /// The parts of the dynamic section that a look-up needs.
 struct SymbolTables {
-  std::optional<std::uint64_t> gnu_hash, sysv_hash;  ///< Addresses.
-  FileBytes symbols;
-  FileBytes strings;
+  ElfClass elf_class;
+  std::optional<std::uint64_t> gnu_hash{}, sysv_hash{};  ///< Addresses.
+  FileBytes symbols{};
+  FileBytes strings{};
 };
 
 inline Result<SymbolTables> read_dynamic_section(const ElfImage& image) {
@@ -207,18 +188,17 @@ inline Result<SymbolTables> read_dynamic_section(const ElfImage& image) {
   };
   constexpr std::uint64_t position_independent_executable = 0x08000000;  // DF_1_PIE
 
-  SymbolTables tables;
+  SymbolTables tables{.elf_class = image.elf_class()};
   std::optional<std::uint64_t> symbols, strings;
   std::uint64_t strings_size = 0;
-  const FileBytes entries = image.dynamic_section();
-  const std::uint64_t count = entries.size() / 16;
+  const std::uint64_t count = image.num_dynamic_entries();
+  const std::uint64_t symbol_size = tables.elf_class.symbol_size();
   if (count > max_dynamic_entries) {
     return malformed("its dynamic section has ", count, " entries, expected at most ",
                      max_dynamic_entries);
   }
   for (std::uint64_t i = 0; i < count; ++i) {
-    const std::uint64_t tag = entries.u64(16 * i);
-    const std::uint64_t value = entries.u64(16 * i + 8);
+    const auto [tag, value] = image.dynamic_entry(i);
     if (tag == dt_null) break;
     if (tag == dt_hash) tables.sysv_hash = value;
     if (tag == dt_gnu_hash) tables.gnu_hash = value;
@@ -249,8 +229,14 @@ inline Result<SymbolTables> read_dynamic_section(const ElfImage& image) {
 
 inline bool symbol_is_named(const SymbolTables& tables, std::uint32_t index,
                             std::string_view name) {
-  const auto start = tables.symbols.u32(index * symbol_size);
+  const auto start = tables.elf_class.symbol(tables.symbols, index).name;
   return tables.strings.c_string(start, name.size() + 1) == name;
+}
+
+/// Whether the file has the symbol.
+inline bool holds_symbol(const SymbolTables& tables, std::uint32_t index) {
+  const std::uint64_t size = tables.elf_class.symbol_size();
+  return tables.symbols.holds(index * size, size);
 }
 
 /// Index of the symbol `name` by the GNU hash table at the start of `table`; 0 when there is none.
@@ -262,7 +248,7 @@ inline Result<std::uint32_t> find_by_gnu_hash(FileBytes table, const SymbolTable
 
   const std::uint32_t num_buckets = table.u32(0);
   const std::uint32_t first_symbol = table.u32(4);
-  const std::uint64_t buckets = 16 + std::uint64_t{table.u32(8)} * 8;
+  const std::uint64_t buckets = 16 + table.u32(8) * tables.elf_class.word_size();
   if (num_buckets == 0 || !table.holds(buckets, std::uint64_t{num_buckets} * 4)) {
     return malformed("its GNU hash table of ", num_buckets, " buckets is not in the file");
   }
@@ -275,7 +261,7 @@ inline Result<std::uint32_t> find_by_gnu_hash(FileBytes table, const SymbolTable
   }
   for (std::uint32_t step = 0; step < max_chain_length; ++step, ++index) {
     const std::uint64_t link = chains + std::uint64_t{index - first_symbol} * 4;
-    if (!table.holds(link, 4) || !tables.symbols.holds(index * symbol_size, symbol_size)) {
+    if (!table.holds(link, 4) || !holds_symbol(tables, index)) {
       return malformed("a chain of its GNU hash table leaves the file at symbol ", index);
     }
     const std::uint32_t entry = table.u32(link);
@@ -304,7 +290,7 @@ inline Result<std::uint32_t> find_by_sysv_hash(FileBytes table, const SymbolTabl
   }
   std::uint32_t index = table.u32(8 + std::uint64_t{hash % num_buckets} * 4);
   for (std::uint32_t step = 0; index != 0; ++step) {
-    if (index >= num_chains || !tables.symbols.holds(index * symbol_size, symbol_size)) {
+    if (index >= num_chains || !holds_symbol(tables, index)) {
       return malformed("a chain of its hash table leaves the file at symbol ", index);
     }
     if (step >= std::min(num_chains, max_chain_length)) {
@@ -316,24 +302,45 @@ inline Result<std::uint32_t> find_by_sysv_hash(FileBytes table, const SymbolTabl
   return index;
 }
 
+/// The C library among the needed ones. Names that are not in the file are passed over.
+inline CLibrary needed_c_library(const ElfImage& image, const SymbolTables& tables) {
+  constexpr std::uint64_t dt_null = 0, dt_needed = 1;
+  constexpr std::uint64_t longest_name = 32;
+  for (std::uint64_t i = 0; i < image.num_dynamic_entries(); ++i) {
+    const auto [tag, value] = image.dynamic_entry(i);
+    if (tag == dt_null) break;
+    if (tag != dt_needed) continue;
+    const auto name = tables.strings.c_string(value, longest_name).value_or("");
+    if (name == "libc.so.6") return CLibrary::glibc;
+    if (name == "libc.so" || name.starts_with("libc.musl-")) return CLibrary::musl;
+  }
+  return CLibrary::any;
+}
+
 /// The bytes of the data object `name` that the library exports.
 ///
-/// `machine` is the `e_machine` that the file must be for. Nothing in the file is trusted; the time
-/// is bounded by a few passes over its tables. Failures do not name the file.
+/// `machine` is the `e_machine` that the file must be for, and `c_library` the one that it must
+/// need, if it needs one. Nothing in the file is trusted; the time is bounded by a few passes over
+/// its tables. Failures do not name the file.
 inline Result<std::span<const std::byte>> find_object(FileBytes file, std::uint32_t machine,
-                                                      std::string_view name) {
+                                                      std::string_view name,
+                                                      CLibrary c_library = CLibrary::any) {
   TENON_TRY(const ElfImage image, ElfImage::open(file, machine));
   TENON_TRY(const SymbolTables tables, read_dynamic_section(image));
+  if (c_library != CLibrary::any) {
+    const CLibrary needed = needed_c_library(image, tables);
+    if (needed != CLibrary::any && needed != c_library) {
+      return error(Error::InvalidArgument, "is an ELF shared library for ", machine_name(machine),
+                   " that needs ", name_of(needed), ", expected one for ", name_of(c_library));
+    }
+  }
   TENON_TRY(const std::uint32_t index,
             tables.gnu_hash ? find_by_gnu_hash(image.at_address(*tables.gnu_hash), tables, name)
                             : find_by_sysv_hash(image.at_address(*tables.sysv_hash), tables, name));
-  const FileBytes symbol = tables.symbols.part(index * symbol_size, symbol_size);
-  const auto type = symbol.u8(4) & 15;
-  const auto binding = symbol.u8(4) >> 4;
-  const auto visibility = symbol.u8(5) & 3;
-  const auto section = symbol.u16(6);
-  const auto address = symbol.u64(8);
-  const auto size = symbol.u64(16);
+  const Symbol symbol = tables.elf_class.symbol(tables.symbols, index);
+  const unsigned type = symbol.info & 15U;
+  const unsigned binding = symbol.info >> 4;
+  const unsigned visibility = symbol.other & 3U;
 
   const bool local = binding == 0;                         // STB_LOCAL
   const bool hidden = visibility == 1 || visibility == 2;  // STV_INTERNAL, STV_HIDDEN
@@ -342,7 +349,7 @@ inline Result<std::span<const std::byte>> find_object(FileBytes file, std::uint3
     return error(Error::InvalidArgument, "exports no symbol ", name,
                  ", expected one: it is a shared library but not a plugin");
   }
-  if (section == 0) {
+  if (symbol.section == 0) {
     return error(Error::InvalidArgument, "uses the symbol ", name,
                  " without defining it, expected a library that exports it");
   }
@@ -351,12 +358,12 @@ inline Result<std::span<const std::byte>> find_object(FileBytes file, std::uint3
                  type == 2 ? "a function" : concat("a symbol of type ", type),
                  ", expected a data object");
   }
-  const FileBytes found = image.at_address(address);
-  if (!found.holds(0, size) || found.empty()) {
-    return malformed("the ", size, " bytes of ", name, " at address ", address,
+  const FileBytes found = image.at_address(symbol.address);
+  if (!found.holds(0, symbol.size) || found.empty()) {
+    return malformed("the ", symbol.size, " bytes of ", name, " at address ", symbol.address,
                      " are not all in the file");
   }
-  return found.part(0, size).bytes();
+  return found.part(0, symbol.size).bytes();
 }
 
 }  // namespace tenon::host::detail::elf

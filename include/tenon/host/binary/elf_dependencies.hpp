@@ -72,10 +72,8 @@ inline Result<Dependencies> read_dependencies(FileBytes file, std::uint32_t mach
   };
   Texts texts(tables.strings);
   Dependencies out;
-  const FileBytes entries = image.dynamic_section();
-  for (std::uint64_t at = 0; at + 16 <= entries.size(); at += 16) {
-    const std::uint64_t tag = entries.u64(at);
-    const std::uint64_t value = entries.u64(at + 8);
+  for (std::uint64_t i = 0; i < image.num_dynamic_entries(); ++i) {
+    const auto [tag, value] = image.dynamic_entry(i);
     if (tag == dt_null) break;
     if (tag == dt_needed) out.needed.push_back(texts.at(value));
     if (tag == dt_soname) out.soname = texts.at(value);

@@ -41,7 +41,7 @@ struct FunctionCandidate {
 /// The address at which the loaded segments have the byte at `offset` of the file.
 inline std::optional<std::uint64_t> address_of_offset(const ElfImage& image, std::uint64_t offset) {
   for (std::uint64_t i = 0; i < image.num_segments(); ++i) {
-    const ElfImage::Segment segment = image.segment(i);
+    const Segment segment = image.segment(i);
     if (segment.type != ElfImage::load || offset < segment.offset) continue;
     if (offset - segment.offset < segment.file_size) {
       return segment.address + (offset - segment.offset);
@@ -51,41 +51,45 @@ inline std::optional<std::uint64_t> address_of_offset(const ElfImage& image, std
 }
 
 /// Offers each function of one symbol table to each address: one pass over the table.
-inline void match_functions(FileBytes symbols, FileBytes strings,
+inline void match_functions(const ElfClass& elf_class, FileBytes symbols, FileBytes strings,
                             std::span<FunctionCandidate> candidates) {
   constexpr std::uint64_t most = 4'000'000;
   constexpr unsigned function = 2, ifunc = 10;  // STT_FUNC, STT_GNU_IFUNC
-  const std::uint64_t count = std::min(symbols.size() / symbol_size, most);
+  const std::uint64_t count = std::min(symbols.size() / elf_class.symbol_size(), most);
   for (std::uint64_t i = 1; i < count; ++i) {
-    const FileBytes entry = symbols.part(i * symbol_size, symbol_size);
-    const unsigned kind = entry.u8(4) & 15U;
-    if ((kind != function && kind != ifunc) || entry.u16(6) == 0) continue;
-    const std::uint64_t start = entry.u64(8);
-    const std::uint64_t size = entry.u64(16);
+    const Symbol symbol = elf_class.symbol(symbols, i);
+    const unsigned kind = symbol.info & 15U;
+    if ((kind != function && kind != ifunc) || symbol.section == 0) continue;
+    const std::uint64_t start = symbol.address;
     for (FunctionCandidate& one : candidates) {
-      if (one.address < start || one.address - start >= size) continue;
+      if (one.address < start || one.address - start >= symbol.size) continue;
       if (one.found && one.start >= start) continue;
       one.found = true;
       one.start = start;
       one.strings = strings;
-      one.name = entry.u32(0);
+      one.name = symbol.name;
     }
   }
 }
 
 /// The symbol tables that the section headers name, the complete one first. A file may have
 /// neither: section headers are not needed to load it.
-inline void match_functions_of_sections(FileBytes file, std::span<FunctionCandidate> candidates) {
-  constexpr std::uint64_t header_size = 64;
+inline void match_functions_of_sections(const ElfImage& image,
+                                        std::span<FunctionCandidate> candidates) {
   constexpr std::uint32_t symbol_table = 2, dynamic_symbols = 11;  // SHT_SYMTAB, SHT_DYNSYM
-  if (file.u16(58) != header_size) return;
-  const FileBytes headers = file.part(file.u64(40), file.u16(60) * header_size);
+  const FileBytes file = image.file();
+  const ElfClass elf_class = image.elf_class();
+  const FileHeader header = elf_class.file_header(file);
+  const std::uint64_t size = elf_class.section_size();
+  if (header.section_header_size != size) return;
+  const FileBytes headers = file.part(header.section_headers, header.num_sections * size);
   for (const std::uint32_t wanted : {symbol_table, dynamic_symbols}) {
-    for (std::uint64_t at = 0; at + header_size <= headers.size(); at += header_size) {
-      if (headers.u32(at + 4) != wanted) continue;
-      const FileBytes text = headers.part(headers.u32(at + 40) * header_size, header_size);
-      match_functions(file.part(headers.u64(at + 24), headers.u64(at + 32)),
-                      file.part(text.u64(24), text.u64(32)), candidates);
+    for (std::uint64_t i = 0; i < headers.size() / size; ++i) {
+      const Section symbols = elf_class.section(headers, i);
+      if (symbols.type != wanted) continue;
+      const Section text = elf_class.section(headers, symbols.link);
+      match_functions(elf_class, file.part(symbols.offset, symbols.size),
+                      file.part(text.offset, text.size), candidates);
       break;  // There is one of each; a hostile file may have thousands.
     }
   }
@@ -125,7 +129,7 @@ inline void match_functions_of_sections(FileBytes file, std::span<FunctionCandid
     // No symbol has an address at the very end.
     candidates.push_back({.address = addresses.back().value_or(UINT64_MAX)});
   }
-  detail::elf::match_functions_of_sections(bytes, candidates);
+  detail::elf::match_functions_of_sections(image, candidates);
   std::vector<std::optional<FunctionPlace>> out;
   for (const detail::elf::FunctionCandidate& one : candidates) {
     std::optional<FunctionPlace>& place = out.emplace_back();

@@ -101,7 +101,7 @@ class LibraryReader {
 
   void read_segments() {
     for (std::uint64_t i = 0; i < image_.num_segments(); ++i) {
-      const ElfImage::Segment segment = image_.segment(i);
+      const Segment segment = image_.segment(i);
       const bool executable = (segment.flags & flag_executable) != 0;
       const bool writable = (segment.flags & flag_writable) != 0;
       if (segment.type == ElfImage::load) library_.writable_code |= executable && writable;
@@ -151,13 +151,12 @@ class LibraryReader {
     enum : std::uint64_t { df_textrel = 4, df_bind_now = 8, df_static_tls = 16 };
     enum : std::uint64_t { df_1_now = 1, df_1_nodelete = 8 };
     std::uint64_t versions = 0, num_versions = 0;
-    const FileBytes entries = image_.dynamic_section();
-    for (std::uint64_t at = 0; at + 16 <= entries.size(); at += 16) {
-      const std::uint64_t tag = entries.u64(at);
-      const std::uint64_t value = entries.u64(at + 8);
+    const std::uint64_t pointer_size = image_.elf_class().word_size();
+    for (std::uint64_t i = 0; i < image_.num_dynamic_entries(); ++i) {
+      const auto [tag, value] = image_.dynamic_entry(i);
       if (tag == dt_null) break;
-      if (tag == dt_init_arraysz) library_.num_constructors = value / 8;
-      if (tag == dt_fini_arraysz) library_.num_destructors = value / 8;
+      if (tag == dt_init_arraysz) library_.num_constructors = value / pointer_size;
+      if (tag == dt_fini_arraysz) library_.num_destructors = value / pointer_size;
       if (tag == dt_textrel) library_.text_relocations = true;
       if (tag == dt_bind_now) library_.bind_now = true;
       if (tag == dt_verneed) versions = value;
@@ -175,7 +174,7 @@ class LibraryReader {
     if (num_versions != 0) read_versions(image_.at_address(versions), num_versions);
   }
 
-  /// Elf64_Verneed, each with a chain of Elf64_Vernaux.
+  /// Elf64_Verneed, each with a chain of Elf64_Vernaux; those of 32 bits are the same.
   void read_versions(FileBytes table, std::uint64_t count) {
     std::uint64_t left = table.size() / 16;  // As many entries as fit, whatever the links say.
     for (std::uint64_t at = 0, i = 0; i < count && table.holds(at, 16) && left != 0; ++i) {
@@ -194,7 +193,7 @@ class LibraryReader {
 
   /// The dynamic symbol table does not say how long it is; its hash table does.
   [[nodiscard]] std::uint64_t num_symbols() const {
-    const std::uint64_t in_file = tables_.symbols.size() / symbol_size;
+    const std::uint64_t in_file = tables_.symbols.size() / tables_.elf_class.symbol_size();
     if (tables_.sysv_hash) {
       const std::uint64_t said = image_.at_address(*tables_.sysv_hash).u32(4);
       return std::min({said, in_file, max_symbols});
@@ -202,7 +201,7 @@ class LibraryReader {
     const FileBytes table = image_.at_address(*tables_.gnu_hash);
     const std::uint64_t num_buckets = table.u32(0);
     const std::uint64_t first = table.u32(4);
-    const std::uint64_t buckets = 16 + std::uint64_t{table.u32(8)} * 8;
+    const std::uint64_t buckets = 16 + table.u32(8) * tables_.elf_class.word_size();
     const std::uint64_t chains = buckets + num_buckets * 4;
     std::uint64_t last = 0;
     for (std::uint64_t i = 0; i < num_buckets && table.holds(buckets + i * 4, 4); ++i) {
@@ -221,12 +220,12 @@ class LibraryReader {
     constexpr unsigned hidden = 2, internal = 1;  // STV_HIDDEN, STV_INTERNAL
     const std::uint64_t count = num_symbols();
     for (std::uint64_t i = 1; i < count && !texts_.exhausted(); ++i) {
-      const FileBytes entry = tables_.symbols.part(i * symbol_size, symbol_size);
-      const unsigned info = entry.u8(4);
-      const unsigned visibility = entry.u8(5) & 3U;
-      const bool defined = entry.u16(6) != 0;
-      LibrarySymbol symbol{texts_.at(entry.u32(0)), static_cast<LibrarySymbol::Binding>(info >> 4),
-                           static_cast<LibrarySymbol::Kind>(info & 15)};
+      const Symbol entry = tables_.elf_class.symbol(tables_.symbols, i);
+      const unsigned visibility = entry.other & 3U;
+      const bool defined = entry.section != 0;
+      LibrarySymbol symbol{texts_.at(entry.name),
+                           static_cast<LibrarySymbol::Binding>(entry.info >> 4),
+                           static_cast<LibrarySymbol::Kind>(entry.info & 15)};
       if (symbol.name.empty() || symbol.binding == LibrarySymbol::Binding::local) continue;
       if (!defined) {
         library_.undefined.push_back(std::move(symbol));
@@ -238,16 +237,19 @@ class LibraryReader {
 
   /// Section headers are not needed to load a library and may be missing.
   void read_sections() {
-    constexpr std::uint64_t header_size = 64;
     constexpr std::uint32_t symbol_table = 2;  // SHT_SYMTAB
     const FileBytes file = image_.file();
-    if (file.u16(58) != header_size) return;
-    const FileBytes headers = file.part(file.u64(40), file.u16(60) * header_size);
-    const FileBytes names_header = headers.part(file.u16(62) * header_size, header_size);
-    const FileBytes names = file.part(names_header.u64(24), names_header.u64(32));
-    for (std::uint64_t at = 0; at + header_size <= headers.size(); at += header_size) {
-      library_.symbol_table |= headers.u32(at + 4) == symbol_table;
-      const auto name = names.c_string(headers.u32(at), 32).value_or("");
+    const ElfClass elf_class = image_.elf_class();
+    const FileHeader header = elf_class.file_header(file);
+    const std::uint64_t size = elf_class.section_size();
+    if (header.section_header_size != size) return;
+    const FileBytes headers = file.part(header.section_headers, header.num_sections * size);
+    const Section names_section = elf_class.section(headers, header.section_of_names);
+    const FileBytes names = file.part(names_section.offset, names_section.size);
+    for (std::uint64_t i = 0; i < headers.size() / size; ++i) {
+      const Section section = elf_class.section(headers, i);
+      library_.symbol_table |= section.type == symbol_table;
+      const auto name = names.c_string(section.name, 32).value_or("");
       library_.debug_information |= name == ".debug_info" || name == ".zdebug_info";
     }
   }

@@ -36,6 +36,8 @@ enum class BinaryFormat : std::uint8_t { elf, mach_o };
 struct Platform {
   BinaryFormat format;
   std::uint32_t machine;  ///< `e_machine` of an ELF file, `cputype` of a Mach-O file.
+  /// The C library of ELF files; a plugin that needs another one is refused.
+  detail::elf::CLibrary c_library = detail::elf::CLibrary::any;
 };
 
 /// The platform that this host was compiled for.
@@ -44,15 +46,17 @@ inline constexpr Platform this_platform{BinaryFormat::mach_o, detail::macho::cpu
 #elif defined(__APPLE__) && defined(__x86_64__)
 inline constexpr Platform this_platform{BinaryFormat::mach_o, detail::macho::cpu_x86_64};
 #elif defined(__x86_64__)
-inline constexpr Platform this_platform{BinaryFormat::elf, 62};
+inline constexpr Platform this_platform{BinaryFormat::elf, 62, detail::elf::this_c_library};
 #elif defined(__aarch64__)
-inline constexpr Platform this_platform{BinaryFormat::elf, 183};
+inline constexpr Platform this_platform{BinaryFormat::elf, 183, detail::elf::this_c_library};
+#elif defined(__arm__)
+inline constexpr Platform this_platform{BinaryFormat::elf, 40, detail::elf::this_c_library};
 #elif defined(__riscv) && __riscv_xlen == 64
-inline constexpr Platform this_platform{BinaryFormat::elf, 243};
+inline constexpr Platform this_platform{BinaryFormat::elf, 243, detail::elf::this_c_library};
 #elif defined(__powerpc64__) && defined(__LITTLE_ENDIAN__)
-inline constexpr Platform this_platform{BinaryFormat::elf, 21};
+inline constexpr Platform this_platform{BinaryFormat::elf, 21, detail::elf::this_c_library};
 #elif defined(__loongarch64)
-inline constexpr Platform this_platform{BinaryFormat::elf, 258};
+inline constexpr Platform this_platform{BinaryFormat::elf, 258, detail::elf::this_c_library};
 #else
 #error "tenon/host/binary/peek.hpp does not know this machine: add its ELF or Mach-O number above"
 #endif
@@ -131,7 +135,7 @@ inline Result<std::span<const std::byte>> find_plugin_object(FileBytes file,
                                                              const Platform& platform) {
   TENON_RETURN_IF_ERROR(check_format(file, platform));
   return platform.format == BinaryFormat::elf
-             ? elf::find_object(file, platform.machine, TENON_PLUGIN_SYMBOL)
+             ? elf::find_object(file, platform.machine, TENON_PLUGIN_SYMBOL, platform.c_library)
              : macho::find_object(file, platform.machine, TENON_PLUGIN_SYMBOL);
 }
 
@@ -141,7 +145,8 @@ inline Result<std::span<const std::byte>> find_plugin_object(FileBytes file) {
 #if defined(__APPLE__)
   return macho::find_object(file, this_platform.machine, TENON_PLUGIN_SYMBOL);
 #else
-  return elf::find_object(file, this_platform.machine, TENON_PLUGIN_SYMBOL);
+  return elf::find_object(file, this_platform.machine, TENON_PLUGIN_SYMBOL,
+                          this_platform.c_library);
 #endif
 }
 

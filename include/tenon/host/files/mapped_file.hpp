@@ -15,6 +15,7 @@
 #include <string_view>
 #include <utility>
 
+#include "tenon/core/concat.hpp"
 #include "tenon/core/result.hpp"
 #include "tenon/host/files/file_descriptor.hpp"
 #include "tenon/host/files/read_at.hpp"
@@ -109,6 +110,12 @@ class MappedFile {
     if (S_ISFIFO(status.st_mode)) return refused(path, "is a FIFO, expected a regular file");
     if (!S_ISREG(status.st_mode)) return refused(path, "is not a regular file");
     if (status.st_size == 0) return refused(path, "file is empty");
+    // The address space of a 32-bit process; all offsets in the file then fit as well.
+    if (!std::in_range<std::ptrdiff_t>(status.st_size)) {
+      return refused(path, concat("has ", static_cast<std::int64_t>(status.st_size),
+                                  " bytes, this process of ", 8 * sizeof(void*),
+                                  " bits maps at most ", PTRDIFF_MAX));
+    }
     return map(descriptor, static_cast<std::size_t>(status.st_size), path);
   }
 

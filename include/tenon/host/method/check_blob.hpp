@@ -88,7 +88,8 @@ class RecordingDataMap : private tenon_named_data_map {
                                std::uint64_t key_size, tenon_buffer* out) noexcept {
     RecordingDataMap& recorder = self(map);
     const tenon_status status = recorder.ask(key, key_size, out);
-    if (status == TENON_STATUS_NOT_FOUND && key) recorder.note({key, std::size_t{key_size}});
+    if (status == TENON_STATUS_NOT_FOUND && key)
+      recorder.note({key, static_cast<std::size_t>(key_size)});
     return status;
   }
   static tenon_status get_layout(const tenon_named_data_map* map, const char* key,
@@ -102,7 +103,7 @@ class RecordingDataMap : private tenon_named_data_map {
     data.struct_size = sizeof data;
     if (status == TENON_STATUS_NOT_FOUND && key &&
         recorder.ask(key, key_size, &data) == TENON_STATUS_NOT_FOUND) {
-      recorder.note({key, std::size_t{key_size}});
+      recorder.note({key, static_cast<std::size_t>(key_size)});
     }
     return status;
   }

@@ -46,6 +46,18 @@ inline std::string descriptor_name(const OpenedFile& file) {
   return {};
 }
 
+/// Whether `dlclose` of the last user takes a library out of memory. musl's does nothing.
+#if defined(__linux__) && !defined(__GLIBC__) && !defined(__BIONIC__)
+inline constexpr bool loader_unloads = false;
+#else
+inline constexpr bool loader_unloads = true;
+#endif
+
+/// Leak checkers and profilers need the symbols after a library's last use.
+inline bool keeps_libraries() {
+  return !environment_variable("TENON_NO_UNLOAD").value_or("").empty();
+}
+
 /// Directories of a run path that are relative to the library itself: "$ORIGIN", "${ORIGIN}/lib".
 [[gnu::cold]] inline std::vector<std::filesystem::path> folders_beside(
     const elf::Dependencies& library, const std::filesystem::path& path) {
@@ -72,10 +84,8 @@ class LibraryHandle {
   static Result<LibraryHandle> open(OpenedFile file) {
     const std::string name = descriptor_name(file);
     const std::string& loaded_name = name.empty() ? file.path.native() : name;
-    // Leak checkers and profilers need the symbols after the library is unloaded.
-    const bool keep = !environment_variable("TENON_NO_UNLOAD").value_or("").empty();
-    void* handle =
-        ::dlopen(loaded_name.c_str(), RTLD_NOW | RTLD_LOCAL | (keep ? RTLD_NODELETE : 0));
+    void* handle = ::dlopen(loaded_name.c_str(),
+                            RTLD_NOW | RTLD_LOCAL | (keeps_libraries() ? RTLD_NODELETE : 0));
     if (!handle) {
       const char* reason = ::dlerror();
       return error(Error::AccessFailed, "cannot load ", file.path.native(), ": ",

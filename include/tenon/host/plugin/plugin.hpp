@@ -17,10 +17,18 @@
 
 namespace tenon::host {
 
+/// Whether a library leaves this process with the last `Plugin` of its file. With the C library
+/// musl it does not, whose loader keeps each library until the process ends, nor with the variable
+/// TENON_NO_UNLOAD.
+///
+/// threads: any. errors: never.
+[[nodiscard]] bool unloads_libraries();
+
 /// A plugin in this process: loaded from a file, or linked into the application.
 ///
 /// Held by shared pointers. Each backend of it keeps it alive, and so does each method that uses
-/// one; when the last of them is destroyed, its backends are closed and the library is unloaded.
+/// one; when the last of them is destroyed, its backends are closed and the library is unloaded
+/// (`unloads_libraries`).
 /// Any thread.
 class Plugin : public std::enable_shared_from_this<Plugin> {
  public:
@@ -106,6 +114,8 @@ struct Plugin::State {
   detail::LoadLock load_lock;  // Guards `opened`, and is held while a backend is opened.
   std::vector<std::optional<LoadedBackend>> opened;
 };
+
+TENON_API bool unloads_libraries() { return detail::loader_unloads && !detail::keeps_libraries(); }
 
 TENON_API Plugin::Plugin(std::unique_ptr<State> state) noexcept : state_(std::move(state)) {}
 

@@ -3,10 +3,13 @@
 
 #if defined(__APPLE__)
 #include <sys/sysctl.h>
+#elif defined(__linux__) && (defined(__aarch64__) || defined(__arm__))
+#include <sys/auxv.h>
 #endif
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <fstream>
 #include <iterator>
 #include <set>
@@ -65,6 +68,16 @@ inline void append_words(std::string_view text, std::string_view separators,
   }
 }
 
+/// The words of `bit_names` whose bits are set, the lowest bit first.
+inline void append_bits(std::uint64_t bits, std::string_view bit_names,
+                        std::vector<std::string>& out) {
+  std::vector<std::string> words;
+  append_words(bit_names, " ", words);
+  for (std::size_t bit = 0; bit < words.size(); ++bit) {
+    if ((bits >> bit & 1) != 0) out.push_back(std::move(words[bit]));
+  }
+}
+
 /// "rv64imafdc_zba_zbb" as "i", "m", ... "zba", "zbb".
 inline void append_riscv(std::string_view isa, std::vector<std::string>& out) {
   constexpr std::string_view separators = "_ \t\r";
@@ -120,6 +133,42 @@ inline void append_x86_levels(std::vector<std::string>& names) {
   return CpuFeatures(std::move(names));
 }
 
+/// The features of an arm64 machine by the words that Linux gives each process (`AT_HWCAP` and
+/// `AT_HWCAP2` of `getauxval`). They are there without /proc, and under an emulator they are those
+/// of the machine that it is, where /proc/cpuinfo describes the one that it runs on. A bit without
+/// a name is of a newer kernel, and passed over.
+[[nodiscard]] inline CpuFeatures arm64_features(std::uint64_t hwcap, std::uint64_t hwcap2) {
+  std::vector<std::string> names;
+  detail::append_bits(
+      hwcap,
+      "fp asimd evtstrm aes pmull sha1 sha2 crc32 atomics fphp asimdhp cpuid asimdrdm jscvt fcma "
+      "lrcpc dcpop sha3 sm3 sm4 asimddp sha512 sve asimdfhm dit uscat ilrcpc flagm ssbs sb paca "
+      "pacg gcs",
+      names);
+  detail::append_bits(
+      hwcap2,
+      "dcpodp sve2 sveaes svepmull svebitperm svesha3 svesm4 flagm2 frint svei8mm svef32mm "
+      "svef64mm svebf16 i8mm bf16 dgh rng bti mte ecv afp rpres mte3 sme smei16i64 smef64f64 "
+      "smei8i32 smef16f32 smeb16f32 smef32f32 smefa64 wfxt ebf16 sveebf16 cssc rprfm sve2p1 sme2 "
+      "sme2p1 smei16i32 smebi32i32 smeb16b16 smef16f16 mops hbc sveb16b16 lrcpc3 lse128 fpmr lut "
+      "faminmax f8cvt f8fma f8dp4 f8dp2 f8e4m3 f8e5m2 smelutv2 smef8f16 smef8f32 smesf8fma "
+      "smesf8dp4 smesf8dp2",
+      names);
+  return CpuFeatures(std::move(names));
+}
+
+/// The same for 32-bit ARM, whose bits are others.
+[[nodiscard]] inline CpuFeatures arm_features(std::uint64_t hwcap, std::uint64_t hwcap2) {
+  std::vector<std::string> names;
+  detail::append_bits(
+      hwcap,
+      "swp half thumb 26bit fastmult fpa vfp edsp java iwmmxt crunch thumbee neon vfpv3 vfpv3d16 "
+      "tls vfpv4 idiva idivt vfpd32 lpae evtstrm fphp asimdhp asimddp asimdfhm asimdbf16 i8mm",
+      names);
+  detail::append_bits(hwcap2, "aes pmull sha1 sha2 crc32 sb ssbs", names);
+  return CpuFeatures(std::move(names));
+}
+
 namespace detail {
 
 #if defined(__APPLE__)
@@ -154,6 +203,14 @@ inline CpuFeatures read_cpu_features() {
     append_words(text, " ", names);
   }
   return CpuFeatures(std::move(names));
+}
+#elif defined(__linux__) && defined(__aarch64__)
+inline CpuFeatures read_cpu_features() {
+  return arm64_features(::getauxval(AT_HWCAP), ::getauxval(AT_HWCAP2));
+}
+#elif defined(__linux__) && defined(__arm__)
+inline CpuFeatures read_cpu_features() {
+  return arm_features(::getauxval(AT_HWCAP), ::getauxval(AT_HWCAP2));
 }
 #else
 inline CpuFeatures read_cpu_features() {

@@ -53,6 +53,8 @@ struct Manifest {
   return "linux-x86_64";
 #elif defined(__aarch64__)
   return "linux-aarch64";
+#elif defined(__arm__)
+  return "linux-arm";
 #elif defined(__riscv)
   return "linux-riscv64";
 #elif defined(__powerpc64__)

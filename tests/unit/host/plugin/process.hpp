@@ -10,6 +10,8 @@
 #include <string>
 #include <string_view>
 
+#include "tenon/host/plugin/plugin.hpp"
+
 namespace tenon::test {
 
 /// Whether a file with this name (without its folder) is mapped into this process.
@@ -21,11 +23,16 @@ inline bool is_mapped(std::string_view file_name) {
   return false;
 }
 
+/// Whether a library is not mapped, or the C library keeps what it loaded once.
+inline bool unloaded(std::string_view file_name) {
+  return !is_mapped(file_name) || !host::unloads_libraries();
+}
+
 /// The resources that a process could leak at each load.
 struct Footprint {
   std::size_t mappings = 0;
   std::size_t descriptors = 0;
-  std::size_t heap_bytes = 0;
+  std::size_t heap_bytes = 0;  ///< Where the C library reports them.
 
   static Footprint now() {
     Footprint out;
@@ -36,7 +43,9 @@ struct Footprint {
     }
     out.descriptors = static_cast<std::size_t>(
         std::distance(std::filesystem::directory_iterator("/proc/self/fd"), {}));
+#if defined(__GLIBC__)
     out.heap_bytes = ::mallinfo2().uordblks;
+#endif
     return out;
   }
 };

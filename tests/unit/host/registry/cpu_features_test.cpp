@@ -2,6 +2,8 @@
 //
 // CPU features from texts as real machines write them, and from texts that none does.
 #include <algorithm>
+#include <cstdint>
+#include <functional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -129,6 +131,29 @@ TEST_CASE("the features of recorded arm64 and RISC-V machines are read", "[disco
   }
 }
 
+TEST_CASE("the bits that Linux gives a process on ARM have the names of /proc/cpuinfo",
+          "[discovery]") {
+  using Set = std::set<std::string, std::less<>>;
+  // A Neoverse N1 (Graviton 2), as both ways describe it.
+  const CpuFeatures graviton = parse_cpuinfo(
+      "Features\t: fp asimd evtstrm aes pmull sha1 sha2 crc32 atomics fphp asimdhp cpuid asimdrdm "
+      "lrcpc dcpop asimddp ssbs\n");
+  CHECK(arm64_features(0x1011'9fff, 0).names() == graviton.names());
+  CHECK(arm64_features(0, 0).names().empty());
+  CHECK(arm64_features(std::uint64_t{1} << 22, 2).names() == Set{"sve", "sve2"});
+  CHECK(arm64_features(0, 3 << 13).names() == Set{"i8mm", "bf16"});
+  CHECK(arm64_features(0, std::uint64_t{1} << 37).names() == Set{"sme2"});
+  CHECK(arm64_features(0, std::uint64_t{1} << 62).names() == Set{"smesf8dp2"});
+  // Bits of kernels to come have no names, and all names differ.
+  CHECK(arm64_features(std::uint64_t{1} << 63, std::uint64_t{1} << 63).names().empty());
+  CHECK(arm64_features(~std::uint64_t{0}, ~std::uint64_t{0}).names().size() == 33 + 63);
+  // A Cortex-A53 in 32-bit mode.
+  CHECK(arm_features(0x003f'b0d6, 0x1f).names() ==
+        Set{"half", "thumb", "fastmult", "vfp", "edsp", "neon", "vfpv3", "tls", "vfpv4", "idiva",
+            "idivt", "vfpd32", "lpae", "evtstrm", "aes", "pmull", "sha1", "sha2", "crc32"});
+  CHECK(arm_features(~std::uint64_t{0}, ~std::uint64_t{0}).names().size() == 28 + 7);
+}
+
 TEST_CASE("the line ends of another system are not part of a feature", "[discovery]") {
   for (const std::string_view text : {xeon, arm_server, riscv_board}) {
     REQUIRE_FALSE(names_of(text).empty());
@@ -186,6 +211,8 @@ TEST_CASE("this machine has what its architecture always has", "[discovery]") {
   CHECK(cpu.has("asimd"));
 #elif defined(__aarch64__)
   CHECK(cpu.has("FEAT_FP16"));
+#elif defined(__arm__) && defined(__linux__)
+  CHECK(cpu.has("vfp"));
 #endif
   CHECK_FALSE(cpu.has(""));
   for (const std::string& name : cpu.names()) {

@@ -202,6 +202,19 @@ TEST_CASE("no delegate is loaded and nothing is run", "[doctor]") {
   CHECK(bench.delegate(model, 0)["served_by"]["version"] == "7.1");
 }
 
+TEST_CASE("whether plugins leave memory is an answer", "[doctor]") {
+  const Bench bench({TENON_JUDGE_PLUGIN});
+  const std::string model = bench.write(delegate_program("JudgeBackend", "optimal"));
+  constexpr const char* text = "unloads: no (";
+  {
+    const ScopedEnvironment environment({{"TENON_NO_UNLOAD", "1"}});
+    CHECK(bench.report(model, 0)["unloads"] == false);
+    CHECK_THAT(bench.run({model}).out, ContainsSubstring(text));
+  }
+  CHECK(bench.report(model, 0)["unloads"] == host::unloads_libraries());
+  CHECK((bench.run({model}).out.find(text) == std::string::npos) == host::unloads_libraries());
+}
+
 TEST_CASE("each delegate of each method is judged by itself", "[doctor]") {
   const Bench bench({TENON_JUDGE_PLUGIN, zoo("two_backends")});
   ProgramBuilder builder = delegate_program("JudgeBackend", "optimal");
