@@ -7,6 +7,7 @@
 #include <string>
 
 #include "doctor_support.hpp"
+#include "tenon/host/plugin/plugin.hpp"
 
 using namespace test;
 using tenon::test::delegate_program;
@@ -211,8 +212,9 @@ TEST_CASE("whether plugins leave memory is an answer", "[doctor]") {
     CHECK(bench.report(model, 0)["unloads"] == false);
     CHECK_THAT(bench.run({model}).out, ContainsSubstring(text));
   }
-  CHECK(bench.report(model, 0)["unloads"] == host::unloads_libraries());
-  CHECK((bench.run({model}).out.find(text) == std::string::npos) == host::unloads_libraries());
+  CHECK(bench.report(model, 0)["unloads"] == tenon::host::unloads_libraries());
+  CHECK((bench.run({model}).out.find(text) == std::string::npos) ==
+        tenon::host::unloads_libraries());
 }
 
 TEST_CASE("each delegate of each method is judged by itself", "[doctor]") {

@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: MIT
+# shellcheck shell=bash
+#
+# Directories with Debian's libraries for another machine. They are unpacked, not installed: nothing of
+# this system changes, and Debian's packages of two machines cannot be in each other's way.
+
+# Of Debian 12, as the compilers are: a library needs the C++ library that it was built with, or a newer one.
+debian_release=bookworm
+# What Tenon's host and programs need; oneDNN is for 64-bit machines alone.
+libraries_of() {
+  local common="libc6-dev libstdc++-12-dev libfmt-dev libflatbuffers-dev libcli11-dev nlohmann-json3-dev libzip-dev catch2"
+  case $1 in
+    arm64) echo "$common libdnnl-dev libsleef3" ;;
+    armhf) echo "$common" ;;
+  esac
+}
+
+# unpack_libraries FOLDER OPTION...: fetches `libraries` and unpacks them into FOLDER/root.
+unpack_libraries() {
+  local work=$1 package
+  shift
+  apt-get "$@" update &&
+    apt-get "$@" install --download-only -y --no-install-recommends "${libraries[@]}" || return
+  for package in "$work"/cache/archives/*.deb; do
+    dpkg-deb --extract "$package" "$work/root" || return
+  done
+}
+
+# sysroot ARCHITECTURE: makes the directory of arm64 or armhf once and prints it.
+sysroot() {
+  local architecture=$1 libraries key root work
+  read -r -a libraries <<<"$(libraries_of "$1")"
+  key=$(printf '%s\n' "$debian_release" "${libraries[@]}" | sha256sum | cut -c 1-12)
+  root=${XDG_CACHE_HOME:-$HOME/.cache}/tenon/cross/$1-$key
+  if [ -d "$root" ]; then
+    echo "$root"
+    return
+  fi
+  mkdir -p "$(dirname "$root")"
+  work=$(mktemp -d "$root.XXXXXX")
+  mkdir -p "$work"/{state/lists/partial,cache/archives/partial,root}
+  : >"$work/status"
+  echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] http://deb.debian.org/debian $debian_release main" \
+    >"$work/sources.list"
+  # A package manager of its own: an empty system of that architecture.
+  local options=(
+    -qq -o "APT::Architecture=$architecture" -o "APT::Architectures=$architecture"
+    -o "Dir::State=$work/state" -o "Dir::State::status=$work/status" -o "Dir::Cache=$work/cache"
+    -o "Dir::Etc::sourcelist=$work/sources.list" -o Dir::Etc::sourceparts=- -o "APT::Sandbox::User=$(id -un)"
+    -o Acquire::Languages=none -o Acquire::Retries=3
+  )
+  unpack_libraries "$work" "${options[@]}" >&2 || { rm -rf "$work"; return 1; }
+  # Of two runs at once, the first one's is kept.
+  mv -T "$work/root" "$root" 2>/dev/null || [ -d "$root" ]
+  rm -rf "$work"
+  echo "$root"
+}
