@@ -71,6 +71,19 @@ TEST_CASE("a right library passes every check, and each check says what it found
   }
 }
 
+TEST_CASE("the constructor of libgcc's atomics on arm64 is the C runtime's too") {
+  ElfLibrary library = right();
+  library.num_constructors = 2;
+  CHECK(find(library, "TN-BIN-2").verdict == Verdict::fail);
+  library.undefined.push_back(symbol("__getauxval"));
+  CHECK(find(library, "TN-BIN-2").verdict == Verdict::pass);
+  CHECK_THAT(find(library, "TN-BIN-2").text, ContainsSubstring("that of its atomics"));
+  library.num_constructors = 3;
+  CHECK(find(library, "TN-BIN-2").verdict == Verdict::fail);
+  CHECK_THAT(find(library, "TN-BIN-2").text,
+             ContainsSubstring("3 entries of .init_array, expected at most 2"));
+}
+
 TEST_CASE("names of verdicts are those of the enumeration") {
   CHECK(verdict_name(Verdict::pass) == "pass");
   CHECK(verdict_name(Verdict::information) == "information");
