@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#if defined(_WIN32)
+#include <io.h>
+#else
 #include <unistd.h>
+#endif
 
 #include <CLI/CLI.hpp>
+#include <cstdio>
 #include <cstdlib>
 #include <string>
 #include <string_view>
@@ -17,13 +22,18 @@ enum class ColorWhen { automatic, always, never };
 enum class Style { plain, title, good, bad, weak };
 
 /// Whether to write colours to standard output. `automatic`: to a terminal that can show them,
-/// unless NO_COLOR is set (no-color.org).
+/// which TERM says also on Windows, unless NO_COLOR is set (no-color.org).
 [[nodiscard]] inline bool use_color(ColorWhen when) {
   if (when != ColorWhen::automatic) return when == ColorWhen::always;
   const char* no_color = std::getenv("NO_COLOR");
   const char* terminal = std::getenv("TERM");
   if (no_color && *no_color != '\0') return false;
-  return terminal && std::string_view(terminal) != "dumb" && ::isatty(STDOUT_FILENO) == 1;
+#if defined(_WIN32)
+  const bool is_terminal = ::_isatty(::_fileno(stdout)) != 0;
+#else
+  const bool is_terminal = ::isatty(STDOUT_FILENO) == 1;
+#endif
+  return terminal && std::string_view(terminal) != "dumb" && is_terminal;
 }
 
 /// `text` with the sequences of `style` around it when `on`.

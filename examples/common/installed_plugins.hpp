@@ -5,7 +5,9 @@
 #include <string>
 #include <system_error>
 
+#include "program_path.hpp"
 #include "tenon/host/files/environment.hpp"
+#include "tenon/host/platform/path_text.hpp"
 
 #if !defined(TENON_PLUGINDIR) && __has_include("tenon/host/plugindir.hpp")
 #include "tenon/host/plugindir.hpp"
@@ -23,10 +25,10 @@ namespace tenon {
 #ifdef TENON_PLUGINS_FROM_BIN
   namespace fs = std::filesystem;
   std::error_code failure;
-  const fs::path program = fs::read_symlink("/proc/self/exe", failure);
+  const fs::path program = program_path();
   if (!program.empty() && !host::is_privileged()) {
     const fs::path folder = (program.parent_path() / TENON_PLUGINS_FROM_BIN).lexically_normal();
-    if (fs::is_directory(folder, failure)) return folder.native();
+    if (fs::is_directory(folder, failure)) return host::path_text(folder);
   }
 #endif
 #ifdef TENON_PLUGINDIR

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#if defined(_WIN32)
+#include <process.h>
+#else
 #include <unistd.h>
+#endif
 
 #include <cerrno>
 #include <cstdlib>
@@ -40,6 +44,8 @@ std::terminate_handler default_terminate = nullptr;
 [[noreturn]] void terminate() {
 #if defined(__GLIBC__)
   const char* const program = ::program_invocation_short_name;
+#elif defined(_WIN32)
+  const char* const program = "tenon";  // The system reports a path, which takes memory to cut.
 #else
   const char* const program = ::getprogname();
 #endif

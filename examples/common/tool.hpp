@@ -17,6 +17,9 @@
 #include "tenon/core/result.hpp"
 #include "tenon/core/status.hpp"
 #include "tenon/host/files/shortened.hpp"
+#if defined(_WIN32)
+#include "windows_main.hpp"
+#endif
 
 /// The `main` that all programs share: parse, run, print, catch.
 namespace tenon::tool {
@@ -93,7 +96,13 @@ struct Outcome {
 template <class Parse, class Run>
 [[nodiscard]] int main(std::string_view tool, int argc, const char* const* argv, const Parse& parse,
                        const Run& run) {
+#if defined(_WIN32)
+  const WindowsMain windows;
+  argc = windows.argc();
+  argv = windows.argv();
+#else
   std::signal(SIGXFSZ, SIG_IGN);  // A file beyond its limit is an error with a text.
+#endif
   try {
     auto parsed = parse(argc, argv);
     if (!parsed.ok()) {

@@ -21,6 +21,7 @@
 #include "tenon/host/method/device_memory.hpp"
 #include "tenon/host/method/kernel_backends.hpp"
 #include "tenon/host/method/requirements.hpp"
+#include "tenon/host/platform/path_text.hpp"
 #include "tenon/host/program/data_file.hpp"
 #include "tenon/host/program/merged_data_map.hpp"
 #include "tenon/host/program/program.hpp"
@@ -55,12 +56,12 @@ class Doctor {
   Status open_files() {
     diagnosis_.code = ExitCode::invalid_file;
     for (const std::string& path : arguments_.plugins) {
-      TENON_RETURN_IF_ERROR(registry_.register_backend(std::filesystem::path(path)));
+      TENON_RETURN_IF_ERROR(registry_.register_backend(host::path_of(path)));
     }
-    TENON_TRY(program_, host::Program::open(arguments_.model));
+    TENON_TRY(program_, host::Program::open(host::path_of(arguments_.model)));
     std::vector<std::shared_ptr<const host::DataFile>> files;
     for (const std::string& path : arguments_.data) {
-      TENON_TRY(auto file, host::DataFile::open(path));
+      TENON_TRY(auto file, host::DataFile::open(host::path_of(path)));
       files.push_back(std::move(file));
     }
     TENON_TRY(named_data_, host::MergedDataMap::create(program_, files));

@@ -6,6 +6,7 @@
 #include "tenon/abi/version.h"
 #include "tenon/host/binary/file_bytes.hpp"
 #include "tenon/host/method/device_memory.hpp"
+#include "tenon/host/platform/path_text.hpp"
 #include "tenon/host/plugin/plugin.hpp"
 
 namespace tenon::doctor {
@@ -27,7 +28,7 @@ Json not_found(const host::InvalidBackend& invalid) {
   Json places = Json::array();
   for (const host::SearchPath& path : invalid.search_paths) {
     places.push_back({{"kind", host::search_path_name(path.kind)},
-                      {"path", path.path.native()},
+                      {"path", host::path_text(path.path)},
                       {"reason", path.reason}});
   }
   Json refused = Json::array();
@@ -41,7 +42,7 @@ Json not_found(const host::InvalidBackend& invalid) {
   };
   add(invalid.providers);
   add(invalid.refused);
-  return {{"near", invalid.near},
+  return {{"near", invalid.near_ids},
           {"known", invalid.known},
           {"places", std::move(places)},
           {"refused", std::move(refused)}};

@@ -16,9 +16,9 @@
 #include "tenon/abi/extensions/options.h"
 #include "tenon/abi/extensions/sessions.h"
 #include "tenon/abi/extensions/streams.h"
-#include "tenon/host/binary/peek.hpp"
 #include "tenon/host/files/trusted_path.hpp"
 #include "tenon/host/method/kernel_backends.hpp"
+#include "tenon/host/platform/path_text.hpp"
 #include "tenon/host/plugin/plugin.hpp"
 
 namespace tenon::inspect {
@@ -77,8 +77,15 @@ InspectedBackend open_backend(host::Plugin& plugin, const std::string& id) {
 
 /// Reads what can be read without loading. The exit code is set where that is not enough.
 void read(Report& report, const host::OpenedFile& file) {
-  const auto library = host::with_bytes(
-      file, [](std::span<const std::byte> bytes) { return host::read_elf_library(bytes); });
+  // The plugin of another system is described as well; `load` refuses it.
+  host::Platform platform = host::this_platform;
+  const auto library = host::with_bytes(file, [&](std::span<const std::byte> bytes) {
+    report.platform = host::platform_of(bytes);
+    platform = report.platform.value_or(platform);
+    return host::read_elf_library(bytes, platform.format == host::BinaryFormat::elf
+                                             ? platform.machine
+                                             : host::this_platform.machine);
+  });
   if (library.ok()) {
     report.library = *library;
     report.lint = host::lint_plugin(*report.library);
@@ -88,7 +95,9 @@ void read(Report& report, const host::OpenedFile& file) {
     report.code = ExitCode::invalid_file;
     return;
   }
-  auto record = host::peek(file);
+  auto record = host::with_bytes(file, [&](std::span<const std::byte> bytes) {
+    return host::peek(bytes, host::path_text(file.path), platform);
+  });
   if (!record.ok()) {
     report.failure = std::move(record).status();
     report.code = ExitCode::invalid_file;
@@ -119,14 +128,15 @@ void load(Report& report, host::OpenedFile file) {
 Report inspect(const Arguments& arguments) {
   Report report;
   std::error_code failed;
-  const auto path = std::filesystem::absolute(arguments.plugin, failed);
-  report.path = failed ? arguments.plugin : path.native();
+  const auto path = std::filesystem::absolute(host::path_of(arguments.plugin), failed);
+  report.path = failed ? arguments.plugin : host::path_text(path);
   auto file = host::open_file(path, host::Trust::caller);
   if (!file.ok()) {
     report.failure = std::move(file).status();
     report.code = ExitCode::invalid_file;
     return report;
   }
+  report.file_size = file->identity.size;
   read(report, *file);
   if (arguments.load && report.record && report.failure.ok()) load(report, *std::move(file));
   return report;

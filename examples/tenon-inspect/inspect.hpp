@@ -12,6 +12,7 @@
 #include "tenon/core/status.hpp"
 #include "tenon/host/binary/binary_lint.hpp"
 #include "tenon/host/binary/elf_library.hpp"
+#include "tenon/host/binary/peek.hpp"
 #include "tenon/host/binary/plugin_record.hpp"
 #include "tenon/host/plugin/backend.hpp"
 #include "tenon/host/plugin/devices.hpp"
@@ -63,6 +64,9 @@ struct InspectedBackend {
 /// Everything that is found out about one file.
 struct Report {
   std::string path;
+  /// The system and machine of the library, by its first bytes; absent for a file of another kind.
+  std::optional<host::Platform> platform;
+  std::uint64_t file_size = 0;
   std::optional<host::PluginRecord> record;
   Status fits;  ///< Whether this host speaks the plugin's ABI.
   std::optional<host::ElfLibrary> library;

@@ -89,6 +89,14 @@ Json library_json(const host::ElfLibrary& library) {
           {"debug_information", library.debug_information}};
 }
 
+Json platform_json(const host::Platform& platform) {
+  return {{"format", platform.format == host::BinaryFormat::elf      ? "ELF"
+                     : platform.format == host::BinaryFormat::mach_o ? "Mach-O"
+                                                                     : "PE"},
+          {"machine", host::machine_name(platform)},
+          {"loads_here", platform == host::this_platform}};
+}
+
 Json aoti_export_json(const InspectedBackend& backend) {
   if (!backend.aoti_export) return nullptr;
   const InspectedBackend::AotiExport& found = *backend.aoti_export;
@@ -151,6 +159,7 @@ std::string to_json(const Report& report) {
                     {"path", report.path},
                     {"exit_code", static_cast<int>(report.code)},
                     {"error", error_json(report.failure)},
+                    {"platform", report.platform ? platform_json(*report.platform) : Json(nullptr)},
                     {"record", report.record ? record_json(*report.record) : Json(nullptr)},
                     {"abi_error", error_json(report.fits)},
                     {"library", report.library ? library_json(*report.library) : Json(nullptr)},

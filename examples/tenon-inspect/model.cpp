@@ -12,6 +12,7 @@
 #include "tenon/core/args.hpp"
 #include "tenon/core/concat.hpp"
 #include "tenon/host/files/new_file.hpp"
+#include "tenon/host/platform/path_text.hpp"
 #include "tenon/host/program/data_file.hpp"
 #include "tenon/host/program/program.hpp"
 #include "tenon/host/schema/program_generated.h"
@@ -114,7 +115,7 @@ Status check_output(const std::string& model, const std::string& output) {
 }
 
 Status read_program(const Arguments& arguments, ModelReport& report) {
-  TENON_TRY(const auto program, host::Program::open(arguments.plugin));
+  TENON_TRY(const auto program, host::Program::open(host::path_of(arguments.plugin)));
   for (std::size_t i = 0; i < program->num_segments(); ++i) {
     report.segments.push_back(program->segment(i).size());
   }
@@ -136,7 +137,7 @@ Status read_program(const Arguments& arguments, ModelReport& report) {
 }
 
 Status read_data_file(const Arguments& arguments, ModelReport& report) {
-  TENON_TRY(const auto file, host::DataFile::open(arguments.plugin));
+  TENON_TRY(const auto file, host::DataFile::open(host::path_of(arguments.plugin)));
   for (std::uint32_t i = 0; i < file->num_keys(); ++i) {
     NamedDataFacts facts{std::string(file->key(i)), file->key_data(i).size(), {}};
     if (const auto layout = file->key_layout(i)) facts.tensor = facts_of(*layout);
@@ -170,8 +171,8 @@ ModelReport inspect_model(const Arguments& arguments, FileKind kind) {
   ModelReport report;
   report.kind = kind;
   std::error_code failed;
-  const auto path = std::filesystem::absolute(arguments.plugin, failed);
-  report.path = failed ? arguments.plugin : path.native();
+  const auto path = std::filesystem::absolute(host::path_of(arguments.plugin), failed);
+  report.path = failed ? arguments.plugin : host::path_text(path);
   const auto nbytes = std::filesystem::file_size(path, failed);
   report.nbytes = failed ? 0 : nbytes;
   report.code = ExitCode::invalid_file;

@@ -55,14 +55,20 @@ class Text : private Sections {
 
   void write_file() {
     title(report_.path);
-    if (!report_.library) return;
-    const host::ElfLibrary& library = *report_.library;
-    line("ELF shared library for ", host::detail::elf::machine_name(host::this_platform.machine),
-         ", ", library.file_size, " bytes, ",
-         library.debug_information ? "with debug information"
-         : library.symbol_table    ? "not stripped"
-                                   : "stripped");
-    field("build id", library.build_id);
+    if (!report_.platform) return;
+    const std::string kind = host::detail::describe_library(*report_.platform);
+    std::string properties;
+    if (report_.library) {
+      properties = report_.library->debug_information ? ", with debug information"
+                   : report_.library->symbol_table    ? ", not stripped"
+                                                      : ", stripped";
+    }
+    line(kind.substr(kind.find(' ') + 1), ", ", report_.file_size, " bytes", properties);
+    if (*report_.platform != host::this_platform) {
+      line("cannot be loaded here: this host loads ",
+           host::detail::describe_library(host::this_platform));
+    }
+    if (report_.library) field("build id", report_.library->build_id);
   }
 
   void write_record(const host::PluginRecord& record) {

@@ -5,6 +5,7 @@
 #include "report.hpp"
 #include "tenon/abi/version.h"
 #include "tenon/host/files/environment.hpp"
+#include "tenon/host/platform/path_text.hpp"
 
 namespace tenon::list {
 namespace {
@@ -21,7 +22,7 @@ Json failure(Error code, const std::string& text) {
 
 Json search_path(const host::SearchPath& path) {
   return {{"kind", search_path_name(path.kind)},
-          {"path", text_or_null(path.path.native())},
+          {"path", text_or_null(host::path_text(path.path))},
           {"num_candidates", path.num_sources},
           {"error", failure(path.error, path.reason)}};
 }
@@ -37,7 +38,7 @@ Json plugin(const host::PluginRecord& record) {
 
 Json manifest(const host::PluginSource& source) {
   if (source.manifest.empty()) return nullptr;
-  return {{"path", source.manifest.native()},
+  return {{"path", host::path_text(source.manifest)},
           {"sha256", source.sha256 ? Json(source.sha256->to_hex()) : Json(nullptr)},
           {"facts", source.facts}};
 }
@@ -50,7 +51,7 @@ Json payload_versions(const host::BackendRecord& backend) {
 // What is known of the file, whether its backends are or not.
 void add_origin(const host::PluginSource& source, std::size_t num_paths, Json& json) {
   json["origin"] = source.origin();
-  json["path"] = text_or_null(source.path.native());
+  json["path"] = text_or_null(host::path_text(source.path));
   // The registry counts places from 1; 0 is the application.
   const std::size_t number = source.search_order;
   json["place"] = number != 0 && number <= num_paths ? Json(number - 1) : Json(nullptr);

@@ -9,6 +9,7 @@
 #include "color.hpp"
 #include "printable.hpp"
 #include "report.hpp"
+#include "tenon/host/platform/path_text.hpp"
 
 namespace tenon::list {
 namespace {
@@ -183,7 +184,8 @@ class Text {
       line("  ", printable(path.name()), ": ", path.num_sources,
            path.num_sources == 1 ? " plugin" : " plugins");
     } else {
-      const bool names_it = !path.path.empty() && path.reason.starts_with(path.path.native());
+      const bool names_it =
+          !path.path.empty() && path.reason.starts_with(host::path_text(path.path));
       line(
           "  ",
           names_it ? std::string(search_path_name(path.kind)) + " " : printable(path.name()) + ": ",
@@ -222,7 +224,8 @@ class Text {
     if (installed == listing_.search_paths.end()) {
       line("Say where plugins are:");
     } else {
-      line("Install a plugin into ", printable(installed->path.native()), ", or say where it is:");
+      line("Install a plugin into ", printable(host::path_text(installed->path)),
+           ", or say where it is:");
     }
     line("  TENON_PLUGIN_PATH=/absolute/folder tenon-list");
     line("  TENON_PLUGIN_FILES=/absolute/plugin.so tenon-list");

@@ -15,7 +15,7 @@
 #include "tenon/host/files/list_folder.hpp"
 #include "tenon/host/files/new_file.hpp"
 #include "tenon/host/files/read_file.hpp"
-#include "tenon/host/files/signals_blocked.hpp"
+#include "tenon/host/platform/posix/signals_blocked.hpp"
 
 namespace tenon::make_new {
 namespace {

@@ -17,6 +17,7 @@
 #include "tenon/host/files/shortened.hpp"
 #include "tenon/host/method/device_memory.hpp"
 #include "tenon/host/method/requirements.hpp"
+#include "tenon/host/platform/path_text.hpp"
 #include "tenon/host/program/data_file.hpp"
 #include "tenon/host/registry/discovery.hpp"
 #include "tenon/host/schema/program_generated.h"
@@ -29,7 +30,7 @@ namespace {
 // Logs below the level of an error are for the plugin's author; no argument asks for them.
 void log_errors(std::int32_t level, std::string_view plugin, std::string_view text) {
   if (level < TENON_LOG_ERROR) return;
-  const std::string name = std::filesystem::path(plugin).filename().string();
+  const std::string name = host::path_text(host::path_of(plugin).filename());
   const std::string line =
       printable(concat("tenon-run: log of ", name, ": ", host::shortened(text))) + "\n";
   std::fputs(line.c_str(), stderr);
@@ -148,8 +149,8 @@ Status Session::fail(ExitCode code, Status failure) {
 
 Status Session::add_plugins() {
   for (const std::string& path : arguments_.plugins) {
-    TENON_TRY(const auto record, host::peek(path));
-    if (Status added = registry_.register_backend(path); !added.ok()) {
+    TENON_TRY(const auto record, host::peek(host::path_of(path)));
+    if (Status added = registry_.register_backend(host::path_of(path)); !added.ok()) {
       const bool twice = added.error() == Error::RegistrationAlreadyRegistered;
       return fail(twice ? ExitCode::wrong_usage : ExitCode::invalid_file, std::move(added));
     }
@@ -192,9 +193,10 @@ Result<std::string> Session::choose_method() const {
 
 Status Session::open_program() {
   TENON_RETURN_IF_ERROR(timed("open", report_.timings.open_ns, [&]() -> Status {
-    TENON_TRY(program_, host::Program::open(arguments_.model, arguments_.limits));
+    TENON_TRY(program_, host::Program::open(host::path_of(arguments_.model), arguments_.limits));
     for (const std::string& path : arguments_.data) {
-      TENON_TRY(data_files_.emplace_back(), host::DataFile::open(path, arguments_.limits));
+      TENON_TRY(data_files_.emplace_back(),
+                host::DataFile::open(host::path_of(path), arguments_.limits));
     }
     return ok();
   }));
@@ -402,7 +404,7 @@ Status Session::report_outputs() {
 Status Session::write_outputs() {
   if (arguments_.output.empty()) return ok();
   std::error_code failed;
-  std::filesystem::create_directories(arguments_.output, failed);
+  std::filesystem::create_directories(host::path_of(arguments_.output), failed);
   if (failed) {
     return error(Error::AccessFailed, arguments_.output,
                  ": the directory cannot be made: ", failed.message());
@@ -410,7 +412,7 @@ Status Session::write_outputs() {
   for (std::size_t i = 0; i < report_.outputs.size(); ++i) {
     if (!report_.outputs[i].dtype) continue;
     const std::string path =
-        (std::filesystem::path(arguments_.output) / concat("output", i, ".npy")).string();
+        host::path_text(host::path_of(arguments_.output) / concat("output", i, ".npy"));
     TENON_TRY(const host::ValueArray array, whole_output(i));
     TENON_RETURN_IF_ERROR(host::write_npy(path, array.type, array.shape, array.data));
     report_.outputs[i].file = path;

@@ -2,6 +2,7 @@
 #include "top.hpp"
 #include "tenon/host/arrays/element.hpp"
 #include "tenon/host/files/read_file.hpp"
+#include "tenon/host/platform/path_text.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -61,7 +62,7 @@ std::vector<std::vector<ClassScore>> top_classes(const host::ArrayView& array, s
 }
 
 Result<std::vector<std::string>> read_labels(const std::string& path) {
-  auto text = host::read_file(path);
+  auto text = host::read_file(host::path_of(path));
   if (!text.ok()) return std::move(text).status().with_context("labels");
   std::istringstream lines(*std::move(text));
   std::vector<std::string> out;

@@ -23,9 +23,9 @@
 #include "tenon/conformance/process/backtrace.hpp"
 #include "tenon/conformance/process/breadcrumbs.hpp"
 #include "tenon/conformance/process/channel.hpp"
-#include "tenon/host/files/file_descriptor.hpp"
 #include "tenon/host/files/read_at.hpp"
 #include "tenon/host/files/write_at.hpp"
+#include "tenon/host/platform/file_descriptor.hpp"
 
 extern "C" char** environ;
 

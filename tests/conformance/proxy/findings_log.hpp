@@ -17,7 +17,7 @@
 #include "tenon/conformance/result.hpp"
 #include "tenon/conformance/rule.hpp"
 #include "tenon/core/concat.hpp"
-#include "tenon/host/files/file_descriptor.hpp"
+#include "tenon/host/platform/file_descriptor.hpp"
 
 namespace tenon::conformance {
 

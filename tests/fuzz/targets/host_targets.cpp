@@ -62,4 +62,12 @@ void mach_o(std::span<std::byte> bytes) {
   }
 }
 
+void pe(std::span<std::byte> bytes) {
+  const auto platform = host::platform_of(bytes);
+  for (const std::uint32_t machine :
+       {host::detail::pe::machine_x86_64, platform ? platform->machine : 0U}) {
+    use(host::peek(bytes, "fuzz.dll", {host::BinaryFormat::pe, machine}));
+  }
+}
+
 }  // namespace tenon::fuzz

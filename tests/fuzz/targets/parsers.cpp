@@ -22,6 +22,7 @@ constexpr Target all[] = {
     {"model_library", &model_library, &mutate_elf},
     {"npy", &npy},
     {"payload", &payload},
+    {"pe", &pe, &mutate_words},
     {"pt2", &pt2, &mutate_zip},
     {"report", &report, &mutate_json},
     {"subject", &subject, &mutate_json},

@@ -13,6 +13,7 @@ void manifest(std::span<std::byte> bytes);
 void npy(std::span<std::byte> bytes);
 void elf(std::span<std::byte> bytes);
 void mach_o(std::span<std::byte> bytes);
+void pe(std::span<std::byte> bytes);
 
 // aoti_targets.cpp
 void model_library(std::span<std::byte> bytes);

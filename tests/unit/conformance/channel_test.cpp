@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "support/catch.hpp"
-#include "tenon/host/files/file_descriptor.hpp"
+#include "tenon/host/platform/file_descriptor.hpp"
 
 using namespace tenon;
 using namespace tenon::conformance;

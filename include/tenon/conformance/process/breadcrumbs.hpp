@@ -15,7 +15,7 @@
 
 #include "tenon/core/api.hpp"
 #include "tenon/core/result.hpp"
-#include "tenon/host/files/file_descriptor.hpp"
+#include "tenon/host/platform/file_descriptor.hpp"
 
 namespace tenon::conformance {
 

@@ -59,7 +59,7 @@ struct SourceLineOptions {
 #include <system_error>
 
 #include "tenon/core/concat.hpp"
-#include "tenon/host/files/file_descriptor.hpp"
+#include "tenon/host/platform/file_descriptor.hpp"
 
 namespace tenon::conformance {
 

@@ -56,7 +56,7 @@ TENON_CONFORMANCE_TEST("the file shows nothing that a plugin must not have",
   const auto file = kit.need(host::open_file(kit.plugin(), host::Trust::caller), "the file");
   const auto library = host::with_bytes(
       file, [](std::span<const std::byte> bytes) { return host::read_elf_library(bytes); });
-  // These checks do not apply to Mach-O.
+  // These checks do not apply to Mach-O and PE.
   if (!library.ok()) kit.not_applicable("not an ELF library: ", library.text());
   for (const host::LintResult& check : host::lint_plugin(*library)) {
     const std::string_view rule = detail::rule_of_lint(check.id);

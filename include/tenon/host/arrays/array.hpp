@@ -48,20 +48,28 @@ class ArrayBytes {
     constexpr std::size_t large = std::size_t{1} << 20;
     if (zeroed && size >= large) {
       block = std::calloc(1, size + alignment);
-    } else if (::posix_memalign(&block, alignment, size == 0 ? 1 : size) != 0) {
-      block = nullptr;
-    } else if (zeroed) {
-      std::memset(block, 0, size);
+    } else if (block = allocate_small(size == 0 ? 1 : size); block && zeroed) {
+      std::memset(aligned_in(block), 0, size);
     }
     if (block == nullptr) throw std::bad_alloc();
     block_.reset(block);
     size_ = size;
   }
 
-  [[nodiscard]] std::byte* aligned() const noexcept {
-    const auto address = reinterpret_cast<std::uintptr_t>(block_.get());
+  [[nodiscard]] static void* allocate_small(std::size_t size) noexcept {
+#if defined(_WIN32)
+    return std::malloc(size + alignment);  // What Windows aligns, `free` does not take.
+#else
+    void* block = nullptr;
+    return ::posix_memalign(&block, alignment, size) == 0 ? block : nullptr;
+#endif
+  }
+
+  [[nodiscard]] static std::byte* aligned_in(void* block) noexcept {
+    const auto address = reinterpret_cast<std::uintptr_t>(block);
     return reinterpret_cast<std::byte*>((address + alignment - 1) & ~(alignment - 1));
   }
+  [[nodiscard]] std::byte* aligned() const noexcept { return aligned_in(block_.get()); }
 
   struct Free {
     void operator()(void* block) const noexcept { std::free(block); }

@@ -78,6 +78,7 @@ struct NpyArray {
 #include "tenon/host/arrays/strided.hpp"
 #include "tenon/host/files/mapped_file.hpp"
 #include "tenon/host/files/new_file.hpp"
+#include "tenon/host/platform/path_text.hpp"
 
 namespace tenon::host {
 
@@ -157,7 +158,7 @@ TENON_API Result<NpyArray> parse_npy(std::span<const std::byte> file) {
 }
 
 TENON_API Result<NpyArray> read_npy(const std::string& path) {
-  TENON_TRY(const MappedFile file, MappedFile::open(path));
+  TENON_TRY(const MappedFile file, MappedFile::open(path_of(path)));
   auto array = parse_npy(file.bytes());
   if (!array.ok()) return std::move(array).status().with_context(path);
   return array;
@@ -204,7 +205,7 @@ TENON_API std::string npy_header(ScalarType type, std::span<const std::int64_t> 
 TENON_API Status write_npy(const std::string& path, ScalarType type,
                            std::span<const std::int64_t> shape, std::span<const std::byte> data) {
   const std::string header = npy_header(type, shape);
-  return write_file(path, {std::as_bytes(std::span(header)), data});
+  return write_file(path_of(path), {std::as_bytes(std::span(header)), data});
 }
 
 }  // namespace tenon::host

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -20,24 +21,28 @@
 #include "tenon/host/binary/elf.hpp"
 #include "tenon/host/binary/file_bytes.hpp"
 #include "tenon/host/binary/macho.hpp"
+#include "tenon/host/binary/pe.hpp"
 #include "tenon/host/binary/plugin_record.hpp"
 #include "tenon/host/files/mapped_file.hpp"
 #include "tenon/host/files/read_at.hpp"
 #include "tenon/host/files/trusted_path.hpp"
+#include "tenon/host/platform/path_text.hpp"
 
 /// Reads a plugin's record from its FILE. The library is not loaded and none of its code
 /// runs, so a host can describe a thousand plugins for the price of opening them.
 namespace tenon::host {
 
-/// The file formats that are read. PE, the one of Windows, is not.
-enum class BinaryFormat : std::uint8_t { elf, mach_o };
+/// The file formats that are read: of Linux, macOS and Windows.
+enum class BinaryFormat : std::uint8_t { elf, mach_o, pe };
 
 /// The platform of a shared library that a process can load.
 struct Platform {
   BinaryFormat format;
-  std::uint32_t machine;  ///< `e_machine` of an ELF file, `cputype` of a Mach-O file.
+  std::uint32_t machine;  ///< `e_machine` of an ELF file, `cputype` of Mach-O, `Machine` of PE.
   /// The C library of ELF files; a plugin that needs another one is refused.
   detail::elf::CLibrary c_library = detail::elf::CLibrary::any;
+
+  friend bool operator==(const Platform&, const Platform&) = default;
 };
 
 /// The platform that this host was compiled for.
@@ -45,6 +50,12 @@ struct Platform {
 inline constexpr Platform this_platform{BinaryFormat::mach_o, detail::macho::cpu_arm64};
 #elif defined(__APPLE__) && defined(__x86_64__)
 inline constexpr Platform this_platform{BinaryFormat::mach_o, detail::macho::cpu_x86_64};
+#elif defined(_WIN32) && (defined(_M_ARM64) || defined(__aarch64__))
+inline constexpr Platform this_platform{BinaryFormat::pe, detail::pe::machine_arm64};
+#elif defined(_WIN32) && (defined(_M_X64) || defined(__x86_64__))
+inline constexpr Platform this_platform{BinaryFormat::pe, detail::pe::machine_x86_64};
+#elif defined(_WIN32) && (defined(_M_IX86) || defined(__i386__))
+inline constexpr Platform this_platform{BinaryFormat::pe, detail::pe::machine_i386};
 #elif defined(__x86_64__)
 inline constexpr Platform this_platform{BinaryFormat::elf, 62, detail::elf::this_c_library};
 #elif defined(__aarch64__)
@@ -58,19 +69,33 @@ inline constexpr Platform this_platform{BinaryFormat::elf, 21, detail::elf::this
 #elif defined(__loongarch64)
 inline constexpr Platform this_platform{BinaryFormat::elf, 258, detail::elf::this_c_library};
 #else
-#error "tenon/host/binary/peek.hpp does not know this machine: add its ELF or Mach-O number above"
+#error \
+    "tenon/host/binary/peek.hpp does not know this machine: add its ELF, Mach-O or PE number above"
 #endif
+
+/// "x86_64"
+[[nodiscard]] inline std::string machine_name(const Platform& platform) {
+  switch (platform.format) {
+    case BinaryFormat::mach_o:
+      return detail::macho::machine_name(platform.machine);
+    case BinaryFormat::pe:
+      return detail::pe::machine_name(platform.machine);
+    default:
+      return detail::elf::machine_name(platform.machine);
+  }
+}
 
 namespace detail {
 
 /// "an ELF shared library for x86_64"
 [[gnu::cold]] inline std::string describe_library(const Platform& platform) {
-  return platform.format == BinaryFormat::elf
-             ? concat("an ELF shared library for ", elf::machine_name(platform.machine))
-             : concat("a Mach-O library for ", macho::machine_name(platform.machine));
+  return concat(platform.format == BinaryFormat::elf      ? "an ELF shared library for "
+                : platform.format == BinaryFormat::mach_o ? "a Mach-O library for "
+                                                          : "a Windows DLL for ",
+                machine_name(platform));
 }
 
-/// Describes a file that is neither ELF nor 64-bit Mach-O.
+/// Describes a file that is neither ELF nor 64-bit Mach-O nor PE.
 [[gnu::cold]] inline std::string describe_content(FileBytes file) {
   struct Kind {
     std::size_t offset;
@@ -79,7 +104,6 @@ namespace detail {
   };
   using namespace std::string_view_literals;
   static constexpr std::array kinds{
-      Kind{0, "MZ"sv, "a Windows DLL or program (PE), which this host does not read"sv},
       Kind{0, "\xce\xfa\xed\xfe"sv, "a 32-bit Mach-O file"sv},
       Kind{0, "\xfe\xed\xfa\xcf"sv, "a big-endian Mach-O file"sv},
       Kind{0, "\xfe\xed\xfa\xce"sv, "a big-endian 32-bit Mach-O file"sv},
@@ -110,22 +134,30 @@ namespace detail {
   return concat("a file of no known kind that begins with ", hex(file.bytes(), 8));
 }
 
+/// Which of the formats the file begins as; nothing for another file.
+inline std::optional<BinaryFormat> format_of(FileBytes file) noexcept {
+  const auto first = file.big_endian<std::uint32_t>(0);
+  if (first == 0x7f454c46) return BinaryFormat::elf;
+  if (file.u16(0) == pe::dos_magic) return BinaryFormat::pe;
+  const bool is_universal =
+      first == macho::fat_magic_64 ||
+      (first == macho::fat_magic && file.big_endian<std::uint32_t>(4) <= macho::max_slices);
+  if (is_universal || file.u32(0) == macho::thin_magic) return BinaryFormat::mach_o;
+  return std::nullopt;
+}
+
 /// Whether a file has the format of `platform`. Failures do not name the file.
 inline Status check_format(FileBytes file, const Platform& platform) {
   const auto refuse = [&](std::string_view found) {
     return error(Error::InvalidArgument, "is ", found, ", expected ", describe_library(platform));
   };
   if (file.empty()) return refuse("empty");
-
-  const auto first = file.big_endian<std::uint32_t>(0);
-  const bool is_elf = first == 0x7f454c46;
-  const bool is_universal =
-      first == macho::fat_magic_64 ||
-      (first == macho::fat_magic && file.big_endian<std::uint32_t>(4) <= macho::max_slices);
-  const bool is_mach_o = is_universal || file.u32(0) == macho::thin_magic;
-  if (!is_elf && !is_mach_o) return refuse(describe_content(file));
-  if (is_elf != (platform.format == BinaryFormat::elf)) {
-    return refuse(is_elf ? "an ELF file (Linux)" : "a Mach-O file (macOS)");
+  const auto format = format_of(file);
+  if (!format) return refuse(describe_content(file));
+  if (*format != platform.format) {
+    return refuse(*format == BinaryFormat::elf      ? "an ELF file (Linux)"
+                  : *format == BinaryFormat::mach_o ? "a Mach-O file (macOS)"
+                                                    : pe::describe(file));
   }
   return ok();
 }
@@ -134,9 +166,14 @@ inline Status check_format(FileBytes file, const Platform& platform) {
 inline Result<std::span<const std::byte>> find_plugin_object(FileBytes file,
                                                              const Platform& platform) {
   TENON_RETURN_IF_ERROR(check_format(file, platform));
-  return platform.format == BinaryFormat::elf
-             ? elf::find_object(file, platform.machine, TENON_PLUGIN_SYMBOL, platform.c_library)
-             : macho::find_object(file, platform.machine, TENON_PLUGIN_SYMBOL);
+  switch (platform.format) {
+    case BinaryFormat::mach_o:
+      return macho::find_object(file, platform.machine, TENON_PLUGIN_SYMBOL);
+    case BinaryFormat::pe:
+      return pe::find_object(file, platform.machine, TENON_PLUGIN_SYMBOL);
+    default:
+      return elf::find_object(file, platform.machine, TENON_PLUGIN_SYMBOL, platform.c_library);
+  }
 }
 
 /// The same in a file for this host. Compiles the reader of this host's format alone.
@@ -144,6 +181,8 @@ inline Result<std::span<const std::byte>> find_plugin_object(FileBytes file) {
   TENON_RETURN_IF_ERROR(check_format(file, this_platform));
 #if defined(__APPLE__)
   return macho::find_object(file, this_platform.machine, TENON_PLUGIN_SYMBOL);
+#elif defined(_WIN32)
+  return pe::find_object(file, this_platform.machine, TENON_PLUGIN_SYMBOL);
 #else
   return elf::find_object(file, this_platform.machine, TENON_PLUGIN_SYMBOL,
                           this_platform.c_library);
@@ -174,17 +213,37 @@ inline Result<std::span<const std::byte>> find_plugin_object(FileBytes file) {
   std::error_code system_error;
   const auto status = std::filesystem::status(path, system_error);
   if (status.type() == std::filesystem::file_type::not_found) {
-    return error(Error::NotFound, path.native(), ": there is no such file");
+    return error(Error::NotFound, path_text(path), ": there is no such file");
   }
   if (!std::filesystem::status_known(status)) return failure;
   const bool regular = std::filesystem::is_regular_file(status);
   if (regular && std::filesystem::file_size(path, system_error) != 0) return failure;
-  return error(Error::InvalidArgument, path.native(), ": is ",
+  return error(Error::InvalidArgument, path_text(path), ": is ",
                regular ? "empty" : describe_file_type(status.type()), ", expected ",
                describe_library(this_platform));
 }
 
 }  // namespace detail
+
+/// The platform that a library is for, by its first bytes alone, so that a plugin can be described
+/// that this host cannot load; nothing for a file that is not read (of another kind, or ELF that is
+/// not of 64 bits and little-endian). Of a universal Mach-O file on macOS this host's platform,
+/// otherwise that of the first slice.
+[[nodiscard]] inline std::optional<Platform> platform_of(std::span<const std::byte> bytes) {
+  const detail::FileBytes file(bytes);
+  const auto format = detail::format_of(file);
+  if (!format) return std::nullopt;
+  if (*format == BinaryFormat::pe) {
+    return Platform{*format, detail::pe::Headers::of(file).machine()};
+  }
+  if (*format == BinaryFormat::elf) {
+    if (file.u8(4) != 2 || file.u8(5) != 1) return std::nullopt;
+    return Platform{*format, file.u16(18)};
+  }
+  if (file.u32(0) == detail::macho::thin_magic) return Platform{*format, file.u32(4)};
+  if (this_platform.format == *format) return this_platform;
+  return Platform{*format, file.big_endian<std::uint32_t>(8)};
+}
 
 /// Reads the record of the plugin whose whole file is `file`.
 ///
@@ -221,13 +280,13 @@ inline Result<std::span<const std::byte>> find_plugin_object(FileBytes file) {
 /// not a regular file; AccessFailed when it cannot be opened or mapped; and those of the other
 /// `peek`. The text begins with the path.
 [[nodiscard]] inline Result<PluginRecord> peek(const std::filesystem::path& path) {
-  if (path.native().find('\0') != std::filesystem::path::string_type::npos) {
-    return error(Error::InvalidArgument, std::string_view(path.c_str()),
+  if (path_text(path).find('\0') != std::string::npos) {
+    return error(Error::InvalidArgument, path_text(path.c_str()),
                  ": is not a path: a NUL character follows");
   }
   auto file = MappedFile::open(path);
   if (!file.ok()) return detail::explain_unmapped(path, std::move(file).status());
-  return peek(file->bytes(), path.native());
+  return peek(file->bytes(), path_text(path));
 }
 
 /// Calls `use` with all bytes of an open file and returns what it returns. A small file is read:
@@ -244,15 +303,15 @@ template <class Use>
   }
   const std::unique_ptr<std::byte[]> buffer(new std::byte[size]);
   // Fewer where another process cut it short; the rest is judged.
-  const ::ssize_t done = read_at(file.descriptor.get(), {buffer.get(), size}, 0);
-  if (done < 0) return error(Error::AccessFailed, file.path.native(), ": ", std::strerror(errno));
+  const std::ptrdiff_t done = read_at(file.descriptor.get(), {buffer.get(), size}, 0);
+  if (done < 0) return error(Error::AccessFailed, path_text(file.path), ": ", std::strerror(errno));
   return use(std::span<const std::byte>(buffer.get(), static_cast<std::size_t>(done)));
 }
 
 /// Reads the record of the plugin in a file that is open already. Fails as the other two.
 [[nodiscard]] inline Result<PluginRecord> peek(const OpenedFile& file) {
   return with_bytes(
-      file, [&](std::span<const std::byte> bytes) { return peek(bytes, file.path.native()); });
+      file, [&](std::span<const std::byte> bytes) { return peek(bytes, path_text(file.path)); });
 }
 
 }  // namespace tenon::host

@@ -1,37 +1,23 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <unistd.h>
-
-#if defined(__linux__)
-#include <sys/auxv.h>
-#endif
-
-#include <cstdlib>
 #include <optional>
 #include <string>
 
+#if defined(_WIN32)
+#include "tenon/host/platform/windows/environment.hpp"
+#else
+#include "tenon/host/platform/posix/environment.hpp"
+#endif
+
 namespace tenon::host {
 
-/// Whether the process has more rights than the user who started it: setuid, setgid, or file
-/// capabilities. Variables must not choose the code that such a process loads.
-///
-/// Linux: AT_SECURE, which the kernel sets and glibc's `secure_getenv` asks; macOS and BSD:
-/// `issetugid`.
-[[nodiscard]] inline bool is_privileged() noexcept {
-#if defined(__linux__)
-  return ::getauxval(AT_SECURE) != 0;
-#else
-  return ::issetugid() != 0;
-#endif
-}
-
 /// The value of an environment variable; nothing when it is not set, and for every variable in a
-/// privileged process. As `getenv`, not to be called while another thread changes the environment.
+/// privileged process (`is_privileged`). As `getenv`, not to be called while another thread changes
+/// the environment.
 [[nodiscard]] inline std::optional<std::string> environment_variable(const char* name) {
   if (is_privileged()) return std::nullopt;
-  const char* value = std::getenv(name);
-  return value ? std::optional<std::string>(value) : std::nullopt;
+  return platform::variable(name);
 }
 
 }  // namespace tenon::host

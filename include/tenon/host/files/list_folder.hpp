@@ -1,53 +1,9 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <dirent.h>
-
-#include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <filesystem>
-#include <memory>
-#include <string>
-#include <string_view>
-#include <vector>
-
-#include "tenon/core/result.hpp"
-
-namespace tenon::host {
-
-namespace detail {
-
-struct CloseFolder {
-  void operator()(DIR* folder) const noexcept { ::closedir(folder); }
-};
-using OpenFolder = std::unique_ptr<DIR, CloseFolder>;
-
-/// The names that are left in `folder`, sorted, without "." and "..". AccessFailed, with `path`,
-/// when they cannot be read.
-[[nodiscard]] inline Result<std::vector<std::string>> read_names(
-    const OpenFolder& folder, const std::filesystem::path& path) {
-  std::vector<std::string> names;
-  errno = 0;
-  while (const dirent* entry = ::readdir(folder.get())) {
-    const std::string_view name = entry->d_name;
-    if (name != "." && name != "..") names.emplace_back(name);
-    errno = 0;
-  }
-  if (errno != 0) return error(Error::AccessFailed, path.native(), ": ", std::strerror(errno));
-  std::sort(names.begin(), names.end());
-  return names;
-}
-
-}  // namespace detail
-
-/// The names in the directory `path`, sorted, without "." and "..". AccessFailed when it is none or
-/// cannot be read. libstdc++'s directory_iterator would abort the process where memory runs out.
-[[nodiscard]] inline Result<std::vector<std::string>> list_folder(
-    const std::filesystem::path& path) {
-  const detail::OpenFolder folder(::opendir(path.c_str()));
-  if (!folder) return error(Error::AccessFailed, path.native(), ": ", std::strerror(errno));
-  return detail::read_names(folder, path);
-}
-
-}  // namespace tenon::host
+/// The names in a directory (`list_folder`).
+#if defined(_WIN32)
+#include "tenon/host/platform/windows/list_folder.hpp"
+#else
+#include "tenon/host/platform/posix/list_folder.hpp"
+#endif

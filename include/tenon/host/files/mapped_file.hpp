@@ -1,11 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
@@ -17,8 +12,9 @@
 
 #include "tenon/core/concat.hpp"
 #include "tenon/core/result.hpp"
-#include "tenon/host/files/file_descriptor.hpp"
 #include "tenon/host/files/read_at.hpp"
+#include "tenon/host/platform/file_descriptor.hpp"
+#include "tenon/host/platform/path_text.hpp"
 
 namespace tenon::host {
 
@@ -44,13 +40,11 @@ class MappedFile {
   /// time.
   [[nodiscard]] static Result<MappedFile> open(const std::filesystem::path& path,
                                                std::span<std::byte>* head = nullptr) {
-    // O_NONBLOCK: opening a FIFO must not wait for a writer. It changes nothing for regular files.
-    const FileDescriptor descriptor(
-        ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+    const FileDescriptor descriptor(platform::open_to_read(path));
     if (!descriptor.valid()) return refused(path, std::strerror(errno));
     TENON_TRY(MappedFile file, map_checked(descriptor.get(), path));
     if (head) {
-      const ::ssize_t size = read_at(descriptor.get(), *head, 0);
+      const std::ptrdiff_t size = read_at(descriptor.get(), *head, 0);
       if (size < 0) return refused(path, std::strerror(errno));
       *head = head->first(static_cast<std::size_t>(size));
     }
@@ -61,8 +55,8 @@ class MappedFile {
   /// caller's and may be closed. `path` is for the text of AccessFailed.
   [[nodiscard]] static Result<MappedFile> map(int descriptor, std::size_t size,
                                               const std::filesystem::path& path) {
-    void* const address = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, descriptor, 0);
-    if (address == MAP_FAILED) return refused(path, std::strerror(errno));
+    void* const address = platform::map(descriptor, size);
+    if (!address) return refused(path, std::strerror(errno));
     return MappedFile(address, size);
   }
 
@@ -76,7 +70,7 @@ class MappedFile {
   MappedFile(const MappedFile&) = delete;
   MappedFile& operator=(const MappedFile&) = delete;
   ~MappedFile() {
-    if (address_ != nullptr) ::munmap(address_, size_);
+    if (address_ != nullptr) platform::unmap(address_, size_);
   }
 
   /// The file's bytes, page-aligned. Valid while this object lives.
@@ -90,33 +84,31 @@ class MappedFile {
     const auto begin = reinterpret_cast<std::uintptr_t>(part.data());
     const auto base = reinterpret_cast<std::uintptr_t>(address_);
     if (begin < base || begin - base > size_ || part.size() > size_ - (begin - base)) return;
-    const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
-    const auto first = (begin + page - 1) / page * page;
-    const auto last = (begin + part.size()) / page * page;
-    if (first < last) ::madvise(reinterpret_cast<void*>(first), last - first, MADV_DONTNEED);
+    platform::drop_pages(begin, begin + part.size());
   }
 
  private:
   MappedFile(void* address, std::size_t size) noexcept : address_(address), size_(size) {}
 
   static Status refused(const std::filesystem::path& path, std::string_view why) {
-    return error(Error::AccessFailed, path.native(), ": ", why);
+    return error(Error::AccessFailed, path_text(path), ": ", why);
   }
 
   static Result<MappedFile> map_checked(int descriptor, const std::filesystem::path& path) {
-    struct stat status{};
-    if (::fstat(descriptor, &status) != 0) return refused(path, std::strerror(errno));
-    if (S_ISDIR(status.st_mode)) return refused(path, "is a directory, expected a regular file");
-    if (S_ISFIFO(status.st_mode)) return refused(path, "is a FIFO, expected a regular file");
-    if (!S_ISREG(status.st_mode)) return refused(path, "is not a regular file");
-    if (status.st_size == 0) return refused(path, "file is empty");
-    // The address space of a 32-bit process; all offsets in the file then fit as well.
-    if (!std::in_range<std::ptrdiff_t>(status.st_size)) {
-      return refused(path, concat("has ", static_cast<std::int64_t>(status.st_size),
-                                  " bytes, this process of ", 8 * sizeof(void*),
-                                  " bits maps at most ", PTRDIFF_MAX));
+    platform::FileStatus status;
+    if (!platform::get_status(descriptor, status)) return refused(path, std::strerror(errno));
+    if (status.kind == platform::FileKind::directory || status.kind == platform::FileKind::fifo) {
+      return error(Error::AccessFailed, path_text(path), ": is ", platform::describe(status.kind),
+                   ", expected a regular file");
     }
-    return map(descriptor, static_cast<std::size_t>(status.st_size), path);
+    if (status.kind != platform::FileKind::regular) return refused(path, "is not a regular file");
+    if (status.identity.size == 0) return refused(path, "file is empty");
+    // The address space of a 32-bit process; all offsets in the file then fit as well.
+    if (!std::in_range<std::ptrdiff_t>(status.identity.size)) {
+      return refused(path, concat("has ", status.identity.size, " bytes, this process of ",
+                                  8 * sizeof(void*), " bits maps at most ", PTRDIFF_MAX));
+    }
+    return map(descriptor, static_cast<std::size_t>(status.identity.size), path);
   }
 
   void* address_ = nullptr;

@@ -1,30 +1,30 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <sys/types.h>
-#include <unistd.h>
-
 #include <cerrno>
 #include <cstddef>
+#include <cstdint>
 #include <span>
+
+#include "tenon/host/platform/file.hpp"
 
 namespace tenon::host {
 
 /// Reads from `offset` of an open file into all of `to`: a read that is interrupted or cut short is
 /// continued. Returns the number of bytes, fewer than `to` has where the file ends; -1, with
 /// `errno` set, when a read fails.
-[[nodiscard]] inline ::ssize_t read_at(int descriptor, std::span<std::byte> to,
-                                       ::off_t offset) noexcept {
+[[nodiscard]] inline std::ptrdiff_t read_at(int descriptor, std::span<std::byte> to,
+                                            std::uint64_t offset) noexcept {
   std::size_t done = 0;
   while (done < to.size()) {
-    const ::ssize_t size = ::pread(descriptor, to.data() + done, to.size() - done,
-                                   offset + static_cast<::off_t>(done));
+    const std::ptrdiff_t size =
+        platform::pread(descriptor, to.data() + done, to.size() - done, offset + done);
     if (size < 0 && errno == EINTR) continue;
     if (size < 0) return size;
     if (size == 0) break;
     done += static_cast<std::size_t>(size);
   }
-  return static_cast<::ssize_t>(done);
+  return static_cast<std::ptrdiff_t>(done);
 }
 
 }  // namespace tenon::host

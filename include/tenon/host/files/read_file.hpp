@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
@@ -11,7 +8,8 @@
 #include <string>
 
 #include "tenon/core/result.hpp"
-#include "tenon/host/files/file_descriptor.hpp"
+#include "tenon/host/platform/file_descriptor.hpp"
+#include "tenon/host/platform/path_text.hpp"
 
 namespace tenon::host {
 
@@ -20,15 +18,15 @@ namespace tenon::host {
 /// read fails.
 [[nodiscard]] inline Result<std::string> read_file(const std::filesystem::path& path) {
   const auto failed = [&] {
-    return error(Error::AccessFailed, path.native(), ": cannot be read: ", std::strerror(errno));
+    return error(Error::AccessFailed, path_text(path), ": cannot be read: ", std::strerror(errno));
   };
-  const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
+  const FileDescriptor file(platform::open_stream(path));
   if (!file.valid()) return failed();
   constexpr std::size_t piece = 16384;
   std::string out;
   for (std::size_t size = 0;;) {
     out.resize(size + piece);
-    const ::ssize_t more = ::read(file.get(), out.data() + size, piece);
+    const std::ptrdiff_t more = platform::read(file.get(), out.data() + size, piece);
     if (more < 0 && errno == EINTR) continue;
     if (more < 0) return failed();
     size += static_cast<std::size_t>(more);

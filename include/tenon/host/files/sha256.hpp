@@ -14,15 +14,12 @@ namespace tenon::host {
 [[nodiscard]] TENON_API Result<Sha256> parse_sha256(std::string_view text);
 
 /// Hashes the whole file behind `descriptor`, from its beginning; the position of the descriptor is
-/// neither used nor moved. AccessFailed when it cannot be read.
+/// not used. AccessFailed when it cannot be read.
 [[nodiscard]] TENON_API Result<Sha256> sha256_of_file(int descriptor);
 
 }  // namespace tenon::host
 
 #if TENON_HOST_DEFINITIONS
-
-#include <sys/types.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <cstddef>
@@ -31,6 +28,7 @@ namespace tenon::host {
 #include <memory>
 
 #include "tenon/host/files/quoted.hpp"
+#include "tenon/host/platform/file.hpp"
 
 namespace tenon::host {
 
@@ -61,15 +59,15 @@ TENON_API Result<Sha256> sha256_of_file(int descriptor) {
   constexpr std::size_t piece = 256 * 1024;
   const auto buffer = std::make_unique<std::byte[]>(piece);
   Sha256Hasher hasher;
-  for (::off_t offset = 0;;) {
-    const ::ssize_t size = ::pread(descriptor, buffer.get(), piece, offset);
+  for (std::uint64_t offset = 0;;) {
+    const std::ptrdiff_t size = platform::pread(descriptor, buffer.get(), piece, offset);
     if (size < 0 && errno == EINTR) continue;
     if (size < 0) {
       return error(Error::AccessFailed, "cannot read the file to hash it: ", std::strerror(errno));
     }
     if (size == 0) return hasher.finish();
     hasher.update({buffer.get(), static_cast<std::size_t>(size)});
-    offset += size;
+    offset += static_cast<std::uint64_t>(size);
   }
 }
 

@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <sys/types.h>
-#include <unistd.h>
-
 #include <cerrno>
 #include <cstddef>
+#include <cstdint>
 #include <span>
+
+#include "tenon/host/platform/file.hpp"
 
 namespace tenon::host {
 
 /// Writes all of `from` at `offset` of an open file: a write that is interrupted or cut short is
 /// continued. Returns false, with `errno` set, when a write fails.
 [[nodiscard]] inline bool write_at(int descriptor, std::span<const std::byte> from,
-                                   ::off_t offset) noexcept {
+                                   std::uint64_t offset) noexcept {
   while (!from.empty()) {
-    const ::ssize_t size = ::pwrite(descriptor, from.data(), from.size(), offset);
+    const std::ptrdiff_t size = platform::pwrite(descriptor, from.data(), from.size(), offset);
     if (size < 0 && errno == EINTR) continue;
     if (size < 0) return false;
     from = from.subspan(static_cast<std::size_t>(size));
-    offset += size;
+    offset += static_cast<std::uint64_t>(size);
   }
   return true;
 }

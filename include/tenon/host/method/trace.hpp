@@ -122,6 +122,7 @@ class Trace {
 #include "tenon/core/concat.hpp"
 #include "tenon/core/visible.hpp"
 #include "tenon/host/files/new_file.hpp"
+#include "tenon/host/platform/path_text.hpp"
 #include "tenon/host/plugin/load_lock.hpp"
 
 namespace tenon::host {
@@ -231,7 +232,7 @@ TENON_API std::string Trace::json() const {
 
 TENON_API Status Trace::write(const std::string& path) const {
   const std::string text = json();
-  return write_file(path, {std::as_bytes(std::span(text))}).with_context("trace file");
+  return write_file(path_of(path), {std::as_bytes(std::span(text))}).with_context("trace file");
 }
 
 TENON_API void Trace::log_entry(const tenon_tracer* tracer, const char* name,

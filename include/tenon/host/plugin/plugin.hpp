@@ -86,6 +86,7 @@ class Plugin : public std::enable_shared_from_this<Plugin> {
 #include "tenon/core/concat.hpp"
 #include "tenon/core/struct_size.hpp"
 #include "tenon/host/binary/peek.hpp"
+#include "tenon/host/platform/path_text.hpp"
 #include "tenon/host/plugin/host_table.hpp"
 #include "tenon/host/plugin/library.hpp"
 #include "tenon/host/plugin/load_lock.hpp"
@@ -130,7 +131,7 @@ TENON_API Result<std::shared_ptr<Plugin>> Plugin::load(const std::filesystem::pa
   std::error_code failed;
   const std::filesystem::path absolute = std::filesystem::absolute(path, failed);
   if (failed) {
-    return error(Error::AccessFailed, "cannot resolve ", path.string(), ": ", failed.message());
+    return error(Error::AccessFailed, "cannot resolve ", path_text(path), ": ", failed.message());
   }
   TENON_TRY(OpenedFile file, open_file(absolute, Trust::caller));
   return load(std::move(file), nullptr, std::move(info));
@@ -139,7 +140,7 @@ TENON_API Result<std::shared_ptr<Plugin>> Plugin::load(const std::filesystem::pa
 TENON_API Result<std::shared_ptr<Plugin>> Plugin::load(OpenedFile file,
                                                        const PluginRecord* expected,
                                                        HostInfo info) {
-  const std::string path = file.path.native();
+  const std::string path = path_text(file.path);
   TENON_TRY(const PluginRecord in_file, peek(file));
   TENON_RETURN_IF_ERROR(check_abi(in_file).with_context(path));
   if (expected && in_file != *expected) {

@@ -97,6 +97,7 @@ class DataFile {
 #include <utility>
 
 #include "tenon/host/files/shortened.hpp"
+#include "tenon/host/platform/path_text.hpp"
 #include "tenon/host/program/file_header.hpp"
 #include "tenon/host/program/flatbuffer_root.hpp"
 #include "tenon/host/schema/flat_tensor_generated.h"
@@ -157,7 +158,7 @@ TENON_API Result<std::shared_ptr<const DataFile>> DataFile::open(const std::file
                                                                  const HostLimits& limits) {
   TENON_TRY(auto file, MappedFile::open(path));
   const auto bytes = file.bytes();
-  return make(bytes, std::move(file), nullptr, path.native(), limits);
+  return make(bytes, std::move(file), nullptr, path_text(path), limits);
 }
 
 TENON_API Result<std::shared_ptr<const DataFile>> DataFile::from_bytes(

@@ -142,6 +142,7 @@ class Program {
 
 #include "tenon/host/files/quoted.hpp"
 #include "tenon/host/files/shortened.hpp"
+#include "tenon/host/platform/path_text.hpp"
 #include "tenon/host/program/file_header.hpp"
 #include "tenon/host/program/flatbuffer_root.hpp"
 #include "tenon/host/program/verify.hpp"
@@ -172,7 +173,7 @@ TENON_API Result<std::shared_ptr<const Program>> Program::open(const std::filesy
   std::span<std::byte> start(head->bytes);
   TENON_TRY(auto file, MappedFile::open(path, &start));
   const auto bytes = file.bytes();
-  return make(bytes, start, std::move(file), std::move(head), nullptr, path.native(), limits);
+  return make(bytes, start, std::move(file), std::move(head), nullptr, path_text(path), limits);
 }
 
 TENON_API Result<std::shared_ptr<const Program>> Program::from_bytes(

@@ -54,7 +54,7 @@ struct BackendInfo {
 /// Why there is no backend for an id (TorchDynamo: InvalidBackend, torch/_dynamo/exc.py).
 struct InvalidBackend {
   std::string id;
-  std::vector<std::string> near;         ///< Similar ids, the nearest first.
+  std::vector<std::string> near_ids;     ///< Similar ids, the nearest first.
   std::vector<std::string> known;        ///< All ids that can be looked up, sorted.
   std::vector<BackendInfo> providers;    ///< Backends with this very id that cannot be used.
   std::vector<SearchPath> search_paths;  ///< What was searched, in order.
@@ -86,7 +86,7 @@ namespace tenon::host {
   std::string text;
   if (providers.empty()) {
     text = concat("backend ", quoted(id), " is not registered (InvalidBackend)");
-    if (!near.empty()) text += concat("; did you mean ", join(near), "?");
+    if (!near_ids.empty()) text += concat("; did you mean ", join(near_ids), "?");
   } else {
     text = concat("backend ", quoted(id), " is known but cannot be used (InvalidBackend)");
     for (const BackendInfo& provider : providers) {

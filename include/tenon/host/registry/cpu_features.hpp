@@ -1,16 +1,9 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#if defined(__APPLE__)
-#include <sys/sysctl.h>
-#elif defined(__linux__) && (defined(__aarch64__) || defined(__arm__))
-#include <sys/auxv.h>
-#endif
-
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <fstream>
 #include <iterator>
 #include <set>
 #include <span>
@@ -18,6 +11,12 @@
 #include <string_view>
 #include <utility>
 #include <vector>
+
+#if defined(_WIN32)
+#include "tenon/host/platform/windows/cpuinfo.hpp"
+#else
+#include "tenon/host/platform/posix/cpuinfo.hpp"
+#endif
 
 namespace tenon::host {
 
@@ -169,63 +168,14 @@ inline void append_x86_levels(std::vector<std::string>& names) {
   return CpuFeatures(std::move(names));
 }
 
-namespace detail {
-
-#if defined(__APPLE__)
-/// Asks for each name that Apple documents ("Determining Instruction Set Characteristics"); a name
-/// that this system does not know is a missing feature.
-inline CpuFeatures read_cpu_features() {
-  std::vector<std::string> names;
-  for (const char* name :
-       {"FEAT_FlagM",   "FEAT_FlagM2", "FEAT_FHM",     "FEAT_DotProd", "FEAT_SHA3",   "FEAT_RDM",
-        "FEAT_LSE",     "FEAT_SHA256", "FEAT_SHA512",  "FEAT_SHA1",    "FEAT_AES",    "FEAT_PMULL",
-        "FEAT_SPECRES", "FEAT_SB",     "FEAT_FRINTTS", "FEAT_LRCPC",   "FEAT_LRCPC2", "FEAT_FCMA",
-        "FEAT_JSCVT",   "FEAT_PAuth",  "FEAT_DPB",     "FEAT_DPB2",    "FEAT_BF16",   "FEAT_I8MM",
-        "FEAT_ECV",     "FEAT_LSE2",   "FEAT_CSV2",    "FEAT_CSV3",    "FEAT_DIT",    "FEAT_FP16",
-        "FEAT_SSBS",    "FEAT_BTI",    "FEAT_SME",     "FEAT_SME2"}) {
-    int value = 0;
-    std::size_t size = sizeof value;
-    const std::string key = std::string("hw.optional.arm.") + name;
-    if (::sysctlbyname(key.c_str(), &value, &size, nullptr, 0) == 0 && value != 0) {
-      names.emplace_back(name);
-    }
-  }
-  for (const char* key :
-       {"machdep.cpu.features", "machdep.cpu.leaf7_features", "machdep.cpu.extfeatures"}) {
-    std::size_t size = 0;
-    if (::sysctlbyname(key, nullptr, &size, nullptr, 0) != 0 || size == 0) continue;
-    std::string text(size, '\0');
-    if (::sysctlbyname(key, text.data(), &size, nullptr, 0) != 0) continue;
-    text.resize(std::min(text.find('\0'), text.size()));
-    std::ranges::transform(text, text.begin(), [](char c) {
-      return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-    });
-    append_words(text, " ", names);
-  }
-  return CpuFeatures(std::move(names));
-}
-#elif defined(__linux__) && defined(__aarch64__)
-inline CpuFeatures read_cpu_features() {
-  return arm64_features(::getauxval(AT_HWCAP), ::getauxval(AT_HWCAP2));
-}
-#elif defined(__linux__) && defined(__arm__)
-inline CpuFeatures read_cpu_features() {
-  return arm_features(::getauxval(AT_HWCAP), ::getauxval(AT_HWCAP2));
-}
-#else
-inline CpuFeatures read_cpu_features() {
-  std::ifstream file("/proc/cpuinfo");
-  std::string text;
-  // One processor is enough; a machine may have hundreds.
-  for (std::string line; std::getline(file, line) && !line.empty();) text += line + "\n";
-  return parse_cpuinfo(text);
-}
-#endif
-
-}  // namespace detail
-
 inline const CpuFeatures& CpuFeatures::of_this_machine() {
-  static const CpuFeatures features = detail::read_cpu_features();
+#if defined(__linux__) && defined(__aarch64__)
+  static const CpuFeatures features = arm64_features(platform::hwcap(), platform::hwcap2());
+#elif defined(__linux__) && defined(__arm__)
+  static const CpuFeatures features = arm_features(platform::hwcap(), platform::hwcap2());
+#else
+  static const CpuFeatures features = parse_cpuinfo(platform::cpuinfo());
+#endif
   return features;
 }
 

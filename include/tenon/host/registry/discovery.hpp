@@ -53,9 +53,10 @@ struct DiscoveryOptions {
 /// loaded.
 ///
 /// A file that cannot be used is a source with its reason and never a failure of the search. In
-/// directories, files named *.json are manifests and files named *.so (also *.dylib on macOS)
-/// plugins; directories in them are not entered. Every file and directory is opened with
-/// `Trust::checked`. A file that several search paths name is taken once, from the first.
+/// directories, files named *.json are manifests and files named *.so (also *.dylib on macOS, *.dll
+/// instead on Windows) plugins; directories in them are not entered. Every file and directory is
+/// opened with `Trust::checked`. A file that several search paths name is taken once, from the
+/// first.
 ///
 /// threads: any.
 TENON_ON_USE [[nodiscard]] TENON_API SearchReport discover(const DiscoveryOptions& options = {});
@@ -67,9 +68,6 @@ TENON_ON_USE [[nodiscard]] TENON_API std::function<SearchReport()> discovery(
 }  // namespace tenon::host
 
 #if TENON_HOST_DEFINITIONS
-
-#include <sys/types.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -89,6 +87,7 @@ TENON_ON_USE [[nodiscard]] TENON_API std::function<SearchReport()> discovery(
 #include "tenon/host/files/environment.hpp"
 #include "tenon/host/files/read_at.hpp"
 #include "tenon/host/files/trusted_path.hpp"
+#include "tenon/host/platform/path_text.hpp"
 #include "tenon/host/plugin/plugin.hpp"
 #include "tenon/host/registry/glob.hpp"
 #include "tenon/host/registry/manifest.hpp"
@@ -153,8 +152,8 @@ class Search {
     take_record(source, (*linked)->record(), nullptr);
   }
 
-  /// A list of paths, separated by colons. An empty entry would mean the current directory, which
-  /// is never searched.
+  /// A list of paths, separated by colons, on Windows by semicolons. An empty entry would mean the
+  /// current directory, which is never searched.
   void add_variable(SearchPathKind kind, const char* name) {
     if (options_.use_environment && !options_.variable && is_privileged() && std::getenv(name)) {
       SearchPath& searched = new_search_path(kind, {});
@@ -165,8 +164,8 @@ class Search {
     const std::string value = variable(name).value_or("");
     if (value.empty()) return;
     for (std::size_t begin = 0; begin <= value.size();) {
-      const std::size_t end = std::min(value.find(':', begin), value.size());
-      add_path(kind, value.substr(begin, end - begin));
+      const std::size_t end = std::min(value.find(path_separator, begin), value.size());
+      add_path(kind, path_of(std::string_view(value).substr(begin, end - begin)));
       begin = end + 1;
     }
   }
@@ -180,8 +179,8 @@ class Search {
                           "searched"));
     }
     if (!path.is_absolute()) {
-      return refuse(searched, error(Error::InvalidArgument, path.native(),
-                                    ": is a relative path, expected one that begins with /"));
+      return refuse(searched, error(Error::InvalidArgument, path_text(path),
+                                    ": is a relative path, expected ", absolute_path));
     }
     const bool only_folders =
         kind == SearchPathKind::plugin_path || kind == SearchPathKind::installed;
@@ -198,7 +197,7 @@ class Search {
     searched.error = why.error();
     // The search path is named by its path already.
     std::string_view reason = why.text();
-    const std::string path = searched.path.native() + ": ";
+    const std::string path = path_text(searched.path) + ": ";
     if (reason.starts_with(path)) reason.remove_prefix(path.size());
     searched.reason = reason;
   }
@@ -210,22 +209,27 @@ class Search {
     auto names = folder->list();
     if (!names.ok()) return refuse(report_.search_paths.back(), std::move(names).status());
     for (const std::string& name : *names) {
-      if (name.ends_with(".json")) add_manifest(path / name, folder->open_file(name));
+      if (name.ends_with(".json")) add_manifest(path / path_of(name), folder->open_file(name));
     }
     for (const std::string& name : *names) {
       if (!is_library_name(name)) continue;
       auto file = folder->open_file(name);
       // Building a path is not free, and there may be a thousand of them.
-      const std::filesystem::path refused = file.ok() ? std::filesystem::path() : path / name;
+      const std::filesystem::path refused =
+          file.ok() ? std::filesystem::path() : path / path_of(name);
       add_library(std::move(file), refused);
     }
   }
 
   [[nodiscard]] static bool is_library_name(std::string_view name) {
-#ifdef __APPLE__
+#if defined(_WIN32)
+    return name.ends_with(".dll");
+#else
+#if defined(__APPLE__)
     if (name.ends_with(".dylib")) return true;
 #endif
     return name.ends_with(".so");
+#endif
   }
 
   /// `refused` is the path of a file that could not be opened.
@@ -235,9 +239,9 @@ class Search {
     PluginSource& source = new_source(path);
     if (!file.ok()) return refuse(source, std::move(file).status());
     if (!broken_manifests_.empty()) {
-      const auto broken = broken_manifests_.find(path.stem().native());
+      const auto broken = broken_manifests_.find(path_text(path.stem()));
       if (broken != broken_manifests_.end()) {
-        return refuse(source, error(Error::AccessFailed, path.native(), ": its manifest ",
+        return refuse(source, error(Error::AccessFailed, path_text(path), ": its manifest ",
                                     broken->second, " is refused"));
       }
     }
@@ -249,7 +253,7 @@ class Search {
     auto manifest = file.ok() ? read_manifest(*file, path) : std::move(file).status();
     if (!manifest.ok()) {
       // Its content is not known; the library of the same name is not taken without it.
-      broken_manifests_.emplace(path.stem().native(), path.native());
+      broken_manifests_.emplace(path_text(path.stem()), path_text(path));
       PluginSource& source = new_source({});
       source.manifest = path;
       return refuse(source, std::move(manifest).status());
@@ -265,7 +269,7 @@ class Search {
     source.sha256 = manifest->sha256;
     source.facts = manifest->facts;
     if (!plugin.ok()) {
-      return refuse(source, std::move(plugin).status().with_context(path.native()));
+      return refuse(source, std::move(plugin).status().with_context(path_text(path)));
     }
     remember(source, plugin->identity);
     read_plugin(source, *plugin, &*manifest);
@@ -273,15 +277,15 @@ class Search {
 
   static Result<Manifest> read_manifest(const OpenedFile& file, const std::filesystem::path& path) {
     if (file.identity.size > max_manifest_size) {
-      return error(Error::InvalidArgument, path.native(), ": a manifest of ", file.identity.size,
+      return error(Error::InvalidArgument, path_text(path), ": a manifest of ", file.identity.size,
                    " bytes, expected at most ", max_manifest_size);
     }
     std::string text(static_cast<std::size_t>(file.identity.size), '\0');
-    const ::ssize_t size =
+    const std::ptrdiff_t size =
         read_at(file.descriptor.get(), std::as_writable_bytes(std::span(text)), 0);
-    if (size < 0) return error(Error::AccessFailed, path.native(), ": ", std::strerror(errno));
+    if (size < 0) return error(Error::AccessFailed, path_text(path), ": ", std::strerror(errno));
     text.resize(static_cast<std::size_t>(size));
-    return parse_manifest(text, path.native());
+    return parse_manifest(text, path_text(path));
   }
 
   /// Whether the file was found before, under any name. In another search path that is worth a line
@@ -292,8 +296,8 @@ class Search {
     if (before->second->search_order + 1 == report_.search_paths.size()) return true;
     PluginSource& source = new_source(path);
     source.error = Error::RegistrationAlreadyRegistered;
-    source.reason = concat(path.native(), ": is the same file as ", before->second->path.native(),
-                           ", which was found first");
+    source.reason = concat(path_text(path), ": is the same file as ",
+                           path_text(before->second->path), ", which was found first");
     return true;
   }
 
@@ -305,9 +309,9 @@ class Search {
     if (first.search_order + 1 != report_.search_paths.size() || !manifest.sha256) return;
     if (!first.sha256) first.sha256 = manifest.sha256;
     if (*first.sha256 == *manifest.sha256) return;
-    refuse(first,
-           error(Error::InvalidArgument, first.path.native(), ": the manifests ",
-                 first.manifest.native(), " and ", path.native(), " pin it to different hashes"));
+    refuse(first, error(Error::InvalidArgument, path_text(first.path), ": the manifests ",
+                        path_text(first.manifest), " and ", path_text(path),
+                        " pin it to different hashes"));
   }
 
   void remember(PluginSource& source, const FileIdentity& identity) {
@@ -325,7 +329,7 @@ class Search {
     source.backends = source.record->backends;
     Status fits = check_abi(*source.record);
     if (fits.ok() && manifest) {
-      fits = check_manifest(*manifest, *source.record).with_context(source.manifest.native());
+      fits = check_manifest(*manifest, *source.record).with_context(path_text(source.manifest));
     }
     if (!fits.ok()) {
       return refuse(source, std::move(fits).with_context(source.origin()));
@@ -354,7 +358,7 @@ class Search {
     if (disable_.empty() && select_.empty()) return {};
     const auto matches = [&](const GlobList& globs) {
       return globs.matches(backend.id) ||
-             (!source.path.empty() && globs.matches(source.path.filename().native()));
+             (!source.path.empty() && globs.matches(path_text(source.path.filename())));
     };
     if (matches(disable_)) {
       return concat(source.origin(), ": backend '", backend.id, "' is disabled by TENON_DISABLE");

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <fnmatch.h>
-
 #include <algorithm>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#if defined(_WIN32)
+#include "tenon/host/platform/windows/glob.hpp"
+#else
+#include "tenon/host/platform/posix/glob.hpp"
+#endif
 
 namespace tenon::host {
 
@@ -15,7 +19,7 @@ namespace tenon::host {
 [[nodiscard]] inline bool matches_glob(const std::string& pattern, std::string_view name) {
   // fnmatch ends a text at its first NUL.
   if (name.find('\0') != std::string_view::npos) return false;
-  return ::fnmatch(pattern.c_str(), std::string(name).c_str(), 0) == 0;
+  return platform::matches(pattern, std::string(name));
 }
 
 /// A list of patterns as of `matches_glob`, separated by commas: "Cuda*, libacme.so". Blanks around

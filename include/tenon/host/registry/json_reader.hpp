@@ -167,9 +167,9 @@ class JsonReader {
                                   const std::vector<std::string>& allowed) const {
     for (const auto& [key, value] : object.items()) {
       if (std::ranges::find(allowed, key) != allowed.end()) continue;
-      const auto near = near_names(key, allowed, 1);
+      const auto like = near_names(key, allowed, 1);
       return wrong(where, "unknown key ", host::quoted(key),
-                   near.empty() ? std::string() : concat("; did you mean '", near[0], "'?"));
+                   like.empty() ? std::string() : concat("; did you mean '", like[0], "'?"));
     }
     return ok();
   }

@@ -19,6 +19,7 @@
 #include "tenon/host/files/quoted.hpp"
 #include "tenon/host/files/sha256.hpp"
 #include "tenon/host/files/shortened.hpp"
+#include "tenon/host/platform/path_text.hpp"
 #include "tenon/host/registry/json_reader.hpp"
 
 /// Manifests: small JSON files that name a plugin, in any directory, and add what a packager wants.
@@ -99,7 +100,7 @@ class ManifestReader : private JsonReader {
     if (library->size() > longest) {
       return wrong("library", "has ", library->size(), " bytes, expected at most ", longest);
     }
-    manifest.library = *library;
+    manifest.library = path_of(*library);
     TENON_TRY(const auto sha256, for_platform(root, "sha256"));
     if (sha256) {
       auto hash = parse_sha256(*sha256);

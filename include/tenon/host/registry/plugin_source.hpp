@@ -131,18 +131,19 @@ struct SearchReport {
 #include <utility>
 
 #include "tenon/core/concat.hpp"
+#include "tenon/host/platform/path_text.hpp"
 #include "tenon/host/plugin/plugin.hpp"
 
 namespace tenon::host {
 
 TENON_API std::string SearchPath::name() const {
   return path.empty() ? std::string(search_path_name(kind))
-                      : concat(search_path_name(kind), " ", path.native());
+                      : concat(search_path_name(kind), " ", path_text(path));
 }
 
 TENON_API std::string PluginSource::origin() const {
-  if (!manifest.empty() && path.empty()) return manifest.native();
-  if (!path.empty()) return path.native();
+  if (!manifest.empty() && path.empty()) return path_text(manifest);
+  if (!path.empty()) return path_text(path);
   if (linked) return concat("static plugin ", record ? record->name : std::string());
   return object ? "an object of the application" : "a factory of the application";
 }
@@ -196,8 +197,8 @@ TENON_API Result<std::shared_ptr<const LoadedBackend>> PluginSource::open(
   if (sha256) {
     TENON_TRY(const Sha256 found, sha256_of_file(file.descriptor.get()));
     if (found != *sha256) {
-      return tenon::error(Error::AccessFailed, path.native(), ": its SHA-256 is ", found.to_hex(),
-                          ", ", manifest.native(), " expects ", sha256->to_hex());
+      return tenon::error(Error::AccessFailed, path_text(path), ": its SHA-256 is ", found.to_hex(),
+                          ", ", path_text(manifest), " expects ", sha256->to_hex());
     }
   }
   return Plugin::load(std::move(file), &*record, info);

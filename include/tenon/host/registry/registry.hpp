@@ -210,6 +210,7 @@ class BackendRegistry {
 #include "tenon/core/concat.hpp"
 #include "tenon/core/visible.hpp"
 #include "tenon/host/binary/peek.hpp"
+#include "tenon/host/platform/path_text.hpp"
 #include "tenon/host/plugin/plugin.hpp"
 #include "tenon/host/registry/near_names.hpp"
 
@@ -244,12 +245,12 @@ TENON_API Status BackendRegistry::register_backend(const std::filesystem::path& 
   auto source = std::make_shared<PluginSource>();
   source->path = std::filesystem::absolute(plugin, failed);
   if (failed) {
-    return error(Error::AccessFailed, "cannot resolve ", plugin.native(), ": ", failed.message());
+    return error(Error::AccessFailed, "cannot resolve ", path_text(plugin), ": ", failed.message());
   }
   source->trust = Trust::caller;
   TENON_TRY(const OpenedFile file, open_file(source->path, source->trust));
   TENON_TRY(source->record, peek(file));
-  TENON_RETURN_IF_ERROR(check_abi(*source->record).with_context(source->path.native()));
+  TENON_RETURN_IF_ERROR(check_abi(*source->record).with_context(path_text(source->path)));
   source->backends = source->record->backends;
   return register_source(std::move(source), registration);
 }
@@ -339,7 +340,7 @@ TENON_API InvalidBackend BackendRegistry::explain(std::string_view id) const {
   InvalidBackend out;
   out.id = id;
   out.known = table_.list({});
-  out.near = near_names(id, table_.ids());
+  out.near_ids = near_names(id, table_.ids());
   out.search_paths = search_paths_locked();
   for (BackendInfo& info : enumerate_locked()) {
     const bool refused = info.state == BackendState::refused ||

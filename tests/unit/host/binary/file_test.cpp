@@ -166,7 +166,7 @@ TEST_CASE("a file of another kind is refused with what it is") {
   };
   const Row rows[] = {
       {""sv, "is empty, expected"},
-      {"MZ\x90\0\3\0\0\0"sv, "is a Windows DLL or program (PE), which this host does not read"},
+      {"MZ\x90\0\3\0\0\0"sv, "is a truncated PE file of 8 bytes"},
       {"\xce\xfa\xed\xfe\7\0\0\0"sv, "is a 32-bit Mach-O file"},
       {"\xfe\xed\xfa\xcf\0\0\0\0"sv, "is a big-endian Mach-O file"},
       {"\xca\xfe\xba\xbe\0\0\0\x34"sv, "is a Java class file"},

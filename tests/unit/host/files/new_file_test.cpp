@@ -20,7 +20,7 @@
 #include "files_support.hpp"
 #include "support/catch.hpp"
 #include "support/temporary_folder.hpp"
-#include "tenon/host/files/file_descriptor.hpp"
+#include "tenon/host/platform/file_descriptor.hpp"
 
 namespace tenon::test::new_file {
 namespace {

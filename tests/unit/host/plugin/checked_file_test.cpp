@@ -124,7 +124,7 @@ TEST_CASE("another process can open a library by the name that the loader got", 
   if (child == 0) {
     struct stat status{};
     const bool same =
-        ::stat(name.c_str(), &status) == 0 && FileIdentity::of(status) == opened->identity;
+        ::stat(name.c_str(), &status) == 0 && platform::identity_of(status) == opened->identity;
     ::_exit(same ? 0 : 1);
   }
   int outcome = -1;

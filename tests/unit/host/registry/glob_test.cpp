@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
 //
 // Patterns as people and packages write them.
+#include <random>
 #include <string>
 #include <string_view>
 
 #include "support/catch.hpp"
+#include "tenon/host/platform/windows/glob.hpp"
 #include "tenon/host/registry/glob.hpp"
 
 using namespace tenon::host;
@@ -107,3 +109,24 @@ TEST_CASE("one pattern of many is enough, and long lists are read to their end",
   CHECK(list.matches("last"));
   CHECK_FALSE(list.matches("name10000"));
 }
+
+#if !defined(_WIN32)
+TEST_CASE("the patterns of Windows mean what those of fnmatch mean", "[discovery]") {
+  constexpr std::string_view signs = "ab-!^[]*?\\";
+  std::mt19937 random(20266);
+  const auto text = [&](std::string_view letters, std::size_t longest) {
+    std::string out(random() % (longest + 1), ' ');
+    for (char& c : out) c = letters[random() % letters.size()];
+    return out;
+  };
+  int matched = 0;
+  for (int round = 0; round < 200'000; ++round) {
+    const std::string pattern = text(signs, 8), name = text("ab-]\\", 5);
+    INFO(pattern << " and " << name);
+    const bool expected = platform::matches(pattern, name);
+    REQUIRE(platform::Glob(pattern, name).matches() == expected);
+    matched += expected;
+  }
+  CHECK(matched > 1000);
+}
+#endif

@@ -12,8 +12,8 @@
 
 #include "support/catch.hpp"
 #include "support/temporary_folder.hpp"
-#include "tenon/host/files/file_descriptor.hpp"
 #include "tenon/host/files/sha256.hpp"
+#include "tenon/host/platform/file_descriptor.hpp"
 
 using namespace tenon;
 using namespace tenon::host;

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+
+#include "tenon/host/platform/file_descriptor.hpp"
+
+namespace tenon::host {
+
+/// Who answers for a path.
+enum class Trust : std::uint8_t {
+  caller,   ///< The caller that names it. Only the kind of file is checked.
+  checked,  ///< Only the system and the user of the process can have put it there, as
+            ///< `files/trusted_path.hpp` says.
+};
+
+/// A regular file that is open for reading.
+struct OpenedFile {
+  FileDescriptor descriptor;
+  std::filesystem::path path;  ///< As it was asked for. Absolute.
+  FileIdentity identity;
+  Trust trust = Trust::caller;  ///< How it was opened.
+};
+
+}  // namespace tenon::host

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <fnmatch.h>
+
+#include <string>
+
+namespace tenon::host::platform {
+
+/// Whether `name` as a whole matches `pattern`, as fnmatch(3) without flags.
+[[nodiscard]] inline bool matches(const std::string& pattern, const std::string& name) {
+  return ::fnmatch(pattern.c_str(), name.c_str(), 0) == 0;
+}
+
+}  // namespace tenon::host::platform

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "tenon/core/result.hpp"
+#include "tenon/host/platform/path_text.hpp"
+#include "tenon/host/platform/windows/api.hpp"
+
+namespace tenon::host {
+
+/// The names in the directory `path` in UTF-8, sorted, without "." and "..". AccessFailed when it
+/// is none or cannot be read.
+[[nodiscard]] inline Result<std::vector<std::string>> list_folder(
+    const std::filesystem::path& path) {
+  std::vector<std::string> names;
+  ::WIN32_FIND_DATAW found{};
+  const ::HANDLE search = ::FindFirstFileExW((path / L"*").c_str(), FindExInfoBasic, &found,
+                                             FindExSearchNameMatch, nullptr, 0);
+  ::DWORD failure = search == INVALID_HANDLE_VALUE ? ::GetLastError() : ERROR_SUCCESS;
+  while (failure == ERROR_SUCCESS) {
+    std::string name = platform::to_utf8(found.cFileName, -1);
+    name.pop_back();  // The NUL, which was converted too.
+    if (name != "." && name != "..") names.push_back(std::move(name));
+    if (!::FindNextFileW(search, &found)) failure = ::GetLastError();
+  }
+  if (search != INVALID_HANDLE_VALUE) ::FindClose(search);
+  if (failure != ERROR_NO_MORE_FILES) {
+    return error(Error::AccessFailed, path_text(path), ": ",
+                 std::strerror(platform::errno_of(failure)));
+  }
+  std::ranges::sort(names);
+  return names;
+}
+
+}  // namespace tenon::host

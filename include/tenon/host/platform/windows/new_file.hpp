@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "tenon/core/api.hpp"
+#include "tenon/core/bytes.hpp"
+#include "tenon/core/result.hpp"
+#include "tenon/host/platform/windows/api.hpp"
+
+namespace tenon::host {
+
+/// A file that appears at its path only when it is complete, where it replaces what was there.
+/// Until then, and when anything fails, the file at the path does not change.
+///
+/// It has a name next to the path, `.tenon-PROCESS-NUMBER.tmp`, and the destructor removes it; the
+/// system does so when the process is killed. It has the access list of its directory. What is no
+/// file is written as it is: a pipe, the console, `NUL`.
+///
+/// Not for several threads at once.
+class NewFile {
+ public:
+  /// Begins a file for `path`. A link at `path` is followed.
+  ///
+  /// errors: AccessFailed, when the folder does not exist or cannot be written to, when there is a
+  ///         folder at `path`, and when there is a file that is read-only. The text begins with the
+  ///         path.
+  [[nodiscard]] static Result<NewFile> create(const std::filesystem::path& path);
+
+  NewFile(NewFile&&) noexcept = default;
+  NewFile& operator=(NewFile&&) = delete;
+  ~NewFile() = default;
+
+  /// Appends `bytes`.
+  ///
+  /// errors: OutOfResources when the disk is full; AccessFailed.
+  Status write(Bytes bytes);
+
+  /// Windows has no such permissions: nothing is changed.
+  Status set_permissions(std::filesystem::perms permissions);
+
+  /// Puts the file at its path. Nothing may be written afterwards.
+  ///
+  /// errors: as `write`; AccessFailed also while another process has the old file open.
+  Status commit();
+
+ private:
+  NewFile() = default;
+
+  [[nodiscard]] Status failed(std::string_view what, ::DWORD failure) const;
+
+  std::filesystem::path path_;    ///< As it was given.
+  std::filesystem::path target_;  ///< Behind links; empty for what is written in place.
+  platform::Handle file_;         ///< Removed when it is closed, unless it got its name.
+};
+
+}  // namespace tenon::host
+
+#if TENON_HOST_DEFINITIONS
+
+#include <atomic>
+#include <cstring>
+#include <system_error>
+#include <vector>
+
+#include "tenon/core/concat.hpp"
+#include "tenon/host/platform/path_text.hpp"
+#include "tenon/host/platform/windows/file.hpp"
+
+namespace tenon::host {
+
+TENON_API Result<NewFile> NewFile::create(const std::filesystem::path& path) {
+  NewFile out;
+  out.path_ = path;
+  const ::DWORD attributes = ::GetFileAttributesW(path.c_str());
+  const bool exists = attributes != INVALID_FILE_ATTRIBUTES;
+  if (exists && (attributes & FILE_ATTRIBUTE_DIRECTORY) != 0) {
+    return error(Error::AccessFailed, path_text(path), ": is a folder, expected a file");
+  }
+  if (exists) {
+    platform::Handle there(::CreateFileW(path.c_str(), GENERIC_WRITE,
+                                         FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE,
+                                         nullptr, OPEN_EXISTING, 0, nullptr));
+    if (!there.valid()) return out.failed("cannot be opened to write", ::GetLastError());
+    if (::GetFileType(there.get()) != FILE_TYPE_DISK) {
+      out.file_ = std::move(there);
+      return Result<NewFile>(std::move(out));
+    }
+    std::error_code none;
+    out.target_ = std::filesystem::canonical(path, none);
+  }
+  if (out.target_.empty()) out.target_ = std::filesystem::absolute(path);
+  static std::atomic<unsigned> counter{0};
+  ::DWORD failure = ERROR_FILE_EXISTS;
+  for (int attempts = 0; failure == ERROR_FILE_EXISTS && attempts < 100; ++attempts) {
+    const std::filesystem::path temporary =
+        out.target_.parent_path() / path_of(concat(".tenon-", std::int64_t{::GetCurrentProcessId()},
+                                                   "-", counter.fetch_add(1), ".tmp"));
+    // DELETE: it gets its name through the handle, and is marked to be removed until then.
+    out.file_ =
+        platform::Handle(::CreateFileW(temporary.c_str(), GENERIC_WRITE | DELETE, 0, nullptr,
+                                       CREATE_NEW, FILE_ATTRIBUTE_NORMAL, nullptr));
+    failure = out.file_.valid() ? ERROR_SUCCESS : ::GetLastError();
+  }
+  if (failure != ERROR_SUCCESS) return out.failed("cannot create a file next to it", failure);
+  ::FILE_DISPOSITION_INFO removed{TRUE};
+  ::SetFileInformationByHandle(out.file_.get(), FileDispositionInfo, &removed, sizeof removed);
+  return Result<NewFile>(std::move(out));
+}
+
+TENON_API Status NewFile::write(Bytes bytes) {
+  while (!bytes.empty()) {
+    ::DWORD done = 0;
+    if (!::WriteFile(file_.get(), bytes.data(), platform::piece_of(bytes.size()), &done, nullptr)) {
+      return failed("cannot write", ::GetLastError());
+    }
+    bytes = bytes.subspan(done);
+  }
+  return ok();
+}
+
+TENON_API Status NewFile::set_permissions(std::filesystem::perms /*permissions*/) { return ok(); }
+
+TENON_API Status NewFile::commit() {
+  const platform::Handle file = std::move(file_);
+  if (target_.empty()) return ok();
+  ::FILE_DISPOSITION_INFO kept{FALSE};
+  if (!::SetFileInformationByHandle(file.get(), FileDispositionInfo, &kept, sizeof kept)) {
+    return failed("cannot be given its name", ::GetLastError());
+  }
+  const std::wstring& name = target_.native();
+  std::vector<std::byte> memory(sizeof(::FILE_RENAME_INFO) + name.size() * sizeof(wchar_t));
+  auto* const rename = reinterpret_cast<::FILE_RENAME_INFO*>(memory.data());
+  rename->ReplaceIfExists = TRUE;
+  rename->FileNameLength = static_cast<::DWORD>(name.size() * sizeof(wchar_t));
+  std::memcpy(rename->FileName, name.data(), rename->FileNameLength);
+  if (::SetFileInformationByHandle(file.get(), FileRenameInfo, rename,
+                                   static_cast<::DWORD>(memory.size()))) {
+    return ok();
+  }
+  const ::DWORD failure = ::GetLastError();
+  ::FILE_DISPOSITION_INFO removed{TRUE};
+  ::SetFileInformationByHandle(file.get(), FileDispositionInfo, &removed, sizeof removed);
+  return failed("cannot be given its name", failure);
+}
+
+TENON_API Status NewFile::failed(std::string_view what, ::DWORD failure) const {
+  const bool is_full = failure == ERROR_DISK_FULL || failure == ERROR_HANDLE_DISK_FULL;
+  return error(is_full ? Error::OutOfResources : Error::AccessFailed, path_text(path_), ": ", what,
+               ": ", std::strerror(platform::errno_of(failure)));
+}
+
+}  // namespace tenon::host
+
+#endif  // TENON_HOST_DEFINITIONS
