@@ -42,7 +42,7 @@ void count_up(ModelTensor* tensor) {
 
 TEST_CASE("a table finds each of its functions and a later list wins", "[aoti]") {
   static const Shim mine[] = {{"aoti_torch_clone", &mine}, {"aoti_torch_mine", &mine}};
-  const ShimTable table{base(), host(), mine};
+  const ShimTable table{base(), shims::host(), mine};
   for (const Shim& shim : base()) CHECK(table.find(shim.name) == shim.address);
   CHECK(table.find("aoti_torch_clone") == &mine);
   CHECK(table.find("aoti_torch_mine") == &mine);

@@ -208,7 +208,7 @@ TEST_CASE("whether plugins leave memory is an answer", "[doctor]") {
   const std::string model = bench.write(delegate_program("JudgeBackend", "optimal"));
   constexpr const char* text = "unloads: no (";
   {
-    const ScopedEnvironment environment({{"TENON_NO_UNLOAD", "1"}});
+    const ScopedEnvironment environment(::test::Variables{{"TENON_NO_UNLOAD", "1"}});
     CHECK(bench.report(model, 0)["unloads"] == false);
     CHECK_THAT(bench.run({model}).out, ContainsSubstring(text));
   }
