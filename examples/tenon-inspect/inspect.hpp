@@ -61,6 +61,12 @@ struct InspectedBackend {
   std::vector<std::string> operators;
 };
 
+/// Whether this host loads libraries of that system and machine. The C library is not looked at.
+[[nodiscard]] inline bool loads_here(const host::Platform& platform) {
+  return platform.format == host::this_platform.format &&
+         platform.machine == host::this_platform.machine;
+}
+
 /// Everything that is found out about one file.
 struct Report {
   std::string path;

@@ -94,7 +94,7 @@ Json platform_json(const host::Platform& platform) {
                      : platform.format == host::BinaryFormat::mach_o ? "Mach-O"
                                                                      : "PE"},
           {"machine", host::machine_name(platform)},
-          {"loads_here", platform == host::this_platform}};
+          {"loads_here", loads_here(platform)}};
 }
 
 Json aoti_export_json(const InspectedBackend& backend) {

@@ -64,7 +64,7 @@ class Text : private Sections {
                                                       : ", stripped";
     }
     line(kind.substr(kind.find(' ') + 1), ", ", report_.file_size, " bytes", properties);
-    if (*report_.platform != host::this_platform) {
+    if (!loads_here(*report_.platform)) {
       line("cannot be loaded here: this host loads ",
            host::detail::describe_library(host::this_platform));
     }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // Everything that an application needs to load plugins and run programs: the registry of backends,
-// programs and their methods. Needs the headers of flatbuffers, and no library but the C++ runtime and
-// the system's.
+// programs and their methods. Needs the headers of flatbuffers, and no library but the C++ runtime
+// and the system's.
 //
 // The search for plugins is in <tenon/host/discovery.hpp>, readers of arrays are in
 // <tenon/host/arrays.hpp>, what tools ask of a plugin or a program without running it in

@@ -15,6 +15,7 @@ build, source, *compiler = sys.argv[1:]
 APPLICATION = """
 #include <cstdio>
 #include <tenon/host.hpp>
+#include <tenon/host/discovery.hpp>
 int main(int, char** argv) {
   tenon::host::BackendRegistry registry;
   if (!registry.register_backend(argv[1]).ok()) return 1;

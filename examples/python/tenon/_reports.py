@@ -117,10 +117,11 @@ class MethodDiagnosis:
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """What `doctor` found out. summary: one line for a person."""
+    """What `doctor` found out. summary: one line for a person. unloads: whether plugins leave memory."""
 
     program: str
     summary: str
+    unloads: bool
     methods: list[MethodDiagnosis]
     _nested = {"methods": "MethodDiagnosis"}
 

@@ -226,9 +226,9 @@ inline Result<std::span<const std::byte>> find_plugin_object(FileBytes file) {
 }  // namespace detail
 
 /// The platform that a library is for, by its first bytes alone, so that a plugin can be described
-/// that this host cannot load; nothing for a file that is not read (of another kind, or ELF that is
-/// not of 64 bits and little-endian). Of a universal Mach-O file on macOS this host's platform,
-/// otherwise that of the first slice.
+/// that this host cannot load; nothing for a file that is not read (of another kind, or ELF of
+/// another width than this host's or not little-endian). Of a universal Mach-O file on macOS this
+/// host's platform, otherwise that of the first slice.
 [[nodiscard]] inline std::optional<Platform> platform_of(std::span<const std::byte> bytes) {
   const detail::FileBytes file(bytes);
   const auto format = detail::format_of(file);
@@ -237,7 +237,7 @@ inline Result<std::span<const std::byte>> find_plugin_object(FileBytes file) {
     return Platform{*format, detail::pe::Headers::of(file).machine()};
   }
   if (*format == BinaryFormat::elf) {
-    if (file.u8(4) != 2 || file.u8(5) != 1) return std::nullopt;
+    if (file.u8(4) != sizeof(void*) / 4 || file.u8(5) != 1) return std::nullopt;
     return Platform{*format, file.u16(18)};
   }
   if (file.u32(0) == detail::macho::thin_magic) return Platform{*format, file.u32(4)};

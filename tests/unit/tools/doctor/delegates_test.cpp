@@ -204,14 +204,13 @@ TEST_CASE("no delegate is loaded and nothing is run", "[doctor]") {
 }
 
 TEST_CASE("whether plugins leave memory is an answer", "[doctor]") {
-  const Bench bench({TENON_JUDGE_PLUGIN});
+  Bench bench({TENON_JUDGE_PLUGIN});
   const std::string model = bench.write(delegate_program("JudgeBackend", "optimal"));
   constexpr const char* text = "unloads: no (";
-  {
-    const ScopedEnvironment environment(::test::Variables{{"TENON_NO_UNLOAD", "1"}});
-    CHECK(bench.report(model, 0)["unloads"] == false);
-    CHECK_THAT(bench.run({model}).out, ContainsSubstring(text));
-  }
+  bench.variables = {{"TENON_NO_UNLOAD", "1"}};
+  CHECK(bench.report(model, 0)["unloads"] == false);
+  CHECK_THAT(bench.run({model}).out, ContainsSubstring(text));
+  bench.variables.clear();
   CHECK(bench.report(model, 0)["unloads"] == tenon::host::unloads_libraries());
   CHECK((bench.run({model}).out.find(text) == std::string::npos) ==
         tenon::host::unloads_libraries());

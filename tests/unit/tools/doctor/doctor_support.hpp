@@ -40,6 +40,9 @@ class Bench {
     }
   }
 
+  /// What the program finds in its environment, besides the place of the plugins.
+  Variables variables;
+
   [[nodiscard]] std::string place() const { return plugins_.path().native(); }
   [[nodiscard]] std::string plugin(std::string_view name) const { return plugins_.file(name); }
 
@@ -55,7 +58,9 @@ class Bench {
   }
 
   [[nodiscard]] Outcome run(Words arguments, const std::string& out_path = {}) const {
-    const ScopedEnvironment environment({{"TENON_PLUGIN_PATH", place()}});
+    Variables all = variables;
+    all.emplace("TENON_PLUGIN_PATH", place());
+    const ScopedEnvironment environment(all);
     return run_program(TENON_DOCTOR, std::move(arguments), out_path);
   }
 

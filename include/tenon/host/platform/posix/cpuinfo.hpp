@@ -59,7 +59,7 @@ namespace tenon::host::platform {
 #endif
 
 #if defined(__linux__) && (defined(__aarch64__) || defined(__arm__))
-/// What the processor has, a bit for each feature (asm/hwcap.h of Linux).
+/// The features of the processor, a bit for each (asm/hwcap.h of Linux).
 [[nodiscard]] inline std::uint64_t hwcap() noexcept { return ::getauxval(AT_HWCAP); }
 [[nodiscard]] inline std::uint64_t hwcap2() noexcept { return ::getauxval(AT_HWCAP2); }
 #endif
