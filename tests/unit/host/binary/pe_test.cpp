@@ -62,7 +62,7 @@ TEST_CASE("the platform of a library is found by its first bytes") {
   const ByteVector object = ObjectBuilder().bytes();
   CHECK(platform_of(valid_file(pe::arm64)) == Platform{BinaryFormat::pe, pe::arm64});
   CHECK(platform_of(tenon::test::elf::build(object)) == Platform{BinaryFormat::elf, 62});
-  for (const std::size_t width_or_order : {4, 5}) {
+  for (const std::size_t width_or_order : {std::size_t{4}, std::size_t{5}}) {
     ByteVector other = tenon::test::elf::build(object);
     put_number(other, width_or_order, std::uint8_t(width_or_order == 4 ? 1 : 2));
     CHECK(platform_of(other) == std::nullopt);
