@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "tenon/host/binary/file_bytes.hpp"
 
@@ -81,6 +83,13 @@ struct ElfClass {
     const FileBytes entry = table.part(index * section_size(), section_size());
     return {entry.u32(0), entry.u32(4), entry.u32(wide ? 40 : 24), word(entry, wide ? 24 : 16),
             word(entry, wide ? 32 : 20)};
+  }
+  /// All section headers of `file`; none when they are not of the size that is known.
+  [[nodiscard]] FileBytes section_table(FileBytes file) const noexcept {
+    const FileHeader header = file_header(file);
+    if (header.section_header_size != section_size())
+      return FileBytes(std::span<const std::byte>());
+    return file.part(header.section_headers, header.num_sections * section_size());
   }
   [[nodiscard]] Symbol symbol(FileBytes table, std::uint64_t index) const noexcept {
     const FileBytes entry = table.part(index * symbol_size(), symbol_size());

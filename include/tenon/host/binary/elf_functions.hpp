@@ -79,12 +79,10 @@ inline void match_functions_of_sections(const ElfImage& image,
   constexpr std::uint32_t symbol_table = 2, dynamic_symbols = 11;  // SHT_SYMTAB, SHT_DYNSYM
   const FileBytes file = image.file();
   const ElfClass elf_class = image.elf_class();
-  const FileHeader header = elf_class.file_header(file);
-  const std::uint64_t size = elf_class.section_size();
-  if (header.section_header_size != size) return;
-  const FileBytes headers = file.part(header.section_headers, header.num_sections * size);
+  const FileBytes headers = elf_class.section_table(file);
+  const std::uint64_t count = headers.size() / elf_class.section_size();
   for (const std::uint32_t wanted : {symbol_table, dynamic_symbols}) {
-    for (std::uint64_t i = 0; i < headers.size() / size; ++i) {
+    for (std::uint64_t i = 0; i < count; ++i) {
       const Section symbols = elf_class.section(headers, i);
       if (symbols.type != wanted) continue;
       const Section text = elf_class.section(headers, symbols.link);

@@ -240,13 +240,12 @@ class LibraryReader {
     constexpr std::uint32_t symbol_table = 2;  // SHT_SYMTAB
     const FileBytes file = image_.file();
     const ElfClass elf_class = image_.elf_class();
-    const FileHeader header = elf_class.file_header(file);
-    const std::uint64_t size = elf_class.section_size();
-    if (header.section_header_size != size) return;
-    const FileBytes headers = file.part(header.section_headers, header.num_sections * size);
-    const Section names_section = elf_class.section(headers, header.section_of_names);
+    const FileBytes headers = elf_class.section_table(file);
+    const std::uint64_t count = headers.size() / elf_class.section_size();
+    const Section names_section =
+        elf_class.section(headers, elf_class.file_header(file).section_of_names);
     const FileBytes names = file.part(names_section.offset, names_section.size);
-    for (std::uint64_t i = 0; i < headers.size() / size; ++i) {
+    for (std::uint64_t i = 0; i < count; ++i) {
       const Section section = elf_class.section(headers, i);
       library_.symbol_table |= section.type == symbol_table;
       const auto name = names.c_string(section.name, 32).value_or("");

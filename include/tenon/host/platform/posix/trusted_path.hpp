@@ -1,60 +1,12 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <sys/stat.h>
-
-#include <cstdint>
-#include <filesystem>
-#include <string>
-#include <vector>
-
-#include "tenon/core/api.hpp"
-#include "tenon/core/result.hpp"
-#include "tenon/host/platform/opened_file.hpp"
-
-/// Opens files so that what was checked is what is used: everything later uses the descriptor, and
-/// no path is resolved twice.
-namespace tenon::host {
-
-/// Opens the regular file at an absolute path.
-///
-/// With `Trust::checked` only root and the effective user answer for it: each directory and link on
-/// the way, and the file, must belong to one of them, and no other user may write to it.
-///
-/// Never waits, not even for a FIFO. threads: any. errors: NotFound when it or a directory on the
-/// way is missing; InvalidArgument when the path is relative or names something else than a regular
-/// file; AccessFailed when the system refuses, and with `Trust::checked` when another user could
-/// have put it there, naming the component at fault and how to mend it. Texts begin with the path.
-[[nodiscard]] TENON_API Result<OpenedFile> open_file(const std::filesystem::path& path,
-                                                     Trust trust);
-
-/// A directory that is open, walked to with `Trust::checked`.
-class Folder {
- public:
-  /// Fails as `open_file` does.
-  [[nodiscard]] static Result<Folder> open(const std::filesystem::path& path);
-
-  [[nodiscard]] const std::filesystem::path& path() const noexcept { return path_; }
-
-  /// The names in it, sorted, without "." and "..".
-  [[nodiscard]] Result<std::vector<std::string>> list() const;
-
-  /// Opens a file in it, without walking to the directory again. Fails as `open_file` does.
-  [[nodiscard]] Result<OpenedFile> open_file(const std::string& name) const;
-
- private:
-  Folder() = default;
-
-  FileDescriptor descriptor_;
-  struct stat status_{};
-  std::filesystem::path path_;
-};
-
-}  // namespace tenon::host
+#include "tenon/host/platform/trusted_path.hpp"
 
 #if TENON_HOST_DEFINITIONS
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -336,16 +288,16 @@ TENON_API Result<OpenedFile> open_file(const std::filesystem::path& path, Trust 
 TENON_API Result<Folder> Folder::open(const std::filesystem::path& path) {
   TENON_TRY(FileDescriptor descriptor, detail::TrustedWalk(path).open_folder());
   Folder folder;
-  if (::fstat(descriptor.get(), &folder.status_) != 0) {
+  if (::fstat(descriptor.get(), &folder.held_.status) != 0) {
     return detail::system_refusal(path, path.native(), errno);
   }
-  folder.descriptor_ = std::move(descriptor);
+  folder.held_.descriptor = std::move(descriptor);
   folder.path_ = path;
   return folder;
 }
 
 TENON_API Result<std::vector<std::string>> Folder::list() const {
-  const int readable = ::openat(descriptor_.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  const int readable = ::openat(held_.descriptor.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (readable < 0) return detail::system_refusal(path_, path_.native(), errno);
   const detail::OpenFolder entries(::fdopendir(readable));
   if (!entries) {
@@ -357,7 +309,7 @@ TENON_API Result<std::vector<std::string>> Folder::list() const {
 }
 
 TENON_API Result<OpenedFile> Folder::open_file(const std::string& name) const {
-  return detail::TrustedWalk::open_in(descriptor_.get(), status_, path_, name);
+  return detail::TrustedWalk::open_in(held_.descriptor.get(), held_.status, path_, name);
 }
 
 }  // namespace tenon::host

@@ -1,54 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <filesystem>
-#include <string>
-#include <vector>
-
-#include "tenon/core/api.hpp"
-#include "tenon/core/result.hpp"
-#include "tenon/host/platform/opened_file.hpp"
-#include "tenon/host/platform/windows/api.hpp"
-
-namespace tenon::host {
-
-/// Opens the regular file at an absolute path. While it is open no process can write to it, rename
-/// it or remove it, nor a directory that it is in: what was checked is what is used.
-///
-/// With `Trust::checked` each directory on the way, and the file, must belong to the user of the
-/// process, to Administrators, SYSTEM or TrustedInstaller, and no other account may have a right to
-/// change it: to write to the file or its access list, to remove it, or to add files next to it.
-/// The path must begin with a drive letter, and nothing on it may be a link (a reparse point).
-///
-/// threads: any. errors: NotFound when it or a directory on the way is missing; InvalidArgument
-/// when the path is relative or names something else than a regular file; AccessFailed when the
-/// system refuses, or with `Trust::checked` another account could have put it there. Texts begin
-/// with the path and name the component at fault.
-[[nodiscard]] TENON_API Result<OpenedFile> open_file(const std::filesystem::path& path,
-                                                     Trust trust);
-
-/// A directory that is open, walked to with `Trust::checked`. It cannot be renamed meanwhile.
-class Folder {
- public:
-  /// Fails as `open_file` does.
-  [[nodiscard]] static Result<Folder> open(const std::filesystem::path& path);
-
-  [[nodiscard]] const std::filesystem::path& path() const noexcept { return path_; }
-
-  /// The names in it, sorted, without "." and "..".
-  [[nodiscard]] Result<std::vector<std::string>> list() const;
-
-  /// Opens a file in it, without walking to the directory again. Fails as `open_file` does.
-  [[nodiscard]] Result<OpenedFile> open_file(const std::string& name) const;
-
- private:
-  Folder() = default;
-
-  std::vector<platform::Handle> held_;  // The directory, and those that it is in.
-  std::filesystem::path path_;
-};
-
-}  // namespace tenon::host
+#include "tenon/host/platform/trusted_path.hpp"
 
 #if TENON_HOST_DEFINITIONS
 

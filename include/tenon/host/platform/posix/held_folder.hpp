@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <sys/stat.h>
+
+#include "tenon/host/platform/file_descriptor.hpp"
+
+namespace tenon::host::platform {
+
+/// A directory that was walked to.
+struct HeldFolder {
+  FileDescriptor descriptor;
+  struct stat status{};  ///< At the time of opening.
+};
+
+}  // namespace tenon::host::platform

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <vector>
+
+#include "tenon/host/platform/windows/api.hpp"
+
+namespace tenon::host::platform {
+
+/// A directory that was walked to, and those that it is in.
+using HeldFolder = std::vector<Handle>;
+
+}  // namespace tenon::host::platform
