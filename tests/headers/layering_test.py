@@ -97,6 +97,7 @@ ENTRIES = set(UMBRELLAS) | {
     "executorch/register_plugins.hpp",
     "host/executorch_names.hpp",
     "host/platform/file.hpp",
+    "host/platform/path_text.hpp",
     "host/platform/trusted_path.hpp",
 }
 MAX_FILES = 25

@@ -280,10 +280,7 @@ inline Result<std::span<const std::byte>> find_plugin_object(FileBytes file) {
 /// not a regular file; AccessFailed when it cannot be opened or mapped; and those of the other
 /// `peek`. The text begins with the path.
 [[nodiscard]] inline Result<PluginRecord> peek(const std::filesystem::path& path) {
-  if (path_text(path).find('\0') != std::string::npos) {
-    return error(Error::InvalidArgument, path_text(path.c_str()),
-                 ": is not a path: a NUL character follows");
-  }
+  TENON_RETURN_IF_ERROR(check_no_nul(path));
   auto file = MappedFile::open(path);
   if (!file.ok()) return detail::explain_unmapped(path, std::move(file).status());
   return peek(file->bytes(), path_text(path));

@@ -2,39 +2,33 @@
 #pragma once
 
 #include <filesystem>
-#include <string>
-#include <string_view>
+
+#include "tenon/core/result.hpp"
+#if defined(_WIN32)
+#include "tenon/host/platform/windows/path_text.hpp"
+#else
+#include "tenon/host/platform/posix/path_text.hpp"
+#endif
 
 namespace tenon::host {
 
-#if defined(_WIN32)
-/// Between the paths of a variable.
-inline constexpr char path_separator = ';';
-
-/// For messages about a path that is none.
-inline constexpr std::string_view absolute_path = "one that begins with a drive letter";
-
-/// The path as text. Texts are UTF-8 everywhere; Windows has paths in UTF-16.
-[[nodiscard]] inline std::string path_text(const std::filesystem::path& path) {
-  const std::u8string text = path.u8string();
-  return {reinterpret_cast<const char*>(text.data()), text.size()};
+/// Checks that `path` holds no NUL, at which the functions of the system would end it.
+///
+/// errors: InvalidArgument. The text begins with the path.
+[[nodiscard]] inline Status check_no_nul(const std::filesystem::path& path) {
+  if (path.native().find(std::filesystem::path::value_type()) ==
+      std::filesystem::path::string_type::npos) {
+    return ok();
+  }
+  return error(Error::InvalidArgument, path_text(path.c_str()),
+               ": is not a path: a NUL character follows");
 }
 
-/// The path that a UTF-8 text names.
-[[nodiscard]] inline std::filesystem::path path_of(std::string_view text) {
-  return {std::u8string_view(reinterpret_cast<const char8_t*>(text.data()), text.size())};
+/// Checks that `path` is absolute and holds no NUL. Fails as `check_no_nul`.
+[[nodiscard]] inline Status check_absolute(const std::filesystem::path& path) {
+  if (path.is_absolute()) return check_no_nul(path);
+  return error(Error::InvalidArgument, path_text(path), ": is a relative path, expected ",
+               absolute_path);
 }
-#else
-inline constexpr char path_separator = ':';
-inline constexpr std::string_view absolute_path = "one that begins with /";
-
-/// The path as text: its bytes, which are UTF-8 on today's systems.
-[[nodiscard]] inline const std::string& path_text(const std::filesystem::path& path) noexcept {
-  return path.native();
-}
-
-/// The path that a text names.
-[[nodiscard]] inline std::filesystem::path path_of(std::string_view text) { return {text}; }
-#endif
 
 }  // namespace tenon::host

@@ -178,9 +178,8 @@ class Search {
                           "an empty entry would mean the current directory, which is never "
                           "searched"));
     }
-    if (!path.is_absolute()) {
-      return refuse(searched, error(Error::InvalidArgument, path_text(path),
-                                    ": is a relative path, expected ", absolute_path));
+    if (auto absolute = check_absolute(path); !absolute.ok()) {
+      return refuse(searched, std::move(absolute));
     }
     const bool only_folders =
         kind == SearchPathKind::plugin_path || kind == SearchPathKind::installed;

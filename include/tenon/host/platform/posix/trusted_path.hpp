@@ -17,6 +17,7 @@
 #include <utility>
 
 #include "tenon/core/concat.hpp"
+#include "tenon/host/platform/path_text.hpp"
 #include "tenon/host/platform/posix/list_folder.hpp"
 
 namespace tenon::host {
@@ -108,14 +109,7 @@ class TrustedWalk {
 
  private:
   Status start() {
-    if (!asked_.is_absolute()) {
-      return error(Error::InvalidArgument, asked_.native(),
-                   ": is a relative path, expected one that begins with /");
-    }
-    if (asked_.native().find('\0') != std::string::npos) {
-      return error(Error::InvalidArgument, std::string_view(asked_.c_str()),
-                   ": is not a path: a NUL character follows");
-    }
+    TENON_RETURN_IF_ERROR(check_absolute(asked_));
     push(asked_.native());
     return enter_root();
   }
@@ -261,14 +255,7 @@ class TrustedWalk {
 
 TENON_API Result<OpenedFile> open_file(const std::filesystem::path& path, Trust trust) {
   if (trust == Trust::checked) return detail::TrustedWalk(path).open_file();
-  if (!path.is_absolute()) {
-    return error(Error::InvalidArgument, path.native(),
-                 ": is a relative path, expected one that begins with /");
-  }
-  if (path.native().find('\0') != std::string::npos) {
-    return error(Error::InvalidArgument, std::string_view(path.c_str()),
-                 ": is not a path: a NUL character follows");
-  }
+  TENON_RETURN_IF_ERROR(check_absolute(path));
   FileDescriptor file(::open(path.c_str(), platform::read_flags));
   struct stat status{};
   if (!file.valid()) {

@@ -14,6 +14,7 @@
 #include <windows.h>
 
 #include <cerrno>
+#include <cstring>
 #include <string>
 #include <utility>
 
@@ -26,14 +27,20 @@ namespace tenon::host::platform {
     case ERROR_PATH_NOT_FOUND:
     case ERROR_INVALID_NAME:
     case ERROR_BAD_NETPATH:
+    case ERROR_BAD_NET_NAME:
     case ERROR_INVALID_DRIVE:
       return ENOENT;
+    case ERROR_FILENAME_EXCED_RANGE:
+      return ENAMETOOLONG;
+    case ERROR_NOT_READY:
+      return ENODEV;
     case ERROR_DIRECTORY:
       return ENOTDIR;
     case ERROR_ACCESS_DENIED:
     case ERROR_SHARING_VIOLATION:
     case ERROR_LOCK_VIOLATION:
     case ERROR_USER_MAPPED_FILE:
+    case ERROR_CANT_ACCESS_FILE:
       return EACCES;
     case ERROR_WRITE_PROTECT:
       return EROFS;
@@ -78,6 +85,12 @@ inline void set_errno() noexcept { errno = errno_of(::GetLastError()); }
   while (length > 0 && (text[length - 1] == L' ' || text[length - 1] == L'\n')) --length;
   return to_utf8(text, static_cast<int>(length)) + (length > 0 ? " (error " : "error (") +
          std::to_string(failure) + ")";
+}
+
+/// The reason of a failure as POSIX has it, or the system's own text where POSIX has no number.
+[[nodiscard]] inline std::string reason_of(::DWORD failure) {
+  const int number = errno_of(failure);
+  return number == EIO ? failure_text(failure) : std::string(std::strerror(number));
 }
 
 /// A handle of the system, closed on destruction.

@@ -6,8 +6,9 @@
 
 namespace tenon::host::platform {
 
-/// The rules of fnmatch(3) in the C locale, for a system without it. Asks nothing of Windows, so
-/// that a test can compare it with fnmatch.
+/// The rules of fnmatch(3) in the C locale, for a system without it, but for classes in a set
+/// (`[[:digit:]]`): a `[` in a set is a character. Asks nothing of Windows, so that a test can
+/// compare it with fnmatch.
 class Glob {
  public:
   Glob(std::string_view pattern, std::string_view name) noexcept : pattern_(pattern), name_(name) {}

@@ -9,6 +9,7 @@
 #include "tenon/host/platform/opened_file.hpp"
 #include "tenon/host/platform/path_text.hpp"
 #include "tenon/host/platform/windows/api.hpp"
+#include "tenon/host/platform/windows/file.hpp"
 
 namespace tenon::host::detail {
 
@@ -17,15 +18,15 @@ inline constexpr bool loader_unloads = true;
 
 /// One LoadLibraryEx, undone on destruction.
 ///
-/// Windows loads by path. The file is open meanwhile and shared for reading alone, so that it is
-/// the checked file: no process can write to it, or rename it or a directory that it is in.
+/// Windows loads by path: by that of the open file itself, without links, which another process
+/// might set to another file. The file is open meanwhile and shared for reading alone, so that it
+/// is the checked file: no process can write to it, or rename it or a directory that it is in.
 class LibraryHandle {
  public:
   /// DLLs that it needs are taken from its own directory and from System32, never from the current
   /// directory, the directory of the program or PATH. With `keep` it is never unloaded.
   static Result<LibraryHandle> open(OpenedFile file, bool keep) {
-    std::filesystem::path path = file.path;
-    path.make_preferred();
+    TENON_TRY(const std::wstring path, path_without_links(file));
     ::DWORD mode = 0;
     // Without a box on the screen that waits for a person.
     ::SetThreadErrorMode(SEM_FAILCRITICALERRORS, &mode);
@@ -64,6 +65,26 @@ class LibraryHandle {
   }
 
  private:
+  static Result<std::wstring> path_without_links(const OpenedFile& file) {
+    std::wstring path(512, L'\0');
+    ::DWORD length = 0;
+    for (;;) {
+      length = ::GetFinalPathNameByHandleW(platform::handle_of(file.descriptor.get()), path.data(),
+                                           static_cast<::DWORD>(path.size()), 0);
+      if (length < path.size()) break;
+      path.resize(length);  // What it takes, with the NUL.
+    }
+    if (length == 0) {
+      return error(Error::AccessFailed, "cannot load ", path_text(file.path), ": ",
+                   platform::failure_text(::GetLastError()));
+    }
+    path.resize(length);
+    // The system gives it with a prefix for long paths; the search next to the library needs a
+    // plain one.
+    if (path.starts_with(L"\\\\?\\UNC\\")) return L"\\\\" + path.substr(8);
+    return path.substr(path.starts_with(L"\\\\?\\") ? 4 : 0);
+  }
+
   LibraryHandle(::HMODULE module, OpenedFile file) noexcept
       : file_(std::move(file)), module_(module) {}
 

@@ -2,8 +2,6 @@
 #pragma once
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -31,8 +29,7 @@ namespace tenon::host {
   }
   if (search != INVALID_HANDLE_VALUE) ::FindClose(search);
   if (failure != ERROR_NO_MORE_FILES) {
-    return error(Error::AccessFailed, path_text(path), ": ",
-                 std::strerror(platform::errno_of(failure)));
+    return error(Error::AccessFailed, path_text(path), ": ", platform::reason_of(failure));
   }
   std::ranges::sort(names);
   return names;

@@ -90,10 +90,11 @@ TENON_API Result<NewFile> NewFile::create(const std::filesystem::path& path) {
       out.file_ = std::move(there);
       return Result<NewFile>(std::move(out));
     }
-    std::error_code none;
-    out.target_ = std::filesystem::canonical(path, none);
   }
-  if (out.target_.empty()) out.target_ = std::filesystem::absolute(path);
+  std::error_code problem;
+  out.target_ =
+      exists ? std::filesystem::canonical(path, problem) : std::filesystem::absolute(path, problem);
+  if (problem) return error(Error::AccessFailed, path_text(path), ": ", problem.message());
   static std::atomic<unsigned> counter{0};
   ::DWORD failure = ERROR_FILE_EXISTS;
   for (int attempts = 0; failure == ERROR_FILE_EXISTS && attempts < 100; ++attempts) {
@@ -108,7 +109,10 @@ TENON_API Result<NewFile> NewFile::create(const std::filesystem::path& path) {
   }
   if (failure != ERROR_SUCCESS) return out.failed("cannot create a file next to it", failure);
   ::FILE_DISPOSITION_INFO removed{TRUE};
-  ::SetFileInformationByHandle(out.file_.get(), FileDispositionInfo, &removed, sizeof removed);
+  if (!::SetFileInformationByHandle(out.file_.get(), FileDispositionInfo, &removed,
+                                    sizeof removed)) {
+    return out.failed("cannot be marked to be removed", ::GetLastError());
+  }
   return Result<NewFile>(std::move(out));
 }
 
@@ -151,7 +155,7 @@ TENON_API Status NewFile::commit() {
 TENON_API Status NewFile::failed(std::string_view what, ::DWORD failure) const {
   const bool is_full = failure == ERROR_DISK_FULL || failure == ERROR_HANDLE_DISK_FULL;
   return error(is_full ? Error::OutOfResources : Error::AccessFailed, path_text(path_), ": ", what,
-               ": ", std::strerror(platform::errno_of(failure)));
+               ": ", platform::reason_of(failure));
 }
 
 }  // namespace tenon::host

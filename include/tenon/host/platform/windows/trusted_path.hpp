@@ -94,8 +94,8 @@ class TrustedWalk {
   Result<std::vector<Handle>> hold_folders(const std::filesystem::path& folder) {
     const std::wstring root = folder.root_name().native();
     if (root.size() != 2 || root[1] != L':' || !folder.has_root_directory()) {
-      return error(Error::InvalidArgument, path_text(asked_),
-                   ": expected an absolute path that begins with a drive letter");
+      return error(Error::InvalidArgument, path_text(asked_), ": is on no drive, expected ",
+                   absolute_path);
     }
     std::vector<Handle> held;
     std::filesystem::path at = folder.root_path();
@@ -239,14 +239,7 @@ class TrustedWalk {
 }  // namespace platform
 
 TENON_API Result<OpenedFile> open_file(const std::filesystem::path& path, Trust trust) {
-  if (!path.is_absolute()) {
-    return error(Error::InvalidArgument, path_text(path),
-                 ": is a relative path, expected an absolute one");
-  }
-  if (path.native().find(L'\0') != std::wstring::npos) {
-    return error(Error::InvalidArgument, path_text(path.c_str()),
-                 ": is not a path: a NUL character follows");
-  }
+  TENON_RETURN_IF_ERROR(check_absolute(path));
   platform::TrustedWalk walk(path);
   if (trust == Trust::checked) {
     TENON_TRY(const auto held, walk.hold_folders(path.parent_path()));
@@ -258,10 +251,7 @@ TENON_API Result<OpenedFile> open_file(const std::filesystem::path& path, Trust 
 }
 
 TENON_API Result<Folder> Folder::open(const std::filesystem::path& path) {
-  if (!path.is_absolute()) {
-    return error(Error::InvalidArgument, path_text(path),
-                 ": is a relative path, expected an absolute one");
-  }
+  TENON_RETURN_IF_ERROR(check_absolute(path));
   Folder folder;
   folder.path_ = path;
   TENON_TRY(folder.held_, platform::TrustedWalk(path).hold_folders(path));

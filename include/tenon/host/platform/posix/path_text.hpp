@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+namespace tenon::host {
+
+inline constexpr char path_separator = ':';
+inline constexpr std::string_view absolute_path = "one that begins with /";
+
+/// The path as text: its bytes, which are UTF-8 on today's systems.
+[[nodiscard]] inline const std::string& path_text(const std::filesystem::path& path) noexcept {
+  return path.native();
+}
+
+/// The path that a text names.
+[[nodiscard]] inline std::filesystem::path path_of(std::string_view text) { return {text}; }
+
+}  // namespace tenon::host

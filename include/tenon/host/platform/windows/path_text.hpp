@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+#include "tenon/host/platform/windows/api.hpp"
+
+namespace tenon::host {
+
+/// Between the paths of a variable.
+inline constexpr char path_separator = ';';
+
+/// What an absolute path is, for errors about one that is not.
+inline constexpr std::string_view absolute_path = "one that begins with a drive letter";
+
+/// The path as text. Texts are UTF-8 everywhere; Windows has paths in UTF-16. What is no UTF-16
+/// becomes U+FFFD.
+[[nodiscard]] inline std::string path_text(const std::filesystem::path& path) {
+  return platform::to_utf8(path.c_str(), static_cast<int>(path.native().size()));
+}
+
+/// The path that a UTF-8 text names. What is no UTF-8 becomes U+FFFD.
+[[nodiscard]] inline std::filesystem::path path_of(std::string_view text) {
+  // Of more there is no path: the system takes 32767 characters.
+  const auto size = static_cast<int>(std::min<std::size_t>(text.size(), 1 << 20));
+  const int length = ::MultiByteToWideChar(CP_UTF8, 0, text.data(), size, nullptr, 0);
+  std::wstring wide(static_cast<std::size_t>(length), L'\0');
+  ::MultiByteToWideChar(CP_UTF8, 0, text.data(), size, wide.data(), length);
+  return wide;
+}
+
+}  // namespace tenon::host
