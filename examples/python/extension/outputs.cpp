@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: MIT
 #include "outputs.hpp"
 
+#include <cstdint>
 #include <cstring>
+#include <span>
 #include <utility>
 
 #include "array.hpp"
 #include "error.hpp"
 #include "tenon/core/args.hpp"
+#include "tenon/host/arrays/value_array.hpp"
 #include "tenon/host/method/device_memory.hpp"
 
 namespace tenon::python {
@@ -63,13 +66,15 @@ nb::object OutputReader::object_of(const tenon_value& value, std::size_t index,
       break;
   }
   nb::list list;
-  for (std::size_t i = 0; i < size; ++i) {
-    if (value.kind == TENON_VALUE_BOOL_LIST) {
-      list.append(nb::bool_(static_cast<const std::uint8_t*>(value.as.span.data)[i] != 0));
-    } else if (value.kind == TENON_VALUE_DOUBLE_LIST) {
-      list.append(nb::float_(static_cast<const double*>(value.as.span.data)[i]));
-    } else {
-      list.append(object_of(static_cast<const tenon_value*>(value.as.span.data)[i], index, true));
+  if (value.kind == TENON_VALUE_BOOL_LIST) {
+    const std::span flags(static_cast<const std::uint8_t*>(value.as.span.data), size);
+    for (const std::uint8_t flag : flags) list.append(nb::bool_(flag != 0));
+  } else if (value.kind == TENON_VALUE_DOUBLE_LIST) {
+    const std::span numbers(static_cast<const double*>(value.as.span.data), size);
+    for (const double number : numbers) list.append(nb::float_(number));
+  } else {
+    for (const tenon_value* element : host::elements_of(value)) {
+      list.append(object_of(*element, index, true));
     }
   }
   return list;

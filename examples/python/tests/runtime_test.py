@@ -20,6 +20,7 @@ import tenon
 BUILD, SOURCE = map(pathlib.Path, sys.argv[1:3])
 FIXTURES = SOURCE / "tests/fixtures"
 VALUES = SOURCE / "examples/python/tests/fixtures/values.pte"
+LISTS = VALUES.with_name("lists.pte")
 DEMO = BUILD / "examples/demo_backend.so"
 ADD = FIXTURES / "bench/demo_add.pte"
 CPU_AOTI = BUILD / "reference_backends/cpu_aoti/cpu_aoti.so"
@@ -138,6 +139,17 @@ class Calls(Case):
                                 ((x, 7, 0.5, 1), "input 3: expected bool, found int")):
             with self.assertRaisesRegex(TypeError, expected):
                 method(*wrong)
+
+    def test_outputs_that_are_lists_have_their_elements(self):
+        method = tenon.load(LISTS).load_method()
+        x = np.arange(6, dtype=np.float32).reshape(2, 3)
+        for borrow in False, True:
+            integers, tensors, optional, *others = method.execute([x], borrow=borrow)
+            self.assertEqual(integers, [3, -4, 3])
+            self.assertEqual([one.tolist() for one in tensors], [x.tolist()] * 2)
+            self.assertIsNone(optional[0])
+            self.assertEqual(optional[1].tolist(), x.tolist())
+            self.assertEqual(others, [[0.5, 1.5], [True, False], []])
 
     @unittest.skipUnless(KERNELS.exists(), "built without the ExecuTorch wheel")
     def test_an_input_that_the_program_writes_to_must_be_writable(self):
