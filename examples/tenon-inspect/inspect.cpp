@@ -81,7 +81,8 @@ void read(Report& report, const host::OpenedFile& file) {
   host::Platform platform = host::this_platform;
   const auto library = host::with_bytes(file, [&](std::span<const std::byte> bytes) {
     report.platform = host::platform_of(bytes);
-    platform = report.platform.value_or(platform);
+    // Of its own platform a plugin needs this host's C library, too.
+    if (report.platform && !loads_here(*report.platform)) platform = *report.platform;
     return host::read_elf_library(bytes, platform.format == host::BinaryFormat::elf
                                              ? platform.machine
                                              : host::this_platform.machine);

@@ -90,9 +90,7 @@ Json library_json(const host::ElfLibrary& library) {
 }
 
 Json platform_json(const host::Platform& platform) {
-  return {{"format", platform.format == host::BinaryFormat::elf      ? "ELF"
-                     : platform.format == host::BinaryFormat::mach_o ? "Mach-O"
-                                                                     : "PE"},
+  return {{"format", host::name_of(platform.format)},
           {"machine", host::machine_name(platform)},
           {"loads_here", loads_here(platform)}};
 }

@@ -26,7 +26,7 @@ class Sections {
   }
   /// A line whose first word has a style.
   void styled_line(std::string_view word, Style style, std::string_view text) {
-    out_ += concat("  ", styled(word, style, color_), "  ", printable(text), "\n");
+    out_ += concat("  ", styled(printable(word), style, color_), "  ", printable(text), "\n");
   }
 
   [[nodiscard]] std::string take() && { return std::move(out_); }

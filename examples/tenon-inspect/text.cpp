@@ -56,14 +56,13 @@ class Text : private Sections {
   void write_file() {
     title(report_.path);
     if (!report_.platform) return;
-    const std::string kind = host::detail::describe_library(*report_.platform);
     std::string properties;
     if (report_.library) {
       properties = report_.library->debug_information ? ", with debug information"
                    : report_.library->symbol_table    ? ", not stripped"
                                                       : ", stripped";
     }
-    line(kind.substr(kind.find(' ') + 1), ", ", report_.file_size, " bytes", properties);
+    line(host::library_kind(*report_.platform), ", ", report_.file_size, " bytes", properties);
     if (!loads_here(*report_.platform)) {
       line("cannot be loaded here: this host loads ",
            host::detail::describe_library(host::this_platform));

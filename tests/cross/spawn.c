@@ -23,7 +23,7 @@ typedef int SpawnFunction(pid_t*, const char*, const posix_spawn_file_actions_t*
                           const posix_spawnattr_t*, char* const*, char* const*);
 typedef int ExecFunction(const char*, char* const*, char* const*);
 
-// What to start instead of a program: with the pointers, two allocations that are freed together.
+// What to start instead of a program. `free_command` frees the two arrays of pointers.
 struct Command {
   const char* path;
   char** arguments;

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <iterator>
 #include <span>
+#include <stdexcept>
 #include <string_view>
 #include <vector>
 
@@ -93,4 +94,27 @@ inline std::vector<std::byte> build(std::span<const std::byte> contents,
 }
 
 }  // namespace elf32
+
+/// Replaces the System V hash table's entry of a file of either builder by one that needs
+/// `library`.
+inline void need_library(std::vector<std::byte>& file, std::string_view library) {
+  constexpr std::size_t offset = 17;  // Behind the name of the plugin's object.
+  const bool wide = file.at(4) == std::byte{2};
+  const std::size_t strings = wide ? elf::strings : elf32::strings;
+  const std::size_t size = offset + library.size() + 1;
+  if (strings + size > (wide ? elf::object : elf32::object)) {
+    throw std::length_error("need_library: the name is longer than the space for it");
+  }
+  std::memcpy(file.data() + strings + offset, library.data(), library.size());
+  if (wide) {
+    put_number(file, elf::entry(1), std::uint64_t{1});
+    put_number(file, elf::entry(1) + 8, std::uint64_t{offset});
+    put_number(file, elf::entry(4) + 8, std::uint64_t{size});
+  } else {
+    put_number(file, elf32::entry(1), 1u);
+    put_number(file, elf32::entry(1) + 4, static_cast<std::uint32_t>(offset));
+    put_number(file, elf32::entry(4) + 4, static_cast<std::uint32_t>(size));
+  }
+}
+
 }  // namespace tenon::test

@@ -107,7 +107,9 @@ class BinaryLint {
     // frame_dummy of the C runtime's crtbeginS.o is in every library that gcc or clang link.
     // On arm64, libgcc's functions for atomics ask which instructions there are (lse-init.c), by
     // this function of glibc's, which hardly anything else calls.
-    const std::uint64_t of_the_c_runtime = library_.needs_symbol("__getauxval") ? 2 : 1;
+    constexpr std::uint32_t arm64 = 183;
+    const bool has_atomics = library_.machine == arm64 && library_.needs_symbol("__getauxval");
+    const std::uint64_t of_the_c_runtime = has_atomics ? 2 : 1;
     const std::uint64_t ours =
         library_.num_constructors - std::min(library_.num_constructors, of_the_c_runtime);
     expect(ours == 0, "TN-BIN-2", "runs no code when it is loaded", Verdict::fail,

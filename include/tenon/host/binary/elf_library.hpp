@@ -33,7 +33,8 @@ struct LibrarySymbol {
 /// The result of reading. Symbols are in the file's order.
 struct ElfLibrary {
   std::uint64_t file_size = 0;
-  std::string build_id;  ///< Hexadecimal; empty without one.
+  std::uint32_t machine = 0;  ///< `e_machine`.
+  std::string build_id;       ///< Hexadecimal; empty without one.
   detail::elf::Dependencies dependencies;
   std::vector<std::string> versions;  ///< Symbol versions it needs: "libc.so.6 GLIBC_2.34".
 
@@ -272,6 +273,7 @@ class LibraryReader {
   TENON_TRY(const auto image, detail::elf::ElfImage::open(bytes, machine));
   TENON_TRY(const auto tables, detail::elf::read_dynamic_section(image));
   TENON_TRY(ElfLibrary library, detail::elf::LibraryReader(image, tables).read());
+  library.machine = machine;
   TENON_TRY(library.dependencies, detail::elf::read_dependencies(bytes, machine));
   return library;
 }

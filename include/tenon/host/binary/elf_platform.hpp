@@ -9,7 +9,31 @@
 #include "tenon/host/binary/elf_class.hpp"
 
 /// The platform of an ELF file: machine, width, system and C library.
-namespace tenon::host::detail::elf {
+namespace tenon::host {
+
+/// The C library that a shared library needs. Those of musl have the symbols of glibc without their
+/// versions: what was linked with the one must not be loaded with the other, even where its loader
+/// tries.
+enum class CLibrary : std::uint8_t {
+  any,    ///< It needs none, or one of a name that is not known.
+  glibc,  ///< libc.so.6
+  musl,   ///< libc.musl-MACHINE.so.1 or, as bionic, libc.so
+};
+
+/// "glibc (libc.so.6)", "musl (libc.so)", "any C library".
+[[nodiscard]] constexpr std::string_view name_of(CLibrary library) noexcept {
+  switch (library) {
+    case CLibrary::glibc:
+      return "glibc (libc.so.6)";
+    case CLibrary::musl:
+      return "musl (libc.so)";
+    case CLibrary::any:
+      break;
+  }
+  return "any C library";
+}
+
+namespace detail::elf {
 
 /// Name of an ELF machine number (`e_machine`).
 inline std::string machine_name(std::uint32_t machine) {
@@ -45,10 +69,11 @@ inline std::string machine_name(std::uint32_t machine) {
   }
 }
 
-/// The width of the shared libraries of a machine.
+/// The width of the shared libraries of a machine. Where one number is of machines of both widths,
+/// the one that is read: 32 bits for mips, 64 for riscv and loongarch.
 constexpr ElfClass class_of_machine(std::uint32_t machine) {
-  constexpr std::uint32_t i386 = 3, arm = 40;
-  return {machine != i386 && machine != arm};
+  constexpr std::uint32_t i386 = 3, mips = 8, powerpc = 20, arm = 40;
+  return {machine != i386 && machine != mips && machine != powerpc && machine != arm};
 }
 
 /// Name of a system by the `EI_OSABI` of its files; empty for Linux and for those that do not say.
@@ -70,28 +95,7 @@ inline std::string system_name(unsigned os_abi) {
   }
 }
 
-/// The C library that a shared library needs. Those of musl have the symbols of glibc without their
-/// versions: what was linked with the one must not be loaded with the other, even where its loader
-/// tries.
-enum class CLibrary : std::uint8_t {
-  any,    ///< It needs none, or one of a name that is not known.
-  glibc,  ///< libc.so.6
-  musl,   ///< libc.musl-MACHINE.so.1 or, as bionic, libc.so
-};
-
-constexpr std::string_view name_of(CLibrary library) {
-  switch (library) {
-    case CLibrary::glibc:
-      return "glibc (libc.so.6)";
-    case CLibrary::musl:
-      return "musl (libc.so)";
-    case CLibrary::any:
-      break;
-  }
-  return "any C library";
-}
-
-/// The one that this host was compiled for.
+/// The C library that this host was compiled for.
 #if defined(__GLIBC__)
 inline constexpr CLibrary this_c_library = CLibrary::glibc;
 #elif defined(__linux__)
@@ -100,4 +104,5 @@ inline constexpr CLibrary this_c_library = CLibrary::musl;
 inline constexpr CLibrary this_c_library = CLibrary::any;
 #endif
 
-}  // namespace tenon::host::detail::elf
+}  // namespace detail::elf
+}  // namespace tenon::host

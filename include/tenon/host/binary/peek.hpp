@@ -35,12 +35,18 @@ namespace tenon::host {
 /// The file formats that are read: of Linux, macOS and Windows.
 enum class BinaryFormat : std::uint8_t { elf, mach_o, pe };
 
+/// "ELF", "Mach-O", "PE".
+[[nodiscard]] constexpr std::string_view name_of(BinaryFormat format) noexcept {
+  constexpr std::string_view names[] = {"ELF", "Mach-O", "PE"};
+  return names[static_cast<std::size_t>(format)];
+}
+
 /// The platform of a shared library that a process can load.
 struct Platform {
   BinaryFormat format;
   std::uint32_t machine;  ///< `e_machine` of an ELF file, `cputype` of Mach-O, `Machine` of PE.
   /// The C library of ELF files; a plugin that needs another one is refused.
-  detail::elf::CLibrary c_library = detail::elf::CLibrary::any;
+  CLibrary c_library = CLibrary::any;
 
   friend bool operator==(const Platform&, const Platform&) = default;
 };
@@ -73,7 +79,8 @@ inline constexpr Platform this_platform{BinaryFormat::elf, 258, detail::elf::thi
     "tenon/host/binary/peek.hpp does not know this machine: add its ELF, Mach-O or PE number above"
 #endif
 
-/// "x86_64"
+/// Name of the platform's machine as its system has it ("x86_64", "aarch64" of Linux, "arm64" of
+/// macOS and Windows); "machine number N" for one that is not known. threads: any.
 [[nodiscard]] inline std::string machine_name(const Platform& platform) {
   switch (platform.format) {
     case BinaryFormat::mach_o:
@@ -85,14 +92,32 @@ inline constexpr Platform this_platform{BinaryFormat::elf, 258, detail::elf::thi
   }
 }
 
+/// The kind of file that a platform loads: "ELF shared library for x86_64", "Mach-O library for
+/// arm64", "Windows DLL for x86_64". threads: any.
+[[nodiscard]] inline std::string library_kind(const Platform& platform) {
+  constexpr std::string_view kinds[] = {"ELF shared library for ", "Mach-O library for ",
+                                        "Windows DLL for "};
+  return concat(kinds[static_cast<std::size_t>(platform.format)], machine_name(platform));
+}
+
 namespace detail {
+
+/// With the article of the name that follows it.
+constexpr std::string_view article_of(BinaryFormat format) {
+  return format == BinaryFormat::elf ? "an " : "a ";
+}
 
 /// "an ELF shared library for x86_64"
 [[gnu::cold]] inline std::string describe_library(const Platform& platform) {
-  return concat(platform.format == BinaryFormat::elf      ? "an ELF shared library for "
-                : platform.format == BinaryFormat::mach_o ? "a Mach-O library for "
-                                                          : "a Windows DLL for ",
-                machine_name(platform));
+  return concat(article_of(platform.format), library_kind(platform));
+}
+
+/// Bytes of a pointer in the shared libraries of a platform.
+constexpr std::size_t pointer_size_of(const Platform& platform) {
+  if (platform.format == BinaryFormat::elf) {
+    return static_cast<std::size_t>(elf::class_of_machine(platform.machine).word_size());
+  }
+  return platform.format == BinaryFormat::pe && platform.machine == pe::machine_i386 ? 4 : 8;
 }
 
 /// Describes a file that is neither ELF nor 64-bit Mach-O nor PE.
@@ -155,9 +180,9 @@ inline Status check_format(FileBytes file, const Platform& platform) {
   const auto format = format_of(file);
   if (!format) return refuse(describe_content(file));
   if (*format != platform.format) {
-    return refuse(*format == BinaryFormat::elf      ? "an ELF file (Linux)"
-                  : *format == BinaryFormat::mach_o ? "a Mach-O file (macOS)"
-                                                    : pe::describe(file));
+    if (*format == BinaryFormat::pe) return refuse(pe::describe(file));
+    return refuse(concat(article_of(*format), name_of(*format),
+                         *format == BinaryFormat::elf ? " file (Linux)" : " file (macOS)"));
   }
   return ok();
 }
@@ -227,8 +252,9 @@ inline Result<std::span<const std::byte>> find_plugin_object(FileBytes file) {
 
 /// The platform that a library is for, by its first bytes alone, so that a plugin can be described
 /// that this host cannot load; nothing for a file that is not read (of another kind, or ELF of
-/// another width than this host's or not little-endian). Of a universal Mach-O file on macOS this
-/// host's platform, otherwise that of the first slice.
+/// another width than its machine's or not little-endian). The C library is not found so: it is
+/// `any`. Of a universal Mach-O file on macOS this host's platform, otherwise that of the first
+/// slice.
 [[nodiscard]] inline std::optional<Platform> platform_of(std::span<const std::byte> bytes) {
   const detail::FileBytes file(bytes);
   const auto format = detail::format_of(file);
@@ -237,8 +263,10 @@ inline Result<std::span<const std::byte>> find_plugin_object(FileBytes file) {
     return Platform{*format, detail::pe::Headers::of(file).machine()};
   }
   if (*format == BinaryFormat::elf) {
-    if (file.u8(4) != sizeof(void*) / 4 || file.u8(5) != 1) return std::nullopt;
-    return Platform{*format, file.u16(18)};
+    const std::uint32_t machine = file.u16(18);
+    const auto width = detail::elf::class_of_machine(machine).word_size() / 4;
+    if (file.u8(4) != width || file.u8(5) != 1) return std::nullopt;
+    return Platform{*format, machine};
   }
   if (file.u32(0) == detail::macho::thin_magic) return Platform{*format, file.u32(4)};
   if (this_platform.format == *format) return this_platform;
@@ -259,7 +287,7 @@ inline Result<std::span<const std::byte>> find_plugin_object(FileBytes file) {
                                                std::string_view name, const Platform& platform) {
   auto object = detail::find_plugin_object(detail::FileBytes(file), platform);
   if (!object.ok()) return std::move(object).status().with_context(name);
-  return read_record(*object, name);
+  return read_record(*object, name, detail::pointer_size_of(platform));
 }
 
 /// The same for this host's platform.
@@ -292,12 +320,13 @@ template <class Use>
 [[nodiscard]] auto with_bytes(const OpenedFile& file, const Use& use)
     -> decltype(use(std::span<const std::byte>())) {
   constexpr std::size_t largest_copy = 64 * 1024;
-  const auto size = static_cast<std::size_t>(file.identity.size);
-  if (size == 0) return use(std::span<const std::byte>());
-  if (size > largest_copy) {
-    TENON_TRY(const MappedFile mapped, MappedFile::map(file.descriptor.get(), size, file.path));
+  if (file.identity.size == 0) return use(std::span<const std::byte>());
+  if (file.identity.size > largest_copy) {
+    TENON_TRY(const MappedFile mapped,
+              MappedFile::map(file.descriptor.get(), file.identity.size, file.path));
     return use(mapped.bytes());
   }
+  const auto size = static_cast<std::size_t>(file.identity.size);
   const std::unique_ptr<std::byte[]> buffer(new std::byte[size]);
   // Fewer where another process cut it short; the rest is judged.
   const std::ptrdiff_t done = read_at(file.descriptor.get(), {buffer.get(), size}, 0);

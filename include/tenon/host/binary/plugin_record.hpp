@@ -70,10 +70,13 @@ inline constexpr std::uint32_t max_backends_per_plugin = 1024;
 /// an older one shorter (the missing fields are empty or 0). A record of another ABI is read when
 /// that is possible and checked by `check_abi`.
 ///
+/// `pointer_size` is the size in bytes, 4 or 8, of pointers in a plugin of the expected platform.
+///
 /// threads: any. errors: InvalidArgument for a malformed object; NotSupported when its backends
 /// cannot be read and its ABI is not this host's. The text begins with `where`.
 [[nodiscard]] TENON_API Result<PluginRecord> read_record(std::span<const std::byte> object,
-                                                         std::string_view where);
+                                                         std::string_view where,
+                                                         std::size_t pointer_size = sizeof(void*));
 
 namespace detail {
 
@@ -187,7 +190,8 @@ inline Status check_magic(std::span<const std::byte> object) {
 }
 
 /// The head, with zeros in the fields that are beyond the plugin's own `head_size`.
-inline Result<tenon_plugin_head> read_head(std::span<const std::byte> object) {
+inline Result<tenon_plugin_head> read_head(std::span<const std::byte> object,
+                                           std::size_t expected_pointer_size) {
   if (object.size() < min_head_size) {
     return error(Error::InvalidArgument, "the plugin object has ", object.size(),
                  " bytes, smaller than the smallest head of ", min_head_size, " (TN-BIN-4)");
@@ -204,9 +208,11 @@ inline Result<tenon_plugin_head> read_head(std::span<const std::byte> object) {
     return error(Error::InvalidArgument, "the plugin says little_endian ", little_endian,
                  ", expected ", host_order, " as on this host (TN-BIN-9)");
   }
-  if (pointer_size != sizeof(void*)) {
+  if (pointer_size != expected_pointer_size) {
     return error(Error::InvalidArgument, "the plugin has pointers of ", pointer_size,
-                 " bytes, expected ", sizeof(void*), " as on this host (TN-BIN-9)");
+                 " bytes, expected ", expected_pointer_size,
+                 expected_pointer_size == sizeof(void*) ? " as on this host (TN-BIN-9)"
+                                                        : " as on its platform (TN-BIN-9)");
   }
 
   tenon_plugin_head head{};
@@ -246,13 +252,12 @@ inline Status check_layout(const tenon_plugin_head& head) {
                  head.object_size, " bytes (TN-BIN-4)");
   }
   const std::uint64_t body = head.body_offset;
-  const std::uint64_t body_end = body + offsetof(tenon_plugin_body, backends) + sizeof(void*);
-  if (body < head.head_size || body_end > head.object_size ||
-      body % alignof(tenon_plugin_body) != 0) {
+  const std::uint64_t alignment = head.pointer_size;
+  const std::uint64_t body_end = body + offsetof(tenon_plugin_body, backends) + head.pointer_size;
+  if (body < head.head_size || body_end > head.object_size || body % alignment != 0) {
     return error(Error::InvalidArgument, "body_offset is ", body, ", expected a multiple of ",
-                 alignof(tenon_plugin_body), " with ", body_end - body,
-                 " bytes behind it, between the head's ", head.head_size, " and the object's ",
-                 head.object_size, " bytes (TN-BIN-4)");
+                 alignment, " with ", body_end - body, " bytes behind it, between the head's ",
+                 head.head_size, " and the object's ", head.object_size, " bytes (TN-BIN-4)");
   }
   if (body < records_end && records < body_end) {
     return error(Error::InvalidArgument, "the body at ", body, " overlaps the records from ",
@@ -315,8 +320,9 @@ inline Result<std::vector<BackendRecord>> read_backends(std::span<const std::byt
   return backends;
 }
 
-inline Result<PluginRecord> parse_object(std::span<const std::byte> object) {
-  TENON_TRY(const tenon_plugin_head head, read_head(object));
+inline Result<PluginRecord> parse_object(std::span<const std::byte> object,
+                                         std::size_t pointer_size) {
+  TENON_TRY(const tenon_plugin_head head, read_head(object, pointer_size));
   PluginRecord record;
   TENON_TRY(record.name, read_field(head.name, "name"));
   TENON_TRY(record.version, read_field(head.version, "version"));
@@ -341,8 +347,8 @@ inline Result<PluginRecord> parse_object(std::span<const std::byte> object) {
 }  // namespace detail
 
 TENON_API Result<PluginRecord> read_record(std::span<const std::byte> object,
-                                           std::string_view where) {
-  auto record = detail::parse_object(object);
+                                           std::string_view where, std::size_t pointer_size) {
+  auto record = detail::parse_object(object, pointer_size);
   if (!record.ok()) return std::move(record).status().with_context(where);
   return record;
 }

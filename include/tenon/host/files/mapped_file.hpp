@@ -52,12 +52,21 @@ class MappedFile {
   }
 
   /// Maps the first `size` bytes, which must not be 0, of an open file. The descriptor stays the
-  /// caller's and may be closed. `path` is for the text of AccessFailed.
-  [[nodiscard]] static Result<MappedFile> map(int descriptor, std::size_t size,
+  /// caller's and may be closed.
+  ///
+  /// errors: AccessFailed, with a text that begins with `path`, when the system cannot map it or
+  ///         the process, of 32 bits, has no address space for it.
+  [[nodiscard]] static Result<MappedFile> map(int descriptor, std::uint64_t size,
                                               const std::filesystem::path& path) {
-    void* const address = platform::map(descriptor, size);
+    // All offsets in the file then fit as well.
+    if (!std::in_range<std::ptrdiff_t>(size)) {
+      return refused(path, concat("has ", size, " bytes, this process of ", 8 * sizeof(void*),
+                                  " bits maps at most ", PTRDIFF_MAX));
+    }
+    const auto mapped_size = static_cast<std::size_t>(size);
+    void* const address = platform::map(descriptor, mapped_size);
     if (!address) return refused(path, std::strerror(errno));
-    return MappedFile(address, size);
+    return MappedFile(address, mapped_size);
   }
 
   MappedFile(MappedFile&& other) noexcept
@@ -103,12 +112,7 @@ class MappedFile {
     }
     if (status.kind != platform::FileKind::regular) return refused(path, "is not a regular file");
     if (status.identity.size == 0) return refused(path, "file is empty");
-    // The address space of a 32-bit process; all offsets in the file then fit as well.
-    if (!std::in_range<std::ptrdiff_t>(status.identity.size)) {
-      return refused(path, concat("has ", status.identity.size, " bytes, this process of ",
-                                  8 * sizeof(void*), " bits maps at most ", PTRDIFF_MAX));
-    }
-    return map(descriptor, static_cast<std::size_t>(status.identity.size), path);
+    return map(descriptor, status.identity.size, path);
   }
 
   void* address_ = nullptr;

@@ -12,7 +12,7 @@ namespace tenon::host {
 enum class Trust : std::uint8_t {
   caller,   ///< The caller that names it. Only the kind of file is checked.
   checked,  ///< Only the system and the user of the process can have put it there, as
-            ///< `files/trusted_path.hpp` says.
+            ///< `platform/trusted_path.hpp` says.
 };
 
 /// A regular file that is open for reading.

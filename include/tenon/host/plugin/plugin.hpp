@@ -22,7 +22,7 @@ namespace tenon::host {
 /// TENON_NO_UNLOAD.
 ///
 /// threads: any. errors: never.
-[[nodiscard]] bool unloads_libraries();
+[[nodiscard]] TENON_API bool unloads_libraries();
 
 /// A plugin in this process: loaded from a file, or linked into the application.
 ///

@@ -19,7 +19,7 @@ namespace {
 
 constexpr Platform linux_x86_64{BinaryFormat::elf, 62};
 
-ByteVector valid_file() { return elf::build(ObjectBuilder().bytes()); }
+ByteVector valid_file() { return elf::build(ObjectBuilder(8).bytes()); }
 
 Result<PluginRecord> peek_elf(const ByteVector& file) {
   return peek(file, "plugin.so", linux_x86_64);

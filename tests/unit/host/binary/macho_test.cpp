@@ -21,7 +21,7 @@ namespace {
 constexpr Platform mac_x86_64{BinaryFormat::mach_o, macho::x86_64};
 constexpr Platform mac_arm64{BinaryFormat::mach_o, macho::arm64};
 
-ByteVector valid_file() { return macho::build(ObjectBuilder().bytes()); }
+ByteVector valid_file() { return macho::build(ObjectBuilder(8).bytes()); }
 
 /// A library whose only backend says for which machine it is.
 ByteVector file_for(std::uint32_t cpu, std::string_view id) {
@@ -227,7 +227,7 @@ TEST_CASE("a library for another system is refused") {
   CHECK_THAT(
       peek_text(valid_file(), Platform{BinaryFormat::elf, 62}),
       ContainsSubstring("is a Mach-O file (macOS), expected an ELF shared library for x86_64"));
-  CHECK_THAT(peek_text(tenon::test::elf::build(ObjectBuilder().bytes())),
+  CHECK_THAT(peek_text(tenon::test::elf::build(ObjectBuilder(8).bytes())),
              ContainsSubstring("is an ELF file (Linux), expected a Mach-O library for x86_64"));
 }
 

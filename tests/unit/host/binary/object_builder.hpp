@@ -34,6 +34,10 @@ struct ObjectBuilder {
   tenon_plugin_head head{};
   std::vector<tenon_backend_record> records;
 
+  /// One of a platform with such pointers, of 4 or 8 bytes.
+  explicit ObjectBuilder(std::uint8_t pointer_size) : ObjectBuilder() {
+    head.pointer_size = pointer_size;
+  }
   /// A valid object with one record for each id.
   explicit ObjectBuilder(std::vector<std::string_view> ids = {"AddBackend", "MulBackend"}) {
     constexpr std::uint8_t magic[] = TENON_PLUGIN_MAGIC;

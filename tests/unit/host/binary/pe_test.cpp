@@ -22,7 +22,8 @@ namespace {
 constexpr Platform windows_x86_64{BinaryFormat::pe, pe::x86_64};
 
 ByteVector valid_file(std::uint16_t machine = pe::x86_64) {
-  return pe::build(ObjectBuilder().bytes(), machine);
+  const std::uint8_t pointer_size = machine == pe::i386 ? 4 : 8;
+  return pe::build(ObjectBuilder(pointer_size).bytes(), machine);
 }
 
 std::string peek_text(const ByteVector& file, const Platform& platform = windows_x86_64) {
@@ -59,7 +60,7 @@ TEST_CASE("a section without a size in memory has the one in the file") {
 
 TEST_CASE("the platform of a library is found by its first bytes") {
   namespace macho = tenon::test::macho;
-  const ByteVector object = ObjectBuilder().bytes();
+  const ByteVector object = ObjectBuilder(8).bytes();
   CHECK(platform_of(valid_file(pe::arm64)) == Platform{BinaryFormat::pe, pe::arm64});
   CHECK(platform_of(tenon::test::elf::build(object)) == Platform{BinaryFormat::elf, 62});
   for (const std::size_t width_or_order : {std::size_t{4}, std::size_t{5}}) {
@@ -84,7 +85,7 @@ TEST_CASE("a DLL is refused on another system with one sentence") {
         "plugin.dll: is a Windows DLL for x86_64, expected an ELF shared library for x86_64");
   CHECK(peek_text(valid_file(pe::arm64), {BinaryFormat::mach_o, 0x0100000c}) ==
         "plugin.dll: is a Windows DLL for arm64, expected a Mach-O library for arm64");
-  CHECK(peek_text(tenon::test::elf::build(ObjectBuilder().bytes())) ==
+  CHECK(peek_text(tenon::test::elf::build(ObjectBuilder(8).bytes())) ==
         "plugin.dll: is an ELF file (Linux), expected a Windows DLL for x86_64");
 }
 

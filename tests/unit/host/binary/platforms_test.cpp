@@ -19,8 +19,8 @@
 
 using namespace tenon;
 using namespace tenon::host;
-using host::detail::elf::CLibrary;
 using tenon::test::ByteVector;
+using tenon::test::need_library;
 using tenon::test::ObjectBuilder;
 using tenon::test::put_number;
 namespace elf = tenon::test::elf;
@@ -28,35 +28,16 @@ namespace elf32 = tenon::test::elf32;
 
 namespace {
 
-/// Replaces the System V hash table's entry by one that needs a library.
-void need(ByteVector& file, std::string_view library) {
-  constexpr std::size_t offset = 17;  // Behind the name of the plugin's object.
-  const bool wide = file.at(4) == std::byte{2};
-  const std::size_t strings = wide ? elf::strings : elf32::strings;
-  REQUIRE(strings + offset + library.size() < (wide ? elf::object : elf32::object));
-  std::memcpy(file.data() + strings + offset, library.data(), library.size());
-  const std::size_t size = offset + library.size() + 1;
-  if (wide) {
-    put_number(file, elf::entry(1), std::uint64_t{1});
-    put_number(file, elf::entry(1) + 8, std::uint64_t{offset});
-    put_number(file, elf::entry(4) + 8, std::uint64_t{size});
-  } else {
-    put_number(file, elf32::entry(1), 1u);
-    put_number(file, elf32::entry(1) + 4, static_cast<std::uint32_t>(offset));
-    put_number(file, elf32::entry(4) + 4, static_cast<std::uint32_t>(size));
-  }
-}
-
 ByteVector elf_for(std::uint16_t machine, std::string_view c_library) {
-  ByteVector file = elf::build(ObjectBuilder().bytes());
+  ByteVector file = elf::build(ObjectBuilder(8).bytes());
   put_number(file, elf::machine, machine);
-  if (!c_library.empty()) need(file, c_library);
+  if (!c_library.empty()) need_library(file, c_library);
   return file;
 }
 
 ByteVector arm_file(std::string_view c_library = "libc.so.6") {
-  ByteVector file = elf32::build(ObjectBuilder().bytes());
-  need(file, c_library);
+  ByteVector file = elf32::build(ObjectBuilder(4).bytes());
+  need_library(file, c_library);
   return file;
 }
 
@@ -97,12 +78,12 @@ std::vector<PlatformRow> platforms() {
        elf_file,
        "for arm"},
       {{BinaryFormat::mach_o, host::detail::macho::cpu_arm64},
-       test::macho::build(ObjectBuilder().bytes(), test::macho::arm64),
+       test::macho::build(ObjectBuilder(8).bytes(), test::macho::arm64),
        "expected a Mach-O library for arm64",
        mach_o,
        "Mach-O"},
       {{BinaryFormat::mach_o, host::detail::macho::cpu_x86_64},
-       test::macho::build(ObjectBuilder().bytes()),
+       test::macho::build(ObjectBuilder(8).bytes()),
        "expected a Mach-O library for x86_64",
        mach_o,
        "Mach-O"},
@@ -160,6 +141,29 @@ TEST_CASE("another width is named, in both directions") {
              ContainsSubstring("is a 32-bit ELF file for x86_64, expected"));
 }
 
+TEST_CASE("the width of a machine decides, not that of this host") {
+  CHECK(platform_of(arm_file()) == Platform{BinaryFormat::elf, 40});
+  CHECK(platform_of(elf_for(183, "")) == Platform{BinaryFormat::elf, 183});
+  constexpr std::uint16_t machines[] = {3, 8, 20, 40, 62, 183, 243, 258};
+  for (const std::uint16_t machine : machines) {
+    const bool narrow = machine == 3 || machine == 8 || machine == 20 || machine == 40;
+    ByteVector small = elf32::build({}), large = elf::build({});
+    put_number(small, elf::machine, machine);
+    put_number(large, elf::machine, machine);
+    CHECK(platform_of(small).has_value() == narrow);
+    CHECK(platform_of(large).has_value() != narrow);
+  }
+}
+
+TEST_CASE("a plugin whose pointers are not of its platform's size is refused") {
+  const ByteVector narrow = elf::build(ObjectBuilder(4).bytes());
+  const ByteVector wide = elf32::build(ObjectBuilder(8).bytes());
+  CHECK_THAT(refusal_of(narrow, {BinaryFormat::elf, 62}),
+             ContainsSubstring("the plugin has pointers of 4 bytes, expected 8 as on "));
+  CHECK_THAT(refusal_of(wide, arm_host),
+             ContainsSubstring("the plugin has pointers of 8 bytes, expected 4 as on "));
+}
+
 TEST_CASE("ELF files of other systems and of the ABI without floating-point registers are named") {
   ByteVector file = elf_for(62, "");
   constexpr std::size_t os_abi = 7;
@@ -193,7 +197,7 @@ TEST_CASE("a library without a C library of its own is taken by hosts with eithe
 }
 
 TEST_CASE("a 32-bit plugin is found by either hash table and its libraries are read") {
-  ByteVector file = elf32::build(ObjectBuilder().bytes());
+  ByteVector file = elf32::build(ObjectBuilder(4).bytes());
   for (const std::size_t other : {std::size_t{0}, std::size_t{1}}) {
     ByteVector one = file;
     put_number(one, elf32::entry(other), 12u);
@@ -202,7 +206,7 @@ TEST_CASE("a 32-bit plugin is found by either hash table and its libraries are r
     REQUIRE(record.ok());
     CHECK(record->name == "arithmetic");
   }
-  need(file, "libc.so.6");
+  need_library(file, "libc.so.6");
   const auto library = read_elf_library(file, 40);
   INFO(library.text());
   REQUIRE(library.ok());
@@ -234,15 +238,15 @@ TEST_CASE("damage to a 32-bit ELF file is refused with what it is") {
            {"is a position-independent executable", elf32::entry(6) + 4, 0x08000001},
            {"at address 4294967040 are not all in the file", elf32::symbol + 4, 0xffffff00},
        }) {
-    ByteVector file = elf32::build(ObjectBuilder().bytes());
+    ByteVector file = elf32::build(ObjectBuilder(4).bytes());
     put_number(file, row.offset, row.value);
     CHECK_THAT(refusal_of(file, arm_host), ContainsSubstring(row.text));
   }
-  ByteVector file = elf32::build(ObjectBuilder().bytes());
+  ByteVector file = elf32::build(ObjectBuilder(4).bytes());
   put_number(file, elf32::program_header_size, std::uint16_t{56});
   CHECK_THAT(refusal_of(file, arm_host),
              ContainsSubstring("its program headers have 56 bytes, expected 32"));
-  const ByteVector whole = elf32::build(ObjectBuilder().bytes());
+  const ByteVector whole = elf32::build(ObjectBuilder(4).bytes());
   for (std::size_t size = 0; size < whole.size(); size += 3) {
     const ByteVector cut(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(size));
     CHECK_FALSE(peek(cut, "plugin", arm_host).ok());
@@ -250,7 +254,7 @@ TEST_CASE("damage to a 32-bit ELF file is refused with what it is") {
 }
 
 TEST_CASE("a 32-bit ELF file with random numbers in its tables is read or refused") {
-  const ByteVector whole = elf32::build(ObjectBuilder().bytes());
+  const ByteVector whole = elf32::build(ObjectBuilder(4).bytes());
   std::mt19937 random(32);
   std::size_t refused = 0;
   constexpr std::size_t rounds = 20'000;

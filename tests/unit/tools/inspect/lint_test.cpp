@@ -76,6 +76,12 @@ TEST_CASE("the constructor of libgcc's atomics on arm64 is the C runtime's too")
   library.num_constructors = 2;
   CHECK(find(library, "TN-BIN-2").verdict == Verdict::fail);
   library.undefined.push_back(symbol("__getauxval"));
+  for (const std::uint32_t other : {62u, 40u}) {
+    library.machine = other;
+    CHECK(find(library, "TN-BIN-2").verdict == Verdict::fail);
+    CHECK_THAT(find(library, "TN-BIN-2").text, ContainsSubstring("expected at most 1"));
+  }
+  library.machine = 183;
   CHECK(find(library, "TN-BIN-2").verdict == Verdict::pass);
   CHECK_THAT(find(library, "TN-BIN-2").text, ContainsSubstring("that of its atomics"));
   library.num_constructors = 3;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "support/catch.hpp"
+#include "support/elf32_builder.hpp"
 #include "support/temporary_folder.hpp"
 #include "tenon/host/binary/peek.hpp"
 #include "unit/host/binary/macho_builder.hpp"
@@ -31,7 +32,7 @@ std::string write(const TemporaryFolder& folder, const char* name, const ByteVec
 
 TEST_CASE("the plugin of another platform is described, and --load refuses it with one sentence") {
   const TemporaryFolder folder;
-  const ByteVector object = ObjectBuilder().bytes();
+  const ByteVector object = ObjectBuilder(8).bytes();
   ByteVector other_machine = tenon::test::elf::build(object);
   tenon::test::put_number(other_machine, 18, std::uint16_t{258});  // loongarch
   struct Row {
@@ -47,6 +48,8 @@ TEST_CASE("the plugin of another platform is described, and --load refuses it wi
        "Mach-O library for x86_64"},
       {write(folder, "l.so", other_machine), "ELF", "loongarch",
        "ELF shared library for loongarch"},
+      {write(folder, "arm.so", tenon::test::elf32::build(ObjectBuilder(4).bytes())), "ELF", "arm",
+       "ELF shared library for arm"},
   };
   const std::string here = tenon::host::detail::describe_library(tenon::host::this_platform);
   for (const Row& row : rows) {
@@ -68,6 +71,23 @@ TEST_CASE("the plugin of another platform is described, and --load refuses it wi
     CHECK_THAT(loaded.err, ContainsSubstring("tenon-inspect: InvalidArgument (0x12): " + row.path));
     CHECK_THAT(loaded.err, ContainsSubstring("expected " + here));
   }
+}
+
+TEST_CASE("a plugin that needs another C library than this host's is refused, without --load too") {
+  const TemporaryFolder folder;
+  const ByteVector object = ObjectBuilder().bytes();
+  ByteVector file =
+      sizeof(void*) == 8 ? tenon::test::elf::build(object) : tenon::test::elf32::build(object);
+  tenon::test::put_number(file, 18, static_cast<std::uint16_t>(tenon::host::this_platform.machine));
+  const bool glibc = tenon::host::this_platform.c_library == tenon::host::CLibrary::glibc;
+  tenon::test::need_library(file, glibc ? "libc.musl-any.so.1" : "libc.so.6");
+  const std::string path = write(folder, "other.so", file);
+  const Outcome outcome = run_program(TENON_INSPECT, {path}, {});
+  CHECK(outcome.exit_code == 3);
+  CHECK_THAT(outcome.err, ContainsSubstring(glibc ? "that needs musl (libc.so), expected one for "
+                                                    "glibc (libc.so.6)"
+                                                  : "that needs glibc (libc.so.6), expected one "
+                                                    "for musl (libc.so)"));
 }
 
 TEST_CASE("a plugin for this platform says so in JSON") {
