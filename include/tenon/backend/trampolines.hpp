@@ -131,18 +131,30 @@ struct Trampolines {
     return guard(host_of(backend), [&] { return self(backend).set_option(*option); });
   }
 
+  /// Whether the author wrote a `get_option` that can be called in place of the inherited one. One
+  /// that is private, or takes something else, is a function of the backend's own.
+  static constexpr bool has_own_get_option() {
+    using Inherited = Result<OptionValue> (WithOptions<B>::*)(std::string_view) const;
+    if constexpr (requires { requires std::is_same_v<decltype(&B::get_option), Inherited>; }) {
+      return false;
+    } else {
+      return requires(B& b, std::string_view key) {
+        { b.get_option(key) } -> std::same_as<Result<OptionValue>>;
+      };
+    }
+  }
+
   static tenon_status get_option(tenon_backend* backend, const char* key, tenon_option_sink sink,
                                  void* sink_context) noexcept {
     return guard(host_of(backend), [&]() -> Status {
       // An author's own `get_option` takes precedence; the other one needs no OptionValue.
-      using Inherited = Result<OptionValue> (WithOptions<B>::*)(std::string_view) const;
-      if constexpr (std::is_same_v<decltype(&B::get_option), Inherited>) {
-        return self(backend).send_option(key, sink, sink_context);
-      } else {
-        TENON_TRY(const OptionValue value, self(backend).get_option(key));
+      if constexpr (has_own_get_option()) {
+        TENON_TRY(const OptionValue value, self(backend).get_option(std::string_view(key)));
         const tenon_option option = write_option(key, value);
         sink(sink_context, &option);
         return ok();
+      } else {
+        return self(backend).send_option(key, sink, sink_context);
       }
     });
   }

@@ -14,7 +14,8 @@
 namespace tenon {
 
 /// The value of an option, without a copy of it: refers to the option, which must outlive it. Each
-/// reader gives nothing when the value is of another type.
+/// reader returns nothing when the value is of another type, or is text or bytes with a size and
+/// no address.
 class OptionView {
  public:
   explicit OptionView(const tenon_option& option) noexcept : option_(&option) {}
@@ -36,25 +37,31 @@ class OptionView {
   }
   [[nodiscard]] std::optional<std::string_view> string() const noexcept {
     if (type() != TENON_OPTION_STRING) return std::nullopt;
-    return as_text(span());
+    const auto text = span();
+    if (!text) return std::nullopt;
+    return as_text(*text);
   }
   [[nodiscard]] std::optional<Bytes> bytes() const noexcept {
     if (type() != TENON_OPTION_BYTES) return std::nullopt;
     return span();
   }
 
-  /// A copy, for functions that take an OptionValue. The type must be a known one. A template, so
-  /// that only those who call it compile a std::variant.
+  /// A copy, for functions that take an OptionValue; a default value (false) where `read_option`
+  /// refuses the option, whose type is unknown or whose text has no address. Tenon refuses such an
+  /// option before a backend sees it. A template, so that only those who call it compile a
+  /// std::variant.
   template <class Value>
     requires std::same_as<Value, OptionValue>
   operator Value() const {
-    return *read_option<Value>(*option_);
+    auto value = read_option<Value>(*option_);
+    return value.ok() ? *std::move(value) : Value();
   }
 
  private:
-  [[nodiscard]] Bytes span() const noexcept {
-    return {static_cast<const std::byte*>(option_->as.span.data),
-            static_cast<std::size_t>(option_->as.span.size)};
+  [[nodiscard]] std::optional<Bytes> span() const noexcept {
+    const tenon_span& span = option_->as.span;
+    if (!span.data && span.size != 0) return std::nullopt;
+    return Bytes(static_cast<const std::byte*>(span.data), static_cast<std::size_t>(span.size));
   }
 
   const tenon_option* option_;

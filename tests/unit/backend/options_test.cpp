@@ -89,9 +89,50 @@ class Stubborn final : public Backend<Stubborn> {
   Status execute(ExecutionContext&, Delegate&, Args) { return ok(); }
 };
 
+/// Has a `get_option` of its own besides another function of that name.
+class Overloading final : public Backend<Overloading>, public WithOptions<Overloading> {
+ public:
+  static constexpr std::string_view id = "OverloadingBackend";
+  static constexpr std::array options{OptionSpec{"threads", 1, "worker threads"}};
+  struct Delegate {};
+  Result<Delegate> init(InitContext&, Blob, CompileSpecs) { return Delegate{}; }
+  Status execute(ExecutionContext&, Delegate&, Args) { return ok(); }
+  Result<OptionValue> get_option(std::string_view) const { return OptionValue(std::int64_t{42}); }
+  Result<OptionValue> get_option(std::size_t) const { return OptionValue(std::int64_t{43}); }
+};
+
+/// Uses the name for a template, which is not for options.
+class Templated final : public Backend<Templated>, public WithOptions<Templated> {
+ public:
+  static constexpr std::string_view id = "TemplatedBackend";
+  static constexpr std::array options{OptionSpec{"threads", 2, "worker threads"}};
+  struct Delegate {};
+  Result<Delegate> init(InitContext&, Blob, CompileSpecs) { return Delegate{}; }
+  Status execute(ExecutionContext&, Delegate&, Args) { return ok(); }
+  template <class T>
+  T get_option(std::string_view) const {
+    return {};
+  }
+};
+
+/// Uses the name for itself.
+class Secretive final : public Backend<Secretive>, public WithOptions<Secretive> {
+ public:
+  static constexpr std::string_view id = "SecretiveBackend";
+  static constexpr std::array options{OptionSpec{"threads", 3, "worker threads"}};
+  struct Delegate {};
+  Result<Delegate> init(InitContext&, Blob, CompileSpecs) { return Delegate{}; }
+  Status execute(ExecutionContext&, Delegate&, Args) {
+    return get_option(std::string_view()).ok() ? ok() : error(Error::Internal, "no option");
+  }
+
+ private:
+  Result<OptionValue> get_option(std::string_view) const { return OptionValue(std::int64_t{44}); }
+};
+
 }  // namespace
 
-TENON_PLUGIN(Tunable, Careless, Stubborn);
+TENON_PLUGIN(Tunable, Careless, Stubborn, Overloading, Templated, Secretive);
 
 TENON_DECLARE_STATIC_PLUGIN(Tunable);
 
@@ -211,6 +252,14 @@ TEST_CASE("an option that cannot be set is refused by name and nothing changes",
 
   CHECK(backend.get("threads") == OptionValue(std::int64_t{4}));
   CHECK(backend.get("scale") == OptionValue(0.5));
+}
+
+TEST_CASE("a backend's own get_option answers, and functions that only share the name do not",
+          "[backend][TN-OPT-2]") {
+  const FakeHost host;
+  CHECK(Tuned(host, 3).get("threads") == OptionValue(std::int64_t{42}));
+  CHECK(Tuned(host, 4).get("threads") == OptionValue(std::int64_t{2}));
+  CHECK(Tuned(host, 5).get("threads") == OptionValue(std::int64_t{3}));
 }
 
 TEST_CASE("an unknown option is not got and the sink is not called", "[backend][TN-OPT-2]") {

@@ -58,6 +58,26 @@ TEST_CASE("a view of an option reads its type alone, and copies it", "[core]") {
   CHECK(*OptionView(number).integer() == -3);
 }
 
+TEST_CASE("a view of text or bytes without an address has no value", "[core]") {
+  for (const std::uint32_t type : {TENON_OPTION_STRING, TENON_OPTION_BYTES}) {
+    tenon_option option = write_option("key", OptionValue(false));
+    option.type = type;
+    option.as.span = {nullptr, 7};
+    const OptionView view(option);
+    CHECK_FALSE(view.string().has_value());
+    CHECK_FALSE(view.bytes().has_value());
+    const OptionValue copy = view;
+    CHECK(copy == OptionValue(false));
+    option.as.span = {nullptr, 0};
+    CHECK(view.string().has_value() == (type == TENON_OPTION_STRING));
+    CHECK(view.bytes().has_value() == (type == TENON_OPTION_BYTES));
+  }
+  tenon_option unknown = write_option("key", OptionValue(true));
+  unknown.type = 99;
+  const OptionValue copy = OptionView(unknown);
+  CHECK(copy == OptionValue(false));
+}
+
 TEST_CASE("an option that was read holds its own copy", "[core]") {
   std::string text = "before";
   tenon_option option = write_option("key", OptionValue(text));
