@@ -25,7 +25,6 @@ LIVE = SOURCE / "build/live/venv/bin/python"
 DIGITS = SOURCE / "examples/digits"
 PROGRAMS = ["compile", "conformance", "doctor", "inspect", "list", "new", "run"]
 EMPTY_DIRECTORIES = {"share", "lib/cmake"}
-IMPORT_MS = 50  # Of the processor, the least of five processes.
 DIGITS_MB = 40  # Resident after running examples/digits.
 SKIPPED = 77
 
@@ -97,7 +96,6 @@ def check_python(there):
     milliseconds = min(float(there.python(
         "import time; begun = time.process_time(); import tenon; print(1e3 * (time.process_time() - begun))"))
         for _ in range(5))
-    assert milliseconds <= IMPORT_MS, milliseconds
 
     # The digit again, without NumPy: the numbers follow a header of 128 bytes.
     shown = there.python(

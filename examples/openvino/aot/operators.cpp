@@ -22,15 +22,6 @@ const OperatorRow* find_operator(std::string_view target) noexcept {
   return nullptr;
 }
 
-bool only_computes_sizes(const EdgeProgram& program, const EdgeNode& node) noexcept {
-  bool has_sizes = false;
-  for (const auto id : node.outputs()) {
-    if (program.value(id).kind() != EdgeValueKind::SymInt) return false;
-    has_sizes = true;
-  }
-  return has_sizes && find_operator(node.target()) != nullptr;
-}
-
 namespace {
 
 /// Operators whose further results are for training; only the first is made.

@@ -54,10 +54,6 @@ struct OperatorRow {
 /// The row of `target`, or null.
 [[nodiscard]] const OperatorRow* find_operator(std::string_view target) noexcept;
 
-/// True for a node that computes sizes alone ("aten.sym_size.int").
-[[nodiscard]] bool only_computes_sizes(const tenon::aot::EdgeProgram& program,
-                                       const tenon::aot::EdgeNode& node) noexcept;
-
 /// Adds layers for a node of the program.
 ///
 /// errors: NotSupported with the reason, the node and its operator
