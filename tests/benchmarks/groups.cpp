@@ -12,12 +12,12 @@
 #include <utility>
 
 #include "allocations.hpp"
-#include "bridge_rows.hpp"
 #include "floor.hpp"
 #include "ours.hpp"
-#include "plugin_rows.hpp"
+#include "rows/bridge_rows.hpp"
+#include "rows/plugin_rows.hpp"
 #include "scratch.hpp"
-#include "stock.hpp"
+#include "stock/stock.hpp"
 #include "turns.hpp"
 
 namespace tenon::bench {

@@ -31,15 +31,15 @@ std::uint64_t repeats_for(const Work& work, double batch_ns) {
   }
 }
 
+}  // namespace
+
 Value summarize(std::vector<double> rounds) {
-  std::array<double, 2> halves{rounds.front(), rounds.back()};
-  for (std::size_t i = 0; i < rounds.size(); ++i)
+  std::array<double, 2> halves{rounds.front(), rounds.size() < 2 ? rounds.front() : rounds[1]};
+  for (std::size_t i = 2; i < rounds.size(); ++i)
     halves[i % 2] = std::min(halves[i % 2], rounds[i]);
   std::sort(rounds.begin(), rounds.end());
   return {rounds.front(), rounds[rounds.size() / 2], halves};
 }
-
-}  // namespace
 
 Value slope(const Value& small, const Value& large, double steps) {
   return {

@@ -28,6 +28,9 @@ struct Value {
   std::array<double, 2> halves{};
 };
 
+/// The value of rounds, of which there must be one.
+[[nodiscard]] Value summarize(std::vector<double> rounds);
+
 /// (large - small) / steps: the cost of one of the `steps` by which two pieces of work differ.
 [[nodiscard]] Value slope(const Value& small, const Value& large, double steps);
 

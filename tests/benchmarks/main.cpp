@@ -8,7 +8,7 @@
 #include <thread>
 
 #include "groups.hpp"
-#include "stock.hpp"
+#include "stock/stock.hpp"
 
 namespace {
 

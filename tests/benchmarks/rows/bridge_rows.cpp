@@ -14,7 +14,7 @@
 #include "ours.hpp"
 #include "programs.hpp"
 #include "scratch.hpp"
-#include "stock.hpp"
+#include "stock/stock.hpp"
 #include "turns.hpp"
 
 namespace tenon::bench {
