@@ -12,7 +12,7 @@
 #include "tenon/conformance/report/junit.hpp"
 #include "tenon/conformance/report/markdown.hpp"
 #include "tenon/conformance/report/text.hpp"
-#include "unit/conformance/sample_report.hpp"
+#include "unit/conformance/report/sample_report.hpp"
 
 namespace tenon::test {
 namespace {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cmath>
 #include <cstddef>
 #include <string>
 #include <vector>
@@ -36,8 +37,9 @@ inline Answers read_answers(const TestResult& result, const std::vector<Recorded
     if (out.next >= calls.size()) break;
     if (one.name == "begin") begun = one.value == static_cast<double>(out.next);
     if (one.name != "answer" || !begun) continue;
-    // A number that is not one is in no range either.
-    const bool is_known = one.value >= 0 && one.value < static_cast<double>(num_coverages);
+    // Not a number is in no range either.
+    const bool is_known = one.value >= 0 && one.value < static_cast<double>(num_coverages) &&
+                          one.value == std::floor(one.value);
     const RecordedCall& call = calls[out.next++];
     if (is_known) {
       const auto number = static_cast<std::size_t>(one.value);

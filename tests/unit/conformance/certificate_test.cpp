@@ -8,7 +8,7 @@
 #include "tenon/conformance/report/json.hpp"
 #include "tenon/conformance/report/json_reader.hpp"
 #include "tenon/conformance/rule.hpp"
-#include "unit/conformance/sample_report.hpp"
+#include "unit/conformance/report/sample_report.hpp"
 
 using namespace tenon;
 using namespace tenon::conformance;

@@ -37,7 +37,7 @@ TEST_CASE("an answer is the coverage of the call that was announced before it") 
 }
 
 TEST_CASE("an answer out of range is never right") {
-  for (const double number : {-1.0, 6.0, 1e300, std::numeric_limits<double>::infinity(),
+  for (const double number : {-1.0, 0.5, 6.0, 1e300, std::numeric_limits<double>::infinity(),
                               std::numeric_limits<double>::quiet_NaN()}) {
     INFO(number);
     TestResult result;

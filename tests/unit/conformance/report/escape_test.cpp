@@ -4,7 +4,7 @@
 #include <string>
 
 #include "support/catch.hpp"
-#include "unit/conformance/sample_report.hpp"
+#include "unit/conformance/report/sample_report.hpp"
 
 namespace escape = tenon::conformance::escape;
 

@@ -9,7 +9,7 @@
 #include "tenon/conformance/report/escape.hpp"
 #include "tenon/conformance/report/view.hpp"
 #include "tenon/conformance/rule.hpp"
-#include "unit/conformance/sample_report.hpp"
+#include "unit/conformance/report/sample_report.hpp"
 
 using namespace tenon::conformance;
 

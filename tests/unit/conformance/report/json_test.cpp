@@ -9,7 +9,7 @@
 
 #include "support/catch.hpp"
 #include "tenon/conformance/report.hpp"
-#include "unit/conformance/sample_report.hpp"
+#include "unit/conformance/report/sample_report.hpp"
 
 using namespace tenon::conformance;
 using tenon::Error;

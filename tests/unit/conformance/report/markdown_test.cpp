@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "support/catch.hpp"
-#include "unit/conformance/sample_report.hpp"
+#include "unit/conformance/report/sample_report.hpp"
 
 using namespace tenon::conformance;
 

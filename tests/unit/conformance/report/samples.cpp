@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "tenon/conformance/report.hpp"
-#include "unit/conformance/sample_report.hpp"
+#include "unit/conformance/report/sample_report.hpp"
 
 namespace {
 

@@ -7,7 +7,7 @@
 
 #include "support/catch.hpp"
 #include "tenon/conformance/rule.hpp"
-#include "unit/conformance/sample_report.hpp"
+#include "unit/conformance/report/sample_report.hpp"
 
 using namespace tenon::conformance;
 
