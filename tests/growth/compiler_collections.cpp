@@ -144,6 +144,18 @@ SharedBytes number_bytes(std::size_t number) {
   return SharedBytes::copy_of(std::as_bytes(std::span(&number, 1)));
 }
 
+/// Names events, the last one first.
+Task names_events(std::size_t count) {
+  return [count]() -> Status {
+    DebugHandleMap map;
+    for (std::size_t i = count; i-- > 0;) map.add(static_cast<std::int64_t>(i), std::array{1u});
+    for (std::size_t i = 0; i < count; ++i) {
+      if (!map.find(static_cast<std::int64_t>(i))) return error(Error::Internal, "one is missing");
+    }
+    return map.size() == count ? ok() : error(Error::Internal, "there are others");
+  };
+}
+
 Task stores_named_data(std::size_t count) {
   return [count]() -> Status {
     NamedDataStore store;
@@ -270,6 +282,7 @@ std::vector<Collection> compiler_collections() {
       {"write: methods", writes_methods},
       {"write: named data", writes_named_data},
       {"write: keys of a data file", stores_named_data},
+      {"write: events with debug handles", names_events},
   };
 #ifdef TENON_GROWTH_PT2
   all.push_back({"archive: nodes and values", reads_nodes});

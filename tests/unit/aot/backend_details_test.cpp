@@ -125,6 +125,12 @@ TEST_CASE("events of a debug handle map are sorted, and are found by name and by
   CHECK(names == "add mul nothing relu softmax ");
   CHECK(*by_name.find("relu") == std::vector<std::uint32_t>{1, 5, 4});
   CHECK(by_name.find("nothing")->empty());
+  CHECK(by_name.size() == 5);
+  by_name.add("add", std::array{6u});
+  by_name.add("zero", std::array{9u});
+  by_name.add("add", std::array{2u});
+  CHECK(by_name.size() == 6);
+  CHECK(*by_name.find("add") == std::vector<std::uint32_t>{1, 6, 2});
   CHECK(by_name.find("re") == nullptr);
   CHECK(by_name.find(0) == nullptr);
 

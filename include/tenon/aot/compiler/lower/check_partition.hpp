@@ -18,11 +18,11 @@ struct LowerOptions {
 /// Checks what ExecuTorch's `to_backend` checks (exir/backend/backend_api.py), and that partitions
 /// can be ordered. A tag without nodes is accepted: it makes no delegate.
 ///
-/// errors: InvalidArgument: tags for more nodes than there are, a tag without delegation spec, a
-///         spec without backend, a tag on a value that is not a parameter, buffer or constant, a
-///         tagged mutated buffer that is read, made or returned elsewhere, constant data that is
-///         read elsewhere (unless `duplicate_constants`), a partition that is not convex, and
-///         partitions that need each other. The text names the nodes.
+/// errors: InvalidArgument: a tag on a node or value that there is not, a tag without delegation
+///         spec, a spec without backend, a tag on a value that is not a parameter, buffer or
+///         constant, a tagged mutated buffer that is read, made or returned elsewhere, constant
+///         data that is read elsewhere (unless `duplicate_constants`), a partition that is not
+///         convex, and partitions that need each other. The text names the nodes.
 [[nodiscard]] TENON_API Status check_partition(const EdgeProgram& program,
                                                const PartitionResult& partitions,
                                                const LowerOptions& options = {});
@@ -49,6 +49,12 @@ inline Status check_tag(const PartitionResult& partitions, std::string_view what
   if (partitions.partition_tags.find(tag) != partitions.partition_tags.end()) return ok();
   return error(Error::InvalidArgument, what, " '", name, "' has tag '", tag,
                "', which has no delegation spec");
+}
+
+inline Status no_such(std::string_view what, std::size_t index, std::string_view tag,
+                      std::size_t count) {
+  return error(Error::InvalidArgument, what, " ", index, " has tag '", tag,
+               "', but the program has ", count, " ", what, "s");
 }
 
 /// The name of a node outside partition `tag` that reads `value`; empty when there is none.
@@ -92,13 +98,10 @@ inline Status check_value_tags(const EdgeProgram& program, const EdgeUses& uses,
   const std::vector<ValueId> mutations = find_mutations(program);
   std::vector<std::size_t> times(program.num_values());
   for (std::size_t i = 0; i < program.num_outputs(); ++i) ++times[program.output(i).value];
-  if (partitions.value_tags.size() > program.num_values()) {
-    return error(Error::InvalidArgument, "there are tags for ", partitions.value_tags.size(),
-                 " values, but the program has ", program.num_values());
-  }
   for (ValueId value = 0; value < partitions.value_tags.size(); ++value) {
     const std::string_view tag = partitions.tag_of_value(value);
     if (tag.empty()) continue;
+    if (value >= program.num_values()) return no_such("value", value, tag, program.num_values());
     const std::string_view name = program.value(value).name();
     TENON_RETURN_IF_ERROR(check_tag(partitions, "value", name, tag));
     if (!program.value(value).has_fqn()) {
@@ -122,10 +125,6 @@ inline Status check_value_tags(const EdgeProgram& program, const EdgeUses& uses,
 /// All but the order of the partitions.
 inline Status check_tags(const EdgeProgram& program, const EdgeUses& uses,
                          const PartitionResult& partitions, const LowerOptions& options) {
-  if (partitions.node_tags.size() > program.num_nodes()) {
-    return error(Error::InvalidArgument, "there are tags for ", partitions.node_tags.size(),
-                 " nodes, but the program has ", program.num_nodes());
-  }
   for (const auto& [tag, spec] : partitions.partition_tags) {
     if (tag.empty()) return error(Error::InvalidArgument, "a partition has an empty tag");
     if (spec.backend_id.empty()) {
@@ -135,8 +134,9 @@ inline Status check_tags(const EdgeProgram& program, const EdgeUses& uses,
   }
   for (std::size_t i = 0; i < partitions.node_tags.size(); ++i) {
     const std::string_view tag = partitions.tag_of(i);
-    if (!tag.empty())
-      TENON_RETURN_IF_ERROR(check_tag(partitions, "node", program.node(i).name(), tag));
+    if (tag.empty()) continue;
+    if (i >= program.num_nodes()) return no_such("node", i, tag, program.num_nodes());
+    TENON_RETURN_IF_ERROR(check_tag(partitions, "node", program.node(i).name(), tag));
   }
   return check_value_tags(program, uses, partitions, options);
 }

@@ -68,7 +68,8 @@ class PreprocessSink : public SinkCalls, private tenon_preprocess_sink {
 
  private:
   struct Part {
-    std::set<std::uint32_t> handles;  ///< Those of the partition's nodes.
+    std::set<std::uint32_t> handles;                        ///< Those of the partition's nodes.
+    std::set<std::pair<std::string, std::int64_t>> events;  ///< Names and numbers that were given.
     bool has_blob = false;
     bool has_info = false;
     NamedDataStore named;
@@ -124,11 +125,11 @@ class PreprocessSink : public SinkCalls, private tenon_preprocess_sink {
     if (is_text && *name == '\0') {
       return error(Error::InvalidArgument, "the text that names an event is empty");
     }
-    if (!map.empty() && map.events().front().name.empty() == is_text) {
+    if (!part.events.empty() && part.events.begin()->first.empty() == is_text) {
       return error(Error::InvalidArgument,
                    "events named by text and by number in one partition, expected one of both");
     }
-    if (is_text ? map.find(std::string_view(name)) != nullptr : map.find(id) != nullptr) {
+    if (!part.events.emplace(is_text ? name : "", is_text ? std::int64_t{0} : id).second) {
       if (is_text) return error(Error::InvalidArgument, "event '", name, "' was given twice");
       return error(Error::InvalidArgument, "event '", id, "' was given twice");
     }
