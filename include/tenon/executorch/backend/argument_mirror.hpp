@@ -90,15 +90,12 @@ class ArgumentMirror {
       if (watched.change() == 0 && !watched.has_other_sizes()) continue;
       TENON_RETURN_IF_ERROR(update_tensor(watched, args, needs_data));
     }
-    // A kernel may put other pointers into its list, though none does.
-    for (std::size_t i = 0; i < pointers_.size(); ++i) {
-      if (call_[i] != pointers_[i]) [[unlikely]]
-        call_[i] = pointers_[i];
-    }
     return ok();
   }
 
-  /// The arguments for a backend or kernel; valid until the next `update`.
+  /// The arguments for a backend or kernel; valid until the next `update`. Their code must leave
+  /// the pointers as they are: ExecuTorch, too, makes the list of an instruction once, when a
+  /// method is loaded, and passes it to each call.
   [[nodiscard]] et::Span<et::EValue*> values() noexcept { return {call_.data(), pointers_.size()}; }
 
   /// Whether argument `index`, or an element of that list, is a constant.
@@ -213,7 +210,8 @@ class ArgumentMirror {
       if (is_span(node->kind)) watched_.sizes.push_back({node->source, node->span.size});
     }
     for (const auto& tensor : tensors_) watched_.add(*tensor);
-    call_.assign(pointers_.size() + guards, &guard_);
+    call_ = pointers_;
+    call_.resize(pointers_.size() + guards, &guard_);
     sources_.assign(args.begin(), args.end());
     return ok();
   }
