@@ -7,6 +7,8 @@
 #include <string>
 #include <system_error>
 
+#include "tenon/core/sanitizer.hpp"
+
 namespace tenon::cpu_aoti {
 
 /// Where `name` is loaded from: a package that ships the library has it in the plugin's directory,
@@ -41,14 +43,8 @@ class IsolatedLibrary {
 
  private:
   // Sanitizers refuse RTLD_DEEPBIND: the library would bypass the functions that they replace.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if TENON_DETAIL_ADDRESS_SANITIZER || TENON_DETAIL_THREAD_SANITIZER
   static constexpr int flags = RTLD_NOW | RTLD_LOCAL;
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-  static constexpr int flags = RTLD_NOW | RTLD_LOCAL;
-#else
-  static constexpr int flags = RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND;
-#endif
 #else
   static constexpr int flags = RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND;
 #endif

@@ -12,14 +12,8 @@
 #include <utility>
 #include <vector>
 
-#if defined(__SANITIZE_ADDRESS__)
-#define TENON_TEST_ASAN 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define TENON_TEST_ASAN 1
-#endif
-#endif
-#ifdef TENON_TEST_ASAN
+#include "tenon/core/sanitizer.hpp"
+#if TENON_DETAIL_ADDRESS_SANITIZER
 #include <sanitizer/asan_interface.h>
 #endif
 
@@ -62,7 +56,7 @@ class AlignedBytes {
   static constexpr std::align_val_t alignment{16};
 
   void poison([[maybe_unused]] bool on, [[maybe_unused]] std::size_t from) noexcept {
-#ifdef TENON_TEST_ASAN
+#if TENON_DETAIL_ADDRESS_SANITIZER
     if (on) {
       __asan_poison_memory_region(data_ + from, capacity_ - from);
     } else {

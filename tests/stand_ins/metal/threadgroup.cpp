@@ -7,14 +7,8 @@
 #include <cstring>
 #include <span>
 
-#if defined(__SANITIZE_ADDRESS__)
-#define TENON_HAS_ASAN 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define TENON_HAS_ASAN 1
-#endif
-#endif
-#if defined(TENON_HAS_ASAN)
+#include "tenon/core/sanitizer.hpp"
+#if TENON_DETAIL_ADDRESS_SANITIZER
 #include <sanitizer/common_interface_defs.h>
 #endif
 
@@ -27,13 +21,13 @@ constinit thread_local GridRunner* current_runner = nullptr;
 // AddressSanitizer must be notified of each change of stacks.
 void leave([[maybe_unused]] void** save, [[maybe_unused]] const void* stack,
            [[maybe_unused]] std::size_t size) {
-#if defined(TENON_HAS_ASAN)
+#if TENON_DETAIL_ADDRESS_SANITIZER
   __sanitizer_start_switch_fiber(save, stack, size);
 #endif
 }
 void enter([[maybe_unused]] void* saved, [[maybe_unused]] const void** from,
            [[maybe_unused]] std::size_t* size) {
-#if defined(TENON_HAS_ASAN)
+#if TENON_DETAIL_ADDRESS_SANITIZER
   __sanitizer_finish_switch_fiber(saved, from, size);
 #endif
 }

@@ -3,6 +3,8 @@
 
 #include <cstddef>  // Defines __GLIBC__ with that C library.
 
+#include "tenon/core/sanitizer.hpp"
+
 /// Defines functions of the C library that count and can fail; include it in exactly one source of
 /// a program. A plugin finds the program's functions before those of the library if the program
 /// exports them (`-rdynamic`, Meson's `export_dynamic`).
@@ -16,13 +18,8 @@
 /// dlopen), direct system calls, threads that the plugin started (for failing), and a plugin with a
 /// statically linked C library. Only with glibc; under a sanitizer, which defines such functions
 /// itself, nothing is defined.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if TENON_DETAIL_ADDRESS_SANITIZER || TENON_DETAIL_THREAD_SANITIZER || TENON_DETAIL_MEMORY_SANITIZER
 #define TENON_INTERPOSE 0
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || \
-    __has_feature(memory_sanitizer)
-#define TENON_INTERPOSE 0
-#endif
 #endif
 #if !defined(TENON_INTERPOSE) && defined(__GLIBC__)
 #define TENON_INTERPOSE 1

@@ -11,14 +11,6 @@
 
 #include "tenon/core/api.hpp"
 
-#if defined(__SANITIZE_ADDRESS__)
-#define TENON_ADDRESS_SANITIZER 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define TENON_ADDRESS_SANITIZER 1
-#endif
-#endif
-
 /// The resources of this process, as far as the system reports them: on Linux all of them,
 /// elsewhere memory and descriptors.
 namespace tenon::conformance {
@@ -141,8 +133,9 @@ template <class Round>
 
 #include "tenon/conformance/process/interposition.hpp"
 #include "tenon/core/concat.hpp"
+#include "tenon/core/sanitizer.hpp"
 
-#if defined(TENON_ADDRESS_SANITIZER)
+#if TENON_DETAIL_ADDRESS_SANITIZER
 extern "C" std::size_t __sanitizer_get_current_allocated_bytes();
 #endif
 
@@ -217,7 +210,7 @@ TENON_API std::vector<Mapping> mappings() {
 }
 
 TENON_API std::int64_t heap_bytes() noexcept {
-#if defined(TENON_ADDRESS_SANITIZER)
+#if TENON_DETAIL_ADDRESS_SANITIZER
   return static_cast<std::int64_t>(::__sanitizer_get_current_allocated_bytes());
 #else
   if (interposition.present) return interposition.live_bytes;
@@ -244,7 +237,7 @@ TENON_API ResourceCounts ResourceCounts::now() {
   });
   for (const Mapping& one : mappings()) {
     if (one.name.starts_with('[')) continue;
-#if defined(TENON_ADDRESS_SANITIZER)
+#if TENON_DETAIL_ADDRESS_SANITIZER
     if (one.name.empty()) continue;
 #endif
     out.mapped_bytes += static_cast<std::int64_t>(one.end - one.begin);
@@ -333,7 +326,7 @@ TENON_API std::vector<std::string> growth_of_calls(int stretch, const void* roun
     out.push_back(
         concat(all, " ", what, " more after ", rounds + warm_up, " rounds than after ", warm_up));
   };
-#if defined(TENON_ADDRESS_SANITIZER)
+#if TENON_DETAIL_ADDRESS_SANITIZER
   constexpr double least_memory = 512;  // It allocates some itself for each opened library.
 #else
   constexpr double least_memory = 1;

@@ -18,6 +18,7 @@
 #include "tenon/conformance/process/interposition.hpp"
 #include "tenon/conformance/process/resources.hpp"
 #include "tenon/conformance/run/test.hpp"
+#include "tenon/core/sanitizer.hpp"
 
 /// Suite "process": a plugin is a guest in the process of an application. `Watch` compares the
 /// process around every call of every test, and the runner detects crashes and hangs; the tests
@@ -72,7 +73,7 @@ TENON_CONFORMANCE_TEST("loading and running and destroying return and leave the 
 }
 
 TENON_CONFORMANCE_TEST("a stack of 256 KiB is enough", "[process][level-3][case][TN-BCK-7]") {
-#if defined(TENON_ADDRESS_SANITIZER)
+#if TENON_DETAIL_ADDRESS_SANITIZER
   kit.not_applicable("a sanitizer takes more of the stack");
 #endif
   LiveCase live(kit);

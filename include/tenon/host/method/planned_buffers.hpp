@@ -10,22 +10,12 @@
 #include <span>
 
 #include "tenon/core/result.hpp"
+#include "tenon/core/sanitizer.hpp"
 #include "tenon/host/files/limits.hpp"
 #include "tenon/host/method/arena.hpp"
 #include "tenon/host/method/device_memory.hpp"
 #include "tenon/host/method/requirements.hpp"
 #include "tenon/host/schema/program_generated.h"
-
-#if defined(__SANITIZE_ADDRESS__)
-#define TENON_HOST_HAS_ADDRESS_SANITIZER 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define TENON_HOST_HAS_ADDRESS_SANITIZER 1
-#endif
-#endif
-#ifndef TENON_HOST_HAS_ADDRESS_SANITIZER
-#define TENON_HOST_HAS_ADDRESS_SANITIZER 0
-#endif
 
 namespace tenon::host::detail {
 
@@ -40,7 +30,7 @@ class PlannedBuffers {
   static constexpr std::size_t device_alignment = 256;
   /// Buffers of up to this many bytes are taken from the method's arena. None with the address
   /// sanitizer, which sees only the end of what was allocated by itself.
-  static constexpr std::uint64_t largest_in_arena = TENON_HOST_HAS_ADDRESS_SANITIZER ? 0 : 1024;
+  static constexpr std::uint64_t largest_in_arena = TENON_DETAIL_ADDRESS_SANITIZER ? 0 : 1024;
 
   PlannedBuffers() noexcept = default;
   PlannedBuffers(const PlannedBuffers&) = delete;
