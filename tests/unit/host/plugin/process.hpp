@@ -9,8 +9,9 @@
 #include <iterator>
 #include <string>
 #include <string_view>
+#include <utility>
 
-#include "tenon/host/plugin/plugin.hpp"
+#include "tenon/host/plugin/library.hpp"
 
 namespace tenon::test {
 
@@ -23,10 +24,26 @@ inline bool is_mapped(std::string_view file_name) {
   return false;
 }
 
-/// Whether a library is not mapped, or the C library keeps what it loaded once.
+/// Whether a library that was loaded and released is not mapped, or the dynamic loader keeps what
+/// it loaded once.
 inline bool unloaded(std::string_view file_name) {
-  return !is_mapped(file_name) || !host::unloads_libraries();
+  return !is_mapped(file_name) || !host::detail::loader_unloads;
 }
+
+/// Watches for a library that must not be loaded. An earlier test may have loaded it, where the
+/// dynamic loader keeps it.
+class LoadWatch {
+ public:
+  explicit LoadWatch(std::string file_name)
+      : file_name_(std::move(file_name)), was_mapped_(is_mapped(file_name_)) {}
+
+  /// Whether it was loaded, and is mapped, since this object was made.
+  [[nodiscard]] bool is_loaded() const { return !was_mapped_ && is_mapped(file_name_); }
+
+ private:
+  std::string file_name_;
+  bool was_mapped_;
+};
 
 /// The resources that a process could leak at each load.
 struct Footprint {

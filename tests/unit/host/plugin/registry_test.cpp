@@ -34,6 +34,8 @@ std::string zoo(std::string_view name) { return concat(TENON_TEST_ZOO "/", name,
 
 TEST_CASE("what a registry knows is listed in order and nothing is loaded",
           "[loader][S4.4][S4.5]") {
+  const LoadWatch hello_watch("hello.so");
+  const LoadWatch talkative_watch("talkative.so");
   BackendRegistry registry;
   CHECK(registry.list_backends().empty());
   REQUIRE(registry.register_backend(zoo("two_backends")).ok());
@@ -44,8 +46,8 @@ TEST_CASE("what a registry knows is listed in order and nothing is loaded",
   CHECK(registry.contains("Add"));
   CHECK_FALSE(registry.contains("add"));
   CHECK_FALSE(registry.contains(""));
-  CHECK(unloaded("hello.so"));
-  CHECK(unloaded("talkative.so"));
+  CHECK_FALSE(hello_watch.is_loaded());
+  CHECK_FALSE(talkative_watch.is_loaded());
 }
 
 TEST_CASE("a plugin that would end the process when loaded can be listed", "[loader][TN-BIN-2]") {
@@ -66,6 +68,7 @@ TEST_CASE("a backend is loaded at its first look-up and found again", "[loader][
 }
 
 TEST_CASE("an unknown id is NotFound with the ids that are known", "[loader]") {
+  const LoadWatch hello_watch("hello.so");
   BackendRegistry registry;
   const auto none = registry.lookup_backend("Add");
   CHECK(none.error() == Error::NotFound);
@@ -78,7 +81,7 @@ TEST_CASE("an unknown id is NotFound with the ids that are known", "[loader]") {
   CHECK(unknown.text() ==
         "backend 'Added' is not registered (InvalidBackend); did you mean Add?\n"
         "  registered are: Add, LockedBackend, WorksBackend");
-  CHECK(unloaded("hello.so"));
+  CHECK_FALSE(hello_watch.is_loaded());
 }
 
 TEST_CASE("an id that is known already is refused with both origins", "[loader]") {
@@ -228,12 +231,13 @@ TEST_CASE("plugins may be added while others look up, load and let go", "[loader
 }
 
 TEST_CASE("a plugin that is linked in is found by its id and runs", "[loader][S4.2][S4.3]") {
+  const LoadWatch hello_watch("hello.so");
   BackendRegistry registry;
   REQUIRE(registry.register_backend(tenon_static_plugin_Add).ok());
   const auto backend = registry.lookup_backend("Add");
   REQUIRE(backend.ok());
   CHECK(std::string_view((*backend)->host()->plugin_path).empty());
-  CHECK(unloaded("hello.so"));
+  CHECK_FALSE(hello_watch.is_loaded());
 
   LoadedBlob blob(*backend, std::string_view("\x01\0\0\0", 4));
   REQUIRE(blob.init().ok());

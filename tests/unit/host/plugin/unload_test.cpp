@@ -73,12 +73,13 @@ TEST_CASE("two holders of one file share the library and it stays until both are
 }
 
 TEST_CASE("a method keeps its plugin loaded and lets it go", "[loader]") {
+  const LoadWatch demo_backend_watch("demo_backend.so");
   REQUIRE(unloaded("demo_backend.so"));
   auto program = Program::open(program_path);
   REQUIRE(program.ok());
   BackendRegistry registry;
   REQUIRE(registry.register_backend(demo).ok());
-  CHECK(unloaded("demo_backend.so"));
+  CHECK_FALSE(demo_backend_watch.is_loaded());
 
   MethodOptions options;
   options.registry = &registry;

@@ -77,6 +77,7 @@ BackendInfo info_of(const BackendRegistry& registry, const std::string& file) {
 
 TEST_CASE("a search runs at the first miss or list, once, and loads nothing",
           "[discovery][S4.1][S4.15][S4.19][S4.20][S4.21]") {
+  const LoadWatch two_backends_watch("two_backends.so");
   const PluginFolder folder{"two_backends", "static_constructor", "tagged_debug"};
   BackendRegistry registry;
   int searches = 0;
@@ -93,7 +94,7 @@ TEST_CASE("a search runs at the first miss or list, once, and loads nothing",
         Ids{"DebugBackend", "LockedBackend", "WorksBackend", "ZooBackend"});
   CHECK(registry.lookup_backend("Nobody").error() == Error::NotFound);
   CHECK(searches == 1);
-  CHECK(unloaded("two_backends.so"));
+  CHECK_FALSE(two_backends_watch.is_loaded());
   CHECK(registry.lookup_backend("WorksBackend").ok());
 }
 
@@ -150,6 +151,7 @@ TEST_CASE("what the application registered wins over what is found, and needs no
 
 TEST_CASE("an id that is found may be registered by the application afterwards",
           "[discovery][S4.10]") {
+  const LoadWatch variant_preferred_watch("variant_preferred.so");
   const PluginFolder folder{"variant_preferred"};
   BackendRegistry registry;
   registry.add_search(discovery(only({{"TENON_PLUGIN_PATH", folder.path()}})));
@@ -157,7 +159,7 @@ TEST_CASE("an id that is found may be registered by the application afterwards",
   REQUIRE(registry.register_backend(std::string(TENON_TEST_ZOO "/variant_base.so")).ok());
   const auto backend = registry.lookup_backend("VariantBackend");
   CHECK(is_mapped("variant_base.so"));
-  CHECK(unloaded("variant_preferred.so"));
+  CHECK_FALSE(variant_preferred_watch.is_loaded());
 }
 
 TEST_CASE("an id of a found plugin in use is not registered until it is released",
@@ -250,6 +252,7 @@ TEST_CASE("two plugins of one search path with the same precedence are an error 
 }
 
 TEST_CASE("a CPU variant is chosen by its record and no other one is loaded", "[discovery]") {
+  const LoadWatch variant_base_watch("variant_base.so");
   const PluginFolder folder{"variant_base", "variant_fast", "variant_fastest"};
   const CpuFeatures fast({"zoo_fast"});
   BackendRegistry registry({}, &fast);
@@ -257,7 +260,7 @@ TEST_CASE("a CPU variant is chosen by its record and no other one is loaded", "[
   const auto backend = registry.lookup_backend("VariantBackend");
   REQUIRE(backend.ok());
   CHECK(is_mapped("variant_fast.so"));
-  CHECK(unloaded("variant_base.so"));
+  CHECK_FALSE(variant_base_watch.is_loaded());
   CHECK(unloaded("variant_fastest.so"));
   CHECK_THAT(info_of(registry, folder.file("variant_fastest.so")).reason,
              ContainsSubstring("this CPU lacks: zoo_wide"));
