@@ -84,6 +84,7 @@ LEFT_OUT = {
     "aot/program_data.hpp",
     "core/aoti_names.hpp",
     "core/api.hpp",
+    "core/sanitizer.hpp",
     "core/sha256.hpp",
     "host/executorch_names.hpp",
     "host/files/list_folder.hpp",
