@@ -9,6 +9,7 @@
 
 #include "aot/preprocess.hpp"
 #include "support/catch.hpp"
+#include "support/edge_programs.hpp"
 #include "tenon/aot.hpp"
 #include "tenon/aot/compiler/emit/method_memory.hpp"
 #include "tenon/aot/compiler/write/ptd_writer.hpp"
@@ -19,28 +20,6 @@
 /// From a graph to numbers: compiled by the ahead-of-time half, written as a `.pte`, and run by a
 /// host that loads the plugin from its file.
 namespace tenon::test {
-
-using Specs = std::vector<std::pair<std::string, std::string>>;
-
-/// Compile specs as a program has them.
-class SpecList {
- public:
-  explicit SpecList(const Specs& specs) : texts_(specs) {
-    for (const auto& [key, value] : texts_) {
-      specs_.push_back(
-          {sizeof(tenon_compile_spec), 0, key.c_str(), value.data(), std::uint64_t{value.size()}});
-    }
-  }
-  SpecList(const SpecList&) = delete;
-  SpecList& operator=(const SpecList&) = delete;
-  [[nodiscard]] CompileSpecs view() const {
-    return {specs_.data(), static_cast<std::uint32_t>(specs_.size())};
-  }
-
- private:
-  Specs texts_;
-  std::vector<tenon_compile_spec> specs_;
-};
 
 inline Result<aot::PreprocessResult> compile(const aot::OwnedEdgeProgram& program,
                                              const Specs& specs = {}) {
@@ -54,13 +33,6 @@ inline aot::PreprocessResult compile_ok(const aot::OwnedEdgeProgram& program,
   INFO(result.text());
   REQUIRE(result.ok());
   return *std::move(result);
-}
-
-inline aot::OwnedEdgeProgram build_ok(aot::EdgeProgramBuilder&& builder) {
-  auto program = std::move(builder).build();
-  INFO(program.text());
-  REQUIRE(program.ok());
-  return *std::move(program);
 }
 
 /// The registry that found the plugin at its file.

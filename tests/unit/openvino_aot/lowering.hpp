@@ -12,6 +12,7 @@
 #include "aot/preprocess.hpp"
 #include "common/blob.hpp"
 #include "support/catch.hpp"
+#include "support/edge_programs.hpp"
 #include "tenon/aot.hpp"
 #include "tenon/aot/compiler/lower/lower.hpp"
 #include "tenon/aot/edge_program_builder.hpp"
@@ -31,40 +32,14 @@ using tenon::aot::EdgeRef;
 using tenon::aot::EdgeTensor;
 using tenon::aot::OwnedEdgeProgram;
 using tenon::aot::ValueId;
+using tenon::test::build_ok;
+using tenon::test::SpecList;
+using tenon::test::Specs;
 using Size = EdgeTensor::Size;
 using Arguments = std::vector<EdgeProgramBuilder::Argument>;
 
 inline constexpr auto f32 = ScalarType::Float;
 inline constexpr auto i64 = ScalarType::Long;
-
-using Specs = std::vector<std::pair<std::string, std::string>>;
-
-/// Compile specs as a program has them.
-class SpecList {
- public:
-  explicit SpecList(const Specs& specs) : texts_(specs) {
-    for (const auto& [key, value] : texts_) {
-      specs_.push_back(
-          {sizeof(tenon_compile_spec), 0, key.c_str(), value.data(), std::uint64_t{value.size()}});
-    }
-  }
-  SpecList(const SpecList&) = delete;
-  SpecList& operator=(const SpecList&) = delete;
-  [[nodiscard]] tenon::CompileSpecs view() const {
-    return {specs_.data(), static_cast<std::uint32_t>(specs_.size())};
-  }
-
- private:
-  Specs texts_;
-  std::vector<tenon_compile_spec> specs_;
-};
-
-inline OwnedEdgeProgram build_ok(EdgeProgramBuilder&& builder) {
-  auto program = std::move(builder).build();
-  INFO(program.text());
-  REQUIRE(program.ok());
-  return *std::move(program);
-}
 
 inline std::vector<float> ramp(std::size_t count) {
   std::vector<float> out(count);
