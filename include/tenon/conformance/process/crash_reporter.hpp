@@ -44,11 +44,14 @@ class CrashReporter {
 
 #if TENON_CONFORMANCE_DEFINITIONS
 
-#include <execinfo.h>
 #include <fcntl.h>
 #include <unistd.h>
+#include <unwind.h>
 #if defined(__linux__)
 #include <ucontext.h>
+#endif
+#if defined(__APPLE__)
+#include <execinfo.h>
 #endif
 
 #include <algorithm>
@@ -172,25 +175,47 @@ class SignalText {
   return true;
 }
 
+/// The addresses in the calls of a thread, innermost first. From the unwinder of C++ exceptions, as
+/// musl has no <execinfo.h>.
+struct Frames {
+  std::array<void*, 48> at;
+  std::size_t count = 0;
+
+  /// Adds the caller, of which it is a part, and what called that. Allocates nothing.
+  [[gnu::always_inline]] void add_callers() noexcept { ::_Unwind_Backtrace(&add, this); }
+
+ private:
+  static _Unwind_Reason_Code add(_Unwind_Context* context, void* to) noexcept {
+    Frames& frames = *static_cast<Frames*>(to);
+    if (frames.count == frames.at.size()) return _URC_END_OF_STACK;
+    const auto address = static_cast<std::uintptr_t>(::_Unwind_GetIP(context));
+    if (address != 0) frames.at[frames.count++] = reinterpret_cast<void*>(address);
+    return _URC_NO_REASON;
+  }
+};
+
 /// Writes the frames, innermost first, one a line, each after '!', from the instruction that
-/// failed on: as addresses, and where nothing is known of the mappings, as the C library names
-/// them.
+/// failed on: as addresses, and on a Mac, where nothing is known of the mappings, as its C library
+/// names them.
 inline void write_backtrace(int descriptor, const void* failed) noexcept {
-  std::array<void*, 48> frames;
-  const int count = ::backtrace(frames.data(), static_cast<int>(frames.size()));
-  const auto end = frames.begin() + count;
-  auto first = std::find(frames.begin(), end, failed);
+  Frames frames;
+  frames.add_callers();
+  const auto end = frames.at.begin() + static_cast<std::ptrdiff_t>(frames.count);
+  auto first = std::find(frames.at.begin(), end, failed);
   // Without this function and the handler.
-  if (first == end) first = frames.begin() + std::min(count, 2);
+  if (first == end)
+    first = frames.at.begin() + std::min<std::ptrdiff_t>(end - frames.at.begin(), 2);
   for (auto frame = first; frame != end; ++frame) {
     SignalText text;
     ((text << "!").hex(reinterpret_cast<std::uintptr_t>(*frame)) << "\n").write_to(descriptor);
   }
-  if (write_maps(descriptor)) return;
-  for (auto frame = first; frame != end; ++frame) {
+  [[maybe_unused]] const bool has_maps = write_maps(descriptor);
+#if defined(__APPLE__)
+  for (auto frame = first; !has_maps && frame != end; ++frame) {
     [[maybe_unused]] const ssize_t written = ::write(descriptor, "!", 1);
     ::backtrace_symbols_fd(&*frame, 1, descriptor);
   }
+#endif
 }
 
 inline void report_crash(int number, siginfo_t* info, void* context) noexcept {
@@ -217,9 +242,9 @@ TENON_API CrashReporter::CrashReporter(const Channel& channel) : stack_(std::siz
   detail::crash_secret() = {};
   channel.secret().copy(detail::crash_secret().data(), channel_secret_size);
   detail::crash_descriptor() = channel.descriptor();
-  // The first call loads a library and allocates, which a handler must not.
-  std::array<void*, 1> frame;
-  ::backtrace(frame.data(), 1);
+  // The dynamic loader looks the unwinder up at the first call, for which a handler must not wait.
+  detail::Frames frames;
+  frames.add_callers();
   stack_t alternate{};
   alternate.ss_sp = stack_.data();
   alternate.ss_size = stack_.size();

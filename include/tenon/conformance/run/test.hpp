@@ -57,7 +57,9 @@ struct TestRegistration {
 ///
 /// In a program with `tenon/conformance/suites.hpp` it is, under the same name and tags, a test of
 /// Catch2 as well, which runs it for all backends and cases of the subject.
-#define TENON_CONFORMANCE_TEST(name, tags) TENON_CONFORMANCE_DETAIL_TEST(name, tags, __COUNTER__)
+#define TENON_CONFORMANCE_TEST(name, tags) \
+  TENON_CONFORMANCE_DETAIL_COUNTER_BEGIN   \
+  TENON_CONFORMANCE_DETAIL_TEST(name, tags, __COUNTER__)
 #define TENON_CONFORMANCE_DETAIL_TEST(name, tags, number) \
   TENON_CONFORMANCE_DETAIL_TEST2(name, tags, number)
 #define TENON_CONFORMANCE_DETAIL_TEST2(name, tags, number)                                       \
@@ -65,7 +67,21 @@ struct TestRegistration {
     static void body(::tenon::conformance::Context& kit);                                        \
     static const ::tenon::conformance::detail::TestRegistration registration(name, tags, &body); \
   }                                                                                              \
+  TENON_CONFORMANCE_DETAIL_COUNTER_END                                                           \
   static void kit_test_##number::body([[maybe_unused]] ::tenon::conformance::Context& kit)
+
+// From 22 on, clang warns that __COUNTER__ was no part of C or C++; all compilers have it.
+#if defined(__clang__)
+#if __has_warning("-Wc2y-extensions")
+#define TENON_CONFORMANCE_DETAIL_COUNTER_BEGIN \
+  _Pragma("clang diagnostic push") _Pragma("clang diagnostic ignored \"-Wc2y-extensions\"")
+#define TENON_CONFORMANCE_DETAIL_COUNTER_END _Pragma("clang diagnostic pop")
+#endif
+#endif
+#if !defined(TENON_CONFORMANCE_DETAIL_COUNTER_BEGIN)
+#define TENON_CONFORMANCE_DETAIL_COUNTER_BEGIN
+#define TENON_CONFORMANCE_DETAIL_COUNTER_END
+#endif
 
 #if TENON_CONFORMANCE_DEFINITIONS
 #include <algorithm>
