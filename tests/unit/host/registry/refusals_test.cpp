@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // Every reason for which a file, a folder or an id is refused, word for word. The texts are in
-// refusals.txt; TENON_UPDATE_GOLDEN=1 writes them anew, for a person to read in the diff.
+// refusals.txt; TENON_UPDATE_GOLDEN=1 writes them anew, for a person to read in the diff. There
+// $MACHINE is the machine for which the test was built.
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -16,11 +17,13 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "support/catch.hpp"
 #include "support/elf_builder.hpp"
 #include "support/temporary_folder.hpp"
+#include "tenon/host/binary/peek.hpp"
 #include "tenon/host/registry/cpu_features.hpp"
 #include "tenon/host/registry/discovery.hpp"
 #include "tenon/host/registry/registry.hpp"
@@ -59,10 +62,11 @@ class Plugins {
   void copy(const std::string& zoo, const std::string& name) const {
     write(name, read_file(concat(TENON_TEST_ZOO "/", zoo, ".so")));
   }
-  /// The smallest library with one value changed.
+  /// The smallest library for this machine, or another one, with one value changed.
   void write_elf(const std::string& name, std::size_t offset, std::uint16_t value,
-                 std::size_t size = SIZE_MAX) const {
+                 std::size_t size = SIZE_MAX, std::uint32_t machine = this_platform.machine) const {
     std::vector<std::byte> bytes = elf::build(std::vector<std::byte>(64));
+    put_number(bytes, elf::machine, static_cast<std::uint16_t>(machine));
     put_number(bytes, offset, value);
     const std::string_view all(reinterpret_cast<const char*>(bytes.data()), bytes.size());
     write(name, all.substr(0, size));
@@ -71,15 +75,18 @@ class Plugins {
   TemporaryFolder root;
 };
 
-/// The refusals of one run, by name, with the temporary folder's path taken out.
+/// The refusals of one run, by name, with the temporary folder's path and the machine taken out.
 class Refusals {
  public:
   explicit Refusals(const TemporaryFolder& root) : root_(root.path().native()) {}
 
   void add(const std::string& name, std::string_view text) {
     std::string out(text);
-    for (std::size_t at = out.find(root_); at != std::string::npos; at = out.find(root_)) {
-      out.replace(at, root_.size(), "$ROOT");
+    const std::string machine = machine_name(this_platform);
+    for (const auto& [found, put] : {std::pair(root_, "$ROOT"), std::pair(machine, "$MACHINE")}) {
+      for (std::size_t at = out.find(found); at != std::string::npos; at = out.find(found)) {
+        out.replace(at, found.size(), put);
+      }
     }
     // Sanitizers put guards behind objects, which makes them larger.
     constexpr std::string_view size_of_object = "the plugin object has ";
@@ -158,8 +165,9 @@ void add_wrong_files(const Plugins& plugins) {
   plugins.write("windows.so", std::string("MZ\0\0", 4));
   plugins.write("lfs.so", "version https://git-lfs.github.com/spec/v1\n");
   plugins.write_elf("bits32.so", 4, 0x0101);
-  plugins.write_elf("big_endian.so", 5, 0x0102);
-  plugins.write_elf("other_machine.so", elf::machine, 183);
+  // Its machine is read in the other order: 62 as 15872.
+  plugins.write_elf("big_endian.so", 5, 0x0102, SIZE_MAX, 62);
+  plugins.write_elf("other_machine.so", elf::machine, 243);
   plugins.write_elf("executable.so", elf::type, 2);
   plugins.write_elf("object.so", elf::type, 1);
   plugins.write_elf("short.so", elf::type, 3, 40);
