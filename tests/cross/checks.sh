@@ -11,11 +11,11 @@ left_out=()
 note() { printf '== %s  [%d:%02d]\n' "$*" $((SECONDS / 60)) $((SECONDS % 60)); }
 not_run() { left_out+=("$*"); }
 
-# Debian packages by the command that shows that they are there.
+# Debian packages by the command or the file that shows that they are there.
 packages() {
   local entry missing=()
   for entry in "$@"; do
-    command -v "${entry%%:*}" >/dev/null || missing+=("${entry#*:}")
+    command -v "${entry%%:*}" >/dev/null || [ -e "${entry%%:*}" ] || missing+=("${entry#*:}")
   done
   [ "${#missing[@]}" = 0 ] && return
   note "installing ${missing[*]}"
@@ -30,15 +30,24 @@ configure() {
   local folder=$1
   shift
   if [ ! -f "$folder/build.ninja" ]; then
+    mkdir -p "$folder"
     meson setup "$folder" "$@" "${options[@]}" >"$folder/setup.log" 2>&1 ||
       { cat "$folder/setup.log" >&2; exit 1; }
   fi
 }
 
+# build_in FOLDER TARGET...: configured for this machine's compiler where it is not configured.
+build_in() {
+  local folder=$1
+  shift
+  configure "$folder"
+  ninja -C "$folder" --quiet -j "$(nproc)" "$@"
+}
+
 # build TARGET...: in build/cross/$target. One that does not compile ends the run.
 build() {
   note "building for $target"
-  ninja -C "build/cross/$target" --quiet "$@"
+  build_in "build/cross/$target" "$@"
   note "built"
 }
 
@@ -46,6 +55,7 @@ build() {
 check() {
   local name=$1 log=build/cross/$target/check.log outcome=0
   shift
+  mkdir -p "build/cross/$target"
   "$@" >"$log" 2>&1 || outcome=$?
   if [ "$outcome" = 0 ]; then
     passed=$((passed + 1))
@@ -57,8 +67,8 @@ check() {
   fi
 }
 
-# The unit tests of what asks the system for something: files, libraries, processors, memory.
-unit_tests=(core peek "files that are written" loader discovery)
+# The unit tests of what asks the system for something, and those of methods and programs.
+unit_tests=(core peek "files that are written" loader discovery host programs)
 
 # targets_of_tests: what they and the plugins that they load are built from.
 targets_of_tests() {
@@ -77,16 +87,21 @@ check_units() {
   done
 }
 
-# runs PROGRAM PLUGIN [argument]...: a program with recorded outputs, by tenon-run.
+# runs PROGRAM PLUGIN [argument]...: a program with recorded outputs, by tenon-run of `$host_build` with a
+# plugin of `$plugin_build`.
 runs() {
-  local build=build/cross/$target program=$1 plugin=$2
+  local program=$1 plugin=$2
   shift 2
-  check "tenon-run $program with $(basename "$plugin")" "${emulate[@]}" \
-    "$build/examples/tenon-run/tenon-run" "$program" --plugin "$build/examples/$plugin" "$@"
+  check "tenon-run $(basename "$(dirname "$program")") with $(basename "$plugin")$pair" "${emulate[@]}" \
+    "$host_build/examples/tenon-run/tenon-run" "$program" --plugin "$plugin_build/examples/$plugin" "$@"
 }
 
+# check_programs [HOST_BUILD PLUGIN_BUILD]
 check_programs() {
-  local cases=tests/conformance/cases fixtures=tests/fixtures name
+  local cases=tests/conformance/cases fixtures=tests/fixtures name pair=
+  local host_build=${1:-build/cross/$target} plugin_build=${2:-build/cross/$target}
+  [ "$host_build" = "$plugin_build" ] ||
+    pair=" of $(basename "$plugin_build"), host of $(basename "$host_build")"
   note "programs with recorded numbers"
   runs "$cases/hello/add/model.pte" hello.so --input "$cases/hello/add/a0.npy" \
     --input "$cases/hello/add/b0.npy" --expect "$cases/hello/add/expected0.npy"
@@ -97,12 +112,54 @@ check_programs() {
   name=add_dynamic_portable
   runs "$fixtures/$name/model.pte" arithmetic_kernels.so --input "$fixtures/$name/c0_in0.npy" \
     --input "$fixtures/$name/c0_in1.npy" --expect "$fixtures/$name/c0_out0.npy"
-  [ -f "build/cross/$target/examples/graph_backend/graph_backend.so" ] || return 0
+  [ -f "$plugin_build/examples/graph_backend/graph_backend.so" ] || return 0
+  [ -z "$pair" ] || return 0
   for name in mlp vision; do
     runs "$cases/graph_backend/$name/model.pte" graph_backend/graph_backend.so \
       --input "$fixtures/pt2/$name/input_0.npy" --expect "$fixtures/pt2/$name/expected_0.npy" \
       --rtol 1e-5 --atol 2e-6
   done
+}
+
+# Plugins of four compilers and C++ libraries in hosts of two; only C types cross the boundary.
+check_compilers() {
+  local host plugin other=build/cross/compilers
+  for plugin in "${plugins[@]}"; do
+    check "$(basename "$plugin") needs no newer glibc than 2.28" \
+      needs_at_most GLIBC 2.28 "$other/glibc-2.28/$plugin"
+  done
+  for host in build/gcc "$other/libcxx"; do
+    for plugin in build/gcc "$other"/{libcxx,libstdcxx,glibc-2.28}; do
+      check_programs "$host" "$plugin"
+    done
+  done
+}
+
+# needs_at_most PREFIX VERSION FILE: of the versions of symbols that FILE asks for. None is an error.
+needs_at_most() {
+  local newest
+  newest=$(objdump -T "$3" | sed -n "s/.*(\?$1_\([0-9.]*\))\?.*/\1/p" | sort -V | tail -n 1)
+  echo "the newest is ${newest:?}"
+  [ "$(printf '%s\n' "$newest" "$2" | sort -V | tail -n 1)" = "$2" ]
+}
+
+# What the loader does not do, the host reports; the run itself succeeds.
+check_unloading() {
+  local text build=build/cross/$target fixture=tests/fixtures/demo_sin_seg/model.pte
+  text=$("$build/examples/tenon-doctor/tenon-doctor" "$fixture" --plugin "$build/examples/demo_backend.so")
+  echo "$text"
+  grep -q '^unloads: no (libraries stay in memory' <<<"$text"
+}
+
+# A container's root: the C library, a program, a plugin. Its loader finds no descriptor by name.
+check_bare_root() {
+  local build=build/cross/$target cases=tests/conformance/cases/hello/add root=build/cross/$target/root
+  rm -rf "$root"
+  mkdir -p "$root/lib"
+  cp -L /lib/ld-musl-x86_64.so.1 "$root/lib"
+  cp "$build/examples/tenon-run/tenon-run" "$build/examples/hello.so" "$cases"/{model.pte,a0.npy,b0.npy,expected0.npy} "$root"
+  unshare --map-root-user chroot "$root" /tenon-run model.pte --plugin hello.so --input a0.npy \
+    --input b0.npy --expect expected0.npy
 }
 
 # A file that the address space of 32 bits cannot hold; it occupies no disk.
@@ -118,6 +175,11 @@ check_large_file() {
 # check_kit PLUGIN...: each judged by the conformance kit with its subject file.
 check_kit() {
   local name plugin build=build/cross/$target log=build/cross/$target/check.log
+  if [ "$kit_level" = 0 ]; then
+    not_run "the conformance kit (--kit-level 0)"
+    return
+  fi
+  build tests/conformance/tenon-conformance
   for name in "$@"; do
     plugin=$build/examples/$name.so
     [ "$name" != graph_backend ] || plugin=$build/examples/graph_backend/graph_backend.so
@@ -129,33 +191,35 @@ check_kit() {
   done
 }
 
-# Plugins of each platform that is built, described by the hosts of all. Of the same machine with another C
-# library they are refused.
+# The plugin of each platform that is built, described by the hosts of all. Of the same machine with another
+# C library it is refused.
 check_refusals() {
-  local host plugin
-  for host in build/cross/*/examples/tenon-inspect/tenon-inspect; do
-    for plugin in build/cross/*/examples/hello.so; do
-      refuses "$host" "$plugin"
-    done
+  local host plugin platforms=()
+  for host in build/gcc build/cross/{arm64,armhf,musl}; do
+    [ ! -f "$host/examples/tenon-inspect/tenon-inspect" ] || platforms+=("$host")
+  done
+  for host in "${platforms[@]}"; do
+    for plugin in "${platforms[@]}"; do refuses "$host" "$plugin"; done
   done
 }
 refuses() {
-  local here there text outcome=0 run=()
-  here=$(cut -d / -f 3 <<<"$1") there=$(cut -d / -f 3 <<<"$2")
-  [ ! -x "build/cross/$here/emulate" ] || run=("build/cross/$here/emulate")
-  text=$("${run[@]}" "$1" "$2" 2>&1) || outcome=$?
+  local here=$1 there=$2 text outcome=0 run=()
+  local pair
+  pair="the host of $(basename "$here"), the plugin of $(basename "$there")"
+  [ ! -x "$here/emulate" ] || run=("$here/emulate")
+  text=$("${run[@]}" "$here/examples/tenon-inspect/tenon-inspect" "$there/examples/hello.so" 2>&1) || outcome=$?
   if [ "$here" = "$there" ] && [ "$outcome" = 0 ]; then
     passed=$((passed + 1))
-    printf 'ok      %s describes its own hello.so\n' "$here"
+    printf 'ok      %s: described\n' "$pair"
   elif [ "$here" != "$there" ] && [ "$outcome" = 0 ] && [[ $text == *"cannot be loaded here"* ]]; then
     passed=$((passed + 1))
-    printf 'ok      %s describes that of %s, which it cannot load\n' "$here" "$there"
+    printf 'ok      %s: described, cannot be loaded\n' "$pair"
   elif [ "$here" != "$there" ] && [ "$outcome" = 3 ] && [ "$(wc -l <<<"$text")" = 1 ]; then
     passed=$((passed + 1))
-    printf 'ok      %s refuses that of %s: %s\n' "$here" "$there" "${text##*hello.so: }"
+    printf 'ok      %s: %s\n' "$pair" "${text##*hello.so: }"
   else
     failed=$((failed + 1))
-    printf 'not ok  %s, with the plugin of %s: exit %d: %s\n' "$here" "$there" "$outcome" "$text"
+    printf 'not ok  %s: exit %d: %s\n' "$pair" "$outcome" "$text"
   fi
 }
 

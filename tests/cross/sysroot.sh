@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
 #
-# Directories with Debian's libraries for another machine. They are unpacked, not installed: nothing of
-# this system changes, and Debian's packages of two machines cannot be in each other's way.
+# What other platforms are built with. Debian's libraries for another machine are unpacked, not installed:
+# nothing of this system changes, and Debian's packages of two machines cannot be in each other's way.
 
 # Of Debian 12, as the compilers are: a library needs the C++ library that it was built with, or a newer one.
 debian_release=bookworm
@@ -54,4 +54,33 @@ sysroot() {
   mv -T "$work/root" "$root" 2>/dev/null || [ -d "$root" ]
   rm -rf "$work"
   echo "$root"
+}
+
+# header_packages FOLDER: descriptions of this system's packages that are used by their headers alone,
+# for compilers with another C or C++ library. /usr/include itself would bring in the headers of glibc.
+header_packages() {
+  local folder=$1 entry name
+  mkdir -p "$folder/include"
+  for entry in fmt:fmt flatbuffers:flatbuffers nlohmann_json:nlohmann CLI11:CLI; do
+    name=${entry%%:*}
+    ln -sfn "/usr/include/${entry##*:}" "$folder/include/${entry##*:}"
+    {
+      echo "Name: $name"
+      echo "Description: headers of this system"
+      echo "Version: $(pkg-config --modversion "$name")"
+      echo "Cflags: -isystem $PWD/$folder/include $([ "$name" != fmt ] || echo -DFMT_HEADER_ONLY)"
+    } >"$folder/$name.pc"
+  done
+}
+
+# zig_python: installs zig from PyPI once and prints the command of the Python that has it.
+zig_version=0.17.1
+zig_python() {
+  local folder=${XDG_CACHE_HOME:-$HOME/.cache}/tenon/zig-$zig_version
+  if [ ! -d "$folder/lib" ]; then
+    { python3 -m venv "$folder" &&
+      "$folder/bin/pip" install --quiet --disable-pip-version-check "ziglang==$zig_version"; } >&2 ||
+      { rm -rf "$folder"; return 1; }
+  fi
+  echo "$folder/bin/python3"
 }
