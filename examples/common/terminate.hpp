@@ -42,7 +42,7 @@ std::terminate_handler default_terminate = nullptr;
 }
 
 [[noreturn]] void terminate() {
-#if defined(__GLIBC__)
+#if defined(__linux__) && !defined(__BIONIC__)
   const char* const program = ::program_invocation_short_name;
 #elif defined(_WIN32)
   const char* const program = "tenon";  // The system reports a path, which takes memory to cut.

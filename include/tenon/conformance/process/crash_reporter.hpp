@@ -188,7 +188,8 @@ struct Frames {
   static _Unwind_Reason_Code add(_Unwind_Context* context, void* to) noexcept {
     Frames& frames = *static_cast<Frames*>(to);
     if (frames.count == frames.at.size()) return _URC_END_OF_STACK;
-    const auto address = static_cast<std::uintptr_t>(::_Unwind_GetIP(context));
+    // A macro on 32-bit ARM.
+    const auto address = static_cast<std::uintptr_t>(_Unwind_GetIP(context));
     if (address != 0) frames.at[frames.count++] = reinterpret_cast<void*>(address);
     return _URC_NO_REASON;
   }
