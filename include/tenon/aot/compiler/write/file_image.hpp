@@ -178,9 +178,11 @@ class SegmentLayout {
 [[nodiscard]] inline std::vector<std::byte> insert_header(Bytes flatbuffer,
                                                           std::uint32_t header_size) {
   constexpr std::size_t at = 8;
-  std::vector<std::byte> out(flatbuffer.size() + header_size);
-  std::memcpy(out.data(), flatbuffer.data(), at);
-  std::memcpy(out.data() + at + header_size, flatbuffer.data() + at, flatbuffer.size() - at);
+  std::vector<std::byte> out;
+  out.reserve(flatbuffer.size() + header_size);
+  out.assign(flatbuffer.begin(), flatbuffer.begin() + at);
+  out.resize(at + header_size);
+  out.insert(out.end(), flatbuffer.begin() + at, flatbuffer.end());
   const auto root = *read_le<std::uint32_t>(flatbuffer) + header_size;
   std::memcpy(out.data(), &root, sizeof root);
   return out;
