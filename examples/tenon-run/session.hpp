@@ -87,7 +87,7 @@ class Session {
     Status outcome = step();
     const std::uint64_t end = trace_.now_ns();
     nanoseconds = end - start;
-    trace_.add(name, "run", start, end, {{"outcome", std::string(error_name(outcome.error()))}});
+    trace_.add(name, "run", start, end, {{"outcome", error_name(outcome.error())}});
     return outcome;
   }
 

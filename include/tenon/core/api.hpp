@@ -27,6 +27,15 @@
 #define TENON_API inline
 #endif
 
+// Before private functions of the host that run when something is loaded and not in each run of a
+// method. Header-only they are compiled for their size, which costs a compiler less than for their
+// speed. Not before public functions: a compiler takes code that calls one for rare.
+#ifdef TENON_COMPILED
+#define TENON_COLD
+#else
+#define TENON_COLD [[gnu::cold]]
+#endif
+
 // Before `TENON_API`, for functions that most programs do not call and that cost much to compile.
 // Header-only they are templates of nothing, so that a compiler instantiates what they use only
 // where one is called. A function of this kind has no address that can be taken without `<>`.

@@ -12,6 +12,15 @@
 
 namespace tenon {
 
+namespace detail {
+
+/// The failure of a `Result` that was made from a success. Apart, as every `Result` has one.
+[[gnu::cold]] inline Status success_without_value() {
+  return {Error::Internal, "Result made from a successful Status"};
+}
+
+}  // namespace detail
+
 /// A `T`, or a failure. The interface is that of ExecuTorch's `Result<T>` (`ok`, `get`, `error`),
 /// with a text for failures.
 ///
@@ -28,10 +37,10 @@ class [[nodiscard]] Result {
   Result(U&& value) : value_(static_cast<T>(std::forward<U>(value))), ok_(true) {}
 
   /// Failure. A status that is `ok()` holds no value to return, so it becomes `Internal`.
-  Result(Status failure)
-      : failure_(failure.ok() ? Status(Error::Internal, "Result made from a successful Status")
-                              : std::move(failure)),
-        ok_(false) {}
+  Result(Status failure) : failure_(std::move(failure)), ok_(false) {
+    if (failure_.ok()) [[unlikely]]
+      failure_ = detail::success_without_value();
+  }
 
   Result(Result&& other) noexcept(std::is_nothrow_move_constructible_v<T>)
     requires std::is_move_constructible_v<T>
@@ -142,12 +151,11 @@ Status take_status(const Result<T>& result) {
 
 /// Returns the failure of a `Status` or `Result` expression from the enclosing function, if any.
 /// The expression may be a variable: its failure is moved out, a success is not changed.
-#define TENON_RETURN_IF_ERROR(expression)                                         \
-  do {                                                                            \
-    if (::tenon::Status tenon_outcome = ::tenon::detail::take_status(expression); \
-        !tenon_outcome.ok()) {                                                    \
-      return ::tenon::detail::take_status(std::move(tenon_outcome));              \
-    }                                                                             \
+#define TENON_RETURN_IF_ERROR(expression)                                                       \
+  do {                                                                                          \
+    if (auto&& tenon_outcome = (expression); !tenon_outcome.ok()) {                             \
+      return ::tenon::detail::take_status(static_cast<decltype(tenon_outcome)>(tenon_outcome)); \
+    }                                                                                           \
   } while (false)
 
 /// `TENON_TRY(auto x, f());` declares `x` from the value of a `Result`, or returns its failure.

@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "tenon/core/api.hpp"
 #include "tenon/core/concat.hpp"
 #include "tenon/core/result.hpp"
 #include "tenon/host/binary/elf_class.hpp"
@@ -33,7 +34,7 @@ template <class... Pieces>
 }
 
 /// Checks that the file is a shared library for `machine`.
-inline Status check_file_header(FileBytes file, std::uint32_t machine) {
+TENON_COLD inline Status check_file_header(FileBytes file, std::uint32_t machine) {
   const auto refuse = [&](const auto&... found) {
     return error(Error::InvalidArgument, "is ", found..., ", expected an ELF shared library for ",
                  machine_name(machine));
@@ -94,7 +95,7 @@ inline Status check_file_header(FileBytes file, std::uint32_t machine) {
 /// A file whose loaded segments are all inside it.
 class ElfImage {
  public:
-  static Result<ElfImage> open(FileBytes file, std::uint32_t machine) {
+  TENON_COLD static Result<ElfImage> open(FileBytes file, std::uint32_t machine) {
     TENON_RETURN_IF_ERROR(check_file_header(file, machine));
     ElfImage image;
     image.file_ = file;
@@ -149,7 +150,7 @@ class ElfImage {
 
   /// The file's bytes from `address` to the end of the loaded segment around it; empty when no
   /// segment has bytes in the file there.
-  [[nodiscard]] FileBytes at_address(std::uint64_t address) const noexcept {
+  TENON_COLD [[nodiscard]] FileBytes at_address(std::uint64_t address) const noexcept {
     for (std::uint64_t i = 0; i < num_segments(); ++i) {
       const Segment found = segment(i);
       if (found.type != load || address < found.address) continue;
@@ -175,7 +176,7 @@ struct SymbolTables {
   FileBytes strings{};
 };
 
-inline Result<SymbolTables> read_dynamic_section(const ElfImage& image) {
+TENON_COLD inline Result<SymbolTables> read_dynamic_section(const ElfImage& image) {
   enum : std::uint64_t {
     dt_null = 0,
     dt_hash = 4,
@@ -241,8 +242,9 @@ inline bool holds_symbol(const SymbolTables& tables, std::uint32_t index) {
 
 /// Index of the symbol `name` by the GNU hash table at the start of `table`; 0 when there is none.
 /// The table's Bloom filter is passed over: it saves no work when one name is looked up.
-inline Result<std::uint32_t> find_by_gnu_hash(FileBytes table, const SymbolTables& tables,
-                                              std::string_view name) {
+TENON_COLD inline Result<std::uint32_t> find_by_gnu_hash(FileBytes table,
+                                                         const SymbolTables& tables,
+                                                         std::string_view name) {
   std::uint32_t hash = 5381;
   for (const char c : name) hash = hash * 33 + static_cast<unsigned char>(c);
 
@@ -272,8 +274,9 @@ inline Result<std::uint32_t> find_by_gnu_hash(FileBytes table, const SymbolTable
 }
 
 /// The same by the System V hash table, whose chains can be made circular.
-inline Result<std::uint32_t> find_by_sysv_hash(FileBytes table, const SymbolTables& tables,
-                                               std::string_view name) {
+TENON_COLD inline Result<std::uint32_t> find_by_sysv_hash(FileBytes table,
+                                                          const SymbolTables& tables,
+                                                          std::string_view name) {
   std::uint32_t hash = 0;
   for (const char c : name) {
     hash = (hash << 4) + static_cast<unsigned char>(c);
@@ -303,7 +306,7 @@ inline Result<std::uint32_t> find_by_sysv_hash(FileBytes table, const SymbolTabl
 }
 
 /// The C library among the needed ones. Names that are not in the file are passed over.
-inline CLibrary needed_c_library(const ElfImage& image, const SymbolTables& tables) {
+TENON_COLD inline CLibrary needed_c_library(const ElfImage& image, const SymbolTables& tables) {
   constexpr std::uint64_t dt_null = 0, dt_needed = 1;
   constexpr std::uint64_t longest_name = 32;
   for (std::uint64_t i = 0; i < image.num_dynamic_entries(); ++i) {
@@ -322,9 +325,9 @@ inline CLibrary needed_c_library(const ElfImage& image, const SymbolTables& tabl
 /// `machine` is the `e_machine` that the file must be for, and `c_library` the one that it must
 /// need, if it needs one. Nothing in the file is trusted; the time is bounded by a few passes over
 /// its tables. Failures do not name the file.
-inline Result<std::span<const std::byte>> find_object(FileBytes file, std::uint32_t machine,
-                                                      std::string_view name,
-                                                      CLibrary c_library = CLibrary::any) {
+TENON_COLD inline Result<std::span<const std::byte>> find_object(
+    FileBytes file, std::uint32_t machine, std::string_view name,
+    CLibrary c_library = CLibrary::any) {
   TENON_TRY(const ElfImage image, ElfImage::open(file, machine));
   TENON_TRY(const SymbolTables tables, read_dynamic_section(image));
   if (c_library != CLibrary::any) {

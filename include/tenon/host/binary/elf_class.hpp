@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <span>
 
+#include "tenon/core/api.hpp"
 #include "tenon/host/binary/file_bytes.hpp"
 
 /// The two widths of little-endian ELF files. Structures of the 32-bit one have the same members
@@ -58,7 +59,7 @@ struct ElfClass {
     return wide ? bytes.u64(offset) : bytes.u32(offset);
   }
 
-  [[nodiscard]] FileHeader file_header(FileBytes file) const noexcept {
+  TENON_COLD [[nodiscard]] FileHeader file_header(FileBytes file) const noexcept {
     const std::uint64_t after_words = 24 + 3 * word_size();
     const auto u16 = [&](std::uint64_t offset) { return file.u16(after_words + offset); };
     return {word(file, 24 + word_size()),
@@ -70,7 +71,7 @@ struct ElfClass {
             u16(12),
             u16(14)};
   }
-  [[nodiscard]] Segment segment(FileBytes table, std::uint64_t index) const noexcept {
+  TENON_COLD [[nodiscard]] Segment segment(FileBytes table, std::uint64_t index) const noexcept {
     const FileBytes entry = table.part(index * segment_size(), segment_size());
     return {entry.u32(0),
             entry.u32(wide ? 4 : 24),
@@ -91,7 +92,7 @@ struct ElfClass {
       return FileBytes(std::span<const std::byte>());
     return file.part(header.section_headers, header.num_sections * section_size());
   }
-  [[nodiscard]] Symbol symbol(FileBytes table, std::uint64_t index) const noexcept {
+  TENON_COLD [[nodiscard]] Symbol symbol(FileBytes table, std::uint64_t index) const noexcept {
     const FileBytes entry = table.part(index * symbol_size(), symbol_size());
     return {entry.u32(0),
             entry.u8(wide ? 4 : 12),

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "tenon/core/api.hpp"
 #include "tenon/core/result.hpp"
 #include "tenon/host/binary/elf.hpp"
 #include "tenon/host/binary/file_bytes.hpp"
@@ -22,7 +23,7 @@ class Texts {
       : strings_(strings), left_(max_overlap * strings.size()) {}
 
   /// The text at `offset`; empty when it does not end in the table, and beyond the bound.
-  [[nodiscard]] std::string at(std::uint64_t offset) {
+  TENON_COLD [[nodiscard]] std::string at(std::uint64_t offset) {
     if (exhausted_) return {};
     const auto text = strings_.c_string(offset, strings_.size());
     // To find no end, all that follows was read.
@@ -60,7 +61,7 @@ struct Dependencies {
 
 /// Reads them, for a shared library for `machine`. Bounds and trust are those of `find_object`: any
 /// bytes may be given. A text that is not in the file reads as empty.
-inline Result<Dependencies> read_dependencies(FileBytes file, std::uint32_t machine) {
+TENON_COLD inline Result<Dependencies> read_dependencies(FileBytes file, std::uint32_t machine) {
   TENON_TRY(const ElfImage image, ElfImage::open(file, machine));
   TENON_TRY(const SymbolTables tables, read_dynamic_section(image));
   enum : std::uint64_t {

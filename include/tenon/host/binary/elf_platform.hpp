@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "tenon/core/api.hpp"
 #include "tenon/core/concat.hpp"
 #include "tenon/host/binary/elf_class.hpp"
 
@@ -36,7 +37,7 @@ enum class CLibrary : std::uint8_t {
 namespace detail::elf {
 
 /// Name of an ELF machine number (`e_machine`).
-inline std::string machine_name(std::uint32_t machine) {
+TENON_COLD inline std::string machine_name(std::uint32_t machine) {
   switch (machine) {
     case 3:
       return "i386";

@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "tenon/core/api.hpp"
 #include "tenon/core/concat.hpp"
 #include "tenon/core/result.hpp"
 #include "tenon/host/binary/file_bytes.hpp"
@@ -36,7 +37,7 @@ inline constexpr std::uint32_t max_symbols = 1u << 22;
 inline constexpr std::uint64_t max_label_size = 65536;
 
 /// Name of a Mach-O CPU type.
-inline std::string machine_name(std::uint32_t cpu) {
+TENON_COLD inline std::string machine_name(std::uint32_t cpu) {
   switch (cpu) {
     case 7:
       return "i386";
@@ -147,7 +148,7 @@ struct Table {
 /// A library whose segments are all inside the file.
 class MachoImage {
  public:
-  static Result<MachoImage> open(FileBytes file, std::uint32_t cpu) {
+  TENON_COLD static Result<MachoImage> open(FileBytes file, std::uint32_t cpu) {
     TENON_RETURN_IF_ERROR(check_header(file, cpu));
     MachoImage image;
     image.file_ = file;
@@ -182,7 +183,7 @@ class MachoImage {
 
   /// The file's bytes from `address` to the end of the segment around it; empty when no segment has
   /// bytes in the file there.
-  [[nodiscard]] FileBytes at_address(std::uint64_t address) const noexcept {
+  TENON_COLD [[nodiscard]] FileBytes at_address(std::uint64_t address) const noexcept {
     for (std::uint64_t at = 0; at < commands_.size(); at += commands_.u32(at + 4)) {
       if (commands_.u32(at) != segment_64) continue;
       const std::uint64_t start = commands_.u64(at + 24);
@@ -348,8 +349,8 @@ inline Result<std::optional<std::uint64_t>> find_in_symbols(const MachoImage& im
 ///
 /// `cpu` is the CPU type that the file must be for. Nothing in the file is trusted; the time is
 /// bounded by a few passes over its tables. Failures do not name the file.
-inline Result<std::span<const std::byte>> find_object(FileBytes file, std::uint32_t cpu,
-                                                      std::string_view name) {
+TENON_COLD inline Result<std::span<const std::byte>> find_object(FileBytes file, std::uint32_t cpu,
+                                                                 std::string_view name) {
   if (file.u32(0) != thin_magic) {
     TENON_TRY(file, choose_slice(file, cpu));
   }

@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "tenon/core/api.hpp"
 #include "tenon/core/concat.hpp"
 #include "tenon/core/result.hpp"
 #include "tenon/host/binary/file_bytes.hpp"
@@ -34,7 +35,7 @@ inline constexpr std::uint64_t export_directory_size = 40;
 inline constexpr std::uint32_t max_sections = 96;
 
 /// Name of a machine number of PE (`IMAGE_FILE_MACHINE_...`).
-inline std::string machine_name(std::uint32_t machine) {
+TENON_COLD inline std::string machine_name(std::uint32_t machine) {
   switch (machine) {
     case machine_i386:
       return "i386";
@@ -66,7 +67,7 @@ struct Headers {
   FileBytes optional;  ///< What the COFF header calls optional, and every DLL has.
   FileBytes sections;
 
-  static Headers of(FileBytes file) noexcept {
+  TENON_COLD static Headers of(FileBytes file) noexcept {
     const FileBytes coff = file.part(file.u32(60));
     if (file.size() < dos_header_size || coff.size() < coff_header_size || coff.u32(0) != signature)
       return {};
@@ -83,7 +84,7 @@ struct Headers {
 };
 
 /// Describes the file by its headers: "a Windows DLL for x86_64".
-inline std::string describe(FileBytes file) {
+TENON_COLD inline std::string describe(FileBytes file) {
   const Headers headers = Headers::of(file);
   if (file.size() < dos_header_size)
     return concat("a truncated PE file of ", file.size(), " bytes");
@@ -95,7 +96,7 @@ inline std::string describe(FileBytes file) {
 /// A DLL whose sections are all inside the file.
 class PeImage {
  public:
-  static Result<PeImage> open(FileBytes file, std::uint32_t machine) {
+  TENON_COLD static Result<PeImage> open(FileBytes file, std::uint32_t machine) {
     PeImage image;
     image.file_ = file;
     image.headers_ = Headers::of(file);
@@ -144,7 +145,7 @@ class PeImage {
 
   /// The file's bytes from `address` to the end of the section around it; empty when no section has
   /// bytes in the file there.
-  [[nodiscard]] FileBytes at_address(std::uint32_t address) const noexcept {
+  TENON_COLD [[nodiscard]] FileBytes at_address(std::uint32_t address) const noexcept {
     const FileBytes sections = headers_.sections;
     for (std::uint64_t at = 0; at < sections.size(); at += section_header_size) {
       const std::uint32_t begin = sections.u32(at + 12);
@@ -212,8 +213,9 @@ inline Result<std::optional<std::uint32_t>> find_export(const PeImage& image,
 ///
 /// `machine` is the machine number that the file must be for. Nothing in the file is trusted; the
 /// time is bounded by a few passes over the section headers. Failures do not name the file.
-inline Result<std::span<const std::byte>> find_object(FileBytes file, std::uint32_t machine,
-                                                      std::string_view name) {
+TENON_COLD inline Result<std::span<const std::byte>> find_object(FileBytes file,
+                                                                 std::uint32_t machine,
+                                                                 std::string_view name) {
   TENON_TRY(const PeImage image, PeImage::open(file, machine));
   TENON_TRY(const auto address, find_export(image, name));
   if (!address) {

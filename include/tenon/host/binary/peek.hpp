@@ -17,6 +17,7 @@
 #include <utility>
 
 #include "tenon/abi/plugin.h"
+#include "tenon/core/api.hpp"
 #include "tenon/core/result.hpp"
 #include "tenon/host/binary/elf.hpp"
 #include "tenon/host/binary/file_bytes.hpp"
@@ -81,7 +82,7 @@ inline constexpr Platform this_platform{BinaryFormat::elf, 258, detail::elf::thi
 
 /// Name of the platform's machine as its system has it ("x86_64", "aarch64" of Linux, "arm64" of
 /// macOS and Windows); "machine number N" for one that is not known. threads: any.
-[[nodiscard]] inline std::string machine_name(const Platform& platform) {
+TENON_COLD [[nodiscard]] inline std::string machine_name(const Platform& platform) {
   switch (platform.format) {
     case BinaryFormat::mach_o:
       return detail::macho::machine_name(platform.machine);
@@ -172,7 +173,7 @@ inline std::optional<BinaryFormat> format_of(FileBytes file) noexcept {
 }
 
 /// Whether a file has the format of `platform`. Failures do not name the file.
-inline Status check_format(FileBytes file, const Platform& platform) {
+TENON_COLD inline Status check_format(FileBytes file, const Platform& platform) {
   const auto refuse = [&](std::string_view found) {
     return error(Error::InvalidArgument, "is ", found, ", expected ", describe_library(platform));
   };

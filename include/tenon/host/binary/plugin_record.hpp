@@ -124,7 +124,7 @@ namespace detail {
 inline constexpr std::size_t min_head_size = offsetof(tenon_plugin_head, name) + TENON_ID_SIZE;
 inline constexpr std::size_t min_record_size = offsetof(tenon_backend_record, id) + TENON_ID_SIZE;
 
-TENON_API Status check_text(std::string_view text, std::string_view field) {
+TENON_COLD TENON_API Status check_text(std::string_view text, std::string_view field) {
   for (std::size_t at = 0; at < text.size();) {
     std::size_t size = 0;
     const std::int32_t code = tenon::detail::decode_utf8(text.substr(at), size);
@@ -141,7 +141,7 @@ TENON_API Status check_text(std::string_view text, std::string_view field) {
 }
 
 /// The text of a fixed-size field: UTF-8, NUL-terminated, the rest zero.
-inline Result<std::string> read_text(std::string_view chars, std::string_view field) {
+TENON_COLD inline Result<std::string> read_text(std::string_view chars, std::string_view field) {
   const auto end = chars.find('\0');
   if (end == std::string_view::npos) {
     return error(Error::InvalidArgument, field, " is not terminated within its ", chars.size(),
@@ -161,7 +161,7 @@ Result<std::string> read_field(const char (&chars)[Size], std::string_view field
 }
 
 /// The items of "a, b": without blanks around them and without empty ones.
-inline std::vector<std::string> split_list(std::string_view text) {
+TENON_COLD inline std::vector<std::string> split_list(std::string_view text) {
   std::vector<std::string> items;
   while (!text.empty()) {
     const auto comma = std::min(text.find(','), text.size());
@@ -174,7 +174,7 @@ inline std::vector<std::string> split_list(std::string_view text) {
   return items;
 }
 
-inline Status check_magic(std::span<const std::byte> object) {
+TENON_COLD inline Status check_magic(std::span<const std::byte> object) {
   constexpr std::uint8_t magic[] = TENON_PLUGIN_MAGIC;
   if (std::memcmp(object.data(), magic, sizeof magic) == 0) return ok();
   const auto found = hex(object, sizeof magic);
@@ -190,8 +190,8 @@ inline Status check_magic(std::span<const std::byte> object) {
 }
 
 /// The head, with zeros in the fields that are beyond the plugin's own `head_size`.
-inline Result<tenon_plugin_head> read_head(std::span<const std::byte> object,
-                                           std::size_t expected_pointer_size) {
+TENON_COLD inline Result<tenon_plugin_head> read_head(std::span<const std::byte> object,
+                                                      std::size_t expected_pointer_size) {
   if (object.size() < min_head_size) {
     return error(Error::InvalidArgument, "the plugin object has ", object.size(),
                  " bytes, smaller than the smallest head of ", min_head_size, " (TN-BIN-4)");
@@ -232,7 +232,7 @@ inline Result<tenon_plugin_head> read_head(std::span<const std::byte> object,
 }
 
 /// Checks that records and body are inside the object, one after the other in any order (TN-BIN-4).
-inline Status check_layout(const tenon_plugin_head& head) {
+TENON_COLD inline Status check_layout(const tenon_plugin_head& head) {
   if (head.num_backends == 0 || head.num_backends > max_backends_per_plugin) {
     return error(Error::InvalidArgument, "num_backends is ", head.num_backends, ", expected 1 to ",
                  max_backends_per_plugin, " (TN-BIN-4)");
@@ -266,7 +266,7 @@ inline Status check_layout(const tenon_plugin_head& head) {
   return ok();
 }
 
-inline Result<BackendRecord> read_backend(std::span<const std::byte> bytes) {
+TENON_COLD inline Result<BackendRecord> read_backend(std::span<const std::byte> bytes) {
   tenon_backend_record raw{};
   std::memcpy(&raw, bytes.data(), std::min(bytes.size(), sizeof raw));
   if (raw.struct_size != bytes.size()) {
@@ -320,8 +320,8 @@ inline Result<std::vector<BackendRecord>> read_backends(std::span<const std::byt
   return backends;
 }
 
-inline Result<PluginRecord> parse_object(std::span<const std::byte> object,
-                                         std::size_t pointer_size) {
+TENON_COLD inline Result<PluginRecord> parse_object(std::span<const std::byte> object,
+                                                    std::size_t pointer_size) {
   TENON_TRY(const tenon_plugin_head head, read_head(object, pointer_size));
   PluginRecord record;
   TENON_TRY(record.name, read_field(head.name, "name"));

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <utility>
 
+#include "tenon/core/api.hpp"
 #include "tenon/core/concat.hpp"
 #include "tenon/core/result.hpp"
 #include "tenon/host/files/read_at.hpp"
@@ -103,7 +104,8 @@ class MappedFile {
     return error(Error::AccessFailed, path_text(path), ": ", why);
   }
 
-  static Result<MappedFile> map_checked(int descriptor, const std::filesystem::path& path) {
+  TENON_COLD static Result<MappedFile> map_checked(int descriptor,
+                                                   const std::filesystem::path& path) {
     platform::FileStatus status;
     if (!platform::get_status(descriptor, status)) return refused(path, std::strerror(errno));
     if (status.kind == platform::FileKind::directory || status.kind == platform::FileKind::fifo) {

@@ -35,7 +35,7 @@ inline constexpr detail::Quoted quoted{};
 
 namespace tenon::host {
 
-TENON_API std::string printable(std::string_view text, std::size_t longest) {
+TENON_COLD TENON_API std::string printable(std::string_view text, std::size_t longest) {
   if (text.size() <= longest) return tenon::detail::visible(std::string(text));
   std::size_t limit = 0;
   for (std::size_t size = 0; limit + size <= longest;) {
@@ -45,7 +45,7 @@ TENON_API std::string printable(std::string_view text, std::size_t longest) {
   return tenon::detail::visible(std::string(text.substr(0, limit))) + "...";
 }
 
-TENON_API std::string detail::Quoted::operator()(std::string_view text) const {
+TENON_COLD TENON_API std::string detail::Quoted::operator()(std::string_view text) const {
   constexpr std::size_t longest = 80;
   std::string out(1, '\'');
   out += printable(text, longest);

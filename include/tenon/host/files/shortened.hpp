@@ -22,7 +22,7 @@ inline constexpr std::size_t max_error_text = 16384;
                                               std::size_t longest = max_error_text);
 
 /// The same failure with a text of at most `max_error_text` bytes. Success stays.
-[[nodiscard]] inline Status shortened(Status&& status) {
+TENON_COLD [[nodiscard]] inline Status shortened(Status&& status) {
   if (status.text().size() <= max_error_text) [[likely]]
     return std::move(status);
   return Status(status.error(), shortened(status.text()));
@@ -46,7 +46,7 @@ namespace detail {
 
 }  // namespace detail
 
-TENON_API std::string shortened(std::string_view text, std::size_t longest) {
+TENON_COLD TENON_API std::string shortened(std::string_view text, std::size_t longest) {
   if (text.size() <= longest) return std::string(text);
   constexpr std::size_t largest_mark = 40;  // Of " ... (18446744073709551615 bytes) ... ".
   const std::size_t room = longest - std::min(longest, largest_mark);

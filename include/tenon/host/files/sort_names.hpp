@@ -20,7 +20,7 @@ TENON_API void sort_names(std::vector<std::string_view>& names);
 
 namespace tenon::host::detail {
 
-TENON_API void sort_names(std::vector<std::string_view>& names) {
+TENON_COLD TENON_API void sort_names(std::vector<std::string_view>& names) {
   std::sort(names.begin(), names.end());
 }
 

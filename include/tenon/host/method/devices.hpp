@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "tenon/core/api.hpp"
 #include "tenon/core/result.hpp"
 #include "tenon/host/method/device_memory.hpp"
 #include "tenon/host/method/loaded_delegate.hpp"
@@ -19,7 +20,7 @@
 namespace tenon::host::detail {
 
 /// Devices of inputs and outputs whose memory the application gives.
-[[nodiscard]] inline std::vector<tenon_dl_device> find_devices_of_unplanned(
+TENON_COLD [[nodiscard]] inline std::vector<tenon_dl_device> find_devices_of_unplanned(
     const schema::ExecutionPlan& plan) {
   std::vector<tenon_dl_device> out;
   for (const auto* indices : {plan.inputs(), plan.outputs()}) {
@@ -39,9 +40,9 @@ namespace tenon::host::detail {
 /// must serve, and those of inputs and outputs that the application gives, which may be served. The
 /// backends of the delegates are asked in their order, then those that the application named
 /// (`MethodOptions::backends`). Others are not, because asking would load their plugins.
-[[nodiscard]] inline Status find_devices(const schema::ExecutionPlan& plan,
-                                         std::span<const BackendRef> named, DelegateLoader& loader,
-                                         DeviceMemories& out) {
+TENON_COLD [[nodiscard]] inline Status find_devices(const schema::ExecutionPlan& plan,
+                                                    std::span<const BackendRef> named,
+                                                    DelegateLoader& loader, DeviceMemories& out) {
   const std::vector<DeviceBuffer> buffers = find_device_buffers(plan);
   const std::vector<tenon_dl_device> unplanned = find_devices_of_unplanned(plan);
   if (buffers.empty() && unplanned.empty()) return ok();

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "tenon/abi/tensor.h"
+#include "tenon/core/api.hpp"
 #include "tenon/core/result.hpp"
 #include "tenon/core/visible.hpp"
 #include "tenon/host/method/arena.hpp"
@@ -62,7 +63,7 @@ class InstructionBuilder {
   /// All chains in their order. OperatorMissing when kernels are missing, with all of them and
   /// the instructions that need them, so that they can be fixed at once, and the answers of the
   /// plugins that were asked; otherwise what making a kernel fails with.
-  [[nodiscard]] Result<std::span<const Chain>> build() {
+  TENON_COLD [[nodiscard]] Result<std::span<const Chain>> build() {
     const std::size_t num_chains = plan_.chains()->size();
     auto* chains = arena_.allocate_list<Chain>(num_chains);
     if (!chains) return no_memory();
@@ -95,8 +96,8 @@ class InstructionBuilder {
     return error(Error::MemoryAllocationFailed, "no memory for the instructions of the method");
   }
 
-  Status build_one(const schema::Instruction& from, std::size_t chain, std::size_t index,
-                   Instruction& to) {
+  TENON_COLD Status build_one(const schema::Instruction& from, std::size_t chain, std::size_t index,
+                              Instruction& to) {
     to.kind = from.instr_args_type();
     switch (to.kind) {
       case Kind::KernelCall: {
@@ -126,8 +127,8 @@ class InstructionBuilder {
   }
 
   /// The application's kernel comes before the host's own, and that before a plugin's.
-  Status find_kernel(const schema::KernelCall& call, std::size_t chain, std::size_t index,
-                     Instruction& to) {
+  TENON_COLD Status find_kernel(const schema::KernelCall& call, std::size_t chain,
+                                std::size_t index, Instruction& to) {
     const std::string op = operator_name(
         *plan_.operators()->Get(static_cast<flatbuffers::uoffset_t>(call.op_index())));
     to.kernel = kernels_ ? kernels_->find(op) : nullptr;

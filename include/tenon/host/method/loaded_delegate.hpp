@@ -13,6 +13,7 @@
 #include "tenon/abi/backend.h"
 #include "tenon/abi/extensions/sessions.h"
 #include "tenon/abi/extensions/streams.h"
+#include "tenon/core/api.hpp"
 #include "tenon/core/options.hpp"
 #include "tenon/core/result.hpp"
 #include "tenon/host/method/arena.hpp"
@@ -204,7 +205,7 @@ struct DelegateLoader {
   BackendUses& uses;
 
   /// Fails when an option is for a backend that no delegate uses.
-  [[nodiscard]] Status check_options(const schema::ExecutionPlan& plan) const {
+  TENON_COLD [[nodiscard]] Status check_options(const schema::ExecutionPlan& plan) const {
     for (const BackendOption& option : options) {
       bool used = false;
       for (const auto* delegate : *plan.delegates()) {
@@ -221,7 +222,8 @@ struct DelegateLoader {
   /// Loads one delegate in ExecuTorch's order (BackendDelegate::Init, runtime/executor/method.cpp):
   /// look-up, availability, blob, compile specs, `init`. The policy for embedded code
   /// precedes all that needs the blob.
-  [[nodiscard]] Status load(const schema::BackendDelegate& serialized, LoadedDelegate& out) {
+  TENON_COLD [[nodiscard]] Status load(const schema::BackendDelegate& serialized,
+                                       LoadedDelegate& out) {
     TENON_TRY(const BackendUse* use, use_backend(serialized.id()->string_view()));
     const BackendRecord& record = use->backend->record();
     if (record.runs_embedded_code) TENON_RETURN_IF_ERROR(embedded_code.check_backend(record.id));
@@ -262,7 +264,7 @@ struct DelegateLoader {
   }
 
   /// The backend with `id`, which stays in `uses`.
-  Result<const BackendUse*> use_backend(std::string_view id) {
+  TENON_COLD Result<const BackendUse*> use_backend(std::string_view id) {
     if (const BackendUse* known = uses.find(id)) return known;
     TENON_TRY(BackendRef backend, find_backend(id));
     BackendUse* const use = uses.add(id);

@@ -197,9 +197,9 @@ class AsyncRuns {
 class LoadedMethod final : public Method {
  public:
   /// Not built. The object and what its arena hands out first are one allocation.
-  [[nodiscard]] static std::unique_ptr<LoadedMethod> create(std::shared_ptr<const Program> program,
-                                                            const schema::ExecutionPlan& plan,
-                                                            MethodOptions options) {
+  TENON_COLD [[nodiscard]] static std::unique_ptr<LoadedMethod> create(
+      std::shared_ptr<const Program> program, const schema::ExecutionPlan& plan,
+      MethodOptions options) {
     const Room room{room_for(plan)};
     std::unique_ptr<LoadedMethod> method(
         new (room) LoadedMethod(std::move(program), plan, std::move(options)));
@@ -220,7 +220,7 @@ class LoadedMethod final : public Method {
   [[nodiscard]] std::size_t count_inputs() const noexcept { return inputs_.size(); }
 
   /// Errors as those of `Method::load`.
-  Status build() {
+  TENON_COLD Status build() {
     if (program_->num_keys() != 0 || !options_.data_files.empty()) {
       TENON_TRY(data_, MergedDataMap::create(program_, options_.data_files));
     }
@@ -339,7 +339,7 @@ class LoadedMethod final : public Method {
   /// About what `build` takes from the arena for a plan, by the lengths of its lists: a tensor of
   /// three dimensions for each value, an instruction of three arguments. The arena grows for what
   /// has more.
-  static std::size_t room_for(const schema::ExecutionPlan& plan) noexcept {
+  TENON_COLD static std::size_t room_for(const schema::ExecutionPlan& plan) noexcept {
     constexpr std::size_t most = std::size_t{1} << 20;  // Lists of an unusual length grow.
     constexpr std::size_t each_value = sizeof(tenon_value) + sizeof(tenon_tensor) +
                                        3 * 2 * sizeof(std::int64_t) + sizeof(const void*);
@@ -362,7 +362,7 @@ class LoadedMethod final : public Method {
     return table.get();
   }
 
-  Status load_delegates(DelegateLoader& loader) {
+  TENON_COLD Status load_delegates(DelegateLoader& loader) {
     const auto& serialized = *plan_.delegates();
     auto* delegates = arena_.allocate_list<LoadedDelegate>(serialized.size());
     if (!delegates) return error(Error::MemoryAllocationFailed, "no memory for the delegates");
@@ -379,7 +379,7 @@ class LoadedMethod final : public Method {
       if (options_.num_loaded_delegates) *options_.num_loaded_delegates = i + 1;
       if (options_.trace) {
         options_.trace->add("init", "delegate", start, options_.trace->now_ns(),
-                            {{"backend", from.id()->str()}, {"delegate", concat(i)}});
+                            {{"backend", from.id()->string_view()}, {"delegate", concat(i)}});
       }
     }
     return ok();
@@ -446,11 +446,11 @@ class LoadedMethod final : public Method {
     return ok();
   }
 
-  Status run_traced() {
+  [[gnu::cold]] Status run_traced() {
     const std::uint64_t start = options_.trace->now_ns();
     Status outcome = run_chains<true>();
     options_.trace->add("execute", "method", start, options_.trace->now_ns(),
-                        {{"method", plan_.name()->str()}});
+                        {{"method", plan_.name()->string_view()}});
     return outcome;
   }
 

@@ -9,6 +9,7 @@
 #include <memory>
 #include <span>
 
+#include "tenon/core/api.hpp"
 #include "tenon/core/result.hpp"
 #include "tenon/core/sanitizer.hpp"
 #include "tenon/host/files/limits.hpp"
@@ -62,8 +63,9 @@ class PlannedBuffers {
   /// errors: OutOfResources when all together have more than `planned_bytes`; nothing was allocated
   ///         then. MemoryAllocationFailed when there is no memory; on a device whatever its backend
   ///         fails with. The text names the buffer, its size and its device.
-  [[nodiscard]] Status allocate(const schema::ExecutionPlan& plan, const DeviceMemories& devices,
-                                std::uint64_t planned_bytes, Arena& arena) {
+  TENON_COLD [[nodiscard]] Status allocate(const schema::ExecutionPlan& plan,
+                                           const DeviceMemories& devices,
+                                           std::uint64_t planned_bytes, Arena& arena) {
     const auto& sizes = *plan.non_const_buffer_sizes();
     std::uint64_t all = 0;
     for (flatbuffers::uoffset_t i = 1; i < sizes.size(); ++i) {
@@ -128,7 +130,8 @@ class PlannedBuffers {
   }
 
   /// `out` has the device also without bytes.
-  static Status allocate_on(const DeviceMemory& device, std::uint64_t size, Buffer& out) {
+  TENON_COLD static Status allocate_on(const DeviceMemory& device, std::uint64_t size,
+                                       Buffer& out) {
     out.device = &device;
     if (size == 0) return ok();
     TENON_TRY(out.block, device.allocate(size, device_alignment));

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "tenon/abi/extensions/kernels.h"
+#include "tenon/core/api.hpp"
 #include "tenon/core/result.hpp"
 #include "tenon/host/method/kernel_backends.hpp"
 #include "tenon/host/method/kernels.hpp"
@@ -37,8 +38,8 @@ class PluginKernel {
   }
 
   /// The answer of `create_kernel`, `args` being kept by the plugin. Internal without a kernel.
-  [[nodiscard]] Status create(const tenon_kernels_v1& table, const std::string& op,
-                              std::span<tenon_value* const> args) {
+  TENON_COLD [[nodiscard]] Status create(const tenon_kernels_v1& table, const std::string& op,
+                                         std::span<tenon_value* const> args) {
     const LoadedBackend& backend = *use_.backend;
     tenon_kernel* made = nullptr;
     const tenon_status status = table.create_kernel(backend.raw(), op.c_str(), args.data(),
@@ -120,7 +121,7 @@ class PluginKernels {
   }
 
   /// Releases the plugins that were asked in vain.
-  void drop_unused(BackendUses& uses) {
+  TENON_COLD void drop_unused(BackendUses& uses) {
     if (!asked_) return;
     uses.drop_unneeded(num_other_uses_, [&](const BackendUse& use) {
       return std::any_of(kernels_.begin(), kernels_.end(),
@@ -152,7 +153,7 @@ class PluginKernels {
     return provider.table.has_value();
   }
 
-  static Status open(DelegateLoader& loader, Provider& provider) {
+  TENON_COLD static Status open(DelegateLoader& loader, Provider& provider) {
     TENON_TRY(provider.use, loader.use_backend(provider.id));
     const LoadedBackend& backend = *provider.use->backend;
     TENON_RETURN_IF_ERROR(backend.is_available());

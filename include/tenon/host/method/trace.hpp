@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <mutex>
 #include <string>
 #include <string_view>
@@ -33,8 +34,8 @@ TENON_API void append_json_string(std::string& out, std::string_view text);
 /// never makes a program fail.
 class Trace {
  public:
-  /// Names and values that a viewer shows with an event.
-  using Args = std::vector<std::pair<std::string, std::string>>;
+  /// A name and a value that a viewer shows with an event.
+  using Arg = std::pair<std::string_view, std::string_view>;
 
   /// Starts the clock: every time is relative to this moment. At most `max_events` are kept.
   explicit Trace(std::uint64_t max_events = HostLimits().trace_events) noexcept;
@@ -48,7 +49,9 @@ class Trace {
   /// Records that `name` ran from `start_ns` to `end_ns` (of `now_ns`) on the calling thread. An
   /// end before the start is taken as the start. Texts are copied.
   void add(std::string_view name, std::string_view category, std::uint64_t start_ns,
-           std::uint64_t end_ns, Args args = {}) noexcept;
+           std::uint64_t end_ns, std::initializer_list<Arg> args = {}) noexcept {
+    add_entry_(*this, name, category, start_ns, end_ns, args);
+  }
 
   /// The table to put into a delegate's contexts; valid as long as this trace. What is logged
   /// through it becomes an event of category "backend".
@@ -76,8 +79,12 @@ class Trace {
     std::uint64_t start_ns;
     std::uint64_t end_ns;
     std::uint32_t thread;
-    Args args;
+    std::vector<std::pair<std::string, std::string>> args;
   };
+
+  static void add_entry(Trace& trace, std::string_view name, std::string_view category,
+                        std::uint64_t start_ns, std::uint64_t end_ns,
+                        std::initializer_list<Arg> args) noexcept;
 
   // The C table comes first, so that a pointer to it is a pointer to this.
   struct Table {
@@ -109,6 +116,9 @@ class Trace {
   std::vector<Event> events_;
   std::vector<const void*> threads_;  // In the order in which they first reported.
   std::uint64_t dropped_ = 0;
+  // Through a pointer, which the constructor sets, an application that makes no trace does not
+  // compile what its methods would call.
+  decltype(&add_entry) add_entry_;
 };
 
 }  // namespace tenon::host
@@ -171,7 +181,7 @@ inline void append_time(std::string& out, std::string_view key, std::uint64_t na
 }  // namespace detail
 
 TENON_API Trace::Trace(std::uint64_t max_events) noexcept
-    : start_ns_(detail::monotonic_ns()), max_events_(max_events) {
+    : start_ns_(detail::monotonic_ns()), max_events_(max_events), add_entry_(&add_entry) {
   table_.trace = this;
 }
 
@@ -179,25 +189,26 @@ TENON_API std::uint64_t Trace::now_ns() const noexcept {
   return detail::monotonic_ns() - start_ns_;
 }
 
-TENON_API void Trace::add(std::string_view name, std::string_view category, std::uint64_t start_ns,
-                          std::uint64_t end_ns, Args args) noexcept {
+TENON_API void Trace::add_entry(Trace& trace, std::string_view name, std::string_view category,
+                                std::uint64_t start_ns, std::uint64_t end_ns,
+                                std::initializer_list<Arg> args) noexcept {
   try {
     Event event{std::string(name),
                 std::string(category),
                 start_ns,
                 end_ns < start_ns ? start_ns : end_ns,
                 0,
-                std::move(args)};
-    const std::lock_guard lock(mutex_);
-    if (events_.size() >= max_events_) {
-      ++dropped_;
+                {args.begin(), args.end()}};
+    const std::lock_guard lock(trace.mutex_);
+    if (trace.events_.size() >= trace.max_events_) {
+      ++trace.dropped_;
       return;
     }
-    event.thread = thread_number();
-    events_.push_back(std::move(event));
+    event.thread = trace.thread_number();
+    trace.events_.push_back(std::move(event));
   } catch (const std::bad_alloc&) {
-    const std::lock_guard lock(mutex_);
-    ++dropped_;
+    const std::lock_guard lock(trace.mutex_);
+    ++trace.dropped_;
   }
 }
 
@@ -240,17 +251,23 @@ TENON_API void Trace::log_entry(const tenon_tracer* tracer, const char* name,
                                 std::uint64_t start_ns, std::uint64_t end_ns, const void* metadata,
                                 std::uint64_t metadata_size) noexcept {
   Trace& trace = trace_of(tracer);
+  const auto view = [](const void* text, std::uint64_t size) {
+    return text == nullptr
+               ? std::string_view()
+               : std::string_view(static_cast<const char*>(text), static_cast<std::size_t>(size));
+  };
   try {
-    Args args;
-    if (debug_handle != -1) args.emplace_back("debug_handle", std::to_string(debug_handle));
-    if (metadata != nullptr && metadata_size != 0) {
-      args.emplace_back("metadata", std::string(static_cast<const char*>(metadata),
-                                                static_cast<std::size_t>(metadata_size)));
+    const std::string handle = std::to_string(debug_handle);
+    const Arg with_handle{"debug_handle", handle};
+    const Arg with_metadata{"metadata", view(metadata, metadata_size)};
+    const auto add = [&](std::initializer_list<Arg> args) {
+      trace.add(view(name, name_size), "backend", start_ns, end_ns, args);
+    };
+    if (debug_handle == -1) {
+      with_metadata.second.empty() ? add({}) : add({with_metadata});
+    } else {
+      with_metadata.second.empty() ? add({with_handle}) : add({with_handle, with_metadata});
     }
-    const std::string_view text = name == nullptr
-                                      ? std::string_view()
-                                      : std::string_view(name, static_cast<std::size_t>(name_size));
-    trace.add(text, "backend", start_ns, end_ns, std::move(args));
   } catch (...) {
     const std::lock_guard lock(trace.mutex_);
     ++trace.dropped_;

@@ -3,8 +3,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <string>
-#include <utility>
 
 #include "tenon/core/concat.hpp"
 #include "tenon/host/method/errors.hpp"
@@ -19,19 +19,22 @@ inline void trace_instruction(Trace& trace, const MethodErrors& method, const In
                               std::size_t chain, std::size_t index, std::uint64_t start_ns) {
   using Kind = schema::InstructionArguments;
   const std::uint64_t end_ns = trace.now_ns();
-  Trace::Args args;
+  const std::string place = concat(chain, ":", index);
+  const Trace::Arg instruction{"instruction", place};
   if (at.kind == Kind::DelegateCall) {
-    args.emplace_back("backend", at.delegate->use->backend->id());
-  } else if (at.kind == Kind::KernelCall) {
-    args.emplace_back("operator", method.operator_at(chain, index));
-    if (const PluginKernel* from_plugin = PluginKernel::of(*at.kernel)) {
-      args.emplace_back("backend", from_plugin->use().id);
-    }
+    return trace.add("DELEGATE_CALL", "delegate", start_ns, end_ns,
+                     {{"backend", at.delegate->use->backend->id()}, instruction});
   }
-  args.emplace_back("instruction", concat(chain, ":", index));
-  const bool is_delegate = at.kind == Kind::DelegateCall;
-  trace.add(is_delegate ? "DELEGATE_CALL" : schema::EnumNameInstructionArguments(at.kind),
-            is_delegate ? "delegate" : "instruction", start_ns, end_ns, std::move(args));
+  const auto add = [&](std::initializer_list<Trace::Arg> args) {
+    trace.add(schema::EnumNameInstructionArguments(at.kind), "instruction", start_ns, end_ns, args);
+  };
+  if (at.kind != Kind::KernelCall) return add({instruction});
+  const std::string name = method.operator_at(chain, index);
+  if (const PluginKernel* from_plugin = PluginKernel::of(*at.kernel)) {
+    add({{"operator", name}, {"backend", from_plugin->use().id}, instruction});
+  } else {
+    add({{"operator", name}, instruction});
+  }
 }
 
 }  // namespace tenon::host::detail

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "tenon/abi/tensor.h"
+#include "tenon/core/api.hpp"
 #include "tenon/core/result.hpp"
 #include "tenon/core/scalar_type.hpp"
 #include "tenon/host/method/arena.hpp"
@@ -31,7 +32,7 @@ class ValueBuilder {
                const PlannedBuffers& planned, const MergedDataMap* external)
       : program_(program), plan_(plan), arena_(arena), planned_(planned), external_(external) {}
 
-  [[nodiscard]] Result<std::span<tenon_value>> build() {
+  TENON_COLD [[nodiscard]] Result<std::span<tenon_value>> build() {
     const auto& serialized = *plan_.values();
     auto* values = arena_.allocate_list<tenon_value>(serialized.size());
     if (!values) return no_memory();
@@ -51,7 +52,7 @@ class ValueBuilder {
     return error(Error::MemoryAllocationFailed, "no memory for the values of the method");
   }
 
-  Status build_one(const schema::EValue& from, tenon_value& to) {
+  TENON_COLD Status build_one(const schema::EValue& from, tenon_value& to) {
     to = {};
     to.struct_size = sizeof to;
     switch (from.val_type()) {
@@ -118,7 +119,7 @@ class ValueBuilder {
     return &value;
   }
 
-  Status build_tensor(const schema::Tensor& from, tenon_value& to) {
+  TENON_COLD Status build_tensor(const schema::Tensor& from, tenon_value& to) {
     const auto rank = from.sizes()->size();
     const bool is_static = from.shape_dynamism() == schema::TensorShapeDynamism::STATIC;
     auto* tensor = arena_.allocate_list<tenon_tensor>(1);
@@ -171,7 +172,7 @@ class ValueBuilder {
   /// Finds the tensor's bytes: in the plan, the program, or a data file (ExecuTorch:
   /// getTensorDataPtr, runtime/executor/tensor_parser_exec_aten.cpp). A tensor without any gets
   /// them when it is set as an input or output.
-  Status place(const schema::Tensor& from, tenon_tensor& tensor) {
+  TENON_COLD Status place(const schema::Tensor& from, tenon_tensor& tensor) {
     const auto* plan = from.allocation_info();
     const auto* extra = from.extra_tensor_info();
     const bool external = extra && extra->location() == schema::TensorDataLocation::EXTERNAL;
@@ -239,8 +240,8 @@ class ValueBuilder {
   }
 
   /// ExecuTorch: validateTensorLayout.
-  static Status check_layout(const schema::Tensor& from, std::string_view name,
-                             const MergedDataMap::Entry& entry) {
+  TENON_COLD static Status check_layout(const schema::Tensor& from, std::string_view name,
+                                        const MergedDataMap::Entry& entry) {
     if (!entry.layout) {
       return error(Error::InvalidExternalData, "external tensor '", name,
                    "': the data has no tensor layout");

@@ -102,9 +102,9 @@ class LoadedBackend {
 
 namespace tenon::host {
 
-TENON_API Result<LoadedBackend> LoadedBackend::open(const BackendRecord& record,
-                                                    const tenon_host* host,
-                                                    const tenon_backend_api& api) {
+TENON_COLD TENON_API Result<LoadedBackend> LoadedBackend::open(const BackendRecord& record,
+                                                               const tenon_host* host,
+                                                               const tenon_backend_api& api) {
   TENON_TRY(const tenon_backend_api full, complete_api(api, record.id));
   tenon_backend* opened = nullptr;
   if (const tenon_status status = full.open(host, &opened); status != TENON_STATUS_OK) {
@@ -170,7 +170,7 @@ TENON_API Result<OptionValue> LoadedBackend::get_option(const std::string& key) 
   return *std::move(out);
 }
 
-TENON_API Status LoadedBackend::no_options(std::string_view key) const {
+TENON_COLD TENON_API Status LoadedBackend::no_options(std::string_view key) const {
   return error(Error::NotFound, "backend ", id(), ": option '", key,
                "' is unknown; the backend has no options");
 }

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "tenon/core/api.hpp"
 #include "tenon/core/result.hpp"
 #include "tenon/host/binary/elf_dependencies.hpp"
 #include "tenon/host/binary/peek.hpp"
@@ -26,7 +27,7 @@ namespace tenon::host {
 namespace detail {
 
 /// Leak checkers and profilers need the symbols after a library's last use.
-inline bool keeps_libraries() {
+TENON_COLD inline bool keeps_libraries() {
   return !environment_variable("TENON_NO_UNLOAD").value_or("").empty();
 }
 
@@ -68,7 +69,7 @@ class Library {
   ///
   /// errors: AccessFailed with the loader's own message when it cannot be loaded; InvalidState when
   /// it was changed meanwhile; and those of `open_file` for a library next to it.
-  [[nodiscard]] static Result<Library> load(OpenedFile file) {
+  TENON_COLD [[nodiscard]] static Result<Library> load(OpenedFile file) {
     Library library;
     std::vector<FileIdentity> visited{file.identity};
     TENON_RETURN_IF_ERROR(library.load_beside(file, visited));
@@ -93,7 +94,7 @@ class Library {
 
   /// $ORIGIN would mean /proc for the dynamic loader. It takes what is loaded already for a name
   /// that is needed, when that is its DT_SONAME.
-  Status load_beside(const OpenedFile& file, std::vector<FileIdentity>& visited) {
+  TENON_COLD Status load_beside(const OpenedFile& file, std::vector<FileIdentity>& visited) {
     if constexpr (this_platform.format != BinaryFormat::elf) return ok();
     TENON_TRY(const auto library, with_bytes(file, [](std::span<const std::byte> bytes) {
                 return detail::elf::read_dependencies(detail::FileBytes(bytes),
@@ -123,7 +124,7 @@ class Library {
 
   /// The dynamic loader takes a name with a slash for a path, from the current folder if it is
   /// relative.
-  static Status check_needed(const OpenedFile& file, const std::string& name) {
+  TENON_COLD static Status check_needed(const OpenedFile& file, const std::string& name) {
     if (name.find('/') == std::string::npos) return ok();
     if (name.front() != '/') {
       return error(Error::InvalidArgument, path_text(file.path), ": needs ", host::quoted(name),
@@ -136,7 +137,7 @@ class Library {
                              concat("needed by ", path_text(file.path)));
   }
 
-  static Status check_soname(const OpenedFile& file, const std::string& name) {
+  TENON_COLD static Status check_soname(const OpenedFile& file, const std::string& name) {
     TENON_TRY(const auto library, with_bytes(file, [](std::span<const std::byte> bytes) {
                 return detail::elf::read_dependencies(detail::FileBytes(bytes),
                                                       this_platform.machine);

@@ -78,14 +78,14 @@ struct LoadLock::Shared {
   Waiter* waiters = nullptr;
 };
 
-TENON_API LoadLock::Shared& LoadLock::shared() noexcept {
+TENON_COLD TENON_API LoadLock::Shared& LoadLock::shared() noexcept {
   static Shared the_shared;
   return the_shared;
 }
 
 /// Whether this lock is released only after one that `thread` holds. Ends, because no thread waits
 /// in a circle.
-TENON_API bool LoadLock::waits_for(const void* thread) const noexcept {
+TENON_COLD TENON_API bool LoadLock::waits_for(const void* thread) const noexcept {
   for (const LoadLock* lock = this; lock && lock->holder_;) {
     if (lock->holder_ == thread) return true;
     const Waiter* waiter = shared().waiters;
@@ -95,7 +95,7 @@ TENON_API bool LoadLock::waits_for(const void* thread) const noexcept {
   return false;
 }
 
-TENON_API bool LoadLock::lock() noexcept {
+TENON_COLD TENON_API bool LoadLock::lock() noexcept {
   const void* const self = thread_mark();
   Shared& all = shared();
   std::unique_lock guard(all.mutex);
@@ -112,7 +112,7 @@ TENON_API bool LoadLock::lock() noexcept {
   return true;
 }
 
-TENON_API void LoadLock::unlock() noexcept {
+TENON_COLD TENON_API void LoadLock::unlock() noexcept {
   Shared& all = shared();
   {
     const std::lock_guard guard(all.mutex);

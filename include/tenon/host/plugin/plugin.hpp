@@ -184,7 +184,7 @@ TENON_API std::string_view Plugin::name() const noexcept {
   return path().empty() ? std::string_view(record().name) : std::string_view(path());
 }
 
-TENON_API Result<std::shared_ptr<Plugin>> Plugin::make(std::unique_ptr<State> state) {
+TENON_COLD TENON_API Result<std::shared_ptr<Plugin>> Plugin::make(std::unique_ptr<State> state) {
   const tenon_plugin_head* head = state->head;
   const std::string where = state->path.empty() ? "static plugin" : state->path;
   const std::span object(reinterpret_cast<const std::byte*>(head), head->object_size);
@@ -201,7 +201,7 @@ TENON_API Result<std::shared_ptr<Plugin>> Plugin::make(std::unique_ptr<State> st
   return std::shared_ptr<Plugin>(new Plugin(std::move(state)));
 }
 
-TENON_API Result<std::shared_ptr<const LoadedBackend>> Plugin::open(std::size_t index) {
+TENON_COLD TENON_API Result<std::shared_ptr<const LoadedBackend>> Plugin::open(std::size_t index) {
   const detail::LoadTurn turn(state_->load_lock);
   if (!turn) {
     return error(Error::InvalidState, name(), ": backend ", record().backends[index].id,

@@ -145,8 +145,8 @@ namespace detail {
 
 }  // namespace detail
 
-TENON_API DataFile::DataFile(MappedFile file, std::shared_ptr<const void> keep_alive,
-                             std::string name, Verified verified) noexcept
+TENON_COLD TENON_API DataFile::DataFile(MappedFile file, std::shared_ptr<const void> keep_alive,
+                                        std::string name, Verified verified) noexcept
     : file_(std::move(file)),
       keep_alive_(std::move(keep_alive)),
       name_(std::move(name)),
@@ -192,7 +192,7 @@ TENON_API std::optional<StoredTensorLayout> DataFile::key_layout(
   return detail::layout_of(*layout);
 }
 
-TENON_API Result<std::shared_ptr<const DataFile>> DataFile::make(
+TENON_COLD TENON_API Result<std::shared_ptr<const DataFile>> DataFile::make(
     std::span<const std::byte> bytes, MappedFile file, std::shared_ptr<const void> keep_alive,
     std::string name, const HostLimits& limits) {
   auto verified = verify(bytes, limits);
@@ -201,8 +201,8 @@ TENON_API Result<std::shared_ptr<const DataFile>> DataFile::make(
       new DataFile(std::move(file), std::move(keep_alive), std::move(name), *std::move(verified)));
 }
 
-TENON_API Result<DataFile::Verified> DataFile::verify(std::span<const std::byte> bytes,
-                                                      const HostLimits& limits) {
+TENON_COLD TENON_API Result<DataFile::Verified> DataFile::verify(std::span<const std::byte> bytes,
+                                                                 const HostLimits& limits) {
   constexpr auto code = Error::InvalidExternalData;
   TENON_TRY(const auto parts, detail::read_data_file_header(detail::FileBytes(bytes)));
   TENON_TRY(const auto* root, detail::verify_flatbuffer<flat_tensor_schema::FlatTensor>(

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <utility>
 
+#include "tenon/core/api.hpp"
 #include "tenon/core/result.hpp"
 #include "tenon/core/scalar_type.hpp"
 #include "tenon/core/tensor.hpp"
@@ -71,8 +72,8 @@ inline Status shared_too_often(Error code) {
 ///
 /// errors: `code`. The library does not say which offset is wrong, so the text cannot.
 template <class Root>
-[[nodiscard]] Result<const Root*> verify_flatbuffer(std::span<const std::byte> bytes,
-                                                    const char* identifier, Error code) {
+TENON_COLD [[nodiscard]] Result<const Root*> verify_flatbuffer(std::span<const std::byte> bytes,
+                                                               const char* identifier, Error code) {
   // The deepest table is below four others. Each reference to a table takes four bytes, so a file
   // that shares no subtrees cannot reach the limit of tables.
   flatbuffers::Verifier::Options options;
@@ -114,8 +115,9 @@ template <class Element>
 
 /// Checks that a name is present, not too long, and contains no NUL, so that it can be used as a C
 /// string.
-[[nodiscard]] inline Status verify_c_string(const flatbuffers::String* text, std::string_view field,
-                                            WorkLimit& limit, Error code) {
+TENON_COLD [[nodiscard]] inline Status verify_c_string(const flatbuffers::String* text,
+                                                       std::string_view field, WorkLimit& limit,
+                                                       Error code) {
   TENON_RETURN_IF_ERROR(verify_text(text, field, limit, code));
   if (text->string_view().find('\0') != std::string_view::npos) {
     return error(code, field, " ", quoted(text->string_view()), " holds a NUL byte");
@@ -176,10 +178,9 @@ template <class Table>
 /// bytes that fits in 63 bits even when sizes of 0 count as 1 (strides are computed that way).
 ///
 /// errors: `code`.
-[[nodiscard]] inline Status verify_layout(int scalar_type,
-                                          const flatbuffers::Vector<std::int32_t>* sizes,
-                                          const flatbuffers::Vector<std::uint8_t>* dim_order,
-                                          Error code) {
+TENON_COLD [[nodiscard]] inline Status verify_layout(
+    int scalar_type, const flatbuffers::Vector<std::int32_t>* sizes,
+    const flatbuffers::Vector<std::uint8_t>* dim_order, Error code) {
   if (find_scalar_type(scalar_type) == nullptr) {
     return error(code, "scalar_type is ", scalar_type, ", expected a known type, 0 to ",
                  scalar_types.size() - 1);
@@ -217,7 +218,7 @@ template <class Table>
 }
 
 template <class Table>
-[[nodiscard]] Status verify_layout(const Table& table, Error code) {
+TENON_COLD [[nodiscard]] Status verify_layout(const Table& table, Error code) {
   return verify_layout(static_cast<int>(table.scalar_type()), table.sizes(), table.dim_order(),
                        code);
 }

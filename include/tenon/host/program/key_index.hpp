@@ -97,8 +97,8 @@ namespace tenon::host::detail {
   return error(code, list, "[", second, "]: ", quoted(key), " is also ", list, "[", first, "]");
 }
 
-TENON_API Result<KeyIndex> KeyIndex::build(std::uint32_t count, KeyList keys, Error code,
-                                           std::string_view list) {
+TENON_COLD TENON_API Result<KeyIndex> KeyIndex::build(std::uint32_t count, KeyList keys, Error code,
+                                                      std::string_view list) {
   KeyIndex index;
   index.count_ = count;
   if (count <= few) {

@@ -155,7 +155,8 @@ TENON_API std::optional<MergedDataMap::Entry> MergedDataMap::find(
   return place->source->entry(place->index);
 }
 
-TENON_API MergedDataMap::MergedDataMap(std::vector<Source> sources, std::uint32_t count) noexcept
+TENON_COLD TENON_API MergedDataMap::MergedDataMap(std::vector<Source> sources,
+                                                  std::uint32_t count) noexcept
     : tenon_named_data_map{sizeof(tenon_named_data_map), count, &get_data_entry,
                            &get_tensor_layout_entry, &get_key_entry},
       sources_(std::move(sources)),
@@ -178,12 +179,14 @@ TENON_API const std::string& MergedDataMap::Source::name() const noexcept {
   return file ? file->name() : program->name();
 }
 
-TENON_API MergedDataMap::Entry MergedDataMap::Source::entry(std::uint32_t index) const noexcept {
+TENON_COLD TENON_API MergedDataMap::Entry MergedDataMap::Source::entry(
+    std::uint32_t index) const noexcept {
   if (file) return {file->key_data(index), file->key_layout(index)};
   return {program->key_data(index), std::nullopt};
 }
 
-TENON_API Status MergedDataMap::verify_distinct(const Source& first, const Source& second) {
+TENON_COLD TENON_API Status MergedDataMap::verify_distinct(const Source& first,
+                                                           const Source& second) {
   for (std::uint32_t i = 0; i < second.num_keys(); ++i) {
     const auto key = second.key(i);
     if (!first.find_key(key)) continue;
@@ -193,7 +196,7 @@ TENON_API Status MergedDataMap::verify_distinct(const Source& first, const Sourc
   return ok();
 }
 
-TENON_API std::optional<MergedDataMap::Location> MergedDataMap::locate(
+TENON_COLD TENON_API std::optional<MergedDataMap::Location> MergedDataMap::locate(
     std::string_view key) const noexcept {
   for (const auto& source : sources_) {
     if (const auto index = source.find_key(key)) return Location{&source, *index};
@@ -201,7 +204,7 @@ TENON_API std::optional<MergedDataMap::Location> MergedDataMap::locate(
   return std::nullopt;
 }
 
-TENON_API std::optional<MergedDataMap::Location> MergedDataMap::locate(
+TENON_COLD TENON_API std::optional<MergedDataMap::Location> MergedDataMap::locate(
     const tenon_named_data_map* map, const char* key, std::uint64_t key_size) noexcept {
   const auto* self = static_cast<const MergedDataMap*>(map);
   return self->locate(std::string_view(key, static_cast<std::size_t>(key_size)));

@@ -157,9 +157,9 @@ inline constexpr std::size_t program_alignment = 16;
 
 }  // namespace detail
 
-TENON_API Program::Program(MappedFile file, std::unique_ptr<Head> head,
-                           std::shared_ptr<const void> keep_alive, std::string name,
-                           Verified verified) noexcept
+TENON_COLD TENON_API Program::Program(MappedFile file, std::unique_ptr<Head> head,
+                                      std::shared_ptr<const void> keep_alive, std::string name,
+                                      Verified verified) noexcept
     : file_(std::move(file)),
       head_(std::move(head)),
       keep_alive_(std::move(keep_alive)),
@@ -242,7 +242,7 @@ TENON_API std::span<const std::byte> Program::key_data(std::uint32_t index) cons
   return segment(flatbuffer().named_data()->Get(index)->segment_index());
 }
 
-TENON_API Result<std::shared_ptr<const Program>> Program::make(
+TENON_COLD TENON_API Result<std::shared_ptr<const Program>> Program::make(
     std::span<const std::byte> bytes, std::span<const std::byte> start, MappedFile file,
     std::unique_ptr<Head> head, std::shared_ptr<const void> keep_alive, std::string name,
     const HostLimits& limits) {
@@ -254,9 +254,9 @@ TENON_API Result<std::shared_ptr<const Program>> Program::make(
                                                     *std::move(verified)));
 }
 
-TENON_API Result<Program::Verified> Program::verify(std::span<const std::byte> bytes,
-                                                    std::span<const std::byte> start,
-                                                    const HostLimits& limits) {
+TENON_COLD TENON_API Result<Program::Verified> Program::verify(std::span<const std::byte> bytes,
+                                                               std::span<const std::byte> start,
+                                                               const HostLimits& limits) {
   TENON_TRY(const auto parts, detail::read_program_header(detail::FileBytes(start), bytes.size()));
   const auto size = static_cast<std::size_t>(parts.flatbuffer_size);
   const auto flatbuffer = (size <= start.size() ? start : bytes).first(size);
@@ -268,7 +268,7 @@ TENON_API Result<Program::Verified> Program::verify(std::span<const std::byte> b
   return Verified{view, std::move(names), size > start.size()};
 }
 
-TENON_API std::string Program::list_of_methods() const {
+TENON_COLD TENON_API std::string Program::list_of_methods() const {
   constexpr std::size_t most = 16;
   if (num_methods() == 0) return "the program has no methods";
   std::string list = "the program has: ";

@@ -139,7 +139,7 @@ TENON_API bool ProgramView::uses_constant_segment() const noexcept {
   return segment != nullptr && segment->offsets() != nullptr && segment->offsets()->size() > 1;
 }
 
-TENON_API Result<std::span<const std::byte>> ProgramView::subsegment(
+TENON_COLD TENON_API Result<std::span<const std::byte>> ProgramView::subsegment(
     const schema::SubsegmentOffsets& where, std::string_view field, std::size_t offset_index,
     std::uint64_t nbytes) const {
   const auto count = where.offsets()->size();

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "tenon/core/api.hpp"
 #include "tenon/core/result.hpp"
 #include "tenon/host/files/limits.hpp"
 #include "tenon/host/files/quoted.hpp"
@@ -40,8 +41,8 @@ struct PlanScope {
 /// Checks that `found` is an index into a list of `count` entries called `list`. The pieces name
 /// the field.
 template <class... Pieces>
-[[nodiscard]] Status verify_index(std::int64_t found, std::size_t count, std::string_view list,
-                                  const Pieces&... pieces) {
+TENON_COLD [[nodiscard]] Status verify_index(std::int64_t found, std::size_t count,
+                                             std::string_view list, const Pieces&... pieces) {
   if (found >= 0 && static_cast<std::uint64_t>(found) < count) [[likely]]
     return ok();
   return no_index(found, count, list, pieces...);
@@ -85,8 +86,8 @@ template <class... Pieces>
 }
 
 /// Checks where a tensor's data comes from (tensor_parser_exec_aten.cpp, getTensorDataPtr).
-[[nodiscard]] inline Status verify_data_source(const PlanScope& scope,
-                                               const schema::Tensor& tensor) {
+TENON_COLD [[nodiscard]] inline Status verify_data_source(const PlanScope& scope,
+                                                          const schema::Tensor& tensor) {
   const auto layout = layout_of(tensor);
   const std::uint64_t nbytes = layout.nbytes();
   const std::uint64_t alignment = size_of(layout.scalar_type);
@@ -118,7 +119,8 @@ template <class... Pieces>
   return ok();
 }
 
-[[nodiscard]] inline Status verify_tensor(const PlanScope& scope, const schema::Tensor& tensor) {
+TENON_COLD [[nodiscard]] inline Status verify_tensor(const PlanScope& scope,
+                                                     const schema::Tensor& tensor) {
   using schema::TensorShapeDynamism;
   if (tensor.storage_offset() != 0) {
     return error(Error::NotSupported, "storage_offset is ", tensor.storage_offset(),
@@ -163,9 +165,9 @@ template <class Element>
 /// Checks a list whose items are indices of values of one kind. `or_none` also allows -1 and values
 /// of kind Null (tensor_parser.h, parseListOptionalType).
 template <class Element>
-[[nodiscard]] Status verify_value_list(const PlanScope& scope,
-                                       const flatbuffers::Vector<Element>* items,
-                                       schema::KernelTypes kind, bool or_none) {
+TENON_COLD [[nodiscard]] Status verify_value_list(const PlanScope& scope,
+                                                  const flatbuffers::Vector<Element>* items,
+                                                  schema::KernelTypes kind, bool or_none) {
   TENON_RETURN_IF_ERROR(verify_items(scope, items));
   for (flatbuffers::uoffset_t i = 0; i < items->size(); ++i) {
     const std::int64_t item = items->Get(i);
@@ -187,7 +189,8 @@ template <class Element>
   return error(Error::InvalidProgram, "boolean is ", int{byte}, ", expected 0 or 1");
 }
 
-[[nodiscard]] inline Status verify_value(const PlanScope& scope, const schema::EValue& value) {
+TENON_COLD [[nodiscard]] inline Status verify_value(const PlanScope& scope,
+                                                    const schema::EValue& value) {
   using schema::KernelTypes;
   const auto kind = value.val_type();
   if (kind == KernelTypes::NONE || kind > KernelTypes::MAX) {
@@ -228,7 +231,7 @@ template <class Element>
 }
 
 /// Checks the sizes of planned buffers and the devices that they belong to.
-[[nodiscard]] inline Status verify_buffers(const PlanScope& scope) {
+TENON_COLD [[nodiscard]] inline Status verify_buffers(const PlanScope& scope) {
   const auto* sizes = scope.plan.non_const_buffer_sizes();
   if (sizes == nullptr) return error(Error::InvalidProgram, "non_const_buffer_sizes is missing");
   if (!aligned(*sizes)) {
@@ -265,9 +268,9 @@ template <class Element>
 }
 
 /// Checks a list of indices of values.
-[[nodiscard]] inline Status verify_value_indices(const PlanScope& scope,
-                                                 const flatbuffers::Vector<std::int32_t>* indices,
-                                                 std::string_view field) {
+TENON_COLD [[nodiscard]] inline Status verify_value_indices(
+    const PlanScope& scope, const flatbuffers::Vector<std::int32_t>* indices,
+    std::string_view field) {
   if (indices == nullptr) return error(Error::InvalidProgram, field, " is missing");
   if (!scope.limit.take(indices->size() * sizeof(std::int32_t))) {
     return shared_too_often(Error::InvalidProgram);
@@ -286,8 +289,8 @@ template <class Element>
   return ok();
 }
 
-[[nodiscard]] inline Status verify_delegate(const PlanScope& scope,
-                                            const schema::BackendDelegate& delegate) {
+TENON_COLD [[nodiscard]] inline Status verify_delegate(const PlanScope& scope,
+                                                       const schema::BackendDelegate& delegate) {
   TENON_RETURN_IF_ERROR(verify_c_string(delegate.id(), "id", scope.limit, Error::InvalidProgram));
   const auto* processed = delegate.processed();
   if (processed == nullptr) return error(Error::InvalidProgram, "processed is missing");
@@ -322,9 +325,9 @@ template <class Element>
   return ok();
 }
 
-[[nodiscard]] inline Status verify_instruction(const PlanScope& scope,
-                                               const schema::Instruction& instruction,
-                                               std::size_t num_instructions) {
+TENON_COLD [[nodiscard]] inline Status verify_instruction(const PlanScope& scope,
+                                                          const schema::Instruction& instruction,
+                                                          std::size_t num_instructions) {
   using schema::InstructionArguments;
   const auto type = instruction.instr_args_type();
   if (type == InstructionArguments::NONE || type > InstructionArguments::MAX) {
@@ -369,7 +372,8 @@ template <class Element>
   }
 }
 
-[[nodiscard]] inline Status verify_chain(const PlanScope& scope, const schema::Chain& chain) {
+TENON_COLD [[nodiscard]] inline Status verify_chain(const PlanScope& scope,
+                                                    const schema::Chain& chain) {
   // A chain's own inputs and outputs are not used by any runtime, so they may be absent.
   if (chain.inputs() != nullptr) {
     TENON_RETURN_IF_ERROR(verify_value_indices(scope, chain.inputs(), "inputs"));
@@ -391,8 +395,9 @@ template <class Element>
 /// Checks one method: everything of it that a host reads. `view` has verified segments.
 ///
 /// errors: as `verify_program`.
-[[nodiscard]] inline Status verify_plan(const ProgramView& view, const schema::ExecutionPlan& plan,
-                                        WorkLimit& limit) {
+TENON_COLD [[nodiscard]] inline Status verify_plan(const ProgramView& view,
+                                                   const schema::ExecutionPlan& plan,
+                                                   WorkLimit& limit) {
   PlanScope scope{view, plan, limit};
   TENON_RETURN_IF_ERROR(verify_buffers(scope));
   if (plan.values() == nullptr) return error(Error::InvalidProgram, "values is missing");
@@ -445,9 +450,9 @@ template <class Element>
 }
 
 /// Checks offsets into a segment (constant_segment and mutable_data_segments).
-[[nodiscard]] inline Status verify_subsegments(const ProgramView& view,
-                                               const schema::SubsegmentOffsets& where,
-                                               WorkLimit& limit) {
+TENON_COLD [[nodiscard]] inline Status verify_subsegments(const ProgramView& view,
+                                                          const schema::SubsegmentOffsets& where,
+                                                          WorkLimit& limit) {
   const auto* offsets = where.offsets();
   if (offsets == nullptr) return error(Error::InvalidProgram, "offsets is missing");
   if (!aligned(*offsets)) {
@@ -467,7 +472,7 @@ template <class Element>
   return ok();
 }
 
-[[nodiscard]] inline Status verify_constants(const ProgramView& view, WorkLimit& limit) {
+TENON_COLD [[nodiscard]] inline Status verify_constants(const ProgramView& view, WorkLimit& limit) {
   const auto& program = view.flatbuffer();
   if (view.uses_constant_segment()) {
     if (program.constant_buffer() != nullptr && program.constant_buffer()->size() != 0) {
@@ -518,10 +523,10 @@ template <class Element>
 ///         without a name (tensor_parser_portable.cpp, tensor_parser_exec_aten.cpp),
 ///         OutOfResources for what is above a limit. The text names the plan, the value or
 ///         instruction, the field, what was expected and what was found.
-[[nodiscard]] inline Result<ProgramNames> verify_program(const ProgramView& view,
-                                                         std::uint64_t flatbuffer_size,
-                                                         std::uint64_t segment_size,
-                                                         const HostLimits& limits) {
+TENON_COLD [[nodiscard]] inline Result<ProgramNames> verify_program(const ProgramView& view,
+                                                                    std::uint64_t flatbuffer_size,
+                                                                    std::uint64_t segment_size,
+                                                                    const HostLimits& limits) {
   constexpr auto code = Error::InvalidProgram;
   const auto& program = view.flatbuffer();
   WorkLimit limit(flatbuffer_size, limits);

@@ -98,7 +98,7 @@ TENON_API BackendInfo describe_provider(const BackendEntry& entry, const Provide
 
 namespace tenon::host::detail {
 
-TENON_API int Provider::compare_precedence(const Provider& other) const noexcept {
+TENON_COLD TENON_API int Provider::compare_precedence(const Provider& other) const noexcept {
   if (by_application() != other.by_application()) return by_application() ? 1 : -1;
   const BackendRecord& mine = record();
   const BackendRecord& theirs = other.record();
@@ -108,7 +108,7 @@ TENON_API int Provider::compare_precedence(const Provider& other) const noexcept
   return needs == others_needs ? 0 : needs > others_needs ? 1 : -1;
 }
 
-TENON_API const Provider* BackendEntry::chosen() const noexcept {
+TENON_COLD TENON_API const Provider* BackendEntry::chosen() const noexcept {
   const Provider* best = nullptr;
   bool tie = false;
   for (const Provider& provider : providers) {
@@ -124,14 +124,14 @@ TENON_API const Provider* BackendEntry::chosen() const noexcept {
   return tie ? nullptr : best;
 }
 
-TENON_API const Provider* BackendEntry::rival_of(const Provider& other) const noexcept {
+TENON_COLD TENON_API const Provider* BackendEntry::rival_of(const Provider& other) const noexcept {
   for (const Provider& provider : providers) {
     if (&provider != &other && provider.usable() && provider.ties_with(other)) return &provider;
   }
   return nullptr;
 }
 
-TENON_API const Provider* BackendEntry::provider_in_use() const noexcept {
+TENON_COLD TENON_API const Provider* BackendEntry::provider_in_use() const noexcept {
   if (slot.users() == 0) return nullptr;
   for (const Provider& provider : providers) {
     if (provider.source.get() == in_use) return &provider;
@@ -139,7 +139,7 @@ TENON_API const Provider* BackendEntry::provider_in_use() const noexcept {
   return nullptr;
 }
 
-TENON_API Status check_id(const std::string& id) {
+TENON_COLD TENON_API Status check_id(const std::string& id) {
   if (id.empty()) return error(Error::InvalidArgument, "the id of a backend is empty");
   if (id.size() >= TENON_ID_SIZE || id.find('\0') != std::string::npos) {
     return error(Error::InvalidArgument, "the id ", host::quoted(id), " of a backend has ",
@@ -148,7 +148,7 @@ TENON_API Status check_id(const std::string& id) {
   return check_text(id, "the id of a backend");
 }
 
-TENON_API void check_cpu(Provider& provider, const CpuFeatures* cpu) {
+TENON_COLD TENON_API void check_cpu(Provider& provider, const CpuFeatures* cpu) {
   const std::vector<std::string>& wanted = provider.record().cpu_features;
   if (wanted.empty() || !provider.usable()) return;
   const CpuFeatures& features = cpu ? *cpu : CpuFeatures::of_this_machine();
@@ -162,7 +162,8 @@ TENON_API void check_cpu(Provider& provider, const CpuFeatures* cpu) {
                            "' needs CPU features that this CPU lacks: ", missing);
 }
 
-TENON_API BackendInfo describe_provider(const BackendEntry& entry, const Provider& provider) {
+TENON_COLD TENON_API BackendInfo describe_provider(const BackendEntry& entry,
+                                                   const Provider& provider) {
   BackendInfo info{provider.source, provider.index, provider.unfit, provider.reason, 0};
   const Provider* const in_use = entry.provider_in_use();
   const bool in_slot = in_use == &provider;

@@ -13,6 +13,7 @@
 #include <vector>
 
 #if defined(_WIN32)
+#include "tenon/core/api.hpp"
 #include "tenon/host/platform/windows/cpuinfo.hpp"
 #else
 #include "tenon/host/platform/posix/cpuinfo.hpp"
@@ -78,7 +79,7 @@ inline void append_bits(std::uint64_t bits, std::string_view bit_names,
 }
 
 /// "rv64imafdc_zba_zbb" as "i", "m", ... "zba", "zbb".
-inline void append_riscv(std::string_view isa, std::vector<std::string>& out) {
+TENON_COLD inline void append_riscv(std::string_view isa, std::vector<std::string>& out) {
   constexpr std::string_view separators = "_ \t\r";
   isa.remove_prefix(std::min(isa.find_first_not_of(separators), isa.size()));
   if (!isa.starts_with("rv32") && !isa.starts_with("rv64")) return;
@@ -90,7 +91,7 @@ inline void append_riscv(std::string_view isa, std::vector<std::string>& out) {
 
 /// The levels of the x86-64 psABI (section 3.1.1), each on top of the one before. `lahf_lm`, `abm`
 /// and `cx16` are the kernel's names for LAHF-SAHF, LZCNT and CMPXCHG16B; OSXSAVE shows as `xsave`.
-inline void append_x86_levels(std::vector<std::string>& names) {
+TENON_COLD inline void append_x86_levels(std::vector<std::string>& names) {
   // Each level after what it needs on top of the one before.
   for (const std::string_view name :
        {"cx16",     "lahf_lm",   "popcnt",   "pni",       "sse4_1",  "sse4_2",

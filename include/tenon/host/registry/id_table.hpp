@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "tenon/core/api.hpp"
+
 namespace tenon::host::detail {
 
 /// Finds entries by their id without a lock. Entries are added and never taken out; `Entry` has
@@ -34,7 +36,7 @@ class IdTable {
   }
 
   /// Adds an entry whose id is not in the table yet.
-  void insert(Entry* entry) {
+  TENON_COLD void insert(Entry* entry) {
     if (2 * (count_ + 1) > current_.load(std::memory_order_relaxed)->slots.size()) {
       const Array& old = *current_.load(std::memory_order_relaxed);
       auto larger = std::make_unique<Array>(2 * old.slots.size());
@@ -58,7 +60,7 @@ class IdTable {
     std::size_t mask;
   };
 
-  void publish(std::unique_ptr<Array> array) {
+  TENON_COLD void publish(std::unique_ptr<Array> array) {
     arrays_.push_back(std::move(array));
     current_.store(arrays_.back().get(), std::memory_order_release);
   }

@@ -136,12 +136,12 @@ struct SearchReport {
 
 namespace tenon::host {
 
-TENON_API std::string SearchPath::name() const {
+TENON_COLD TENON_API std::string SearchPath::name() const {
   return path.empty() ? std::string(search_path_name(kind))
                       : concat(search_path_name(kind), " ", path_text(path));
 }
 
-TENON_API std::string PluginSource::origin() const {
+TENON_COLD TENON_API std::string PluginSource::origin() const {
   if (!manifest.empty() && path.empty()) return path_text(manifest);
   if (!path.empty()) return path_text(path);
   if (linked) return concat("static plugin ", record ? record->name : std::string());

@@ -59,7 +59,7 @@ class ProviderTable {
 namespace tenon::host::detail {
 
 /// The entry of `id`, a new one if there is none.
-TENON_API BackendEntry& ProviderTable::entry_of(const std::string& id) {
+TENON_COLD TENON_API BackendEntry& ProviderTable::entry_of(const std::string& id) {
   if (BackendEntry* entry = ids_.find(id)) return *entry;
   BackendEntry& entry = *entries_.emplace_back(std::make_unique<BackendEntry>(id));
   try {
@@ -71,7 +71,7 @@ TENON_API BackendEntry& ProviderTable::entry_of(const std::string& id) {
   return entry;
 }
 
-TENON_API void ProviderTable::add(std::vector<Provider> providers) {
+TENON_COLD TENON_API void ProviderTable::add(std::vector<Provider> providers) {
   std::vector<BackendEntry*> extended;
   extended.reserve(providers.size());
   try {
@@ -86,7 +86,8 @@ TENON_API void ProviderTable::add(std::vector<Provider> providers) {
   }
 }
 
-TENON_API Status ProviderTable::check_registration(std::span<const Provider> providers) const {
+TENON_COLD TENON_API Status
+ProviderTable::check_registration(std::span<const Provider> providers) const {
   for (const Provider& provider : providers) {
     const BackendEntry* entry = ids_.find(provider.record().id);
     if (!entry || !provider.usable()) continue;
@@ -105,7 +106,7 @@ TENON_API Status ProviderTable::check_registration(std::span<const Provider> pro
   return ok();
 }
 
-TENON_API std::vector<std::string> ProviderTable::list(
+TENON_COLD TENON_API std::vector<std::string> ProviderTable::list(
     std::span<const std::string_view> exclude_tags) const {
   std::vector<std::string_view> ids;
   for (const auto& entry : entries_) {
@@ -121,7 +122,7 @@ TENON_API std::vector<std::string> ProviderTable::list(
   return {ids.begin(), ids.end()};
 }
 
-TENON_API std::vector<std::string> ProviderTable::ids() const {
+TENON_COLD TENON_API std::vector<std::string> ProviderTable::ids() const {
   std::vector<std::string> out;
   for (const auto& entry : entries_) {
     if (!entry->providers.empty()) out.emplace_back(entry->id());
@@ -129,7 +130,7 @@ TENON_API std::vector<std::string> ProviderTable::ids() const {
   return out;
 }
 
-TENON_API std::vector<BackendInfo> ProviderTable::describe() const {
+TENON_COLD TENON_API std::vector<BackendInfo> ProviderTable::describe() const {
   std::vector<std::string_view> sorted;
   for (const auto& entry : entries_) sorted.push_back(entry->id());
   sort_names(sorted);

@@ -177,7 +177,10 @@ class BackendRegistry {
   Status register_source(std::shared_ptr<PluginSource> source, const Registration& registration);
   [[nodiscard]] std::vector<detail::Provider> providers_of(
       const std::shared_ptr<const PluginSource>& source) const;
-  void search() const;
+  void search() const {
+    if (!searched_.load(std::memory_order_acquire)) run_searches_(*this);
+  }
+  void run_searches() const;
   std::vector<std::shared_ptr<const PluginSource>> run_search(Search& search) const;
   std::vector<std::shared_ptr<const PluginSource>> adopt(SearchReport report) const;
   Result<BackendRef> load(std::string_view id) const;
@@ -191,6 +194,8 @@ class BackendRegistry {
   const CpuFeatures* cpu_;
   mutable detail::LoadLock search_lock_;  // Held while searching.
   mutable std::atomic<bool> searched_ = true;
+  // `run_searches`, from the first search on: registries without one do not compile it.
+  void (*run_searches_)(const BackendRegistry&) = nullptr;
   mutable std::mutex mutex_;  // Guards all below, but not table_.find. Taken after a slot's.
   mutable std::vector<std::unique_ptr<Search>> searches_;  // Addresses stay valid.
   mutable std::vector<SearchPath> search_paths_;
@@ -290,6 +295,8 @@ TENON_API Status BackendRegistry::unregister_backend(std::string_view id) {
 TENON_API void BackendRegistry::add_search(std::function<SearchReport()> search) {
   const std::lock_guard lock(mutex_);
   searches_.push_back(std::make_unique<Search>(Search{std::move(search)}));
+  // Once, as look-ups read it without the lock when `searched_` is false.
+  if (!run_searches_) run_searches_ = [](const BackendRegistry& self) { self.run_searches(); };
   searched_.store(false, std::memory_order_release);
 }
 
@@ -355,8 +362,8 @@ TENON_API InvalidBackend BackendRegistry::explain(std::string_view id) const {
   return out;
 }
 
-TENON_API Status BackendRegistry::register_source(std::shared_ptr<PluginSource> source,
-                                                  const Registration& registration) {
+TENON_COLD TENON_API Status BackendRegistry::register_source(std::shared_ptr<PluginSource> source,
+                                                             const Registration& registration) {
   if (!registration.name.empty()) {
     if (source->backends.size() != 1) {
       return error(Error::InvalidArgument, source->origin(), ": a plugin of ",
@@ -376,7 +383,7 @@ TENON_API Status BackendRegistry::register_source(std::shared_ptr<PluginSource> 
   return ok();
 }
 
-TENON_API std::vector<detail::Provider> BackendRegistry::providers_of(
+TENON_COLD TENON_API std::vector<detail::Provider> BackendRegistry::providers_of(
     const std::shared_ptr<const PluginSource>& source) const {
   std::vector<detail::Provider> providers;
   for (std::size_t i = 0; i < source->backends.size(); ++i) {
@@ -398,8 +405,7 @@ TENON_API std::vector<detail::Provider> BackendRegistry::providers_of(
 
 /// Runs the searches that are not done. What this thread or one that waits for it is searching for
 /// already is left out.
-TENON_API void BackendRegistry::search() const {
-  if (searched_.load(std::memory_order_acquire)) return;
+TENON_COLD TENON_API void BackendRegistry::run_searches() const {
   for (std::size_t i = 0;; ++i) {
     std::vector<std::shared_ptr<const PluginSource>> refused;
     {
@@ -510,7 +516,7 @@ BackendRegistry::run_search(Search& search) const {
   return source->open(index, info_);
 }
 
-TENON_API std::vector<SearchPath> BackendRegistry::search_paths_locked() const {
+TENON_COLD TENON_API std::vector<SearchPath> BackendRegistry::search_paths_locked() const {
   std::vector<SearchPath> out = search_paths_;
   for (const auto& search : searches_) {
     if (search->failure.empty()) continue;
@@ -519,7 +525,7 @@ TENON_API std::vector<SearchPath> BackendRegistry::search_paths_locked() const {
   return out;
 }
 
-TENON_API std::vector<BackendInfo> BackendRegistry::enumerate_locked() const {
+TENON_COLD TENON_API std::vector<BackendInfo> BackendRegistry::enumerate_locked() const {
   std::vector<BackendInfo> out = table_.describe();
   for (const auto& source : refused_) {
     out.push_back({source, 0, BackendState::refused, source->reason, 0});

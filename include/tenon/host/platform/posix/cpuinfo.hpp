@@ -3,6 +3,8 @@
 
 #if defined(__APPLE__)
 #include <sys/sysctl.h>
+
+#include "tenon/core/api.hpp"
 #elif defined(__linux__) && (defined(__aarch64__) || defined(__arm__))
 #include <sys/auxv.h>
 #endif
@@ -18,7 +20,7 @@ namespace tenon::host::platform {
 #if defined(__APPLE__)
 /// In the form of Linux' /proc/cpuinfo. Asks for each name that Apple documents ("Determining
 /// Instruction Set Characteristics"); a name that this system does not know is a missing feature.
-[[nodiscard]] inline std::string cpuinfo() {
+TENON_COLD [[nodiscard]] inline std::string cpuinfo() {
   std::string out = "Features :";
   for (const char* name :
        {"FEAT_FlagM",   "FEAT_FlagM2", "FEAT_FHM",     "FEAT_DotProd", "FEAT_SHA3",   "FEAT_RDM",
@@ -50,7 +52,7 @@ namespace tenon::host::platform {
 }
 #else
 /// The text of Linux' /proc/cpuinfo about one processor; a machine may have hundreds.
-[[nodiscard]] inline std::string cpuinfo() {
+TENON_COLD [[nodiscard]] inline std::string cpuinfo() {
   std::ifstream file("/proc/cpuinfo");
   std::string text;
   for (std::string line; std::getline(file, line) && !line.empty();) text += line + "\n";

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <utility>
 
+#include "tenon/core/api.hpp"
 #include "tenon/core/concat.hpp"
 #include "tenon/core/result.hpp"
 #include "tenon/host/platform/opened_file.hpp"
@@ -24,7 +25,7 @@ namespace tenon::host::detail {
 /// names of what is loaded before it opens anything, and a descriptor's number may come back while
 /// an older library cannot be unloaded; so every name is spelt in its own way, the bits of a
 /// counter written as "/" and "/.".
-inline std::string descriptor_name(const OpenedFile& file) {
+TENON_COLD inline std::string descriptor_name(const OpenedFile& file) {
 #if defined(__linux__)
   static std::atomic<std::uint64_t> counter = 1;
   std::string name = concat("/proc/", static_cast<std::int64_t>(::getpid()));
@@ -51,7 +52,7 @@ inline constexpr bool loader_unloads = true;
 class LibraryHandle {
  public:
   /// With `keep` it is never unloaded.
-  static Result<LibraryHandle> open(OpenedFile file, bool keep) {
+  TENON_COLD static Result<LibraryHandle> open(OpenedFile file, bool keep) {
     const std::string name = descriptor_name(file);
     const std::string& loaded_name = name.empty() ? file.path.native() : name;
     void* handle =

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "tenon/core/api.hpp"
 #include "tenon/host/platform/trusted_path.hpp"
 
 #if TENON_HOST_DEFINITIONS
@@ -43,8 +44,8 @@ inline std::string mode_text(unsigned mode) {
 }
 
 /// The system's refusal of `at`, which is `asked` or on the way to it.
-inline Status system_refusal(const std::filesystem::path& asked, std::string_view at, int number,
-                             std::string_view wanted = "file") {
+TENON_COLD inline Status system_refusal(const std::filesystem::path& asked, std::string_view at,
+                                        int number, std::string_view wanted = "file") {
   const bool missing = number == ENOENT || number == ENOTDIR;
   const bool on_the_way = at != asked.native();
   if (missing) {
@@ -76,7 +77,7 @@ class TrustedWalk {
   }
 
   /// To the directory that holds the file, and then the file.
-  Result<OpenedFile> open_file() && {
+  TENON_COLD Result<OpenedFile> open_file() && {
     TENON_RETURN_IF_ERROR(start());
     while (true) {
       if (rest_.empty()) {
@@ -115,7 +116,7 @@ class TrustedWalk {
   }
 
   /// Puts the components of `path` before those that are left.
-  void push(std::string_view path) {
+  TENON_COLD void push(std::string_view path) {
     while (!path.empty()) {
       const std::size_t slash = path.rfind('/');
       const std::string_view part = path.substr(slash + 1);  // All of it without a slash.
@@ -130,7 +131,7 @@ class TrustedWalk {
   }
 
   /// Makes the opened directory the current one.
-  Status enter(FileDescriptor next, std::string at) {
+  TENON_COLD Status enter(FileDescriptor next, std::string at) {
     if (!next.valid()) return refuse(at.empty() ? "/" : at, errno);
     if (::fstat(next.get(), &status_) != 0) return refuse(at, errno);
     folder_ = std::move(next);
@@ -147,7 +148,7 @@ class TrustedWalk {
     return check_writers(status_, "folder", at_.empty() ? "/" : at_);
   }
 
-  Status enter_next() {
+  TENON_COLD Status enter_next() {
     TENON_TRY(const bool followed, follow_link());
     if (followed) return ok();
     const std::string name = std::move(rest_.back());
@@ -164,7 +165,7 @@ class TrustedWalk {
   }
 
   /// Replaces the next component by what it links to, when it is a link.
-  Result<bool> follow_link() {
+  TENON_COLD Result<bool> follow_link() {
     const std::string& name = rest_.back();
     const std::string link = concat(at_, "/", name);
     struct stat status{};
@@ -187,7 +188,7 @@ class TrustedWalk {
     return true;
   }
 
-  Result<OpenedFile> open_last() {
+  TENON_COLD Result<OpenedFile> open_last() {
     const std::string name = rest_.back();
     FileDescriptor file(::openat(folder_.get(), name.c_str(), platform::read_flags | O_NOFOLLOW));
     if (!file.valid()) return refuse_open(name, errno);
@@ -225,15 +226,15 @@ class TrustedWalk {
                                  : concat(asked_.native(), ": ", what, " ", at, " ");
   }
 
-  [[nodiscard]] Status check_owner(const struct stat& status, std::string_view what,
-                                   std::string_view at) const {
+  TENON_COLD [[nodiscard]] Status check_owner(const struct stat& status, std::string_view what,
+                                              std::string_view at) const {
     if (status.st_uid == 0 || status.st_uid == user_) return ok();
     return error(Error::AccessFailed, subject(what, at), "belongs to user ", status.st_uid,
                  ", expected ", user_ == 0 ? "root" : concat("root or user ", user_));
   }
 
-  [[nodiscard]] Status check_writers(const struct stat& status, std::string_view what,
-                                     std::string_view at) const {
+  TENON_COLD [[nodiscard]] Status check_writers(const struct stat& status, std::string_view what,
+                                                std::string_view at) const {
     if ((status.st_mode & (S_IWGRP | S_IWOTH)) == 0) return ok();
     return error(Error::AccessFailed, subject(what, at), "is writable by ",
                  (status.st_mode & S_IWOTH) != 0 ? "every user" : "its group", " (mode ",
