@@ -21,6 +21,15 @@ enum class ColorWhen { automatic, always, never };
 /// The role of a piece of text. Colour alone carries no information.
 enum class Style { plain, title, good, bad, weak };
 
+/// Whether `stream` writes to a terminal.
+[[nodiscard]] inline bool is_terminal(std::FILE* stream) noexcept {
+#if defined(_WIN32)
+  return ::_isatty(::_fileno(stream)) != 0;
+#else
+  return ::isatty(::fileno(stream)) == 1;
+#endif
+}
+
 /// Whether to write colours to standard output. `automatic`: to a terminal that can show them,
 /// which TERM says also on Windows, unless NO_COLOR is set (no-color.org).
 [[nodiscard]] inline bool use_color(ColorWhen when) {
@@ -28,12 +37,7 @@ enum class Style { plain, title, good, bad, weak };
   const char* no_color = std::getenv("NO_COLOR");
   const char* terminal = std::getenv("TERM");
   if (no_color && *no_color != '\0') return false;
-#if defined(_WIN32)
-  const bool is_terminal = ::_isatty(::_fileno(stdout)) != 0;
-#else
-  const bool is_terminal = ::isatty(STDOUT_FILENO) == 1;
-#endif
-  return terminal && std::string_view(terminal) != "dumb" && is_terminal;
+  return terminal && std::string_view(terminal) != "dumb" && is_terminal(stdout);
 }
 
 /// `text` with the sequences of `style` around it when `on`.

@@ -2,9 +2,6 @@
 //
 // Judges plugins by the numbered rules of the boundary. docs/tools/tenon-conformance.md describes
 // it.
-#include <sys/utsname.h>
-#include <unistd.h>
-
 #include <chrono>
 #include <cstdio>
 #include <ctime>
@@ -21,6 +18,7 @@
 #include "repro.hpp"
 #include "run.hpp"
 #include "tenon/abi/version.h"
+#include "tenon/conformance/platform/system.hpp"
 #include "tenon/conformance/report.hpp"
 #include "tenon/conformance/report/view.hpp"
 #include "tenon/conformance/run/budget.hpp"
@@ -29,6 +27,7 @@
 #include "tenon/host/files/new_file.hpp"
 #include "tenon/host/files/read_file.hpp"
 #include "tenon/host/files/sha256.hpp"
+#include "tenon/host/platform/path_text.hpp"
 #include "terminate.hpp"
 #include "tool.hpp"
 
@@ -41,24 +40,20 @@ using tool::ExitCode;
 
 std::string utc_now() {
   const std::time_t now = std::time(nullptr);
-  std::tm parts{};
-  ::gmtime_r(&now, &parts);
+  const std::tm parts = *std::gmtime(&now);  // Before there is another thread.
   char text[32];
   std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
   return text;
 }
 
 std::string machine_text() {
-  utsname names{};
-  ::uname(&names);
-  return concat(std::string_view(names.sysname), " ", std::string_view(names.machine), ", ",
-                std::thread::hardware_concurrency(), " CPUs");
+  return concat(platform::system_name(), ", ", std::thread::hardware_concurrency(), " CPUs");
 }
 
 /// A file that is no plugin is described by its hash alone; the tests judge it.
 Result<SubjectReport> describe_subject(const Subject& subject) {
   SubjectReport out;
-  out.path = subject.plugin->native();
+  out.path = host::path_text(*subject.plugin);
   TENON_TRY(const auto file, host::MappedFile::open(*subject.plugin));
   out.sha256 = tenon::sha256_of(file.bytes()).to_hex();
   auto record = host::peek(*subject.plugin);
@@ -136,7 +131,7 @@ class Progress {
 
  private:
   static constexpr int columns = 110;
-  bool on_terminal_ = ::isatty(STDERR_FILENO) == 1;
+  bool on_terminal_ = is_terminal(stderr);
 };
 
 /// Judges all subjects. `stage` is the exit code for a failure, set before each step.

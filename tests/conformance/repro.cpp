@@ -15,6 +15,7 @@
 #include "tenon/abi/version.h"
 #include "tenon/conformance/report/escape.hpp"
 #include "tenon/host/files/new_file.hpp"
+#include "tenon/host/platform/path_text.hpp"
 
 namespace tenon::conformance {
 
@@ -56,7 +57,7 @@ std::string json_text(const Arguments& arguments, const Subject& subject,
   const nlohmann::ordered_json out = {{"kit_version", TENON_VERSION_STRING},
                                       {"plugin", escape::utf8(judged.path)},
                                       {"sha256", escape::utf8(judged.sha256)},
-                                      {"subject", escape::utf8(subject.file.native())},
+                                      {"subject", escape::utf8(host::path_text(subject.file))},
                                       {"test", escape::utf8(test.path())},
                                       {"backend", escape::utf8(test.backend)},
                                       {"case", escape::utf8(test.of_case)},
@@ -116,9 +117,9 @@ std::string shell_text(const std::vector<std::string>& words) {
 
 std::vector<std::string> repro_command(const Arguments& arguments, const Subject& subject,
                                        const TestResult& result) {
-  std::vector<std::string> out = {"tenon-conformance", subject.plugin->native()};
+  std::vector<std::string> out = {"tenon-conformance", host::path_text(*subject.plugin)};
   const auto absolute = [](const std::filesystem::path& path) {
-    return std::filesystem::absolute(path).lexically_normal().native();
+    return host::path_text(std::filesystem::absolute(path).lexically_normal());
   };
   if (!subject.file.empty()) out.push_back(concat("--subject=", absolute(subject.file)));
   for (const std::string& folder : arguments.case_folders) {
@@ -142,7 +143,7 @@ Status write_repros(const Arguments& arguments, const Subject& subject, const Su
       std::error_code failed;
       std::filesystem::create_directories(folder, failed);
       if (failed) {
-        return error(Error::AccessFailed, folder.native(),
+        return error(Error::AccessFailed, host::path_text(folder),
                      ": cannot be created: ", failed.message());
       }
       const std::vector<std::string> command = repro_command(arguments, subject, test);

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "run.hpp"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
@@ -17,9 +14,11 @@
 #include <utility>
 
 #include "temporary_folder.hpp"
+#include "tenon/conformance/platform/system.hpp"
 #include "tenon/conformance/process/breadcrumbs.hpp"
 #include "tenon/conformance/process/channel.hpp"
 #include "tenon/conformance/process/crash_reporter.hpp"
+#include "tenon/host/platform/path_text.hpp"
 #include "test_process.hpp"
 
 namespace tenon::conformance {
@@ -50,8 +49,8 @@ Stop run_here(const Arguments& arguments, const Subject& subject, const Selected
 /// The command that runs `selected` of `subject` in another process.
 std::vector<std::string> command_for(const Arguments& arguments, const Subject& subject,
                                      const SelectedTest& selected) {
-  std::vector<std::string> out = {subject.plugin->native()};
-  if (!subject.file.empty()) out.push_back(concat("--subject=", subject.file.native()));
+  std::vector<std::string> out = {host::path_text(*subject.plugin)};
+  if (!subject.file.empty()) out.push_back(concat("--subject=", host::path_text(subject.file)));
   for (const std::string& folder : arguments.case_folders) out.push_back("--cases=" + folder);
   out.push_back(concat("--seed=", arguments.seed));
   out.push_back(concat("--level=", arguments.level));
@@ -63,18 +62,17 @@ std::vector<std::string> command_for(const Arguments& arguments, const Subject& 
 }  // namespace
 
 Result<GivenByRunner> take_from_runner(const Arguments& arguments) {
-  ::setvbuf(stdout, nullptr, _IONBF, 0);
-  for (const int descriptor : {arguments.channel, arguments.crumbs}) {
-    ::fcntl(descriptor, F_SETFD, FD_CLOEXEC);
-  }
-  TENON_TRY(Breadcrumbs crumbs, Breadcrumbs::open(host::FileDescriptor(arguments.crumbs)));
-  TENON_TRY(std::string secret, Channel::take_secret(arguments.channel));
-  return GivenByRunner{std::move(crumbs), std::move(secret)};
+  std::setvbuf(stdout, nullptr, _IONBF, 0);
+  const int channel = platform::take_descriptor(arguments.channel);
+  host::FileDescriptor shared(platform::take_descriptor(arguments.crumbs));
+  TENON_TRY(Breadcrumbs crumbs, Breadcrumbs::open(std::move(shared)));
+  TENON_TRY(std::string secret, Channel::take_secret(channel));
+  return GivenByRunner{std::move(crumbs), channel, std::move(secret)};
 }
 
 Status run_one(const Arguments& arguments) {
   TENON_TRY(GivenByRunner given, take_from_runner(arguments));
-  Channel channel(arguments.channel, std::move(given.secret));
+  Channel channel(given.channel, std::move(given.secret));
   TENON_TRY(const std::vector<Subject> subjects, read_subjects(arguments));
   for (const SelectedTest& selected : select_tests(arguments, subjects.at(0))) {
     if (selected.blank.path() != arguments.run_one) continue;

@@ -31,6 +31,7 @@ struct SelectedTest {
 /// What the runner gives a process of its own for one test.
 struct GivenByRunner {
   Breadcrumbs crumbs;
+  int channel;         ///< Its descriptor, which stays open.
   std::string secret;  ///< Of the channel.
 };
 /// Takes it, once, from the descriptors on the command line.

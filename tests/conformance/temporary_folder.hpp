@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <stdlib.h>
-
 #include <filesystem>
 #include <string>
 #include <system_error>
 #include <utility>
 
+#include "tenon/conformance/platform/process_group.hpp"
 #include "tenon/core/result.hpp"
+#include "tenon/host/platform/path_text.hpp"
 
 namespace tenon::conformance {
 
@@ -16,19 +16,15 @@ namespace tenon::conformance {
 class TemporaryFolder {
  public:
   static Result<TemporaryFolder> make() {
-    std::error_code failed;
-    std::string name = (std::filesystem::temp_directory_path(failed) / "tenon-XXXXXX").native();
-    if (failed || !::mkdtemp(name.data())) {
-      return error(Error::AccessFailed, "no directory for files of tests: ", name);
-    }
-    return TemporaryFolder(std::move(name));
+    TENON_TRY(std::filesystem::path path, platform::make_temporary_folder());
+    return TemporaryFolder(std::move(path));
   }
   /// One at `path`, which need not exist.
   static Result<TemporaryFolder> at(std::filesystem::path path) {
     std::error_code failed;
     std::filesystem::create_directories(path, failed);
     if (!failed) return TemporaryFolder(std::move(path));
-    return error(Error::AccessFailed, "no directory for a test: ", path.native(), ": ",
+    return error(Error::AccessFailed, "no directory for a test: ", host::path_text(path), ": ",
                  failed.message());
   }
   TemporaryFolder(TemporaryFolder&& other) noexcept : path_(std::exchange(other.path_, {})) {}

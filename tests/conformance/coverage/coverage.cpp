@@ -14,6 +14,7 @@
 #include "temporary_folder.hpp"
 #include "tenon/core/concat.hpp"
 #include "tenon/host/files/read_file.hpp"
+#include "tenon/host/platform/path_text.hpp"
 #include "test_process.hpp"
 
 namespace tenon::conformance {
@@ -28,8 +29,8 @@ Status ask_backend(const Arguments& arguments, const Subject& subject,
   TENON_TRY(const TemporaryFolder folder, TemporaryFolder::make());
   std::size_t from = 0;
   for (std::size_t crashes = 0; from < calls.size() && crashes < most_crashes; ++crashes) {
-    std::vector<std::string> words = {subject.plugin->native()};
-    if (!subject.file.empty()) words.push_back(concat("--subject=", subject.file.native()));
+    std::vector<std::string> words = {host::path_text(*subject.plugin)};
+    if (!subject.file.empty()) words.push_back(concat("--subject=", host::path_text(subject.file)));
     words.push_back(concat("--seed=", arguments.seed));
     words.push_back(concat("--coverage-of=", matrix.backend));
     words.push_back(concat("--coverage-from=", from));

@@ -107,7 +107,7 @@ void ask_all(Context& kit, Channel& channel, std::size_t from) {
 
 Status run_coverage(const Arguments& arguments) {
   TENON_TRY(GivenByRunner given, take_from_runner(arguments));
-  Channel channel(arguments.channel, std::move(given.secret));
+  Channel channel(given.channel, std::move(given.secret));
   TENON_TRY(const std::vector<Subject> subjects, read_subjects(arguments));
   const SubjectBackend* backend = subjects.at(0).backend(arguments.coverage_of);
   if (!backend) return error(Error::NotFound, "no backend ", arguments.coverage_of);

@@ -5,6 +5,7 @@
 #include "coverage/coverage.hpp"
 #include "tenon/conformance/report/escape.hpp"
 #include "tenon/core/concat.hpp"
+#include "tenon/host/platform/path_text.hpp"
 
 namespace tenon::conformance {
 
@@ -64,7 +65,7 @@ std::vector<std::string> rows_without(const CoverageMatrix& matrix) {
 }
 
 std::string file_name(const CoverageMatrix& matrix) {
-  return std::filesystem::path(matrix.plugin).filename().native();
+  return host::path_text(host::path_of(matrix.plugin).filename());
 }
 
 std::string matrix_markdown(const CoverageMatrix& matrix) {

@@ -12,11 +12,13 @@
 #include <utility>
 #include <vector>
 
+#include "program_path.hpp"
 #include "proxy_object.hpp"
 #include "tenon/host/binary/peek.hpp"
 #include "tenon/host/binary/plugin_record.hpp"
 #include "tenon/host/files/mapped_file.hpp"
 #include "tenon/host/files/new_file.hpp"
+#include "tenon/host/platform/path_text.hpp"
 
 namespace tenon::conformance {
 
@@ -29,8 +31,8 @@ Result<std::span<const std::byte>> object_in(std::span<const std::byte> file,
                                              const fs::path& path) {
   auto object =
       host::detail::find_plugin_object(host::detail::FileBytes(file), host::this_platform);
-  if (!object.ok()) return std::move(object).status().with_context(path.native());
-  TENON_RETURN_IF_ERROR(host::read_record(*object, path.native()));
+  if (!object.ok()) return std::move(object).status().with_context(host::path_text(path));
+  TENON_RETURN_IF_ERROR(host::read_record(*object, host::path_text(path)));
   return object;
 }
 
@@ -44,10 +46,10 @@ const ProxyObject* as_proxy(std::span<const std::byte> object) noexcept {
 
 /// Copies the record in `from` into `to`, whose structs have the sizes of this program.
 Status copy_record(std::span<const std::byte> from, const fs::path& path, ProxyObject& to) {
-  TENON_TRY(const host::PluginRecord record, host::read_record(from, path.native()));
+  TENON_TRY(const host::PluginRecord record, host::read_record(from, host::path_text(path)));
   TENON_RETURN_IF_ERROR(host::check_abi(record));
   if (record.backends.size() > max_proxied_backends) {
-    return error(Error::NotSupported, path.native(), ": has ", record.backends.size(),
+    return error(Error::NotSupported, host::path_text(path), ": has ", record.backends.size(),
                  " backends, a proxy supports at most ", max_proxied_backends);
   }
   tenon_plugin_head head{};
@@ -75,17 +77,18 @@ Status copy_record(std::span<const std::byte> from, const fs::path& path, ProxyO
 Status check_out(const fs::path& out, const fs::path& plugin, bool force) {
   std::error_code failure;
   if (fs::equivalent(out, plugin, failure)) {
-    return error(Error::InvalidArgument, out.native(),
+    return error(Error::InvalidArgument, host::path_text(out),
                  ": is the plugin itself, expected another "
                  "file for the proxy");
   }
   const auto found = fs::symlink_status(out, failure).type();
   if (found == fs::file_type::not_found) return ok();
   if (found != fs::file_type::regular && found != fs::file_type::symlink) {
-    return error(Error::InvalidState, out.native(), ": is not a regular file, and is not replaced");
+    return error(Error::InvalidState, host::path_text(out),
+                 ": is not a regular file, and is not replaced");
   }
   if (force) return ok();
-  return error(Error::InvalidState, out.native(), ": already exists (--force replaces it)");
+  return error(Error::InvalidState, host::path_text(out), ": already exists (--force replaces it)");
 }
 
 Status write_proxy(const fs::path& out, std::span<const std::byte> bytes) {
@@ -101,14 +104,14 @@ Status write_proxy(const fs::path& out, std::span<const std::byte> bytes) {
 Result<fs::path> find_proxy_template() {
   constexpr std::string_view name = "tenon-proxy.so";
   std::error_code failure;
-  const fs::path folder = fs::read_symlink("/proc/self/exe", failure).parent_path();
+  const fs::path folder = program_path().parent_path();
   const fs::path built = folder / "proxy" / name;
   const fs::path installed = (folder / TENON_PROXY_FOLDER / name).lexically_normal();
   for (const fs::path& path : {built, installed}) {
     if (fs::is_regular_file(path, failure)) return path;
   }
-  return error(Error::NotFound, "the template of proxies is neither at ", built.native(),
-               " nor at ", installed.native());
+  return error(Error::NotFound, "the template of proxies is neither at ", host::path_text(built),
+               " nor at ", host::path_text(installed));
 }
 
 Status make_proxy(const fs::path& template_file, const fs::path& plugin, const fs::path& out,
@@ -116,7 +119,7 @@ Status make_proxy(const fs::path& template_file, const fs::path& plugin, const f
   TENON_TRY(const auto proxy_file, host::MappedFile::open(template_file));
   TENON_TRY(const auto empty, object_in(proxy_file.bytes(), template_file));
   if (!as_proxy(empty)) {
-    return error(Error::InvalidArgument, template_file.native(),
+    return error(Error::InvalidArgument, host::path_text(template_file),
                  ": is not the template of "
                  "proxies");
   }
@@ -127,12 +130,12 @@ Status make_proxy(const fs::path& template_file, const fs::path& plugin, const f
   TENON_TRY(const auto plugin_file, host::MappedFile::open(plugin));
   TENON_TRY(const auto wrapped, object_in(plugin_file.bytes(), plugin));
   if (const ProxyObject* other = as_proxy(wrapped)) {
-    return error(Error::NotSupported, plugin.native(), ": is a proxy itself, of ",
+    return error(Error::NotSupported, host::path_text(plugin), ": is a proxy itself, of ",
                  std::string_view(other->wrapped_path), ": make a proxy of that plugin");
   }
-  if (absolute.native().size() >= wrapped_path_size) {
-    return error(Error::InvalidArgument, plugin.native(), ": its path has ",
-                 absolute.native().size(), " bytes, a proxy supports at most ",
+  if (host::path_text(absolute).size() >= wrapped_path_size) {
+    return error(Error::InvalidArgument, host::path_text(plugin), ": its path has ",
+                 host::path_text(absolute).size(), " bytes, a proxy supports at most ",
                  wrapped_path_size - 1);
   }
   TENON_RETURN_IF_ERROR(check_out(out, plugin, force));
@@ -141,7 +144,7 @@ Status make_proxy(const fs::path& template_file, const fs::path& plugin, const f
   ProxyObject object;
   std::memcpy(&object, place, sizeof object);
   TENON_RETURN_IF_ERROR(copy_record(wrapped, plugin, object));
-  absolute.native().copy(object.wrapped_path, wrapped_path_size - 1);
+  host::path_text(absolute).copy(object.wrapped_path, wrapped_path_size - 1);
   std::memcpy(place, &object, sizeof object);
   return write_proxy(out, bytes);
 }

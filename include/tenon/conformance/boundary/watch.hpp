@@ -2,8 +2,6 @@
 #pragma once
 
 #include <cxxabi.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -27,6 +25,7 @@
 #include "tenon/conformance/result.hpp"
 #include "tenon/core/error.hpp"
 #include "tenon/core/status.hpp"
+#include "tenon/host/platform/file.hpp"
 
 namespace tenon::conformance {
 
@@ -83,12 +82,15 @@ inline CurrentCall& last_call() noexcept {
 
 /// Bytes in the files behind the two standard streams; 0 for streams that are not files.
 [[nodiscard]] inline std::int64_t bytes_in_standard_streams() noexcept {
-  struct stat out{};
-  struct stat err{};
-  const bool has_out = ::fstat(STDOUT_FILENO, &out) == 0 && S_ISREG(out.st_mode);
-  const bool has_err = ::fstat(STDERR_FILENO, &err) == 0 && S_ISREG(err.st_mode);
-  const bool is_one = has_out && has_err && out.st_dev == err.st_dev && out.st_ino == err.st_ino;
-  return (has_out ? out.st_size : 0) + (has_err && !is_one ? err.st_size : 0);
+  using host::platform::FileKind;
+  host::platform::FileStatus out;
+  host::platform::FileStatus err;
+  const bool has_out = host::platform::get_status(1, out) && out.kind == FileKind::regular;
+  const bool has_err = host::platform::get_status(2, err) && err.kind == FileKind::regular;
+  const bool is_one = has_out && has_err && out.identity.device == err.identity.device &&
+                      out.identity.inode == err.identity.inode;
+  return static_cast<std::int64_t>((has_out ? out.identity.size : 0) +
+                                   (has_err && !is_one ? err.identity.size : 0));
 }
 
 /// The running calls into one plugin, of all its backends. threads: any; hooks are set before the

@@ -34,8 +34,6 @@ namespace tenon::conformance {
 
 #if TENON_CONFORMANCE_DEFINITIONS
 
-#include <glob.h>
-
 #include <algorithm>
 #include <charconv>
 #include <cstddef>
@@ -49,6 +47,8 @@ namespace tenon::conformance {
 #include "tenon/conformance/case/settings_reader.hpp"
 #include "tenon/host/files/list_folder.hpp"
 #include "tenon/host/files/quoted.hpp"
+#include "tenon/host/platform/path_text.hpp"
+#include "tenon/host/registry/glob.hpp"
 
 namespace tenon::conformance {
 
@@ -243,14 +243,32 @@ class CaseReader : private SettingsReader {
 };
 
 /// The paths that match a pattern of glob(7), sorted.
-[[nodiscard]] inline std::vector<std::filesystem::path> expand_glob(const std::string& pattern) {
-  std::vector<std::filesystem::path> out;
-  ::glob_t found{};
-  if (::glob(pattern.c_str(), GLOB_NOSORT, nullptr, &found) == 0) {
-    out.assign(found.gl_pathv, found.gl_pathv + found.gl_pathc);
+[[nodiscard]] inline std::vector<std::filesystem::path> expand_glob(
+    const std::filesystem::path& pattern) {
+  std::vector<std::filesystem::path> out = {pattern.root_path()};
+  for (const std::filesystem::path& part : pattern.relative_path()) {
+    const std::string text = host::path_text(part);
+    const bool has_wildcard = text.find_first_of("*?[") != std::string::npos;
+    std::vector<std::filesystem::path> next;
+    for (const std::filesystem::path& folder : out) {
+      if (!has_wildcard) next.push_back(folder / part);
+      if (!has_wildcard) continue;
+      const auto names = host::list_folder(folder.empty() ? "." : folder);
+      if (!names.ok()) continue;
+      for (const std::string& name : *names) {
+        const bool is_hidden = name.starts_with('.') && !text.starts_with('.');
+        if (!is_hidden && host::matches_glob(text, name)) {
+          next.push_back(folder / host::path_of(name));
+        }
+      }
+    }
+    out = std::move(next);
   }
-  ::globfree(&found);
-  std::sort(out.begin(), out.end());
+  std::erase_if(out, [](const std::filesystem::path& path) {
+    std::error_code failed;
+    return !std::filesystem::exists(path, failed);
+  });
+  std::ranges::sort(out);
   return out;
 }
 
@@ -281,7 +299,7 @@ TENON_API Result<Case> parse_case(std::string_view text, std::string_view name,
 TENON_API Result<std::vector<Case>> read_cases(const std::filesystem::path& place) {
   std::error_code code;
   std::vector<std::filesystem::path> folders;
-  for (const std::filesystem::path& path : detail::expand_glob(place.string())) {
+  for (const std::filesystem::path& path : detail::expand_glob(place)) {
     if (detail::is_case_folder(path)) {
       folders.push_back(path);
       continue;
@@ -289,7 +307,8 @@ TENON_API Result<std::vector<Case>> read_cases(const std::filesystem::path& plac
     if (!std::filesystem::is_directory(path, code)) continue;
     TENON_TRY(const std::vector<std::string> names, host::list_folder(path));
     for (const std::string& name : names) {
-      if (detail::is_case_folder(path / name)) folders.push_back(path / name);
+      if (detail::is_case_folder(path / host::path_of(name)))
+        folders.push_back(path / host::path_of(name));
     }
   }
   if (folders.empty()) {

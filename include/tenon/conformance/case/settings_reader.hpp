@@ -154,9 +154,9 @@ class SettingsReader : public host::detail::JsonReader {
       if (info.torch_name == name) return info.type;
       known.emplace_back(info.torch_name);
     }
-    const auto near = host::near_names(name, known, 1);
+    const auto similar = host::near_names(name, known, 1);
     return wrong(where, "unknown dtype ", host::quoted(name), ", expected PyTorch's name of one",
-                 near.empty() ? std::string() : concat("; did you mean '", near[0], "'?"));
+                 similar.empty() ? std::string() : concat("; did you mean '", similar[0], "'?"));
   }
 
   Result<std::optional<double>> read_limit(const Json& limits, const std::string& where,

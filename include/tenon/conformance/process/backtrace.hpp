@@ -19,9 +19,11 @@ namespace tenon::conformance {
 /// Where the file has debug information the function is demangled, and its source line is added:
 /// "Acme::execute() +0x1c in /opt/acme/libacme.so+0x18a0 at /src/acme.cpp:42".
 ///
+/// On Windows the offset is that in memory, and no function is named.
+///
 /// `frames` are innermost first; the first one is the instruction that failed, and the others are
-/// return addresses. `maps` are lines of /proc/PID/maps. `plugin` is the path that the caller knows
-/// the plugin by, which the report has in place of what it resolves to.
+/// return addresses. `maps` are lines as of /proc/PID/maps. `plugin` is the path that the caller
+/// knows the plugin by, which the report has in place of what it resolves to.
 ///
 /// Both lists are of a process in which a plugin could write anything. Each mapped file is read
 /// once; debug information is read by a process of its own, with the limit of `lines` for all files
@@ -42,11 +44,12 @@ namespace tenon::conformance {
 #include <string_view>
 #include <system_error>
 
-#include "tenon/conformance/process/resources.hpp"
+#include "tenon/conformance/platform/mapping.hpp"
 #include "tenon/core/concat.hpp"
 #include "tenon/host/binary/elf_functions.hpp"
 #include "tenon/host/binary/elf_library.hpp"
 #include "tenon/host/files/mapped_file.hpp"
+#include "tenon/host/platform/path_text.hpp"
 
 namespace tenon::conformance {
 
@@ -85,7 +88,7 @@ inline std::vector<NamedFrame> names_of_frames(const std::string& path,
                                                std::span<const std::uint64_t> offsets,
                                                const SourceLineOptions& lines) {
   std::vector<NamedFrame> out(offsets.size());
-  const auto file = host::MappedFile::open(path);
+  const auto file = host::MappedFile::open(host::path_of(path));
   if (!file.ok()) return out;
   if (auto found = host::functions_at(file->bytes(), offsets); found.ok()) {
     for (std::size_t i = 0; i < out.size(); ++i) out[i].function = std::move((*found)[i]);
@@ -95,7 +98,7 @@ inline std::vector<NamedFrame> names_of_frames(const std::string& path,
   if (lines.tool.empty() || !library.ok() || !library->debug_information || !found.ok()) return out;
   std::vector<std::uint64_t> addresses;
   for (const auto& address : *found) addresses.push_back(address.value_or(UINT64_MAX));
-  std::vector<SourceLine> sources = source_lines(path, addresses, lines);
+  std::vector<SourceLine> sources = source_lines(host::path_of(path), addresses, lines);
   for (std::size_t i = 0; i < out.size(); ++i) out[i].source = std::move(sources[i]);
   return out;
 }
@@ -108,7 +111,7 @@ TENON_API std::vector<std::string> name_frames(std::span<const std::string> fram
                                                const SourceLineOptions& lines) {
   std::vector<Mapping> mapped;
   for (const std::string& line : maps) {
-    if (auto one = mapping_of(line); one && one->name.starts_with('/')) {
+    if (auto one = mapping_of(line); one && host::path_of(one->name).is_absolute()) {
       mapped.push_back(*std::move(one));
     }
   }
@@ -129,6 +132,7 @@ TENON_API std::vector<std::string> name_frames(std::span<const std::string> fram
   }
   std::error_code failed;
   const std::filesystem::path resolved = std::filesystem::canonical(plugin, failed);
+  const std::string shown_plugin = host::path_text(plugin);
   const auto deadline = std::chrono::steady_clock::now() + lines.time_limit;
   for (const auto& [path, file] : files) {
     SourceLineOptions left = lines;
@@ -136,7 +140,7 @@ TENON_API std::vector<std::string> name_frames(std::span<const std::string> fram
         deadline - std::chrono::steady_clock::now());
     if (left.time_limit.count() <= 0) left.tool.clear();
     const auto names = detail::names_of_frames(path, file.offsets, left);
-    const std::string& shown = !failed && path == resolved.native() ? plugin.native() : path;
+    const std::string& shown = !failed && path == host::path_text(resolved) ? shown_plugin : path;
     for (std::size_t i = 0; i < file.indices.size(); ++i) {
       const std::uint64_t back = file.indices[i] == 0 ? 0 : 1;
       std::string& frame = out[file.indices[i]];

@@ -93,15 +93,11 @@ class Breadcrumbs {
 
 #if TENON_CONFORMANCE_DEFINITIONS
 
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstdio>
 #include <span>
 
+#include "tenon/conformance/platform/system.hpp"
 #include "tenon/core/concat.hpp"
 #include "tenon/core/error.hpp"
 #include "tenon/host/files/read_at.hpp"
@@ -119,25 +115,22 @@ inline std::string describe_call(const Crumb& crumb) {
 }  // namespace detail
 
 TENON_API Result<Breadcrumbs> Breadcrumbs::create() {
-  host::FileDescriptor descriptor(static_cast<int>(
-      ::syscall(SYS_memfd_create, "tenon-breadcrumbs", MFD_CLOEXEC | MFD_ALLOW_SEALING)));
-  if (!descriptor.valid() || ::ftruncate(descriptor.get(), sizeof(Ring)) != 0 ||
-      ::fcntl(descriptor.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
+  host::FileDescriptor descriptor = platform::make_shared_file("tenon-breadcrumbs", sizeof(Ring));
+  if (!descriptor.valid()) {
     return error(Error::AccessFailed, "breadcrumbs: no shared memory of ", sizeof(Ring), " bytes");
   }
   return open(std::move(descriptor));
 }
 
 TENON_API Result<Breadcrumbs> Breadcrumbs::copy() const {
-  void* memory =
-      ::mmap(nullptr, sizeof(Ring), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (memory == MAP_FAILED) {
+  void* memory = platform::map_private(sizeof(Ring));
+  if (!memory) {
     return error(Error::MemoryAllocationFailed, "breadcrumbs: no memory of ", sizeof(Ring),
                  " bytes");
   }
   Breadcrumbs out(static_cast<Ring*>(memory), host::FileDescriptor());
   const std::span to(static_cast<std::byte*>(memory), sizeof(Ring));
-  if (host::read_at(descriptor_.get(), to, 0) != static_cast<::ssize_t>(sizeof(Ring))) {
+  if (host::read_at(descriptor_.get(), to, 0) != static_cast<std::ptrdiff_t>(sizeof(Ring))) {
     return error(Error::AccessFailed, "breadcrumbs: cannot be read");
   }
   for (Crumb& crumb : out.ring_->crumbs) crumb.name.back() = '\0';
@@ -145,16 +138,15 @@ TENON_API Result<Breadcrumbs> Breadcrumbs::copy() const {
 }
 
 TENON_API Result<Breadcrumbs> Breadcrumbs::open(host::FileDescriptor descriptor) {
-  void* memory =
-      ::mmap(nullptr, sizeof(Ring), PROT_READ | PROT_WRITE, MAP_SHARED, descriptor.get(), 0);
-  if (memory == MAP_FAILED) {
+  void* memory = platform::map_shared(descriptor.get(), sizeof(Ring));
+  if (!memory) {
     return error(Error::AccessFailed, "breadcrumbs: cannot be mapped");
   }
   return Breadcrumbs(static_cast<Ring*>(memory), std::move(descriptor));
 }
 
 TENON_API Breadcrumbs::~Breadcrumbs() {
-  if (ring_) ::munmap(ring_, sizeof(Ring));
+  if (ring_) platform::unmap(ring_, sizeof(Ring));
 }
 
 TENON_API Crumb* Breadcrumbs::enter(const char* function, std::uint32_t delegate) noexcept {

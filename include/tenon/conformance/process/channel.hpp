@@ -72,7 +72,7 @@ struct ChannelContent {
   bool crashed = false;
   Finding crash_finding;  ///< Rule and text of the crash, when `crashed`.
   std::vector<std::string> backtrace;
-  std::vector<std::string> maps;  ///< Lines of /proc/PID/maps that a crash left, for the backtrace.
+  std::vector<std::string> maps;  ///< As of /proc/PID/maps, that a crash left, for the backtrace.
 };
 
 /// Reads what a test wrote, as far as it came. Lines that were cut, that do not begin with `secret`
@@ -83,15 +83,13 @@ struct ChannelContent {
 
 #if TENON_CONFORMANCE_DEFINITIONS
 
-#include <sys/random.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <nlohmann/json.hpp>
 #include <span>
 
+#include "tenon/conformance/platform/system.hpp"
 #include "tenon/host/files/read_at.hpp"
 #include "tenon/host/files/write_at.hpp"
 
@@ -171,7 +169,7 @@ TENON_API void Channel::write(const std::string& text) {
   const std::lock_guard lock(mutex_);
   ++num_lines_;
   for (std::size_t at = 0; at < line.size();) {
-    const ssize_t written = ::write(descriptor_, line.data() + at, line.size() - at);
+    const std::ptrdiff_t written = platform::write(descriptor_, line.data() + at, line.size() - at);
     if (written < 0 && errno == EINTR) continue;
     if (written <= 0) return;
     at += static_cast<std::size_t>(written);
@@ -180,7 +178,7 @@ TENON_API void Channel::write(const std::string& text) {
 
 TENON_API Result<std::string> make_channel_secret() {
   std::array<unsigned char, channel_secret_size / 2> random{};
-  if (::getrandom(random.data(), random.size(), 0) != static_cast<ssize_t>(random.size())) {
+  if (!platform::fill_random(random.data(), random.size())) {
     return error(Error::AccessFailed, "the system has no random numbers");
   }
   std::string out;
@@ -194,10 +192,10 @@ TENON_API Result<std::string> make_channel_secret() {
 TENON_API Result<std::string> Channel::take_secret(int descriptor) {
   std::string secret(channel_secret_size, '\n');
   const std::string blank = secret;
-  const auto size = static_cast<ssize_t>(secret.size());
+  const auto size = static_cast<std::ptrdiff_t>(secret.size());
   if (host::read_at(descriptor, std::as_writable_bytes(std::span(secret)), 0) != size ||
       !host::write_at(descriptor, std::as_bytes(std::span(blank)), 0) ||
-      ::lseek(descriptor, size, SEEK_SET) != size) {
+      !platform::seek(descriptor, secret.size())) {
     return error(Error::AccessFailed, "the channel to the runner cannot be read");
   }
   return secret;

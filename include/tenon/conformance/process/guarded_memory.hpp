@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "tenon/core/api.hpp"
+#include "tenon/host/platform/pages.hpp"
 
 namespace tenon::conformance {
 
@@ -93,8 +94,7 @@ class GuardedMemory {
  private:
   static constexpr int sentinel = 0xC5;
 
-  void close(int protection, Forbidden why) noexcept;
-  static std::size_t page_size() noexcept;
+  void close(host::platform::PageAccess access, Forbidden why) noexcept;
 
   void swap(GuardedMemory& other) noexcept {
     std::swap(pages_, other.pages_);
@@ -116,9 +116,6 @@ class GuardedMemory {
 }  // namespace tenon::conformance
 
 #if TENON_CONFORMANCE_DEFINITIONS
-
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include <cstring>
 #include <new>
@@ -148,14 +145,13 @@ TENON_API NamedPages::NamedPages(const void* begin, std::size_t size, Forbidden 
 TENON_API GuardedMemory::GuardedMemory(std::size_t size, std::size_t alignment, Forbidden outside,
                                        std::size_t offset)
     : size_(size) {
-  const std::size_t page = page_size();
+  const std::size_t page = host::platform::page_size();
   inner_ = (size + alignment + offset + page - 1) / page * page;
-  void* pages = ::mmap(nullptr, inner_ + 2 * page, PROT_READ | PROT_WRITE,
-                       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (pages == MAP_FAILED) throw std::bad_alloc();
+  void* pages = host::platform::take_pages(inner_ + 2 * page);
+  if (!pages) throw std::bad_alloc();
   pages_ = static_cast<std::byte*>(pages);
-  ::mprotect(pages_, page, PROT_NONE);
-  ::mprotect(pages_ + page + inner_, page, PROT_NONE);
+  host::platform::protect_pages(pages_, page, host::platform::PageAccess::none);
+  host::platform::protect_pages(pages_ + page + inner_, page, host::platform::PageAccess::none);
   std::memset(pages_ + page, sentinel, inner_);
   const std::size_t last = (inner_ - size - offset) / alignment * alignment;
   data_ = pages_ + page + last + offset;
@@ -168,34 +164,36 @@ TENON_API GuardedMemory::~GuardedMemory() {
   before_.reset();
   behind_.reset();
   closed_.reset();
-  if (pages_) ::munmap(pages_, inner_ + 2 * page_size());
+  if (pages_) host::platform::give_back_pages(pages_, inner_ + 2 * host::platform::page_size());
 }
 
 TENON_API bool GuardedMemory::is_intact() const noexcept {
-  const std::byte* inner = pages_ + page_size();
+  const std::byte* inner = pages_ + host::platform::page_size();
   for (const std::byte* at = inner; at != inner + inner_; ++at) {
     if ((at < data_ || at >= data_ + size_) && *at != std::byte{sentinel}) return false;
   }
   return true;
 }
 
-TENON_API void GuardedMemory::forbid_writes(Forbidden why) noexcept { close(PROT_READ, why); }
+TENON_API void GuardedMemory::forbid_writes(Forbidden why) noexcept {
+  close(host::platform::PageAccess::read, why);
+}
 
-TENON_API void GuardedMemory::forbid(Forbidden why) noexcept { close(PROT_NONE, why); }
+TENON_API void GuardedMemory::forbid(Forbidden why) noexcept {
+  close(host::platform::PageAccess::none, why);
+}
 
 TENON_API void GuardedMemory::allow() noexcept {
   closed_.reset();
-  if (pages_) ::mprotect(pages_ + page_size(), inner_, PROT_READ | PROT_WRITE);
+  if (!pages_) return;
+  host::platform::protect_pages(pages_ + host::platform::page_size(), inner_,
+                                host::platform::PageAccess::read_and_write);
 }
 
-TENON_API void GuardedMemory::close(int protection, Forbidden why) noexcept {
-  closed_.emplace(pages_ + page_size(), inner_, why);
-  ::mprotect(pages_ + page_size(), inner_, protection);
-}
-
-TENON_API std::size_t GuardedMemory::page_size() noexcept {
-  static const auto size = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
-  return size;
+TENON_API void GuardedMemory::close(host::platform::PageAccess access, Forbidden why) noexcept {
+  std::byte* const inner = pages_ + host::platform::page_size();
+  closed_.emplace(inner, inner_, why);
+  host::platform::protect_pages(inner, inner_, access);
 }
 
 }  // namespace tenon::conformance

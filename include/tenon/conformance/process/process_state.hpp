@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <signal.h>
-#include <sys/types.h>
-
-#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
 
+#include "tenon/conformance/platform/system.hpp"
 #include "tenon/conformance/result.hpp"
 #include "tenon/core/api.hpp"
 
@@ -33,13 +30,10 @@ class ProcessState {
   void restore() const;
 
  private:
-  static constexpr int num_signals = 65;
-
   std::string locale_, directory_, environment_;
-  std::array<struct sigaction, num_signals> actions_;
-  sigset_t mask_;
+  platform::SignalState signals_;
   std::uint32_t control_ = 0;
-  mode_t new_file_mask_ = 0;
+  unsigned new_file_mask_ = 0;
   bool with_mask_;
 };
 
@@ -47,24 +41,18 @@ class ProcessState {
 
 #if TENON_CONFORMANCE_DEFINITIONS
 
-#include <pthread.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cfenv>
 #include <clocale>
 #include <cstddef>
-#include <cstring>
 #include <string_view>
+#include <utility>
 
 #if defined(__x86_64__)
 #include <xmmintrin.h>
 #endif
 
 #include "tenon/core/concat.hpp"
-
-extern "C" char** environ;
 
 namespace tenon::conformance {
 
@@ -108,16 +96,6 @@ inline std::string control_difference([[maybe_unused]] std::uint32_t before,
 #endif
 }
 
-inline bool same_handler(const struct sigaction& a, const struct sigaction& b) noexcept {
-  return a.sa_flags == b.sa_flags &&
-         ((a.sa_flags & SA_SIGINFO) != 0 ? a.sa_sigaction == b.sa_sigaction
-                                         : a.sa_handler == b.sa_handler);
-}
-inline std::string name_of_signal(int number) {
-  const char* text = ::strsignal(number);
-  return text ? text : "unknown";
-}
-
 /// The first line that only one of the texts has.
 inline std::string first_difference(std::string_view before, std::string_view after) {
   const auto lacks = [](std::string_view text, std::string_view line) {
@@ -141,25 +119,11 @@ inline std::string first_difference(std::string_view before, std::string_view af
 
 TENON_API void ProcessState::take() {
   locale_ = std::setlocale(LC_ALL, nullptr);
-  for (int number = 1; number < num_signals; ++number) {
-    struct sigaction& action = actions_[static_cast<std::size_t>(number)];
-    std::memset(&action, 0, sizeof action);
-    ::sigaction(number, nullptr, &action);
-  }
-  ::pthread_sigmask(SIG_SETMASK, nullptr, &mask_);
+  signals_.take();
   control_ = detail::floating_point_control();
-  directory_.resize(4096);
-  directory_.resize(::getcwd(directory_.data(), directory_.size()) ? std::strlen(directory_.c_str())
-                                                                   : 0);
-  if (with_mask_) {
-    new_file_mask_ = ::umask(0);
-    ::umask(new_file_mask_);
-  }
-  environment_.clear();
-  for (char** entry = environ; entry && *entry; ++entry) {
-    environment_ += *entry;
-    environment_ += '\n';
-  }
+  platform::read_directory(directory_);
+  if (with_mask_) new_file_mask_ = platform::new_file_mask();
+  platform::read_environment(environment_);
 }
 
 TENON_API std::vector<Finding> ProcessState::differences(const ProcessState& later) const {
@@ -167,18 +131,8 @@ TENON_API std::vector<Finding> ProcessState::differences(const ProcessState& lat
   if (later.locale_ != locale_) {
     out.push_back({"TN-PRC-1", concat("the locale was ", locale_, " and is ", later.locale_)});
   }
-  for (int number = 1; number < num_signals; ++number) {
-    const auto index = static_cast<std::size_t>(number);
-    if (detail::same_handler(actions_[index], later.actions_[index])) continue;
-    out.push_back({"TN-PRC-2", concat("signal ", number, " (", detail::name_of_signal(number),
-                                      ") has another handler")});
-  }
-  for (int number = 1; number < num_signals; ++number) {
-    const int before = sigismember(&mask_, number);
-    const int after = sigismember(&later.mask_, number);
-    if (before == after) continue;
-    out.push_back({"TN-PRC-2", concat("signal ", number, " (", detail::name_of_signal(number),
-                                      ") is ", after == 1 ? "blocked" : "not blocked any more")});
+  for (std::string& text : signals_.differences(later.signals_)) {
+    out.push_back({"TN-PRC-2", std::move(text)});
   }
   if (later.control_ != control_) {
     out.push_back(
@@ -202,13 +156,10 @@ TENON_API std::vector<Finding> ProcessState::differences(const ProcessState& lat
 
 TENON_API void ProcessState::restore() const {
   std::setlocale(LC_ALL, locale_.c_str());
-  for (int number = 1; number < num_signals; ++number) {
-    ::sigaction(number, &actions_[static_cast<std::size_t>(number)], nullptr);
-  }
-  ::pthread_sigmask(SIG_SETMASK, &mask_, nullptr);
+  signals_.restore();
   detail::set_floating_point_control(control_);
-  [[maybe_unused]] const int moved = ::chdir(directory_.c_str());
-  if (with_mask_) ::umask(new_file_mask_);
+  platform::set_directory(directory_);
+  if (with_mask_) platform::set_new_file_mask(new_file_mask_);
 }
 
 }  // namespace tenon::conformance

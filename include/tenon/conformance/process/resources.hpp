@@ -4,31 +4,15 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
-#include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
+#include "tenon/conformance/platform/mapping.hpp"
 #include "tenon/core/api.hpp"
 
-/// The resources of this process, as far as the system reports them: on Linux all of them,
-/// elsewhere memory and descriptors.
+/// The resources of this process, as far as the system reports them: on Linux and Windows all of
+/// them, elsewhere memory and descriptors. Descriptors are handles on Windows.
 namespace tenon::conformance {
-
-/// One line of /proc/self/maps.
-struct Mapping {
-  std::uintptr_t begin = 0;
-  std::uintptr_t end = 0;
-  bool readable = false;
-  bool executable = false;
-  std::uint64_t offset = 0;  ///< In the file.
-  std::string name;          ///< A path, "[heap]" and the like, or empty.
-
-  friend bool operator==(const Mapping&, const Mapping&) = default;
-};
-
-/// One line of /proc/PID/maps; nothing for any other text.
-[[nodiscard]] TENON_API std::optional<Mapping> mapping_of(std::string_view line);
 
 /// All mappings of this process, in the order of their addresses; none where the system does not
 /// report them.
@@ -113,24 +97,12 @@ template <class Round>
 
 #if TENON_CONFORMANCE_DEFINITIONS
 
-#include <dirent.h>
-#include <unistd.h>
-
 #include <array>
-#include <charconv>
 #include <chrono>
-#include <fstream>
-#include <system_error>
 #include <thread>
 #include <utility>
 
-#if defined(__GLIBC__)
-#include <malloc.h>
-#endif
-#if defined(__APPLE__)
-#include <malloc/malloc.h>
-#endif
-
+#include "tenon/conformance/platform/system.hpp"
 #include "tenon/conformance/process/interposition.hpp"
 #include "tenon/core/concat.hpp"
 #include "tenon/core/sanitizer.hpp"
@@ -141,100 +113,24 @@ extern "C" std::size_t __sanitizer_get_current_allocated_bytes();
 
 namespace tenon::conformance {
 
-namespace detail {
-
-/// Calls `each` with the name of each entry of a directory of numbers, such as "/proc/self/fd".
-template <class Each>
-void for_each_number(const char* directory, const Each& each) {
-  DIR* open = ::opendir(directory);
-  if (!open) return;
-  while (const dirent* entry = ::readdir(open)) {
-    const std::string_view name = entry->d_name;
-    int number = 0;
-    const auto [end, failed] = std::from_chars(name.data(), name.data() + name.size(), number);
-    if (failed == std::errc() && end == name.data() + name.size() && number != ::dirfd(open)) {
-      each(number);
-    }
-  }
-  ::closedir(open);
-}
-
-inline std::string first_line(const std::string& path) {
-  std::ifstream file(path);
-  std::string line;
-  std::getline(file, line);
-  return line;
-}
-
-#if defined(__APPLE__)
-inline constexpr const char* descriptors_directory = "/dev/fd";
-#else
-inline constexpr const char* descriptors_directory = "/proc/self/fd";
-#endif
-
-}  // namespace detail
-
-TENON_API std::optional<Mapping> mapping_of(std::string_view line) {
-  Mapping one;
-  const char* const last = line.data() + line.size();
-  const auto number = [&](const char* from, auto& to) {
-    const auto [end, failed] = std::from_chars(from, last, to, 16);
-    return failed == std::errc() ? end : nullptr;
-  };
-  const char* at = number(line.data(), one.begin);
-  if (!at || at == last || *at != '-') return std::nullopt;
-  at = number(at + 1, one.end);
-  // " r-xp " and the offset.
-  if (!at || last - at < 7 || at[0] != ' ' || at[5] != ' ') return std::nullopt;
-  one.readable = at[1] == 'r';
-  one.executable = at[3] == 'x';
-  at = number(at + 6, one.offset);
-  if (!at) return std::nullopt;
-  // The device and the inode come before the name.
-  std::size_t begin = static_cast<std::size_t>(at - line.data());
-  for (int field = 0; field < 2 && begin != std::string_view::npos; ++field) {
-    begin = line.find(' ', line.find_first_not_of(' ', begin));
-  }
-  begin = begin == std::string_view::npos ? begin : line.find_first_not_of(' ', begin);
-  if (begin != std::string_view::npos) one.name = line.substr(begin);
-  return one;
-}
-
-TENON_API std::vector<Mapping> mappings() {
-  std::vector<Mapping> out;
-  std::ifstream file("/proc/self/maps");
-  for (std::string line; std::getline(file, line);) {
-    if (auto one = mapping_of(line)) out.push_back(*std::move(one));
-  }
-  return out;
-}
+TENON_API std::vector<Mapping> mappings() { return platform::mappings(); }
 
 TENON_API std::int64_t heap_bytes() noexcept {
 #if TENON_DETAIL_ADDRESS_SANITIZER
   return static_cast<std::int64_t>(::__sanitizer_get_current_allocated_bytes());
 #else
   if (interposition.present) return interposition.live_bytes;
-#if defined(__GLIBC__)
-  const struct mallinfo2 info = ::mallinfo2();
-  return static_cast<std::int64_t>(info.uordblks + info.hblkhd);
-#elif defined(__APPLE__)
-  struct mstats info = ::mstats();
-  return static_cast<std::int64_t>(info.bytes_used);
-#else
-  return 0;
-#endif
+  return platform::allocated_bytes();
 #endif
 }
 
 TENON_API ResourceCounts ResourceCounts::now() {
   ResourceCounts out;
   out.memory_bytes = heap_bytes();
-  detail::for_each_number(detail::descriptors_directory, [&](int) { ++out.descriptors; });
-  detail::for_each_number("/proc/self/task", [&](int task) {
-    ++out.threads;
-    const std::string children = detail::first_line(concat("/proc/self/task/", task, "/children"));
-    for (const char letter : children) out.processes += letter == ' ' ? 1 : 0;
-  });
+  out.descriptors = platform::num_descriptors();
+  const platform::TaskCounts tasks = platform::count_tasks();
+  out.threads = tasks.threads;
+  out.processes = tasks.processes;
   for (const Mapping& one : mappings()) {
     if (one.name.starts_with('[')) continue;
 #if TENON_DETAIL_ADDRESS_SANITIZER
@@ -255,25 +151,8 @@ TENON_API ResourceCounts ResourceCounts::once_threads_ended(std::int64_t threads
 }
 
 TENON_API Resources Resources::now() {
-  Resources out;
-  detail::for_each_number(detail::descriptors_directory, [&](int number) {
-    std::array<char, 4096> target;
-    const ssize_t size = ::readlink(concat(detail::descriptors_directory, "/", number).c_str(),
-                                    target.data(), target.size());
-    out.descriptors[number] =
-        size < 0 ? std::string("?") : std::string(target.data(), static_cast<std::size_t>(size));
-  });
-  detail::for_each_number("/proc/self/task", [&](int task) {
-    const std::string directory = concat("/proc/self/task/", task);
-    out.threads[task] = detail::first_line(directory + "/comm");
-    const std::string children = detail::first_line(directory + "/children");
-    for (const char *at = children.data(), *end = at + children.size(); at < end; ++at) {
-      int child = 0;
-      at = std::from_chars(at, end, child).ptr;
-      if (child != 0) out.processes[child] = detail::first_line(concat("/proc/", child, "/comm"));
-    }
-  });
-  return out;
+  platform::Tasks tasks = platform::tasks();
+  return {platform::descriptors(), std::move(tasks.threads), std::move(tasks.processes)};
 }
 
 TENON_API Resources Resources::once_threads_ended(std::size_t threads) {

@@ -1,11 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <dlfcn.h>
-#if defined(__linux__)
-#include <link.h>
-#endif
-
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -22,12 +17,14 @@
 #include "tenon/conformance/fixtures/case_method.hpp"
 #include "tenon/conformance/fixtures/live_case.hpp"
 #include "tenon/conformance/fixtures/loaded_plugin.hpp"
+#include "tenon/conformance/platform/system.hpp"
 #include "tenon/conformance/process/guarded_memory.hpp"
 #include "tenon/conformance/process/resources.hpp"
 #include "tenon/conformance/run/budget.hpp"
 #include "tenon/conformance/run/test.hpp"
 #include "tenon/host/binary/binary_lint.hpp"
 #include "tenon/host/binary/elf_library.hpp"
+#include "tenon/host/platform/path_text.hpp"
 #include "tenon/host/plugin/plugin.hpp"
 
 /// Suite "leaks": resources that a plugin holds longer than it may. Growth from round to round is a
@@ -68,7 +65,7 @@ inline void open_and_close(Context& kit, const LoadedPlugin& plugin, bool ask_wh
   const std::string& id = kit.backend().id;
   const tenon_backend_api* table = plugin.table(id);
   if (!table) kit.blocked("the plugin has no table for backend ", id);
-  host::HostTable host(host::HostInfo{}, kit.plugin().native());
+  host::HostTable host(host::HostInfo{}, host::path_text(kit.plugin()));
   Boundary boundary(kit.need(host::complete_api(*table, id), "the table"), kit.crumbs(),
                     [&kit](Finding finding) { kit.report(std::move(finding)); });
   const auto backend = kit.need(
@@ -115,7 +112,7 @@ class OtherBlob {
 /// Whether `path` is mapped into this process.
 [[nodiscard]] inline bool is_mapped(const std::filesystem::path& path) {
   for (const Mapping& one : mappings()) {
-    if (one.name == path.native()) return true;
+    if (one.name == host::path_text(path)) return true;
   }
   return false;
 }
@@ -126,36 +123,19 @@ class NeededLibraries {
  public:
   explicit NeededLibraries(Context& kit) {
     const LoadedPlugin plugin = kit.need(LoadedPlugin::load(kit.plugin()), "the plugin");
-    for (const std::string& name : loaded()) {
-      // The plugin itself was loaded by a name in /proc, or by its path.
-      if (name.starts_with("/proc/") || name == kit.plugin().native()) continue;
-      if (void* handle = ::dlopen(name.c_str(), RTLD_LAZY | RTLD_NOLOAD)) {
-        handles_.push_back(handle);
-      }
+    for (const std::string& name : platform::loaded_libraries()) {
+      if (name == host::path_text(kit.plugin())) continue;
+      if (void* library = platform::keep_library(name)) libraries_.push_back(library);
     }
   }
   NeededLibraries(const NeededLibraries&) = delete;
   NeededLibraries& operator=(const NeededLibraries&) = delete;
   ~NeededLibraries() {
-    for (void* handle : handles_) ::dlclose(handle);
+    for (void* library : libraries_) platform::release_library(library);
   }
 
  private:
-  static std::vector<std::string> loaded() {
-    std::vector<std::string> names;
-#if defined(__linux__)
-    const auto note = [](dl_phdr_info* object, std::size_t, void* to) {
-      if (object->dlpi_name[0] == '/') {
-        static_cast<std::vector<std::string>*>(to)->emplace_back(object->dlpi_name);
-      }
-      return 0;
-    };
-    ::dl_iterate_phdr(note, &names);
-#endif
-    return names;
-  }
-
-  std::vector<void*> handles_;
+  std::vector<void*> libraries_;
 };
 
 /// Ends the test where the library may stay in memory, or where the mappings cannot be read.
@@ -168,8 +148,9 @@ inline std::filesystem::path need_unloading(Context& kit) {
   const auto file = kit.need(host::open_file(kit.plugin(), host::Trust::caller), "the file");
   const auto library = host::with_bytes(
       file, [](std::span<const std::byte> bytes) { return host::read_elf_library(bytes); });
-  if (!library.ok()) kit.not_applicable("not an ELF library: ", library.text());
-  for (const host::LintResult& check : host::lint_plugin(*library)) {
+  // Only ELF files can ask for that.
+  const auto checks = library.ok() ? host::lint_plugin(*library) : std::vector<host::LintResult>();
+  for (const host::LintResult& check : checks) {
     const bool stays = check.id == "no-gnu-unique" || check.id == "no-nodelete";
     if (stays && check.verdict == host::Verdict::fail) {
       kit.blocked("the file asks to stay in memory: ", check.text);

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <pthread.h>
-
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -15,6 +13,7 @@
 #include "tenon/conformance/fixtures/case_method.hpp"
 #include "tenon/conformance/fixtures/live_case.hpp"
 #include "tenon/conformance/fixtures/loaded_plugin.hpp"
+#include "tenon/conformance/platform/system.hpp"
 #include "tenon/conformance/process/interposition.hpp"
 #include "tenon/conformance/process/resources.hpp"
 #include "tenon/conformance/run/test.hpp"
@@ -24,29 +23,6 @@
 /// process around every call of every test, and the runner detects crashes and hangs; the tests
 /// here call everything once and judge nothing else.
 namespace tenon::conformance {
-
-namespace detail {
-
-/// Runs `work` in a thread with a stack of `size` bytes, and waits. False when the thread cannot be
-/// created.
-inline bool with_stack(std::size_t size, const std::function<void()>& work) {
-  pthread_attr_t attributes;
-  ::pthread_attr_init(&attributes);
-  ::pthread_attr_setstacksize(&attributes, size);
-  const auto run = [](void* argument) -> void* {
-    (*static_cast<const std::function<void()>*>(argument))();
-    return nullptr;
-  };
-  pthread_t thread;
-  const int failed =
-      ::pthread_create(&thread, &attributes, run, const_cast<std::function<void()>*>(&work));
-  ::pthread_attr_destroy(&attributes);
-  if (failed != 0) return false;
-  ::pthread_join(thread, nullptr);
-  return true;
-}
-
-}  // namespace detail
 
 TENON_CONFORMANCE_TEST("every function of the backend returns and leaves the process unchanged",
                        "[process][level-3][backend][TN-BCK-1][TN-BCK-7][TN-BCK-8][TN-PRC-1]"
@@ -80,7 +56,7 @@ TENON_CONFORMANCE_TEST("a stack of 256 KiB is enough", "[process][level-3][case]
   // The kit's and the host's own share of the stack.
   constexpr std::size_t of_host = std::size_t{64} << 10;
   std::optional<Status> outcome;
-  const bool ran = detail::with_stack((std::size_t{256} << 10) + of_host, [&] {
+  const bool ran = platform::run_with_stack((std::size_t{256} << 10) + of_host, [&] {
     auto method = CaseMethod::load(live.program(), live.backend(), kit.backend());
     outcome =
         method.ok() ? (*method)->execute((*method)->runs().front()) : std::move(method).status();

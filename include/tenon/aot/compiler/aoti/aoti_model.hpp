@@ -51,6 +51,7 @@ struct AotiModel {
 #include "tenon/host/binary/elf_library.hpp"
 #include "tenon/host/files/mapped_file.hpp"
 #include "tenon/host/files/quoted.hpp"
+#include "tenon/host/platform/path_text.hpp"
 
 namespace tenon::aot {
 
@@ -102,7 +103,7 @@ TENON_API Result<AotiModel> read_aoti_library(const std::filesystem::path& libra
                                               const std::optional<std::filesystem::path>& weights) {
   AotiModel out;
   TENON_TRY(out.library, detail::map_whole_file(library));
-  TENON_RETURN_IF_ERROR(check_aoti_library(out.library.bytes(), library.native()));
+  TENON_RETURN_IF_ERROR(check_aoti_library(out.library.bytes(), host::path_text(library)));
   if (weights) {
     TENON_TRY(SharedBytes bytes, detail::map_whole_file(*weights));
     out.weights = std::move(bytes);

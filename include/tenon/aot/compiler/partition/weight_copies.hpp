@@ -12,6 +12,7 @@
 #include "tenon/core/api.hpp"
 #include "tenon/core/bytes.hpp"
 #include "tenon/core/result.hpp"
+#include "tenon/host/platform/pages.hpp"
 
 namespace tenon::aot {
 
@@ -34,9 +35,10 @@ enum class WeightAccess : std::uint8_t {
 
 namespace detail {
 
-/// The memory of this process with the rights `rights`, the beginning of Linux' "rw-p", sorted,
+/// The memory of this process with this access (`host::platform::for_each_range`), sorted,
 /// neighbours joined. Empty where the system does not say so (it is read from /proc/self/maps).
-[[nodiscard]] TENON_API std::vector<AddressRange> memory_with_rights(std::string_view rights);
+[[nodiscard]] TENON_API std::vector<AddressRange> memory_with_access(
+    host::platform::PageAccess access);
 
 /// Copies of weights for a plugin. Weights that share memory share it in the copy.
 class WeightCopies {
@@ -82,45 +84,26 @@ class WeightCopies {
 
 #if TENON_COMPILER_DEFINITIONS
 
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <cerrno>
-#include <cinttypes>
-#include <cstdio>
-#include <cstdlib>
 #include <cstring>
-#include <memory>
 
 namespace tenon::aot::detail {
 
-TENON_API std::vector<AddressRange> memory_with_rights(std::string_view rights) {
+TENON_API std::vector<AddressRange> memory_with_access(host::platform::PageAccess access) {
   std::vector<AddressRange> out;
-  struct Close {
-    void operator()(std::FILE* file) const noexcept { std::fclose(file); }
-  };
-  const std::unique_ptr<std::FILE, Close> maps(std::fopen("/proc/self/maps", "re"));
-  if (!maps) return out;
-  char* line = nullptr;
-  std::size_t capacity = 0;
-  while (::getline(&line, &capacity, maps.get()) > 0) {
-    AddressRange range;
-    char found[8] = {};
-    const int count =
-        std::sscanf(line, "%" SCNxPTR "-%" SCNxPTR " %7s", &range.begin, &range.end, found);
-    if (count != 3 || !std::string_view(found).starts_with(rights)) continue;
-    if (!out.empty() && out.back().end == range.begin) {
-      out.back().end = range.end;
+  host::platform::for_each_range(access, [&](std::uintptr_t begin, std::uintptr_t end) {
+    if (!out.empty() && out.back().end == begin) {
+      out.back().end = end;
     } else {
-      out.push_back(range);
+      out.push_back({begin, end});
     }
-  }
-  std::free(line);
+  });
   return out;
 }
 
 TENON_API WeightCopies::~WeightCopies() {
-  if (memory_ != nullptr) ::munmap(memory_, size_);
+  if (memory_ != nullptr) host::platform::give_back_pages(memory_, size_);
 }
 
 TENON_API Result<WeightCopies> WeightCopies::make(std::span<const Bytes> weights,
@@ -143,7 +126,7 @@ TENON_API Result<WeightCopies> WeightCopies::make(std::span<const Bytes> weights
   }
   const bool may_stay = access != WeightAccess::compared && !given.empty();
   const std::vector<AddressRange> closed =
-      may_stay ? memory_with_rights("r-") : std::vector<AddressRange>();
+      may_stay ? memory_with_access(host::platform::PageAccess::read) : std::vector<AddressRange>();
   for (const AddressRange& one : given) {
     const auto after = std::ranges::upper_bound(closed, one, before);
     if (after != closed.begin() && one.end <= (after - 1)->end) continue;
@@ -154,7 +137,8 @@ TENON_API Result<WeightCopies> WeightCopies::make(std::span<const Bytes> weights
     }
   }
   if (access == WeightAccess::in_place) {
-    const std::vector<AddressRange> open = memory_with_rights("rw-");
+    const std::vector<AddressRange> open =
+        memory_with_access(host::platform::PageAccess::read_and_write);
     std::erase_if(out.ranges_, [&](const Range& range) {
       const auto after = std::ranges::upper_bound(open, range.from, before);
       return after != open.begin() && range.from.end <= (after - 1)->end &&
@@ -167,9 +151,8 @@ TENON_API Result<WeightCopies> WeightCopies::make(std::span<const Bytes> weights
     out.size_ += range.from.end - range.from.begin;
   }
   if (out.ranges_.empty()) return out;
-  void* const memory =
-      ::mmap(nullptr, out.size_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (memory == MAP_FAILED) {
+  void* const memory = host::platform::take_pages(out.size_);
+  if (!memory) {
     return error(Error::MemoryAllocationFailed, "no memory for a copy of ",
                  std::exchange(out.size_, 0), " bytes of weights: ", std::strerror(errno));
   }
@@ -178,7 +161,8 @@ TENON_API Result<WeightCopies> WeightCopies::make(std::span<const Bytes> weights
     std::memcpy(out.memory_ + range.offset, reinterpret_cast<const void*>(range.from.begin),
                 range.from.end - range.from.begin);
   }
-  if (access != WeightAccess::compared && ::mprotect(memory, out.size_, PROT_READ) != 0) {
+  if (access != WeightAccess::compared &&
+      !host::platform::protect_pages(memory, out.size_, host::platform::PageAccess::read)) {
     return error(Error::MemoryAllocationFailed, "a copy of ", out.size_,
                  " bytes of weights cannot be made read-only: ", std::strerror(errno));
   }

@@ -55,12 +55,11 @@ class WeightLocks {
 
 #if TENON_COMPILER_DEFINITIONS
 
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstring>
 #include <utility>
+
+#include "tenon/host/platform/pages.hpp"
 
 namespace tenon::aot::detail {
 
@@ -74,7 +73,7 @@ TENON_API WeightLocks& WeightLocks::operator=(WeightLocks&& other) noexcept {
 }
 
 TENON_API Result<WeightLocks> WeightLocks::make() {
-  static constinit std::mutex turns;
+  static std::mutex turns;  // Its constructor is no constant with winpthreads.
   WeightLocks out;
   out.turn_ = std::unique_lock(turns);
   return out;
@@ -83,7 +82,7 @@ TENON_API Result<WeightLocks> WeightLocks::make() {
 TENON_API bool WeightLocks::lock(const AddressRange& range) {
   constexpr std::size_t shortest = std::size_t{64} << 10;
   if (range.end - range.begin < shortest) return false;
-  const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
+  const auto page = static_cast<std::uintptr_t>(host::platform::page_size());
   const AddressRange pages{(range.begin + page - 1) / page * page, range.end / page * page};
   const auto end_of = [](std::uintptr_t begin, std::uintptr_t end) {
     auto* const at = reinterpret_cast<std::byte*>(begin);
@@ -93,7 +92,8 @@ TENON_API bool WeightLocks::lock(const AddressRange& range) {
   ends_.push_back(end_of(range.begin, pages.begin));
   ends_.push_back(end_of(pages.end, range.end));
   pages_.push_back(pages);
-  if (::mprotect(reinterpret_cast<void*>(pages.begin), pages.end - pages.begin, PROT_READ) == 0) {
+  if (host::platform::protect_pages(reinterpret_cast<void*>(pages.begin), pages.end - pages.begin,
+                                    host::platform::PageAccess::read)) {
     return true;
   }
   pages_.pop_back();
@@ -118,8 +118,8 @@ TENON_API bool WeightLocks::is_unchanged(Bytes weight) const noexcept {
 
 TENON_API void WeightLocks::unlock() noexcept {
   for (const AddressRange& pages : pages_) {
-    ::mprotect(reinterpret_cast<void*>(pages.begin), pages.end - pages.begin,
-               PROT_READ | PROT_WRITE);
+    host::platform::protect_pages(reinterpret_cast<void*>(pages.begin), pages.end - pages.begin,
+                                  host::platform::PageAccess::read_and_write);
   }
   for (const End& end : ends_) {
     if (end.bytes.empty() || std::memcmp(end.at, end.bytes.data(), end.bytes.size()) == 0) continue;

@@ -99,6 +99,7 @@ class Pt2Archive {
 #include "tenon/core/bytes.hpp"
 #include "tenon/host/files/mapped_file.hpp"
 #include "tenon/host/files/quoted.hpp"
+#include "tenon/host/platform/path_text.hpp"
 
 namespace tenon::aot {
 
@@ -147,7 +148,7 @@ struct Pt2Archive::State {
 TENON_API Result<Pt2Archive> Pt2Archive::open(const std::filesystem::path& path,
                                               const Pt2Limits& limits) {
   TENON_TRY(host::MappedFile file, host::MappedFile::open(path));
-  Pt2Archive archive(path.native(), limits);
+  Pt2Archive archive(host::path_text(path), limits);
   archive.state_ = std::make_shared<State>(std::move(file));
   TENON_RETURN_IF_ERROR(archive.list_entries());
   TENON_RETURN_IF_ERROR(archive.check_identity());

@@ -59,6 +59,7 @@ TENON_API Status write_ptd(const std::vector<SharedBytes>& buffers,
 #include <utility>
 
 #include "tenon/aot/compiler/write/program_check.hpp"
+#include "tenon/host/platform/path_text.hpp"
 #include "tenon/host/schema/flat_tensor_generated.h"
 
 namespace tenon::aot {
@@ -166,7 +167,7 @@ TENON_API Result<std::vector<std::filesystem::path>> write_external_data(
       return error(Error::InvalidArgument, "external tag '", tag, "' appears twice");
     }
     auto image = make_ptd(data.buffers, entries, options);
-    if (!image.ok()) return std::move(image).status().with_context(path.native());
+    if (!image.ok()) return std::move(image).status().with_context(host::path_text(path));
     TENON_TRY(auto file, host::NewFile::create(path));
     TENON_RETURN_IF_ERROR(image->stream([&file](Bytes part) { return file.write(part); }));
     files.push_back(std::move(file));

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <cwchar>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "tenon/conformance/platform/crash_text.hpp"
+#include "tenon/conformance/platform/process_command.hpp"
+#include "tenon/conformance/platform/windows/child_process.hpp"
+#include "tenon/conformance/platform/windows/exception_name.hpp"
+#include "tenon/conformance/platform/windows/kept_libraries.hpp"
+#include "tenon/conformance/platform/windows/shared_file.hpp"
+#include "tenon/core/concat.hpp"
+#include "tenon/core/result.hpp"
+#include "tenon/host/platform/path_text.hpp"
+
+namespace tenon::conformance::platform {
+
+/// The processes of one test: a process and all that it starts. Any thread.
+class ProcessGroup {
+ public:
+  /// errors: AccessFailed.
+  [[nodiscard]] static Result<ProcessGroup> start(ProcessCommand command) {
+    std::vector<host::platform::Handle> handles;
+    ChildProcess::Files files;
+    for (const GivenFile& file : command.files) {
+      handles.push_back(inheritable(host::platform::handle_of(file.descriptor)));
+      files.given.push_back(handles.back().get());
+      command.arguments.push_back(concat(
+          file.option, static_cast<int>(reinterpret_cast<std::intptr_t>(handles.back().get()))));
+    }
+    handles.push_back(inheritable(host::platform::handle_of(command.output)));
+    files.output = files.errors = handles.back().get();
+    TENON_TRY(auto process,
+              ChildProcess::start(host::path_of(module_path(nullptr)), command.arguments,
+                                  environment_for(command.folder), files));
+    return ProcessGroup(std::move(process));
+  }
+  ProcessGroup(ProcessGroup&&) = default;
+  ProcessGroup& operator=(ProcessGroup&&) = delete;
+  ~ProcessGroup() = default;
+
+  /// How the first process ended, in words ("exit(3)", "exception 0xc0000005 (access violation)
+  /// ended the process"), or nothing if it still runs at `deadline`.
+  [[nodiscard]] std::optional<std::string> wait_until(
+      std::chrono::steady_clock::time_point deadline) const {
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
+        deadline - std::chrono::steady_clock::now());
+    const auto wait =
+        static_cast<::DWORD>(std::clamp<std::int64_t>(left.count(), 0, std::int64_t{INFINITE} - 1));
+    if (::WaitForSingleObject(process_.handle(), wait) != WAIT_OBJECT_0) return std::nullopt;
+    ::DWORD code = 0;
+    ::GetExitCodeProcess(process_.handle(), &code);
+    // Codes of failures of the system have the two highest bits; no program ends with such a code.
+    if (code < 0xC0000000 && code != EXCEPTION_BREAKPOINT && code != 0x20474343) {
+      return concat("exit(", std::int64_t{code}, ")");
+    }
+    CrashText text;
+    (text << "exception ").hex(code) << " (" << exception_name(code) << ") ended the process";
+    return std::string(text.view());
+  }
+
+  /// Ends the rest of the group. Returns whether it had a process besides the first.
+  bool end() noexcept { return process_.end(); }
+
+ private:
+  explicit ProcessGroup(ChildProcess process) noexcept : process_(std::move(process)) {}
+
+  /// The runner's variables, with `folder` for temporary files.
+  static std::wstring environment_for(const std::filesystem::path& folder) {
+    std::wstring out;
+    const std::wstring prefix = host::path_of(variables_of_runner).native();
+    wchar_t* const block = ::GetEnvironmentStringsW();
+    for (const wchar_t* entry = block; entry && *entry; entry += std::wcslen(entry) + 1) {
+      const std::wstring_view variable = entry;
+      if (variable.starts_with(prefix) || is_named(variable, L"TMP") ||
+          is_named(variable, L"TEMP")) {
+        continue;
+      }
+      out.append(variable).push_back(L'\0');
+    }
+    ::FreeEnvironmentStringsW(block);
+    for (const wchar_t* name : {L"TMP=", L"TEMP="}) {
+      out.append(name).append(folder.native()).push_back(L'\0');
+    }
+    out.push_back(L'\0');
+    return out;
+  }
+
+  /// Names of variables are equal in either case.
+  static bool is_named(std::wstring_view variable, std::wstring_view name) noexcept {
+    return variable.size() > name.size() && variable[name.size()] == L'=' &&
+           ::CompareStringOrdinal(variable.data(), static_cast<int>(name.size()), name.data(),
+                                  static_cast<int>(name.size()), TRUE) == CSTR_EQUAL;
+  }
+
+  ChildProcess process_;
+};
+
+/// A new directory in that of the user for temporary files, which others cannot look into.
+/// errors: AccessFailed.
+[[nodiscard]] inline Result<std::filesystem::path> make_temporary_folder() {
+  std::error_code failure;
+  const std::filesystem::path parent = std::filesystem::temp_directory_path(failure);
+  std::uint64_t number = 0;
+  if (!failure && fill_random(&number, sizeof number)) {
+    std::filesystem::path folder = parent / concat("tenon-", number);
+    if (::CreateDirectoryW(folder.c_str(), nullptr)) return folder;
+  }
+  return error(Error::AccessFailed, "no directory for files of tests: ", host::path_text(parent));
+}
+
+}  // namespace tenon::conformance::platform

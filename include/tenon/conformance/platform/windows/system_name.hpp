@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <string>
+
+namespace tenon::conformance::platform {
+
+/// "Windows x86_64": of this program. Windows has many answers to the question for its version.
+[[nodiscard]] inline std::string system_name() { return "Windows x86_64"; }
+
+}  // namespace tenon::conformance::platform

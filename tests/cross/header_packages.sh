@@ -1,0 +1,40 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: MIT
+
+# header_packages FOLDER: descriptions for pkg-config of the packages of `./dev setup` that are used
+# as headers alone, for a build for another system, and FOLDER/packages.ini for Meson, which points
+# to them and says where the sources are. Run in the repository's root.
+header_packages() {
+  # /usr/include itself would bring in the headers of glibc.
+  mkdir -p "$1/include"
+  for package in fmt:fmt flatbuffers:flatbuffers nlohmann_json:nlohmann CLI11:CLI; do
+    name=${package%%:*}
+    headers=${package##*:}
+    ln -sfn "/usr/include/$headers" "$1/include/$headers"
+    {
+      echo "Name: $name"
+      echo "Description: the headers of this machine"
+      echo "Version: $(pkg-config --modversion "$name")"
+      echo "Cflags: -isystem $PWD/$1/include $([ "$name" != fmt ] || echo -DFMT_HEADER_ONLY)"
+    } >"$1/$name.pc"
+  done
+  printf "[constants]\nsource = '%s'\n[properties]\npkg_config_libdir = '%s'\n" "$PWD" "$PWD/$1" \
+    >"$1/packages.ini"
+}
+
+# cross_build FOLDER CROSS_FILE TARGET...: configures the host, its programs, the kit and the example
+# plugins, and builds what is named. One translation unit a target, not optimised: it is not measured.
+cross_build() {
+  build=$1
+  cross_file=$2
+  shift 2
+  header_packages "$build-packages"
+  if [ ! -f "$build/build.ninja" ]; then
+    meson setup "$build" --cross-file "$build-packages/packages.ini" --cross-file "$cross_file" \
+      --wrap-mode=nofallback --buildtype=release \
+      -Doptimization=0 -Dwerror=true -Dcompiled_host=true -Dunity=on -Dunity_size=100 \
+      -Dtests=disabled -Dconformance=enabled -Dpython=disabled -Dpt2=disabled -Dcpu_aoti=disabled \
+      -Dcuda=disabled -Dbenchmarks=disabled
+  fi
+  ninja -C "$build" "$@"
+}
