@@ -17,7 +17,8 @@ cross_build "$build" tests/cross/windows.ini \
   examples/tenon-doctor/tenon-doctor.exe tests/conformance/tenon-conformance.exe
 for program in unelevated load_and_unload; do
   x86_64-w64-mingw32-g++-posix -std=c++20 -Wall -Wextra -Werror -Iinclude \
-    "tests/cross/$program.cpp" -static -o "$build/$program.exe" -lpsapi
+    "tests/cross/$program.cpp" -static -fno-use-linker-plugin -wrapper tests/cross/link_with_lld \
+    -o "$build/$program.exe" -lpsapi
 done
 # Those of the zoo that ask no POSIX; `pause` is the only exception.
 zoo=tests/conformance/zoo

@@ -117,8 +117,8 @@ def recorded_numbers(checks):
         "operators without a kernel are named",
         [checks.program("run"), windows(FIXTURES / "mlp_portable/model.pte"), "--plugin", kernels]
         + ["--input", windows(FIXTURES / "mlp_portable/c0_in0.npy")],
-        code=4,
-        err="aten::addmm.out",
+        code=3,
+        err="no kernel for aten::_softmax.out (instruction 0:5); aten::addmm.out",
     )
     wrong = FIXTURES / "demo_sin_seg"
     checks.expect(
@@ -252,7 +252,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--build", type=pathlib.Path)
     parser.add_argument("--wine")
-    parser.add_argument("--kit-level", default="3", help="of the conformance kit")
+    parser.add_argument("--kit-level", default="3", help="of the conformance kit; 0: not run")
     parser.add_argument("--zoo", action="store_true", help="print what to build of the zoo")
     args = parser.parse_args()
     if args.zoo:
@@ -271,7 +271,10 @@ def main():
             program = checks.build / "load_and_unload.exe"
             done = checks.expect(f"{plugin} is loaded and unloaded 1,000 times", [program, path, 1000])
             print("    " + done[1].strip())
-        conformance(checks, args.kit_level)
+        if args.kit_level == "0":
+            print("not run: the conformance kit")
+        else:
+            conformance(checks, args.kit_level)
         subprocess.run(
             [pathlib.Path(args.wine).with_name("wineserver"), "-k"],
             env=checks.environment,

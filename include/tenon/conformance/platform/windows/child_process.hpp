@@ -22,8 +22,9 @@ namespace tenon::conformance::platform {
   std::wstring out;
   for (const std::string& word : words) {
     out += out.empty() ? L"\"" : L" \"";
+    const std::wstring wide = host::path_of(word).native();
     std::size_t backslashes = 0;
-    for (const wchar_t letter : host::path_of(word).native()) {
+    for (const wchar_t letter : wide) {
       if (letter == L'"') out.append(backslashes + 1, L'\\');
       backslashes = letter == L'\\' ? backslashes + 1 : 0;
       out += letter;
