@@ -33,9 +33,10 @@ struct Results {
   OwnedTensor output, bag_of_index, bag_sizes, places;
 };
 
-/// True when PyTorch would not record the bag of each index; the sizes of results depend on it.
-[[nodiscard]] bool is_plain_sum(const Lookup& l) noexcept {
-  return l.mode == mode_sum && l.weight.scalar_type != ScalarType::Double &&
+/// True when PyTorch takes its fast path: it then stops at the last offset, where other paths add
+/// all indices that follow to the last bag, and it does not record the bags of a sum.
+[[nodiscard]] bool is_fast(const Lookup& l) noexcept {
+  return l.mode != mode_max && l.weight.scalar_type != ScalarType::Double &&
          l.weight.strides[1] == 1 && l.padding_idx < 0 &&
          (!l.factors || l.factors->strides[0] == 1);
 }
@@ -85,7 +86,7 @@ Status make_results(const Lookup& l, Results& r) {
   const ScalarType type = wide ? ScalarType::Long : ScalarType::Int;
   const std::int64_t bags = l.num_bags();
   const std::int64_t shape[] = {bags, l.weight.sizes[1]};
-  const std::int64_t noted = is_plain_sum(l) ? 0 : l.indices.numel;
+  const std::int64_t noted = l.mode == mode_sum && is_fast(l) ? 0 : l.indices.numel;
   const std::int64_t counted = l.mode == mode_sum && l.forward_only ? l.offsets.numel : bags;
   TENON_TRY(r.output, new_tensor(shape, nullptr, l.weight.scalar_type));
   TENON_TRY(r.bag_of_index, new_tensor(Sizes(&noted, 1), nullptr, type));
@@ -112,24 +113,31 @@ void write(const ModelTensor& list, std::int64_t at, std::int64_t value) noexcep
   }
 }
 
-/// First and one past the last index of a bag.
+/// The first index of a bag, one past the last one that is added, and one past the last one that is
+/// counted, by which a mean is divided.
 struct Bag {
-  std::int64_t first, end;
+  std::int64_t first, end, counted_end;
 };
 
 Result<Bag> find_bag(const Lookup& l, std::int64_t bag) {
   const std::int64_t count = l.indices.numel;
-  const bool last = bag + 1 == l.offsets.numel;
-  const Bag out{read(l.offsets, bag), last ? count : read(l.offsets, bag + 1)};
+  const bool is_open = bag + 1 == l.offsets.numel;
+  Bag out{read(l.offsets, bag), is_open ? count : read(l.offsets, bag + 1), 0};
+  out.counted_end = out.end;
   if (out.first < 0 || out.first > out.end || out.end > count || (bag == 0 && out.first != 0)) {
     return error(Error::InvalidArgument, "bag ", bag, " from index ", out.first, " to ", out.end,
                  ": expected offsets that begin with 0, do not fall and are at most ", count,
                  ", the number of indices");
   }
+  if (bag + 1 == l.num_bags()) {
+    out.counted_end = count;
+    if (!is_fast(l)) out.end = count;
+  }
   return out;
 }
 
-/// Reduces one bag into `sums`; for the maximum also writes the indices of its rows to `places`.
+/// Reduces one bag into `sums` and returns how many indices it counts; for the maximum also writes
+/// the indices of its rows to `places`.
 template <class T>
 Result<std::int64_t> add_bag(const Lookup& l, const Bag& bag, Wide<T>* sums, const Results& r,
                              std::int64_t number) {
@@ -162,6 +170,10 @@ Result<std::int64_t> add_bag(const Lookup& l, const Bag& bag, Wide<T>* sums, con
     } else {
       for (std::int64_t c = 0; c < columns; ++c) sums[c] += widen(row[c * step]);
     }
+    ++count;
+  }
+  for (std::int64_t i = bag.end; i < bag.counted_end; ++i) {
+    if (r.bag_of_index->numel > 0) write(*r.bag_of_index, i, number);
     ++count;
   }
   return count;

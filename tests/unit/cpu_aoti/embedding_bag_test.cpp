@@ -108,6 +108,43 @@ TEST_CASE("_embedding_bag: modes, types, padding and weights of samples", "[cpu_
   }
 }
 
+// Expected numbers are those of torch 2.15.0.
+TEST_CASE("_embedding_bag: indices behind the last offset count in the last bag", "[cpu_aoti]") {
+  Fixture fixture;
+  const std::vector<double> numbers = {1, 2, 4, 8, 16};
+  Handle indices = list(ScalarType::Long, {0, 1, 2, 3, 4});
+  Handle offsets = list(ScalarType::Int, {0, 2, 3});
+  const struct {
+    ScalarType type;
+    std::int64_t mode, padding;
+    std::vector<double> output, counts;
+  } expected[] = {
+      {ScalarType::Float, 0, -1, {3, 4}, {0, 0}},
+      {ScalarType::Float, 0, 1, {1, 28}, {0, 0}},
+      {ScalarType::Float, 1, -1, {1.5, 4.0 / 3}, {2, 3}},
+      {ScalarType::Float, 1, 1, {1, 28.0 / 3}, {1, 3}},
+      {ScalarType::Float, 2, -1, {2, 16}, {2, 3}},
+      {ScalarType::Double, 0, -1, {3, 28}, {0, 0}},
+      {ScalarType::Double, 1, -1, {1.5, 28.0 / 3}, {2, 3}},
+      {ScalarType::BFloat16, 1, -1, {1.5, 1.3359375}, {2, 3}},
+  };
+  for (const auto& one : expected) {
+    Handle weight = make({5, 1}, one.type);
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+      weight.set(static_cast<std::int64_t>(i), numbers[i]);
+    }
+    Bags found;
+    REQUIRE(look_up(found, weight, indices, offsets,
+                    {.mode = one.mode, .last_offset = true, .padding = one.padding}) == 0);
+    INFO(tenon::name_of(one.type) << " mode " << one.mode << " padding " << one.padding);
+    CHECK(difference(found.output.values(), one.output, 1e-6) == "");
+    CHECK(found.bag_sizes.values() == one.counts);
+    if (found.bag_of_index->numel > 0) {
+      CHECK(found.bag_of_index.values() == std::vector<double>{0, 0, 1, 1, 1});
+    }
+  }
+}
+
 TEST_CASE("_embedding_bag: nothing to look up", "[cpu_aoti]") {
   Fixture fixture;
   Random source;
