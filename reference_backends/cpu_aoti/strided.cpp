@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "strided.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 
@@ -159,6 +160,24 @@ bool broadcast_strides(const ModelTensor& from, Sizes sizes, Dims& strides) noex
     }
   }
   return true;
+}
+
+Result<BroadcastPair> broadcast(const ModelTensor& a, const ModelTensor& b) {
+  BroadcastPair out;
+  out.rank = static_cast<std::size_t>(std::max(a.rank, b.rank));
+  for (std::size_t d = 0; d < out.rank; ++d) {
+    const auto size = [&](const ModelTensor& tensor) -> std::int64_t {
+      const std::size_t added = out.rank - static_cast<std::size_t>(tensor.rank);
+      return d < added ? 1 : tensor.sizes[d - added];
+    };
+    out.sizes[d] = size(a) == 1 ? size(b) : size(a);
+  }
+  if (broadcast_strides(a, out.shape(), out.a_strides) &&
+      broadcast_strides(b, out.shape(), out.b_strides)) {
+    return out;
+  }
+  return error(Error::InvalidArgument, "tensors ", shape_text(a.shape()), " and ",
+               shape_text(b.shape()), ": expected shapes that broadcast");
 }
 
 bool is_dense(const ModelTensor& tensor) noexcept {

@@ -69,6 +69,17 @@ void copy_strided(Sizes sizes, std::size_t element, Layout to, Layout from) noex
 /// be broadcast.
 [[nodiscard]] bool broadcast_strides(const ModelTensor& from, Sizes sizes, Dims& strides) noexcept;
 
+/// Two tensors read as tensors of one shape; the strides are 0 where an element repeats.
+struct BroadcastPair {
+  Dims sizes{}, a_strides{}, b_strides{};
+  std::size_t rank = 0;
+
+  [[nodiscard]] Sizes shape() const noexcept { return Sizes(sizes).first(rank); }
+};
+
+/// errors: InvalidArgument when the shapes do not broadcast, with both.
+Result<BroadcastPair> broadcast(const ModelTensor& a, const ModelTensor& b);
+
 /// Strides of the result of PyTorch's `empty_like`: those of `like` when its elements fill their
 /// memory, else the same order of dimensions without gaps.
 [[nodiscard]] Dims dense_strides_like(const ModelTensor& like) noexcept;

@@ -5,6 +5,7 @@
 
 #include "kernels/elements.hpp"
 #include "kernels/kernel_list.hpp"
+#include "kernels/selection/nonzero.hpp"
 #include "strided.hpp"
 #include "tenon/core/tensor.hpp"
 
@@ -27,6 +28,58 @@ struct Choice {
   [[nodiscard]] Sizes shape() const noexcept { return Sizes(sizes).first(rank); }
 };
 
+/// Indices in which each mask is replaced by one tensor of indices for each of its dimensions.
+struct WithoutMasks {
+  std::array<const ModelTensor*, max_rank> list{};
+  std::size_t count = 0;
+  std::array<std::optional<OwnedTensor>, max_rank> memory;
+
+  [[nodiscard]] Indices indices() const noexcept { return Indices(list).first(count); }
+};
+
+/// Adds the places where `mask` is true, for the dimensions of `self` from the next one on.
+Status add_mask(const ModelTensor& self, const ModelTensor& mask, WithoutMasks& out) {
+  const auto rank = static_cast<std::size_t>(mask.rank);
+  const auto covered = self.shape().subspan(out.count).first(rank);
+  if (rank == 0 || !std::ranges::equal(mask.shape(), covered)) {
+    return error(Error::InvalidArgument, "a mask ", shape_text(mask.shape()),
+                 " as an index from dimension ", out.count, " of ", shape_text(self.shape()),
+                 " on: expected ", shape_text(covered));
+  }
+  TENON_TRY(const std::int64_t count, count_nonzero(mask));
+  const std::size_t first = out.count;
+  for (std::size_t d = 0; d < rank; ++d, ++out.count) {
+    TENON_TRY(OwnedTensor places, new_tensor(Sizes(&count, 1), nullptr, ScalarType::Long));
+    out.memory[out.count].emplace(std::move(places));
+    out.list[out.count] = &**out.memory[out.count];
+  }
+  std::int64_t next = 0;
+  return for_nonzero(mask, [&](std::int64_t, std::int64_t position) {
+    const Dims index = unravel(mask.shape(), position);
+    for (std::size_t d = 0; d < rank; ++d) {
+      out.list[first + d]->as<std::int64_t>()[next] = index[d];
+    }
+    ++next;
+  });
+}
+
+Status replace_masks(const ModelTensor& self, Indices indices, WithoutMasks& out) {
+  for (const ModelTensor* index : indices) {
+    const bool is_mask = index && index->scalar_type == ScalarType::Bool;
+    const std::size_t taken = is_mask ? static_cast<std::size_t>(index->rank) : 1;
+    if (out.count + taken > static_cast<std::size_t>(self.rank)) {
+      return error(Error::InvalidArgument, "indices for ", out.count + taken, " dimensions of ",
+                   shape_text(self.shape()), ": expected at most ", self.rank);
+    }
+    if (is_mask) {
+      TENON_RETURN_IF_ERROR(add_mask(self, *index, out));
+    } else {
+      out.list[out.count++] = index;
+    }
+  }
+  return ok();
+}
+
 Status check(const ModelTensor& self, Indices indices) {
   if (indices.size() > static_cast<std::size_t>(self.rank)) {
     return error(Error::InvalidArgument, indices.size(), " indices for ", shape_text(self.shape()),
@@ -37,12 +90,9 @@ Status check(const ModelTensor& self, Indices indices) {
     if (!index) continue;
     any = true;
     const ScalarType type = index->scalar_type;
-    if (type == ScalarType::Bool || type == ScalarType::Byte) {
-      return error(Error::NotSupported, "an index of ", name_of(type),
-                   ": masks are not supported, expected Long or Int");
-    }
     if (type != ScalarType::Long && type != ScalarType::Int) {
-      return error(Error::InvalidType, "an index of ", name_of(type), ": expected Long or Int");
+      return error(Error::InvalidType, "an index of ", name_of(type),
+                   ": expected Long, Int or Bool");
     }
   }
   if (any) return ok();
@@ -98,7 +148,10 @@ Status add_offsets(const ModelTensor& self, std::size_t dim, const ModelTensor& 
                ", the size of dimension ", dim);
 }
 
-Status choose(const ModelTensor& self, Indices indices, Choice& choice) {
+Status choose(const ModelTensor& self, Indices given, Choice& choice) {
+  WithoutMasks without;
+  TENON_RETURN_IF_ERROR(replace_masks(self, given, without));
+  const Indices indices = without.indices();
   TENON_RETURN_IF_ERROR(check(self, indices));
   Dims sizes{};
   std::size_t rank = 0;
@@ -167,6 +220,35 @@ void put(const Choice& choice, const ModelTensor& self, const ModelTensor& value
       });
 }
 
+/// The indexed elements, contiguous.
+Status index_tensor(const ModelTensor& self, Indices indices, ModelTensor** ret0) {
+  Choice choice;
+  TENON_RETURN_IF_ERROR(choose(self, indices, choice));
+  TENON_TRY(OwnedTensor out, new_tensor(choice.shape(), nullptr, self.scalar_type));
+  const auto* offsets = choice.memory->as<const std::int64_t>();
+  const std::size_t element = size_of(self.scalar_type);
+  const auto size = static_cast<std::int64_t>(element);
+  for_positions<3>(
+      choice.shape(), no_dim, {choice.strides.data(), choice.offsets.data(), out->strides.data()},
+      [&](const auto& at) {
+        std::memcpy(out->data + at[2] * size, self.data + (at[0] + offsets[at[1]]) * size, element);
+      });
+  *ret0 = out.take();
+  return ok();
+}
+
+/// A list of indices as the C shim passes it: null pointers are dimensions without an index.
+Result<Indices> read_indices(ModelTensor* const* const* indices, std::int64_t count,
+                             std::array<const ModelTensor*, max_rank>& list) {
+  if (count < 0 || count > static_cast<std::int64_t>(max_rank)) {
+    return error(Error::InvalidArgument, count, " indices: expected at most ", max_rank);
+  }
+  for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i) {
+    list[i] = indices[i] ? *indices[i] : nullptr;
+  }
+  return Indices(list).first(static_cast<std::size_t>(count));
+}
+
 /// out = self with `values` at the indexed elements. `out` may be `self`.
 Status index_put(const ModelTensor& out, const ModelTensor& self, Indices indices,
                  const ModelTensor& values, bool accumulate) {
@@ -210,20 +292,22 @@ ShimError aoti_torch_cpu_index_put(ModelTensor* self, ModelTensor* const* const*
                                    std::int64_t indices_len, ModelTensor* values,
                                    std::int32_t accumulate, ModelTensor** ret0) noexcept {
   return shim_call("index_put", [&]() -> Status {
-    if (indices_len < 0 || indices_len > static_cast<std::int64_t>(max_rank)) {
-      return error(Error::InvalidArgument, indices_len, " indices: expected at most ", max_rank);
-    }
     std::array<const ModelTensor*, max_rank> list{};
-    for (std::size_t i = 0; i < static_cast<std::size_t>(indices_len); ++i) {
-      list[i] = indices[i] ? *indices[i] : nullptr;
-    }
+    TENON_TRY(const Indices read, read_indices(indices, indices_len, list));
     const Dims strides = dense_strides_like(*self);
     TENON_TRY(OwnedTensor out, new_tensor(self->shape(), strides.data(), self->scalar_type));
-    TENON_RETURN_IF_ERROR(index_put(*out, *self,
-                                    Indices(list).first(static_cast<std::size_t>(indices_len)),
-                                    *values, accumulate != 0));
+    TENON_RETURN_IF_ERROR(index_put(*out, *self, read, *values, accumulate != 0));
     *ret0 = out.take();
     return ok();
+  });
+}
+
+ShimError aoti_torch_cpu_index_Tensor(ModelTensor* self, ModelTensor* const* const* indices,
+                                      std::int64_t indices_len, ModelTensor** ret0) noexcept {
+  return shim_call("index_Tensor", [&]() -> Status {
+    std::array<const ModelTensor*, max_rank> list{};
+    TENON_TRY(const Indices read, read_indices(indices, indices_len, list));
+    return index_tensor(*self, read, ret0);
   });
 }
 

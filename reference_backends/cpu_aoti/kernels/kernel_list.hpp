@@ -112,7 +112,121 @@
     (std::int64_t n, std::int32_t* dtype, std::int32_t* layout, std::int32_t* device,              \
      std::int32_t device_index, std::int32_t* pin_memory, ModelTensor** ret0))                     \
   X(aoti_torch_cpu_bernoulli__float, (ModelTensor * self, double p, void** generator))             \
-  X(aoti_torch_cpu_bernoulli__Tensor, (ModelTensor * self, ModelTensor * p, void** generator))
+  X(aoti_torch_cpu_bernoulli__Tensor, (ModelTensor * self, ModelTensor * p, void** generator))     \
+  X(aoti_torch_cpu_kthvalue, (ModelTensor * self, std::int64_t k, std::int64_t dim,                \
+                              std::int32_t keepdim, ModelTensor** ret0, ModelTensor** ret1))       \
+  X(aoti_torch_cpu_mode, (ModelTensor * self, std::int64_t dim, std::int32_t keepdim,              \
+                          ModelTensor** ret0, ModelTensor** ret1))                                 \
+  X(aoti_torch_cpu_median, (ModelTensor * self, ModelTensor * *ret0))                              \
+  X(aoti_torch_cpu_nanmedian, (ModelTensor * self, ModelTensor * *ret0))                           \
+  X(aoti_torch_cpu_bucketize_Tensor,                                                               \
+    (ModelTensor * self, ModelTensor * boundaries, std::int32_t out_int32, std::int32_t right,     \
+     ModelTensor** ret0))                                                                          \
+  X(aoti_torch_cpu_searchsorted_Tensor,                                                            \
+    (ModelTensor * sorted_sequence, ModelTensor * self, std::int32_t out_int32,                    \
+     std::int32_t right, const char** side, ModelTensor** sorter, ModelTensor** ret0))             \
+  X(aoti_torch_cpu_searchsorted_Scalar,                                                            \
+    (ModelTensor * sorted_sequence, double self, std::int32_t out_int32, std::int32_t right,       \
+     const char** side, ModelTensor** sorter, ModelTensor** ret0))                                 \
+  X(aoti_torch_cpu_histc,                                                                          \
+    (ModelTensor * self, std::int64_t bins, double min, double max, ModelTensor** ret0))           \
+  X(aoti_torch_cpu_masked_scatter,                                                                 \
+    (ModelTensor * self, ModelTensor * mask, ModelTensor * source, ModelTensor * *ret0))           \
+  X(aoti_torch_cpu_masked_select, (ModelTensor * self, ModelTensor * mask, ModelTensor * *ret0))   \
+  X(aoti_torch_cpu_nonzero, (ModelTensor * self, ModelTensor * *ret0))                             \
+  X(aoti_torch_cpu_nonzero_static,                                                                 \
+    (ModelTensor * self, std::int64_t size, std::int64_t fill_value, ModelTensor** ret0))          \
+  X(aoti_torch_cpu_repeat_interleave_Tensor,                                                       \
+    (ModelTensor * repeats, std::int64_t* output_size, ModelTensor** ret0))                        \
+  X(aoti_torch_cpu_index_Tensor, (ModelTensor * self, ModelTensor* const* const* indices,          \
+                                  std::int64_t indices_len, ModelTensor** ret0))                   \
+  X(aoti_torch_cpu_index_reduce,                                                                   \
+    (ModelTensor * self, std::int64_t dim, ModelTensor* index, ModelTensor* source,                \
+     const char* reduce, std::int32_t include_self, ModelTensor** ret0))                           \
+  X(aoti_torch_cpu_cummax,                                                                         \
+    (ModelTensor * self, std::int64_t dim, ModelTensor** ret0, ModelTensor** ret1))                \
+  X(aoti_torch_cpu_cummin,                                                                         \
+    (ModelTensor * self, std::int64_t dim, ModelTensor** ret0, ModelTensor** ret1))                \
+  X(aoti_torch_cpu_logcumsumexp, (ModelTensor * self, std::int64_t dim, ModelTensor** ret0))       \
+  X(aoti_torch_cpu_avg_pool2d,                                                                     \
+    (ModelTensor * self, const std::int64_t* kernel_size, std::int64_t kernel_size_len,            \
+     const std::int64_t* stride, std::int64_t stride_len, const std::int64_t* padding,             \
+     std::int64_t padding_len, std::int32_t ceil_mode, std::int32_t count_include_pad,             \
+     std::int64_t* divisor_override, ModelTensor** ret0))                                          \
+  X(aoti_torch_cpu_avg_pool3d,                                                                     \
+    (ModelTensor * self, const std::int64_t* kernel_size, std::int64_t kernel_size_len,            \
+     const std::int64_t* stride, std::int64_t stride_len, const std::int64_t* padding,             \
+     std::int64_t padding_len, std::int32_t ceil_mode, std::int32_t count_include_pad,             \
+     std::int64_t* divisor_override, ModelTensor** ret0))                                          \
+  X(aoti_torch_cpu_slice_Tensor, (ModelTensor * self, std::int64_t dim, std::int64_t* start,       \
+                                  std::int64_t* end, std::int64_t step, ModelTensor** ret0))       \
+  X(aoti_torch_cpu_narrow, (ModelTensor * self, std::int64_t dim, std::int64_t start,              \
+                            std::int64_t length, ModelTensor** ret0))                              \
+  X(aoti_torch_cpu_permute,                                                                        \
+    (ModelTensor * self, const std::int64_t* dims, std::int64_t dims_len, ModelTensor** ret0))     \
+  X(aoti_torch_cpu_squeeze_dim, (ModelTensor * self, std::int64_t dim, ModelTensor** ret0))        \
+  X(aoti_torch_cpu_reshape,                                                                        \
+    (ModelTensor * self, const std::int64_t* shape, std::int64_t shape_len, ModelTensor** ret0))   \
+  X(aoti_torch_cpu_view_dtype, (ModelTensor * self, std::int32_t dtype, ModelTensor** ret0))       \
+  X(aoti_torch_cpu_view_as_complex, (ModelTensor * self, ModelTensor * *ret0))                     \
+  X(aoti_torch_cpu_view_as_real, (ModelTensor * self, ModelTensor * *ret0))                        \
+  X(aoti_torch_cpu_cat,                                                                            \
+    (ModelTensor* const* tensors, std::int64_t tensors_len, std::int64_t dim, ModelTensor** ret0)) \
+  X(aoti_torch_cpu_abs, (ModelTensor * self, ModelTensor * *ret0))                                 \
+  X(aoti_torch_cpu_angle, (ModelTensor * self, ModelTensor * *ret0))                               \
+  X(aoti_torch_cpu_polar, (ModelTensor * abs, ModelTensor * angle, ModelTensor * *ret0))           \
+  X(aoti_torch_cpu_add_Tensor,                                                                     \
+    (ModelTensor * self, ModelTensor * other, double alpha, ModelTensor** ret0))                   \
+  X(aoti_torch_cpu_mul_Tensor, (ModelTensor * self, ModelTensor * other, ModelTensor * *ret0))     \
+  X(aoti_torch_cpu_pow_Tensor_Tensor,                                                              \
+    (ModelTensor * self, ModelTensor * exponent, ModelTensor * *ret0))                             \
+  X(aoti_torch_cpu_add_Scalar,                                                                     \
+    (ModelTensor * self, double other, double alpha, ModelTensor** ret0))                          \
+  X(aoti_torch_cpu_mul_Scalar, (ModelTensor * self, double other, ModelTensor** ret0))             \
+  X(aoti_torch_cpu_pow_Tensor_Scalar, (ModelTensor * self, double exponent, ModelTensor** ret0))   \
+  X(aoti_torch_cpu_pow_Scalar, (double self, ModelTensor* exponent, ModelTensor** ret0))           \
+  X(aoti_torch_cpu_fill__Scalar, (ModelTensor * self, double value))                               \
+  X(aoti_torch_cpu__cdist_forward, (ModelTensor * x1, ModelTensor * x2, double p,                  \
+                                    std::int64_t* compute_mode, ModelTensor** ret0))               \
+  X(aoti_torch_cpu__pdist_forward, (ModelTensor * self, double p, ModelTensor** ret0))             \
+  X(aoti_torch_cpu__trilinear,                                                                     \
+    (ModelTensor * i1, ModelTensor * i2, ModelTensor * i3, const std::int64_t* expand1,            \
+     std::int64_t expand1_len, const std::int64_t* expand2, std::int64_t expand2_len,              \
+     const std::int64_t* expand3, std::int64_t expand3_len, const std::int64_t* sumdim,            \
+     std::int64_t sumdim_len, std::int64_t unroll_dim, ModelTensor** ret0))                        \
+  X(aoti_torch_cpu_grid_sampler_3d,                                                                \
+    (ModelTensor * input, ModelTensor * grid, std::int64_t interpolation_mode,                     \
+     std::int64_t padding_mode, std::int32_t align_corners, ModelTensor** ret0))                   \
+  X(aoti_torch_cpu__int_mm_out, (ModelTensor * out, ModelTensor * self, ModelTensor * mat2))       \
+  X(aoti_torch_cpu__weight_int8pack_mm,                                                            \
+    (ModelTensor * self, ModelTensor * mat2, ModelTensor * scales, ModelTensor * *ret0))           \
+  X(aoti_torch_cpu_rand_like,                                                                      \
+    (ModelTensor * self, std::int32_t* dtype, std::int32_t* layout, std::int32_t* device,          \
+     std::int32_t device_index, std::int32_t* pin_memory, std::int32_t* memory_format,             \
+     ModelTensor** ret0))                                                                          \
+  X(aoti_torch_cpu_randn_like,                                                                     \
+    (ModelTensor * self, std::int32_t* dtype, std::int32_t* layout, std::int32_t* device,          \
+     std::int32_t device_index, std::int32_t* pin_memory, std::int32_t* memory_format,             \
+     ModelTensor** ret0))                                                                          \
+  X(aoti_torch_cpu_randint_like,                                                                   \
+    (ModelTensor * self, std::int64_t high, std::int32_t* dtype, std::int32_t* layout,             \
+     std::int32_t* device, std::int32_t device_index, std::int32_t* pin_memory,                    \
+     std::int32_t* memory_format, ModelTensor** ret0))                                             \
+  X(aoti_torch_cpu_randint_like_low_dtype,                                                         \
+    (ModelTensor * self, std::int64_t low, std::int64_t high, std::int32_t* dtype,                 \
+     std::int32_t* layout, std::int32_t* device, std::int32_t device_index,                        \
+     std::int32_t* pin_memory, std::int32_t* memory_format, ModelTensor** ret0))                   \
+  X(aoti_torch_cpu_uniform,                                                                        \
+    (ModelTensor * self, double from, double to, void** generator, ModelTensor** ret0))            \
+  X(aoti_torch_cpu_normal_functional,                                                              \
+    (ModelTensor * self, double mean, double std, void** generator, ModelTensor** ret0))           \
+  X(aoti_torch_cpu_exponential,                                                                    \
+    (ModelTensor * self, double lambd, void** generator, ModelTensor** ret0))                      \
+  X(aoti_torch_cpu_addbmm, (ModelTensor * self, ModelTensor * batch1, ModelTensor * batch2,        \
+                            double beta, double alpha, ModelTensor** ret0))                        \
+  X(aoti_torch_cpu_gcd, (ModelTensor * self, ModelTensor * other, ModelTensor * *ret0))            \
+  X(aoti_torch_cpu_native_dropout,                                                                 \
+    (ModelTensor * input, double p, std::int32_t* train, ModelTensor** ret0, ModelTensor** ret1))
 
 namespace tenon::cpu_aoti {
 

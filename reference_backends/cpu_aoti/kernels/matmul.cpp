@@ -89,7 +89,43 @@ Status add_product(const ModelTensor& out, const ModelTensor& self, const ModelT
   return multiply_all(out, a, b, beta, alpha);
 }
 
+/// One matrix of a batch.
+[[nodiscard]] ModelTensor matrix_at(const ModelTensor& batch, std::int64_t index) noexcept {
+  ModelTensor out = batch;
+  out.data += index * batch.strides[0] * static_cast<std::int64_t>(size_of(batch.scalar_type));
+  out.rank = 2;
+  out.numel = batch.sizes[1] * batch.sizes[2];
+  for (std::size_t d = 0; d < 2; ++d) {
+    out.sizes[d] = batch.sizes[d + 1];
+    out.strides[d] = batch.strides[d + 1];
+  }
+  return out;
+}
+
+/// beta * self plus alpha times the sum of all products of two batches of matrices.
+Status add_products(const ModelTensor& self, const ModelTensor& a, const ModelTensor& b,
+                    double beta, double alpha, ModelTensor** ret0) {
+  if (a.rank != 3 || b.rank != 3 || a.sizes[0] != b.sizes[0] || a.sizes[0] == 0) {
+    return error(Error::InvalidArgument, "batches ", shape_text(a.shape()), " and ",
+                 shape_text(b.shape()), ": expected [B, M, K] and [B, K, N], B at least 1");
+  }
+  const std::int64_t shape[] = {a.sizes[1], b.sizes[2]};
+  TENON_TRY(OwnedTensor out, new_tensor(shape, nullptr, a.scalar_type));
+  TENON_RETURN_IF_ERROR(add_product(*out, self, matrix_at(a, 0), matrix_at(b, 0), beta, alpha, 2));
+  for (std::int64_t i = 1; i < a.sizes[0]; ++i) {
+    TENON_RETURN_IF_ERROR(add_product(*out, *out, matrix_at(a, i), matrix_at(b, i), 1, alpha, 2));
+  }
+  *ret0 = out.take();
+  return ok();
+}
+
 }  // namespace
+
+ShimError aoti_torch_cpu_addbmm(ModelTensor* self, ModelTensor* batch1, ModelTensor* batch2,
+                                double beta, double alpha, ModelTensor** ret0) noexcept {
+  return shim_call("addbmm",
+                   [&] { return add_products(*self, *batch1, *batch2, beta, alpha, ret0); });
+}
 
 ShimError aoti_torch_cpu_mm_out(ModelTensor* out, ModelTensor* self, ModelTensor* mat2) noexcept {
   return shim_call("mm_out", [&]() -> Status {

@@ -137,9 +137,9 @@ Result<std::int64_t> pick(Sizes list, std::size_t d, std::size_t spatial, const 
   return value;
 }
 
-Status max_pool(const ModelTensor& self, std::size_t spatial, Sizes kernel, Sizes stride,
-                Sizes padding, Sizes dilation, bool ceil_mode, ModelTensor** values,
-                ModelTensor** indices) {
+/// A pooling with windows of one size; the averages have no dilation.
+Result<Pooling> find_windows(const ModelTensor& self, std::size_t spatial, Sizes kernel,
+                             Sizes stride, Sizes padding, Sizes dilation, bool ceil_mode) {
   TENON_RETURN_IF_ERROR(check_input(self, spatial));
   const auto rank = static_cast<std::size_t>(self.rank);
   Pooling p;
@@ -164,9 +164,32 @@ Status max_pool(const ModelTensor& self, std::size_t spatial, Sizes kernel, Size
                    ": expected one in which a kernel of ", reach, " has place");
     }
   }
+  return p;
+}
+
+Status max_pool(const ModelTensor& self, std::size_t spatial, Sizes kernel, Sizes stride,
+                Sizes padding, Sizes dilation, bool ceil_mode, ModelTensor** values,
+                ModelTensor** indices) {
+  TENON_TRY(Pooling p, find_windows(self, spatial, kernel, stride, padding, dilation, ceil_mode));
+  const auto rank = static_cast<std::size_t>(self.rank);
   const bool channels_last =
       rank == spatial + 2 ? is_channels_last(self) : spatial == 3 && is_channels_last_image(self);
   return run<Most>(self, spatial, channels_last, p, values, indices);
+}
+
+Status avg_pool(const ModelTensor& self, std::size_t spatial, Sizes kernel, Sizes stride,
+                Sizes padding, bool ceil_mode, bool count_include_pad,
+                const std::int64_t* divisor_override, ModelTensor** values) {
+  const std::int64_t dilation = 1;
+  TENON_TRY(Pooling p,
+            find_windows(self, spatial, kernel, stride, padding, Sizes(&dilation, 1), ceil_mode));
+  if (divisor_override && *divisor_override == 0) {
+    return error(Error::InvalidArgument, "a divisor 0: expected another number");
+  }
+  p.divisor = divisor_override ? *divisor_override : 0;
+  p.counts_padding = count_include_pad;
+  const bool channels_last = spatial == 2 && self.rank == 4 && is_channels_last(self);
+  return run<Average>(self, spatial, channels_last, p, values, nullptr);
 }
 
 Sizes list(const std::int64_t* values, std::int64_t count) {
@@ -228,6 +251,32 @@ ShimError aoti_torch_cpu_max_pool3d_with_indices(
     return max_pool(*self, 3, list(kernel_size, kernel_size_len), list(stride, stride_len),
                     list(padding, padding_len), list(dilation, dilation_len), ceil_mode != 0, ret0,
                     ret1);
+  });
+}
+
+ShimError aoti_torch_cpu_avg_pool2d(ModelTensor* self, const std::int64_t* kernel_size,
+                                    std::int64_t kernel_size_len, const std::int64_t* stride,
+                                    std::int64_t stride_len, const std::int64_t* padding,
+                                    std::int64_t padding_len, std::int32_t ceil_mode,
+                                    std::int32_t count_include_pad, std::int64_t* divisor_override,
+                                    ModelTensor** ret0) noexcept {
+  return shim_call("avg_pool2d", [&] {
+    return avg_pool(*self, 2, list(kernel_size, kernel_size_len), list(stride, stride_len),
+                    list(padding, padding_len), ceil_mode != 0, count_include_pad != 0,
+                    divisor_override, ret0);
+  });
+}
+
+ShimError aoti_torch_cpu_avg_pool3d(ModelTensor* self, const std::int64_t* kernel_size,
+                                    std::int64_t kernel_size_len, const std::int64_t* stride,
+                                    std::int64_t stride_len, const std::int64_t* padding,
+                                    std::int64_t padding_len, std::int32_t ceil_mode,
+                                    std::int32_t count_include_pad, std::int64_t* divisor_override,
+                                    ModelTensor** ret0) noexcept {
+  return shim_call("avg_pool3d", [&] {
+    return avg_pool(*self, 3, list(kernel_size, kernel_size_len), list(stride, stride_len),
+                    list(padding, padding_len), ceil_mode != 0, count_include_pad != 0,
+                    divisor_override, ret0);
   });
 }
 

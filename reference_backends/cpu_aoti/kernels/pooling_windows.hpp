@@ -11,9 +11,10 @@
 /// The loops of all poolings: windows over up to three spatial dimensions.
 namespace tenon::cpu_aoti {
 
-/// The input elements of one element of the result, along one dimension.
+/// The input elements of one element of the result, along one dimension, and the number of
+/// positions with those in the padding.
 struct Window {
-  std::int64_t first, end, step;
+  std::int64_t first, end, step, padded;
 };
 
 /// One spatial dimension. Without a kernel it is adaptive: windows of nearly equal size cover it.
@@ -22,11 +23,15 @@ struct Axis {
   std::int64_t kernel = 0, stride = 1, padding = 0, dilation = 1;
 
   [[nodiscard]] Window window(std::int64_t o) const noexcept {
-    if (kernel == 0) return {o * in / out, ((o + 1) * in + out - 1) / out, 1};
-    std::int64_t first = o * stride - padding;
+    std::int64_t first = kernel == 0 ? o * in / out : o * stride - padding;
+    if (kernel == 0) {
+      const std::int64_t covered = ((o + 1) * in + out - 1) / out - first;
+      return {first, first + covered, 1, covered};
+    }
+    const std::int64_t padded = std::min(first + kernel, in + padding) - first;
     const std::int64_t end = std::min(first + (kernel - 1) * dilation + 1, in);
     if (first < 0) first += (-first + dilation - 1) / dilation * dilation;
-    return {first, end, dilation};
+    return {first, end, dilation, padded};
   }
 };
 
@@ -37,6 +42,8 @@ struct Pooling {
   std::int64_t batch = 1, channels = 1;
   std::array<Axis, 3> axes;
   Strides in_strides{}, out_strides{}, index_strides{};
+  std::int64_t divisor = 0;     ///< Of averages; 0 for the number of elements.
+  bool counts_padding = false;  ///< In that number.
 };
 
 /// Sums and divides.
@@ -94,6 +101,11 @@ void pool_position(const Pooling& p, const std::array<Window, 3>& windows, const
         ++count;
       }
     }
+  }
+  if (p.divisor != 0) {
+    count = p.divisor;
+  } else if (p.counts_padding) {
+    count = z.padded * y.padded * x.padded;
   }
   for (std::int64_t c = 0; c < lanes; ++c) {
     out[c] = Kind::finish(best[c], count);

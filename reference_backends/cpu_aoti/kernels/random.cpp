@@ -184,6 +184,54 @@ Status fill_chances(const ModelTensor& self, const Dims& p_strides, const Chance
   return failure;
 }
 
+/// A tensor with the sizes of `self`, of its type unless another is given.
+template <class Body>
+Status make_like(const ModelTensor& self, const std::int32_t* dtype, ModelTensor** result,
+                 Body&& fill) {
+  return make(self.shape(), dtype, self.scalar_type, result, std::forward<Body>(fill));
+}
+
+/// Numbers of a distribution, made of those of another by `change`, which is given doubles.
+template <class Fill, class Change>
+Status make_changed(const ModelTensor& self, void* const* generator, ModelTensor** result,
+                    const Fill& fill, const Change& change) {
+  TENON_RETURN_IF_ERROR(no_generator(generator));
+  return make_like(self, nullptr, result, [&](const ModelTensor& out) -> Status {
+    TENON_RETURN_IF_ERROR(fill(out));
+    return with_real_type(out.scalar_type, [&]<class T>(T) {
+      T* to = out.as<T>();
+      for (std::int64_t i = 0; i < out.numel; ++i) {
+        to[i] = narrow<T>(change(static_cast<double>(widen(to[i]))));
+      }
+      return ok();
+    });
+  });
+}
+
+/// `input` divided by the chance to be kept, or 0, and which elements were kept.
+Status drop_out(const ModelTensor& input, double p, bool train, ModelTensor** ret0,
+                ModelTensor** ret1) {
+  TENON_RETURN_IF_ERROR(check_chance(p));
+  const Dims strides = dense_strides_like(input);
+  TENON_TRY(OwnedTensor out, new_tensor(input.shape(), strides.data(), input.scalar_type));
+  TENON_TRY(OwnedTensor kept, new_tensor(input.shape(), strides.data(), ScalarType::Bool));
+  const double chance = train ? 1 - p : 1;
+  const double factor = chance > 0 ? 1 / chance : 0;
+  TENON_RETURN_IF_ERROR(fill_chances(*kept, Dims{}, [&](std::int64_t) { return chance; }));
+  TENON_RETURN_IF_ERROR(with_real_type(input.scalar_type, [&]<class T>(T) {
+    for_positions<2>(input.shape(), no_dim, {input.strides.data(), strides.data()},
+                     [&](const auto& at) {
+                       const double keep = kept->template as<Bool>()[at[1]].byte != 0 ? factor : 0;
+                       const auto value = static_cast<double>(widen(input.as<const T>()[at[0]]));
+                       out->template as<T>()[at[1]] = narrow<T>(value * keep);
+                     });
+    return ok();
+  }));
+  *ret0 = out.take();
+  *ret1 = kept.take();
+  return ok();
+}
+
 Sizes list(const std::int64_t* size, std::int64_t count) {
   return {size, static_cast<std::size_t>(count)};
 }
@@ -266,6 +314,78 @@ ShimError aoti_torch_cpu_bernoulli__Tensor(ModelTensor* self, ModelTensor* p,
       });
     });
   });
+}
+
+ShimError aoti_torch_cpu_rand_like(ModelTensor* self, std::int32_t* dtype, std::int32_t*,
+                                   std::int32_t*, std::int32_t, std::int32_t*, std::int32_t*,
+                                   ModelTensor** ret0) noexcept {
+  return shim_call("rand_like", [&] { return make_like(*self, dtype, ret0, fill_uniform); });
+}
+
+ShimError aoti_torch_cpu_randn_like(ModelTensor* self, std::int32_t* dtype, std::int32_t*,
+                                    std::int32_t*, std::int32_t, std::int32_t*, std::int32_t*,
+                                    ModelTensor** ret0) noexcept {
+  return shim_call("randn_like", [&] { return make_like(*self, dtype, ret0, fill_normal); });
+}
+
+ShimError aoti_torch_cpu_randint_like(ModelTensor* self, std::int64_t high, std::int32_t* dtype,
+                                      std::int32_t*, std::int32_t*, std::int32_t, std::int32_t*,
+                                      std::int32_t*, ModelTensor** ret0) noexcept {
+  return shim_call("randint_like", [&] {
+    return make_like(*self, dtype, ret0,
+                     [&](const ModelTensor& out) { return fill_integers(out, 0, high); });
+  });
+}
+
+ShimError aoti_torch_cpu_randint_like_low_dtype(ModelTensor* self, std::int64_t low,
+                                                std::int64_t high, std::int32_t* dtype,
+                                                std::int32_t*, std::int32_t*, std::int32_t,
+                                                std::int32_t*, std::int32_t*,
+                                                ModelTensor** ret0) noexcept {
+  return shim_call("randint_like_low_dtype", [&] {
+    return make_like(*self, dtype, ret0,
+                     [&](const ModelTensor& out) { return fill_integers(out, low, high); });
+  });
+}
+
+ShimError aoti_torch_cpu_uniform(ModelTensor* self, double from, double to, void** generator,
+                                 ModelTensor** ret0) noexcept {
+  return shim_call("uniform", [&]() -> Status {
+    if (!(from <= to)) {
+      return error(Error::InvalidArgument, "numbers from ", from, " to below ", to,
+                   ": expected a larger end");
+    }
+    return make_changed(*self, generator, ret0, fill_uniform,
+                        [&](double x) { return from + x * (to - from); });
+  });
+}
+
+ShimError aoti_torch_cpu_normal_functional(ModelTensor* self, double mean, double std,
+                                           void** generator, ModelTensor** ret0) noexcept {
+  return shim_call("normal_functional", [&]() -> Status {
+    if (!(std >= 0)) {
+      return error(Error::InvalidArgument, "a standard deviation ", std, ": expected at least 0");
+    }
+    return make_changed(*self, generator, ret0, fill_normal,
+                        [&](double x) { return mean + x * std; });
+  });
+}
+
+ShimError aoti_torch_cpu_exponential(ModelTensor* self, double lambd, void** generator,
+                                     ModelTensor** ret0) noexcept {
+  return shim_call("exponential", [&]() -> Status {
+    if (!(lambd > 0)) {
+      return error(Error::InvalidArgument, "a rate ", lambd, ": expected more than 0");
+    }
+    return make_changed(*self, generator, ret0, fill_uniform,
+                        [&](double x) { return -std::log1p(-x) / lambd; });
+  });
+}
+
+ShimError aoti_torch_cpu_native_dropout(ModelTensor* input, double p, std::int32_t* train,
+                                        ModelTensor** ret0, ModelTensor** ret1) noexcept {
+  return shim_call("native_dropout",
+                   [&] { return drop_out(*input, p, !train || *train != 0, ret0, ret1); });
 }
 
 }  // namespace tenon::cpu_aoti

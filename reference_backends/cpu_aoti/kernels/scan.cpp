@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: MIT
+#include <cmath>
+#include <utility>
+
 #include "kernels/elements.hpp"
 #include "kernels/kernel_list.hpp"
 #include "strided.hpp"
@@ -14,7 +17,7 @@ template <class T>
 using Running = std::conditional_t<std::is_same_v<Wide<T>, std::int64_t>, std::uint64_t,
                                    std::conditional_t<std::is_same_v<T, float>, double, Wide<T>>>;
 
-enum class Scan { sum, product };
+enum class Scan { sum, product, log_sum_exp };
 
 /// Elements `count` steps of `stride` apart, as values of type To.
 template <class From, class To>
@@ -36,10 +39,33 @@ void store(const Running<To>* line, std::int64_t stride, std::int64_t count, std
   for (std::int64_t i = 0; i < count; ++i) to[i * stride] = narrow<To>(line[i]);
 }
 
+/// log(exp(a) + exp(b)), without overflow. Equal infinities stay.
+template <class T>
+[[nodiscard]] T log_add_exp(T a, T b) noexcept {
+  const T least = b != b || b < a ? b : a;
+  const T most = b != b || b >= a ? b : a;
+  if (least == most && !std::isfinite(least)) return most;
+  return std::log1p(std::exp(least - most)) + most;
+}
+
 template <Scan scan, class T>
 void accumulate(T* line, std::int64_t count) {
   for (std::int64_t i = 1; i < count; ++i) {
-    line[i] = scan == Scan::sum ? line[i - 1] + line[i] : line[i - 1] * line[i];
+    if constexpr (scan == Scan::log_sum_exp) {
+      line[i] = log_add_exp(line[i - 1], line[i]);
+    } else {
+      line[i] = scan == Scan::sum ? line[i - 1] + line[i] : line[i - 1] * line[i];
+    }
+  }
+}
+
+/// Calls `body` with a value of each type that the scan is defined for.
+template <Scan scan, class Body>
+Status with_scan_type(ScalarType type, Body&& body) {
+  if constexpr (scan == Scan::log_sum_exp) {
+    return with_real_type(type, std::forward<Body>(body));
+  } else {
+    return with_type(type, std::forward<Body>(body));
   }
 }
 
@@ -59,9 +85,9 @@ Status run_scan(const ModelTensor& self, std::int64_t dim, const std::int32_t* d
   };
   const std::int64_t count = self.rank > 0 ? self.sizes[along] : 1;
   TENON_TRY(const Scratch scratch, Scratch::of(count * 8));
-  TENON_RETURN_IF_ERROR(with_type(type, [&]<class To>(To) {
+  TENON_RETURN_IF_ERROR(with_scan_type<scan>(type, [&]<class To>(To) {
     auto* line = scratch.as<Running<To>>();
-    return with_type(self.scalar_type, [&]<class From>(From) {
+    return with_scan_type<scan>(self.scalar_type, [&]<class From>(From) {
       for_positions<2>(self.shape(), self.rank > 0 ? along : no_dim,
                        {self.strides.data(), out->strides.data()}, [&](const auto& offset) {
                          load<From, To>(
@@ -78,7 +104,56 @@ Status run_scan(const ModelTensor& self, std::int64_t dim, const std::int32_t* d
   return ok();
 }
 
+/// The largest, or smallest, element so far and its index; of equal ones the last. NaN wins.
+template <bool largest>
+Status run_extreme(const ModelTensor& self, std::int64_t dim, ModelTensor** ret0,
+                   ModelTensor** ret1) {
+  TENON_TRY(const std::size_t along, wrap_dim(dim, self.rank));
+  TENON_TRY(OwnedTensor values, new_tensor(self.shape(), nullptr, self.scalar_type));
+  TENON_TRY(OwnedTensor indices, new_tensor(self.shape(), nullptr, ScalarType::Long));
+  const std::int64_t count = self.rank > 0 ? self.sizes[along] : 1;
+  const std::int64_t from_step = self.rank > 0 ? self.strides[along] : 1;
+  const std::int64_t to_step = self.rank > 0 ? values->strides[along] : 1;
+  TENON_RETURN_IF_ERROR(with_type(self.scalar_type, [&]<class T>(T) {
+    for_positions<2>(self.shape(), self.rank > 0 ? along : no_dim,
+                     {self.strides.data(), values->strides.data()}, [&](const auto& at) {
+                       const T* from = self.as<const T>() + at[0];
+                       std::int64_t best = 0;
+                       for (std::int64_t i = 0; i < count; ++i) {
+                         const Wide<T> value = widen(from[i * from_step]);
+                         const Wide<T> so_far = widen(from[best * from_step]);
+                         if (value != value ||
+                             (so_far == so_far && (largest ? value >= so_far : value <= so_far))) {
+                           best = i;
+                         }
+                         values->template as<T>()[at[1] + i * to_step] = from[best * from_step];
+                         indices->template as<std::int64_t>()[at[1] + i * to_step] = best;
+                       }
+                     });
+    return ok();
+  }));
+  *ret0 = values.take();
+  *ret1 = indices.take();
+  return ok();
+}
+
 }  // namespace
+
+ShimError aoti_torch_cpu_cummax(ModelTensor* self, std::int64_t dim, ModelTensor** ret0,
+                                ModelTensor** ret1) noexcept {
+  return shim_call("cummax", [&] { return run_extreme<true>(*self, dim, ret0, ret1); });
+}
+
+ShimError aoti_torch_cpu_cummin(ModelTensor* self, std::int64_t dim, ModelTensor** ret0,
+                                ModelTensor** ret1) noexcept {
+  return shim_call("cummin", [&] { return run_extreme<false>(*self, dim, ret0, ret1); });
+}
+
+ShimError aoti_torch_cpu_logcumsumexp(ModelTensor* self, std::int64_t dim,
+                                      ModelTensor** ret0) noexcept {
+  return shim_call("logcumsumexp",
+                   [&] { return run_scan<Scan::log_sum_exp>(*self, dim, nullptr, ret0); });
+}
 
 ShimError aoti_torch_cpu_cumsum(ModelTensor* self, std::int64_t dim, std::int32_t* dtype,
                                 ModelTensor** ret0) noexcept {

@@ -206,6 +206,33 @@ Status scatter(const ModelTensor& out, const ModelTensor& self, std::int64_t dim
   });
 }
 
+/// out = self, reduced with the slices of `source` along `dim` that belong to its indices.
+Status index_reduce(const ModelTensor& self, std::int64_t dim, const ModelTensor& index,
+                    const ModelTensor& source, Reduce reduce, bool include_self,
+                    ModelTensor** ret0) {
+  TENON_TRY(const std::size_t along, wrap_dim(dim, self.rank));
+  bool good = index.rank <= 1 && source.rank == self.rank;
+  for (std::size_t d = 0; good && d < static_cast<std::size_t>(self.rank); ++d) {
+    good = source.sizes[d] == (d == along ? index.numel : self.sizes[d]);
+  }
+  if (!good || (self.rank == 0 && index.numel != 1)) {
+    return error(Error::InvalidArgument, "an index ", shape_text(index.shape()), " and a source ",
+                 shape_text(source.shape()), " for dimension ", along, " of ",
+                 shape_text(self.shape()),
+                 ": expected one index for each slice, and equal sizes elsewhere");
+  }
+  ModelTensor indices = index;
+  indices.rank = source.rank;
+  indices.sizes = source.sizes;
+  indices.numel = source.numel;
+  indices.strides = {};
+  if (self.rank > 0) indices.strides[along] = index.rank > 0 ? index.strides[0] : 1;
+  TENON_TRY(OwnedTensor out, new_tensor(self.shape(), nullptr, self.scalar_type));
+  TENON_RETURN_IF_ERROR(scatter(*out, self, dim, indices, source, reduce, include_self));
+  *ret0 = out.take();
+  return ok();
+}
+
 Status scatter_value(const ModelTensor& out, const ModelTensor& self, std::int64_t dim,
                      const ModelTensor& index, double value) {
   return with_type(out.scalar_type, [&]<class T>(T) {
@@ -253,6 +280,15 @@ ShimError aoti_torch_scatter_reduce_out(ModelTensor* out, ModelTensor* self, std
   return shim_call("scatter_reduce_out", [&]() -> Status {
     TENON_TRY(const Reduce kind, find_reduce(reduce));
     return scatter(*out, *self, dim, *index, *src, kind, include_self != 0);
+  });
+}
+
+ShimError aoti_torch_cpu_index_reduce(ModelTensor* self, std::int64_t dim, ModelTensor* index,
+                                      ModelTensor* source, const char* reduce,
+                                      std::int32_t include_self, ModelTensor** ret0) noexcept {
+  return shim_call("index_reduce", [&]() -> Status {
+    TENON_TRY(const Reduce kind, find_reduce(reduce));
+    return index_reduce(*self, dim, *index, *source, kind, include_self != 0, ret0);
   });
 }
 

@@ -3,73 +3,13 @@
 
 #include "kernels/elements.hpp"
 #include "kernels/kernel_list.hpp"
+#include "kernels/lines.hpp"
 #include "strided.hpp"
 
 namespace tenon::cpu_aoti {
 namespace {
 
 using aoti::shim_call;
-
-/// One element of a line and its index.
-template <class Key>
-struct Item {
-  Key key;
-  std::int64_t index;
-};
-
-/// NaN is larger than every number.
-template <class Key>
-[[nodiscard]] bool less(Key a, Key b) noexcept {
-  if constexpr (std::is_floating_point_v<Key>) return a < b || (b != b && a == a);
-  return a < b;
-}
-
-/// Elements of `self` along one dimension, and the addresses of the results.
-struct Lines {
-  const ModelTensor& self;
-  const ModelTensor& values;
-  const ModelTensor& indices;
-  std::size_t along;
-
-  [[nodiscard]] std::int64_t size(const ModelTensor& tensor) const noexcept {
-    return self.rank > 0 ? tensor.sizes[along] : tensor.numel;
-  }
-  [[nodiscard]] std::int64_t stride(const ModelTensor& tensor) const noexcept {
-    return self.rank > 0 ? tensor.strides[along] : 1;
-  }
-};
-
-/// Calls `order(items, count)` for each line and writes the first items. Values are copied from
-/// `self`, so that NaN and -0 keep their bits.
-template <class T, class Order>
-Status order_lines(const Lines& lines, const Order& order) {
-  using Key = Wide<T>;
-  const ModelTensor& self = lines.self;
-  const std::int64_t count = lines.size(self);
-  const std::int64_t kept = lines.size(lines.values);
-  if (kept == 0) return ok();
-  TENON_TRY(const Scratch scratch,
-            Scratch::of(count * static_cast<std::int64_t>(sizeof(Item<Key>))));
-  auto* items = scratch.as<Item<Key>>();
-  const std::int64_t from_step = lines.stride(self);
-  const std::int64_t value_step = lines.stride(lines.values);
-  const std::int64_t index_step = lines.stride(lines.indices);
-  for_positions<3>(self.shape(), self.rank > 0 ? lines.along : no_dim,
-                   {self.strides.data(), lines.values.strides.data(), lines.indices.strides.data()},
-                   [&](const auto& offset) {
-                     const T* from = self.as<const T>() + offset[0];
-                     T* values = lines.values.template as<T>() + offset[1];
-                     auto* indices = lines.indices.template as<std::int64_t>() + offset[2];
-                     for (std::int64_t i = 0; i < count; ++i)
-                       items[i] = {widen(from[i * from_step]), i};
-                     order(items, count);
-                     for (std::int64_t i = 0; i < kept; ++i) {
-                       values[i * value_step] = from[items[i].index * from_step];
-                       indices[i * index_step] = items[i].index;
-                     }
-                   });
-  return ok();
-}
 
 Status sort(const ModelTensor& self, std::int64_t dim, bool descending, ModelTensor** ret0,
             ModelTensor** ret1) {
@@ -86,9 +26,7 @@ Status sort(const ModelTensor& self, std::int64_t dim, bool descending, ModelTen
           return less(b.key, a.key) || (!less(a.key, b.key) && a.index < b.index);
         });
       } else {
-        std::sort(items, items + count, [](const I& a, const I& b) {
-          return less(a.key, b.key) || (!less(b.key, a.key) && a.index < b.index);
-        });
+        std::sort(items, items + count, [](const I& a, const I& b) { return before(a, b); });
       }
     });
   }));

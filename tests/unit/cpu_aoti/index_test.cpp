@@ -106,19 +106,20 @@ TEST_CASE("index_put: refusals, and no memory in a second call", "[cpu_aoti]") {
     return fixture.pool.take_failure();
   };
   Handle large = list({2}, {0, 3}), small = list({2}, {0, -5});
-  Handle mask = list({3}, {1, 0, 1}, ScalarType::Bool), real = list({1}, {1}, ScalarType::Float);
+  Handle mask = list({2}, {1, 0}, ScalarType::Bool), real = list({1}, {1}, ScalarType::Float);
   Handle three = list({3}, {0, 1, 2}), wide = random(source, {2, 3});
   Handle whole = list({1}, {1});
   CHECK_THAT(refusal({large.get()}, value),
              ContainsSubstring("index 3: expected -3 to below 3, the size of dimension 0"));
   CHECK_THAT(refusal({nullptr, small.get()}, value),
              ContainsSubstring("index -5: expected -4 to below 4, the size of dimension 1"));
-  CHECK_THAT(refusal({mask.get()}, value), ContainsSubstring("masks are not supported"));
+  CHECK_THAT(refusal({mask.get()}, value),
+             ContainsSubstring("a mask [2] as an index from dimension 0"));
   CHECK_THAT(refusal({real.get()}, value), ContainsSubstring("an index of Float"));
   CHECK_THAT(refusal({nullptr}, value), ContainsSubstring("no index tensor"));
   CHECK_THAT(refusal({good.get(), three.get()}, value), ContainsSubstring("broadcasts with [2]"));
   CHECK_THAT(refusal({good.get(), good.get(), good.get()}, value),
-             ContainsSubstring("3 indices for [3, 4]"));
+             ContainsSubstring("indices for 3 dimensions of [3, 4]"));
   CHECK_THAT(refusal({good.get()}, wide),
              ContainsSubstring("values [2, 3]: expected some that broadcast to [2, 4]"));
   CHECK_THAT(refusal({good.get()}, whole), ContainsSubstring("values of Long"));

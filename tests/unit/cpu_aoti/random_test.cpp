@@ -146,3 +146,81 @@ TEST_CASE("random numbers: refusals, and no memory in a second call", "[cpu_aoti
   }
   CHECK(allocations() == before);
 }
+
+TEST_CASE("numbers like another tensor's have its shape and the right distribution", "[cpu_aoti]") {
+  Fixture fixture;
+  for (const ScalarType type : real_types) {
+    Handle self = make({101, 1001}, type);
+    Handle even, normal, flat, bell, waits;
+    REQUIRE(aoti_torch_cpu_rand_like(self.get(), nullptr, nullptr, nullptr, 0, nullptr, nullptr,
+                                     even.out()) == 0);
+    REQUIRE(aoti_torch_cpu_randn_like(self.get(), nullptr, nullptr, nullptr, 0, nullptr, nullptr,
+                                      normal.out()) == 0);
+    REQUIRE(aoti_torch_cpu_uniform(self.get(), -2, 6, nullptr, flat.out()) == 0);
+    REQUIRE(aoti_torch_cpu_normal_functional(self.get(), 3, 0.5, nullptr, bell.out()) == 0);
+    REQUIRE(aoti_torch_cpu_exponential(self.get(), 2, nullptr, waits.out()) == 0);
+    CHECK(even->scalar_type == type);
+    CHECK(flat.sizes() == Shape{101, 1001});
+    CHECK(std::abs(moments(even).mean - 0.5) < 0.012);
+    CHECK(std::abs(moments(normal).deviation - 1) < 0.035);
+    CHECK(moments(flat).least >= -2);
+    CHECK(moments(flat).most <= 6);
+    CHECK(std::abs(moments(flat).mean - 2) < 0.1);
+    CHECK(std::abs(moments(bell).mean - 3) < 0.03);
+    CHECK(std::abs(moments(bell).deviation - 0.5) < 0.03);
+    CHECK(moments(waits).least >= 0);
+    CHECK(std::abs(moments(waits).mean - 0.5) < 0.03);
+    CHECK(std::abs(moments(waits).deviation - 0.5) < 0.06);
+  }
+  Handle self = make({7000}), small, dice;
+  auto dtype = static_cast<std::int32_t>(ScalarType::Long);
+  REQUIRE(aoti_torch_cpu_randint_like(self.get(), 5, &dtype, nullptr, nullptr, 0, nullptr, nullptr,
+                                      small.out()) == 0);
+  CHECK(small->scalar_type == ScalarType::Long);
+  for (int i = 0; i < 5; ++i) CHECK(std::ranges::count(small.values(), i) > 900);
+  REQUIRE(aoti_torch_cpu_randint_like_low_dtype(self.get(), 1, 7, nullptr, nullptr, nullptr, 0,
+                                                nullptr, nullptr, dice.out()) == 0);
+  CHECK(dice->scalar_type == ScalarType::Float);
+  CHECK(moments(dice).least == 1);
+  CHECK(moments(dice).most == 6);
+}
+
+TEST_CASE("native_dropout keeps its share, scaled, and everything without training", "[cpu_aoti]") {
+  Fixture fixture;
+  Handle input = make({200, 100}, ScalarType::Float, {1, 200});
+  for (std::int64_t i = 0; i < input->numel; ++i) input.set(i, 3);
+  std::int32_t train = 1, none = 0;
+  Handle out, kept, same, all;
+  REQUIRE(aoti_torch_cpu_native_dropout(input.get(), 0.25, &train, out.out(), kept.out()) == 0);
+  CHECK(std::abs(moments(kept).mean - 0.75) < 0.04);
+  CHECK(kept->scalar_type == ScalarType::Bool);
+  for (std::int64_t i = 0; i < out->numel; ++i) {
+    REQUIRE(out.at(i) == (kept.at(i) != 0 ? 4.0 : 0.0));
+  }
+  REQUIRE(aoti_torch_cpu_native_dropout(input.get(), 0.25, &none, same.out(), all.out()) == 0);
+  CHECK(same.values() == input.values());
+  CHECK(moments(all).least == 1);
+}
+
+TEST_CASE("distributions refuse parameters that have none", "[cpu_aoti]") {
+  Fixture fixture;
+  Handle self = make({4}), whole = make({4}, ScalarType::Long), out, second;
+  void* generator = nullptr;
+  const auto text = [&](tenon::aoti::ShimError failed) {
+    CHECK(failed == 1);
+    return fixture.pool.take_failure();
+  };
+  CHECK_THAT(text(aoti_torch_cpu_uniform(self.get(), 2, 1, nullptr, out.out())),
+             ContainsSubstring("uniform: numbers from 2 to below 1"));
+  CHECK_THAT(text(aoti_torch_cpu_uniform(self.get(), 0, 1, &generator, out.out())),
+             ContainsSubstring("a generator was given"));
+  CHECK_THAT(text(aoti_torch_cpu_normal_functional(self.get(), 0, -1, nullptr, out.out())),
+             ContainsSubstring("a standard deviation -1"));
+  CHECK_THAT(text(aoti_torch_cpu_exponential(self.get(), 0, nullptr, out.out())),
+             ContainsSubstring("a rate 0: expected more than 0"));
+  CHECK_THAT(text(aoti_torch_cpu_native_dropout(self.get(), 2, nullptr, out.out(), second.out())),
+             ContainsSubstring("a probability 2"));
+  CHECK_THAT(text(aoti_torch_cpu_rand_like(whole.get(), nullptr, nullptr, nullptr, 0, nullptr,
+                                           nullptr, out.out())),
+             ContainsSubstring("rand_like: elements of Long"));
+}
