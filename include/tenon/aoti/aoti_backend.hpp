@@ -329,7 +329,7 @@ class AotiBackend {
       auto library = ModelLibrary::load(code, find_shim(), served());
       if (!library.ok()) {
         return std::move(library).status().with_context(
-            concat("library '", std::string_view(payload.library_key), "'"));
+            concat("the library of method '", context.method_name(), "'"));
       }
       model->library = *std::move(library);
       TENON_TRY(model->api, ContainerApi::find(*model->library));

@@ -130,12 +130,30 @@ TEST_CASE("all missing functions of a model are listed before it is loaded", "[a
   const auto library = load("asks_for_nothing");
   CHECK(library.error() == Error::OperatorMissing);
   CHECK_THAT(std::string(library.text()),
-             ContainsSubstring("1 function: aoti_torch_cpu_that_nobody_has"));
+             ContainsSubstring("1 operator: that_nobody_has (aoti_torch_cpu_that_nobody_has)"));
+  CHECK_THAT(std::string(library.text()), ContainsSubstring("docs/aoti/operators.md"));
   const auto all = ModelLibrary::load(stand_in("good").bytes(),
                                       [](std::string_view) -> const void* { return nullptr; });
   CHECK_THAT(std::string(all.text()), ContainsSubstring("aoti_torch_empty_strided, ") &&
                                           ContainsSubstring("aoti_torch_check"));
   CHECK(num_model_mappings() == before);
+}
+
+TEST_CASE("what a model lacks is listed by operator, with what avoids it", "[aoti]") {
+  ModelRequirements requirements;
+  requirements.missing_functions = {"aoti_torch_cpu__fft_r2c", "aoti_torch_cuda_cat",
+                                    "aoti_torch_new_uninitialized_tensor",
+                                    "aoti_torch_proxy_executor_call_function"};
+  const std::string text = requirements.text();
+  CHECK_THAT(text, ContainsSubstring("2 operators: _fft_r2c (aoti_torch_cpu__fft_r2c), "
+                                     "cat (aoti_torch_cuda_cat); 2 functions: "
+                                     "aoti_torch_new_uninitialized_tensor, "));
+  CHECK_THAT(text, ContainsSubstring("decomposed when the model is exported (run_decompositions)"));
+  requirements.missing_functions = {"aoti_torch_get_sizes"};
+  CHECK(requirements.text() ==
+        "the model needs what is missing here: 1 function: aoti_torch_get_sizes");
+  CHECK(aoti::operator_of("aoti_torch_mps_mm_out") == "mm_out");
+  CHECK(aoti::operator_of("aoti_torch_get_sizes").empty());
 }
 
 TEST_CASE("missing CPU features are reported", "[aoti]") {

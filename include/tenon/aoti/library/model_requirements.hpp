@@ -19,6 +19,19 @@
 
 namespace tenon::aoti {
 
+/// The function through which a model calls each operator that has none in PyTorch's C shim.
+inline constexpr std::string_view proxy_executor_function =
+    "aoti_torch_proxy_executor_call_function";
+
+/// The operator that a function of PyTorch's C shim computes: "avg_pool3d" of
+/// aoti_torch_cpu_avg_pool3d. Empty for a function that is no operator.
+[[nodiscard]] constexpr std::string_view operator_of(std::string_view function) noexcept {
+  for (const std::string_view prefix : {"aoti_torch_cpu_", "aoti_torch_cuda_", "aoti_torch_mps_"}) {
+    if (function.starts_with(prefix)) return function.substr(prefix.size());
+  }
+  return {};
+}
+
 /// Requirements of a model's library that are missing here. Found by reading it, without loading
 /// it. Of the libraries that it needs, those that the dynamic loader finds by their name are opened
 /// and closed again; one that is named by a path counts as missing.
@@ -31,8 +44,21 @@ struct ModelRequirements {
     return missing_functions.empty() && missing_libraries.empty() && missing_cpu_features.empty();
   }
 
-  /// A message that names everything that is missing.
+  /// A message that names everything that is missing: operators, with the functions that compute
+  /// them, then other functions; and what avoids them when the model is exported.
   [[nodiscard]] std::string text() const {
+    std::vector<std::string> operators;
+    std::vector<std::string> functions;
+    bool asks_for_proxy = false;
+    for (const std::string& function : missing_functions) {
+      const std::string_view name = operator_of(function);
+      asks_for_proxy = asks_for_proxy || function == proxy_executor_function;
+      if (name.empty()) {
+        functions.push_back(function);
+      } else {
+        operators.push_back(concat(name, " (", std::string_view(function), ")"));
+      }
+    }
     std::string out;
     const auto append = [&](std::string_view what, const std::vector<std::string>& names) {
       if (names.empty()) return;
@@ -41,9 +67,20 @@ struct ModelRequirements {
         out += concat(i == 0 ? ": " : ", ", std::string_view(names[i]));
       }
     };
-    append("function", missing_functions);
+    append("operator", operators);
+    append("function", functions);
     append("needed library", missing_libraries);
     append("CPU feature", missing_cpu_features);
+    if (asks_for_proxy) {
+      out += concat("; ", proxy_executor_function,
+                    " runs operators that have no function in PyTorch's C shim: have them "
+                    "decomposed when the model is exported (run_decompositions)");
+    }
+    if (!operators.empty()) {
+      out +=
+          "; an operator can be decomposed or left outside of the delegate when the model is "
+          "exported (docs/aoti/operators.md)";
+    }
     return "the model needs what is missing here: " + out;
   }
 };
