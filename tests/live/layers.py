@@ -223,3 +223,27 @@ class DataMovement(nn.Module):
         put = torch.zeros_like(x).index_put(
             (torch.arange(x.shape[0])[:, None], index), gathered, accumulate=True)
         return values, places, order, by, torch.cumsum(x, -1), gathered, sums, put
+
+
+class Selection(nn.Module):
+    """Operators that Inductor leaves to the C shim: ranks, searches, masks, scans, distances."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("edges", torch.linspace(-2, 2, 9))
+
+    def forward(self, x: Tensor, mask: Tensor) -> tuple[Tensor, ...]:
+        put = x.index_put((mask,), torch.tensor(0.5))
+        return (
+            x.median(),
+            *torch.kthvalue(x, 3, 1),
+            torch.bucketize(x, self.edges),
+            torch.searchsorted(self.edges, x, right=True),
+            x.masked_scatter(mask, x * 2),
+            *torch.cummax(x, 0),
+            *torch.cummin(x, 1),
+            torch.logcumsumexp(x, 1),
+            torch.cdist(x, x + 1),
+            put,
+            torch.nn.functional.avg_pool3d(x.reshape(1, 1, 4, 4, 3), 2, 1, ceil_mode=True),
+        )

@@ -101,5 +101,6 @@ MODELS: dict[str, Case] = {
     "topk_sort": Case(
         layers.DataMovement, lambda: [(torch.randn(6, 40), torch.randint(0, 40, (6, 9)))]
     ),
+    "selection": Case(layers.Selection, lambda: [(torch.randn(6, 8), torch.randn(6, 8) > 0)]),
     "pooling": Case(vision.Pooling, floats(2, 5, 17, 23)),
 }

@@ -204,7 +204,7 @@ TEST_CASE("views refuse what is outside the tensor", "[cpu_aoti]") {
              ContainsSubstring("dtype number 99"));
   ModelTensor* const parts[] = {x.get(), complex.get()};
   CHECK_THAT(r.text(aoti_torch_cpu_cat(parts, 2, 0, r.out())),
-             ContainsSubstring("a tensor [2] of ComplexFloat beside [2, 3] of Float"));
+             ContainsSubstring("a tensor [2] of ComplexFloat next to [2, 3] of Float"));
   CHECK_THAT(r.text(aoti_torch_cpu_cat(nullptr, 0, 0, r.out())), ContainsSubstring("no tensors"));
 }
 

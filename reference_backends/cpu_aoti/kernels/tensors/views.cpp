@@ -224,7 +224,7 @@ Status cat(std::span<ModelTensor* const> tensors, std::int64_t dim, ModelTensor*
     if (!good ||
         (!skipped && __builtin_add_overflow(sizes[along], each->sizes[along], &sizes[along]))) {
       return error(Error::InvalidArgument, "a tensor ", shape_text(each->shape()), " of ",
-                   name_of(each->scalar_type), " beside ", shape_text(first.shape()), " of ",
+                   name_of(each->scalar_type), " next to ", shape_text(first.shape()), " of ",
                    name_of(first.scalar_type), ": expected the same but for the size of dimension ",
                    along);
     }
