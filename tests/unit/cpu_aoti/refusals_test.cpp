@@ -208,6 +208,21 @@ TEST_CASE("views refuse what is outside the tensor", "[cpu_aoti]") {
   CHECK_THAT(r.text(aoti_torch_cpu_cat(nullptr, 0, 0, r.out())), ContainsSubstring("no tensors"));
 }
 
+TEST_CASE("slices and bins take numbers at the ends of their types", "[cpu_aoti]") {
+  Refusals r;
+  const std::int64_t step = std::numeric_limits<std::int64_t>::max();
+  Handle x = filled({2, 3}, ScalarType::Float, {1, 2, 3, 4, 5, 6});
+  CHECK_THAT(r.text(aoti_torch_cpu_slice_Tensor(x.get(), 0, nullptr, nullptr, step, r.out())),
+             ContainsSubstring("expected a product that fits into 64 bits"));
+  REQUIRE(aoti_torch_cpu_slice_Tensor(x.get(), 1, nullptr, nullptr, step, r.out()) == 0);
+  CHECK(r.result.values() == std::vector<double>{1, 4});
+  Handle far = filled({2}, ScalarType::Float, {-3e38, 3e38}), counts;
+  REQUIRE(aoti_torch_cpu_histc(far.get(), 4, -3.4e38, 3.4e38, counts.out()) == 0);
+  double sum = 0;
+  for (const double count : counts.values()) sum += count;
+  CHECK(sum == 2);
+}
+
 TEST_CASE("arithmetic refuses types that differ and shapes that do not broadcast", "[cpu_aoti]") {
   Refusals r;
   Handle x = make({2, 3}), y = make({4}), whole = make({3}, ScalarType::Long);

@@ -159,8 +159,9 @@ Status count_bins(const ModelTensor& self, std::int64_t bins, double least, doub
   for_positions<1>(self.shape(), no_dim, {self.strides.data()}, [&](const auto& at) {
     const Wide<T> value = widen(self.as<const T>()[at[0]]);
     if (!(value >= low && value <= high)) return;
+    // A range that is infinite in T gives NaN, which `narrow` takes.
     const auto bin =
-        static_cast<std::int64_t>((value - low) * static_cast<Wide<T>>(bins) / (high - low));
+        narrow<std::int64_t>((value - low) * static_cast<Wide<T>>(bins) / (high - low));
     T& count = counts[std::clamp<std::int64_t>(bin, 0, bins - 1)];
     count = narrow<T>(widen(count) + Wide<T>{1});
   });

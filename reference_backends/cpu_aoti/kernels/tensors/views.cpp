@@ -31,7 +31,10 @@ Status slice(const ModelTensor& self, std::size_t along, std::int64_t start, std
   Dims sizes = self.sizes;
   Dims strides = self.strides;
   sizes[along] = size;
-  strides[along] *= step;
+  if (__builtin_mul_overflow(strides[along], step, &strides[along])) {
+    return error(Error::InvalidArgument, "a step ", step, " in dimension ", along, " of stride ",
+                 self.strides[along], ": expected a product that fits into 64 bits");
+  }
   return make_view(self, self.scalar_type, Sizes(sizes).first(static_cast<std::size_t>(self.rank)),
                    strides, self.storage_offset + start * self.strides[along], ret0);
 }
@@ -57,7 +60,8 @@ Status slice_tensor(const ModelTensor& self, std::int64_t dim, const std::int64_
   const std::int64_t size = self.sizes[along];
   const std::int64_t first = bound(start, 0, size);
   const std::int64_t last = std::max(first, bound(end, size, size));
-  return slice(self, along, first, (last - first + step - 1) / step, step, ret0);
+  const std::int64_t covered = last - first;
+  return slice(self, along, first, covered / step + (covered % step != 0 ? 1 : 0), step, ret0);
 }
 
 Status narrow_tensor(const ModelTensor& self, std::int64_t dim, std::int64_t start,
