@@ -124,3 +124,10 @@ live_openvino() {
   [ ! -f build/live/venv/complete ] ||
     check "live: the OpenVINO plugin gives eager PyTorch's numbers" tests/live/openvino.sh
 }
+live_operators() {
+  live_python
+  # The suite marks its tests with pytest.
+  build/live/venv/bin/python -m pip install --quiet --disable-pip-version-check pytest==9.2.0
+  TORCHINDUCTOR_CACHE_DIR=$PWD/build/live/inductor build/live/venv/bin/python \
+    tests/live/operator_suite.py --cache build/live/operators --build build/gcc "$@"
+}
