@@ -2,20 +2,34 @@
 """Runs each application with each plugin: modes_test.py MODEL APPLICATION... -- PLUGIN...
 
 The model adds 1, 2, 3, 4 to the four numbers that examples/embed gives it (0.1, 0.2, 0.3, 0.4). It
-was made as docs/snippets/write_program.cpp makes one.
+was made as docs/snippets/write_program.cpp makes one. The first application is header-only: it must not
+have what is compiled only where it is used.
 """
 
 import subprocess
 import sys
 
 EXPECTED = "1.1\n2.2\n3.3\n4.4\n"
+USED = "tenon::host::Method::execute("
+UNUSED = ["tenon::host::Trace::add_entry(", "tenon::host::BackendRegistry::run_searches("]
+
+
+def check_unused(application):
+    """Number of the functions of traces and searches in an application that has neither."""
+    symbols = subprocess.run(["nm", "-C", application], capture_output=True, text=True, check=True)
+    if USED not in symbols.stdout:
+        sys.exit(f"modes_test.py: nm does not list {USED} of {application}")
+    found = [name for name in UNUSED if name in symbols.stdout]
+    for name in found:
+        print(f"not ok: {application} makes no trace and no search, and has {name}")
+    return len(found)
 
 
 def main():
     model, *rest = sys.argv[1:]
     split = rest.index("--")
     applications, plugins = rest[:split], rest[split + 1 :]
-    failed = 0
+    failed = check_unused(applications[0])
     for application in applications:
         for plugin in plugins:
             done = subprocess.run(
@@ -24,7 +38,7 @@ def main():
             if done.returncode != 0 or done.stdout != EXPECTED:
                 failed += 1
                 print(f"not ok: {application} {plugin}\n{done.stdout}{done.stderr}")
-    print(f"{len(applications)} applications with {len(plugins)} plugins, {failed} failed")
+    print(f"{len(applications)} applications with {len(plugins)} plugins, {failed} failures")
     sys.exit(1 if failed or not applications or not plugins else 0)
 
 

@@ -12,8 +12,8 @@
 #include <utility>
 #include <vector>
 
-#if defined(_WIN32)
 #include "tenon/core/api.hpp"
+#if defined(_WIN32)
 #include "tenon/host/platform/windows/cpuinfo.hpp"
 #else
 #include "tenon/host/platform/posix/cpuinfo.hpp"

@@ -3,8 +3,6 @@
 
 #if defined(__APPLE__)
 #include <sys/sysctl.h>
-
-#include "tenon/core/api.hpp"
 #elif defined(__linux__) && (defined(__aarch64__) || defined(__arm__))
 #include <sys/auxv.h>
 #endif
@@ -14,6 +12,8 @@
 #include <cstdint>
 #include <fstream>
 #include <string>
+
+#include "tenon/core/api.hpp"
 
 namespace tenon::host::platform {
 
