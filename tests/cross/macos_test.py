@@ -17,9 +17,8 @@ MH_EXECUTE, MH_DYLIB = 2, 6
 BACKENDS = {
     "hello": ["Add"],
     "demo_backend": ["BackendWithCompilerDemo"],
-    "graph_backend/graph_backend": ["GraphBackend"],
 }
-PROGRAMS = ["run", "list", "inspect", "doctor", "new"]
+PROGRAMS = ["run", "list", "inspect", "doctor"]
 
 
 def kind_of(path):
@@ -31,6 +30,7 @@ def kind_of(path):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--build", type=pathlib.Path, required=True)
+    parser.add_argument("--plugins", type=pathlib.Path, required=True)
     parser.add_argument("--inspect", type=pathlib.Path, required=True)
     args = parser.parse_args()
     outcomes = []
@@ -44,7 +44,7 @@ def main():
         good = kind == (MH_MAGIC_64, CPU_TYPE_ARM64, MH_EXECUTE)
         check(f"tenon-{name} is a program for macOS on arm64", good, kind)
     for name, expected in BACKENDS.items():
-        library = args.build / f"examples/{name}.dylib"
+        library = args.plugins / f"{name}.dylib"
         kind = kind_of(library)
         good = kind == (MH_MAGIC_64, CPU_TYPE_ARM64, MH_DYLIB)
         check(f"{name} is a library for macOS on arm64", good, kind)

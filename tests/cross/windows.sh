@@ -20,6 +20,13 @@ for program in unelevated load_and_unload; do
     "tests/cross/$program.cpp" -static -fno-use-linker-plugin -wrapper tests/cross/link_with_lld \
     -o "$build/$program.exe" -lpsapi
 done
+# A plugin of another compiler, with the same C++ library in it.
+gcc=$(dirname "$(x86_64-w64-mingw32-g++-posix -print-libgcc-file-name)")
+clang++ --target=x86_64-w64-windows-gnu -std=c++20 -nostdinc++ -isystem "$gcc/include/c++" \
+  -isystem "$gcc/include/c++/x86_64-w64-mingw32" -Iinclude -c examples/hello/hello.cpp \
+  -include tenon/backend/static_libstdcxx.hpp -o "$build/hello_clang.o"
+x86_64-w64-mingw32-g++-posix -shared -static -fno-use-linker-plugin \
+  -wrapper tests/cross/link_with_lld "$build/hello_clang.o" -o "$build/hello_clang.dll"
 # Those of the zoo that ask no POSIX; `pause` is the only exception.
 zoo=tests/conformance/zoo
 mkdir -p "$build/zoo"

@@ -34,7 +34,6 @@ ZOO = [
     "reads_past_blob",
     "leaks_each_run",
     "keeps_memory",
-    "sets_locale",
     "rounds_up",
     "wrong_numbers",
 ]
@@ -88,9 +87,11 @@ def recorded_numbers(checks):
     demo = checks.build / "examples/demo_backend.dll"
     add = CASES / "hello/add"
     words = [checks.program("run"), windows(add / "model.pte")]
-    words += ["--plugin", windows(checks.build / "examples/hello.dll")]
     words += ["--input", windows(add / "a0.npy"), "--input", windows(add / "b0.npy")]
-    checks.expect("hello adds", words + ["--expect", windows(add / "expected0.npy")])
+    words += ["--expect", windows(add / "expected0.npy"), "--plugin"]
+    checks.expect("hello adds", words + [windows(checks.build / "examples/hello.dll")])
+    other = windows(checks.build / "hello_clang.dll")
+    checks.expect("hello of another compiler adds", words + [other])
     for fixture in ["demo_sin_inline", "demo_sin_seg"]:
         folder = FIXTURES / fixture
         words = [checks.program("run"), windows(folder / "model.pte")]

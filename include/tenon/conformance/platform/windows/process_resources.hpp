@@ -17,11 +17,12 @@
 // After <windows.h>.
 #include <tlhelp32.h>
 
-/// The resources of this process. Descriptors are handles of the system, of files and of all else.
+/// The resources of this process. Descriptors are handles of files, pipes and devices; others
+/// belong to locks of the C++ library as well, which makes them when they are first waited for.
 namespace tenon::conformance::platform {
 
-/// Calls `each` with each handle that is open. Handles are multiples of four; where there is none
-/// over a long stretch, there are no more.
+/// Calls `each` with each handle of a file that is open, and its type. Handles are multiples of
+/// four; where there is none over a long stretch, there are no more.
 template <class Each>
 void for_each_handle(const Each& each) {
   constexpr std::uintptr_t stretch = 4 * 1024;
@@ -30,25 +31,23 @@ void for_each_handle(const Each& each) {
     const auto handle = reinterpret_cast<::HANDLE>(number);
     if (!::GetHandleInformation(handle, &flags)) continue;
     last = number;
-    each(handle, static_cast<int>(number));
+    const ::DWORD type = ::GetFileType(handle);
+    if (type != FILE_TYPE_UNKNOWN) each(handle, type, static_cast<int>(number));
   }
 }
 
 [[nodiscard]] inline std::int64_t num_descriptors() {
   std::int64_t out = 0;
-  for_each_handle([&](::HANDLE, int) { ++out; });
+  for_each_handle([&](::HANDLE, ::DWORD, int) { ++out; });
   return out;
 }
 
-/// By number; the path of each file, and what else it is.
+/// By number; the path of each file, and the kind of all else.
 [[nodiscard]] inline std::map<int, std::string> descriptors() {
   std::map<int, std::string> out;
-  for_each_handle([&](::HANDLE handle, int number) {
-    const ::DWORD type = ::GetFileType(handle);
+  for_each_handle([&](::HANDLE handle, ::DWORD type, int number) {
     std::string& name = out[number];
-    name = type == FILE_TYPE_PIPE   ? "a pipe"
-           : type == FILE_TYPE_CHAR ? "a character device"
-                                    : "an object of the system";
+    name = type == FILE_TYPE_PIPE ? "a pipe" : "a character device";
     if (type != FILE_TYPE_DISK) return;
     std::array<wchar_t, 1024> path;
     const ::DWORD length = ::GetFinalPathNameByHandleW(
