@@ -2,19 +2,21 @@
 # SPDX-License-Identifier: MIT
 
 # header_packages FOLDER: descriptions for pkg-config of the packages of `./dev setup` that are used
-# as headers alone, for a build for another system, and FOLDER/packages.ini for Meson, which points
-# to them and says where the sources are. Run in the repository's root.
+# as headers alone, for a build for another system or C++ library, and FOLDER/packages.ini for Meson,
+# which points to them and says where the sources are. Run in the repository's root.
 header_packages() {
+  local package name headers version
   # /usr/include itself would bring in the headers of glibc.
   mkdir -p "$1/include"
   for package in fmt:fmt flatbuffers:flatbuffers nlohmann_json:nlohmann CLI11:CLI; do
     name=${package%%:*}
     headers=${package##*:}
+    version=$(pkg-config --modversion "$name")
     ln -sfn "/usr/include/$headers" "$1/include/$headers"
     {
       echo "Name: $name"
       echo "Description: the headers of this machine"
-      echo "Version: $(pkg-config --modversion "$name")"
+      echo "Version: $version"
       echo "Cflags: -isystem $PWD/$1/include $([ "$name" != fmt ] || echo -DFMT_HEADER_ONLY)"
     } >"$1/$name.pc"
   done
@@ -25,8 +27,7 @@ header_packages() {
 # cross_build FOLDER CROSS_FILE TARGET...: configures the host, its programs, the kit and the example
 # plugins, and builds what is named. One translation unit a target, not optimised: it is not measured.
 cross_build() {
-  build=$1
-  cross_file=$2
+  local build=$1 cross_file=$2
   shift 2
   header_packages "$build-packages"
   if [ ! -f "$build/build.ninja" ]; then

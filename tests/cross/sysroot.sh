@@ -36,9 +36,9 @@ sysroot() {
     echo "$root"
     return
   fi
-  mkdir -p "$(dirname "$root")"
-  work=$(mktemp -d "$root.XXXXXX")
-  mkdir -p "$work"/{state/lists/partial,cache/archives/partial,root}
+  # In `$(sysroot ...)` a failure ends nothing by itself.
+  mkdir -p "$(dirname "$root")" && work=$(mktemp -d "$root.XXXXXX") &&
+    mkdir -p "$work"/{state/lists/partial,cache/archives/partial,root} || return
   : >"$work/status"
   echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] http://deb.debian.org/debian $debian_release main" \
     >"$work/sources.list"
@@ -51,26 +51,10 @@ sysroot() {
   )
   unpack_libraries "$work" "${options[@]}" >&2 || { rm -rf "$work"; return 1; }
   # Of two runs at once, the first one's is kept.
-  mv -T "$work/root" "$root" 2>/dev/null || [ -d "$root" ]
+  mv -T "$work/root" "$root" 2>"$work/mv.log" || [ -d "$root" ] ||
+    { cat "$work/mv.log" >&2; rm -rf "$work"; return 1; }
   rm -rf "$work"
   echo "$root"
-}
-
-# header_packages FOLDER: descriptions of this system's packages that are used by their headers alone,
-# for compilers with another C or C++ library. /usr/include itself would bring in the headers of glibc.
-header_packages() {
-  local folder=$1 entry name
-  mkdir -p "$folder/include"
-  for entry in fmt:fmt flatbuffers:flatbuffers nlohmann_json:nlohmann CLI11:CLI; do
-    name=${entry%%:*}
-    ln -sfn "/usr/include/${entry##*:}" "$folder/include/${entry##*:}"
-    {
-      echo "Name: $name"
-      echo "Description: headers of this system"
-      echo "Version: $(pkg-config --modversion "$name")"
-      echo "Cflags: -isystem $PWD/$folder/include $([ "$name" != fmt ] || echo -DFMT_HEADER_ONLY)"
-    } >"$folder/$name.pc"
-  done
 }
 
 # zig_python: installs zig from PyPI once and prints the command of the Python that has it.
