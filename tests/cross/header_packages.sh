@@ -1,5 +1,5 @@
-# shellcheck shell=bash
 # SPDX-License-Identifier: MIT
+# shellcheck shell=bash
 
 # header_packages FOLDER: descriptions for pkg-config of the packages of `./dev setup` that are used
 # as headers alone, for a build for another system or C++ library, and FOLDER/packages.ini for Meson,
