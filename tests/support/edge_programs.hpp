@@ -10,7 +10,7 @@
 #include "tenon/aot.hpp"
 #include "tenon/aot/edge_program_builder.hpp"
 
-/// What tests of ahead-of-time compilers give to them.
+/// The input of tests of ahead-of-time compilers.
 namespace tenon::test {
 
 using Specs = std::vector<std::pair<std::string, std::string>>;

@@ -14,7 +14,7 @@ namespace tenon::host {
 /// Between the paths of a variable.
 inline constexpr char path_separator = ';';
 
-/// What an absolute path is, for errors about one that is not.
+/// Describes an absolute path in errors about a relative one.
 inline constexpr std::string_view absolute_path = "one that begins with a drive letter";
 
 /// The path as text. Texts are UTF-8 everywhere; Windows has paths in UTF-16. What is no UTF-16
