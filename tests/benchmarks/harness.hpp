@@ -28,7 +28,7 @@ struct Value {
   std::array<double, 2> halves{};
 };
 
-/// The value of rounds, of which there must be one.
+/// Summarizes the rounds, of which there must be at least one.
 [[nodiscard]] Value summarize(std::vector<double> rounds);
 
 /// (large - small) / steps: the cost of one of the `steps` by which two pieces of work differ.

@@ -143,7 +143,7 @@ Status run_in_process_of_its_own(const TestCommand& command, TestResult& result)
     if (others) result.findings.push_back({"TN-BCK-5", "a process of the plugin still runs"});
     if (const std::string left = content_of(folder.path()); !left.empty()) {
       result.findings.push_back(
-          {"TN-BCK-5", concat("files left in the directory for temporary ones: ", left)});
+          {"TN-BCK-5", concat("files left in the temporary directory (TMPDIR, TEMP): ", left)});
     }
   }
   if (!result.findings.empty()) result.outcome = Outcome::failed;

@@ -2,17 +2,14 @@
 # SPDX-License-Identifier: MIT
 #
 # Builds the host, its programs and the example plugins for macOS with zig, and reads what was linked.
-# Nothing of it runs: that takes a Mac. Installs zig from PyPI into build/cross/macos-zig. Needs the
-# packages of `./dev setup`, whose headers it uses, and the build of `./dev quick`, whose
-# tenon-inspect reads the plugins. Usage: tests/cross/macos.sh, in the repository's root.
+# Nothing of it runs: that takes a Mac. Needs the packages of `./dev setup`, whose headers it uses, and
+# build/cross/native, whose tenon-inspect reads the plugins: `./dev cross macos` makes both.
+# Usage: tests/cross/macos.sh PYTHON, in the repository's root; zig is the package ziglang of PYTHON.
 set -euo pipefail
 # shellcheck source=tests/cross/header_packages.sh
 . tests/cross/header_packages.sh
 
-zig=build/cross/macos-zig
-[ -d "$zig" ] || pip3 --disable-pip-version-check install -q --no-deps --target "$zig" \
-  "$(sed -n 's/^ZIG = "\(.*\)"$/\1/p' tests/macos/compile_test.py)"
-PYTHONPATH=$PWD/$zig
+PYTHONPATH=$("$1" -c 'import pathlib, ziglang; print(pathlib.Path(ziglang.__file__).parent.parent)')
 ZIG_GLOBAL_CACHE_DIR=$PWD/build/cross/macos-cache
 export PYTHONPATH ZIG_GLOBAL_CACHE_DIR
 # Not by Meson, which makes bundles of plugins: zig makes none.
@@ -26,4 +23,4 @@ cross_build build/cross/macos tests/cross/macos.ini examples/tenon-{run/tenon-ru
   examples/tenon-{inspect/tenon-inspect,doctor/tenon-doctor}
 
 exec python3 tests/cross/macos_test.py --build build/cross/macos --plugins build/cross/macos-plugins \
-  --inspect build/gcc/examples/tenon-inspect/tenon-inspect
+  --inspect build/cross/native/examples/tenon-inspect/tenon-inspect

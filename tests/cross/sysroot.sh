@@ -61,7 +61,9 @@ sysroot() {
 zig_version=0.17.1
 zig_python() {
   local folder=${XDG_CACHE_HOME:-$HOME/.cache}/tenon/zig-$zig_version
-  if [ ! -d "$folder/lib" ]; then
+  # What an interrupted installation left is installed again.
+  if ! "$folder/bin/python3" -c 'import ziglang' 2>/dev/null; then
+    rm -rf "$folder"
     { python3 -m venv "$folder" &&
       "$folder/bin/pip" install --quiet --disable-pip-version-check "ziglang==$zig_version"; } >&2 ||
       { rm -rf "$folder"; return 1; }

@@ -138,9 +138,19 @@ struct Trampolines {
     if constexpr (requires { requires std::is_same_v<decltype(&B::get_option), Inherited>; }) {
       return false;
     } else {
-      return requires(B& b, std::string_view key) {
-        { b.get_option(key) } -> std::same_as<Result<OptionValue>>;
-      };
+      return gets_option_by<std::string_view> || gets_option_by<const char*>;
+    }
+  }
+  template <class Key>
+  static constexpr bool gets_option_by = requires(B& b, Key key) {
+    { b.get_option(key) } -> std::same_as<Result<OptionValue>>;
+  };
+  /// A key as the author's own `get_option` takes it: a std::string cannot be made from a view.
+  static auto key_of(const char* key) {
+    if constexpr (gets_option_by<std::string_view>) {
+      return std::string_view(key);
+    } else {
+      return key;
     }
   }
 
@@ -149,7 +159,7 @@ struct Trampolines {
     return guard(host_of(backend), [&]() -> Status {
       // An author's own `get_option` takes precedence; the other one needs no OptionValue.
       if constexpr (has_own_get_option()) {
-        TENON_TRY(const OptionValue value, self(backend).get_option(std::string_view(key)));
+        TENON_TRY(const OptionValue value, self(backend).get_option(key_of(key)));
         const tenon_option option = write_option(key, value);
         sink(sink_context, &option);
         return ok();

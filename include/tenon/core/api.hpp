@@ -28,8 +28,9 @@
 #endif
 
 // Before private functions of the host that run when something is loaded and not in each run of a
-// method. Header-only they are compiled for their size, which costs a compiler less than for their
-// speed. Not before public functions: a compiler takes code that calls one for rare.
+// method, and before those that make a text. Header-only they are compiled for their size, which
+// costs a compiler less than for their speed. Not before public functions that do work: a compiler
+// takes code that calls one for rare.
 #ifdef TENON_COMPILED
 #define TENON_COLD
 #else

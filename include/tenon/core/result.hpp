@@ -150,7 +150,8 @@ Status take_status(const Result<T>& result) {
 #define TENON_DETAIL_JOIN(a, b) TENON_DETAIL_JOIN2(a, b)
 
 /// Returns the failure of a `Status` or `Result` expression from the enclosing function, if any.
-/// The expression may be a variable: its failure is moved out, a success is not changed.
+/// The expression may be a variable: its failure is moved out, a success is not changed. It must
+/// not be a reference to a part of one of its own temporaries.
 #define TENON_RETURN_IF_ERROR(expression)                                                       \
   do {                                                                                          \
     if (auto&& tenon_outcome = (expression); !tenon_outcome.ok()) {                             \

@@ -37,7 +37,7 @@ inline Answers read_answers(const TestResult& result, const std::vector<Recorded
     if (out.next >= calls.size()) break;
     if (one.name == "begin") begun = one.value == static_cast<double>(out.next);
     if (one.name != "answer" || !begun) continue;
-    // Not a number is in no range either.
+    // NaN is in no range; a fraction is no coverage either.
     const bool is_known = one.value >= 0 && one.value < static_cast<double>(num_coverages) &&
                           one.value == std::floor(one.value);
     const RecordedCall& call = calls[out.next++];

@@ -130,9 +130,22 @@ class Secretive final : public Backend<Secretive>, public WithOptions<Secretive>
   Result<OptionValue> get_option(std::string_view) const { return OptionValue(std::int64_t{44}); }
 };
 
+/// Takes the key as a string, which no view converts to.
+class Copying final : public Backend<Copying>, public WithOptions<Copying> {
+ public:
+  static constexpr std::string_view id = "CopyingBackend";
+  static constexpr std::array options{OptionSpec{"threads", 4, "worker threads"}};
+  struct Delegate {};
+  Result<Delegate> init(InitContext&, Blob, CompileSpecs) { return Delegate{}; }
+  Status execute(ExecutionContext&, Delegate&, Args) { return ok(); }
+  Result<OptionValue> get_option(const std::string& key) const {
+    return OptionValue(static_cast<std::int64_t>(key.size()));
+  }
+};
+
 }  // namespace
 
-TENON_PLUGIN(Tunable, Careless, Stubborn, Overloading, Templated, Secretive);
+TENON_PLUGIN(Tunable, Careless, Stubborn, Overloading, Templated, Secretive, Copying);
 
 TENON_DECLARE_STATIC_PLUGIN(Tunable);
 
@@ -260,6 +273,7 @@ TEST_CASE("a backend's own get_option answers, and functions that only share the
   CHECK(Tuned(host, 3).get("threads") == OptionValue(std::int64_t{42}));
   CHECK(Tuned(host, 4).get("threads") == OptionValue(std::int64_t{2}));
   CHECK(Tuned(host, 5).get("threads") == OptionValue(std::int64_t{3}));
+  CHECK(Tuned(host, 6).get("threads") == OptionValue(std::int64_t{7}));
 }
 
 TEST_CASE("an unknown option is not got and the sink is not called", "[backend][TN-OPT-2]") {

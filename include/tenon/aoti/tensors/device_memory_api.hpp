@@ -97,7 +97,8 @@ class DeviceScope {
   }
 
   [[nodiscard]] bool ok() const noexcept { return status_.ok(); }
-  [[nodiscard]] const Status& status() const noexcept { return status_; }
+  [[nodiscard]] const Status& status() const& noexcept { return status_; }
+  const Status& status() const&& = delete;
 
  private:
   const DeviceMemoryApi& memory_;

@@ -248,11 +248,15 @@ class CaseReader : private SettingsReader {
   std::vector<std::filesystem::path> out = {pattern.root_path()};
   for (const std::filesystem::path& part : pattern.relative_path()) {
     const std::string text = host::path_text(part);
-    const bool has_wildcard = text.find_first_of("*?[") != std::string::npos;
+    // A backslash takes the meaning from what follows it. On Windows it separates, and no part has
+    // one.
+    const bool is_pattern = text.find_first_of("*?[\\") != std::string::npos;
     std::vector<std::filesystem::path> next;
     for (const std::filesystem::path& folder : out) {
-      if (!has_wildcard) next.push_back(folder / part);
-      if (!has_wildcard) continue;
+      if (!is_pattern) {
+        next.push_back(folder / part);
+        continue;
+      }
       const auto names = host::list_folder(folder.empty() ? "." : folder);
       if (!names.ok()) continue;
       for (const std::string& name : *names) {

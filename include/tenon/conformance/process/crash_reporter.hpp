@@ -26,9 +26,18 @@ class CrashReporter {
   explicit CrashReporter(const Channel& channel);
   CrashReporter(const CrashReporter&) = delete;
   CrashReporter& operator=(const CrashReporter&) = delete;
-  ~CrashReporter();
+  ~CrashReporter() = default;
 
  private:
+  /// Where reports go, from before a handler is set until after none is.
+  struct Target {
+    explicit Target(const Channel& channel);
+    Target(const Target&) = delete;
+    Target& operator=(const Target&) = delete;
+    ~Target();
+  };
+
+  Target target_;
   platform::CrashHandlers handlers_;
 };
 
@@ -81,13 +90,16 @@ inline void report_crash(const platform::CrashFacts& crash) noexcept {
 
 }  // namespace detail
 
-TENON_API CrashReporter::CrashReporter(const Channel& channel) : handlers_(&detail::report_crash) {
+TENON_API CrashReporter::CrashReporter(const Channel& channel)
+    : target_(channel), handlers_(&detail::report_crash) {}
+
+TENON_API CrashReporter::Target::Target(const Channel& channel) {
   detail::crash_secret_size() =
       channel.secret().copy(detail::crash_secret().data(), channel_secret_size);
   detail::crash_descriptor() = channel.descriptor();
 }
 
-TENON_API CrashReporter::~CrashReporter() { detail::crash_descriptor() = -1; }
+TENON_API CrashReporter::Target::~Target() { detail::crash_descriptor() = -1; }
 
 }  // namespace tenon::conformance
 

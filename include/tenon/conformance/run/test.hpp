@@ -70,7 +70,7 @@ struct TestRegistration {
   TENON_CONFORMANCE_DETAIL_COUNTER_END                                                           \
   static void kit_test_##number::body([[maybe_unused]] ::tenon::conformance::Context& kit)
 
-// From 22 on, clang warns that __COUNTER__ was no part of C or C++; all compilers have it.
+// From 22 on, clang warns that __COUNTER__ is not part of C or C++; all compilers have it.
 #if defined(__clang__)
 #if __has_warning("-Wc2y-extensions")
 #define TENON_CONFORMANCE_DETAIL_COUNTER_BEGIN \

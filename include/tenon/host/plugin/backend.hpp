@@ -102,9 +102,9 @@ class LoadedBackend {
 
 namespace tenon::host {
 
-TENON_COLD TENON_API Result<LoadedBackend> LoadedBackend::open(const BackendRecord& record,
-                                                               const tenon_host* host,
-                                                               const tenon_backend_api& api) {
+TENON_API Result<LoadedBackend> LoadedBackend::open(const BackendRecord& record,
+                                                    const tenon_host* host,
+                                                    const tenon_backend_api& api) {
   TENON_TRY(const tenon_backend_api full, complete_api(api, record.id));
   tenon_backend* opened = nullptr;
   if (const tenon_status status = full.open(host, &opened); status != TENON_STATUS_OK) {

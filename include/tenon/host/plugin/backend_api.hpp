@@ -54,8 +54,8 @@ inline const void* no_extension_stub(tenon_backend*, const char*) { return nullp
 
 }  // namespace detail
 
-TENON_COLD TENON_API Result<tenon_backend_api> complete_api(const tenon_backend_api& theirs,
-                                                            std::string_view id) {
+TENON_API Result<tenon_backend_api> complete_api(const tenon_backend_api& theirs,
+                                                 std::string_view id) {
   tenon_backend_api full{};
   if (theirs.struct_size < sizeof theirs.struct_size) {
     return error(Error::InvalidArgument, "backend ", id, ": its function table says it has ",

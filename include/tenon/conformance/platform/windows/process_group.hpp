@@ -60,8 +60,8 @@ class ProcessGroup {
     if (::WaitForSingleObject(process_.handle(), wait) != WAIT_OBJECT_0) return std::nullopt;
     ::DWORD code = 0;
     ::GetExitCodeProcess(process_.handle(), &code);
-    // Codes of failures of the system have the two highest bits; no program ends with such a code.
-    if (code < 0xC0000000 && code != EXCEPTION_BREAKPOINT && code != 0x20474343) {
+    // Failures of the system begin with 0xC, and 0x20474343 is an exception of GCC's C++ library.
+    if ((code >> 28) != 0xC && code != EXCEPTION_BREAKPOINT && code != 0x20474343) {
       return concat("exit(", std::int64_t{code}, ")");
     }
     CrashText text;

@@ -15,30 +15,34 @@
 
 namespace tenon::host::platform {
 
+/// Bytes of a page. Their protection changes by pages.
 [[nodiscard]] inline std::size_t page_size() noexcept {
   static const auto size = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
   return size;
 }
 
-/// Pages of zeros with room for `size` bytes, or null with
-/// `errno` set. Until they are written to they take no
-/// memory.
+[[nodiscard]] constexpr int protection_of(PageAccess access) noexcept {
+  return access == PageAccess::none   ? PROT_NONE
+         : access == PageAccess::read ? PROT_READ
+                                      : PROT_READ | PROT_WRITE;
+}
+
+/// Pages of zeros with room for `size` bytes, or null with `errno` set. Until they are written to
+/// they take no memory.
 [[nodiscard]] inline void* take_pages(std::size_t size,
                                       PageAccess access = PageAccess::read_and_write) noexcept {
   const bool writes = access == PageAccess::read_and_write;
-  void* const pages = ::mmap(nullptr, size, writes ? PROT_READ | PROT_WRITE : PROT_READ,
+  void* const pages = ::mmap(nullptr, size, protection_of(access),
                              MAP_PRIVATE | MAP_ANONYMOUS | (writes ? 0 : MAP_NORESERVE), -1, 0);
   return pages == MAP_FAILED ? nullptr : pages;
 }
 
+/// Pages of `take_pages`, with the same size.
 inline void give_back_pages(void* pages, std::size_t size) noexcept { ::munmap(pages, size); }
 
 /// Returns false, with `errno` set, when the system refuses.
 inline bool protect_pages(void* pages, std::size_t size, PageAccess access) noexcept {
-  return ::mprotect(pages, size,
-                    access == PageAccess::none   ? PROT_NONE
-                    : access == PageAccess::read ? PROT_READ
-                                                 : PROT_READ | PROT_WRITE) == 0;
+  return ::mprotect(pages, size, protection_of(access)) == 0;
 }
 
 /// Calls `each(begin, end)` with the memory of this process that has exactly this access, or can be

@@ -7,7 +7,10 @@
 
 namespace tenon::host {
 
+/// Between the paths of a variable.
 inline constexpr char path_separator = ':';
+
+/// Describes an absolute path in errors about a relative one.
 inline constexpr std::string_view absolute_path = "one that begins with /";
 
 /// The path as text: its bytes, which are UTF-8 on today's systems.

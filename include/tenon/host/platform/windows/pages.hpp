@@ -9,6 +9,7 @@
 
 namespace tenon::host::platform {
 
+/// Bytes of a page. Their protection changes by pages.
 [[nodiscard]] inline std::size_t page_size() noexcept {
   static const std::size_t size = [] {
     ::SYSTEM_INFO facts{};
@@ -24,9 +25,8 @@ namespace tenon::host::platform {
                                       : PAGE_READWRITE;
 }
 
-/// Pages of zeros with room for `size` bytes, or null with
-/// `errno` set. Until they are written to they take no
-/// memory, but count as memory that the system has promised.
+/// Pages of zeros with room for `size` bytes, or null with `errno` set. Until they are written to
+/// they take no memory, but count as memory that the system has promised.
 [[nodiscard]] inline void* take_pages(std::size_t size,
                                       PageAccess access = PageAccess::read_and_write) noexcept {
   void* const pages =
@@ -35,6 +35,7 @@ namespace tenon::host::platform {
   return pages;
 }
 
+/// Pages of `take_pages`, with the same size.
 inline void give_back_pages(void* pages, std::size_t /*size*/) noexcept {
   ::VirtualFree(pages, 0, MEM_RELEASE);
 }

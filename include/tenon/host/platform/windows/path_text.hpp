@@ -25,7 +25,7 @@ inline constexpr std::string_view absolute_path = "one that begins with a drive 
 
 /// The path that a UTF-8 text names. What is no UTF-8 becomes U+FFFD.
 [[nodiscard]] inline std::filesystem::path path_of(std::string_view text) {
-  // Of more there is no path: the system takes 32767 characters.
+  // No path is longer: the system takes 32767 characters.
   const auto size = static_cast<int>(std::min<std::size_t>(text.size(), 1 << 20));
   const int length = ::MultiByteToWideChar(CP_UTF8, 0, text.data(), size, nullptr, 0);
   std::wstring wide(static_cast<std::size_t>(length), L'\0');
