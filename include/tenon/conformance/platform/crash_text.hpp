@@ -49,8 +49,8 @@ struct CrashFacts {
   const void* context = nullptr;      ///< The registers, as the system reports them.
 };
 
-/// Receives a crash, in the thread that crashed. Allocates nothing; where it writes a backtrace, the
-/// unwinder may take the lock of the dynamic loader.
+/// Receives a crash, in the thread that crashed. Allocates nothing; where it writes a backtrace,
+/// the unwinder may take the lock of the dynamic loader.
 using OnCrash = void (*)(const CrashFacts&) noexcept;
 
 }  // namespace tenon::conformance::platform
