@@ -197,9 +197,8 @@ bool is_dense(const ModelTensor& tensor) noexcept {
   return true;
 }
 
-Dims dense_strides_like(const ModelTensor& like) noexcept {
-  if (is_dense(like)) return like.strides;
-  const auto rank = static_cast<std::size_t>(like.rank);
+Dims dense_strides(Sizes sizes, std::initializer_list<const std::int64_t*> operands) noexcept {
+  const std::size_t rank = sizes.size();
   Dims order{};  // Innermost first.
   for (std::size_t d = 0; d < rank; ++d) order[d] = static_cast<std::int64_t>(rank - 1 - d);
   // 1 when `outer` must follow `inner`, -1 when the order is right. A broadcast dimension has no
@@ -207,9 +206,12 @@ Dims dense_strides_like(const ModelTensor& like) noexcept {
   const auto compare = [&](std::int64_t inner, std::int64_t outer) {
     const auto i = static_cast<std::size_t>(inner);
     const auto o = static_cast<std::size_t>(outer);
-    if (like.strides[i] == 0 || like.strides[o] == 0) return 0;
-    if (like.strides[i] != like.strides[o]) return like.strides[i] < like.strides[o] ? -1 : 1;
-    return like.sizes[i] > like.sizes[o] ? 1 : 0;
+    for (const std::int64_t* strides : operands) {
+      if (strides[i] == 0 || strides[o] == 0) continue;
+      if (strides[i] != strides[o]) return strides[i] < strides[o] ? -1 : 1;
+      if (sizes[i] > sizes[o]) return 1;
+    }
+    return 0;
   };
   for (std::size_t d = 1; d < rank; ++d) {
     std::size_t moving = d;
@@ -227,9 +229,13 @@ Dims dense_strides_like(const ModelTensor& like) noexcept {
   for (std::size_t d = 0; d < rank; ++d) {
     const auto at = static_cast<std::size_t>(order[d]);
     strides[at] = step;
-    step *= like.sizes[at];
+    step *= std::max<std::int64_t>(sizes[at], 1);
   }
   return strides;
+}
+
+Dims dense_strides_like(const ModelTensor& like) noexcept {
+  return is_dense(like) ? like.strides : dense_strides(like.shape(), {like.strides.data()});
 }
 
 float half_to_float(std::uint16_t bits) noexcept {

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <initializer_list>
 #include <span>
 #include <utility>
 
@@ -16,6 +17,11 @@ namespace tenon::cpu_aoti {
 using aoti::ModelTensor;
 using Sizes = std::span<const std::int64_t>;
 using Dims = std::array<std::int64_t, max_rank>;
+
+/// A list of numbers as the C shim passes it.
+[[nodiscard]] inline Sizes list(const std::int64_t* values, std::int64_t count) noexcept {
+  return {values, static_cast<std::size_t>(count)};
+}
 
 /// A tensor of the pool, released on destruction unless `take` returned it.
 class OwnedTensor {
@@ -79,6 +85,12 @@ struct BroadcastPair {
 
 /// errors: InvalidArgument when the shapes do not broadcast, with both.
 Result<BroadcastPair> broadcast(const ModelTensor& a, const ModelTensor& b);
+
+/// Strides without gaps for a result of `sizes`, in the order of dimensions that PyTorch's
+/// TensorIterator chooses: the first of `operands` that tells two dimensions apart decides. An
+/// operand is its strides for `sizes`, 0 where an element repeats.
+[[nodiscard]] Dims dense_strides(Sizes sizes,
+                                 std::initializer_list<const std::int64_t*> operands) noexcept;
 
 /// Strides of the result of PyTorch's `empty_like`: those of `like` when its elements fill their
 /// memory, else the same order of dimensions without gaps.

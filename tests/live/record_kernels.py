@@ -5,7 +5,7 @@
 
 A case is a line `case NAME`, then its arguments in order: `in DTYPE SIZES STRIDES ELEMENTS...`, `none` for a tensor that
 is not given, `number X`, `list N,N,...`, `text WORD`; and its results, `out` like `in`. Elements are in row-major order,
-complex ones as two numbers. SIZES and STRIDES are `-` for a scalar.
+complex ones as two numbers. SIZES and STRIDES are `-` for a scalar. STRIDES@N begins at element N of its storage.
 """
 
 import math
@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import torch
+import torch._meta_registrations
 
 NAMES = {torch.float32: "Float", torch.float64: "Double", torch.bfloat16: "BFloat16", torch.float16: "Half",
          torch.int64: "Long", torch.int32: "Int", torch.int16: "Short", torch.int8: "Char", torch.uint8: "Byte",
@@ -33,7 +34,10 @@ def tensor_line(what: str, tensor: torch.Tensor) -> str:
         values = torch.view_as_real(values.contiguous()).reshape(-1)
     digits = 17 if tensor.dtype in (DOUBLE, torch.complex128) else 9
     elements = [f"{float(x):.{digits}g}" if values.is_floating_point() else str(int(x)) for x in values.tolist()]
-    return " ".join([what, NAMES[tensor.dtype], numbers(tensor.shape), numbers(tensor.stride()), *elements])
+    strides = numbers(tensor.stride())
+    if tensor.numel() > 0 and tensor.storage_offset() > 0:
+        strides += f"@{tensor.storage_offset()}"
+    return " ".join([what, NAMES[tensor.dtype], numbers(tensor.shape), strides, *elements])
 
 
 def case(name: str, result: Any, *arguments: Any) -> None:
@@ -308,7 +312,56 @@ def int8_cases() -> None:
         case("_weight_int8pack_mm", expected, x, weight, scales)
 
 
+def layout_cases() -> None:
+    """Results whose strides are not those of a contiguous tensor, and views of a part of a storage."""
+    rows = torch.tensor([True, False, True])
+    pair = torch.tensor([2, 0])
+    x = some(3, 4, 5).permute(0, 2, 1)
+    last = some(3, 2, 2, 4).contiguous(memory_format=torch.channels_last)
+    for y, indices in ((x, [rows]), (x, [None, pair]), (x, [None, None, pair]), (x, [pair, None, pair]), (last, [rows]),
+                       (last, [None, None, None, pair]), (x[1:, 2:], [torch.tensor([1, 0, 1])])):
+        case("index_Tensor", aten.index(y, indices), y, *indices)
+    y = some(2, 5, 4).permute(0, 2, 1)
+    index = torch.tensor(1)
+    meta = torch._meta_registrations.meta_index_Tensor(y, [None, index])
+    case("index_Tensor", meta.copy_(aten.index(y, [None, index])), y, None, index)
+
+    for dtype in (FLOAT, torch.complex64):
+        z = some(3, 4, dtype=dtype)
+        for y, shape in ((z.t(), (2, 2, 3)), (z.t(), (4, 1, 3, 1)), (z.t(), (6, 2)), (z[1:], (4, 2)),
+                         (z[:, 1:3], (3, 2, 1)), (z[:, 1:3], (6,)), (z[1:2].t(), (2, 2)), (z[0, 0], (1, 1)), (z[:0].t(), (2, 0))):
+            case("reshape", aten.reshape(y, shape), y, shape)
+    x = some(3, 4)
+    case("slice_Tensor", aten.slice(y := x[:, 2:], 1, 1, 2, 1), y, 1, 1, 2, 1)
+    case("narrow", aten.narrow(y := x[1:], 0, 1, 1), y, 0, 1, 1)
+    case("narrow", aten.narrow(x, 0, 3, 0), x, 0, 3, 0)
+    case("slice_Tensor", aten.slice(y := x[:, 2:], 0, 3, 3, 1), y, 0, 3, 3, 1)
+    case("slice_Tensor", aten.slice(y := some(3, 0, 4), 0, 1, 3, 1), y, 0, 1, 3, 1)
+
+    for dtype in (LONG, torch.complex64):
+        steep, flat = some(2, 6, dtype=dtype)[:, :3], some(3, 2, dtype=dtype).t()
+        wide, column = some(1, 3, 4, dtype=dtype).transpose(1, 2), some(2, 1, 1, dtype=dtype)
+        for a, b in ((steep, flat), (flat, steep), (wide, column), (column, wide), (flat, flat),
+                     (some(2, 1, dtype=dtype).expand(2, 3), flat)):
+            case("add_Tensor", aten.add(a, b), a, b, 1)
+            case("mul_Tensor", aten.mul(a, b), a, b)
+            if dtype == LONG:
+                case("gcd", torch.gcd(a, b), a, b)
+                case("pow_Tensor_Tensor", aten.pow(a, b), a, b)
+    a, b = some(2, 1).expand(2, 3), some(3, 2, dtype=torch.complex64).t()
+    case("mul_Tensor", aten.mul(a, b), a, b)
+    r, phi = abs(some(2, 3)), some(2, 3)
+    for a, b in ((r.t(), phi.t()), (r.t(), phi.reshape(3, 2)), (r, transposed(phi)), (r[:1], transposed(phi))):
+        case("polar", aten.polar(a, b), a, b)
+
+    for parts, dim in (([last, last], 1), ([last, last[:, :, :, 1:]], 3), ([last, last.contiguous()], 1), ([last], 0),
+                       ([last[:, :, :1], last], 2), ([torch.tensor([]), last], 1)):
+        case("cat", aten.cat(parts, dim), dim, *parts)
+    deep = some(1, 2, 3, 2, 2).contiguous(memory_format=torch.channels_last_3d)
+    case("cat", aten.cat(parts := [deep, deep * 2], 2), 2, *parts)
+
+
 print("# What torch returns; tests/live/record_kernels.py made it with torch", torch.__version__)
 for record in (rank_cases, search_cases, mask_cases, index_cases, scan_cases, pool_cases, view_cases, arithmetic_cases,
-               distance_cases, grid_cases, product_cases, int8_cases):
+               distance_cases, grid_cases, product_cases, int8_cases, layout_cases):
     record()

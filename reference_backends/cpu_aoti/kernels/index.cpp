@@ -22,6 +22,7 @@ struct Choice {
   Dims sizes{};    ///< With the dimensions of the index tensors instead of the indexed ones.
   Dims strides{};  ///< Of the tensor; 0 in dimensions of the index tensors.
   Dims offsets{};  ///< Strides of `memory` in those; 0 in the others.
+  Dims order{};    ///< Strides by which PyTorch orders the dimensions of a result.
   std::size_t rank = 0;
   std::optional<Scratch> memory;  ///< Offsets of the elements from the index tensors.
 
@@ -196,6 +197,22 @@ Status choose(const ModelTensor& self, Indices given, Choice& choice) {
     choice.sizes[choice.rank] = self.sizes[d];
     choice.strides[choice.rank++] = self.strides[d];
   }
+  choice.order = choice.strides;
+  if (rank == 0) {
+    // Compiled code has the layout that `meta_index_Tensor` computes. For index tensors without
+    // dimensions it takes the first strides, after indexed dimensions that are not adjacent were
+    // moved to the front, and not those of the dimensions that are left.
+    Dims moved{};
+    std::size_t next = 0;
+    const bool adjacent = last - first + 1 == indexed;
+    for (std::size_t d = 0; d < self_rank; ++d) {
+      if (adjacent || at(d)) moved[next++] = self.strides[d];
+    }
+    for (std::size_t d = 0; d < self_rank; ++d) {
+      if (!adjacent && !at(d)) moved[next++] = self.strides[d];
+    }
+    std::copy_n(moved.begin(), choice.rank, choice.order.begin());
+  }
   return ok();
 }
 
@@ -220,11 +237,12 @@ void put(const Choice& choice, const ModelTensor& self, const ModelTensor& value
       });
 }
 
-/// The indexed elements, contiguous.
+/// The indexed elements, with the dimensions in the order of the strides of `self`.
 Status index_tensor(const ModelTensor& self, Indices indices, ModelTensor** ret0) {
   Choice choice;
   TENON_RETURN_IF_ERROR(choose(self, indices, choice));
-  TENON_TRY(OwnedTensor out, new_tensor(choice.shape(), nullptr, self.scalar_type));
+  const Dims strides = dense_strides(choice.shape(), {choice.order.data()});
+  TENON_TRY(OwnedTensor out, new_tensor(choice.shape(), strides.data(), self.scalar_type));
   const auto* offsets = choice.memory->as<const std::int64_t>();
   const std::size_t element = size_of(self.scalar_type);
   const auto size = static_cast<std::int64_t>(element);

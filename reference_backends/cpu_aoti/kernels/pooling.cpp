@@ -192,10 +192,6 @@ Status avg_pool(const ModelTensor& self, std::size_t spatial, Sizes kernel, Size
   return run<Average>(self, spatial, channels_last, p, values, nullptr);
 }
 
-Sizes list(const std::int64_t* values, std::int64_t count) {
-  return {values, static_cast<std::size_t>(count)};
-}
-
 }  // namespace
 
 ShimError aoti_torch_cpu__adaptive_avg_pool2d(ModelTensor* self, const std::int64_t* output_size,

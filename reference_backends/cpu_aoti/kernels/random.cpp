@@ -232,10 +232,6 @@ Status drop_out(const ModelTensor& input, double p, bool train, ModelTensor** re
   return ok();
 }
 
-Sizes list(const std::int64_t* size, std::int64_t count) {
-  return {size, static_cast<std::size_t>(count)};
-}
-
 }  // namespace
 
 ShimError aoti_torch_cpu_rand(const std::int64_t* size, std::int64_t size_len, std::int32_t* dtype,

@@ -212,8 +212,10 @@ TEST_CASE("slices and bins take numbers at the ends of their types", "[cpu_aoti]
   Refusals r;
   const std::int64_t step = std::numeric_limits<std::int64_t>::max();
   Handle x = filled({2, 3}, ScalarType::Float, {1, 2, 3, 4, 5, 6});
-  CHECK_THAT(r.text(aoti_torch_cpu_slice_Tensor(x.get(), 0, nullptr, nullptr, step, r.out())),
-             ContainsSubstring("expected a product that fits into 64 bits"));
+  // The stride would not fit into 64 bits, but nothing uses it.
+  Handle first;
+  REQUIRE(aoti_torch_cpu_slice_Tensor(x.get(), 0, nullptr, nullptr, step, first.out()) == 0);
+  CHECK(first.values() == std::vector<double>{1, 2, 3});
   REQUIRE(aoti_torch_cpu_slice_Tensor(x.get(), 1, nullptr, nullptr, step, r.out()) == 0);
   CHECK(r.result.values() == std::vector<double>{1, 4});
   Handle far = filled({2}, ScalarType::Float, {-3e38, 3e38}), counts;

@@ -88,13 +88,21 @@ void map(const ModelTensor& a, const ModelTensor& out, const Function& function)
   });
 }
 
-/// Strides of a pointwise result: those of the larger operand when it is dense, else contiguous.
-[[nodiscard]] const ModelTensor* like(const ModelTensor& a, const ModelTensor& b,
-                                      const BroadcastPair& binary) noexcept {
-  for (const ModelTensor* each : {&a, &b}) {
-    if (std::ranges::equal(each->shape(), binary.shape()) && is_dense(*each)) return each;
+/// The strides of an operand that decide about the layout of a pointwise result of `sizes`. PyTorch
+/// converts an operand of another type first, to a tensor without gaps (`is_copied`).
+[[nodiscard]] Dims layout_strides(const ModelTensor& operand, Sizes sizes,
+                                  bool is_copied) noexcept {
+  ModelTensor read = operand;
+  if (is_copied) read.strides = dense_strides_like(operand);
+  Dims strides{};
+  static_cast<void>(broadcast_strides(read, sizes, strides));  // The caller broadcast it before.
+  // A new dimension of one element has a stride in PyTorch's meta functions, and takes part in the
+  // order.
+  const auto rank = static_cast<std::size_t>(operand.rank);
+  for (std::size_t d = rank > 0 ? sizes.size() - rank : 0; d-- > 0;) {
+    if (sizes[d] == 1) strides[d] = sizes[d + 1] * strides[d + 1];
   }
-  return nullptr;
+  return strides;
 }
 
 template <class Function>
@@ -102,9 +110,10 @@ Status combine(const ModelTensor& a, const ModelTensor& b, ModelTensor** ret0,
                const Function& function) {
   TENON_TRY(const ScalarType type, common_type(a.scalar_type, b.scalar_type));
   TENON_TRY(const BroadcastPair binary, broadcast(a, b));
-  const ModelTensor* const model = like(a, b, binary);
-  TENON_TRY(OwnedTensor out,
-            new_tensor(binary.shape(), model ? model->strides.data() : nullptr, type));
+  const Dims a_layout = layout_strides(a, binary.shape(), a.scalar_type != type);
+  const Dims b_layout = layout_strides(b, binary.shape(), b.scalar_type != type);
+  const Dims strides = dense_strides(binary.shape(), {a_layout.data(), b_layout.data()});
+  TENON_TRY(OwnedTensor out, new_tensor(binary.shape(), strides.data(), type));
   const auto fill = [&]<class A, class B>(A, B) {
     using T = std::conditional_t<is_complex<B>, B, A>;
     for_positions<3>(binary.shape(), no_dim,
@@ -268,7 +277,11 @@ ShimError aoti_torch_cpu_polar(ModelTensor* abs, ModelTensor* angle, ModelTensor
     TENON_TRY(const BroadcastPair binary, broadcast(*abs, *angle));
     const ScalarType complex =
         type == ScalarType::Float ? ScalarType::ComplexFloat : ScalarType::ComplexDouble;
-    TENON_TRY(OwnedTensor out, new_tensor(binary.shape(), nullptr, complex));
+    // PyTorch's meta function multiplies `abs` with the cosine of `angle`, a new tensor.
+    const Dims abs_layout = layout_strides(*abs, binary.shape(), false);
+    const Dims angle_layout = layout_strides(*angle, binary.shape(), true);
+    const Dims strides = dense_strides(binary.shape(), {abs_layout.data(), angle_layout.data()});
+    TENON_TRY(OwnedTensor out, new_tensor(binary.shape(), strides.data(), complex));
     const auto fill = [&]<class T>(T) {
       for_positions<3>(binary.shape(), no_dim,
                        {binary.a_strides.data(), binary.b_strides.data(), out->strides.data()},

@@ -3,6 +3,7 @@
 #include <limits>
 #include <optional>
 
+#include "common/convolution_shape.hpp"
 #include "kernels/elements.hpp"
 #include "kernels/kernel_list.hpp"
 #include "strided.hpp"
@@ -13,8 +14,11 @@ namespace tenon::cpu_aoti {
 namespace {
 
 using aoti::shim_call;
+using aoti_common::channels_last_strides;
+using aoti_common::is_channels_last;
 
-/// Another tensor of type `type` on the memory of `self`, `offset` elements of that type further.
+/// Another tensor of type `type` on the memory of `self`. `storage_offset` is in elements of that
+/// type, from the beginning of the storage.
 Status make_view(const ModelTensor& self, ScalarType type, Sizes sizes, const Dims& strides,
                  std::int64_t storage_offset, ModelTensor** ret0) {
   ModelTensor typed = self;
@@ -31,12 +35,18 @@ Status slice(const ModelTensor& self, std::size_t along, std::int64_t start, std
   Dims sizes = self.sizes;
   Dims strides = self.strides;
   sizes[along] = size;
-  if (__builtin_mul_overflow(strides[along], step, &strides[along])) {
-    return error(Error::InvalidArgument, "a step ", step, " in dimension ", along, " of stride ",
-                 self.strides[along], ": expected a product that fits into 64 bits");
+  if (__builtin_mul_overflow(self.strides[along], step, &strides[along])) {
+    // The stride of a single element is not used.
+    strides[along] = self.strides[along];
+    if (size > 1) {
+      return error(Error::InvalidArgument, "a step ", step, " in dimension ", along, " of stride ",
+                   self.strides[along], ": expected a product that fits into 64 bits");
+    }
   }
+  // Where nothing is read, the start may lie beyond the storage.
+  const std::int64_t skipped = size > 0 && self.numel > 0 ? start * self.strides[along] : 0;
   return make_view(self, self.scalar_type, Sizes(sizes).first(static_cast<std::size_t>(self.rank)),
-                   strides, self.storage_offset + start * self.strides[along], ret0);
+                   strides, self.storage_offset + skipped, ret0);
 }
 
 Status expect_dims(const ModelTensor& self) {
@@ -166,7 +176,37 @@ Status view_dtype(const ModelTensor& self, ScalarType type, ModelTensor** ret0) 
   return make_view(self, type, Sizes(sizes).first(rank), strides, bytes / to, ret0);
 }
 
-/// A contiguous tensor has one view for each shape; any other is copied.
+/// Writes the strides with which `shape` reads the elements of `self` in order and in place. False
+/// when there are none. PyTorch's rule, so that a result is a view when PyTorch's is.
+[[nodiscard]] bool view_strides(const ModelTensor& self, Sizes shape, Dims& strides) noexcept {
+  if (self.numel == 0 || self.rank == 0) {
+    if (self.numel == 0 && std::ranges::equal(shape, self.shape())) {
+      strides = self.strides;
+    } else {
+      aoti::contiguous_strides(shape, std::span(strides).first(shape.size()));
+    }
+    return true;
+  }
+  // From the last dimension on: dimensions that continue each other are a run of elements at one
+  // distance. Each run must be the product of the next new sizes.
+  std::size_t next = shape.size();
+  for (auto d = static_cast<std::size_t>(self.rank); d > 0;) {
+    const std::int64_t distance = self.strides[d - 1];
+    std::int64_t run = 1;
+    do {
+      run *= self.sizes[--d];
+    } while (d > 0 && (self.sizes[d - 1] == 1 || self.strides[d - 1] == run * distance));
+    std::int64_t covered = 1;
+    while (next > 0 && (covered < run || shape[next - 1] == 1)) {
+      strides[--next] = covered * distance;
+      covered *= shape[next];
+    }
+    if (covered != run) return false;
+  }
+  return next == 0;
+}
+
+/// A view where one has the shape, else a contiguous copy.
 Status reshape(const ModelTensor& self, Sizes shape, ModelTensor** ret0) {
   Dims sizes{};
   std::optional<std::size_t> open;
@@ -192,8 +232,7 @@ Status reshape(const ModelTensor& self, Sizes shape, ModelTensor** ret0) {
   }
   const Sizes wanted = Sizes(sizes).first(shape.size());
   Dims strides{};
-  aoti::contiguous_strides(wanted, std::span(strides).first(wanted.size()));
-  if (self.is_contiguous()) {
+  if (view_strides(self, wanted, strides)) {
     return make_view(self, self.scalar_type, wanted, strides, self.storage_offset, ret0);
   }
   TENON_TRY(OwnedTensor out, new_tensor(wanted, nullptr, self.scalar_type));
@@ -233,8 +272,14 @@ Status cat(std::span<ModelTensor* const> tensors, std::int64_t dim, ModelTensor*
                    along);
     }
   }
+  // The result is channels-last when all tensors are.
+  const Sizes shape = Sizes(sizes).first(first.shape().size());
+  const bool channels_last = std::ranges::all_of(tensors, [](const ModelTensor* each) {
+    return (each->rank == 4 || each->rank == 5) && is_channels_last(*each);
+  });
+  const Dims strides = channels_last ? channels_last_strides(shape) : Dims{};
   TENON_TRY(OwnedTensor out,
-            new_tensor(Sizes(sizes).first(first.shape().size()), nullptr, first.scalar_type));
+            new_tensor(shape, channels_last ? strides.data() : nullptr, first.scalar_type));
   std::byte* to = out->data;
   const std::size_t element = size_of(first.scalar_type);
   for (const ModelTensor* each : tensors) {
@@ -245,10 +290,6 @@ Status cat(std::span<ModelTensor* const> tensors, std::int64_t dim, ModelTensor*
   }
   *ret0 = out.take();
   return ok();
-}
-
-Sizes list(const std::int64_t* values, std::int64_t count) {
-  return {values, static_cast<std::size_t>(count)};
 }
 
 }  // namespace
