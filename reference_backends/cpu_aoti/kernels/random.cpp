@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numbers>
 #include <random>
 #include <utility>
@@ -11,8 +12,9 @@
 #include "tenon/core/tensor.hpp"
 
 // Random numbers have PyTorch's distributions, not its values: each thread has its own generator,
-// seeded by the system, and the seed cannot be set. (Compiled models draw only seeds here; their
-// own code makes the numbers.)
+// seeded by the system, and the seed cannot be set. A compiled model usually makes most numbers
+// with its own code and draws their seeds here, but bernoulli_ and randperm are always called; the
+// others are when the model was compiled with Inductor's fallback_random.
 namespace tenon::cpu_aoti {
 namespace {
 
@@ -76,6 +78,11 @@ template <class T>
   return std::ldexp(static_cast<double>(source.next() >> (64 - digits)), -digits);
 }
 
+/// Uniform in (0, 1), without the ends, so that its logarithm is neither 0 nor infinite.
+[[nodiscard]] double inner_uniform(Philox& source) noexcept {
+  return std::ldexp(static_cast<double>(source.next() >> 12) + 0.5, -52);
+}
+
 /// Two independent numbers of the normal distribution (Box and Muller).
 [[nodiscard]] std::pair<double, double> normal(Philox& source) noexcept {
   const double radius = std::sqrt(-2 * std::log(1 - uniform<double>(source)));
@@ -101,18 +108,65 @@ Status fill_uniform(const ModelTensor& out) {
   });
 }
 
-Status fill_normal(const ModelTensor& out) {
+// The distributions below are computed in double and rounded to the type of the result once:
+// numbers of 8 bits, as a BFloat16 has, are too few to make others of.
+
+/// Uniform in [from, to), both rounded to the type of the result first, as PyTorch does.
+Status fill_between(const ModelTensor& out, double from, double to) {
+  return with_real_type(out.scalar_type, [&]<class T>(T) -> Status {
+    const auto low = static_cast<double>(widen(narrow<T>(from)));
+    const auto high = static_cast<double>(widen(narrow<T>(to)));
+    if (!std::isfinite(high - low)) {
+      return error(Error::InvalidArgument, "numbers from ", from, " to below ", to,
+                   ": expected a range that is finite in ", name_of(out.scalar_type));
+    }
+    Philox& source = generator();
+    for (std::int64_t i = 0; i < out.numel; ++i) {
+      T value{};
+      do {
+        value = narrow<T>(low + uniform<double>(source) * (high - low));
+        // Rounding may reach the end, which is excluded. It does so for at most half of the draws.
+      } while (low < high && !(static_cast<double>(widen(value)) < high));
+      out.as<T>()[i] = value;
+    }
+    return ok();
+  });
+}
+
+/// The distribution of the time to the next event of `rate`. Never 0: samplers of tokens divide by
+/// these numbers. A number that rounds to 0 becomes the smallest one that does not, of those that
+/// are no subnormal number where T is computed, because compiled code may take such a one as 0.
+Status fill_exponential(const ModelTensor& out, double rate) {
+  return with_real_type(out.scalar_type, [&]<class T>(T) {
+    T least{};
+    if constexpr (std::is_same_v<T, Half>) {
+      least.bits = 1;
+    } else {
+      least = narrow<T>(std::numeric_limits<Wide<T>>::min());
+    }
+    Philox& source = generator();
+    for (std::int64_t i = 0; i < out.numel; ++i) {
+      const T value = narrow<T>(-std::log(inner_uniform(source)) / rate);
+      out.as<T>()[i] = widen(value) > widen(least) ? value : least;
+    }
+    return ok();
+  });
+}
+
+Status fill_normal(const ModelTensor& out, double mean, double deviation) {
   return with_real_type(out.scalar_type, [&]<class T>(T) {
     Philox& source = generator();
     T* to = out.as<T>();
     for (std::int64_t i = 0; i < out.numel; i += 2) {
       const auto [a, b] = normal(source);
-      to[i] = narrow<T>(a);
-      if (i + 1 < out.numel) to[i + 1] = narrow<T>(b);
+      to[i] = narrow<T>(mean + a * deviation);
+      if (i + 1 < out.numel) to[i + 1] = narrow<T>(mean + b * deviation);
     }
     return ok();
   });
 }
+
+Status fill_standard_normal(const ModelTensor& out) { return fill_normal(out, 0, 1); }
 
 /// Whole numbers from `low` to below `high`. The remainder favours small numbers by less than one
 /// part in 2^64 / (high - low), as PyTorch's does.
@@ -191,23 +245,6 @@ Status make_like(const ModelTensor& self, const std::int32_t* dtype, ModelTensor
   return make(self.shape(), dtype, self.scalar_type, result, std::forward<Body>(fill));
 }
 
-/// Numbers of a distribution, made of those of another by `change`, which is given doubles.
-template <class Fill, class Change>
-Status make_changed(const ModelTensor& self, void* const* generator, ModelTensor** result,
-                    const Fill& fill, const Change& change) {
-  TENON_RETURN_IF_ERROR(no_generator(generator));
-  return make_like(self, nullptr, result, [&](const ModelTensor& out) -> Status {
-    TENON_RETURN_IF_ERROR(fill(out));
-    return with_real_type(out.scalar_type, [&]<class T>(T) {
-      T* to = out.as<T>();
-      for (std::int64_t i = 0; i < out.numel; ++i) {
-        to[i] = narrow<T>(change(static_cast<double>(widen(to[i]))));
-      }
-      return ok();
-    });
-  });
-}
-
 /// `input` divided by the chance to be kept, or 0, and which elements were kept.
 Status drop_out(const ModelTensor& input, double p, bool train, ModelTensor** ret0,
                 ModelTensor** ret1) {
@@ -246,7 +283,7 @@ ShimError aoti_torch_cpu_randn(const std::int64_t* size, std::int64_t size_len, 
                                std::int32_t*, std::int32_t*, std::int32_t, std::int32_t*,
                                ModelTensor** ret0) noexcept {
   return shim_call("randn", [&] {
-    return make(list(size, size_len), dtype, ScalarType::Float, ret0, fill_normal);
+    return make(list(size, size_len), dtype, ScalarType::Float, ret0, fill_standard_normal);
   });
 }
 
@@ -321,7 +358,8 @@ ShimError aoti_torch_cpu_rand_like(ModelTensor* self, std::int32_t* dtype, std::
 ShimError aoti_torch_cpu_randn_like(ModelTensor* self, std::int32_t* dtype, std::int32_t*,
                                     std::int32_t*, std::int32_t, std::int32_t*, std::int32_t*,
                                     ModelTensor** ret0) noexcept {
-  return shim_call("randn_like", [&] { return make_like(*self, dtype, ret0, fill_normal); });
+  return shim_call("randn_like",
+                   [&] { return make_like(*self, dtype, ret0, fill_standard_normal); });
 }
 
 ShimError aoti_torch_cpu_randint_like(ModelTensor* self, std::int64_t high, std::int32_t* dtype,
@@ -351,8 +389,9 @@ ShimError aoti_torch_cpu_uniform(ModelTensor* self, double from, double to, void
       return error(Error::InvalidArgument, "numbers from ", from, " to below ", to,
                    ": expected a larger end");
     }
-    return make_changed(*self, generator, ret0, fill_uniform,
-                        [&](double x) { return from + x * (to - from); });
+    TENON_RETURN_IF_ERROR(no_generator(generator));
+    return make_like(*self, nullptr, ret0,
+                     [&](const ModelTensor& out) { return fill_between(out, from, to); });
   });
 }
 
@@ -362,8 +401,9 @@ ShimError aoti_torch_cpu_normal_functional(ModelTensor* self, double mean, doubl
     if (!(std >= 0)) {
       return error(Error::InvalidArgument, "a standard deviation ", std, ": expected at least 0");
     }
-    return make_changed(*self, generator, ret0, fill_normal,
-                        [&](double x) { return mean + x * std; });
+    TENON_RETURN_IF_ERROR(no_generator(generator));
+    return make_like(*self, nullptr, ret0,
+                     [&](const ModelTensor& out) { return fill_normal(out, mean, std); });
   });
 }
 
@@ -373,8 +413,9 @@ ShimError aoti_torch_cpu_exponential(ModelTensor* self, double lambd, void** gen
     if (!(lambd > 0)) {
       return error(Error::InvalidArgument, "a rate ", lambd, ": expected more than 0");
     }
-    return make_changed(*self, generator, ret0, fill_uniform,
-                        [&](double x) { return -std::log1p(-x) / lambd; });
+    TENON_RETURN_IF_ERROR(no_generator(generator));
+    return make_like(*self, nullptr, ret0,
+                     [&](const ModelTensor& out) { return fill_exponential(out, lambd); });
   });
 }
 

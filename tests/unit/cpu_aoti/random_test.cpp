@@ -164,11 +164,11 @@ TEST_CASE("numbers like another tensor's have its shape and the right distributi
     CHECK(std::abs(moments(even).mean - 0.5) < 0.012);
     CHECK(std::abs(moments(normal).deviation - 1) < 0.035);
     CHECK(moments(flat).least >= -2);
-    CHECK(moments(flat).most <= 6);
+    CHECK(moments(flat).most < 6);
     CHECK(std::abs(moments(flat).mean - 2) < 0.1);
     CHECK(std::abs(moments(bell).mean - 3) < 0.03);
     CHECK(std::abs(moments(bell).deviation - 0.5) < 0.03);
-    CHECK(moments(waits).least >= 0);
+    CHECK(moments(waits).least > 0);
     CHECK(std::abs(moments(waits).mean - 0.5) < 0.03);
     CHECK(std::abs(moments(waits).deviation - 0.5) < 0.06);
   }
@@ -183,6 +183,31 @@ TEST_CASE("numbers like another tensor's have its shape and the right distributi
   CHECK(dice->scalar_type == ScalarType::Float);
   CHECK(moments(dice).least == 1);
   CHECK(moments(dice).most == 6);
+}
+
+TEST_CASE("distributions are rounded once, inside their ranges", "[cpu_aoti]") {
+  Fixture fixture;
+  Handle self = make({200000}, ScalarType::BFloat16), flat, bell, end, point, same;
+  REQUIRE(aoti_torch_cpu_uniform(self.get(), 0, 1, nullptr, flat.out()) == 0);
+  REQUIRE(aoti_torch_cpu_normal_functional(self.get(), 1, 1, nullptr, bell.out()) == 0);
+  // Of numbers with 8 bits there is none below 1 / 256, and no sum with 1 between 0 and 1 / 256.
+  const auto small = [](double x) { return x != 0 && std::abs(x) < 1.0 / 256; };
+  CHECK(std::ranges::count_if(flat.values(), small) > 500);
+  CHECK(std::ranges::count_if(bell.values(), small) > 150);
+  CHECK(moments(flat).most < 1);
+  // Between 1 and the next BFloat16 there is no other, and the end is excluded.
+  REQUIRE(aoti_torch_cpu_uniform(self.get(), 1, 1.0078125, nullptr, end.out()) == 0);
+  CHECK(moments(end).most == 1);
+  REQUIRE(aoti_torch_cpu_uniform(self.get(), 0, 0.3, nullptr, point.out()) == 0);
+  CHECK(moments(point).most < 0.30078125);
+  REQUIRE(aoti_torch_cpu_uniform(self.get(), 2, 2, nullptr, same.out()) == 0);
+  CHECK(moments(same).least == 2);
+  CHECK(moments(same).most == 2);
+  for (const ScalarType type : real_types) {
+    Handle like = make({1000}, type), waits;
+    REQUIRE(aoti_torch_cpu_exponential(like.get(), 1e300, nullptr, waits.out()) == 0);
+    CHECK(moments(waits).least > 0);
+  }
 }
 
 TEST_CASE("native_dropout keeps its share, scaled, and everything without training", "[cpu_aoti]") {
@@ -212,6 +237,9 @@ TEST_CASE("distributions refuse parameters that have none", "[cpu_aoti]") {
   };
   CHECK_THAT(text(aoti_torch_cpu_uniform(self.get(), 2, 1, nullptr, out.out())),
              ContainsSubstring("uniform: numbers from 2 to below 1"));
+  Handle half = make({4}, ScalarType::Half);
+  CHECK_THAT(text(aoti_torch_cpu_uniform(half.get(), 0, 1e6, nullptr, out.out())),
+             ContainsSubstring("below 1e+06: expected a range that is finite in Half"));
   CHECK_THAT(text(aoti_torch_cpu_uniform(self.get(), 0, 1, &generator, out.out())),
              ContainsSubstring("a generator was given"));
   CHECK_THAT(text(aoti_torch_cpu_normal_functional(self.get(), 0, -1, nullptr, out.out())),
