@@ -13,7 +13,7 @@ namespace {
 
 using aoti::shim_call;
 
-/// Rows of `count` elements, `step` apart.
+/// The elements of one row, `step` apart.
 template <class T>
 struct Row {
   const T* at;
@@ -139,35 +139,54 @@ Status pdist(const ModelTensor& self, double p, ModelTensor** ret0) {
   return ok();
 }
 
-/// One factor of a trilinear product, with new dimensions of size 1 at `expanded`.
-Result<ModelTensor> expand(const ModelTensor& factor, Sizes expanded, std::size_t rank) {
-  ModelTensor out = factor;
-  out.rank = static_cast<std::int32_t>(rank);
-  std::size_t from = 0;
-  std::size_t added = 0;
-  for (std::size_t d = 0; d < rank; ++d) {
-    const bool is_new = std::ranges::find(expanded, static_cast<std::int64_t>(d)) != expanded.end();
-    if (!is_new && from == static_cast<std::size_t>(factor.rank)) break;
-    out.sizes[d] = is_new ? 1 : factor.sizes[from];
-    out.strides[d] = is_new ? 0 : factor.strides[from++];
-    added += is_new ? 1 : 0;
+/// Which dimensions of a product are in a list.
+using DimSet = std::array<bool, max_rank>;
+
+/// Dimensions of `rank`, counted from the end when negative.
+/// errors: InvalidArgument when one is outside, or there twice.
+Result<DimSet> dim_set(Sizes dims, std::size_t rank) {
+  DimSet out{};
+  for (const std::int64_t dim : dims) {
+    TENON_TRY(const std::size_t d, wrap_dim(dim, static_cast<std::int32_t>(rank)));
+    if (out[d]) {
+      return error(Error::InvalidArgument, "dimensions ", shape_text(dims), " of ", rank,
+                   ": expected none of them twice");
+    }
+    out[d] = true;
   }
-  if (added == expanded.size() && from + added == rank &&
-      from == static_cast<std::size_t>(factor.rank)) {
-    return out;
-  }
-  return error(Error::InvalidArgument, "new dimensions ", shape_text(expanded), " of a factor ",
-               shape_text(factor.shape()), ": expected different ones of ", rank);
+  return out;
 }
 
-/// The sum of products of three factors over the dimensions `sumdim`.
+/// One factor of a trilinear product, with new dimensions of size 1 at `expanded`.
+Result<ModelTensor> expand(const ModelTensor& factor, Sizes expanded, std::size_t rank) {
+  TENON_TRY(const DimSet is_new, dim_set(expanded, rank));
+  if (static_cast<std::size_t>(factor.rank) + expanded.size() != rank) {
+    return error(Error::InvalidArgument, "new dimensions ", shape_text(expanded), " of a factor ",
+                 shape_text(factor.shape()), ": expected ", rank, " dimensions in all");
+  }
+  ModelTensor out = factor;
+  out.rank = static_cast<std::int32_t>(rank);
+  for (std::size_t d = 0, from = 0; d < rank; ++d) {
+    out.sizes[d] = is_new[d] ? 1 : factor.sizes[from];
+    out.strides[d] = is_new[d] ? 0 : factor.strides[from++];
+  }
+  return out;
+}
+
+/// The sum of products of three factors over the dimensions `sumdim`. The sum is one loop: PyTorch
+/// unrolls a dimension of it, and only the number of that dimension is checked here.
 Status trilinear(const ModelTensor* const factors[3], const Sizes expanded[3], Sizes sumdim,
-                 ModelTensor** ret0) {
+                 std::int64_t unroll_dim, ModelTensor** ret0) {
   const std::size_t rank = static_cast<std::size_t>(factors[0]->rank) + expanded[0].size();
   const ScalarType type = factors[0]->scalar_type;
   if (rank > max_rank) {
     return error(Error::InvalidArgument, rank, " dimensions: expected at most ", max_rank);
   }
+  if (unroll_dim < 0 || unroll_dim >= static_cast<std::int64_t>(rank)) {
+    return error(Error::InvalidArgument, "unroll_dim ", unroll_dim, ": expected 0 to below ", rank,
+                 ", the number of dimensions");
+  }
+  TENON_TRY(const DimSet is_summed, dim_set(sumdim, rank));
   std::array<ModelTensor, 3> all{};
   Dims sizes{};
   std::fill_n(sizes.begin(), rank, 1);
@@ -189,16 +208,13 @@ Status trilinear(const ModelTensor* const factors[3], const Sizes expanded[3], S
   }
   Dims kept{};
   std::size_t kept_rank = 0;
-  const auto is_summed = [&](std::size_t d) {
-    return std::ranges::find(sumdim, static_cast<std::int64_t>(d)) != sumdim.end();
-  };
   for (std::size_t d = 0; d < rank; ++d) {
-    if (!is_summed(d)) kept[kept_rank++] = sizes[d];
+    if (!is_summed[d]) kept[kept_rank++] = sizes[d];
   }
   TENON_TRY(OwnedTensor out, new_tensor(Sizes(kept).first(kept_rank), nullptr, type));
   Dims to_strides{};
   for (std::size_t d = 0, k = 0; d < rank; ++d) {
-    if (!is_summed(d)) to_strides[d] = out->strides[k++];
+    if (!is_summed[d]) to_strides[d] = out->strides[k++];
   }
   TENON_RETURN_IF_ERROR(with_real_type(type, [&]<class T>(T) -> Status {
     TENON_TRY(const Scratch sums,
@@ -221,7 +237,8 @@ Status trilinear(const ModelTensor* const factors[3], const Sizes expanded[3], S
 
 }  // namespace
 
-// `compute_mode` chooses a faster formula for p = 2, which rounds more; the result is the same.
+// `compute_mode` lets PyTorch use a faster formula for p = 2, which rounds more. Here it is not
+// read: results are those of the exact formula, also where PyTorch's differ in the last digits.
 ShimError aoti_torch_cpu__cdist_forward(ModelTensor* x1, ModelTensor* x2, double p, std::int64_t*,
                                         ModelTensor** ret0) noexcept {
   return shim_call("_cdist_forward", [&] { return cdist(*x1, *x2, p, ret0); });
@@ -236,7 +253,7 @@ ShimError aoti_torch_cpu__trilinear(ModelTensor* i1, ModelTensor* i2, ModelTenso
                                     const std::int64_t* expand2, std::int64_t expand2_len,
                                     const std::int64_t* expand3, std::int64_t expand3_len,
                                     const std::int64_t* sumdim, std::int64_t sumdim_len,
-                                    std::int64_t, ModelTensor** ret0) noexcept {
+                                    std::int64_t unroll_dim, ModelTensor** ret0) noexcept {
   return shim_call("_trilinear", [&] {
     const auto list = [](const std::int64_t* values, std::int64_t count) {
       return Sizes(values, static_cast<std::size_t>(count));
@@ -244,7 +261,7 @@ ShimError aoti_torch_cpu__trilinear(ModelTensor* i1, ModelTensor* i2, ModelTenso
     const ModelTensor* const factors[] = {i1, i2, i3};
     const Sizes expanded[] = {list(expand1, expand1_len), list(expand2, expand2_len),
                               list(expand3, expand3_len)};
-    return trilinear(factors, expanded, list(sumdim, sumdim_len), ret0);
+    return trilinear(factors, expanded, list(sumdim, sumdim_len), unroll_dim, ret0);
   });
 }
 

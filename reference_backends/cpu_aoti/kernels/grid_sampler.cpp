@@ -41,7 +41,8 @@ template <class T>
   if (s.padding == reflection) {
     x = s.align_corners ? reflect(x, T{0}, n - 1) : reflect(x, T{-0.5}, n);
   }
-  if (s.padding != zeros) x = x > 0 ? std::min(x, n - 1) : T{0};  // NaN becomes 0.
+  // In this order of arguments, as in PyTorch, NaN becomes the last place.
+  if (s.padding != zeros) x = std::min(n - 1, std::max(x, T{0}));
   // What is far outside, or NaN, becomes a place whose neighbours are outside too.
   return x >= -2 && x <= n + 1 ? x : T{-2};
 }

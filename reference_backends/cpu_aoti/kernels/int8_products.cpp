@@ -11,19 +11,23 @@ namespace {
 
 using aoti::shim_call;
 
-/// out = a b, of 8-bit numbers in 32 bits. The inner loop follows the memory of b.
+/// out = a b, of 8-bit numbers in 32 bits. The inner loop follows the memory of b. Sums wrap
+/// around, as PyTorch's do: they are computed without sign, because an overflow of `int` is
+/// undefined.
 template <class T>
 void multiply(const ModelTensor& a, const ModelTensor& b, const ModelTensor& out) {
   const std::int64_t inner = a.sizes[1];
   const std::int64_t columns = b.sizes[1];
   for (std::int64_t i = 0; i < a.sizes[0]; ++i) {
     const T* const row = a.as<const T>() + i * a.strides[0];
-    auto* const to = out.as<std::int32_t>() + i * out.strides[0];
+    auto* const to = out.as<std::uint32_t>() + i * out.strides[0];
     if (b.strides[0] == 1 && a.strides[1] == 1) {
       for (std::int64_t j = 0; j < columns; ++j) {
         const T* const column = b.as<const T>() + j * b.strides[1];
-        std::int32_t sum = 0;
-        for (std::int64_t k = 0; k < inner; ++k) sum += row[k] * column[k];
+        std::uint32_t sum = 0;
+        for (std::int64_t k = 0; k < inner; ++k) {
+          sum += static_cast<std::uint32_t>(row[k] * column[k]);
+        }
         to[j * out.strides[1]] = sum;
       }
       continue;
@@ -33,7 +37,7 @@ void multiply(const ModelTensor& a, const ModelTensor& b, const ModelTensor& out
       const T* const other = b.as<const T>() + k * b.strides[0];
       const std::int32_t factor = row[k * a.strides[1]];
       for (std::int64_t j = 0; j < columns; ++j) {
-        to[j * out.strides[1]] += factor * other[j * b.strides[1]];
+        to[j * out.strides[1]] += static_cast<std::uint32_t>(factor * other[j * b.strides[1]]);
       }
     }
   }
@@ -93,11 +97,14 @@ Status int8pack_mm(const ModelTensor& self, const ModelTensor& weights, const Mo
                  shape_text(weights.shape()), " and scales ", shape_text(scales.shape()),
                  ": expected [M, K], [N, K] and [N]");
   }
-  if (weights.scalar_type != ScalarType::Char || scales.scalar_type != self.scalar_type ||
-      weights.strides[1] != 1) {
+  if (weights.scalar_type != ScalarType::Char || scales.scalar_type != self.scalar_type) {
     return error(Error::InvalidType, "weights of ", name_of(weights.scalar_type), " and scales of ",
-                 name_of(scales.scalar_type), ": expected rows of Char, and ",
-                 name_of(self.scalar_type), ", the type of the input");
+                 name_of(scales.scalar_type), ": expected Char, and ", name_of(self.scalar_type),
+                 ", the type of the input");
+  }
+  if (weights.strides[1] != 1 && weights.sizes[1] > 1) {
+    return error(Error::InvalidArgument, "weights with stride ", weights.strides[1],
+                 " within a row: expected 1");
   }
   const std::int64_t shape[] = {self.sizes[0], weights.sizes[0]};
   TENON_TRY(OwnedTensor out, new_tensor(shape, nullptr, self.scalar_type));

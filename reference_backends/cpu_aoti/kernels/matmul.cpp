@@ -105,13 +105,19 @@ Status add_product(const ModelTensor& out, const ModelTensor& self, const ModelT
 /// beta * self plus alpha times the sum of all products of two batches of matrices.
 Status add_products(const ModelTensor& self, const ModelTensor& a, const ModelTensor& b,
                     double beta, double alpha, ModelTensor** ret0) {
-  if (a.rank != 3 || b.rank != 3 || a.sizes[0] != b.sizes[0] || a.sizes[0] == 0) {
+  if (a.rank != 3 || b.rank != 3 || a.sizes[0] != b.sizes[0] || a.sizes[2] != b.sizes[1]) {
     return error(Error::InvalidArgument, "batches ", shape_text(a.shape()), " and ",
-                 shape_text(b.shape()), ": expected [B, M, K] and [B, K, N], B at least 1");
+                 shape_text(b.shape()), ": expected [B, M, K] and [B, K, N]");
   }
   const std::int64_t shape[] = {a.sizes[1], b.sizes[2]};
   TENON_TRY(OwnedTensor out, new_tensor(shape, nullptr, a.scalar_type));
-  TENON_RETURN_IF_ERROR(add_product(*out, self, matrix_at(a, 0), matrix_at(b, 0), beta, alpha, 2));
+  ModelTensor left = matrix_at(a, 0);
+  ModelTensor right = matrix_at(b, 0);
+  if (a.sizes[0] == 0) {
+    // No product is a product without columns of the first and rows of the second.
+    left.numel = right.numel = left.sizes[1] = right.sizes[0] = 0;
+  }
+  TENON_RETURN_IF_ERROR(add_product(*out, self, left, right, beta, alpha, 2));
   for (std::int64_t i = 1; i < a.sizes[0]; ++i) {
     TENON_RETURN_IF_ERROR(add_product(*out, *out, matrix_at(a, i), matrix_at(b, i), 1, alpha, 2));
   }

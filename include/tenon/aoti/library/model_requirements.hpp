@@ -24,7 +24,8 @@ inline constexpr std::string_view proxy_executor_function =
     "aoti_torch_proxy_executor_call_function";
 
 /// The operator that a function of PyTorch's C shim computes: "avg_pool3d" of
-/// aoti_torch_cpu_avg_pool3d. Empty for a function that is no operator.
+/// aoti_torch_cpu_avg_pool3d. Empty for a function that is no operator, and for operators whose
+/// function is named without a device: aoti_torch_scatter_out and aoti_torch_index_put_out.
 [[nodiscard]] constexpr std::string_view operator_of(std::string_view function) noexcept {
   for (const std::string_view prefix : {"aoti_torch_cpu_", "aoti_torch_cuda_", "aoti_torch_mps_"}) {
     if (function.starts_with(prefix)) return function.substr(prefix.size());

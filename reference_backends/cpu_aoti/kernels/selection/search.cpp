@@ -44,8 +44,19 @@ Status check_sorter(const Search& s) {
                s.size());
 }
 
+/// True when both have one type, or when Float values are looked for among whole numbers, which
+/// PyTorch compares as Float.
+[[nodiscard]] bool types_fit(ScalarType sequence, ScalarType values) {
+  bool whole = false;
+  static_cast<void>(with_type(sequence, [&]<class T>(T) {
+    whole = std::is_same_v<Wide<T>, std::int64_t>;
+    return ok();
+  }));
+  return sequence == values || (whole && values == ScalarType::Float);
+}
+
 Status check(const Search& s) {
-  if (s.sequence.scalar_type != s.values.scalar_type) {
+  if (!types_fit(s.sequence.scalar_type, s.values.scalar_type)) {
     return error(Error::InvalidType, "values of ", name_of(s.values.scalar_type),
                  ": expected the type of the sequence, ", name_of(s.sequence.scalar_type));
   }
@@ -71,9 +82,9 @@ Status check(const Search& s) {
 }
 
 /// The first place where `value` can be inserted, or with `right` the last one. NaN comes last.
-template <class T>
+template <class T, class Value>
 [[nodiscard]] std::int64_t find_place(const Search& s, const T* sequence,
-                                      const std::int64_t* sorter, Wide<T> value) noexcept {
+                                      const std::int64_t* sorter, Value value) noexcept {
   const auto last = static_cast<std::size_t>(s.sequence.rank - 1);
   const std::int64_t step = s.sequence.strides[last];
   std::int64_t first = 0;
@@ -81,7 +92,7 @@ template <class T>
   while (first < end) {
     const std::int64_t middle = first + (end - first) / 2;
     const std::int64_t place = sorter ? sorter[middle * s.sorter->strides[last]] : middle;
-    const Wide<T> found = widen(sequence[place * step]);
+    const auto found = static_cast<Value>(widen(sequence[place * step]));
     if (s.right ? !(found > value) : !(found >= value)) {
       first = middle + 1;
     } else {
@@ -91,7 +102,8 @@ template <class T>
   return first;
 }
 
-template <class T, class Place>
+/// `From` is the type of the values.
+template <class T, class From, class Place>
 void find_all(const Search& s, const ModelTensor& out) {
   const Dims sequences = leading_strides(s.sequence);
   const Dims sorters = s.sorter ? leading_strides(*s.sorter) : Dims{};
@@ -99,9 +111,9 @@ void find_all(const Search& s, const ModelTensor& out) {
   for_positions<4>(s.values.shape(), no_dim,
                    {s.values.strides.data(), sequences.data(), sorters.data(), out.strides.data()},
                    [&](const auto& at) {
-                     const std::int64_t place = find_place<T>(s, s.sequence.as<const T>() + at[1],
-                                                              sorter ? sorter + at[2] : nullptr,
-                                                              widen(s.values.as<const T>()[at[0]]));
+                     const std::int64_t place = find_place<T>(
+                         s, s.sequence.as<const T>() + at[1], sorter ? sorter + at[2] : nullptr,
+                         widen(s.values.as<const From>()[at[0]]));
                      out.as<Place>()[at[3]] = static_cast<Place>(place);
                    });
 }
@@ -110,11 +122,18 @@ Status search(const Search& s, bool out_int32, ModelTensor** ret0) {
   TENON_RETURN_IF_ERROR(check(s));
   TENON_TRY(OwnedTensor out,
             new_tensor(s.values.shape(), nullptr, out_int32 ? ScalarType::Int : ScalarType::Long));
-  TENON_RETURN_IF_ERROR(with_type(s.values.scalar_type, [&]<class T>(T) {
-    if (out_int32) {
-      find_all<T, std::int32_t>(s, *out);
+  TENON_RETURN_IF_ERROR(with_type(s.sequence.scalar_type, [&]<class T>(T) {
+    const auto find = [&]<class From>(From) {
+      if (out_int32) {
+        find_all<T, From, std::int32_t>(s, *out);
+      } else {
+        find_all<T, From, std::int64_t>(s, *out);
+      }
+    };
+    if (s.values.scalar_type == s.sequence.scalar_type) {
+      find(T{});
     } else {
-      find_all<T, std::int64_t>(s, *out);
+      find(float{});
     }
     return ok();
   }));
@@ -199,7 +218,11 @@ ShimError aoti_torch_cpu_searchsorted_Scalar(ModelTensor* sorted_sequence, doubl
                                              ModelTensor** ret0) noexcept {
   return shim_call("searchsorted_Scalar", [&]() -> Status {
     TENON_TRY(const bool from_right, is_right(right, side));
-    TENON_TRY(OwnedTensor value, new_tensor({}, nullptr, sorted_sequence->scalar_type));
+    // As a whole number it would lose its fraction.
+    const ScalarType type = sorted_sequence->scalar_type;
+    TENON_TRY(
+        OwnedTensor value,
+        new_tensor({}, nullptr, types_fit(type, ScalarType::Float) ? ScalarType::Float : type));
     TENON_RETURN_IF_ERROR(with_type(value->scalar_type, [&]<class T>(T) {
       *value->template as<T>() = narrow<T>(self);
       return ok();

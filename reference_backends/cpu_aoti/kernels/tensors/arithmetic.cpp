@@ -159,6 +159,16 @@ Status combine_scalar(const ModelTensor& self, ModelTensor** ret0, const Functio
   return ok();
 }
 
+/// A scalar in the type of computation.
+template <class T>
+[[nodiscard]] T scalar(double value) noexcept {
+  if constexpr (is_complex<T>) {
+    return T(static_cast<typename T::value_type>(value));
+  } else {
+    return narrow<T>(value);
+  }
+}
+
 /// Integers wrap around, as in PyTorch.
 template <class T>
 [[nodiscard]] T add(T a, T b) noexcept {
@@ -168,10 +178,13 @@ template <class T>
     return a + b;
   }
 }
+/// Complex numbers by the plain formulas, as in PyTorch: C++'s operators make some NaN infinite.
 template <class T>
 [[nodiscard]] T multiply(T a, T b) noexcept {
   if constexpr (std::is_same_v<T, std::int64_t>) {
     return static_cast<T>(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b));
+  } else if constexpr (is_complex<T>) {
+    return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
   } else {
     return a * b;
   }
@@ -196,6 +209,53 @@ template <class T>
   return std::pow(base, exponent);
 }
 
+/// 1 / x. For complex numbers by the formula of R. Smith (Communications of the ACM 5, 1962), in
+/// the order of PyTorch's operations, which decides about zeros and NaN.
+template <class T>
+[[nodiscard]] T reciprocal(T x) noexcept {
+  if constexpr (is_complex<T>) {
+    using Real = typename T::value_type;
+    const Real c = x.real();
+    const Real d = x.imag();
+    if (std::fabs(c) >= std::fabs(d)) {
+      if (c == 0 && d == 0) return {1 / std::fabs(c), 0 / std::fabs(d)};
+      const Real ratio = d / c;
+      const Real scale = 1 / (c + d * ratio);
+      return {scale, (0 - ratio) * scale};
+    }
+    const Real ratio = c / d;
+    const Real scale = 1 / (d + c * ratio);
+    return {(ratio + 0) * scale, -scale};
+  } else {
+    return 1 / x;
+  }
+}
+
+/// A power of an element of `type`. PyTorch computes these exponents by products and roots, which
+/// differ from a power for infinity, -0 and complex numbers, and rounds products of BFloat16 each.
+/// Roots of Half are powers.
+template <class T>
+[[nodiscard]] T power_by_number(T value, double exponent, ScalarType type) noexcept {
+  const auto product = [&](T a, T b) {
+    T out = multiply(a, b);
+    if constexpr (std::is_same_v<T, float>) {
+      if (type == ScalarType::BFloat16) out = BFloat16::from_float(out).to_float();
+    }
+    return out;
+  };
+  if (exponent == 0) return T{1};
+  if (exponent == 1) return value;
+  if (exponent == 2) return multiply(value, value);
+  if (exponent == 3) return multiply(product(value, value), value);
+  if (exponent == -2) return reciprocal(product(value, value));
+  if (exponent == -1) return reciprocal(value);
+  if (type != ScalarType::Half) {
+    if (exponent == 0.5) return std::sqrt(value);
+    if (exponent == -0.5) return reciprocal(std::sqrt(value));
+  }
+  return power(value, scalar<T>(exponent));
+}
+
 [[nodiscard]] std::int64_t absolute(std::int64_t value) noexcept {
   return value < 0 ? multiply<std::int64_t>(value, -1) : value;
 }
@@ -207,16 +267,6 @@ template <class T>
   b = absolute(b);
   while (a != 0) b = std::exchange(a, a == -1 ? 0 : b % a);
   return b;
-}
-
-/// A scalar in the type of computation.
-template <class T>
-[[nodiscard]] T scalar(double value) noexcept {
-  if constexpr (is_complex<T>) {
-    return T(static_cast<typename T::value_type>(value));
-  } else {
-    return static_cast<T>(value);
-  }
 }
 
 }  // namespace
@@ -304,7 +354,15 @@ ShimError aoti_torch_cpu_polar(ModelTensor* abs, ModelTensor* angle, ModelTensor
 
 ShimError aoti_torch_cpu_add_Tensor(ModelTensor* self, ModelTensor* other, double alpha,
                                     ModelTensor** ret0) noexcept {
-  return shim_call("add_Tensor", [&] {
+  return shim_call("add_Tensor", [&]() -> Status {
+    if (!is_floating(self->scalar_type)) {
+      if (alpha != std::trunc(alpha) || !(alpha >= -0x1p63 && alpha < 0x1p63)) {
+        return error(Error::InvalidArgument, "a factor ", alpha, " of elements of ",
+                     name_of(other->scalar_type), ": expected a whole number of 64 bits");
+      }
+      // Sums of truth values are disjunctions: -1 times true must not cancel true.
+      if (self->scalar_type == ScalarType::Bool && alpha != 0) alpha = 1;
+    }
     return combine(*self, *other, ret0, [&]<class T>(T a, T b) {
       return add(a, alpha == 1 ? b : multiply(scalar<T>(alpha), b));
     });
@@ -352,23 +410,27 @@ ShimError aoti_torch_cpu_add_Scalar(ModelTensor* self, double other, double alph
 
 ShimError aoti_torch_cpu_mul_Scalar(ModelTensor* self, double other, ModelTensor** ret0) noexcept {
   return shim_call("mul_Scalar", [&] {
-    return combine_scalar(*self, ret0, [&]<class T>(T value) { return value * scalar<T>(other); });
+    return combine_scalar(*self, ret0,
+                          [&]<class T>(T value) { return multiply(value, scalar<T>(other)); });
   });
 }
 
 ShimError aoti_torch_cpu_pow_Tensor_Scalar(ModelTensor* self, double exponent,
                                            ModelTensor** ret0) noexcept {
   return shim_call("pow_Tensor_Scalar", [&] {
-    return combine_scalar(*self, ret0,
-                          [&]<class T>(T value) { return power(value, scalar<T>(exponent)); });
+    return combine_scalar(*self, ret0, [&]<class T>(T value) {
+      return power_by_number(value, exponent, self->scalar_type);
+    });
   });
 }
 
 ShimError aoti_torch_cpu_pow_Scalar(double self, ModelTensor* exponent,
                                     ModelTensor** ret0) noexcept {
   return shim_call("pow_Scalar", [&] {
-    return combine_scalar(*exponent, ret0,
-                          [&]<class T>(T value) { return power(scalar<T>(self), value); });
+    return combine_scalar(*exponent, ret0, [&]<class T>(T value) {
+      // Also to an infinite or complex power.
+      return self == 1 ? T{1} : power(scalar<T>(self), value);
+    });
   });
 }
 
