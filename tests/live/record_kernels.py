@@ -329,7 +329,8 @@ def layout_cases() -> None:
     for dtype in (FLOAT, torch.complex64):
         z = some(3, 4, dtype=dtype)
         for y, shape in ((z.t(), (2, 2, 3)), (z.t(), (4, 1, 3, 1)), (z.t(), (6, 2)), (z[1:], (4, 2)),
-                         (z[:, 1:3], (3, 2, 1)), (z[:, 1:3], (6,)), (z[1:2].t(), (2, 2)), (z[0, 0], (1, 1)), (z[:0].t(), (2, 0))):
+                         (z[:, 1:3], (3, 2, 1)), (z[:, 1:3], (6,)), (z[1:2].t(), (2, 2)),
+                         (z[0, 0], (1, 1)), (z[:0].t(), (2, 0))):
             case("reshape", aten.reshape(y, shape), y, shape)
     x = some(3, 4)
     case("slice_Tensor", aten.slice(y := x[:, 2:], 1, 1, 2, 1), y, 1, 1, 2, 1)

@@ -363,6 +363,13 @@ void check(const ModelTensor& found, const Recorded& expected) {
 
 }  // namespace
 
+TEST_CASE("the comparison takes an infinite number only for itself", "[cpu_aoti]") {
+  const double infinity = HUGE_VAL;
+  CHECK(close(infinity, infinity, 1e-6));
+  CHECK_FALSE(close(-infinity, infinity, 1e-6));
+  CHECK_FALSE(close(1, -infinity, 1e-6));
+}
+
 TEST_CASE("kernels return what PyTorch returned, and allocate nothing again", "[cpu_aoti]") {
   Fixture fixture;
   const auto table = kernels();
