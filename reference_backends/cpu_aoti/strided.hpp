@@ -19,7 +19,7 @@ using Sizes = std::span<const std::int64_t>;
 using Dims = std::array<std::int64_t, max_rank>;
 
 /// A list of numbers as the C shim passes it.
-[[nodiscard]] inline Sizes list(const std::int64_t* values, std::int64_t count) noexcept {
+[[nodiscard]] inline Sizes as_sizes(const std::int64_t* values, std::int64_t count) noexcept {
   return {values, static_cast<std::size_t>(count)};
 }
 

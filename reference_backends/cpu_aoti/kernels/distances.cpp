@@ -255,13 +255,10 @@ ShimError aoti_torch_cpu__trilinear(ModelTensor* i1, ModelTensor* i2, ModelTenso
                                     const std::int64_t* sumdim, std::int64_t sumdim_len,
                                     std::int64_t unroll_dim, ModelTensor** ret0) noexcept {
   return shim_call("_trilinear", [&] {
-    const auto list = [](const std::int64_t* values, std::int64_t count) {
-      return Sizes(values, static_cast<std::size_t>(count));
-    };
     const ModelTensor* const factors[] = {i1, i2, i3};
-    const Sizes expanded[] = {list(expand1, expand1_len), list(expand2, expand2_len),
-                              list(expand3, expand3_len)};
-    return trilinear(factors, expanded, list(sumdim, sumdim_len), unroll_dim, ret0);
+    const Sizes expanded[] = {as_sizes(expand1, expand1_len), as_sizes(expand2, expand2_len),
+                              as_sizes(expand3, expand3_len)};
+    return trilinear(factors, expanded, as_sizes(sumdim, sumdim_len), unroll_dim, ret0);
   });
 }
 

@@ -198,7 +198,7 @@ ShimError aoti_torch_cpu__adaptive_avg_pool2d(ModelTensor* self, const std::int6
                                               std::int64_t output_size_len,
                                               ModelTensor** ret0) noexcept {
   return shim_call("_adaptive_avg_pool2d", [&] {
-    return adaptive<Average>(*self, 2, list(output_size, output_size_len), ret0, nullptr);
+    return adaptive<Average>(*self, 2, as_sizes(output_size, output_size_len), ret0, nullptr);
   });
 }
 
@@ -206,7 +206,7 @@ ShimError aoti_torch_cpu__adaptive_avg_pool3d(ModelTensor* self, const std::int6
                                               std::int64_t output_size_len,
                                               ModelTensor** ret0) noexcept {
   return shim_call("_adaptive_avg_pool3d", [&] {
-    return adaptive<Average>(*self, 3, list(output_size, output_size_len), ret0, nullptr);
+    return adaptive<Average>(*self, 3, as_sizes(output_size, output_size_len), ret0, nullptr);
   });
 }
 
@@ -214,7 +214,7 @@ ShimError aoti_torch_cpu_adaptive_max_pool2d(ModelTensor* self, const std::int64
                                              std::int64_t output_size_len, ModelTensor** ret0,
                                              ModelTensor** ret1) noexcept {
   return shim_call("adaptive_max_pool2d", [&] {
-    return adaptive<Most>(*self, 2, list(output_size, output_size_len), ret0, ret1);
+    return adaptive<Most>(*self, 2, as_sizes(output_size, output_size_len), ret0, ret1);
   });
 }
 
@@ -222,7 +222,7 @@ ShimError aoti_torch_cpu_adaptive_max_pool3d(ModelTensor* self, const std::int64
                                              std::int64_t output_size_len, ModelTensor** ret0,
                                              ModelTensor** ret1) noexcept {
   return shim_call("adaptive_max_pool3d", [&] {
-    return adaptive<Most>(*self, 3, list(output_size, output_size_len), ret0, ret1);
+    return adaptive<Most>(*self, 3, as_sizes(output_size, output_size_len), ret0, ret1);
   });
 }
 
@@ -232,9 +232,9 @@ ShimError aoti_torch_cpu_max_pool2d_with_indices(
     std::int64_t padding_len, const std::int64_t* dilation, std::int64_t dilation_len,
     std::int32_t ceil_mode, ModelTensor** ret0, ModelTensor** ret1) noexcept {
   return shim_call("max_pool2d_with_indices", [&] {
-    return max_pool(*self, 2, list(kernel_size, kernel_size_len), list(stride, stride_len),
-                    list(padding, padding_len), list(dilation, dilation_len), ceil_mode != 0, ret0,
-                    ret1);
+    return max_pool(*self, 2, as_sizes(kernel_size, kernel_size_len), as_sizes(stride, stride_len),
+                    as_sizes(padding, padding_len), as_sizes(dilation, dilation_len),
+                    ceil_mode != 0, ret0, ret1);
   });
 }
 
@@ -244,9 +244,9 @@ ShimError aoti_torch_cpu_max_pool3d_with_indices(
     std::int64_t padding_len, const std::int64_t* dilation, std::int64_t dilation_len,
     std::int32_t ceil_mode, ModelTensor** ret0, ModelTensor** ret1) noexcept {
   return shim_call("max_pool3d_with_indices", [&] {
-    return max_pool(*self, 3, list(kernel_size, kernel_size_len), list(stride, stride_len),
-                    list(padding, padding_len), list(dilation, dilation_len), ceil_mode != 0, ret0,
-                    ret1);
+    return max_pool(*self, 3, as_sizes(kernel_size, kernel_size_len), as_sizes(stride, stride_len),
+                    as_sizes(padding, padding_len), as_sizes(dilation, dilation_len),
+                    ceil_mode != 0, ret0, ret1);
   });
 }
 
@@ -257,8 +257,8 @@ ShimError aoti_torch_cpu_avg_pool2d(ModelTensor* self, const std::int64_t* kerne
                                     std::int32_t count_include_pad, std::int64_t* divisor_override,
                                     ModelTensor** ret0) noexcept {
   return shim_call("avg_pool2d", [&] {
-    return avg_pool(*self, 2, list(kernel_size, kernel_size_len), list(stride, stride_len),
-                    list(padding, padding_len), ceil_mode != 0, count_include_pad != 0,
+    return avg_pool(*self, 2, as_sizes(kernel_size, kernel_size_len), as_sizes(stride, stride_len),
+                    as_sizes(padding, padding_len), ceil_mode != 0, count_include_pad != 0,
                     divisor_override, ret0);
   });
 }
@@ -270,8 +270,8 @@ ShimError aoti_torch_cpu_avg_pool3d(ModelTensor* self, const std::int64_t* kerne
                                     std::int32_t count_include_pad, std::int64_t* divisor_override,
                                     ModelTensor** ret0) noexcept {
   return shim_call("avg_pool3d", [&] {
-    return avg_pool(*self, 3, list(kernel_size, kernel_size_len), list(stride, stride_len),
-                    list(padding, padding_len), ceil_mode != 0, count_include_pad != 0,
+    return avg_pool(*self, 3, as_sizes(kernel_size, kernel_size_len), as_sizes(stride, stride_len),
+                    as_sizes(padding, padding_len), ceil_mode != 0, count_include_pad != 0,
                     divisor_override, ret0);
   });
 }

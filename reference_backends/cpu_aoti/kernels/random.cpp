@@ -275,7 +275,7 @@ ShimError aoti_torch_cpu_rand(const std::int64_t* size, std::int64_t size_len, s
                               std::int32_t*, std::int32_t*, std::int32_t, std::int32_t*,
                               ModelTensor** ret0) noexcept {
   return shim_call("rand", [&] {
-    return make(list(size, size_len), dtype, ScalarType::Float, ret0, fill_uniform);
+    return make(as_sizes(size, size_len), dtype, ScalarType::Float, ret0, fill_uniform);
   });
 }
 
@@ -283,7 +283,7 @@ ShimError aoti_torch_cpu_randn(const std::int64_t* size, std::int64_t size_len, 
                                std::int32_t*, std::int32_t*, std::int32_t, std::int32_t*,
                                ModelTensor** ret0) noexcept {
   return shim_call("randn", [&] {
-    return make(list(size, size_len), dtype, ScalarType::Float, ret0, fill_standard_normal);
+    return make(as_sizes(size, size_len), dtype, ScalarType::Float, ret0, fill_standard_normal);
   });
 }
 
@@ -291,7 +291,7 @@ ShimError aoti_torch_cpu_randint(std::int64_t high, const std::int64_t* size, st
                                  std::int32_t* dtype, std::int32_t*, std::int32_t*, std::int32_t,
                                  std::int32_t*, ModelTensor** ret0) noexcept {
   return shim_call("randint", [&] {
-    return make(list(size, size_len), dtype, ScalarType::Long, ret0,
+    return make(as_sizes(size, size_len), dtype, ScalarType::Long, ret0,
                 [&](const ModelTensor& out) { return fill_integers(out, 0, high); });
   });
 }
@@ -301,7 +301,7 @@ ShimError aoti_torch_cpu_randint_low(std::int64_t low, std::int64_t high, const 
                                      std::int32_t*, std::int32_t, std::int32_t*,
                                      ModelTensor** ret0) noexcept {
   return shim_call("randint_low", [&] {
-    return make(list(size, size_len), dtype, ScalarType::Long, ret0,
+    return make(as_sizes(size, size_len), dtype, ScalarType::Long, ret0,
                 [&](const ModelTensor& out) { return fill_integers(out, low, high); });
   });
 }
@@ -309,9 +309,9 @@ ShimError aoti_torch_cpu_randint_low(std::int64_t low, std::int64_t high, const 
 ShimError aoti_torch_cpu_randint_low_out(ModelTensor* out, std::int64_t low, std::int64_t high,
                                          const std::int64_t* size, std::int64_t size_len) noexcept {
   return shim_call("randint_low_out", [&]() -> Status {
-    if (!std::ranges::equal(out->shape(), list(size, size_len))) {
+    if (!std::ranges::equal(out->shape(), as_sizes(size, size_len))) {
       return error(Error::InvalidArgument, "a result ", shape_text(out->shape()), ": expected ",
-                   shape_text(list(size, size_len)));
+                   shape_text(as_sizes(size, size_len)));
     }
     return fill_integers(*out, low, high);
   });

@@ -308,7 +308,7 @@ ShimError aoti_torch_cpu_narrow(ModelTensor* self, std::int64_t dim, std::int64_
 
 ShimError aoti_torch_cpu_permute(ModelTensor* self, const std::int64_t* dims, std::int64_t dims_len,
                                  ModelTensor** ret0) noexcept {
-  return shim_call("permute", [&] { return permute(*self, list(dims, dims_len), ret0); });
+  return shim_call("permute", [&] { return permute(*self, as_sizes(dims, dims_len), ret0); });
 }
 
 ShimError aoti_torch_cpu_squeeze_dim(ModelTensor* self, std::int64_t dim,
@@ -318,7 +318,7 @@ ShimError aoti_torch_cpu_squeeze_dim(ModelTensor* self, std::int64_t dim,
 
 ShimError aoti_torch_cpu_reshape(ModelTensor* self, const std::int64_t* shape,
                                  std::int64_t shape_len, ModelTensor** ret0) noexcept {
-  return shim_call("reshape", [&] { return reshape(*self, list(shape, shape_len), ret0); });
+  return shim_call("reshape", [&] { return reshape(*self, as_sizes(shape, shape_len), ret0); });
 }
 
 ShimError aoti_torch_cpu_view_dtype(ModelTensor* self, std::int32_t dtype,
