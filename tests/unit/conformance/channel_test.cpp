@@ -5,9 +5,11 @@
 #include <unistd.h>
 
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "support/catch.hpp"
+#include "tenon/conformance/platform/system.hpp"
 #include "tenon/host/platform/file_descriptor.hpp"
 
 using namespace tenon;
@@ -19,7 +21,7 @@ namespace {
 const std::string secret(channel_secret_size, 'a');
 
 std::string content_of(int descriptor) {
-  std::string out(4096, '\0');
+  std::string out(std::size_t{1} << 20, '\0');
   out.resize(static_cast<std::size_t>(::pread(descriptor, out.data(), out.size(), 0)));
   return out;
 }
@@ -59,6 +61,29 @@ TEST_CASE("a channel gives the runner what a test reports", "[channel]") {
   CHECK(found.measurements[0].value == 2.5);
   CHECK(found.outcome == Outcome::not_applicable);
   CHECK(found.reason == "no case");
+}
+
+TEST_CASE("a crash that is reported while the test writes overwrites nothing", "[channel]") {
+  constexpr std::size_t rounds = 2000;
+  const host::FileDescriptor file = memory_file();
+  REQUIRE(::pwrite(file.get(), secret.data(), secret.size(), 0) ==
+          static_cast<ssize_t>(channel_secret_size));
+  REQUIRE(Channel::take_secret(file.get()).ok());
+  const std::string crash = secret + "!crash TN-BCK-5 SIGSEGV\n";
+  std::jthread handler([&] {
+    for (std::size_t i = 0; i < rounds; ++i) {
+      platform::write(file.get(), crash.data(), crash.size());
+    }
+  });
+  Channel channel(file.get(), secret);
+  for (std::size_t i = 0; i < rounds; ++i) channel.measurement({"load", 2.5, "ms"});
+  handler.join();
+  channel.done();
+  const ChannelContent found = read_channel(content_of(file.get()), secret);
+  CHECK(found.crashed);
+  CHECK(found.done);
+  CHECK_FALSE(found.changed);
+  CHECK(found.measurements.size() == rounds);
 }
 
 TEST_CASE("lines that the kit did not write count for nothing, and are noticed", "[channel]") {

@@ -195,7 +195,7 @@ TENON_API Result<std::string> Channel::take_secret(int descriptor) {
   const auto size = static_cast<std::ptrdiff_t>(secret.size());
   if (host::read_at(descriptor, std::as_writable_bytes(std::span(secret)), 0) != size ||
       !host::write_at(descriptor, std::as_bytes(std::span(blank)), 0) ||
-      !platform::seek(descriptor, secret.size())) {
+      !platform::write_at_end(descriptor)) {
     return error(Error::AccessFailed, "the channel to the runner cannot be read");
   }
   return secret;

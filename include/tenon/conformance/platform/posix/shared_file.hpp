@@ -44,16 +44,18 @@ namespace tenon::conformance::platform {
 
 inline void unmap(void* memory, std::size_t size) noexcept { ::munmap(memory, size); }
 
-/// Writes where the descriptor is, and moves it. Returns the number of bytes; -1 with `errno` set.
-/// Async-signal-safe.
+/// Writes where the descriptor is, and moves it; after `write_at_end`, at the end. Returns the
+/// number of bytes; -1 with `errno` set. Async-signal-safe.
 inline std::ptrdiff_t write(int descriptor, const void* from, std::size_t size) noexcept {
   return ::write(descriptor, from, size);
 }
 
-/// Moves the descriptor to `offset`.
-[[nodiscard]] inline bool seek(int descriptor, std::uint64_t offset) noexcept {
-  const auto to = static_cast<::off_t>(offset);
-  return ::lseek(descriptor, to, SEEK_SET) == to;
+/// From now on `write` writes at the end of the file, so that what two threads write at once, one
+/// of them in a handler of signals, is not at the same place: of files without a name Linux does
+/// not lock the position.
+[[nodiscard]] inline bool write_at_end(int descriptor) noexcept {
+  const int flags = ::fcntl(descriptor, F_GETFL);
+  return flags >= 0 && ::fcntl(descriptor, F_SETFL, flags | O_APPEND) == 0;
 }
 
 /// Fills `to` with random numbers of the system.

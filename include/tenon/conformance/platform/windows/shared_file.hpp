@@ -74,11 +74,9 @@ inline std::ptrdiff_t write(int descriptor, const void* from, std::size_t size) 
   return -1;
 }
 
-/// Moves the descriptor to `offset`.
-[[nodiscard]] inline bool seek(int descriptor, std::uint64_t offset) noexcept {
-  ::LARGE_INTEGER to{};
-  to.QuadPart = static_cast<::LONGLONG>(offset);
-  return ::SetFilePointerEx(host::platform::handle_of(descriptor), to, nullptr, FILE_BEGIN) != 0;
+/// Moves the descriptor to the end. Windows writes one call after the other.
+[[nodiscard]] inline bool write_at_end(int descriptor) noexcept {
+  return ::SetFilePointerEx(host::platform::handle_of(descriptor), {}, nullptr, FILE_END) != 0;
 }
 
 /// Fills `to` with random numbers of the system.
