@@ -87,7 +87,7 @@ struct BroadcastPair {
 Result<BroadcastPair> broadcast(const ModelTensor& a, const ModelTensor& b);
 
 /// Strides without gaps for a result of `sizes`, in the order of dimensions that PyTorch's
-/// TensorIterator chooses: the first of `operands` that tells two dimensions apart decides. An
+/// TensorIterator chooses: the first of `operands` that distinguishes two dimensions decides. An
 /// operand is its strides for `sizes`, 0 where an element repeats.
 [[nodiscard]] Dims dense_strides(Sizes sizes,
                                  std::initializer_list<const std::int64_t*> operands) noexcept;

@@ -43,7 +43,7 @@ Status slice(const ModelTensor& self, std::size_t along, std::int64_t start, std
                    self.strides[along], ": expected a product that fits into 64 bits");
     }
   }
-  // Where nothing is read, the start may lie beyond the storage.
+  // Where nothing is read, the start may be beyond the storage.
   const std::int64_t skipped = size > 0 && self.numel > 0 ? start * self.strides[along] : 0;
   return make_view(self, self.scalar_type, Sizes(sizes).first(static_cast<std::size_t>(self.rank)),
                    strides, self.storage_offset + skipped, ret0);
