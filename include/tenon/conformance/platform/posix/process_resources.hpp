@@ -24,6 +24,7 @@
 #endif
 
 #include "tenon/conformance/platform/mapping.hpp"
+#include "tenon/conformance/platform/tasks.hpp"
 #include "tenon/core/concat.hpp"
 
 /// The resources of this process: on Linux all of them, elsewhere memory and descriptors. Counting
@@ -65,11 +66,6 @@ inline constexpr const char* descriptors_directory = "/proc/self/fd";
   return out;
 }
 
-/// Threads and children.
-struct TaskCounts {
-  std::int64_t threads = 0;
-  std::int64_t processes = 0;
-};
 [[nodiscard]] inline TaskCounts count_tasks() {
   TaskCounts out;
   for_each_number("/proc/self/task", [&](int task) {
@@ -93,11 +89,6 @@ struct TaskCounts {
   return out;
 }
 
-/// Threads and children by number; the name of each.
-struct Tasks {
-  std::map<int, std::string> threads;
-  std::map<int, std::string> processes;
-};
 [[nodiscard]] inline Tasks tasks() {
   Tasks out;
   for_each_number("/proc/self/task", [&](int task) {

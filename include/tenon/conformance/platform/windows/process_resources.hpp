@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "tenon/conformance/platform/mapping.hpp"
+#include "tenon/conformance/platform/tasks.hpp"
 #include "tenon/conformance/platform/windows/kept_libraries.hpp"
 #include "tenon/core/concat.hpp"
 #include "tenon/host/platform/windows/api.hpp"
@@ -82,22 +83,12 @@ void for_each_task(const OnThread& on_thread, const OnChild& on_child) {
   }
 }
 
-/// Threads and children.
-struct TaskCounts {
-  std::int64_t threads = 0;
-  std::int64_t processes = 0;
-};
 [[nodiscard]] inline TaskCounts count_tasks() {
   TaskCounts out;
   for_each_task([&](int) { ++out.threads; }, [&](int, const wchar_t*) { ++out.processes; });
   return out;
 }
 
-/// Threads and children by number; the name of each child. Threads have none.
-struct Tasks {
-  std::map<int, std::string> threads;
-  std::map<int, std::string> processes;
-};
 [[nodiscard]] inline Tasks tasks() {
   Tasks out;
   for_each_task([&](int id) { out.threads[id] = "without a name"; },

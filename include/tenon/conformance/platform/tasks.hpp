@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+namespace tenon::conformance::platform {
+
+/// How many threads and children the process has.
+struct TaskCounts {
+  std::int64_t threads = 0;
+  std::int64_t processes = 0;
+};
+
+/// Threads and children by number; the name of each. Threads of Windows have none.
+struct Tasks {
+  std::map<int, std::string> threads;
+  std::map<int, std::string> processes;
+};
+
+}  // namespace tenon::conformance::platform
