@@ -159,16 +159,22 @@ def check_single_delegate(program: Any) -> None:
                            f"{delegates} and operators {operators}")
 
 
-def write_program(case: Case, folder: Path) -> None:
-    """Writes model.pte, and the .ptd file of a case with external weights."""
+def lower(program: torch.export.ExportedProgram) -> Any:
+    """The ExecuTorch program with one delegate, `CpuAotiBackend`."""
     specs = [CpuAotiBackend.generate_method_name_compile_spec(METHOD)]
     edge = to_edge_transform_and_lower(
-        export(case),
+        program,
         partitioner=[AotiPartitioner(CpuAotiBackend.__name__, specs)],
         compile_config=EdgeCompileConfig(_check_ir_validity=False),
     )
     manager = edge.to_executorch(ExecutorchBackendConfig(extract_delegate_segments=True))
     check_single_delegate(manager.executorch_program)
+    return manager
+
+
+def write_program(case: Case, folder: Path) -> None:
+    """Writes model.pte, and the .ptd file of a case with external weights."""
+    manager = lower(export(case))
     manager.write_tensor_data_to_file(str(folder))
     manager.save(str(folder / "model.pte"))
 

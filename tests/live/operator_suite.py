@@ -31,8 +31,6 @@ from typing import Any
 import export_models
 import torch
 from case_folder import save_tensors
-from executorch.backends.aoti.aoti_partitioner import AotiPartitioner
-from executorch.exir import EdgeCompileConfig, ExecutorchBackendConfig, to_edge_transform_and_lower
 from torch.utils._pytree import tree_leaves
 
 RTOL, ATOL = 1e-4, 1e-5  # As for the kit's cases in float32 that PyTorch computed.
@@ -90,13 +88,7 @@ def compile_case(model: torch.nn.Module, args: tuple[Any, ...], folder: Path) ->
     backend = export_models.CpuAotiBackend
     backend.kernels = export_models.KernelTable(set(), True)
     try:
-        edge = to_edge_transform_and_lower(
-            torch.export.export(model, args),
-            partitioner=[AotiPartitioner(backend.__name__,
-                                         [backend.generate_method_name_compile_spec(export_models.METHOD)])],
-            compile_config=EdgeCompileConfig(_check_ir_validity=False))
-        manager = edge.to_executorch(ExecutorchBackendConfig(extract_delegate_segments=True))
-        export_models.check_single_delegate(manager.executorch_program)
+        manager = export_models.lower(torch.export.export(model, args))
     except Exception as problem:
         return {"exporter": f"{type(problem).__name__}: {problem}".splitlines()[0][:400]}
     manager.save(str(folder / "model.pte"))
