@@ -26,6 +26,7 @@
 #include "runtime/core.hpp"
 #include "runtime/settings.hpp"
 #include "stock_calls.hpp"
+#include "support/temporary_folder.hpp"
 #include "tenon/host/arrays.hpp"
 #include "tenon/host/files/read_file.hpp"
 #include "tenon/host/schema/program_generated.h"
@@ -319,29 +320,24 @@ Status cold_starts(const Arguments& arguments) {
   struct Way {
     const char* name;
     Start start;
-    std::string cache = (fs::temp_directory_path() / "bench-openvino-XXXXXX").string();
+    tenon::test::TemporaryFolder cache = {};
     double without = std::numeric_limits<double>::infinity();
     double with = std::numeric_limits<double>::infinity();
   };
   Way ways[] = {{"plugin", start_plugin}, {"OpenVINO's C API", start_direct}};
-  for (Way& way : ways) {
-    if (!::mkdtemp(way.cache.data())) {
-      return tenon::error(tenon::Error::AccessFailed, "no directory");
-    }
-    cold_start(arguments, way.start, way.cache);  // Fills it, and the page cache.
+  for (const Way& way : ways) {
+    cold_start(arguments, way.start, way.cache.path());  // Fills it, and the page cache.
   }
   for (int i = 0; i < arguments.starts; ++i) {
     for (Way& way : ways) {
       way.without = std::min(way.without, cold_start(arguments, way.start, ""));
-      way.with = std::min(way.with, cold_start(arguments, way.start, way.cache));
+      way.with = std::min(way.with, cold_start(arguments, way.start, way.cache.path()));
     }
   }
   std::printf("%s: cold start, least of %d in turns\n", fs::path(arguments.cold).filename().c_str(),
               arguments.starts);
   bool failed = false;
   for (const Way& way : ways) {
-    std::error_code ignored;
-    fs::remove_all(way.cache, ignored);
     std::printf("  %-20s %8.1f ms, with the cache %8.1f ms, x%.3f\n", way.name, way.without,
                 way.with, way.with / way.without);
     failed = failed || way.with < 0 || way.without < 0;
