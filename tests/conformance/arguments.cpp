@@ -165,6 +165,7 @@ Result<std::variant<Arguments, PrintAndExit>> parse_arguments(int argc, const ch
   app.add_option("--run-one", arguments.run_one)->group("");
   app.add_option("--coverage-of", arguments.coverage_of)->group("");
   app.add_option("--coverage-from", arguments.coverage_from)->group("");
+  app.add_option("--server", arguments.server)->group("");
   app.add_option("--channel", arguments.channel)->group("");
   app.add_option("--crumbs", arguments.crumbs)->group("");
   TENON_TRY(auto instead, parse_command_line(app, argc, argv));

@@ -50,10 +50,11 @@ struct Arguments {
   std::string make_proxy;  ///< The proxy to make of the plugin, instead of judging it.
   bool force = false;      ///< The proxy may replace a file.
 
-  // With which the runner calls itself for one test.
-  std::string run_one;            ///< Path of the test.
-  std::string coverage_of;        ///< Id of the backend to ask, instead of a test.
-  std::size_t coverage_from = 0;  ///< The number of the first recorded call.
+  // With which the runner calls itself for one test, or for a server that forks a process for each.
+  std::string run_one;              ///< Path of the test.
+  std::string coverage_of;          ///< Id of the backend to ask, instead of a test.
+  std::string coverage_from = "0";  ///< The number of the first recorded call.
+  int server = -1;
   int channel = -1;
   int crumbs = -1;
 

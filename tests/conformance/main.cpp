@@ -213,9 +213,11 @@ Status write_proxy(const Arguments& arguments) {
 }
 
 tool::Outcome run(const Arguments& arguments) {
-  if (!arguments.run_one.empty()) return tool::Outcome::of(run_one(arguments), ExitCode::failed);
   if (!arguments.coverage_of.empty()) {
     return tool::Outcome::of(run_coverage(arguments), ExitCode::failed);
+  }
+  if (!arguments.run_one.empty() || arguments.server >= 0) {
+    return tool::Outcome::of(run_one(arguments), ExitCode::failed);
   }
   if (!arguments.make_proxy.empty()) {
     return tool::Outcome::of(write_proxy(arguments), ExitCode::invalid_file);

@@ -15,6 +15,7 @@
 
 #include "temporary_folder.hpp"
 #include "tenon/conformance/platform/system.hpp"
+#include "tenon/conformance/platform/test_server.hpp"
 #include "tenon/conformance/process/breadcrumbs.hpp"
 #include "tenon/conformance/process/channel.hpp"
 #include "tenon/conformance/process/crash_reporter.hpp"
@@ -46,19 +47,6 @@ Stop run_here(const Arguments& arguments, const Subject& subject, const Selected
   return stop;
 }
 
-/// The command that runs `selected` of `subject` in another process.
-std::vector<std::string> command_for(const Arguments& arguments, const Subject& subject,
-                                     const SelectedTest& selected) {
-  std::vector<std::string> out = {host::path_text(*subject.plugin)};
-  if (!subject.file.empty()) out.push_back(concat("--subject=", host::path_text(subject.file)));
-  for (const std::string& folder : arguments.case_folders) out.push_back("--cases=" + folder);
-  out.push_back(concat("--seed=", arguments.seed));
-  out.push_back(concat("--level=", arguments.level));
-  out.push_back(concat("--repeat=", selected.repeat + 1));
-  out.push_back(concat("--run-one=", selected.blank.path()));
-  return out;
-}
-
 }  // namespace
 
 Result<GivenByRunner> take_from_runner(const Arguments& arguments) {
@@ -70,11 +58,33 @@ Result<GivenByRunner> take_from_runner(const Arguments& arguments) {
   return GivenByRunner{std::move(crumbs), channel, std::move(secret)};
 }
 
-Status run_one(const Arguments& arguments) {
+bool become_process_of_test(Arguments& arguments, std::string& value) {
+  if (arguments.server < 0) return true;
+  auto given = platform::fork_tests(arguments.server);
+  if (!given) return false;
+  value = std::move(given->value);
+  arguments.channel = given->numbers.at(0);
+  arguments.crumbs = given->numbers.at(1);
+  return true;
+}
+
+std::vector<std::string> server_command(const Arguments& arguments, const Subject& subject) {
+  std::vector<std::string> out = {"tenon-conformance", host::path_text(*subject.plugin)};
+  if (!subject.file.empty()) out.push_back(concat("--subject=", host::path_text(subject.file)));
+  for (const std::string& folder : arguments.case_folders) out.push_back("--cases=" + folder);
+  out.push_back(concat("--seed=", arguments.seed));
+  out.push_back(concat("--level=", arguments.level));
+  out.push_back(concat("--repeat=", arguments.repeat));
+  return out;
+}
+
+Status run_one(Arguments arguments) {
+  TENON_TRY(const std::vector<Subject> subjects, read_subjects(arguments));
+  const std::vector<SelectedTest> tests = select_tests(arguments, subjects.at(0));
+  if (!become_process_of_test(arguments, arguments.run_one)) return ok();
   TENON_TRY(GivenByRunner given, take_from_runner(arguments));
   Channel channel(given.channel, std::move(given.secret));
-  TENON_TRY(const std::vector<Subject> subjects, read_subjects(arguments));
-  for (const SelectedTest& selected : select_tests(arguments, subjects.at(0))) {
+  for (const SelectedTest& selected : tests) {
     if (selected.blank.path() != arguments.run_one) continue;
     std::vector<Finding> findings;
     const CrashReporter reporter(channel);
@@ -99,7 +109,7 @@ Result<std::vector<TestResult>> run_tests(const Arguments& arguments, const Subj
   std::atomic<std::size_t> next = 0;
   std::atomic<std::uint32_t> hangs = 0;
 
-  const auto run = [&](std::size_t index) -> Status {
+  const auto run = [&](std::size_t index, platform::TestServer& server) -> Status {
     const SelectedTest& selected = tests[index];
     TestResult& result = results[index];
     result = selected.blank;
@@ -118,10 +128,10 @@ Result<std::vector<TestResult>> run_tests(const Arguments& arguments, const Subj
       result.reason = stop.reason;
       apply_declarations(subject, result);
     } else {
-      TestCommand command{command_for(arguments, subject, selected),
-                          std::chrono::duration<double>(arguments.timeout), *subject.plugin,
-                          folder.path() / std::to_string(index)};
-      TENON_RETURN_IF_ERROR(run_in_process_of_its_own(command, result));
+      const TestCommand command{"--run-one=", path,
+                                std::chrono::duration<double>(arguments.timeout), *subject.plugin,
+                                folder.path() / std::to_string(index)};
+      TENON_RETURN_IF_ERROR(run_in_process_of_its_own(server, command, result));
       const bool hung = std::ranges::any_of(
           result.findings, [](const Finding& finding) { return finding.rule == "TN-BCK-8"; });
       if (hung) ++hangs;
@@ -132,9 +142,10 @@ Result<std::vector<TestResult>> run_tests(const Arguments& arguments, const Subj
     return ok();
   };
   const auto work = [&]() noexcept {
+    platform::TestServer server(server_command(arguments, subject));
     for (std::size_t index = next++; index < tests.size(); index = next++) {
       try {
-        Status outcome = run(index);
+        Status outcome = run(index, server);
         if (outcome.ok()) continue;
         const std::lock_guard lock(mutex);
         if (failure.ok()) failure = std::move(outcome);

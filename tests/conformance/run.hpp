@@ -38,8 +38,19 @@ struct GivenByRunner {
 /// errors: AccessFailed.
 [[nodiscard]] Result<GivenByRunner> take_from_runner(const Arguments& arguments);
 
-/// Runs the test that `--run-one` names in this process, and writes its findings to `--channel`.
-[[nodiscard]] Status run_one(const Arguments& arguments);
+/// With `--server`: forks a process for each request of the runner. Returns true in each of them,
+/// with the descriptors in `arguments` and the value of the request in `value`, and false in the
+/// server, once the runner needs no more. True at once without `--server`. One thread.
+[[nodiscard]] bool become_process_of_test(Arguments& arguments, std::string& value);
+
+/// The command of a server for tests of `subject`, without its last option: the name of the
+/// program, the plugin, and what decides how tests are run.
+[[nodiscard]] std::vector<std::string> server_command(const Arguments& arguments,
+                                                      const Subject& subject);
+
+/// Runs the test that `--run-one` or the runner's request names in this process, and writes its
+/// findings to `--channel`.
+[[nodiscard]] Status run_one(Arguments arguments);
 
 /// Called after each test, from any thread, one at a time.
 using OnProgress = std::function<void(const TestResult&, std::size_t done, std::size_t total)>;

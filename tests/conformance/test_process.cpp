@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "test_process.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstddef>
@@ -11,7 +12,6 @@
 #include <utility>
 
 #include "temporary_folder.hpp"
-#include "tenon/conformance/platform/process_group.hpp"
 #include "tenon/conformance/platform/system.hpp"
 #include "tenon/conformance/process/backtrace.hpp"
 #include "tenon/conformance/process/breadcrumbs.hpp"
@@ -29,16 +29,23 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t max_output = std::size_t{64} << 10;
 
-/// The text that a test wrote. A failure is of this machine, and none of the test.
+/// The text that a test wrote, up to `most` bytes. In pieces, as most tests write little. A failure
+/// is of this machine, and none of the test.
 Result<std::string> read_all(int descriptor, std::size_t most) {
+  constexpr std::size_t piece = std::size_t{16} << 10;
   std::string out;
-  out.resize(most);
-  const std::ptrdiff_t size = host::read_at(descriptor, std::as_writable_bytes(std::span(out)), 0);
-  if (size < 0) {
-    return error(Error::AccessFailed,
-                 "the output of a test cannot be read: ", std::generic_category().message(errno));
+  for (std::size_t used = 0; used < most;) {
+    out.resize(used + std::min(piece, most - used));
+    const auto rest = std::as_writable_bytes(std::span(out).subspan(used));
+    const std::ptrdiff_t size = host::read_at(descriptor, rest, used);
+    if (size < 0) {
+      return error(Error::AccessFailed,
+                   "the output of a test cannot be read: ", std::generic_category().message(errno));
+    }
+    used += static_cast<std::size_t>(size);
+    out.resize(used);
+    if (size == 0) break;
   }
-  out.resize(static_cast<std::size_t>(size));
   return out;
 }
 
@@ -97,7 +104,8 @@ void describe_hang(const TestCommand& command, const Breadcrumbs& crumbs, TestRe
 
 }  // namespace
 
-Status run_in_process_of_its_own(const TestCommand& command, TestResult& result) {
+Status run_in_process_of_its_own(platform::TestServer& server, const TestCommand& command,
+                                 TestResult& result) {
   TENON_TRY(const TemporaryFolder folder, TemporaryFolder::at(command.folder));
   const host::FileDescriptor channel = platform::make_shared_file("tenon-channel");
   const host::FileDescriptor output = platform::make_shared_file("tenon-output");
@@ -108,16 +116,15 @@ Status run_in_process_of_its_own(const TestCommand& command, TestResult& result)
     return error(Error::AccessFailed, "no memory for the output of a test");
   }
   platform::ProcessCommand process;
-  process.arguments = {"tenon-conformance"};
-  process.arguments.insert(process.arguments.end(), command.arguments.begin(),
-                           command.arguments.end());
+  process.option = command.option;
+  process.value = command.value;
   process.files = {{"--channel=", channel.get()}, {"--crumbs=", shared.descriptor()}};
   process.output = output.get();
   process.folder = command.folder;
 
   const Clock::time_point start = Clock::now();
-  TENON_TRY(auto group, platform::ProcessGroup::start(std::move(process)));
-  const std::optional<std::string> ended =
+  TENON_TRY(auto group, server.start(process));
+  const std::optional<platform::ProcessEnd> ended =
       group.wait_until(start + std::chrono::duration_cast<Clock::duration>(command.timeout));
   result.seconds = std::chrono::duration<double>(Clock::now() - start).count();
   const bool others = group.end();
@@ -133,8 +140,8 @@ Status run_in_process_of_its_own(const TestCommand& command, TestResult& result)
   result.reason = std::move(content.reason);
   if (!ended) {
     describe_hang(command, crumbs, result);
-  } else if (!content.done) {
-    describe_end(command, *ended, content, crumbs, result);
+  } else if (!content.done || ended->server_ended) {
+    describe_end(command, ended->how, content, crumbs, result);
   } else {
     // A plugin that empties the file also removes the blank that replaced the secret.
     const bool was_emptied = !written.starts_with(std::string(channel_secret_size, '\n'));

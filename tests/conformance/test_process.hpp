@@ -4,25 +4,28 @@
 #include <chrono>
 #include <filesystem>
 #include <string>
-#include <vector>
 
+#include "tenon/conformance/platform/test_server.hpp"
 #include "tenon/conformance/result.hpp"
 #include "tenon/core/result.hpp"
 
 namespace tenon::conformance {
 
-/// The command of this program for one test.
+/// One test in a process of a server.
 struct TestCommand {
-  std::vector<std::string> arguments;  ///< Without the program name and the descriptors.
+  std::string option;  ///< Of this program, that says which test: "--run-one=".
+  std::string value;
   std::chrono::duration<double> timeout;
   std::filesystem::path plugin;  ///< As the reports name it.
   std::filesystem::path folder;  ///< For files of the plugin (TMPDIR); created and removed here.
 };
 
 /// Runs one test in a process of its own and writes its outcome to `result`, whatever happens to
-/// that process. Ends the whole group of processes that the test started. Any thread.
+/// that process. Ends the whole group of processes that the test started. Any thread, with a server
+/// of its own.
 ///
 /// errors: AccessFailed when no process can be started.
-[[nodiscard]] Status run_in_process_of_its_own(const TestCommand& command, TestResult& result);
+[[nodiscard]] Status run_in_process_of_its_own(platform::TestServer& server,
+                                               const TestCommand& command, TestResult& result);
 
 }  // namespace tenon::conformance

@@ -116,9 +116,10 @@ LEFT_OUT = {
 ENTRIES = set(UMBRELLAS) | {
     "conformance/report.hpp",
     "conformance/suites.hpp",
+    "conformance/platform/make_temporary_folder.hpp",
     "conformance/platform/output_of_program.hpp",
-    "conformance/platform/process_group.hpp",
     "conformance/platform/system.hpp",
+    "conformance/platform/test_server.hpp",
     "executorch_names.hpp",
     "executorch/plugin.hpp",
     "executorch/register_plugins.hpp",

@@ -11,6 +11,7 @@
 #include "arguments.hpp"
 #include "coverage/answers.hpp"
 #include "coverage/programs.hpp"
+#include "run.hpp"
 #include "temporary_folder.hpp"
 #include "tenon/core/concat.hpp"
 #include "tenon/host/files/read_file.hpp"
@@ -27,17 +28,16 @@ constexpr std::size_t most_crashes = 20;
 Status ask_backend(const Arguments& arguments, const Subject& subject,
                    const std::vector<RecordedCall>& calls, CoverageMatrix& matrix) {
   TENON_TRY(const TemporaryFolder folder, TemporaryFolder::make());
+  std::vector<std::string> words = server_command(arguments, subject);
+  words.push_back(concat("--coverage-of=", matrix.backend));
+  platform::TestServer server(std::move(words));
   std::size_t from = 0;
   for (std::size_t crashes = 0; from < calls.size() && crashes < most_crashes; ++crashes) {
-    std::vector<std::string> words = {host::path_text(*subject.plugin)};
-    if (!subject.file.empty()) words.push_back(concat("--subject=", host::path_text(subject.file)));
-    words.push_back(concat("--seed=", arguments.seed));
-    words.push_back(concat("--coverage-of=", matrix.backend));
-    words.push_back(concat("--coverage-from=", from));
-    const TestCommand command{std::move(words), std::chrono::duration<double>(arguments.timeout),
-                              *subject.plugin, folder.path() / std::to_string(from)};
+    const TestCommand command{"--coverage-from=", std::to_string(from),
+                              std::chrono::duration<double>(arguments.timeout), *subject.plugin,
+                              folder.path() / std::to_string(from)};
     TestResult result;
-    TENON_RETURN_IF_ERROR(run_in_process_of_its_own(command, result));
+    TENON_RETURN_IF_ERROR(run_in_process_of_its_own(server, command, result));
     const Answers answers = read_answers(result, calls, from, matrix);
     if (answers.next != from) matrix.asked = true;
     // An end without an answer: no compiler, no device, or a plugin that cannot be opened.

@@ -63,7 +63,7 @@ struct CoverageMatrix {
 
 /// Asks one backend about the recorded operators from number `arguments.coverage_from` on, in this
 /// process, and writes the cells to `--channel`.
-[[nodiscard]] Status run_coverage(const Arguments& arguments);
+[[nodiscard]] Status run_coverage(Arguments arguments);
 
 /// The matrices as one page, without anything that differs from run to run.
 [[nodiscard]] std::string coverage_markdown(const std::vector<CoverageMatrix>& matrices);

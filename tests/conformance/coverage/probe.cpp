@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
 // The process that asks one backend about recorded operators.
+#include <charconv>
 #include <string>
+#include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -86,14 +89,14 @@ Answer ask(Context& kit, const OpenedBackend& opened, const aot::PluginPreproces
 }
 
 /// Each call is announced before it is made, so that the runner knows which one ended the process.
-void ask_all(Context& kit, Channel& channel, std::size_t from) {
+void ask_all(Context& kit, Channel& channel, const std::vector<RecordedCall>& calls,
+             std::size_t from) {
   OpenedBackend opened(kit);
   need_device(kit, opened);
   if (!opened.backend().extension<tenon_preprocess_v1>(TENON_EXTENSION_PREPROCESS)) {
     kit.not_applicable("the backend has no extension " TENON_EXTENSION_PREPROCESS);
   }
   const auto compiler = kit.need(aot::PluginPreprocess::of(opened.ref()), "the extension");
-  const auto calls = kit.need(recorded_calls(), "the recorded operators");
   for (std::size_t i = from; i < calls.size(); ++i) {
     channel.measurement({"begin", static_cast<double>(i), {}});
     const Answer answer = ask(kit, opened, compiler, calls[i]);
@@ -105,19 +108,27 @@ void ask_all(Context& kit, Channel& channel, std::size_t from) {
 
 }  // namespace
 
-Status run_coverage(const Arguments& arguments) {
-  TENON_TRY(GivenByRunner given, take_from_runner(arguments));
-  Channel channel(given.channel, std::move(given.secret));
+Status run_coverage(Arguments arguments) {
   TENON_TRY(const std::vector<Subject> subjects, read_subjects(arguments));
   const SubjectBackend* backend = subjects.at(0).backend(arguments.coverage_of);
   if (!backend) return error(Error::NotFound, "no backend ", arguments.coverage_of);
+  TENON_TRY(const std::vector<RecordedCall> calls, recorded_calls());
+  if (!become_process_of_test(arguments, arguments.coverage_from)) return ok();
+  std::size_t from = 0;
+  const std::string_view digits = arguments.coverage_from;
+  if (std::from_chars(digits.data(), digits.data() + digits.size(), from).ec != std::errc()) {
+    return error(Error::InvalidArgument, "--coverage-from: expected a number, found '", digits,
+                 "'");
+  }
+  TENON_TRY(GivenByRunner given, take_from_runner(arguments));
+  Channel channel(given.channel, std::move(given.secret));
   const CrashReporter reporter(channel);
   Stop stop{Outcome::passed, {}};
   try {
     RunOptions options;
     options.seed = arguments.seed;
     Context kit(subjects[0], backend, nullptr, options, channel, &given.crumbs, "coverage");
-    ask_all(kit, channel, arguments.coverage_from);
+    ask_all(kit, channel, calls, from);
   } catch (Stop& stopped) {
     stop = std::move(stopped);
   }

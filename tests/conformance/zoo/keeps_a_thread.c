@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Breaks TN-BCK-5 at level 3: a thread that `open` started still runs after `close`.
+// Breaks TN-BCK-5 at level 6: a thread that `open` started still runs after `close`. Before that
+// level only the crash of a thread that had not begun when its code was unmapped shows it.
 #include <pthread.h>
 #include <unistd.h>
 #include "good.h"

@@ -17,12 +17,25 @@ struct GivenFile {
   int descriptor = -1;  ///< In the runner.
 };
 
-/// This program, started anew.
+/// A process of a `TestServer`.
 struct ProcessCommand {
-  std::vector<std::string> arguments;  ///< With the name of the program.
-  std::vector<GivenFile> files;        ///< One argument each, after the others.
-  int output = -1;                     ///< Standard output and error. Standard input is empty.
-  std::filesystem::path folder;        ///< For temporary files.
+  std::string option;            ///< "--run-one=": what `value` is.
+  std::string value;             ///< As in a command line, so without NUL.
+  std::vector<GivenFile> files;  ///< The channel and the breadcrumbs.
+  int output = -1;               ///< Standard output and error. Standard input is empty.
+  std::filesystem::path folder;  ///< For temporary files.
+};
+
+/// How a process ended.
+struct ProcessEnd {
+  std::string how;            ///< "exit(3)", "signal 9 ended the process".
+  bool server_ended = false;  ///< The process that started it, which only a test ends.
+};
+
+/// The runner's part of a process that was forked off a server.
+struct GivenProcess {
+  std::string value;         ///< Of the `ProcessCommand`.
+  std::vector<int> numbers;  ///< Of its files, in their order.
 };
 
 }  // namespace tenon::conformance::platform

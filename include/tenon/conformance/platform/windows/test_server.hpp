@@ -29,29 +29,29 @@ namespace tenon::conformance::platform {
 class ProcessGroup {
  public:
   /// errors: AccessFailed.
-  [[nodiscard]] static Result<ProcessGroup> start(ProcessCommand command) {
+  [[nodiscard]] static Result<ProcessGroup> start(std::vector<std::string> arguments,
+                                                  const ProcessCommand& command) {
     std::vector<host::platform::Handle> handles;
     ChildProcess::Files files;
     for (const GivenFile& file : command.files) {
       handles.push_back(inheritable(host::platform::handle_of(file.descriptor)));
       files.given.push_back(handles.back().get());
-      command.arguments.push_back(concat(
+      arguments.push_back(concat(
           file.option, static_cast<int>(reinterpret_cast<std::intptr_t>(handles.back().get()))));
     }
     handles.push_back(inheritable(host::platform::handle_of(command.output)));
     files.output = files.errors = handles.back().get();
-    TENON_TRY(auto process,
-              ChildProcess::start(host::path_of(module_path(nullptr)), command.arguments,
-                                  environment_for(command.folder), files));
+    TENON_TRY(auto process, ChildProcess::start(host::path_of(module_path(nullptr)), arguments,
+                                                environment_for(command.folder), files));
     return ProcessGroup(std::move(process));
   }
   ProcessGroup(ProcessGroup&&) = default;
   ProcessGroup& operator=(ProcessGroup&&) = delete;
   ~ProcessGroup() = default;
 
-  /// How the first process ended, in words ("exit(3)", "exception 0xc0000005 (access violation)
-  /// ended the process"), or nothing if it still runs at `deadline`.
-  [[nodiscard]] std::optional<std::string> wait_until(
+  /// How the first process ended ("exception 0xc0000005 (access violation) ended the process"), or
+  /// nothing if it still runs at `deadline`.
+  [[nodiscard]] std::optional<ProcessEnd> wait_until(
       std::chrono::steady_clock::time_point deadline) const {
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
         deadline - std::chrono::steady_clock::now());
@@ -62,11 +62,11 @@ class ProcessGroup {
     ::GetExitCodeProcess(process_.handle(), &code);
     // Failures of the system begin with 0xC, and 0x20474343 is an exception of GCC's C++ library.
     if ((code >> 28) != 0xC && code != EXCEPTION_BREAKPOINT && code != 0x20474343) {
-      return concat("exit(", std::int64_t{code}, ")");
+      return ProcessEnd{concat("exit(", std::int64_t{code}, ")")};
     }
     CrashText text;
     (text << "exception ").hex(code) << " (" << exception_name(code) << ") ended the process";
-    return std::string(text.view());
+    return ProcessEnd{std::string(text.view())};
   }
 
   /// Ends the rest of the group. Returns whether it had a process besides the first.
@@ -106,17 +106,25 @@ class ProcessGroup {
   ChildProcess process_;
 };
 
-/// A new directory in that of the user for temporary files, which others cannot look into.
-/// errors: AccessFailed.
-[[nodiscard]] inline Result<std::filesystem::path> make_temporary_folder() {
-  std::error_code failure;
-  const std::filesystem::path parent = std::filesystem::temp_directory_path(failure);
-  std::uint64_t number = 0;
-  if (!failure && fill_random(&number, sizeof number)) {
-    std::filesystem::path folder = parent / concat("tenon-", number);
-    if (::CreateDirectoryW(folder.c_str(), nullptr)) return folder;
+/// Where the processes of tests come from: this program, started anew for each. One thread at a
+/// time.
+class TestServer {
+ public:
+  /// `arguments`: of this program, with its name, as far as they are the same for all tests.
+  explicit TestServer(std::vector<std::string> arguments) : arguments_(std::move(arguments)) {}
+
+  /// errors: AccessFailed.
+  [[nodiscard]] Result<ProcessGroup> start(const ProcessCommand& command) const {
+    std::vector<std::string> arguments = arguments_;
+    arguments.push_back(command.option + command.value);
+    return ProcessGroup::start(std::move(arguments), command);
   }
-  return error(Error::AccessFailed, "no directory for files of tests: ", host::path_text(parent));
-}
+
+ private:
+  std::vector<std::string> arguments_;
+};
+
+/// Windows cannot fork a process.
+[[nodiscard]] inline std::optional<GivenProcess> fork_tests(int /*socket*/) { return std::nullopt; }
 
 }  // namespace tenon::conformance::platform

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <sys/socket.h>
+#include <sys/uio.h>
+
+#include <array>
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <string>
+#include <string_view>
+
+/// Messages between the runner and a server that forks tests, by a pair of sockets. The runner asks
+/// for a process (a `TestRequest`), hears its id, hears how it ended, asks for the end of its group
+/// (one byte), and hears whether that had other processes: always in this order.
+namespace tenon::conformance::platform {
+
+/// The channel, the breadcrumbs and the output.
+inline constexpr std::size_t num_given = 3;
+
+/// The head of a request, with the descriptors. The directory for temporary files and the value
+/// follow.
+struct RequestHead {
+  std::uint32_t folder_size;
+  std::uint32_t value_size;
+};
+
+/// A process that was started: its id, or minus the number of the failure.
+struct StartReply {
+  std::int32_t pid;
+};
+
+/// How a process ended: `si_code` and `si_status` of waitid.
+struct EndReply {
+  std::int32_t code;
+  std::int32_t status;
+};
+
+/// Sends all of `bytes`. False when the other side has closed.
+[[nodiscard]] inline bool send_all(int socket, const void* bytes, std::size_t size) noexcept {
+#if defined(MSG_NOSIGNAL)
+  constexpr int flags = MSG_NOSIGNAL;
+#else
+  constexpr int flags = 0;  // The runner set SO_NOSIGPIPE.
+#endif
+  const char* from = static_cast<const char*>(bytes);
+  while (size != 0) {
+    const ::ssize_t sent = ::send(socket, from, size, flags);
+    if (sent < 0 && errno == EINTR) continue;
+    if (sent <= 0) return false;
+    from += sent;
+    size -= static_cast<std::size_t>(sent);
+  }
+  return true;
+}
+
+/// Fills `to`. False when the other side has closed.
+[[nodiscard]] inline bool receive_all(int socket, void* to, std::size_t size) noexcept {
+  char* out = static_cast<char*>(to);
+  while (size != 0) {
+    const ::ssize_t got = ::recv(socket, out, size, 0);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return false;
+    out += got;
+    size -= static_cast<std::size_t>(got);
+  }
+  return true;
+}
+
+/// Room for the descriptors of a message, aligned as its head.
+union DescriptorRoom {
+  ::cmsghdr head;
+  std::array<char, CMSG_SPACE(num_given * sizeof(int))> bytes;
+};
+
+/// Sends the head of a request with its descriptors.
+[[nodiscard]] inline bool send_head(int socket, RequestHead head,
+                                    const std::array<int, num_given>& descriptors) noexcept {
+  DescriptorRoom room{};
+  ::iovec part{&head, sizeof head};
+  ::msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  message.msg_control = room.bytes.data();
+  message.msg_controllen = room.bytes.size();
+  ::cmsghdr* const control = CMSG_FIRSTHDR(&message);
+  control->cmsg_level = SOL_SOCKET;
+  control->cmsg_type = SCM_RIGHTS;
+  control->cmsg_len = CMSG_LEN(sizeof descriptors);
+  std::memcpy(CMSG_DATA(control), descriptors.data(), sizeof descriptors);
+#if defined(MSG_NOSIGNAL)
+  constexpr int flags = MSG_NOSIGNAL;
+#else
+  constexpr int flags = 0;
+#endif
+  ::ssize_t sent = -1;
+  do sent = ::sendmsg(socket, &message, flags);
+  while (sent < 0 && errno == EINTR);
+  return sent == static_cast<::ssize_t>(sizeof head);
+}
+
+/// Receives the head of a request with its descriptors, which the caller owns.
+[[nodiscard]] inline bool receive_head(int socket, RequestHead& head,
+                                       std::array<int, num_given>& descriptors) noexcept {
+  DescriptorRoom room{};
+  ::iovec part{&head, sizeof head};
+  ::msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  message.msg_control = room.bytes.data();
+  message.msg_controllen = room.bytes.size();
+  ::ssize_t got = -1;
+  do got = ::recvmsg(socket, &message, 0);
+  while (got < 0 && errno == EINTR);
+  const ::cmsghdr* const control = CMSG_FIRSTHDR(&message);
+  if (got != static_cast<::ssize_t>(sizeof head) || !control ||
+      control->cmsg_len != CMSG_LEN(sizeof descriptors)) {
+    return false;
+  }
+  std::memcpy(descriptors.data(), CMSG_DATA(control), sizeof descriptors);
+  return true;
+}
+
+}  // namespace tenon::conformance::platform
