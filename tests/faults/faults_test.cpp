@@ -13,7 +13,6 @@
 #include <cstdint>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <iterator>
 #include <map>
 #include <optional>
@@ -26,6 +25,7 @@
 #include <vector>
 
 #include "support/catch.hpp"
+#include "support/file_content.hpp"
 #include "support/temporary_folder.hpp"
 #include "tenon/core/concat.hpp"
 
@@ -87,16 +87,11 @@ struct Run {
 
 std::string name_of(const Case& one) { return fs::path(one.program).filename(); }
 
-std::string content(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
 Files files_in(const fs::path& folder) {
   Files out;
   for (const auto& entry : fs::recursive_directory_iterator(folder)) {
     const std::string name = fs::relative(entry.path(), folder);
-    out[name] = entry.is_regular_file() ? content(entry.path()) : "";
+    out[name] = entry.is_regular_file() ? tenon::test::file_content(entry.path()) : "";
   }
   return out;
 }
@@ -181,8 +176,8 @@ Run run(const Case& one, const std::string& fault) {
   const std::string_view marks(bytes, size > 0 ? static_cast<std::size_t>(size) : 0);
   out.was_hit = marks.find('h') != std::string_view::npos;
   out.kept_descriptors = marks.find('d') != std::string_view::npos;
-  out.out = replaced(content(streams / "out"), folder.path().native(), "FOLDER");
-  out.err = replaced(content(streams / "err"), folder.path().native(), "FOLDER");
+  out.out = replaced(tenon::test::file_content(streams / "out"), folder.path().native(), "FOLDER");
+  out.err = replaced(tenon::test::file_content(streams / "err"), folder.path().native(), "FOLDER");
   out.files = files_in(folder.path());
   return out;
 }

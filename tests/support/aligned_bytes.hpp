@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <cstring>
-#include <fstream>
 #include <iterator>
 #include <memory>
 #include <new>
@@ -12,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "support/file_content.hpp"
 #include "tenon/core/sanitizer.hpp"
 #if TENON_DETAIL_ADDRESS_SANITIZER
 #include <sanitizer/asan_interface.h>
@@ -72,8 +72,7 @@ class AlignedBytes {
 
 /// All of a file; empty when it cannot be read.
 inline AlignedBytes read_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  const std::vector<char> content{std::istreambuf_iterator<char>(file), {}};
+  const std::string content = file_content(path);
   return AlignedBytes(std::as_bytes(std::span(content)));
 }
 

@@ -33,7 +33,7 @@ TEST_CASE("A program that does not fit on the disk leaves nothing behind, wherev
     REQUIRE_THAT(std::string(status.text()),
                  ContainsSubstring(folder.file("model.pte") + ": cannot write: "));
     REQUIRE(names_in(folder.path()) == std::vector<std::string>{"model.pte"});
-    REQUIRE(content(folder / "model.pte") == "before");
+    REQUIRE(file_content(folder / "model.pte") == "before");
   }
   REQUIRE(aot::write_pte(data, folder / "model.pte").ok());
   REQUIRE(std::filesystem::file_size(folder / "model.pte") == image->size());

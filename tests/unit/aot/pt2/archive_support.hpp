@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
-#include <fstream>
 #include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -16,14 +15,10 @@
 #include <utility>
 #include <vector>
 
+#include "support/file_content.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace tenon::test {
-
-inline std::string file_content(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-}
 
 /// The content of a ZIP archive, to change and to write again. Names include the folder.
 struct ZipContent {

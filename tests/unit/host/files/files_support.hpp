@@ -5,17 +5,13 @@
 
 #include <csignal>
 #include <filesystem>
-#include <fstream>
 #include <iterator>
 #include <string>
 #include <vector>
 
-namespace tenon::test {
+#include "support/file_content.hpp"
 
-inline std::string content(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
+namespace tenon::test {
 
 inline std::vector<std::string> names_in(const std::filesystem::path& folder) {
   std::vector<std::string> out;

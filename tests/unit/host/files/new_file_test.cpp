@@ -10,6 +10,7 @@
 #include <csignal>
 #include <cstdio>
 #include <filesystem>
+#include <fstream>
 #include <functional>
 #include <span>
 #include <string>
@@ -54,7 +55,7 @@ std::string standard_output_of(const std::filesystem::path& path,
   ::dup2(file.get(), STDOUT_FILENO);
   work();
   ::dup2(before.get(), STDOUT_FILENO);
-  return content(path);
+  return file_content(path);
 }
 
 }  // namespace
@@ -70,7 +71,7 @@ TEST_CASE("A file appears at its path only when it is complete") {
     REQUIRE_FALSE(std::filesystem::exists(path));
     REQUIRE(file->write(bytes_of("34")).ok());
     REQUIRE(file->commit().ok());
-    REQUIRE(content(path) == "1234");
+    REQUIRE(file_content(path) == "1234");
   }
   REQUIRE(names_in(folder.path()) == std::vector<std::string>{"out"});
 }
@@ -84,7 +85,7 @@ TEST_CASE("A file that is given up leaves nothing behind and what was there unto
     const auto moved = std::move(*file);
   }
   REQUIRE(names_in(folder.path()) == std::vector<std::string>{"out"});
-  REQUIRE(content(folder / "out") == "before");
+  REQUIRE(file_content(folder / "out") == "before");
 }
 
 TEST_CASE("A file may be written under a name of the current folder and through a link") {
@@ -96,7 +97,7 @@ TEST_CASE("A file may be written under a name of the current folder and through 
   REQUIRE(file->write(bytes_of("after")).ok());
   REQUIRE(file->commit().ok());
   REQUIRE(std::filesystem::is_symlink(folder / "link"));
-  REQUIRE(content(folder / "target") == "after");
+  REQUIRE(file_content(folder / "target") == "after");
 
   const auto before = std::filesystem::current_path();
   std::filesystem::current_path(folder.path());
@@ -104,7 +105,7 @@ TEST_CASE("A file may be written under a name of the current folder and through 
   const bool is_written = here.ok() && here->commit().ok();
   std::filesystem::current_path(before);
   REQUIRE(is_written);
-  REQUIRE(content(folder / "here").empty());
+  REQUIRE(file_content(folder / "here").empty());
 }
 
 TEST_CASE("Paths that cannot be written to are refused by name") {
@@ -150,7 +151,7 @@ TEST_CASE("A process that is ended while it writes leaves nothing behind") {
       });
       CHECK(ended == number);
       CHECK(names_in(folder.path()) == std::vector<std::string>{"out"});
-      CHECK(content(folder / "out") == "before");
+      CHECK(file_content(folder / "out") == "before");
     }
   }
 }
@@ -185,7 +186,7 @@ TEST_CASE("Readers of a file that is replaced see the old one or the new one who
     }
   });
   for (int i = 0; i < 300; ++i) {
-    const std::string found = content(folder / "out");
+    const std::string found = file_content(folder / "out");
     REQUIRE((found == old_text || found == new_text));
   }
 }
@@ -198,7 +199,7 @@ TEST_CASE("A file keeps its permissions when it is replaced, and one without wri
   struct stat status{};
   REQUIRE(::stat((folder / "private").c_str(), &status) == 0);
   CHECK((status.st_mode & 0777) == 0600);
-  CHECK(content(folder / "private") == "after");
+  CHECK(file_content(folder / "private") == "after");
 
   if (::geteuid() == 0) return;  // Who may write to everything.
   ::chmod((folder / "private").c_str(), 0400);
@@ -206,7 +207,7 @@ TEST_CASE("A file keeps its permissions when it is replaced, and one without wri
   CHECK(refused.error() == Error::AccessFailed);
   CHECK(refused.text() ==
         folder.file("private") + ": cannot be opened to write: Permission denied");
-  CHECK(content(folder / "private") == "after");
+  CHECK(file_content(folder / "private") == "after");
 }
 
 TEST_CASE("A file appears with the permissions that were asked for, and a device keeps its own") {
@@ -235,7 +236,7 @@ TEST_CASE("A link to a file that does not exist yet is followed") {
   REQUIRE(host::write_file(folder / "first", {bytes_of("text")}).ok());
   CHECK(std::filesystem::is_symlink(folder / "first"));
   CHECK(std::filesystem::is_symlink(folder / "second"));
-  CHECK(content(folder / "target") == "text");
+  CHECK(file_content(folder / "target") == "text");
 }
 
 TEST_CASE("What is no file is written as it is: a device, a FIFO, standard output") {
@@ -249,7 +250,10 @@ TEST_CASE("What is no file is written as it is: a device, a FIFO, standard outpu
   REQUIRE(::mkfifo((folder / "fifo").c_str(), 0600) == 0);
   std::string received;
   {
-    const std::jthread reader([&] { received = content(folder / "fifo"); });
+    const std::jthread reader([&] {
+      std::ifstream fifo(folder / "fifo");
+      std::getline(fifo, received, '\0');
+    });
     CHECK(host::write_file(folder / "fifo", {bytes_of("through "), bytes_of("a FIFO")}).ok());
   }
   CHECK(received == "through a FIFO");

@@ -22,6 +22,7 @@
 
 #include "support/catch.hpp"
 #include "support/elf_builder.hpp"
+#include "support/file_content.hpp"
 #include "support/temporary_folder.hpp"
 #include "tenon/host/binary/peek.hpp"
 #include "tenon/host/registry/cpu_features.hpp"
@@ -39,11 +40,6 @@ namespace fs = std::filesystem;
 
 constexpr const char* golden_path = TENON_TEST_REFUSALS;
 
-std::string read_file(const fs::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
-
 /// A folder of plugins as a package makes it, with what a test puts into it.
 class Plugins {
  public:
@@ -60,7 +56,7 @@ class Plugins {
     ::chmod(path(name).c_str(), mode);
   }
   void copy(const std::string& zoo, const std::string& name) const {
-    write(name, read_file(concat(TENON_TEST_ZOO "/", zoo, ".so")));
+    write(name, tenon::test::file_content(concat(TENON_TEST_ZOO "/", zoo, ".so")));
   }
   /// The smallest library for this machine, or another one, with one value changed.
   void write_elf(const std::string& name, std::size_t offset, std::uint16_t value,
@@ -307,7 +303,7 @@ TEST_CASE("every refusal says what, where, expected and found", "[discovery]") {
       out << "== " << name << "\n" << text << "\n\n";
     return;
   }
-  auto golden = parse_golden(read_file(golden_path));
+  auto golden = parse_golden(tenon::test::file_content(golden_path));
   if (::geteuid() != 0) golden.erase("of_another.so");
   CHECK(refusals.texts().size() == golden.size());
   for (const auto& [name, text] : refusals.texts()) {

@@ -5,13 +5,13 @@
 #include "compile.hpp"
 
 #include <filesystem>
-#include <fstream>
 #include <iterator>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "support/catch.hpp"
+#include "support/file_content.hpp"
 #include "support/temporary_folder.hpp"
 #include "tenon/host.hpp"
 #include "tenon/host/schema/program_generated.h"
@@ -45,11 +45,6 @@ Report good(const Arguments& arguments) {
   REQUIRE(report.failure.ok());
   REQUIRE(report.code == ExitCode::success);
   return report;
-}
-
-std::string content(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
 }
 
 std::size_t files_in(const TemporaryFolder& folder) {
@@ -137,9 +132,9 @@ TEST_CASE("equal calls write equal bytes", "[compile]") {
                        {std::nullopt, "named", ""}};
     good(arguments);
   }
-  const std::string first = content(folder / "a.pte");
+  const std::string first = tenon::test::file_content(folder / "a.pte");
   CHECK(first.size() > 1000);
-  CHECK(first == content(folder / "b.pte"));
+  CHECK(first == tenon::test::file_content(folder / "b.pte"));
 }
 
 TEST_CASE("external data is written next to the program, or to the directory of --external",
@@ -161,7 +156,8 @@ TEST_CASE("external data is written next to the program, or to the directory of 
   arguments.external = folder.file("elsewhere");
   const Report there = good(arguments);
   CHECK(there.data.at(0).path == folder.file("elsewhere/weights.ptd"));
-  CHECK(content(folder / "weights.ptd") == content(folder / "elsewhere/weights.ptd"));
+  CHECK(tenon::test::file_content(folder / "weights.ptd") ==
+        tenon::test::file_content(folder / "elsewhere/weights.ptd"));
 }
 
 TEST_CASE("several archives become methods of one program", "[compile][S0.9]") {
@@ -237,7 +233,7 @@ void refused(Arguments arguments, ExitCode code, const std::string& what) {
   CHECK(report.code == code);
   CHECK_THAT(std::string(report.failure.text()), ContainsSubstring(what));
   CHECK_FALSE(report.program.has_value());
-  CHECK(content(folder / "m.pte") == "what was there");
+  CHECK(tenon::test::file_content(folder / "m.pte") == "what was there");
   CHECK(files_in(folder) == 1);
 }
 
@@ -290,7 +286,7 @@ TEST_CASE("a program cannot replace an archive that it is made of", "[compile]")
   CHECK(report.code == ExitCode::wrong_usage);
   CHECK_THAT(std::string(report.failure.text()),
              ContainsSubstring("is read, and cannot be written"));
-  CHECK(content(folder / "m.pt2") == content(fixture("mlp")));
+  CHECK(tenon::test::file_content(folder / "m.pt2") == tenon::test::file_content(fixture("mlp")));
 }
 
 TEST_CASE("a report reads as lines for a person", "[compile]") {

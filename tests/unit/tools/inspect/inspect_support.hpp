@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "support/catch.hpp"
+#include "support/file_content.hpp"
 #include "tenon/host/binary/binary_lint.hpp"
 #include "tenon/host/binary/elf_library.hpp"
 
@@ -27,9 +28,8 @@ using ByteVector = std::vector<std::byte>;
 }
 
 [[nodiscard]] inline ByteVector read_bytes(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) throw std::runtime_error("cannot read " + path);
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  if (!std::ifstream(path)) throw std::runtime_error("cannot read " + path);
+  const std::string text = tenon::test::file_content(path);
   const auto bytes = std::as_bytes(std::span(text));
   return {bytes.begin(), bytes.end()};
 }

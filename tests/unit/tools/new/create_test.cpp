@@ -13,6 +13,7 @@
 
 #include "program_ids.hpp"
 #include "support/catch.hpp"
+#include "support/file_content.hpp"
 #include "support/program_builder.hpp"
 #include "support/temporary_folder.hpp"
 #include "tenon/core/bytes.hpp"
@@ -29,11 +30,6 @@ using tenon::make_new::rename_backends;
 using tenon::test::TemporaryFolder;
 
 const tenon::make_new::Names acme = *names_of("acme_vision_processor");
-
-std::string read(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
 
 std::vector<std::string> entries(const fs::path& folder) {
   std::vector<std::string> out;
@@ -78,10 +74,11 @@ TEST_CASE("a template is copied with other names of files and in texts", "[tenon
   const auto made = create(places.from(), places.to(), acme);
   REQUIRE(made.ok());
   CHECK(*made == 4);
-  CHECK(read(places.to() / "acme_vision_processor.cpp") ==
+  CHECK(tenon::test::file_content(places.to() / "acme_vision_processor.cpp") ==
         "class AcmeVisionProcessorBackend {}; // ACME_VISION_PROCESSOR\n");
-  CHECK(read(places.to() / "acme_vision_processor/deep/AcmeVisionProcessor.txt") == acme.snake);
-  CHECK(read(places.to() / ".hidden") == acme.snake);
+  CHECK(tenon::test::file_content(
+            places.to() / "acme_vision_processor/deep/AcmeVisionProcessor.txt") == acme.snake);
+  CHECK(tenon::test::file_content(places.to() / ".hidden") == acme.snake);
   CHECK(fs::is_empty(places.to() / "empty"));
   CHECK(entries(places.folder / "out") == std::vector<std::string>{acme.snake});
 }
@@ -91,7 +88,7 @@ TEST_CASE("bytes that are no text stay as they are", "[tenon-new]") {
   const std::string bytes("my_npu\0my_npu", 13);
   places.write("data.npy", bytes);
   REQUIRE(create(places.from(), places.to(), acme).ok());
-  CHECK(read(places.to() / "data.npy") == bytes);
+  CHECK(tenon::test::file_content(places.to() / "data.npy") == bytes);
 }
 
 TEST_CASE("files that may be run may still be, and folders have the usual rights", "[tenon-new]") {

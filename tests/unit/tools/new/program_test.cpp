@@ -13,6 +13,7 @@
 #include "run/process.hpp"
 #include "support/catch.hpp"
 #include "support/environment.hpp"
+#include "support/file_content.hpp"
 #include "tenon/abi/version.h"
 
 namespace program_test {
@@ -22,11 +23,6 @@ namespace fs = std::filesystem;
 using test::Outcome;
 using test::TemporaryFolder;
 using Words = std::vector<std::string>;
-
-std::string read(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
 
 Outcome run(const Words& words,
             const test::Variables& variables = {{"TENON_TEMPLATES", TENON_TEMPLATES}}) {
@@ -93,7 +89,7 @@ TEST_CASE("--python creates a Python package that offers the backend by an entry
   INFO(outcome.err);
   CHECK(outcome.exit_code == 0);
   CHECK_THAT(outcome.out, ContainsSubstring("\nnext: pip install " + place + "/acme_npu\n"));
-  const std::string project = read(folder / "acme_npu/pyproject.toml");
+  const std::string project = tenon::test::file_content(folder / "acme_npu/pyproject.toml");
   CHECK_THAT(project, ContainsSubstring("[project.entry-points.\"tenon.plugins\"]\n"
                                         "AcmeNpuBackend = \"acme_npu:plugin\"\n"));
   for (const char* file :
@@ -102,7 +98,8 @@ TEST_CASE("--python creates a Python package that offers the backend by an entry
     INFO(file);
     CHECK(fs::is_regular_file(folder / "acme_npu" / file));
   }
-  CHECK(read(folder / "acme_npu/tests/scale.pte").find("AcmeNpuBackend") != std::string::npos);
+  CHECK(tenon::test::file_content(folder / "acme_npu/tests/scale.pte").find("AcmeNpuBackend") !=
+        std::string::npos);
 
   const auto both = run({"acme", "--python", "--template", "minimal", "--dir", place});
   CHECK(both.exit_code == 2);

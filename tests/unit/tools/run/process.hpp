@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "support/file_content.hpp"
 #include "support/temporary_folder.hpp"
 
 extern char** environ;
@@ -25,9 +26,8 @@ namespace test {
 using tenon::test::TemporaryFolder;
 
 [[nodiscard]] inline std::string read_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) throw std::runtime_error("cannot read " + path);
-  return {std::istreambuf_iterator<char>(file), {}};
+  if (!std::ifstream(path)) throw std::runtime_error("cannot read " + path);
+  return tenon::test::file_content(path);
 }
 
 inline void write_file(const std::string& path, const std::string& bytes) {
