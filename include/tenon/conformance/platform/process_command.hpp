@@ -29,7 +29,7 @@ struct ProcessCommand {
 /// How a process ended.
 struct ProcessEnd {
   std::string how;            ///< "exit(3)", "signal 9 ended the process".
-  bool server_ended = false;  ///< The process that started it, which only a test ends.
+  bool server_ended = false;  ///< Or the process that started it was, or was stopped.
 };
 
 /// The runner's part of a process that was forked off a server.

@@ -14,8 +14,8 @@
 #include <string_view>
 
 /// Messages between the runner and a server that forks tests, by a pair of sockets. The runner asks
-/// for a process (a `TestRequest`), hears its id, hears how it ended, asks for the end of its group
-/// (one byte), and hears whether that had other processes: always in this order.
+/// for a process (a `RequestHead`), gets its id, gets how it ended, asks for the end of its group
+/// (one byte), and gets whether that had other processes: in this order, unless something ends.
 namespace tenon::conformance::platform {
 
 /// The channel, the breadcrumbs and the output.
@@ -28,15 +28,18 @@ struct RequestHead {
   std::uint32_t value_size;
 };
 
-/// A process that was started: its id, or minus the number of the failure.
-struct StartReply {
-  std::int32_t pid;
+enum class ReplyKind : std::int32_t {
+  started = 1,  ///< The id of the process, which says so itself.
+  failed,       ///< `errno`: no process was started.
+  ended,        ///< `si_code` and `si_status` of waitid.
+  cleared,      ///< Whether the group had another process.
 };
 
-/// How a process ended: `si_code` and `si_status` of waitid.
-struct EndReply {
-  std::int32_t code;
-  std::int32_t status;
+/// From the server or a process that it forked.
+struct Reply {
+  ReplyKind kind;
+  std::int32_t first;
+  std::int32_t second;
 };
 
 /// Sends all of `bytes`. False when the other side has closed.
