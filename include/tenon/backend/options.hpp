@@ -189,6 +189,13 @@ Vector bytes_of(const std::string& text) {
   return Vector(first, first + text.size());
 }
 
+/// OptionValue. Depends on a backend's class, so that a compiler looks into it when `get_option` is
+/// called and not where it is defined.
+template <class>
+struct OptionValueOf {
+  using Type = OptionValue;
+};
+
 template <class Value = OptionValue>
 Value option_value_of(const StoredOption& value) {
   switch (value.type) {
@@ -342,7 +349,7 @@ class WithOptions {
   [[nodiscard]] Result<OptionValue> get_option(std::string_view key) const {
     TENON_TRY(const std::size_t index, detail::find_option(detail::option_table<Derived>(), key));
     const std::lock_guard lock(mutex_);
-    return detail::option_value_of(values_[index]);
+    return detail::option_value_of<typename detail::OptionValueOf<Derived>::Type>(values_[index]);
   }
 
   /// Sends the value set for the backend to `sink`, as extension "tenon.options/1" does.

@@ -39,7 +39,7 @@ class Piece {
   Piece(double value) noexcept : double_(value), size_(real) {}
   Piece(const void*) = delete;  // A pointer must not become a bool.
 
-  void append_to(std::string& out) const {
+  [[gnu::cold]] void append_to(std::string& out) const {
     char digits[64];
     char* const end = digits + sizeof digits;
     switch (size_) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <concepts>
 #include <new>
 #include <string>
 #include <string_view>
@@ -19,6 +18,33 @@ namespace detail {
   return {Error::Internal, "Result made from a successful Status"};
 }
 
+/// All of a `Result` but its value. Not a template, so that a compiler has one set of these
+/// functions for the `Result`s of all types.
+class ResultState {
+ public:
+  [[nodiscard]] bool ok() const noexcept { return ok_; }
+  explicit operator bool() const noexcept { return ok_; }
+
+  [[nodiscard]] Error error() const noexcept { return failure_.error(); }
+  [[nodiscard]] std::string_view text() const noexcept { return failure_.text(); }
+
+  /// The failure, moved out; success if the result holds a value. The text is empty afterwards.
+  [[nodiscard]] Status status() && noexcept { return static_cast<Status&&>(failure_); }
+
+ protected:
+  ResultState() noexcept : ok_(true) {}
+  explicit ResultState(Status&& failure) : failure_(static_cast<Status&&>(failure)), ok_(false) {
+    if (failure_.ok()) [[unlikely]]
+      failure_ = success_without_value();
+  }
+  ResultState(ResultState&& other) noexcept = default;
+  ResultState& operator=(ResultState&& other) noexcept = default;
+  ~ResultState() = default;
+
+  Status failure_;
+  bool ok_;  // A failure that was moved out leaves neither a failure nor a value.
+};
+
 }  // namespace detail
 
 /// A `T`, or a failure. The interface is that of ExecuTorch's `Result<T>` (`ok`, `get`, `error`),
@@ -27,29 +53,23 @@ namespace detail {
 /// Movable when `T` is, never copied. A union and not a `std::variant`, which every `T` would have
 /// to instantiate.
 template <class T>
-class [[nodiscard]] Result {
+class [[nodiscard]] Result : public detail::ResultState {
  public:
   using value_type = T;
 
+  // The cheap conditions come first: each `return error(...)` is compared with this constructor.
   template <class U = T>
-    requires std::constructible_from<T, U&&> && (!std::same_as<std::remove_cvref_t<U>, Result>) &&
-                 (!std::same_as<std::remove_cvref_t<U>, Status>)
-  Result(U&& value) : value_(static_cast<T>(std::forward<U>(value))), ok_(true) {}
+    requires(!std::is_same_v<std::remove_cvref_t<U>, Status> &&
+             !std::is_same_v<std::remove_cvref_t<U>, Result> && std::is_constructible_v<T, U>)
+  Result(U&& value) : value_(static_cast<T>(static_cast<U&&>(value))) {}
 
   /// Failure. A status that is `ok()` holds no value to return, so it becomes `Internal`.
-  Result(Status failure) : failure_(std::move(failure)), ok_(false) {
-    if (failure_.ok()) [[unlikely]]
-      failure_ = detail::success_without_value();
-  }
+  Result(Status failure) : ResultState(static_cast<Status&&>(failure)) {}
 
   Result(Result&& other) noexcept(std::is_nothrow_move_constructible_v<T>)
     requires std::is_move_constructible_v<T>
-      : ok_(other.ok_) {
-    if (ok_) {
-      create(std::move(other.value_));
-    } else {
-      ::new (static_cast<void*>(&failure_)) Status(std::move(other.failure_));
-    }
+      : ResultState(static_cast<ResultState&&>(other)) {
+    if (ok_) create(static_cast<T&&>(other.value_));
   }
 
   Result& operator=(Result&& other) noexcept(std::is_nothrow_move_constructible_v<T> &&
@@ -57,89 +77,54 @@ class [[nodiscard]] Result {
     requires std::is_move_constructible_v<T> && std::is_move_assignable_v<T>
   {
     if (ok_ && other.ok_) {
-      value_ = std::move(other.value_);
+      value_ = static_cast<T&&>(other.value_);
     } else if (ok_) {
       value_.~T();
-      ::new (static_cast<void*>(&failure_)) Status(std::move(other.failure_));
-      ok_ = false;
     } else if (other.ok_) {
-      failure_.~Status();
-      Restore restore{this};
-      create(std::move(other.value_));
-      restore.result = nullptr;
-      ok_ = true;
-    } else {
-      failure_ = std::move(other.failure_);
+      create(static_cast<T&&>(other.value_));
     }
+    ResultState::operator=(static_cast<ResultState&&>(other));
     return *this;
   }
 
   ~Result() {
-    if (ok_) {
-      value_.~T();
-    } else {
-      failure_.~Status();
-    }
+    if (ok_) value_.~T();
   }
-
-  [[nodiscard]] bool ok() const noexcept { return ok_; }
-  explicit operator bool() const noexcept { return ok_; }
-
-  [[nodiscard]] Error error() const noexcept { return ok_ ? Error::Ok : failure_.error(); }
-  [[nodiscard]] std::string_view text() const noexcept {
-    return ok_ ? std::string_view() : failure_.text();
-  }
-
-  /// The failure, moved out; success if the result holds a value. The text is empty afterwards.
-  [[nodiscard]] Status status() && { return ok_ ? Status() : std::move(failure_); }
 
   /// The value. Only when `ok()`: otherwise the behaviour is undefined, as with `std::optional`.
   [[nodiscard]] T& get() & noexcept { return value_; }
   [[nodiscard]] const T& get() const& noexcept { return value_; }
-  [[nodiscard]] T&& get() && noexcept { return std::move(value_); }
+  [[nodiscard]] T&& get() && noexcept { return static_cast<T&&>(value_); }
   [[nodiscard]] T& operator*() & noexcept { return value_; }
   [[nodiscard]] const T& operator*() const& noexcept { return value_; }
-  [[nodiscard]] T&& operator*() && noexcept { return std::move(value_); }
+  [[nodiscard]] T&& operator*() && noexcept { return static_cast<T&&>(value_); }
   [[nodiscard]] T* operator->() noexcept { return &value_; }
   [[nodiscard]] const T* operator->() const noexcept { return &value_; }
 
  private:
-  /// Makes the failure again, without a text, when the constructor of `T` throws.
-  struct Restore {
-    Result* result;
-    ~Restore() {
-      if (result) ::new (static_cast<void*>(&result->failure_)) Status();
-    }
-  };
-
-  void create(T&& value) { ::new (static_cast<void*>(&value_)) T(std::move(value)); }
+  void create(T&& value) { ::new (static_cast<void*>(&value_)) T(static_cast<T&&>(value)); }
 
   union {
     T value_;
-    Status failure_;
   };
-  bool ok_;
 };
 
 namespace detail {
 
 // A named outcome is moved from as well: a macro that takes it returns if it is a failure. One that
 // is const is copied.
-inline Status take_status(Status&& status) noexcept { return std::move(status); }
-inline Status take_status(Status& status) noexcept { return std::move(status); }
+inline Status take_status(Status&& status) noexcept { return static_cast<Status&&>(status); }
+inline Status take_status(Status& status) noexcept { return static_cast<Status&&>(status); }
 inline Status take_status(const Status& status) {
   return status.ok() ? Status() : Status(status.error(), std::string(status.text()));
 }
-template <class T>
-Status take_status(Result<T>&& result) noexcept {
-  return std::move(result).status();
+inline Status take_status(ResultState&& result) noexcept {
+  return static_cast<ResultState&&>(result).status();
 }
-template <class T>
-Status take_status(Result<T>& result) noexcept {
-  return std::move(result).status();
+inline Status take_status(ResultState& result) noexcept {
+  return static_cast<ResultState&&>(result).status();
 }
-template <class T>
-Status take_status(const Result<T>& result) {
+inline Status take_status(const ResultState& result) {
   return result.ok() ? Status() : Status(result.error(), std::string(result.text()));
 }
 
@@ -162,7 +147,7 @@ Status take_status(const Result<T>& result) {
 /// `TENON_TRY(auto x, f());` declares `x` from the value of a `Result`, or returns its failure.
 #define TENON_TRY(declaration, expression) \
   TENON_DETAIL_TRY(TENON_DETAIL_JOIN(tenon_result_, __LINE__), declaration, expression)
-#define TENON_DETAIL_TRY(result, declaration, expression)                   \
-  auto result = (expression);                                               \
-  if (!result.ok()) return ::tenon::detail::take_status(std::move(result)); \
-  declaration = *std::move(result)
+#define TENON_DETAIL_TRY(result, declaration, expression)        \
+  auto result = (expression);                                    \
+  if (!result.ok()) return ::tenon::detail::take_status(result); \
+  declaration = *static_cast<decltype(result)&&>(result)

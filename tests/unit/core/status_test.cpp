@@ -282,7 +282,7 @@ TEST_CASE("a result is destroyed once when its value's constructor throws", "[co
   Result<Throws> failed = error(Error::NotFound, std::string(100, 'x'));
   CHECK_THROWS_AS(failed = std::move(value), int);
   CHECK_FALSE(failed.ok());
-  CHECK(failed.text().empty());
+  CHECK(failed.text() == std::string(100, 'x'));
 }
 
 TEST_CASE("TENON_RETURN_IF_ERROR returns the first failure and runs each expression once",

@@ -28,16 +28,19 @@ namespace tenon::host::detail::elf {
 inline constexpr std::uint64_t max_dynamic_entries = 65536;
 inline constexpr std::uint32_t max_chain_length = 65536;
 
-template <class... Pieces>
-[[nodiscard]] Status malformed(const Pieces&... pieces) {
-  return error(Error::InvalidArgument, "is a malformed ELF file: ", pieces...);
+using tenon::detail::Piece;
+
+[[nodiscard, gnu::cold]] inline Status malformed(Piece a, Piece b = "", Piece c = "", Piece d = "",
+                                                 Piece e = "", Piece f = "", Piece g = "") {
+  return error(Error::InvalidArgument, "is a malformed ELF file: ", a, b, c, d, e, f, g);
 }
 
 /// Checks that the file is a shared library for `machine`.
 TENON_COLD inline Status check_file_header(FileBytes file, std::uint32_t machine) {
-  const auto refuse = [&](const auto&... found) {
-    return error(Error::InvalidArgument, "is ", found..., ", expected an ELF shared library for ",
-                 machine_name(machine));
+  const auto refuse = [&](Piece a, Piece b = "", Piece c = "", Piece d = "", Piece e = "",
+                          Piece f = "") {
+    return error(Error::InvalidArgument, "is ", a, b, c, d, e, f,
+                 ", expected an ELF shared library for ", machine_name(machine));
   };
   const ElfClass expected = class_of_machine(machine);
   if (file.size() < expected.file_header_size()) {

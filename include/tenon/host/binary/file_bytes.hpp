@@ -89,7 +89,7 @@ class FileBytes {
 };
 
 /// At most the first `limit` bytes in hexadecimal, "7f 45 4c 46", for error texts.
-inline std::string hex(std::span<const std::byte> bytes, std::size_t limit) {
+[[gnu::cold]] inline std::string hex(std::span<const std::byte> bytes, std::size_t limit) {
   constexpr std::string_view digits = "0123456789abcdef";
   std::string out;
   for (const std::byte byte : bytes.first(std::min(limit, bytes.size()))) {

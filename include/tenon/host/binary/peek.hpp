@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstddef>
@@ -152,10 +151,11 @@ constexpr std::size_t pointer_size_of(const Platform& platform) {
       return std::string(kind.name);
     }
   }
-  const bool printable = std::all_of(text.begin(), text.end(), [](char c) {
+  bool printable = true;
+  for (const char c : text) {
     const auto code = static_cast<unsigned char>(c);
-    return code >= 0x20 ? code != 0x7f : (code >= '\t' && code <= '\r');
-  });
+    printable = printable && (code >= 0x20 ? code != 0x7f : (code >= '\t' && code <= '\r'));
+  }
   if (printable) return "a text file";
   return concat("a file of no known kind that begins with ", hex(file.bytes(), 8));
 }

@@ -296,18 +296,17 @@ TENON_COLD inline Result<BackendRecord> read_backend(std::span<const std::byte> 
   return record;
 }
 
-inline Result<std::vector<BackendRecord>> read_backends(std::span<const std::byte> object,
-                                                        const tenon_plugin_head& head) {
+TENON_COLD inline Result<std::vector<BackendRecord>> read_backends(
+    std::span<const std::byte> object, const tenon_plugin_head& head) {
   TENON_RETURN_IF_ERROR(check_layout(head));
-  std::vector<BackendRecord> backends;
-  backends.reserve(head.num_backends);
+  std::vector<BackendRecord> backends(head.num_backends);
   for (std::uint32_t i = 0; i < head.num_backends; ++i) {
     const auto offset = head.records_offset + std::size_t{i} * head.record_size;
     auto backend = read_backend(object.subspan(offset, head.record_size));
     if (!backend.ok()) {
       return std::move(backend).status().with_context(concat("backend record ", i));
     }
-    backends.push_back(*std::move(backend));
+    backends[i] = *std::move(backend);
   }
   std::vector<std::string_view> ids;
   ids.reserve(backends.size());

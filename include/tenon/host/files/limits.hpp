@@ -107,7 +107,6 @@ namespace detail {
 
 #if TENON_HOST_DEFINITIONS
 
-#include <algorithm>
 #include <charconv>
 #include <string>
 #include <system_error>
@@ -120,9 +119,11 @@ namespace tenon::host {
 TENON_API Status HostLimits::set(std::string_view text) {
   const std::size_t equals = text.find('=');
   const std::string_view name = text.substr(0, equals);
-  const auto found = std::ranges::find(
-      host_limit_names, name, &std::pair<std::string_view, std::uint64_t HostLimits::*>::first);
-  if (found == host_limit_names.end()) {
+  std::uint64_t HostLimits::* limit = nullptr;
+  for (const auto& [each, member] : host_limit_names) {
+    if (each == name) limit = member;
+  }
+  if (!limit) {
     std::string names;
     for (const auto& [each, member] : host_limit_names) {
       names += concat(names.empty() ? "" : ", ", each);
@@ -133,7 +134,7 @@ TENON_API Status HostLimits::set(std::string_view text) {
   const std::string_view value =
       equals == std::string_view::npos ? std::string_view() : text.substr(equals + 1);
   if (value == "none") {
-    this->*found->second = none;
+    this->*limit = none;
     return ok();
   }
   std::string_view digits = value;
@@ -151,7 +152,7 @@ TENON_API Status HostLimits::set(std::string_view text) {
     return error(Error::InvalidArgument, "limit ", name, ": expected a number below 2^64, which ",
                  "may end with K, M, G or T, or none, found ", quoted(value));
   }
-  this->*found->second = number << shift;
+  this->*limit = number << shift;
   return ok();
 }
 

@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <functional>
 #include <new>
 #include <optional>
 #include <span>
@@ -15,9 +14,11 @@
 #include <variant>
 #include <vector>
 
+#include "tenon/core/api.hpp"
 #include "tenon/core/args.hpp"
 #include "tenon/core/result.hpp"
 #include "tenon/core/tensor.hpp"
+#include "tenon/host/files/sort_names.hpp"
 #include "tenon/host/method/arena.hpp"
 #include "tenon/host/method/device_memory.hpp"
 #include "tenon/host/method/inputs.hpp"
@@ -151,30 +152,30 @@ struct MethodInput {
 
 /// Addresses at which planned tensors start, in order. In memory of `arena`; none when there is no
 /// memory.
-[[nodiscard]] inline std::optional<std::span<const void*>> find_planned_addresses(
+TENON_COLD [[nodiscard]] inline std::optional<std::span<std::uintptr_t>> find_planned_addresses(
     std::span<const tenon_value> values, Arena& arena) {
   const auto is_planned = [](const tenon_value& value) {
     return value.kind == TENON_VALUE_TENSOR &&
            (value.as.tensor->flags & TENON_TENSOR_MEMORY_PLANNED) != 0;
   };
-  const auto count = std::count_if(values.begin(), values.end(), is_planned);
-  auto* addresses = arena.allocate_list<const void*>(static_cast<std::size_t>(count));
+  std::size_t count = 0;
+  for (const tenon_value& value : values) count += is_planned(value) ? 1 : 0;
+  auto* addresses = arena.allocate_list<std::uintptr_t>(count);
   if (!addresses) return std::nullopt;
-  const void** end = addresses;
+  std::uintptr_t* end = addresses;
   for (const tenon_value& value : values) {
-    if (is_planned(value)) *end++ = value.as.tensor->dl.data;
+    if (is_planned(value)) *end++ = reinterpret_cast<std::uintptr_t>(value.as.tensor->dl.data);
   }
-  std::sort(addresses, end, std::less<>());
-  return std::span(addresses, end);
+  sort_list(addresses, count);
+  return std::span(addresses, count);
 }
 
 /// The inputs of a method, in memory of `arena`. An input is aliased when another tensor starts at
 /// its planned address: a static view that the exporter left out as an instruction (exir/emit,
 /// memory.view) reads the input's bytes there, so they must be copied there.
-[[nodiscard]] inline Result<std::span<MethodInput>> find_inputs(const schema::ExecutionPlan& plan,
-                                                                std::span<tenon_value> values,
-                                                                const DeviceMemories& devices,
-                                                                Arena& arena) {
+TENON_COLD [[nodiscard]] inline Result<std::span<MethodInput>> find_inputs(
+    const schema::ExecutionPlan& plan, std::span<tenon_value> values, const DeviceMemories& devices,
+    Arena& arena) {
   const auto& indices = *plan.inputs();
   auto* inputs = arena.allocate_list<MethodInput>(indices.size());
   const auto planned = find_planned_addresses(values, arena);
@@ -193,9 +194,9 @@ struct MethodInput {
     input.memory = devices.find(tensor.dl.device);
     if ((tensor.flags & TENON_TENSOR_MEMORY_PLANNED) == 0) continue;
     input.planned = tensor.dl.data;
-    const auto [first, last] =
-        std::equal_range(planned->begin(), planned->end(), tensor.dl.data, std::less<>());
-    input.is_aliased = last - first > 1;
+    const auto first = std::lower_bound(planned->begin(), planned->end(),
+                                        reinterpret_cast<std::uintptr_t>(tensor.dl.data));
+    input.is_aliased = planned->end() - first > 1 && first[0] == first[1];
   }
   return std::span(inputs, indices.size());
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <new>
 #include <span>
@@ -59,7 +58,7 @@ namespace detail {
   const TensorView target(to);
   const auto from_order = source.dim_order();
   const auto to_order = target.dim_order();
-  if (!std::equal(from_order.begin(), from_order.end(), to_order.begin(), to_order.end())) {
+  if (!tenon::detail::are_equal(from_order, to_order)) {
     return error(Error::InvalidArgument,
                  "expected an output of the same rank and dim order as the input of shape ",
                  shape_text(source.sizes()), ", found shape ", shape_text(target.sizes()));

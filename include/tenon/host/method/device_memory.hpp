@@ -91,7 +91,7 @@ class BackendLookUp {
 /// its elements stay the same.
 class DeviceMemories {
  public:
-  void add(DeviceMemory memory) {
+  TENON_COLD void add(DeviceMemory memory) {
     all_.push_back(std::make_unique<const DeviceMemory>(std::move(memory)));
   }
 

@@ -48,7 +48,8 @@ TENON_COLD [[nodiscard]] inline Status find_devices(const schema::ExecutionPlan&
   if (buffers.empty() && unplanned.empty()) return ok();
   std::vector<std::string_view> ids = find_backend_ids(plan);
   for (const BackendRef& backend : named) {
-    const bool is_new = backend && std::find(ids.begin(), ids.end(), backend->id()) == ids.end();
+    bool is_new = static_cast<bool>(backend);
+    for (const std::string_view id : ids) is_new = is_new && id != backend->id();
     if (is_new) ids.push_back(backend->id());
   }
   const auto look_up = [&](std::string_view id) -> Result<BackendRef> {

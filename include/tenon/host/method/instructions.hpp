@@ -3,17 +3,18 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <new>
 #include <span>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "tenon/abi/tensor.h"
 #include "tenon/core/api.hpp"
 #include "tenon/core/result.hpp"
 #include "tenon/core/visible.hpp"
+#include "tenon/host/files/sort_names.hpp"
 #include "tenon/host/method/arena.hpp"
 #include "tenon/host/method/copy_kernels.hpp"
 #include "tenon/host/method/kernels.hpp"
@@ -81,12 +82,9 @@ class InstructionBuilder {
       plugin_kernels_.drop_unused(loader_.uses);
       return std::span<const Chain>(chains, num_chains);
     }
-    std::string text;
-    for (const auto& [op, places] : missing_) {
-      text += concat(text.empty() ? "" : "; ", op, " (instruction ", places, ")");
-    }
-    return Status(Error::OperatorMissing, concat("no kernel for ", tenon::detail::visible(text),
-                                                 plugin_kernels_.answers(loader_)));
+    return Status(Error::OperatorMissing,
+                  concat("no kernel for ", tenon::detail::visible(missing_text()),
+                         plugin_kernels_.answers(loader_)));
   }
 
  private:
@@ -139,9 +137,31 @@ class InstructionBuilder {
     if (!found.ok()) return std::move(found).status().with_context(concat("instruction ", where));
     to.kernel = *found;
     if (to.kernel) return ok();
-    std::string& places = missing_[op];
-    places += concat(places.empty() ? "" : ", ", where);
+    std::string number = concat(missing_.size());
+    number.insert(0, number_size - number.size(), '0');
+    missing_.push_back(concat(op, '\0', number, where));
     return ok();
+  }
+
+  /// "aten::add.out (instruction 0:1, 0:4); aten::mul.out (instruction 0:2)"
+  TENON_COLD [[nodiscard]] std::string missing_text() const {
+    std::vector<std::string_view> calls;
+    for (const std::string& call : missing_) calls.push_back(call);
+    sort_names(calls);
+    std::string text;
+    std::string_view last;
+    for (const std::string_view call : calls) {
+      const std::string_view op = call.substr(0, call.find('\0'));
+      const std::string_view where = call.substr(op.size() + 1 + number_size);
+      const bool is_first = text.empty();
+      if (!is_first && op == last) {
+        text += concat(", ", where);
+      } else {
+        text += concat(is_first ? "" : "); ", op, " (instruction ", where);
+      }
+      last = op;
+    }
+    return text + ")";
   }
 
   Status fill_args(const flatbuffers::Vector<std::int32_t>& indices, Instruction& to) {
@@ -163,7 +183,10 @@ class InstructionBuilder {
   PluginKernels& plugin_kernels_;  // For what is then still missing.
   DelegateLoader& loader_;
   Arena& arena_;
-  std::map<std::string, std::string> missing_;  // Operators, with the instructions that call them.
+  // Calls of missing operators: the name, a NUL, the number of the call, the instruction. So they
+  // are sorted as names are, by operator and then by call.
+  static constexpr std::size_t number_size = 20;
+  std::vector<std::string> missing_;
 };
 
 }  // namespace tenon::host::detail

@@ -33,7 +33,6 @@ class BackendRegistry;
 
 #if TENON_HOST_DEFINITIONS
 
-#include <algorithm>
 #include <iterator>
 #include <new>
 #include <string_view>
@@ -49,8 +48,9 @@ TENON_API std::vector<std::string> find_kernel_backends(std::span<const BackendR
                                                         const BackendRegistry* registry) {
   std::vector<std::string> ids;
   const auto add = [&](const BackendRecord& record) {
-    if (!record.offers_kernels || std::find(ids.begin(), ids.end(), record.id) != ids.end()) return;
-    ids.push_back(record.id);
+    bool is_new = record.offers_kernels;
+    for (const std::string& id : ids) is_new = is_new && id != record.id;
+    if (is_new) ids.push_back(record.id);
   };
   for (const BackendRef& backend : named) {
     if (backend) add(backend->record());

@@ -26,7 +26,7 @@ struct Kernel {
 class KernelTable {
  public:
   /// RegistrationAlreadyRegistered when the operator has a kernel.
-  [[nodiscard]] Status add(std::string op, Kernel kernel);
+  TENON_ON_USE [[nodiscard]] Status add(std::string op, Kernel kernel);
 
   /// The kernel of `op`, or null.
   [[nodiscard]] const Kernel* find(std::string_view op) const;
@@ -43,7 +43,7 @@ class KernelTable {
 
 namespace tenon::host {
 
-TENON_API Status KernelTable::add(std::string op, Kernel kernel) {
+TENON_ON_USE TENON_API Status KernelTable::add(std::string op, Kernel kernel) {
   const auto [at, added] = kernels_.try_emplace(std::move(op), kernel);
   if (added) return ok();
   return error(Error::RegistrationAlreadyRegistered, "operator ", at->first,

@@ -224,7 +224,10 @@ struct DelegateLoader {
   /// precedes all that needs the blob.
   TENON_COLD [[nodiscard]] Status load(const schema::BackendDelegate& serialized,
                                        LoadedDelegate& out) {
-    TENON_TRY(const BackendUse* use, use_backend(serialized.id()->string_view()));
+    const BackendUse* use = uses.find(serialized.id()->string_view());
+    if (!use) {
+      TENON_TRY(use, open_backend(serialized.id()->string_view()));
+    }
     const BackendRecord& record = use->backend->record();
     if (record.runs_embedded_code) TENON_RETURN_IF_ERROR(embedded_code.check_backend(record.id));
     TENON_RETURN_IF_ERROR(use->backend->is_available());
@@ -266,6 +269,12 @@ struct DelegateLoader {
   /// The backend with `id`, which stays in `uses`.
   TENON_COLD Result<const BackendUse*> use_backend(std::string_view id) {
     if (const BackendUse* known = uses.find(id)) return known;
+    return open_backend(id);
+  }
+
+ private:
+  /// The same of a backend that is not in `uses` yet.
+  TENON_COLD Result<const BackendUse*> open_backend(std::string_view id) {
     TENON_TRY(BackendRef backend, find_backend(id));
     BackendUse* const use = uses.add(id);
     if (!use) return error(Error::MemoryAllocationFailed, "no memory for backend ", id);
@@ -280,7 +289,6 @@ struct DelegateLoader {
     return use;
   }
 
- private:
   [[nodiscard]] Result<BackendRef> find_backend(std::string_view id) const {
     for (const BackendRef& backend : backends) {
       if (backend && backend->id() == id) return backend;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -86,8 +85,8 @@ class PluginKernels {
   /// reasons. The plugins are asked in the order of `find_kernel_backends`. One that cannot be
   /// used, and one that answers OperatorMissing, leaves the call to the next; any other failure of
   /// `create_kernel` is the outcome. The address of `args` must not change.
-  [[nodiscard]] Result<const Kernel*> find(DelegateLoader& loader, const std::string& op,
-                                           std::span<tenon_value* const> args) {
+  TENON_COLD [[nodiscard]] Result<const Kernel*> find(DelegateLoader& loader, const std::string& op,
+                                                      std::span<tenon_value* const> args) {
     if (!asked_) {
       num_other_uses_ = loader.uses.size();
       for (std::string& id : find_kernel_backends(loader.backends, loader.registry)) {
@@ -112,7 +111,7 @@ class PluginKernels {
 
   /// The answers of plugins without such a kernel, each message once: one line for each, after a
   /// line feed. Empty when the host was given no plugins at all.
-  [[nodiscard]] std::string answers(const DelegateLoader& loader) const {
+  TENON_COLD [[nodiscard]] std::string answers(const DelegateLoader& loader) const {
     std::string out;
     for (const std::string& answer : answers_) out += concat("\n  ", answer);
     const bool could_ask = loader.registry || !loader.backends.empty();
@@ -124,8 +123,9 @@ class PluginKernels {
   TENON_COLD void drop_unused(BackendUses& uses) {
     if (!asked_) return;
     uses.drop_unneeded(num_other_uses_, [&](const BackendUse& use) {
-      return std::any_of(kernels_.begin(), kernels_.end(),
-                         [&](const auto& kernel) { return &kernel->use() == &use; });
+      bool is_needed = false;
+      for (const auto& kernel : kernels_) is_needed |= &kernel->use() == &use;
+      return is_needed;
     });
     providers_.clear();
   }
@@ -144,7 +144,7 @@ class PluginKernels {
   };
 
   /// Whether the provider can be asked.
-  bool prepare(DelegateLoader& loader, Provider& provider) {
+  TENON_COLD bool prepare(DelegateLoader& loader, Provider& provider) {
     if (!provider.is_opened) {
       const Status opened = open(loader, provider);
       if (!opened.ok()) note(provider.id, opened.text());
@@ -166,7 +166,7 @@ class PluginKernels {
     return ok();
   }
 
-  void note(std::string_view id, std::string_view text) {
+  TENON_COLD void note(std::string_view id, std::string_view text) {
     std::string answer = concat(id, ": ", text);
     if (known_answers_.insert(answer).second) answers_.push_back(std::move(answer));
   }

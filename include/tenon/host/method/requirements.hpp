@@ -20,12 +20,12 @@ class MergedDataMap;
 
 /// Operators without a kernel, neither in `kernels` nor built in (copy_kernels.hpp), each with the
 /// instructions that call it: "0:1, 0:4" (number of the chain, and in it). `kernels` may be null.
-[[nodiscard]] TENON_API std::map<std::string, std::string> find_missing_operators(
+TENON_ON_USE [[nodiscard]] TENON_API std::map<std::string, std::string> find_missing_operators(
     const schema::ExecutionPlan& plan, const KernelTable* kernels);
 
 /// Names of tensors whose data is external and in none of the data files, each once. `external` may
 /// be null.
-[[nodiscard]] TENON_API std::vector<std::string> find_missing_tensors(
+TENON_ON_USE [[nodiscard]] TENON_API std::vector<std::string> find_missing_tensors(
     const schema::ExecutionPlan& plan, const MergedDataMap* external);
 
 /// A buffer that a plan puts on a device.
@@ -63,7 +63,7 @@ struct DeviceBuffer {
 
 namespace tenon::host {
 
-TENON_API std::map<std::string, std::string> find_missing_operators(
+TENON_ON_USE TENON_API std::map<std::string, std::string> find_missing_operators(
     const schema::ExecutionPlan& plan, const KernelTable* kernels) {
   std::map<std::string, std::string> missing;
   for (flatbuffers::uoffset_t c = 0; c < plan.chains()->size(); ++c) {
@@ -81,8 +81,8 @@ TENON_API std::map<std::string, std::string> find_missing_operators(
   return missing;
 }
 
-TENON_API std::vector<std::string> find_missing_tensors(const schema::ExecutionPlan& plan,
-                                                        const MergedDataMap* external) {
+TENON_ON_USE TENON_API std::vector<std::string> find_missing_tensors(
+    const schema::ExecutionPlan& plan, const MergedDataMap* external) {
   std::vector<std::string> missing;
   std::set<std::string_view> seen;
   for (const auto* value : *plan.values()) {

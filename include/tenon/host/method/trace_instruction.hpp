@@ -6,6 +6,7 @@
 #include <initializer_list>
 #include <string>
 
+#include "tenon/core/api.hpp"
 #include "tenon/core/concat.hpp"
 #include "tenon/host/method/errors.hpp"
 #include "tenon/host/method/instructions.hpp"
@@ -15,8 +16,9 @@
 namespace tenon::host::detail {
 
 /// Records that instruction `at` ran from `start_ns` until now, and whose code it was.
-inline void trace_instruction(Trace& trace, const MethodErrors& method, const Instruction& at,
-                              std::size_t chain, std::size_t index, std::uint64_t start_ns) {
+TENON_COLD inline void trace_instruction(Trace& trace, const MethodErrors& method,
+                                         const Instruction& at, std::size_t chain,
+                                         std::size_t index, std::uint64_t start_ns) {
   using Kind = schema::InstructionArguments;
   const std::uint64_t end_ns = trace.now_ns();
   const std::string place = concat(chain, ":", index);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <span>
@@ -11,6 +10,7 @@
 #include "tenon/core/api.hpp"
 #include "tenon/core/result.hpp"
 #include "tenon/core/scalar_type.hpp"
+#include "tenon/core/tensor.hpp"
 #include "tenon/host/method/arena.hpp"
 #include "tenon/host/method/device_memory.hpp"
 #include "tenon/host/method/planned_buffers.hpp"
@@ -234,11 +234,6 @@ class ValueBuilder {
     return found->data.first(static_cast<std::size_t>(nbytes));
   }
 
-  template <class T>
-  static bool is_same(std::span<const T> a, std::span<const T> b) noexcept {
-    return std::equal(a.begin(), a.end(), b.begin(), b.end());
-  }
-
   /// ExecuTorch: validateTensorLayout.
   TENON_COLD static Status check_layout(const schema::Tensor& from, std::string_view name,
                                         const MergedDataMap::Entry& entry) {
@@ -248,8 +243,8 @@ class ValueBuilder {
     }
     const StoredTensorLayout wanted = layout_of(from);
     const bool same = entry.layout->scalar_type == wanted.scalar_type &&
-                      is_same(entry.layout->sizes, wanted.sizes) &&
-                      is_same(entry.layout->dim_order, wanted.dim_order);
+                      tenon::detail::are_equal(entry.layout->sizes, wanted.sizes) &&
+                      tenon::detail::are_equal(entry.layout->dim_order, wanted.dim_order);
     if (same) return ok();
     return error(Error::InvalidExternalData, "external tensor '", name,
                  "': dtype, sizes or dim order in the data file differ from the program's");

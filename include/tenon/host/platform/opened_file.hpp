@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 
+#include "tenon/core/result.hpp"
 #include "tenon/host/platform/file_descriptor.hpp"
 
 namespace tenon::host {
@@ -21,6 +22,9 @@ struct OpenedFile {
   std::filesystem::path path;  ///< As it was asked for. Absolute.
   FileIdentity identity;
   Trust trust = Trust::caller;  ///< How it was opened.
+  /// Opens another file with the same trust. A pointer, so that an application whose files are all
+  /// of `Trust::caller` does not compile the checks of the other.
+  Result<OpenedFile> (*open_another)(const std::filesystem::path& path) = nullptr;
 };
 
 }  // namespace tenon::host

@@ -37,6 +37,14 @@ namespace tenon::host {
 [[nodiscard]] TENON_API Result<OpenedFile> open_file(const std::filesystem::path& path,
                                                      Trust trust);
 
+namespace detail {
+
+/// `open_file` with `Trust::caller`, and with `Trust::checked`.
+[[nodiscard]] TENON_API Result<OpenedFile> open_for_caller(const std::filesystem::path& path);
+[[nodiscard]] TENON_API Result<OpenedFile> open_checked(const std::filesystem::path& path);
+
+}  // namespace detail
+
 /// A directory that is open, walked to with `Trust::checked`. On Windows it cannot be renamed
 /// meanwhile.
 class Folder {

@@ -54,14 +54,14 @@ class LoadedBackend {
   [[nodiscard]] Status is_available() const;
 
   /// The options it declares; none when it has no options.
-  [[nodiscard]] std::vector<OptionDeclaration> options() const;
+  TENON_ON_USE [[nodiscard]] std::vector<OptionDeclaration> options() const;
 
   /// Sets one option for all later loads. NotFound for an unknown key or a backend without options,
   /// InvalidType for a value of another type.
   [[nodiscard]] Status set_option(const std::string& key, const OptionValue& value) const;
 
   /// The value of one option. Fails as `set_option` does.
-  [[nodiscard]] Result<OptionValue> get_option(const std::string& key) const;
+  TENON_ON_USE [[nodiscard]] Result<OptionValue> get_option(const std::string& key) const;
 
   /// The host's copy of one of its extension tables, or nothing when it has none of that id.
   template <class Table>
@@ -121,7 +121,7 @@ TENON_API Status LoadedBackend::is_available() const {
   return error(Error::NotFound, "backend ", id(), " is not available: ", reason.text());
 }
 
-TENON_API std::vector<OptionDeclaration> LoadedBackend::options() const {
+TENON_ON_USE TENON_API std::vector<OptionDeclaration> LoadedBackend::options() const {
   std::vector<OptionDeclaration> out;
   const auto table = extension<tenon_options_v1>(TENON_EXTENSION_OPTIONS);
   if (!table) return out;
@@ -146,7 +146,7 @@ TENON_API Status LoadedBackend::set_option(const std::string& key, const OptionV
   return take_last_error(host_, status).with_context(concat("backend ", id()));
 }
 
-TENON_API Result<OptionValue> LoadedBackend::get_option(const std::string& key) const {
+TENON_ON_USE TENON_API Result<OptionValue> LoadedBackend::get_option(const std::string& key) const {
   const auto table = extension<tenon_options_v1>(TENON_EXTENSION_OPTIONS);
   if (!table || !table->get_option) return no_options(key);
   std::optional<Result<OptionValue>> out;

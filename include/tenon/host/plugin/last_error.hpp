@@ -29,7 +29,8 @@ inline LastError& last_error() noexcept {
 /// The failure of a call into a plugin: number `status`, with the text that the plugin set on this
 /// thread for that number, in one line. A plugin that set none violates rule TN-ERR-2, and the text
 /// says so. A number that is not an error of ExecuTorch becomes Internal (TN-ERR-1).
-[[nodiscard]] inline Status take_last_error(const tenon_host* host, tenon_status status) {
+[[nodiscard, gnu::cold]] inline Status take_last_error(const tenon_host* host,
+                                                       tenon_status status) {
   detail::LastError& last = detail::last_error();
   const bool theirs = last.host == host && last.status == status;
   std::string text = theirs ? std::move(last.text) : "the plugin gave no reason";

@@ -32,10 +32,10 @@ TENON_COLD inline bool keeps_libraries() {
 }
 
 /// Directories of a run path that are relative to the library itself: "$ORIGIN", "${ORIGIN}/lib".
-[[gnu::cold]] inline std::vector<std::filesystem::path> folders_beside(
-    const elf::Dependencies& library, const std::filesystem::path& path) {
+[[gnu::cold]] inline std::vector<std::string> folders_beside(const elf::Dependencies& library,
+                                                             const std::filesystem::path& path) {
   const std::string run_path = library.run_path.value_or(library.rpath.value_or(""));
-  std::vector<std::filesystem::path> out;
+  std::vector<std::string> out;
   for (std::size_t begin = 0; begin <= run_path.size();) {
     const std::size_t end = std::min(run_path.find(':', begin), run_path.size());
     const std::string_view entry = std::string_view(run_path).substr(begin, end - begin);
@@ -44,7 +44,7 @@ TENON_COLD inline bool keeps_libraries() {
       if (!entry.starts_with(origin)) continue;
       const std::string_view rest = entry.substr(origin.size());
       if (!rest.empty() && !rest.starts_with('/')) continue;
-      out.push_back((path.parent_path() / concat(".", rest)).lexically_normal());
+      out.push_back(path_text((path.parent_path() / concat(".", rest)).lexically_normal()));
     }
   }
   return out;
@@ -101,16 +101,18 @@ class Library {
                                                       this_platform.machine);
               }));
     for (const std::string& name : library.needed) TENON_RETURN_IF_ERROR(check_needed(file, name));
-    for (const auto& folder : detail::folders_beside(library, file.path)) {
+    for (const std::string& folder : detail::folders_beside(library, file.path)) {
       for (const std::string& name : library.needed) {
         if (name.find('/') != std::string::npos) continue;
-        auto needed = open_file(folder / name, file.trust);
+        auto needed = file.open_another(path_of(folder) / name);
         if (needed.error() == Error::NotFound) continue;
         if (!needed.ok()) {
           return std::move(needed).status().with_context(
               concat("needed by ", path_text(file.path)));
         }
-        if (std::ranges::find(visited, needed->identity) != visited.end()) continue;
+        bool is_visited = false;
+        for (const FileIdentity& each : visited) is_visited |= each == needed->identity;
+        if (is_visited) continue;
         visited.push_back(needed->identity);
         TENON_RETURN_IF_ERROR(check_soname(*needed, name));
         TENON_RETURN_IF_ERROR(load_beside(*needed, visited));
@@ -131,7 +133,7 @@ class Library {
                    ", which the dynamic loader would take from the current folder; expected a "
                    "name without a slash (link with a library that has a DT_SONAME)");
     }
-    auto needed = open_file(name, file.trust);
+    auto needed = file.open_another(name);
     return needed.ok() ? ok()
                        : std::move(needed).status().with_context(
                              concat("needed by ", path_text(file.path)));

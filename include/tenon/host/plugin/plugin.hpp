@@ -133,7 +133,7 @@ TENON_API Result<std::shared_ptr<Plugin>> Plugin::load(const std::filesystem::pa
   if (failed) {
     return error(Error::AccessFailed, "cannot resolve ", path_text(path), ": ", failed.message());
   }
-  TENON_TRY(OpenedFile file, open_file(absolute, Trust::caller));
+  TENON_TRY(OpenedFile file, detail::open_for_caller(absolute));
   return load(std::move(file), nullptr, std::move(info));
 }
 

@@ -8,6 +8,7 @@
 #include "tenon/abi/tensor.h"
 #include "tenon/core/error.hpp"
 #include "tenon/core/scalar_type.hpp"
+#include "tenon/core/tensor.hpp"
 
 namespace tenon::host {
 
@@ -44,9 +45,10 @@ inline void fill_strides(std::span<const std::int64_t> sizes, const std::uint8_t
 /// otherwise, InvalidArgument for negative or overflowing sizes; nothing changes then.
 [[nodiscard]] inline Error resize_tensor(tenon_tensor& tensor,
                                          std::span<const std::int64_t> sizes) noexcept {
-  const std::span<std::int64_t> shape(tensor.dl.shape, static_cast<std::size_t>(tensor.dl.ndim));
+  const std::span<const std::int64_t> shape(tensor.dl.shape,
+                                            static_cast<std::size_t>(tensor.dl.ndim));
   if (sizes.size() != shape.size()) return Error::NotSupported;
-  if (std::ranges::equal(sizes, shape)) return Error::Ok;
+  if (tenon::detail::are_equal(sizes, shape)) return Error::Ok;
   if (tensor.shape_dynamism == TENON_SHAPE_STATIC) return Error::NotSupported;
   const std::int64_t count = count_elements(sizes);
   if (count < 0) return Error::InvalidArgument;
@@ -57,7 +59,7 @@ inline void fill_strides(std::span<const std::int64_t> sizes, const std::uint8_t
   if ((limit >= 0 && count > limit) || overflows || nbytes > tensor.capacity) {
     return Error::NotSupported;
   }
-  std::ranges::copy(sizes, shape.begin());
+  for (std::size_t d = 0; d < sizes.size(); ++d) tensor.dl.shape[d] = sizes[d];
   fill_strides(sizes, tensor.dim_order, tensor.dl.strides);
   tensor.nbytes = nbytes;
   return Error::Ok;

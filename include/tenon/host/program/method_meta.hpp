@@ -90,12 +90,12 @@ class MethodMeta {
   [[nodiscard]] std::size_t num_instructions() const noexcept;
 
   [[nodiscard]] std::size_t num_delegates() const noexcept;
-  [[nodiscard]] Result<DelegateMeta> delegate(std::size_t index) const;
+  TENON_ON_USE [[nodiscard]] Result<DelegateMeta> delegate(std::size_t index) const;
 
   [[nodiscard]] bool uses_backend(std::string_view id) const noexcept;
 
   /// Ids of the backends that the delegates need: sorted, each once.
-  [[nodiscard]] std::vector<std::string_view> backends() const;
+  TENON_ON_USE [[nodiscard]] std::vector<std::string_view> backends() const;
 
   /// Operators that kernel calls refer to.
   [[nodiscard]] std::size_t num_operators() const noexcept;
@@ -295,7 +295,7 @@ TENON_API std::size_t MethodMeta::num_delegates() const noexcept {
   return plan_->delegates()->size();
 }
 
-TENON_API Result<DelegateMeta> MethodMeta::delegate(std::size_t index) const {
+TENON_ON_USE TENON_API Result<DelegateMeta> MethodMeta::delegate(std::size_t index) const {
   if (index >= num_delegates()) return above_end("delegate", index, num_delegates());
   const auto& delegate = *plan_->delegates()->Get(detail::offset_of(index));
   DelegateMeta meta{delegate.id()->string_view(), view_.delegate_data(delegate), {}};
@@ -314,7 +314,7 @@ TENON_API bool MethodMeta::uses_backend(std::string_view id) const noexcept {
   return false;
 }
 
-TENON_API std::vector<std::string_view> MethodMeta::backends() const {
+TENON_ON_USE TENON_API std::vector<std::string_view> MethodMeta::backends() const {
   std::vector<std::string_view> ids;
   for (const auto* delegate : *plan_->delegates()) ids.push_back(delegate->id()->string_view());
   detail::sort_names(ids);

@@ -82,8 +82,19 @@ struct BackendEntry {
 /// Whether `id` may be used in a table: the rule for ids in a plugin's record (TN-BIN-5).
 TENON_API Status check_id(const std::string& id);
 
-/// Makes `provider` unsupported when this machine lacks CPU features that it needs.
-TENON_API void check_cpu(Provider& provider, const CpuFeatures* cpu);
+/// Those of `wanted` that a CPU lacks, in their order.
+using MissingFeatures = std::vector<std::string> (*)(const CpuFeatures* cpu,
+                                                     const std::vector<std::string>& wanted);
+
+/// Of `cpu`, or of this machine where it is null.
+TENON_API std::vector<std::string> missing_in(const CpuFeatures* cpu,
+                                              const std::vector<std::string>& wanted);
+/// Of this machine.
+TENON_API std::vector<std::string> missing_here(const CpuFeatures*,
+                                                const std::vector<std::string>& wanted);
+
+/// Makes `provider` unsupported when CPU features that it needs are missing.
+TENON_API void check_cpu(Provider& provider, const CpuFeatures* cpu, MissingFeatures missing_of);
 
 /// State and reason of `provider` among all providers of its id.
 TENON_API BackendInfo describe_provider(const BackendEntry& entry, const Provider& provider);
@@ -148,12 +159,28 @@ TENON_COLD TENON_API Status check_id(const std::string& id) {
   return check_text(id, "the id of a backend");
 }
 
-TENON_COLD TENON_API void check_cpu(Provider& provider, const CpuFeatures* cpu) {
+TENON_COLD TENON_API std::vector<std::string> missing_in(const CpuFeatures* cpu,
+                                                         const std::vector<std::string>& wanted) {
+  return (cpu ? *cpu : CpuFeatures::of_this_machine()).missing(wanted);
+}
+
+TENON_COLD TENON_API std::vector<std::string> missing_here(const CpuFeatures*,
+                                                           const std::vector<std::string>& wanted) {
+  std::vector<std::string> out;
+  for (const std::string& name : wanted) {
+    bool found = false;
+    for (const std::string& here : names_of_this_machine()) found = found || here == name;
+    if (!found) out.push_back(name);
+  }
+  return out;
+}
+
+TENON_COLD TENON_API void check_cpu(Provider& provider, const CpuFeatures* cpu,
+                                    MissingFeatures missing_of) {
   const std::vector<std::string>& wanted = provider.record().cpu_features;
   if (wanted.empty() || !provider.usable()) return;
-  const CpuFeatures& features = cpu ? *cpu : CpuFeatures::of_this_machine();
   std::string missing;
-  for (const std::string& name : features.missing(wanted)) {
+  for (const std::string& name : missing_of(cpu, wanted)) {
     missing += concat(missing.empty() ? "" : ", ", name);
   }
   if (missing.empty()) return;

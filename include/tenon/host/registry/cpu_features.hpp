@@ -42,8 +42,9 @@ class CpuFeatures {
   /// Those of `wanted` that are missing, in their order.
   [[nodiscard]] std::vector<std::string> missing(std::span<const std::string> wanted) const {
     std::vector<std::string> out;
-    std::ranges::copy_if(wanted, std::back_inserter(out),
-                         [&](const std::string& name) { return !has(name); });
+    for (const std::string& name : wanted) {
+      if (!has(name)) out.push_back(name);
+    }
     return out;
   }
 
@@ -59,8 +60,8 @@ namespace detail {
 /// Between words; a text that was recorded elsewhere may have carriage returns.
 inline constexpr std::string_view blanks = " \t\r";
 
-inline void append_words(std::string_view text, std::string_view separators,
-                         std::vector<std::string>& out) {
+TENON_COLD inline void append_words(std::string_view text, std::string_view separators,
+                                    std::vector<std::string>& out) {
   for (std::size_t begin = 0; begin < text.size();) {
     const std::size_t end = std::min(text.find_first_of(separators, begin), text.size());
     if (end != begin) out.emplace_back(text.substr(begin, end - begin));
@@ -69,8 +70,8 @@ inline void append_words(std::string_view text, std::string_view separators,
 }
 
 /// The words of `bit_names` whose bits are set, the lowest bit first.
-inline void append_bits(std::uint64_t bits, std::string_view bit_names,
-                        std::vector<std::string>& out) {
+TENON_COLD inline void append_bits(std::uint64_t bits, std::string_view bit_names,
+                                   std::vector<std::string>& out) {
   std::vector<std::string> words;
   append_words(bit_names, " ", words);
   for (std::size_t bit = 0; bit < words.size(); ++bit) {
@@ -109,8 +110,10 @@ TENON_COLD inline void append_x86_levels(std::vector<std::string>& names) {
 
 }  // namespace detail
 
-/// Reads the features of the first processor in the text of Linux' /proc/cpuinfo, of any machine.
-[[nodiscard]] inline CpuFeatures parse_cpuinfo(std::string_view text) {
+namespace detail {
+
+/// The features of the first processor in the text of Linux' /proc/cpuinfo, of any machine.
+TENON_COLD [[nodiscard]] inline std::vector<std::string> names_in_cpuinfo(std::string_view text) {
   std::vector<std::string> names;
   for (std::size_t begin = 0; begin < text.size() && names.empty();) {
     const std::size_t end = std::min(text.find('\n', begin), text.size());
@@ -122,30 +125,31 @@ TENON_COLD inline void append_x86_levels(std::vector<std::string>& names) {
     key = key.substr(0, key.find_last_not_of(" \t") + 1);
     const std::string_view value = line.substr(colon + 1);
     if (key == "flags") {
-      detail::append_words(value, detail::blanks, names);
-      detail::append_x86_levels(names);
+      append_words(value, blanks, names);
+      append_x86_levels(names);
     } else if (key == "Features") {
-      detail::append_words(value, detail::blanks, names);
+      append_words(value, blanks, names);
     } else if (key == "isa") {
-      detail::append_riscv(value, names);
+      append_riscv(value, names);
     }
   }
-  return CpuFeatures(std::move(names));
+  return names;
 }
 
 /// The features of an arm64 machine by the words that Linux gives each process (`AT_HWCAP` and
 /// `AT_HWCAP2` of `getauxval`). They are there without /proc, and under an emulator they are those
 /// of the machine that it is, where /proc/cpuinfo describes the one that it runs on. A bit without
 /// a name is of a newer kernel, and passed over.
-[[nodiscard]] inline CpuFeatures arm64_features(std::uint64_t hwcap, std::uint64_t hwcap2) {
+TENON_COLD [[nodiscard]] inline std::vector<std::string> arm64_names(std::uint64_t hwcap,
+                                                                     std::uint64_t hwcap2) {
   std::vector<std::string> names;
-  detail::append_bits(
+  append_bits(
       hwcap,
       "fp asimd evtstrm aes pmull sha1 sha2 crc32 atomics fphp asimdhp cpuid asimdrdm jscvt fcma "
       "lrcpc dcpop sha3 sm3 sm4 asimddp sha512 sve asimdfhm dit uscat ilrcpc flagm ssbs sb paca "
       "pacg gcs",
       names);
-  detail::append_bits(
+  append_bits(
       hwcap2,
       "dcpodp sve2 sveaes svepmull svebitperm svesha3 svesm4 flagm2 frint svei8mm svef32mm "
       "svef64mm svebf16 i8mm bf16 dgh rng bti mte ecv afp rpres mte3 sme smei16i64 smef64f64 "
@@ -154,29 +158,54 @@ TENON_COLD inline void append_x86_levels(std::vector<std::string>& names) {
       "faminmax f8cvt f8fma f8dp4 f8dp2 f8e4m3 f8e5m2 smelutv2 smef8f16 smef8f32 smesf8fma "
       "smesf8dp4 smesf8dp2",
       names);
-  return CpuFeatures(std::move(names));
+  return names;
 }
 
 /// The same for 32-bit ARM, whose bits are others.
-[[nodiscard]] inline CpuFeatures arm_features(std::uint64_t hwcap, std::uint64_t hwcap2) {
+TENON_COLD [[nodiscard]] inline std::vector<std::string> arm_names(std::uint64_t hwcap,
+                                                                   std::uint64_t hwcap2) {
   std::vector<std::string> names;
-  detail::append_bits(
+  append_bits(
       hwcap,
       "swp half thumb 26bit fastmult fpa vfp edsp java iwmmxt crunch thumbee neon vfpv3 vfpv3d16 "
       "tls vfpv4 idiva idivt vfpd32 lpae evtstrm fphp asimdhp asimddp asimdfhm asimdbf16 i8mm",
       names);
-  detail::append_bits(hwcap2, "aes pmull sha1 sha2 crc32 sb ssbs", names);
-  return CpuFeatures(std::move(names));
+  append_bits(hwcap2, "aes pmull sha1 sha2 crc32 sb ssbs", names);
+  return names;
+}
+
+/// The features of this machine, read once, as the system orders them. Registries compare with this
+/// list: a set of strings costs each application more to compile than it saves.
+TENON_COLD [[nodiscard]] inline const std::vector<std::string>& names_of_this_machine() {
+#if defined(__linux__) && defined(__aarch64__)
+  static const std::vector<std::string> names = arm64_names(platform::hwcap(), platform::hwcap2());
+#elif defined(__linux__) && defined(__arm__)
+  static const std::vector<std::string> names = arm_names(platform::hwcap(), platform::hwcap2());
+#else
+  static const std::vector<std::string> names = names_in_cpuinfo(platform::cpuinfo());
+#endif
+  return names;
+}
+
+}  // namespace detail
+
+/// Reads the features of the first processor in the text of Linux' /proc/cpuinfo, of any machine.
+[[nodiscard]] inline CpuFeatures parse_cpuinfo(std::string_view text) {
+  return CpuFeatures(detail::names_in_cpuinfo(text));
+}
+
+/// The features of an arm64 machine, as `detail::arm64_names`.
+[[nodiscard]] inline CpuFeatures arm64_features(std::uint64_t hwcap, std::uint64_t hwcap2) {
+  return CpuFeatures(detail::arm64_names(hwcap, hwcap2));
+}
+
+/// The same for 32-bit ARM.
+[[nodiscard]] inline CpuFeatures arm_features(std::uint64_t hwcap, std::uint64_t hwcap2) {
+  return CpuFeatures(detail::arm_names(hwcap, hwcap2));
 }
 
 inline const CpuFeatures& CpuFeatures::of_this_machine() {
-#if defined(__linux__) && defined(__aarch64__)
-  static const CpuFeatures features = arm64_features(platform::hwcap(), platform::hwcap2());
-#elif defined(__linux__) && defined(__arm__)
-  static const CpuFeatures features = arm_features(platform::hwcap(), platform::hwcap2());
-#else
-  static const CpuFeatures features = parse_cpuinfo(platform::cpuinfo());
-#endif
+  static const CpuFeatures features(detail::names_of_this_machine());
   return features;
 }
 

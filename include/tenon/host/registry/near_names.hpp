@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <numeric>
 #include <span>
 #include <string>
 #include <string_view>
@@ -26,7 +25,7 @@ namespace detail {
 /// one text of the other (the restricted Damerau-Levenshtein distance).
 [[gnu::cold]] inline std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> before_last(b.size() + 1), last(b.size() + 1), row(b.size() + 1);
-  std::iota(last.begin(), last.end(), std::size_t{0});
+  for (std::size_t j = 0; j < last.size(); ++j) last[j] = j;
   for (std::size_t i = 1; i <= a.size(); ++i) {
     row[0] = i;
     for (std::size_t j = 1; j <= b.size(); ++j) {
@@ -52,8 +51,11 @@ namespace detail {
   constexpr std::size_t shortest_part = 3;
   if (wanted.empty() || wanted.size() > longest) return {};
   const std::string sought = detail::to_lower(wanted);
-  std::vector<std::pair<std::size_t, std::string>> found;
-  for (const std::string& name : known) {
+  // By name; `none` for those that are not similar.
+  constexpr std::size_t none = static_cast<std::size_t>(-1);
+  std::vector<std::size_t> distances(known.size(), none);
+  for (std::size_t i = 0; i < known.size(); ++i) {
+    const std::string& name = known[i];
     if (name == wanted || name.empty() || name.size() > longest) continue;
     const std::string other = detail::to_lower(name);
     const std::size_t allowed = std::max<std::size_t>(2, std::min(sought.size(), other.size()) / 3);
@@ -62,16 +64,23 @@ namespace detail {
         std::min(sought.size(), other.size()) >= shortest_part &&
         (other.find(sought) != std::string::npos || sought.find(other) != std::string::npos);
     if (is_part || (distance <= allowed && distance < std::max(sought.size(), other.size()))) {
-      found.emplace_back(distance, name);
+      distances[i] = distance;
     }
   }
   // The few nearest, without sorting all.
   std::vector<std::string> out;
-  while (out.size() < at_most && !found.empty()) {
-    const auto nearest = std::min_element(found.begin(), found.end());
-    out.push_back(std::move(nearest->second));
-    std::swap(*nearest, found.back());
-    found.pop_back();
+  while (out.size() < at_most) {
+    std::size_t nearest = known.size();
+    for (std::size_t i = 0; i < known.size(); ++i) {
+      if (distances[i] == none) continue;
+      if (nearest == known.size() || distances[i] < distances[nearest] ||
+          (distances[i] == distances[nearest] && known[i] < known[nearest])) {
+        nearest = i;
+      }
+    }
+    if (nearest == known.size()) break;
+    out.push_back(known[nearest]);
+    distances[nearest] = none;
   }
   return out;
 }

@@ -108,12 +108,30 @@ class PluginSource {
                                                                   const HostInfo& info) const;
 
  private:
-  [[nodiscard]] Result<std::shared_ptr<const LoadedBackend>> call_factory() const;
-  [[nodiscard]] Result<std::shared_ptr<Plugin>> load(const HostInfo& info) const;
-  [[nodiscard]] Result<std::shared_ptr<Plugin>> load_file(const HostInfo& info) const;
+  friend class BackendRegistry;
+  using Backend = std::shared_ptr<const LoadedBackend>;
+  using Opener = Result<Backend> (PluginSource::*)(std::size_t, const HostInfo&) const;
+  using Loader = Result<std::shared_ptr<Plugin>> (PluginSource::*)(const HostInfo&) const;
+
+  // `open` for one kind of source.
+  [[nodiscard]] Result<Backend> open_object(std::size_t, const HostInfo&) const { return object; }
+  [[nodiscard]] Result<Backend> call_factory(std::size_t, const HostInfo&) const;
+  [[nodiscard]] Result<Backend> open_linked(std::size_t index, const HostInfo& info) const;
+  [[nodiscard]] Result<Backend> open_file_of_caller(std::size_t index, const HostInfo& info) const;
+  [[nodiscard]] Result<Backend> open_found_file(std::size_t index, const HostInfo& info) const;
+
+  [[nodiscard]] Result<Backend> open_plugin(std::size_t index, const HostInfo& info,
+                                            Loader loader) const;
+  [[nodiscard]] Result<std::shared_ptr<Plugin>> load(const HostInfo& info, Loader loader) const;
+  [[nodiscard]] Result<std::shared_ptr<Plugin>> load_linked(const HostInfo& info) const;
+  [[nodiscard]] Result<std::shared_ptr<Plugin>> load_file_of_caller(const HostInfo& info) const;
+  [[nodiscard]] Result<std::shared_ptr<Plugin>> load_found_file(const HostInfo& info) const;
 
   mutable detail::LoadLock load_lock_;  // Guards loaded_, and is held while loading.
   mutable std::weak_ptr<Plugin> loaded_;
+  // How a registry opens it. Set by what made it, so that an application compiles the kinds of
+  // sources that it has: one that registers files neither calls factories nor hashes files.
+  Opener opener_ = nullptr;
 };
 
 /// The result of a search, in its order. The receiver may change the sources.
@@ -150,14 +168,35 @@ TENON_COLD TENON_API std::string PluginSource::origin() const {
 
 TENON_API Result<std::shared_ptr<const LoadedBackend>> PluginSource::open(
     std::size_t index, const HostInfo& info) const {
-  if (object) return object;
-  if (factory) return call_factory();
-  TENON_TRY(const std::shared_ptr<Plugin> plugin, load(info));
+  if (object) return open_object(index, info);
+  if (factory) return call_factory(index, info);
+  return linked ? open_linked(index, info) : open_found_file(index, info);
+}
+
+TENON_COLD TENON_API Result<PluginSource::Backend> PluginSource::open_linked(
+    std::size_t index, const HostInfo& info) const {
+  return open_plugin(index, info, &PluginSource::load_linked);
+}
+
+TENON_COLD TENON_API Result<PluginSource::Backend> PluginSource::open_file_of_caller(
+    std::size_t index, const HostInfo& info) const {
+  return open_plugin(index, info, &PluginSource::load_file_of_caller);
+}
+
+TENON_COLD TENON_API Result<PluginSource::Backend> PluginSource::open_found_file(
+    std::size_t index, const HostInfo& info) const {
+  return open_plugin(index, info, &PluginSource::load_found_file);
+}
+
+TENON_COLD TENON_API Result<PluginSource::Backend> PluginSource::open_plugin(std::size_t index,
+                                                                             const HostInfo& info,
+                                                                             Loader loader) const {
+  TENON_TRY(const std::shared_ptr<Plugin> plugin, load(info, loader));
   return plugin->backend(record->backends[index].id);
 }
 
-[[gnu::cold]] TENON_API Result<std::shared_ptr<const LoadedBackend>> PluginSource::call_factory()
-    const {
+[[gnu::cold]] TENON_API Result<PluginSource::Backend> PluginSource::call_factory(
+    std::size_t, const HostInfo&) const {
   try {
     auto made = factory();
     if (made.ok() && !*made) {
@@ -177,8 +216,8 @@ TENON_API Result<std::shared_ptr<const LoadedBackend>> PluginSource::open(
   }
 }
 
-[[gnu::cold]] TENON_API Result<std::shared_ptr<Plugin>> PluginSource::load(
-    const HostInfo& info) const {
+[[gnu::cold]] TENON_API Result<std::shared_ptr<Plugin>> PluginSource::load(const HostInfo& info,
+                                                                           Loader loader) const {
   const detail::LoadTurn turn(load_lock_);
   if (!turn) {
     return tenon::error(Error::InvalidState, origin(),
@@ -186,12 +225,23 @@ TENON_API Result<std::shared_ptr<const LoadedBackend>> PluginSource::open(
                         "what loads the plugin, which would wait for itself");
   }
   if (auto plugin = loaded_.lock()) return plugin;
-  auto plugin = linked ? Plugin::from_static(linked, info) : load_file(info);
+  auto plugin = (this->*loader)(info);
   if (plugin.ok()) loaded_ = *plugin;
   return plugin;
 }
 
-[[gnu::cold]] TENON_API Result<std::shared_ptr<Plugin>> PluginSource::load_file(
+TENON_COLD TENON_API Result<std::shared_ptr<Plugin>> PluginSource::load_linked(
+    const HostInfo& info) const {
+  return Plugin::from_static(linked, info);
+}
+
+TENON_COLD TENON_API Result<std::shared_ptr<Plugin>> PluginSource::load_file_of_caller(
+    const HostInfo& info) const {
+  TENON_TRY(OpenedFile file, detail::open_for_caller(path));
+  return Plugin::load(std::move(file), &*record, info);
+}
+
+TENON_COLD TENON_API Result<std::shared_ptr<Plugin>> PluginSource::load_found_file(
     const HostInfo& info) const {
   TENON_TRY(OpenedFile file, open_file(path, trust));
   if (sha256) {

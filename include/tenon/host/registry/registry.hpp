@@ -54,9 +54,10 @@ struct Registration {
 /// leaves these functions; the registry is then as it was, and the next call tries again.
 class BackendRegistry {
  public:
-  /// `info` describes the host to plugins; its log receives why files were refused. `cpu` is what
-  /// plugins are chosen for, and must outlive the registry; null: this machine.
-  explicit BackendRegistry(HostInfo info = {}, const CpuFeatures* cpu = nullptr);
+  /// `info` describes the host to plugins; its log receives why files were refused.
+  explicit BackendRegistry(HostInfo info = {});
+  /// Plugins are chosen for `cpu`, which must outlive the registry; null: this machine.
+  BackendRegistry(HostInfo info, const CpuFeatures* cpu);
   ~BackendRegistry();
   BackendRegistry(const BackendRegistry&) = delete;
   BackendRegistry& operator=(const BackendRegistry&) = delete;
@@ -187,15 +188,20 @@ class BackendRegistry {
   Result<std::shared_ptr<const LoadedBackend>> open_chosen(detail::BackendEntry& entry,
                                                            bool& usable) const;
   [[nodiscard]] std::vector<BackendInfo> enumerate_locked() const;
-  [[nodiscard]] std::vector<SearchPath> search_paths_locked() const;
+  [[nodiscard]] std::vector<SearchPath> search_paths_locked() const {
+    return list_search_paths_ ? list_search_paths_(*this) : std::vector<SearchPath>();
+  }
+  [[nodiscard]] std::vector<SearchPath> list_search_paths() const;
   [[nodiscard]] InvalidBackend explain_known(std::string_view id) const;
 
   HostInfo info_;
   const CpuFeatures* cpu_;
+  detail::MissingFeatures missing_;
   mutable detail::LoadLock search_lock_;  // Held while searching.
   mutable std::atomic<bool> searched_ = true;
   // `run_searches`, from the first search on: registries without one do not compile it.
   void (*run_searches_)(const BackendRegistry&) = nullptr;
+  std::vector<SearchPath> (*list_search_paths_)(const BackendRegistry&) = nullptr;
   mutable std::mutex mutex_;  // Guards all below, but not table_.find. Taken after a slot's.
   mutable std::vector<std::unique_ptr<Search>> searches_;  // Addresses stay valid.
   mutable std::vector<SearchPath> search_paths_;
@@ -221,8 +227,11 @@ class BackendRegistry {
 
 namespace tenon::host {
 
+TENON_API BackendRegistry::BackendRegistry(HostInfo info)
+    : info_(std::move(info)), cpu_(nullptr), missing_(&detail::missing_here) {}
+
 TENON_API BackendRegistry::BackendRegistry(HostInfo info, const CpuFeatures* cpu)
-    : info_(std::move(info)), cpu_(cpu) {}
+    : info_(std::move(info)), cpu_(cpu), missing_(&detail::missing_in) {}
 
 TENON_API BackendRegistry::~BackendRegistry() = default;
 
@@ -232,6 +241,7 @@ TENON_API Status BackendRegistry::register_backend(std::shared_ptr<const LoadedB
   auto source = std::make_shared<PluginSource>();
   source->backends = {backend->record()};
   source->object = std::move(backend);
+  source->opener_ = &PluginSource::open_object;
   return register_source(std::move(source), registration);
 }
 
@@ -241,6 +251,7 @@ TENON_API Status BackendRegistry::register_backend(BackendFactory factory,
   auto source = std::make_shared<PluginSource>();
   source->backends.emplace_back().id = registration.name;
   source->factory = std::move(factory);
+  source->opener_ = &PluginSource::call_factory;
   return register_source(std::move(source), registration);
 }
 
@@ -253,7 +264,8 @@ TENON_API Status BackendRegistry::register_backend(const std::filesystem::path& 
     return error(Error::AccessFailed, "cannot resolve ", path_text(plugin), ": ", failed.message());
   }
   source->trust = Trust::caller;
-  TENON_TRY(const OpenedFile file, open_file(source->path, source->trust));
+  source->opener_ = &PluginSource::open_file_of_caller;
+  TENON_TRY(const OpenedFile file, detail::open_for_caller(source->path));
   TENON_TRY(source->record, peek(file));
   TENON_RETURN_IF_ERROR(check_abi(*source->record).with_context(path_text(source->path)));
   source->backends = source->record->backends;
@@ -265,6 +277,7 @@ TENON_API Status BackendRegistry::register_backend(const tenon_plugin_head* plug
   TENON_TRY(const auto linked, Plugin::from_static(plugin, info_));
   auto source = std::make_shared<PluginSource>();
   source->linked = plugin;
+  source->opener_ = &PluginSource::open_linked;
   source->record = linked->record();
   source->backends = source->record->backends;
   return register_source(std::move(source), registration);
@@ -296,7 +309,10 @@ TENON_API void BackendRegistry::add_search(std::function<SearchReport()> search)
   const std::lock_guard lock(mutex_);
   searches_.push_back(std::make_unique<Search>(Search{std::move(search)}));
   // Once, as look-ups read it without the lock when `searched_` is false.
-  if (!run_searches_) run_searches_ = [](const BackendRegistry& self) { self.run_searches(); };
+  if (!run_searches_) {
+    run_searches_ = [](const BackendRegistry& self) { self.run_searches(); };
+    list_search_paths_ = [](const BackendRegistry& self) { return self.list_search_paths(); };
+  }
   searched_.store(false, std::memory_order_release);
 }
 
@@ -385,9 +401,9 @@ TENON_COLD TENON_API Status BackendRegistry::register_source(std::shared_ptr<Plu
 
 TENON_COLD TENON_API std::vector<detail::Provider> BackendRegistry::providers_of(
     const std::shared_ptr<const PluginSource>& source) const {
-  std::vector<detail::Provider> providers;
-  for (std::size_t i = 0; i < source->backends.size(); ++i) {
-    detail::Provider& provider = providers.emplace_back();
+  std::vector<detail::Provider> providers(source->backends.size());
+  for (std::size_t i = 0; i < providers.size(); ++i) {
+    detail::Provider& provider = providers[i];
     provider.source = source;
     provider.index = i;
     if (source->error != Error::Ok) {
@@ -398,7 +414,7 @@ TENON_COLD TENON_API std::vector<detail::Provider> BackendRegistry::providers_of
       provider.unfit = BackendState::disabled;
       provider.reason = source->disabled[i];
     }
-    detail::check_cpu(provider, cpu_);
+    detail::check_cpu(provider, cpu_, missing_);
   }
   return providers;
 }
@@ -415,8 +431,8 @@ TENON_COLD TENON_API void BackendRegistry::run_searches() const {
       {
         const std::lock_guard lock(mutex_);
         if (i == searches_.size()) {
-          const bool all_done = std::none_of(searches_.begin(), searches_.end(),
-                                             [](const auto& each) { return bool(each->run); });
+          bool all_done = true;
+          for (const auto& each : searches_) all_done = all_done && !each->run;
           searched_.store(all_done, std::memory_order_release);
           return;
         }
@@ -462,6 +478,7 @@ BackendRegistry::run_search(Search& search) const {
   std::vector<detail::Provider> providers;
   std::size_t num_empty = 0;
   for (const std::shared_ptr<PluginSource>& source : report.sources) {
+    source->opener_ = &PluginSource::open;
     if (source->error != Error::Ok) refused.push_back(source);
     num_empty += source->backends.empty();
     for (detail::Provider& each : providers_of(source)) providers.push_back(std::move(each));
@@ -513,10 +530,10 @@ BackendRegistry::run_search(Search& search) const {
     entry.in_use = source.get();
   }
   usable = true;
-  return source->open(index, info_);
+  return (*source.*source->opener_)(index, info_);
 }
 
-TENON_COLD TENON_API std::vector<SearchPath> BackendRegistry::search_paths_locked() const {
+TENON_COLD TENON_API std::vector<SearchPath> BackendRegistry::list_search_paths() const {
   std::vector<SearchPath> out = search_paths_;
   for (const auto& search : searches_) {
     if (search->failure.empty()) continue;

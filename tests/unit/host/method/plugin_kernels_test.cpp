@@ -296,6 +296,18 @@ TEST_CASE("the error for a missing kernel lists the plugins that were asked and 
         "test.pte: method forward: no kernel for test::third.out (instruction 0:0)");
 }
 
+TEST_CASE("operators without a kernel are listed by name, each with its calls in their order",
+          "[method][kernels]") {
+  std::vector<std::string> calls(12, "test::b");
+  calls.insert(calls.begin() + 1, "test::a");
+  calls.push_back("test::b.out");
+  calls.push_back("test::a");
+  CHECK(std::string(load(program_calling(calls), {}).text()) ==
+        "test.pte: method forward: no kernel for test::a (instruction 0:1, 0:14); "
+        "test::b (instruction 0:0, 0:2, 0:3, 0:4, 0:5, 0:6, 0:7, 0:8, 0:9, 0:10, 0:11, 0:12); "
+        "test::b.out (instruction 0:13)");
+}
+
 TEST_CASE("a plugin that breaks the extension's rules is reported and not trusted",
           "[method][kernels][TN-KRN-1][TN-KRN-7]") {
   HandMade plugin;

@@ -8,12 +8,13 @@
 #endif
 
 #include <algorithm>
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
-#include <fstream>
 #include <string>
 
 #include "tenon/core/api.hpp"
+#include "tenon/host/platform/file_descriptor.hpp"
 
 namespace tenon::host::platform {
 
@@ -53,10 +54,18 @@ TENON_COLD [[nodiscard]] inline std::string cpuinfo() {
 #else
 /// The text of Linux' /proc/cpuinfo about one processor; a machine may have hundreds.
 TENON_COLD [[nodiscard]] inline std::string cpuinfo() {
-  std::ifstream file("/proc/cpuinfo");
   std::string text;
-  for (std::string line; std::getline(file, line) && !line.empty();) text += line + "\n";
-  return text;
+  const FileDescriptor file(open_to_read("/proc/cpuinfo"));
+  char part[4096];
+  std::size_t end = std::string::npos;
+  while (end == std::string::npos) {
+    const std::ptrdiff_t size = read(file.get(), part, sizeof part);
+    if (size < 0 && errno == EINTR) continue;
+    if (size <= 0) break;
+    text.append(part, static_cast<std::size_t>(size));
+    end = text.find("\n\n");
+  }
+  return text.substr(0, end);
 }
 #endif
 

@@ -87,7 +87,8 @@ class LibraryHandle {
   LibraryHandle(void* handle, OpenedFile file) noexcept : file_(std::move(file)), handle_(handle) {}
 
   /// The loader's own words, with the path that a person knows.
-  static std::string with_path(std::string text, std::string_view name, std::string_view path) {
+  [[gnu::cold]] static std::string with_path(std::string text, std::string_view name,
+                                             std::string_view path) {
     if (const auto at = text.find(name); at != std::string::npos) {
       text.replace(at, name.size(), path);
     }

@@ -217,7 +217,8 @@ class TrustedWalk {
     TENON_RETURN_IF_ERROR(check_holder());
     TENON_RETURN_IF_ERROR(check_owner(status, "file", at));
     TENON_RETURN_IF_ERROR(check_writers(status, "file", at));
-    return OpenedFile{std::move(file), asked_, platform::identity_of(status), Trust::checked};
+    return OpenedFile{std::move(file), asked_, platform::identity_of(status), Trust::checked,
+                      &open_checked};
   }
 
   /// "/a/b.so: " or "/a/b.so: folder /a "
@@ -252,25 +253,31 @@ class TrustedWalk {
   std::string_view wanted_ = "file";
 };
 
-}  // namespace detail
+TENON_API Result<OpenedFile> open_checked(const std::filesystem::path& path) {
+  return TrustedWalk(path).open_file();
+}
 
-TENON_API Result<OpenedFile> open_file(const std::filesystem::path& path, Trust trust) {
-  if (trust == Trust::checked) return detail::TrustedWalk(path).open_file();
+TENON_COLD TENON_API Result<OpenedFile> open_for_caller(const std::filesystem::path& path) {
   TENON_RETURN_IF_ERROR(check_absolute(path));
   FileDescriptor file(::open(path.c_str(), platform::read_flags));
   struct stat status{};
   if (!file.valid()) {
     const int number = errno;
     if (number == ENXIO && ::stat(path.c_str(), &status) == 0) {
-      TENON_RETURN_IF_ERROR(detail::check_kind(status, path));
+      TENON_RETURN_IF_ERROR(check_kind(status, path));
     }
-    return detail::system_refusal(path, path.native(), number);
+    return system_refusal(path, path.native(), number);
   }
-  if (::fstat(file.get(), &status) != 0) {
-    return detail::system_refusal(path, path.native(), errno);
-  }
-  TENON_RETURN_IF_ERROR(detail::check_kind(status, path));
-  return OpenedFile{std::move(file), path, platform::identity_of(status), trust};
+  if (::fstat(file.get(), &status) != 0) return system_refusal(path, path.native(), errno);
+  TENON_RETURN_IF_ERROR(check_kind(status, path));
+  return OpenedFile{std::move(file), path, platform::identity_of(status), Trust::caller,
+                    &open_for_caller};
+}
+
+}  // namespace detail
+
+TENON_API Result<OpenedFile> open_file(const std::filesystem::path& path, Trust trust) {
+  return trust == Trust::checked ? detail::open_checked(path) : detail::open_for_caller(path);
 }
 
 TENON_API Result<Folder> Folder::open(const std::filesystem::path& path) {

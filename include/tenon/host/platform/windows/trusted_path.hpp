@@ -137,7 +137,9 @@ class TrustedWalk {
     if (!descriptor.valid()) {
       return error(Error::AccessFailed, path_text(path), ": ", std::strerror(errno));
     }
-    return OpenedFile{std::move(descriptor), path, status.identity, trust};
+    return OpenedFile{
+        std::move(descriptor), path, status.identity, trust,
+        trust == Trust::checked ? &host::detail::open_checked : &host::detail::open_for_caller};
   }
 
   /// The system's refusal of `at`, which is `asked` or on the way to it.
@@ -238,16 +240,22 @@ class TrustedWalk {
 
 }  // namespace platform
 
-TENON_API Result<OpenedFile> open_file(const std::filesystem::path& path, Trust trust) {
+TENON_API Result<OpenedFile> detail::open_checked(const std::filesystem::path& path) {
   TENON_RETURN_IF_ERROR(check_absolute(path));
   platform::TrustedWalk walk(path);
-  if (trust == Trust::checked) {
-    TENON_TRY(const auto held, walk.hold_folders(path.parent_path()));
-    return walk.open_last();
-  }
+  TENON_TRY(const auto held, walk.hold_folders(path.parent_path()));
+  return walk.open_last();
+}
+
+TENON_API Result<OpenedFile> detail::open_for_caller(const std::filesystem::path& path) {
+  TENON_RETURN_IF_ERROR(check_absolute(path));
   platform::Handle handle = platform::open_handle(path, FILE_SHARE_READ);
-  if (!handle.valid()) return walk.refused(path, errno);
-  return platform::TrustedWalk::take(std::move(handle), path, trust);
+  if (!handle.valid()) return platform::TrustedWalk(path).refused(path, errno);
+  return platform::TrustedWalk::take(std::move(handle), path, Trust::caller);
+}
+
+TENON_API Result<OpenedFile> open_file(const std::filesystem::path& path, Trust trust) {
+  return trust == Trust::checked ? detail::open_checked(path) : detail::open_for_caller(path);
 }
 
 TENON_API Result<Folder> Folder::open(const std::filesystem::path& path) {
