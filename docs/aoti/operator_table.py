@@ -18,7 +18,6 @@ PREFIX = "aoti_torch_cpu_"
 BEGIN, END = "<!-- table: begin -->\n", "<!-- table: end -->\n"
 TRAINING = "gradients: programs are for inference"
 LAPACK = "needs LAPACK, which the plugin does not link"
-FFT = "not written: needs an FFT library, and Debian 12 has no pocketfft for C++"
 GENERATOR = "a generator cannot be passed to a program"
 RESIZE = "changes the size of a given tensor, whose memory belongs to the model"
 SPARSE = "sparse tensors: programs have strided ones"
@@ -28,8 +27,6 @@ REASONS = {
     "_dyn_quant_matmul_4bit": "a packed layout of Arm's KleidiAI",
     "_dyn_quant_pack_4bit_weight": "a packed layout of Arm's KleidiAI",
     "_efficientzerotensor": "a tensor without memory, only made by autograd",
-    "_fft_c2c": FFT,
-    "_fft_r2c": FFT,
     "_fused_moving_avg_obs_fq_helper": OBSERVER,
     "_fused_moving_avg_obs_fq_helper_functional": OBSERVER,
     "_fused_rms_norm": "Inductor decomposes it",

@@ -21,6 +21,7 @@
 #include "tenon/aoti/shims/call.hpp"
 #include "tenon/aoti/shims/device_shims.hpp"
 #include "tenon/aoti/shims/host_shims.hpp"
+#include "tenon/aoti/shims/proxy_shims.hpp"
 #include "tenon/aoti/shims/shim.hpp"
 #include "tenon/aoti/shims/shim_table.hpp"
 #include "tenon/aoti/shims/thread_exit.hpp"

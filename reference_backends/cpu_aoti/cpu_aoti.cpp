@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstdlib>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <tenon/aoti.hpp>
@@ -16,6 +17,7 @@
 #include "kernels/kernel_list.hpp"
 #include "onednn/onednn_api.hpp"
 #include "openmp.hpp"
+#include "operators/proxy.hpp"
 
 namespace {
 
@@ -100,9 +102,15 @@ class CpuAotiBackend final : public tenon::Backend<CpuAotiBackend>,
   static const void* find_shim(std::string_view name) {
     using namespace tenon::cpu_aoti;
     static const aoti::Shim kernels[] = {TENON_CPU_AOTI_KERNELS(TENON_AOTI_ENTRY)};
-    static const aoti::ShimTable table{aoti::shims::base(), aoti::shims::host(), kernels};
+    static const aoti::ShimTable table{aoti::shims::base(), aoti::shims::host(),
+                                       aoti::shims::proxy(), kernels};
     if (const void* found = table.find(name)) return found;
     return name.starts_with("Sleef_") ? find_sleef(name) : nullptr;
+  }
+
+  static tenon::Result<std::unique_ptr<const aoti::ProxyExecutor>> make_proxy(
+      std::string_view calls) {
+    return tenon::cpu_aoti::make_proxy(calls);
   }
 
   /// The kernels need oneDNN.

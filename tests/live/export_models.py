@@ -41,6 +41,7 @@ try:
         ExecutorchBackendConfig,
         to_edge_transform_and_lower,
     )
+    from executorch.exir._serialize.data_serializer import DataEntry
     from executorch.exir.backend.backend_details import BackendDetails
 except ImportError as missing:
     sys.exit(f"export_models: {missing}; install torch and executorch from PyPI")
@@ -92,6 +93,7 @@ class CpuAotiBackend(AotiBackend, BackendDetails):
     external = False
     strip = False
     libraries: list[bytes] = []
+    operator_calls: dict[str, bytes] = {}
 
     @classmethod
     def get_device_name(cls) -> str:
@@ -122,7 +124,23 @@ class CpuAotiBackend(AotiBackend, BackendDetails):
         """Not to sign it: this is where the library passes by, before it is hashed and packed."""
         if cls.strip:
             subprocess.run(["strip", "--strip-unneeded", so_path], check=True)
-        cls.libraries.append(Path(so_path).read_bytes())
+        library = Path(so_path).read_bytes()
+        cls.libraries.append(library)
+        calls = Path(so_path).with_suffix(".json")
+        if calls.exists():
+            cls.operator_calls[hashlib.sha256(library).hexdigest()] = calls.read_bytes()
+
+    @classmethod
+    def preprocess(cls, edge_program: Any, compile_specs: list[Any]) -> Any:
+        """Adds what AotiBackend drops: the description of the operators that the library calls by number."""
+        result = super().preprocess(edge_program, compile_specs)
+        data = result.data_store_output
+        for key in [key for key in data.pte_data if key.endswith("_so_blob")]:
+            content = key.removesuffix("_so_blob")
+            if content in cls.operator_calls:
+                data.buffers.append(cls.operator_calls[content])
+                data.pte_data[f"{content}_extern_kernel_nodes"] = DataEntry(len(data.buffers) - 1, 1, None)
+        return result
 
 
 def fingerprint() -> str:

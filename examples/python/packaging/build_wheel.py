@@ -34,7 +34,7 @@ PLUGIN_FILES = {
     "examples/graph_backend/graph_backend.so": "graph_backend.so",
 }
 # What CpuAotiBackend loads by name when it is used.
-LOADED_BY_NAME = {"cpu_aoti.so": ["libdnnl.so.2", "libsleef.so.3"]}
+LOADED_BY_NAME = {"cpu_aoti.so": ["libdnnl.so.2", "libsleef.so.3", "libkissfft-float.so.131"]}
 
 
 def run(*command, **arguments):

@@ -83,6 +83,10 @@ concept HasFindShim = requires(std::string_view name) {
   { D::find_shim(name) } -> std::convertible_to<const void*>;
 };
 template <class D>
+concept HasProxy = requires(std::string_view calls) {
+  { D::make_proxy(calls) } -> std::same_as<Result<std::unique_ptr<const ProxyExecutor>>>;
+};
+template <class D>
 concept HasFallbackKernels = requires {
   { D::fallback_kernels.data() } -> std::convertible_to<const char* const*>;
   typename std::integral_constant<std::size_t, D::fallback_kernels.size()>;
@@ -146,6 +150,12 @@ concept IsExperimental = requires { typename std::enable_if_t<has_tag(D::tags, "
 ///
 /// All of them are required. `fallback_kernels`, `decompositions` and `compile_options` are for
 /// exporters, which read them from the plugin (tenon/abi/extensions/aoti_export.h).
+///
+/// Optional: operators that models call by number, described by `calls` (ProxyExecutor). `init`
+/// fails with what `make_proxy` fails with:
+///
+///       static tenon::Result<std::unique_ptr<const tenon::aoti::ProxyExecutor>> make_proxy(
+///           std::string_view calls);
 template <class Derived>
 class AotiBackend {
  public:
@@ -213,6 +223,7 @@ class AotiBackend {
       std::optional<ModelLibrary> library;
       std::optional<CheckingImage> checks;
       ContainerApi api;
+      std::unique_ptr<const ProxyExecutor> proxy;
       LoadOptions options;
     };
 
@@ -326,14 +337,16 @@ class AotiBackend {
       // permitted is what is loaded.
       TENON_TRY(const std::vector<std::byte> code, copy_library(context, payload));
       TENON_RETURN_IF_ERROR(context.permit_code(code));
-      auto library = ModelLibrary::load(code, find_shim(), served());
+      TENON_TRY(model->proxy, make_proxy(context, payload, code));
+      const auto find = [&](std::string_view name) { return shim_for(model->proxy.get(), name); };
+      auto library = ModelLibrary::load(code, find, served());
       if (!library.ok()) {
         return std::move(library).status().with_context(
             concat("the library of method '", context.method_name(), "'"));
       }
       model->library = *std::move(library);
       TENON_TRY(model->api, ContainerApi::find(*model->library));
-      TENON_TRY(model->checks, load_with_checks(code, find_shim(), served()));
+      TENON_TRY(model->checks, load_with_checks(code, find, served()));
       if (model->checks) {
         model->api.use_checks(model->checks->library, model->checks->num_device_checks);
       }
@@ -395,8 +408,33 @@ class AotiBackend {
     }
   }
 
-  static FindShim find_shim() {
-    return +[](std::string_view name) -> const void* { return shim(name); };
+  /// The function that calls operators by number is missing as long as nothing describes them.
+  static const void* shim_for(const ProxyExecutor* proxy, std::string_view name) {
+    return !proxy && name == proxy_executor_function ? nullptr : shim(name);
+  }
+
+  /// Reads the description of the operators that the model calls by number. Null when it calls
+  /// none, and when there is no description.
+  static Result<std::unique_ptr<const ProxyExecutor>> make_proxy(const InitContext& context,
+                                                                 const Payload& payload,
+                                                                 Bytes code) {
+    if constexpr (detail::HasProxy<Derived>) {
+      // Asked for only where it is needed: what a program lacks is reported by key.
+      const bool calls = as_text(code).find(proxy_executor_function) != std::string_view::npos;
+      if (!calls) return nullptr;
+      auto data = context.named_data_map()->get_data(operator_calls_key(payload.library_key));
+      if (!data.ok()) {
+        if (data.error() == Error::NotFound) return nullptr;
+        return std::move(data).status();
+      }
+      // A copy: another process may write to the program's file, which is mapped.
+      auto made = Derived::make_proxy(std::string(as_text(data->bytes())));
+      if (made.ok()) return made;
+      return std::move(made).status().with_context(
+          concat("the operators that method '", context.method_name(), "' calls"));
+    } else {
+      return nullptr;
+    }
   }
 
   // A plug point that is missing or wrong has its diagnostic in `check_plug_points`; the functions
@@ -497,7 +535,8 @@ class AotiBackend {
       if (i != 0) {
         TENON_TRY(memory, open_memory(options));
       }
-      auto instance = Instance::create(model->api, memory, device.c_str(), weights);
+      auto instance =
+          Instance::create(model->api, memory, device.c_str(), weights, model->proxy.get());
       if (!instance.ok()) {
         return std::move(instance).status().with_context(
             concat("weights '", std::string_view(model->weights_key), "'"));
@@ -517,7 +556,9 @@ class AotiBackend {
   static Status check(const InitContext& context, std::string_view processed) {
     TENON_TRY(const Payload payload, parse(context, processed));
     TENON_TRY(const NamedData code, find_library(context, payload));
-    return ModelLibrary::check(code.bytes(), find_shim(), served());
+    TENON_TRY(const auto proxy, make_proxy(context, payload, code.bytes()));
+    const auto find = [&](std::string_view name) { return shim_for(proxy.get(), name); };
+    return ModelLibrary::check(code.bytes(), find, served());
   }
 
   WeightStore store_;

@@ -12,6 +12,7 @@
 #include "tenon/aoti/container_api.hpp"
 #include "tenon/aoti/input_signature.hpp"
 #include "tenon/aoti/shims/call.hpp"
+#include "tenon/aoti/shims/proxy_shims.hpp"
 #include "tenon/aoti/tensors/constant_adoption.hpp"
 #include "tenon/aoti/tensors/size_mask.hpp"
 #include "tenon/aoti/tensors/tensor_pool.hpp"
@@ -45,6 +46,7 @@ class Container {
         object_(std::exchange(other.object_, nullptr)),
         num_inputs_(other.num_inputs_),
         num_outputs_(other.num_outputs_),
+        proxy_(other.proxy_),
         signature_(std::move(other.signature_)) {}
   Container& operator=(Container&&) = delete;
   ~Container() {
@@ -57,6 +59,9 @@ class Container {
 
   [[nodiscard]] std::size_t num_inputs() const noexcept { return num_inputs_; }
   [[nodiscard]] std::size_t num_outputs() const noexcept { return num_outputs_; }
+
+  /// From now on runs of the model call operators through `proxy`, which must outlive this object.
+  void use_proxy(const ProxyExecutor* proxy) noexcept { proxy_ = proxy; }
 
   /// The constants of a blob, in its order, and which of them the model may use in place: with
   /// `in_place` all that it does not write to. A library that does not report the kinds of its
@@ -203,12 +208,15 @@ class Container {
 
   static constexpr std::string_view run_call = "AOTInductorModelContainerRun";
 
+  /// As the interface has it: without const.
+  [[nodiscard]] void* proxy() const noexcept { return const_cast<ProxyExecutor*>(proxy_); }
+
   RuntimeError run_plain(std::span<ModelTensor*> inputs, std::span<ModelTensor*> outputs,
                          void* stream) {
     // One model and one thread at a time: the locks of `run` would guard nothing.
     const auto function = api_.run_single_threaded ? api_.run_single_threaded : api_.run;
     return function(object_, inputs.data(), inputs.size(), outputs.data(), outputs.size(), stream,
-                    nullptr);
+                    proxy());
   }
 
   [[nodiscard]] Status run_with_checks(std::span<ModelTensor*> inputs,
@@ -225,7 +233,7 @@ class Container {
           run_call,
           [&] {
             return api_.run_with_checks(object_, inputs.data(), inputs.size(), outputs.data(),
-                                        outputs.size(), stream, nullptr);
+                                        outputs.size(), stream, proxy());
           },
           api_.get_last_error_of_checks);
     };
@@ -292,6 +300,7 @@ class Container {
   ContainerObject* object_ = nullptr;
   std::size_t num_inputs_ = 0;
   std::size_t num_outputs_ = 0;
+  const ProxyExecutor* proxy_ = nullptr;
   InputSignature signature_{0};
 };
 

@@ -42,12 +42,14 @@ struct InstanceWeights {
 class Instance {
  public:
   /// Makes an instance. `device` is "cpu", "cuda:0", "mps".
-  [[nodiscard]] static Result<std::unique_ptr<Instance>> create(const ContainerApi& api,
-                                                                const DeviceMemoryApi& memory,
-                                                                const char* device,
-                                                                const InstanceWeights& weights) {
+  /// `proxy` runs the operators that the model calls by number; null when it calls none. It must
+  /// outlive the instance.
+  [[nodiscard]] static Result<std::unique_ptr<Instance>> create(
+      const ContainerApi& api, const DeviceMemoryApi& memory, const char* device,
+      const InstanceWeights& weights, const ProxyExecutor* proxy = nullptr) {
     auto pool = std::make_unique<TensorPool>(memory);
     TENON_TRY(Container container, Container::create(api, *pool, device));
+    container.use_proxy(proxy);
     auto out = std::unique_ptr<Instance>(new Instance(std::move(pool), std::move(container)));
     TENON_RETURN_IF_ERROR(out->load_weights(weights));
     TENON_RETURN_IF_ERROR(out->pool_->synchronize());  // Uploads were only enqueued.

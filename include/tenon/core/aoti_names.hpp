@@ -57,5 +57,12 @@ inline constexpr ModelDevice model_devices[] = {
 [[nodiscard]] inline std::string weights_key(std::string_view prefix) {
   return concat(prefix, prefix.empty() ? "" : "_", "weights_blob");
 }
+/// Key of the description of the operators that the model under `library_key` calls by number
+/// (AOTInductor's `extern_kernel_nodes.json`), where it has one. ExecuTorch's exporter drops it.
+[[nodiscard]] inline std::string operator_calls_key(std::string_view library_key) {
+  constexpr std::string_view end = "so_blob";
+  if (library_key.ends_with(end)) library_key.remove_suffix(end.size());
+  return concat(library_key, "extern_kernel_nodes");
+}
 
 }  // namespace tenon::aoti

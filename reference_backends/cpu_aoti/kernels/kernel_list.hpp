@@ -226,7 +226,13 @@
                             double beta, double alpha, ModelTensor** ret0))                        \
   X(aoti_torch_cpu_gcd, (ModelTensor * self, ModelTensor * other, ModelTensor * *ret0))            \
   X(aoti_torch_cpu_native_dropout,                                                                 \
-    (ModelTensor * input, double p, std::int32_t* train, ModelTensor** ret0, ModelTensor** ret1))
+    (ModelTensor * input, double p, std::int32_t* train, ModelTensor** ret0, ModelTensor** ret1))  \
+  X(aoti_torch_cpu__fft_c2c,                                                                       \
+    (ModelTensor * self, const std::int64_t* dim, std::int64_t dim_len,                            \
+     std::int64_t normalization, std::int32_t forward, ModelTensor** ret0))                        \
+  X(aoti_torch_cpu__fft_r2c,                                                                       \
+    (ModelTensor * self, const std::int64_t* dim, std::int64_t dim_len,                            \
+     std::int64_t normalization, std::int32_t onesided, ModelTensor** ret0))
 
 namespace tenon::cpu_aoti {
 

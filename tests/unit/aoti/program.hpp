@@ -14,6 +14,7 @@
 #include "support/catch.hpp"
 #include "support/program_builder.hpp"
 #include "support/temporary_folder.hpp"
+#include "tenon/core/aoti_names.hpp"
 #include "tenon/host.hpp"
 #include "tenon/host/schema/program_generated.h"
 
@@ -33,6 +34,7 @@ struct ModelParts {
   bool has_weights = true;
   std::size_t num_delegates = 1;
   std::optional<std::string> library_bytes{};  ///< Instead of the stand-in's.
+  std::optional<std::string> operator_calls{};
 };
 
 /// y = model(x) for one float32 of each, once for each delegate, one after the other.
@@ -62,6 +64,9 @@ inline AlignedBytes build_program(const ModelParts& parts) {
   if (parts.has_library) {
     const AlignedBytes library = read_file(TENON_TEST_AOTI_MODELS "/" + parts.model + ".so");
     named(library_key, parts.library_bytes ? bytes_of(*parts.library_bytes) : library.bytes(), 128);
+  }
+  if (parts.operator_calls) {
+    named(aoti::operator_calls_key(library_key), bytes_of(*parts.operator_calls), 1);
   }
   if (parts.has_weights) {
     std::vector<std::byte> weights(parts.weights_nbytes);

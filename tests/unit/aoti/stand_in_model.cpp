@@ -5,7 +5,8 @@
 // initialisers that call back, unique symbols, and thread-local objects with destructors.
 //
 // The model: input x [n], weight w [16] and state s [16], all float32; y = x * w[0] + s[0], and
-// s[0] grows by 1 with each run.
+// s[0] grows by 1 with each run. With MODEL_CALLS_AN_OPERATOR x is first replaced by what its call
+// 0 makes of x and the integer 0, the first of two results.
 
 #include <cstdint>
 #include <cstdlib>
@@ -36,6 +37,11 @@ std::int32_t aoti_torch_create_tensor_from_blob_v2(void*, std::int64_t, const st
 void aoti_torch_check(bool, const char*, const char*, std::uint32_t, const char*);
 #if defined(MODEL_ASKS_FOR_NOTHING)
 std::int32_t aoti_torch_cpu_that_nobody_has(Tensor);
+#endif
+#if defined(MODEL_CALLS_AN_OPERATOR)
+std::int32_t aoti_torch_new_uninitialized_tensor(Tensor*);
+std::int32_t aoti_torch_proxy_executor_call_function(void*, std::int32_t, std::int32_t,
+                                                     std::int64_t*, std::int32_t, Tensor*);
 #endif
 }
 
@@ -170,14 +176,25 @@ EXPORT std::int32_t AOTInductorModelUpdateConstantsFromBlob(Container* container
   });
 }
 EXPORT std::int32_t AOTInductorModelContainerRun(Container* container, Tensor* inputs, std::size_t,
-                                                 Tensor* outputs, std::size_t, void*, void*) {
+                                                 Tensor* outputs, std::size_t, void*,
+                                                 [[maybe_unused]] void* proxy) {
   return guard([&] {
-    const Tensor x = inputs[0];
+    Tensor x = inputs[0];
     inputs[0] = nullptr;
     struct Release {
       Tensor tensor;
       ~Release() { aoti_torch_delete_tensor_object(tensor); }
-    } const release{x};
+    };
+    const Release release{x};
+#if defined(MODEL_CALLS_AN_OPERATOR)
+    Release first{nullptr}, second{nullptr};
+    check(aoti_torch_new_uninitialized_tensor(&first.tensor));
+    check(aoti_torch_new_uninitialized_tensor(&second.tensor));
+    Tensor tensors[] = {x, first.tensor, second.tensor};
+    std::int64_t zero = 0;
+    check(aoti_torch_proxy_executor_call_function(proxy, 0, 1, &zero, 3, tensors));
+    x = first.tensor;
+#endif
 #if defined(MODEL_FAILS_TO_RUN)
     throw std::runtime_error("not in the mood");
 #endif

@@ -19,10 +19,6 @@
 
 namespace tenon::aoti {
 
-/// The function through which a model calls each operator that has none in PyTorch's C shim.
-inline constexpr std::string_view proxy_executor_function =
-    "aoti_torch_proxy_executor_call_function";
-
 /// The operator that a function of PyTorch's C shim computes: "avg_pool3d" of
 /// aoti_torch_cpu_avg_pool3d. Empty for a function that is no operator, and for operators whose
 /// function is named without a device: aoti_torch_scatter_out and aoti_torch_index_put_out.
@@ -74,8 +70,9 @@ struct ModelRequirements {
     append("CPU feature", missing_cpu_features);
     if (asks_for_proxy) {
       out += concat("; ", proxy_executor_function,
-                    " runs operators that have no function in PyTorch's C shim: have them "
-                    "decomposed when the model is exported (run_decompositions)");
+                    " runs operators that have no function in PyTorch's C shim, and the program "
+                    "does not describe them: pack the model with tenon-compile --aoti, or have "
+                    "them decomposed when the model is exported (run_decompositions)");
     }
     if (!operators.empty()) {
       out +=

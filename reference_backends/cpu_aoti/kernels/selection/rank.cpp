@@ -5,6 +5,7 @@
 #include "kernels/elements.hpp"
 #include "kernels/kernel_list.hpp"
 #include "kernels/lines.hpp"
+#include "kernels/selection/rank.hpp"
 #include "strided.hpp"
 #include "tenon/core/tensor.hpp"
 
@@ -123,7 +124,32 @@ Status median(const ModelTensor& self, bool skip_nan, ModelTensor** ret0) {
   return ok();
 }
 
+/// The place of the lower median of a line; of the first NaN when it has one. With `skip_nan` those
+/// that are NaN do not count.
+template <class Key>
+Item<Key> median_of_line(Item<Key>* items, std::int64_t count, bool skip_nan) {
+  Item<Key>* const end = items + count;
+  const auto is_nan = [](const Item<Key>& item) { return item.key != item.key; };
+  const std::int64_t num_nan = std::count_if(items, end, is_nan);
+  if (num_nan == count || (num_nan != 0 && !skip_nan)) return *std::find_if(items, end, is_nan);
+  Item<Key>* const middle = items + (count - num_nan - 1) / 2;
+  std::nth_element(items, middle, end, before<Key>);
+  return *middle;
+}
+
 }  // namespace
+
+Status median_along(const ModelTensor& self, std::int64_t dim, bool keepdim, bool skip_nan,
+                    OwnedTensor& values, OwnedTensor& indices) {
+  TENON_TRY(const std::size_t along, find_line(self, dim));
+  ModelTensor* made[2]{};
+  TENON_RETURN_IF_ERROR(choose_from_lines(
+      self, along, keepdim, &made[0], &made[1],
+      [&](auto* items, std::int64_t count) { return median_of_line(items, count, skip_nan); }));
+  values = OwnedTensor(made[0]);
+  indices = OwnedTensor(made[1]);
+  return ok();
+}
 
 ShimError aoti_torch_cpu_kthvalue(ModelTensor* self, std::int64_t k, std::int64_t dim,
                                   std::int32_t keepdim, ModelTensor** ret0,

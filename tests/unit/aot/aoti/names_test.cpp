@@ -40,4 +40,10 @@ TEST_CASE("keys of library and weights have a prefix or none", "[aoti][S3.8]") {
   CHECK(aoti::weights_key("") == "weights_blob");
 }
 
+TEST_CASE("the key of a description of operator calls derives from that of the library", "[aoti]") {
+  CHECK(aoti::operator_calls_key("forward_so_blob") == "forward_extern_kernel_nodes");
+  CHECK(aoti::operator_calls_key("so_blob") == "extern_kernel_nodes");
+  CHECK(aoti::operator_calls_key("other") == "otherextern_kernel_nodes");
+}
+
 }  // namespace tenon::test::aoti_names

@@ -113,6 +113,36 @@ TEST_CASE("weights may be inside the library, and metadata missing", "[compile][
   CHECK(models->at(0).torch_device.empty());
 }
 
+TEST_CASE("the description of operator calls is that next to the library", "[compile][aoti]") {
+  const TemporaryFolder place;
+  auto zip = ZipContent::read(fixture());
+  const std::string library = entry(zip, ".wrapper.so");
+  zip.entries[library.substr(0, library.size() - 3) + ".json"] = R"({"nodes": []})";
+  zip.write(place.file("p.pt2"));
+  const auto models = aot::read_aoti_package(place.file("p.pt2"));
+  INFO(models.text());
+  REQUIRE(models.ok());
+  REQUIRE(models->at(0).operator_calls.has_value());
+  CHECK(as_text(models->at(0).operator_calls->bytes()) == R"({"nodes": []})");
+  CHECK_FALSE(aot::read_aoti_package(fixture())->at(0).operator_calls.has_value());
+}
+
+TEST_CASE("a library's description of operator calls is a file of its name", "[compile][aoti]") {
+  const TemporaryFolder place;
+  const auto zip = ZipContent::read(fixture());
+  const auto write = [&](const std::string& name, const std::string& bytes) {
+    std::ofstream(place.file(name), std::ios::binary) << bytes;
+  };
+  write("m.wrapper.so", zip.entries.at(entry(zip, ".wrapper.so")));
+  const std::filesystem::path library = place.file("m.wrapper.so");
+  CHECK_FALSE(aot::read_aoti_library(library)->operator_calls.has_value());
+  write("m.wrapper.json", "the calls");
+  const auto model = aot::read_aoti_library(library);
+  REQUIRE(model.ok());
+  REQUIRE(model->operator_calls.has_value());
+  CHECK(as_text(model->operator_calls->bytes()) == "the calls");
+}
+
 TEST_CASE("a damaged package is refused by entry", "[compile][aoti]") {
   const auto zip = ZipContent::read(fixture());
   const std::string library = entry(zip, ".so");

@@ -111,6 +111,22 @@ TEST_CASE("keys are made of the contents, or of the method's name", "[compile][a
   }
 }
 
+TEST_CASE("a description of operator calls is named data next to the library", "[compile][aoti]") {
+  const auto owned = graph("decode");
+  AotiModel model = model_for("cpu");
+  model.operator_calls = text("the calls");
+  const std::string content_key = sha256_hex(model.library.bytes()) + "_extern_kernel_nodes";
+  for (const auto& [keys, key] :
+       {std::pair{AotiKeys::Content, content_key},
+        std::pair{AotiKeys::Method, std::string("decode_extern_kernel_nodes")}}) {
+    const aot::ProgramData program = good({{owned.view(), &model}}, {.keys = keys});
+    REQUIRE(program.named_data.pte_data.size() == 3);
+    const auto& entry = program.named_data.pte_data[2];
+    CHECK(entry.key == key);
+    CHECK(content(program.named_data, entry) == "the calls");
+  }
+}
+
 TEST_CASE("a method has the inputs and outputs of the exported one, each output its own",
           "[compile][aoti]") {
   const auto owned = graph();

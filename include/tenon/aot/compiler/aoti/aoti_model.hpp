@@ -21,6 +21,9 @@ struct AotiModel {
   SharedBytes library;
   /// The blob of weights; nothing when they are inside the library, or there are none.
   std::optional<SharedBytes> weights;
+  /// AOTInductor's description of the operators that the library calls by number
+  /// (`extern_kernel_nodes.json`); nothing when it calls none, or its files do not have it.
+  std::optional<SharedBytes> operator_calls{};
 };
 
 /// Checks that `bytes` are a library with the functions by which backends run models of
@@ -29,8 +32,9 @@ struct AotiModel {
 /// errors: InvalidProgram. The text begins with `name`.
 [[nodiscard]] TENON_API Status check_aoti_library(Bytes bytes, const std::string& name);
 
-/// Reads a model from its two files, as torch._inductor.aot_compile writes them. They are mapped,
-/// and stay so while bytes of the model are in use.
+/// Reads a model from its files, as torch._inductor.aot_compile writes them: library, weights, and
+/// the description of its operator calls, which has the name of the library with ".json", if it is
+/// there. They are mapped, and stay so while bytes of the model are in use.
 ///
 /// errors: AccessFailed for a file that cannot be read; InvalidProgram as `check_aoti_library`.
 [[nodiscard]] TENON_API Result<AotiModel> read_aoti_library(
@@ -45,6 +49,7 @@ struct AotiModel {
 #include <cstdint>
 #include <memory>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 #include "tenon/core/bytes.hpp"
@@ -107,6 +112,13 @@ TENON_API Result<AotiModel> read_aoti_library(const std::filesystem::path& libra
   if (weights) {
     TENON_TRY(SharedBytes bytes, detail::map_whole_file(*weights));
     out.weights = std::move(bytes);
+  }
+  std::filesystem::path calls = library;
+  calls.replace_extension(".json");
+  std::error_code failed;
+  if (std::filesystem::is_regular_file(calls, failed)) {
+    TENON_TRY(SharedBytes bytes, detail::map_whole_file(calls));
+    out.operator_calls = std::move(bytes);
   }
   return out;
 }

@@ -27,6 +27,7 @@ namespace tenon::aot {
 
 #if TENON_PT2_DEFINITIONS
 
+#include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -61,6 +62,7 @@ class AotiEntries {
     TENON_RETURN_IF_ERROR(check_aoti_library(
         out.library.bytes(), concat(archive_.path(), ": entry ", host::quoted(library))));
     TENON_RETURN_IF_ERROR(read_weights(out));
+    TENON_RETURN_IF_ERROR(read_operator_calls(library, out));
     TENON_TRY(out.torch_device, read_device());
     return out;
   }
@@ -109,6 +111,15 @@ class AotiEntries {
     }
     TENON_TRY(SharedBytes bytes, archive_.read(found.front()));
     out.weights = std::move(bytes);
+    return ok();
+  }
+
+  /// From "NAME.wrapper.json", next to "NAME.wrapper.so".
+  [[nodiscard]] Status read_operator_calls(const std::string& library, AotiModel& out) const {
+    const std::string entry = library.substr(0, library.rfind('.')) + ".json";
+    if (std::find(entries_.begin(), entries_.end(), entry) == entries_.end()) return ok();
+    TENON_TRY(SharedBytes bytes, archive_.read(entry));
+    out.operator_calls = std::move(bytes);
     return ok();
   }
 

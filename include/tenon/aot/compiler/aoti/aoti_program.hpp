@@ -157,6 +157,10 @@ class AotiEmitter {
       where.external_tag = aoti::external_tag(known_ ? known_->name : model_.torch_device);
     }
     TENON_RETURN_IF_ERROR(named_data_.add_named_data(weights_key, weights, where));
+    if (model_.operator_calls) {
+      TENON_RETURN_IF_ERROR(named_data_.add_named_data(aoti::operator_calls_key(library_key),
+                                                       *model_.operator_calls));
+    }
 
     DelegateData out;
     out.id = options_.backend_id.value_or(std::string(known_ ? known_->backend_id : ""));

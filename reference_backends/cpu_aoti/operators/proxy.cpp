@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: MIT
+#include "operators/proxy.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "operators/arguments.hpp"
+#include "tenon/core/concat.hpp"
+
+namespace tenon::cpu_aoti {
+namespace {
+
+using Json = nlohmann::json;
+
+struct PreparedCall {
+  const OperatorKernel* kernel = nullptr;
+  std::vector<PreparedArgument> arguments;  ///< One for each parameter.
+  std::size_t num_integers = 0;
+  std::size_t num_inputs = 0;  ///< Tensors before the results.
+};
+
+template <class... Pieces>
+Status fail(Error code, std::string_view where, const Pieces&... pieces) {
+  return error(code, where, ": ", pieces...);
+}
+
+/// A member of an object, or null.
+const Json* find(const Json& object, const char* key) {
+  const auto found = object.is_object() ? object.find(key) : object.end();
+  return found == object.end() ? nullptr : &*found;
+}
+
+Result<std::string> text(const Json& object, const char* key, std::string_view where) {
+  const Json* found = find(object, key);
+  if (found && found->is_string()) return found->get<std::string>();
+  return fail(Error::InvalidProgram, where, "expected a text '", std::string_view(key), "'");
+}
+
+Result<const Json*> list(const Json& object, const char* key, std::string_view where) {
+  const Json* found = find(object, key);
+  if (found && found->is_array()) return found;
+  return fail(Error::InvalidProgram, where, "expected an array '", std::string_view(key), "'");
+}
+
+/// A real number, also as PyTorch writes those that JSON has no number for.
+bool read_real(const Json& value, double& out) {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  if (value.is_number()) {
+    out = value.get<double>();
+  } else if (value == "Infinity") {
+    out = infinity;
+  } else if (value == "-Infinity") {
+    out = -infinity;
+  } else if (value == "NaN") {
+    out = std::numeric_limits<double>::quiet_NaN();
+  } else {
+    return false;
+  }
+  return true;
+}
+
+/// Reads one call. The model passes, in the order of the operator's schema, the tensors and the
+/// integers; everything else is in the description (PyTorch: `OSSProxyExecutor`).
+class CallReader {
+ public:
+  CallReader(const OperatorKernel& kernel, std::string where)
+      : kernel_(kernel), where_(std::move(where)) {}
+
+  Result<PreparedCall> read(const Json& node) && {
+    call_.kernel = &kernel_;
+    call_.arguments.resize(kernel_.parameters.size());
+    TENON_TRY(const Json* inputs, list(node, "inputs", where_));
+    for (const Json& input : *inputs) TENON_RETURN_IF_ERROR(read_input(input));
+    for (std::size_t i = 0; i < call_.arguments.size(); ++i) {
+      const Parameter& parameter = kernel_.parameters[i];
+      if (call_.arguments[i].is_given || parameter.may_be_missing) continue;
+      return fail(Error::InvalidProgram, where_, "has no argument '", parameter.name, "'");
+    }
+    TENON_TRY(const Json* outputs, list(node, "outputs", where_));
+    bool all_tensors = true;
+    for (const Json& output : *outputs) all_tensors = all_tensors && find(output, "as_tensor");
+    if (all_tensors && outputs->size() == kernel_.num_results) return std::move(call_);
+    return fail(Error::InvalidProgram, where_, "expected ", kernel_.num_results,
+                " tensors as outputs, found ", outputs->size(),
+                all_tensors ? "" : ", not all of them tensors");
+  }
+
+ private:
+  Status read_input(const Json& input) {
+    TENON_TRY(const std::string name, text(input, "name", where_));
+    const auto found = std::ranges::find(kernel_.parameters, name, &Parameter::name);
+    const Json* value = find(input, "arg");
+    if (!value || !value->is_object() || value->size() != 1) {
+      return fail(Error::InvalidProgram, where_, "expected one value for argument '", name, "'");
+    }
+    if (found == kernel_.parameters.end()) {
+      return fail(Error::NotSupported, where_, "has an argument '", name, "', which is not known");
+    }
+    const auto index = static_cast<std::size_t>(found - kernel_.parameters.begin());
+    // The model passes arguments in the order of the schema; another order would mix them up.
+    if (index < next_) {
+      return fail(Error::InvalidProgram, where_, "argument '", name,
+                  "' is behind a later one, or there twice");
+    }
+    next_ = index + 1;
+    return read_value(*found, call_.arguments[index], value->begin().key(), value->begin().value());
+  }
+
+  Status read_value(const Parameter& parameter, PreparedArgument& out, const std::string& type,
+                    const Json& value) {
+    const bool is_integer = type == "as_int" || type == "as_sym_int";
+    if (type == "as_none") {
+      if (parameter.may_be_missing) return ok();
+    } else if (parameter.type == ParameterType::tensor && type == "as_tensor") {
+      return take(out, call_.num_inputs, 1);
+    } else if (parameter.type == ParameterType::integer && is_integer) {
+      return take(out, call_.num_integers, 1);
+    } else if (parameter.type == ParameterType::integers &&
+               (type == "as_ints" || type == "as_sym_ints") && value.is_array()) {
+      return take(out, call_.num_integers, value.size());
+    } else if (parameter.type == ParameterType::real && type == "as_float" &&
+               read_real(value, out.real)) {
+      return take(out, call_.num_integers, 0);
+    } else if (parameter.type == ParameterType::flag && type == "as_bool" && value.is_boolean()) {
+      out.flag = value.get<bool>();
+      return take(out, call_.num_integers, 0);
+    }
+    return fail(Error::NotSupported, where_, "argument '", parameter.name, "' has the type ", type,
+                ", for which there is no code here");
+  }
+
+  static Status take(PreparedArgument& out, std::size_t& total, std::size_t count) {
+    out.is_given = true;
+    out.first = total;
+    out.count = count;
+    total += count;
+    return ok();
+  }
+
+  const OperatorKernel& kernel_;
+  std::string where_;
+  PreparedCall call_;
+  std::size_t next_ = 0;  ///< The first parameter that may come.
+};
+
+class Proxy final : public aoti::ProxyExecutor {
+ public:
+  explicit Proxy(std::vector<PreparedCall> calls) noexcept : calls_(std::move(calls)) {}
+
+  Status call(std::size_t index, std::span<const std::int64_t> integers,
+              std::span<ModelTensor* const> tensors) const override {
+    if (index >= calls_.size()) {
+      return error(Error::InvalidProgram, "number ", index, ": the description has ",
+                   calls_.size());
+    }
+    const PreparedCall& call = calls_[index];
+    const OperatorKernel& kernel = *call.kernel;
+    if (integers.size() != call.num_integers ||
+        tensors.size() != call.num_inputs + kernel.num_results) {
+      return error(Error::InvalidProgram, "number ", index, ", ", kernel.name, ": expected ",
+                   call.num_integers, " integers and ", call.num_inputs, " + ", kernel.num_results,
+                   " tensors, the model passes ", integers.size(), " and ", tensors.size());
+    }
+    std::array<OwnedTensor, max_results> own{OwnedTensor(nullptr), OwnedTensor(nullptr),
+                                             OwnedTensor(nullptr), OwnedTensor(nullptr)};
+    const OperatorResults results = std::span(own).first(kernel.num_results);
+    TENON_RETURN_IF_ERROR(kernel.run(OperatorArguments(call.arguments, integers, tensors), results)
+                              .with_context(kernel.name));
+    const auto handles = tensors.subspan(call.num_inputs);
+    // The handle gets the result, and what it had is released with the other object.
+    for (std::size_t i = 0; i < results.size(); ++i) std::swap(*handles[i], *results[i]);
+    return ok();
+  }
+
+ private:
+  std::vector<PreparedCall> calls_;
+};
+
+/// False when arrays and objects are nested deeper than any description is. The parser keeps all
+/// levels, and its values are destroyed level by level.
+bool is_flat(std::string_view description) {
+  constexpr int deepest = 32;
+  int depth = 0;
+  bool in_text = false;
+  for (std::size_t i = 0; i < description.size(); ++i) {
+    const char c = description[i];
+    if (in_text) {
+      if (c == '\\') {
+        ++i;
+      } else if (c == '"') {
+        in_text = false;
+      }
+    } else if (c == '"') {
+      in_text = true;
+    } else if (c == '[' || c == '{') {
+      if (++depth > deepest) return false;
+    } else if (c == ']' || c == '}') {
+      --depth;
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<const aoti::ProxyExecutor>> make_proxy(std::string_view description) {
+  constexpr std::size_t largest = std::size_t{1} << 22;
+  if (description.size() > largest || !is_flat(description)) {
+    return error(Error::OutOfResources, "a description of ", description.size(),
+                 " bytes: expected at most ", largest, ", and no deep nesting");
+  }
+  const Json root = Json::parse(description.begin(), description.end(), nullptr, false);
+  TENON_TRY(const Json* nodes, list(root, "nodes", "the description"));
+  std::vector<PreparedCall> calls;
+  std::vector<std::string> missing;
+  for (std::size_t i = 0; i < nodes->size(); ++i) {
+    const std::string where = concat("call ", i);
+    const Json* node = find((*nodes)[i], "node");
+    if (!node) return fail(Error::InvalidProgram, where, "expected an object 'node'");
+    TENON_TRY(std::string target, text(*node, "target", where));
+    const OperatorKernel* kernel = find_operator(target);
+    if (!kernel) {
+      if (std::ranges::find(missing, target) == missing.end()) missing.push_back(std::move(target));
+      continue;
+    }
+    TENON_TRY(PreparedCall call,
+              CallReader(*kernel, concat(where, ", ", kernel->name)).read(*node));
+    calls.push_back(std::move(call));
+  }
+  if (missing.empty()) return std::make_unique<const Proxy>(std::move(calls));
+  std::string names;
+  for (const std::string& name : missing) names += concat(names.empty() ? "" : ", ", name);
+  return error(Error::OperatorMissing, "no code here for ", missing.size(),
+               missing.size() == 1 ? " operator: " : " operators: ", names,
+               "; have them decomposed when the model is exported (docs/aoti/operators.md)");
+}
+
+}  // namespace tenon::cpu_aoti

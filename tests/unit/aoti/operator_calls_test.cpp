@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: MIT
+//
+// Models that call operators by number, with the description of the calls in the program.
+#include <string>
+
+#include "program.hpp"
+
+using namespace tenon;
+using namespace tenon::test;
+
+namespace operator_calls_test {
+namespace {
+
+/// The description of one call, as AOTInductor writes it.
+std::string call_of(const std::string& target) {
+  return R"({"nodes": [{"name": "buf0", "node": {"target": ")" + target + R"(", "inputs": [
+    {"name": "self", "arg": {"as_tensor": {"name": "x"}}, "kind": 1},
+    {"name": "dim", "arg": {"as_int": 0}, "kind": 1},
+    {"name": "keepdim", "arg": {"as_bool": true}, "kind": 1}],
+    "outputs": [{"as_tensor": {"name": "buf1"}}, {"as_tensor": {"name": "buf2"}}],
+    "metadata": {}}}]})";
+}
+
+std::string refusal(const ModelParts& parts) {
+  AotiHost aoti;
+  const auto method = aoti.load(parts);
+  CHECK(method.error() == Error::OperatorMissing);
+  return std::string(method.text());
+}
+
+}  // namespace
+
+TEST_CASE("a model calls an operator by number, with both forms of keys", "[aoti]") {
+  for (const std::string blob : {"library_so_blob\nweights_weights_blob", ""}) {
+    AotiHost aoti;
+    const auto method = aoti.load({.model = "calls_an_operator",
+                                   .blob = blob,
+                                   .weight = 3.0f,
+                                   .operator_calls = call_of("aten::median.dim")});
+    INFO(method.text());
+    REQUIRE(method.ok());
+    CHECK(*run(**method, 2.0f) == 6.0f);
+    CHECK(*run(**method, 2.0f) == 7.0f);  // The state grew.
+  }
+}
+
+TEST_CASE("an operator without code is refused by name when the method is loaded", "[aoti]") {
+  const std::string text =
+      refusal({.model = "calls_an_operator", .operator_calls = call_of("acme::turn.left")});
+  CHECK_THAT(text, ContainsSubstring("the operators that method 'forward' calls: no code here for "
+                                     "1 operator: acme::turn.left"));
+}
+
+TEST_CASE("a model that calls operators needs their description", "[aoti]") {
+  const std::string text = refusal({.model = "calls_an_operator"});
+  CHECK_THAT(text, ContainsSubstring("1 function: aoti_torch_proxy_executor_call_function"));
+  CHECK_THAT(text, ContainsSubstring("pack the model with tenon-compile --aoti"));
+}
+
+TEST_CASE("a description that is not one is refused when the method is loaded", "[aoti]") {
+  AotiHost aoti;
+  const auto method = aoti.load({.model = "calls_an_operator", .operator_calls = "{"});
+  CHECK(method.error() == Error::InvalidProgram);
+  CHECK_THAT(std::string(method.text()),
+             ContainsSubstring("the description: expected an array 'nodes'"));
+}
+
+TEST_CASE("a call that does not fit its description fails the run, and the next is refused alike",
+          "[aoti][TN-EXE-3]") {
+  AotiHost aoti;
+  // The model passes one integer more than the description has.
+  std::string calls = call_of("aten::median.dim");
+  const std::string integer = R"({"as_int": 0})";
+  calls.replace(calls.find(integer), integer.size(), R"({"as_none": true})");
+  const auto refused = aoti.load({.model = "calls_an_operator", .operator_calls = calls});
+  CHECK(refused.error() == Error::NotSupported);
+  CHECK_THAT(std::string(refused.text()), ContainsSubstring("argument 'dim' has the type as_none"));
+
+  const auto none = aoti.load({.model = "calls_an_operator", .operator_calls = R"({"nodes": []})"});
+  INFO(none.text());
+  REQUIRE(none.ok());
+  for (int i = 0; i < 2; ++i) {
+    const auto y = run(**none, 2.0f);
+    CHECK_FALSE(y.ok());
+    CHECK_THAT(std::string(y.text()), ContainsSubstring("number 0: the description has 0"));
+  }
+}
+
+TEST_CASE("a program whose model calls no operator may have a description", "[aoti]") {
+  AotiHost aoti;
+  const auto method = aoti.load({.weight = 3.0f, .operator_calls = "not read"});
+  INFO(method.text());
+  REQUIRE(method.ok());
+  CHECK(*run(**method, 2.0f) == 6.0f);
+}
+
+}  // namespace operator_calls_test

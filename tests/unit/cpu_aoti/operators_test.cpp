@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: MIT
+//
+// Operators that models call by number. Expected numbers are PyTorch's.
+#include <cmath>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "kernel_support.hpp"
+#include "operators/arguments.hpp"
+#include "operators/proxy.hpp"
+#include "support/catch.hpp"
+
+using namespace kernel_test;
+using namespace tenon;
+
+namespace operators_test {
+namespace {
+
+using Values = std::vector<double>;
+
+std::string argument(const std::string& name, const std::string& value) {
+  return R"({"name": ")" + name + R"(", "arg": {)" + value + R"(}, "kind": 1})";
+}
+const std::string self = argument("self", R"("as_tensor": {"name": "x"})");
+
+/// The description of one call with `results` tensors as outputs.
+std::string description(const std::string& target, const std::string& inputs, int results) {
+  std::string outputs;
+  for (int i = 0; i < results; ++i) {
+    outputs += i == 0 ? "" : ", ";
+    outputs += R"({"as_tensor": {"name": "out"}})";
+  }
+  return R"({"nodes": [{"name": "buf0", "node": {"target": ")" + target + R"(", "inputs": [)" +
+         inputs + R"(], "outputs": [)" + outputs + "]}}]}";
+}
+
+/// One call of a model: the status and the tensors that its handles have then.
+struct Call {
+  std::string failure;
+  std::vector<Handle> results;
+};
+
+Call call(const std::string& calls, const std::vector<ModelTensor*>& inputs,
+          std::vector<std::int64_t> integers, std::size_t num_results) {
+  const auto proxy = cpu_aoti::make_proxy(calls);
+  INFO(proxy.text());
+  REQUIRE(proxy.ok());
+  Call out;
+  std::vector<ModelTensor*> tensors(inputs);
+  for (std::size_t i = 0; i < num_results; ++i) {
+    out.results.emplace_back();
+    REQUIRE(aoti::shims::aoti_torch_new_uninitialized_tensor(out.results.back().out()) == 0);
+    tensors.push_back(out.results.back().get());
+  }
+  TensorPool& pool = aoti::current_pool();
+  const std::size_t live = pool.num_live();
+  const auto failed = aoti::shims::aoti_torch_proxy_executor_call_function(
+      proxy->get(), 0, static_cast<std::int32_t>(integers.size()), integers.data(),
+      static_cast<std::int32_t>(tensors.size()), tensors.data());
+  CHECK(pool.num_live() == live);
+  if (failed != 0) out.failure = pool.take_failure();
+  return out;
+}
+
+Handle tensor(const Shape& sizes, const Values& values, ScalarType type = ScalarType::Float,
+              const Shape& strides = {}) {
+  Handle out = make(sizes, type, strides);
+  for (std::size_t i = 0; i < values.size(); ++i) out.set(static_cast<std::int64_t>(i), values[i]);
+  return out;
+}
+
+std::string refusal(const std::string& calls, Error code = Error::InvalidProgram) {
+  const auto proxy = cpu_aoti::make_proxy(calls);
+  CHECK(proxy.error() == code);
+  return std::string(proxy.text());
+}
+
+const double nan = std::nan("");
+
+}  // namespace
+
+TEST_CASE("median along a dimension: the lower one, where a stable sort has it", "[cpu_aoti]") {
+  Fixture fixture;
+  const std::string inputs = self + ", " + argument("dim", R"("as_int": -1)") + ", " +
+                             argument("keepdim", R"("as_bool": false)");
+  const Handle x =
+      tensor({3, 4}, {4, 1, 3, 2, 5, 5, 5, 5, nan, 7, nan, 1}, ScalarType::Float, {1, 3});
+  const Call plain = call(description("aten::median.dim", inputs, 2), {x.get()}, {-1}, 2);
+  CHECK(plain.failure.empty());
+  CHECK(plain.results[0].sizes() == Shape{3});
+  CHECK(plain.results[0].at(0) == 2);
+  CHECK(plain.results[0].at(1) == 5);
+  CHECK(std::isnan(plain.results[0].at(2)));
+  CHECK(plain.results[1].values() == Values{3, 1, 0});
+  CHECK(plain.results[1]->scalar_type == ScalarType::Long);
+
+  const Call skipping = call(description("aten::nanmedian.dim", inputs, 2), {x.get()}, {-1}, 2);
+  CHECK(skipping.results[0].values() == Values{2, 5, 1});
+  CHECK(skipping.results[1].values() == Values{3, 1, 3});
+
+  const Handle empty = make({2, 0});
+  CHECK_THAT(call(description("aten::median.dim", inputs, 2), {empty.get()}, {-1}, 2).failure,
+             ContainsSubstring("operator call: aten::median.dim: dimension 1 of [2, 0]: expected "
+                               "at least one element"));
+}
+
+TEST_CASE("unique elements with their groups, whose number depends on the elements", "[cpu_aoti]") {
+  Fixture fixture;
+  const auto inputs = [](bool inverse, bool counts) {
+    return self + ", " + argument("sorted", R"("as_bool": true)") + ", " +
+           argument("return_inverse", inverse ? R"("as_bool": true)" : R"("as_bool": false)") +
+           ", " + argument("return_counts", counts ? R"("as_bool": true)" : R"("as_bool": false)");
+  };
+  const Handle x = tensor({2, 3}, {3, 1, 3, 2, 1, 3}, ScalarType::Long);
+  const Call all = call(description("aten::_unique2", inputs(true, true), 3), {x.get()}, {}, 3);
+  CHECK(all.results[0].values() == Values{1, 2, 3});
+  CHECK(all.results[0]->scalar_type == ScalarType::Long);
+  CHECK(all.results[1].sizes() == Shape{2, 3});
+  CHECK(all.results[1].values() == Values{2, 0, 2, 1, 0, 2});
+  CHECK(all.results[2].values() == Values{2, 1, 3});
+
+  const Call alone = call(description("aten::_unique2", inputs(false, false), 3), {x.get()}, {}, 3);
+  CHECK(alone.results[0].values() == Values{1, 2, 3});
+  CHECK(alone.results[1].sizes() == Shape{0});
+  CHECK(alone.results[2].sizes() == Shape{0});
+
+  const Handle with_nan = tensor({4}, {nan, 1, nan, 1}, ScalarType::BFloat16);
+  const Call apart =
+      call(description("aten::_unique2", inputs(false, true), 3), {with_nan.get()}, {}, 3);
+  CHECK(apart.results[0].sizes() == Shape{3});
+  CHECK(apart.results[2].values() == Values{2, 1, 1});
+}
+
+TEST_CASE("unique elements of neighbours", "[cpu_aoti]") {
+  Fixture fixture;
+  const std::string inputs = self + ", " + argument("return_inverse", R"("as_bool": true)") + ", " +
+                             argument("return_counts", R"("as_bool": true)");
+  const Handle x = tensor({6}, {1, 1, 2, 1, 1, 1}, ScalarType::Int);
+  const std::string calls = description("aten::unique_consecutive", inputs, 3);
+  const Call groups = call(calls, {x.get()}, {}, 3);
+  CHECK(groups.results[0].values() == Values{1, 2, 1});
+  CHECK(groups.results[1].values() == Values{0, 0, 1, 2, 2, 2});
+  CHECK(groups.results[2].values() == Values{2, 1, 3});
+  const Handle none = make({0}, ScalarType::Int);
+  CHECK(call(calls, {none.get()}, {}, 3).results[0].sizes() == Shape{0});
+
+  const std::string along = inputs + ", " + argument("dim", R"("as_int": 0)");
+  CHECK_THAT(call(description("aten::unique_consecutive", along, 3), {x.get()}, {0}, 3).failure,
+             ContainsSubstring("dim 0: expected none"));
+}
+
+TEST_CASE("bins are counted or summed, as many as the largest number asks for", "[cpu_aoti]") {
+  Fixture fixture;
+  const Handle x = tensor({5}, {1, 4, 1, 0, 1}, ScalarType::Short);
+  CHECK(call(description("aten::bincount", self, 1), {x.get()}, {}, 1).results[0].values() ==
+        Values{1, 3, 0, 0, 1});
+  const std::string longer = self + ", " + argument("weights", R"("as_none": true)") + ", " +
+                             argument("minlength", R"("as_int": 7)");
+  const Call padded = call(description("aten::bincount", longer, 1), {x.get()}, {7}, 1);
+  CHECK(padded.results[0].values() == Values{1, 3, 0, 0, 1, 0, 0});
+  CHECK(padded.results[0]->scalar_type == ScalarType::Long);
+
+  const std::string weighted = self + ", " + argument("weights", R"("as_tensor": {"name": "w"})");
+  const Handle weights = tensor({5}, {0.5, 2, 1, -1, 0.25});
+  const Call sums =
+      call(description("aten::bincount", weighted, 1), {x.get(), weights.get()}, {}, 1);
+  CHECK(sums.results[0].values() == Values{-1, 1.75, 0, 0, 2});
+  CHECK(sums.results[0]->scalar_type == ScalarType::Float);
+  const Handle whole = tensor({5}, {1, 2, 3, 4, 5}, ScalarType::Int);
+  const Call doubles =
+      call(description("aten::bincount", weighted, 1), {x.get(), whole.get()}, {}, 1);
+  CHECK(doubles.results[0].values() == Values{4, 9, 0, 0, 2});
+  CHECK(doubles.results[0]->scalar_type == ScalarType::Double);
+}
+
+TEST_CASE("bins refuse numbers that are negative, real, or too large", "[cpu_aoti]") {
+  Fixture fixture;
+  const std::string calls = description("aten::bincount", self, 1);
+  const Handle negative = tensor({2}, {1, -1}, ScalarType::Long);
+  CHECK_THAT(call(calls, {negative.get()}, {}, 1).failure, ContainsSubstring("number -1"));
+  const Handle large = tensor({1}, {1e12}, ScalarType::Long);
+  CHECK_THAT(call(calls, {large.get()}, {}, 1).failure, ContainsSubstring("expected below"));
+  const Handle real = tensor({1}, {1});
+  CHECK_THAT(call(calls, {real.get()}, {}, 1).failure, ContainsSubstring("numbers of Float"));
+  const Handle square = make({2, 2}, ScalarType::Long);
+  CHECK_THAT(call(calls, {square.get()}, {}, 1).failure, ContainsSubstring("one dimension"));
+}
+
+TEST_CASE("steady calls of an operator allocate nothing", "[cpu_aoti]") {
+  Fixture fixture;
+  const auto proxy = cpu_aoti::make_proxy(
+      description("aten::median.dim", self + ", " + argument("dim", R"("as_int": 0)"), 2));
+  REQUIRE(proxy.ok());
+  const Handle x = tensor({4}, {4, 1, 3, 2});
+  std::size_t before = 0;
+  for (int run = 0; run < 4; ++run) {
+    if (run == 1) before = allocations();
+    Handle values, indices;
+    REQUIRE(aoti::shims::aoti_torch_new_uninitialized_tensor(values.out()) == 0);
+    REQUIRE(aoti::shims::aoti_torch_new_uninitialized_tensor(indices.out()) == 0);
+    ModelTensor* const tensors[] = {x.get(), values.get(), indices.get()};
+    const std::int64_t dim = 0;
+    REQUIRE((*proxy)->call(0, {&dim, 1}, tensors).ok());
+    CHECK(values.at(0) == 2);
+  }
+  CHECK(allocations() == before);
+}
+
+TEST_CASE("a description is refused by call and argument", "[cpu_aoti]") {
+  const std::string dim = argument("dim", R"("as_int": 0)");
+  const auto median = [](const std::string& inputs, int results = 2) {
+    return description("aten::median.dim", inputs, results);
+  };
+  for (const std::string text : {"", "{", "[]", "null", "{\"nodes\": {}}", "{\"nodes\": 1} 2"}) {
+    INFO(text);
+    CHECK_THAT(refusal(text), ContainsSubstring("the description: expected an array 'nodes'"));
+  }
+  CHECK_THAT(refusal(R"({"nodes": [1]})"), ContainsSubstring("call 0: expected an object 'node'"));
+  CHECK_THAT(refusal(R"({"nodes": [{"node": {"target": 1}}]})"),
+             ContainsSubstring("call 0: expected a text 'target'"));
+  CHECK_THAT(refusal(R"({"nodes": [{"node": {"target": "aten::median.dim"}}]})"),
+             ContainsSubstring("call 0, aten::median.dim: expected an array 'inputs'"));
+  CHECK_THAT(refusal(median(self)), ContainsSubstring("has no argument 'dim'"));
+  CHECK_THAT(refusal(median(dim + ", " + self)),
+             ContainsSubstring("argument 'self' is behind a later one"));
+  CHECK_THAT(refusal(median(self + ", " + dim + ", " + dim)), ContainsSubstring("there twice"));
+  CHECK_THAT(refusal(median(self + ", " + dim, 1)),
+             ContainsSubstring("expected 2 tensors as outputs, found 1"));
+  CHECK_THAT(refusal(median(self + ", " + dim + R"(, {"name": "keepdim", "arg": {}})")),
+             ContainsSubstring("expected one value for argument 'keepdim'"));
+  CHECK_THAT(
+      refusal(median(self + ", " + argument("dim", R"("as_float": 0.0)")), Error::NotSupported),
+      ContainsSubstring("argument 'dim' has the type as_float"));
+  CHECK_THAT(refusal(median(self + ", " + dim + ", " + argument("keepdim", R"("as_bool": 1)")),
+                     Error::NotSupported),
+             ContainsSubstring("argument 'keepdim' has the type as_bool"));
+  CHECK_THAT(refusal(median(self + ", " + argument("axis", R"("as_int": 0)")), Error::NotSupported),
+             ContainsSubstring("has an argument 'axis', which is not known"));
+}
+
+TEST_CASE("all operators without code are named, each once", "[cpu_aoti]") {
+  std::string nodes;
+  for (const char* target : {"acme::one", "aten::median.dim", "acme::two.out", "acme::one"}) {
+    const std::string one = description(target, self + ", " + argument("dim", R"("as_int": 0)"), 2);
+    const std::string begin = R"({"nodes": [)";
+    nodes += nodes.empty() ? begin : ", ";
+    nodes += one.substr(begin.size(), one.size() - begin.size() - 2);
+  }
+  CHECK_THAT(refusal(nodes + "]}", Error::OperatorMissing),
+             ContainsSubstring("no code here for 2 operators: acme::one, acme::two.out"));
+}
+
+TEST_CASE("a description that is too deep or too large is refused before it is read",
+          "[cpu_aoti]") {
+  refusal(std::string(100, '['), Error::OutOfResources);
+  refusal(std::string((std::size_t{1} << 22) + 1, ' '), Error::OutOfResources);
+  const std::string text =
+      R"({"nodes": [], "comment": "[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[\""})";
+  CHECK(cpu_aoti::make_proxy(text).ok());
+}
+
+TEST_CASE("a call that does not fit its description is refused", "[cpu_aoti]") {
+  Fixture fixture;
+  const auto proxy = cpu_aoti::make_proxy(
+      description("aten::median.dim", self + ", " + argument("dim", R"("as_int": 0)"), 2));
+  REQUIRE(proxy.ok());
+  const Handle x = tensor({4}, {4, 1, 3, 2});
+  ModelTensor* const one = x.get();
+  CHECK_THAT(std::string((*proxy)->call(1, {}, {&one, 1}).text()),
+             ContainsSubstring("number 1: the description has 1"));
+  CHECK_THAT(std::string((*proxy)->call(0, {}, {&one, 1}).text()),
+             ContainsSubstring("expected 1 integers and 1 + 2 tensors, the model passes 0 and 1"));
+  CHECK(aoti::shims::aoti_torch_proxy_executor_call_function(nullptr, 0, 0, nullptr, 0, nullptr) ==
+        1);
+  CHECK_THAT(fixture.pool.take_failure(), ContainsSubstring("no description of calls"));
+  CHECK(aoti::shims::aoti_torch_proxy_executor_call_function(proxy->get(), -1, 0, nullptr, 0,
+                                                             nullptr) == 1);
+}
+
+}  // namespace operators_test
