@@ -12,8 +12,10 @@
 #include <tenon/aoti.hpp>
 #include <tenon/tenon.hpp>
 #include <thread>
+#include <utility>
 
 #include "isolated_library.hpp"
+#include "kernels/generator.hpp"
 #include "kernels/kernel_list.hpp"
 #include "onednn/onednn_api.hpp"
 #include "openmp.hpp"
@@ -87,11 +89,23 @@ class CpuAotiBackend final : public tenon::Backend<CpuAotiBackend>,
   static constexpr std::array options{
       tenon::OptionSpec{"threads", std::int64_t{1}, "threads that one run may use; 0 for all"},
       aoti::share_weights_option("use weights where the host has them; otherwise copy them"),
-      aoti::model_copies_option};
+      aoti::model_copies_option,
+      tenon::OptionSpec{"seed", std::int64_t{-1},
+                        "seed of random numbers, as torch.manual_seed; -1 for one of the system"}};
 
   struct Delegate {
     Model model;
     int num_threads;
+    std::int64_t seed;
+
+    Delegate(Model loaded, int threads, std::int64_t given)
+        : model(std::move(loaded)), num_threads(threads), seed(given) {
+      if (seed < 0) return;
+      auto next = static_cast<std::uint64_t>(seed);
+      for (const auto& instance : model.instances()) {
+        instance->pool().cache<tenon::cpu_aoti::Generator>().seed(next++);
+      }
+    }
   };
 
   static tenon::Result<aoti::DeviceMemoryApi> open_device(const aoti::LoadOptions&) {
@@ -122,6 +136,11 @@ class CpuAotiBackend final : public tenon::Backend<CpuAotiBackend>,
     TENON_TRY(const auto values, option_values(context));
     TENON_TRY(const auto threads, values.get<std::int64_t>("threads"));
     TENON_TRY(const aoti::LoadOptions load_options, aoti::read_load_options(values));
+    TENON_TRY(const auto seed, values.get<std::int64_t>("seed"));
+    if (seed < -1) {
+      return tenon::error(tenon::Error::InvalidArgument,
+                          "option 'seed': expected at least -1, found ", seed);
+    }
     constexpr std::int64_t max_threads = 1024;
     if (threads < 0 || threads > max_threads) {
       return tenon::error(tenon::Error::InvalidArgument, "option 'threads': expected 0 to ",
@@ -129,7 +148,7 @@ class CpuAotiBackend final : public tenon::Backend<CpuAotiBackend>,
     }
     TENON_TRY(Model model, load(context, processed, load_options));
     const int num_threads = threads == 0 ? ::omp_get_num_procs() : static_cast<int>(threads);
-    return Delegate{std::move(model), num_threads};
+    return Delegate(std::move(model), num_threads, seed);
   }
 
   tenon::Status execute(tenon::ExecutionContext& context, Delegate& delegate, tenon::Args args) {
@@ -139,7 +158,7 @@ class CpuAotiBackend final : public tenon::Backend<CpuAotiBackend>,
 
   tenon::Result<Delegate> create_session(const Delegate& delegate) {
     TENON_TRY(Model model, AotiBackend::create_session(delegate.model));
-    return Delegate{std::move(model), delegate.num_threads};
+    return Delegate(std::move(model), delegate.num_threads, delegate.seed);
   }
 
   tenon::MemoryInfo memory_info(const Delegate* delegate) const {

@@ -1,93 +1,34 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <numbers>
-#include <random>
+#include <type_traits>
 #include <utility>
 
 #include "kernels/elements.hpp"
+#include "kernels/generator.hpp"
 #include "kernels/kernel_list.hpp"
 #include "strided.hpp"
 #include "tenon/core/tensor.hpp"
 
-// Random numbers have PyTorch's distributions, not its values: each thread has its own generator,
-// seeded by the system, and the seed cannot be set. A compiled model usually makes most numbers
-// with its own code and draws their seeds here, but bernoulli_ and randperm are always called; the
-// others are when the model was compiled with Inductor's fallback_random.
+// With a seed, numbers of uniform and normal distributions, whole numbers and permutations are
+// PyTorch's, bit for bit where the C library's logarithm, sine and cosine are those that PyTorch
+// was run with. PyTorch draws bernoulli with one probability, dropout and exponential with MKL's
+// own generators; here they have its distributions alone. A compiled model usually makes most
+// numbers with its own code and draws their seeds here, but bernoulli_ and randperm are always
+// called; the others are when the model was compiled with Inductor's fallback_random.
 namespace tenon::cpu_aoti {
 namespace {
 
 using aoti::shim_call;
 
-/// Philox4x32-10 (J. Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011): a
-/// block cipher over a counter.
-class Philox {
- public:
-  Philox() {
-    std::random_device device;
-    for (std::uint32_t& word : key_) word = device();
-    for (std::uint32_t& word : counter_) word = device();
-  }
-
-  std::uint64_t next() noexcept {
-    if (left_ == 0) {
-      fill();
-      left_ = 2;
-    }
-    --left_;
-    return block_[left_];
-  }
-
- private:
-  void fill() noexcept {
-    std::array<std::uint32_t, 4> x = counter_;
-    std::array<std::uint32_t, 2> key = key_;
-    for (int round = 0; round < 10; ++round) {
-      const std::uint64_t a = std::uint64_t{0xD2511F53u} * x[0];
-      const std::uint64_t b = std::uint64_t{0xCD9E8D57u} * x[2];
-      x = {static_cast<std::uint32_t>(b >> 32) ^ x[1] ^ key[0], static_cast<std::uint32_t>(b),
-           static_cast<std::uint32_t>(a >> 32) ^ x[3] ^ key[1], static_cast<std::uint32_t>(a)};
-      key[0] += 0x9E3779B9u;
-      key[1] += 0xBB67AE85u;
-    }
-    block_ = {std::uint64_t{x[0]} << 32 | x[1], std::uint64_t{x[2]} << 32 | x[3]};
-    for (std::uint32_t& word : counter_) {
-      if (++word != 0) break;
-    }
-  }
-
-  std::array<std::uint32_t, 2> key_;
-  std::array<std::uint32_t, 4> counter_;
-  std::array<std::uint64_t, 2> block_{};
-  std::size_t left_ = 0;
-};
-
-Philox& generator() {
-  thread_local Philox philox;
-  return philox;
-}
-
-/// Uniform in [0, 1), with as many bits as T holds, so that no number rounds to 1.
-template <class T>
-[[nodiscard]] double uniform(Philox& source) noexcept {
-  constexpr int digits = std::is_same_v<T, BFloat16> ? 8
-                         : std::is_same_v<T, Half>   ? 11
-                         : std::is_same_v<T, float>  ? 24
-                                                     : 53;
-  return std::ldexp(static_cast<double>(source.next() >> (64 - digits)), -digits);
-}
+Generator& generator() { return aoti::current_pool().cache<Generator>(); }
 
 /// Uniform in (0, 1), without the ends, so that its logarithm is neither 0 nor infinite.
-[[nodiscard]] double inner_uniform(Philox& source) noexcept {
-  return std::ldexp(static_cast<double>(source.next() >> 12) + 0.5, -52);
-}
-
-/// Two independent numbers of the normal distribution (Box and Muller).
-[[nodiscard]] std::pair<double, double> normal(Philox& source) noexcept {
-  const double radius = std::sqrt(-2 * std::log(1 - uniform<double>(source)));
-  const double angle = 2 * std::numbers::pi * uniform<double>(source);
-  return {radius * std::cos(angle), radius * std::sin(angle)};
+[[nodiscard]] double inner_uniform(Generator& source) {
+  return std::ldexp(static_cast<double>(source.two_words() >> 12) + 0.5, -52);
 }
 
 template <class Body>
@@ -100,38 +41,29 @@ Status make(Sizes size, const std::int32_t* dtype, ScalarType usual, ModelTensor
   return ok();
 }
 
-Status fill_uniform(const ModelTensor& out) {
-  return with_real_type(out.scalar_type, [&]<class T>(T) {
-    Philox& source = generator();
-    for (std::int64_t i = 0; i < out.numel; ++i) out.as<T>()[i] = narrow<T>(uniform<T>(source));
-    return ok();
-  });
-}
-
-// The distributions below are computed in double and rounded to the type of the result once:
-// numbers of 8 bits, as a BFloat16 has, are too few to make others of.
-
-/// Uniform in [from, to), both rounded to the type of the result first, as PyTorch does.
+/// Uniform in [from, to): computed in the wide type, and the end, which rounding may reach, is
+/// replaced by the beginning.
 Status fill_between(const ModelTensor& out, double from, double to) {
   return with_real_type(out.scalar_type, [&]<class T>(T) -> Status {
-    const auto low = static_cast<double>(widen(narrow<T>(from)));
-    const auto high = static_cast<double>(widen(narrow<T>(to)));
-    if (!std::isfinite(high - low)) {
+    const auto low = static_cast<Wide<T>>(from);
+    const auto high = static_cast<Wide<T>>(to);
+    const T first = narrow<T>(from);
+    const Wide<T> end = widen(narrow<T>(to));
+    if (!std::isfinite(high - low) || !std::isfinite(end - widen(first))) {
       return error(Error::InvalidArgument, "numbers from ", from, " to below ", to,
                    ": expected a range that is finite in ", name_of(out.scalar_type));
     }
-    Philox& source = generator();
+    Generator& source = generator();
     for (std::int64_t i = 0; i < out.numel; ++i) {
-      T value{};
-      do {
-        value = narrow<T>(low + uniform<double>(source) * (high - low));
-        // Rounding may reach the end, which is excluded. It does so for at most half of the draws.
-      } while (low < high && !(static_cast<double>(widen(value)) < high));
-      out.as<T>()[i] = value;
+      // PyTorch's compiler contracts it.
+      const T value = narrow<T>(std::fma(source.uniform<Wide<T>>(), high - low, low));
+      out.as<T>()[i] = widen(value) == end ? first : value;
     }
     return ok();
   });
 }
+
+Status fill_uniform(const ModelTensor& out) { return fill_between(out, 0, 1); }
 
 /// The distribution of the time to the next event of `rate`. Never 0: samplers of tokens divide by
 /// these numbers. A number that rounds to 0 becomes the smallest one that does not, of those that
@@ -144,7 +76,7 @@ Status fill_exponential(const ModelTensor& out, double rate) {
     } else {
       least = narrow<T>(std::numeric_limits<Wide<T>>::min());
     }
-    Philox& source = generator();
+    Generator& source = generator();
     for (std::int64_t i = 0; i < out.numel; ++i) {
       const T value = narrow<T>(-std::log(inner_uniform(source)) / rate);
       out.as<T>()[i] = widen(value) > widen(least) ? value : least;
@@ -153,23 +85,50 @@ Status fill_exponential(const ModelTensor& out, double rate) {
   });
 }
 
+/// 16 numbers of a normal distribution made of 16 uniform ones (Box and Muller).
+template <class Key>
+void make_normal(std::array<Key, 16>& numbers, Key mean, Key deviation) {
+  for (std::size_t i = 0; i < 8; ++i) {
+    const Key radius = std::sqrt(-2 * std::log(1 - numbers[i]));
+    const auto angle = static_cast<Key>(2 * std::numbers::pi * static_cast<double>(numbers[i + 8]));
+    numbers[i] = std::fma(radius * std::cos(angle), deviation, mean);
+    numbers[i + 8] = std::fma(radius * std::sin(angle), deviation, mean);
+  }
+}
+
 Status fill_normal(const ModelTensor& out, double mean, double deviation) {
   return with_real_type(out.scalar_type, [&]<class T>(T) {
-    Philox& source = generator();
-    T* to = out.as<T>();
-    for (std::int64_t i = 0; i < out.numel; i += 2) {
-      const auto [a, b] = normal(source);
-      to[i] = narrow<T>(mean + a * deviation);
-      if (i + 1 < out.numel) to[i + 1] = narrow<T>(mean + b * deviation);
+    using Key = Wide<T>;
+    constexpr std::int64_t block = 16;
+    Generator& source = generator();
+    T* const to = out.as<T>();
+    const std::int64_t size = out.numel;
+    if (size < block) {
+      for (std::int64_t i = 0; i < size; ++i) to[i] = narrow<T>(source.normal() * deviation + mean);
+      return ok();
     }
+    std::array<Key, block> numbers{};
+    const auto fill = [&](std::int64_t at) {
+      for (Key& number : numbers) number = source.uniform<Key>();
+      make_normal(numbers, static_cast<Key>(mean), static_cast<Key>(deviation));
+      std::ranges::transform(numbers, to + at, narrow<T, Key>);
+    };
+    std::int64_t at = 0;
+    for (; at + block <= size; at += block) fill(at);
+    if (at == size) return ok();
+    if constexpr (std::is_same_v<T, Key>) {
+      // PyTorch has drawn uniform numbers for all elements of this type first.
+      for (; at < size; ++at) static_cast<void>(source.uniform<Key>());
+    }
+    fill(size - block);
     return ok();
   });
 }
 
 Status fill_standard_normal(const ModelTensor& out) { return fill_normal(out, 0, 1); }
 
-/// Whole numbers from `low` to below `high`. The remainder favours small numbers by less than one
-/// part in 2^64 / (high - low), as PyTorch's does.
+/// Whole numbers from `low` to below `high`. The remainder favours small numbers, by one part in 16
+/// at most, as PyTorch's does.
 Status fill_integers(const ModelTensor& out, std::int64_t low, std::int64_t high) {
   if (low >= high) {
     return error(Error::InvalidArgument, "numbers from ", low, " to below ", high,
@@ -185,9 +144,11 @@ Status fill_integers(const ModelTensor& out, std::int64_t low, std::int64_t high
                      ": expected some that fit into ", name_of(out.scalar_type));
       }
     }
-    Philox& source = generator();
+    Generator& source = generator();
+    constexpr std::uint64_t most_of_a_word = std::uint64_t{1} << 28;
     for_positions<1>(out.shape(), no_dim, {out.strides.data()}, [&](const auto& at) {
-      const std::uint64_t value = static_cast<std::uint64_t>(low) + source.next() % range;
+      const std::uint64_t drawn = range >= most_of_a_word ? source.two_words() : source.word();
+      const std::uint64_t value = static_cast<std::uint64_t>(low) + drawn % range;
       out.as<T>()[at[0]] = narrow<T>(static_cast<std::int64_t>(value));
     });
     return ok();
@@ -197,12 +158,12 @@ Status fill_integers(const ModelTensor& out, std::int64_t low, std::int64_t high
 /// 0 to n - 1 in random order (Fisher and Yates).
 Status fill_permutation(const ModelTensor& out) {
   return with_type(out.scalar_type, [&]<class T>(T) {
-    Philox& source = generator();
+    Generator& source = generator();
     T* to = out.as<T>();
     for (std::int64_t i = 0; i < out.numel; ++i) to[i] = narrow<T>(i);
-    for (std::int64_t i = out.numel; i > 1; --i) {
-      const std::uint64_t other = source.next() % static_cast<std::uint64_t>(i);
-      std::swap(to[i - 1], to[other]);
+    for (std::int64_t i = 0; i + 1 < out.numel; ++i) {
+      const auto left = static_cast<std::uint64_t>(out.numel - i);
+      std::swap(to[i], to[static_cast<std::uint64_t>(i) + source.word() % left]);
     }
     return ok();
   });
@@ -218,21 +179,21 @@ Status check_chance(double p) {
   return error(Error::InvalidArgument, "a probability ", p, ": expected 0 to 1");
 }
 
-/// 1 with probability `p`, which is read at each position, else 0.
+/// 1 with a probability that is read at each position, as a float or a double, else 0.
 template <class Chance>
 Status fill_chances(const ModelTensor& self, const Dims& p_strides, const Chance& chance) {
   Status failure;
   TENON_RETURN_IF_ERROR(with_type(self.scalar_type, [&]<class T>(T) {
-    Philox& source = generator();
-    for_positions<2>(self.shape(), no_dim, {self.strides.data(), p_strides.data()},
-                     [&](const auto& at) {
-                       const double p = chance(at[1]);
-                       if (Status bad = check_chance(p); !bad.ok() && failure.ok()) {
-                         failure = std::move(bad);
-                       }
-                       const std::int64_t hit = uniform<double>(source) < p ? 1 : 0;
-                       self.as<T>()[at[0]] = narrow<T>(hit);
-                     });
+    Generator& source = generator();
+    for_positions<2>(
+        self.shape(), no_dim, {self.strides.data(), p_strides.data()}, [&](const auto& at) {
+          const auto p = chance(at[1]);
+          if (Status bad = check_chance(p); !bad.ok() && failure.ok()) {
+            failure = std::move(bad);
+          }
+          const std::int64_t hit = source.uniform<std::decay_t<decltype(p)>>() < p ? 1 : 0;
+          self.as<T>()[at[0]] = narrow<T>(hit);
+        });
     return ok();
   }));
   return failure;
@@ -342,9 +303,8 @@ ShimError aoti_torch_cpu_bernoulli__Tensor(ModelTensor* self, ModelTensor* p,
                    ": expected some that broadcast to ", shape_text(self->shape()));
     }
     return with_real_type(p->scalar_type, [&]<class T>(T) {
-      return fill_chances(*self, strides, [&](std::int64_t at) {
-        return static_cast<double>(widen(p->as<const T>()[at]));
-      });
+      return fill_chances(*self, strides,
+                          [&](std::int64_t at) { return widen(p->as<const T>()[at]); });
     });
   });
 }

@@ -159,6 +159,8 @@ TEST_CASE("options that are unknown or out of range are refused", "[aoti][D11]")
              ContainsSubstring("expected 1 to 64, found 65"));
   CHECK_THAT(refusal({}, with_option("model_copies", std::int64_t{2})),
              ContainsSubstring("keeps state between runs"));
+  CHECK_THAT(refusal({}, with_option("seed", std::int64_t{-2})),
+             ContainsSubstring("option 'seed': expected at least -1, found -2"));
 }
 
 TEST_CASE("a load that fails at any step leaves nothing behind", "[aoti][D2][TN-INI-1]") {
