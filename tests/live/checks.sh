@@ -131,3 +131,8 @@ live_operators() {
   TORCHINDUCTOR_CACHE_DIR=$PWD/build/live/inductor build/live/venv/bin/python \
     tests/live/operator_suite.py --cache build/live/operators --build build/gcc "$@"
 }
+
+# A sample that takes less than three minutes of processor time; the same cases each time.
+live_operator_sample() {
+  check "live: a sample of ExecuTorch's suite of operators gives eager PyTorch's numbers" live_operators --sample 16
+}

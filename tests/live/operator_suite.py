@@ -2,14 +2,14 @@
 """ExecuTorch's suite of operators, compiled by AOTInductor and run by the CPU plugin.
 
 The cases are those of `executorch.backends.test.suite.operators` in the wheel: a module and its arguments, in
-float32. Each is run by eager PyTorch, compiled as export_models.py compiles (whatever operators it asks for), and its
+float32 or another --dtype. Each is run by eager PyTorch, compiled as export_models.py compiles (whatever operators it asks for), and its
 outputs are compared with those of tenon-run. CACHE/CASE/ keeps the program, so that a second run only runs.
 
     build/live/venv/bin/python tests/live/operator_suite.py --cache build/live/operators --build build/gcc
 
 Prints each case that is not right and the totals: right; refused (by the exporter or the plugin, with the reason);
-wrong; crash. --sample N takes every Nth case; --only TEXT those whose name contains it. Exits with 1 when a case is
-wrong or crashes.
+wrong; crash. --only TEXT takes cases whose name contains it; --sample N takes N of them, the same each time. Exits with 1
+when a case is wrong or crashes, and when --sample has one that is refused.
 """
 
 import argparse
@@ -18,6 +18,7 @@ import importlib
 import inspect
 import json
 import pkgutil
+import random
 import re
 import shutil
 import subprocess
@@ -31,9 +32,12 @@ from typing import Any
 import export_models
 import torch
 from case_folder import save_tensors
-from torch.utils._pytree import tree_leaves
+from torch.utils._pytree import tree_leaves, tree_map
 
-RTOL, ATOL = 1e-4, 1e-5  # As for the kit's cases in float32 that PyTorch computed.
+# As for the kit's cases in float32 that PyTorch computed; of narrow types, one or two units of the last place.
+LIMITS = {"float32": (1e-4, 1e-5), "float64": (1e-4, 1e-5), "bfloat16": (1.6e-2, 1e-3), "float16": (2e-3, 1e-4),
+          "int64": (0, 0), "int32": (0, 0), "bool": (0, 0)}
+SEED = 20261123
 SUITE = "executorch.backends.test.suite.operators"
 
 
@@ -77,6 +81,21 @@ def cases() -> Iterator[tuple[str, Any, Any]]:
             yield f"{name}.{number}", model, args
 
 
+def converted(model: torch.nn.Module, args: tuple[Any, ...], dtype: torch.dtype) -> tuple[Any, tuple[Any, ...]]:
+    """Module and arguments with `dtype` in place of float32. Whole numbers are eight times as large: most arguments
+    are below 1."""
+    if dtype == torch.float32:
+        return model, args
+
+    def convert(leaf: Any) -> Any:
+        if not isinstance(leaf, torch.Tensor) or leaf.dtype != torch.float32:
+            return leaf
+        return leaf.to(dtype) if dtype.is_floating_point else (leaf * 8).to(dtype)
+
+    model = copy.deepcopy(model)
+    return model.to(dtype) if dtype.is_floating_point else model, tree_map(convert, args)
+
+
 def compile_case(model: torch.nn.Module, args: tuple[Any, ...], folder: Path) -> dict[str, Any]:
     """Writes the folder of one case; returns its facts: what eager or the exporter refused, or the files."""
     shutil.rmtree(folder, ignore_errors=True)
@@ -98,12 +117,13 @@ def compile_case(model: torch.nn.Module, args: tuple[Any, ...], folder: Path) ->
             "asked": sorted(backend.kernels.asked)}
 
 
-def run_case(facts: dict[str, Any], folder: Path, build: Path) -> tuple[str, str]:
+def run_case(facts: dict[str, Any], folder: Path, build: Path, dtype: str) -> tuple[str, str]:
     """The verdict on one case and its reason."""
     if "exporter" in facts:
         return "refused", f"exporter: {facts['exporter']}"
+    rtol, atol = LIMITS[dtype]
     command: list[Any] = [build / "examples/tenon-run/tenon-run", folder / "model.pte", "--plugin",
-                          build / "reference_backends/cpu_aoti/cpu_aoti.so", "--rtol", str(RTOL), "--atol", str(ATOL)]
+                          build / "reference_backends/cpu_aoti/cpu_aoti.so", "--rtol", str(rtol), "--atol", str(atol)]
     for option, names in (("--input", facts["inputs"]), ("--expect", facts["outputs"])):
         for name in names:
             command += [option, folder / name]
@@ -121,22 +141,24 @@ def main() -> int:
     parser.add_argument("--cache", type=Path, required=True, metavar="DIR", help="folder for the cases")
     parser.add_argument("--build", type=Path, required=True, metavar="DIR", help="a build folder of Tenon")
     parser.add_argument("--only", action="append", metavar="TEXT", help="cases whose name contains it; repeatable")
-    parser.add_argument("--sample", type=int, default=1, metavar="N", help="every Nth case")
+    parser.add_argument("--sample", type=int, metavar="N", help="N of the cases, the same each time")
+    parser.add_argument("--dtype", choices=list(LIMITS), default="float32", help="in place of float32")
     parser.add_argument("--cached", action="store_true", help="only cases that are in the cache")
     parser.add_argument("--compile", action="store_true", help="fill the cache and run nothing")
     options = parser.parse_args()
     totals: Counter[str] = Counter()
-    for number, (name, model, args) in enumerate(cases()):
-        if number % options.sample or (options.only and not any(text in name for text in options.only)):
-            continue
-        folder = options.cache / name
+    chosen = [case for case in cases() if not options.only or any(text in case[0] for text in options.only)]
+    if options.sample is not None:
+        chosen = random.Random(SEED).sample(chosen, min(options.sample, len(chosen)))
+    for name, model, args in chosen:
+        folder = options.cache / (name if options.dtype == "float32" else f"{name}.{options.dtype}")
         if (folder / "facts.json").exists():
             facts = json.loads((folder / "facts.json").read_text(encoding="utf-8"))
         elif options.cached:
             continue
         else:
             with torch.no_grad():
-                facts = compile_case(model.eval(), args, folder)
+                facts = compile_case(*converted(model.eval(), args, getattr(torch, options.dtype)), folder)
             (folder / "facts.json").write_text(json.dumps(facts), encoding="utf-8")
         if "eager" in facts:
             totals["not run by eager PyTorch"] += 1
@@ -144,13 +166,14 @@ def main() -> int:
         if options.compile:
             totals["compiled"] += 1
             continue
-        verdict, reason = run_case(facts, folder, options.build)
+        verdict, reason = run_case(facts, folder, options.build, options.dtype)
         totals[verdict] += 1
         if verdict != "right":
             print(f"{verdict}: {name}: {reason}", flush=True)
     count = sum(totals[one] for one in ("right", "refused", "wrong", "crash"))
     print(", ".join(f"{what} {number}" for what, number in sorted(totals.items())), f"of {count} that eager runs")
-    return 1 if totals["wrong"] or totals["crash"] else 0
+    refused = options.sample is not None and totals["refused"]
+    return 1 if totals["wrong"] or totals["crash"] or refused else 0
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Compiles two models with AOTInductor, packs them with tenon-compile in each form, runs them with
+"""Compiles four models with AOTInductor, packs them with tenon-compile in each form, runs them with
 tenon-run, which compares with eager PyTorch, and gives the programs to ExecuTorch's reader.
 
 usage: packed_models.py TENON_COMPILE TENON_RUN CPU_AOTI [--keep DIR]
@@ -46,6 +46,25 @@ class Sums(torch.nn.Module):
         return x * y + 1, (x - y).sum(0)
 
 
+class Filter(torch.nn.Module):
+    """Complex numbers between transforms; the one back has no function in the C shim."""
+
+    def forward(self, x):
+        spectrum = torch.fft.rfft2(x)
+        return torch.fft.irfft2(spectrum * spectrum.abs(), s=x.shape[-2:]), torch.view_as_real(torch.fft.fft(x))
+
+
+class Groups(torch.nn.Module):
+    """Operators that are called by number, with results whose sizes depend on the elements."""
+
+    def forward(self, x):
+        values, counts = torch.unique(x, return_counts=True)
+        bins = torch.bincount(x)
+        for one in (values, counts, bins):  # Memory for outputs is planned.
+            torch._check(one.size(0) <= 64)
+        return values * 2, counts, bins + 1, x.reshape(2, -1).median(1).values
+
+
 def export(name, model, inputs, dynamic, place):
     folder = place / name
     folder.mkdir()
@@ -67,15 +86,17 @@ def export(name, model, inputs, dynamic, place):
 
 
 def parts(folder):
-    """Library and weights of the package."""
-    library, weights = b"", b""
+    """Library, weights and description of operator calls of the package."""
+    library, weights, calls = b"", b"", b""
     with zipfile.ZipFile(folder / "compiled.pt2") as archive:
         for name in archive.namelist():
             if name.endswith(".wrapper.so"):
                 library = archive.read(name)
             elif name.endswith("weights.blob"):
                 weights = archive.read(name)
-    return library, weights
+            elif name.endswith(".wrapper.json"):
+                calls = archive.read(name)
+    return library, weights, calls
 
 
 def content(named, key, data=None):
@@ -83,7 +104,7 @@ def content(named, key, data=None):
     return bytes(named.buffers[entries[key].buffer_index])
 
 
-def check_file(program, data_file, library, weights, keys):
+def check_file(program, data_file, library, weights, keys, calls):
     """What ExecuTorch's own reader finds in the files."""
     pte = deserialize_pte_binary(program.read_bytes())
     plan, = pte.program.execution_plan
@@ -98,6 +119,9 @@ def check_file(program, data_file, library, weights, keys):
     assert content(pte.named_data, names[0]) == library
     if not data_file:
         assert content(pte.named_data, names[1]) == weights
+        described = f"{prefixes[0]}_extern_kernel_nodes"
+        assert (described in pte.named_data.pte_data) == bool(calls)
+        assert not calls or content(pte.named_data, described) == calls
         return
     assert list(pte.named_data.pte_data) == names[:1]
     payload = FlatTensorSerializer().deserialize(data_file.read_bytes())
@@ -107,7 +131,7 @@ def check_file(program, data_file, library, weights, keys):
 
 
 def check(tools, folder):
-    library, weights = parts(folder)
+    library, weights, calls = parts(folder)
     words = []
     for path in sorted(folder.glob("in*.npy")):
         words += ["--input", path]
@@ -123,7 +147,7 @@ def check(tools, folder):
         data_file = folder / "aoti_cpu_blob.ptd" if external else None
         more = ["--data", data_file] if external else []
         subprocess.run([tools.run, program, "--plugin", tools.plugin, *more, *words], check=True)
-        check_file(program, data_file, library, weights, keys)
+        check_file(program, data_file, library, weights, keys, calls)
     print(f"{folder.name}: {len(forms)} forms")
 
 
@@ -143,6 +167,8 @@ def main():
         check(tools, export("mlp", Mlp().eval(), (torch.randn(3, 8),), None, place))
         inputs = (torch.randn(3, 4), torch.randn(3, 4))
         check(tools, export("sums", Sums(), inputs, ({0: rows}, {0: rows}), place))
+        check(tools, export("filter", Filter(), (torch.randn(3, 6, 10),), None, place))
+        check(tools, export("groups", Groups(), (torch.tensor([3, 1, 3, 2, 1, 3]),), None, place))
 
 
 if __name__ == "__main__":
