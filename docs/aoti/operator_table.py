@@ -17,7 +17,7 @@ import sys
 PREFIX = "aoti_torch_cpu_"
 BEGIN, END = "<!-- table: begin -->\n", "<!-- table: end -->\n"
 TRAINING = "gradients: programs are for inference"
-LAPACK = "needs LAPACK, which the plugin does not link"
+LAPACK = "not written; the factorisations that are called by number are"
 GENERATOR = "a generator cannot be passed to a program"
 RESIZE = "changes the size of a given tensor, whose memory belongs to the model"
 SPARSE = "sparse tensors: programs have strided ones"

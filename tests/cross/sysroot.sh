@@ -10,7 +10,7 @@ debian_release=bookworm
 libraries_of() {
   local common="libc6-dev libstdc++-12-dev libfmt-dev libflatbuffers-dev libcli11-dev nlohmann-json3-dev libzip-dev catch2"
   case $1 in
-    arm64) echo "$common libdnnl-dev libsleef3 libkissfft-float131" ;;
+    arm64) echo "$common libdnnl-dev libsleef3" ;;
     armhf) echo "$common" ;;
   esac
 }

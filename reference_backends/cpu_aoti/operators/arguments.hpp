@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "strided.hpp"
@@ -13,7 +14,7 @@
 namespace tenon::cpu_aoti {
 
 /// The type of an operator's parameter. A call may leave out what is optional or has a default.
-enum class ParameterType : std::uint8_t { tensor, integer, integers, real, flag, generator };
+enum class ParameterType : std::uint8_t { tensor, integer, integers, real, flag, text, generator };
 
 struct Parameter {
   std::string_view name;  ///< As in the operator's schema.
@@ -29,6 +30,7 @@ struct PreparedArgument {
   std::size_t count = 0;
   double real = 0;
   bool flag = false;
+  std::string text{};
 };
 
 /// The arguments of one call, in the order of the operator's parameters. Their types were checked
@@ -58,6 +60,9 @@ class OperatorArguments {
   [[nodiscard]] bool flag_or(std::size_t i, bool missing) const noexcept {
     return has(i) ? prepared_[i].flag : missing;
   }
+  [[nodiscard]] std::string_view text_or(std::size_t i, std::string_view missing) const noexcept {
+    return has(i) ? std::string_view(prepared_[i].text) : missing;
+  }
 
  private:
   std::span<const PreparedArgument> prepared_;
@@ -74,6 +79,8 @@ struct OperatorKernel {
   std::span<const Parameter> parameters;
   std::size_t num_results;
   Status (*run)(const OperatorArguments& arguments, OperatorResults results);
+  /// Loads what the code needs, before the first call; null for nothing.
+  Status (*load)() = nullptr;
 };
 
 inline constexpr std::size_t max_parameters = 8;

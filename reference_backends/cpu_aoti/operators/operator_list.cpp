@@ -5,6 +5,9 @@
 #include "kernels/fft/fft.hpp"
 #include "kernels/selection/rank.hpp"
 #include "operators/arguments.hpp"
+#include "operators/linalg/lapack.hpp"
+#include "operators/linalg/linalg.hpp"
+#include "operators/multinomial.hpp"
 #include "operators/unique.hpp"
 
 namespace tenon::cpu_aoti {
@@ -58,11 +61,84 @@ Status run_fft_c2r(const OperatorArguments& arguments, OperatorResults results) 
                            arguments.integer(3), results[0]);
 }
 
+constexpr Parameter multinomial_parameters[] = {{"self", tensor},
+                                                {"num_samples", integer},
+                                                {"replacement", flag, true},
+                                                {"generator", generator, true}};
+Status run_multinomial(const OperatorArguments& arguments, OperatorResults results) {
+  return draw_indices(arguments.tensor(0), arguments.integer(1), arguments.flag_or(2, false),
+                      results[0]);
+}
+
+constexpr Parameter inverse_parameters[] = {{"A", tensor}, {"check_errors", flag, true}};
+Status run_inverse(const OperatorArguments& arguments, OperatorResults results) {
+  TENON_RETURN_IF_ERROR(invert(arguments.tensor(0), results));
+  return arguments.flag_or(1, false) ? check_info(*results[1], "linalg.inv") : ok();
+}
+
+constexpr Parameter solve_parameters[] = {
+    {"A", tensor}, {"B", tensor}, {"left", flag, true}, {"check_errors", flag, true}};
+Status run_solve(const OperatorArguments& arguments, OperatorResults results) {
+  if (!arguments.flag_or(2, true)) return error(Error::NotSupported, "left=False: expected True");
+  TENON_RETURN_IF_ERROR(solve(arguments.tensor(0), arguments.tensor(1), results));
+  return arguments.flag_or(3, false) ? check_info(*results[3], "linalg.solve") : ok();
+}
+
+constexpr Parameter cholesky_parameters[] = {
+    {"self", tensor}, {"upper", flag, true}, {"check_errors", flag, true}};
+Status run_cholesky(const OperatorArguments& arguments, OperatorResults results) {
+  TENON_RETURN_IF_ERROR(factor_cholesky(arguments.tensor(0), arguments.flag_or(1, false), results));
+  return arguments.flag_or(2, false) ? check_info(*results[1], "linalg.cholesky") : ok();
+}
+
+constexpr Parameter qr_parameters[] = {{"A", tensor}, {"mode", text, true}};
+Status run_qr(const OperatorArguments& arguments, OperatorResults results) {
+  return factor_qr(arguments.tensor(0), arguments.text_or(1, "reduced"), results);
+}
+
+// The driver is for GPUs.
+constexpr Parameter svd_parameters[] = {{"A", tensor},
+                                        {"full_matrices", flag, true},
+                                        {"compute_uv", flag, true},
+                                        {"driver", text, true}};
+Status run_svd(const OperatorArguments& arguments, OperatorResults results) {
+  return factor_svd(arguments.tensor(0), arguments.flag_or(1, false), arguments.flag_or(2, true),
+                    results);
+}
+
+constexpr Parameter determinant_parameters[] = {{"A", tensor}};
+Status run_determinant(const OperatorArguments& arguments, OperatorResults results) {
+  return find_determinant(arguments.tensor(0), results);
+}
+
+constexpr Parameter eigenvalue_parameters[] = {
+    {"A", tensor}, {"UPLO", text, true}, {"compute_v", flag, true}};
+Status run_eigenvalues(const OperatorArguments& arguments, OperatorResults results) {
+  const std::string_view triangle = arguments.text_or(1, "L");
+  return find_eigenvalues(arguments.tensor(0), triangle == "U" || triangle == "u",
+                          arguments.flag_or(2, true), results);
+}
+
+constexpr Parameter info_parameters[] = {
+    {"info", tensor}, {"api_name", text}, {"is_matrix", flag, true}};
+Status run_check_info(const OperatorArguments& arguments, OperatorResults) {
+  return check_info(arguments.tensor(0), arguments.text_or(1, ""));
+}
+
 constexpr OperatorKernel kernels[] = {
     {"aten::_fft_c2r", c2r_parameters, 1, &run_fft_c2r},
+    {"aten::_linalg_check_errors", info_parameters, 0, &run_check_info},
+    {"aten::_linalg_det", determinant_parameters, 3, &run_determinant, &lapack::load},
+    {"aten::_linalg_eigh", eigenvalue_parameters, 2, &run_eigenvalues, &lapack::load},
+    {"aten::_linalg_solve_ex", solve_parameters, 4, &run_solve, &lapack::load},
+    {"aten::_linalg_svd", svd_parameters, 3, &run_svd, &lapack::load},
     {"aten::_unique2", unique_parameters, 3, &run_unique},
     {"aten::bincount", bincount_parameters, 1, &run_bincount},
+    {"aten::linalg_cholesky_ex", cholesky_parameters, 2, &run_cholesky, &lapack::load},
+    {"aten::linalg_inv_ex", inverse_parameters, 2, &run_inverse, &lapack::load},
+    {"aten::linalg_qr", qr_parameters, 2, &run_qr, &lapack::load},
     {"aten::median.dim", median_parameters, 2, &run_median<false>},
+    {"aten::multinomial", multinomial_parameters, 1, &run_multinomial},
     {"aten::nanmedian.dim", median_parameters, 2, &run_median<true>},
     {"aten::unique_consecutive", consecutive_parameters, 3, &run_unique_consecutive},
 };

@@ -132,6 +132,9 @@ class CallReader {
     } else if (parameter.type == ParameterType::flag && type == "as_bool" && value.is_boolean()) {
       out.flag = value.get<bool>();
       return take(out, call_.num_integers, 0);
+    } else if (parameter.type == ParameterType::text && type == "as_string" && value.is_string()) {
+      out.text = value.get<std::string>();
+      return take(out, call_.num_integers, 0);
     }
     return fail(Error::NotSupported, where_, "argument '", parameter.name, "' has the type ", type,
                 ", for which there is no code here");
@@ -231,6 +234,7 @@ Result<std::unique_ptr<const aoti::ProxyExecutor>> make_proxy(std::string_view d
       if (std::ranges::find(missing, target) == missing.end()) missing.push_back(std::move(target));
       continue;
     }
+    if (kernel->load) TENON_RETURN_IF_ERROR(kernel->load().with_context(kernel->name));
     TENON_TRY(PreparedCall call,
               CallReader(*kernel, concat(where, ", ", kernel->name)).read(*node));
     calls.push_back(std::move(call));

@@ -188,6 +188,57 @@ TEST_CASE("bins refuse numbers that are negative, real, or too large", "[cpu_aot
   CHECK_THAT(call(calls, {square.get()}, {}, 1).failure, ContainsSubstring("one dimension"));
 }
 
+TEST_CASE("indices are drawn with the chances of their weights", "[cpu_aoti]") {
+  Fixture fixture;
+  const auto inputs = [](bool replacement, std::int64_t count) {
+    return self + ", " + argument("num_samples", "\"as_int\": " + std::to_string(count)) + ", " +
+           argument("replacement", replacement ? R"("as_bool": true)" : R"("as_bool": false)") +
+           ", " + argument("generator", R"("as_none": true)");
+  };
+  const Handle weights = tensor({2, 3}, {0, 1, 3, 2, 0, 2}, ScalarType::Float, {1, 2});
+  const Call many =
+      call(description("aten::multinomial", inputs(true, 8000), 1), {weights.get()}, {8000}, 1);
+  CHECK(many.results[0].sizes() == Shape{2, 8000});
+  double sums[2][3] = {};
+  for (std::int64_t i = 0; i < 16000; ++i) {
+    sums[i / 8000][static_cast<std::size_t>(many.results[0].at(i))] += 1;
+  }
+  // Ten standard deviations, so that chance cannot fail the test.
+  CHECK(sums[0][0] == 0);
+  CHECK(std::abs(sums[0][1] - 2000) < 390);
+  CHECK(sums[1][1] == 0);
+  CHECK(std::abs(sums[1][0] - 4000) < 450);
+
+  const std::string once = description("aten::multinomial", inputs(false, 2), 1);
+  for (int i = 0; i < 20; ++i) {
+    const Call both = call(once, {weights.get()}, {2}, 1);
+    CHECK(both.results[0].at(0) + both.results[0].at(1) == 3);
+    CHECK(both.results[0].at(2) + both.results[0].at(3) == 2);
+  }
+  const Handle one = tensor({3}, {0, 1, 0});
+  CHECK_THAT(call(once, {one.get()}, {2}, 1).failure,
+             ContainsSubstring("row 0: expected at least 2 weights above 0, found 1"));
+  CHECK_THAT(call(once, {one.get()}, {4}, 1).failure, ContainsSubstring("4 indices of 3"));
+  const Handle negative = tensor({2}, {-1, 1});
+  CHECK_THAT(call(once, {negative.get()}, {2}, 1).failure, ContainsSubstring("weight -1 at 0"));
+  const Handle cube = make({1, 1, 2});
+  CHECK_THAT(call(once, {cube.get()}, {1}, 1).failure, ContainsSubstring("one or two dimensions"));
+}
+
+TEST_CASE("an operator that checks a factorisation has no result", "[cpu_aoti][linalg]") {
+  Fixture fixture;
+  const std::string calls = description("aten::_linalg_check_errors",
+                                        argument("info", R"("as_tensor": {"name": "i"})") + ", " +
+                                            argument("api_name", R"("as_string": "linalg.inv")") +
+                                            ", " + argument("is_matrix", R"("as_bool": true)"),
+                                        0);
+  const Handle good = tensor({2}, {0, 0}, ScalarType::Int);
+  CHECK(call(calls, {good.get()}, {}, 0).failure.empty());
+  const Handle bad = tensor({2}, {0, 3}, ScalarType::Int);
+  CHECK_THAT(call(calls, {bad.get()}, {}, 0).failure,
+             ContainsSubstring("linalg.inv: a matrix is singular"));
+}
+
 TEST_CASE("steady calls of an operator allocate nothing", "[cpu_aoti]") {
   Fixture fixture;
   const auto proxy = cpu_aoti::make_proxy(

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: MIT
+#include "operators/linalg/lapack.hpp"
+
+#include <string>
+#include <string_view>
+
+#include "isolated_library.hpp"
+#include "tenon/core/concat.hpp"
+
+namespace tenon::cpu_aoti::lapack {
+namespace {
+
+struct Loaded {
+  Loaded() : library("liblapack.so.3") {
+    if (!library) {
+      const char* reason = ::dlerror();
+      problem = concat("LAPACK is needed (Debian: liblapack3): ",
+                       std::string_view(reason ? reason : "it cannot be loaded"));
+      return;
+    }
+    find(floats, 's');
+    find(doubles, 'd');
+  }
+
+  template <class T>
+  void find(Routines<T>& out, char letter) {
+    const auto symbol = [&](const char* name) {
+      void* found = library.symbol((letter + std::string(name)).c_str());
+      if (!found) problem = concat("LAPACK: liblapack.so.3 has no function ", letter, name);
+      return found;
+    };
+#define TENON_CPU_AOTI_FIND(member, name, parameters) \
+  out.member = reinterpret_cast<decltype(out.member)>(symbol(#name));
+    TENON_CPU_AOTI_LAPACK(TENON_CPU_AOTI_FIND, T)
+#undef TENON_CPU_AOTI_FIND
+  }
+
+  IsolatedLibrary library;
+  Routines<float> floats;
+  Routines<double> doubles;
+  std::string problem;
+};
+
+const Loaded& loaded() {
+  static const Loaded only;
+  return only;
+}
+
+}  // namespace
+
+Status load() {
+  const Loaded& now = loaded();
+  return now.problem.empty() ? ok() : error(Error::NotFound, std::string_view(now.problem));
+}
+
+template <>
+const Routines<float>& routines() noexcept {
+  return loaded().floats;
+}
+template <>
+const Routines<double>& routines() noexcept {
+  return loaded().doubles;
+}
+
+}  // namespace tenon::cpu_aoti::lapack
