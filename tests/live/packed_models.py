@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Compiles four models with AOTInductor, packs them with tenon-compile in each form, runs them with
+"""Compiles five models with AOTInductor, packs them with tenon-compile in each form, runs them with
 tenon-run, which compares with eager PyTorch, and gives the programs to ExecuTorch's reader.
 
 usage: packed_models.py TENON_COMPILE TENON_RUN CPU_AOTI [--keep DIR]
@@ -63,6 +63,18 @@ class Groups(torch.nn.Module):
         for one in (values, counts, bins):  # Memory for outputs is planned.
             torch._check(one.size(0) <= 64)
         return values * 2, counts, bins + 1, x.reshape(2, -1).median(1).values
+
+
+class Factors(torch.nn.Module):
+    """LAPACK's operators, which are called by number. Factors are multiplied: their signs are LAPACK's choice."""
+
+    def forward(self, a, b):
+        square = a.mT @ a + torch.eye(4)
+        q, r = torch.linalg.qr(a)
+        u, s, v = torch.linalg.svd(a, full_matrices=False)
+        values, vectors = torch.linalg.eigh(square)
+        return (torch.linalg.inv(square), torch.linalg.solve(square, b), torch.linalg.cholesky(square), q @ r, s,
+                (u * s.unsqueeze(-2)) @ v, torch.linalg.det(square), (vectors * values.unsqueeze(-2)) @ vectors.mT)
 
 
 def export(name, model, inputs, dynamic, place):
@@ -168,6 +180,7 @@ def main():
         inputs = (torch.randn(3, 4), torch.randn(3, 4))
         check(tools, export("sums", Sums(), inputs, ({0: rows}, {0: rows}), place))
         check(tools, export("filter", Filter(), (torch.randn(3, 6, 10),), None, place))
+        check(tools, export("factors", Factors(), (torch.randn(2, 5, 4), torch.randn(2, 4, 3)), None, place))
         check(tools, export("groups", Groups(), (torch.tensor([3, 1, 3, 2, 1, 3]),), None, place))
 
 
