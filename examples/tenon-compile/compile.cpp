@@ -21,12 +21,15 @@
 #include "tenon/host/binary/peek.hpp"
 #include "tenon/host/files/new_file.hpp"
 #include "tenon/host/files/quoted.hpp"
+#include "tenon/host/platform/path_text.hpp"
 #include "tenon/host/registry/registry.hpp"
 #include "unused_plugin.hpp"
 #include "unused_spec.hpp"
 
 namespace tenon::compile {
 namespace {
+
+using host::path_of;
 
 /// One run of the program, stage by stage. A stage that fails decides the exit code.
 class Compilation {
@@ -106,7 +109,8 @@ class Compilation {
     read.emplace_back(std::string(), arguments_.aoti_weights);
     for (const auto& [name, path] : read) {
       std::error_code failed;
-      if (!std::filesystem::equivalent(path, arguments_.output, failed) || failed) continue;
+      if (!std::filesystem::equivalent(path_of(path), path_of(arguments_.output), failed) || failed)
+        continue;
       return error(Error::InvalidArgument, arguments_.output, ": is read, and cannot be written");
     }
     return ok();
@@ -114,7 +118,7 @@ class Compilation {
 
   Status read_models() {
     for (const auto& [name, path] : archives()) {
-      TENON_TRY(aot::Pt2Program program, aot::read_pt2(path));
+      TENON_TRY(aot::Pt2Program program, aot::read_pt2(path_of(path)));
       models_.push_back({name, path, std::move(program)});
     }
     return ok();
@@ -146,10 +150,10 @@ class Compilation {
 
   Status add_plugins() {
     for (const std::string& plugin : arguments_.plugins) {
-      TENON_TRY(const auto record, host::peek(plugin));
+      TENON_TRY(const auto record, host::peek(path_of(plugin)));
       auto& ids = plugins_.emplace_back(plugin, std::vector<std::string>()).second;
       for (const host::BackendRecord& backend : record.backends) ids.push_back(backend.id);
-      TENON_RETURN_IF_ERROR(registry_.register_backend(std::filesystem::path(plugin)));
+      TENON_RETURN_IF_ERROR(registry_.register_backend(path_of(plugin)));
     }
     return ok();
   }
@@ -196,12 +200,12 @@ class Compilation {
 
   Status read_compiled_models() {
     if (arguments_.aoti.ends_with(".pt2")) {
-      TENON_TRY(compiled_, aot::read_aoti_package(arguments_.aoti));
+      TENON_TRY(compiled_, aot::read_aoti_package(path_of(arguments_.aoti)));
       return ok();
     }
     std::optional<std::filesystem::path> weights;
-    if (!arguments_.aoti_weights.empty()) weights = arguments_.aoti_weights;
-    TENON_TRY(aot::AotiModel model, aot::read_aoti_library(arguments_.aoti, weights));
+    if (!arguments_.aoti_weights.empty()) weights = path_of(arguments_.aoti_weights);
+    TENON_TRY(aot::AotiModel model, aot::read_aoti_library(path_of(arguments_.aoti), weights));
     if (const char* device = known_device()) model.torch_device = device;
     compiled_.push_back(std::move(model));
     return ok();
@@ -292,19 +296,18 @@ class Compilation {
 
   /// The program appears last, after all files that it needs.
   Status write_files() {
-    const std::filesystem::path output = arguments_.output;
+    const std::filesystem::path output = path_of(arguments_.output);
     TENON_TRY(host::NewFile file, host::NewFile::create(output));
     TENON_RETURN_IF_ERROR(image_->stream([&](Bytes part) { return file.write(part); }));
-    const std::filesystem::path folder = arguments_.external.empty()
-                                             ? output.parent_path()
-                                             : std::filesystem::path(arguments_.external);
+    const std::filesystem::path folder =
+        arguments_.external.empty() ? output.parent_path() : path_of(arguments_.external);
     TENON_TRY(const auto written, aot::write_external_data(program_.named_data, folder));
     TENON_RETURN_IF_ERROR(file.commit());
     report_.program = {arguments_.output, image_->size()};
     for (const std::filesystem::path& path : written) {
       std::error_code failed;
       const auto size = std::filesystem::file_size(path, failed);
-      report_.data.push_back({path.native(), failed ? 0 : std::uint64_t{size}});
+      report_.data.push_back({host::path_text(path), failed ? 0 : std::uint64_t{size}});
     }
     return ok();
   }

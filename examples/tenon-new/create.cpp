@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "create.hpp"
 
-#include <unistd.h>
-
 #include <span>
 #include <string>
 #include <string_view>
@@ -15,12 +13,15 @@
 #include "tenon/host/files/list_folder.hpp"
 #include "tenon/host/files/new_file.hpp"
 #include "tenon/host/files/read_file.hpp"
-#include "tenon/host/platform/posix/signals_blocked.hpp"
+#include "tenon/host/platform/path_text.hpp"
+#include "tenon/host/platform/signals_blocked.hpp"
 
 namespace tenon::make_new {
 namespace {
 
 namespace fs = std::filesystem;
+using host::path_of;
+using host::path_text;
 
 /// A folder that is removed with what was made in it, unless it got its final name.
 class UnfinishedFolder {
@@ -29,13 +30,13 @@ class UnfinishedFolder {
   static Result<UnfinishedFolder> make(const fs::path& to) {
     for (int number = 0;; ++number) {
       UnfinishedFolder out;
-      const fs::path path = out.made_.emplace_back(
-          to.parent_path() / concat(".", to.filename().native(), ".", ::getpid(), ".", number));
+      const std::string name = concat(".", path_text(to.filename()), ".", number);
+      const fs::path path = out.made_.emplace_back(to.parent_path() / path_of(name));
       std::error_code failure;
       if (fs::create_directory(path, failure)) return Result<UnfinishedFolder>(std::move(out));
-      out.made_.clear();  // Another process has it.
+      out.made_.clear();  // Another process has it, or left it.
       if (failure) {
-        return error(Error::AccessFailed, to.native(), ": cannot be made: ", failure.message());
+        return error(Error::AccessFailed, path_text(to), ": cannot be made: ", failure.message());
       }
     }
   }
@@ -54,7 +55,7 @@ class UnfinishedFolder {
     made_.push_back(path);
     std::error_code failure;
     if (fs::create_directory(path, failure)) return ok();
-    return error(Error::AccessFailed, path.native(), ": cannot be made: ", failure.message());
+    return error(Error::AccessFailed, path_text(path), ": cannot be made: ", failure.message());
   }
 
   Status write(const fs::path& path, std::string_view contents) {
@@ -65,7 +66,7 @@ class UnfinishedFolder {
   Status finish(const fs::path& to) && {
     std::error_code failure;
     fs::rename(path(), to, failure);
-    if (failure) return error(Error::AccessFailed, to.native(), ": ", failure.message());
+    if (failure) return error(Error::AccessFailed, path_text(to), ": ", failure.message());
     made_.clear();
     return ok();
   }
@@ -81,7 +82,7 @@ Result<std::string> renamed_contents(const fs::path& path, const Names& names) {
     auto renamed = rename_backends(std::as_bytes(std::span(contents)), [&](std::string_view id) {
       return rename(id, placeholder(), names);
     });
-    if (!renamed.ok()) return std::move(renamed).status().with_context(path.native());
+    if (!renamed.ok()) return std::move(renamed).status().with_context(path_text(path));
     return std::string(reinterpret_cast<const char*>(renamed->data()), renamed->size());
   }
   const bool is_text = contents.find('\0') == std::string::npos;
@@ -97,7 +98,7 @@ Status copy_file(const fs::path& from, const fs::path& to, const Names& names,
   if ((fs::status(from, failure).permissions() & run) != run) return ok();
   fs::permissions(to, fs::perms::owner_exec | fs::perms::group_exec | fs::perms::others_exec,
                   fs::perm_options::add, failure);
-  if (failure) return error(Error::AccessFailed, to.native(), ": ", failure.message());
+  if (failure) return error(Error::AccessFailed, path_text(to), ": ", failure.message());
   return ok();
 }
 
@@ -106,8 +107,8 @@ Result<std::size_t> copy_folder(const fs::path& from, const fs::path& to, const 
   std::size_t num_files = 0;
   TENON_TRY(const std::vector<std::string> found, host::list_folder(from));
   for (const std::string& name : found) {
-    const fs::path source = from / name;
-    const fs::path target = to / rename(name, placeholder(), names);
+    const fs::path source = from / path_of(name);
+    const fs::path target = to / path_of(rename(name, placeholder(), names));
     std::error_code unknown;
     const fs::file_status status = fs::symlink_status(source, unknown);
     if (fs::is_directory(status)) {
@@ -118,7 +119,7 @@ Result<std::size_t> copy_folder(const fs::path& from, const fs::path& to, const 
       TENON_RETURN_IF_ERROR(copy_file(source, target, names, unfinished));
       ++num_files;
     } else {
-      return error(Error::NotSupported, source.native(),
+      return error(Error::NotSupported, path_text(source),
                    ": expected a file or a folder in a template");
     }
   }
@@ -130,10 +131,10 @@ Result<std::size_t> copy_folder(const fs::path& from, const fs::path& to, const 
 Result<std::size_t> create(const fs::path& from, const fs::path& to, const Names& names) {
   std::error_code failure;
   if (fs::exists(fs::symlink_status(to, failure))) {
-    return error(Error::InvalidArgument, to.native(), ": exists already; nothing was changed");
+    return error(Error::InvalidArgument, path_text(to), ": exists already; nothing was changed");
   }
   if (!fs::is_directory(to.parent_path(), failure)) {
-    return error(Error::InvalidArgument, to.parent_path().native(), ": there is no such folder");
+    return error(Error::InvalidArgument, path_text(to.parent_path()), ": there is no such folder");
   }
   const host::SignalsBlocked blocked;  // Would leave the unfinished folder.
   TENON_TRY(auto unfinished, UnfinishedFolder::make(to));

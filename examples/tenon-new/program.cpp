@@ -12,6 +12,7 @@
 #include "names.hpp"
 #include "templates.hpp"
 #include "tenon/core/concat.hpp"
+#include "tenon/host/platform/path_text.hpp"
 #include "tool.hpp"
 
 namespace {
@@ -45,9 +46,9 @@ tenon::Result<std::string> make(const Arguments& arguments, const TemplatePlaces
   TENON_TRY(const Names names, names_of(arguments.name, arguments.id));
   TENON_TRY(const fs::path folder, find_templates(places));
   TENON_TRY(const Template chosen, find_template(folder, arguments.template_name));
-  const fs::path target = fs::path(arguments.folder) / names.snake;
+  const fs::path target = tenon::host::path_of(arguments.folder) / names.snake;
   TENON_TRY(const std::size_t num_files, create(chosen.folder, target, names));
-  const std::string shown = target.lexically_normal().native();
+  const std::string shown = tenon::host::path_text(target.lexically_normal());
   std::error_code unknown;
   const bool is_package = fs::is_regular_file(target / "pyproject.toml", unknown);
   const std::string next =

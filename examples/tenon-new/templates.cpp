@@ -6,21 +6,19 @@
 #include <system_error>
 #include <utility>
 
+#include "program_path.hpp"
 #include "tenon/core/concat.hpp"
 #include "tenon/host/files/environment.hpp"
 #include "tenon/host/files/list_folder.hpp"
 #include "tenon/host/files/read_file.hpp"
+#include "tenon/host/platform/path_text.hpp"
 
 namespace tenon::make_new {
 namespace {
 
 namespace fs = std::filesystem;
-
-/// The directory of this program, or nothing where the system does not report it.
-fs::path own_folder() {
-  std::error_code failure;
-  return fs::read_symlink("/proc/self/exe", failure).parent_path();
-}
+using host::path_of;
+using host::path_text;
 
 /// A template has a README, which says what it is.
 Result<std::string> first_line_of(const fs::path& readme) {
@@ -37,16 +35,16 @@ Result<std::string> first_line_of(const fs::path& readme) {
 Result<fs::path> find_templates(const TemplatePlaces& places) {
   std::error_code failure;
   if (const auto chosen = host::environment_variable("TENON_TEMPLATES")) {
-    if (fs::is_directory(*chosen, failure)) return fs::path(*chosen);
+    if (fs::is_directory(path_of(*chosen), failure)) return path_of(*chosen);
     return error(Error::NotFound, "TENON_TEMPLATES is '", *chosen, "', which is no folder");
   }
   std::string tried;
-  const fs::path own = own_folder();
+  const fs::path own = program_path().parent_path();
   const fs::path next_to_it = own.empty() ? fs::path() : (own / places.from_bin);
   for (const fs::path& place : {next_to_it.lexically_normal(), fs::path(places.installed)}) {
     if (place.empty()) continue;
     if (fs::is_directory(place, failure)) return place;
-    tried += concat(tried.empty() ? "" : ", ", place.native());
+    tried += concat(tried.empty() ? "" : ", ", path_text(place));
   }
   return error(Error::NotFound, "there are no templates: TENON_TEMPLATES is not set, and there is ",
                "no folder ", tried);
@@ -56,14 +54,14 @@ Result<std::vector<Template>> list_templates(const fs::path& folder) {
   std::vector<Template> out;
   TENON_TRY(const std::vector<std::string> names, host::list_folder(folder));
   for (const std::string& name : names) {
-    const fs::path readme = folder / name / "README.md";
+    const fs::path readme = folder / path_of(name) / "README.md";
     std::error_code unreadable;
     if (!fs::is_regular_file(readme, unreadable)) continue;
     TENON_TRY(std::string description, first_line_of(readme));
-    out.push_back({name, folder / name, std::move(description)});
+    out.push_back({name, folder / path_of(name), std::move(description)});
   }
   if (out.empty()) {
-    return error(Error::NotFound, folder.native(),
+    return error(Error::NotFound, path_text(folder),
                  ": holds no template: expected folders with a README.md");
   }
   return out;
@@ -76,7 +74,7 @@ Result<Template> find_template(const fs::path& folder, std::string_view name) {
     if (one.name == name) return std::move(one);
     known += concat(known.empty() ? "" : ", ", one.name);
   }
-  return error(Error::NotFound, "template '", name, "': ", folder.native(), " has ", known);
+  return error(Error::NotFound, "template '", name, "': ", path_text(folder), " has ", known);
 }
 
 }  // namespace tenon::make_new

@@ -127,6 +127,7 @@ ENTRIES = set(UMBRELLAS) | {
     "host/platform/file.hpp",
     "host/platform/pages.hpp",
     "host/platform/path_text.hpp",
+    "host/platform/signals_blocked.hpp",
     "host/platform/trusted_path.hpp",
 }
 MAX_FILES = 25
