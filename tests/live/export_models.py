@@ -7,7 +7,8 @@ seconds a model and needs torch 2.15 and executorch 1.5 (the pip packages) and a
 
 Writes CACHE/NAME/, a case as docs/tools/cases.md describes it: model.pte, aoti_cpu_blob.ptd (external
 weights), inK_J.npy and outK_J.npy (input set K, tensor J), case.json, and with --package model.pt2.
-With --kit the models are those of kit_models.py, compiled small: the conformance kit's cases.
+With --kit the models are those of kit_models.py, compiled small: the conformance kit's cases; with
+--arm64 those and a convolution, for 64-bit ARM (for_arm64.py): tests/fixtures/arm64.
 """
 
 import argparse
@@ -25,8 +26,8 @@ from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).resolve().parent
-SOURCES = ["export_models.py", "case_folder.py", "kit_models.py", "models.py", "layers.py",
-           "vision.py"]
+SOURCES = ["export_models.py", "case_folder.py", "for_arm64.py", "kit_models.py", "models.py",
+           "layers.py", "vision.py"]
 METHOD = "forward"
 
 # torch reads this when it is imported.
@@ -46,6 +47,7 @@ try:
 except ImportError as missing:
     sys.exit(f"export_models: {missing}; install torch and executorch from PyPI")
 
+import for_arm64
 import kit_models
 import models
 from case_folder import dtype_name, limits, operators_of, save_tensors, write_case
@@ -92,6 +94,7 @@ class CpuAotiBackend(AotiBackend, BackendDetails):
     kernels = KernelTable(set(), False)
     external = False
     strip = False
+    stripper = "strip"
     libraries: list[bytes] = []
     operator_calls: dict[str, bytes] = {}
 
@@ -123,7 +126,7 @@ class CpuAotiBackend(AotiBackend, BackendDetails):
     def codesign_so(cls, so_path: str, compile_specs: list[Any]) -> None:
         """Not to sign it: this is where the library passes by, before it is hashed and packed."""
         if cls.strip:
-            subprocess.run(["strip", "--strip-unneeded", so_path], check=True)
+            subprocess.run([cls.stripper, "--strip-unneeded", so_path], check=True)
         library = Path(so_path).read_bytes()
         cls.libraries.append(library)
         calls = Path(so_path).with_suffix(".json")
@@ -262,11 +265,11 @@ def export_case(case: Case, folder: Path, options: argparse.Namespace, wanted: s
         "data": sorted(path.name for path in folder.glob("*.ptd")), "made_by": made_by})
 
 
-def compile_small(folder: Path) -> None:
+def compile_small(folder: Path, gcc: str = "g++") -> None:
     """Has inductor use a compiler that leaves out unused functions, and the names of the rest."""
     exports, compiler = folder / "exports", folder / "g++"
     exports.write_text("{ global: AOTInductor*; local: *; };\n", encoding="utf-8")
-    compiler.write_text('#!/bin/sh\nexec g++ "$@" -Os -g0 -ffunction-sections -fdata-sections '
+    compiler.write_text(f'#!/bin/sh\nexec {gcc} "$@" -Os -g0 -ffunction-sections -fdata-sections '
                         f"-Wl,--gc-sections -Wl,--version-script={exports}\n", encoding="utf-8")
     compiler.chmod(0o755)
     config = torch._inductor.config
@@ -282,6 +285,8 @@ def arguments() -> argparse.Namespace:
                         help="export this model; may be given several times")
     parser.add_argument("--kit", action="store_true",
                         help="the models of kit_models.py in place of those of models.py")
+    parser.add_argument("--arm64", action="store_true",
+                        help="as --kit, for 64-bit ARM, with Debian's cross compiler")
     parser.add_argument("--list", action="store_true", help="name the models and leave")
     parser.add_argument("--cache", type=Path, metavar="DIR", help="where the cases go")
     parser.add_argument("--force", action="store_true", help="export also what is up to date")
@@ -294,7 +299,10 @@ def arguments() -> argparse.Namespace:
     options = parser.parse_args()
     if not options.list and options.cache is None:
         parser.error("--cache DIR is needed")
+    options.kit |= options.arm64
     options.models = kit_models.MODELS if options.kit else models.MODELS
+    if options.arm64:
+        options.models = options.models | {"conv1d_audio": models.MODELS["conv1d_audio"]}
     unknown = set(options.only or ()) - set(options.models)
     if unknown:
         parser.error(f"no such model: {', '.join(sorted(unknown))}; see --list")
@@ -334,7 +342,11 @@ def main() -> int:
         print("\n".join(options.models))
         return 0
     with tempfile.TemporaryDirectory(prefix="tenon-export-") as scratch:
-        if options.kit:
+        if options.arm64:
+            compile_small(Path(scratch), for_arm64.prepare(Path(scratch)))
+            COMPILE_OPTIONS.update(for_arm64.COMPILE_OPTIONS)
+            CpuAotiBackend.stripper = for_arm64.STRIP
+        elif options.kit:
             compile_small(Path(scratch))
         return export_all(options)
 
