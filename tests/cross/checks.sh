@@ -1,15 +1,28 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
 #
-# The steps of tests/cross/run, which sets `target`, `options`, `emulate` and `kit_level`. Each check counts,
-# and a failure does not end the run.
+# The steps of tests/cross/run, which sets `target`, `results`, `options`, `emulate` and `kit_level`. Each check
+# counts, and a failure does not end the run.
 # shellcheck disable=SC2154
 
-passed=0 failed=0
-left_out=()
-
 note() { printf '== %s  [%d:%02d]\n' "$*" $((SECONDS / 60)) $((SECONDS % 60)); }
-not_run() { left_out+=("$*"); }
+
+# result KIND TEXT: one line for tests/cross/summary.py, which lists the kinds.
+result() { printf '%s\t%s\n' "$1" "$2" >>"$results"; }
+ok() {
+  printf 'ok      %s\n' "$1"
+  result ok "$1"
+}
+not_ok() {
+  printf 'not ok  %s\n' "$1"
+  result "not ok" "$1"
+}
+# About the check before it.
+detail() {
+  printf '        %s\n' "$1"
+  result detail "$1"
+}
+not_run() { result "not run" "$1"; }
 
 # Debian packages by the command or the file that shows that they are there.
 packages() {
@@ -58,11 +71,9 @@ check() {
   mkdir -p "build/cross/$target"
   "$@" >"$log" 2>&1 || outcome=$?
   if [ "$outcome" = 0 ]; then
-    passed=$((passed + 1))
-    printf 'ok      %s\n' "$name"
+    ok "$name"
   else
-    failed=$((failed + 1))
-    printf 'not ok  %s: exit %s\n' "$name" "$outcome"
+    not_ok "$name: exit $outcome"
     tail -n 40 "$log"
   fi
 }
@@ -79,18 +90,22 @@ targets_of_tests() {
   mapfile -t tests <<<"$targets"
 }
 
+# What Catch2 selects of each; all where nothing is set.
+declare -A selections=()
+
 check_units() {
-  local name build=build/cross/$target
+  local name counted build=build/cross/$target
   note "unit tests"
   for name in "${unit_tests[@]}"; do
-    check "unit tests: $name" unit_test "$build" "$name"
-    sed -n 's/.*All tests passed/        All tests passed/p' "$build/meson-logs/testlog.txt" || true
+    check "unit tests: $name" unit_test "$build" "$name" "${selections[$name]:-}"
+    counted=$(sed -n 's/.*All tests passed (\(.*\))/\1/p' "$build/meson-logs/testlog.txt")
+    [ -z "$counted" ] || detail "$counted"
   done
 }
-# Meson counts a name that no test has as passed.
+# unit_test FOLDER NAME ARGUMENTS. Meson counts a name that no test has as passed.
 unit_test() {
   local text
-  text=$(meson test -C "$1" --no-rebuild --timeout-multiplier 20 --print-errorlogs "$2" 2>&1) ||
+  text=$(meson test -C "$1" --no-rebuild --timeout-multiplier 20 --print-errorlogs --test-args "$3" "$2" 2>&1) ||
     { echo "$text"; return 1; }
   grep -q '^Ok: *1 *$' <<<"$text" || { echo "$text"; return 1; }
 }
@@ -118,14 +133,26 @@ check_programs() {
       --expect "$fixtures/$name/c0_out0.npy" --rtol 1e-6 --atol 1e-6
   done
   name=add_dynamic_portable
-  runs "$fixtures/$name/model.pte" arithmetic_kernels.so --input "$fixtures/$name/c0_in0.npy" \
-    --input "$fixtures/$name/c0_in1.npy" --expect "$fixtures/$name/c0_out0.npy"
+  if [ "$quick" = no ]; then
+    runs "$fixtures/$name/model.pte" arithmetic_kernels.so --input "$fixtures/$name/c0_in0.npy" \
+      --input "$fixtures/$name/c0_in1.npy" --expect "$fixtures/$name/c0_out0.npy"
+  fi
   [ -f "$plugin_build/examples/graph_backend/graph_backend.so" ] || return 0
   [ -z "$pair" ] || return 0
   for name in mlp vision; do
     runs "$cases/graph_backend/$name/model.pte" graph_backend/graph_backend.so \
       --input "$fixtures/pt2/$name/input_0.npy" --expect "$fixtures/pt2/$name/expected_0.npy" \
       --rtol 1e-5 --atol 2e-6
+  done
+}
+
+# check_compiled_models FOLDER: models that AOTInductor compiled for this platform, with PyTorch's numbers.
+check_compiled_models() {
+  local folder build=build/cross/$target
+  note "models that AOTInductor compiled"
+  for folder in "$1"/*/; do
+    check "CpuAotiBackend runs $(basename "$folder")" "${emulate[@]}" "$build/tests/live/aoti-cases" \
+      --plugin "$build/reference_backends/cpu_aoti/cpu_aoti.so" "$folder"
   done
 }
 
@@ -197,7 +224,7 @@ check_kit() {
     check "tenon-conformance $name --level $kit_level" "${emulate[@]}" \
       "$build/tests/conformance/tenon-conformance" "$plugin" \
       --subject "tests/conformance/subjects/$name.json" --level "$kit_level" --color never --jobs 2
-    tail -n 3 "$log"  # The totals.
+    detail "$(sed -n '/^[0-9]* \(test\|rule\)s\?: /p' "$log" | paste -sd ';')"
   done
 }
 
@@ -218,20 +245,10 @@ refuses() {
   text=$("${run[@]}" "$here/examples/tenon-run/tenon-run" "$folder/model.pte" --plugin "$there/examples/hello.so" \
     --input "$folder/a0.npy" --input "$folder/b0.npy" --expect "$folder/expected0.npy" 2>&1) || outcome=$?
   if [ "$here" = "$there" ] && [ "$outcome" = 0 ]; then
-    passed=$((passed + 1))
-    printf 'ok      %s: runs\n' "$pair"
+    ok "$pair: runs"
   elif [ "$here" != "$there" ] && [ "$outcome" = 3 ] && [ "$(wc -l <<<"$text")" = 1 ]; then
-    passed=$((passed + 1))
-    printf 'ok      %s: %s\n' "$pair" "${text##*hello.so: }"
+    ok "$pair: ${text##*hello.so: }"
   else
-    failed=$((failed + 1))
-    printf 'not ok  %s: exit %d: %s\n' "$pair" "$outcome" "$text"
+    not_ok "$pair: exit $outcome: $text"
   fi
-}
-
-totals() {
-  local text
-  printf '\n%s: %d passed, %d failed  [%d:%02d]\n' "$target" "$passed" "$failed" $((SECONDS / 60)) $((SECONDS % 60))
-  for text in "${left_out[@]}"; do printf '%s: not run: %s\n' "$target" "$text"; done
-  [ "$failed" = 0 ]
 }

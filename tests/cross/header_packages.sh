@@ -8,7 +8,7 @@ header_packages() {
   local package name headers version
   # /usr/include itself would bring in the headers of glibc.
   mkdir -p "$1/include"
-  for package in fmt:fmt flatbuffers:flatbuffers nlohmann_json:nlohmann CLI11:CLI; do
+  for package in fmt:fmt flatbuffers:flatbuffers nlohmann_json:nlohmann CLI11:CLI catch2:catch2; do
     name=${package%%:*}
     headers=${package##*:}
     version=$(pkg-config --modversion "$name")
@@ -24,17 +24,19 @@ header_packages() {
     >"$1/packages.ini"
 }
 
-# cross_build FOLDER CROSS_FILE TARGET...: configures the host, its programs, the kit and the example
-# plugins, and builds what is named. One translation unit a target, not optimised: it is not measured.
+# cross_build FOLDER CROSS_FILE TESTS TARGET...: configures the host, its programs, the kit and the example
+# plugins, and with TESTS (enabled, disabled) the unit tests; builds what is named. Archives of PyTorch are
+# read where FOLDER-packages has libzip. One translation unit a target, not optimised: it is not measured.
 cross_build() {
-  local build=$1 cross_file=$2
-  shift 2
+  local build=$1 cross_file=$2 tests=$3 pt2=disabled
+  shift 3
+  [ ! -f "$build-packages/libzip.pc" ] || pt2=enabled
   header_packages "$build-packages"
   if [ ! -f "$build/build.ninja" ]; then
     meson setup "$build" --cross-file "$build-packages/packages.ini" --cross-file "$cross_file" \
       --wrap-mode=nofallback --buildtype=release \
       -Doptimization=0 -Dwerror=true -Dcompiled_host=true -Dunity=on -Dunity_size=100 \
-      -Dtests=disabled -Dconformance=enabled -Dpython=disabled -Dpt2=disabled -Dcpu_aoti=disabled \
+      -Dtests="$tests" -Dconformance=enabled -Dpython=disabled -Dpt2=$pt2 -Dcpu_aoti=disabled \
       -Dcuda=disabled -Dbenchmarks=disabled
   fi
   ninja -C "$build" "$@"

@@ -4,22 +4,39 @@
 # Builds the host, its programs, the kit and the example plugins for Windows with mingw-w64, and runs
 # them under Wine. Needs g++-mingw-w64-x86-64-posix and wine64 of Debian, and the packages of `./dev
 # setup`, whose headers it uses. Usage: tests/cross/windows.sh [argument of windows_test.py]..., in
-# the repository's root.
+# the repository's root; with --quick it builds what that checks.
 set -euo pipefail
 # shellcheck source=tests/cross/header_packages.sh
 . tests/cross/header_packages.sh
+# shellcheck source=tests/cross/libzip.sh
+. tests/cross/libzip.sh
 
 build=build/cross/windows
-cross_build "$build" tests/cross/windows.ini \
-  examples/hello.dll examples/demo_backend.dll examples/graph_backend/graph_backend.dll \
-  examples/arithmetic_kernels.dll examples/tenon-run/tenon-run.exe \
-  examples/tenon-list/tenon-list.exe examples/tenon-inspect/tenon-inspect.exe \
-  examples/tenon-doctor/tenon-doctor.exe tests/conformance/tenon-conformance.exe
+check() { exec python3 tests/cross/windows_test.py --build "$build" --wine "${WINE:-/usr/lib/wine/wine64}" "$@"; }
+
+if [[ " $* " == *" --quick "* ]]; then
+  build=build/cross/windows-quick
+  mapfile -t units < <(python3 tests/cross/windows_test.py --units --quick)
+  cross_build "$build" tests/cross/windows.ini enabled \
+    examples/hello.dll examples/demo_backend.dll examples/graph_backend/graph_backend.dll \
+    examples/tenon-run/tenon-run.exe tests/conformance/tenon-conformance.exe "${units[@]}"
+  check "$@"
+fi
+mapfile -t units < <(python3 tests/cross/windows_test.py --units)
+mkdir -p "$build-packages"
+cp "$(libzip windows Windows x86_64-w64-mingw32-gcc-posix)/libzip.pc" "$build-packages"
+cross_build "$build" tests/cross/windows.ini enabled "${units[@]}" \
+  examples/{hello,demo_backend,arithmetic_kernels}.dll examples/graph_backend/graph_backend.dll \
+  examples/tenon-{run/tenon-run,list/tenon-list,inspect/tenon-inspect,doctor/tenon-doctor}.exe \
+  examples/tenon-{compile/tenon-compile,new/tenon-new}.exe tests/conformance/tenon-conformance.exe
 for program in unelevated load_and_unload; do
   x86_64-w64-mingw32-g++-posix -std=c++20 -Wall -Wextra -Werror -Iinclude \
     "tests/cross/$program.cpp" -static -fno-use-linker-plugin -wrapper tests/cross/link_with_lld \
     -o "$build/$program.exe" -lpsapi
 done
+x86_64-w64-mingw32-g++-posix -std=c++20 -Wall -Wextra -Werror -Iinclude -shared -static \
+  -include tenon/backend/static_libstdcxx.hpp tests/unit/tools/compile/two_compilers.cpp \
+  -fno-use-linker-plugin -wrapper tests/cross/link_with_lld -o "$build/two_compilers.dll"
 # A plugin of another compiler, with the same C++ library in it.
 gcc=$(dirname "$(x86_64-w64-mingw32-g++-posix -print-libgcc-file-name)")
 clang++ --target=x86_64-w64-windows-gnu -std=c++20 -nostdinc++ -isystem "$gcc/include/c++" \
@@ -36,4 +53,4 @@ for plugin in $(python3 tests/cross/windows_test.py --zoo); do
       "$zoo/$plugin.c" -o "$build/zoo/$plugin.dll"
 done
 
-exec python3 tests/cross/windows_test.py --build "$build" --wine "${WINE:-/usr/lib/wine/wine64}" "$@"
+check "$@"

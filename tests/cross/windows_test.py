@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Runs the programs and plugins that tests/cross/windows.sh built, under Wine.
 
-Each check is a line "ok" or "not ok" and the last line has the totals. Outputs of programs are
-compared with the recorded numbers in tests/fixtures.
+Outputs of programs are compared with the recorded numbers in tests/fixtures. Exit code 0 says that all
+checks were made: how they came out is in the results.
 """
 
 import argparse
@@ -10,14 +10,16 @@ import json
 import os
 import pathlib
 import shutil
+import re
 import subprocess
-import sys
 import tempfile
+
+from results import Results
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 FIXTURES = ROOT / "tests/fixtures"
 CASES = ROOT / "tests/conformance/cases"
-# tenon-inspect, tenon-compile and programs for the zoo, of the build of `./dev quick`.
+# tenon-inspect, tenon-new and programs for the zoo, of the build of `./dev test`.
 LINUX = ROOT / "build/gcc"
 # Broken plugins that the kit must catch: crashes, an end of the process, a hang, wrong accesses to
 # memory, leaks and changes of the process.
@@ -39,10 +41,21 @@ ZOO = [
 ]
 
 
+# Programs of the unit tests. With --quick those that compile in seconds.
+QUICK_UNITS = [
+    "tests/unit/host/binary/peek-test.exe",
+    "tests/unit/host/registry/discovery-test.exe",
+]
+UNITS = QUICK_UNITS + [
+    "tests/unit/host/method/host-test.exe",
+    "tests/unit/host/program/programs-test.exe",
+]
+
+
 class Checks:
-    def __init__(self, build, wine, folder):
+    def __init__(self, build, wine, folder, results):
         self.build, self.wine, self.folder = build, wine, folder
-        self.failed = self.total = 0
+        self.results = results
         self.environment = {
             "PATH": os.environ["PATH"],
             "HOME": str(folder),
@@ -55,26 +68,25 @@ class Checks:
         return self.build / f"examples/tenon-{name}/tenon-{name}.exe"
 
     def run(self, *words, **variables):
-        """Exit code, output and errors of one program."""
-        done = subprocess.run(
-            [self.wine, *map(str, words)],
-            capture_output=True,
-            text=True,
-            check=False,
-            env=self.environment | variables,
-            cwd=self.folder,
-            timeout=600,
-        )
+        """Exit code, output and errors of one program; without a code if it does not end."""
+        try:
+            done = subprocess.run(
+                [self.wine, *map(str, words)],
+                capture_output=True,
+                encoding="utf-8",
+                errors="replace",
+                check=False,
+                env=self.environment | variables,
+                cwd=self.folder,
+                timeout=3600,
+            )
+        except subprocess.TimeoutExpired as hang:
+            return None, "", str(hang)
         return done.returncode, done.stdout, done.stderr
-
-    def check(self, name, good, shown=""):
-        self.total += 1
-        self.failed += not good
-        print(f"{'ok' if good else 'not ok'}: {name}" + ("" if good else f"\n{shown}"), flush=True)
 
     def expect(self, name, words, code=0, out="", err="", **variables):
         done = self.run(*words, **variables)
-        self.check(name, done[0] == code and out in done[1] and err in done[2], done)
+        self.results.check(name, done[0] == code and out in done[1] and err in done[2], done)
         return done
 
 
@@ -83,15 +95,16 @@ def windows(path):
     return "Z:" + str(path).replace("/", "\\")
 
 
-def recorded_numbers(checks):
+def recorded_numbers(checks, quick):
     demo = checks.build / "examples/demo_backend.dll"
     add = CASES / "hello/add"
     words = [checks.program("run"), windows(add / "model.pte")]
     words += ["--input", windows(add / "a0.npy"), "--input", windows(add / "b0.npy")]
     words += ["--expect", windows(add / "expected0.npy"), "--plugin"]
     checks.expect("hello adds", words + [windows(checks.build / "examples/hello.dll")])
-    other = windows(checks.build / "hello_clang.dll")
-    checks.expect("hello of another compiler adds", words + [other])
+    if not quick:
+        other = windows(checks.build / "hello_clang.dll")
+        checks.expect("hello of another compiler adds", words + [other])
     for fixture in ["demo_sin_inline", "demo_sin_seg"]:
         folder = FIXTURES / fixture
         words = [checks.program("run"), windows(folder / "model.pte")]
@@ -108,6 +121,8 @@ def recorded_numbers(checks):
         words += ["--input", windows(folder / "input_0.npy"), "--rtol", "1e-5", "--atol", "2e-6"]
         words += ["--expect", windows(folder / "expected_0.npy")]
         checks.expect(f"graph_backend runs {model} with PyTorch's numbers", words)
+    if quick:
+        return
     folder = FIXTURES / "add_dynamic_portable"
     kernels = windows(checks.build / "examples/arithmetic_kernels.dll")
     words = [checks.program("run"), windows(folder / "model.pte"), "--plugin", kernels]
@@ -144,7 +159,7 @@ def files_and_paths(checks):
     unelevated = [checks.build / "unelevated.exe", windows(checks.program("list"))]
     listed = checks.run(*unelevated, "--json", TENON_PLUGIN_PATH=windows(plugins))
     found = json.loads(listed[1]) if listed[0] == 0 else {"backends": []}
-    checks.check(
+    checks.results.check(
         "tenon-list finds a plugin in a directory with a UTF-8 name",
         [b["id"] for b in found["backends"]] == ["Add"]
         and found["backends"][0]["path"] == windows(plugins / "hello.dll"),
@@ -164,7 +179,7 @@ def files_and_paths(checks):
     )
     linux = LINUX / "examples/hello.so"
     done = checks.run(checks.program("inspect"), windows(linux), "--load")
-    checks.check(
+    checks.results.check(
         "a plugin for Linux is described and not loaded",
         done[0] == 4
         and "ELF shared library for x86_64" in done[1]
@@ -191,7 +206,7 @@ def files_and_paths(checks):
     words += ["--input", windows(FIXTURES / "demo_sin_seg/c0_in0.npy")]
     for time in ["written", "replaced"]:
         checks.expect(f"an output is {time}", words)
-        checks.check(
+        checks.results.check(
             f"what was {time} is complete and alone",
             output.is_dir()
             and [path.name for path in output.iterdir()] == ["output0.npy"]
@@ -200,12 +215,72 @@ def files_and_paths(checks):
         )
 
 
+def compiler(checks):
+    """tenon-compile: what it writes runs with PyTorch's numbers, and a plugin that crashes is named."""
+    program = checks.folder / "mlp.pte"
+    plugin = windows(checks.build / "examples/graph_backend/graph_backend.dll")
+    pt2 = FIXTURES / "pt2"
+    words = [checks.program("compile"), windows(pt2 / "mlp/model.pt2"), "--backend", "GraphBackend"]
+    checks.expect("tenon-compile compiles an archive of PyTorch",
+                  words + ["--plugin", plugin, "-o", windows(program)])
+    words = [checks.program("run"), windows(program), "--plugin", plugin]
+    words += ["--input", windows(pt2 / "mlp/input_0.npy"), "--rtol", "1e-5", "--atol", "2e-6"]
+    checks.expect("what it wrote gives PyTorch's numbers",
+                  words + ["--expect", windows(pt2 / "mlp/expected_0.npy")])
+    crash = checks.folder / "crash.pte"
+    words = [checks.program("compile"), windows(pt2 / "mlp_decomposed/model.pt2")]
+    words += ["--backend", "FirstBackend", "--plugin", windows(checks.build / "two_compilers.dll")]
+    words += ["--spec", "take=aten.relu.default,aten.addmm.default,aten.permute.default"]
+    done = checks.run(*words, "--spec", "write=weights", "-o", windows(crash))
+    checks.results.check(
+        "a plugin that writes to weights is named with the weight, and nothing is written",
+        done[0] not in [None, 0] and not crash.exists()
+        and re.fullmatch(r"tenon-compile: backend FirstBackend \(.*two_compilers\.dll\): preprocess: "
+                         r"wrote to the data of '[a-z0-9.]+', which it may only read \(TN-AOT-6\): "
+                         r"ended by access violation\n", done[2]),
+        done,
+    )
+
+
+def contents(folder):
+    """All files of a folder: their bytes by their names."""
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in folder.rglob("*") if path.is_file()
+    }
+
+
+def new_backend(checks):
+    """tenon-new: makes what it makes on Linux."""
+    templates, made, linux = ROOT / "templates", checks.folder / "new ü", checks.folder / "linux"
+    made.mkdir()
+    linux.mkdir()
+    words = [checks.build / "unelevated.exe", windows(checks.program("new"))]
+    for template in sorted(path.parent.name for path in templates.glob("*/README.md")):
+        name = f"acme_{template}"
+        subprocess.run(
+            [LINUX / "examples/tenon-new/tenon-new", name, "--template", template, "--dir", linux],
+            env={"PATH": os.environ["PATH"], "TENON_TEMPLATES": str(templates)},
+            capture_output=True, check=True)
+        done = checks.run(*words, name, "--template", template, "--dir", windows(made),
+                          TENON_TEMPLATES=windows(templates))
+        checks.results.check(
+            f"tenon-new makes the files of template {template} as on Linux, and nothing else",
+            done[0] == 0 and contents(made / name) == contents(linux / name)
+            and sorted(path.name for path in made.iterdir() if path.name.startswith(".")) == [],
+            done)
+        if template == "minimal":
+            checks.expect("tenon-new changes nothing that exists",
+                          words + [name, "--template", template, "--dir", windows(made)],
+                          code=2, err="exists already", TENON_TEMPLATES=windows(templates))
+
+
 def other_side(checks):
     """Linux' tenon-inspect and a DLL."""
     inspect = LINUX / "examples/tenon-inspect/tenon-inspect"
     hello = checks.build / "examples/hello.dll"
     done = subprocess.run([inspect, hello], capture_output=True, text=True, check=False)
-    checks.check(
+    checks.results.check(
         "tenon-inspect on Linux shows the record of a DLL",
         done.returncode == 0
         and "Windows DLL for x86_64" in done.stdout
@@ -216,11 +291,31 @@ def other_side(checks):
         ["x86_64-w64-mingw32-objdump", "-p", hello], capture_output=True, text=True, check=True
     ).stdout
     exports = names.partition("[Ordinal/Name Pointer] Table")[2].partition("\n\n")[0]
-    checks.check(
+    checks.results.check(
         "a plugin exports one symbol",
         [line.split()[-1] for line in exports.splitlines() if "]" in line] == ["tenon_plugin_v1"],
         exports,
     )
+
+
+def repeated_loads(checks):
+    for plugin in ["hello", "demo_backend"]:
+        path = windows(checks.build / f"examples/{plugin}.dll")
+        program = checks.build / "load_and_unload.exe"
+        done = checks.expect(f"{plugin} is loaded and unloaded 1,000 times", [program, path, 1000])
+        checks.results.detail(done[1].strip())
+
+
+def unit_tests(checks, programs):
+    for program in programs:
+        done = checks.expect(
+            f"unit tests: {pathlib.Path(program).stem}",
+            [checks.build / program, "--use-colour", "no"],
+            out="All tests passed",
+        )
+        counted = re.search(r"All tests passed \((.*)\)", done[1])
+        if counted:
+            checks.results.detail(counted[1])
 
 
 def conformance(checks, level):
@@ -232,7 +327,11 @@ def conformance(checks, level):
             [kit, windows(checks.build / f"examples/{name}.dll"), "--subject", windows(subject)]
             + ["--level", level, "--color", "never"],
         )
-        print("    " + "\n    ".join(done[1].strip().splitlines()[-3:]))
+        checks.results.detail("; ".join(re.findall(r"^\d+ (?:test|rule)s?: .*", done[1], re.M)))
+
+
+def broken_plugins(checks):
+    kit = checks.build / "tests/conformance/tenon-conformance.exe"
     zoo = LINUX / "tests/conformance/zoo/zoo.json"
     for name in ZOO:
         source = (ROOT / f"tests/conformance/zoo/{name}.c").read_text(encoding="utf-8")
@@ -244,7 +343,7 @@ def conformance(checks, level):
             checks.expect("the kit passes the zoo's good plugin", words)
             continue
         done = checks.run(*words, "--rule", breaks[0])
-        checks.check(
+        checks.results.check(
             f"the kit catches {name} by {breaks[0]}", done[0] == 1 and breaks[0] in done[1], done
         )
 
@@ -254,35 +353,39 @@ def main():
     parser.add_argument("--build", type=pathlib.Path)
     parser.add_argument("--wine")
     parser.add_argument("--kit-level", default="3", help="of the conformance kit; 0: not run")
+    parser.add_argument("--quick", action="store_true", help="plugins, kit and unit tests alone")
+    parser.add_argument("--results", type=pathlib.Path, help="where to write them (summary.py)")
     parser.add_argument("--zoo", action="store_true", help="print what to build of the zoo")
+    parser.add_argument("--units", action="store_true", help="print the programs of unit tests")
     args = parser.parse_args()
-    if args.zoo:
-        print("\n".join(ZOO))
+    if args.zoo or args.units:
+        print("\n".join(ZOO if args.zoo else QUICK_UNITS if args.quick else UNITS))
         return
     # Not in /tmp, where everyone may write: no plugin there is trusted.
     with tempfile.TemporaryDirectory(dir=args.build) as name:
-        checks = Checks(args.build.resolve(), args.wine, pathlib.Path(name).resolve())
+        results = Results(args.results)
+        checks = Checks(args.build.resolve(), args.wine, pathlib.Path(name).resolve(), results)
         (checks.folder / "wine").mkdir()
         checks.run("wineboot", "-i")
-        other_side(checks)
-        recorded_numbers(checks)
-        files_and_paths(checks)
-        for plugin in ["hello", "demo_backend"]:
-            path = windows(checks.build / f"examples/{plugin}.dll")
-            program = checks.build / "load_and_unload.exe"
-            done = checks.expect(f"{plugin} is loaded and unloaded 1,000 times", [program, path, 1000])
-            print("    " + done[1].strip())
+        recorded_numbers(checks, args.quick)
+        unit_tests(checks, QUICK_UNITS if args.quick else UNITS)
+        if not args.quick:
+            other_side(checks)
+            files_and_paths(checks)
+            compiler(checks)
+            new_backend(checks)
+            repeated_loads(checks)
         if args.kit_level == "0":
-            print("not run: the conformance kit")
+            results.not_run("the conformance kit (--kit-level 0)")
         else:
             conformance(checks, args.kit_level)
+            if not args.quick:
+                broken_plugins(checks)
         subprocess.run(
             [pathlib.Path(args.wine).with_name("wineserver"), "-k"],
             env=checks.environment,
             check=False,
         )
-    print(f"{checks.total} checks, {checks.failed} failed")
-    sys.exit(1 if checks.failed else 0)
 
 
 if __name__ == "__main__":

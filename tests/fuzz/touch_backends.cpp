@@ -139,10 +139,21 @@ class TouchDevice final : public tenon::Backend<TouchDevice>,
   }
   tenon::Result<void*> allocate_device(tenon_dl_device, std::size_t nbytes, std::size_t alignment) {
     void* out = nullptr;
-    if (::posix_memalign(&out, std::max(alignment, sizeof out), nbytes) == 0) return out;
+#if defined(_WIN32)
+    out = ::_aligned_malloc(nbytes, std::max(alignment, sizeof out));
+#else
+    if (::posix_memalign(&out, std::max(alignment, sizeof out), nbytes) != 0) out = nullptr;
+#endif
+    if (out) return out;
     return tenon::error(tenon::Error::MemoryAllocationFailed, "no memory of ", nbytes);
   }
-  void free_device(tenon_dl_device, void* block) noexcept { std::free(block); }
+  void free_device(tenon_dl_device, void* block) noexcept {
+#if defined(_WIN32)
+    ::_aligned_free(block);
+#else
+    std::free(block);
+#endif
+  }
   tenon::Status copy_to_device(tenon_dl_device, void* to, const void* from, std::size_t nbytes) {
     std::memcpy(to, from, nbytes);
     return tenon::ok();

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <random>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -15,11 +16,18 @@ namespace tenon::test {
 class TemporaryFolder {
  public:
   TemporaryFolder() {
+#if defined(_WIN32)
+    std::random_device random;
+    do {
+      path_ = std::filesystem::temp_directory_path() / ("tenon-test-" + std::to_string(random()));
+    } while (!std::filesystem::create_directory(path_));
+#else
     std::string pattern = (std::filesystem::temp_directory_path() / "tenon-test-XXXXXX").string();
     if (::mkdtemp(pattern.data()) == nullptr) {
       throw std::runtime_error("mkdtemp failed: " + pattern);
     }
     path_ = pattern;
+#endif
   }
   TemporaryFolder(const TemporaryFolder&) = delete;
   TemporaryFolder& operator=(const TemporaryFolder&) = delete;

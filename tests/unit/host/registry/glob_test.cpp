@@ -43,7 +43,6 @@ TEST_CASE("a class is one of its characters", "[discovery]") {
   CHECK_FALSE(list.matches("libab.so"));
   CHECK(GlobList("[!a]").matches("b"));
   CHECK_FALSE(GlobList("[!a]").matches("a"));
-  CHECK(GlobList("[[:digit:]]").matches("7"));
   // An unclosed bracket matches itself.
   CHECK(GlobList("[a").matches("[a"));
   CHECK_FALSE(GlobList("[a").matches("a"));
@@ -111,6 +110,11 @@ TEST_CASE("one pattern of many is enough, and long lists are read to their end",
 }
 
 #if !defined(_WIN32)
+TEST_CASE("a class may have a name, but on Windows", "[discovery]") {
+  CHECK(GlobList("[[:digit:]]").matches("7"));
+  CHECK_FALSE(GlobList("[[:digit:]]").matches("a"));
+}
+
 TEST_CASE("the patterns of Windows mean what those of fnmatch mean", "[discovery]") {
   // Without the signs of classes (":", ".", "="), which Windows' patterns do not have.
   constexpr std::string_view signs = "ab-!^[]*?\\";

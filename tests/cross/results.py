@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: MIT
+"""The results of a run of tests/cross/run, as windows_test.py and macos_test.py write them."""
+
+import pathlib
+
+
+class Results:
+    """Prints each result, and appends it to a file of the form that summary.py reads."""
+
+    def __init__(self, path: pathlib.Path | None) -> None:
+        self.path = path
+
+    def add(self, kind: str, text: str, shown: str) -> None:
+        print(shown, flush=True)
+        if self.path is not None:
+            with self.path.open("a", encoding="utf-8") as file:
+                file.write(f"{kind}\t{' '.join(text.split())}\n")
+
+    def check(self, name: str, good: bool, found: object = "") -> None:
+        """One check; `found` is shown where it failed."""
+        kind = "ok" if good else "not ok"
+        self.add(kind, name, f"{kind:8}{name}" + ("" if good else f"\n{found}"))
+
+    def detail(self, text: str) -> None:
+        """About the check before it."""
+        self.add("detail", text, f"        {text}")
+
+    def not_run(self, text: str) -> None:
+        """What was left out, and why."""
+        self.add("not run", text, f"not run: {text}")
