@@ -109,10 +109,10 @@ Result<Names> names_of(std::string_view snake, std::string_view id) {
   bool starts_word = true;
   for (const char c : snake) {
     out.upper.push_back(to_upper(c));
-    if (c != '_') out.pascal.push_back(starts_word ? to_upper(c) : c);
+    if (c != '_') out.camel.push_back(starts_word ? to_upper(c) : c);
     starts_word = c == '_';
   }
-  out.id = id.empty() ? concat(out.pascal, "Backend") : std::string(id);
+  out.id = id.empty() ? concat(out.camel, "Backend") : std::string(id);
   if (out.id.size() > longest_id) {
     return error(Error::InvalidArgument, "name '", snake, "': the id ", out.id, " has ",
                  out.id.size(), " bytes, expected at most ", longest_id);
@@ -127,7 +127,7 @@ Result<Names> names_of(std::string_view snake, std::string_view id) {
 std::string rename(std::string_view text, const Names& from, const Names& to) {
   // The id before the name of the class, with which it may begin.
   const std::array<std::pair<std::string_view, std::string_view>, 4> pairs{
-      {{from.id, to.id}, {from.snake, to.snake}, {from.pascal, to.pascal}, {from.upper, to.upper}}};
+      {{from.id, to.id}, {from.snake, to.snake}, {from.camel, to.camel}, {from.upper, to.upper}}};
   std::string out;
   out.reserve(text.size());
   while (!text.empty()) {

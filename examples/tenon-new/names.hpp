@@ -13,7 +13,7 @@ namespace tenon::make_new {
 /// refer to it.
 struct Names {
   std::string snake;
-  std::string pascal;
+  std::string camel;  ///< `pascal` is a macro of Windows.
   std::string upper;
   std::string id;
 };

@@ -228,26 +228,31 @@ check_kit() {
   done
 }
 
-# The plugin of each platform that is built, given to the hosts of all.
+# The plugin of each platform that is built, given to the hosts of all that run here.
 check_refusals() {
-  local host plugin platforms=()
+  local host plugin hosts=() plugins=()
   for host in build/cross/native build/cross/{arm64,armhf,musl}; do
-    [ ! -f "$host/examples/tenon-run/tenon-run" ] || platforms+=("$host")
+    [ ! -f "$host/examples/tenon-run/tenon-run" ] || hosts+=("$host")
+    [ ! -f "$host/examples/hello.so" ] || plugins+=("$host/examples/hello.so")
   done
-  for host in "${platforms[@]}"; do
-    for plugin in "${platforms[@]}"; do refuses "$host" "$plugin"; done
+  for plugin in build/cross/windows/examples/hello.dll build/cross/macos-plugins/hello.dylib; do
+    [ ! -f "$plugin" ] || plugins+=("$plugin")
+  done
+  for host in "${hosts[@]}"; do
+    for plugin in "${plugins[@]}"; do refuses "$host" "$plugin"; done
   done
 }
 refuses() {
-  local here=$1 there=$2 text outcome=0 run=() pair folder=tests/conformance/cases/hello/add
+  local here=$1 plugin=$2 there text outcome=0 run=() pair folder=tests/conformance/cases/hello/add
+  there=${plugin%/*} there=${there%/examples}
   pair="the host of $(basename "$here"), the plugin of $(basename "$there")"
   [ ! -x "$here/emulate" ] || run=("$here/emulate")
-  text=$("${run[@]}" "$here/examples/tenon-run/tenon-run" "$folder/model.pte" --plugin "$there/examples/hello.so" \
+  text=$("${run[@]}" "$here/examples/tenon-run/tenon-run" "$folder/model.pte" --plugin "$plugin" \
     --input "$folder/a0.npy" --input "$folder/b0.npy" --expect "$folder/expected0.npy" 2>&1) || outcome=$?
   if [ "$here" = "$there" ] && [ "$outcome" = 0 ]; then
     ok "$pair: runs"
   elif [ "$here" != "$there" ] && [ "$outcome" = 3 ] && [ "$(wc -l <<<"$text")" = 1 ]; then
-    ok "$pair: ${text##*hello.so: }"
+    ok "$pair: ${text##*"${plugin##*/}: "}"
   else
     not_ok "$pair: exit $outcome: $text"
   fi

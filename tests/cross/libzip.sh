@@ -43,7 +43,8 @@ libzip() {
   {
     sources_of "$sources" zlib libzip && mkdir -p "$work"/zlib "$work"/root/{include,lib} &&
       for object in adler32 compress crc32 deflate infback inffast inflate inftrees trees uncompr zutil; do
-        $cc -O2 -c "$sources/zlib/$object.c" -o "$work/zlib/$object.o" || return
+        # zlib takes macOS for Mac OS 9, which had no such function.
+        $cc -O2 -w -Dfdopen=fdopen -c "$sources/zlib/$object.c" -o "$work/zlib/$object.o" || return
       done &&
       llvm-ar rcs "$work/root/lib/libz.a" "$work"/zlib/*.o && cp "$sources"/zlib/{zlib,zconf}.h "$work/root/include" &&
       CC=$cc cmake -S "$sources/libzip" -B "$work/build" -G Ninja "-DCMAKE_SYSTEM_NAME=$system" \

@@ -21,7 +21,7 @@ TEST_CASE("a name is spelled for folders and for classes and for macros", "[teno
   const auto names = names_of("acme_npu2");
   REQUIRE(names.ok());
   CHECK(names->snake == "acme_npu2");
-  CHECK(names->pascal == "AcmeNpu2");
+  CHECK(names->camel == "AcmeNpu2");
   CHECK(names->upper == "ACME_NPU2");
   CHECK(names->id == "AcmeNpu2Backend");
   CHECK(names_of("a").ok());
