@@ -224,7 +224,7 @@ check_kit() {
     check "tenon-conformance $name --level $kit_level" "${emulate[@]}" \
       "$build/tests/conformance/tenon-conformance" "$plugin" \
       --subject "tests/conformance/subjects/$name.json" --level "$kit_level" --color never --jobs 2
-    detail "$(sed -n '/^[0-9]* \(test\|rule\)s\?: /p' "$log" | paste -sd ';')"
+    detail "$(sed -n '/^[0-9]* \(test\|rule\)s\?: /p' "$log" | paste -sd ';' | sed 's/;/; /')"
   done
 }
 

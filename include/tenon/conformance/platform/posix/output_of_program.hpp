@@ -33,7 +33,12 @@ class OutputOfProgram {
  public:
   OutputOfProgram(const std::filesystem::path& program, std::vector<std::string> arguments) {
     std::array<int, 2> ends{-1, -1};
+#if defined(__linux__)
     if (::pipe2(ends.data(), O_CLOEXEC) != 0) return;
+#else
+    if (::pipe(ends.data()) != 0) return;
+    for (const int end : ends) ::fcntl(end, F_SETFD, FD_CLOEXEC);
+#endif
     output_ = host::FileDescriptor(ends[0]);
     const host::FileDescriptor input(ends[1]);
     posix_spawn_file_actions_t files;

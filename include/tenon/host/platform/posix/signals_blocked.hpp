@@ -12,7 +12,7 @@ class SignalsBlocked {
  public:
   SignalsBlocked() noexcept {
     sigset_t all;
-    ::sigfillset(&all);
+    sigfillset(&all);  // A macro on macOS.
     ::pthread_sigmask(SIG_SETMASK, &all, &before_);
   }
   SignalsBlocked(const SignalsBlocked&) = delete;
