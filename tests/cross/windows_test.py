@@ -232,12 +232,13 @@ def compiler(checks):
     words += ["--backend", "FirstBackend", "--plugin", windows(checks.build / "two_compilers.dll")]
     words += ["--spec", "take=aten.relu.default,aten.addmm.default,aten.permute.default"]
     done = checks.run(*words, "--spec", "write=weights", "-o", windows(crash))
+    # Wine starts its debugger then, which writes more and has an exit code of its own.
     checks.results.check(
         "a plugin that writes to weights is named with the weight, and nothing is written",
-        done[0] not in [None, 0] and not crash.exists()
-        and re.fullmatch(r"tenon-compile: backend FirstBackend \(.*two_compilers\.dll\): preprocess: "
+        not crash.exists()
+        and re.search(r"^tenon-compile: backend FirstBackend \(.*two_compilers\.dll\): preprocess: "
                          r"wrote to the data of '[a-z0-9.]+', which it may only read \(TN-AOT-6\): "
-                         r"ended by access violation\n", done[2]),
+                         r"ended by access violation$", done[2], re.M),
         done,
     )
 
