@@ -10,6 +10,12 @@ LAYOUT_ASSERT(TENON_ABI_MINOR >= 1, "TENON_ABI_MINOR");
 // backend.h
 SIZE(tenon_init_context, 88);
 OFFSET(tenon_init_context, permit_code, 80);
+SIZE(tenon_changes, 16);
+OFFSET(tenon_changes, struct_size, 0);
+OFFSET(tenon_changes, counted, 4);
+OFFSET(tenon_changes, count, 8);
+SIZE(tenon_execution_context, 48);
+OFFSET(tenon_execution_context, changes, 40);
 
 // extensions/device_memory.h
 SIZE(tenon_device_memory_v1, 40);

@@ -18,7 +18,8 @@ extern "C" {
 #define TENON_EXTENSION_KERNELS "tenon.kernels/1"
 
 /// The code for one operator call of one loaded method, bound to its arguments. Opaque to the host.
-/// After `threads:` it counts as a delegate.
+/// After `threads:` it counts as a delegate. Kernels that have a value or a tensor in common, as
+/// those of one method, are made and run one at a time.
 typedef struct tenon_kernel tenon_kernel;
 
 /// Receives the name of one operator, NUL-terminated: "aten::add.out", the overload after a dot

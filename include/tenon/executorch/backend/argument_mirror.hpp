@@ -12,48 +12,41 @@
 #include <span>
 #include <string_view>
 #include <utility>
-#include <variant>
 #include <vector>
 
+#include "tenon/abi/backend.h"
 #include "tenon/abi/host.h"
 #include "tenon/abi/tensor.h"
 #include "tenon/core/args.hpp"
 #include "tenon/core/result.hpp"
+#include "tenon/core/struct_size.hpp"
 #include "tenon/executorch/backend/executorch_tensor.hpp"
+#include "tenon/executorch/backend/mirrored_value.hpp"
 #include "tenon/executorch/backend/watched.hpp"
 #include "tenon/executorch/error.hpp"
 
 namespace tenon::bridge::detail {
 
-using EtTensor = ::executorch::aten::Tensor;
-
-/// A list of EValues as ExecuTorch's list of a kind: it unpacks them into memory of ours.
-template <class T>
-class MirroredList {
- public:
-  explicit MirroredList(std::vector<et::EValue*> elements)
-      : elements_(std::move(elements)),
-        unpacked_(std::make_unique<Slot[]>(std::max<std::size_t>(elements_.size(), 1))),
-        list_((elements_.reserve(1), elements_.data()), reinterpret_cast<T*>(unpacked_.get()),
-              static_cast<int>(elements_.size())) {}
-
-  [[nodiscard]] et::BoxedEvalueList<T>* get() noexcept { return &list_; }
-
- private:
-  struct Slot {
-    alignas(T) std::byte bytes[sizeof(T)];
-  };
-  std::vector<et::EValue*> elements_;
-  std::unique_ptr<Slot[]> unpacked_;
-  et::BoxedEvalueList<T> list_;
-};
+/// Where the host counts the changes of a method, or null.
+[[nodiscard]] inline tenon_changes* changes_of(const tenon_execution_context& context) noexcept {
+  return TENON_HAS_MEMBER(context, changes) ? context.changes : nullptr;
+}
 
 /// The arguments of one call site as ExecuTorch's: built once, updated before each call, written
 /// back after it. Identity is preserved: two elements of a list that refer to one value or tensor
 /// of the host refer to one here, as in ExecuTorch.
+///
+/// Several call sites can have mirrors in common. Each mirror knows the state of the host that it
+/// was made of, so that the first call site after a change updates it for all; a call site whose
+/// mirror another one has made anew builds its list again.
 class ArgumentMirror {
  public:
-  ArgumentMirror() = default;
+  /// With mirrors of its own.
+  ArgumentMirror() : ArgumentMirror(std::make_shared<SharedMirrors>()) {}
+  /// With those of all call sites that have `mirrors`.
+  explicit ArgumentMirror(std::shared_ptr<SharedMirrors> mirrors) noexcept
+      : mirrors_(std::move(mirrors)) {}
+  ~ArgumentMirror() { drop(); }
   /// Set by the caller once it has checked kinds, dtypes and ranks. Reset when one of them may have
   /// changed.
   bool is_judged = false;
@@ -62,6 +55,11 @@ class ArgumentMirror {
   /// Whether the argument list and its tensors are those of the first `update` for good, as those
   /// of a kernel are ("tenon.kernels/1", TN-TEN-3), so that only what may change is looked at.
   bool is_bound = false;
+  /// Whether the host counts changes, so that it keeps to what TN-TEN-3 lets change.
+  bool is_counted = false;
+  /// Whether a call may move the tensor that it returns, the last argument, and the one before it
+  /// alone, and changes no other value. It may resize any tensor.
+  bool writes_outputs_alone = false;
   /// Whether constants are copied, because what ExecuTorch's code writes to is not known.
   bool copies_constants = false;
 
@@ -73,6 +71,25 @@ class ArgumentMirror {
   [[nodiscard]] bool is_current() const noexcept {
     return !call_.empty() && !watched_.has_changed();
   }
+  /// The same without a look at the values: whether `args` are those of `remember`, and nothing has
+  /// changed since then.
+  [[nodiscard]] bool is_current(const tenon_changes& changes,
+                                std::span<tenon_value* const> args) const noexcept {
+    return remembered_.count == changes.count && is_built_of(args);
+  }
+
+  /// Takes the values as they are now, before a call, for those of this count of changes. Allocates
+  /// when there are more of them than ever before.
+  void remember(const tenon_changes& changes) {
+    remembered_.clear();
+    if (!watched_.is_settled()) return;
+    for (const auto& node : nodes_) {
+      if (writes_outputs_alone && !is_output(*node)) continue;
+      remembered_.add(node->watched);
+      if (node->tensor) remembered_.add(*node->tensor->watched);
+    }
+    remembered_.count = changes.count;
+  }
 
   /// Makes the values those of `args`. Allocates nothing when they are the values of the call
   /// before and each still is of its kind; a move of another tensor or list into one builds it
@@ -82,13 +99,14 @@ class ArgumentMirror {
   ///
   /// errors: those of ExecutorchTensor::update, with the argument's number; NotSupported for a list
   ///         of scalars, which ExecuTorch cannot hold either.
-  [[nodiscard]] Status update(std::span<tenon_value* const> args, bool needs_data = true) {
+  [[nodiscard, gnu::noinline]] Status update(std::span<tenon_value* const> args,
+                                             bool needs_data = true) {
     if (!is_built_of(args) || !update_values()) [[unlikely]] {
       TENON_RETURN_IF_ERROR(build(args));
     }
-    for (WatchedTensor& watched : watched_.tensors) {
-      if (watched.change() == 0 && !watched.has_other_sizes()) continue;
-      TENON_RETURN_IF_ERROR(update_tensor(watched, args, needs_data));
+    for (WatchedTensor* const watched : watched_.tensors) {
+      if (watched->change() == 0 && !watched->has_other_sizes()) continue;
+      TENON_RETURN_IF_ERROR(update_tensor(*watched, args, needs_data));
     }
     return ok();
   }
@@ -116,37 +134,54 @@ class ArgumentMirror {
   /// Whether a call changed something that `write_back` has to look at.
   [[nodiscard]] bool was_written() const noexcept { return watched_.was_written(); }
 
+  /// Ends a call that succeeded: writes back when the call changed something, and counts it in
+  /// `changes`, if the host has them.
+  [[nodiscard]] Status finish(const tenon_host* host, tenon_changes* changes, bool allow_views) {
+    bool written = false;
+    if (changes && remembered_.count == changes->count) [[likely]] {
+      written = remembered_.was_written() || watched_.has_other_sizes();
+    } else {
+      written = was_written();
+    }
+    if (written) [[unlikely]] {
+      TENON_RETURN_IF_ERROR(write_back(host, allow_views));
+      if (changes) ++changes->count;
+    }
+    if (changes) changes->counted = 1;
+    return ok();
+  }
+
   /// Copies the results of a call to the host: new sizes of tensors, integers, doubles and
   /// booleans. With `allow_views` the data of a tensor may be inside another argument afterwards,
   /// as for the output of a view.
   ///
   /// errors: NotSupported (a tensor whose data has moved; a value of a kind that the host cannot
   ///         store), and those of the host's resize.
-  [[nodiscard]] Status write_back(const tenon_host* host, bool allow_views) {
-    for (WatchedTensor& watched : watched_.tensors) {
-      if (watched.write() == 0 && !watched.has_other_sizes()) continue;
-      TENON_RETURN_IF_ERROR(write_back_tensor(watched, host, allow_views));
+  [[nodiscard, gnu::noinline]] Status write_back(const tenon_host* host, bool allow_views) {
+    for (WatchedTensor* const watched : watched_.tensors) {
+      if (watched->write() == 0 && !watched->has_other_sizes()) continue;
+      TENON_RETURN_IF_ERROR(write_back_tensor(*watched, host, allow_views));
     }
-    for (std::size_t i = 0; i < nodes_.size(); ++i) {
-      if (watched_.values[i].write() == 0 || is_unchanged(*nodes_[i])) continue;
-      if (Status written = write_back_value(*nodes_[i]); !written.ok()) {
+    for (const auto& node : nodes_) {
+      if (node->watched.write() == 0 || is_unchanged(*node)) continue;
+      if (Status written = write_back_value(*node); !written.ok()) {
         clear();
         return written;
       }
-      watched_.values[i].settle();
+      node->watched.settle(node->kind);
     }
     return ok();
   }
 
   /// Forgets the arguments, which the next `update` mirrors anew: after a call that failed, in
-  /// which ExecuTorch's code may have left anything.
-  void clear() noexcept {
-    sources_.clear();
-    pointers_.clear();
-    call_.clear();
-    watched_.clear();
-    nodes_.clear();
-    tensors_.clear();
+  /// which ExecuTorch's code may have left anything. Mirrors that other call sites have too get
+  /// their contents back.
+  [[gnu::cold]] void clear() {
+    for (const auto& tensor : tensors_) tensor->mirror.restore();
+    for (const auto& node : nodes_) {
+      if (node->is_filled) set_value(*node);
+    }
+    drop();
   }
 
   /// Calls `visit` with each tensor among the arguments themselves, in their order.
@@ -154,7 +189,7 @@ class ArgumentMirror {
   void for_each_tensor(const Visit& visit) {
     for (const et::EValue* value : pointers_) {
       for (const auto& node : nodes_) {
-        if (&node->value == value && node->tensor) visit(*node->tensor);
+        if (&node->value == value && node->tensor) visit(node->tensor->mirror);
       }
     }
   }
@@ -164,18 +199,20 @@ class ArgumentMirror {
   /// one, so that too few arguments are an error of the backend and not a read out of bounds.
   static constexpr std::size_t guards = 64;
 
-  using Lists = std::variant<std::monostate, et::ArrayRef<char>, et::ArrayRef<bool>,
-                             et::ArrayRef<double>, MirroredList<std::int64_t>,
-                             MirroredList<EtTensor>, MirroredList<std::optional<EtTensor>>>;
+  using Node = MirroredValue;
 
-  struct Node {
-    tenon_value* source = nullptr;
-    std::uint32_t kind = TENON_VALUE_NONE;
-    ExecutorchTensor* tensor = nullptr;  ///< Of a TENSOR.
-    tenon_span span{};                   ///< Of a list or string, when it was mirrored.
-    Lists list;
-    et::EValue value;  ///< Destroyed before `list`, which it may point to.
-  };
+  /// Releases the arguments.
+  void drop() noexcept {
+    sources_.clear();
+    pointers_.clear();
+    call_.clear();
+    watched_.clear();
+    remembered_.clear();
+    nodes_.clear();
+    tensors_.clear();
+    mirrors_->forget(held_);
+    held_.clear();
+  }
 
   [[nodiscard]] bool is_built_of(std::span<tenon_value* const> args) const noexcept {
     if (call_.empty()) return false;
@@ -195,25 +232,31 @@ class ArgumentMirror {
   }
 
   Status build(std::span<tenon_value* const> args) {
-    clear();
+    drop();
     is_judged = false;
     for (std::size_t i = 0; i < args.size(); ++i) {
       auto value = mirror(*args[i]);
       if (!value.ok()) {
-        clear();
+        drop();
         return std::move(value).status().with_context(concat("argument ", i));
       }
-      pointers_.push_back(*value);
+      pointers_.push_back(&(*value)->value);
     }
     for (const auto& node : nodes_) {
-      watched_.values.emplace_back(*node->source, node->kind, node->value).settle();
+      watched_.add(node->watched);
       if (is_span(node->kind)) watched_.sizes.push_back({node->source, node->span.size});
     }
-    for (const auto& tensor : tensors_) watched_.add(*tensor);
+    for (const auto& tensor : tensors_) watched_.add(*tensor->watched);
     call_ = pointers_;
     call_.resize(pointers_.size() + guards, &guard_);
     sources_.assign(args.begin(), args.end());
     return ok();
+  }
+
+  [[nodiscard]] bool is_output(const Node& node) const noexcept {
+    const std::size_t count = pointers_.size();
+    return pointers_[count - 1] == &node.value ||
+           (count > 1 && pointers_[count - 2] == &node.value);
   }
 
   Status update_tensor(WatchedTensor& watched, std::span<tenon_value* const> args,
@@ -248,71 +291,120 @@ class ArgumentMirror {
   /// A copy of a constant and a stand-in are looked at in each call, and so is all of a tensor that
   /// a host need not keep.
   void settle(WatchedTensor& watched) const noexcept {
-    if (is_bound && watched.mirror().has_own_data()) watched.settle();
+    if ((is_bound || is_counted) && watched.mirror().has_own_data()) watched.settle();
   }
 
-  Result<et::EValue*> mirror(tenon_value& value) {
+  Result<std::shared_ptr<Node>> mirror(tenon_value& value) {
     for (const auto& node : nodes_) {
-      if (node->source == &value) return &node->value;
+      if (node->source == &value) return node;
     }
-    auto node = std::make_unique<Node>();
-    node->source = &value;
-    node->kind = value.kind;
-    switch (value.kind) {
+    held_.push_back(&value);
+    auto node = mirrors_->find(value);
+    if (is_usable(*node)) {
+      take(node);
+      return node;
+    }
+    TENON_RETURN_IF_ERROR(fill(*node));
+    nodes_.push_back(node);
+    return node;
+  }
+
+  /// Whether another call site has made `node` of what its value is now, except for a number.
+  [[nodiscard]] static bool is_usable(const Node& node) noexcept {
+    if (!node.is_filled || node.source->kind != node.kind) return false;
+    if (is_scalar(node.kind)) return true;
+    if (node.watched.change() != 0) return false;
+    if (is_span(node.kind) && node.source->as.span.size != node.span.size) return false;
+    return std::all_of(node.elements.begin(), node.elements.end(),
+                       [](const auto& element) { return is_usable(*element); });
+  }
+
+  /// Adds a mirror that is usable, and what it is made of, to those of this call site.
+  void take(const std::shared_ptr<Node>& node) {
+    if (is_scalar(node->kind) && node->watched.change() != 0) {
+      set_value(*node);
+      node->watched.settle(node->kind);
+    }
+    if (node->tensor &&
+        std::find(tensors_.begin(), tensors_.end(), node->tensor) == tensors_.end()) {
+      held_.push_back(node->tensor->mirror.source());
+      tensors_.push_back(node->tensor);
+    }
+    for (const auto& element : node->elements) {
+      if (std::find(nodes_.begin(), nodes_.end(), element) != nodes_.end()) continue;
+      held_.push_back(element->source);
+      take(element);
+    }
+    nodes_.push_back(node);
+  }
+
+  /// Makes `node` the mirror of what its value is now, at the same address.
+  Status fill(Node& node) {
+    node.is_filled = false;
+    node.watched.replace();
+    node.value = et::EValue();  // It may point to what is replaced.
+    node.kind = node.source->kind;
+    node.tensor.reset();
+    node.elements.clear();
+    switch (node.kind) {
       case TENON_VALUE_NONE:
       case TENON_VALUE_INT:
       case TENON_VALUE_DOUBLE:
       case TENON_VALUE_BOOL:
-        set_scalar(*node);
         break;
       case TENON_VALUE_TENSOR: {
-        TENON_TRY(node->tensor, mirror_tensor(*value.as.tensor));
-        node->value = et::EValue(EtTensor(node->tensor->impl()));
+        TENON_TRY(node.tensor, mirror_tensor(*node.source->as.tensor));
         break;
       }
       case TENON_VALUE_STRING:
-        node->value = et::EValue(view<char>(*node));
+        view<char>(node);
         break;
       case TENON_VALUE_BOOL_LIST:
         static_assert(sizeof(bool) == sizeof(std::uint8_t));
-        node->value = et::EValue(view<bool>(*node));
+        view<bool>(node);
         break;
       case TENON_VALUE_DOUBLE_LIST:
-        node->value = et::EValue(view<double>(*node));
+        view<double>(node);
         break;
       case TENON_VALUE_INT_LIST:
-        TENON_RETURN_IF_ERROR(fill_list<std::int64_t>(*node, TENON_VALUE_INT, false));
+        TENON_RETURN_IF_ERROR(fill_list<std::int64_t>(node, TENON_VALUE_INT, false));
         break;
       case TENON_VALUE_TENSOR_LIST:
-        TENON_RETURN_IF_ERROR(fill_list<EtTensor>(*node, TENON_VALUE_TENSOR, false));
+        TENON_RETURN_IF_ERROR(fill_list<EtTensor>(node, TENON_VALUE_TENSOR, false));
         break;
       case TENON_VALUE_OPTIONAL_TENSOR_LIST:
-        TENON_RETURN_IF_ERROR(fill_list<std::optional<EtTensor>>(*node, TENON_VALUE_TENSOR, true));
+        TENON_RETURN_IF_ERROR(fill_list<std::optional<EtTensor>>(node, TENON_VALUE_TENSOR, true));
         break;
       default:
         return error(Error::NotSupported, "ExecuTorch has no value of kind ",
-                     value_kind_name(value.kind));
+                     value_kind_name(node.kind));
     }
-    nodes_.push_back(std::move(node));
-    return &nodes_.back()->value;
+    set_value(node);
+    node.watched.settle(node.kind);
+    node.is_filled = true;
+    return ok();
   }
 
-  Result<ExecutorchTensor*> mirror_tensor(tenon_tensor& tensor) {
+  Result<std::shared_ptr<MirroredTensor>> mirror_tensor(tenon_tensor& tensor) {
     for (const auto& known : tensors_) {
-      if (known->source() == &tensor) return known.get();
+      if (known->mirror.source() == &tensor) return known;
     }
-    auto made = std::make_unique<ExecutorchTensor>();
-    if (copies_constants) made->copy_constants();
-    TENON_RETURN_IF_ERROR(made->bind(tensor));
-    tensors_.push_back(std::move(made));
-    return tensors_.back().get();
+    held_.push_back(&tensor);
+    auto found = mirrors_->find(tensor);
+    if (!found->watched) {
+      if (copies_constants) found->mirror.copy_constants();
+      TENON_RETURN_IF_ERROR(found->mirror.bind(tensor));
+      found->watched.emplace(found->mirror);
+    }
+    tensors_.push_back(found);
+    return found;
   }
 
   template <class T>
-  et::ArrayRef<T>* view(Node& node) {
+  static void view(Node& node) {
     node.span = node.source->as.span;
-    return &node.list.template emplace<et::ArrayRef<T>>(static_cast<const T*>(node.span.data),
-                                                        static_cast<std::size_t>(node.span.size));
+    node.list.template emplace<et::ArrayRef<T>>(static_cast<const T*>(node.span.data),
+                                                static_cast<std::size_t>(node.span.size));
   }
 
   template <class T>
@@ -328,14 +420,37 @@ class ArgumentMirror {
       }
       auto value = mirror(*elements[i]);
       if (!value.ok()) return std::move(value).status().with_context(concat("element ", i));
-      values.push_back(*value);
+      values.push_back(&(*value)->value);
+      node.elements.push_back(*std::move(value));
     }
-    node.value = et::EValue(node.list.template emplace<MirroredList<T>>(std::move(values)).get());
+    node.list.template emplace<MirroredList<T>>(std::move(values));
     return ok();
   }
 
-  static void set_scalar(Node& node) {
+  /// The EValue of what was mirrored; a number that of now.
+  static void set_value(Node& node) noexcept {
     switch (node.kind) {
+      case TENON_VALUE_TENSOR:
+        node.value = et::EValue(EtTensor(node.tensor->mirror.impl()));
+        break;
+      case TENON_VALUE_STRING:
+        node.value = et::EValue(&std::get<et::ArrayRef<char>>(node.list));
+        break;
+      case TENON_VALUE_BOOL_LIST:
+        node.value = et::EValue(&std::get<et::ArrayRef<bool>>(node.list));
+        break;
+      case TENON_VALUE_DOUBLE_LIST:
+        node.value = et::EValue(&std::get<et::ArrayRef<double>>(node.list));
+        break;
+      case TENON_VALUE_INT_LIST:
+        node.value = et::EValue(std::get<MirroredList<std::int64_t>>(node.list).get());
+        break;
+      case TENON_VALUE_TENSOR_LIST:
+        node.value = et::EValue(std::get<MirroredList<EtTensor>>(node.list).get());
+        break;
+      case TENON_VALUE_OPTIONAL_TENSOR_LIST:
+        node.value = et::EValue(std::get<MirroredList<std::optional<EtTensor>>>(node.list).get());
+        break;
       case TENON_VALUE_INT:
         node.value = et::EValue(std::int64_t{node.source->as.integer});
         break;
@@ -353,16 +468,16 @@ class ArgumentMirror {
 
   /// False when a value is not of the kind that was mirrored or names another tensor or list.
   [[nodiscard]] bool update_values() {
+    if (watched_.was_replaced()) return false;
     for (const WatchedSize& size : watched_.sizes) {
       if (size.change() != 0) return false;
     }
-    for (std::size_t i = 0; i < nodes_.size(); ++i) {
-      if (watched_.values[i].change() == 0) [[likely]]
+    for (const auto& node : nodes_) {
+      if (node->watched.change() == 0) [[likely]]
         continue;
-      Node& node = *nodes_[i];
-      if (!is_scalar(node.kind) || node.source->kind != node.kind) return false;
-      set_scalar(node);
-      watched_.values[i].settle();
+      if (!is_scalar(node->kind) || node->source->kind != node->kind) return false;
+      set_value(*node);
+      node->watched.settle(node->kind);
     }
     return true;
   }
@@ -392,7 +507,7 @@ class ArgumentMirror {
                value.payload.copyable_union.as_bool == (node.source->as.boolean != 0);
       case TENON_VALUE_TENSOR:
         return value.isTensor() &&
-               value.payload.as_tensor.unsafeGetTensorImpl() == node.tensor->impl();
+               value.payload.as_tensor.unsafeGetTensorImpl() == node.tensor->mirror.impl();
       default:
         return true;
     }
@@ -400,7 +515,7 @@ class ArgumentMirror {
 
   /// Copies a number to the host, its kind included: the result of operators on numbers has the
   /// kind that follows from their arguments.
-  Status write_back_value(const Node& node) {
+  static Status write_back_value(Node& node) {
     const et::EValue& value = node.value;
     tenon_value& to = *node.source;
     if (is_scalar(node.kind) && value.isInt()) {
@@ -417,6 +532,7 @@ class ArgumentMirror {
                    static_cast<std::uint32_t>(value.tag), " in the place of one of kind ",
                    value_kind_name(node.kind), "; the host has no place for it");
     }
+    node.kind = to.kind;
     return ok();
   }
 
@@ -424,8 +540,8 @@ class ArgumentMirror {
     const std::byte* const begin = moved.data();
     const std::size_t size = moved.nbytes();
     for (const auto& other : tensors_) {
-      if (!allow_views || other->source() == moved.source()) continue;
-      const std::span<const std::byte> room = other->given();
+      if (!allow_views || other->mirror.source() == moved.source()) continue;
+      const std::span<const std::byte> room = other->mirror.given();
       // Compared as numbers: the addresses may belong to different blocks.
       const auto first = reinterpret_cast<std::uintptr_t>(room.data());
       const auto at = reinterpret_cast<std::uintptr_t>(begin);
@@ -450,12 +566,16 @@ class ArgumentMirror {
     return std::move(status).with_context("an element of a list");
   }
 
-  std::vector<tenon_value*> sources_;
-  std::vector<std::unique_ptr<ExecutorchTensor>> tensors_;
-  std::vector<std::unique_ptr<Node>> nodes_;
-  WatchedArguments watched_;  // `values` and `tensors` in the order of `nodes_` and `tensors_`.
-  std::vector<et::EValue*> pointers_;
+  // What each call reads, then the rest.
   std::vector<et::EValue*> call_;
+  std::vector<et::EValue*> pointers_;
+  Remembered remembered_;
+  WatchedArguments watched_;
+  std::shared_ptr<SharedMirrors> mirrors_;
+  std::vector<const void*> held_;  // Addresses of what `nodes_` and `tensors_` mirror.
+  std::vector<tenon_value*> sources_;
+  std::vector<std::shared_ptr<MirroredTensor>> tensors_;
+  std::vector<std::shared_ptr<Node>> nodes_;
   et::EValue guard_;
 };
 

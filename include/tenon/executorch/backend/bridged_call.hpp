@@ -47,7 +47,8 @@ class BridgedCall {
   /// Runs `body`, which returns a Status. A check of ExecuTorch's that fails in it on this thread,
   /// which would end the process, becomes an `aborted` with the text of the check.
   template <class Body>
-  Status run(std::string_view what, Body&& body, Error aborted = Error::Internal) {
+  [[gnu::always_inline]] inline Status run(std::string_view what, Body&& body,
+                                           Error aborted = Error::Internal) {
     const bool outer = std::exchange(can_raise_, true);
     Status outcome;
     try {
@@ -75,7 +76,7 @@ class BridgedCall {
   [[nodiscard]] std::string_view errors() const noexcept { return {text_.data(), size_}; }
 
   /// The failure of `what`, with ExecuTorch's reason.
-  [[nodiscard]] Status failure(Error code, std::string_view what) const {
+  [[nodiscard, gnu::cold]] Status failure(Error code, std::string_view what) const {
     if (size_ != 0) return error(code, what, ": ", errors());
     return error(code, what, ": ExecuTorch's code returned ", error_name(code),
                  " and logged no reason");

@@ -83,9 +83,14 @@ class BridgedDelegate {
     et::BackendExecutionContext execution_context(context.tracer ? &tracer_ : nullptr,
                                                   &temp_allocator_, method_name_.c_str());
     ArgumentMirror& mirror = call_sites_.find(args);
+    tenon_changes* const changes = changes_of(context);
+    mirror.is_counted = changes != nullptr;
     BridgedCall call(host_);
     Status outcome = call.run("execute", [&]() -> Status {
-      TENON_RETURN_IF_ERROR(mirror.update(args));
+      if (!changes || !mirror.is_current(*changes, args)) [[unlikely]] {
+        TENON_RETURN_IF_ERROR(mirror.update(args));
+        if (changes) mirror.remember(*changes);
+      }
       if (!mirror.is_judged) [[unlikely]]
         TENON_RETURN_IF_ERROR(signature_.check(args));
       const et::Error executed = backend_.execute(execution_context, handle_, mirror.values());
@@ -95,7 +100,7 @@ class BridgedDelegate {
         signature_.learn(args);
         mirror.is_judged = true;
       }
-      return mirror.write_back(context.host, false);
+      return mirror.finish(context.host, changes, false);
     });
     if (!outcome.ok()) [[unlikely]]
       mirror.clear();

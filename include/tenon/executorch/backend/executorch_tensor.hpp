@@ -32,7 +32,7 @@ namespace tenon::bridge::detail {
 ///
 /// ExecuTorch takes the sizes with which a TensorImpl is made for the largest that it may ever
 /// have, so it is made with the bounds and then resized.
-class ExecutorchTensor {
+class alignas(64) ExecutorchTensor {
  public:
   using Impl = ::executorch::runtime::etensor::TensorImpl;
 
@@ -78,6 +78,14 @@ class ExecutorchTensor {
                   static_cast<et::TensorShapeDynamism>(shape_dynamism_), device,
                   static_cast<::executorch::runtime::etensor::DeviceIndex>(device_.device_id));
     return update_sizes();
+  }
+
+  /// Gives it the data and the sizes that it had before a call that failed.
+  void restore() {
+    if (!impl_) return;
+    impl_->set_data(data_);
+    // Sizes that ExecuTorch refuses are an error of the next `update`.
+    if (!has_sizes_of_source()) static_cast<void>(update_sizes());
   }
 
   /// Takes over the data pointer and the sizes of now; nothing else of a tensor may change between

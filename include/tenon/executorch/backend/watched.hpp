@@ -13,33 +13,55 @@
 #include "tenon/executorch/backend/executorch_tensor.hpp"
 #include "tenon/executorch/error.hpp"
 
-/// The arguments of a call as they were when they were mirrored: a call in which nothing changed
-/// costs a few comparisons for each, without a branch, of memory that is next to each other.
+/// Values and tensors as they were when they were mirrored: a call in which nothing changed costs a
+/// few comparisons for each argument, without a branch.
 namespace tenon::bridge::detail {
 
 /// A value of the host and its mirror, both as they were when `settle` was called.
 class WatchedValue {
  public:
-  /// Not settled. `kind` is the kind that was mirrored; both values must outlive this object.
-  WatchedValue(const tenon_value& source, std::uint32_t kind, const et::EValue& mirror) noexcept
-      : source_(&source), mirror_(&mirror), mask_(mask_of(kind)), kind_(kind) {}
+  /// Not settled. Both values must outlive this object.
+  WatchedValue(const tenon_value& source, const et::EValue& mirror) noexcept
+      : source_(&source), mirror_(&mirror) {}
 
   /// Not 0 when the host's value is another one: its kind, or the first eight bytes of what it is.
   [[nodiscard]] std::uint64_t change() const noexcept {
     return ((bits_of(source_->as) ^ bits_) & mask_) | (source_->kind ^ kind_);
   }
 
+  /// The mirror as it was when `settle` was called.
+  struct Mirror {
+    const et::EValue* value;
+    std::uint64_t mask;
+    std::uint64_t bits;
+    std::uint32_t tag;
+
+    /// Not 0 when it is another one now.
+    [[nodiscard]] std::uint64_t write() const noexcept {
+      return ((bits_of(value->payload) ^ bits) & mask) |
+             (static_cast<std::uint32_t>(value->tag) ^ tag);
+    }
+  };
+  [[nodiscard]] Mirror mirror() const noexcept { return {mirror_, mask_, mirror_bits_, tag_}; }
+
   /// Not 0 when the mirror is another one.
   [[nodiscard]] std::uint64_t write() const noexcept {
     return ((bits_of(mirror_->payload) ^ mirror_bits_) & mask_) | (tag() ^ tag_);
   }
 
-  /// Takes both as they are now.
-  void settle() noexcept {
+  /// Takes both as they are now. `kind` is the kind that was mirrored.
+  void settle(std::uint32_t kind) noexcept {
+    kind_ = kind;
+    mask_ = mask_of(kind);
     bits_ = bits_of(source_->as);
     mirror_bits_ = bits_of(mirror_->payload);
     tag_ = tag();
   }
+
+  /// The mirror is of another tensor, list or kind from now on, so that argument lists with it are
+  /// to be built again.
+  void replace() noexcept { ++replacements_; }
+  [[nodiscard]] std::uint32_t replacements() const noexcept { return replacements_; }
 
  private:
   static_assert(std::endian::native == std::endian::little);
@@ -72,11 +94,12 @@ class WatchedValue {
 
   const tenon_value* source_;
   const et::EValue* mirror_;
-  std::uint64_t mask_;
+  std::uint64_t mask_ = 0;
   std::uint64_t bits_ = 0;
   std::uint64_t mirror_bits_ = 0;
-  std::uint32_t kind_;
+  std::uint32_t kind_ = TENON_VALUE_NONE;
   std::uint32_t tag_ = 0;
+  std::uint32_t replacements_ = 0;
 };
 
 /// The size of a list or text of the host, which is behind the first eight bytes of its value.
@@ -97,6 +120,8 @@ class WatchedTensor {
   }
 
   [[nodiscard]] ExecutorchTensor& mirror() const noexcept { return *mirror_; }
+  [[nodiscard]] bool is_settled() const noexcept { return seen_ != bits_of(mirror_); }
+  [[nodiscard]] const ExecutorchTensor::Impl& impl() const noexcept { return *impl_; }
 
   /// Not 0 when the host has given the tensor other data.
   [[nodiscard]] std::uintptr_t change() const noexcept { return bits_of(source_->dl.data) ^ seen_; }
@@ -142,16 +167,23 @@ struct WatchedDimension {
   [[nodiscard]] std::int64_t change() const noexcept { return *source ^ *mirror; }
 };
 
-/// All arguments of one call.
+/// All arguments of one call. Values and tensors may be in those of other calls, too.
 struct WatchedArguments {
-  std::vector<WatchedValue> values;
-  std::vector<WatchedTensor> tensors;
+  std::vector<WatchedValue*> values;
+  std::vector<WatchedTensor*> tensors;
   std::vector<WatchedSize> sizes;
   std::vector<WatchedDimension> dimensions;
+  std::uint32_t replacements = 0;  ///< The sum of those of `values`.
+
+  void add(WatchedValue& value) {
+    values.push_back(&value);
+    replacements += value.replacements();
+  }
 
   /// One more tensor. Its rank and the address of its shape must stay (TN-TEN-3).
-  void add(ExecutorchTensor& mirror) {
-    tensors.emplace_back(mirror);
+  void add(WatchedTensor& tensor) {
+    tensors.push_back(&tensor);
+    const ExecutorchTensor& mirror = tensor.mirror();
     const tenon_tensor& source = *mirror.source();
     if (source.shape_dynamism == TENON_SHAPE_STATIC) return;
     for (std::int32_t d = 0; d < source.dl.ndim; ++d) {
@@ -159,21 +191,43 @@ struct WatchedArguments {
     }
   }
 
+  /// Whether the list is to be built again. Replacements are only added, so that a sum that is the
+  /// same is of the same ones.
+  [[nodiscard]] bool was_replaced() const noexcept {
+    std::uint32_t sum = 0;
+    for (const WatchedValue* value : values) sum += value->replacements();
+    return sum != replacements;
+  }
+
   /// Whether the host has changed something that TN-TEN-3 lets change, or an instruction a value.
   [[nodiscard]] bool has_changed() const noexcept {
     std::uint64_t change = 0;
-    for (const WatchedValue& value : values) change |= value.change();
-    for (const WatchedTensor& tensor : tensors) change |= tensor.change();
+    std::uint32_t sum = 0;
+    for (const WatchedValue* value : values) {
+      change |= value->change();
+      sum += value->replacements();
+    }
+    for (const WatchedTensor* tensor : tensors) change |= tensor->change();
     for (const WatchedSize& size : sizes) change |= size.change();
-    return (change | dimension_change()) != 0;
+    return (change | dimension_change() | (sum ^ replacements)) != 0;
   }
 
   /// Whether ExecuTorch's code has changed something.
   [[nodiscard]] bool was_written() const noexcept {
     std::uint64_t write = 0;
-    for (const WatchedValue& value : values) write |= value.write();
-    for (const WatchedTensor& tensor : tensors) write |= tensor.write();
+    for (const WatchedValue* value : values) write |= value->write();
+    for (const WatchedTensor* tensor : tensors) write |= tensor->write();
     return (write | dimension_change()) != 0;
+  }
+
+  [[nodiscard]] bool has_other_sizes() const noexcept { return dimension_change() != 0; }
+
+  /// Whether `has_changed` and `was_written` see each change.
+  [[nodiscard]] bool is_settled() const noexcept {
+    for (const WatchedTensor* tensor : tensors) {
+      if (!tensor->is_settled()) return false;
+    }
+    return true;
   }
 
   void clear() noexcept {
@@ -181,6 +235,7 @@ struct WatchedArguments {
     tensors.clear();
     sizes.clear();
     dimensions.clear();
+    replacements = 0;
   }
 
  private:
@@ -189,6 +244,47 @@ struct WatchedArguments {
     for (const WatchedDimension& dimension : dimensions) change |= dimension.change();
     return static_cast<std::uint64_t>(change);
   }
+};
+
+/// The mirrors of one call's arguments as they were at a count of changes (tenon_changes): as long
+/// as the count is the same, neither the host nor another call has touched them.
+class Remembered {
+ public:
+  /// Not a count.
+  static constexpr std::uint64_t nothing = ~std::uint64_t{0};
+  std::uint64_t count = nothing;
+
+  void clear() noexcept {
+    count = nothing;
+    values_.clear();
+    tensors_.clear();
+  }
+
+  /// One more value that the call may write to. It was settled.
+  void add(const WatchedValue& value) { values_.push_back(value.mirror()); }
+  /// One more tensor that the call may move.
+  void add(const WatchedTensor& tensor) {
+    tensors_.push_back({&tensor.impl(), tensor.impl().data()});
+  }
+
+  /// Whether the kind or the content of a value, or the address of a tensor's data, is another one.
+  [[nodiscard]] bool was_written() const noexcept {
+    std::uint64_t write = 0;
+    for (const WatchedValue::Mirror& value : values_) write |= value.write();
+    for (const Tensor& tensor : tensors_) {
+      write |= static_cast<std::uint64_t>(tensor.impl->data() != tensor.data);
+    }
+    return write != 0;
+  }
+
+ private:
+  struct Tensor {
+    const ExecutorchTensor::Impl* impl;
+    const void* data;
+  };
+
+  std::vector<WatchedValue::Mirror> values_;
+  std::vector<Tensor> tensors_;
 };
 
 }  // namespace tenon::bridge::detail

@@ -55,6 +55,7 @@ class AsyncRun {
     const tenon_execution_context& kernel_context;
     const tenon_host* kernel_host;
     Arena& temp_arena;
+    Changes& changes;
   };
 
   explicit AsyncRun(const Parts& parts)
@@ -245,7 +246,7 @@ class AsyncRun {
         look_at(at);
         return compute(at, may_wait);
       case Kind::MoveCall:
-        *at.to = *at.from;
+        parts_.changes.move(*at.from, *at.to);
         return true;
       case Kind::JumpFalseCall:
         return jump(at, may_wait, next);
@@ -253,7 +254,7 @@ class AsyncRun {
         if (at.to->kind != TENON_VALUE_TENSOR) {
           status_ = errors().free(chain_, index_, *at.to);
         } else {
-          at.to->as.tensor->dl.data = nullptr;
+          parts_.changes.free(*at.to->as.tensor);
         }
         return true;
     }
@@ -270,6 +271,7 @@ class AsyncRun {
     if (!runs_.order(call, use_, may_wait)) return false;
     // What was waited for may have failed; then nothing is started on its results.
     if (!runs_.has_failed()) status_ = runs_.start(call, use_);
+    parts_.changes.count();
     parts_.temp_arena.reset();
     return true;
   }
@@ -278,10 +280,11 @@ class AsyncRun {
   [[nodiscard]] bool compute(const Instruction& at, bool may_wait) {
     if (!may_wait || !runs_.wait_for(use_, true)) return false;
     if (runs_.has_failed()) return true;
-    const tenon_status status =
-        at.kind == Kind::DelegateCall
-            ? at.delegate->execute(at.args, at.num_args)
-            : at.kernel->run(at.kernel->self, &parts_.kernel_context, at.args, at.num_args);
+    const tenon_status status = parts_.changes.follow([&] {
+      return at.kind == Kind::DelegateCall
+                 ? at.delegate->execute(at.args, at.num_args)
+                 : at.kernel->run(at.kernel->self, &parts_.kernel_context, at.args, at.num_args);
+    });
     parts_.temp_arena.reset();
     if (status != TENON_STATUS_OK) {
       status_ = errors().call(chain_, index_, at, status, parts_.delegates, parts_.kernel_host);
@@ -330,7 +333,7 @@ class MethodAsyncRuns final : public AsyncRuns, private AsyncOwner {
       : method_(method),
         run_(AsyncRun::Parts{method.plan_, method.values_, method.delegates_, method.chains_,
                              method.options_.limits, method.kernel_context_,
-                             LoadedMethod::kernel_host(), method.temp_arena_}) {}
+                             LoadedMethod::kernel_host(), method.temp_arena_, method.changes_}) {}
 
   void wait() override { pending_->wait(); }
 

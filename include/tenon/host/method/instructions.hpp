@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "tenon/abi/backend.h"
 #include "tenon/abi/tensor.h"
 #include "tenon/core/api.hpp"
 #include "tenon/core/result.hpp"
@@ -25,9 +26,70 @@
 
 namespace tenon::host::detail {
 
+/// Counts the changes of a method's values and tensors for its plugins (tenon_changes). The address
+/// of `table` must not change.
+class Changes {
+ public:
+  Changes() noexcept = default;
+  Changes(const Changes&) = delete;
+  Changes& operator=(const Changes&) = delete;
+
+  [[nodiscard]] tenon_changes* table() noexcept { return &table_; }
+
+  /// A value or a tensor has changed, or is about to.
+  void count() noexcept { ++table_.count; }
+
+  /// Whether nothing of `values` but the bytes of tensors may change in the calls of delegates:
+  /// they may resize tensors and write numbers.
+  [[nodiscard]] static bool is_fixed(std::span<const tenon_value> values) noexcept {
+    for (const tenon_value& value : values) {
+      if (!is_fixed(value)) return false;
+    }
+    return true;
+  }
+
+  /// Whether a call of a delegate with `args` may change more than that.
+  [[nodiscard]] static bool may_change(std::span<tenon_value* const> args) noexcept {
+    for (const tenon_value* value : args) {
+      if (!is_fixed(*value)) return true;
+    }
+    return false;
+  }
+
+  /// The outcome of `call`, which may change something: it is counted unless the plugin did.
+  template <class Call>
+  [[gnu::always_inline]] tenon_status follow(const Call& call) {
+    table_.counted = 0;
+    const tenon_status status = call();
+    table_.count += table_.counted == 0 ? 1 : 0;
+    return status;
+  }
+
+  /// `to` becomes what `from` is (MoveCall).
+  void move(const tenon_value& from, tenon_value& to) noexcept {
+    to = from;
+    count();
+  }
+
+  /// Takes the data of `tensor` away (FreeCall).
+  void free(tenon_tensor& tensor) noexcept {
+    tensor.dl.data = nullptr;
+    count();
+  }
+
+ private:
+  static bool is_fixed(const tenon_value& value) noexcept {
+    return value.kind == TENON_VALUE_TENSOR &&
+           value.as.tensor->shape_dynamism == TENON_SHAPE_STATIC;
+  }
+
+  tenon_changes table_{sizeof(tenon_changes), 0, 0};
+};
+
 /// One instruction with everything resolved, so that running it looks nothing up.
 struct Instruction {
   schema::InstructionArguments kind = schema::InstructionArguments::NONE;
+  bool may_change = false;  ///< DelegateCall: see Changes.
   std::uint32_t num_args = 0;
   tenon_value* const* args = nullptr;  ///< KernelCall, DelegateCall.
   union {
@@ -77,6 +139,7 @@ class InstructionBuilder {
         TENON_RETURN_IF_ERROR(build_one(*serialized.Get(i), c, i, instructions[i]));
       }
       new (&chains[c]) Chain(instructions, serialized.size());
+      if (!Changes::is_fixed(values_)) find_changing(instructions, serialized.size());
     }
     if (missing_.empty()) {
       plugin_kernels_.drop_unused(loader_.uses);
@@ -92,6 +155,20 @@ class InstructionBuilder {
 
   static Status no_memory() {
     return error(Error::MemoryAllocationFailed, "no memory for the instructions of the method");
+  }
+
+  /// Marks the calls of one chain that may change something, once all of it is built.
+  TENON_COLD void find_changing(Instruction* instructions, std::size_t count) const noexcept {
+    // A move can put a value of any kind into the place of an argument.
+    bool moves = false;
+    for (const auto* chain : *plan_.chains()) {
+      for (const auto* instruction : *chain->instructions()) {
+        moves |= instruction->instr_args_type() == Kind::MoveCall;
+      }
+    }
+    for (Instruction& at : std::span(instructions, count)) {
+      at.may_change = moves || Changes::may_change({at.args, at.num_args});
+    }
   }
 
   TENON_COLD Status build_one(const schema::Instruction& from, std::size_t chain, std::size_t index,

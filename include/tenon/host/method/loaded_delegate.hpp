@@ -202,6 +202,7 @@ struct DelegateLoader {
   const EmbeddedCodePolicy& embedded_code;
   Arena& arena;
   Arena& temp_arena;
+  tenon_changes* changes;
   BackendUses& uses;
 
   /// Fails when an option is for a backend that no delegate uses.
@@ -279,8 +280,8 @@ struct DelegateLoader {
     BackendUse* const use = uses.add(id);
     if (!use) return error(Error::MemoryAllocationFailed, "no memory for backend ", id);
     use->context = {
-        sizeof(tenon_execution_context), 0, backend->host(), method_name, temp_arena.table(),
-        trace ? trace->table() : nullptr};
+        sizeof(tenon_execution_context),  0,      backend->host(), method_name, temp_arena.table(),
+        trace ? trace->table() : nullptr, changes};
     use->backend = std::move(backend);
     for (const BackendOption& option : options) {
       if (option.backend_id != id) continue;

@@ -238,6 +238,7 @@ class LoadedMethod final : public Method {
                           .embedded_code = options_.embedded_code,
                           .arena = arena_,
                           .temp_arena = temp_arena_,
+                          .changes = changes_.table(),
                           .uses = uses_};
     TENON_RETURN_IF_ERROR(loader.check_options(plan_));
     TENON_RETURN_IF_ERROR(find_devices(plan_, options_.backends, loader, devices_));
@@ -256,7 +257,8 @@ class LoadedMethod final : public Method {
                        kernel_host(),
                        plan_.name()->c_str(),
                        temp_arena_.table(),
-                       options_.trace ? options_.trace->table() : nullptr};
+                       options_.trace ? options_.trace->table() : nullptr,
+                       changes_.table()};
     return ok();
   }
 
@@ -264,6 +266,7 @@ class LoadedMethod final : public Method {
   [[nodiscard]] Status set(std::size_t index, const Input& from) {
     TENON_RETURN_IF_ERROR(check_idle());
     TENON_RETURN_IF_ERROR(check_input(index));
+    changes_.count();
     if (Status outcome = inputs_[index].set(from); !outcome.ok()) {
       return std::move(outcome).with_context(
           concat("method ", plan_.name()->string_view(), ": input ", index));
@@ -276,6 +279,7 @@ class LoadedMethod final : public Method {
                                  tenon_dl_device device) {
     TENON_RETURN_IF_ERROR(check_idle());
     TENON_RETURN_IF_ERROR(check_output(index));
+    changes_.count();
     return set_output_bytes(value(*plan_.outputs(), index), bytes, device)
         .with_context(concat("output ", index));
   }
@@ -337,17 +341,18 @@ class LoadedMethod final : public Method {
       : program_(std::move(program)), plan_(plan), options_(std::move(options)) {}
 
   /// About what `build` takes from the arena for a plan, by the lengths of its lists: a tensor of
-  /// three dimensions for each value, an instruction of three arguments. The arena grows for what
-  /// has more.
+  /// three dimensions for each value, an instruction of three arguments, the name of one backend.
+  /// The arena grows for what has more.
   TENON_COLD static std::size_t room_for(const schema::ExecutionPlan& plan) noexcept {
     constexpr std::size_t most = std::size_t{1} << 20;  // Lists of an unusual length grow.
     constexpr std::size_t each_value = sizeof(tenon_value) + sizeof(tenon_tensor) +
                                        3 * 2 * sizeof(std::int64_t) + sizeof(const void*);
     constexpr std::size_t each_instruction = sizeof(Instruction) + 3 * sizeof(tenon_value*);
-    constexpr std::size_t each_backend = sizeof(BackendUse) + 64;  // With its name.
+    const auto& delegates = *plan.delegates();
+    const std::size_t name = delegates.size() == 0 ? 0 : delegates.Get(0)->id()->size();
     std::size_t bytes = PlannedBuffers::room(plan) + plan.values()->size() * each_value +
-                        plan.inputs()->size() * sizeof(MethodInput) + each_backend +
-                        plan.delegates()->size() * sizeof(LoadedDelegate);
+                        plan.inputs()->size() * sizeof(MethodInput) + sizeof(BackendUse) + name +
+                        delegates.size() * sizeof(LoadedDelegate);
     for (const auto* chain : *plan.chains()) {
       bytes += sizeof(Chain) + chain->instructions()->size() * each_instruction;
     }
@@ -407,14 +412,18 @@ class LoadedMethod final : public Method {
         tenon_status status = TENON_STATUS_OK;
         [[maybe_unused]] const std::uint64_t start = Traced ? options_.trace->now_ns() : 0;
         switch (at.kind) {
-          case Kind::DelegateCall:
-            status = at.delegate->execute(at.args, at.num_args);
+          case Kind::DelegateCall: {
+            const auto run = [&] { return at.delegate->execute(at.args, at.num_args); };
+            status = at.may_change ? changes_.follow(run) : run();
             break;
+          }
           case Kind::KernelCall:
-            status = at.kernel->run(at.kernel->self, &kernel_context_, at.args, at.num_args);
+            status = changes_.follow([&] {
+              return at.kernel->run(at.kernel->self, &kernel_context_, at.args, at.num_args);
+            });
             break;
           case Kind::MoveCall:
-            *at.to = *at.from;
+            changes_.move(*at.from, *at.to);
             break;
           case Kind::JumpFalseCall: {
             const std::uint64_t before = condition_bytes;
@@ -431,7 +440,7 @@ class LoadedMethod final : public Method {
           default:
             if (at.to->kind != TENON_VALUE_TENSOR) [[unlikely]]
               return errors().free(c, i, *at.to);
-            at.to->as.tensor->dl.data = nullptr;
+            changes_.free(*at.to->as.tensor);
             break;
         }
         if constexpr (Traced) {
@@ -491,6 +500,7 @@ class LoadedMethod final : public Method {
   CopyKernels copy_kernels_{devices_};
   PlannedBuffers planned_;
   Arena temp_arena_;
+  Changes changes_;
   std::span<tenon_value> values_;
   std::span<MethodInput> inputs_;
   /// Why a run cannot begin: the number of inputs that are not set, or `is_running`.

@@ -44,9 +44,12 @@ class Kernels {
 /// One operator call.
 class Call {
  public:
-  Call(const Kernels& kernels, const char* op, const TestArgs& args) : kernels_(kernels) {
-    created = status_of(kernels.table.create_kernel(kernels.backend->raw(), op, args.data(),
-                                                    args.size(), &kernel_));
+  /// `args` has `data` and `size`.
+  template <class Arguments>
+  Call(const Kernels& kernels, const char* op, const Arguments& args) : kernels_(kernels) {
+    created =
+        status_of(kernels.table.create_kernel(kernels.backend->raw(), op, args.data(),
+                                              static_cast<std::uint32_t>(args.size()), &kernel_));
   }
   Call(const Call&) = delete;
   Call& operator=(const Call&) = delete;
@@ -63,10 +66,12 @@ class Call {
     context.host = kernels_.backend->host();
     context.method_name = "forward";
     context.temp_allocator = temp.table();
+    context.changes = changes;
     return status_of(kernels_.table.run_kernel(kernel_, &context));
   }
 
   Status created;
+  tenon_changes* changes = nullptr;  ///< Of the method that the call is part of.
 
  private:
   [[nodiscard]] Status status_of(tenon_status status) const {
@@ -77,6 +82,11 @@ class Call {
   const Kernels& kernels_;
   tenon_kernel* kernel_ = nullptr;
 };
+
+tenon_changes& counted_by_host() {
+  static tenon_changes changes{sizeof(tenon_changes), 0, 0};
+  return changes;
+}
 
 void make_dynamic(TestTensor& tensor) { tensor.raw().shape_dynamism = TENON_SHAPE_DYNAMIC_BOUND; }
 
@@ -187,6 +197,88 @@ TEST_CASE("a kernel is not run with a constant of the program as its output", "[
   Call call(kernels, "aten::add.out", right);
   CHECK(call.run().ok());
   CHECK(constant.elements<float>() == std::vector<float>{1, 2});
+}
+
+TEST_CASE("a constant is refused as an output also when another call has read it", "[executorch]") {
+  const Kernels kernels;
+  TestTensor constant({2}, {1.f, 2.f});
+  constant.raw().flags |= TENON_TENSOR_CONSTANT;
+  TestTensor out(ScalarType::Float, {2});
+  tenon_value read = constant.value(), one = integer_value(1), written = out.value();
+  const auto args = [&](tenon_value& to) {
+    return std::vector<tenon_value*>{&read, &read, &one, &to, &to};
+  };
+  for (tenon_changes* changes : {static_cast<tenon_changes*>(nullptr), &counted_by_host()}) {
+    const std::vector<tenon_value*> good = args(written), bad = args(read);
+    Call reading(kernels, "aten::add.out", good);
+    Call writing(kernels, "aten::add.out", bad);
+    reading.changes = writing.changes = changes;
+    REQUIRE(reading.run().ok());
+    CHECK(writing.run().error() == Error::InvalidProgram);
+    REQUIRE(reading.run().ok());
+    CHECK(constant.elements<float>() == std::vector<float>{1, 2});
+  }
+}
+
+TEST_CASE("a kernel counts what it changes, and sees what the host has counted", "[executorch]") {
+  const Kernels kernels;
+  TestTensor a({2}, {1.f, 2.f}), b({2}, {10.f, 20.f}), more({4}, {1.f, 1.f, 1.f, 1.f});
+  TestTensor out(ScalarType::Float, {4});
+  kernels_test::make_dynamic(out);
+  tenon_value left = a.value(), right = b.value(), one = integer_value(1), sum = out.value();
+  const std::vector<tenon_value*> args{&left, &right, &one, &sum, &sum};
+  const std::vector<tenon_value*> others{&sum, &right, &one, &sum, &sum};
+  Call add(kernels, "aten::add.out", args);
+  Call add_again(kernels, "aten::add.out", others);
+  tenon_changes changes{sizeof(tenon_changes), 0, 5};
+  add.changes = add_again.changes = &changes;
+  REQUIRE(add.run().ok());
+  CHECK(changes.counted == 1);
+  CHECK(changes.count == 6);  // The output became smaller.
+  for (int i = 0; i < 2; ++i) {
+    changes.counted = 0;
+    REQUIRE(add.run().ok());
+    REQUIRE(add_again.run().ok());
+    CHECK(changes.counted == 1);
+    CHECK(changes.count == 6);
+    CHECK(out.elements<float>()[1] == 42);
+  }
+  // The host has moved other tensors to the values, and says so.
+  left = right = more.value();
+  ++changes.count;
+  REQUIRE(add.run().ok());
+  CHECK(changes.count == 8);
+  CHECK(out.raw().dl.shape[0] == 4);
+  REQUIRE(add_again.run().ok());
+  CHECK(out.elements<float>() == std::vector<float>{3, 3, 3, 3});
+  // A call that failed has not counted.
+  TestTensor wrong(ScalarType::Float, {3});
+  left = wrong.value();
+  ++changes.count;
+  changes.counted = 0;
+  REQUIRE_FALSE(add.run().ok());
+  CHECK(changes.counted == 0);
+  left = more.value();
+  ++changes.count;
+  REQUIRE(add.run().ok());
+  CHECK(out.elements<float>() == std::vector<float>{2, 2, 2, 2});
+}
+
+TEST_CASE("operators on numbers count the numbers that they change", "[executorch]") {
+  const Kernels kernels;
+  tenon_value two = integer_value(2), three = integer_value(3), sum = integer_value(0);
+  const std::vector<tenon_value*> args{&two, &three, &sum}, next{&sum, &three, &sum};
+  Call add(kernels, "executorch_prim::add.Scalar", args);
+  Call add_next(kernels, "executorch_prim::add.Scalar", next);
+  tenon_changes changes{sizeof(tenon_changes), 0, 0};
+  add.changes = add_next.changes = &changes;
+  for (int i = 0; i < 3; ++i) {
+    REQUIRE(add.run().ok());
+    CHECK(sum.as.integer == 5);
+    REQUIRE(add_next.run().ok());
+    CHECK(sum.as.integer == 8);
+  }
+  CHECK(changes.count == 6);
 }
 
 TEST_CASE("an operator that no kernel is for is OperatorMissing and named",

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <executorch/runtime/core/evalue.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <unordered_map>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "tenon/abi/tensor.h"
+#include "tenon/executorch/backend/executorch_tensor.hpp"
+#include "tenon/executorch/backend/watched.hpp"
+#include "tenon/executorch/error.hpp"
+
+namespace tenon::bridge::detail {
+
+using EtTensor = ::executorch::aten::Tensor;
+
+/// A list of EValues as ExecuTorch's list of a kind: it unpacks them into memory of ours.
+template <class T>
+class MirroredList {
+ public:
+  explicit MirroredList(std::vector<et::EValue*> elements)
+      : elements_(std::move(elements)),
+        unpacked_(std::make_unique<Slot[]>(std::max<std::size_t>(elements_.size(), 1))),
+        list_((elements_.reserve(1), elements_.data()), reinterpret_cast<T*>(unpacked_.get()),
+              static_cast<int>(elements_.size())) {}
+
+  [[nodiscard]] et::BoxedEvalueList<T>* get() noexcept { return &list_; }
+
+ private:
+  struct Slot {
+    alignas(T) std::byte bytes[sizeof(T)];
+  };
+  std::vector<et::EValue*> elements_;
+  std::unique_ptr<Slot[]> unpacked_;
+  et::BoxedEvalueList<T> list_;
+};
+
+/// One tensor of the host and its mirror.
+struct MirroredTensor {
+  ExecutorchTensor mirror;
+  std::optional<WatchedTensor> watched;  ///< From when `mirror` is bound.
+};
+
+/// One value of the host and its mirror.
+struct MirroredValue {
+  using Lists = std::variant<std::monostate, et::ArrayRef<char>, et::ArrayRef<bool>,
+                             et::ArrayRef<double>, MirroredList<std::int64_t>,
+                             MirroredList<EtTensor>, MirroredList<std::optional<EtTensor>>>;
+
+  explicit MirroredValue(tenon_value& of) noexcept : watched(of, value), source(&of) {}
+  MirroredValue(const MirroredValue&) = delete;
+  MirroredValue& operator=(const MirroredValue&) = delete;
+  ~MirroredValue() { value = et::EValue(); }  // It may point to `list`.
+
+  WatchedValue watched;  // First, with `value`: the part that each call looks at.
+  et::EValue value;
+  tenon_value* source;
+  std::uint32_t kind = TENON_VALUE_NONE;   ///< The one that was mirrored.
+  bool is_filled = false;                  ///< Whether `value` is a mirror of `source`.
+  std::shared_ptr<MirroredTensor> tensor;  ///< Of a TENSOR.
+  std::vector<std::shared_ptr<MirroredValue>> elements;  ///< Of a list of values.
+  tenon_span span{};                                     ///< Of a list or string.
+  Lists list;
+};
+
+/// The mirrors of values and tensors that several calls have in common, so that a tensor of a
+/// method is mirrored once and stays in the cache from one call to the next. An entry exists as
+/// long as an argument list holds it.
+///
+/// Any thread may look up; argument lists with an entry in common are used one at a time.
+class SharedMirrors {
+ public:
+  /// The mirror of `value`, perhaps a new one that is to be filled.
+  [[nodiscard]] std::shared_ptr<MirroredValue> find(tenon_value& value) {
+    return find_in(values_, &value, [&] { return std::make_shared<MirroredValue>(value); });
+  }
+
+  /// The mirror of `tensor`, perhaps one that is not bound.
+  [[nodiscard]] std::shared_ptr<MirroredTensor> find(tenon_tensor& tensor) {
+    return find_in(tensors_, &tensor, [] { return std::make_shared<MirroredTensor>(); });
+  }
+
+  /// Removes the entries of `values` that are held no more, and those of their tensors. The
+  /// addresses are compared and not followed.
+  void forget(const std::vector<const void*>& addresses) {
+    const std::lock_guard lock(mutex_);
+    for (const void* address : addresses) {
+      forget_in(values_, address);
+      forget_in(tensors_, address);
+    }
+  }
+
+  /// Entries that exist.
+  [[nodiscard]] std::size_t size() {
+    const std::lock_guard lock(mutex_);
+    return values_.size() + tensors_.size();
+  }
+
+ private:
+  template <class T>
+  using Entries = std::unordered_map<const void*, std::weak_ptr<T>>;
+
+  template <class T, class Make>
+  std::shared_ptr<T> find_in(Entries<T>& entries, const void* address, const Make& make) {
+    const std::lock_guard lock(mutex_);
+    std::weak_ptr<T>& entry = entries[address];
+    std::shared_ptr<T> found = entry.lock();
+    if (!found) entry = found = make();
+    return found;
+  }
+
+  template <class T>
+  static void forget_in(Entries<T>& entries, const void* address) {
+    const auto found = entries.find(address);
+    if (found != entries.end() && found->second.expired()) entries.erase(found);
+  }
+
+  std::mutex mutex_;
+  Entries<MirroredValue> values_;
+  Entries<MirroredTensor> tensors_;
+};
+
+}  // namespace tenon::bridge::detail
