@@ -15,6 +15,7 @@
 #include "floor.hpp"
 #include "ours.hpp"
 #include "rows/bridge_rows.hpp"
+#include "rows/growth_rows.hpp"
 #include "rows/plugin_rows.hpp"
 #include "scratch.hpp"
 #include "stock/stock.hpp"
@@ -166,7 +167,9 @@ std::vector<Row> look_up_rows(const Setup& setup) {
     std::optional<stock::Name> stock;
     ours::Name ours;
   };
-  constexpr std::array<Kind, 4> kinds{{{"the first", stock::Name::First, ours::Name::First},
+  constexpr const char* kept = "the first, by the reference that its first look-up gave,";
+  constexpr std::array<Kind, 5> kinds{{{"the first", stock::Name::First, ours::Name::First},
+                                       {kept, stock::Name::First, ours::Name::Kept},
                                        {"the last", stock::Name::Last, ours::Name::Last},
                                        {"a missing one", stock::Name::Missing, ours::Name::Missing},
                                        {"each in turn", std::nullopt, ours::Name::EachInTurn}}};
@@ -184,7 +187,8 @@ std::vector<Row> look_up_rows(const Setup& setup) {
   std::vector<Row> rows;
   for (std::size_t i = 0; i < kinds.size(); ++i) {
     rows.push_back({"", fmt::format("{} of {}", kinds[i].name, few), "ns", std::nullopt,
-                    turns[numbers[i][0]], turns[numbers[i][1]], at_most(20)});
+                    turns[numbers[i][0]], turns[numbers[i][1]],
+                    kinds[i].ours == ours::Name::Kept ? stock_times(1) : at_most(20)});
   }
   for (std::size_t i = 0; i < kinds.size(); ++i) {
     rows.push_back({"", fmt::format("{} of {}", kinds[i].name, many), "ns", std::nullopt,
@@ -242,6 +246,7 @@ const std::vector<Group>& all_groups() {
       {"plugins", plugin_rows, false},
       {"adapter", adapter_rows, true},
       {"bridge", bridge_rows, true},
+      {"growth", growth_rows, true},
   };
   return groups;
 }

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "groups.hpp"
+#include "rows/growth_plot.hpp"
 #include "stock/stock.hpp"
 
 namespace {
@@ -24,6 +25,13 @@ bool is_chosen(const Group& group, const std::vector<std::string>& only) {
 bool needs_stock(const std::vector<std::string>& only) {
   return std::any_of(all_groups().begin(), all_groups().end(),
                      [&](const Group& group) { return group.has_stock && is_chosen(group, only); });
+}
+
+void write(const std::string& path, const std::string& text) {
+  std::ofstream file(path);
+  file << text;
+  file.close();
+  if (!file) throw Failure("cannot write " + path);
 }
 
 Report run(const Setup& setup, const std::vector<std::string>& only, int core) {
@@ -58,6 +66,7 @@ int main(int argc, char** argv) {
   std::string side = "both";
   std::vector<std::string> only;
   std::string json;
+  std::string plot;
   bool markdown = false;
   int core = -1;
   std::vector<std::string> names;
@@ -78,6 +87,7 @@ int main(int argc, char** argv) {
       ->capture_default_str();
   app.add_option("--core", core, "Core to run on (default: the last one allowed)");
   app.add_option("--json", json, "Write everything to this file");
+  app.add_option("--plot", plot, "Write the rows of the group growth to this file, as an SVG");
   app.add_flag("--markdown", markdown, "Print the table as Markdown");
   try {
     app.parse(argc, argv);
@@ -99,12 +109,8 @@ int main(int argc, char** argv) {
     std::thread([] {}).join();
     const auto report = run(setup, only, pin_to_core(core));
     fmt::print("{}", markdown ? report.markdown() : report.text());
-    if (!json.empty()) {
-      std::ofstream file(json);
-      file << report.json();
-      file.close();
-      if (!file) throw Failure("cannot write " + json);
-    }
+    if (!json.empty()) write(json, report.json());
+    if (!plot.empty()) write(plot, growth_plot(report.rows));
   } catch (const std::exception& failure) {
     fmt::print(stderr, "tenon-bench: {}\n", failure.what());
     return 1;

@@ -143,8 +143,11 @@ class LoadedMethod {
  public:
   template <class Plugins>
   LoadedMethod(const std::string& path, const Plugins& plugins)
-      : program_(path, plugins),
-        method_(checked(program_.load(&run_at_once), "Method::load of " + path)) {
+      : LoadedMethod(std::make_shared<const OpenProgram>(path, plugins)) {}
+  explicit LoadedMethod(std::shared_ptr<const OpenProgram> program)
+      : program_(std::move(program)),
+        method_(
+            checked(program_->load(&run_at_once), "Method::load of " + program_->program->name())) {
     for (std::size_t i = 0; i < method_->num_inputs(); ++i) {
       const tenon_tensor& tensor = *method_->input(i).as.tensor;
       auto& data = inputs_.emplace_back(tensor.nbytes / sizeof(std::max_align_t) + 1);
@@ -171,7 +174,7 @@ class LoadedMethod {
     return ok();
   }
 
-  OpenProgram program_;
+  std::shared_ptr<const OpenProgram> program_;
   std::deque<std::vector<std::max_align_t>> inputs_;
   std::unique_ptr<host::Method> method_;
 };
@@ -186,6 +189,17 @@ Work execute(const std::string& program, const std::string& plugin) {
 Work execute(const std::string& program, const std::vector<std::string>& plugins) {
   const auto method = std::make_shared<LoadedMethod>(program, plugins);
   return [method](std::uint64_t repeats) { method->run(repeats); };
+}
+
+std::vector<Work> execute_methods(const std::string& program, const std::string& plugin,
+                                  std::size_t count) {
+  const auto opened = std::make_shared<const OpenProgram>(program, plugin);
+  std::vector<Work> works;
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto method = std::make_shared<LoadedMethod>(opened);
+    works.emplace_back([method](std::uint64_t repeats) { method->run(repeats); });
+  }
+  return works;
 }
 
 Work execute_async(const std::string& program, const std::string& plugin) {
@@ -215,6 +229,15 @@ Work look_up(std::size_t count, Name name) {
       const std::string id = "BenchmarkBackendXXXX";
       for (std::uint64_t i = 0; i < repeats; ++i) {
         if (loaded->registry.contains(id)) throw Failure("our host knows a missing backend");
+      }
+    };
+  }
+  if (name == Name::Kept) {
+    const host::BackendRef kept = loaded->backends.front();
+    return [loaded, kept](std::uint64_t repeats) {
+      for (std::uint64_t i = 0; i < repeats; ++i) {
+        keep(kept);
+        if (kept->id().empty()) throw Failure("our host has a backend without an id");
       }
     };
   }

@@ -12,10 +12,14 @@
 namespace tenon::bench::ours {
 
 /// Which registered id is looked up.
-enum class Name { First, Last, Missing, EachInTurn };
+enum class Name { First, Last, Missing, EachInTurn, Kept };
 
 /// Runs "forward", loaded once and with its inputs set.
 [[nodiscard]] Work execute(const std::string& program, const std::string& plugin);
+
+/// The same for `count` methods of one program, each for a thread of its own.
+[[nodiscard]] std::vector<Work> execute_methods(const std::string& program,
+                                                const std::string& plugin, std::size_t count);
 
 /// The same by `execute_async`, whose executor runs the task at once.
 [[nodiscard]] Work execute_async(const std::string& program, const std::string& plugin);
@@ -29,7 +33,8 @@ enum class Name { First, Last, Missing, EachInTurn };
 /// Opens a program, with complete verification, and closes it.
 [[nodiscard]] Work open(const std::string& program);
 
-/// Looks a backend up that is loaded already, among `count`.
+/// Looks a backend up that is loaded already, among `count`. `Name::Kept` is no look-up: the
+/// reference of an earlier one is used.
 [[nodiscard]] Work look_up(std::size_t count, Name name);
 
 /// Makes a registry, adds the plugin to it, loads it, and closes all of it.
