@@ -99,12 +99,17 @@ typedef struct tenon_init_context {
 ///
 /// A change is one of what `tenon_value` and `tenon_tensor` hold: the kind and the content of a
 /// value, `dl.data`, sizes and strides. The bytes of a tensor may change at any time.
+///
+/// The address stays until `destroy` or `destroy_kernel`. A plugin may read and write the members
+/// inside `execute` and `run_kernel` only, in the thread of the call: not in a thread that
+/// completes an event later.
 typedef struct tenon_changes {
   uint32_t struct_size;
 
   /// A plugin that increases `count` itself, after each change that it makes in a call, writes 1
-  /// before it returns from the call. After a call that left 0 the host increases `count` when the
-  /// call may have changed something.
+  /// before it returns from the call, and leaves it as it is when the call fails. It never reads
+  /// it: the number may be that of an earlier call. After a call that left 0 the host increases
+  /// `count` when the call may have changed something.
   uint32_t counted;
 
   /// The same as in an earlier call: no argument of any call of the method has changed since then.

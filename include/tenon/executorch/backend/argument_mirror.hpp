@@ -288,10 +288,12 @@ class ArgumentMirror {
     return ok();
   }
 
-  /// A copy of a constant and a stand-in are looked at in each call, and so is all of a tensor that
-  /// a host need not keep.
+  /// A copy of a constant and a stand-in are looked at in each call, and so are all of a tensor
+  /// that a host need not keep, and one without data: another call site must not have it.
   void settle(WatchedTensor& watched) const noexcept {
-    if ((is_bound || is_counted) && watched.mirror().has_own_data()) watched.settle();
+    const tenon_tensor& source = *watched.mirror().source();
+    const bool has_data = source.dl.data || source.capacity == 0;
+    if ((is_bound || is_counted) && has_data && watched.mirror().has_own_data()) watched.settle();
   }
 
   Result<std::shared_ptr<Node>> mirror(tenon_value& value) {
@@ -315,8 +317,16 @@ class ArgumentMirror {
     if (is_scalar(node.kind)) return true;
     if (node.watched.change() != 0) return false;
     if (is_span(node.kind) && node.source->as.span.size != node.span.size) return false;
-    return std::all_of(node.elements.begin(), node.elements.end(),
-                       [](const auto& element) { return is_usable(*element); });
+    return std::all_of(node.elements.begin(), node.elements.end(), [&](const auto& element) {
+      return is_element(element->kind, node.kind) && is_usable(*element);
+    });
+  }
+
+  /// Whether lists of the kind `list` have elements of the kind `kind`.
+  [[nodiscard]] static bool is_element(std::uint32_t kind, std::uint32_t list) noexcept {
+    if (list == TENON_VALUE_INT_LIST) return kind == TENON_VALUE_INT;
+    const bool is_none = list == TENON_VALUE_OPTIONAL_TENSOR_LIST && kind == TENON_VALUE_NONE;
+    return is_none || kind == TENON_VALUE_TENSOR;
   }
 
   /// Adds a mirror that is usable, and what it is made of, to those of this call site.
@@ -532,6 +542,8 @@ class ArgumentMirror {
                    static_cast<std::uint32_t>(value.tag), " in the place of one of kind ",
                    value_kind_name(node.kind), "; the host has no place for it");
     }
+    // A list that it is an element of may not have such elements.
+    if (node.kind != to.kind) node.watched.replace();
     node.kind = to.kind;
     return ok();
   }

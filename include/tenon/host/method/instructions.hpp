@@ -229,7 +229,8 @@ class InstructionBuilder {
     std::string text;
     std::string_view last;
     for (const std::string_view call : calls) {
-      const std::string_view op = call.substr(0, call.find('\0'));
+      // The last one: the file's name of an operator may have others.
+      const std::string_view op = call.substr(0, call.rfind('\0'));
       const std::string_view where = call.substr(op.size() + 1 + number_size);
       const bool is_first = text.empty();
       if (!is_first && op == last) {

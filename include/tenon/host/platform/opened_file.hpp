@@ -21,9 +21,9 @@ struct OpenedFile {
   FileDescriptor descriptor;
   std::filesystem::path path;  ///< As it was asked for. Absolute.
   FileIdentity identity;
-  Trust trust = Trust::caller;  ///< How it was opened.
-  /// Opens another file with the same trust. A pointer, so that an application whose files are all
-  /// of `Trust::caller` does not compile the checks of the other.
+  Trust trust = Trust::caller;  ///< How it was opened. For information.
+  /// Opens a file that this one needs, with the trust that `open_file` had. A pointer, so that an
+  /// application whose files are all of `Trust::caller` does not compile the checks of the other.
   Result<OpenedFile> (*open_another)(const std::filesystem::path& path) = nullptr;
 };
 

@@ -104,7 +104,7 @@ class Library {
     for (const std::string& folder : detail::folders_beside(library, file.path)) {
       for (const std::string& name : library.needed) {
         if (name.find('/') != std::string::npos) continue;
-        auto needed = file.open_another(path_of(folder) / name);
+        auto needed = open_needed(file, path_of(folder) / name);
         if (needed.error() == Error::NotFound) continue;
         if (!needed.ok()) {
           return std::move(needed).status().with_context(
@@ -124,6 +124,14 @@ class Library {
     return ok();
   }
 
+  TENON_COLD static Result<OpenedFile> open_needed(const OpenedFile& file,
+                                                   const std::filesystem::path& path) {
+    if (file.open_another) return file.open_another(path);
+    return error(Error::InvalidArgument, path_text(file.path),
+                 ": needs other libraries, and its OpenedFile has no open_another; expected a file "
+                 "that open_file has opened");
+  }
+
   /// The dynamic loader takes a name with a slash for a path, from the current folder if it is
   /// relative.
   TENON_COLD static Status check_needed(const OpenedFile& file, const std::string& name) {
@@ -133,7 +141,7 @@ class Library {
                    ", which the dynamic loader would take from the current folder; expected a "
                    "name without a slash (link with a library that has a DT_SONAME)");
     }
-    auto needed = file.open_another(name);
+    auto needed = open_needed(file, name);
     return needed.ok() ? ok()
                        : std::move(needed).status().with_context(
                              concat("needed by ", path_text(file.path)));

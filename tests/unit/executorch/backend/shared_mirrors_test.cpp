@@ -105,6 +105,39 @@ TEST_CASE("a mirror in common is that of now for each call, whichever call updat
   CHECK(first.prepare()[1]->toDouble() == 0.5);
 }
 
+TEST_CASE("a tensor without data that one call takes is refused by another", "[executorch]") {
+  const auto mirrors = std::make_shared<SharedMirrors>();
+  TestTensor tensor(ScalarType::Float, {4});
+  tenon_value value = tensor.value();
+  Site view(mirrors, {&value}), reader(mirrors, {&value});
+  view.mirror.unset_argument = 0;
+  tensor.raw().dl.data = nullptr;
+  REQUIRE(view.mirror.update(span_of(view.args)).ok());
+  view.finish();
+  CHECK_FALSE(reader.mirror.is_current());
+  const Status refused = reader.mirror.update(span_of(reader.args));
+  CHECK(refused.error() == Error::InvalidState);
+  CHECK(refused.text() == "argument 0: the tensor has no data");
+}
+
+TEST_CASE("an element in common that becomes of another kind is refused in each list",
+          "[executorch]") {
+  const auto mirrors = std::make_shared<SharedMirrors>();
+  tenon_value number = integer_value(1);
+  tenon_value* elements[] = {&number};
+  tenon_value list{};
+  list.kind = TENON_VALUE_INT_LIST;
+  list.as.span = {elements, 1};
+  Site of_list(mirrors, {&list}), of_number(mirrors, {&number});
+  number = tenon_value{};
+  number.kind = TENON_VALUE_DOUBLE;
+  number.as.real = 0.5;
+  REQUIRE(of_number.mirror.update(span_of(of_number.args)).ok());
+  const Status refused = of_list.mirror.update(span_of(of_list.args));
+  CHECK(refused.error() == Error::InvalidType);
+  CHECK(refused.text() == "argument 0: element 0: expected Int, found Double");
+}
+
 TEST_CASE("a call that resizes a tensor in common resizes it for the next call", "[executorch]") {
   const auto mirrors = std::make_shared<SharedMirrors>();
   TestTensor tensor(ScalarType::Float, {4});

@@ -99,12 +99,19 @@ TEST_CASE("moves, frees, inputs and outputs are counted", "[method]") {
   program.plan.instruction(free_call(program.tensor));
   observe();
   static_cast<void>(in);
+  static_cast<void>(program.plan.output(planned_tensor(ScalarType::Float, {4}, 1, 0)));
   auto method = load_ok(program.builder, observer.options());
   const std::array<float, 4> x{};
   REQUIRE(set_floats(*method, 0, x, {4}).ok());
   REQUIRE(method->execute().ok());
   REQUIRE(set_floats(*method, 0, x, {4}).ok());
   REQUIRE(method->execute().ok());
+  CHECK(observer.take() == Counts{0, 1, 2, 3, 4, 5});
+  std::array<std::byte, 16> bytes{};
+  REQUIRE(method->execute().ok());
+  REQUIRE(method->set_output(0, bytes).ok());
+  REQUIRE(method->execute().ok());
+  // A move and a free in each run, and the output between them.
   CHECK(observer.take() == Counts{0, 1, 2, 3, 4, 5});
 }
 
