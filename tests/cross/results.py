@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: MIT
 """The results of a run of tests/cross/run, as windows_test.py and macos_test.py write them."""
 
+import contextlib
 import pathlib
+import traceback
+from collections.abc import Iterator
 
 
 class Results:
@@ -20,6 +23,15 @@ class Results:
         """One check; `found` is shown where it failed."""
         kind = "ok" if good else "not ok"
         self.add(kind, name, f"{kind:8}{name}" + ("" if good else f"\n{found}"))
+
+    @contextlib.contextmanager
+    def step(self, name: str) -> Iterator[None]:
+        """Checks that an exception ends, which is a failure: those after them are made nevertheless."""
+        try:
+            yield
+        except Exception as error:  # pylint: disable=broad-exception-caught
+            text = f"{name}: ended by {type(error).__name__}: {error}"
+            self.check(text, False, traceback.format_exc())
 
     def detail(self, text: str) -> None:
         """About the check before it."""
