@@ -24,15 +24,24 @@ sources_of() {
     (cd "$work" && apt-get "${options[@]}" source --download-only "$@" >&2) || { rm -rf "$work"; return 1; }
   for package in "$@"; do
     mkdir -p "$folder/$package" &&
-      tar -xf "$work/$package"_*.orig.tar.* -C "$folder/$package" --strip-components=1 || return
+      tar -xf "$work/$package"_*.orig.tar.* -C "$folder/$package" --strip-components=1 || { rm -rf "$work"; return 1; }
   done
   rm -rf "$work"
+}
+
+# zlib_objects CC SOURCES FOLDER
+zlib_objects() {
+  local object
+  for object in adler32 compress crc32 deflate infback inffast inflate inftrees trees uncompr zutil; do
+    # zlib takes macOS for Mac OS 9, which had no such function.
+    $1 -O2 -w -Dfdopen=fdopen -c "$2/$object.c" -o "$3/$object.o" || return
+  done
 }
 
 # libzip NAME SYSTEM CC: prints the folder with include/, lib/ and libzip.pc. SYSTEM as CMake names it, which
 # asks for tools of Apple where it is Darwin: any Unix is right there.
 libzip() {
-  local name=$1 system=$2 cc=$3 root work sources object
+  local name=$1 system=$2 cc=$3 root work sources
   root=${XDG_CACHE_HOME:-$HOME/.cache}/tenon/cross/libzip-$name
   if [ -d "$root" ]; then
     echo "$root"
@@ -42,10 +51,7 @@ libzip() {
   sources=$work/sources
   {
     sources_of "$sources" zlib libzip && mkdir -p "$work"/zlib "$work"/root/{include,lib} &&
-      for object in adler32 compress crc32 deflate infback inffast inflate inftrees trees uncompr zutil; do
-        # zlib takes macOS for Mac OS 9, which had no such function.
-        $cc -O2 -w -Dfdopen=fdopen -c "$sources/zlib/$object.c" -o "$work/zlib/$object.o" || return
-      done &&
+      zlib_objects "$cc" "$sources/zlib" "$work/zlib" &&
       llvm-ar rcs "$work/root/lib/libz.a" "$work"/zlib/*.o && cp "$sources"/zlib/{zlib,zconf}.h "$work/root/include" &&
       CC=$cc cmake -S "$sources/libzip" -B "$work/build" -G Ninja "-DCMAKE_SYSTEM_NAME=$system" \
         -DCMAKE_AR="$(command -v llvm-ar)" -DCMAKE_RANLIB="$(command -v llvm-ranlib)" \
@@ -63,7 +69,7 @@ libzip() {
     echo "Cflags: -isystem $root/include"
     echo "Libs: -L$root/lib -lzip -lz"
   } >"$work/root/libzip.pc"
-  mv -T "$work/root" "$root" 2>/dev/null || [ -d "$root" ] || return
+  mv -T "$work/root" "$root" 2>/dev/null || [ -d "$root" ] || { rm -rf "$work"; return 1; }
   rm -rf "$work"
   echo "$root"
 }

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 #
 # Builds the host, its programs, the kit and the example plugins for Windows with mingw-w64, and runs
-# them under Wine. Needs g++-mingw-w64-x86-64-posix and wine64 of Debian, and the packages of `./dev
-# setup`, whose headers it uses. Usage: tests/cross/windows.sh [argument of windows_test.py]..., in
+# them under Wine. Needs g++-mingw-w64-x86-64-posix and wine64 of Debian, the packages of `./dev setup`,
+# whose headers it uses, and build/cross/native: `./dev cross windows` makes all of them. Usage: tests/cross/windows.sh [argument of windows_test.py]..., in
 # the repository's root; with --quick it builds what that checks.
 set -euo pipefail
 # shellcheck source=tests/cross/header_packages.sh
@@ -48,9 +48,10 @@ x86_64-w64-mingw32-g++-posix -shared -static -fno-use-linker-plugin \
 zoo=tests/conformance/zoo
 mkdir -p "$build/zoo"
 for plugin in $(python3 tests/cross/windows_test.py --zoo); do
-  [ "$build/zoo/$plugin.dll" -nt "$zoo/$plugin.c" ] ||
+  library=$build/zoo/$plugin.dll
+  [ -f "$library" ] && [ -z "$(find "$zoo/$plugin.c" "$zoo"/*.h include -newer "$library" -type f -print -quit)" ] ||
     x86_64-w64-mingw32-gcc-posix -std=c11 -O1 -shared -static '-Dpause()=_sleep(1000)' -Iinclude \
-      "$zoo/$plugin.c" -o "$build/zoo/$plugin.dll"
+      "$zoo/$plugin.c" -o "$library"
 done
 
 check "$@"

@@ -19,8 +19,8 @@ from results import Results
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 FIXTURES = ROOT / "tests/fixtures"
 CASES = ROOT / "tests/conformance/cases"
-# tenon-inspect, tenon-new and programs for the zoo, of the build of `./dev test`.
-LINUX = ROOT / "build/gcc"
+# tenon-inspect, tenon-new, hello and programs for the zoo, which tests/cross/run builds for this machine.
+LINUX = ROOT / "build/cross/native"
 # Broken plugins that the kit must catch: crashes, an end of the process, a hang, wrong accesses to
 # memory, leaks and changes of the process.
 ZOO = [
@@ -47,6 +47,7 @@ QUICK_UNITS = [
     "tests/unit/host/registry/discovery-test.exe",
 ]
 UNITS = QUICK_UNITS + [
+    "tests/unit/host/files/signals-test.exe",
     "tests/unit/host/method/host-test.exe",
     "tests/unit/host/program/programs-test.exe",
 ]
@@ -68,7 +69,7 @@ class Checks:
         return self.build / f"examples/tenon-{name}/tenon-{name}.exe"
 
     def run(self, *words, **variables):
-        """Exit code, output and errors of one program; without a code if it does not end."""
+        """Exit code, output and errors of one program; without a code if it does not end or start."""
         try:
             done = subprocess.run(
                 [self.wine, *map(str, words)],
@@ -80,8 +81,8 @@ class Checks:
                 cwd=self.folder,
                 timeout=3600,
             )
-        except subprocess.TimeoutExpired as hang:
-            return None, "", str(hang)
+        except (subprocess.TimeoutExpired, OSError) as failure:
+            return None, "", str(failure)
         return done.returncode, done.stdout, done.stderr
 
     def expect(self, name, words, code=0, out="", err="", **variables):
@@ -158,13 +159,14 @@ def files_and_paths(checks):
     )
     unelevated = [checks.build / "unelevated.exe", windows(checks.program("list"))]
     listed = checks.run(*unelevated, "--json", TENON_PLUGIN_PATH=windows(plugins))
-    found = json.loads(listed[1]) if listed[0] == 0 else {"backends": []}
-    checks.results.check(
-        "tenon-list finds a plugin in a directory with a UTF-8 name",
-        [b["id"] for b in found["backends"]] == ["Add"]
-        and found["backends"][0]["path"] == windows(plugins / "hello.dll"),
-        listed,
-    )
+    with checks.results.step("tenon-list --json"):
+        found = json.loads(listed[1]) if listed[0] == 0 else {"backends": []}
+        checks.results.check(
+            "tenon-list finds a plugin in a directory with a UTF-8 name",
+            [b["id"] for b in found["backends"]] == ["Add"]
+            and found["backends"][0]["path"] == windows(plugins / "hello.dll"),
+            listed,
+        )
     (plugins / "hello.dll").chmod(0o666)
     checks.expect(
         "a plugin that everyone may write to is refused",
@@ -259,17 +261,18 @@ def new_backend(checks):
     words = [checks.build / "unelevated.exe", windows(checks.program("new"))]
     for template in sorted(path.parent.name for path in templates.glob("*/README.md")):
         name = f"acme_{template}"
-        subprocess.run(
-            [LINUX / "examples/tenon-new/tenon-new", name, "--template", template, "--dir", linux],
-            env={"PATH": os.environ["PATH"], "TENON_TEMPLATES": str(templates)},
-            capture_output=True, check=True)
-        done = checks.run(*words, name, "--template", template, "--dir", windows(made),
-                          TENON_TEMPLATES=windows(templates))
-        checks.results.check(
-            f"tenon-new makes the files of template {template} as on Linux, and nothing else",
-            done[0] == 0 and contents(made / name) == contents(linux / name)
-            and sorted(path.name for path in made.iterdir() if path.name.startswith(".")) == [],
-            done)
+        with checks.results.step(f"tenon-new with template {template}"):
+            subprocess.run(
+                [LINUX / "examples/tenon-new/tenon-new", name, "--template", template, "--dir", linux],
+                env={"PATH": os.environ["PATH"], "TENON_TEMPLATES": str(templates)},
+                capture_output=True, check=True)
+            done = checks.run(*words, name, "--template", template, "--dir", windows(made),
+                              TENON_TEMPLATES=windows(templates))
+            checks.results.check(
+                f"tenon-new makes the files of template {template} as on Linux, and nothing else",
+                done[0] == 0 and contents(made / name) == contents(linux / name)
+                and sorted(path.name for path in made.iterdir() if path.name.startswith(".")) == [],
+                done)
         if template == "minimal":
             checks.expect("tenon-new changes nothing that exists",
                           words + [name, "--template", template, "--dir", windows(made)],
@@ -280,14 +283,15 @@ def other_side(checks):
     """Linux' tenon-inspect and a DLL."""
     inspect = LINUX / "examples/tenon-inspect/tenon-inspect"
     hello = checks.build / "examples/hello.dll"
-    done = subprocess.run([inspect, hello], capture_output=True, text=True, check=False)
-    checks.results.check(
-        "tenon-inspect on Linux shows the record of a DLL",
-        done.returncode == 0
-        and "Windows DLL for x86_64" in done.stdout
-        and "backend Add" in done.stdout,
-        done,
-    )
+    with checks.results.step("tenon-inspect on Linux"):
+        done = subprocess.run([inspect, hello], capture_output=True, text=True, check=False)
+        checks.results.check(
+            "tenon-inspect on Linux shows the record of a DLL",
+            done.returncode == 0
+            and "Windows DLL for x86_64" in done.stdout
+            and "backend Add" in done.stdout,
+            done,
+        )
     names = subprocess.run(
         ["x86_64-w64-mingw32-objdump", "-p", hello], capture_output=True, text=True, check=True
     ).stdout
@@ -349,6 +353,32 @@ def broken_plugins(checks):
         )
 
 
+def run_all(checks, quick, kit_level):
+    """All checks: one that an exception ends has failed, and the others are made."""
+    steps = [
+        ("Wine", lambda: checks.run("wineboot", "-i")),
+        ("recorded numbers", lambda: recorded_numbers(checks, quick)),
+        ("unit tests", lambda: unit_tests(checks, QUICK_UNITS if quick else UNITS)),
+    ]
+    if not quick:
+        steps += [
+            ("DLLs on Linux", lambda: other_side(checks)),
+            ("files and paths", lambda: files_and_paths(checks)),
+            ("tenon-compile", lambda: compiler(checks)),
+            ("tenon-new", lambda: new_backend(checks)),
+            ("repeated loads", lambda: repeated_loads(checks)),
+        ]
+    if kit_level == "0":
+        checks.results.not_run("the conformance kit (--kit-level 0)")
+    else:
+        steps.append(("conformance kit", lambda: conformance(checks, kit_level)))
+        if not quick:
+            steps.append(("zoo", lambda: broken_plugins(checks)))
+    for name, step in steps:
+        with checks.results.step(name):
+            step()
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--build", type=pathlib.Path)
@@ -367,26 +397,15 @@ def main():
         results = Results(args.results)
         checks = Checks(args.build.resolve(), args.wine, pathlib.Path(name).resolve(), results)
         (checks.folder / "wine").mkdir()
-        checks.run("wineboot", "-i")
-        recorded_numbers(checks, args.quick)
-        unit_tests(checks, QUICK_UNITS if args.quick else UNITS)
-        if not args.quick:
-            other_side(checks)
-            files_and_paths(checks)
-            compiler(checks)
-            new_backend(checks)
-            repeated_loads(checks)
-        if args.kit_level == "0":
-            results.not_run("the conformance kit (--kit-level 0)")
-        else:
-            conformance(checks, args.kit_level)
-            if not args.quick:
-                broken_plugins(checks)
-        subprocess.run(
-            [pathlib.Path(args.wine).with_name("wineserver"), "-k"],
-            env=checks.environment,
-            check=False,
-        )
+        try:
+            run_all(checks, args.quick, args.kit_level)
+        finally:
+            with results.step("the end of Wine's server"):
+                subprocess.run(
+                    [pathlib.Path(args.wine).with_name("wineserver"), "-k"],
+                    env=checks.environment,
+                    check=False,
+                )
 
 
 if __name__ == "__main__":
