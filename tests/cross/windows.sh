@@ -3,8 +3,9 @@
 #
 # Builds the host, its programs, the kit and the example plugins for Windows with mingw-w64, and runs
 # them under Wine. Needs g++-mingw-w64-x86-64-posix and wine64 of Debian, the packages of `./dev setup`,
-# whose headers it uses, and build/cross/native: `./dev cross windows` makes all of them. Usage: tests/cross/windows.sh [argument of windows_test.py]..., in
-# the repository's root; with --quick it builds what that checks.
+# whose headers it uses, and build/cross/native: `./dev cross windows` makes all of them. Usage:
+# tests/cross/windows.sh [argument of windows_test.py]..., in the repository's root; with --quick it
+# builds what that checks.
 set -euo pipefail
 # shellcheck source=tests/cross/header_packages.sh
 . tests/cross/header_packages.sh
