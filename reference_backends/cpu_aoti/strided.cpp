@@ -189,7 +189,7 @@ bool is_dense(const ModelTensor& tensor) noexcept {
     for (std::size_t d = 0; d < static_cast<std::size_t>(tensor.rank) && !found; ++d) {
       if (seen[d] || (tensor.sizes[d] > 1 && tensor.strides[d] != expected)) continue;
       seen[d] = 1;
-      expected *= tensor.sizes[d] > 1 ? tensor.sizes[d] : 1;
+      expected = aoti::outer_stride(expected, tensor.sizes[d]);
       found = true;
     }
     if (!found) return tensor.numel == 0;
@@ -229,7 +229,7 @@ Dims dense_strides(Sizes sizes, std::initializer_list<const std::int64_t*> opera
   for (std::size_t d = 0; d < rank; ++d) {
     const auto at = static_cast<std::size_t>(order[d]);
     strides[at] = step;
-    step *= std::max<std::int64_t>(sizes[at], 1);
+    step = aoti::outer_stride(step, sizes[at]);
   }
   return strides;
 }

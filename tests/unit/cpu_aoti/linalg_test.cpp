@@ -5,12 +5,14 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "kernel_support.hpp"
+#include "operators/linalg/lapack.hpp"
 #include "support/catch.hpp"
 
 using namespace kernel_test;
@@ -116,6 +118,110 @@ TEST_CASE("inverses and solutions are those of the matrices", "[cpu_aoti][linalg
       }
     }
   }
+}
+
+/// The largest difference of A X from the right sides; the numbers of tensors in row-major order.
+double residual(const Handle& a, const Handle& x, const Handle& right, std::int64_t columns) {
+  const std::int64_t n = a.sizes().back();
+  double most = 0;
+  for (std::int64_t i = 0; i < x->numel; ++i) {
+    const std::int64_t matrix = i / (n * columns), row = i / columns % n, column = i % columns;
+    double sum = 0;
+    for (std::int64_t k = 0; k < n; ++k) {
+      sum +=
+          a.at((matrix * n + row) * n % a->numel + k) * x.at((matrix * n + k) * columns + column);
+    }
+    most = std::max(most, std::abs(sum - right.at(i % right->numel)));
+  }
+  return most;
+}
+
+TEST_CASE("solutions have the batches, broadcast, and PyTorch's strides", "[cpu_aoti][linalg]") {
+  Fixture fixture;
+  Random source;
+  struct Case {
+    Shape a, right;
+    std::int64_t columns;
+    Shape sizes, strides;
+  };
+  const Case cases[] = {
+      {{3, 3}, {3}, 1, {3}, {1}},
+      {{4, 3, 3}, {4, 3}, 1, {4, 3}, {1, 4}},
+      {{4, 3, 3}, {3}, 1, {4, 3}, {1, 4}},
+      {{2, 4, 3, 3}, {2, 4, 3}, 1, {2, 4, 3}, {12, 1, 4}},
+      {{3, 3}, {4, 3, 2}, 2, {4, 3, 2}, {6, 1, 3}},
+      {{4, 3, 3}, {3, 2}, 2, {4, 3, 2}, {6, 1, 3}},
+      {{4, 3, 3}, {5, 1, 3, 2}, 2, {5, 4, 3, 2}, {24, 6, 1, 3}},
+      {{4, 0, 0}, {4, 0}, 1, {4, 0}, {1, 4}},
+  };
+  for (const ScalarType type : types) {
+    for (const Case& one : cases) {
+      INFO(tenon::shape_text(one.a) << " " << tenon::shape_text(one.right));
+      Handle a = random(source, one.a, type);
+      const std::int64_t n = one.a.back();
+      for (std::int64_t i = 0; i < a->numel; ++i) {
+        if (i / n % n == i % n) a.set(i, a.at(i) + 4);
+      }
+      const Handle right = random(source, one.right, type);
+      Results found = none();
+      REQUIRE(solve(*a, *right, first(found, 4)).ok());
+      const Handle x = take(found[0]), triangles = take(found[1]), pivots = take(found[2]);
+      CHECK(x.sizes() == one.sizes);
+      CHECK(x.strides() == one.strides);
+      CHECK(triangles.sizes() == one.a);
+      CHECK(pivots.sizes() == Shape(one.a.begin(), one.a.end() - 1));
+      if (one.right.size() < 4) CHECK(residual(a, x, right, one.columns) < limit(type));
+    }
+  }
+}
+
+TEST_CASE("each matrix of a broadcast batch has its own solution", "[cpu_aoti][linalg]") {
+  Fixture fixture;
+  // Diagonals 1 and 2, right sides 4 and 8, of which each meets each.
+  Handle a = make({2, 1, 1}), right = make({2, 1, 1, 1});
+  for (std::int64_t i = 0; i < 2; ++i) {
+    a.set(i, static_cast<double>(i + 1));
+    right.set(i, static_cast<double>(4 * (i + 1)));
+  }
+  Results found = none();
+  REQUIRE(solve(*a, *right, first(found, 4)).ok());
+  const Handle x = take(found[0]);
+  CHECK(x.sizes() == Shape{2, 2, 1, 1});
+  CHECK(x.values() == std::vector<double>{4, 2, 8, 4});
+}
+
+TEST_CASE("working memory is not smaller than a routine needs", "[cpu_aoti][linalg]") {
+  // Of ssyevd with n rows; these round down when LAPACK answers with a float.
+  for (const std::int64_t n : {2897, 3000, 4097, 5001}) {
+    const std::int64_t needed = 1 + 6 * n + 2 * n * n;
+    const auto answer = static_cast<float>(needed);
+    CHECK(static_cast<std::int64_t>(answer) < needed);
+    CHECK(lapack::work_size(answer, 1) >= needed);
+    CHECK(lapack::work_size(answer, needed) >= needed);
+  }
+  CHECK(lapack::work_size(0.0f, 1) == 1);
+  CHECK(lapack::work_size(34.0f, 100) == 100);
+  CHECK(lapack::work_size(34.0, 1) >= 34);
+  CHECK(lapack::work_size(34.0, 1) <= 35);
+  constexpr int most = std::numeric_limits<int>::max();
+  CHECK(lapack::work_size(1e30f, 1) == most);
+}
+
+TEST_CASE("tensors without elements may have sizes whose product overflows", "[cpu_aoti][linalg]") {
+  Fixture fixture;
+  const Shape large = {0, std::int64_t{1} << 40, std::int64_t{1} << 20, 16, 16};
+  const Handle empty = make(large);
+  Results found = none();
+  REQUIRE(invert(*empty, first(found, 2)).ok());
+  const Handle inverse = take(found[0]);
+  CHECK(inverse.sizes() == large);
+  constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
+  CHECK(inverse.strides() == Shape{most, std::int64_t{1} << 28, 256, 1, 16});
+  const Handle self = make({0, std::int64_t{1} << 40, std::int64_t{1} << 30, 4});
+  const std::int64_t dim = 3;
+  Handle spectrum;
+  REQUIRE(aoti_torch_cpu__fft_r2c(self.get(), &dim, 1, 0, 1, spectrum.out()) == 0);
+  CHECK(spectrum.strides().front() == most);
 }
 
 TEST_CASE("triangles of Cholesky and QR give the matrices back", "[cpu_aoti][linalg]") {

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
 
 #include "tenon/core/scalar_type.hpp"
@@ -72,13 +73,21 @@ struct ModelTensor {
   }
 };
 
+/// The stride of the dimension around one of `size` elements that are `step` apart. It saturates: a
+/// tensor without elements may have sizes whose product overflows.
+[[nodiscard]] inline std::int64_t outer_stride(std::int64_t step, std::int64_t size) noexcept {
+  std::int64_t out = 0;
+  const bool overflows = __builtin_mul_overflow(step, size > 1 ? size : 1, &out);
+  return overflows ? std::numeric_limits<std::int64_t>::max() : out;
+}
+
 /// Writes the strides of a contiguous tensor.
 inline void contiguous_strides(std::span<const std::int64_t> sizes,
                                std::span<std::int64_t> strides) noexcept {
   std::int64_t step = 1;
   for (std::size_t d = sizes.size(); d-- > 0;) {
     strides[d] = step;
-    step *= sizes[d] > 1 ? sizes[d] : 1;
+    step = outer_stride(step, sizes[d]);
   }
 }
 

@@ -81,7 +81,7 @@ Dims result_strides(const ModelTensor& self, Sizes sizes, const Axes& axes) noex
     // A result without elements is contiguous.
     const std::size_t dim = is_empty ? i : order.of[i];
     out[dim] = step;
-    step *= std::max<std::int64_t>(sizes[dim], 1);
+    step = aoti::outer_stride(step, sizes[dim]);
   }
   return out;
 }

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <cstddef>
+#include <cstdint>
+#include <limits>
 
 #include "tenon/core/result.hpp"
 
@@ -43,5 +47,15 @@ struct Routines {
 /// After `load` has succeeded. T is float or double.
 template <class T>
 [[nodiscard]] const Routines<T>& routines() noexcept;
+
+/// The number of elements of working memory for a routine that answered `wanted`, at least `least`.
+/// A float may be the answer rounded down, and a routine that gets less ends the process.
+template <class T>
+[[nodiscard]] int work_size(T wanted, std::int64_t least) noexcept {
+  constexpr auto most = static_cast<double>(std::numeric_limits<int>::max());
+  const T above = std::nextafter(wanted, std::numeric_limits<T>::infinity());
+  const double size = std::max(static_cast<double>(least), std::ceil(static_cast<double>(above)));
+  return static_cast<int>(std::min(size, most));
+}
 
 }  // namespace tenon::cpu_aoti::lapack

@@ -2,6 +2,9 @@
 #include "operators/linalg/linalg.hpp"
 
 #include <algorithm>
+#include <limits>
+#include <optional>
+#include <span>
 #include <string_view>
 #include <utility>
 
@@ -41,22 +44,24 @@ Result<Matrices> matrices_of(const ModelTensor& self, bool is_square) {
   return out;
 }
 
-/// A tensor of matrices with columns one after the other, or of lists of `rows` with no columns.
+/// A tensor in which the last two dimensions have changed places in memory.
+Result<OwnedTensor> new_turned(Sizes sizes, ScalarType type) {
+  Dims strides{};
+  const std::size_t rank = sizes.size();
+  aoti::contiguous_strides(sizes, std::span(strides).first(rank));
+  if (rank >= 2) {
+    strides[rank - 1] = std::max<std::int64_t>(sizes[rank - 2], 1);
+    strides[rank - 2] = 1;
+  }
+  return new_tensor(sizes, strides.data(), type);
+}
+/// A tensor of matrices with columns one after the other.
 Result<OwnedTensor> new_matrices(const Matrices& like, std::int64_t rows, std::int64_t columns,
                                  ScalarType type) {
   Dims sizes = like.sizes;
-  Dims strides{};
-  std::size_t rank = like.batch_rank;
-  sizes[rank] = rows;
-  sizes[rank + 1] = columns;
-  strides[rank] = 1;
-  strides[rank + 1] = std::max<std::int64_t>(rows, 1);
-  std::int64_t step = std::max<std::int64_t>(rows, 1) * std::max<std::int64_t>(columns, 1);
-  for (std::size_t d = rank; d-- > 0;) {
-    strides[d] = step;
-    step *= std::max<std::int64_t>(sizes[d], 1);
-  }
-  return new_tensor(Sizes(sizes).first(rank + 2), strides.data(), type);
+  sizes[like.batch_rank] = rows;
+  sizes[like.batch_rank + 1] = columns;
+  return new_turned(Sizes(sizes).first(like.batch_rank + 2), type);
 }
 Result<OwnedTensor> new_lists(const Matrices& like, std::int64_t size, ScalarType type) {
   Dims sizes = like.sizes;
@@ -123,16 +128,41 @@ void solve_triangles(std::int64_t size, std::int64_t columns, const T* triangles
   lapack::routines<T>().getrs("N", &n, &nrhs, triangles, &lda, pivots, solution, &lda, &info, 1);
 }
 
-/// Working memory of the size that a routine asks for: `call(work, lwork)` is made twice.
+/// Working memory of the size that a routine asks for, and of at least `least` elements:
+/// `call(work, lwork)` is made twice.
 template <class T, class Call>
-Status with_work(const Call& call) {
+Status with_work(const Call& call, std::int64_t least = 1) {
   T wanted{};
   int query = -1;
   call(&wanted, &query);
-  int size = std::max(static_cast<int>(wanted), 1);
+  int size = lapack::work_size(wanted, least);
   TENON_TRY(const Scratch work, Scratch::of(size * static_cast<std::int64_t>(sizeof(T))));
   call(work.as<T>(), &size);
   return ok();
+}
+
+/// The solutions for right sides: their batch is that of the matrices and that of the right sides,
+/// broadcast. Nothing when they do not fit.
+std::optional<Matrices> solutions_of(const Matrices& all, const ModelTensor& right,
+                                     bool is_vector) {
+  const auto rank = static_cast<std::size_t>(right.rank);
+  const std::size_t own = is_vector ? 1 : 2;
+  if (rank < own || right.sizes[rank - own] != all.rows) return std::nullopt;
+  const Sizes a = all.batch(), b = right.shape().first(rank - own);
+  Matrices out;
+  out.batch_rank = std::max(a.size(), b.size());
+  for (std::size_t d = 1; d <= out.batch_rank; ++d) {
+    const std::int64_t in_a = d <= a.size() ? a[a.size() - d] : 1;
+    const std::int64_t in_b = d <= b.size() ? b[b.size() - d] : 1;
+    if (in_a != in_b && in_a != 1 && in_b != 1) return std::nullopt;
+    out.sizes[out.batch_rank - d] = in_a == 1 ? in_b : in_a;
+  }
+  out.rows = all.rows;
+  out.columns = is_vector ? 1 : right.sizes[rank - 1];
+  if (out.columns > std::numeric_limits<int>::max()) return std::nullopt;
+  out.sizes[out.batch_rank] = out.rows;
+  out.sizes[out.batch_rank + 1] = out.columns;
+  return out;
 }
 
 /// Sets all below the diagonal, or all above it, to 0.
@@ -176,38 +206,45 @@ Status solve(const ModelTensor& self, const ModelTensor& right, OperatorResults 
       right.rank == 1 ||
       (right.rank + 1 == self.rank &&
        std::ranges::equal(right.shape(), self.shape().first(all.batch_rank + 1)));
-  const auto rank = static_cast<std::size_t>(right.rank);
-  const std::int64_t columns = is_vector || rank == 0 ? 1 : right.sizes[rank - 1];
-  Dims sizes = self.sizes;
-  sizes[all.batch_rank + 1] = columns;
-  const Sizes expected = Sizes(sizes).first(all.batch_rank + (is_vector ? 1 : 2));
-  Dims strides{};
-  if (right.scalar_type != self.scalar_type || rank == 0 ||
-      (!is_vector && (rank < 2 || right.sizes[rank - 2] != n)) ||
-      (is_vector && right.sizes[rank - 1] != n) || !broadcast_strides(right, expected, strides)) {
+  const std::optional<Matrices> solved = solutions_of(all, right, is_vector);
+  if (right.scalar_type != self.scalar_type || !solved) {
     return error(Error::InvalidArgument, "matrices ", shape_text(self.shape()), " of ",
                  name_of(self.scalar_type), " and right sides ", shape_text(right.shape()), " of ",
-                 name_of(right.scalar_type),
-                 ": expected one type, and right sides that broadcast to the matrices");
+                 name_of(right.scalar_type), ": expected one type, right sides with ", n,
+                 " rows, and batches that broadcast");
   }
   return with_lapack_type(self.scalar_type, [&]<class T>(T) -> Status {
-    if (is_vector) {
-      TENON_TRY(results[0], new_lists(all, n, self.scalar_type));
-    } else {
-      TENON_TRY(results[0], new_matrices(all, n, columns, self.scalar_type));
-    }
+    const std::int64_t columns = solved->columns;
+    TENON_TRY(results[0],
+              new_turned(Sizes(solved->sizes).first(solved->batch_rank + (is_vector ? 1 : 2)),
+                         self.scalar_type));
     TENON_TRY(results[1], new_matrices(all, n, n, self.scalar_type));
     TENON_TRY(results[2], new_lists(all, n, ScalarType::Int));
     TENON_TRY(results[3], new_numbers(all, ScalarType::Int));
-    copy(right, *results[0]);
+    // PyTorch turns a batch of vectors as if it were a matrix; LAPACK needs each in one piece.
+    OwnedTensor lists(nullptr);
+    if (is_vector) {
+      TENON_TRY(lists, new_lists(*solved, n, self.scalar_type));
+    }
+    const OwnedTensor& solutions = is_vector ? lists : results[0];
+    copy(right, *solutions);
     copy(self, *results[1]);
-    return for_each(all, [&](std::int64_t i) {
-      T* const triangles = at<T>(results[1], i, n * n);
-      int* const pivots = at<int>(results[2], i, n);
-      factor_triangles(n, triangles, pivots, *at<int>(results[3], i, 1));
-      solve_triangles(n, columns, triangles, pivots, at<T>(results[0], i, n * columns));
+    TENON_RETURN_IF_ERROR(for_each(all, [&](std::int64_t i) {
+      factor_triangles(n, at<T>(results[1], i, n * n), at<int>(results[2], i, n),
+                       *at<int>(results[3], i, 1));
       return ok();
+    }));
+    // Numbers of matrices for the positions in the batch of solutions.
+    Dims numbers{};
+    static_cast<void>(broadcast_strides(*results[3], solved->batch(), numbers));
+    std::int64_t next = 0;
+    for_positions<1>(solved->batch(), no_dim, {numbers.data()}, [&](const auto& position) {
+      const std::int64_t i = position[0];
+      solve_triangles(n, columns, at<T>(results[1], i, n * n), at<int>(results[2], i, n),
+                      at<T>(solutions, next++, n * columns));
     });
+    if (is_vector) copy(*lists, *results[0]);
+    return ok();
   });
 }
 
@@ -345,18 +382,20 @@ Status find_eigenvalues(const ModelTensor& self, bool upper, bool with_vectors,
     TENON_TRY(OwnedTensor vectors, new_matrices(all, n, n, self.scalar_type));
     copy(self, *vectors);
     const int size = as_int(n), lda = leading(n);
-    // What LAPACK asks for at most (its documentation of syevd).
+    // What LAPACK needs (its documentation of syevd). It ends the process when it gets less.
     const int num_integers = with_vectors ? 3 + 5 * size : 1;
+    const std::int64_t least = with_vectors ? 1 + 6 * n + 2 * n * n : 2 * n + 1;
     TENON_TRY(const Scratch integers,
               Scratch::of(num_integers * static_cast<std::int64_t>(sizeof(int))));
     const auto find = [&](std::int64_t i) -> Status {
       if (n == 0) return ok();
       int info = 0;
-      TENON_RETURN_IF_ERROR(with_work<T>([&](T* work, int* work_size) {
+      const auto call = [&](T* work, int* work_size) {
         lapack::routines<T>().syevd(with_vectors ? "V" : "N", upper ? "U" : "L", &size,
                                     at<T>(vectors, i, n * n), &lda, at<T>(results[0], i, n), work,
                                     work_size, integers.as<int>(), &num_integers, &info, 1, 1);
-      }));
+      };
+      TENON_RETURN_IF_ERROR(with_work<T>(call, least));
       if (info == 0) return ok();
       return error(Error::InvalidArgument, "matrix ", i,
                    ": no eigenvalues were found (LAPACK: ", info,

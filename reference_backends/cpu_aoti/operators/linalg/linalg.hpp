@@ -15,7 +15,9 @@ namespace tenon::cpu_aoti {
 /// results: inverse, info.
 Status invert(const ModelTensor& self, OperatorResults results);
 
-/// The solution of self X = right; a vector for each matrix where `right` has the shape of one.
+/// The solution of self X = right, whose batches are broadcast; a vector for each matrix where
+/// `right` has the shape of one. In a batch of vectors the last two dimensions have changed places
+/// in memory, as PyTorch's have.
 /// results: X, the triangles of self, its pivots, info.
 Status solve(const ModelTensor& self, const ModelTensor& right, OperatorResults results);
 
