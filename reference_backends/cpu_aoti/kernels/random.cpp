@@ -13,12 +13,12 @@
 #include "strided.hpp"
 #include "tenon/core/tensor.hpp"
 
-// With a seed, numbers of uniform and normal distributions, whole numbers and permutations are
-// PyTorch's, bit for bit where the C library's logarithm, sine and cosine are those that PyTorch
-// was run with. PyTorch draws bernoulli with one probability, dropout and exponential with MKL's
-// own generators; here they have its distributions alone. A compiled model usually makes most
-// numbers with its own code and draws their seeds here, but bernoulli_ and randperm are always
-// called; the others are when the model was compiled with Inductor's fallback_random.
+// With a seed, uniform numbers, whole numbers and permutations are PyTorch's, bit for bit; normal
+// numbers where the C library's logarithm, sine and cosine are those that PyTorch was run with.
+// PyTorch draws bernoulli with one probability, dropout and exponential with MKL's own generators;
+// here they have its distributions alone. A compiled model usually makes most numbers with its own
+// code and draws their seeds here, but bernoulli_ and randperm are always called; the others are
+// when the model was compiled with Inductor's fallback_random.
 namespace tenon::cpu_aoti {
 namespace {
 
@@ -31,11 +31,12 @@ Generator& generator() { return aoti::current_pool().cache<Generator>(); }
   return std::ldexp(static_cast<double>(source.two_words() >> 12) + 0.5, -52);
 }
 
+/// A tensor without gaps, which `fill` fills in the order of memory; null strides mean contiguous.
 template <class Body>
 Status make(Sizes size, const std::int32_t* dtype, ScalarType usual, ModelTensor** result,
-            Body&& fill) {
+            Body&& fill, const std::int64_t* strides = nullptr) {
   TENON_TRY(OwnedTensor out,
-            new_tensor(size, nullptr, dtype ? static_cast<ScalarType>(*dtype) : usual));
+            new_tensor(size, strides, dtype ? static_cast<ScalarType>(*dtype) : usual));
   TENON_RETURN_IF_ERROR(fill(*out));
   *result = out.take();
   return ok();
@@ -85,6 +86,15 @@ Status fill_exponential(const ModelTensor& out, double rate) {
   });
 }
 
+bool is_contiguous(const ModelTensor& tensor) noexcept {
+  Dims usual{};
+  aoti::contiguous_strides(tensor.shape(), usual);
+  for (std::size_t d = 0; d < static_cast<std::size_t>(tensor.rank); ++d) {
+    if (tensor.sizes[d] > 1 && tensor.strides[d] != usual[d]) return false;
+  }
+  return true;
+}
+
 /// 16 numbers of a normal distribution made of 16 uniform ones (Box and Muller).
 template <class Key>
 void make_normal(std::array<Key, 16>& numbers, Key mean, Key deviation) {
@@ -103,7 +113,8 @@ Status fill_normal(const ModelTensor& out, double mean, double deviation) {
     Generator& source = generator();
     T* const to = out.as<T>();
     const std::int64_t size = out.numel;
-    if (size < block) {
+    // PyTorch makes blocks for the default layout alone.
+    if (size < block || !is_contiguous(out)) {
       for (std::int64_t i = 0; i < size; ++i) to[i] = narrow<T>(source.normal() * deviation + mean);
       return ok();
     }
@@ -146,11 +157,18 @@ Status fill_integers(const ModelTensor& out, std::int64_t low, std::int64_t high
     }
     Generator& source = generator();
     constexpr std::uint64_t most_of_a_word = std::uint64_t{1} << 28;
-    for_positions<1>(out.shape(), no_dim, {out.strides.data()}, [&](const auto& at) {
+    const auto draw = [&](T& element) {
       const std::uint64_t drawn = range >= most_of_a_word ? source.two_words() : source.word();
       const std::uint64_t value = static_cast<std::uint64_t>(low) + drawn % range;
-      out.as<T>()[at[0]] = narrow<T>(static_cast<std::int64_t>(value));
-    });
+      element = narrow<T>(static_cast<std::int64_t>(value));
+    };
+    if (is_dense(out)) {
+      // PyTorch draws in the order of memory.
+      std::for_each_n(out.as<T>(), out.numel, draw);
+    } else {
+      for_positions<1>(out.shape(), no_dim, {out.strides.data()},
+                       [&](const auto& at) { draw(out.as<T>()[at[0]]); });
+    }
     return ok();
   });
 }
@@ -199,11 +217,20 @@ Status fill_chances(const ModelTensor& self, const Dims& p_strides, const Chance
   return failure;
 }
 
-/// A tensor with the sizes of `self`, of its type unless another is given.
+/// A tensor with the sizes of `self`, of its type unless another is given, and laid out like it
+/// unless `format` (PyTorch's MemoryFormat) is the contiguous one.
 template <class Body>
-Status make_like(const ModelTensor& self, const std::int32_t* dtype, ModelTensor** result,
-                 Body&& fill) {
-  return make(self.shape(), dtype, self.scalar_type, result, std::forward<Body>(fill));
+Status make_like(const ModelTensor& self, const std::int32_t* dtype, const std::int32_t* format,
+                 ModelTensor** result, Body&& fill) {
+  constexpr std::int32_t contiguous = 0, preserve = 1;
+  if (format && *format != contiguous && *format != preserve) {
+    return error(Error::NotSupported, "memory format ", *format,
+                 ": expected 0 (contiguous) or 1 (preserve)");
+  }
+  const bool is_usual = format && *format == contiguous;
+  const Dims strides = dense_strides_like(self);
+  return make(self.shape(), dtype, self.scalar_type, result, std::forward<Body>(fill),
+              is_usual ? nullptr : strides.data());
 }
 
 /// `input` divided by the chance to be kept, or 0, and which elements were kept.
@@ -310,23 +337,24 @@ ShimError aoti_torch_cpu_bernoulli__Tensor(ModelTensor* self, ModelTensor* p,
 }
 
 ShimError aoti_torch_cpu_rand_like(ModelTensor* self, std::int32_t* dtype, std::int32_t*,
-                                   std::int32_t*, std::int32_t, std::int32_t*, std::int32_t*,
+                                   std::int32_t*, std::int32_t, std::int32_t*, std::int32_t* format,
                                    ModelTensor** ret0) noexcept {
-  return shim_call("rand_like", [&] { return make_like(*self, dtype, ret0, fill_uniform); });
+  return shim_call("rand_like",
+                   [&] { return make_like(*self, dtype, format, ret0, fill_uniform); });
 }
 
 ShimError aoti_torch_cpu_randn_like(ModelTensor* self, std::int32_t* dtype, std::int32_t*,
-                                    std::int32_t*, std::int32_t, std::int32_t*, std::int32_t*,
-                                    ModelTensor** ret0) noexcept {
+                                    std::int32_t*, std::int32_t, std::int32_t*,
+                                    std::int32_t* format, ModelTensor** ret0) noexcept {
   return shim_call("randn_like",
-                   [&] { return make_like(*self, dtype, ret0, fill_standard_normal); });
+                   [&] { return make_like(*self, dtype, format, ret0, fill_standard_normal); });
 }
 
 ShimError aoti_torch_cpu_randint_like(ModelTensor* self, std::int64_t high, std::int32_t* dtype,
                                       std::int32_t*, std::int32_t*, std::int32_t, std::int32_t*,
-                                      std::int32_t*, ModelTensor** ret0) noexcept {
+                                      std::int32_t* format, ModelTensor** ret0) noexcept {
   return shim_call("randint_like", [&] {
-    return make_like(*self, dtype, ret0,
+    return make_like(*self, dtype, format, ret0,
                      [&](const ModelTensor& out) { return fill_integers(out, 0, high); });
   });
 }
@@ -334,10 +362,10 @@ ShimError aoti_torch_cpu_randint_like(ModelTensor* self, std::int64_t high, std:
 ShimError aoti_torch_cpu_randint_like_low_dtype(ModelTensor* self, std::int64_t low,
                                                 std::int64_t high, std::int32_t* dtype,
                                                 std::int32_t*, std::int32_t*, std::int32_t,
-                                                std::int32_t*, std::int32_t*,
+                                                std::int32_t*, std::int32_t* format,
                                                 ModelTensor** ret0) noexcept {
   return shim_call("randint_like_low_dtype", [&] {
-    return make_like(*self, dtype, ret0,
+    return make_like(*self, dtype, format, ret0,
                      [&](const ModelTensor& out) { return fill_integers(out, low, high); });
   });
 }
@@ -350,7 +378,7 @@ ShimError aoti_torch_cpu_uniform(ModelTensor* self, double from, double to, void
                    ": expected a larger end");
     }
     TENON_RETURN_IF_ERROR(no_generator(generator));
-    return make_like(*self, nullptr, ret0,
+    return make_like(*self, nullptr, nullptr, ret0,
                      [&](const ModelTensor& out) { return fill_between(out, from, to); });
   });
 }
@@ -362,7 +390,7 @@ ShimError aoti_torch_cpu_normal_functional(ModelTensor* self, double mean, doubl
       return error(Error::InvalidArgument, "a standard deviation ", std, ": expected at least 0");
     }
     TENON_RETURN_IF_ERROR(no_generator(generator));
-    return make_like(*self, nullptr, ret0,
+    return make_like(*self, nullptr, nullptr, ret0,
                      [&](const ModelTensor& out) { return fill_normal(out, mean, std); });
   });
 }
@@ -374,7 +402,7 @@ ShimError aoti_torch_cpu_exponential(ModelTensor* self, double lambd, void** gen
       return error(Error::InvalidArgument, "a rate ", lambd, ": expected more than 0");
     }
     TENON_RETURN_IF_ERROR(no_generator(generator));
-    return make_like(*self, nullptr, ret0,
+    return make_like(*self, nullptr, nullptr, ret0,
                      [&](const ModelTensor& out) { return fill_exponential(out, lambd); });
   });
 }

@@ -109,6 +109,55 @@ TEST_CASE("normal numbers with a seed are PyTorch's, few and many", "[cpu_aoti]"
              0.004);
 }
 
+TEST_CASE("numbers like a tensor's have its layout, and are drawn in the order of memory",
+          "[cpu_aoti]") {
+  Fixture fixture;
+  const Shape sizes = {2, 3, 4, 4}, last = {48, 1, 12, 3}, usual = {48, 16, 4, 1};
+  const Handle self = make(sizes, ScalarType::Float, last);
+  std::int32_t contiguous = 0, channels_last = 2;
+  const auto first = [](const Handle& tensor) {
+    const float* const memory = tensor->as<float>();
+    return Values(memory, memory + 5);
+  };
+  const Values even = {0.07039535045623779, 0.8773413300514221, 0.632868230342865,
+                       0.6788299679756165, 0.7278599143028259};
+  // Blocks of 16 are for contiguous tensors alone.
+  const Values bell = {-0.33256927132606506, -0.13938015699386597, 0.538927435874939,
+                       -1.0934828519821167, -2.690157413482666};
+  Handle uniform, normal, whole, dice, flat, moved, waits, plain;
+  seed();
+  REQUIRE(aoti_torch_cpu_rand_like(self.get(), nullptr, nullptr, nullptr, 0, nullptr, nullptr,
+                                   uniform.out()) == 0);
+  CHECK(first(uniform) == even);
+  seed();
+  REQUIRE(aoti_torch_cpu_randn_like(self.get(), nullptr, nullptr, nullptr, 0, nullptr, nullptr,
+                                    normal.out()) == 0);
+  check_near(first(normal), bell, 1e-7);
+  seed();
+  REQUIRE(aoti_torch_cpu_randint_like_low_dtype(self.get(), -3, 1000, nullptr, nullptr, nullptr, 0,
+                                                nullptr, nullptr, whole.out()) == 0);
+  CHECK(first(whole) == Values{167, 527, 102, 336, 334});
+  REQUIRE(aoti_torch_cpu_randint_like(self.get(), 7, nullptr, nullptr, nullptr, 0, nullptr, nullptr,
+                                      dice.out()) == 0);
+  REQUIRE(aoti_torch_cpu_uniform(self.get(), 0, 1, nullptr, flat.out()) == 0);
+  seed();
+  REQUIRE(aoti_torch_cpu_normal_functional(self.get(), 0, 1, nullptr, moved.out()) == 0);
+  check_near(first(moved), bell, 1e-7);
+  REQUIRE(aoti_torch_cpu_exponential(self.get(), 1, nullptr, waits.out()) == 0);
+  for (const Handle* one : {&uniform, &normal, &whole, &dice, &flat, &moved, &waits}) {
+    CHECK(one->strides() == last);
+  }
+  seed();
+  REQUIRE(aoti_torch_cpu_rand_like(self.get(), nullptr, nullptr, nullptr, 0, nullptr, &contiguous,
+                                   plain.out()) == 0);
+  CHECK(plain.strides() == usual);
+  CHECK(first(plain) == even);
+  Handle none;
+  CHECK(aoti_torch_cpu_rand_like(self.get(), nullptr, nullptr, nullptr, 0, nullptr, &channels_last,
+                                 none.out()) == 1);
+  CHECK_THAT(fixture.pool.take_failure(), ContainsSubstring("rand_like: memory format 2"));
+}
+
 TEST_CASE("a normal number is kept for the next call, and a seed drops it", "[cpu_aoti]") {
   Generator generator;
   generator.seed(7);
