@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "isolated_library.hpp"
+#include "kernels/fft/kissfft.hpp"
 #include "kernels/generator.hpp"
 #include "kernels/kernel_list.hpp"
 #include "onednn/onednn_api.hpp"
@@ -118,6 +119,10 @@ class CpuAotiBackend final : public tenon::Backend<CpuAotiBackend>,
     static const aoti::Shim kernels[] = {TENON_CPU_AOTI_KERNELS(TENON_AOTI_ENTRY)};
     static const aoti::ShimTable table{aoti::shims::base(), aoti::shims::host(),
                                        aoti::shims::proxy(), kernels};
+    // The functions of a library that is not installed count as missing.
+    if (name.starts_with("aoti_torch_cpu__fft_") && !tenon::cpu_aoti::fft::load().ok()) {
+      return nullptr;
+    }
     if (const void* found = table.find(name)) return found;
     return name.starts_with("Sleef_") ? find_sleef(name) : nullptr;
   }

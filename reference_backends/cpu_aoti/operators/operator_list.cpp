@@ -3,6 +3,7 @@
 #include <iterator>
 
 #include "kernels/fft/fft.hpp"
+#include "kernels/fft/kissfft.hpp"
 #include "kernels/selection/rank.hpp"
 #include "operators/arguments.hpp"
 #include "operators/linalg/lapack.hpp"
@@ -126,7 +127,7 @@ Status run_check_info(const OperatorArguments& arguments, OperatorResults) {
 }
 
 constexpr OperatorKernel kernels[] = {
-    {"aten::_fft_c2r", c2r_parameters, 1, &run_fft_c2r},
+    {"aten::_fft_c2r", c2r_parameters, 1, &run_fft_c2r, &fft::load},
     {"aten::_linalg_check_errors", info_parameters, 0, &run_check_info},
     {"aten::_linalg_det", determinant_parameters, 3, &run_determinant, &lapack::load},
     {"aten::_linalg_eigh", eigenvalue_parameters, 2, &run_eigenvalues, &lapack::load},

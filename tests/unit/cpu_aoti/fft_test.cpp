@@ -4,12 +4,14 @@
 #include <complex>
 #include <cstdint>
 #include <numbers>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "kernel_support.hpp"
 #include "kernels/fft/fft.hpp"
 #include "kernels/fft/kissfft.hpp"
+#include "operators/arguments.hpp"
 #include "support/catch.hpp"
 
 using namespace kernel_test;
@@ -229,6 +231,53 @@ TEST_CASE("steady transforms allocate nothing, and lengths that change do not ad
     last = *plan;
   }
   CHECK(*plans.find(39, false) == last);
+}
+
+TEST_CASE("many lengths in turn each keep their plan", "[cpu_aoti][fft]") {
+  FftPlans plans;
+  std::set<const FftPlan*> places;
+  for (int round = 0; round < 2; ++round) {
+    places.clear();
+    for (std::int64_t size = 1; size <= 100; ++size) {
+      const auto plan = plans.find(size, size % 2 == 0);
+      REQUIRE(plan.ok());
+      places.insert(*plan);
+    }
+  }
+  CHECK(places.size() == 100);
+  for (std::int64_t size = 101; size < 2000; ++size) REQUIRE(plans.find(size, false).ok());
+  CHECK(plans.size() == FftPlans::most_plans);
+}
+
+TEST_CASE("the memory of plans is bounded, and what was used last is kept", "[cpu_aoti][fft]") {
+  FftPlans plans;
+  constexpr std::int64_t first = 1 << 20, step = 4, count = 7;  // Of 8 MiB and a little.
+  const auto make_plan = [&](std::int64_t i) {
+    REQUIRE(plans.find(first + i * step, false).ok());
+    CHECK(plans.nbytes() <= FftPlans::most_bytes);
+    return plans.nbytes();
+  };
+  for (std::int64_t i = 0; i < count; ++i) make_plan(i);
+  REQUIRE(plans.size() == count);
+  make_plan(0);
+  const std::size_t nbytes = make_plan(count);  // Replaces number 1.
+  CHECK(plans.size() == count);
+  CHECK(make_plan(0) == nbytes);
+  CHECK(make_plan(2) == nbytes);
+  CHECK(make_plan(1) < nbytes);  // Replaces number 3, which is longer.
+  // One that is larger alone, and the next one in its place.
+  REQUIRE(plans.find(std::int64_t{1} << 23, false).ok());
+  CHECK(plans.size() == 1);
+  CHECK(plans.nbytes() >= FftPlans::most_bytes);
+  REQUIRE(plans.find(8, false).ok());
+  CHECK(plans.nbytes() < 10000);
+}
+
+TEST_CASE("kissfft is loaded before the first transform", "[cpu_aoti][fft]") {
+  const OperatorKernel* const back = find_operator("aten::_fft_c2r");
+  REQUIRE(back != nullptr);
+  REQUIRE(back->load == &fft::load);
+  CHECK(back->load().ok());
 }
 
 }  // namespace fft_test

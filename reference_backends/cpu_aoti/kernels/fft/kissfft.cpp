@@ -38,16 +38,28 @@ void FftPlan::run(const std::complex<float>* from, std::complex<float>* to) cons
   kissfft().transform(const_cast<std::max_align_t*>(memory_.data()), from, to);
 }
 
+namespace fft {
+
+Status load() {
+  const Kissfft& library = kissfft();
+  if (library.alloc && library.transform) return ok();
+  return error(Error::NotFound, "kissfft is needed (Debian: libkissfft-float131): ",
+               library.library ? "libkissfft-float.so.131 lacks kiss_fft_alloc or kiss_fft"
+                               : "libkissfft-float.so.131 cannot be loaded");
+}
+
+}  // namespace fft
+
 Result<const FftPlan*> FftPlans::find(std::int64_t size, bool inverse) {
+  ++now_;
   const auto found = std::ranges::find_if(
       plans_, [&](const FftPlan& plan) { return plan.size_ == size && plan.inverse_ == inverse; });
-  if (found != plans_.end()) return &*found;
-  const Kissfft& library = kissfft();
-  if (!library.alloc || !library.transform) {
-    return error(Error::NotFound, "kissfft is needed (Debian: libkissfft-float131): ",
-                 library.library ? "libkissfft-float.so.131 lacks kiss_fft_alloc or kiss_fft"
-                                 : "libkissfft-float.so.131 cannot be loaded");
+  if (found != plans_.end()) {
+    found->last_used_ = now_;
+    return &*found;
   }
+  TENON_RETURN_IF_ERROR(fft::load());
+  const Kissfft& library = kissfft();
   // Its lengths are int, and the size of a plan is computed in size_t.
   constexpr std::int64_t longest = std::int64_t{1} << 28;
   if (size < 1 || size > longest) {
@@ -62,15 +74,17 @@ Result<const FftPlan*> FftPlans::find(std::int64_t size, bool inverse) {
   if (!library.alloc(static_cast<int>(size), inverse ? 1 : 0, plan.memory_.data(), &nbytes)) {
     return error(Error::Internal, "kissfft makes no plan for ", size, " numbers");
   }
-  // Sizes that change do not add up.
-  constexpr std::size_t most = 16;
-  if (plans_.size() < most) {
-    plans_.push_back(std::move(plan));
-    return &plans_.back();
+  plan.last_used_ = now_;
+  // Lengths that change do not add up.
+  while (!plans_.empty() && (plans_.size() >= most_plans || nbytes_ + plan.nbytes() > most_bytes)) {
+    const auto oldest = std::ranges::min_element(plans_, {}, &FftPlan::last_used_);
+    nbytes_ -= oldest->nbytes();
+    *oldest = std::move(plans_.back());
+    plans_.pop_back();
   }
-  FftPlan& oldest = plans_[std::exchange(next_, (next_ + 1) % most)];
-  oldest = std::move(plan);
-  return &oldest;
+  nbytes_ += plan.nbytes();
+  plans_.push_back(std::move(plan));
+  return &plans_.back();
 }
 
 }  // namespace tenon::cpu_aoti
