@@ -14,7 +14,7 @@
 namespace tenon::cpu_aoti {
 
 /// The type of an operator's parameter. A call may leave out what is optional or has a default.
-enum class ParameterType : std::uint8_t { tensor, integer, integers, real, flag, text, generator };
+enum class ParameterType : std::uint8_t { tensor, integer, integers, flag, text, generator };
 
 struct Parameter {
   std::string_view name;  ///< As in the operator's schema.
@@ -28,7 +28,6 @@ struct PreparedArgument {
   bool is_given = false;
   std::size_t first = 0;  ///< Among the integers or tensors of the call.
   std::size_t count = 0;
-  double real = 0;
   bool flag = false;
   std::string text{};
 };
@@ -53,9 +52,6 @@ class OperatorArguments {
   }
   [[nodiscard]] Sizes integers(std::size_t i) const noexcept {
     return integers_.subspan(prepared_[i].first, prepared_[i].count);
-  }
-  [[nodiscard]] double real_or(std::size_t i, double missing) const noexcept {
-    return has(i) ? prepared_[i].real : missing;
   }
   [[nodiscard]] bool flag_or(std::size_t i, bool missing) const noexcept {
     return has(i) ? prepared_[i].flag : missing;

@@ -5,10 +5,10 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <nlohmann/json.hpp>
 #include <span>
 #include <string>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -48,23 +48,6 @@ Result<const Json*> list(const Json& object, const char* key, std::string_view w
   const Json* found = find(object, key);
   if (found && found->is_array()) return found;
   return fail(Error::InvalidProgram, where, "expected an array '", std::string_view(key), "'");
-}
-
-/// A real number, also as PyTorch writes those that JSON has no number for.
-bool read_real(const Json& value, double& out) {
-  constexpr double infinity = std::numeric_limits<double>::infinity();
-  if (value.is_number()) {
-    out = value.get<double>();
-  } else if (value == "Infinity") {
-    out = infinity;
-  } else if (value == "-Infinity") {
-    out = -infinity;
-  } else if (value == "NaN") {
-    out = std::numeric_limits<double>::quiet_NaN();
-  } else {
-    return false;
-  }
-  return true;
 }
 
 /// Reads one call. The model passes, in the order of the operator's schema, the tensors and the
@@ -126,9 +109,6 @@ class CallReader {
     } else if (parameter.type == ParameterType::integers &&
                (type == "as_ints" || type == "as_sym_ints") && value.is_array()) {
       return take(out, call_.num_integers, value.size());
-    } else if (parameter.type == ParameterType::real && type == "as_float" &&
-               read_real(value, out.real)) {
-      return take(out, call_.num_integers, 0);
     } else if (parameter.type == ParameterType::flag && type == "as_bool" && value.is_boolean()) {
       out.flag = value.get<bool>();
       return take(out, call_.num_integers, 0);
@@ -187,6 +167,33 @@ class Proxy final : public aoti::ProxyExecutor {
   std::vector<PreparedCall> calls_;
 };
 
+/// Names of operators that have no code here, each once, in the order of their first calls.
+class MissingOperators {
+ public:
+  void add(std::string name) {
+    const auto [at, is_new] = all_.insert(std::move(name));
+    if (is_new && listed_.size() < most_listed) listed_.push_back(*at);
+  }
+
+  [[nodiscard]] bool empty() const noexcept { return all_.empty(); }
+
+  [[nodiscard]] Status refusal() const {
+    std::string names;
+    for (const std::string& name : listed_) names += concat(names.empty() ? "" : ", ", name);
+    if (all_.size() > listed_.size()) {
+      names += concat(" and ", all_.size() - listed_.size(), " more");
+    }
+    return error(Error::OperatorMissing, "no code here for ", all_.size(),
+                 all_.size() == 1 ? " operator: " : " operators: ", names,
+                 "; have them decomposed when the model is exported (docs/aoti/operators.md)");
+  }
+
+ private:
+  static constexpr std::size_t most_listed = 32;
+  std::unordered_set<std::string> all_;
+  std::vector<std::string> listed_;
+};
+
 /// False when arrays and objects are nested deeper than any description is. The parser keeps all
 /// levels, and its values are destroyed level by level.
 bool is_flat(std::string_view description) {
@@ -222,8 +229,13 @@ Result<std::unique_ptr<const aoti::ProxyExecutor>> make_proxy(std::string_view d
   }
   const Json root = Json::parse(description.begin(), description.end(), nullptr, false);
   TENON_TRY(const Json* nodes, list(root, "nodes", "the description"));
+  constexpr std::size_t most_calls = std::size_t{1} << 16;
+  if (nodes->size() > most_calls) {
+    return error(Error::OutOfResources, "a description of ", nodes->size(),
+                 " calls: expected at most ", most_calls);
+  }
   std::vector<PreparedCall> calls;
-  std::vector<std::string> missing;
+  MissingOperators missing;
   for (std::size_t i = 0; i < nodes->size(); ++i) {
     const std::string where = concat("call ", i);
     const Json* node = find((*nodes)[i], "node");
@@ -231,7 +243,7 @@ Result<std::unique_ptr<const aoti::ProxyExecutor>> make_proxy(std::string_view d
     TENON_TRY(std::string target, text(*node, "target", where));
     const OperatorKernel* kernel = find_operator(target);
     if (!kernel) {
-      if (std::ranges::find(missing, target) == missing.end()) missing.push_back(std::move(target));
+      missing.add(std::move(target));
       continue;
     }
     if (kernel->load) TENON_RETURN_IF_ERROR(kernel->load().with_context(kernel->name));
@@ -239,12 +251,8 @@ Result<std::unique_ptr<const aoti::ProxyExecutor>> make_proxy(std::string_view d
               CallReader(*kernel, concat(where, ", ", kernel->name)).read(*node));
     calls.push_back(std::move(call));
   }
-  if (missing.empty()) return std::make_unique<const Proxy>(std::move(calls));
-  std::string names;
-  for (const std::string& name : missing) names += concat(names.empty() ? "" : ", ", name);
-  return error(Error::OperatorMissing, "no code here for ", missing.size(),
-               missing.size() == 1 ? " operator: " : " operators: ", names,
-               "; have them decomposed when the model is exported (docs/aoti/operators.md)");
+  if (!missing.empty()) return missing.refusal();
+  return std::make_unique<const Proxy>(std::move(calls));
 }
 
 }  // namespace tenon::cpu_aoti

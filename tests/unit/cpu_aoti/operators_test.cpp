@@ -11,6 +11,7 @@
 #include "operators/arguments.hpp"
 #include "operators/proxy.hpp"
 #include "support/catch.hpp"
+#include "tenon/core/concat.hpp"
 
 using namespace kernel_test;
 using namespace tenon;
@@ -301,6 +302,22 @@ TEST_CASE("all operators without code are named, each once", "[cpu_aoti]") {
   }
   CHECK_THAT(refusal(nodes + "]}", Error::OperatorMissing),
              ContainsSubstring("no code here for 2 operators: acme::one, acme::two.out"));
+}
+
+TEST_CASE("of many operators without code the first are named", "[cpu_aoti]") {
+  const auto calls = [](int count, int different) {
+    std::string out = R"({"nodes": [)";
+    for (int i = 0; i < count; ++i) {
+      out += concat(i == 0 ? "" : ",", R"({"node":{"target":"a::)", i % different, R"("}})");
+    }
+    return out + "]}";
+  };
+  const std::string some = refusal(calls(100, 40), Error::OperatorMissing);
+  CHECK_THAT(some, ContainsSubstring("for 40 operators: a::0, a::1, a::2"));
+  CHECK_THAT(some, ContainsSubstring("a::30, a::31 and 8 more; have them decomposed"));
+  CHECK_THAT(refusal(calls(32, 32), Error::OperatorMissing), ContainsSubstring("a::31; have"));
+  CHECK_THAT(refusal(calls((1 << 16) + 1, 1), Error::OutOfResources),
+             ContainsSubstring("65537 calls: expected at most 65536"));
 }
 
 TEST_CASE("a description that is too deep or too large is refused before it is read",
