@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "kernels/elements.hpp"
 #include "kernels/generator.hpp"
@@ -31,11 +32,14 @@ void draw_with_replacement(Candidate* items, std::int64_t size, Generator& sourc
   }
 }
 
-/// The first of as many exponential times as there are weights (Efraimidis and Spirakis).
+/// The first of as many exponential times as there are weights (Efraimidis and Spirakis). Indices
+/// of weight 0 come after all others, as in PyTorch.
 void draw_without_replacement(Candidate* items, std::int64_t size, Generator& source,
                               std::int64_t* out, std::int64_t count) {
   for (std::int64_t i = 0; i < size; ++i) {
-    items[i].key = -std::log1p(-source.uniform<double>()) / items[i].key;
+    const double time = -std::log1p(-source.uniform<double>());
+    // A time of 0 by the weight 0 would be no number.
+    items[i].key = items[i].key > 0 ? time / items[i].key : std::numeric_limits<double>::infinity();
   }
   std::partial_sort(items, items + count, items + size, [](const Candidate& a, const Candidate& b) {
     return a.key < b.key || (a.key == b.key && a.index < b.index);
@@ -70,7 +74,6 @@ Status draw_indices(const ModelTensor& weights, std::int64_t count, bool replace
     for (std::int64_t row = 0; row < rows; ++row) {
       const T* const from = weights.as<const T>() + (is_batch ? row * weights.strides[0] : 0);
       double sum = 0;
-      std::int64_t positive = 0;
       for (std::int64_t i = 0; i < size; ++i) {
         const auto weight = static_cast<double>(widen(from[i * weights.strides[along]]));
         if (!(weight >= 0) || std::isinf(weight)) {
@@ -79,11 +82,10 @@ Status draw_indices(const ModelTensor& weights, std::int64_t count, bool replace
         }
         items[i] = {weight, i};
         sum += weight;
-        positive += weight > 0 ? 1 : 0;
       }
-      if (!(sum > 0) || (!replacement && positive < count)) {
-        return error(Error::InvalidArgument, "row ", row, ": expected at least ",
-                     replacement ? 1 : count, " weights above 0, found ", positive);
+      if (!(sum > 0)) {
+        return error(Error::InvalidArgument, "row ", row,
+                     ": expected a weight above 0, found none");
       }
       auto* const to = out->as<std::int64_t>() + row * count;
       if (replacement) {
