@@ -33,7 +33,8 @@ PLUGIN_FILES = {
     "reference_backends/cpu_aoti/cpu_aoti.so": "cpu_aoti.so",
     "examples/graph_backend/graph_backend.so": "graph_backend.so",
 }
-# What CpuAotiBackend loads by name when it is used.
+# What CpuAotiBackend loads by name when it is used. LAPACK is left to the system, whose
+# administrator may have chosen a faster one (docs/python/packages.md).
 LOADED_BY_NAME = {"cpu_aoti.so": ["libdnnl.so.2", "libsleef.so.3", "libkissfft-float.so.131"]}
 
 
