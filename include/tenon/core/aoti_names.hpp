@@ -49,6 +49,10 @@ inline constexpr ModelDevice model_devices[] = {
   return concat("aoti_", device_name, "_blob");
 }
 
+/// The function through which a model calls each operator that has none in PyTorch's C shim.
+inline constexpr std::string_view proxy_executor_function =
+    "aoti_torch_proxy_executor_call_function";
+
 /// Keys of a model's library and weights. `prefix` is the name of the method, or the SHA-256 of the
 /// content in hexadecimal digits; with an empty one the keys have no prefix.
 [[nodiscard]] inline std::string library_key(std::string_view prefix) {

@@ -16,6 +16,7 @@
 
 #include "tenon/aoti/library/elf_editor.hpp"
 #include "tenon/aoti/shims/shim.hpp"
+#include "tenon/core/aoti_names.hpp"
 
 namespace tenon::aoti {
 

@@ -12,10 +12,6 @@ struct Shim {
   const void* address;
 };
 
-/// The function through which a model calls each operator that has none in PyTorch's C shim.
-inline constexpr std::string_view proxy_executor_function =
-    "aoti_torch_proxy_executor_call_function";
-
 /// A reference to a function that returns the address of the backend's shim of a name, or null. It
 /// owns nothing: an object that it was made from must outlive it.
 class FindShim {

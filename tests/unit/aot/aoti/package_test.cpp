@@ -133,10 +133,16 @@ TEST_CASE("a library's description of operator calls is a file of its name", "[c
   const auto write = [&](const std::string& name, const std::string& bytes) {
     std::ofstream(place.file(name), std::ios::binary) << bytes;
   };
-  write("m.wrapper.so", zip.entries.at(entry(zip, ".wrapper.so")));
+  const std::string without = zip.entries.at(entry(zip, ".wrapper.so"));
+  const std::string with = without + "aoti_torch_proxy_executor_call_function";
   const std::filesystem::path library = place.file("m.wrapper.so");
+  write("m.wrapper.so", with);
   CHECK_FALSE(aot::read_aoti_library(library)->operator_calls.has_value());
   write("m.wrapper.json", "the calls");
+  // A library that calls no operators has none, whatever is next to it.
+  write("m.wrapper.so", without);
+  CHECK_FALSE(aot::read_aoti_library(library)->operator_calls.has_value());
+  write("m.wrapper.so", with);
   const auto model = aot::read_aoti_library(library);
   REQUIRE(model.ok());
   REQUIRE(model->operator_calls.has_value());

@@ -33,8 +33,9 @@ struct AotiModel {
 [[nodiscard]] TENON_API Status check_aoti_library(Bytes bytes, const std::string& name);
 
 /// Reads a model from its files, as torch._inductor.aot_compile writes them: library, weights, and
-/// the description of its operator calls, which has the name of the library with ".json", if it is
-/// there. They are mapped, and stay so while bytes of the model are in use.
+/// the description of its operator calls, which has the name of the library with ".json", if the
+/// library calls operators and the file is there. They are mapped, and stay so while bytes of the
+/// model are in use.
 ///
 /// errors: AccessFailed for a file that cannot be read; InvalidProgram as `check_aoti_library`.
 [[nodiscard]] TENON_API Result<AotiModel> read_aoti_library(
@@ -52,6 +53,7 @@ struct AotiModel {
 #include <system_error>
 #include <utility>
 
+#include "tenon/core/aoti_names.hpp"
 #include "tenon/core/bytes.hpp"
 #include "tenon/host/binary/elf_library.hpp"
 #include "tenon/host/files/mapped_file.hpp"
@@ -116,7 +118,10 @@ TENON_API Result<AotiModel> read_aoti_library(const std::filesystem::path& libra
   std::filesystem::path calls = library;
   calls.replace_extension(".json");
   std::error_code failed;
-  if (std::filesystem::is_regular_file(calls, failed)) {
+  // The name alone would also fit a file of something else.
+  const bool has_calls =
+      as_text(out.library.bytes()).find(aoti::proxy_executor_function) != std::string_view::npos;
+  if (has_calls && std::filesystem::is_regular_file(calls, failed)) {
     TENON_TRY(SharedBytes bytes, detail::map_whole_file(calls));
     out.operator_calls = std::move(bytes);
   }
