@@ -21,7 +21,7 @@ EXPECTED = {
     "classtenon_1_1Backend.html": "runs_embedded_code",
     "structtenon__backend__api.html": "<li>TN-EXE-1: ",
     "classtenon_1_1host_1_1Method.html": "create_session",
-    "classtenon_1_1Result.html": "moved out",
+    "classtenon_1_1ResultState.html": "moved out",
 }
 
 # A wrong comment, which has to be found.

@@ -18,6 +18,8 @@ namespace detail {
   return {Error::Internal, "Result made from a successful Status"};
 }
 
+}  // namespace detail
+
 /// All of a `Result` but its value. Not a template, so that a compiler has one set of these
 /// functions for the `Result`s of all types.
 class ResultState {
@@ -35,7 +37,7 @@ class ResultState {
   ResultState() noexcept : ok_(true) {}
   explicit ResultState(Status&& failure) : failure_(static_cast<Status&&>(failure)), ok_(false) {
     if (failure_.ok()) [[unlikely]]
-      failure_ = success_without_value();
+      failure_ = detail::success_without_value();
   }
   ResultState(ResultState&& other) noexcept = default;
   ResultState& operator=(ResultState&& other) noexcept = default;
@@ -45,15 +47,13 @@ class ResultState {
   bool ok_;  // A failure that was moved out leaves neither a failure nor a value.
 };
 
-}  // namespace detail
-
 /// A `T`, or a failure. The interface is that of ExecuTorch's `Result<T>` (`ok`, `get`, `error`),
 /// with a text for failures.
 ///
 /// Movable when `T` is, never copied. A union and not a `std::variant`, which every `T` would have
 /// to instantiate.
 template <class T>
-class [[nodiscard]] Result : public detail::ResultState {
+class [[nodiscard]] Result : public ResultState {
  public:
   using value_type = T;
 

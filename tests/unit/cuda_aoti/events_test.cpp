@@ -14,6 +14,7 @@
 #include "app_stream.hpp"
 #include "cuda_host.hpp"
 #include "tenon/abi/extensions/events.h"
+#include "tenon/host/async.hpp"
 
 using namespace tenon;
 using namespace tenon::test;

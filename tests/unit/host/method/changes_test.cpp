@@ -2,7 +2,9 @@
 //
 // The count of changes that plugins get (tenon_changes), seen by kernels of the application.
 #include <array>
+#include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "method_support.hpp"
@@ -99,15 +101,18 @@ TEST_CASE("moves, frees, inputs and outputs are counted", "[method]") {
   program.plan.instruction(free_call(program.tensor));
   observe();
   static_cast<void>(in);
-  static_cast<void>(program.plan.output(planned_tensor(ScalarType::Float, {4}, 1, 0)));
+  auto unplanned = planned_tensor(ScalarType::Float, {4}, 1, 0);
+  unplanned.allocation_info.reset();
+  static_cast<void>(program.plan.output(std::move(unplanned)));
   auto method = load_ok(program.builder, observer.options());
   const std::array<float, 4> x{};
+  std::array<std::byte, 16> bytes{};
+  REQUIRE(method->set_output(0, bytes).ok());
   REQUIRE(set_floats(*method, 0, x, {4}).ok());
   REQUIRE(method->execute().ok());
   REQUIRE(set_floats(*method, 0, x, {4}).ok());
   REQUIRE(method->execute().ok());
   CHECK(observer.take() == Counts{0, 1, 2, 3, 4, 5});
-  std::array<std::byte, 16> bytes{};
   REQUIRE(method->execute().ok());
   REQUIRE(method->set_output(0, bytes).ok());
   REQUIRE(method->execute().ok());
