@@ -42,16 +42,17 @@ struct Reply {
   std::int32_t second;
 };
 
+#if defined(MSG_NOSIGNAL)
+inline constexpr int send_flags = MSG_NOSIGNAL;
+#else
+inline constexpr int send_flags = 0;  // The runner set SO_NOSIGPIPE.
+#endif
+
 /// Sends all of `bytes`. False when the other side has closed.
 [[nodiscard]] inline bool send_all(int socket, const void* bytes, std::size_t size) noexcept {
-#if defined(MSG_NOSIGNAL)
-  constexpr int flags = MSG_NOSIGNAL;
-#else
-  constexpr int flags = 0;  // The runner set SO_NOSIGPIPE.
-#endif
   const char* from = static_cast<const char*>(bytes);
   while (size != 0) {
-    const ::ssize_t sent = ::send(socket, from, size, flags);
+    const ::ssize_t sent = ::send(socket, from, size, send_flags);
     if (sent < 0 && errno == EINTR) continue;
     if (sent <= 0) return false;
     from += sent;
@@ -73,34 +74,39 @@ struct Reply {
   return true;
 }
 
-/// Room for the descriptors of a message, aligned as its head.
-union DescriptorRoom {
-  ::cmsghdr head;
-  std::array<char, CMSG_SPACE(num_given * sizeof(int))> bytes;
+/// The head of a request and its descriptors as the system sends and receives them.
+class HeadMessage {
+ public:
+  explicit HeadMessage(RequestHead& head) noexcept : part_{&head, sizeof head} {
+    message.msg_iov = &part_;
+    message.msg_iovlen = 1;
+    message.msg_control = room_.data();
+    message.msg_controllen = room_.size();
+  }
+  HeadMessage(const HeadMessage&) = delete;
+  HeadMessage& operator=(const HeadMessage&) = delete;
+  ~HeadMessage() = default;
+
+  ::msghdr message{};
+
+ private:
+  // Room for the descriptors, aligned as their head.
+  alignas(::cmsghdr) std::array<char, CMSG_SPACE(num_given * sizeof(int))> room_{};
+  ::iovec part_;
 };
 
 /// Sends the head of a request with its descriptors.
 [[nodiscard]] inline bool send_head(int socket, RequestHead head,
                                     const std::array<int, num_given>& descriptors) noexcept {
-  DescriptorRoom room{};
-  ::iovec part{&head, sizeof head};
-  ::msghdr message{};
-  message.msg_iov = &part;
-  message.msg_iovlen = 1;
-  message.msg_control = room.bytes.data();
-  message.msg_controllen = room.bytes.size();
+  HeadMessage of_head(head);
+  ::msghdr& message = of_head.message;
   ::cmsghdr* const control = CMSG_FIRSTHDR(&message);
   control->cmsg_level = SOL_SOCKET;
   control->cmsg_type = SCM_RIGHTS;
   control->cmsg_len = CMSG_LEN(sizeof descriptors);
   std::memcpy(CMSG_DATA(control), descriptors.data(), sizeof descriptors);
-#if defined(MSG_NOSIGNAL)
-  constexpr int flags = MSG_NOSIGNAL;
-#else
-  constexpr int flags = 0;
-#endif
   ::ssize_t sent = -1;
-  do sent = ::sendmsg(socket, &message, flags);
+  do sent = ::sendmsg(socket, &message, send_flags);
   while (sent < 0 && errno == EINTR);
   return sent == static_cast<::ssize_t>(sizeof head);
 }
@@ -108,13 +114,8 @@ union DescriptorRoom {
 /// Receives the head of a request with its descriptors, which the caller owns.
 [[nodiscard]] inline bool receive_head(int socket, RequestHead& head,
                                        std::array<int, num_given>& descriptors) noexcept {
-  DescriptorRoom room{};
-  ::iovec part{&head, sizeof head};
-  ::msghdr message{};
-  message.msg_iov = &part;
-  message.msg_iovlen = 1;
-  message.msg_control = room.bytes.data();
-  message.msg_controllen = room.bytes.size();
+  HeadMessage of_head(head);
+  ::msghdr& message = of_head.message;
   ::ssize_t got = -1;
   do got = ::recvmsg(socket, &message, 0);
   while (got < 0 && errno == EINTR);
