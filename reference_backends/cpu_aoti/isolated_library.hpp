@@ -5,8 +5,10 @@
 
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <system_error>
 
+#include "tenon/core/concat.hpp"
 #include "tenon/core/sanitizer.hpp"
 
 namespace tenon::cpu_aoti {
@@ -51,5 +53,15 @@ class IsolatedLibrary {
 
   void* handle_;
 };
+
+/// Why `library` is not there, right after its constructor: `product` and the package of Debian
+/// that has it, then the reason of the dynamic loader. Empty when it is there.
+inline std::string missing_text(const IsolatedLibrary& library, std::string_view product,
+                                std::string_view package) {
+  if (library) return {};
+  const char* const reason = ::dlerror();
+  return concat(product, " is needed (Debian: ", package,
+                "): ", std::string_view(reason ? reason : "it cannot be loaded"));
+}
 
 }  // namespace tenon::cpu_aoti

@@ -10,13 +10,8 @@ namespace tenon::cpu_aoti::onednn {
 namespace {
 
 struct Loaded {
-  Loaded() : library("libdnnl.so.2") {
-    if (!library) {
-      const char* reason = ::dlerror();
-      problem = concat("oneDNN 2 is needed (Debian: libdnnl2): ",
-                       std::string_view(reason ? reason : "it cannot be loaded"));
-      return;
-    }
+  Loaded() : library("libdnnl.so.2"), problem(missing_text(library, "oneDNN 2", "libdnnl2")) {
+    if (!library) return;
 #define TENON_CPU_AOTI_FIND(name)                                         \
   api.name = reinterpret_cast<decltype(api.name)>(library.symbol(#name)); \
   if (!api.name) problem = "oneDNN: libdnnl.so.2 has no function " #name;

@@ -11,13 +11,8 @@ namespace tenon::cpu_aoti::lapack {
 namespace {
 
 struct Loaded {
-  Loaded() : library("liblapack.so.3") {
-    if (!library) {
-      const char* reason = ::dlerror();
-      problem = concat("LAPACK is needed (Debian: liblapack3): ",
-                       std::string_view(reason ? reason : "it cannot be loaded"));
-      return;
-    }
+  Loaded() : library("liblapack.so.3"), problem(missing_text(library, "LAPACK", "liblapack3")) {
+    if (!library) return;
     find(floats, 's');
     find(doubles, 'd');
   }

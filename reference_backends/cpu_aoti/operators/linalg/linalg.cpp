@@ -165,6 +165,12 @@ std::optional<Matrices> solutions_of(const Matrices& all, const ModelTensor& rig
   return out;
 }
 
+template <class T>
+void set_identity(T* matrix, std::int64_t size) {
+  std::fill_n(matrix, size * size, T{});
+  for (std::int64_t d = 0; d < size; ++d) matrix[d * size + d] = T{1};
+}
+
 /// Sets all below the diagonal, or all above it, to 0.
 template <class T>
 void clear_triangle(T* matrix, std::int64_t rows, std::int64_t columns, bool below) {
@@ -188,8 +194,7 @@ Status invert(const ModelTensor& self, OperatorResults results) {
     copy(self, *triangles);
     return for_each(all, [&](std::int64_t i) {
       T* const inverse = at<T>(results[0], i, n * n);
-      std::fill_n(inverse, n * n, T{});
-      for (std::int64_t d = 0; d < n; ++d) inverse[d * n + d] = T{1};
+      set_identity(inverse, n);
       int& info = *at<int>(results[1], i, 1);
       factor_triangles(n, at<T>(triangles, i, n * n), pivots.as<int>(), info);
       solve_triangles(n, n, at<T>(triangles, i, n * n), pivots.as<int>(), inverse);
@@ -328,10 +333,6 @@ Status factor_svd(const ModelTensor& self, bool full, bool with_vectors, Operato
       T* const u = with_vectors ? at<T>(results[0], i, m * u_columns) : nullptr;
       T* const v = with_vectors ? at<T>(results[2], i, v_rows * n) : nullptr;
       if (k == 0) {
-        const auto set_identity = [](T* matrix, std::int64_t size) {
-          std::fill_n(matrix, size * size, T{});
-          for (std::int64_t d = 0; d < size; ++d) matrix[d * size + d] = T{1};
-        };
         if (u && full) set_identity(u, m);
         if (v && full) set_identity(v, n);
         return ok();
