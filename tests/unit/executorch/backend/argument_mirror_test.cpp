@@ -12,9 +12,9 @@
 #include <utility>
 #include <vector>
 
+#include "mirror_support.hpp"
 #include "support/catch.hpp"
 #include "tenon/executorch/backend/call_sites.hpp"
-#include "tenon/host/plugin/host_table.hpp"
 #include "unit/core/test_tensor.hpp"
 
 using namespace tenon;
@@ -24,11 +24,6 @@ using tenon::bridge::detail::ArgumentMirror;
 using tenon::bridge::detail::CallSites;
 
 namespace argument_mirror_test {
-
-const tenon_host* test_host() {
-  static const host::HostTable table({}, "");
-  return table.get();
-}
 
 std::span<tenon_value* const> span_of(const TestArgs& args) { return {args.data(), args.size()}; }
 

@@ -5,9 +5,9 @@
 #include <string_view>
 #include <vector>
 
+#include "mirror_support.hpp"
 #include "support/catch.hpp"
 #include "tenon/executorch/backend/argument_mirror.hpp"
-#include "tenon/host/plugin/host_table.hpp"
 #include "unit/core/test_tensor.hpp"
 
 using namespace tenon;
@@ -17,11 +17,6 @@ using tenon::bridge::detail::ArgumentMirror;
 using tenon::bridge::detail::SharedMirrors;
 
 namespace shared_mirrors_test {
-
-const tenon_host* test_host() {
-  static const host::HostTable table({}, "");
-  return table.get();
-}
 
 std::span<tenon_value* const> span_of(const std::vector<tenon_value*>& args) { return args; }
 
