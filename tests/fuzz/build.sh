@@ -11,9 +11,9 @@ export CC=${CC:-clang} CFLAGS=${CFLAGS:-} LDFLAGS="${LDFLAGS:-} -Wl,-rpath,\$ORI
 rm -rf "$build"
 meson setup "$build" "$root" --buildtype=plain -Dfuzz=true -Dunity=on -Dunity_size=100 \
   -Db_lundef=false -Dfuzz_engine="$LIB_FUZZING_ENGINE"
-ninja -C "$build" tests/fuzz/fuzz-programs tests/fuzz/fuzz-parsers
+ninja -C "$build" tests/fuzz/fuzz-{programs,parsers,operators}
 mkdir -p "$OUT/lib"
-for folder in "$root"/tests/fuzz/corpus/{programs,parsers}/*/; do
+for folder in "$root"/tests/fuzz/corpus/{programs,parsers,operators}/*/; do
   target=$(basename "$folder")
   program=$build/tests/fuzz/fuzz-$(basename "$(dirname "$folder")")
   cp "$program" "$OUT/fuzz-$target"

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "method_support.hpp"
+#include "async_support.hpp"
 
 using namespace tenon;
 using namespace tenon::test;
@@ -170,4 +170,39 @@ TEST_CASE("what one call counted is not taken for the next one", "[method]") {
   auto method = load_ok(program.builder, observer.options());
   REQUIRE(method->execute().ok());
   CHECK(observer.take() == Counts{0, 0, 1});
+}
+
+TEST_CASE("an asynchronous run counts its calls, moves and frees", "[async]") {
+  Observer observer;
+  KernelProgram program;
+  const auto other = program.plan.value(int_value(2));
+  const auto memory = program.plan.buffer(32);
+  const auto in = program.plan.input(planned_tensor(ScalarType::Float, {4}, memory, 0));
+  const auto out = program.plan.output(planned_tensor(ScalarType::Float, {4}, memory, 16));
+  const auto delegate = program.plan.delegate("Later", schema::DataLocation::INLINE,
+                                              program.builder.inline_blob("copy a"));
+  const auto observe = [&](std::int32_t op) {
+    program.plan.instruction(kernel_call(op, {program.number}));
+  };
+  observe(look_and_count);
+  program.plan.instruction(delegate_call(delegate, {in, out}));
+  observe(look_and_count);
+  program.plan.instruction(move_call(other, program.number));
+  observe(look_and_count);
+  program.plan.instruction(free_call(program.tensor));
+  observe(look);
+  observe(look_and_count);
+  TaskQueue queue;
+  auto options = async_options(queue.executor());
+  options.kernels = &observer.kernels;
+  const auto method = load_ok(program.builder, std::move(options));
+  REQUIRE(set_floats(*method, 0, one_to_four, four).ok());
+  Outcomes outcomes;
+  REQUIRE(method->execute_async(outcomes.completion()).ok());
+  queue.run_all();
+  REQUIRE(outcomes.all.size() == 1);
+  INFO(outcomes.all[0].text());
+  REQUIRE(outcomes.all[0].ok());
+  CHECK(floats(method->output(0)) == std::vector<float>(one_to_four.begin(), one_to_four.end()));
+  CHECK(observer.take() == Counts{0, 1, 2, 3, 4});
 }
