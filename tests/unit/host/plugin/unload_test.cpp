@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "support/catch.hpp"
+#include "support/rounds.hpp"
 #include "support/temporary_folder.hpp"
 #include "tenon/host/method/method.hpp"
 #include "tenon/host/plugin/plugin.hpp"
@@ -141,8 +142,7 @@ TEST_CASE("a thousand loads of a plugin leave mappings, descriptors and memory a
   CHECK(after.heap_bytes <= before.heap_bytes + 1024);
 }
 
-TEST_CASE("ten thousand loads, runs and unloads from four threads leave nothing behind",
-          "[loader][threads]") {
+TEST_CASE("loads, runs and unloads from four threads leave nothing behind", "[loader][threads]") {
   // Each thread has a file of its own, so that every round really loads and unloads; one file is
   // shared by all, so that they also meet.
   const TemporaryFolder folder;
@@ -176,9 +176,10 @@ TEST_CASE("ten thousand loads, runs and unloads from four threads leave nothing 
   };
   run_four(25);
   const Footprint before = Footprint::now();
-  run_four(2500);
+  constexpr int times = rounds(2500);
+  run_four(times);
   const Footprint after = Footprint::now();
-  CHECK(good == 4 * (25 + 2500));
+  CHECK(good == 4 * (25 + times));
   for (int t = 0; t < 4; ++t) CHECK(unloaded(concat("copy", t, ".so")));
   CHECK(unloaded("demo_backend.so"));
   CHECK(after.mappings == before.mappings);
