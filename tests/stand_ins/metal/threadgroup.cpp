@@ -140,38 +140,50 @@ bool GridRunner::release_exchanges(std::size_t first, std::size_t end) {
   return any;
 }
 
+void GridRunner::Place::switch_to(Place& other) {
+#if TENON_DETAIL_ADDRESS_SANITIZER || TENON_DETAIL_THREAD_SANITIZER
+  ::swapcontext(&context, &other.context);
+#else
+  has_jump = true;
+  if (::_setjmp(jump) != 0) return;
+  if (other.has_jump) ::_longjmp(other.jump, 1);
+  ::setcontext(&other.context);
+#endif
+}
+
 void GridRunner::resume(std::size_t index) {
   Fiber& fiber = fibers_[index];
   current_ = index;
-  if (fiber.state == State::fresh) {
-    ::getcontext(&fiber.context);
-    fiber.context.uc_stack.ss_sp = stack(index);
-    fiber.context.uc_stack.ss_size = stack_size;
-    fiber.context.uc_link = nullptr;
-    fiber.fake_stack = nullptr;
-    ::makecontext(&fiber.context, &GridRunner::start, 0);
+  if (!fiber.at.is_made) {
+    fiber.at.is_made = true;
+    ucontext_t& context = fiber.at.context;
+    ::getcontext(&context);
+    context.uc_stack.ss_sp = stack(index);
+    context.uc_stack.ss_size = stack_size;
+    context.uc_link = nullptr;
+    ::makecontext(&context, &GridRunner::start, 0);
   }
   fiber.state = State::runnable;
   leave(&scheduler_fake_stack_, stack(index), stack_size);
-  ::swapcontext(&scheduler_, &fiber.context);
+  scheduler_.switch_to(fiber.at);
   enter(scheduler_fake_stack_, nullptr, nullptr);
 }
 
 void GridRunner::start() noexcept {
   GridRunner& self = *current_runner;
   enter(nullptr, &self.scheduler_stack_, &self.scheduler_stack_size_);
-  self.kernel_(self.buffers_, self.fibers_[self.current_].place);
-  Fiber& fiber = self.fibers_[self.current_];
-  fiber.state = State::done;
-  leave(nullptr, self.scheduler_stack_, self.scheduler_stack_size_);
-  ::setcontext(&self.scheduler_);
+  // One fiber serves a thread of each threadgroup of a grid.
+  for (;;) {
+    self.kernel_(self.buffers_, self.fibers_[self.current_].place);
+    self.suspend(State::done);
+  }
 }
 
 void GridRunner::suspend(State state) {
   Fiber& fiber = fibers_[current_];
   fiber.state = state;
   leave(&fiber.fake_stack, scheduler_stack_, scheduler_stack_size_);
-  ::swapcontext(&fiber.context, &scheduler_);
+  fiber.at.switch_to(scheduler_);
   enter(fiber.fake_stack, &scheduler_stack_, &scheduler_stack_size_);
 }
 

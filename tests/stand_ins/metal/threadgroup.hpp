@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <setjmp.h>
 #include <ucontext.h>
 
 #include <array>
@@ -36,8 +37,19 @@ class GridRunner {
 
  private:
   enum class State : std::uint8_t { fresh, at_barrier, at_exchange, runnable, done };
-  struct Fiber {
+  /// Where a thread is when another one runs. Switching contexts asks the system for the mask of
+  /// signals each time, which is most of its cost; jumps do not, and sanitizers know contexts
+  /// alone.
+  struct Place {
     ucontext_t context;
+    jmp_buf jump;
+    bool is_made = false;
+    bool has_jump = false;
+    /// Returns when another thread switches back to this place.
+    void switch_to(Place& other);
+  };
+  struct Fiber {
+    Place at;
     tenon_stand_in::Thread place;
     State state;
     void* fake_stack;  // AddressSanitizer's.
@@ -64,7 +76,7 @@ class GridRunner {
   std::size_t num_stacks_ = 0;
   std::vector<Fiber> fibers_;
   std::vector<SimdGroup> simd_groups_;
-  ucontext_t scheduler_{};
+  Place scheduler_{};
   void* scheduler_fake_stack_ = nullptr;
   const void* scheduler_stack_ = nullptr;
   std::size_t scheduler_stack_size_ = 0;
