@@ -2,9 +2,11 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <optional>
 #include <span>
 #include <string>
@@ -40,6 +42,12 @@ class FileBytes {
   template <std::unsigned_integral Number>
   [[nodiscard]] Number little_endian(std::uint64_t offset) const noexcept {
     if (!holds(offset, sizeof(Number))) return 0;
+    if constexpr (std::endian::native == std::endian::little) {
+      // Compilers do not see a load in the loop below when they are asked for small code.
+      Number value;
+      std::memcpy(&value, bytes_.data() + static_cast<std::size_t>(offset), sizeof value);
+      return value;
+    }
     std::uint64_t value = 0;
     for (std::size_t i = 0; i < sizeof(Number); ++i) value |= byte_at(offset + i) << (8 * i);
     return static_cast<Number>(value);

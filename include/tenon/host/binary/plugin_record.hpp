@@ -126,6 +126,10 @@ inline constexpr std::size_t min_record_size = offsetof(tenon_backend_record, id
 
 TENON_COLD TENON_API Status check_text(std::string_view text, std::string_view field) {
   for (std::size_t at = 0; at < text.size();) {
+    if (text[at] >= ' ' && text[at] <= '~') {
+      ++at;
+      continue;
+    }
     std::size_t size = 0;
     const std::int32_t code = tenon::detail::decode_utf8(text.substr(at), size);
     if (code < 0) {
@@ -147,9 +151,12 @@ TENON_COLD inline Result<std::string> read_text(std::string_view chars, std::str
     return error(Error::InvalidArgument, field, " is not terminated within its ", chars.size(),
                  " bytes (TN-BIN-7)");
   }
-  if (const auto other = chars.find_first_not_of('\0', end); other != std::string_view::npos) {
+  // All are zero when each equals the one before it, from the NUL on.
+  const std::string_view rest = chars.substr(end);
+  if (std::memcmp(rest.data(), rest.data() + 1, rest.size() - 1) != 0) {
     return error(Error::InvalidArgument, field, " ends at byte ", end,
-                 " but is followed by other bytes at ", other, ", expected zeros (TN-BIN-7)");
+                 " but is followed by other bytes at ", chars.find_first_not_of('\0', end),
+                 ", expected zeros (TN-BIN-7)");
   }
   TENON_RETURN_IF_ERROR(check_text(chars.substr(0, end), field));
   return std::string(chars.substr(0, end));

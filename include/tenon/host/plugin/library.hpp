@@ -60,6 +60,15 @@ TENON_COLD inline bool keeps_libraries() {
 /// stays in memory.
 class Library {
  public:
+  /// The libraries that an ELF file names and where it looks for them.
+  using Needs = detail::elf::Dependencies;
+
+  /// Reads them from all bytes of a file; none from a file of another format than ELF.
+  TENON_COLD [[nodiscard]] static Result<Needs> read_needs(std::span<const std::byte> bytes) {
+    if constexpr (this_platform.format != BinaryFormat::elf) return Needs();
+    return detail::elf::read_dependencies(detail::FileBytes(bytes), this_platform.machine);
+  }
+
   /// Loads the very file that is open, whatever its path names by now: on Linux through /proc;
   /// where that is missing, by its path, and the two are compared afterwards.
   ///
@@ -70,9 +79,15 @@ class Library {
   /// errors: AccessFailed with the loader's own message when it cannot be loaded; InvalidState when
   /// it was changed meanwhile; and those of `open_file` for a library next to it.
   TENON_COLD [[nodiscard]] static Result<Library> load(OpenedFile file) {
+    TENON_TRY(const Needs needs, needs_of(file));
+    return load(std::move(file), needs);
+  }
+
+  /// The same, with what `read_needs` read from the file.
+  TENON_COLD [[nodiscard]] static Result<Library> load(OpenedFile file, const Needs& needs) {
     Library library;
     std::vector<FileIdentity> visited{file.identity};
-    TENON_RETURN_IF_ERROR(library.load_beside(file, visited));
+    TENON_RETURN_IF_ERROR(library.load_beside(file, needs, visited));
     TENON_TRY(auto handle, detail::LibraryHandle::open(std::move(file), detail::keeps_libraries()));
     library.handles_.push_back(std::move(handle));
     return library;
@@ -94,15 +109,11 @@ class Library {
 
   /// $ORIGIN would mean /proc for the dynamic loader. It takes what is loaded already for a name
   /// that is needed, when that is its DT_SONAME.
-  TENON_COLD Status load_beside(const OpenedFile& file, std::vector<FileIdentity>& visited) {
-    if constexpr (this_platform.format != BinaryFormat::elf) return ok();
-    TENON_TRY(const auto library, with_bytes(file, [](std::span<const std::byte> bytes) {
-                return detail::elf::read_dependencies(detail::FileBytes(bytes),
-                                                      this_platform.machine);
-              }));
-    for (const std::string& name : library.needed) TENON_RETURN_IF_ERROR(check_needed(file, name));
-    for (const std::string& folder : detail::folders_beside(library, file.path)) {
-      for (const std::string& name : library.needed) {
+  TENON_COLD Status load_beside(const OpenedFile& file, const Needs& needs,
+                                std::vector<FileIdentity>& visited) {
+    for (const std::string& name : needs.needed) TENON_RETURN_IF_ERROR(check_needed(file, name));
+    for (const std::string& folder : detail::folders_beside(needs, file.path)) {
+      for (const std::string& name : needs.needed) {
         if (name.find('/') != std::string::npos) continue;
         auto needed = open_needed(file, path_of(folder) / name);
         if (needed.error() == Error::NotFound) continue;
@@ -114,8 +125,9 @@ class Library {
         for (const FileIdentity& each : visited) is_visited |= each == needed->identity;
         if (is_visited) continue;
         visited.push_back(needed->identity);
-        TENON_RETURN_IF_ERROR(check_soname(*needed, name));
-        TENON_RETURN_IF_ERROR(load_beside(*needed, visited));
+        TENON_TRY(const Needs needs_of_it, needs_of(*needed));
+        TENON_RETURN_IF_ERROR(check_soname(*needed, needs_of_it, name));
+        TENON_RETURN_IF_ERROR(load_beside(*needed, needs_of_it, visited));
         TENON_TRY(auto handle,
                   detail::LibraryHandle::open(*std::move(needed), detail::keeps_libraries()));
         handles_.push_back(std::move(handle));
@@ -147,15 +159,16 @@ class Library {
                              concat("needed by ", path_text(file.path)));
   }
 
-  TENON_COLD static Status check_soname(const OpenedFile& file, const std::string& name) {
-    TENON_TRY(const auto library, with_bytes(file, [](std::span<const std::byte> bytes) {
-                return detail::elf::read_dependencies(detail::FileBytes(bytes),
-                                                      this_platform.machine);
-              }));
-    if (library.soname == name) return ok();
-    return error(Error::InvalidArgument, path_text(file.path), ": its DT_SONAME is '",
-                 library.soname, "', expected its name '", name, "' (link it with -Wl,-soname,",
-                 name, ")");
+  TENON_COLD static Result<Needs> needs_of(const OpenedFile& file) {
+    if constexpr (this_platform.format != BinaryFormat::elf) return Needs();
+    return with_bytes(file, &read_needs);
+  }
+
+  TENON_COLD static Status check_soname(const OpenedFile& file, const Needs& needs,
+                                        const std::string& name) {
+    if (needs.soname == name) return ok();
+    return error(Error::InvalidArgument, path_text(file.path), ": its DT_SONAME is '", needs.soname,
+                 "', expected its name '", name, "' (link it with -Wl,-soname,", name, ")");
   }
 
   std::vector<detail::LibraryHandle> handles_;  // What it needs first; itself last.

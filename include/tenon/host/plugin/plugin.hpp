@@ -141,14 +141,21 @@ TENON_API Result<std::shared_ptr<Plugin>> Plugin::load(OpenedFile file,
                                                        const PluginRecord* expected,
                                                        HostInfo info) {
   const std::string path = path_text(file.path);
-  TENON_TRY(const PluginRecord in_file, peek(file));
+  // Of one reading of the file: the record, and what it needs, which counts after the record.
+  Result<Library::Needs> needs = Library::Needs();
+  TENON_TRY(const PluginRecord in_file, with_bytes(file, [&](std::span<const std::byte> bytes) {
+              auto record = peek(bytes, path);
+              if (record.ok()) needs = Library::read_needs(bytes);
+              return record;
+            }));
   TENON_RETURN_IF_ERROR(check_abi(in_file).with_context(path));
   if (expected && in_file != *expected) {
     return error(Error::InvalidState, path, ": describes itself differently than when it was ",
                  "found (", in_file.name, " ", in_file.version, " now, ", expected->name, " ",
                  expected->version, " then): it was replaced meanwhile; register it again");
   }
-  TENON_TRY(Library library, Library::load(std::move(file)));
+  TENON_RETURN_IF_ERROR(needs);
+  TENON_TRY(Library library, Library::load(std::move(file), *needs));
   const void* symbol = library.symbol(TENON_PLUGIN_SYMBOL);
   if (!symbol) {
     return error(Error::InvalidArgument, path, ": no exported symbol ", TENON_PLUGIN_SYMBOL,
