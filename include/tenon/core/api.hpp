@@ -29,8 +29,9 @@
 
 // Before private functions of the host that run when something is loaded and not in each run of a
 // method, and before those that make a text. Header-only they are compiled for their size, which
-// costs a compiler less than for their speed. Not before public functions that do work: a compiler
-// takes code that calls one for rare.
+// costs a compiler less than for their speed. Not before those that run for each value, delegate or
+// instruction of a program: they are the time of opening and loading, and take up to twice as long.
+// Nor before public functions that do work: a compiler takes code that calls one for rare.
 #ifdef TENON_COMPILED
 #define TENON_COLD
 #else

@@ -39,13 +39,14 @@ class [[nodiscard]] Status {
   Status(Status&& other) noexcept : failure_(std::exchange(other.failure_, nullptr)) {}
   Status& operator=(Status&& other) noexcept {
     Failure* const taken = std::exchange(other.failure_, nullptr);
-    delete failure_;
+    if (failure_ != nullptr) [[unlikely]]
+      drop(failure_);
     failure_ = taken;
     return *this;
   }
   ~Status() {
     if (failure_ != nullptr) [[unlikely]]
-      delete failure_;
+      drop(failure_);
   }
 
   [[nodiscard]] bool ok() const noexcept { return failure_ == nullptr; }
@@ -60,7 +61,8 @@ class [[nodiscard]] Status {
 
   /// The same error with `where` in front of its text ("delegate 3 (Add): ..."). Success stays.
   [[nodiscard]] Status with_context(std::string_view where) && {
-    if (failure_) failure_->text.insert(0, detail::visible(concat(where, ": ")));
+    if (failure_ != nullptr) [[unlikely]]
+      prepend(*failure_, where);
     return std::move(*this);
   }
 
@@ -69,6 +71,14 @@ class [[nodiscard]] Status {
     Error error;
     std::string text;
   };
+
+  // What only failures need, apart: the rest is then so small that a compiler puts it in place of
+  // each call.
+  [[gnu::cold]] static void drop(Failure* failure) noexcept { delete failure; }
+  [[gnu::cold]] static void prepend(Failure& failure, std::string_view where) {
+    failure.text.insert(0, detail::visible(concat(where, ": ")));
+  }
+
   // Not a std::unique_ptr: <memory> costs each source that includes Tenon 0.3 s.
   Failure* failure_ = nullptr;
 };

@@ -152,7 +152,7 @@ struct MethodInput {
 
 /// Addresses at which planned tensors start, in order. In memory of `arena`; none when there is no
 /// memory.
-TENON_COLD [[nodiscard]] inline std::optional<std::span<std::uintptr_t>> find_planned_addresses(
+[[nodiscard]] inline std::optional<std::span<std::uintptr_t>> find_planned_addresses(
     std::span<const tenon_value> values, Arena& arena) {
   const auto is_planned = [](const tenon_value& value) {
     return value.kind == TENON_VALUE_TENSOR &&
@@ -173,9 +173,10 @@ TENON_COLD [[nodiscard]] inline std::optional<std::span<std::uintptr_t>> find_pl
 /// The inputs of a method, in memory of `arena`. An input is aliased when another tensor starts at
 /// its planned address: a static view that the exporter left out as an instruction (exir/emit,
 /// memory.view) reads the input's bytes there, so they must be copied there.
-TENON_COLD [[nodiscard]] inline Result<std::span<MethodInput>> find_inputs(
-    const schema::ExecutionPlan& plan, std::span<tenon_value> values, const DeviceMemories& devices,
-    Arena& arena) {
+[[nodiscard]] inline Result<std::span<MethodInput>> find_inputs(const schema::ExecutionPlan& plan,
+                                                                std::span<tenon_value> values,
+                                                                const DeviceMemories& devices,
+                                                                Arena& arena) {
   const auto& indices = *plan.inputs();
   auto* inputs = arena.allocate_list<MethodInput>(indices.size());
   const auto planned = find_planned_addresses(values, arena);

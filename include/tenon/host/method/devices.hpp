@@ -43,6 +43,8 @@ TENON_COLD [[nodiscard]] inline std::vector<tenon_dl_device> find_devices_of_unp
 TENON_COLD [[nodiscard]] inline Status find_devices(const schema::ExecutionPlan& plan,
                                                     std::span<const BackendRef> named,
                                                     DelegateLoader& loader, DeviceMemories& out) {
+  // Found when the program was opened, as most programs have none.
+  if (!loader.program.names_devices()) return ok();
   const std::vector<DeviceBuffer> buffers = find_device_buffers(plan);
   const std::vector<tenon_dl_device> unplanned = find_devices_of_unplanned(plan);
   if (buffers.empty() && unplanned.empty()) return ok();

@@ -127,7 +127,7 @@ class InstructionBuilder {
   /// All chains in their order. OperatorMissing when kernels are missing, with all of them and
   /// the instructions that need them, so that they can be fixed at once, and the answers of the
   /// plugins that were asked; otherwise what making a kernel fails with.
-  TENON_COLD [[nodiscard]] Result<std::span<const Chain>> build() {
+  [[nodiscard]] Result<std::span<const Chain>> build() {
     const std::size_t num_chains = plan_.chains()->size();
     auto* chains = arena_.allocate_list<Chain>(num_chains);
     if (!chains) return no_memory();
@@ -172,8 +172,8 @@ class InstructionBuilder {
     }
   }
 
-  TENON_COLD Status build_one(const schema::Instruction& from, std::size_t chain, std::size_t index,
-                              Instruction& to) {
+  Status build_one(const schema::Instruction& from, std::size_t chain, std::size_t index,
+                   Instruction& to) {
     to.kind = from.instr_args_type();
     switch (to.kind) {
       case Kind::KernelCall: {

@@ -223,15 +223,15 @@ struct DelegateLoader {
   /// Loads one delegate in ExecuTorch's order (BackendDelegate::Init, runtime/executor/method.cpp):
   /// look-up, availability, blob, compile specs, `init`. The policy for embedded code
   /// precedes all that needs the blob.
-  TENON_COLD [[nodiscard]] Status load(const schema::BackendDelegate& serialized,
-                                       LoadedDelegate& out) {
+  [[nodiscard]] Status load(const schema::BackendDelegate& serialized, LoadedDelegate& out) {
     const BackendUse* use = uses.find(serialized.id()->string_view());
     if (!use) {
       TENON_TRY(use, open_backend(serialized.id()->string_view()));
     }
-    const BackendRecord& record = use->backend->record();
+    const LoadedBackend& backend = *use->backend;
+    const BackendRecord& record = backend.record();
     if (record.runs_embedded_code) TENON_RETURN_IF_ERROR(embedded_code.check_backend(record.id));
-    TENON_RETURN_IF_ERROR(use->backend->is_available());
+    TENON_RETURN_IF_ERROR(backend.is_available());
 
     const std::span<const std::byte> blob = program.delegate_data(serialized);
     out.processed = {sizeof(tenon_buffer),
@@ -242,7 +242,7 @@ struct DelegateLoader {
                      &release_processed};
 
     HostInitContext context(embedded_code);
-    context.host = use->backend->host();
+    context.host = backend.host();
     context.method_name = method_name;
     context.processed = &out.processed;
     TENON_RETURN_IF_ERROR(fill_compile_specs(serialized, arena, context));
@@ -252,19 +252,11 @@ struct DelegateLoader {
     context.runtime_specs = use->runtime_specs.data();
     context.num_runtime_specs = static_cast<std::uint32_t>(use->runtime_specs.size());
 
-    const LoadedBackend& backend = *use->backend;
     const tenon_status status = backend.api().init(backend.raw(), &context, &out.own.handle);
     out.use = use;
-    Status outcome;
-    if (status != TENON_STATUS_OK) {
-      outcome = take_last_error(backend.host(), status);
-      if (Status refusal = context.take_refusal(); !refusal.ok()) outcome = std::move(refusal);
-    } else {
-      outcome = context.check_kept(record.id, record.runs_embedded_code);
-      if (!outcome.ok()) out.destroy();
-    }
-    if (!outcome.ok()) release_processed(&out.processed);
-    return std::move(outcome).with_context("init");
+    if (status == TENON_STATUS_OK && context.is_kept(record.runs_embedded_code)) [[likely]]
+      return ok();
+    return refuse(status, context, out);
   }
 
   /// The backend with `id`, which stays in `uses`.
@@ -274,6 +266,23 @@ struct DelegateLoader {
   }
 
  private:
+  /// The failure of a delegate whose `init` returned `status` or did not respect the policy.
+  [[gnu::cold]] static Status refuse(tenon_status status, HostInitContext& context,
+                                     LoadedDelegate& out) {
+    const LoadedBackend& backend = *out.use->backend;
+    Status outcome;
+    if (status != TENON_STATUS_OK) {
+      outcome = take_last_error(backend.host(), status);
+      if (Status refusal = context.take_refusal(); !refusal.ok()) outcome = std::move(refusal);
+    } else {
+      const BackendRecord& record = backend.record();
+      outcome = context.check_kept(record.id, record.runs_embedded_code);
+      out.destroy();
+    }
+    release_processed(&out.processed);
+    return std::move(outcome).with_context("init");
+  }
+
   /// The same of a backend that is not in `uses` yet.
   TENON_COLD Result<const BackendUse*> open_backend(std::string_view id) {
     TENON_TRY(BackendRef backend, find_backend(id));

@@ -197,9 +197,9 @@ class AsyncRuns {
 class LoadedMethod final : public Method {
  public:
   /// Not built. The object and what its arena hands out first are one allocation.
-  TENON_COLD [[nodiscard]] static std::unique_ptr<LoadedMethod> create(
-      std::shared_ptr<const Program> program, const schema::ExecutionPlan& plan,
-      MethodOptions options) {
+  [[nodiscard]] static std::unique_ptr<LoadedMethod> create(
+      std::shared_ptr<const Program>&& program, const schema::ExecutionPlan& plan,
+      MethodOptions&& options) {
     const Room room{room_for(plan)};
     std::unique_ptr<LoadedMethod> method(
         new (room) LoadedMethod(std::move(program), plan, std::move(options)));
@@ -220,7 +220,7 @@ class LoadedMethod final : public Method {
   [[nodiscard]] std::size_t count_inputs() const noexcept { return inputs_.size(); }
 
   /// Errors as those of `Method::load`.
-  TENON_COLD Status build() {
+  Status build() {
     if (program_->num_keys() != 0 || !options_.data_files.empty()) {
       TENON_TRY(data_, MergedDataMap::create(program_, options_.data_files));
     }
@@ -336,14 +336,14 @@ class LoadedMethod final : public Method {
   }
   static void operator delete(void* self, Room) { ::operator delete(self); }
 
-  LoadedMethod(std::shared_ptr<const Program> program, const schema::ExecutionPlan& plan,
-               MethodOptions options)
+  LoadedMethod(std::shared_ptr<const Program>&& program, const schema::ExecutionPlan& plan,
+               MethodOptions&& options)
       : program_(std::move(program)), plan_(plan), options_(std::move(options)) {}
 
   /// About what `build` takes from the arena for a plan, by the lengths of its lists: a tensor of
   /// three dimensions for each value, an instruction of three arguments, the name of one backend.
   /// The arena grows for what has more.
-  TENON_COLD static std::size_t room_for(const schema::ExecutionPlan& plan) noexcept {
+  static std::size_t room_for(const schema::ExecutionPlan& plan) noexcept {
     constexpr std::size_t most = std::size_t{1} << 20;  // Lists of an unusual length grow.
     constexpr std::size_t each_value = sizeof(tenon_value) + sizeof(tenon_tensor) +
                                        3 * 2 * sizeof(std::int64_t) + sizeof(const void*);
@@ -367,7 +367,7 @@ class LoadedMethod final : public Method {
     return table.get();
   }
 
-  TENON_COLD Status load_delegates(DelegateLoader& loader) {
+  Status load_delegates(DelegateLoader& loader) {
     const auto& serialized = *plan_.delegates();
     auto* delegates = arena_.allocate_list<LoadedDelegate>(serialized.size());
     if (!delegates) return error(Error::MemoryAllocationFailed, "no memory for the delegates");

@@ -63,9 +63,8 @@ class PlannedBuffers {
   /// errors: OutOfResources when all together have more than `planned_bytes`; nothing was allocated
   ///         then. MemoryAllocationFailed when there is no memory; on a device whatever its backend
   ///         fails with. The text names the buffer, its size and its device.
-  TENON_COLD [[nodiscard]] Status allocate(const schema::ExecutionPlan& plan,
-                                           const DeviceMemories& devices,
-                                           std::uint64_t planned_bytes, Arena& arena) {
+  [[nodiscard]] Status allocate(const schema::ExecutionPlan& plan, const DeviceMemories& devices,
+                                std::uint64_t planned_bytes, Arena& arena) {
     const auto& sizes = *plan.non_const_buffer_sizes();
     std::uint64_t all = 0;
     for (flatbuffers::uoffset_t i = 1; i < sizes.size(); ++i) {

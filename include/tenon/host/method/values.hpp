@@ -32,7 +32,7 @@ class ValueBuilder {
                const PlannedBuffers& planned, const MergedDataMap* external)
       : program_(program), plan_(plan), arena_(arena), planned_(planned), external_(external) {}
 
-  TENON_COLD [[nodiscard]] Result<std::span<tenon_value>> build() {
+  [[nodiscard]] Result<std::span<tenon_value>> build() {
     const auto& serialized = *plan_.values();
     auto* values = arena_.allocate_list<tenon_value>(serialized.size());
     if (!values) return no_memory();
@@ -52,7 +52,7 @@ class ValueBuilder {
     return error(Error::MemoryAllocationFailed, "no memory for the values of the method");
   }
 
-  TENON_COLD Status build_one(const schema::EValue& from, tenon_value& to) {
+  Status build_one(const schema::EValue& from, tenon_value& to) {
     to = {};
     to.struct_size = sizeof to;
     switch (from.val_type()) {
@@ -119,20 +119,26 @@ class ValueBuilder {
     return &value;
   }
 
-  TENON_COLD Status build_tensor(const schema::Tensor& from, tenon_value& to) {
-    const auto rank = from.sizes()->size();
+  Status build_tensor(const schema::Tensor& from, tenon_value& to) {
+    const auto& stored_sizes = *from.sizes();
+    const auto rank = stored_sizes.size();
     const bool is_static = from.shape_dynamism() == schema::TensorShapeDynamism::STATIC;
     auto* tensor = arena_.allocate_list<tenon_tensor>(1);
     auto* sizes = arena_.allocate_list<std::int64_t>((is_static ? 2 : 3) * std::size_t{rank});
     if (!tensor || !sizes) return no_memory();
     std::int64_t* const strides = sizes + rank;
     std::int64_t* const bounds = is_static ? sizes : strides + rank;
-    for (flatbuffers::uoffset_t d = 0; d < rank; ++d) sizes[d] = bounds[d] = from.sizes()->Get(d);
+    std::uint64_t count = 1;
+    for (flatbuffers::uoffset_t d = 0; d < rank; ++d) {
+      const std::int64_t size = stored_sizes.Get(d);
+      sizes[d] = bounds[d] = size;
+      count *= static_cast<std::uint64_t>(size);
+    }
     const std::uint8_t* dim_order = from.dim_order()->data();
     fill_strides({sizes, rank}, dim_order, strides);
 
     const auto& info = scalar_types[static_cast<std::size_t>(from.scalar_type())];
-    const std::uint64_t nbytes = layout_of(from).nbytes();
+    const std::uint64_t nbytes = count * info.size;
     *tensor = {};
     tensor->struct_size = sizeof *tensor;
     tensor->scalar_type = static_cast<std::int32_t>(from.scalar_type());
@@ -172,7 +178,7 @@ class ValueBuilder {
   /// Finds the tensor's bytes: in the plan, the program, or a data file (ExecuTorch:
   /// getTensorDataPtr, runtime/executor/tensor_parser_exec_aten.cpp). A tensor without any gets
   /// them when it is set as an input or output.
-  TENON_COLD Status place(const schema::Tensor& from, tenon_tensor& tensor) {
+  Status place(const schema::Tensor& from, tenon_tensor& tensor) {
     const auto* plan = from.allocation_info();
     const auto* extra = from.extra_tensor_info();
     const bool external = extra && extra->location() == schema::TensorDataLocation::EXTERNAL;

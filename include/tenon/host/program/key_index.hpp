@@ -72,10 +72,11 @@ class KeyIndex {
   std::uint32_t count_ = 0;
 };
 
-/// Indexes of what is found by name in a program.
+/// Results of the checks of a program that loading uses: indexes of what is found by name.
 struct ProgramNames {
   KeyIndex methods;
   KeyIndex named_data;
+  bool has_devices = false;  ///< A tensor or a planned buffer names a device that is not the CPU.
 };
 
 }  // namespace tenon::host::detail

@@ -93,6 +93,9 @@ class Program {
   /// The bytes of key `index`, below `num_keys()`.
   [[nodiscard]] std::span<const std::byte> key_data(std::uint32_t index) const noexcept;
 
+  /// Whether a tensor or a planned buffer of any method names a device that is not the CPU.
+  [[nodiscard]] bool names_devices() const noexcept { return names_.has_devices; }
+
   /// Gives the memory of the whole pages inside `part` back to the system. The bytes stay readable,
   /// at the cost of reading them from the file again. Does nothing for a program in memory.
   void drop(std::span<const std::byte> part) const noexcept { file_.drop(part); }

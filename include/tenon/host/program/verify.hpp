@@ -26,6 +26,7 @@ struct PlanScope {
   const ProgramView& view;
   const schema::ExecutionPlan& plan;
   WorkLimit& limit;
+  bool& has_devices;  ///< Set by what names a device that is not the CPU.
   std::size_t num_values = 0;
 };
 
@@ -41,14 +42,16 @@ struct PlanScope {
 /// Checks that `found` is an index into a list of `count` entries called `list`. The pieces name
 /// the field.
 template <class... Pieces>
-TENON_COLD [[nodiscard]] Status verify_index(std::int64_t found, std::size_t count,
-                                             std::string_view list, const Pieces&... pieces) {
+[[nodiscard, gnu::always_inline]] inline Status verify_index(std::int64_t found, std::size_t count,
+                                                             std::string_view list,
+                                                             const Pieces&... pieces) {
   if (found >= 0 && static_cast<std::uint64_t>(found) < count) [[likely]]
     return ok();
   return no_index(found, count, list, pieces...);
 }
 
-[[nodiscard]] inline Status verify_device(schema::DeviceType type, std::int8_t index) {
+[[nodiscard]] inline Status verify_device(const PlanScope& scope, schema::DeviceType type,
+                                          std::int8_t index) {
   if (type < schema::DeviceType::MIN || type > schema::DeviceType::MAX) {
     return error(Error::InvalidProgram, "device_type is ", static_cast<int>(type),
                  ", expected 0 (CPU) or 1 (CUDA)");
@@ -57,6 +60,7 @@ TENON_COLD [[nodiscard]] Status verify_index(std::int64_t found, std::size_t cou
     return error(Error::InvalidProgram, "device_index is ", static_cast<int>(index),
                  ", expected 0 or more");
   }
+  scope.has_devices |= type != schema::DeviceType::CPU;
   return ok();
 }
 
@@ -86,8 +90,8 @@ TENON_COLD [[nodiscard]] Status verify_index(std::int64_t found, std::size_t cou
 }
 
 /// Checks where a tensor's data comes from (tensor_parser_exec_aten.cpp, getTensorDataPtr).
-TENON_COLD [[nodiscard]] inline Status verify_data_source(const PlanScope& scope,
-                                                          const schema::Tensor& tensor) {
+[[nodiscard]] inline Status verify_data_source(const PlanScope& scope,
+                                               const schema::Tensor& tensor) {
   const auto layout = layout_of(tensor);
   const std::uint64_t nbytes = layout.nbytes();
   const std::uint64_t alignment = size_of(layout.scalar_type);
@@ -119,8 +123,7 @@ TENON_COLD [[nodiscard]] inline Status verify_data_source(const PlanScope& scope
   return ok();
 }
 
-TENON_COLD [[nodiscard]] inline Status verify_tensor(const PlanScope& scope,
-                                                     const schema::Tensor& tensor) {
+[[nodiscard]] inline Status verify_tensor(const PlanScope& scope, const schema::Tensor& tensor) {
   using schema::TensorShapeDynamism;
   if (tensor.storage_offset() != 0) {
     return error(Error::NotSupported, "storage_offset is ", tensor.storage_offset(),
@@ -138,7 +141,7 @@ TENON_COLD [[nodiscard]] inline Status verify_tensor(const PlanScope& scope,
   if (const auto* extra = tensor.extra_tensor_info(); extra != nullptr) {
     TENON_RETURN_IF_ERROR(verify_name_size(extra->fully_qualified_name(), "fully_qualified_name",
                                            scope.limit.limits()));
-    TENON_RETURN_IF_ERROR(verify_device(extra->device_type(), extra->device_index()));
+    TENON_RETURN_IF_ERROR(verify_device(scope, extra->device_type(), extra->device_index()));
     if (extra->location() < schema::TensorDataLocation::MIN ||
         extra->location() > schema::TensorDataLocation::MAX) {
       return error(Error::InvalidProgram, "location is ", static_cast<int>(extra->location()),
@@ -165,9 +168,9 @@ template <class Element>
 /// Checks a list whose items are indices of values of one kind. `or_none` also allows -1 and values
 /// of kind Null (tensor_parser.h, parseListOptionalType).
 template <class Element>
-TENON_COLD [[nodiscard]] Status verify_value_list(const PlanScope& scope,
-                                                  const flatbuffers::Vector<Element>* items,
-                                                  schema::KernelTypes kind, bool or_none) {
+[[nodiscard]] Status verify_value_list(const PlanScope& scope,
+                                       const flatbuffers::Vector<Element>* items,
+                                       schema::KernelTypes kind, bool or_none) {
   TENON_RETURN_IF_ERROR(verify_items(scope, items));
   for (flatbuffers::uoffset_t i = 0; i < items->size(); ++i) {
     const std::int64_t item = items->Get(i);
@@ -189,8 +192,7 @@ TENON_COLD [[nodiscard]] Status verify_value_list(const PlanScope& scope,
   return error(Error::InvalidProgram, "boolean is ", int{byte}, ", expected 0 or 1");
 }
 
-TENON_COLD [[nodiscard]] inline Status verify_value(const PlanScope& scope,
-                                                    const schema::EValue& value) {
+[[nodiscard]] inline Status verify_value(const PlanScope& scope, const schema::EValue& value) {
   using schema::KernelTypes;
   const auto kind = value.val_type();
   if (kind == KernelTypes::NONE || kind > KernelTypes::MAX) {
@@ -261,16 +263,16 @@ TENON_COLD [[nodiscard]] inline Status verify_buffers(const PlanScope& scope) {
                    buffer, ", which has a device already");
     }
     seen[static_cast<std::size_t>(buffer)] = true;
-    TENON_RETURN_IF_ERROR(within(verify_device(entry.device_type(), entry.device_index()),
+    TENON_RETURN_IF_ERROR(within(verify_device(scope, entry.device_type(), entry.device_index()),
                                  "non_const_buffer_device[", i, "]"));
   }
   return ok();
 }
 
 /// Checks a list of indices of values.
-TENON_COLD [[nodiscard]] inline Status verify_value_indices(
-    const PlanScope& scope, const flatbuffers::Vector<std::int32_t>* indices,
-    std::string_view field) {
+[[nodiscard]] inline Status verify_value_indices(const PlanScope& scope,
+                                                 const flatbuffers::Vector<std::int32_t>* indices,
+                                                 std::string_view field) {
   if (indices == nullptr) return error(Error::InvalidProgram, field, " is missing");
   if (!scope.limit.take(indices->size() * sizeof(std::int32_t))) {
     return shared_too_often(Error::InvalidProgram);
@@ -289,8 +291,8 @@ TENON_COLD [[nodiscard]] inline Status verify_value_indices(
   return ok();
 }
 
-TENON_COLD [[nodiscard]] inline Status verify_delegate(const PlanScope& scope,
-                                                       const schema::BackendDelegate& delegate) {
+[[nodiscard]] inline Status verify_delegate(const PlanScope& scope,
+                                            const schema::BackendDelegate& delegate) {
   TENON_RETURN_IF_ERROR(verify_c_string(delegate.id(), "id", scope.limit, Error::InvalidProgram));
   const auto* processed = delegate.processed();
   if (processed == nullptr) return error(Error::InvalidProgram, "processed is missing");
@@ -325,9 +327,9 @@ TENON_COLD [[nodiscard]] inline Status verify_delegate(const PlanScope& scope,
   return ok();
 }
 
-TENON_COLD [[nodiscard]] inline Status verify_instruction(const PlanScope& scope,
-                                                          const schema::Instruction& instruction,
-                                                          std::size_t num_instructions) {
+[[nodiscard]] inline Status verify_instruction(const PlanScope& scope,
+                                               const schema::Instruction& instruction,
+                                               std::size_t num_instructions) {
   using schema::InstructionArguments;
   const auto type = instruction.instr_args_type();
   if (type == InstructionArguments::NONE || type > InstructionArguments::MAX) {
@@ -372,8 +374,7 @@ TENON_COLD [[nodiscard]] inline Status verify_instruction(const PlanScope& scope
   }
 }
 
-TENON_COLD [[nodiscard]] inline Status verify_chain(const PlanScope& scope,
-                                                    const schema::Chain& chain) {
+[[nodiscard]] inline Status verify_chain(const PlanScope& scope, const schema::Chain& chain) {
   // A chain's own inputs and outputs are not used by any runtime, so they may be absent.
   if (chain.inputs() != nullptr) {
     TENON_RETURN_IF_ERROR(verify_value_indices(scope, chain.inputs(), "inputs"));
@@ -385,20 +386,22 @@ TENON_COLD [[nodiscard]] inline Status verify_chain(const PlanScope& scope,
   if (instructions == nullptr) return error(Error::InvalidProgram, "instructions is missing");
   for (flatbuffers::uoffset_t i = 0; i < instructions->size(); ++i) {
     const auto& instruction = *instructions->Get(i);
-    TENON_RETURN_IF_ERROR(
-        within(verify_instruction(scope, instruction, instructions->size()), "instruction ", i,
-               " (", schema::EnumNameInstructionArguments(instruction.instr_args_type()), ")"));
+    Status outcome = verify_instruction(scope, instruction, instructions->size());
+    if (outcome.ok()) [[likely]]
+      continue;
+    return placed(std::move(outcome), "instruction ", i, " (",
+                  schema::EnumNameInstructionArguments(instruction.instr_args_type()), ")");
   }
   return ok();
 }
 
 /// Checks one method: everything of it that a host reads. `view` has verified segments.
+/// `has_devices` is set when it names a device that is not the CPU.
 ///
 /// errors: as `verify_program`.
-TENON_COLD [[nodiscard]] inline Status verify_plan(const ProgramView& view,
-                                                   const schema::ExecutionPlan& plan,
-                                                   WorkLimit& limit) {
-  PlanScope scope{view, plan, limit};
+[[nodiscard]] inline Status verify_plan(const ProgramView& view, const schema::ExecutionPlan& plan,
+                                        WorkLimit& limit, bool& has_devices) {
+  PlanScope scope{view, plan, limit, has_devices};
   TENON_RETURN_IF_ERROR(verify_buffers(scope));
   if (plan.values() == nullptr) return error(Error::InvalidProgram, "values is missing");
   scope.num_values = plan.values()->size();
@@ -407,8 +410,11 @@ TENON_COLD [[nodiscard]] inline Status verify_plan(const ProgramView& view,
   }
   for (flatbuffers::uoffset_t i = 0; i < plan.values()->size(); ++i) {
     const auto& value = *plan.values()->Get(i);
-    TENON_RETURN_IF_ERROR(within(verify_value(scope, value), "value ", i, " (",
-                                 schema::EnumNameKernelTypes(value.val_type()), ")"));
+    Status outcome = verify_value(scope, value);
+    if (outcome.ok()) [[likely]]
+      continue;
+    return placed(std::move(outcome), "value ", i, " (",
+                  schema::EnumNameKernelTypes(value.val_type()), ")");
   }
   TENON_RETURN_IF_ERROR(verify_value_indices(scope, plan.inputs(), "inputs"));
   TENON_RETURN_IF_ERROR(verify_value_indices(scope, plan.outputs(), "outputs"));
@@ -561,11 +567,13 @@ TENON_COLD [[nodiscard]] inline Result<ProgramNames> verify_program(const Progra
   const auto key = [&](std::uint32_t i) { return named_data_key_of(program, i); };
   TENON_TRY(auto methods, KeyIndex::build(plans->size(), method_name, code, "execution_plan"));
   TENON_TRY(auto keys, KeyIndex::build(num_keys, key, code, "named_data"));
+  bool has_devices = false;
   for (std::uint32_t i = 0; i < plans->size(); ++i) {
-    TENON_RETURN_IF_ERROR(
-        within(verify_plan(view, *plans->Get(i), limit), "plan ", i, " ", quoted(method_name(i))));
+    if (Status plan = verify_plan(view, *plans->Get(i), limit, has_devices); !plan.ok()) {
+      return placed(std::move(plan), "plan ", i, " ", quoted(method_name(i)));
+    }
   }
-  return ProgramNames{std::move(methods), std::move(keys)};
+  return ProgramNames{std::move(methods), std::move(keys), has_devices};
 }
 
 }  // namespace tenon::host::detail

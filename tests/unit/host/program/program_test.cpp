@@ -51,6 +51,24 @@ TEST_CASE("a broken file is an error with its path") {
   CHECK_THAT(std::string(program.text()), ContainsSubstring("broken.pte: not a program"));
 }
 
+TEST_CASE("a program knows whether a tensor or a planned buffer of it names a device") {
+  const auto names_devices = [](schema::DeviceType of_tensor, schema::DeviceType of_buffer) {
+    ProgramBuilder builder = rich_program();
+    auto& plan = *builder.program.execution_plan[0];
+    plan.values[rich::state]->val.AsTensor()->extra_tensor_info->device_type = of_tensor;
+    plan.non_const_buffer_device[0]->device_type = of_buffer;
+    const auto file = builder.build();
+    const auto program = Program::from_bytes(file.bytes(), nullptr, "x");
+    INFO(program.text());
+    REQUIRE(program.ok());
+    return (*program)->names_devices();
+  };
+  using schema::DeviceType;
+  CHECK(names_devices(DeviceType::CUDA, DeviceType::CPU));
+  CHECK(names_devices(DeviceType::CPU, DeviceType::CUDA));
+  CHECK_FALSE(names_devices(DeviceType::CPU, DeviceType::CPU));
+}
+
 TEST_CASE("a program keeps what owns its bytes alive") {
   auto file = std::make_shared<AlignedBytes>(rich_program().build());
   const std::weak_ptr<AlignedBytes> watch = file;
