@@ -11,6 +11,9 @@
 #include <thread>
 #include <vector>
 
+#ifdef TENON_BENCH_ADAPTER
+#include "adapter_paths.hpp"
+#endif
 #include "ours.hpp"
 #include "programs.hpp"
 #include "scratch.hpp"
@@ -48,6 +51,10 @@ void count_all(const std::string& programs, const std::string& plugin,
     write_kernel_calls(100, shapes, path);
     count(fmt::format("bridge: 100 calls of aten::add.out, {} shape", name), 10,
           ours::execute(path, bridges));
+#ifdef TENON_BENCH_ADAPTER
+    count(fmt::format("bridge: 1,000 calls through the adapter, {} shape", name), 10,
+          adapted_calls(plugin, shapes));
+#endif
   }
 }
 

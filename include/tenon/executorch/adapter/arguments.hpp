@@ -52,29 +52,40 @@ class PluginTensors {
 class ArgumentList {
  public:
   [[nodiscard]] bool is_of(et::Span<et::EValue*> args) const noexcept {
-    if (args.size() != source_.size()) return false;
-    // For so few, `std::equal` takes longer, because it calls memcmp.
-    for (std::size_t i = 0; i < source_.size(); ++i) {
-      if (args[i] != source_[i]) return false;
-    }
-    return true;
+    return std::equal(args.begin(), args.end(), source_.begin(), source_.end());
+  }
+
+  /// For a list of tensors alone, one at least, which most are: copies the addresses of their data,
+  /// and their sizes. False for another list, and when the values no longer fit: use `refresh`
+  /// then.
+  ///
+  /// A call costs little more than this, so each argument is looked at once, and what is rare is
+  /// left to `refresh`. The type, rank and array of sizes of a TensorImpl cannot change while it
+  /// exists, and ExecuTorch's exist as long as their method.
+  [[nodiscard, gnu::always_inline]] inline bool refresh_tensors(
+      et::Span<et::EValue*> args) noexcept {
+    if (args.size() != num_tensors_) [[unlikely]]
+      return false;
+    et::EValue* const* value = args.data();
+    et::EValue* const* const end = value + args.size();
+    const TensorArgument* tensor = tensors_.data();
+    do {
+      if (!tensor++->refresh(*value++)) [[unlikely]]
+        return false;
+    } while (value != end);
+    return !has_other_sizes();
   }
 
   /// Copies the current contents of the values. False when they no longer fit: `build` again.
   [[nodiscard]] bool refresh(et::Span<et::EValue*> args) noexcept {
-    if (!is_built_ || !is_of(args)) return false;
+    if (!is_built_ || args.size() != source_.size()) return false;
     for (const TensorArgument& each : tensors_) {
-      // Only the tensor that is named is looked at: another one may no longer exist.
-      if (each.from->tag != et::Tag::Tensor ||
-          each.from->payload.as_tensor.unsafeGetTensorImpl() != each.source.impl ||
-          !each.source.refresh()) {
-        return false;
-      }
+      if (!each.refresh(args[each.index])) return false;
     }
     for (OtherArgument& each : others_) {
-      if (!each.refresh()) return false;
+      if (args[each.index] != each.from || !each.refresh()) return false;
     }
-    if (has_other_sizes()) [[unlikely]] {
+    if (has_other_sizes()) {
       for (PluginTensor* each : dynamic_) each->refresh_shape();
     }
     return true;
@@ -83,33 +94,43 @@ class ArgumentList {
   /// Builds everything for `args`. Existing values keep their addresses.
   [[nodiscard]] Status build(et::Span<et::EValue*> args, PluginTensors& mirrors) {
     is_built_ = false;
+    num_tensors_ = not_only_tensors;
     source_.assign(args.begin(), args.end());
     tensors_.clear();
     others_.clear();
     dynamic_.clear();
     dimensions_.clear();
+    num_dimensions_ = 0;
     values_.resize(args.size());
     pointers_.resize(args.size());
     for (std::size_t i = 0; i < args.size(); ++i) {
       pointers_[i] = &values_[i];
-      if (Status built = build_one(*args[i], values_[i], mirrors); !built.ok()) {
+      if (Status built = build_one(i, *args[i], mirrors); !built.ok()) {
         return std::move(built).with_context(concat("argument ", i));
       }
     }
     is_built_ = true;
+    size_ = static_cast<std::uint32_t>(args.size());
+    is_dynamic_ = !dimensions_.empty();
+    if (others_.empty() && !tensors_.empty()) num_tensors_ = args.size();
     return ok();
   }
 
   [[nodiscard]] tenon_value* const* values() const noexcept { return pointers_.data(); }
-  [[nodiscard]] std::uint32_t size() const noexcept {
-    return static_cast<std::uint32_t>(pointers_.size());
-  }
+  [[nodiscard]] std::uint32_t size() const noexcept { return size_; }
 
-  /// Copies the numbers that the plugin wrote to ExecuTorch. Returns whether it also resized
-  /// tensors.
-  [[nodiscard]] bool give_numbers() const noexcept {
+  /// Whether a tensor of dynamic shape has other sizes in ExecuTorch than the plugin sees.
+  [[nodiscard]] bool has_other_sizes() const noexcept {
+    if (!is_dynamic_) return false;
+    std::int64_t difference = 0;
+    for (const auto& [one, other] : dimensions_) {
+      difference |= one.difference() | other.difference();
+    }
+    return difference != 0;
+  }
+  /// Copies the numbers that the plugin wrote to ExecuTorch.
+  void give_numbers() const noexcept {
     for (const OtherArgument& each : others_) each.give_back();
-    return has_other_sizes();
   }
   /// Copies the sizes that the plugin gave to tensors to ExecuTorch.
   [[nodiscard]] Status give_sizes() {
@@ -120,17 +141,24 @@ class ArgumentList {
   }
 
  private:
+  /// One argument that is a tensor, and where the address of its data is copied to.
   struct TensorArgument {
     et::EValue* from;
-    PluginTensor::Source source;
-  };
+    TensorImpl* impl;
+    void** data;
+    std::size_t index;
 
-  /// Whether a tensor of dynamic shape has other sizes in ExecuTorch than the plugin sees.
-  [[nodiscard]] bool has_other_sizes() const noexcept {
-    std::int64_t difference = 0;
-    for (const PluginTensor::Dimension& each : dimensions_) difference |= each.difference();
-    return difference != 0;
-  }
+    /// Copies the address. False when `value` is another value or tensor than it was.
+    [[nodiscard]] bool refresh(const et::EValue* value) const noexcept {
+      // Only the tensor that is named is looked at: another one may no longer exist.
+      if (value != from || value->tag != et::Tag::Tensor ||
+          value->payload.as_tensor.unsafeGetTensorImpl() != impl) [[unlikely]] {
+        return false;
+      }
+      *data = impl->mutable_data();
+      return true;
+    }
+  };
 
   /// The elements of a list: values of their own, as an instruction may change them.
   struct Elements {
@@ -140,6 +168,7 @@ class ArgumentList {
   };
 
   struct OtherArgument {
+    std::size_t index;
     et::EValue* from;
     tenon_value* to;
     et::Tag tag;
@@ -222,7 +251,8 @@ class ArgumentList {
     return tensor ? tensor->unsafeGetTensorImpl() : nullptr;
   }
 
-  Status build_one(et::EValue& from, tenon_value& to, PluginTensors& mirrors) {
+  Status build_one(std::size_t index, et::EValue& from, PluginTensors& mirrors) {
+    tenon_value& to = values_[index];
     to = {};
     to.struct_size = sizeof to;
     to.kind = static_cast<std::uint32_t>(from.tag);
@@ -230,10 +260,11 @@ class ArgumentList {
       TENON_TRY(PluginTensor * mirror,
                 add_mirror(*from.payload.as_tensor.unsafeGetTensorImpl(), mirrors));
       to.as.tensor = &mirror->tensor();
-      tensors_.push_back({&from, mirror->source()});
+      tensors_.push_back(
+          {&from, from.payload.as_tensor.unsafeGetTensorImpl(), &mirror->tensor().dl.data, index});
       return ok();
     }
-    OtherArgument other{&from, &to, from.tag};
+    OtherArgument other{index, &from, &to, from.tag};
     switch (from.tag) {
       case et::Tag::ListInt:
         TENON_RETURN_IF_ERROR(build_integers(from.tryToIntList(), other));
@@ -261,7 +292,11 @@ class ArgumentList {
     const bool is_new = std::find(dynamic_.begin(), dynamic_.end(), mirror) == dynamic_.end();
     if (!mirror->is_dynamic() || !is_new) return mirror;
     dynamic_.push_back(mirror);
-    for (std::size_t d = 0; d < mirror->rank(); ++d) dimensions_.push_back(mirror->dimension(d));
+    for (std::size_t d = 0; d < mirror->rank(); ++d) {
+      const PluginTensor::Dimension dimension = mirror->dimension(d);
+      if (num_dimensions_++ % 2 == 0) dimensions_.emplace_back(dimension, dimension);
+      dimensions_.back().second = dimension;
+    }
     return mirror;
   }
 
@@ -305,43 +340,59 @@ class ArgumentList {
     return ok();
   }
 
-  bool is_built_ = false;
-  std::vector<et::EValue*> source_;
-  std::vector<tenon_value> values_;
-  std::vector<tenon_value*> pointers_;
+  static constexpr std::size_t not_only_tensors = static_cast<std::size_t>(-1);
+
+  // In the order in which a call reads them.
+  std::size_t num_tensors_ = not_only_tensors;  // Of a list of tensors alone that is built.
   std::vector<TensorArgument> tensors_;
+  // Of `dynamic_`. In pairs, which take fewer steps; an odd last one is there twice.
+  std::vector<std::pair<PluginTensor::Dimension, PluginTensor::Dimension>> dimensions_;
+  std::vector<tenon_value*> pointers_;
+  std::uint32_t size_ = 0;
+  bool is_dynamic_ = false;  // Whether there are `dimensions_`.
+  bool is_built_ = false;
+  std::vector<tenon_value> values_;
+  std::vector<et::EValue*> source_;
   std::vector<OtherArgument> others_;
   std::vector<PluginTensor*> dynamic_;
-  std::vector<PluginTensor::Dimension> dimensions_;  // Of `dynamic_`.
+  std::size_t num_dimensions_ = 0;
 };
 
 /// All lists of arguments that one delegate was called with: one for each instruction that calls
 /// it.
 class Arguments {
  public:
-  /// The list for `args`, with the current contents of the values; null when it has to be built.
-  [[nodiscard]] ArgumentList* find(et::Span<et::EValue*> args) noexcept {
-    if (last_ && last_->refresh(args)) [[likely]]
-      return last_;
-    for (const auto& each : all_) {
-      if (each.get() != last_ && each->refresh(args)) return last_ = each.get();
-    }
-    return nullptr;
-  }
+  /// The list of the last call.
+  [[nodiscard]] ArgumentList& last() noexcept { return *last_; }
 
-  [[nodiscard]] Result<ArgumentList*> build(et::Span<et::EValue*> args) {
+  /// Makes `last` the list for `args`, with the current contents of the values; builds it when
+  /// there is none.
+  [[nodiscard]] Status prepare(et::Span<et::EValue*> args) {
+    // Instructions run in the same order each time, so that the next list is likely.
+    for (std::size_t i = 1; i <= all_.size(); ++i) {
+      const std::size_t index = (index_ + i) % all_.size();
+      if (!all_[index]->refresh(args)) continue;
+      select(index);
+      return ok();
+    }
     const auto found =
         std::find_if(all_.begin(), all_.end(), [&](const auto& each) { return each->is_of(args); });
-    last_ = found != all_.end() ? found->get()
-                                : all_.emplace_back(std::make_unique<ArgumentList>()).get();
-    TENON_RETURN_IF_ERROR(last_->build(args, mirrors_));
-    return last_;
+    select(static_cast<std::size_t>(found - all_.begin()));
+    return last_->build(args, mirrors_);
   }
 
  private:
+  void select(std::size_t index) {
+    if (index == all_.size()) all_.push_back(std::make_unique<ArgumentList>());
+    index_ = index;
+    last_ = all_[index].get();
+  }
+
+  ArgumentList none_;  // Never built.
+  ArgumentList* last_ = &none_;
+  std::size_t index_ = 0;  // Of `last_`.
   PluginTensors mirrors_;
   std::vector<std::unique_ptr<ArgumentList>> all_;
-  ArgumentList* last_ = nullptr;
 };
 
 }  // namespace tenon::bridge::adapter

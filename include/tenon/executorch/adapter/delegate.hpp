@@ -20,15 +20,21 @@
 #include "tenon/host/plugin/backend.hpp"
 #include "tenon/host/plugin/last_error.hpp"
 
+namespace tenon::bridge {
+class PluginAdapter;
+}  // namespace tenon::bridge
+
 namespace tenon::bridge::adapter {
 
 /// One delegate of a plugin in a method of ExecuTorch: the target of a DelegateHandle. Owns
 /// everything that the plugin may keep until `destroy`, at fixed addresses.
 class AdaptedDelegate {
  public:
-  /// `backend` must outlive this.
-  AdaptedDelegate(const host::LoadedBackend& backend, const char* method_name)
-      : backend_(backend),
+  /// `adapter`, whose `backend` it is, must outlive this.
+  AdaptedDelegate(const PluginAdapter& adapter, const host::LoadedBackend& backend,
+                  const char* method_name)
+      : adapter_(adapter),
+        backend_(backend),
         run_(backend.api().execute),
         opened_(backend.raw()),
         method_name_(method_name ? method_name : "") {
@@ -42,6 +48,8 @@ class AdaptedDelegate {
   ~AdaptedDelegate() {
     if (is_loaded_) backend_.api().destroy(opened_, handle_);
   }
+
+  [[nodiscard]] const PluginAdapter& adapter() const noexcept { return adapter_; }
 
   /// Calls the plugin's `init`. After a failure this must not be used.
   [[nodiscard]] Status load(et::BackendInitContext& context, et::FreeableBuffer* processed,
@@ -63,7 +71,7 @@ class AdaptedDelegate {
     }
     RuntimeSpecs runtime_specs;
     TENON_RETURN_IF_ERROR(runtime_specs.read(context.runtime_specs(), options));
-    tracer_.tracer = context.event_tracer();
+    trace(context.event_tracer());
 
     host::detail::HostInitContext call(embedded_code);
     call.host = backend_.host();
@@ -87,34 +95,50 @@ class AdaptedDelegate {
     return call.check_kept(record.id, record.runs_embedded_code);
   }
 
-  /// Runs the plugin's `execute` once. Returns its number and sets `failure`. Allocates and locks
-  /// nothing after the first call with the same `args`, unless it fails.
-  [[nodiscard]] tenon_status execute(et::BackendExecutionContext& context,
-                                     et::Span<et::EValue*> args, Status& failure) {
-    ArgumentList* list = arguments_.find(args);
-    if (!list) [[unlikely]] {
-      auto built = arguments_.build(args);
-      if (!built.ok()) {
-        failure = std::move(built).status();
-        return to_status(failure.error());
-      }
-      list = *built;
-    }
+  /// A call is: `is_prepared` or else `prepare`, then `run`, then `finish` unless there is nothing
+  /// to finish. Allocates and locks nothing after the first call with the same `args`, unless it
+  /// fails.
+  ///
+  /// Whether the last call was with `args`, whose current contents the plugin now sees. May be
+  /// false for what `prepare` is for.
+  [[nodiscard, gnu::always_inline]] inline bool is_prepared(et::Span<et::EValue*> args) noexcept {
+    return arguments_.last().refresh_tensors(args);
+  }
+  [[nodiscard]] Status prepare(et::Span<et::EValue*> args) { return arguments_.prepare(args); }
+
+  /// Runs the plugin's `execute` once and returns its number.
+  [[nodiscard, gnu::always_inline]] inline tenon_status run(et::BackendExecutionContext& context) {
     temp_.memory = context.get_temp_allocator();
-    tracer_.tracer = context.event_tracer();
-    context_.tracer = tracer_.table();
-    const tenon_status status = run_(opened_, handle_, &context_, list->values(), list->size());
-    if (status != TENON_STATUS_OK) [[unlikely]] {
-      failure = host::take_last_error(backend_.host(), status);
-    }
-    if (list->give_numbers()) {
-      Status given = list->give_sizes();
+    if (et::EventTracer* const tracer = context.event_tracer(); tracer != tracer_.tracer)
+        [[unlikely]]
+      trace(tracer);
+    const ArgumentList& list = arguments_.last();
+    return run_(opened_, handle_, &context_, list.values(), list.size());
+  }
+
+  /// After `is_prepared`: whether a call that succeeded has something to `finish`.
+  [[nodiscard]] bool has_resized() noexcept { return arguments_.last().has_other_sizes(); }
+
+  /// Passes what the plugin wrote to ExecuTorch. Returns the failure of the call.
+  [[nodiscard]] Status finish(tenon_status status) {
+    Status failure;
+    if (status != TENON_STATUS_OK) failure = host::take_last_error(backend_.host(), status);
+    arguments_.last().give_numbers();
+    if (arguments_.last().has_other_sizes()) {
+      Status given = arguments_.last().give_sizes();
       if (!given.ok() && failure.ok()) failure = std::move(given);
     }
-    return to_status(failure.error());
+    return failure;
   }
 
  private:
+  /// Passes the plugin's events to `tracer` from now on; null: to nowhere.
+  void trace(et::EventTracer* tracer) noexcept {
+    tracer_.tracer = tracer;
+    context_.tracer = tracer_.table();
+  }
+
+  const PluginAdapter& adapter_;
   const host::LoadedBackend& backend_;
   tenon_status (*run_)(tenon_backend*, tenon_delegate*, const tenon_execution_context*,
                        tenon_value* const*, std::uint32_t);
@@ -124,8 +148,8 @@ class AdaptedDelegate {
   Arguments arguments_;
   tenon_execution_context context_{};
   BorrowedAllocator temp_;
-  BorrowedAllocator runtime_;
   BorrowedTracer tracer_;
+  BorrowedAllocator runtime_;
   tenon_buffer processed_{};
   std::optional<PluginNamedData> named_data_;
   std::string method_name_;

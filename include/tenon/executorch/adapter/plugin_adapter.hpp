@@ -69,7 +69,7 @@ class PluginAdapter final : public et::BackendInterface {
     et::DelegateHandle* out = nullptr;
     const et::Error failed = guard("init", [&]() -> Status {
       auto delegate =
-          std::make_unique<adapter::AdaptedDelegate>(*backend_, context.get_method_name());
+          std::make_unique<adapter::AdaptedDelegate>(*this, *backend_, context.get_method_name());
       TENON_RETURN_IF_ERROR(
           delegate->load(context, processed, compile_specs, option_table_, options_.embedded_code));
       out = delegate.release();
@@ -81,16 +81,13 @@ class PluginAdapter final : public et::BackendInterface {
 
   [[nodiscard]] et::Error execute(et::BackendExecutionContext& context, et::DelegateHandle* handle,
                                   et::Span<et::EValue*> args) const override {
-    Status failure;
-    try {
-      const tenon_status status =
-          static_cast<adapter::AdaptedDelegate*>(handle)->execute(context, args, failure);
-      if (status == TENON_STATUS_OK) [[likely]]
-        return et::Error::Ok;
-    } catch (const std::bad_alloc&) {
-      return out_of_memory();
-    }
-    return fail("execute", std::move(failure));
+    auto& delegate = *static_cast<adapter::AdaptedDelegate*>(handle);
+    if (!delegate.is_prepared(args)) [[unlikely]]
+      return execute_unprepared(delegate, context, args);
+    const tenon_status status = delegate.run(context);
+    if (status != TENON_STATUS_OK || delegate.has_resized()) [[unlikely]]
+      return finish(delegate, status);
+    return et::Error::Ok;
   }
 
   [[nodiscard]] et::Error set_option(et::BackendOptionContext&,
@@ -139,6 +136,20 @@ class PluginAdapter final : public et::BackendInterface {
   }
 
  private:
+  // What is rare is not inlined, and needs nothing but the delegate, so that `execute` keeps little
+  // across the plugin's.
+  [[nodiscard, gnu::noinline]] static et::Error execute_unprepared(
+      adapter::AdaptedDelegate& delegate, et::BackendExecutionContext& context,
+      et::Span<et::EValue*> args) {
+    const et::Error failed =
+        delegate.adapter().guard("execute", [&] { return delegate.prepare(args); });
+    return failed == et::Error::Ok ? finish(delegate, delegate.run(context)) : failed;
+  }
+  [[nodiscard, gnu::noinline]] static et::Error finish(adapter::AdaptedDelegate& delegate,
+                                                       tenon_status status) {
+    return delegate.adapter().guard("execute", [&] { return delegate.finish(status); });
+  }
+
   /// Runs `function`, which returns a Status. ExecuTorch is compiled without exceptions.
   template <class Function>
   et::Error guard(std::string_view stage, const Function& function) const noexcept {

@@ -77,23 +77,6 @@ class PluginTensor {
            (is_dynamic_ || has_sizes_of(impl));
   }
 
-  /// The part of a tensor of ExecuTorch that every call looks at, and where it is copied to.
-  struct Source {
-    TensorImpl* impl;
-    const TensorImpl::SizesType* sizes;
-    ::executorch::aten::ScalarType type;
-    void** data;
-
-    /// Copies the address of the data. False when `impl` is another tensor than it was.
-    [[nodiscard]] bool refresh() const noexcept {
-      if (impl->sizes().data() != sizes || impl->scalar_type() != type) [[unlikely]]
-        return false;
-      *data = impl->mutable_data();
-      return true;
-    }
-  };
-  [[nodiscard]] Source source() noexcept { return {impl_, sizes_, type_, &tensor_.dl.data}; }
-
   /// One dimension in ExecuTorch, and as the plugin sees it.
   struct Dimension {
     const TensorImpl::SizesType* size;

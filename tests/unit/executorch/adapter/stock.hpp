@@ -169,12 +169,12 @@ class StockMethod {
 class DirectCall {
  public:
   explicit DirectCall(const std::string& id, const std::string& blob,
-                      et::EventTracer* tracer = nullptr)
-      : blob_(blob), processed_(blob_.data(), blob_.size(), nullptr), tracer_(tracer) {
+                      et::EventTracer* of_init = nullptr)
+      : tracer(of_init), blob_(blob), processed_(blob_.data(), blob_.size(), nullptr) {
     adapted();
     backend_ = et::get_backend_class(id.c_str());
     REQUIRE(backend_ != nullptr);
-    et::BackendInitContext context(&memory_, tracer, "by hand");
+    et::BackendInitContext context(&memory_, of_init, "by hand");
     auto made = backend_->init(context, &processed_, {});
     REQUIRE(made.ok());
     handle_ = *made;
@@ -183,15 +183,16 @@ class DirectCall {
   DirectCall& operator=(const DirectCall&) = delete;
   ~DirectCall() { backend_->destroy(handle_); }
 
+  et::EventTracer* tracer;  ///< Of the next call.
+
   et::Error operator()(std::vector<et::EValue*>& args) {
-    et::BackendExecutionContext context(tracer_, &memory_, "by hand");
+    et::BackendExecutionContext context(tracer, &memory_, "by hand");
     return backend_->execute(context, handle_, {args.data(), args.size()});
   }
 
  private:
   std::string blob_;
   et::FreeableBuffer processed_;
-  et::EventTracer* tracer_;
   ::executorch::extension::MallocMemoryAllocator memory_;
   et::BackendInterface* backend_ = nullptr;
   et::DelegateHandle* handle_ = nullptr;

@@ -265,6 +265,75 @@ TEST_CASE("events of a plugin reach ExecuTorch's tracer by name or by number", "
   CHECK(seen() == Lines{"traced", "not traced"});
 }
 
+TEST_CASE("each call has the tracer of its own context", "[executorch]") {
+  Recorder first, second;
+  DirectCall call("Values", "events", &first);
+  std::vector<et::EValue*> none;
+  seen().clear();
+  for (et::EventTracer* tracer :
+       {static_cast<et::EventTracer*>(nullptr), static_cast<et::EventTracer*>(&second),
+        static_cast<et::EventTracer*>(&first)}) {
+    call.tracer = tracer;
+    REQUIRE(call(none) == et::Error::Ok);
+  }
+  CHECK(seen() == Lines{"not traced", "traced", "traced"});
+  CHECK(first.events.size() == 3);
+  CHECK(second.events.size() == 3);
+}
+
+TEST_CASE("lists of one delegate are called in turn, with tensors alone and with other values",
+          "[executorch]") {
+  auto a = floats({2}, {1, 2}), b = floats({3}, {3, 4, 5});
+  std::array<et::EValue, 3> values{a.value(), b.value(), et::EValue(std::int64_t{1})};
+  std::vector<std::vector<et::EValue*>> lists{
+      {&values[0]}, {&values[1]}, {&values[1], &values[2]}, {&values[2], &values[0]}};
+  const std::string of_a = "Tensor Float [2] strides [1] order [0] bounds [2] 8 of 8 bytes";
+  const std::string of_b = "Tensor Float [3] strides [1] order [0] bounds [3] 12 of 12 bytes";
+  DirectCall call("Values", "describe");
+  for (int round = 0; round < 3; ++round) {
+    seen().clear();
+    values[2] = et::EValue(std::int64_t{round});
+    for (auto& list : lists) REQUIRE(call(list) == et::Error::Ok);
+    const std::string number = concat("Int ", round);
+    CHECK(seen() == Lines{of_a, of_b, of_b, number, number, of_a});
+  }
+  std::swap(lists[0], lists[3]);  // Another order than that of the rounds before.
+  seen().clear();
+  for (auto& list : lists) REQUIRE(call(list) == et::Error::Ok);
+  CHECK(seen() == Lines{"Int 2", of_a, of_b, of_b, "Int 2", of_a});
+}
+
+TEST_CASE("a call sees every size that has changed and the new address of data", "[executorch]") {
+  auto three = floats({2, 3, 4}, std::vector<float>(24), et::TensorShapeDynamism::DYNAMIC_BOUND);
+  auto two = floats({5, 6}, std::vector<float>(30), et::TensorShapeDynamism::DYNAMIC_BOUND);
+  std::array<et::EValue, 2> values{three.value(), two.value()};
+  std::vector<et::EValue*> args{&values[0], &values[1]};
+  DirectCall call("Values", "describe");
+  REQUIRE(call(args) == et::Error::Ok);
+  const auto resize = [](TensorImpl& impl, std::vector<std::int32_t> sizes) {
+    REQUIRE(et::internal::resize_tensor_impl(&impl, {sizes.data(), sizes.size()}) == et::Error::Ok);
+  };
+  const auto starts = [&] {
+    seen().clear();
+    REQUIRE(call(args) == et::Error::Ok);
+    Lines out;
+    for (const std::string& each : seen()) out.push_back(each.substr(0, each.find(" order")));
+    return out;
+  };
+  resize(*three.impl, {1, 3, 4});
+  CHECK(starts()[0] == "Tensor Float [1, 3, 4] strides [12, 4, 1]");
+  resize(*three.impl, {1, 3, 2});
+  CHECK(starts()[0] == "Tensor Float [1, 3, 2] strides [6, 2, 1]");
+  resize(*two.impl, {5, 4});
+  CHECK(starts() ==
+        Lines{"Tensor Float [1, 3, 2] strides [6, 2, 1]", "Tensor Float [5, 4] strides [4, 1]"});
+  resize(*two.impl, {4, 5});  // As many elements as before.
+  CHECK(starts()[1] == "Tensor Float [4, 5] strides [5, 1]");
+  two.impl->set_data(nullptr);
+  starts();
+  CHECK(seen()[1].ends_with("without data"));
+}
+
 TEST_CASE("options are set and read through ExecuTorch in both directions", "[executorch]") {
   adapted();
   et::BackendOptions<8> options;
