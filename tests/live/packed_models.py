@@ -67,7 +67,7 @@ class Groups(torch.nn.Module):
 
 class Factors(torch.nn.Module):
     """LAPACK's operators, which are called by number. Factors are multiplied: their signs are LAPACK's choice. The
-    solution for a batch of vectors has its own strides."""
+    solutions for a batch of vectors and of X A = B have their own strides."""
 
     def forward(self, a, b):
         square = a.mT @ a + torch.eye(4)
@@ -76,7 +76,7 @@ class Factors(torch.nn.Module):
         values, vectors = torch.linalg.eigh(square)
         return (torch.linalg.inv(square), torch.linalg.solve(square, b), torch.linalg.cholesky(square), q @ r, s,
                 (u * s.unsqueeze(-2)) @ v, torch.linalg.det(square), (vectors * values.unsqueeze(-2)) @ vectors.mT,
-                torch.linalg.solve(square, b[..., 0]) * 2)
+                torch.linalg.solve(square, b[..., 0]) * 2, torch.linalg.solve(square, b.mT, left=False) + 1)
 
 
 def export(name, model, inputs, dynamic, place):

@@ -80,8 +80,8 @@ Status run_inverse(const OperatorArguments& arguments, OperatorResults results) 
 constexpr Parameter solve_parameters[] = {
     {"A", tensor}, {"B", tensor}, {"left", flag, true}, {"check_errors", flag, true}};
 Status run_solve(const OperatorArguments& arguments, OperatorResults results) {
-  if (!arguments.flag_or(2, true)) return error(Error::NotSupported, "left=False: expected True");
-  TENON_RETURN_IF_ERROR(solve(arguments.tensor(0), arguments.tensor(1), results));
+  TENON_RETURN_IF_ERROR(
+      solve(arguments.tensor(0), arguments.tensor(1), arguments.flag_or(2, true), results));
   return arguments.flag_or(3, false) ? check_info(*results[3], "linalg.solve") : ok();
 }
 

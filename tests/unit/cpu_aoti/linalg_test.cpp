@@ -101,13 +101,13 @@ TEST_CASE("inverses and solutions are those of the matrices", "[cpu_aoti][linalg
     CHECK(difference(a, inverse, identity(4, type)) < limit(type));
 
     const Handle right = random(source, {2, 4, 3}, type);
-    REQUIRE(solve(*a, *right, first(found, 4)).ok());
+    REQUIRE(solve(*a, *right, true, first(found, 4)).ok());
     const Handle x = take(found[0]);
     CHECK(x.strides() == Shape{12, 1, 4});
     CHECK(difference(a, x, right) < limit(type));
 
     const Handle vectors = random(source, {2, 4}, type);
-    REQUIRE(solve(*a, *vectors, first(found, 4)).ok());
+    REQUIRE(solve(*a, *vectors, true, first(found, 4)).ok());
     const Handle y = take(found[0]);
     CHECK(y.sizes() == Shape{2, 4});
     for (std::int64_t b = 0; b < 2; ++b) {
@@ -164,7 +164,7 @@ TEST_CASE("solutions have the batches, broadcast, and PyTorch's strides", "[cpu_
       }
       const Handle right = random(source, one.right, type);
       Results found = none();
-      REQUIRE(solve(*a, *right, first(found, 4)).ok());
+      REQUIRE(solve(*a, *right, true, first(found, 4)).ok());
       const Handle x = take(found[0]), triangles = take(found[1]), pivots = take(found[2]);
       CHECK(x.sizes() == one.sizes);
       CHECK(x.strides() == one.strides);
@@ -173,6 +173,47 @@ TEST_CASE("solutions have the batches, broadcast, and PyTorch's strides", "[cpu_
       if (one.right.size() < 4) CHECK(residual(a, x, right, one.columns) < limit(type));
     }
   }
+}
+
+TEST_CASE("solutions of X A = B are in row-major order", "[cpu_aoti][linalg]") {
+  Fixture fixture;
+  Random source;
+  for (const ScalarType type : types) {
+    const Handle a = batch_of(source, 4, 4, type);
+    const Handle right = random(source, {2, 3, 4}, type, {12, 1, 3});
+    Results found = none();
+    REQUIRE(solve(*a, *right, false, first(found, 4)).ok());
+    const Handle x = take(found[0]);
+    CHECK(x.sizes() == Shape{2, 3, 4});
+    CHECK(x.strides() == Shape{12, 4, 1});
+    CHECK(difference(x, a, right) < limit(type));
+  }
+
+  // Factors 1 and 2, right sides 4 and 8, of which each meets each; two rows in each.
+  Handle a = make({2, 1, 1}), right = make({2, 1, 2, 1});
+  for (std::int64_t i = 0; i < 2; ++i) a.set(i, static_cast<double>(i + 1));
+  for (std::int64_t i = 0; i < 4; ++i) right.set(i, static_cast<double>(4 * (i + 1)));
+  Results found = none();
+  REQUIRE(solve(*a, *right, false, first(found, 4)).ok());
+  const Handle x = take(found[0]);
+  CHECK(x.sizes() == Shape{2, 2, 2, 1});
+  CHECK(x.values() == std::vector<double>{4, 8, 2, 4, 12, 16, 6, 8});
+
+  // PyTorch (2.15.0): linalg.solve([[2, 1], [0, 4]], [[2, 9], [4, -2], [0, 8]], left=False).
+  Handle upper = make({2, 2}), rows = make({3, 2});
+  const double matrix[] = {2, 1, 0, 4}, sides[] = {2, 9, 4, -2, 0, 8};
+  for (std::int64_t i = 0; i < 4; ++i) upper.set(i, matrix[i]);
+  for (std::int64_t i = 0; i < 6; ++i) rows.set(i, sides[i]);
+  REQUIRE(solve(*upper, *rows, false, first(found, 4)).ok());
+  CHECK(take(found[0]).values() == std::vector<double>{1, 2, 2, -1, 0, 2});
+
+  const auto text = [&](const Handle& b) {
+    const tenon::Status status = solve(*upper, *b, false, first(found, 4));
+    CHECK_FALSE(status.ok());
+    return std::string(status.text());
+  };
+  CHECK_THAT(text(make({2})), ContainsSubstring("found a vector for each matrix [2, 2]"));
+  CHECK_THAT(text(make({2, 3})), ContainsSubstring("right sides with 2 columns"));
 }
 
 TEST_CASE("each matrix of a broadcast batch has its own solution", "[cpu_aoti][linalg]") {
@@ -184,7 +225,7 @@ TEST_CASE("each matrix of a broadcast batch has its own solution", "[cpu_aoti][l
     right.set(i, static_cast<double>(4 * (i + 1)));
   }
   Results found = none();
-  REQUIRE(solve(*a, *right, first(found, 4)).ok());
+  REQUIRE(solve(*a, *right, true, first(found, 4)).ok());
   const Handle x = take(found[0]);
   CHECK(x.sizes() == Shape{2, 2, 1, 1});
   CHECK(x.values() == std::vector<double>{4, 2, 8, 4});
@@ -337,8 +378,9 @@ TEST_CASE("matrices that cannot be factored, and tensors that are none, are refu
   CHECK_THAT(text(factor_qr(*zero, "raw", first(found, 2))), ContainsSubstring("mode 'raw'"));
   CHECK_THAT(text(invert(*make({2, 2}, ScalarType::Half), first(found, 2))),
              ContainsSubstring("elements of Half: expected Float or Double"));
-  CHECK_THAT(text(solve(*zero, *make({3, 1}), first(found, 4))), ContainsSubstring("right sides"));
-  CHECK_THAT(text(solve(*zero, *make({2}, ScalarType::Double), first(found, 4))),
+  CHECK_THAT(text(solve(*zero, *make({3, 1}), true, first(found, 4))),
+             ContainsSubstring("right sides"));
+  CHECK_THAT(text(solve(*zero, *make({2}, ScalarType::Double), true, first(found, 4))),
              ContainsSubstring("of Double"));
   Handle nan = make({2, 2});
   for (std::int64_t i = 0; i < 4; ++i) nan.set(i, std::nan(""));

@@ -119,13 +119,16 @@ void factor_triangles(std::int64_t size, T* triangles, int* pivots, int& info) {
   if (n != 0) lapack::routines<T>().getrf(&n, &n, triangles, &lda, pivots, &info);
 }
 
+/// `solution` holds the right sides at first, each in one piece. With `is_turned` the matrix is the
+/// transposed one.
 template <class T>
 void solve_triangles(std::int64_t size, std::int64_t columns, const T* triangles, const int* pivots,
-                     T* solution) {
+                     T* solution, bool is_turned = false) {
   const int n = as_int(size), nrhs = as_int(columns), lda = leading(size);
   int info = 0;
   if (n == 0 || nrhs == 0) return;
-  lapack::routines<T>().getrs("N", &n, &nrhs, triangles, &lda, pivots, solution, &lda, &info, 1);
+  lapack::routines<T>().getrs(is_turned ? "T" : "N", &n, &nrhs, triangles, &lda, pivots, solution,
+                              &lda, &info, 1);
 }
 
 /// Working memory of the size that a routine asks for, and of at least `least` elements:
@@ -143,11 +146,11 @@ Status with_work(const Call& call, std::int64_t least = 1) {
 
 /// The solutions for right sides: their batch is that of the matrices and that of the right sides,
 /// broadcast. Nothing when they do not fit.
-std::optional<Matrices> solutions_of(const Matrices& all, const ModelTensor& right,
-                                     bool is_vector) {
+std::optional<Matrices> solutions_of(const Matrices& all, const ModelTensor& right, bool is_vector,
+                                     bool left) {
   const auto rank = static_cast<std::size_t>(right.rank);
   const std::size_t own = is_vector ? 1 : 2;
-  if (rank < own || right.sizes[rank - own] != all.rows) return std::nullopt;
+  if (rank < own || right.sizes[rank - (left ? own : 1)] != all.rows) return std::nullopt;
   const Sizes a = all.batch(), b = right.shape().first(rank - own);
   Matrices out;
   out.batch_rank = std::max(a.size(), b.size());
@@ -157,9 +160,9 @@ std::optional<Matrices> solutions_of(const Matrices& all, const ModelTensor& rig
     if (in_a != in_b && in_a != 1 && in_b != 1) return std::nullopt;
     out.sizes[out.batch_rank - d] = in_a == 1 ? in_b : in_a;
   }
-  out.rows = all.rows;
+  out.rows = left ? all.rows : right.sizes[rank - 2];
   out.columns = is_vector ? 1 : right.sizes[rank - 1];
-  if (out.columns > std::numeric_limits<int>::max()) return std::nullopt;
+  if (std::max(out.rows, out.columns) > std::numeric_limits<int>::max()) return std::nullopt;
   out.sizes[out.batch_rank] = out.rows;
   out.sizes[out.batch_rank + 1] = out.columns;
   return out;
@@ -203,7 +206,8 @@ Status invert(const ModelTensor& self, OperatorResults results) {
   });
 }
 
-Status solve(const ModelTensor& self, const ModelTensor& right, OperatorResults results) {
+Status solve(const ModelTensor& self, const ModelTensor& right, bool left,
+             OperatorResults results) {
   TENON_TRY(const Matrices all, matrices_of(self, true));
   const std::int64_t n = all.rows;
   // As PyTorch decides it: a vector for each matrix.
@@ -211,18 +215,24 @@ Status solve(const ModelTensor& self, const ModelTensor& right, OperatorResults 
       right.rank == 1 ||
       (right.rank + 1 == self.rank &&
        std::ranges::equal(right.shape(), self.shape().first(all.batch_rank + 1)));
-  const std::optional<Matrices> solved = solutions_of(all, right, is_vector);
+  if (is_vector && !left) {
+    return error(Error::InvalidArgument, "right sides ", shape_text(right.shape()),
+                 " of X A = B: expected matrices, found a vector for each matrix ",
+                 shape_text(self.shape()));
+  }
+  const std::optional<Matrices> solved = solutions_of(all, right, is_vector, left);
   if (right.scalar_type != self.scalar_type || !solved) {
     return error(Error::InvalidArgument, "matrices ", shape_text(self.shape()), " of ",
                  name_of(self.scalar_type), " and right sides ", shape_text(right.shape()), " of ",
                  name_of(right.scalar_type), ": expected one type, right sides with ", n,
-                 " rows, and batches that broadcast");
+                 left ? " rows" : " columns", ", and batches that broadcast");
   }
   return with_lapack_type(self.scalar_type, [&]<class T>(T) -> Status {
-    const std::int64_t columns = solved->columns;
-    TENON_TRY(results[0],
-              new_turned(Sizes(solved->sizes).first(solved->batch_rank + (is_vector ? 1 : 2)),
-                         self.scalar_type));
+    const Sizes sizes = Sizes(solved->sizes).first(solved->batch_rank + (is_vector ? 1 : 2));
+    // X A = B is A^T X^T = B^T, and the columns of X^T are the rows of X.
+    const std::int64_t columns = left ? solved->columns : solved->rows;
+    TENON_TRY(results[0], left ? new_turned(sizes, self.scalar_type)
+                               : new_tensor(sizes, nullptr, self.scalar_type));
     TENON_TRY(results[1], new_matrices(all, n, n, self.scalar_type));
     TENON_TRY(results[2], new_lists(all, n, ScalarType::Int));
     TENON_TRY(results[3], new_numbers(all, ScalarType::Int));
@@ -246,7 +256,7 @@ Status solve(const ModelTensor& self, const ModelTensor& right, OperatorResults 
     for_positions<1>(solved->batch(), no_dim, {numbers.data()}, [&](const auto& position) {
       const std::int64_t i = position[0];
       solve_triangles(n, columns, at<T>(results[1], i, n * n), at<int>(results[2], i, n),
-                      at<T>(solutions, next++, n * columns));
+                      at<T>(solutions, next++, n * columns), !left);
     });
     if (is_vector) copy(*lists, *results[0]);
     return ok();

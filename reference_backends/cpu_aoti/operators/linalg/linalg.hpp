@@ -17,9 +17,10 @@ Status invert(const ModelTensor& self, OperatorResults results);
 
 /// The solution of self X = right, whose batches are broadcast; a vector for each matrix where
 /// `right` has the shape of one. In a batch of vectors the last two dimensions have changed places
-/// in memory, as PyTorch's have.
+/// in memory, as PyTorch's have. Without `left` the solution of X self = right, which is in
+/// row-major order, as PyTorch's is; vectors are refused.
 /// results: X, the triangles of self, its pivots, info.
-Status solve(const ModelTensor& self, const ModelTensor& right, OperatorResults results);
+Status solve(const ModelTensor& self, const ModelTensor& right, bool left, OperatorResults results);
 
 /// results: the lower or upper triangle, info.
 Status factor_cholesky(const ModelTensor& self, bool upper, OperatorResults results);
