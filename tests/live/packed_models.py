@@ -60,9 +60,10 @@ class Groups(torch.nn.Module):
     def forward(self, x):
         values, counts = torch.unique(x, return_counts=True)
         bins = torch.bincount(x)
-        for one in (values, counts, bins):  # Memory for outputs is planned.
+        rows = torch.unique(x.reshape(3, 2), dim=0)
+        for one in (values, counts, bins, rows):  # Memory for outputs is planned.
             torch._check(one.size(0) <= 64)
-        return values * 2, counts, bins + 1, x.reshape(2, -1).median(1).values
+        return values * 2, counts, bins + 1, x.reshape(2, -1).median(1).values, rows * 2
 
 
 class Factors(torch.nn.Module):
@@ -183,7 +184,7 @@ def main():
         check(tools, export("sums", Sums(), inputs, ({0: rows}, {0: rows}), place))
         check(tools, export("filter", Filter(), (torch.randn(3, 6, 10),), None, place))
         check(tools, export("factors", Factors(), (torch.randn(2, 5, 4), torch.randn(2, 4, 3)), None, place))
-        check(tools, export("groups", Groups(), (torch.tensor([3, 1, 3, 2, 1, 3]),), None, place))
+        check(tools, export("groups", Groups(), (torch.tensor([3, 1, 2, 1, 3, 1]),), None, place))
 
 
 if __name__ == "__main__":

@@ -42,10 +42,19 @@ constexpr Parameter consecutive_parameters[] = {{"self", tensor},
                                                 {"dim", integer, true}};
 Status run_unique_consecutive(const OperatorArguments& arguments, OperatorResults results) {
   if (arguments.has(3)) {
-    return error(Error::NotSupported, "dim ", arguments.integer(3), ": expected none");
+    return find_unique_along(arguments.tensor(0), arguments.integer(3), false, results);
   }
   return find_unique(arguments.tensor(0), false, arguments.flag_or(1, false),
                      arguments.flag_or(2, false), results);
+}
+
+constexpr Parameter unique_dim_parameters[] = {{"self", tensor},
+                                               {"dim", integer},
+                                               {"sorted", flag, true},
+                                               {"return_inverse", flag, true},
+                                               {"return_counts", flag, true}};
+Status run_unique_dim(const OperatorArguments& arguments, OperatorResults results) {
+  return find_unique_along(arguments.tensor(0), arguments.integer(1), true, results);
 }
 
 constexpr Parameter bincount_parameters[] = {
@@ -142,6 +151,7 @@ constexpr OperatorKernel kernels[] = {
     {"aten::multinomial", multinomial_parameters, 1, &run_multinomial},
     {"aten::nanmedian.dim", median_parameters, 2, &run_median<true>},
     {"aten::unique_consecutive", consecutive_parameters, 3, &run_unique_consecutive},
+    {"aten::unique_dim", unique_dim_parameters, 3, &run_unique_dim},
 };
 
 static_assert(std::ranges::all_of(kernels, [](const OperatorKernel& kernel) {

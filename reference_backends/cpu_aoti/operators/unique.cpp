@@ -2,7 +2,9 @@
 #include "operators/unique.hpp"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <numeric>
 #include <type_traits>
 
 #include "kernels/elements.hpp"
@@ -62,6 +64,86 @@ Status find_unique(const ModelTensor& self, bool sorted, bool with_inverse, bool
     }
     return ok();
   });
+}
+
+Status find_unique_along(const ModelTensor& self, std::int64_t dim, bool sorted,
+                         OperatorResults results) {
+  TENON_TRY(const std::size_t along, wrap_dim(dim, self.rank));
+  const auto rank = static_cast<std::size_t>(self.rank);
+  const std::int64_t count = rank > 0 ? self.sizes[along] : 0;
+  if (rank == 0 || (self.numel == 0 && count != 0)) {
+    return error(Error::InvalidArgument, "slices of ", shape_text(self.shape()),
+                 " along dimension ", dim, ": expected elements in each");
+  }
+  // The slices one after the other: dimension `along` is first.
+  Dims sizes{}, strides{};
+  sizes[0] = count;
+  strides[0] = self.strides[along];
+  for (std::size_t d = 0, next = 1; d < rank; ++d) {
+    if (d == along) continue;
+    sizes[next] = self.sizes[d];
+    strides[next++] = self.strides[d];
+  }
+  TENON_TRY(const OwnedTensor slices,
+            new_tensor(Sizes(sizes).first(rank), nullptr, self.scalar_type));
+  copy_strided(slices->shape(), size_of(self.scalar_type), {slices->data, slices->strides.data()},
+               {self.data, strides.data()});
+  TENON_TRY(const Scratch scratch,
+            Scratch::of(count * static_cast<std::int64_t>(sizeof(std::int64_t))));
+  auto* const order = scratch.as<std::int64_t>();
+  std::iota(order, order + count, std::int64_t{0});
+  TENON_TRY(results[1], new_tensor({&count, 1}, nullptr, ScalarType::Long));
+  auto* const inverse = results[1]->as<std::int64_t>();
+
+  const std::int64_t length = count == 0 ? 0 : self.numel / count;
+  std::int64_t distinct = 0;
+  TENON_RETURN_IF_ERROR(with_type(self.scalar_type, [&]<class T>(T) -> Status {
+    const auto* const elements = slices->as<const T>();
+    const auto key = [&](std::int64_t slice, std::int64_t i) {
+      return widen(elements[slice * length + i]);
+    };
+    if (sorted) {
+      std::sort(order, order + count, [&](std::int64_t a, std::int64_t b) {
+        for (std::int64_t i = 0; i < length; ++i) {
+          if (less(key(a, i), key(b, i))) return true;
+          if (less(key(b, i), key(a, i))) return false;
+        }
+        return a < b;
+      });
+    }
+    const auto is_new = [&](std::int64_t a, std::int64_t b) {
+      for (std::int64_t i = 0; i < length; ++i) {
+        if (!(key(a, i) == key(b, i))) return true;  // NaN equals nothing.
+      }
+      return false;
+    };
+    for (std::int64_t i = 0; i < count; ++i) {
+      distinct += i == 0 || is_new(order[i - 1], order[i]) ? 1 : 0;
+      inverse[order[i]] = distinct - 1;
+    }
+    return ok();
+  }));
+
+  // In row-major order, which compiled code reads. What eager PyTorch returns may have other
+  // strides.
+  Dims shape = self.sizes;
+  shape[along] = distinct;
+  TENON_TRY(results[0], new_tensor(Sizes(shape).first(rank), nullptr, self.scalar_type));
+  TENON_TRY(results[2], new_tensor({&distinct, 1}, nullptr, ScalarType::Long));
+  auto* const counts = results[2]->as<std::int64_t>();
+  std::fill_n(counts, distinct, std::int64_t{0});
+  Dims to = results[0]->strides;
+  std::rotate(to.begin(), to.begin() + static_cast<std::ptrdiff_t>(along),
+              to.begin() + static_cast<std::ptrdiff_t>(along) + 1);
+  const auto element = static_cast<std::int64_t>(size_of(self.scalar_type));
+  for (std::int64_t i = 0; i < count; ++i) {
+    const std::int64_t group = inverse[order[i]];
+    if (counts[group]++ != 0) continue;
+    copy_strided(slices->shape().subspan(1), size_of(self.scalar_type),
+                 {results[0]->data + group * to[0] * element, to.data() + 1},
+                 {slices->data + order[i] * length * element, slices->strides.data() + 1});
+  }
+  return ok();
 }
 
 Status count_bins(const ModelTensor& self, const ModelTensor* weights, std::int64_t minlength,

@@ -16,6 +16,12 @@ namespace tenon::cpu_aoti {
 Status find_unique(const ModelTensor& self, bool sorted, bool with_inverse, bool with_counts,
                    OperatorResults results);
 
+/// Like `find_unique`, of slices along a dimension, which are compared element by element.
+/// `results`: the slices in row-major order; the number of each slice's group and the sizes of the
+/// groups, which PyTorch also returns where they are not wanted.
+Status find_unique_along(const ModelTensor& self, std::int64_t dim, bool sorted,
+                         OperatorResults results);
+
 /// The most bins that `count_bins` makes: 4 GiB of counts.
 inline constexpr std::int64_t max_bins = std::int64_t{1} << 29;
 

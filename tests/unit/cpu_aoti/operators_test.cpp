@@ -148,8 +148,54 @@ TEST_CASE("unique elements of neighbours", "[cpu_aoti]") {
   CHECK(call(calls, {none.get()}, {}, 3).results[0].sizes() == Shape{0});
 
   const std::string along = inputs + ", " + argument("dim", R"("as_int": 0)");
-  CHECK_THAT(call(description("aten::unique_consecutive", along, 3), {x.get()}, {0}, 3).failure,
-             ContainsSubstring("dim 0: expected none"));
+  const Handle rows = tensor({4, 3}, {1, 1, 2, 1, 1, 2, 3, 1, 2, 1, 1, 2}, ScalarType::Int);
+  const Call slices = call(description("aten::unique_consecutive", along, 3), {rows.get()}, {0}, 3);
+  CHECK(slices.results[0].sizes() == Shape{3, 3});
+  CHECK(slices.results[0].values() == Values{1, 1, 2, 3, 1, 2, 1, 1, 2});
+  CHECK(slices.results[1].values() == Values{0, 0, 1, 2});
+  CHECK(slices.results[2].values() == Values{2, 1, 1});
+}
+
+TEST_CASE("unique slices along a dimension, in row-major order", "[cpu_aoti]") {
+  Fixture fixture;
+  const std::string inputs = self + ", " + argument("dim", R"("as_int": 0)") + ", " +
+                             argument("sorted", R"("as_bool": true)") + ", " +
+                             argument("return_inverse", R"("as_bool": true)");
+  const std::string calls = description("aten::unique_dim", inputs, 3);
+  const Values values = {3, 1, 3, 2, 1, 1, 1, 2, 3, 1, 3, 2};
+  for (const Shape& strides : {Shape{}, Shape{1, 3}}) {
+    const Handle x = tensor({3, 4}, values, ScalarType::Float, strides);
+    const Call rows = call(calls, {x.get()}, {0}, 3);
+    CHECK(rows.failure.empty());
+    CHECK(rows.results[0].sizes() == Shape{2, 4});
+    CHECK(rows.results[0].values() == Values{1, 1, 1, 2, 3, 1, 3, 2});
+    CHECK(rows.results[1].values() == Values{1, 0, 1});
+    CHECK(rows.results[2].values() == Values{1, 2});
+
+    const Call columns = call(calls, {x.get()}, {-1}, 3);
+    CHECK(columns.results[0].sizes() == Shape{3, 3});
+    CHECK(columns.results[0].strides() == Shape{3, 1});
+    CHECK(columns.results[0].values() == Values{1, 2, 3, 1, 2, 1, 1, 2, 3});
+    CHECK(columns.results[1].values() == Values{2, 0, 2, 1});
+    CHECK(columns.results[2].values() == Values{1, 1, 2});
+  }
+  const Handle cube = tensor({2, 2, 2}, {1, 0, 1, 0, 0, 1, 0, 1}, ScalarType::Bool);
+  const Call planes = call(calls, {cube.get()}, {1}, 3);
+  CHECK(planes.results[0].sizes() == Shape{2, 1, 2});
+  CHECK(planes.results[0].values() == Values{1, 0, 0, 1});
+  CHECK(planes.results[2].values() == Values{2});
+  const Handle with_nan = tensor({3, 2}, {nan, 1, nan, 1, 0, 1});
+  CHECK(call(calls, {with_nan.get()}, {0}, 3).results[2].values() == Values{1, 1, 1});
+  const Handle none = make({0, 3});
+  const Call empty = call(calls, {none.get()}, {0}, 3);
+  CHECK(empty.results[0].sizes() == Shape{0, 3});
+  CHECK(empty.results[1].sizes() == Shape{0});
+
+  CHECK_THAT(call(calls, {none.get()}, {1}, 3).failure,
+             ContainsSubstring("slices of [0, 3] along dimension 1: expected elements in each"));
+  const Handle scalar = make({});
+  CHECK_THAT(call(calls, {scalar.get()}, {0}, 3).failure, ContainsSubstring("slices of []"));
+  CHECK_THAT(call(calls, {cube.get()}, {3}, 3).failure, ContainsSubstring("dimension 3 of 3"));
 }
 
 TEST_CASE("bins are counted or summed, as many as the largest number asks for", "[cpu_aoti]") {
