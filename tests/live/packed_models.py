@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Compiles five models with AOTInductor, packs them with tenon-compile in each form, runs them with
+"""Compiles six models with AOTInductor, packs them with tenon-compile in each form, runs them with
 tenon-run, which compares with eager PyTorch, and gives the programs to ExecuTorch's reader.
 
 usage: packed_models.py TENON_COMPILE TENON_RUN CPU_AOTI [--keep DIR]
@@ -52,6 +52,15 @@ class Filter(torch.nn.Module):
     def forward(self, x):
         spectrum = torch.fft.rfft2(x)
         return torch.fft.irfft2(spectrum * spectrum.abs(), s=x.shape[-2:]), torch.view_as_real(torch.fft.fft(x))
+
+
+class Smaller(torch.nn.Module):
+    """Images resized with antialiasing, to a size and by factors."""
+
+    def forward(self, x):
+        resize = torch.nn.functional.interpolate
+        return (resize(x, (3, 7), mode="bilinear", antialias=True),
+                resize(x, scale_factor=(0.7, 0.4), mode="bicubic", antialias=True) + 1)
 
 
 class Groups(torch.nn.Module):
@@ -183,6 +192,7 @@ def main():
         inputs = (torch.randn(3, 4), torch.randn(3, 4))
         check(tools, export("sums", Sums(), inputs, ({0: rows}, {0: rows}), place))
         check(tools, export("filter", Filter(), (torch.randn(3, 6, 10),), None, place))
+        check(tools, export("smaller", Smaller(), (torch.randn(2, 3, 6, 10),), None, place))
         check(tools, export("factors", Factors(), (torch.randn(2, 5, 4), torch.randn(2, 4, 3)), None, place))
         check(tools, export("groups", Groups(), (torch.tensor([3, 1, 2, 1, 3, 1]),), None, place))
 

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -14,7 +15,15 @@
 namespace tenon::cpu_aoti {
 
 /// The type of an operator's parameter. A call may leave out what is optional or has a default.
-enum class ParameterType : std::uint8_t { tensor, integer, integers, flag, text, generator };
+enum class ParameterType : std::uint8_t {
+  tensor,
+  integer,
+  integers,
+  number,
+  flag,
+  text,
+  generator
+};
 
 struct Parameter {
   std::string_view name;  ///< As in the operator's schema.
@@ -29,6 +38,7 @@ struct PreparedArgument {
   std::size_t first = 0;  ///< Among the integers or tensors of the call.
   std::size_t count = 0;
   bool flag = false;
+  double number = 0;
   std::string text{};
 };
 
@@ -55,6 +65,9 @@ class OperatorArguments {
   }
   [[nodiscard]] bool flag_or(std::size_t i, bool missing) const noexcept {
     return has(i) ? prepared_[i].flag : missing;
+  }
+  [[nodiscard]] std::optional<double> number(std::size_t i) const noexcept {
+    return has(i) ? std::optional(prepared_[i].number) : std::nullopt;
   }
   [[nodiscard]] std::string_view text_or(std::size_t i, std::string_view missing) const noexcept {
     return has(i) ? std::string_view(prepared_[i].text) : missing;

@@ -9,6 +9,7 @@
 #include "operators/linalg/lapack.hpp"
 #include "operators/linalg/linalg.hpp"
 #include "operators/multinomial.hpp"
+#include "operators/resize.hpp"
 #include "operators/unique.hpp"
 
 namespace tenon::cpu_aoti {
@@ -129,6 +130,19 @@ Status run_eigenvalues(const OperatorArguments& arguments, OperatorResults resul
                           arguments.flag_or(2, true), results);
 }
 
+constexpr Parameter resize_parameters[] = {{"self", tensor},
+                                           {"output_size", integers},
+                                           {"align_corners", flag},
+                                           {"scales_h", number, true},
+                                           {"scales_w", number, true}};
+template <ResizeFilter filter>
+Status run_resize(const OperatorArguments& arguments, OperatorResults results) {
+  return resize_images(arguments.tensor(0),
+                       {filter, arguments.integers(1), arguments.flag_or(2, false),
+                        arguments.number(3), arguments.number(4)},
+                       results[0]);
+}
+
 constexpr Parameter info_parameters[] = {
     {"info", tensor}, {"api_name", text}, {"is_matrix", flag, true}};
 Status run_check_info(const OperatorArguments& arguments, OperatorResults) {
@@ -143,6 +157,8 @@ constexpr OperatorKernel kernels[] = {
     {"aten::_linalg_solve_ex", solve_parameters, 4, &run_solve, &lapack::load},
     {"aten::_linalg_svd", svd_parameters, 3, &run_svd, &lapack::load},
     {"aten::_unique2", unique_parameters, 3, &run_unique},
+    {"aten::_upsample_bicubic2d_aa", resize_parameters, 1, &run_resize<ResizeFilter::cubic>},
+    {"aten::_upsample_bilinear2d_aa", resize_parameters, 1, &run_resize<ResizeFilter::linear>},
     {"aten::bincount", bincount_parameters, 1, &run_bincount},
     {"aten::linalg_cholesky_ex", cholesky_parameters, 2, &run_cholesky, &lapack::load},
     {"aten::linalg_inv_ex", inverse_parameters, 2, &run_inverse, &lapack::load},

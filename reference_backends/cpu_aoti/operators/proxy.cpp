@@ -112,6 +112,9 @@ class CallReader {
     } else if (parameter.type == ParameterType::flag && type == "as_bool" && value.is_boolean()) {
       out.flag = value.get<bool>();
       return take(out, call_.num_integers, 0);
+    } else if (parameter.type == ParameterType::number && type == "as_float" && value.is_number()) {
+      out.number = value.get<double>();
+      return take(out, call_.num_integers, 0);
     } else if (parameter.type == ParameterType::text && type == "as_string" && value.is_string()) {
       out.text = value.get<std::string>();
       return take(out, call_.num_integers, 0);

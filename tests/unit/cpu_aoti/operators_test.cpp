@@ -289,6 +289,24 @@ TEST_CASE("an operator that checks a factorisation has no result", "[cpu_aoti][l
              ContainsSubstring("linalg.inv: a matrix is singular"));
 }
 
+TEST_CASE("an operator's number is in the description, or is left out", "[cpu_aoti]") {
+  Fixture fixture;
+  const auto inputs = [](const std::string& scale) {
+    return self + ", " + argument("output_size", R"("as_ints": [1, 1])") + ", " +
+           argument("align_corners", R"("as_bool": false)") + ", " +
+           argument("scales_h", R"("as_none": true)") + ", " + argument("scales_w", scale);
+  };
+  const std::string name = "aten::_upsample_bilinear2d_aa";
+  const Handle x = tensor({1, 1, 1, 2}, {1, 3});
+  const Call whole = call(description(name, inputs(R"("as_none": true)"), 1), {x.get()}, {1, 1}, 1);
+  CHECK(whole.results[0].values() == Values{2});
+  // The center is 0.5: the weights of PyTorch are 1 and 0.
+  const Call first = call(description(name, inputs(R"("as_float": 1.0)"), 1), {x.get()}, {1, 1}, 1);
+  CHECK(first.results[0].values() == Values{1});
+  CHECK_THAT(refusal(description(name, inputs(R"("as_float": "1")"), 1), Error::NotSupported),
+             ContainsSubstring("argument 'scales_w' has the type as_float"));
+}
+
 TEST_CASE("steady calls of an operator allocate nothing", "[cpu_aoti]") {
   Fixture fixture;
   const auto proxy = cpu_aoti::make_proxy(
