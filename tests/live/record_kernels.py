@@ -362,7 +362,20 @@ def layout_cases() -> None:
     case("cat", aten.cat(parts := [deep, deep * 2], 2), 2, *parts)
 
 
+def whole_pool_cases() -> None:
+    """Averages of whole numbers, which are cut off."""
+    flat = some(1, 2, 7, 6, dtype=LONG) - 4
+    deep = some(1, 2, 4, 5, 3, dtype=LONG) - 4
+    for counts, divisor in ((1, None), (0, None), (1, 3), (0, -2)):
+        for x in (flat, flat.contiguous(memory_format=torch.channels_last)):
+            case("avg_pool2d", aten.avg_pool2d(x, (3, 2), (2,), (1,), True, bool(counts), divisor), x, (3, 2), (2,), (1,),
+                 1, counts, 0 if divisor is None else divisor)
+        case("avg_pool3d", aten.avg_pool3d(deep, (2,), (1,), (1,), False, bool(counts), divisor), deep, (2,), (1,), (1,), 0,
+             counts, 0 if divisor is None else divisor)
+
+
 print("# What torch returns; tests/live/record_kernels.py made it with torch", torch.__version__)
 for record in (rank_cases, search_cases, mask_cases, index_cases, scan_cases, pool_cases, view_cases, arithmetic_cases,
-               distance_cases, grid_cases, product_cases, int8_cases, layout_cases):
+               distance_cases, grid_cases, product_cases, int8_cases, layout_cases,
+               whole_pool_cases):
     record()

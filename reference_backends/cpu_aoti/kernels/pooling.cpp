@@ -84,7 +84,10 @@ Status run(const ModelTensor& self, std::size_t spatial, bool channels_last, Poo
   };
   if (out->numel > 0) {
     if constexpr (std::is_same_v<Kind<float>, Average<float>>) {
-      TENON_RETURN_IF_ERROR(with_real_type(self.scalar_type, pool));
+      // As in PyTorch, adaptive averages are of floating-point numbers.
+      const bool is_whole = self.scalar_type == ScalarType::Long && p.axes[2].kernel != 0;
+      TENON_RETURN_IF_ERROR(is_whole ? pool(std::int64_t{})
+                                     : with_real_type(self.scalar_type, pool));
     } else {
       TENON_RETURN_IF_ERROR(with_type(self.scalar_type, pool));
     }

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <limits>
+#include <type_traits>
 
 #include "kernels/elements.hpp"
 
@@ -46,17 +47,26 @@ struct Pooling {
   bool counts_padding = false;  ///< In that number.
 };
 
-/// Sums and divides.
+/// Sums and divides. Sums of whole numbers wrap around, and their quotients are cut off.
 template <class T>
 struct Average {
   using Element = T;
+  static constexpr bool is_whole = std::is_integral_v<Wide<T>>;
   struct Best {
-    Wide<T> sum;
+    std::conditional_t<is_whole, std::uint64_t, Wide<T>> sum;
   };
   static void start(Best& best, std::int64_t) noexcept { best.sum = 0; }
-  static void take(Best& best, T value, std::int64_t) noexcept { best.sum += widen(value); }
+  static void take(Best& best, T value, std::int64_t) noexcept {
+    best.sum += static_cast<decltype(best.sum)>(widen(value));
+  }
   static T finish(const Best& best, std::int64_t count) noexcept {
-    return narrow<T>(best.sum / static_cast<Wide<T>>(count));
+    if constexpr (is_whole) {
+      // The processor raises an exception when it divides the smallest number by -1.
+      if (count == -1) return static_cast<T>(0 - best.sum);
+      return static_cast<T>(static_cast<std::int64_t>(best.sum) / count);
+    } else {
+      return narrow<T>(best.sum / static_cast<Wide<T>>(count));
+    }
   }
 };
 

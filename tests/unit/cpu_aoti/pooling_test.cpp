@@ -171,6 +171,22 @@ TEST_CASE("max_pool2d_with_indices: strides, padding, dilation, whole numbers", 
   CHECK(places.at(8) == 24);
 }
 
+TEST_CASE("averages of the smallest whole numbers wrap around", "[cpu_aoti]") {
+  Fixture fixture;
+  constexpr double smallest = -9223372036854775808.0;
+  Handle self = make({1, 1, 2}, ScalarType::Long);
+  for (std::int64_t i = 0; i < 2; ++i) self.set(i, smallest);
+  const std::int64_t one = 1, sizes[] = {1, 2}, zero = 0;
+  const auto pool = [&](const std::int64_t* kernel, std::int64_t count, std::int64_t divisor) {
+    Handle out;
+    REQUIRE(aoti_torch_cpu_avg_pool2d(self.get(), kernel, count, &one, 1, &zero, 1, 0, 1, &divisor,
+                                      out.out()) == 0);
+    return out.values();
+  };
+  CHECK(pool(&one, 1, -1) == std::vector<double>{smallest, smallest});
+  CHECK(pool(sizes, 2, 1) == std::vector<double>{0});
+}
+
 TEST_CASE("pooling: refusals, and no memory in a second call", "[cpu_aoti]") {
   Fixture fixture;
   Random source;
