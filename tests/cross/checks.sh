@@ -25,8 +25,15 @@ detail() {
 }
 not_run() { result "not run" "$1"; }
 
+# alone NAME COMMAND...: of two runs at once, one has to wait.
+alone() {
+  mkdir -p build/cross
+  { flock 9 && "${@:2}" 9>&-; } 9>"build/cross/$1.lock"
+}
+
 # Debian packages by the command or the file that shows that they are there.
-packages() {
+packages() { alone packages install_missing "$@"; }
+install_missing() {
   local entry missing=()
   for entry in "$@"; do
     command -v "${entry%%:*}" >/dev/null || [ -e "${entry%%:*}" ] || missing+=("${entry#*:}")
@@ -51,7 +58,8 @@ configure() {
 }
 
 # build_in FOLDER TARGET...: configured for this machine's compiler where it is not configured.
-build_in() {
+build_in() { alone "$(basename "$1")-build" configured_build "$@"; }
+configured_build() {
   local folder=$1
   shift
   configure "$folder"
@@ -65,11 +73,14 @@ build() {
   note "built"
 }
 
+# What the last check printed: of each run its own, as two may have one build folder.
+log_of_check() { echo "${results%.tsv}.check.log"; }
+
 # check NAME COMMAND...: shows what the command printed if it fails.
 check() {
-  local name=$1 log=build/cross/$target/check.log outcome=0
+  local name=$1 log outcome=0
   shift
-  mkdir -p "build/cross/$target"
+  log=$(log_of_check)
   "$@" >"$log" 2>&1 || outcome=$?
   if [ "$outcome" = 0 ]; then
     ok "$name"
@@ -95,7 +106,8 @@ targets_of_tests() {
 declare -A selections=()
 
 check_units() {
-  local name counted build=build/cross/$target log=build/cross/$target/meson-logs/testlog.txt
+  local name counted build=build/cross/$target log
+  log=$build/meson-logs/$(log_of_tests).txt
   note "unit tests"
   for name in "${unit_tests[@]}"; do
     check "unit tests: $name" unit_test "$build" "$name" "${selections[$name]:-}"
@@ -105,11 +117,12 @@ check_units() {
     [ -z "$counted" ] || detail "$counted"
   done
 }
+log_of_tests() { echo "tests-$(basename "$results" .tsv)"; }
 # unit_test FOLDER NAME ARGUMENTS. Meson counts a name that no test has as passed.
 unit_test() {
   local text
-  rm -f "$1/meson-logs/testlog.txt"  # That of the test before it.
-  text=$(meson test -C "$1" --no-rebuild --timeout-multiplier 20 --print-errorlogs --test-args "$3" "$2" 2>&1) ||
+  rm -f "$1/meson-logs/$(log_of_tests).txt"  # That of the test before it.
+  text=$(meson test -C "$1" --no-rebuild --logbase "$(log_of_tests)" --timeout-multiplier 20 --print-errorlogs --test-args "$3" "$2" 2>&1) ||
     { echo "$text"; return 1; }
   grep -q '^Ok: *1 *$' <<<"$text" || { echo "$text"; return 1; }
 }
@@ -215,7 +228,8 @@ check_large_file() {
 
 # check_kit PLUGIN...: each judged by the conformance kit with its subject file.
 check_kit() {
-  local name plugin build=build/cross/$target log=build/cross/$target/check.log
+  local name plugin build=build/cross/$target log
+  log=$(log_of_check)
   if [ "$kit_level" = 0 ]; then
     not_run "the conformance kit (--kit-level 0)"
     return

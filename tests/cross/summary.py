@@ -8,6 +8,9 @@ counts as one failure, as does each line that is none of these.
 
 Prints the summary, and writes it to build/cross/NAME.txt and, with what was found, to
 build/cross/NAME.json. Exit code 1 if a check failed.
+
+With --markdown and no targets: prints what build/cross/NAME.json has as rows of the table in
+docs/platforms.md.
 """
 
 import argparse
@@ -59,12 +62,43 @@ def text_of(target):
         yield f"  not run: {text}"
 
 
+def rows_of(target):
+    """The rows of a table about one target: its totals, each check that has details or failed, the rest."""
+    def row(*cells):
+        return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+
+    seconds = target["seconds"]
+    took = "" if seconds is None else f" ({seconds // 60}:{seconds % 60:02} min)"
+    totals = f"**{target['passed']} passed, {target['failed']} failed**{took}"
+    name, _, part = target["target"].partition("-")
+    yield row(target["target"], f"`./dev cross {'quick' if part else name}`", totals)
+    rest = []
+    for check in target["checks"]:
+        if not check["passed"]:
+            yield row("", check["name"], "failed")
+        elif check["details"]:
+            yield row("", check["name"], "; ".join(check["details"]))
+        else:
+            rest.append(check["name"])
+    if rest:
+        yield row("", f"{len(rest)} without a count of their own: " + "; ".join(rest), "passed")
+    for text in target["not_run"]:
+        yield row("", text, "not run")
+
+
 def main():
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("name", help="of the summary's files")
-    parser.add_argument("targets", nargs="+", metavar="TARGET")
+    parser.add_argument("targets", nargs="*", metavar="TARGET")
+    parser.add_argument("--markdown", action="store_true")
     args = parser.parse_args()
+    if args.markdown == bool(args.targets):
+        parser.error("expected targets, or --markdown and none")
+    if args.markdown:
+        summary = json.loads((FOLDER / f"{args.name}.json").read_text(encoding="utf-8"))
+        print("\n".join(row for target in summary["targets"] for row in rows_of(target)))
+        return
     targets = [read_results(FOLDER / "results" / f"{name}.tsv") for name in args.targets]
     passed = sum(target["passed"] for target in targets)
     failed = sum(target["failed"] for target in targets)

@@ -60,8 +60,7 @@ class SummaryTest(unittest.TestCase):
 
     def test_the_summary_has_the_totals_of_all(self):
         self.shell("ok first; not_ok $'second\\nline'; result end 61")
-        done = subprocess.run([sys.executable, HERE / "summary.py", "all", "one", "two"], cwd=self.folder,
-                              capture_output=True, text=True, check=False)
+        done = self.run_summary("all", "one", "two")
         self.assertEqual(done.returncode, 1, done)
         self.assertIn("one: 1 passed, 1 failed  [1:01]\n  not ok: second line\n", done.stdout)
         self.assertIn("\nall: 1 passed, 2 failed\n", done.stdout)
@@ -69,8 +68,59 @@ class SummaryTest(unittest.TestCase):
         self.assertEqual((written["passed"], written["failed"]), (1, 2))
         self.assertEqual((self.folder / "build/cross/all.txt").read_text(encoding="utf-8"), done.stdout)
 
+    def run_summary(self, *arguments):
+        return subprocess.run([sys.executable, HERE / "summary.py", *arguments], cwd=self.folder,
+                              capture_output=True, text=True, check=False)
+
+    def test_the_rows_of_a_table_have_what_the_summary_has(self):
+        self.shell("ok first; detail '5 a|b'; ok second; ok third; not_ok fourth; not_run 'a Mac'; result end 61")
+        self.run_summary("all", "one", "two")
+        done = self.run_summary("all", "--markdown")
+        self.assertEqual(done.stdout.splitlines(), [
+            "| one | `./dev cross one` | **3 passed, 1 failed** (1:01 min) |",
+            "|  | first | 5 a\\|b |",
+            "|  | fourth | failed |",
+            "|  | 2 without a count of their own: second; third | passed |",
+            "|  | a Mac | not run |",
+            "| two | `./dev cross two` | **0 passed, 1 failed** |",
+            "|  | was not run | failed |"])
+        self.assertEqual(self.run_summary("all", "--markdown", "one").returncode, 2)
+        self.assertEqual(self.run_summary("all").returncode, 2)
+
+    def several(self, commands):
+        """Runs `several` with a script in the place of tests/cross/run, which writes what it does to `log`."""
+        (self.folder / "run").write_text(
+            'name=$1; [ "$2" = --kit-level ] || name=$1-quick\n'
+            'echo "start $name" >>log\n'
+            # The second one ends first: it does not wait for the first.
+            '[ "$name" != one ] || until grep -q "end two" log; do sleep 0.01; done\n'
+            'echo "end $name" >>log; [ "$name" != three ] || exit 1\n'
+            'printf "ok\\tfirst\\nend\\t7\\n" >"build/cross/results/$name.tsv"\n', encoding="utf-8")
+        (self.folder / "run").chmod(0o755)
+        (self.folder / "summary.py").symlink_to(HERE / "summary.py")
+        script = (f"set -euo pipefail; here=.; kit_level=3; source {HERE}/checks.sh; source {HERE}/several.sh; "
+                  f"{commands}")
+        done = subprocess.run(["bash", "-c", script], cwd=self.folder, capture_output=True, text=True, check=False,
+                              timeout=60)
+        return done, (self.folder / "log").read_text(encoding="utf-8").splitlines()
+
+    def test_two_targets_run_at_once_and_the_last_one_after_all(self):
+        (self.file.parent / "three.tsv").write_text("ok\tof an older run\nend\t7\n", encoding="utf-8")
+        done, log = self.several("several all 2 one two three -- four")
+        self.assertEqual(done.returncode, 1, done)
+        self.assertIn("\nthree: 0 passed, 1 failed\n  not ok: was not run\n", done.stdout)
+        self.assertIn("\nall: 3 passed, 1 failed\n", done.stdout)
+        self.assertLess(log.index("start two"), log.index("end one"))
+        self.assertEqual(log[-2:], ["start four", "end four"])
+
+    def test_one_at_a_time_with_an_argument(self):
+        done, log = self.several("several quick 1 two:--quick four:--quick")
+        self.assertEqual(done.returncode, 0, done)
+        self.assertIn("\nquick: 2 passed, 0 failed\n", done.stdout)
+        self.assertEqual(log, ["start two-quick", "end two-quick", "start four-quick", "end four-quick"])
+
     def test_the_counts_of_a_unit_test_are_its_own(self):
-        log = self.folder / "build/cross/one/meson-logs/testlog.txt"
+        log = self.folder / "build/cross/one/meson-logs/tests-one.txt"
         log.parent.mkdir(parents=True)
         log.write_text("All tests passed (5 assertions in 2 test cases)\n", encoding="utf-8")
         found = self.shell("meson() { return 1; }; unit_tests=(core); check_units; result end 7")

@@ -59,7 +59,8 @@ sysroot() {
 
 # zig_python: installs zig from PyPI once and prints the command of the Python that has it.
 zig_version=0.17.1
-zig_python() {
+zig_python() { alone zig installed_zig; }
+installed_zig() {
   local folder=${XDG_CACHE_HOME:-$HOME/.cache}/tenon/zig-$zig_version
   # What an interrupted installation left is installed again.
   if ! "$folder/bin/python3" -c 'import ziglang' 2>/dev/null; then

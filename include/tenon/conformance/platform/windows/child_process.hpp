@@ -97,10 +97,17 @@ class ChildProcess {
     std::wstring line = command_line(words);
     ::PROCESS_INFORMATION started{};
     // Suspended until it is in the job, so that what it starts is in it too.
-    const ::BOOL good = ::CreateProcessW(program.c_str(), line.data(), nullptr, nullptr, TRUE,
-                                         CREATE_SUSPENDED | CREATE_UNICODE_ENVIRONMENT |
-                                             DETACHED_PROCESS | EXTENDED_STARTUPINFO_PRESENT,
-                                         environment.data(), nullptr, &how.StartupInfo, &started);
+    const auto create = [&] {
+      return ::CreateProcessW(program.c_str(), line.data(), nullptr, nullptr, TRUE,
+                              CREATE_SUSPENDED | CREATE_UNICODE_ENVIRONMENT | DETACHED_PROCESS |
+                                  EXTENDED_STARTUPINFO_PRESENT,
+                              environment.data(), nullptr, &how.StartupInfo, &started);
+    };
+    ::BOOL good = create();
+    // Wine fails so, rarely and on a busy machine, where a new process ended before its first code.
+    for (int more = 2; !good && more != 0 && ::GetLastError() == ERROR_INTERNAL_ERROR; --more) {
+      good = create();
+    }
     Status outcome = good ? ok() : failed();
     ::DeleteProcThreadAttributeList(attributes);
     if (!good) return outcome;
