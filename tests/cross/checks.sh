@@ -246,18 +246,25 @@ check_kit() {
   done
 }
 
+# program_of BUILD NAME: the program of an example, which has another name on Windows; nothing if it is not built.
+program_of() {
+  local program=$1/examples/$2/$2
+  [ -f "$program" ] || program+=.exe
+  [ ! -f "$program" ] || echo "$program"
+}
+
 # The plugin of each platform that is built, given to the hosts of all that run here.
 check_refusals() {
   local host plugin hosts=() plugins=() built=()
-  for host in build/cross/native build/cross/{arm64,armhf,musl}; do
-    if [ -f "$host/examples/tenon-run/tenon-run" ]; then
+  for host in build/cross/{native,arm64,armhf,musl,windows}; do
+    if [ -n "$(program_of "$host" tenon-run)" ]; then
       hosts+=("$host")
     else
       not_run "the host of $(basename "$host") (not built)"
     fi
-    plugins+=("$host/examples/hello.so")
   done
-  plugins+=(build/cross/windows/examples/hello.dll build/cross/macos-plugins/hello.dylib)
+  plugins=(build/cross/{native,arm64,armhf,musl}/examples/hello.so build/cross/windows/examples/hello.dll
+    build/cross/macos-plugins/hello.dylib)
   for plugin in "${plugins[@]}"; do
     if [ -f "$plugin" ]; then
       built+=("$plugin")
@@ -275,7 +282,7 @@ refuses() {
   there=${plugin%/*} there=${there%/examples}
   pair="the host of $(basename "$here"), the plugin of $(basename "$there")"
   [ ! -x "$here/emulate" ] || run=("$here/emulate")
-  text=$("${run[@]}" "$here/examples/tenon-run/tenon-run" "$folder/model.pte" --plugin "$plugin" \
+  text=$("${run[@]}" "$(program_of "$here" tenon-run)" "$folder/model.pte" --plugin "$plugin" \
     --input "$folder/a0.npy" --input "$folder/b0.npy" --expect "$folder/expected0.npy" 2>&1) || outcome=$?
   if [ "$here" = "$there" ] && [ "$outcome" = 0 ]; then
     ok "$pair: runs"

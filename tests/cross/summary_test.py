@@ -129,7 +129,7 @@ class SummaryTest(unittest.TestCase):
     def test_what_is_not_built_for_refusals_is_named(self):
         found = self.shell("check_refusals; result end 7")
         self.assertEqual(found["not_run"], [
-            *(f"the host of {name} (not built)" for name in ["native", "arm64", "armhf", "musl"]),
+            *(f"the host of {name} (not built)" for name in ["native", "arm64", "armhf", "musl", "windows"]),
             *(f"the plugin of {name} (not built)"
               for name in ["native", "arm64", "armhf", "musl", "windows", "macos-plugins"])])
 

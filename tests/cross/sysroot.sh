@@ -6,9 +6,15 @@
 
 # Of Debian 12, as the compilers are: a library needs the C++ library that it was built with, or a newer one.
 debian_release=bookworm
-# What Tenon's host and programs need; oneDNN is for 64-bit machines alone.
+# What Tenon's host and programs need; oneDNN is for 64-bit machines alone. `quick` (yes, no): without what that
+# leaves out.
 libraries_of() {
-  local common="libc6-dev libstdc++-12-dev libfmt-dev libflatbuffers-dev libcli11-dev nlohmann-json3-dev libzip-dev catch2"
+  local common="libc6-dev libstdc++-12-dev libfmt-dev libflatbuffers-dev libcli11-dev nlohmann-json3-dev catch2"
+  if [ "$quick" = yes ]; then
+    echo "$common"
+    return
+  fi
+  common+=" libzip-dev"
   case $1 in
     arm64) echo "$common libdnnl-dev libsleef3" ;;
     armhf) echo "$common" ;;
