@@ -7,7 +7,6 @@
 #include <cstdlib>
 #include <memory>
 #include <new>
-#include <span>
 #include <type_traits>
 #include <utility>
 
@@ -27,12 +26,9 @@ class Arena {
   Arena& operator=(const Arena&) = delete;
   ~Arena() { free_blocks(); }
 
-  /// Hands out `bytes` before anything else. They stay the caller's and must outlive the arena.
-  /// Only while nothing was handed out.
-  void lend(std::span<std::byte> bytes) noexcept {
-    begin_ = next_ = reinterpret_cast<std::uintptr_t>(bytes.data());
-    end_ = begin_ + bytes.size();
-  }
+  /// Takes room for about `nbytes` from the system at once; without memory there is none until it
+  /// is needed. Only while nothing was handed out.
+  void reserve(std::size_t nbytes) noexcept { add_block(nbytes + sizeof(Block)); }
 
   /// `nbytes` bytes aligned to `alignment` (a power of two), or null when there is no memory or the
   /// alignment is not one.
@@ -98,7 +94,10 @@ class Arena {
         needed > PTRDIFF_MAX) {
       return false;
     }
-    const std::uint64_t size = std::max({needed, doubled, first_block_size});
+    return add_block(std::max({needed, doubled, first_block_size}));
+  }
+
+  bool add_block(std::uint64_t size) noexcept {
     auto* block = static_cast<Block*>(std::malloc(static_cast<std::size_t>(size)));
     if (!block) return false;
     block->previous = block_;

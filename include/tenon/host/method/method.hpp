@@ -196,14 +196,15 @@ class AsyncRuns {
 /// The state of a method. `Method` shows it to applications without its types.
 class LoadedMethod final : public Method {
  public:
-  /// Not built. The object and what its arena hands out first are one allocation.
+  /// Not built. The object and what its arena hands out first are two allocations and not one: for
+  /// a small method each is of a size that the C library keeps lists of (up to 1,032 bytes in
+  /// glibc).
   [[nodiscard]] static std::unique_ptr<LoadedMethod> create(
       std::shared_ptr<const Program>&& program, const schema::ExecutionPlan& plan,
       MethodOptions&& options) {
-    const Room room{room_for(plan)};
     std::unique_ptr<LoadedMethod> method(
-        new (room) LoadedMethod(std::move(program), plan, std::move(options)));
-    method->arena_.lend({reinterpret_cast<std::byte*>(method.get() + 1), room.bytes});
+        new LoadedMethod(std::move(program), plan, std::move(options)));
+    method->arena_.reserve(room_for(plan));
     return method;
   }
 
@@ -321,20 +322,9 @@ class LoadedMethod final : public Method {
         indices.Get(static_cast<flatbuffers::uoffset_t>(index)))];
   }
 
-  static void operator delete(void* self) { ::operator delete(self); }
-
  private:
   friend class MethodAsyncRuns;
   using Kind = schema::InstructionArguments;
-
-  /// Memory behind the object.
-  struct Room {
-    std::size_t bytes;
-  };
-  static void* operator new(std::size_t size, Room room) {
-    return ::operator new(size + room.bytes);
-  }
-  static void operator delete(void* self, Room) { ::operator delete(self); }
 
   LoadedMethod(std::shared_ptr<const Program>&& program, const schema::ExecutionPlan& plan,
                MethodOptions&& options)
@@ -351,8 +341,8 @@ class LoadedMethod final : public Method {
     const auto& delegates = *plan.delegates();
     const std::size_t name = delegates.size() == 0 ? 0 : delegates.Get(0)->id()->size();
     std::size_t bytes = PlannedBuffers::room(plan) + plan.values()->size() * each_value +
-                        plan.inputs()->size() * sizeof(MethodInput) + sizeof(BackendUse) + name +
-                        delegates.size() * sizeof(LoadedDelegate);
+                        plan.inputs()->size() * sizeof(MethodInput) + sizeof(BackendUse) +
+                        alignof(BackendUse) + name + delegates.size() * sizeof(LoadedDelegate);
     for (const auto* chain : *plan.chains()) {
       bytes += sizeof(Chain) + chain->instructions()->size() * each_instruction;
     }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 #include <span>
 #include <string_view>
@@ -122,15 +123,22 @@ template <class Element>
   return ok();
 }
 
+/// The failure of a name that `verify_c_string` refuses.
+[[nodiscard, gnu::cold]] inline Status refuse_c_string(const flatbuffers::String* text,
+                                                       std::string_view field, WorkLimit& limit,
+                                                       Error code) {
+  TENON_RETURN_IF_ERROR(verify_text(text, field, limit, code));
+  return error(code, field, " ", quoted(text->string_view()), " holds a NUL byte");
+}
+
 /// Checks that a name is present, not too long, and contains no NUL, so that it can be used as a C
 /// string.
 [[nodiscard]] inline Status verify_c_string(const flatbuffers::String* text, std::string_view field,
                                             WorkLimit& limit, Error code) {
-  TENON_RETURN_IF_ERROR(verify_text(text, field, limit, code));
-  if (text->string_view().find('\0') != std::string_view::npos) {
-    return error(code, field, " ", quoted(text->string_view()), " holds a NUL byte");
-  }
-  return ok();
+  if (text != nullptr && text->size() <= limit.limits().name_bytes &&
+      std::memchr(text->data(), 0, text->size()) == nullptr && limit.take(text->size())) [[likely]]
+    return ok();
+  return refuse_c_string(text, field, limit, code);
 }
 
 /// Entries and bytes of the named data of one file.

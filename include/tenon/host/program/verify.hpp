@@ -539,7 +539,8 @@ TENON_COLD [[nodiscard]] inline Result<ProgramNames> verify_program(const Progra
   if (program.version() > 0) {
     return error(code, "version is ", program.version(), ", this host reads version 0");
   }
-  for (std::uint32_t i = 0; i < view.num_segments(); ++i) {
+  const std::size_t num_segments = view.num_segments();
+  for (std::uint32_t i = 0; i < num_segments; ++i) {
     TENON_RETURN_IF_ERROR(within(verify_segment(*program.segments()->Get(i), segment_size, code),
                                  "segments[", i, "]"));
   }
