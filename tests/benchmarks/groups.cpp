@@ -17,6 +17,7 @@
 #include "rows/bridge_rows.hpp"
 #include "rows/growth_rows.hpp"
 #include "rows/plugin_rows.hpp"
+#include "rows/process_rows.hpp"
 #include "scratch.hpp"
 #include "stock/stock.hpp"
 #include "turns.hpp"
@@ -244,6 +245,7 @@ const std::vector<Group>& all_groups() {
       {"look-up", look_up_rows, true},
       {"allocations", allocation_rows, true},
       {"plugins", plugin_rows, false},
+      {"process", process_rows, false},
       {"adapter", adapter_rows, true},
       {"bridge", bridge_rows, true},
       {"growth", growth_rows, true},

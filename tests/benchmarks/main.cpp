@@ -61,6 +61,9 @@ int main(int argc, char** argv) {
   setup.sdk_plugin = TENON_BENCH_SDK_PLUGIN;
   setup.open_all = TENON_BENCH_OPEN_ALL;
   setup.tenon_list = TENON_BENCH_LIST;
+  setup.map_and_open = TENON_BENCH_MAP_AND_OPEN;
+  setup.tenon_run = TENON_BENCH_RUN;
+  setup.hello = TENON_BENCH_HELLO;
   setup.fixtures = TENON_BENCH_FIXTURES;
   setup.bridges = {TENON_BENCH_BRIDGES};
   std::string side = "both";

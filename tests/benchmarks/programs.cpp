@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <fstream>
+#include <string_view>
 
 #include "harness.hpp"
 #include "support/program_builder.hpp"
@@ -46,6 +47,20 @@ void write_delegate_calls(const std::string& id, int calls, Shapes shapes,
   const auto segment = builder.segment(test::bytes_of("NOOP"));
   const auto delegate = plan.delegate(id, schema::DataLocation::SEGMENT, segment);
   for (int i = 0; i < calls; ++i) plan.instruction(test::delegate_call(delegate, {x, y}));
+  write_built(builder, path);
+}
+
+void write_addition(const std::string& path) {
+  test::ProgramBuilder builder;
+  auto plan = builder.plan("forward");
+  const auto memory = plan.buffer(3 * slot_bytes);
+  const auto a = plan.input(planned(memory, 0, Shapes::Fixed));
+  const auto b = plan.input(planned(memory, 1, Shapes::Fixed));
+  const auto sum = plan.output(planned(memory, 2, Shapes::Fixed));
+  // The blob is the rank, in little-endian order.
+  const auto segment = builder.segment(test::bytes_of(std::string_view("\1\0\0\0", 4)));
+  const auto delegate = plan.delegate("Add", schema::DataLocation::SEGMENT, segment);
+  plan.instruction(test::delegate_call(delegate, {a, b, sum}));
   write_built(builder, path);
 }
 
