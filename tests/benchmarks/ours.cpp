@@ -116,6 +116,12 @@ struct LoadedRegistry {
   std::vector<host::BackendRef> backends;
 };
 
+/// Inputs begin on a line of the processor's cache, as those of the stock side do, which are in
+/// planned memory.
+struct alignas(64) CacheLine {
+  std::byte bytes[64];
+};
+
 /// An open program and a registry that knows its plugins. A single one is loaded already.
 struct OpenProgram {
   OpenProgram(const std::string& path, const std::string& plugin)
@@ -150,7 +156,7 @@ class LoadedMethod {
             checked(program_->load(&run_at_once), "Method::load of " + program_->program->name())) {
     for (std::size_t i = 0; i < method_->num_inputs(); ++i) {
       const tenon_tensor& tensor = *method_->input(i).as.tensor;
-      auto& data = inputs_.emplace_back(tensor.nbytes / sizeof(std::max_align_t) + 1);
+      auto& data = inputs_.emplace_back(tensor.nbytes / sizeof(CacheLine) + 1);
       check(method_->set_input(i, {static_cast<ScalarType>(tensor.scalar_type),
                                    {tensor.dl.shape, static_cast<std::size_t>(tensor.dl.ndim)},
                                    std::as_bytes(std::span(data)).first(tensor.nbytes)}),
@@ -175,7 +181,7 @@ class LoadedMethod {
   }
 
   std::shared_ptr<const OpenProgram> program_;
-  std::deque<std::vector<std::max_align_t>> inputs_;
+  std::deque<std::vector<CacheLine>> inputs_;
   std::unique_ptr<host::Method> method_;
 };
 
