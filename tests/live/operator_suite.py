@@ -2,30 +2,35 @@
 """ExecuTorch's suite of operators, compiled by AOTInductor and run by the CPU plugin.
 
 The cases are those of `executorch.backends.test.suite.operators` in the wheel: a module and its arguments, in
-float32 or another --dtype. Each is run by eager PyTorch, compiled as export_models.py compiles (whatever operators it asks for), and its
-outputs are compared with those of tenon-run. CACHE/CASE/ keeps the program, so that a second run only runs.
+float32 or another --dtype. Each is run by eager PyTorch. Those that eager runs are compiled as export_models.py compiles
+(whatever operators they ask for), several as one program whose outputs are the outputs of each, and those are compared with
+eager's by tenon-run. A program that is refused or crashes is halved until one case is left: each case has its own verdict
+and reason. CACHE/ keeps the programs, so that a second run only runs.
 
     build/live/venv/bin/python tests/live/operator_suite.py --cache build/live/operators --build build/gcc
 
 Prints each case that is not right and the totals: right; refused (by the exporter or the plugin, with the reason);
-wrong; crash. --only TEXT takes cases whose name contains it; --sample N takes N of them, the same each time. Exits with 1
-when a case is wrong or crashes, and when --sample has one that is refused.
+wrong; crash. --only TEXT takes cases whose name contains it; --sample N takes N of them, the same each time; --group 1
+compiles each alone. Exits with 1 when a case is wrong or crashes, and when --sample has one that is refused.
 """
 
 import argparse
 import copy
+import hashlib
 import importlib
 import inspect
 import json
+import os
 import pkgutil
 import random
-import re
 import shutil
 import subprocess
 import sys
+import time
 import types
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -96,82 +101,152 @@ def converted(model: torch.nn.Module, args: tuple[Any, ...], dtype: torch.dtype)
     return model.to(dtype) if dtype.is_floating_point else model, tree_map(convert, args)
 
 
-def compile_case(model: torch.nn.Module, args: tuple[Any, ...], folder: Path) -> dict[str, Any]:
-    """Writes the folder of one case; returns its facts: what eager or the exporter refused, or the files."""
+@dataclass
+class Case:
+    """A module with its arguments and what eager PyTorch makes of them."""
+
+    name: str
+    model: torch.nn.Module
+    args: tuple[Any, ...]
+    expected: list[torch.Tensor]
+
+
+def tensors_of(tree: Any) -> list[torch.Tensor]:
+    return [leaf for leaf in tree_leaves(tree) if isinstance(leaf, torch.Tensor)]
+
+
+class Group(torch.nn.Module):
+    """Several modules as one: takes the arguments of each and returns the tensors of each."""
+
+    def __init__(self, models: list[torch.nn.Module]) -> None:
+        super().__init__()
+        self.models = torch.nn.ModuleList(models)
+
+    def forward(self, *args: Any) -> tuple[torch.Tensor, ...]:
+        results = [model(*one) for model, one in zip(self.models, args, strict=True)]
+        return tuple(tensors_of(results))
+
+
+def compile_group(group: list[Case], folder: Path) -> dict[str, Any]:
+    """Writes the folder of one program; returns its facts: what the exporter refused, or the files."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    try:
-        expected = model(*copy.deepcopy(args))
-    except Exception as problem:
-        return {"eager": f"{type(problem).__name__}: {problem}"}
     backend = export_models.CpuAotiBackend
     backend.kernels = export_models.KernelTable(set(), True)
+    args = tuple(case.args for case in group)
     try:
-        manager = export_models.lower(torch.export.export(model, args))
+        manager = export_models.lower(torch.export.export(Group([case.model for case in group]), args))
     except Exception as problem:
         return {"exporter": f"{type(problem).__name__}: {problem}".splitlines()[0][:400]}
     manager.save(str(folder / "model.pte"))
-    inputs = [leaf for leaf in tree_leaves(args) if isinstance(leaf, torch.Tensor)]
-    outputs = [leaf for leaf in tree_leaves(expected) if isinstance(leaf, torch.Tensor)]
-    return {"inputs": save_tensors(inputs, "in", folder), "outputs": save_tensors(outputs, "out", folder),
+    outputs = [tensor for case in group for tensor in case.expected]
+    return {"inputs": save_tensors(tensors_of(args), "in", folder), "outputs": save_tensors(outputs, "out", folder),
             "asked": sorted(backend.kernels.asked)}
 
 
-def run_case(facts: dict[str, Any], folder: Path, build: Path, dtype: str) -> tuple[str, str]:
-    """The verdict on one case and its reason."""
-    if "exporter" in facts:
-        return "refused", f"exporter: {facts['exporter']}"
-    rtol, atol = LIMITS[dtype]
-    command: list[Any] = [build / "examples/tenon-run/tenon-run", folder / "model.pte", "--plugin",
-                          build / "reference_backends/cpu_aoti/cpu_aoti.so", "--rtol", str(rtol), "--atol", str(atol)]
+def facts_of(group: list[Case], options: argparse.Namespace) -> tuple[dict[str, Any] | None, Path]:
+    """The facts of the program of these cases, from the cache or compiled, and its folder."""
+    key = hashlib.sha256("\n".join([torch.__version__, *(case.name for case in group)]).encode()).hexdigest()[:16]
+    folder = options.cache / options.dtype / f"{group[0].name}-{len(group)}-{key}"
+    if (folder / "facts.json").exists():
+        return json.loads((folder / "facts.json").read_text(encoding="utf-8")), folder
+    if options.cached:
+        return None, folder
+    facts = compile_group(group, folder)
+    (folder / "facts.json").write_text(json.dumps(facts), encoding="utf-8")
+    return facts, folder
+
+
+def run_program(facts: dict[str, Any], folder: Path, options: argparse.Namespace) -> tuple[str, str, list[Any]]:
+    """The verdict on a program, the reason, and what tenon-run found of each output."""
+    rtol, atol = LIMITS[options.dtype]
+    command: list[Any] = [options.build / "examples/tenon-run/tenon-run", folder / "model.pte", "--plugin",
+                          options.build / "reference_backends/cpu_aoti/cpu_aoti.so", "--json",
+                          "--rtol", str(rtol), "--atol", str(atol)]
     for option, names in (("--input", facts["inputs"]), ("--expect", facts["outputs"])):
         for name in names:
             command += [option, folder / name]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
-    text = re.sub(r"\s+", " ", done.stdout + done.stderr).strip()
-    if done.returncode == 0:
-        return "right", ""
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
+    except subprocess.TimeoutExpired:
+        return "crash", "it ran for ten minutes", []
     if done.returncode < 0 or done.returncode > 5:
-        return "crash", f"exit status {done.returncode}: {text[-300:]}"
-    return ("wrong" if done.returncode == 1 else "refused"), text[-600:]
+        return "crash", f"exit status {done.returncode}: {(done.stdout + done.stderr)[-300:]}", []
+    report = json.loads(done.stdout)
+    if done.returncode in (0, 1):
+        return ("wrong" if done.returncode else "right"), "", report["outputs"]
+    return "refused", str(report["error"]["text"])[-600:], []
 
 
+def verdicts(group: list[Case], options: argparse.Namespace) -> Iterator[tuple[str, str, str]]:
+    """Name, verdict and reason of each case. One whose outputs differ in a group is wrong, even if it should be right
+    alone."""
+    facts, folder = facts_of(group, options)
+    if facts is None:
+        yield from ((case.name, "not in the cache", "") for case in group)
+        return
+    outputs: list[Any] = []
+    if "exporter" in facts:
+        verdict, reason = "refused", f"exporter: {facts['exporter']}"
+    else:
+        verdict, reason, outputs = run_program(facts, folder, options)
+    if outputs:
+        position = 0
+        for case in group:
+            found = outputs[position:position + len(case.expected)]
+            position += len(case.expected)
+            differing = [one["compare"] for one in found if not one["compare"]["equal"]]
+            yield case.name, "wrong" if differing else "right", json.dumps(differing)[:600] if differing else ""
+    elif len(group) == 1:
+        yield group[0].name, verdict, reason
+    else:
+        half = len(group) // 2
+        yield from verdicts(group[:half], options)
+        yield from verdicts(group[half:], options)
+
+
+def run_eagerly(options: argparse.Namespace) -> tuple[list[Case], int]:
+    """The chosen cases that eager PyTorch runs, and the number of the others."""
+    chosen = [case for case in cases() if not options.only or any(text in case[0] for text in options.only)]
+    if options.sample is not None:
+        chosen = random.Random(SEED).sample(chosen, min(options.sample, len(chosen)))
+    found = []
+    for name, model, args in chosen:
+        try:
+            model, args = converted(model.eval(), args, getattr(torch, options.dtype))
+            found.append(Case(name, model, args, tensors_of(model(*copy.deepcopy(args)))))
+        except Exception as problem:
+            print(f"not run by eager PyTorch: {name}: {problem}".splitlines()[0][:200], file=sys.stderr)
+    return found, len(chosen) - len(found)
+
+
+@torch.no_grad()
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--cache", type=Path, required=True, metavar="DIR", help="folder for the cases")
+    parser.add_argument("--cache", type=Path, required=True, metavar="DIR", help="folder for the programs")
     parser.add_argument("--build", type=Path, required=True, metavar="DIR", help="a build folder of Tenon")
     parser.add_argument("--only", action="append", metavar="TEXT", help="cases whose name contains it; repeatable")
     parser.add_argument("--sample", type=int, metavar="N", help="N of the cases, the same each time")
     parser.add_argument("--dtype", choices=list(LIMITS), default="float32", help="in place of float32")
-    parser.add_argument("--cached", action="store_true", help="only cases that are in the cache")
-    parser.add_argument("--compile", action="store_true", help="fill the cache and run nothing")
+    parser.add_argument("--group", type=int, default=48, metavar="N", help="cases of one program (default: 48)")
+    parser.add_argument("--cached", action="store_true", help="only programs that are in the cache")
     options = parser.parse_args()
+    # The wrapper is code that calls; the kernels, which compute, are compiled as everywhere.
+    export_models.COMPILE_OPTIONS["aot_inductor.compile_wrapper_opt_level"] = "O0"
+    export_models.COMPILE_OPTIONS["aot_inductor.enable_line_tables"] = False
+    found, refused_by_eager = run_eagerly(options)
     totals: Counter[str] = Counter()
-    chosen = [case for case in cases() if not options.only or any(text in case[0] for text in options.only)]
-    if options.sample is not None:
-        chosen = random.Random(SEED).sample(chosen, min(options.sample, len(chosen)))
-    for name, model, args in chosen:
-        folder = options.cache / (name if options.dtype == "float32" else f"{name}.{options.dtype}")
-        if (folder / "facts.json").exists():
-            facts = json.loads((folder / "facts.json").read_text(encoding="utf-8"))
-        elif options.cached:
-            continue
-        else:
-            with torch.no_grad():
-                facts = compile_case(*converted(model.eval(), args, getattr(torch, options.dtype)), folder)
-            (folder / "facts.json").write_text(json.dumps(facts), encoding="utf-8")
-        if "eager" in facts:
-            totals["not run by eager PyTorch"] += 1
-            continue
-        if options.compile:
-            totals["compiled"] += 1
-            continue
-        verdict, reason = run_case(facts, folder, options.build, options.dtype)
-        totals[verdict] += 1
-        if verdict != "right":
-            print(f"{verdict}: {name}: {reason}", flush=True)
-    count = sum(totals[one] for one in ("right", "refused", "wrong", "crash"))
-    print(", ".join(f"{what} {number}" for what, number in sorted(totals.items())), f"of {count} that eager runs")
+    for first in range(0, len(found), options.group):
+        started, processor = time.monotonic(), sum(os.times()[:4])
+        for name, verdict, reason in verdicts(found[first:first + options.group], options):
+            totals[verdict] += 1
+            if verdict in ("refused", "wrong", "crash"):
+                print(f"{verdict}: {name}: {reason}", flush=True)
+        print(f"cases {first} to {min(first + options.group, len(found)) - 1} of {len(found)}: {dict(totals)}; "
+              f"{time.monotonic() - started:.0f} s, {sum(os.times()[:4]) - processor:.0f} s of the processor",
+              file=sys.stderr, flush=True)
+    print(f"{options.dtype}:", ", ".join(f"{what} {number}" for what, number in sorted(totals.items())),
+          f"of {len(found)} that eager runs; eager PyTorch refuses {refused_by_eager}")
     refused = options.sample is not None and totals["refused"]
     return 1 if totals["wrong"] or totals["crash"] or refused else 0
 
