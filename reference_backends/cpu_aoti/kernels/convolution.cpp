@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
+#include <array>
+#include <iterator>
 #include <optional>
 
 #include "common/convolution_shape.hpp"
+#include "kernels/elements.hpp"
 #include "kernels/kernel_list.hpp"
 #include "onednn/onednn.hpp"
 #include "strided.hpp"
@@ -248,7 +251,7 @@ Status make_float(ModelTensor& tensor, std::optional<OwnedTensor>& copy) {
   return ok();
 }
 
-/// The same in Float, rounded at the end, for CPUs without BFloat16 convolutions.
+/// The same in Float, rounded at the end: for Half, and for CPUs without BFloat16 convolutions.
 Status run_as_float(Convolution& c, ModelTensor& out) {
   std::optional<OwnedTensor> input, weight, bias;
   TENON_RETURN_IF_ERROR(make_float(c.input, input));
@@ -266,11 +269,83 @@ Status run_as_float(Convolution& c, ModelTensor& out) {
   return ok();
 }
 
+/// One spatial dimension of a convolution by loops: position `at` of the output meets position
+/// `at * stride - padding + k * dilation` of the input, and the reverse when transposed.
+struct Loop {
+  std::int64_t count = 1, limit = 1, kernel = 1, stride = 1, padding = 0, dilation = 1;
+  std::int64_t step = 0, met_step = 0, weight_step = 0;  ///< In elements.
+
+  /// The place that `at` meets; below 0 when it is outside.
+  [[nodiscard]] std::int64_t meets(std::int64_t at, std::int64_t k) const noexcept {
+    const std::int64_t place = at * stride - padding + k * dilation;
+    return place < limit ? place : -1;
+  }
+};
+
+/// Adds the products of one channel of an image with a kernel to one channel of the result.
+void add_products(const std::array<Loop, 3>& loops, const double* weight, const double* from,
+                  double* to, bool transposed) noexcept {
+  const auto& [z, y, x] = loops;
+  for (std::int64_t kz = 0; kz < z.kernel; ++kz) {
+    for (std::int64_t ky = 0; ky < y.kernel; ++ky) {
+      for (std::int64_t kx = 0; kx < x.kernel; ++kx) {
+        const double w = weight[kz * z.weight_step + ky * y.weight_step + kx * x.weight_step];
+        for (std::int64_t d = 0; d < z.count; ++d) {
+          const std::int64_t met_d = z.meets(d, kz);
+          for (std::int64_t h = 0; met_d >= 0 && h < y.count; ++h) {
+            const std::int64_t met_h = y.meets(h, ky);
+            for (std::int64_t i = 0; met_h >= 0 && i < x.count; ++i) {
+              const std::int64_t met = x.meets(i, kx);
+              if (met < 0) continue;
+              const std::int64_t own = d * z.step + h * y.step + i * x.step;
+              const std::int64_t other = met_d * z.met_step + met_h * y.met_step + met * x.met_step;
+              to[transposed ? other : own] += w * from[transposed ? own : other];
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+/// A convolution of Double, which oneDNN does not have.
+void run_double(const Convolution& c, ModelTensor& out) noexcept {
+  const ModelTensor& own = c.transposed ? c.input : out;
+  const ModelTensor& met = c.transposed ? out : c.input;
+  std::array<Loop, 3> loops;
+  for (std::size_t d = 0; d < c.spatial; ++d) {
+    Loop& loop = loops[3 - c.spatial + d];
+    loop = {own.sizes[2 + d],   met.sizes[2 + d],   c.weight.sizes[2 + d],
+            c.stride[d],        c.padding[d],       c.dilation[d],
+            own.strides[2 + d], met.strides[2 + d], c.weight.strides[2 + d]};
+  }
+  const std::int64_t outputs = out.sizes[1] / c.groups, inputs = c.input.sizes[1] / c.groups;
+  const auto& steps = c.weight.strides;
+  for (std::int64_t n = 0; n < out.sizes[0]; ++n) {
+    for (std::int64_t o = 0; o < out.sizes[1]; ++o) {
+      double* const to = out.as<double>() + n * out.strides[0] + o * out.strides[1];
+      const double start = c.bias ? c.bias->as<const double>()[o * c.bias->strides[0]] : 0;
+      for_positions<1>(out.shape().subspan(2), no_dim, {out.strides.data() + 2},
+                       [&](const auto& at) { to[at[0]] = start; });
+      for (std::int64_t i = 0; i < inputs; ++i) {
+        const std::int64_t in = o / outputs * inputs + i;
+        const std::int64_t kernel =
+            c.transposed ? in * steps[0] + o % outputs * steps[1] : o * steps[0] + i * steps[1];
+        const auto* const from =
+            c.input.as<const double>() + n * c.input.strides[0] + in * c.input.strides[1];
+        add_products(loops, c.weight.as<const double>() + kernel, from, to, c.transposed);
+      }
+    }
+  }
+}
+
 Status convolve(Convolution& c, ModelTensor** result) {
   const ScalarType type = c.input.scalar_type;
-  if (type != c.weight.scalar_type || (type != ScalarType::Float && type != ScalarType::BFloat16)) {
+  constexpr ScalarType types[] = {ScalarType::Float, ScalarType::Double, ScalarType::BFloat16,
+                                  ScalarType::Half};
+  if (type != c.weight.scalar_type || std::ranges::find(types, type) == std::end(types)) {
     return error(Error::NotSupported, "an input of ", name_of(type), " and a weight of ",
-                 name_of(c.weight.scalar_type), ": expected both Float or both BFloat16");
+                 name_of(c.weight.scalar_type), ": expected both Float, Double, BFloat16 or Half");
   }
   TENON_RETURN_IF_ERROR(check_arguments(c));
   if (c.input.sizes[1] == 0) {
@@ -286,10 +361,12 @@ Status convolve(Convolution& c, ModelTensor** result) {
   const Dims strides = channels_last_strides(shape);
   TENON_TRY(OwnedTensor out,
             new_tensor(shape, channels_last ? strides.data() : nullptr, c.input.scalar_type));
-  if (out->numel > 0) {
-    TENON_RETURN_IF_ERROR(type == ScalarType::BFloat16 && !has_bfloat16_convolutions()
-                              ? run_as_float(c, *out)
-                              : run(c, *out, channels_last));
+  if (type == ScalarType::Double) {
+    run_double(c, *out);
+  } else if (out->numel > 0) {
+    const bool as_float =
+        type == ScalarType::Half || (type == ScalarType::BFloat16 && !has_bfloat16_convolutions());
+    TENON_RETURN_IF_ERROR(as_float ? run_as_float(c, *out) : run(c, *out, channels_last));
   }
   *result = out.take();
   return ok();

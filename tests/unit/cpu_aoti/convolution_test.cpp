@@ -97,6 +97,9 @@ Shape contiguous(const Shape& sizes) {
   return strides;
 }
 
+constexpr ScalarType types[] = {ScalarType::Float, ScalarType::Double, ScalarType::BFloat16,
+                                ScalarType::Half};
+
 struct Case {
   Shape input, weight;
   Options options;
@@ -132,7 +135,7 @@ const Case cases[] = {
 TEST_CASE("convolution: every kind, with every order of elements", "[cpu_aoti]") {
   Fixture fixture;
   Random source;
-  for (const ScalarType type : {ScalarType::Float, ScalarType::BFloat16}) {
+  for (const ScalarType type : types) {
     for (const Case& c : cases) {
       for (int ways = 0; ways < 8; ++ways) {
         const bool input_last = ways & 1, weight_last = ways & 2, with_bias = ways & 4;
@@ -168,7 +171,7 @@ TEST_CASE("convolution: operands with gaps, overlaps and odd orders", "[cpu_aoti
   const Shape inputs[] = {
       {800, 200, 20, 2}, {0, 100, 10, 1}, {100, 0, 10, 1}, {1, 2, 8, 80}, {400, 1, 4, 40}};
   const Shape weights[] = {{36, 9, 3, 1}, {0, 9, 3, 1}, {72, 18, 6, 2}, {1, 5, 20, 60}};
-  for (const ScalarType type : {ScalarType::Float, ScalarType::BFloat16}) {
+  for (const ScalarType type : types) {
     for (const Shape& in : inputs) {
       for (const Shape& w : weights) {
         Handle input = random(source, {2, 4, 10, 10}, type, in);
@@ -268,15 +271,18 @@ TEST_CASE("convolution: invalid arguments are refused with a message", "[cpu_aot
   refused("stride 0", input, weight, without_stride);
   Handle bias = random(source, {5});
   refused("a bias [5] of Float: expected [6] of Float", input, weight, o, &bias);
-  refused("expected both Float or both BFloat16", random(source, {1, 4, 5, 5}, ScalarType::Double),
-          random(source, {6, 4, 3, 3}, ScalarType::Double), o);
+  refused("of Int: expected both Float, Double, BFloat16 or Half",
+          random(source, {1, 4, 5, 5}, ScalarType::Int),
+          random(source, {6, 4, 3, 3}, ScalarType::Int), o);
+  refused("an input of Double and a weight of Float",
+          random(source, {1, 4, 5, 5}, ScalarType::Double), weight, o);
   refused("at least one channel", random(source, {1, 0, 5, 5}), random(source, {6, 0, 3, 3}), o);
 }
 
 TEST_CASE("a second convolution of the same shape allocates nothing", "[cpu_aoti]") {
   Fixture fixture;
   Random source;
-  for (const ScalarType type : {ScalarType::Float, ScalarType::BFloat16}) {
+  for (const ScalarType type : types) {
     for (const Case& c : cases) {
       Handle input = random(source, c.input, type);
       Handle weight = random(source, c.weight, type);
