@@ -374,6 +374,9 @@ def run_all(checks, quick, kit_level):
         steps.append(("conformance kit", lambda: conformance(checks, kit_level)))
         if not quick:
             steps.append(("zoo", lambda: broken_plugins(checks)))
+    if not quick:
+        checks.results.not_run("mlp_portable: its kernels are ExecuTorch's, which is not built here for Windows")
+        checks.results.not_run("Windows itself, and Microsoft's compiler and C++ library: Wine runs what mingw-w64 built")
     for name, step in steps:
         with checks.results.step(name):
             step()

@@ -295,9 +295,9 @@ TENON_CONFORMANCE_TEST("an init that failed leaves nothing", "[leaks][level-6][c
   std::size_t failed = 0;
   for (const auto& [what, other] : ways) {
     bool fails = true;
-    live.boundary().on_init = [&, other = other](WatchedInit& call) {
-      if (other) {
-        call.context.processed = other->buffer();
+    live.boundary().on_init = [&, given = other](WatchedInit& call) {
+      if (given) {
+        call.context.processed = given->buffer();
       } else {
         live.boundary().faults().fail(Service::runtime_memory, 1);
       }
@@ -347,8 +347,8 @@ TENON_CONFORMANCE_TEST("destroying a program whose last run failed gives back al
   std::size_t failed = 0;
   for (const auto& [what, way] : ways) {
     fails = true;
-    live.boundary().on_execute = [&, &way = way](WatchedExecute& call) {
-      const tenon_status status = way(call);
+    live.boundary().on_execute = [&, &run = way](WatchedExecute& call) {
+      const tenon_status status = run(call);
       fails = fails && status != TENON_STATUS_OK;
       return status;
     };

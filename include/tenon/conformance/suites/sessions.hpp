@@ -41,8 +41,8 @@ class SessionCase {
   ~SessionCase() {
     carriers_.clear();
     for (const auto& [carried, session] : sessions_) {
-      live_.boundary().watch().nothing_of("destroy", 0, [&, session = session] {
-        live_.boundary().theirs().destroy(live_.boundary().opened(), session);
+      live_.boundary().watch().nothing_of("destroy", 0, [&, destroyed = session] {
+        live_.boundary().theirs().destroy(live_.boundary().opened(), destroyed);
       });
     }
     parent_.reset();
@@ -85,8 +85,8 @@ class SessionCase {
     for (const auto& [carried, session] : sessions_) {
       if (carried != &call.delegate) continue;
       return call.boundary.watch().status_of(
-          "execute", call.delegate.number, [&, session = session] {
-            return call.boundary.theirs().execute(call.boundary.opened(), session,
+          "execute", call.delegate.number, [&, executed = session] {
+            return call.boundary.theirs().execute(call.boundary.opened(), executed,
                                                   call.delegate.execution_context.get(), call.args,
                                                   call.num_args);
           });
