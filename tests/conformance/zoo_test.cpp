@@ -283,9 +283,12 @@ TEST_CASE("the bundle of a finding replays it", "[zoo]") {
   CHECK(bundle.at("seed") == 7);
   CHECK(bundle.at("rule") == "TN-EXE-2");
 
-  // The command judges that test alone, and finds the same.
+  // The command judges that test alone, and finds the same. It takes one program, and the kit may
+  // be an emulator with an argument.
+  const std::string program = folder.write("kit", "#!/bin/sh\nexec " + kit + " \"$@\"\n");
+  std::filesystem::permissions(program, std::filesystem::perms::owner_all);
   const auto replay = [&](const std::string& streams) {
-    return run_command("TENON_CONFORMANCE='" + kit + "' sh '" + (first / "repro.sh").native() +
+    return run_command("TENON_CONFORMANCE='" + program + "' sh '" + (first / "repro.sh").native() +
                        "' --json - " + streams);
   };
   const Ran again = replay("2>/dev/null");

@@ -102,15 +102,12 @@ targets_of_tests() {
   mapfile -t tests <<<"$targets"
 }
 
-# What Catch2 selects of each; all where nothing is set.
-declare -A selections=()
-
 check_units() {
   local name counted build=build/cross/$target log
   log=$build/meson-logs/$(log_of_tests).txt
   note "unit tests"
   for name in "${unit_tests[@]}"; do
-    check "unit tests: $name" unit_test "$build" "$name" "${selections[$name]:-}"
+    check "unit tests: $name" unit_test "$build" "$name"
     # Without it Meson did not come to the test, and the check has failed.
     [ -f "$log" ] || continue
     counted=$(sed -n 's/.*All tests passed (\(.*\))/\1/p' "$log")
@@ -118,11 +115,11 @@ check_units() {
   done
 }
 log_of_tests() { echo "tests-$(basename "$results" .tsv)"; }
-# unit_test FOLDER NAME ARGUMENTS. Meson counts a name that no test has as passed.
+# unit_test FOLDER NAME. Meson counts a name that no test has as passed.
 unit_test() {
   local text
   rm -f "$1/meson-logs/$(log_of_tests).txt"  # That of the test before it.
-  text=$(meson test -C "$1" --no-rebuild --logbase "$(log_of_tests)" --timeout-multiplier 20 --print-errorlogs --test-args "$3" "$2" 2>&1) ||
+  text=$(meson test -C "$1" --no-rebuild --logbase "$(log_of_tests)" --timeout-multiplier 20 --print-errorlogs "$2" 2>&1) ||
     { echo "$text"; return 1; }
   grep -q '^Ok: *1 *$' <<<"$text" || { echo "$text"; return 1; }
 }

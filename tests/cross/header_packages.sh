@@ -27,8 +27,6 @@ header_packages() {
 # cross_build FOLDER CROSS_FILE TESTS TARGET...: configures the host, its programs, the kit and the example
 # plugins, and with TESTS (enabled, disabled) the unit tests; builds what is named. Archives of PyTorch are
 # read where FOLDER-packages has libzip. One translation unit a target, not optimised: it is not measured.
-# `compiled` (true, false): whether the host is a library, or each program compiles what it uses of it.
-compiled=true
 cross_build() {
   local build=$1 cross_file=$2 tests=$3 pt2=disabled
   shift 3
@@ -37,7 +35,7 @@ cross_build() {
   if [ ! -f "$build/build.ninja" ]; then
     meson setup "$build" --cross-file "$build-packages/packages.ini" --cross-file "$cross_file" \
       --wrap-mode=nofallback --buildtype=release \
-      -Doptimization=0 -Dwerror=true -Dcompiled_host="$compiled" -Dunity=on -Dunity_size=100 \
+      -Doptimization=0 -Dwerror=true -Dcompiled_host=true -Dunity=on -Dunity_size=100 \
       -Dtests="$tests" -Dconformance=enabled -Dpython=disabled -Dpt2=$pt2 -Dcpu_aoti=disabled \
       -Dcuda=disabled -Dbenchmarks=disabled
   fi

@@ -17,8 +17,6 @@ check() { exec python3 tests/cross/windows_test.py --build "$build" --wine "${WI
 
 if [[ " $* " == *" --quick "* ]]; then
   build=build/cross/windows-quick
-  # shellcheck disable=SC2034  # cross_build reads it.
-  compiled=false
   mapfile -t units < <(python3 tests/cross/windows_test.py --units --quick)
   cross_build "$build" tests/cross/windows.ini enabled \
     examples/hello.dll examples/demo_backend.dll examples/graph_backend/graph_backend.dll \

@@ -44,10 +44,10 @@ ZOO = [
 # Programs of the unit tests. With --quick those that compile in seconds.
 QUICK_UNITS = [
     "tests/unit/host/binary/peek-test.exe",
-    "tests/unit/host/registry/discovery-test.exe",
+    "tests/unit/host/files/signals-test.exe",
 ]
 UNITS = QUICK_UNITS + [
-    "tests/unit/host/files/signals-test.exe",
+    "tests/unit/host/registry/discovery-test.exe",
     "tests/unit/host/method/host-test.exe",
     "tests/unit/host/program/programs-test.exe",
 ]
