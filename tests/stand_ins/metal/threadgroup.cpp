@@ -1,4 +1,9 @@
 // SPDX-License-Identifier: MIT
+//
+// Fibers jump between stacks that are not those of signals, which the C library ends a program for
+// when it is compiled with this.
+#undef _FORTIFY_SOURCE
+
 #include "threadgroup.hpp"
 
 #include <sys/mman.h>

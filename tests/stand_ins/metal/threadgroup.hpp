@@ -20,6 +20,9 @@ namespace tenon::metal_stand_in {
 /// Threads of a simdgroup that wait for one another are assumed to be at the same point of the
 /// program. A thread that ends while others wait at a barrier is an error, because it hangs a real
 /// GPU.
+///
+/// With AddressSanitizer it needs `detect_stack_use_after_return=0`: a fiber that is reused keeps
+/// the stack of fake frames that is made for it otherwise, and that is never freed.
 class GridRunner {
  public:
   GridRunner() = default;

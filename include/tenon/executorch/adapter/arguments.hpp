@@ -368,8 +368,9 @@ class Arguments {
   /// Makes `last` the list for `args`, with the current contents of the values; builds it when
   /// there is none.
   [[nodiscard]] Status prepare(et::Span<et::EValue*> args) {
-    // Instructions run in the same order each time, so that the next list is likely.
-    for (std::size_t i = 1; i <= all_.size(); ++i) {
+    // An instruction of a loop may run again; otherwise instructions run in the same order each
+    // time, so that the next list is likely.
+    for (std::size_t i = 0; i < all_.size(); ++i) {
       const std::size_t index = (index_ + i) % all_.size();
       if (!all_[index]->refresh(args)) continue;
       select(index);

@@ -43,6 +43,10 @@ struct AdapterOptions {
 /// `execute` and `destroy` of one delegate from one at a time, of different ones at the same time.
 /// `execute` allocates nothing and locks nothing once a delegate has seen its arguments, unless it
 /// fails.
+///
+/// A value that a delegate is called with again, at the same address and with a tensor at the same
+/// address, must be the same tensor: of the same type and rank, and with its sizes in the same
+/// memory. Those of ExecuTorch's `Method` exist as long as it does.
 class PluginAdapter final : public et::BackendInterface {
  public:
   /// `registry`, if the backend is from one, is kept as long as the backend.

@@ -276,8 +276,8 @@ struct DelegateLoader {
       if (Status refusal = context.take_refusal(); !refusal.ok()) outcome = std::move(refusal);
     } else {
       const BackendRecord& record = backend.record();
+      out.destroy();  // Before a text, for which there may be no memory.
       outcome = context.check_kept(record.id, record.runs_embedded_code);
-      out.destroy();
     }
     release_processed(&out.processed);
     return std::move(outcome).with_context("init");
