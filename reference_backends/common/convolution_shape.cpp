@@ -2,6 +2,7 @@
 #include "common/convolution_shape.hpp"
 
 #include <algorithm>
+#include <limits>
 
 #include "tenon/aoti/shims/base_shims.hpp"
 #include "tenon/core/result.hpp"
@@ -118,13 +119,22 @@ Status output_sizes(const Convolution& c, Dims& sizes) {
   sizes[1] = c.transposed ? c.weight.sizes[1] * c.groups : c.weight.sizes[0];
   for (std::size_t d = 0; d < c.spatial; ++d) {
     const std::int64_t in = c.input.sizes[d + 2];
-    const std::int64_t reach = c.dilation[d] * (c.weight.sizes[d + 2] - 1) + 1;
     const std::int64_t output_padding = c.transposed ? c.output_padding[d] : 0;
     if (c.stride[d] < 1 || c.dilation[d] < 1 || c.padding[d] < 0 || output_padding < 0) {
       return error(Error::InvalidArgument, "stride ", c.stride[d], ", dilation ", c.dilation[d],
                    ", padding ", c.padding[d], ", output padding ", output_padding,
                    ": expected the first two positive, the others not negative");
     }
+    // Products of two cannot overflow.
+    const std::int64_t numbers[] = {in,           c.weight.sizes[d + 2], c.stride[d], c.dilation[d],
+                                    c.padding[d], output_padding};
+    if (std::ranges::max(numbers) > std::numeric_limits<std::int32_t>::max()) {
+      return error(Error::InvalidArgument, "size ", in, ", kernel ", c.weight.sizes[d + 2],
+                   ", stride ", c.stride[d], ", dilation ", c.dilation[d], ", padding ",
+                   c.padding[d], ", output padding ", output_padding,
+                   ": expected numbers of 32 bits");
+    }
+    const std::int64_t reach = c.dilation[d] * (c.weight.sizes[d + 2] - 1) + 1;
     const std::int64_t padded = in + 2 * c.padding[d];
     const std::int64_t out =
         c.transposed     ? (in - 1) * c.stride[d] - 2 * c.padding[d] + reach + output_padding

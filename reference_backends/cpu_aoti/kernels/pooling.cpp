@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
+#include <limits>
 
 #include "common/convolution_shape.hpp"
 #include "kernels/kernel_list.hpp"
@@ -134,8 +135,10 @@ Result<std::int64_t> pick(Sizes list, std::size_t d, std::size_t spatial, const 
                  " numbers");
   }
   const std::int64_t value = list[list.size() == 1 ? 0 : d];
-  if (value < least) {
-    return error(Error::InvalidArgument, what, " ", value, ": expected at least ", least);
+  // As in PyTorch, whose numbers are of 32 bits; products of two cannot overflow.
+  constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
+  if (value < least || value > most) {
+    return error(Error::InvalidArgument, what, " ", value, ": expected ", least, " to ", most);
   }
   return value;
 }
@@ -188,6 +191,12 @@ Status avg_pool(const ModelTensor& self, std::size_t spatial, Sizes kernel, Size
             find_windows(self, spatial, kernel, stride, padding, Sizes(&dilation, 1), ceil_mode));
   if (divisor_override && *divisor_override == 0) {
     return error(Error::InvalidArgument, "a divisor 0: expected another number");
+  }
+  // A window has at most as many elements, with those of the padding.
+  const auto& [z, y, x] = p.axes;
+  if (z.kernel > 0 && y.kernel * x.kernel > std::numeric_limits<std::int64_t>::max() / z.kernel) {
+    return error(Error::InvalidArgument, "a kernel of ", z.kernel, " x ", y.kernel, " x ", x.kernel,
+                 " elements: expected fewer than 2^63");
   }
   p.divisor = divisor_override ? *divisor_override : 0;
   p.counts_padding = count_include_pad;

@@ -39,10 +39,8 @@ struct Axis {
     const T width = std::max(scale, T{1});
     const T support = static_cast<T>(support_of(filter)) * width;
     const T center = scale * (static_cast<T>(index) + T{0.5});
-    const T end = static_cast<T>(in);
-    first = static_cast<std::int64_t>(std::clamp(center - support + T{0.5}, T{0}, end));
-    const auto behind = static_cast<std::int64_t>(std::clamp(center + support + T{0.5}, T{0}, end));
-    count = std::max<std::int64_t>(behind - first, 0);
+    first = place_of(center - support + T{0.5});
+    count = std::max<std::int64_t>(place_of(center + support + T{0.5}) - first, 0);
     T sum{};
     for (std::int64_t i = 0; i < count; ++i) {
       const T position = static_cast<T>(first + i) + T{0.5};
@@ -51,13 +49,22 @@ struct Axis {
     }
     for (std::int64_t i = 0; sum != 0 && i < count; ++i) weights[i] /= sum;
   }
+
+ private:
+  /// The place of an element, from 0 to `in`, which T may have no number for.
+  [[nodiscard]] std::int64_t place_of(T at) const noexcept {
+    if (!(at > 0)) return 0;
+    if (static_cast<double>(at) >= static_cast<double>(in)) return in;
+    return std::min(static_cast<std::int64_t>(at), in);
+  }
 };
 
 template <class T>
 Result<Axis<T>> axis_of(const Resize& how, std::int64_t in, std::int64_t out,
                         std::optional<double> given) {
+  if (in == out) return Axis<T>{how.filter, in, out, T{1}};  // Whatever the scale, as PyTorch.
   const auto elements = static_cast<double>(in);
-  double scale = given ? 1 / *given : elements / static_cast<double>(out);
+  double scale = given && *given > 0 ? 1 / *given : elements / static_cast<double>(out);
   if (how.align_corners) scale = out > 1 ? (elements - 1) / static_cast<double>(out - 1) : 0;
   // More would be outside of the image, and may not be finite.
   if (scale >= 0 && scale <= elements) {
@@ -85,9 +92,11 @@ Status resize_images(const ModelTensor& images, const Resize& how, OwnedTensor& 
   const std::int64_t batch = images.sizes[0], channels = images.sizes[1];
   const std::int64_t rows = how.output_size[0], columns = how.output_size[1];
   const std::int64_t shape[] = {batch, channels, rows, columns};
-  const Dims last = aoti_common::channels_last_strides(shape);
-  TENON_TRY(out,
-            new_tensor(shape, aoti_common::is_channels_last(images) ? last.data() : nullptr, type));
+  TENON_TRY(out, new_tensor(shape, nullptr, type));
+  if (out->numel == 0) return ok();
+  if (aoti_common::is_channels_last(images)) {
+    out->strides = aoti_common::channels_last_strides(shape);
+  }
   const auto resize = [&]<class T>(T) -> Status {
     TENON_TRY(const Axis<T> vertical, axis_of<T>(how, images.sizes[2], rows, how.scale_height));
     TENON_TRY(const Axis<T> horizontal, axis_of<T>(how, images.sizes[3], columns, how.scale_width));

@@ -14,7 +14,7 @@ namespace tenon::cpu_aoti {
 enum class ResizeFilter : std::uint8_t { linear, cubic };
 
 /// How images are resized. A scale is that of the output, as the model was exported with; without
-/// one the sizes decide.
+/// one above 0 the sizes decide. A dimension whose size stays is left as it is.
 struct Resize {
   ResizeFilter filter;
   Sizes output_size;  ///< Height and width.
@@ -25,6 +25,10 @@ struct Resize {
 /// Images (N, C, H, W) of another size, of Float or Double. Where an image becomes smaller, the
 /// filter is as much wider (PyTorch's antialias=True). The result is in row-major order, or has its
 /// channels last where the images have.
+///
+/// PyTorch 2.15 computes other numbers than this for a width of 1 where channels are not last:
+/// those of the first row, in each row. A scale by which less than one element would be left is
+/// refused; PyTorch makes zeros.
 Status resize_images(const ModelTensor& images, const Resize& how, OwnedTensor& out);
 
 }  // namespace tenon::cpu_aoti

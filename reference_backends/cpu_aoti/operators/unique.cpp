@@ -71,7 +71,7 @@ Status find_unique_along(const ModelTensor& self, std::int64_t dim, bool sorted,
   TENON_TRY(const std::size_t along, wrap_dim(dim, self.rank));
   const auto rank = static_cast<std::size_t>(self.rank);
   const std::int64_t count = rank > 0 ? self.sizes[along] : 0;
-  if (rank == 0 || (self.numel == 0 && count != 0)) {
+  if (rank == 0 || std::ranges::count(self.shape(), 0) > (count == 0 ? 1 : 0)) {
     return error(Error::InvalidArgument, "slices of ", shape_text(self.shape()),
                  " along dimension ", dim, ": expected elements in each");
   }

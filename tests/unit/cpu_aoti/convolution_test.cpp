@@ -269,6 +269,9 @@ TEST_CASE("convolution: invalid arguments are refused with a message", "[cpu_aot
   Options without_stride = o;
   without_stride.stride = {1, 0};
   refused("stride 0", input, weight, without_stride);
+  Options far = o;
+  far.dilation = {std::int64_t{1} << 62, 1};
+  refused("dilation 4611686018427387904", input, weight, far);
   Handle bias = random(source, {5});
   refused("a bias [5] of Float: expected [6] of Float", input, weight, o, &bias);
   refused("of Int: expected both Float, Double, BFloat16 or Half",

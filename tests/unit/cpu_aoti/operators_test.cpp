@@ -185,7 +185,10 @@ TEST_CASE("unique slices along a dimension, in row-major order", "[cpu_aoti]") {
   CHECK(planes.results[0].values() == Values{1, 0, 0, 1});
   CHECK(planes.results[2].values() == Values{2});
   const Handle with_nan = tensor({3, 2}, {nan, 1, nan, 1, 0, 1});
-  CHECK(call(calls, {with_nan.get()}, {0}, 3).results[2].values() == Values{1, 1, 1});
+  const Call nans = call(calls, {with_nan.get()}, {0}, 3);  // Last, and equal to nothing.
+  CHECK(nans.results[0].at(0) == 0);
+  CHECK(nans.results[1].values() == Values{1, 2, 0});
+  CHECK(nans.results[2].values() == Values{1, 1, 1});
   const Handle none = make({0, 3});
   const Call empty = call(calls, {none.get()}, {0}, 3);
   CHECK(empty.results[0].sizes() == Shape{0, 3});
@@ -193,6 +196,8 @@ TEST_CASE("unique slices along a dimension, in row-major order", "[cpu_aoti]") {
 
   CHECK_THAT(call(calls, {none.get()}, {1}, 3).failure,
              ContainsSubstring("slices of [0, 3] along dimension 1: expected elements in each"));
+  CHECK_THAT(call(calls, {make({0, 0}).get()}, {0}, 3).failure,
+             ContainsSubstring("slices of [0, 0] along dimension 0"));
   const Handle scalar = make({});
   CHECK_THAT(call(calls, {scalar.get()}, {0}, 3).failure, ContainsSubstring("slices of []"));
   CHECK_THAT(call(calls, {cube.get()}, {3}, 3).failure, ContainsSubstring("dimension 3 of 3"));

@@ -214,7 +214,18 @@ TEST_CASE("pooling: refusals, and no memory in a second call", "[cpu_aoti]") {
   CHECK(pool(nine, zero) == 1);
   CHECK_THAT(failure(), ContainsSubstring("expected one in which a kernel of 9 has place"));
   CHECK(pool(zero, zero) == 1);
-  CHECK_THAT(failure(), ContainsSubstring("a kernel size 0: expected at least 1"));
+  CHECK_THAT(failure(), ContainsSubstring("a kernel size 0: expected 1 to 2147483647"));
+  // With the elements of the padding: 2^64 of a kernel, which is 0 for a whole number of 64 bits.
+  Handle longs = random(source, {1, 1, 1, 1, 1}, ScalarType::Long);
+  const auto average = [&](std::int64_t kernel) {
+    const std::int64_t padding = kernel / 2;
+    return aoti_torch_cpu_avg_pool3d(longs.get(), &kernel, 1, &one, 1, &padding, 1, 0, 1, nullptr,
+                                     out.out());
+  };
+  CHECK(average(std::int64_t{1} << 32) == 1);
+  CHECK_THAT(failure(), ContainsSubstring("a kernel size 4294967296: expected 1 to 2147483647"));
+  CHECK(average(std::int64_t{1} << 22) == 1);
+  CHECK_THAT(failure(), ContainsSubstring("a kernel of 4194304 x 4194304 x 4194304 elements"));
   std::size_t before = 0;
   for (int i = 0; i < 2; ++i) {
     Handle a, b, c;
