@@ -81,7 +81,8 @@ class HeadMessage {
     message.msg_iov = &part_;
     message.msg_iovlen = 1;
     message.msg_control = room_.data();
-    message.msg_controllen = room_.size();
+    // 64 bits with glibc, 32 with musl.
+    message.msg_controllen = static_cast<decltype(message.msg_controllen)>(room_.size());
   }
   HeadMessage(const HeadMessage&) = delete;
   HeadMessage& operator=(const HeadMessage&) = delete;
