@@ -3,7 +3,7 @@
 """Compiles six models with AOTInductor, packs them with tenon-compile in each form, runs them with
 tenon-run, which compares with eager PyTorch, and gives the programs to ExecuTorch's reader.
 
-usage: packed_models.py TENON_COMPILE TENON_RUN CPU_AOTI [--keep DIR]
+usage: packed_models.py TENON_COMPILE TENON_RUN CPU_AOTI [--keep DIR] [--only NAME]...
 """
 
 import argparse
@@ -181,20 +181,26 @@ def main():
     parser.add_argument("run", type=pathlib.Path)
     parser.add_argument("plugin", type=pathlib.Path)
     parser.add_argument("--keep", type=pathlib.Path, help="a new directory for what is exported")
+    parser.add_argument("--only", action="append", metavar="NAME", help="this model; repeatable")
     tools = parser.parse_args()
     torch.manual_seed(1)
     rows = torch.export.Dim("rows", min=2, max=64)
+    models = {
+        "mlp": (Mlp().eval(), (torch.randn(3, 8),), None),
+        "sums": (Sums(), (torch.randn(3, 4), torch.randn(3, 4)), ({0: rows}, {0: rows})),
+        "filter": (Filter(), (torch.randn(3, 6, 10),), None),
+        "smaller": (Smaller(), (torch.randn(2, 3, 6, 10),), None),
+        "factors": (Factors(), (torch.randn(2, 5, 4), torch.randn(2, 4, 3)), None),
+        "groups": (Groups(), (torch.tensor([3, 1, 2, 1, 3, 1]),), None),
+    }
+    if unknown := set(tools.only or ()) - set(models):
+        parser.error(f"--only {min(unknown)}: expected one of {', '.join(models)}")
     with tempfile.TemporaryDirectory(prefix="tenon-packed-") as temporary:
         place = tools.keep or pathlib.Path(temporary)
         if tools.keep:
             place.mkdir(parents=True)
-        check(tools, export("mlp", Mlp().eval(), (torch.randn(3, 8),), None, place))
-        inputs = (torch.randn(3, 4), torch.randn(3, 4))
-        check(tools, export("sums", Sums(), inputs, ({0: rows}, {0: rows}), place))
-        check(tools, export("filter", Filter(), (torch.randn(3, 6, 10),), None, place))
-        check(tools, export("smaller", Smaller(), (torch.randn(2, 3, 6, 10),), None, place))
-        check(tools, export("factors", Factors(), (torch.randn(2, 5, 4), torch.randn(2, 4, 3)), None, place))
-        check(tools, export("groups", Groups(), (torch.tensor([3, 1, 2, 1, 3, 1]),), None, place))
+        for name in tools.only or models:
+            check(tools, export(name, *models[name], place))
 
 
 if __name__ == "__main__":
