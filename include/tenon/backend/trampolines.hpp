@@ -418,12 +418,20 @@ struct Trampolines {
 
   static tenon_status run_kernel(tenon_kernel* kernel,
                                  const tenon_execution_context* context) noexcept {
-    return guard(context->host, [&]() -> Status {
+    return guard(context->host, KernelRun{kernel, context});
+  }
+
+  /// Inlined whatever its size: kernels are called as often as anything is.
+  struct KernelRun {
+    tenon_kernel* kernel;
+    const tenon_execution_context* context;
+
+    [[gnu::always_inline]] inline Status operator()() const {
       auto& bound = *reinterpret_cast<BoundKernel<typename B::Kernel>*>(kernel);
       ExecutionContext execution_context(*context);
       return bound.kernel.run(execution_context, Args(context->host, bound.args, bound.num_args));
-    });
-  }
+    }
+  };
 
   static void destroy_kernel(tenon_backend*, tenon_kernel* kernel) noexcept {
     delete reinterpret_cast<BoundKernel<typename B::Kernel>*>(kernel);

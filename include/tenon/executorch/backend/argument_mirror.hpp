@@ -4,7 +4,6 @@
 #include <executorch/runtime/core/evalue.h>
 
 #include <algorithm>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -78,6 +77,11 @@ class ArgumentMirror {
     return remembered_.count == changes.count && is_built_of(args);
   }
 
+  /// The same without a look at `args`. Only with `is_bound`.
+  [[nodiscard]] bool is_remembered(const tenon_changes& changes) const noexcept {
+    return remembered_.count == changes.count && list_.data() != nullptr;
+  }
+
   /// Takes the values as they are now, before a call, for those of this count of changes. Allocates
   /// when there are more of them than ever before.
   void remember(const tenon_changes& changes) {
@@ -88,6 +92,7 @@ class ArgumentMirror {
       remembered_.add(node->watched);
       if (node->tensor) remembered_.add(*node->tensor->watched);
     }
+    for (const auto& tensor : tensors_) remembered_.add_sizes(tensor->mirror);
     remembered_.count = changes.count;
   }
 
@@ -114,7 +119,7 @@ class ArgumentMirror {
   /// The arguments for a backend or kernel; valid until the next `update`. Their code must leave
   /// the pointers as they are: ExecuTorch, too, makes the list of an instruction once, when a
   /// method is loaded, and passes it to each call.
-  [[nodiscard]] et::Span<et::EValue*> values() noexcept { return {call_.data(), pointers_.size()}; }
+  [[nodiscard]] et::Span<et::EValue*> values() noexcept { return list_; }
 
   /// Whether argument `index`, or an element of that list, is a constant.
   [[nodiscard]] static bool is_constant(std::span<tenon_value* const> args, std::size_t index) {
@@ -139,15 +144,22 @@ class ArgumentMirror {
   [[nodiscard]] Status finish(const tenon_host* host, tenon_changes* changes, bool allow_views) {
     bool written = false;
     if (changes && remembered_.count == changes->count) [[likely]] {
-      written = remembered_.was_written() || watched_.has_other_sizes();
+      written = remembered_.was_written();
     } else {
       written = was_written();
     }
-    if (written) [[unlikely]] {
-      TENON_RETURN_IF_ERROR(write_back(host, allow_views));
-      if (changes) ++changes->count;
-    }
+    if (written) [[unlikely]]
+      return finish_written(host, changes, allow_views);
     if (changes) changes->counted = 1;
+    return ok();
+  }
+
+  /// The same for a call before which `is_remembered` was true.
+  [[nodiscard]] Status finish_remembered(const tenon_host* host, tenon_changes& changes,
+                                         bool allow_views) {
+    if (remembered_.was_written()) [[unlikely]]
+      return finish_written(host, &changes, allow_views);
+    changes.counted = 1;
     return ok();
   }
 
@@ -201,8 +213,18 @@ class ArgumentMirror {
 
   using Node = MirroredValue;
 
+  [[nodiscard, gnu::noinline]] Status finish_written(const tenon_host* host, tenon_changes* changes,
+                                                     bool allow_views) {
+    TENON_RETURN_IF_ERROR(write_back(host, allow_views));
+    if (!changes) return ok();
+    ++changes->count;
+    changes->counted = 1;
+    return ok();
+  }
+
   /// Releases the arguments.
   void drop() noexcept {
+    list_ = {};
     sources_.clear();
     pointers_.clear();
     call_.clear();
@@ -249,6 +271,7 @@ class ArgumentMirror {
     for (const auto& tensor : tensors_) watched_.add(*tensor->watched);
     call_ = pointers_;
     call_.resize(pointers_.size() + guards, &guard_);
+    list_ = {call_.data(), pointers_.size()};
     sources_.assign(args.begin(), args.end());
     return ok();
   }
@@ -437,45 +460,6 @@ class ArgumentMirror {
     return ok();
   }
 
-  /// The EValue of what was mirrored; a number that of now.
-  static void set_value(Node& node) noexcept {
-    switch (node.kind) {
-      case TENON_VALUE_TENSOR:
-        node.value = et::EValue(EtTensor(node.tensor->mirror.impl()));
-        break;
-      case TENON_VALUE_STRING:
-        node.value = et::EValue(&std::get<et::ArrayRef<char>>(node.list));
-        break;
-      case TENON_VALUE_BOOL_LIST:
-        node.value = et::EValue(&std::get<et::ArrayRef<bool>>(node.list));
-        break;
-      case TENON_VALUE_DOUBLE_LIST:
-        node.value = et::EValue(&std::get<et::ArrayRef<double>>(node.list));
-        break;
-      case TENON_VALUE_INT_LIST:
-        node.value = et::EValue(std::get<MirroredList<std::int64_t>>(node.list).get());
-        break;
-      case TENON_VALUE_TENSOR_LIST:
-        node.value = et::EValue(std::get<MirroredList<EtTensor>>(node.list).get());
-        break;
-      case TENON_VALUE_OPTIONAL_TENSOR_LIST:
-        node.value = et::EValue(std::get<MirroredList<std::optional<EtTensor>>>(node.list).get());
-        break;
-      case TENON_VALUE_INT:
-        node.value = et::EValue(std::int64_t{node.source->as.integer});
-        break;
-      case TENON_VALUE_DOUBLE:
-        node.value = et::EValue(double{node.source->as.real});
-        break;
-      case TENON_VALUE_BOOL:
-        node.value = et::EValue(node.source->as.boolean != 0);
-        break;
-      default:
-        node.value = et::EValue();
-        break;
-    }
-  }
-
   /// False when a value is not of the kind that was mirrored or names another tensor or list.
   [[nodiscard]] bool update_values() {
     if (watched_.was_replaced()) return false;
@@ -490,37 +474,6 @@ class ArgumentMirror {
       node->watched.settle(node->kind);
     }
     return true;
-  }
-
-  static bool is_span(std::uint32_t kind) noexcept {
-    return kind == TENON_VALUE_STRING || kind >= TENON_VALUE_BOOL_LIST;
-  }
-  static bool is_scalar(std::uint32_t kind) noexcept {
-    return kind == TENON_VALUE_NONE || kind == TENON_VALUE_INT || kind == TENON_VALUE_DOUBLE ||
-           kind == TENON_VALUE_BOOL;
-  }
-
-  [[nodiscard]] static bool is_unchanged(const Node& node) noexcept {
-    const et::EValue& value = node.value;
-    switch (node.kind) {
-      case TENON_VALUE_NONE:
-        return value.isNone();
-      case TENON_VALUE_INT:
-        return value.isInt() && value.payload.copyable_union.as_int == node.source->as.integer;
-      case TENON_VALUE_DOUBLE:
-        // The same bits, so that a NaN is one.
-        return value.isDouble() &&
-               std::bit_cast<std::uint64_t>(value.payload.copyable_union.as_double) ==
-                   std::bit_cast<std::uint64_t>(node.source->as.real);
-      case TENON_VALUE_BOOL:
-        return value.isBool() &&
-               value.payload.copyable_union.as_bool == (node.source->as.boolean != 0);
-      case TENON_VALUE_TENSOR:
-        return value.isTensor() &&
-               value.payload.as_tensor.unsafeGetTensorImpl() == node.tensor->mirror.impl();
-      default:
-        return true;
-    }
   }
 
   /// Copies a number to the host, its kind included: the result of operators on numbers has the
@@ -579,9 +532,10 @@ class ArgumentMirror {
   }
 
   // What each call reads, then the rest.
+  Remembered remembered_;
+  et::Span<et::EValue*> list_;  // In `call_`.
   std::vector<et::EValue*> call_;
   std::vector<et::EValue*> pointers_;
-  Remembered remembered_;
   WatchedArguments watched_;
   std::shared_ptr<SharedMirrors> mirrors_;
   std::vector<const void*> held_;  // Addresses of what `nodes_` and `tensors_` mirror.

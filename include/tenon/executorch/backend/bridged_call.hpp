@@ -46,27 +46,23 @@ class BridgedCall {
 
   /// Runs `body`, which returns a Status. A check of ExecuTorch's that fails in it on this thread,
   /// which would end the process, becomes an `aborted` with the text of the check.
-  template <class Body>
-  [[gnu::always_inline]] inline Status run(std::string_view what, Body&& body,
+  /// `what` is a text, which is only looked at then.
+  template <class What, class Body>
+  [[gnu::always_inline]] inline Status run(const What& what, Body&& body,
                                            Error aborted = Error::Internal) {
-    const bool outer = std::exchange(can_raise_, true);
-    Status outcome;
     try {
-      outcome = body();
+      const Raising raising(can_raise_, true);
+      return body();
     } catch (const Aborted&) {
-      outcome = failure(aborted, what);
+      return failure(aborted, what);
     }
-    can_raise_ = outer;
-    return outcome;
   }
 
   /// Runs `body`, through which nothing may be thrown: the dynamic loader, for example.
   template <class Body>
   auto run_unthrown(Body&& body) {
-    const bool outer = std::exchange(can_raise_, false);
-    auto outcome = body();
-    can_raise_ = outer;
-    return outcome;
+    const Raising raising(can_raise_, false);
+    return body();
   }
 
   /// Whether an Aborted would be caught.
@@ -100,6 +96,19 @@ class BridgedCall {
   }
 
  private:
+  /// Sets whether an Aborted would be caught, for as long as it lives.
+  class Raising {
+   public:
+    Raising(bool& flag, bool now) noexcept : flag_(flag), outer_(std::exchange(flag, now)) {}
+    Raising(const Raising&) = delete;
+    Raising& operator=(const Raising&) = delete;
+    ~Raising() { flag_ = outer_; }
+
+   private:
+    bool& flag_;
+    bool outer_;
+  };
+
   void keep(std::string_view text) noexcept {
     const std::string_view separator = size_ == 0 ? "" : "; ";
     if (size_ + separator.size() + text.size() > text_.size()) return;

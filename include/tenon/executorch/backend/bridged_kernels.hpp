@@ -43,9 +43,12 @@ class BridgedKernel {
   /// Finds the kernel for the dtypes and dim orders of the tensors among the arguments, as
   /// ExecuTorch does (Method::resolve_operator). Once.
   ///
+  /// `args` is the list of each run, too: hosts keep it where it is ("tenon.kernels/1").
+  ///
   /// errors: OperatorMissing, and those of ArgumentMirror::update.
   [[nodiscard]] Status resolve(std::string_view op, std::span<tenon_value* const> args) {
     op_ = op;
+    args_ = args;
     BridgedCall call(host_);
     return call.run(
         op_,
@@ -71,8 +74,9 @@ class BridgedKernel {
   }
 
   /// Runs it once. Allocates nothing itself as long as the arguments are those of `resolve`.
-  [[nodiscard]] Status run(const tenon_execution_context& context,
-                           std::span<tenon_value* const> args) {
+  ///
+  /// Inlined into the function that the host calls; what is rare is not inlined into this one.
+  [[nodiscard, gnu::always_inline]] inline Status run(const tenon_execution_context& context) {
     temp_allocator_.use(context.temp_allocator);
     if (context.tracer) [[unlikely]]
       tracer_.use(context.tracer);
@@ -83,13 +87,12 @@ class BridgedKernel {
     Status outcome = call.run(
         op_,
         [&]() -> Status {
-          if (!changes || !mirror_.is_current(*changes, args)) [[unlikely]]
-            TENON_RETURN_IF_ERROR(prepare(changes, args));
+          if (!changes || !mirror_.is_remembered(*changes)) [[unlikely]]
+            return run_changed(call, kernel_context, context);
           function_(kernel_context, mirror_.values());
-          const et::Error failed = kernel_context.failure_state();
-          if (failed != et::Error::Ok) [[unlikely]]
-            return failure(call, failed);
-          return mirror_.finish(context.host, changes, true);
+          if (kernel_context.failure_state() != et::Error::Ok) [[unlikely]]
+            return failure(call, kernel_context.failure_state());
+          return mirror_.finish_remembered(context.host, *changes, true);
         },
         Error::InvalidArgument);
     if (!outcome.ok()) [[unlikely]]
@@ -98,14 +101,18 @@ class BridgedKernel {
   }
 
  private:
-  /// Makes the mirrors those of `args`, which may have changed. Not inlined, nor is what else is
-  /// rare: a call in which nothing has changed is half as long without.
-  [[nodiscard, gnu::noinline]] Status prepare(const tenon_changes* changes,
-                                              std::span<tenon_value* const> args) {
-    if (!mirror_.is_current()) TENON_RETURN_IF_ERROR(mirror_.update(args));
-    if (!mirror_.is_judged) TENON_RETURN_IF_ERROR(judge(args));
+  /// Runs it with arguments that may have changed.
+  [[nodiscard, gnu::noinline]] Status run_changed(const BridgedCall& call,
+                                                  et::KernelRuntimeContext& kernel_context,
+                                                  const tenon_execution_context& context) {
+    tenon_changes* const changes = changes_of(context);
+    if (!mirror_.is_current()) TENON_RETURN_IF_ERROR(mirror_.update(args_));
+    if (!mirror_.is_judged) TENON_RETURN_IF_ERROR(judge(args_));
     if (changes) mirror_.remember(*changes);
-    return ok();
+    function_(kernel_context, mirror_.values());
+    if (kernel_context.failure_state() != et::Error::Ok) [[unlikely]]
+      return failure(call, kernel_context.failure_state());
+    return mirror_.finish(context.host, changes, true);
   }
 
   /// Operators write to the tensor that they return, their last argument, which is also the one
@@ -145,6 +152,7 @@ class BridgedKernel {
   et::OpFunction function_ = nullptr;
   ArgumentMirror mirror_;
   std::string op_;
+  std::span<tenon_value* const> args_;
   bool is_in_place_ = false;
   HostEventTracer tracer_;
 };
@@ -163,8 +171,8 @@ class BridgedKernels final : public Backend<BridgedKernels<About>>,
   struct Kernel {
     std::unique_ptr<detail::BridgedKernel> bridged;
 
-    Status run(ExecutionContext& context, Args args) {
-      return bridged->run(context.raw(), args.raw());
+    [[gnu::always_inline]] inline Status run(ExecutionContext& context, Args) {
+      return bridged->run(context.raw());
     }
   };
 

@@ -4,6 +4,7 @@
 #include <executorch/runtime/core/evalue.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -71,6 +72,80 @@ struct MirroredValue {
   tenon_span span{};                                     ///< Of a list or string.
   Lists list;
 };
+
+/// Whether a value of this kind is a list or string.
+[[nodiscard]] inline bool is_span(std::uint32_t kind) noexcept {
+  return kind == TENON_VALUE_STRING || kind >= TENON_VALUE_BOOL_LIST;
+}
+
+/// Whether a value of this kind is a number, or none.
+[[nodiscard]] inline bool is_scalar(std::uint32_t kind) noexcept {
+  return kind == TENON_VALUE_NONE || kind == TENON_VALUE_INT || kind == TENON_VALUE_DOUBLE ||
+         kind == TENON_VALUE_BOOL;
+}
+
+/// Sets the mirror to the EValue of what was mirrored; a number to that of now.
+inline void set_value(MirroredValue& node) noexcept {
+  switch (node.kind) {
+    case TENON_VALUE_TENSOR:
+      node.value = et::EValue(EtTensor(node.tensor->mirror.impl()));
+      break;
+    case TENON_VALUE_STRING:
+      node.value = et::EValue(&std::get<et::ArrayRef<char>>(node.list));
+      break;
+    case TENON_VALUE_BOOL_LIST:
+      node.value = et::EValue(&std::get<et::ArrayRef<bool>>(node.list));
+      break;
+    case TENON_VALUE_DOUBLE_LIST:
+      node.value = et::EValue(&std::get<et::ArrayRef<double>>(node.list));
+      break;
+    case TENON_VALUE_INT_LIST:
+      node.value = et::EValue(std::get<MirroredList<std::int64_t>>(node.list).get());
+      break;
+    case TENON_VALUE_TENSOR_LIST:
+      node.value = et::EValue(std::get<MirroredList<EtTensor>>(node.list).get());
+      break;
+    case TENON_VALUE_OPTIONAL_TENSOR_LIST:
+      node.value = et::EValue(std::get<MirroredList<std::optional<EtTensor>>>(node.list).get());
+      break;
+    case TENON_VALUE_INT:
+      node.value = et::EValue(std::int64_t{node.source->as.integer});
+      break;
+    case TENON_VALUE_DOUBLE:
+      node.value = et::EValue(double{node.source->as.real});
+      break;
+    case TENON_VALUE_BOOL:
+      node.value = et::EValue(node.source->as.boolean != 0);
+      break;
+    default:
+      node.value = et::EValue();
+      break;
+  }
+}
+
+/// Whether the mirror is that of what its value is now.
+[[nodiscard]] inline bool is_unchanged(const MirroredValue& node) noexcept {
+  const et::EValue& value = node.value;
+  switch (node.kind) {
+    case TENON_VALUE_NONE:
+      return value.isNone();
+    case TENON_VALUE_INT:
+      return value.isInt() && value.payload.copyable_union.as_int == node.source->as.integer;
+    case TENON_VALUE_DOUBLE:
+      // The same bits, so that a NaN is one.
+      return value.isDouble() &&
+             std::bit_cast<std::uint64_t>(value.payload.copyable_union.as_double) ==
+                 std::bit_cast<std::uint64_t>(node.source->as.real);
+    case TENON_VALUE_BOOL:
+      return value.isBool() &&
+             value.payload.copyable_union.as_bool == (node.source->as.boolean != 0);
+    case TENON_VALUE_TENSOR:
+      return value.isTensor() &&
+             value.payload.as_tensor.unsafeGetTensorImpl() == node.tensor->mirror.impl();
+    default:
+      return true;
+  }
+}
 
 /// The mirrors of values and tensors that several calls have in common, so that a tensor of a
 /// method is mirrored once and stays in the cache from one call to the next. An entry exists as

@@ -220,8 +220,6 @@ struct WatchedArguments {
     return (write | dimension_change()) != 0;
   }
 
-  [[nodiscard]] bool has_other_sizes() const noexcept { return dimension_change() != 0; }
-
   /// Whether `has_changed` and `was_written` see each change.
   [[nodiscard]] bool is_settled() const noexcept {
     for (const WatchedTensor* tensor : tensors) {
@@ -256,25 +254,48 @@ class Remembered {
 
   void clear() noexcept {
     count = nothing;
+    is_one_tensor_ = false;
     values_.clear();
     tensors_.clear();
+    sizes_.clear();
   }
 
   /// One more value that the call may write to. It was settled.
-  void add(const WatchedValue& value) { values_.push_back(value.mirror()); }
+  void add(const WatchedValue& value) {
+    values_.push_back(value.mirror());
+    find_one_tensor();
+  }
   /// One more tensor that the call may move.
   void add(const WatchedTensor& tensor) {
     tensors_.push_back({&tensor.impl(), tensor.impl().data()});
+    find_one_tensor();
+  }
+  /// One more tensor that the call may resize, unless its shape is static.
+  void add_sizes(const ExecutorchTensor& tensor) {
+    if (tensor.source()->shape_dynamism == TENON_SHAPE_STATIC) return;
+    const auto rank = static_cast<std::size_t>(tensor.source()->dl.ndim);
+    for (std::size_t d = 0; d < rank; d += Sizes::step) {
+      sizes_.push_back({tensor.sizes() + d, Sizes::at(tensor.sizes() + d)});
+    }
   }
 
-  /// Whether the kind or the content of a value, or the address of a tensor's data, is another one.
+  /// Whether the kind or the content of a value, the address of a tensor's data, or a size is
+  /// another one.
   [[nodiscard]] bool was_written() const noexcept {
-    std::uint64_t write = 0;
-    for (const WatchedValue::Mirror& value : values_) write |= value.write();
-    for (const Tensor& tensor : tensors_) {
-      write |= static_cast<std::uint64_t>(tensor.impl->data() != tensor.data);
+    if (is_one_tensor_) [[likely]] {
+      if (value_->tag != et::Tag::Tensor ||
+          value_->payload.as_tensor.unsafeGetTensorImpl() != one_.impl ||
+          one_.impl->data() != one_.data) [[unlikely]] {
+        return true;
+      }
+    } else if (others_were_written()) {
+      return true;
     }
-    return write != 0;
+    for (const Sizes& each : sizes_) {
+      if (Sizes::at(each.mirror) != each.sizes) [[unlikely]]
+        return true;
+    }
+    return false;
   }
 
  private:
@@ -283,6 +304,47 @@ class Remembered {
     const void* data;
   };
 
+  /// Two sizes of a mirror, which are compared at once. The one behind those of an odd rank does
+  /// not change.
+  struct Sizes {
+    using Size = ExecutorchTensor::Impl::SizesType;
+    static constexpr std::size_t step = sizeof(std::uint64_t) / sizeof(Size);
+    static_assert(max_rank % step == 0);
+
+    const Size* mirror;
+    std::uint64_t sizes;
+
+    static std::uint64_t at(const Size* sizes) noexcept {
+      std::uint64_t bits = 0;
+      std::memcpy(&bits, sizes, sizeof bits);
+      return bits;
+    }
+  };
+
+  /// Most operators write to one tensor, whose mirror is looked at without the two lists.
+  void find_one_tensor() noexcept {
+    is_one_tensor_ = values_.size() == 1 && tensors_.size() == 1;
+    if (!is_one_tensor_) return;
+    value_ = values_[0].value;
+    one_ = tensors_[0];
+    is_one_tensor_ = value_->tag == et::Tag::Tensor &&
+                     value_->payload.as_tensor.unsafeGetTensorImpl() == one_.impl;
+  }
+
+  [[nodiscard]] bool others_were_written() const noexcept {
+    std::uint64_t write = 0;
+    for (const WatchedValue::Mirror& value : values_) write |= value.write();
+    for (const Tensor& tensor : tensors_) {
+      write |= static_cast<std::uint64_t>(tensor.impl->data() != tensor.data);
+    }
+    return write != 0;
+  }
+
+  // After `count`, in the order in which a call reads them.
+  bool is_one_tensor_ = false;
+  const et::EValue* value_ = nullptr;
+  Tensor one_{};
+  std::vector<Sizes> sizes_;
   std::vector<WatchedValue::Mirror> values_;
   std::vector<Tensor> tensors_;
 };

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -221,4 +222,70 @@ TEST_CASE("a value in common that ExecuTorch cannot hold is an error of each cal
   value = good.value();
   CHECK(second.prepare()[0]->toTensor().const_data_ptr() == good.raw().dl.data);
   CHECK(first.prepare()[0]->toTensor().const_data_ptr() == good.raw().dl.data);
+}
+
+TEST_CASE("each size that a call changes is found, of an output and of any other tensor",
+          "[executorch]") {
+  const bool has_outputs_alone = GENERATE(false, true);
+  const auto resized = GENERATE(std::size_t{0}, std::size_t{1});
+  const auto dimension = GENERATE(std::size_t{0}, std::size_t{1}, std::size_t{2});
+  TestTensor input(ScalarType::Float, {4, 4, 4}), output(ScalarType::Float, {4, 4, 4});
+  TestTensor* const tensors[] = {&input, &output};
+  for (TestTensor* each : tensors) each->raw().shape_dynamism = TENON_SHAPE_DYNAMIC_BOUND;
+  tenon_value from = input.value(), to = output.value();
+  Site site(std::make_shared<SharedMirrors>(), {&from, &to, &to});
+  site.mirror.writes_outputs_alone = has_outputs_alone;
+  tenon_changes changes{sizeof(tenon_changes), 0, 5};
+  site.prepare();
+  CHECK_FALSE(site.mirror.is_remembered(changes));
+  site.mirror.remember(changes);
+  REQUIRE(site.mirror.is_remembered(changes));
+  REQUIRE(site.mirror.finish_remembered(test_host(), changes, false).ok());
+  CHECK(changes.counted == 1);
+  CHECK(changes.count == 5);
+
+  std::int32_t sizes[] = {4, 4, 4};
+  sizes[dimension] = 3;
+  REQUIRE(et::resize_tensor(site.mirror.values()[resized]->toTensor(), {sizes, 3}) ==
+          et::Error::Ok);
+  changes.counted = 0;
+  REQUIRE(site.mirror.finish_remembered(test_host(), changes, false).ok());
+  CHECK(changes.counted == 1);
+  CHECK(changes.count == 6);
+  CHECK(tensors[resized]->raw().dl.shape[dimension] == 3);
+  CHECK_FALSE(site.mirror.is_remembered(changes));
+}
+
+TEST_CASE("a call that puts another value, or other memory, in place of its output is found",
+          "[executorch]") {
+  TestTensor input(ScalarType::Float, {4}), output(ScalarType::Float, {4});
+  tenon_value from = input.value(), to = output.value();
+  Site site(std::make_shared<SharedMirrors>(), {&from, &to});
+  // Which arguments are outputs decides how the mirrors are compared.
+  site.mirror.writes_outputs_alone = GENERATE(false, true);
+  tenon_changes changes{sizeof(tenon_changes), 0, 5};
+  et::EValue& mirror = *site.prepare()[1];
+  site.mirror.remember(changes);
+  SECTION("a number") {
+    mirror = et::EValue(std::int64_t{7});
+    CHECK(site.mirror.finish_remembered(test_host(), changes, false).error() ==
+          Error::NotSupported);
+  }
+  SECTION("another tensor") {
+    mirror = et::EValue(site.mirror.values()[0]->toTensor());
+    CHECK(site.mirror.finish_remembered(test_host(), changes, false).error() ==
+          Error::NotSupported);
+  }
+  SECTION("memory of another argument") {
+    mirror.toTensor().unsafeGetTensorImpl()->set_data(input.raw().dl.data);
+    REQUIRE(site.mirror.finish_remembered(test_host(), changes, true).ok());
+    CHECK(output.raw().dl.data == input.raw().dl.data);
+    CHECK(changes.count == 6);
+    return;
+  }
+  CHECK(changes.count == 5);
+  CHECK(changes.counted == 0);
+  // The next call makes its list anew, whatever the count is.
+  changes.count = tenon::bridge::detail::Remembered::nothing;
+  CHECK_FALSE(site.mirror.is_remembered(changes));
 }
