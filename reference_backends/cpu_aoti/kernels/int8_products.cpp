@@ -14,16 +14,16 @@ using aoti::shim_call;
 /// out = a b, of 8-bit numbers in 32 bits. The inner loop follows the memory of b. Sums wrap
 /// around, as PyTorch's do: they are computed without sign, because an overflow of `int` is
 /// undefined.
-template <class T>
+template <class A, class B>
 void multiply(const ModelTensor& a, const ModelTensor& b, const ModelTensor& out) {
   const std::int64_t inner = a.sizes[1];
   const std::int64_t columns = b.sizes[1];
   for (std::int64_t i = 0; i < a.sizes[0]; ++i) {
-    const T* const row = a.as<const T>() + i * a.strides[0];
+    const A* const row = a.as<const A>() + i * a.strides[0];
     auto* const to = out.as<std::uint32_t>() + i * out.strides[0];
     if (b.strides[0] == 1 && a.strides[1] == 1) {
       for (std::int64_t j = 0; j < columns; ++j) {
-        const T* const column = b.as<const T>() + j * b.strides[1];
+        const B* const column = b.as<const B>() + j * b.strides[1];
         std::uint32_t sum = 0;
         for (std::int64_t k = 0; k < inner; ++k) {
           sum += static_cast<std::uint32_t>(row[k] * column[k]);
@@ -34,7 +34,7 @@ void multiply(const ModelTensor& a, const ModelTensor& b, const ModelTensor& out
     }
     for (std::int64_t j = 0; j < columns; ++j) to[j * out.strides[1]] = 0;
     for (std::int64_t k = 0; k < inner; ++k) {
-      const T* const other = b.as<const T>() + k * b.strides[0];
+      const B* const other = b.as<const B>() + k * b.strides[0];
       const std::int32_t factor = row[k * a.strides[1]];
       for (std::int64_t j = 0; j < columns; ++j) {
         to[j * out.strides[1]] += static_cast<std::uint32_t>(factor * other[j * b.strides[1]]);
@@ -44,12 +44,18 @@ void multiply(const ModelTensor& a, const ModelTensor& b, const ModelTensor& out
 }
 
 Status int_mm(const ModelTensor& out, const ModelTensor& a, const ModelTensor& b) {
-  const bool is_byte = a.scalar_type == ScalarType::Byte;
-  if ((!is_byte && a.scalar_type != ScalarType::Char) || b.scalar_type != a.scalar_type ||
-      out.scalar_type != ScalarType::Int) {
-    return error(Error::InvalidType, "a product of ", name_of(a.scalar_type), " and ",
-                 name_of(b.scalar_type), " in ", name_of(out.scalar_type),
-                 ": expected Char, or Byte, for both and Int for the result");
+  const auto is = [&](ScalarType left, ScalarType right) {
+    return a.scalar_type == left && b.scalar_type == right;
+  };
+  const bool both_byte = is(ScalarType::Byte, ScalarType::Byte);
+  const bool both_char = is(ScalarType::Char, ScalarType::Char);
+  // Activations without a sign and weights with one: torchao's dynamic quantisation.
+  const bool mixed = is(ScalarType::Byte, ScalarType::Char);
+  if (!(both_byte || both_char || mixed) || out.scalar_type != ScalarType::Int) {
+    return error(
+        Error::InvalidType, "a product of ", name_of(a.scalar_type), " and ",
+        name_of(b.scalar_type), " in ", name_of(out.scalar_type),
+        ": expected Char for both, Byte for both, or Byte and Char; and Int for the result");
   }
   if (a.rank != 2 || b.rank != 2 || out.rank != 2 || a.sizes[1] != b.sizes[0] ||
       out.sizes[0] != a.sizes[0] || out.sizes[1] != b.sizes[1]) {
@@ -57,10 +63,12 @@ Status int_mm(const ModelTensor& out, const ModelTensor& a, const ModelTensor& b
                  shape_text(b.shape()), " in ", shape_text(out.shape()),
                  ": expected [M, K], [K, N] and [M, N]");
   }
-  if (is_byte) {
-    multiply<std::uint8_t>(a, b, out);
+  if (both_byte) {
+    multiply<std::uint8_t, std::uint8_t>(a, b, out);
+  } else if (mixed) {
+    multiply<std::uint8_t, std::int8_t>(a, b, out);
   } else {
-    multiply<std::int8_t>(a, b, out);
+    multiply<std::int8_t, std::int8_t>(a, b, out);
   }
   return ok();
 }

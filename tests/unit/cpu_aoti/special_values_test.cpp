@@ -207,6 +207,22 @@ TEST_CASE("_int_mm_out: sums wrap around", "[cpu_aoti]") {
   }
 }
 
+TEST_CASE("_int_mm_out: Byte times Char has the sign of Char", "[cpu_aoti]") {
+  Fixture fixture;
+  for (const Shape& strides : {Shape{1, 2}, Shape{2, 1}}) {
+    Handle a = filled({1, 2}, ScalarType::Byte, {200, 255});
+    Handle b = make({2, 2}, ScalarType::Char, strides);
+    for (std::int64_t i = 0; i < 4; ++i) b.set(i, i == 1 || i == 2 ? -128 : 127);
+    Handle out = make({1, 2}, ScalarType::Int);
+    REQUIRE(aoti_torch_cpu__int_mm_out(out.get(), a.get(), b.get()) == 0);
+    CHECK(out.values() == Values{200 * 127 - 255 * 128, 255 * 127 - 200 * 128});
+    // PyTorch refuses the types the other way around.
+    Handle c = make({1, 2}, ScalarType::Char), d = make({2, 2}, ScalarType::Byte);
+    CHECK(aoti_torch_cpu__int_mm_out(out.get(), c.get(), d.get()) == 1);
+    CHECK_THAT(fixture.pool.take_failure(), ContainsSubstring("a product of Char and Byte in Int"));
+  }
+}
+
 TEST_CASE("_weight_int8pack_mm: strides of the weights", "[cpu_aoti]") {
   Fixture fixture;
   Handle x = filled({1, 2}, ScalarType::Float, {1, 2}),
