@@ -137,6 +137,19 @@ live_operators() {
     tests/live/operator_suite.py --cache build/live/operators --build build/gcc "$@"
 }
 
+# The packages of the architectures have a folder of their own, so that the other checks see the same Python as ever.
+live_architectures() {
+  live_python
+  local packages=build/live/architecture_packages wanted=tests/live/architecture_packages.txt
+  if ! cmp -s "$wanted" "$packages/complete.txt"; then
+    rm -rf "$packages"
+    build/live/venv/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --target "$packages" \
+      -r "$wanted" && cp "$wanted" "$packages/complete.txt"
+  fi
+  TORCHINDUCTOR_CACHE_DIR=$PWD/build/live/inductor PYTHONPATH=$packages build/live/venv/bin/python \
+    tests/live/architectures.py --cache build/live/architectures --build build/gcc "$@"
+}
+
 # A sample of as many cases as one program has; the same cases each time.
 live_operator_sample() {
   [ ! -f build/live/venv/complete ] ||
