@@ -155,3 +155,9 @@ live_operator_sample() {
   [ ! -f build/live/venv/complete ] ||
     check "live: a sample of ExecuTorch's suite of operators gives eager PyTorch's numbers" live_operators --sample 48
 }
+
+# What takes some minutes, for `test`.
+live_part() {
+  live_models --only small_mlp --only gpt2 --only unet --only stateful
+  live_operator_sample
+}
