@@ -92,7 +92,7 @@ check() {
 
 # The unit tests of what asks the system for something, and those of methods. Those of programs cut and
 # change each byte of many files, which takes an emulator more than a quarter of an hour.
-unit_tests=(core peek "files that are written" loader discovery host)
+unit_tests=(core peek "files that are written" loader "loader threads" discovery "discovery threads" host "host threads")
 
 # targets_of_tests: puts what they and the plugins that they load are built from into `tests`.
 targets_of_tests() {
