@@ -113,9 +113,7 @@ def arguments() -> argparse.Namespace:
 @torch.no_grad()
 def main() -> int:
     options = arguments()
-    # The wrapper is code that calls; the kernels, which compute, are compiled as everywhere.
-    export_models.COMPILE_OPTIONS["aot_inductor.compile_wrapper_opt_level"] = "O0"
-    export_models.COMPILE_OPTIONS["aot_inductor.enable_line_tables"] = False
+    export_models.compile_wrappers_quickly()
     found: dict[str, dict[str, Any]] = {}
     for name in options.only or MODELS:
         facts = facts_of(name, options)

@@ -69,6 +69,12 @@ COMPILE_OPTIONS: dict[str, Any] = {
 }
 
 
+def compile_wrappers_quickly() -> None:
+    """For many small models: the wrapper is code that calls. The kernels, which compute, are compiled as everywhere."""
+    COMPILE_OPTIONS["aot_inductor.compile_wrapper_opt_level"] = "O0"
+    COMPILE_OPTIONS["aot_inductor.enable_line_tables"] = False
+
+
 def supported_kernels() -> set[str]:
     """The names in fallback_kernels.txt."""
     lines = (HERE / "fallback_kernels.txt").read_text(encoding="utf-8").splitlines()

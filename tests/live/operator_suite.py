@@ -275,9 +275,7 @@ def main() -> int:
     parser.add_argument("--group", type=int, default=48, metavar="N", help="cases of one program (default: 48)")
     parser.add_argument("--cached", action="store_true", help="only programs that are in the cache")
     options = parser.parse_args()
-    # The wrapper is code that calls; the kernels, which compute, are compiled as everywhere.
-    export_models.COMPILE_OPTIONS["aot_inductor.compile_wrapper_opt_level"] = "O0"
-    export_models.COMPILE_OPTIONS["aot_inductor.enable_line_tables"] = False
+    export_models.compile_wrappers_quickly()
     found, refused_by_eager = run_eagerly(options)
     totals: Counter[str] = Counter()
     for first in range(0, len(found), options.group):

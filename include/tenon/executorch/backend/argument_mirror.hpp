@@ -142,13 +142,9 @@ class ArgumentMirror {
   /// Ends a call that succeeded: writes back when the call changed something, and counts it in
   /// `changes`, if the host has them.
   [[nodiscard]] Status finish(const tenon_host* host, tenon_changes* changes, bool allow_views) {
-    bool written = false;
-    if (changes && remembered_.count == changes->count) [[likely]] {
-      written = remembered_.was_written();
-    } else {
-      written = was_written();
-    }
-    if (written) [[unlikely]]
+    if (changes && remembered_.count == changes->count) [[likely]]
+      return finish_remembered(host, *changes, allow_views);
+    if (was_written()) [[unlikely]]
       return finish_written(host, changes, allow_views);
     if (changes) changes->counted = 1;
     return ok();

@@ -45,9 +45,7 @@ class WatchedValue {
   [[nodiscard]] Mirror mirror() const noexcept { return {mirror_, mask_, mirror_bits_, tag_}; }
 
   /// Not 0 when the mirror is another one.
-  [[nodiscard]] std::uint64_t write() const noexcept {
-    return ((bits_of(mirror_->payload) ^ mirror_bits_) & mask_) | (tag() ^ tag_);
-  }
+  [[nodiscard]] std::uint64_t write() const noexcept { return mirror().write(); }
 
   /// Takes both as they are now. `kind` is the kind that was mirrored.
   void settle(std::uint32_t kind) noexcept {
