@@ -203,12 +203,16 @@ TEST_CASE("a plugin file that was cut short is refused or still says the same") 
   const ByteVector whole = read_file(plugin_path("plain"));
   const auto expected = peek(whole, "whole.so");
   REQUIRE(expected.ok());
+  const std::string_view text(reinterpret_cast<const char*>(whole.data()), whole.size());
+  const auto object = text.find("\x89TENON1\n");
+  REQUIRE(object != std::string_view::npos);
   std::size_t refused = 0;
   for (std::size_t size = 0; size < whole.size(); size += size < 4096 ? 1 : 97) {
     const ByteVector cut(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(size));
     const auto record = peek(cut, "cut.so");
     INFO(size);
     if (record.ok()) {
+      REQUIRE(size > object);
       REQUIRE(*record == *expected);
     } else {
       REQUIRE(record.error() == Error::InvalidArgument);
@@ -216,7 +220,8 @@ TEST_CASE("a plugin file that was cut short is refused or still says the same") 
       ++refused;
     }
   }
-  CHECK(refused > 4096);
+  // Where the record is in the file depends on the linker.
+  CHECK(refused > 1024);
 }
 
 TEST_CASE("a plugin file with flipped bits is read or refused") {

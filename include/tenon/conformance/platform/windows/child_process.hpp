@@ -79,7 +79,8 @@ class ChildProcess {
     std::vector<::HANDLE> inherited = files.given;
     inherited.insert(inherited.end(), {input.get(), files.output, files.errors});
     std::ranges::sort(inherited);
-    inherited.erase(std::ranges::unique(inherited).begin(), inherited.end());
+    // Clang 14 does not compile the range that std::ranges::unique returns in GCC's library.
+    inherited.erase(std::unique(inherited.begin(), inherited.end()), inherited.end());
     ::SIZE_T size = 0;
     ::InitializeProcThreadAttributeList(nullptr, 1, 0, &size);
     std::vector<std::byte> memory(size);
