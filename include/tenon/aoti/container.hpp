@@ -84,9 +84,7 @@ class Container {
       if (api_.get_constant_type) {
         TENON_RETURN_IF_ERROR(read("type of a constant", api_.get_constant_type, type, i));
       }
-      const auto kind = static_cast<ConstantType>(type);
-      const bool is_fixed =
-          kind == ConstantType::parameter || kind == ConstantType::tensor_constant;
+      TENON_TRY(const bool is_fixed, is_fixed_constant(static_cast<ConstantType>(type), i));
       out.push_back({offset, nbytes, in_place && is_fixed, !is_fixed});
       if (__builtin_add_overflow(offset, nbytes, &offset)) {
         return error(Error::InvalidProgram, "the sizes of its ", count, " constants overflow");
@@ -257,6 +255,31 @@ class Container {
   static bool is_about_inputs(std::string_view text) noexcept {
     const auto has = [&](std::string_view part) { return text.find(part) != text.npos; };
     return has("input_handles[") || has("Error in op: input");
+  }
+
+  /// Whether the model never writes to constant `index` of type `type`. What Inductor folded when
+  /// it froze a model (config.freezing) has type Buffer, a name `_frozen_paramN` that no attribute
+  /// of the exported module has, and no other (PyTorch: torch/_inductor/constant_folding.py,
+  /// replace_node_with_constant). Freezing leaves out what the model writes to (freezing.py,
+  /// replace_params_with_constants).
+  Result<bool> is_fixed_constant(ConstantType type, std::size_t index) {
+    if (type != ConstantType::buffer) {
+      return type == ConstantType::parameter || type == ConstantType::tensor_constant;
+    }
+    if (!api_.get_constant_name || !api_.get_constant_original_fqn) return false;
+    const char* name = nullptr;
+    const char* original = nullptr;
+    TENON_RETURN_IF_ERROR(read("name of a constant", api_.get_constant_name, name, index));
+    TENON_RETURN_IF_ERROR(
+        read("name of a constant", api_.get_constant_original_fqn, original, index));
+    return name && original && is_frozen(name) && std::string_view(name) == original;
+  }
+
+  static bool is_frozen(std::string_view name) noexcept {
+    constexpr std::string_view prefix = "_frozen_param";
+    if (!name.starts_with(prefix) || name.size() == prefix.size()) return false;
+    name.remove_prefix(prefix.size());
+    return name.find_first_not_of("0123456789") == name.npos;
   }
 
   /// The model's own message, without its advice for authors of operators.

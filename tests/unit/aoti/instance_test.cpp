@@ -81,6 +81,22 @@ TEST_CASE("weights are used in place", "[aoti]") {
   CHECK(y.elements<float>() == std::vector{5.0f});
 }
 
+TEST_CASE("what the compiler folded is no state and is used in place", "[aoti]") {
+  const WeightsBlob blob(3.0f, 10.0f);
+  for (const bool is_frozen : {true, false}) {
+    Loaded model(is_frozen ? "is_frozen" : "is_named_otherwise");
+    auto instance = model.instance(blob.bytes());
+    INFO(instance.text());
+    REQUIRE(instance.ok());
+    CHECK((*instance)->has_state() == !is_frozen);
+    CHECK((*instance)->own_weights() == (is_frozen ? 0u : 64u));
+    TestTensor x({1}, {1.0f});
+    TestTensor y(ScalarType::Float, {1});
+    REQUIRE(run(**instance, x, y).ok());
+    CHECK(y.elements<float>() == std::vector{13.0f});
+  }
+}
+
 TEST_CASE("instances share weights and not state", "[aoti]") {
   const WeightsBlob blob(1.0f, 0.0f);
   Loaded model("good");

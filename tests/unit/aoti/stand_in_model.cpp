@@ -6,7 +6,8 @@
 //
 // The model: input x [n], weight w [16] and state s [16], all float32; y = x * w[0] + s[0], and
 // s[0] grows by 1 with each run. With MODEL_CALLS_AN_OPERATOR x is first replaced by what its call
-// 0 makes of x and the integer 0, the first of two results.
+// 0 makes of x and the integer 0, the first of two results. With MODEL_IS_FROZEN s is constant and
+// named as Inductor names what it folds.
 
 #include <cstdint>
 #include <cstdlib>
@@ -156,6 +157,18 @@ EXPORT std::int32_t AOTInductorModelContainerGetConstantType(Container*, std::si
   *out = index == 0 ? 1 : second;  // A parameter and a buffer.
   return 0;
 }
+#if defined(MODEL_IS_FROZEN)
+EXPORT std::int32_t AOTInductorModelContainerGetConstantName(Container*, std::size_t index,
+                                                             const char** out) {
+  *out = index == 0 ? "layer_weight" : MODEL_IS_FROZEN;
+  return 0;
+}
+EXPORT std::int32_t AOTInductorModelContainerGetConstantOriginalFQN(Container*, std::size_t index,
+                                                                    const char** out) {
+  *out = index == 0 ? "layer.weight" : "_frozen_param7";
+  return 0;
+}
+#endif
 EXPORT std::int32_t AOTInductorModelContainerGetConstantDataSize(Container*, std::size_t,
                                                                  std::size_t* out) {
   *out = constant_nbytes;
@@ -223,7 +236,7 @@ EXPORT std::int32_t AOTInductorModelContainerRun(Container* container, Tensor* i
     for (std::int64_t i = 0; i < size; ++i) {
       data(y)[i] = data(x)[i * strides[0]] * data(container->weight)[0] + data(container->state)[0];
     }
-#if !defined(MODEL_HAS_NO_STATE)
+#if !defined(MODEL_HAS_NO_STATE) && !defined(MODEL_IS_FROZEN)
     data(container->state)[0] += 1;
 #endif
   });

@@ -213,12 +213,13 @@ inline ShimError aoti_torch_create_tensor_from_blob(
   const ShimError failed = shim_call("aoti_torch_create_tensor_from_blob", [&]() -> Status {
     TensorPool& pool = current_pool();
     const auto device = static_cast<TorchDeviceType>(device_type);
-    void* place = data;
+    ConstantAdoption::Place place{data, false};
     if (pool.adoption()) {
       TENON_TRY(place, pool.adoption()->next(data, device));
     }
-    made = pool.from_blob(place, detail::list(sizes, rank), strides, storage_offset,
+    made = pool.from_blob(place.data, detail::list(sizes, rank), strides, storage_offset,
                           static_cast<ScalarType>(dtype), device, device_index);
+    if (made) made->storage->is_fixed = place.is_fixed;
     return ok();
   });
   return failed != shim_ok ? failed : detail::give(made, out);

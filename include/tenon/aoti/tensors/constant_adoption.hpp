@@ -82,23 +82,30 @@ class ConstantAdoption {
     return false;
   }
 
-  /// Address for the next constant, a tensor on `device`, given the one that the model chose.
+  /// Where a constant is, and whether its elements remain what they are.
+  struct Place {
+    void* data;
+    bool is_fixed;
+  };
+
+  /// The place of the next constant, a tensor on `device`, given the address that the model chose.
   /// errors: those of `PlaceConstant`.
-  [[nodiscard]] Result<void*> next(void* data, TorchDeviceType device) {
-    if (next_ == constants_.size()) return data;
+  [[nodiscard]] Result<Place> next(void* data, TorchDeviceType device) {
+    if (next_ == constants_.size()) return Place{data, false};
     const std::size_t index = next_++;
     const ModelConstant& constant = constants_[index];
-    if (!data) return data;
+    const bool is_fixed = !constant.is_state;
+    if (!data) return Place{data, is_fixed};
     if (place_.function && device != TorchDeviceType::cpu) {
       const Bytes bytes = blob_.subspan(constant.offset, constant.nbytes);
       TENON_TRY(std::byte* const placed,
                 place_.function(place_.context, index, bytes, constant.is_state));
-      return placed;
+      return Place{placed, is_fixed};
     }
-    if (!constant.in_place) return data;
+    if (!constant.in_place) return Place{data, is_fixed};
     // May be read-only memory: models write only to constants of type Buffer, which are never in
     // place.
-    return const_cast<std::byte*>(blob_.data() + constant.offset);
+    return Place{const_cast<std::byte*>(blob_.data() + constant.offset), is_fixed};
   }
 
   /// Constants that the model has not made yet.

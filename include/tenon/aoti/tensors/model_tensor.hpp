@@ -27,6 +27,9 @@ struct Storage {
   std::uint32_t size_class;  ///< Of the pool's block; `borrowed` when the memory is not the pool's.
   Storage* next;             ///< The next free one, while the pool keeps it.
   std::uint32_t run;         ///< Of the pool, in which the block was last given to a tensor.
+  /// A constant of the model that nothing writes to, so what a kernel derives from its elements
+  /// remains valid for as long as the model lives.
+  bool is_fixed;
 
   static constexpr std::uint32_t borrowed = ~0u;
 };

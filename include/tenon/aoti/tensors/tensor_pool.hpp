@@ -117,7 +117,8 @@ class TensorPool {
     const std::size_t skipped =
         static_cast<std::size_t>(storage_offset) * std::max<std::size_t>(size_of(type), 1);
     *out->storage = {
-        this, static_cast<std::byte*>(data), *nbytes + skipped, 1, Storage::borrowed, nullptr, 0};
+        this, static_cast<std::byte*>(data), *nbytes + skipped, 1, Storage::borrowed, nullptr, 0,
+        false};
     out->storage_offset = storage_offset;
     out->data = data ? out->storage->data + skipped : nullptr;
     return out;
@@ -409,7 +410,7 @@ class TensorPool {
       out->data = *data;
     }
     used_bytes_ += size;
-    *out = {this, out->data, nbytes, 1, index, nullptr, run_};
+    *out = {this, out->data, nbytes, 1, index, nullptr, run_, false};
     return out;
   }
 
