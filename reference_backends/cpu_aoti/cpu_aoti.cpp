@@ -13,12 +13,14 @@
 #include <tenon/tenon.hpp>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "isolated_library.hpp"
 #include "kernels/fft/kissfft.hpp"
 #include "kernels/generator.hpp"
 #include "kernels/kernel_list.hpp"
 #include "onednn/onednn_api.hpp"
+#include "onednn/packed_weights.hpp"
 #include "openmp.hpp"
 #include "operators/proxy.hpp"
 
@@ -68,6 +70,7 @@ class CpuAotiBackend final : public tenon::Backend<CpuAotiBackend>,
                              public tenon::WithSessions<CpuAotiBackend>,
                              public tenon::WithDevices<CpuAotiBackend> {
   using Model = aoti::AotiBackend<CpuAotiBackend>::Delegate;
+  using PackedWeights = tenon::cpu_aoti::onednn::PackedWeights;
 
  public:
   static constexpr std::string_view id = "CpuAotiBackend";
@@ -92,15 +95,24 @@ class CpuAotiBackend final : public tenon::Backend<CpuAotiBackend>,
       aoti::share_weights_option("use weights where the host has them; otherwise copy them"),
       aoti::model_copies_option,
       tenon::OptionSpec{"seed", std::int64_t{-1},
-                        "seed of random numbers, as torch.manual_seed; -1 for one of the system"}};
+                        "seed of random numbers, as torch.manual_seed; -1 for one of the system"},
+      tenon::OptionSpec{"pack_weights", true,
+                        "reorder fixed weights once, at the first run, and not in each"}};
 
   struct Delegate {
     Model model;
     int num_threads;
     std::int64_t seed;
+    bool pack_weights;
+    std::vector<const PackedWeights*> packed;  ///< Of each instance.
 
-    Delegate(Model loaded, int threads, std::int64_t given)
-        : model(std::move(loaded)), num_threads(threads), seed(given) {
+    Delegate(Model loaded, int threads, std::int64_t given, bool pack)
+        : model(std::move(loaded)), num_threads(threads), seed(given), pack_weights(pack) {
+      for (const auto& instance : model.instances()) {
+        auto& weights = instance->pool().cache<PackedWeights>();
+        weights.enable(pack_weights);
+        packed.push_back(&weights);
+      }
       if (seed < 0) return;
       auto next = static_cast<std::uint64_t>(seed);
       for (const auto& instance : model.instances()) {
@@ -142,6 +154,7 @@ class CpuAotiBackend final : public tenon::Backend<CpuAotiBackend>,
     TENON_TRY(const auto threads, values.get<std::int64_t>("threads"));
     TENON_TRY(const aoti::LoadOptions load_options, aoti::read_load_options(values));
     TENON_TRY(const auto seed, values.get<std::int64_t>("seed"));
+    TENON_TRY(const auto pack_weights, values.get<bool>("pack_weights"));
     if (seed < -1) {
       return tenon::error(tenon::Error::InvalidArgument,
                           "option 'seed': expected at least -1, found ", seed);
@@ -153,7 +166,7 @@ class CpuAotiBackend final : public tenon::Backend<CpuAotiBackend>,
     }
     TENON_TRY(Model model, load(context, processed, load_options));
     const int num_threads = threads == 0 ? ::omp_get_num_procs() : static_cast<int>(threads);
-    return Delegate(std::move(model), num_threads, seed);
+    return Delegate(std::move(model), num_threads, seed, pack_weights);
   }
 
   tenon::Status execute(tenon::ExecutionContext& context, Delegate& delegate, tenon::Args args) {
@@ -163,11 +176,17 @@ class CpuAotiBackend final : public tenon::Backend<CpuAotiBackend>,
 
   tenon::Result<Delegate> create_session(const Delegate& delegate) {
     TENON_TRY(Model model, AotiBackend::create_session(delegate.model));
-    return Delegate(std::move(model), delegate.num_threads, delegate.seed);
+    return Delegate(std::move(model), delegate.num_threads, delegate.seed, delegate.pack_weights);
   }
 
   tenon::MemoryInfo memory_info(const Delegate* delegate) const {
-    return AotiBackend::memory_info(delegate ? &delegate->model : nullptr);
+    tenon::MemoryInfo out = AotiBackend::memory_info(delegate ? &delegate->model : nullptr);
+    if (!delegate) {
+      out.host_weights += PackedWeights::nbytes_of_process();
+      return out;
+    }
+    for (const PackedWeights* packed : delegate->packed) out.host_weights += packed->nbytes();
+    return out;
   }
 
   tenon::Result<std::vector<tenon::DeviceInfo>> devices() const {

@@ -25,8 +25,9 @@ using tenon::aoti::ModelTensor;
 using tenon::aoti::TensorPool;
 using Shape = std::vector<std::int64_t>;
 
+/// Of the calling thread.
 inline std::size_t& allocations() {
-  static std::size_t count = 0;
+  thread_local std::size_t count = 0;
   return count;
 }
 

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: MIT
+#include "onednn/packed_weights.hpp"
+
+#include <array>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+
+#include "file_pages.hpp"
+#include "tenon/aoti/weights/shared_by_content.hpp"
+
+namespace tenon::cpu_aoti::onednn {
+namespace {
+
+using Desc = dnnl_memory_desc_t;
+
+/// All packed weights of the process, by a sample of their bytes and then by all of them.
+aoti::SharedByContent<PackedWeight>& shared() {
+  static aoti::SharedByContent<PackedWeight> only;
+  return only;
+}
+
+/// Numbers that are equal for equal weights, and rarely for others.
+[[nodiscard]] std::array<std::uint64_t, 66> sample_of(const PackedWeight& weight) noexcept {
+  std::array<std::uint64_t, 66> out{};
+  out[0] = weight.nbytes();
+  const std::size_t words = weight.nbytes() / sizeof out[0];
+  for (std::size_t i = 1; i < out.size() && words != 0; ++i) {
+    const std::size_t at = words * (i - 1) / (out.size() - 1);
+    std::memcpy(&out[i], weight.data() + at * sizeof out[0], sizeof out[0]);
+  }
+  return out;
+}
+
+}  // namespace
+
+void PackedWeight::Free::operator()(std::byte* block) const noexcept { std::free(block); }
+
+Result<std::shared_ptr<const PackedWeight>> PackedWeight::make(const std::byte* source,
+                                                               const Desc& from, const Desc& to) {
+  TENON_TRY(const Attributes attributes, new_attributes());
+  dnnl_primitive_desc_t desc = nullptr;
+  TENON_RETURN_IF_ERROR(check(api().dnnl_reorder_primitive_desc_create(&desc, &from, engine(), &to,
+                                                                       engine(), attributes.get()),
+                              "packing a weight"));
+  const PrimitiveDesc owned(desc);
+  Bound reorder;
+  static constexpr int arguments[] = {DNNL_ARG_FROM, DNNL_ARG_TO};
+  TENON_RETURN_IF_ERROR(reorder.make(desc, arguments));
+  auto out = std::make_shared<PackedWeight>();
+  out->desc_ = to;
+  out->nbytes_ = api().dnnl_memory_desc_get_size(&to);
+  constexpr std::size_t alignment = 64;
+  const std::size_t size = (out->nbytes_ + alignment - 1) / alignment * alignment;
+  out->data_.reset(static_cast<std::byte*>(std::aligned_alloc(alignment, size)));
+  if (!out->data_) {
+    return error(Error::MemoryAllocationFailed, "packing a weight: no memory for ", size, " bytes");
+  }
+  // oneDNN only reads this argument, but its interface has no const.
+  TENON_RETURN_IF_ERROR(reorder.set(DNNL_ARG_FROM, const_cast<std::byte*>(source)));
+  TENON_RETURN_IF_ERROR(reorder.set(DNNL_ARG_TO, out->data()));
+  TENON_RETURN_IF_ERROR(reorder.run());
+  return std::shared_ptr<const PackedWeight>(std::move(out));
+}
+
+bool PackedWeight::equals(const PackedWeight& other) const noexcept {
+  return nbytes_ == other.nbytes_ && api().dnnl_memory_desc_equal(&desc_, &other.desc_) != 0 &&
+         std::memcmp(data(), other.data(), nbytes_) == 0;
+}
+
+Result<std::byte*> PackedWeights::get(const std::byte* source, const Desc& from, const Desc& to) {
+  constexpr int most_formats = 2;
+  int formats = 0;
+  for (const Entry& entry : entries_) {
+    if (entry.source != source) continue;
+    ++formats;
+    if (api().dnnl_memory_desc_equal(&entry.from, &from) != 0 &&
+        api().dnnl_memory_desc_equal(&entry.to, &to) != 0) {
+      return entry.weight->data();
+    }
+  }
+  if (!is_enabled_ || formats >= most_formats) return nullptr;
+  TENON_TRY(std::shared_ptr<const PackedWeight> weight, PackedWeight::make(source, from, to));
+  release_file_pages(source, api().dnnl_memory_desc_get_size(&from));
+  const auto sample = sample_of(*weight);
+  const auto is_same = [&](const PackedWeight& other) -> Result<bool> {
+    return weight->equals(other);
+  };
+  const auto make = [&]() -> Result<std::shared_ptr<const PackedWeight>> { return weight; };
+  TENON_TRY(weight, shared().get(std::as_bytes(std::span(sample)), is_same, make));
+  nbytes_.fetch_add(weight->nbytes(), std::memory_order_relaxed);
+  entries_.push_back({source, from, to, weight});
+  return entries_.back().weight->data();
+}
+
+std::size_t PackedWeights::nbytes_of_process() { return shared().nbytes(); }
+
+}  // namespace tenon::cpu_aoti::onednn
