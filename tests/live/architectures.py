@@ -94,7 +94,8 @@ def time_models(names: list[str], options: argparse.Namespace) -> None:
     print(f"load of the machine: {os.getloadavg()}, {os.cpu_count()} processors")
     bench_aoti.speed(argparse.Namespace(
         cache=options.cache, plugin=str(plugin_of(options)), rounds=options.rounds, seconds=options.seconds,
-        bench_tenon=str(options.build / "tests/live/bench-tenon")), [options.cache / name for name in names])
+        bench_tenon=str(options.build / "tests/live/bench-tenon"), threads=[1], processor_time=False),
+        [options.cache / name for name in names])
 
 
 def arguments() -> argparse.Namespace:

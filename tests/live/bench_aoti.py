@@ -2,7 +2,8 @@
 """Times real models: CpuAotiBackend and libtorch's own loader, on the same compiled model.
 
 Each side runs in a process of its own, on one pinned thread, in turns; the fewest nanoseconds of
-all rounds count. Cold start is the time of a whole process up to its first output, and memory what
+all rounds count. With --threads the same with each of several numbers of threads, on as many
+processors. Cold start is the time of a whole process up to its first output, and memory what
 such a process held at most: tenon-run and Python with torch. Needs cases exported with
 --package (export_models.py), torch, and a C++ compiler for the side of libtorch.
 """
@@ -82,10 +83,11 @@ def input_files(case: Path) -> list[str]:
     return out
 
 
-def pinned(command: list[str]) -> str:
-    """Output of a command that runs on the last processor."""
-    cpu = str((os.cpu_count() or 1) - 1)
-    run = subprocess.run(["taskset", "-c", cpu, *command], capture_output=True, text=True)
+def pinned(command: list[str], threads: int) -> str:
+    """Output of a command that runs on the last processors, one for each thread where there are as many."""
+    count = os.cpu_count() or 1
+    processors = f"{max(count - threads, 0)}-{count - 1}"
+    run = subprocess.run(["taskset", "-c", processors, *command], capture_output=True, text=True)
     if run.returncode != 0:
         raise RuntimeError(f"{' '.join(command)}: {run.stderr.strip()}")
     return run.stdout
@@ -103,21 +105,25 @@ def whole_process(command: list[str]) -> tuple[float, int]:
 
 
 def speed(arguments: argparse.Namespace, cases: list[Path]) -> None:
-    rival = build_rival(arguments.cache)
-    print("| model | libtorch | Tenon | ratio |\n|---|---|---|---|")
+    rival = str(build_rival(arguments.cache))
+    clock = "processor" if arguments.processor_time else "clock"
+    print("| model | threads | libtorch | Tenon | ratio |\n|---|---|---|---|---|")
     for case in cases:
         inputs = input_files(case)
-        theirs, ours = float("inf"), float("inf")
         seconds = str(arguments.seconds)
-        for _ in range(arguments.rounds):
-            theirs = min(theirs, float(pinned([str(rival), f"{case}/model.pt2", seconds, *inputs])))
-            ours = min(
-                ours,
-                float(pinned([arguments.bench_tenon, arguments.plugin, str(case), seconds])),
+        for threads in arguments.threads:
+            count = str(threads)
+            left = [rival, f"{case}/model.pt2", seconds, count, clock, *inputs]
+            right = [arguments.bench_tenon, arguments.plugin, str(case), seconds, "1", count, clock]
+            theirs, ours = float("inf"), float("inf")
+            for _ in range(arguments.rounds):
+                theirs = min(theirs, float(pinned(left, threads)))
+                ours = min(ours, float(pinned(right, threads)))
+            print(
+                f"| {case.name} | {threads} | {theirs / 1e3:.2f} us | {ours / 1e3:.2f} us "
+                f"| {ours / theirs:.2f} |"
             )
-        name = case.name
-        print(f"| {name} | {theirs / 1e3:.2f} us | {ours / 1e3:.2f} us | {ours / theirs:.2f} |")
-        sys.stdout.flush()
+            sys.stdout.flush()
 
 
 def cold(arguments: argparse.Namespace, cases: list[Path]) -> None:
@@ -152,6 +158,9 @@ def main() -> None:
     parser.add_argument("--only", action="append", default=[], help="a case; may be repeated")
     parser.add_argument("--rounds", type=int, default=3, help="turns of each side (default 3)")
     parser.add_argument("--seconds", type=float, default=1.0, help="length of a turn (default 1)")
+    parser.add_argument("--threads", type=int, nargs="+", default=[1], help="numbers of threads (default 1)")
+    parser.add_argument("--processor-time", action="store_true",
+                        help="time on a processor in place of the clock's, where other work disturbs")
     parser.add_argument("--no-cold", action="store_true", help="leave out cold start and memory")
     parser.add_argument("--no-speed", action="store_true", help="only cold start and memory")
     arguments = parser.parse_args()

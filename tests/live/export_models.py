@@ -68,6 +68,16 @@ COMPILE_OPTIONS: dict[str, Any] = {
     "cpp.vec_isa_ok": True,
 }
 
+# Weights become constants in the layout that convolutions ask for, batch norms part of them; else the
+# compiled code copies such weights in each run. Without oneDNN's packing by PyTorch, whose constants
+# are opaque outside of it.
+FROZEN: dict[str, Any] = {"freezing": True, "cpp.weight_prepack": False}
+
+
+def compile_options(frozen: bool) -> dict[str, Any]:
+    """What a model is compiled with."""
+    return COMPILE_OPTIONS | (FROZEN if frozen else {})
+
 
 def compile_wrappers_quickly() -> None:
     """For many small models: the wrapper is code that calls. The kernels, which compute, are compiled as everywhere."""
@@ -99,6 +109,7 @@ class CpuAotiBackend(AotiBackend, BackendDetails):
 
     kernels = KernelTable(set(), False)
     external = False
+    frozen = False
     strip = False
     stripper = "strip"
     libraries: list[bytes] = []
@@ -126,7 +137,7 @@ class CpuAotiBackend(AotiBackend, BackendDetails):
 
     @classmethod
     def get_aoti_compile_options(cls, compile_specs: list[Any]) -> dict[str, Any]:
-        return dict(COMPILE_OPTIONS)
+        return compile_options(cls.frozen)
 
     @classmethod
     def codesign_so(cls, so_path: str, compile_specs: list[Any]) -> None:
@@ -209,12 +220,12 @@ def write_program(case: Case, folder: Path) -> None:
 def write_package(case: Case, folder: Path) -> None:
     """Writes model.pt2, which torch's AOTIModelPackageLoader runs in a process with libtorch."""
     program = export(case)
-    compile_options = dict(COMPILE_OPTIONS)
+    options = compile_options(case.frozen)
     if not program.state_dict:  # torch's loader cannot map an empty file of weights
-        compile_options["aot_inductor.package_constants_in_so"] = True
-        compile_options["aot_inductor.package_constants_on_disk_format"] = None
+        options["aot_inductor.package_constants_in_so"] = True
+        options["aot_inductor.package_constants_on_disk_format"] = None
     torch._inductor.aoti_compile_and_package(
-        program, package_path=str(folder / "model.pt2"), inductor_configs=compile_options)
+        program, package_path=str(folder / "model.pt2"), inductor_configs=options)
 
 
 def run_eagerly(case: Case, folder: Path) -> dict[str, Any]:
@@ -247,6 +258,7 @@ def export_case(case: Case, folder: Path, options: argparse.Namespace, wanted: s
     folder.mkdir(parents=True)
     CpuAotiBackend.kernels = KernelTable(supported_kernels(), options.lenient)
     CpuAotiBackend.external = case.external
+    CpuAotiBackend.frozen = case.frozen
     CpuAotiBackend.strip = options.kit
     CpuAotiBackend.libraries = []
     started = time.monotonic()
