@@ -5,6 +5,7 @@
 #include <bit>
 #include <type_traits>
 
+#include "kernels/products/few_rows.hpp"
 #include "onednn/onednn.hpp"
 
 namespace tenon::cpu_aoti {
@@ -226,6 +227,12 @@ Status float_product(const Product& p) {
 
 Status multiply(const Product& p) {
   if (p.c.rows == 0 || p.c.cols == 0) return ok();
+  if (has_few_rows(p)) return multiply_few_rows(p);
+  if (const Product other{p.type, transposed(p.b), transposed(p.a), transposed(p.c), p.alpha,
+                          p.beta};
+      has_few_rows(other)) {
+    return multiply_few_rows(other);
+  }
   switch (p.type) {
     case ScalarType::Float:
       return float_product(p);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <vector>
@@ -173,6 +174,82 @@ TEST_CASE("bmm_out and baddbmm_out: batches of any layout", "[cpu_aoti]") {
   }
 }
 
+TEST_CASE("mm_out: few rows or columns of BFloat16 and Half", "[cpu_aoti]") {
+  Fixture fixture;
+  Random source;
+  for (const ScalarType type : {ScalarType::BFloat16, ScalarType::Half}) {
+    for (const std::int64_t few : {1, 2, 3, 4, 5, 7, 16, 17}) {
+      for (const std::int64_t n : {1, 3, 16, 40, 65}) {
+        for (const std::int64_t k : {1, 15, 31, 33, 64, 100}) {
+          for (int ways = 0; ways < 16; ++ways) {
+            // In the other half of the ways the result has few columns.
+            const std::int64_t m = ways < 8 ? few : n;
+            const std::int64_t columns = ways < 8 ? n : few;
+            Handle a = random(source, {m, k}, type, matrix_strides(ways % 4, m, k));
+            Handle b = random(source, {k, columns}, type, matrix_strides(ways / 4, k, columns));
+            Handle out = make({m, columns}, type, matrix_strides(ways % 5, m, columns));
+            const auto expected = reference(a, b, {}, 0, 1);
+            REQUIRE(aoti_torch_cpu_mm_out(out.get(), a.get(), b.get()) == 0);
+            INFO("type " << tenon::name_of(type) << " m " << m << " n " << columns << " k " << k
+                         << " ways " << ways);
+            REQUIRE(difference(out.values(), expected, tolerance(type, static_cast<double>(k))) ==
+                    "");
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("addmm_out: one row of BFloat16 and Half rounds its sum once", "[cpu_aoti]") {
+  Fixture fixture;
+  Random source;
+  const std::int64_t n = 37, k = 70;
+  for (const ScalarType type : {ScalarType::BFloat16, ScalarType::Half}) {
+    for (const Shape& strides : {Shape{1, k + 2}, Shape{n + 3, 1}}) {
+      for (const auto& [beta, alpha] : {std::pair{1.0, 1.0}, {0.5, 2.0}, {2.0, -1.0}}) {
+        Handle a = random(source, {1, k}, type);
+        Handle b = random(source, {k, n}, type, strides);
+        Handle self = random(source, {n}, type);
+        Handle out = make({1, n}, type);
+        REQUIRE(aoti_torch_cpu_addmm_out(out.get(), self.get(), a.get(), b.get(), beta, alpha) ==
+                0);
+        const auto exact = reference(a, b, self.values(), beta, alpha);
+        for (std::int64_t i = 0; i < n; ++i) {
+          const double value = exact[static_cast<std::size_t>(i)];
+          // Half a unit in the last place, and what sums of floats are off by.
+          const double unit = type == ScalarType::Half ? 0x1p-11 : 0x1p-8;
+          CHECK(std::abs(out.at(i) - value) <= std::abs(value) * unit + 1e-5);
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("mm_out: infinities, NaN and subnormal halves in one row", "[cpu_aoti]") {
+  Fixture fixture;
+  const std::int64_t n = 20, k = 40;
+  for (const ScalarType type : {ScalarType::BFloat16, ScalarType::Half}) {
+    for (const Shape& strides : {Shape{1, k}, Shape{n, 1}}) {
+      Handle a = make({1, k}, type);
+      Handle b = make({k, n}, type, strides);
+      Handle out = make({1, n}, type);
+      for (std::int64_t i = 0; i < k; ++i) a.set(i, 1);
+      for (std::int64_t i = 0; i < k * n; ++i) b.set(i, 0);
+      b.set(39 * n + 1, std::numeric_limits<double>::infinity());
+      b.set(5 * n + 2, std::nan(""));
+      b.set(38 * n + 3, 0x1p-24);  // The smallest Half.
+      b.set(0 * n + 19, -3);
+      REQUIRE(aoti_torch_cpu_mm_out(out.get(), a.get(), b.get()) == 0);
+      CHECK(out.at(0) == 0);
+      CHECK(out.at(1) == std::numeric_limits<double>::infinity());
+      CHECK(std::isnan(out.at(2)));
+      CHECK(out.at(3) == 0x1p-24);
+      CHECK(out.at(19) == -3);
+    }
+  }
+}
+
 TEST_CASE("mm_out: integers wrap around", "[cpu_aoti]") {
   Fixture fixture;
   Handle a = make({1, 2}, ScalarType::Long);
@@ -232,5 +309,11 @@ TEST_CASE("a second product of the same shape allocates nothing", "[cpu_aoti]") 
     const std::size_t before = allocations();
     REQUIRE(aoti_torch_cpu_mm_out(out.get(), a.get(), b.get()) == 0);
     CHECK(allocations() == before);
+    Handle row = random(source, {1, 200}, type);
+    Handle product = make({1, 100}, type);
+    REQUIRE(aoti_torch_cpu_mm_out(product.get(), row.get(), b.get()) == 0);
+    const std::size_t then = allocations();
+    REQUIRE(aoti_torch_cpu_mm_out(product.get(), row.get(), b.get()) == 0);
+    CHECK(allocations() == then);
   }
 }

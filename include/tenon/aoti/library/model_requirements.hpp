@@ -93,10 +93,12 @@ struct ModelRequirements {
   // The registers that the system saves: Intel SDM, volume 1, chapters 14 and 15.
   if (__get_cpuid(1, &eax, &ebx, &ecx, &edx) == 0 || (ecx & bit_OSXSAVE) == 0) return false;
   const bool fma = (ecx & bit_FMA) != 0;
+  const bool f16c = (ecx & bit_F16C) != 0;
   unsigned saved = 0, high = 0;
   __asm__("xgetbv" : "=a"(saved), "=d"(high) : "c"(0));
   if (__get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) == 0 || (saved & 0x6u) != 0x6u) return false;
   if (feature == "fma") return fma;
+  if (feature == "f16c") return f16c;
   if (feature == "avx2") return (ebx & bit_AVX2) != 0;
   if ((saved & 0xe6u) != 0xe6u) return false;
   if (feature == "avx512f") return (ebx & bit_AVX512F) != 0;
