@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <type_traits>
 
+#include "kernels/vectors/rows.hpp"
 #include "tenon/core/tensor.hpp"
 
 namespace tenon::cpu_aoti {
@@ -75,6 +77,9 @@ void for_rows(const Plan& plan, const Row& row) {
   return false;
 }
 
+template <class T>
+constexpr bool is_narrow = std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>;
+
 template <class To, class From, class Convert>
 void convert_rows(Sizes sizes, Layout to, Layout from, Convert convert) noexcept {
   if (is_empty(sizes)) return;
@@ -87,7 +92,13 @@ void convert_rows(Sizes sizes, Layout to, Layout from, Convert convert) noexcept
     auto* out = reinterpret_cast<To*>(to.data) + to_at;
     const auto* in = reinterpret_cast<const From*>(from.data) + from_at;
     if (to_step == 1 && from_step == 1) {
-      for (std::int64_t i = 0; i < count; ++i) out[i] = convert(in[i]);
+      if constexpr (std::is_same_v<To, float> && is_narrow<From>) {
+        widen_row(in, count, out);
+      } else if constexpr (std::is_same_v<From, float> && is_narrow<To>) {
+        narrow_row(in, count, out);
+      } else {
+        for (std::int64_t i = 0; i < count; ++i) out[i] = convert(in[i]);
+      }
     } else {
       for (std::int64_t i = 0; i < count; ++i) out[i * to_step] = convert(in[i * from_step]);
     }

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
+#include <array>
+#include <type_traits>
+#include <utility>
 
 #include "kernels/elements.hpp"
 #include "kernels/kernel_list.hpp"
+#include "kernels/vectors/rows.hpp"
 #include "strided.hpp"
 #include "tenon/core/tensor.hpp"
 
@@ -136,6 +140,17 @@ Result<Bag> find_bag(const Lookup& l, std::int64_t bag) {
   return out;
 }
 
+/// Writes a row of sums, each divided by `divisor`.
+template <class T>
+void write_row(Wide<T>* sums, std::int64_t columns, Wide<T> divisor, T* out) noexcept {
+  if constexpr (std::is_same_v<T, double>) {
+    for (std::int64_t c = 0; c < columns; ++c) out[c] = sums[c] / divisor;
+  } else {
+    if (divisor != 1) divide_row(sums, columns, divisor);
+    narrow_row(sums, columns, out);
+  }
+}
+
 /// Reduces one bag into `sums` and returns how many indices it counts; for the maximum also writes
 /// the indices of its rows to `places`.
 template <class T>
@@ -145,6 +160,20 @@ Result<std::int64_t> add_bag(const Lookup& l, const Bag& bag, Wide<T>* sums, con
   const std::int64_t columns = l.weight.sizes[1];
   const std::int64_t step = l.weight.strides[1];
   std::fill_n(sums, columns, Wide<T>{0});
+  const auto factor_of = [&](std::int64_t i) {
+    return widen(l.factors->as<const T>()[i * l.factors->strides[0]]);
+  };
+  // Rows of floats are added several at a time.
+  const bool collects = !std::is_same_v<T, double> && step == 1;
+  std::array<const T*, most_rows> lines;
+  std::array<float, most_rows> factors;
+  std::int64_t collected = 0;
+  const auto add_collected = [&] {
+    if constexpr (!std::is_same_v<T, double>) {
+      add_rows(lines.data(), l.factors ? factors.data() : nullptr, std::exchange(collected, 0),
+               columns, sums);
+    }
+  };
   std::int64_t count = 0;
   for (std::int64_t i = bag.first; i < bag.end; ++i) {
     const std::int64_t index = read(l.indices, i);
@@ -162,16 +191,18 @@ Result<std::int64_t> add_bag(const Lookup& l, const Bag& bag, Wide<T>* sums, con
         sums[c] = value;
         write(*r.places, number * columns + c, index);
       }
-    } else if (l.factors) {
-      const auto factor = widen(l.factors->as<const T>()[i * l.factors->strides[0]]);
-      for (std::int64_t c = 0; c < columns; ++c) sums[c] += factor * widen(row[c * step]);
-    } else if (step == 1) {
-      for (std::int64_t c = 0; c < columns; ++c) sums[c] += widen(row[c]);
+    } else if (collects) {
+      const auto at = static_cast<std::size_t>(collected++);
+      lines[at] = row;
+      if (l.factors) factors[at] = static_cast<float>(factor_of(i));
+      if (at + 1 == most_rows) add_collected();
     } else {
-      for (std::int64_t c = 0; c < columns; ++c) sums[c] += widen(row[c * step]);
+      const Wide<T> factor = l.factors ? factor_of(i) : Wide<T>{1};
+      for (std::int64_t c = 0; c < columns; ++c) sums[c] += factor * widen(row[c * step]);
     }
     ++count;
   }
+  add_collected();
   for (std::int64_t i = bag.end; i < bag.counted_end; ++i) {
     if (r.bag_of_index->numel > 0) write(*r.bag_of_index, i, number);
     ++count;
@@ -193,13 +224,10 @@ Status run(const Lookup& l, ModelTensor** ret0, ModelTensor** ret1, ModelTensor*
       TENON_TRY(const Bag bag, find_bag(l, number));
       TENON_TRY(const std::int64_t count, add_bag<T>(l, bag, sums, r, number));
       if (l.mode != mode_sum) write(*r.bag_sizes, number, count);
-      if (l.mode == mode_mean) {
-        write(*r.places, number, count);
-        const auto divisor = static_cast<Wide<T>>(std::max<std::int64_t>(count, 1));
-        for (std::int64_t c = 0; c < columns; ++c) sums[c] /= divisor;
-      }
-      T* out = r.output->template as<T>() + number * columns;
-      for (std::int64_t c = 0; c < columns; ++c) out[c] = narrow<T>(sums[c]);
+      if (l.mode == mode_mean) write(*r.places, number, count);
+      const std::int64_t divisor = l.mode == mode_mean ? std::max<std::int64_t>(count, 1) : 1;
+      write_row(sums, columns, static_cast<Wide<T>>(divisor),
+                r.output->template as<T>() + number * columns);
     }
     return ok();
   }));

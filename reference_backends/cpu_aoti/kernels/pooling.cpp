@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <limits>
+#include <type_traits>
 
 #include "common/convolution_shape.hpp"
 #include "kernels/kernel_list.hpp"
@@ -72,10 +73,20 @@ Status run(const ModelTensor& self, std::size_t spatial, bool channels_last, Poo
   const auto pool = [&]<class T>(T) -> Status {
     using K = Kind<T>;
     using Best = typename K::Best;
+    auto* to = indices ? places->template as<std::int64_t>() : nullptr;
+    if constexpr (!std::is_integral_v<Wide<T>> && !std::is_same_v<T, double>) {
+      if (has_rows(p)) {
+        TENON_TRY(const Scratch rows,
+                  Scratch::of(p.channels * static_cast<std::int64_t>(2 * sizeof(float))));
+        auto* const best = rows.as<float>();
+        pool_rows<K>(p, self.as<const T>(), out->template as<T>(), to, best,
+                     reinterpret_cast<std::int32_t*>(best + p.channels));
+        return ok();
+      }
+    }
     const bool several = p.channels > 1 && p.in_strides[1] == 1 && p.out_strides[1] == 1;
     TENON_TRY(const Scratch scratch,
               Scratch::of((several ? p.channels : 1) * static_cast<std::int64_t>(sizeof(Best))));
-    auto* to = indices ? places->template as<std::int64_t>() : nullptr;
     if (several) {
       pool_all<K, true>(p, self.as<const T>(), out->template as<T>(), to, scratch.as<Best>());
     } else {

@@ -6,8 +6,10 @@
 #include <cstdint>
 #include <limits>
 #include <type_traits>
+#include <utility>
 
 #include "kernels/elements.hpp"
+#include "kernels/vectors/rows.hpp"
 
 /// The loops of all poolings: windows over up to three spatial dimensions.
 namespace tenon::cpu_aoti {
@@ -89,6 +91,13 @@ struct Most {
   static T finish(const Best& best, std::int64_t) noexcept { return narrow<T>(best.value); }
 };
 
+/// The divisor of an average of `count` elements.
+[[nodiscard]] inline std::int64_t divisor_of(const Pooling& p, const std::array<Window, 3>& windows,
+                                             std::int64_t count) noexcept {
+  if (p.divisor != 0) return p.divisor;
+  return p.counts_padding ? windows[0].padded * windows[1].padded * windows[2].padded : count;
+}
+
 /// One element of the result for `lanes` channels, which are adjacent if there are several.
 template <class Kind, bool several, class T = typename Kind::Element>
 void pool_position(const Pooling& p, const std::array<Window, 3>& windows, const T* in, T* out,
@@ -112,21 +121,17 @@ void pool_position(const Pooling& p, const std::array<Window, 3>& windows, const
       }
     }
   }
-  if (p.divisor != 0) {
-    count = p.divisor;
-  } else if (p.counts_padding) {
-    count = z.padded * y.padded * x.padded;
-  }
+  count = divisor_of(p, windows, count);
   for (std::int64_t c = 0; c < lanes; ++c) {
     out[c] = Kind::finish(best[c], count);
     if constexpr (requires { best->place; }) indices[c] = best[c].place;
   }
 }
 
-template <class Kind, bool several, class T = typename Kind::Element>
-void pool_all(const Pooling& p, const T* in, T* out, std::int64_t* indices,
-              typename Kind::Best* best) {
-  const std::int64_t channels = several ? 1 : p.channels;
+/// Calls `visit` for each position of the results of each of `channels` channels, with its windows
+/// and the offsets of its image, its result and its index.
+template <class Visit>
+void for_results(const Pooling& p, std::int64_t channels, const Visit& visit) {
   for (std::int64_t image = 0; image < p.batch * channels; ++image) {
     const std::int64_t n = image / channels;
     const std::int64_t c = image % channels;
@@ -141,13 +146,82 @@ void pool_all(const Pooling& p, const T* in, T* out, std::int64_t* indices,
           const auto at = [&](const Strides& strides) {
             return start(strides) + d * strides[2] + h * strides[3] + w * strides[4];
           };
-          pool_position<Kind, several>(p, windows, in + start(p.in_strides),
-                                       out + at(p.out_strides),
-                                       indices ? indices + at(p.index_strides) : nullptr, best);
+          visit(windows, start(p.in_strides), at(p.out_strides), at(p.index_strides));
         }
       }
     }
   }
+}
+
+template <class Kind, bool several, class T = typename Kind::Element>
+void pool_all(const Pooling& p, const T* in, T* out, std::int64_t* indices,
+              typename Kind::Best* best) {
+  for_results(p, several ? 1 : p.channels,
+              [&](const std::array<Window, 3>& windows, std::int64_t image, std::int64_t result,
+                  std::int64_t index) {
+                pool_position<Kind, several>(p, windows, in + image, out + result,
+                                             indices ? indices + index : nullptr, best);
+              });
+}
+
+/// True where `pool_rows` computes a pooling of floats: adjacent channels, enough for vectors, and
+/// images whose indices have 31 bits.
+[[nodiscard]] inline bool has_rows(const Pooling& p) noexcept {
+  constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
+  return p.channels >= 8 && p.in_strides[1] == 1 && p.out_strides[1] == 1 &&
+         p.axes[0].in <= most / p.axes[1].in / p.axes[2].in;
+}
+
+/// As `pool_all`, for rows of adjacent channels. `row` has place for a row of sums, and `places`
+/// for one of indices, which averages do not use.
+template <class Kind, class T = typename Kind::Element>
+void pool_rows(const Pooling& p, const T* in, T* out, std::int64_t* indices, float* row,
+               std::int32_t* places) {
+  constexpr bool is_most = std::is_same_v<Kind, Most<T>>;
+  const std::int64_t height = p.axes[1].in;
+  const std::int64_t width = p.axes[2].in;
+  for_results(
+      p, 1,
+      [&](const std::array<Window, 3>& windows, std::int64_t image, std::int64_t result,
+          std::int64_t index) {
+        const auto& [z, y, x] = windows;
+        const auto first =
+            static_cast<std::int32_t>((z.first * height + y.first) * width + x.first);
+        float* best = row;
+        if constexpr (std::is_same_v<T, float>) best = out + result;
+        if constexpr (is_most) std::fill_n(places, p.channels, first);
+        std::fill_n(best, p.channels, is_most ? -std::numeric_limits<float>::infinity() : 0.0f);
+        std::int64_t count = 0;
+        std::array<const T*, most_rows> rows;
+        std::array<std::int32_t, most_rows> place_of;
+        std::int64_t collected = 0;
+        const auto take = [&] {
+          if constexpr (is_most) {
+            take_most(rows.data(), place_of.data(), collected, p.channels, best, places);
+          } else {
+            add_rows(rows.data(), nullptr, collected, p.channels, best);
+          }
+          count += std::exchange(collected, 0);
+        };
+        for (std::int64_t d = z.first; d < z.end; d += z.step) {
+          for (std::int64_t h = y.first; h < y.end; h += y.step) {
+            for (std::int64_t w = x.first; w < x.end; w += x.step) {
+              const auto at = static_cast<std::size_t>(collected++);
+              rows[at] =
+                  in + image + d * p.in_strides[2] + h * p.in_strides[3] + w * p.in_strides[4];
+              place_of[at] = static_cast<std::int32_t>((d * height + h) * width + w);
+              if (at + 1 == most_rows) take();
+            }
+          }
+        }
+        take();
+        if constexpr (is_most) {
+          widen_row(places, p.channels, indices + index);
+        } else {
+          divide_row(best, p.channels, static_cast<float>(divisor_of(p, windows, count)));
+        }
+        if constexpr (!std::is_same_v<T, float>) narrow_row(best, p.channels, out + result);
+      });
 }
 
 }  // namespace tenon::cpu_aoti

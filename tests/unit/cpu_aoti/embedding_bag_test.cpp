@@ -108,6 +108,41 @@ TEST_CASE("_embedding_bag: modes, types, padding and weights of samples", "[cpu_
   }
 }
 
+TEST_CASE("_embedding_bag: wide rows, and more of them in a bag than are added together",
+          "[cpu_aoti]") {
+  Fixture fixture;
+  Random source;
+  const std::int64_t rows = 40, columns = 83, count = 150;
+  std::vector<double> chosen;
+  for (std::int64_t i = 0; i < count; ++i)
+    chosen.push_back(static_cast<double>(source.below(rows)));
+  Handle indices = list(ScalarType::Long, chosen);
+  Handle offsets = list(ScalarType::Long, {0, 129, 130});
+  for (const ScalarType type : {ScalarType::Float, ScalarType::BFloat16, ScalarType::Half}) {
+    Handle weight = random(source, {rows, columns}, type, {columns + 2, 1});
+    Handle factors = random(source, {count}, type);
+    for (const bool weighted : {false, true}) {
+      for (const std::int64_t mode : {0, 1}) {
+        if (weighted && mode == 1) continue;
+        const Options o{.mode = mode, .factors = weighted ? &factors : nullptr};
+        Bags found;
+        REQUIRE(look_up(found, weight, indices, offsets, o) == 0);
+        std::vector<double> expected(static_cast<std::size_t>(3 * columns));
+        for (std::int64_t i = 0; i < count; ++i) {
+          const std::int64_t bag = i < 129 ? 0 : i < 130 ? 1 : 2;
+          const double divisor = mode == 0 ? 1 : bag == 0 ? 129 : bag == 1 ? 1 : 20;
+          const auto row = static_cast<std::int64_t>(chosen[static_cast<std::size_t>(i)]);
+          for (std::int64_t c = 0; c < columns; ++c) {
+            expected[static_cast<std::size_t>(bag * columns + c)] +=
+                weight.at(row * columns + c) * (weighted ? factors.at(i) : 1) / divisor;
+          }
+        }
+        CHECK(difference(found.output.values(), expected, 10 * tolerance(type, 4)) == "");
+      }
+    }
+  }
+}
+
 // Expected numbers are those of torch 2.15.0.
 TEST_CASE("_embedding_bag: indices behind the last offset count in the last bag", "[cpu_aoti]") {
   Fixture fixture;

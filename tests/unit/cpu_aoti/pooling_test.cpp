@@ -171,6 +171,43 @@ TEST_CASE("max_pool2d_with_indices: strides, padding, dilation, whole numbers", 
   CHECK(places.at(8) == 24);
 }
 
+TEST_CASE("pooling of many adjacent channels: large windows, padding and NaN", "[cpu_aoti]") {
+  Fixture fixture;
+  Random source;
+  const Shape sizes = {2, 83, 9, 10};
+  for (const ScalarType type : {ScalarType::Float, ScalarType::BFloat16, ScalarType::Half}) {
+    // More elements in a window than fit one call of the loops, and few.
+    for (const std::int64_t kernel : {9, 2}) {
+      Handle self = random(source, sizes, type, channels_last(sizes));
+      const std::int64_t steps[] = {kernel, kernel};
+      const std::int64_t one[] = {1, 1}, none[] = {0, 0};
+      const std::vector<Axis> axes = {{9, 9 / kernel, kernel, kernel},
+                                      {10, 10 / kernel, kernel, kernel}};
+      Handle average, padded, most, places;
+      REQUIRE(aoti_torch_cpu_avg_pool2d(self.get(), steps, 2, steps, 2, none, 2, 0, 1, nullptr,
+                                        average.out()) == 0);
+      CHECK(difference(average.values(), reference(self, axes, true).values, tolerance(type, 4)) ==
+            "");
+      CHECK(average.strides() == channels_last(average.sizes()));
+      std::int64_t divisor = -3;
+      REQUIRE(aoti_torch_cpu_avg_pool2d(self.get(), steps, 2, steps, 2, none, 2, 0, 1, &divisor,
+                                        padded.out()) == 0);
+      auto scaled = reference(self, axes, true).values;
+      for (double& value : scaled) value *= static_cast<double>(kernel * kernel) / -3;
+      CHECK(difference(padded.values(), scaled, 10 * tolerance(type, 4)) == "");
+      for (const std::int64_t at : {0, 7, 100, 90 * 82 + 3}) self.set(at, std::nan(""));
+      REQUIRE(aoti_torch_cpu_max_pool2d_with_indices(self.get(), steps, 2, steps, 2, none, 2, one,
+                                                     2, 0, most.out(), places.out()) == 0);
+      const Found found = reference(self, axes, false);
+      CHECK(places.values() == found.places);
+      for (std::size_t i = 0; i < found.values.size(); ++i) {
+        const double value = most.at(static_cast<std::int64_t>(i));
+        CHECK((value == found.values[i] || (std::isnan(value) && std::isnan(found.values[i]))));
+      }
+    }
+  }
+}
+
 TEST_CASE("averages of the smallest whole numbers wrap around", "[cpu_aoti]") {
   Fixture fixture;
   constexpr double smallest = -9223372036854775808.0;

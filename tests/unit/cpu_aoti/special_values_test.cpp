@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
+#include <bit>
 #include <cmath>
 #include <complex>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <string>
@@ -332,6 +334,43 @@ TEST_CASE("grid_sampler_3d: places that are infinite, NaN or far away", "[cpu_ao
     REQUIRE(aoti_torch_cpu_grid_sampler_3d(cube.get(), one.get(), 0, 1, 0, out.out()) == 0);
     CHECK(out.at(0) == expected[d]);
   }
+}
+
+TEST_CASE("rows of all halves and of floats convert as single elements do", "[cpu_aoti]") {
+  std::vector<std::uint16_t> halves(1 << 16);
+  for (std::size_t i = 0; i < halves.size(); ++i) halves[i] = static_cast<std::uint16_t>(i);
+  const std::int64_t sizes[] = {1 << 16};
+  const std::int64_t strides[] = {1};
+  std::vector<float> floats(halves.size());
+  const Layout bits{reinterpret_cast<std::byte*>(halves.data()), strides};
+  std::size_t wrong = 0;
+  const auto differs = [](float a, float b) { return a != b && (a == a || b == b); };
+  to_floats(sizes, ScalarType::Half, bits, floats.data());
+  for (std::size_t i = 0; i < floats.size(); ++i) {
+    wrong += differs(floats[i], half_to_float(static_cast<std::uint16_t>(i)));
+  }
+  to_floats(sizes, ScalarType::BFloat16, bits, floats.data());
+  for (std::size_t i = 0; i < floats.size(); ++i) {
+    wrong += differs(floats[i], BFloat16{static_cast<std::uint16_t>(i)}.to_float());
+  }
+  CHECK(wrong == 0);
+  // Between all neighbours, with ties in both directions; then the same for BFloat16.
+  for (const ScalarType type : {ScalarType::Half, ScalarType::BFloat16}) {
+    for (std::size_t i = 0; i < floats.size(); ++i) {
+      const auto low = type == ScalarType::Half ? 0x1000u : 0x8000u;
+      const float value = type == ScalarType::Half
+                              ? half_to_float(static_cast<std::uint16_t>(i))
+                              : BFloat16{static_cast<std::uint16_t>(i)}.to_float();
+      floats[i] = std::bit_cast<float>(std::bit_cast<std::uint32_t>(value) + low);
+    }
+    from_floats(sizes, type, floats.data(), bits);
+    for (std::size_t i = 0; i < floats.size(); ++i) {
+      if (floats[i] != floats[i]) continue;
+      wrong += halves[i] != (type == ScalarType::Half ? float_to_half(floats[i])
+                                                      : BFloat16::from_float(floats[i]).bits);
+    }
+  }
+  CHECK(wrong == 0);
 }
 
 TEST_CASE("addbmm: no matrices", "[cpu_aoti]") {
