@@ -135,6 +135,10 @@ class CpuAotiBackend final : public tenon::Backend<CpuAotiBackend>,
     if (name.starts_with("aoti_torch_cpu__fft_") && !tenon::cpu_aoti::fft::load().ok()) {
       return nullptr;
     }
+#if !defined(__x86_64__)
+    // PyTorch's layout of packed weights is known for x86-64 alone.
+    if (name == "aoti_torch_cpu__weight_int4pack_mm_cpu_tensor") return nullptr;
+#endif
     if (const void* found = table.find(name)) return found;
     return name.starts_with("Sleef_") ? find_sleef(name) : nullptr;
   }

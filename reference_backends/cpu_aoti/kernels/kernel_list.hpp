@@ -200,6 +200,9 @@
   X(aoti_torch_cpu__int_mm_out, (ModelTensor * out, ModelTensor * self, ModelTensor * mat2))       \
   X(aoti_torch_cpu__weight_int8pack_mm,                                                            \
     (ModelTensor * self, ModelTensor * mat2, ModelTensor * scales, ModelTensor * *ret0))           \
+  X(aoti_torch_cpu__weight_int4pack_mm_cpu_tensor,                                                 \
+    (ModelTensor * self, ModelTensor * weights, ModelTensor * group_size,                          \
+     ModelTensor * scales_and_zeros, ModelTensor * *ret0))                                         \
   X(aoti_torch_cpu_rand_like,                                                                      \
     (ModelTensor * self, std::int32_t* dtype, std::int32_t* layout, std::int32_t* device,          \
      std::int32_t device_index, std::int32_t* pin_memory, std::int32_t* memory_format,             \

@@ -105,6 +105,7 @@ struct ModelRequirements {
   if (feature == "avx512bw") return (ebx & bit_AVX512BW) != 0;
   if (feature == "avx512dq") return (ebx & bit_AVX512DQ) != 0;
   if (feature == "avx512vl") return (ebx & bit_AVX512VL) != 0;
+  if (feature == "avx512_vnni") return (ecx & bit_AVX512VNNI) != 0;
   return false;
 #else
   static_cast<void>(feature);

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: MIT
+#include "kernels/quantized/dot_products.hpp"
+
+#include <algorithm>
+
+namespace tenon::cpu_aoti {
+namespace {
+
+template <class A>
+[[gnu::always_inline]] inline void by_loops(const DotProducts& p, std::int64_t begin,
+                                            std::int64_t end) noexcept {
+  for (std::int64_t i = 0; i < p.rows; ++i) {
+    const A* const row = static_cast<const A*>(p.a) + i * p.a_stride;
+    for (std::int64_t j = begin; j < end; ++j) {
+      const std::int8_t* const column = p.b + j * p.b_stride;
+      std::uint32_t sum = 0;
+      for (std::int64_t k = 0; k < p.inner; ++k) {
+        sum += static_cast<std::uint32_t>(row[k] * column[k]);
+      }
+      p.out[i * p.row_stride + j * p.column_stride] = sum;
+    }
+  }
+}
+
+[[gnu::always_inline]] inline void by_loops(const DotProducts& p, std::int64_t begin,
+                                            std::int64_t end) noexcept {
+  if (p.a_is_byte) {
+    by_loops<std::uint8_t>(p, begin, end);
+  } else {
+    by_loops<std::int8_t>(p, begin, end);
+  }
+}
+
+void multiply_anywhere(const DotProducts& p, std::int64_t begin, std::int64_t end) noexcept {
+  by_loops(p, begin, end);
+}
+
+#if defined(__x86_64__)
+
+/// Sums of 16 products of adjacent pairs; 16 bits hold every 8-bit number, so they are exact.
+template <bool a_is_byte>
+TENON_CPU_AOTI_AVX2 [[gnu::always_inline]] inline __m256i add_products_avx2(
+    __m256i sum, const std::uint8_t* a, const std::int8_t* b) noexcept {
+  const __m128i left = _mm_loadu_si128(reinterpret_cast<const __m128i*>(a));
+  const __m128i right = _mm_loadu_si128(reinterpret_cast<const __m128i*>(b));
+  const __m256i wide = a_is_byte ? _mm256_cvtepu8_epi16(left) : _mm256_cvtepi8_epi16(left);
+  return _mm256_add_epi32(sum, _mm256_madd_epi16(wide, _mm256_cvtepi8_epi16(right)));
+}
+
+TENON_CPU_AOTI_AVX2 [[gnu::always_inline]] inline std::uint32_t sum_of(__m256i parts) noexcept {
+  __m128i sum = _mm_add_epi32(_mm256_castsi256_si128(parts), _mm256_extracti128_si256(parts, 1));
+  sum = _mm_add_epi32(sum, _mm_shuffle_epi32(sum, 0x4e));
+  sum = _mm_add_epi32(sum, _mm_shuffle_epi32(sum, 0xb1));
+  return static_cast<std::uint32_t>(_mm_cvtsi128_si32(sum));
+}
+
+template <bool a_is_byte>
+TENON_CPU_AOTI_AVX2 [[gnu::always_inline]] inline void multiply_avx2(const DotProducts& p,
+                                                                     std::int64_t begin,
+                                                                     std::int64_t end) noexcept {
+  constexpr std::int64_t lanes = 16;
+  const auto* const a = static_cast<const std::uint8_t*>(p.a);
+  for (std::int64_t j = begin; j < end; ++j) {
+    const std::int8_t* const column = p.b + j * p.b_stride;
+    for (std::int64_t i = 0; i < p.rows; ++i) {
+      const std::uint8_t* const row = a + i * p.a_stride;
+      __m256i even = _mm256_setzero_si256();
+      __m256i odd = _mm256_setzero_si256();
+      std::int64_t k = 0;
+      for (; k + 2 * lanes <= p.inner; k += 2 * lanes) {
+        even = add_products_avx2<a_is_byte>(even, row + k, column + k);
+        odd = add_products_avx2<a_is_byte>(odd, row + k + lanes, column + k + lanes);
+      }
+      std::uint32_t sum = sum_of(_mm256_add_epi32(even, odd));
+      for (; k < p.inner; ++k) {
+        const int left = a_is_byte ? int{row[k]} : int{static_cast<std::int8_t>(row[k])};
+        sum += static_cast<std::uint32_t>(left * column[k]);
+      }
+      p.out[i * p.row_stride + j * p.column_stride] = sum;
+    }
+  }
+}
+
+TENON_CPU_AOTI_AVX2 void multiply_bytes_avx2(const DotProducts& p, std::int64_t begin,
+                                             std::int64_t end) noexcept {
+  multiply_avx2<true>(p, begin, end);
+}
+
+TENON_CPU_AOTI_AVX2 void multiply_chars_avx2(const DotProducts& p, std::int64_t begin,
+                                             std::int64_t end) noexcept {
+  multiply_avx2<false>(p, begin, end);
+}
+
+constexpr int block_columns = 4;
+
+/// The sum of each of four vectors.
+TENON_CPU_AOTI_VNNI [[gnu::always_inline]] inline __m128i sums_of(
+    const __m512i (&parts)[block_columns]) noexcept {
+  const __m512i low = _mm512_add_epi32(_mm512_unpacklo_epi32(parts[0], parts[1]),
+                                       _mm512_unpackhi_epi32(parts[0], parts[1]));
+  const __m512i high = _mm512_add_epi32(_mm512_unpacklo_epi32(parts[2], parts[3]),
+                                        _mm512_unpackhi_epi32(parts[2], parts[3]));
+  const __m512i four =
+      _mm512_add_epi32(_mm512_unpacklo_epi64(low, high), _mm512_unpackhi_epi64(low, high));
+  const __m256i two =
+      _mm256_add_epi32(_mm512_castsi512_si256(four), _mm512_extracti64x4_epi64(four, 1));
+  return _mm_add_epi32(_mm256_castsi256_si128(two), _mm256_extracti128_si256(two, 1));
+}
+
+/// A block of the result, `rows` by `columns`, of which there are at most four. The instruction
+/// multiplies numbers without sign by numbers with one: 128 is added to each Char of `a`, and 128
+/// times the sum of the column is subtracted from the result.
+template <int rows, bool a_is_byte>
+TENON_CPU_AOTI_VNNI [[gnu::always_inline]] inline void multiply_block(const DotProducts& p,
+                                                                      std::int64_t row,
+                                                                      std::int64_t column,
+                                                                      int columns) noexcept {
+  constexpr std::int64_t lanes = 64;
+  const auto* const a = static_cast<const std::uint8_t*>(p.a) + row * p.a_stride;
+  const std::int8_t* b[block_columns];
+  __m512i sums[rows][block_columns];
+  __m512i excess[block_columns];
+  TENON_CPU_AOTI_UNROLL
+  for (int j = 0; j < block_columns; ++j) {
+    b[j] = p.b + (column + std::min(j, columns - 1)) * p.b_stride;
+    excess[j] = _mm512_setzero_si512();
+    TENON_CPU_AOTI_UNROLL
+    for (int i = 0; i < rows; ++i) sums[i][j] = _mm512_setzero_si512();
+  }
+  const __m512i bias = _mm512_set1_epi8(-128);
+  for (std::int64_t k = 0; k < p.inner; k += lanes) {
+    const std::int64_t rest = p.inner - k;
+    const __mmask64 mask = rest >= lanes ? ~__mmask64{0} : (__mmask64{1} << rest) - 1;
+    __m512i right[block_columns];
+    TENON_CPU_AOTI_UNROLL
+    for (int j = 0; j < block_columns; ++j) {
+      right[j] = _mm512_maskz_loadu_epi8(mask, b[j] + k);
+      if constexpr (!a_is_byte) excess[j] = _mm512_dpbusd_epi32(excess[j], bias, right[j]);
+    }
+    TENON_CPU_AOTI_UNROLL
+    for (int i = 0; i < rows; ++i) {
+      __m512i left = _mm512_maskz_loadu_epi8(mask, a + i * p.a_stride + k);
+      if constexpr (!a_is_byte) left = _mm512_xor_si512(left, bias);
+      TENON_CPU_AOTI_UNROLL
+      for (int j = 0; j < block_columns; ++j) {
+        sums[i][j] = _mm512_dpbusd_epi32(sums[i][j], left, right[j]);
+      }
+    }
+  }
+  TENON_CPU_AOTI_UNROLL
+  for (int i = 0; i < rows; ++i) {
+    if constexpr (!a_is_byte) {
+      TENON_CPU_AOTI_UNROLL
+      for (int j = 0; j < block_columns; ++j) {
+        sums[i][j] = _mm512_sub_epi32(sums[i][j], excess[j]);
+      }
+    }
+    const __m128i four = sums_of(sums[i]);
+    std::uint32_t* const to = p.out + (row + i) * p.row_stride + column * p.column_stride;
+    if (columns == block_columns && p.column_stride == 1) {
+      _mm_storeu_si128(reinterpret_cast<__m128i*>(to), four);
+    } else {
+      std::uint32_t values[block_columns];
+      _mm_storeu_si128(reinterpret_cast<__m128i*>(values), four);
+      for (int j = 0; j < columns; ++j) to[j * p.column_stride] = values[j];
+    }
+  }
+}
+
+template <bool a_is_byte>
+TENON_CPU_AOTI_VNNI [[gnu::always_inline]] inline void multiply_blocks(const DotProducts& p,
+                                                                       std::int64_t begin,
+                                                                       std::int64_t end) noexcept {
+  // Columns of a panel stay in the second-level cache for all rows.
+  constexpr std::int64_t panel_bytes = 1 << 18;
+  const std::int64_t panel = std::max<std::int64_t>(
+      panel_bytes / std::max<std::int64_t>(p.inner, 1) / block_columns * block_columns,
+      block_columns);
+  for (std::int64_t first = begin; first < end; first += panel) {
+    const std::int64_t last = std::min(first + panel, end);
+    std::int64_t i = 0;
+    for (; i + 4 <= p.rows; i += 4) {
+      for (std::int64_t j = first; j < last; j += block_columns) {
+        multiply_block<4, a_is_byte>(p, i, j,
+                                     static_cast<int>(std::min<std::int64_t>(last - j, 4)));
+      }
+    }
+    for (; i < p.rows; ++i) {
+      for (std::int64_t j = first; j < last; j += block_columns) {
+        multiply_block<1, a_is_byte>(p, i, j,
+                                     static_cast<int>(std::min<std::int64_t>(last - j, 4)));
+      }
+    }
+  }
+}
+
+TENON_CPU_AOTI_VNNI void multiply_bytes_vnni(const DotProducts& p, std::int64_t begin,
+                                             std::int64_t end) noexcept {
+  multiply_blocks<true>(p, begin, end);
+}
+
+TENON_CPU_AOTI_VNNI void multiply_chars_vnni(const DotProducts& p, std::int64_t begin,
+                                             std::int64_t end) noexcept {
+  multiply_blocks<false>(p, begin, end);
+}
+
+#endif
+
+using Multiply = void (*)(const DotProducts&, std::int64_t, std::int64_t) noexcept;
+
+Multiply choose([[maybe_unused]] bool a_is_byte, [[maybe_unused]] VectorLevel level) noexcept {
+#if defined(__x86_64__)
+  if (level >= VectorLevel::vnni) return a_is_byte ? multiply_bytes_vnni : multiply_chars_vnni;
+  if (level >= VectorLevel::avx2) return a_is_byte ? multiply_bytes_avx2 : multiply_chars_avx2;
+#endif
+  return multiply_anywhere;
+}
+
+}  // namespace
+
+void multiply(const DotProducts& product, VectorLevel level) noexcept {
+  const Multiply chosen = choose(product.a_is_byte, level);
+  in_parts(product.columns, 64, product.columns * product.inner,
+           [&](std::int64_t begin, std::int64_t end) { chosen(product, begin, end); });
+}
+
+}  // namespace tenon::cpu_aoti

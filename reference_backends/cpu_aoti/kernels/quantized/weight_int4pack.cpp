@@ -1,0 +1,329 @@
+// SPDX-License-Identifier: MIT
+#include <algorithm>
+
+#include "kernels/elements.hpp"
+#include "kernels/kernel_list.hpp"
+#include "kernels/quantized/weight_products.hpp"
+#include "strided.hpp"
+#include "tenon/core/tensor.hpp"
+
+namespace tenon::cpu_aoti {
+namespace {
+
+using aoti::shim_call;
+
+/// Columns [column, column + 2 * half) of the result. `pairs` says which two columns a byte has.
+/// Within a group the numbers q - 8 are summed without scale and zero, which the end of the group
+/// applies.
+template <int half, class T>
+[[gnu::always_inline]] inline void multiply_block(const Int4Weights& w, const float* x,
+                                                  const float* group_sums, std::int64_t rows,
+                                                  float* out, std::int64_t column,
+                                                  bool pairs) noexcept {
+  const std::uint8_t* const block = w.data + column * (w.inner / 2);
+  const std::int64_t groups = w.inner / w.group;
+  for (std::int64_t i = 0; i < rows; ++i) {
+    float total[2 * half] = {};
+    for (std::int64_t g = 0; g < groups; ++g) {
+      float low[half] = {};
+      float high[half] = {};
+      for (std::int64_t k = g * w.group; k < (g + 1) * w.group; ++k) {
+        const std::uint8_t* const bytes = block + k * half;
+        const float factor = x[i * w.inner + k];
+        for (int d = 0; d < half; ++d) low[d] += factor * static_cast<float>((bytes[d] & 15) - 8);
+        for (int d = 0; d < half; ++d) high[d] += factor * static_cast<float>((bytes[d] >> 4) - 8);
+      }
+      const T* const scales = static_cast<const T*>(w.scales) + (g * w.columns + column) * 2;
+      const float sum = group_sums[i * groups + g];
+      for (int n = 0; n < 2 * half; ++n) {
+        const bool is_low = pairs ? n % 2 == 0 : n < half;
+        const int d = pairs ? n / 2 : n % half;
+        total[n] +=
+            (is_low ? low : high)[d] * widen(scales[2 * n]) + sum * widen(scales[2 * n + 1]);
+      }
+    }
+    std::copy_n(total, 2 * half, out + i * w.columns + column);
+  }
+}
+
+/// A last block that is not full, of 16, 32 or 48 columns, in pairs.
+template <class T>
+[[gnu::always_inline]] inline void multiply_last(const Int4Weights& w, const float* x,
+                                                 const float* group_sums, std::int64_t rows,
+                                                 float* out, std::int64_t column) noexcept {
+  switch (w.columns - column) {
+    case 16:
+      return multiply_block<8, T>(w, x, group_sums, rows, out, column, true);
+    case 32:
+      return multiply_block<16, T>(w, x, group_sums, rows, out, column, true);
+    default:
+      return multiply_block<24, T>(w, x, group_sums, rows, out, column, true);
+  }
+}
+
+/// The columns from `begin`, which a block begins with, to `end`.
+template <class T>
+[[gnu::always_inline]] inline void multiply_columns(const Int4Weights& w, const float* x,
+                                                    const float* group_sums, std::int64_t rows,
+                                                    float* out, Int4Layout layout,
+                                                    std::int64_t begin, std::int64_t end) noexcept {
+  const std::int64_t block = layout == Int4Layout::halves64 ? 64 : 32;
+  std::int64_t j = begin;
+  for (; j + block <= end; j += block) {
+    if (layout == Int4Layout::halves64) {
+      multiply_block<32, T>(w, x, group_sums, rows, out, j, false);
+    } else {
+      multiply_block<16, T>(w, x, group_sums, rows, out, j, layout == Int4Layout::pairs32);
+    }
+  }
+  if (j < end) multiply_last<T>(w, x, group_sums, rows, out, j);
+}
+
+template <class T>
+void multiply_anywhere(const Int4Weights& w, const float* x, const float* group_sums,
+                       std::int64_t rows, float* out, Int4Layout layout, std::int64_t begin,
+                       std::int64_t end) noexcept {
+  multiply_columns<T>(w, x, group_sums, rows, out, layout, begin, end);
+}
+
+#if defined(__x86_64__)
+
+template <class T>
+TENON_CPU_AOTI_AVX2 void multiply_avx2(const Int4Weights& w, const float* x,
+                                       const float* group_sums, std::int64_t rows, float* out,
+                                       Int4Layout layout, std::int64_t begin,
+                                       std::int64_t end) noexcept {
+  multiply_columns<T>(w, x, group_sums, rows, out, layout, begin, end);
+}
+
+/// Scales and zeros of 16 columns.
+struct ScaleAndZero {
+  __m512 scale, zero;
+};
+
+TENON_CPU_AOTI_AVX512 [[gnu::always_inline]] inline ScaleAndZero separate(__m512 low,
+                                                                          __m512 high) noexcept {
+  const __m512i even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+  const __m512i odd = _mm512_or_si512(even, _mm512_set1_epi32(1));
+  return {_mm512_permutex2var_ps(low, even, high), _mm512_permutex2var_ps(low, odd, high)};
+}
+
+TENON_CPU_AOTI_AVX512 [[gnu::always_inline]] inline ScaleAndZero load_scales(
+    const float* from) noexcept {
+  return separate(_mm512_loadu_ps(from), _mm512_loadu_ps(from + 16));
+}
+
+TENON_CPU_AOTI_AVX512 [[gnu::always_inline]] inline ScaleAndZero load_scales(
+    const Half* from) noexcept {
+  const auto* const halves = reinterpret_cast<const __m256i*>(from);
+  return separate(_mm512_cvtph_ps(_mm256_loadu_si256(halves)),
+                  _mm512_cvtph_ps(_mm256_loadu_si256(halves + 1)));
+}
+
+TENON_CPU_AOTI_AVX512 [[gnu::always_inline]] inline ScaleAndZero load_scales(
+    const BFloat16* from) noexcept {
+  // A bfloat16 is the upper half of a float, and the scale comes first.
+  const __m512i both = _mm512_loadu_si512(from);
+  const __m512i upper = _mm512_set1_epi32(static_cast<int>(0xffff0000u));
+  return {_mm512_castsi512_ps(_mm512_slli_epi32(both, 16)),
+          _mm512_castsi512_ps(_mm512_and_si512(both, upper))};
+}
+
+/// A full block of 64 columns for `rows` rows. `steps` rows of weights have sums of their own, so
+/// that an addition need not wait for the one before.
+template <int rows, int steps, class T>
+TENON_CPU_AOTI_AVX512 [[gnu::always_inline]] inline void multiply_block_avx512(
+    const Int4Weights& w, const float* x, const float* group_sums, float* out,
+    std::int64_t column) noexcept {
+  constexpr int quarters = 4;
+  const std::uint8_t* const block = w.data + column * (w.inner / 2);
+  const std::int64_t groups = w.inner / w.group;
+  const __m512 values = _mm512_setr_ps(-8, -7, -6, -5, -4, -3, -2, -1, 0, 1, 2, 3, 4, 5, 6, 7);
+  __m512 total[rows][quarters];
+  TENON_CPU_AOTI_UNROLL
+  for (int i = 0; i < rows; ++i) {
+    TENON_CPU_AOTI_UNROLL
+    for (int j = 0; j < quarters; ++j) total[i][j] = _mm512_setzero_ps();
+  }
+  for (std::int64_t g = 0; g < groups; ++g) {
+    __m512 sums[steps][rows][quarters];
+    TENON_CPU_AOTI_UNROLL
+    for (int s = 0; s < steps; ++s) {
+      TENON_CPU_AOTI_UNROLL
+      for (int i = 0; i < rows; ++i) {
+        TENON_CPU_AOTI_UNROLL
+        for (int j = 0; j < quarters; ++j) sums[s][i][j] = _mm512_setzero_ps();
+      }
+    }
+    const std::int64_t end = (g + 1) * w.group;
+    for (std::int64_t k = g * w.group; k < end; k += steps) {
+      TENON_CPU_AOTI_UNROLL
+      for (int s = 0; s < steps; ++s) {
+        const auto* const bytes = reinterpret_cast<const __m128i*>(block + (k + s) * 32);
+        const __m512i first = _mm512_cvtepu8_epi32(_mm_loadu_si128(bytes));
+        const __m512i second = _mm512_cvtepu8_epi32(_mm_loadu_si128(bytes + 1));
+        // The permutation reads the low four bits of each index.
+        const __m512 q[quarters] = {_mm512_permutexvar_ps(first, values),
+                                    _mm512_permutexvar_ps(second, values),
+                                    _mm512_permutexvar_ps(_mm512_srli_epi32(first, 4), values),
+                                    _mm512_permutexvar_ps(_mm512_srli_epi32(second, 4), values)};
+        TENON_CPU_AOTI_UNROLL
+        for (int i = 0; i < rows; ++i) {
+          const __m512 factor = _mm512_set1_ps(x[i * w.inner + k + s]);
+          TENON_CPU_AOTI_UNROLL
+          for (int j = 0; j < quarters; ++j) {
+            sums[s][i][j] = _mm512_fmadd_ps(factor, q[j], sums[s][i][j]);
+          }
+        }
+      }
+    }
+    const T* const scales = static_cast<const T*>(w.scales) + (g * w.columns + column) * 2;
+    TENON_CPU_AOTI_UNROLL
+    for (int j = 0; j < quarters; ++j) {
+      const ScaleAndZero about = load_scales(scales + j * 32);
+      TENON_CPU_AOTI_UNROLL
+      for (int i = 0; i < rows; ++i) {
+        __m512 sum = sums[0][i][j];
+        TENON_CPU_AOTI_UNROLL
+        for (int s = 1; s < steps; ++s) sum = _mm512_add_ps(sum, sums[s][i][j]);
+        const __m512 of_group = _mm512_set1_ps(group_sums[i * groups + g]);
+        total[i][j] = _mm512_fmadd_ps(sum, about.scale, total[i][j]);
+        total[i][j] = _mm512_fmadd_ps(of_group, about.zero, total[i][j]);
+      }
+    }
+  }
+  TENON_CPU_AOTI_UNROLL
+  for (int i = 0; i < rows; ++i) {
+    TENON_CPU_AOTI_UNROLL
+    for (int j = 0; j < quarters; ++j) {
+      _mm512_storeu_ps(out + i * w.columns + column + j * 16, total[i][j]);
+    }
+  }
+}
+
+template <class T>
+TENON_CPU_AOTI_AVX512 void multiply_avx512(const Int4Weights& w, const float* x,
+                                           const float* group_sums, std::int64_t rows, float* out,
+                                           Int4Layout layout, std::int64_t begin,
+                                           std::int64_t end) noexcept {
+  if (layout != Int4Layout::halves64) {
+    return multiply_columns<T>(w, x, group_sums, rows, out, layout, begin, end);
+  }
+  const std::int64_t groups = w.inner / w.group;
+  std::int64_t column = begin;
+  for (; column + 64 <= end; column += 64) {
+    std::int64_t i = 0;
+    for (; i + 4 <= rows; i += 4) {
+      multiply_block_avx512<4, 1, T>(w, x + i * w.inner, group_sums + i * groups,
+                                     out + i * w.columns, column);
+    }
+    for (; i < rows; ++i) {
+      multiply_block_avx512<1, 4, T>(w, x + i * w.inner, group_sums + i * groups,
+                                     out + i * w.columns, column);
+    }
+  }
+  if (column < end) multiply_last<T>(w, x, group_sums, rows, out, column);
+}
+
+#endif
+
+template <class T>
+auto choose([[maybe_unused]] VectorLevel level) noexcept {
+#if defined(__x86_64__)
+  if (level >= VectorLevel::avx512) return multiply_avx512<T>;
+  if (level >= VectorLevel::avx2) return multiply_avx2<T>;
+#endif
+  return multiply_anywhere<T>;
+}
+
+}  // namespace
+
+void multiply(const Int4Weights& w, const float* x, const float* group_sums, std::int64_t rows,
+              float* out, Int4Layout layout, VectorLevel level) noexcept {
+  auto* chosen = choose<float>(level);
+  if (w.type == ScalarType::BFloat16) chosen = choose<BFloat16>(level);
+  if (w.type == ScalarType::Half) chosen = choose<Half>(level);
+  in_parts(w.columns, 64, w.columns * w.inner / 2, [&](std::int64_t begin, std::int64_t end) {
+    chosen(w, x, group_sums, rows, out, layout, begin, end);
+  });
+}
+
+namespace {
+
+Status check_arguments(const ModelTensor& self, const ModelTensor& weights,
+                       const ModelTensor& group, const ModelTensor& scales) {
+  const ScalarType type = self.scalar_type;
+  if (type != ScalarType::Float && type != ScalarType::BFloat16 && type != ScalarType::Half) {
+    return error(Error::InvalidType, "an input of ", name_of(type),
+                 ": expected Float, BFloat16 or Half");
+  }
+  if (weights.scalar_type != ScalarType::Byte || scales.scalar_type != type ||
+      group.scalar_type != ScalarType::Long) {
+    return error(Error::InvalidType, "weights of ", name_of(weights.scalar_type), ", scales of ",
+                 name_of(scales.scalar_type), " and a group size of ", name_of(group.scalar_type),
+                 ": expected Byte, ", name_of(type), ", the type of the input, and Long");
+  }
+  if (group.numel != 1) {
+    return error(Error::InvalidArgument, "a group size ", shape_text(group.shape()),
+                 ": expected one number");
+  }
+  const std::int64_t size = *group.as<const std::int64_t>();
+  if (size != 32 && size != 64 && size != 128 && size != 256) {
+    return error(Error::InvalidArgument, "groups of ", size, ": expected 32, 64, 128 or 256");
+  }
+  if (self.rank != 2 || weights.rank != 2 || scales.rank != 3 || self.sizes[1] % size != 0 ||
+      weights.sizes[0] % 16 != 0 || weights.sizes[1] != self.sizes[1] / 2 ||
+      scales.sizes[0] != self.sizes[1] / size || scales.sizes[1] != weights.sizes[0] ||
+      scales.sizes[2] != 2) {
+    return error(Error::InvalidArgument, "an input ", shape_text(self.shape()), ", weights ",
+                 shape_text(weights.shape()), " and scales ", shape_text(scales.shape()),
+                 ": expected [M, K], [N, K/2] and [K/", size, ", N, 2], with K a multiple of ",
+                 size, " and N of 16");
+  }
+  if (!weights.is_contiguous() || !scales.is_contiguous()) {
+    return error(Error::InvalidArgument,
+                 "weights or scales with gaps or in another order: expected contiguous ones");
+  }
+  return ok();
+}
+
+/// self [M, K] times packed weights [N, K/2] of Byte; `group` has the size of groups, `scales` [K /
+/// size, N, 2] have the type of `self` (aten/src/ATen/native/LinearAlgebra.cpp,
+/// _weight_int4pack_mm_cpu).
+Status int4pack_mm(const ModelTensor& self, const ModelTensor& weights, const ModelTensor& group,
+                   const ModelTensor& scales, ModelTensor** ret0) {
+  TENON_RETURN_IF_ERROR(check_arguments(self, weights, group, scales));
+  const std::int64_t rows = self.sizes[0];
+  const std::int64_t inner = self.sizes[1];
+  const std::int64_t size = *group.as<const std::int64_t>();
+  const std::int64_t shape[] = {rows, weights.sizes[0]};
+  TENON_TRY(OwnedTensor out, new_tensor(shape, nullptr, self.scalar_type));
+  TENON_TRY(const FloatRows x, FloatRows::of(self));
+  TENON_TRY(const FloatResult result, FloatResult::of(*out));
+  TENON_TRY(const Scratch sums, Scratch::of(rows * (inner / size) * std::int64_t{sizeof(float)}));
+  for (std::int64_t i = 0; i < rows * (inner / size); ++i) {
+    float sum = 0;
+    for (std::int64_t k = 0; k < size; ++k) sum += x.data()[i * size + k];
+    sums.as<float>()[i] = sum;
+  }
+  const VectorLevel level = vector_level();
+  multiply({weights.as<const std::uint8_t>(), weights.sizes[0], inner, size,
+            scales.as<const void>(), scales.scalar_type},
+           x.data(), sums.as<float>(), rows, result.data(), int4_layout(level), level);
+  result.round_to(*out);
+  *ret0 = out.take();
+  return ok();
+}
+
+}  // namespace
+
+ShimError aoti_torch_cpu__weight_int4pack_mm_cpu_tensor(ModelTensor* self, ModelTensor* weights,
+                                                        ModelTensor* group_size,
+                                                        ModelTensor* scales_and_zeros,
+                                                        ModelTensor** ret0) noexcept {
+  return shim_call("_weight_int4pack_mm_cpu_tensor", [&] {
+    return int4pack_mm(*self, *weights, *group_size, *scales_and_zeros, ret0);
+  });
+}
+
+}  // namespace tenon::cpu_aoti

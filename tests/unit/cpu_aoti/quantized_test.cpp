@@ -1,0 +1,344 @@
+// SPDX-License-Identifier: MIT
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "kernel_support.hpp"
+#include "kernels/quantized/dot_products.hpp"
+#include "kernels/quantized/weight_products.hpp"
+#include "support/catch.hpp"
+
+using namespace kernel_test;
+using namespace tenon::cpu_aoti;
+
+// Products of weights of 8 and 4 bits, with the code for each kind of processor that this one can
+// run.
+namespace quantized_test {
+namespace {
+
+std::vector<VectorLevel> levels() {
+  std::vector<VectorLevel> out;
+  for (int level = 0; level <= static_cast<int>(vector_level()); ++level) {
+    out.push_back(static_cast<VectorLevel>(level));
+  }
+  return out;
+}
+
+template <class T>
+std::vector<T> random_bytes(Random& source, std::int64_t count) {
+  std::vector<T> out;
+  for (std::int64_t i = 0; i < count; ++i) out.push_back(static_cast<T>(source.next() >> 33));
+  return out;
+}
+
+std::vector<float> random_floats(Random& source, std::int64_t count) {
+  std::vector<float> out;
+  for (std::int64_t i = 0; i < count; ++i) out.push_back(static_cast<float>(source.uniform()));
+  return out;
+}
+
+/// The columns that byte `i` of a row of a block of `width` columns has.
+std::pair<std::int64_t, std::int64_t> columns_of(std::int64_t i, std::int64_t width,
+                                                 Int4Layout layout) {
+  const bool full = width == (layout == Int4Layout::halves64 ? 64 : 32);
+  if (full && layout != Int4Layout::pairs32) return {i, i + width / 2};
+  return {2 * i, 2 * i + 1};
+}
+
+/// Numbers [columns, inner] below 16 in one of PyTorch's layouts.
+std::vector<std::uint8_t> pack(const std::vector<int>& q, std::int64_t columns, std::int64_t inner,
+                               Int4Layout layout) {
+  const std::int64_t block = layout == Int4Layout::halves64 ? 64 : 32;
+  std::vector<std::uint8_t> out;
+  for (std::int64_t first = 0; first < columns; first += block) {
+    const std::int64_t width = std::min(block, columns - first);
+    for (std::int64_t k = 0; k < inner; ++k) {
+      for (std::int64_t i = 0; i < width / 2; ++i) {
+        const auto [low, high] = columns_of(i, width, layout);
+        const auto at = [&](std::int64_t column) {
+          return q[static_cast<std::size_t>((first + column) * inner + k)];
+        };
+        out.push_back(static_cast<std::uint8_t>(at(low) | at(high) << 4));
+      }
+    }
+  }
+  return out;
+}
+
+std::string hex(const std::uint8_t* bytes, std::size_t count) {
+  std::string out;
+  for (std::size_t i = 0; i < count; ++i) {
+    out += "0123456789abcdef"[bytes[i] >> 4];
+    out += "0123456789abcdef"[bytes[i] & 15];
+  }
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("sums of 8-bit products are exact on each kind of processor", "[cpu_aoti]") {
+  Random source;
+  for (const VectorLevel level : levels()) {
+    for (const std::int64_t inner : {0, 1, 15, 16, 33, 63, 64, 65, 130}) {
+      for (const std::int64_t rows : {1, 3, 4, 9}) {
+        for (const std::int64_t columns : {1, 4, 5, 67}) {
+          const std::int64_t gap = 3;
+          auto a = random_bytes<std::uint8_t>(source, rows * (inner + gap));
+          const auto b = random_bytes<std::int8_t>(source, columns * (inner + gap));
+          // The largest numbers show sums of 16 bits that saturate.
+          std::fill_n(a.begin(), inner, source.below(2) == 0 ? 255 : 128);
+          for (const bool a_is_byte : {false, true}) {
+            std::vector<std::uint32_t> found(static_cast<std::size_t>(rows * columns), 7);
+            const bool transposed = source.below(2) == 0;
+            multiply({a.data(), b.data(), found.data(), rows, columns, inner, inner + gap,
+                      inner + gap, transposed ? 1 : columns, transposed ? rows : 1, a_is_byte},
+                     level);
+            bool right = true;
+            for (std::int64_t i = 0; i < rows; ++i) {
+              for (std::int64_t j = 0; j < columns; ++j) {
+                std::int64_t sum = 0;
+                for (std::int64_t k = 0; k < inner; ++k) {
+                  const int left = a[static_cast<std::size_t>(i * (inner + gap) + k)];
+                  sum += (a_is_byte || left < 128 ? left : left - 256) *
+                         b[static_cast<std::size_t>(j * (inner + gap) + k)];
+                }
+                const std::int64_t at = transposed ? j * rows + i : i * columns + j;
+                right =
+                    right && found[static_cast<std::size_t>(at)] == static_cast<std::uint32_t>(sum);
+              }
+            }
+            INFO("level " << static_cast<int>(level) << ", " << rows << " by " << inner << " by "
+                          << columns << ", Byte " << a_is_byte);
+            CHECK(right);
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("_int_mm_out: every layout of the operands, without memory after the first call",
+          "[cpu_aoti]") {
+  Fixture fixture;
+  Random source;
+  for (const ScalarType type : {ScalarType::Char, ScalarType::Byte}) {
+    for (const auto& [a_strides, b_strides] :
+         {std::pair{Shape{70, 1}, Shape{33, 1}}, std::pair{Shape{70, 1}, Shape{1, 70}},
+          std::pair{Shape{1, 18}, Shape{40, 1}}, std::pair{Shape{140, 2}, Shape{66, 2}}}) {
+      Handle a = make({18, 70}, type, a_strides);
+      Handle b = make({70, 33}, ScalarType::Char, b_strides);
+      Handle out = make({18, 33}, ScalarType::Int);
+      const int least = type == ScalarType::Char ? -128 : 0;
+      // Most are the largest or the smallest number.
+      const auto some = [&](int smallest) -> double {
+        const std::int64_t kind = source.below(3);
+        return static_cast<double>(smallest + (kind == 0   ? 0
+                                               : kind == 1 ? 255
+                                                           : source.below(256)));
+      };
+      for (std::int64_t i = 0; i < a->numel; ++i) a.set(i, some(least));
+      for (std::int64_t i = 0; i < b->numel; ++i) b.set(i, some(-128));
+      REQUIRE(aoti_torch_cpu__int_mm_out(out.get(), a.get(), b.get()) == 0);
+      const std::size_t before = allocations();
+      REQUIRE(aoti_torch_cpu__int_mm_out(out.get(), a.get(), b.get()) == 0);
+      CHECK(allocations() == before);
+      std::vector<double> expected;
+      for (std::int64_t i = 0; i < 18; ++i) {
+        for (std::int64_t j = 0; j < 33; ++j) {
+          double sum = 0;
+          for (std::int64_t k = 0; k < 70; ++k) sum += a.at(i * 70 + k) * b.at(k * 33 + j);
+          expected.push_back(sum);
+        }
+      }
+      CHECK(difference(out.values(), expected, 0) == "");
+    }
+  }
+}
+
+TEST_CASE("_int_mm_out: Byte times Byte is refused, as by PyTorch", "[cpu_aoti]") {
+  Fixture fixture;
+  Handle a = make({2, 3}, ScalarType::Byte), b = make({3, 2}, ScalarType::Byte);
+  Handle out = make({2, 2}, ScalarType::Int);
+  CHECK(aoti_torch_cpu__int_mm_out(out.get(), a.get(), b.get()) == 1);
+  CHECK_THAT(fixture.pool.take_failure(),
+             ContainsSubstring("a product of Byte and Byte in Int: expected Char or Byte, Char for "
+                               "the second, and Int for the result"));
+}
+
+TEST_CASE("products with weights of 8 bits on each kind of processor", "[cpu_aoti]") {
+  Random source;
+  for (const VectorLevel level : levels()) {
+    for (const std::int64_t inner : {1, 16, 47, 64}) {
+      for (const std::int64_t rows : {1, 4, 6}) {
+        for (const std::int64_t columns : {1, 4, 7}) {
+          const auto x = random_floats(source, rows * inner);
+          const auto weights = random_bytes<std::int8_t>(source, columns * (inner + 5));
+          std::vector<float> found(static_cast<std::size_t>(rows * columns), NAN);
+          multiply({weights.data(), columns, inner, inner + 5}, x.data(), rows, found.data(),
+                   level);
+          double worst = 0;
+          for (std::int64_t i = 0; i < rows; ++i) {
+            for (std::int64_t j = 0; j < columns; ++j) {
+              double sum = 0;
+              for (std::int64_t k = 0; k < inner; ++k) {
+                sum += double{x[static_cast<std::size_t>(i * inner + k)]} *
+                       weights[static_cast<std::size_t>(j * (inner + 5) + k)];
+              }
+              const double off =
+                  std::abs(sum - double{found[static_cast<std::size_t>(i * columns + j)]});
+              worst = off <= worst ? worst : off;
+            }
+          }
+          INFO("level " << static_cast<int>(level) << ", " << rows << " by " << inner << " by "
+                        << columns);
+          CHECK(worst <= 128 * tolerance(ScalarType::Float, static_cast<double>(inner)));
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("weights of 4 bits are packed as PyTorch packs them", "[cpu_aoti]") {
+  // torch 2.15.0, _convert_weight_to_int4pack_for_cpu, with ATEN_CPU_CAPABILITY for each layout:
+  // the first 32 and the last 16 bytes.
+  std::vector<int> q;
+  for (int n = 0; n < 80; ++n) {
+    for (int k = 0; k < 32; ++k) q.push_back((n * 7 + k * 3) % 16);
+  }
+  const auto ends = [&](Int4Layout layout) {
+    const auto bytes = pack(q, 80, 32, layout);
+    return hex(bytes.data(), 32) + " " + hex(bytes.data() + bytes.size() - 16, 16);
+  };
+  CHECK(ends(Int4Layout::pairs32) ==
+        "705e3c1af8d6b492705e3c1af8d6b492a3816f4d2b09e7c5a3816f4d2b09e7c5 "
+        "1af8d6b492705e3c4d2b09e7c5a3816f");
+  CHECK(ends(Int4Layout::halves32) ==
+        "0077ee55cc33aa1188ff66dd44bb229933aa1188ff66dd44bb22990077ee55cc "
+        "1af8d6b492705e3c4d2b09e7c5a3816f");
+  CHECK(ends(Int4Layout::halves64) ==
+        "0077ee55cc33aa1188ff66dd44bb22990077ee55cc33aa1188ff66dd44bb2299 "
+        "1af8d6b492705e3c4d2b09e7c5a3816f");
+  CHECK(int4_layout(VectorLevel::baseline) == Int4Layout::pairs32);
+  CHECK(int4_layout(VectorLevel::avx2) == Int4Layout::halves32);
+  CHECK(int4_layout(VectorLevel::avx512) == Int4Layout::halves64);
+  CHECK(int4_layout(VectorLevel::vnni) == Int4Layout::halves64);
+}
+
+TEST_CASE("products with weights of 4 bits, in every layout on each kind of processor",
+          "[cpu_aoti]") {
+  Fixture fixture;
+  Random source;
+  const std::int64_t rows = 5, inner = 128;
+  for (const ScalarType type : {ScalarType::Float, ScalarType::BFloat16, ScalarType::Half}) {
+    for (const std::int64_t columns : {16, 32, 48, 64, 112, 192}) {
+      const std::int64_t group = std::int64_t{32} << source.below(3);
+      const std::int64_t groups = inner / group;
+      std::vector<int> q;
+      for (std::int64_t i = 0; i < columns * inner; ++i) {
+        q.push_back(static_cast<int>(source.below(16)));
+      }
+      const auto x = random_floats(source, rows * inner);
+      const Handle scales = random(source, {groups, columns, 2}, type);
+      std::vector<float> sums;
+      for (std::size_t i = 0; i < x.size(); ++i) {
+        if (i % static_cast<std::size_t>(group) == 0) sums.push_back(0);
+        sums.back() += x[i];
+      }
+      std::vector<double> expected;
+      for (std::int64_t i = 0; i < rows * columns; ++i) {
+        const std::int64_t column = i % columns;
+        double sum = 0;
+        for (std::int64_t k = 0; k < inner; ++k) {
+          const std::int64_t about = (k / group * columns + column) * 2;
+          sum += double{x[static_cast<std::size_t>(i / columns * inner + k)]} *
+                 ((q[static_cast<std::size_t>(column * inner + k)] - 8) * scales.at(about) +
+                  scales.at(about + 1));
+        }
+        expected.push_back(sum);
+      }
+      for (const Int4Layout layout :
+           {Int4Layout::pairs32, Int4Layout::halves32, Int4Layout::halves64}) {
+        const auto packed = pack(q, columns, inner, layout);
+        for (const VectorLevel level : levels()) {
+          std::vector<float> found(static_cast<std::size_t>(rows * columns), NAN);
+          multiply({packed.data(), columns, inner, group, scales->data, type}, x.data(),
+                   sums.data(), rows, found.data(), layout, level);
+          INFO("level " << static_cast<int>(level) << ", layout " << static_cast<int>(layout)
+                        << ", columns " << columns << ", groups of " << group);
+          CHECK(difference({found.begin(), found.end()}, expected,
+                           8 * tolerance(ScalarType::Float, inner)) == "");
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("_weight_int4pack_mm_cpu_tensor: the layout of this processor, and what it refuses",
+          "[cpu_aoti]") {
+  Fixture fixture;
+  Random source;
+  const std::int64_t columns = 80, inner = 64;
+  std::vector<int> q;
+  for (std::int64_t i = 0; i < columns * inner; ++i)
+    q.push_back(static_cast<int>(source.below(16)));
+  const auto packed = pack(q, columns, inner, int4_layout(vector_level()));
+  Handle weights = make({columns, inner / 2}, ScalarType::Byte);
+  std::copy(packed.begin(), packed.end(), weights->as<std::uint8_t>());
+  Handle group = make({}, ScalarType::Long);
+  group.set(0, 32);
+  for (const ScalarType type : {ScalarType::Float, ScalarType::BFloat16, ScalarType::Half}) {
+    const Handle x = random(source, {3, inner}, type, {2 * inner, 2});
+    const Handle scales = random(source, {2, columns, 2}, type);
+    const auto run = [&](Handle& out) {
+      return aoti_torch_cpu__weight_int4pack_mm_cpu_tensor(x.get(), weights.get(), group.get(),
+                                                           scales.get(), out.out());
+    };
+    {
+      Handle first;
+      REQUIRE(run(first) == 0);
+    }
+    const std::size_t before = allocations();
+    Handle out;
+    REQUIRE(run(out) == 0);
+    CHECK(allocations() == before);
+    std::vector<double> expected;
+    for (std::int64_t i = 0; i < 3 * columns; ++i) {
+      double sum = 0;
+      for (std::int64_t k = 0; k < inner; ++k) {
+        const std::int64_t about = (k / 32 * columns + i % columns) * 2;
+        sum += x.at(i / columns * inner + k) *
+               ((q[static_cast<std::size_t>(i % columns * inner + k)] - 8) * scales.at(about) +
+                scales.at(about + 1));
+      }
+      expected.push_back(sum);
+    }
+    CHECK(out->scalar_type == type);
+    CHECK(difference(out.values(), expected, 8 * tolerance(type, inner)) == "");
+  }
+  const auto refusal = [&](const Handle& x, const Handle& scales) {
+    Handle out;
+    CHECK(aoti_torch_cpu__weight_int4pack_mm_cpu_tensor(x.get(), weights.get(), group.get(),
+                                                        scales.get(), out.out()) == 1);
+    return fixture.pool.take_failure();
+  };
+  const Handle x = make({3, inner}), scales = make({2, columns, 2});
+  CHECK_THAT(refusal(make({3, inner}, ScalarType::Double), scales),
+             ContainsSubstring("an input of Double: expected Float, BFloat16 or Half"));
+  CHECK_THAT(refusal(x, make({2, columns, 2}, ScalarType::Half)),
+             ContainsSubstring("weights of Byte, scales of Half and a group size of Long"));
+  CHECK_THAT(refusal(make({3, inner + 32}), scales),
+             ContainsSubstring("an input [3, 96], weights [80, 32] and scales [2, 80, 2]"));
+  CHECK_THAT(refusal(x, make({1, columns, 2})), ContainsSubstring("scales [1, 80, 2]: expected"));
+  CHECK_THAT(refusal(x, make({2, columns, 2}, ScalarType::Float, {2 * columns, 1, columns})),
+             ContainsSubstring("expected contiguous ones"));
+  group.set(0, 0);
+  CHECK_THAT(refusal(x, scales), ContainsSubstring("groups of 0: expected 32, 64, 128 or 256"));
+  group.set(0, 16);
+  CHECK_THAT(refusal(x, scales), ContainsSubstring("groups of 16"));
+  group = make({2}, ScalarType::Long);
+  CHECK_THAT(refusal(x, scales), ContainsSubstring("a group size [2]: expected one number"));
+}
+
+}  // namespace quantized_test
