@@ -4,8 +4,9 @@
 The models are those of architecture_models.py, with random weights: nothing but packages is downloaded. Each is run by
 eager PyTorch on two sets of inputs or more and compiled as export_models.py compiles, whatever operators it asks for.
 CACHE/NAME/ is its case (docs/tools/cases.md) with model.pt2, a package of the same library for libtorch's loader; a
-second run only runs. aoti-cases runs the case by the plugin, without libtorch in the process, and compares all outputs
-with eager's. --speed times both loaders on that library, in turns, as bench_aoti.py does.
+second run with the same packages and options only runs. aoti-cases runs the case by the plugin, without libtorch in
+the process, and compares all outputs with eager's. --speed times both loaders on that library, in turns, as
+bench_aoti.py does.
 
     PYTHONPATH=build/live/architecture_packages build/live/venv/bin/python tests/live/architectures.py \\
         --cache build/live/architectures --build build/gcc
@@ -31,21 +32,18 @@ import torch
 from architecture_models import MODELS
 from case_folder import write_case
 from export_models import CpuAotiBackend, KernelTable
-from torch._inductor.package import package_aoti
+from program_cache import fingerprint, keep_package
+
+SOURCES = ("architecture_models.py", "models.py", "vision.py")
+PACKAGES = ("diffusers", "timm", "torchao", "torchvision", "transformers")
 
 
 def compile_model(name: str, folder: Path) -> dict[str, Any]:
     """Writes the case of one model; returns facts of it, with `problem` when it cannot be exported."""
-
-    def keep_package(cls: type, paths: list[str], compile_specs: list[Any]) -> list[str]:
-        """Not to change weights: this is where the files of the program pass by while all of them exist."""
-        package_aoti(str(folder / "model.pt2"), {"model": paths})
-        return paths
-
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     CpuAotiBackend.kernels = KernelTable(set(), True)
-    CpuAotiBackend.materialize_weights_blob = classmethod(keep_package)
+    keep_package(folder / "model.pt2")
     processor = sum(os.times()[:4])
     try:
         members = export_models.run_eagerly(MODELS[name], folder)
@@ -60,10 +58,14 @@ def compile_model(name: str, folder: Path) -> dict[str, Any]:
 def facts_of(name: str, options: argparse.Namespace) -> dict[str, Any]:
     """The facts of a model's case, from the cache or compiled."""
     file = options.cache / name / "facts.json"
+    wanted = fingerprint(sources=SOURCES, packages=PACKAGES)
     if file.exists() and not options.force:
-        return json.loads(file.read_text(encoding="utf-8"))
+        facts = json.loads(file.read_text(encoding="utf-8"))
+        if facts.get("fingerprint") == wanted:
+            return facts
     facts = compile_model(name, file.parent)
     if "problem" not in facts:
+        facts["fingerprint"] = wanted
         file.write_text(json.dumps(facts), encoding="utf-8")
     return facts
 

@@ -5,19 +5,21 @@ The cases are those of `executorch.backends.test.suite.operators` in the wheel: 
 float32 or another --dtype. Each is run by eager PyTorch. Those that eager runs are compiled as export_models.py
 compiles (whatever operators they ask for), several as one program whose outputs are the outputs of each, and those are
 compared with eager's by tenon-run. A program that is refused or crashes is halved until one case is left: each case has
-its own verdict and reason. CACHE/ keeps the programs, so that a second run only runs.
+its own verdict and reason. CACHE/ keeps the programs, so that a second run only runs; other options of the exporter or
+versions of PyTorch or ExecuTorch have them compiled again.
 
     build/live/venv/bin/python tests/live/operator_suite.py --cache build/live/operators --build build/gcc
 
 Prints each case that is not right and the totals: right; nearer to float32 than eager (for narrow dtypes: not within the
-limits, but with smaller errors); refused (by the exporter or the plugin, with the reason); wrong; crash. --only TEXT
+limits, but with smaller errors); as libtorch (not what eager returns, but what libtorch's own loader returns for the
+same library, or a crash as there); wrong by libtorch too (where its loader returns other wrong numbers, as of code that
+reads what nothing has written); refused (by the exporter or the plugin, with the reason); wrong; crash. --only TEXT
 takes cases whose name contains it; --sample N takes N of them, the same each time; --group 1 compiles each alone. Exits
 with 1 when no case was found, one is wrong or crashes, and when one of --sample is not right.
 """
 
 import argparse
 import copy
-import hashlib
 import importlib
 import inspect
 import json
@@ -39,12 +41,13 @@ import export_models
 import numpy as np
 import torch
 from case_folder import save_tensors
+from program_cache import fingerprint, keep_package
 from torch.utils._pytree import tree_leaves, tree_map
 
 # As for the kit's cases in float32 that PyTorch computed; of narrow types, one or two units of the last place.
 # Whole numbers have real results too, so there tenon-run's own limits for the dtype of each result hold.
 LIMITS = {"float32": (1e-4, 1e-5), "float64": (1e-4, 1e-5), "bfloat16": (1.6e-2, 1e-3), "float16": (2e-3, 1e-4),
-          "int64": None, "int32": None, "bool": None}
+          "int64": None, "int32": None, "int8": None, "uint8": None, "bool": None}
 SEED = 20261123
 SUITE = "executorch.backends.test.suite.operators"
 
@@ -91,14 +94,17 @@ def cases() -> Iterator[tuple[str, Any, Any]]:
 
 def converted(model: torch.nn.Module, args: tuple[Any, ...], dtype: torch.dtype) -> tuple[Any, tuple[Any, ...]]:
     """Module and arguments with `dtype` in place of float32. Whole numbers are eight times as large: most arguments
-    are below 1."""
+    are below 1. Booleans say which of those are odd."""
     if dtype == torch.float32:
         return model, args
 
     def convert(leaf: Any) -> Any:
         if not isinstance(leaf, torch.Tensor) or leaf.dtype != torch.float32:
             return leaf
-        return leaf.to(dtype) if dtype.is_floating_point else (leaf * 8).to(dtype)
+        if dtype.is_floating_point:
+            return leaf.to(dtype)
+        whole = (leaf * 8).to(torch.int64)  # From this a negative number has one meaning in uint8.
+        return whole % 2 == 1 if dtype == torch.bool else whole.to(dtype)
 
     model = copy.deepcopy(model)
     return model.to(dtype) if dtype.is_floating_point else model, tree_map(convert, args)
@@ -137,6 +143,7 @@ def compile_group(group: list[Case], folder: Path) -> dict[str, Any]:
     backend = export_models.CpuAotiBackend
     backend.kernels = export_models.KernelTable(set(), True)
     args = tuple(case.args for case in group)
+    keep_package(folder / "model.pt2")
     try:
         manager = export_models.lower(torch.export.export(Group([case.model for case in group]), args))
     except Exception as problem:
@@ -149,7 +156,8 @@ def compile_group(group: list[Case], folder: Path) -> dict[str, Any]:
 
 def facts_of(group: list[Case], options: argparse.Namespace) -> tuple[dict[str, Any] | None, Path]:
     """The facts of the program of these cases, from the cache or compiled, and its folder."""
-    key = hashlib.sha256("\n".join([torch.__version__, *(case.name for case in group)]).encode()).hexdigest()[:16]
+    texts = [inspect.getsource(part) for part in (cases, converted, Group, compile_group)]
+    key = fingerprint(*texts, *(case.name for case in group))
     folder = options.cache / options.dtype / f"{group[0].name}-{len(group)}-{key}"
     if (folder / "facts.json").exists():
         return json.loads((folder / "facts.json").read_text(encoding="utf-8")), folder
@@ -181,6 +189,16 @@ def run_program(facts: dict[str, Any], folder: Path, options: argparse.Namespace
     return "refused", str(report["error"]["text"])[-600:], []
 
 
+def run_by_libtorch(group: list[Case], folder: Path) -> tuple[int, list[torch.Tensor]]:
+    """The exit status of a process that runs the program's library by libtorch's loader, and its outputs."""
+    inputs, outputs = folder / "inputs.pt", folder / "outputs.pt"
+    torch.save(tensors_of(tuple(case.args for case in group)), inputs)
+    outputs.unlink(missing_ok=True)
+    command = [sys.executable, Path(__file__).parent / "run_package.py", folder / "model.pt2", inputs, outputs]
+    status = subprocess.run(command, timeout=600, check=False).returncode
+    return status, torch.load(outputs) if status == 0 else []
+
+
 def rounds_less(case: Case, files: list[Path], dtype: str) -> bool:
     """Whether no error is larger than the largest of eager PyTorch, which sums some narrow numbers in the narrow type,
     and of eager's shape and dtype. Errors are differences from what eager computes in float32, which must be finite.
@@ -210,6 +228,17 @@ def tensor_in(file: Path, dtype: torch.dtype) -> torch.Tensor:
     return torch.from_numpy(values.view(np.int16)).view(dtype) if dtype == torch.bfloat16 else torch.from_numpy(values)
 
 
+def are_close(found: list[torch.Tensor], expected: list[torch.Tensor], dtype: str) -> bool:
+    """Whether tensors have the same shapes and dtypes, and values within the limits; whole numbers and booleans equal."""
+    for one, other in zip(found, expected, strict=True):
+        rtol, atol = (LIMITS[dtype] or (None, None)) if other.is_floating_point() else (0, 0)
+        try:
+            torch.testing.assert_close(one, other, rtol=rtol, atol=atol, equal_nan=True)
+        except AssertionError:
+            return False
+    return True
+
+
 def has_other_numbers(file: Path, expected: torch.Tensor) -> bool:
     """Whether an output of whole numbers or booleans is not what is expected: the limits of tenon-run are for others."""
     return not expected.is_floating_point() and not torch.equal(tensor_in(file, expected.dtype), expected)
@@ -223,6 +252,7 @@ def verdicts(group: list[Case], options: argparse.Namespace) -> Iterator[tuple[s
         yield from ((case.name, "not in the cache", "") for case in group)
         return
     outputs: list[Any] = []
+    of_libtorch: tuple[int, list[torch.Tensor]] | None = None
     if "exporter" in facts:
         verdict, reason = "refused", f"exporter: {facts['exporter']}"
     else:
@@ -240,8 +270,22 @@ def verdicts(group: list[Case], options: argparse.Namespace) -> Iterator[tuple[s
             elif rounds_less(case, files, options.dtype):
                 yield case.name, "nearer to float32 than eager", json.dumps(differing)[:600]
             else:
-                yield case.name, "wrong", json.dumps(differing)[:600]
+                of_libtorch = of_libtorch or run_by_libtorch(group, folder)
+                status, theirs = of_libtorch
+                if status != 0 and len(group) > 1:  # Any of the cases may be the cause.
+                    yield from verdicts([case], options)
+                    continue
+                found = [tensor_in(file, expected.dtype) for file, expected in zip(files, case.expected, strict=True)]
+                if status < 0 or theirs and are_close(found, [theirs[i] for i in numbers], options.dtype):
+                    verdict = "as libtorch"
+                elif theirs and not are_close([theirs[i] for i in numbers], case.expected, options.dtype):
+                    verdict = "wrong by libtorch too"
+                else:
+                    verdict = "wrong"
+                yield case.name, verdict, f"libtorch's process ended with {status}; {json.dumps(differing)[:600]}"
     elif len(group) == 1:
+        if verdict == "crash" and (status := run_by_libtorch(group, folder)[0]) < 0:
+            verdict, reason = "as libtorch", f"libtorch's process ended with {status}; {reason}"
         yield group[0].name, verdict, reason
     else:
         half = len(group) // 2
