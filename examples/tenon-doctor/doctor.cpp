@@ -20,6 +20,7 @@
 #include "tenon/host/binary/file_bytes.hpp"
 #include "tenon/host/method/device_memory.hpp"
 #include "tenon/host/method/kernel_backends.hpp"
+#include "tenon/host/method/kernel_lookup.hpp"
 #include "tenon/host/method/requirements.hpp"
 #include "tenon/host/platform/path_text.hpp"
 #include "tenon/host/program/data_file.hpp"
@@ -198,6 +199,7 @@ class Doctor {
       return;
     }
     out.available = (*backend)->is_available();
+    const host::PluginKernelLookup kernels({}, &registry_, plan.name()->c_str());
     auto check =
         host::check_blob(**backend, *program_, plan.name()->c_str(), serialized, named_data_.get());
     if (!check.ok()) {

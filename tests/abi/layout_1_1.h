@@ -41,6 +41,16 @@ OFFSET(tenon_events_v1, export_handle, 64);
 OFFSET(tenon_events_v1, import_handle, 72);
 OFFSET(tenon_events_v1, destroy, 80);
 
+// extensions/kernel_lookup.h
+SIZE(tenon_kernel_lookup_v1, 48);
+OFFSET(tenon_kernel_lookup_v1, struct_size, 0);
+OFFSET(tenon_kernel_lookup_v1, reserved, 4);
+OFFSET(tenon_kernel_lookup_v1, find_kernel, 8);
+OFFSET(tenon_kernel_lookup_v1, clone_kernel, 16);
+OFFSET(tenon_kernel_lookup_v1, run_kernel, 24);
+OFFSET(tenon_kernel_lookup_v1, destroy_kernel, 32);
+OFFSET(tenon_kernel_lookup_v1, last_failure, 40);
+
 // extensions/kernels.h
 SIZE(tenon_kernels_v1, 40);
 OFFSET(tenon_kernels_v1, struct_size, 0);

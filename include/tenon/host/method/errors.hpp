@@ -3,12 +3,14 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 
 #include "tenon/abi/tensor.h"
+#include "tenon/core/api.hpp"
 #include "tenon/core/args.hpp"
 #include "tenon/core/result.hpp"
 #include "tenon/host/files/limits.hpp"
@@ -16,10 +18,12 @@
 #include "tenon/host/method/loaded_delegate.hpp"
 #include "tenon/host/method/plugin_kernels.hpp"
 #include "tenon/host/method/run_budget.hpp"
+#include "tenon/host/method/trace.hpp"
 #include "tenon/host/plugin/last_error.hpp"
 #include "tenon/host/program/method_meta.hpp"
 #include "tenon/host/schema/program_generated.h"
 
+/// Instructions in messages of failures and in traces.
 namespace tenon::host::detail {
 
 /// Messages for failures while a method runs. They name the method, the chain, and the
@@ -97,5 +101,29 @@ struct MethodErrors {
         *plan.operators()->Get(static_cast<flatbuffers::uoffset_t>(call.op_index())));
   }
 };
+
+/// Records that instruction `at` ran from `start_ns` until now, and whose code it was.
+TENON_COLD inline void trace_instruction(Trace& trace, const MethodErrors& method,
+                                         const Instruction& at, std::size_t chain,
+                                         std::size_t index, std::uint64_t start_ns) {
+  using Kind = schema::InstructionArguments;
+  const std::uint64_t end_ns = trace.now_ns();
+  const std::string place = concat(chain, ":", index);
+  const Trace::Arg instruction{"instruction", place};
+  if (at.kind == Kind::DelegateCall) {
+    return trace.add("DELEGATE_CALL", "delegate", start_ns, end_ns,
+                     {{"backend", at.delegate->use->backend->id()}, instruction});
+  }
+  const auto add = [&](std::initializer_list<Trace::Arg> args) {
+    trace.add(schema::EnumNameInstructionArguments(at.kind), "instruction", start_ns, end_ns, args);
+  };
+  if (at.kind != Kind::KernelCall) return add({instruction});
+  const std::string name = method.operator_at(chain, index);
+  if (const PluginKernel* from_plugin = PluginKernel::of(*at.kernel)) {
+    add({{"operator", name}, {"backend", from_plugin->use().id}, instruction});
+  } else {
+    add({{"operator", name}, instruction});
+  }
+}
 
 }  // namespace tenon::host::detail

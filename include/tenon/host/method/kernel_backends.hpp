@@ -3,8 +3,10 @@
 
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "tenon/abi/extensions/kernels.h"
 #include "tenon/core/api.hpp"
 #include "tenon/core/result.hpp"
 #include "tenon/host/plugin/backend.hpp"
@@ -29,16 +31,27 @@ class BackendRegistry;
 [[nodiscard]] TENON_API Result<std::vector<std::string>> list_operators(
     const LoadedBackend& backend);
 
+/// The kernels of a backend that can be used on this machine.
+///
+/// errors: NotFound when it is not available, NotSupported when it has no complete
+/// "tenon.kernels/1".
+[[nodiscard]] TENON_API Result<tenon_kernels_v1> usable_kernels(const LoadedBackend& backend);
+
+/// The one of `named` with `id`, else that of `registry`, which may be null.
+///
+/// errors: those of BackendRegistry::lookup_backend; NotFound without a registry.
+[[nodiscard]] TENON_API Result<BackendRef> find_backend(std::span<const BackendRef> named,
+                                                        const BackendRegistry* registry,
+                                                        std::string_view id);
+
 }  // namespace tenon::host
 
 #if TENON_HOST_DEFINITIONS
 
 #include <iterator>
 #include <new>
-#include <string_view>
 #include <utility>
 
-#include "tenon/abi/extensions/kernels.h"
 #include "tenon/host/plugin/last_error.hpp"
 #include "tenon/host/registry/registry.hpp"
 
@@ -105,6 +118,23 @@ TENON_API Result<std::vector<std::string>> list_operators(const LoadedBackend& b
                  ": its list of operators");
   }
   return operators;
+}
+
+TENON_API Result<tenon_kernels_v1> usable_kernels(const LoadedBackend& backend) {
+  TENON_RETURN_IF_ERROR(backend.is_available());
+  const auto table = backend.extension<tenon_kernels_v1>(TENON_EXTENSION_KERNELS);
+  if (table && table->create_kernel && table->run_kernel && table->destroy_kernel) return *table;
+  return error(Error::NotSupported, "it says that it offers kernels, but has no complete ",
+               TENON_EXTENSION_KERNELS, " (TN-KRN-1)");
+}
+
+TENON_API Result<BackendRef> find_backend(std::span<const BackendRef> named,
+                                          const BackendRegistry* registry, std::string_view id) {
+  for (const BackendRef& backend : named) {
+    if (backend && backend->id() == id) return backend;
+  }
+  if (!registry) return error(Error::NotFound, "no backends are registered");
+  return registry->lookup_backend(id);
 }
 
 }  // namespace tenon::host

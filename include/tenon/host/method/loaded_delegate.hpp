@@ -19,6 +19,7 @@
 #include "tenon/host/method/arena.hpp"
 #include "tenon/host/method/embedded_code.hpp"
 #include "tenon/host/method/host_init_context.hpp"
+#include "tenon/host/method/kernel_backends.hpp"
 #include "tenon/host/method/options.hpp"
 #include "tenon/host/method/trace.hpp"
 #include "tenon/host/plugin/backend.hpp"
@@ -285,7 +286,7 @@ struct DelegateLoader {
 
   /// The same of a backend that is not in `uses` yet.
   TENON_COLD Result<const BackendUse*> open_backend(std::string_view id) {
-    TENON_TRY(BackendRef backend, find_backend(id));
+    TENON_TRY(BackendRef backend, find_backend(backends, registry, id));
     BackendUse* const use = uses.add(id);
     if (!use) return error(Error::MemoryAllocationFailed, "no memory for backend ", id);
     use->context = {
@@ -297,14 +298,6 @@ struct DelegateLoader {
       use->runtime_specs.push_back(write_option(option.key.c_str(), option.value));
     }
     return use;
-  }
-
-  [[nodiscard]] Result<BackendRef> find_backend(std::string_view id) const {
-    for (const BackendRef& backend : backends) {
-      if (backend && backend->id() == id) return backend;
-    }
-    if (!registry) return error(Error::NotFound, "no backends are registered");
-    return registry->lookup_backend(id);
   }
 };
 

@@ -164,13 +164,13 @@ class Method {
 #include "tenon/host/method/devices.hpp"
 #include "tenon/host/method/errors.hpp"
 #include "tenon/host/method/instructions.hpp"
+#include "tenon/host/method/kernel_lookup.hpp"
 #include "tenon/host/method/kernels.hpp"
 #include "tenon/host/method/loaded_delegate.hpp"
 #include "tenon/host/method/planned_buffers.hpp"
 #include "tenon/host/method/plugin_kernels.hpp"
 #include "tenon/host/method/run_budget.hpp"
 #include "tenon/host/method/trace.hpp"
-#include "tenon/host/method/trace_instruction.hpp"
 #include "tenon/host/method/values.hpp"
 #include "tenon/host/plugin/host_table.hpp"
 #include "tenon/host/program/merged_data_map.hpp"
@@ -361,6 +361,8 @@ class LoadedMethod final : public Method {
     const auto& serialized = *plan_.delegates();
     auto* delegates = arena_.allocate_list<LoadedDelegate>(serialized.size());
     if (!delegates) return error(Error::MemoryAllocationFailed, "no memory for the delegates");
+    const PluginKernelLookup kernels(options_.backends, options_.registry, loader.method_name,
+                                     options_.trace ? options_.trace->table() : nullptr);
     for (flatbuffers::uoffset_t i = 0; i < serialized.size(); ++i) {
       const schema::BackendDelegate& from = *serialized.Get(i);
       new (&delegates[i]) LoadedDelegate();

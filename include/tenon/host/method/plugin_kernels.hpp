@@ -155,14 +155,7 @@ class PluginKernels {
 
   TENON_COLD static Status open(DelegateLoader& loader, Provider& provider) {
     TENON_TRY(provider.use, loader.use_backend(provider.id));
-    const LoadedBackend& backend = *provider.use->backend;
-    TENON_RETURN_IF_ERROR(backend.is_available());
-    const auto table = backend.extension<tenon_kernels_v1>(TENON_EXTENSION_KERNELS);
-    if (!table || !table->create_kernel || !table->run_kernel || !table->destroy_kernel) {
-      return error(Error::NotSupported, "it says that it offers kernels, but has no complete ",
-                   TENON_EXTENSION_KERNELS, " (TN-KRN-1)");
-    }
-    provider.table = table;
+    TENON_TRY(provider.table, usable_kernels(*provider.use->backend));
     return ok();
   }
 

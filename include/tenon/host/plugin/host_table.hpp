@@ -12,6 +12,7 @@
 #include "tenon/core/visible.hpp"
 #include "tenon/host/files/shortened.hpp"
 #include "tenon/host/plugin/host_info.hpp"
+#include "tenon/host/plugin/kernel_lookup.hpp"
 #include "tenon/host/plugin/last_error.hpp"
 #include "tenon/host/plugin/tensor_storage.hpp"
 
@@ -74,7 +75,10 @@ class HostTable {
     return to_status(resize_tensor(*tensor, {sizes, rank}));
   }
 
-  static const void* get_extension(const tenon_host*, const char*) noexcept { return nullptr; }
+  static const void* get_extension(const tenon_host*, const char* id) noexcept {
+    const bool is_lookup = std::string_view(id) == TENON_EXTENSION_KERNEL_LOOKUP;
+    return is_lookup ? &detail::KernelLookupTable::get() : nullptr;
+  }
 
   struct Table : tenon_host {
     const HostTable* owner = nullptr;

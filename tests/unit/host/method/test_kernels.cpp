@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: MIT
 //
-// Plugins with kernels for tests of the host. `calls()` lists their calls.
+// Plugins with kernels for tests of the host, and one that asks for kernels. `calls()` lists the
+// calls of the former.
 #include "test_kernels.hpp"
 
+#include <algorithm>
 #include <array>
+#include <memory>
 #include <string>
+#include <tenon/backend/kernel_lookup.hpp>
 #include <tenon/tenon.hpp>
 #include <utility>
+#include <vector>
 
 #include "tenon/host/method/kernel_backends.hpp"
 #include "test_backend.hpp"
@@ -14,6 +19,7 @@
 namespace {
 
 using tenon::Error;
+using tenon::FoundKernel;
 using tenon::test::record;
 
 /// Kernels by the part of the operator's name behind "test::". Names that begin with "quiet"
@@ -131,6 +137,103 @@ class AbsentKernels final : public tenon::Backend<AbsentKernels>,
   }
 };
 
+/// Two float tensors of up to four elements, as arguments of kernels: input, output.
+struct Arguments {
+  static constexpr std::int64_t most = 4;
+  static constexpr std::uint8_t order = 0;
+
+  struct Vector {
+    std::array<float, most> data{};
+    std::int64_t size = most, stride = 1;
+    tenon_tensor tensor{};
+    Vector() {
+      tensor = {sizeof(tenon_tensor),
+                static_cast<std::int32_t>(tenon::ScalarType::Float),
+                {data.data(), {TENON_DL_CPU, 0}, 1, {TENON_DL_FLOAT, 32, 1}, &size, &stride, 0},
+                &order,
+                &most,
+                sizeof data,
+                sizeof data,
+                TENON_SHAPE_DYNAMIC_BOUND,
+                0};
+    }
+    void resize(std::int64_t to) {
+      size = to;
+      tensor.nbytes = static_cast<std::uint64_t>(to) * sizeof(float);
+    }
+  };
+
+  Vector in, out;
+  std::array<tenon_value, 2> values{};
+  std::array<tenon_value*, 2> args{&values[0], &values[1]};
+
+  Arguments() {
+    for (auto [value, tensor] : {std::pair{&values[0], &in.tensor}, {&values[1], &out.tensor}}) {
+      value->struct_size = sizeof(tenon_value);
+      value->kind = TENON_VALUE_TENSOR;
+      value->as.tensor = tensor;
+    }
+  }
+};
+
+/// A backend without code of its own: each word of a blob is an operator whose kernel it asks its
+/// host for. A run copies its input to a tensor of the delegate, runs the kernels, and copies the
+/// output back. The blob "late" asks in `execute`, where it is too late.
+class Asking final : public tenon::Backend<Asking>, public tenon::WithSessions<Asking> {
+ public:
+  static constexpr std::string_view id = "Asking";
+
+  struct Delegate {
+    bool is_late = false;
+    std::unique_ptr<Arguments> arguments = std::make_unique<Arguments>();
+    std::vector<FoundKernel> kernels{};  // Destroyed before their arguments.
+  };
+
+  tenon::Result<Delegate> init(tenon::InitContext& context, tenon::Blob processed,
+                               tenon::CompileSpecs) {
+    Delegate out;
+    const tenon::HostServices host(context.raw().host);
+    std::string_view rest = processed.text();
+    if (rest == "late") {
+      out.is_late = true;
+      return out;
+    }
+    while (!rest.empty()) {
+      const std::size_t end = std::min(rest.find(' '), rest.size());
+      TENON_TRY(auto kernel,
+                FoundKernel::find(host, std::string(rest.substr(0, end)), out.arguments->args));
+      out.kernels.push_back(std::move(kernel));
+      rest.remove_prefix(std::min(end + 1, rest.size()));
+    }
+    return out;
+  }
+
+  tenon::Result<Delegate> create_session(const Delegate& delegate) {
+    Delegate out;
+    for (const FoundKernel& kernel : delegate.kernels) {
+      TENON_TRY(auto clone, kernel.clone(out.arguments->args));
+      out.kernels.push_back(std::move(clone));
+    }
+    return out;
+  }
+
+  tenon::Status execute(tenon::ExecutionContext& context, Delegate& delegate, tenon::Args args) {
+    Arguments& own = *delegate.arguments;
+    if (delegate.is_late) {
+      const tenon::HostServices host(context.raw().host);
+      return FoundKernel::find(host, "test::scale.out", own.args).status();
+    }
+    TENON_TRY(const auto in, args.tensor<const float>(0));
+    own.in.resize(static_cast<std::int64_t>(in.size()));
+    std::copy(in.begin(), in.end(), own.in.data.begin());
+    for (FoundKernel& kernel : delegate.kernels) TENON_RETURN_IF_ERROR(kernel.run());
+    TENON_RETURN_IF_ERROR(args.resize(1, {&own.out.size, 1}));
+    TENON_TRY(const auto out, args.tensor<float>(1));
+    std::copy_n(own.out.data.begin(), out.size(), out.begin());
+    return tenon::ok();
+  }
+};
+
 }  // namespace
 
-TENON_PLUGIN(FirstKernels, SecondKernels, AbsentKernels);
+TENON_PLUGIN(FirstKernels, SecondKernels, AbsentKernels, Asking);

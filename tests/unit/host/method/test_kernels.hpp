@@ -3,5 +3,5 @@
 
 #include "tenon/abi/static_plugin.h"
 
-/// FirstKernels, SecondKernels and AbsentKernels of test_kernels.cpp, in that order.
+/// FirstKernels, SecondKernels, AbsentKernels and Asking of test_kernels.cpp, in that order.
 TENON_DECLARE_STATIC_PLUGIN(FirstKernels);

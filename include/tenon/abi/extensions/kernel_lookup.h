@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: MIT
+//
+// Extension "tenon.kernel_lookup/1" of a host: a delegate that calls operators without having code
+// for them asks its host for kernels of other plugins ("tenon.kernels/1"). A host without it, or
+// one of an earlier version, has none to give.
+
+#ifndef TENON_ABI_EXTENSIONS_KERNEL_LOOKUP_H
+#define TENON_ABI_EXTENSIONS_KERNEL_LOOKUP_H
+
+#include <stdint.h>
+
+#include "tenon/abi/host.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define TENON_EXTENSION_KERNEL_LOOKUP "tenon.kernel_lookup/1"
+
+/// A kernel of another plugin, bound to arguments of the delegate that asked for it. Its plugin
+/// stays loaded until `destroy_kernel`. Opaque to the delegate.
+///
+/// Kernels that have a value or a tensor in common are made, run and destroyed one at a time;
+/// others may be used at the same time.
+typedef struct tenon_found_kernel tenon_found_kernel;
+
+/// Functions of the host. After one that failed `last_failure` has the reason.
+typedef struct tenon_kernel_lookup_v1 {
+  uint32_t struct_size;
+  uint32_t reserved;
+
+  /// Finds a kernel for one call of `op` ("aten::add.out") and binds it to `args`, which are as for
+  /// `tenon_kernels_v1.create_kernel`. Plugins are asked as for an operator of the program itself.
+  ///
+  /// The asking delegate owns `args`, the values and the tensors. It keeps all addresses until
+  /// `destroy_kernel`, but for `dl.data`, and changes, between two runs alone, only what TN-TEN-3
+  /// lets a host change, and the content of integers, reals and booleans. Where it lets the kernel
+  /// resize a tensor, `bounds` and `capacity` are the limits.
+  ///
+  /// Fails with OPERATOR_MISSING when no plugin has the operator for these arguments, with
+  /// INVALID_STATE outside of `init` and `check_blob`, and with the failure of a plugin that has
+  /// the operator and refuses the arguments.
+  ///
+  /// threads:   per-delegate
+  /// ownership: gives (return with `destroy_kernel`)
+  /// errors:    status
+  /// lifetime:  inside `init` or `check_blob`, on the thread of that call; `*out` is valid until
+  ///            `destroy_kernel`, which is called before the delegate's `destroy` returns
+  tenon_status (*find_kernel)(const tenon_host* host, const char* op, tenon_value* const* args,
+                              uint32_t num_args, tenon_found_kernel** out);
+
+  /// Makes another kernel for the operator of `kernel`, by the same plugin, for other arguments of
+  /// the same kinds, dtypes and dim orders: for a further session, or for a run at the same time.
+  ///
+  /// threads:   any
+  /// ownership: gives (return with `destroy_kernel`)
+  /// errors:    status
+  /// lifetime:  from `find_kernel` to `destroy_kernel` of `kernel`; `*out` may outlive it, and is
+  ///            destroyed before the delegate's `destroy` returns
+  tenon_status (*clone_kernel)(const tenon_found_kernel* kernel, tenon_value* const* args,
+                               uint32_t num_args, tenon_found_kernel** out);
+
+  /// Runs the kernel once. It may be run again after a failure. Memory that the kernel takes for
+  /// one run is the host's, and separate for each kernel.
+  ///
+  /// threads:   per-delegate
+  /// ownership: borrowed
+  /// errors:    status
+  /// lifetime:  from `find_kernel` or `clone_kernel` to `destroy_kernel`
+  tenon_status (*run_kernel)(tenon_found_kernel* kernel);
+
+  /// Frees a kernel, NULL included, and releases its plugin.
+  ///
+  /// threads:   per-delegate
+  /// ownership: takes
+  /// errors:    never
+  /// lifetime:  once for each kernel, before the delegate's `destroy` returns
+  void (*destroy_kernel)(tenon_found_kernel* kernel);
+
+  /// The reason of the latest failure of a function of this table on this thread, NUL-terminated,
+  /// with the operator and the plugins; "" when there was none.
+  ///
+  /// threads:   any
+  /// ownership: borrowed
+  /// errors:    never
+  /// lifetime:  from `open` to `close`; the text is valid until the next call on this thread
+  const char* (*last_failure)(const tenon_host* host);
+} tenon_kernel_lookup_v1;
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif  // TENON_ABI_EXTENSIONS_KERNEL_LOOKUP_H

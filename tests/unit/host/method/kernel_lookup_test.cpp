@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: MIT
+//
+// Delegates that run kernels of other plugins (tenon.kernel_lookup/1).
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "method_support.hpp"
+#include "tenon/host/method/kernel_lookup.hpp"
+#include "tenon/host/plugin/host_table.hpp"
+#include "test_kernels.hpp"
+
+using namespace tenon;
+using namespace tenon::test;
+
+namespace kernel_lookup_test {
+
+constexpr std::array<float, 4> ramp = {1, 2, 3, 4};
+
+std::ptrdiff_t times(std::string_view call) { return std::ranges::count(calls(), call); }
+
+/// A registry with plugins that have kernels, and the backend that asks for some.
+struct AskingRegistry {
+  AskingRegistry() {
+    REQUIRE(registry.register_backend(tenon_static_plugin_FirstKernels).ok());
+    calls().clear();
+  }
+  [[nodiscard]] host::MethodOptions options() const {
+    host::MethodOptions out;
+    out.registry = &registry;
+    return out;
+  }
+  [[nodiscard]] Result<std::unique_ptr<host::Method>> load(const std::string& operators) const {
+    return tenon::test::load(chain_of({operators}, "Asking"), options());
+  }
+  [[nodiscard]] host::BackendState state_of(std::string_view id) const {
+    for (const host::BackendInfo& info : registry.enumerate_backends()) {
+      if (info.id() == id) return info.state;
+    }
+    return host::BackendState::refused;
+  }
+  host::BackendRegistry registry;
+};
+
+TEST_CASE("a delegate runs a kernel of another plugin, which stays loaded with it",
+          "[method][kernels]") {
+  const AskingRegistry plugins;
+  {
+    auto method = plugins.load("test::scale.out");
+    INFO(method.text());
+    REQUIRE(method.ok());
+    CHECK(plugins.state_of("FirstKernels") == host::BackendState::loaded);
+    CHECK(plugins.state_of("SecondKernels") == host::BackendState::known);
+    for (int run = 0; run < 2; ++run) {
+      REQUIRE(set_floats(**method, 0, ramp, {4}).ok());
+      REQUIRE((*method)->execute().ok());
+      CHECK(floats((*method)->output(0)) == std::vector<float>{2, 4, 6, 8});
+    }
+  }
+  CHECK(times("close First") == 1);
+  CHECK(times("First: destroy scale.out") == 1);
+}
+
+TEST_CASE("a plugin is closed after the last delegate that has a kernel of it",
+          "[method][kernels]") {
+  const AskingRegistry plugins;
+  auto first = plugins.load("test::quiet_scale.out");
+  auto second = plugins.load("test::quiet_scale.out");
+  REQUIRE(first.ok());
+  REQUIRE(second.ok());
+  first->reset();
+  CHECK(times("close First") == 0);
+  REQUIRE(set_floats(**second, 0, ramp, {4}).ok());
+  REQUIRE((*second)->execute().ok());
+  CHECK(floats((*second)->output(0)) == std::vector<float>{2, 4, 6, 8});
+  second->reset();
+  CHECK(times("close First") == 1);
+}
+
+TEST_CASE("a steady run of a kernel for a delegate allocates nothing", "[method][kernels]") {
+  const AskingRegistry plugins;
+  auto method = plugins.load("test::quiet_scale.out");
+  REQUIRE(method.ok());
+  REQUIRE(set_floats(**method, 0, ramp, {4}).ok());
+  REQUIRE((*method)->execute().ok());
+  const std::size_t before = num_allocations();
+  for (int run = 0; run < 10; ++run) static_cast<void>((*method)->execute());
+  CHECK(num_allocations() == before);
+}
+
+TEST_CASE("a kernel for a delegate has temporary memory for each run", "[method][kernels]") {
+  const AskingRegistry plugins;
+  auto method = plugins.load("test::count test::count");
+  REQUIRE(method.ok());
+  REQUIRE(set_floats(**method, 0, ramp, {4}).ok());
+  for (int run = 0; run < 3; ++run) CHECK((*method)->execute().ok());
+}
+
+TEST_CASE("a session has kernels of its own, by the same plugin", "[method][kernels]") {
+  const AskingRegistry plugins;
+  {
+    auto method = plugins.load("test::scale.out");
+    REQUIRE(method.ok());
+    auto session = (*method)->create_session();
+    INFO(session.text());
+    REQUIRE(session.ok());
+    (*method)->use_session(session->get());
+    REQUIRE(set_floats(**method, 0, ramp, {4}).ok());
+    REQUIRE((*method)->execute().ok());
+    CHECK(floats((*method)->output(0)) == std::vector<float>{2, 4, 6, 8});
+    CHECK(times("First: create scale.out") == 2);
+  }
+  CHECK(times("First: destroy scale.out") == 2);
+  CHECK(times("close First") == 1);
+}
+
+TEST_CASE("an operator that no plugin has is missing, with the answer of each",
+          "[method][kernels][TN-KRN-2]") {
+  const AskingRegistry plugins;
+  const auto method = plugins.load("test::scale.out test::third");
+  CHECK(method.error() == Error::OperatorMissing);
+  CHECK(method.text() ==
+        "test.pte: method forward: delegate 0 (Asking): init: no plugin has a kernel for "
+        "test::third: AbsentKernels: backend AbsentKernels is not available: no driver: "
+        "libacme.so.1 not found; FirstKernels: backend FirstKernels has no kernel for test::third; "
+        "SecondKernels: only three operators, found test::third");
+  // The kernel that was found is destroyed, and its plugin released.
+  CHECK(times("First: destroy scale.out") == 1);
+  CHECK(times("close First") == 1);
+
+  auto asking = plugins.registry.lookup_backend("Asking");
+  REQUIRE(asking.ok());
+  host::MethodOptions alone;
+  alone.backends = {*asking};
+  CHECK(tenon::test::load(chain_of({"test::third"}, "Asking"), alone).text() ==
+        "test.pte: method forward: delegate 0 (Asking): init: no plugin has a kernel for "
+        "test::third: none that is known offers kernels");
+}
+
+TEST_CASE("a plugin that has not the dtypes leaves the call to the next", "[method][kernels]") {
+  const AskingRegistry plugins;
+  const auto method = plugins.load("test::picky");
+  REQUIRE(method.ok());
+  CHECK(times("Second: create picky") == 1);
+}
+
+TEST_CASE("a plugin that refuses the arguments of a delegate ends the load", "[method][kernels]") {
+  const AskingRegistry plugins;
+  const auto method = plugins.load("test::refuse");
+  CHECK(method.error() == Error::InvalidArgument);
+  CHECK_THAT(std::string(method.text()),
+             ContainsSubstring("init: kernel test::refuse (FirstKernels): argument 0: expected "
+                               "less, found more"));
+}
+
+TEST_CASE("a kernel that fails for a delegate gives its reason, and runs again",
+          "[method][kernels][TN-KRN-4]") {
+  const AskingRegistry plugins;
+  auto method = plugins.load("test::fails_first");
+  REQUIRE(method.ok());
+  REQUIRE(set_floats(**method, 0, ramp, {4}).ok());
+  const Status failed = (*method)->execute();
+  CHECK(failed.error() == Error::OutOfResources);
+  CHECK_THAT(std::string(failed.text()),
+             ContainsSubstring("kernel test::fails_first (FirstKernels): the first run fails"));
+  CHECK((*method)->execute().ok());
+}
+
+TEST_CASE("kernels are found in init alone", "[method][kernels]") {
+  const AskingRegistry plugins;
+  auto method = plugins.load("late");
+  REQUIRE(method.ok());
+  REQUIRE(set_floats(**method, 0, ramp, {4}).ok());
+  const Status failed = (*method)->execute();
+  CHECK(failed.error() == Error::InvalidState);
+  CHECK_THAT(std::string(failed.text()), ContainsSubstring("kernels are found inside of init"));
+}
+
+TEST_CASE("a look-up inside another one takes its place, and gives it back", "[kernels]") {
+  const AskingRegistry plugins;
+  CHECK(host::detail::current_kernel_lookup() == nullptr);
+  {
+    const host::PluginKernelLookup outer({}, nullptr, "outer");
+    host::detail::KernelLookup* const first = host::detail::current_kernel_lookup();
+    {
+      const host::PluginKernelLookup inner({}, &plugins.registry, "inner");
+      CHECK(host::detail::current_kernel_lookup() != first);
+    }
+    CHECK(host::detail::current_kernel_lookup() == first);
+    CHECK(calls().empty());
+  }
+  CHECK(host::detail::current_kernel_lookup() == nullptr);
+}
+
+TEST_CASE("a host has the extension for kernels, and no other", "[kernels]") {
+  const host::HostTable host({}, "");
+  const auto ask = [&](const char* id) { return host.get()->get_extension(host.get(), id); };
+  CHECK(ask(TENON_EXTENSION_KERNEL_LOOKUP) != nullptr);
+  CHECK(ask("tenon.kernel_lookup/2") == nullptr);
+  CHECK(ask("") == nullptr);
+}
+
+}  // namespace kernel_lookup_test
