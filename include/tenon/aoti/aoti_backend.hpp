@@ -219,6 +219,7 @@ class AotiBackend {
       std::optional<NamedData> weights;
       std::shared_ptr<const WeightsCopy> weights_copy;
       std::optional<Bytes> blob;  ///< Of one of the two above.
+      std::string method_name;    ///< For the texts of failures.
       std::string weights_key;
       std::optional<ModelLibrary> library;
       std::optional<CheckingImage> checks;
@@ -330,6 +331,7 @@ class AotiBackend {
     processed.release();
     auto model = std::make_shared<typename Delegate::Model>();
     model->options = options;
+    model->method_name = context.method_name();
     model->weights_key = payload.weights_key;
     {
       const TracerScope scope(context.tracer(), "load library");
@@ -471,14 +473,16 @@ class AotiBackend {
   }
 
   static Result<NamedData> find_library(const InitContext& context, const Payload& payload) {
-    const auto data = context.named_data_map();
-    if (!data) {
-      return error(Error::NotFound,
-                   "the program has no named data, expected the model's library "
-                   "under '",
+    const auto named_data = context.named_data_map();
+    if (!named_data) {
+      return error(Error::NotFound, "the library of method '", context.method_name(),
+                   "': the program has no named data, expected it under '",
                    std::string_view(payload.library_key), "'");
     }
-    return data->get_data(payload.library_key);
+    auto library = named_data->get_data(payload.library_key);
+    if (library.ok()) return library;
+    return std::move(library).status().with_context(
+        concat("the library of method '", context.method_name(), "'"));
   }
 
   static Result<std::vector<std::byte>> copy_library(const InitContext& context,
@@ -539,7 +543,7 @@ class AotiBackend {
           Instance::create(model->api, memory, device.c_str(), weights, model->proxy.get());
       if (!instance.ok()) {
         return std::move(instance).status().with_context(
-            concat("weights '", std::string_view(model->weights_key), "'"));
+            concat("the model of method '", std::string_view(model->method_name), "'"));
       }
       out.instances_.push_back(*std::move(instance));
       out.free_.fetch_or(std::uint64_t{1} << i, std::memory_order_relaxed);
