@@ -7,6 +7,7 @@
 
 #include "kernels/products/few_rows.hpp"
 #include "onednn/onednn.hpp"
+#include "tenon/aoti/library/model_requirements.hpp"
 
 namespace tenon::cpu_aoti {
 namespace {
@@ -130,11 +131,11 @@ Status through_floats(const Product& p) {
   MatrixView a, b, c;
   TENON_TRY(const Scratch a_copy, packed_floats(p.a, p.type, a));
   TENON_TRY(const Scratch b_copy, packed_floats(p.b, p.type, b));
-  TENON_TRY(const Scratch c_copy, packed_floats(p.c, p.type, c));
+  TENON_TRY(const Scratch c_copy, packed_floats(p.c, p.result_type(), c));
   TENON_RETURN_IF_ERROR(sgemm(a, b, c, static_cast<float>(p.alpha), static_cast<float>(p.beta)));
   const std::int64_t sizes[] = {p.c.rows, p.c.cols};
   const std::int64_t strides[] = {p.c.row_stride, p.c.col_stride};
-  from_floats(sizes, p.type, c.as<float>(), {p.c.data, strides});
+  from_floats(sizes, p.result_type(), c.as<float>(), {p.c.data, strides});
   return ok();
 }
 
@@ -151,20 +152,20 @@ Status by_primitive(const Product& p, bool& done) {
   for (const std::int64_t value :
        {p.a.rows, p.a.cols, p.b.cols, left.leading, right.leading, result.leading,
         std::int64_t{left.transposed}, std::int64_t{right.transposed},
-        std::int64_t{result.transposed}, std::bit_cast<std::int64_t>(p.alpha),
-        std::bit_cast<std::int64_t>(p.beta)}) {
+        std::int64_t{result.transposed}, std::int64_t{p.float_result},
+        std::bit_cast<std::int64_t>(p.alpha), std::bit_cast<std::int64_t>(p.beta)}) {
     key.add(value);
   }
   const auto make = [&](Bound& bound) -> Status {
-    const auto describe = [&](const MatrixView& matrix, const Operand& operand) {
+    const auto describe = [&](const MatrixView& matrix, const Operand& operand, ScalarType type) {
       const std::int64_t sizes[] = {matrix.rows, matrix.cols};
       const std::int64_t strides[] = {operand.transposed ? 1 : operand.leading,
                                       operand.transposed ? operand.leading : 1};
-      return strided_desc(sizes, strides, data_type(p.type));
+      return strided_desc(sizes, strides, data_type(type));
     };
-    TENON_TRY(const auto a, describe(p.a, left));
-    TENON_TRY(const auto b, describe(p.b, right));
-    TENON_TRY(const auto c, describe(p.c, result));
+    TENON_TRY(const auto a, describe(p.a, left, p.type));
+    TENON_TRY(const auto b, describe(p.b, right, p.type));
+    TENON_TRY(const auto c, describe(p.c, result, p.result_type()));
     TENON_TRY(const Attributes attributes, new_attributes());
     if (p.alpha != 1) {
       const auto scale = static_cast<float>(p.alpha);
@@ -225,11 +226,24 @@ Status float_product(const Product& p) {
 
 }  // namespace
 
+bool has_bfloat16_products(std::int64_t rows) noexcept {
+#if defined(__x86_64__)
+  // oneDNN 2.7: its products of bf16 are for AVX-512.
+  static const bool wide = aoti::cpu_supports("avx512bw") && aoti::cpu_supports("avx512dq") &&
+                           aoti::cpu_supports("avx512vl");
+  static const bool few = aoti::cpu_supports("avx2") && aoti::cpu_supports("fma");
+  return rows == 1 ? few : wide;
+#else
+  static_cast<void>(rows);
+  return false;
+#endif
+}
+
 Status multiply(const Product& p) {
   if (p.c.rows == 0 || p.c.cols == 0) return ok();
   if (has_few_rows(p)) return multiply_few_rows(p);
   if (const Product other{p.type, transposed(p.b), transposed(p.a), transposed(p.c), p.alpha,
-                          p.beta};
+                          p.beta, p.float_result};
       has_few_rows(other)) {
     return multiply_few_rows(other);
   }

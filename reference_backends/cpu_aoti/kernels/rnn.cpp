@@ -2,13 +2,16 @@
 #include <algorithm>
 #include <initializer_list>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "kernels/elements.hpp"
 #include "kernels/exponential.hpp"
 #include "kernels/gemm.hpp"
 #include "kernels/kernel_list.hpp"
+#include "kernels/vectors/rows.hpp"
 #include "strided.hpp"
+#include "tenon/aoti/library/model_requirements.hpp"
 #include "tenon/core/tensor.hpp"
 
 namespace tenon::cpu_aoti {
@@ -81,23 +84,31 @@ Status check(const Lstm& l) {
                ": expected Float, BFloat16 or Half");
 }
 
-/// The tensor's floats as a matrix: its own where possible, else a contiguous copy.
-struct Floats {
+/// The tensor as a matrix of one type: its own elements where possible, else a contiguous copy.
+struct Matrix {
   std::optional<Scratch> copy;
   MatrixView view;
 };
 
-Status as_floats(const ModelTensor& tensor, std::int64_t rows, std::int64_t columns, Floats& out) {
+/// `type` is Float or the tensor's own.
+Status as_matrix(const ModelTensor& tensor, std::int64_t rows, std::int64_t columns,
+                 ScalarType type, Matrix& out) {
   const auto inner = static_cast<std::size_t>(tensor.rank - 1);
   const bool plain = tensor.is_contiguous() || (tensor.rank == 2 && tensor.strides[inner] == 1);
-  if (tensor.scalar_type == ScalarType::Float && plain) {
+  if (tensor.scalar_type == type && plain) {
     const std::int64_t step = tensor.is_contiguous() ? columns : tensor.strides[0];
     out.view = {tensor.data, rows, columns, step, 1};
     return ok();
   }
-  TENON_TRY(out.copy, Scratch::of(tensor.numel * static_cast<std::int64_t>(sizeof(float))));
-  to_floats(tensor.shape(), tensor.scalar_type, {tensor.data, tensor.strides.data()},
-            out.copy->as<float>());
+  TENON_TRY(out.copy, Scratch::of(tensor.numel * static_cast<std::int64_t>(size_of(type))));
+  const Layout from{tensor.data, tensor.strides.data()};
+  if (type == ScalarType::Float) {
+    to_floats(tensor.shape(), tensor.scalar_type, from, out.copy->as<float>());
+  } else {
+    Dims strides{};
+    aoti::contiguous_strides(tensor.shape(), std::span(strides).first(tensor.shape().size()));
+    copy_strided(tensor.shape(), size_of(type), {out.copy->as<std::byte>(), strides.data()}, from);
+  }
   out.view = {out.copy->as<std::byte>(), rows, columns, columns, 1};
   return ok();
 }
@@ -127,8 +138,8 @@ struct Lanes {
   for (float& value : x.at) value = 2.0f * value - 1.0f;
 }
 
-/// Computes the next cell and hidden state of one element of the batch from the sums of the gates.
-void step(const float* gates, std::int64_t size, float* cell, float* hidden) noexcept {
+[[gnu::always_inline]] inline void step_inline(const float* gates, std::int64_t size, float* cell,
+                                               float* hidden) noexcept {
   for (std::int64_t j = 0; j < size; j += lanes) {
     const auto count = static_cast<std::size_t>(std::min(lanes, size - j));
     Lanes in{}, forget{}, candidate{}, out{}, state{};
@@ -151,8 +162,44 @@ void step(const float* gates, std::int64_t size, float* cell, float* hidden) noe
   }
 }
 
+using Step = void (*)(const float*, std::int64_t, float*, float*) noexcept;
+
+void step_anywhere(const float* gates, std::int64_t size, float* cell, float* hidden) noexcept {
+  step_inline(gates, size, cell, hidden);
+}
+
+#if defined(__x86_64__)
+[[gnu::target("avx2,fma")]] void step_avx2(const float* gates, std::int64_t size, float* cell,
+                                           float* hidden) noexcept {
+  step_inline(gates, size, cell, hidden);
+}
+
+[[gnu::target("avx512f,avx512vl,avx512dq,avx2,fma")]] void step_avx512(const float* gates,
+                                                                       std::int64_t size,
+                                                                       float* cell,
+                                                                       float* hidden) noexcept {
+  step_inline(gates, size, cell, hidden);
+}
+
+Step choose_step() noexcept {
+  if (aoti::cpu_supports("avx512f") && aoti::cpu_supports("avx512vl") &&
+      aoti::cpu_supports("avx512dq")) {
+    return step_avx512;
+  }
+  return aoti::cpu_supports("avx2") && aoti::cpu_supports("fma") ? step_avx2 : step_anywhere;
+}
+#else
+Step choose_step() noexcept { return step_anywhere; }
+#endif
+
+/// Computes the next cell and hidden state of one element of the batch from the sums of the gates.
+void step(const float* gates, std::int64_t size, float* cell, float* hidden) noexcept {
+  static const Step chosen = choose_step();
+  chosen(gates, size, cell, hidden);
+}
+
 /// `rows` times the sum of the two biases, or zeros.
-void fill_bias(const Floats* bias, bool any, std::int64_t rows, std::int64_t gates, float* out) {
+void fill_bias(const Matrix* bias, bool any, std::int64_t rows, std::int64_t gates, float* out) {
   for (std::int64_t row = 0; row < rows; ++row) {
     for (std::int64_t j = 0; j < gates; ++j) {
       out[row * gates + j] =
@@ -176,23 +223,27 @@ Status run(const Lstm& l, ModelTensor** ret0, ModelTensor** ret1, ModelTensor** 
   const std::int64_t none = 0;
   TENON_TRY(OwnedTensor workspace, new_tensor(Sizes(&none, 1), nullptr, ScalarType::Byte));
 
-  Floats x, w_input, w_hidden, first, bias[2];
-  TENON_RETURN_IF_ERROR(as_floats(l.input, steps * batch, l.input.sizes[2], x));
-  TENON_RETURN_IF_ERROR(as_floats(l.w_input, gates, l.input.sizes[2], w_input));
-  TENON_RETURN_IF_ERROR(as_floats(l.w_hidden, gates, size, w_hidden));
-  TENON_RETURN_IF_ERROR(as_floats(l.hidden, batch, size, first));
+  // Gates and cells are computed in float. Products of BFloat16 have sums in float, so there the
+  // hidden state is rounded after each step, as it is in PyTorch's.
+  const bool narrow = type == ScalarType::BFloat16 && has_bfloat16_products(batch);
+  const ScalarType factors = narrow ? type : ScalarType::Float;
+  Matrix x, w_input, w_hidden, first, bias[2];
+  TENON_RETURN_IF_ERROR(as_matrix(l.input, steps * batch, l.input.sizes[2], factors, x));
+  TENON_RETURN_IF_ERROR(as_matrix(l.w_input, gates, l.input.sizes[2], factors, w_input));
+  TENON_RETURN_IF_ERROR(as_matrix(l.w_hidden, gates, size, factors, w_hidden));
+  TENON_RETURN_IF_ERROR(as_matrix(l.hidden, batch, size, factors, first));
   for (std::size_t i = 0; i < 2 && l.bias[0]; ++i) {
-    TENON_RETURN_IF_ERROR(as_floats(*l.bias[i], 1, gates, bias[i]));
+    TENON_RETURN_IF_ERROR(as_matrix(*l.bias[i], 1, gates, ScalarType::Float, bias[i]));
   }
-  // All is computed in float; a float result is written in place.
   const std::int64_t state_size = batch * size;
   const auto bytes = [](std::int64_t count) {
     return count * static_cast<std::int64_t>(sizeof(float));
   };
   TENON_TRY(const Scratch sums, Scratch::of(bytes(steps * batch * gates)));
   TENON_TRY(const Scratch cells, Scratch::of(bytes(state_size)));
-  TENON_TRY(const Scratch wide_out,
-            Scratch::of(type == ScalarType::Float ? 0 : bytes(steps * state_size)));
+  // A float result is written in place, a rounded one row by row or at the end.
+  const std::int64_t wide_rows = type == ScalarType::Float ? 0 : narrow ? 1 : steps * batch;
+  TENON_TRY(const Scratch wide_out, Scratch::of(bytes(wide_rows * size)));
   auto* y = type == ScalarType::Float ? out->as<float>() : wide_out.as<float>();
   auto* c = cells.as<float>();
   to_floats(l.cell.shape(), type, {l.cell.data, l.cell.strides.data()}, c);
@@ -205,27 +256,31 @@ Status run(const Lstm& l, ModelTensor** ret0, ModelTensor** ret1, ModelTensor** 
   };
   if (x.view.cols > 0 && steps * batch > 0) {
     TENON_RETURN_IF_ERROR(multiply(
-        {ScalarType::Float, x.view, transposed(w_input.view), sums_of(0, steps * batch), 1, 1}));
+        {factors, x.view, transposed(w_input.view), sums_of(0, steps * batch), 1, 1, narrow}));
   }
   MatrixView before = first.view;
   for (std::int64_t i = 0; i < steps && batch > 0; ++i) {
     const std::int64_t t = l.reverse ? steps - 1 - i : i;
     const MatrixView sum = sums_of(t * batch, batch);
     TENON_RETURN_IF_ERROR(
-        multiply({ScalarType::Float, before, transposed(w_hidden.view), sum, 1, 1}));
-    float* const now = y + t * state_size;
+        multiply({factors, before, transposed(w_hidden.view), sum, 1, 1, narrow}));
+    const MatrixView now{narrow ? reinterpret_cast<std::byte*>(out->as<BFloat16>() + t * state_size)
+                                : reinterpret_cast<std::byte*>(y + t * state_size),
+                         batch, size, size, 1};
     for (std::int64_t b = 0; b < batch; ++b) {
-      step(sum.at<float>(b, 0), size, c + b * size, now + b * size);
+      float* const row = narrow ? y : now.at<float>(b, 0);
+      step(sum.at<float>(b, 0), size, c + b * size, row);
+      if (narrow) narrow_row(row, size, now.at<BFloat16>(b, 0));
     }
-    before = {reinterpret_cast<std::byte*>(now), batch, size, size, 1};
+    before = now;
   }
-  if (type != ScalarType::Float) {
+  if (type != ScalarType::Float && !narrow) {
     from_floats(out->shape(), type, y, {out->data, out->strides.data()});
   }
   TENON_TRY(const Scratch last, Scratch::of(bytes(state_size)));
   const std::int64_t matrix[] = {batch, size};
   const std::int64_t strides[] = {before.row_stride, 1};
-  to_floats(matrix, ScalarType::Float, {before.data, strides}, last.as<float>());
+  to_floats(matrix, factors, {before.data, strides}, last.as<float>());
   from_floats(hidden->shape(), type, last.as<float>(), {hidden->data, hidden->strides.data()});
   from_floats(cell->shape(), type, c, {cell->data, cell->strides.data()});
   *ret0 = out.take();

@@ -97,8 +97,8 @@ void check(const Layer& l, const Arguments& a, const Output& found, double most)
 TEST_CASE("mkldnn_rnn_layer: an LSTM in both directions", "[cpu_aoti]") {
   Fixture fixture;
   Random source;
-  const std::int64_t shapes[][4] = {{1, 1, 1, 1},   {5, 3, 7, 4}, {4, 1, 20, 33},
-                                    {3, 2, 16, 16}, {0, 2, 3, 4}, {3, 0, 3, 4}};
+  const std::int64_t shapes[][4] = {{1, 1, 1, 1},   {5, 3, 7, 4},   {4, 1, 20, 33}, {3, 2, 16, 16},
+                                    {4, 1, 40, 64}, {3, 7, 50, 48}, {0, 2, 3, 4},   {3, 0, 3, 4}};
   for (const ScalarType type : {ScalarType::Float, ScalarType::BFloat16, ScalarType::Half}) {
     for (const auto& [steps, batch, inputs, size] : shapes) {
       for (int way = 0; way < 8; ++way) {

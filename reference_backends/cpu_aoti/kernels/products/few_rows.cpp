@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include "kernels/elements.hpp"
+#include "kernels/vectors/rows.hpp"
 #include "strided.hpp"
 #include "tenon/aoti/library/model_requirements.hpp"
 
@@ -267,8 +268,8 @@ TENON_AVX2 void by_columns(const Product& p, float* packed, float* sums) noexcep
 
 /// Adds the products of `count` columns of A, from `first`, with as many rows of B. `packed` is A.
 template <class T, int count>
-TENON_AVX2 void add_rows(const Product& p, const float* packed, std::int64_t first,
-                         float* sums) noexcept {
+TENON_AVX2 void add_products(const Product& p, const float* packed, std::int64_t first,
+                             float* sums) noexcept {
   const std::int64_t step = padded(p.a.cols);
   const std::int64_t sums_step = padded(p.c.cols);
   for (std::int64_t column = 0; column < p.c.cols; column += block) {
@@ -308,8 +309,8 @@ TENON_AVX2 void by_rows(const Product& p, float* packed, float* sums) noexcept {
     pack_row<T, true>(p.a, row, packed + row * step);
   std::fill_n(sums, p.a.rows * sums_step, 0.0f);
   std::int64_t k = 0;
-  for (; k + 4 <= p.a.cols; k += 4) add_rows<T, 4>(p, packed, k, sums);
-  for (; k < p.a.cols; ++k) add_rows<T, 1>(p, packed, k, sums);
+  for (; k + 4 <= p.a.cols; k += 4) add_products<T, 4>(p, packed, k, sums);
+  for (; k < p.a.cols; ++k) add_products<T, 1>(p, packed, k, sums);
   for (std::int64_t i = 0; std::is_same_v<T, BFloat16> && i < p.a.rows * sums_step; i += block) {
     Pair pair{_mm256_loadu_ps(sums + i), _mm256_loadu_ps(sums + i + 8)};
     put_in_order<T>(pair);
@@ -349,6 +350,24 @@ TENON_AVX2 void finish(const Product& p, float* sums) noexcept {
   }
 }
 
+/// The same for a C of floats.
+void finish_floats(const Product& p, const float* sums) noexcept {
+  const std::int64_t sums_step = padded(p.c.cols);
+  const auto alpha = static_cast<float>(p.alpha);
+  const auto beta = static_cast<float>(p.beta);
+  for (std::int64_t row = 0; row < p.c.rows; ++row) {
+    const float* const from = sums + row * sums_step;
+    if (p.alpha == 1 && p.beta == 1 && p.c.col_stride == 1) {
+      add_rows(&from, nullptr, 1, p.c.cols, p.c.at<float>(row, 0));
+      continue;
+    }
+    for (std::int64_t column = 0; column < p.c.cols; ++column) {
+      float& to = *p.c.at<float>(row, column);
+      to = alpha * from[column] + (p.beta != 0 ? beta * to : 0.0f);
+    }
+  }
+}
+
 template <class T>
 Status multiply_as(const Product& p) {
   const std::int64_t packed_count = p.a.rows * padded(p.a.cols);
@@ -361,7 +380,11 @@ Status multiply_as(const Product& p) {
   } else {
     by_rows<T>(p, packed, packed + packed_count);
   }
-  finish<T>(p, packed + packed_count);
+  if (p.float_result) {
+    finish_floats(p, packed + packed_count);
+  } else {
+    finish<T>(p, packed + packed_count);
+  }
   return ok();
 }
 
