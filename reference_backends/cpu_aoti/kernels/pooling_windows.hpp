@@ -101,8 +101,11 @@ struct Most {
 /// One element of the result for `lanes` channels, which are adjacent if there are several.
 template <class Kind, bool several, class T = typename Kind::Element>
 void pool_position(const Pooling& p, const std::array<Window, 3>& windows, const T* in, T* out,
-                   std::int64_t* indices, typename Kind::Best* best) {
+                   std::int64_t* indices, typename Kind::Best* lane_best) {
   const std::int64_t lanes = several ? p.channels : 1;
+  // In registers, where there is one.
+  typename Kind::Best only;
+  typename Kind::Best* const best = several ? lane_best : &only;
   const auto& [z, y, x] = windows;
   const std::int64_t height = p.axes[1].in;
   const std::int64_t width = p.axes[2].in;
