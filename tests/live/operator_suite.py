@@ -154,10 +154,13 @@ def compile_group(group: list[Case], folder: Path) -> dict[str, Any]:
             "asked": sorted(backend.kernels.asked)}
 
 
+# What makes a program of a case, read before anything else can change this file.
+SOURCES_OF_PROGRAMS = [inspect.getsource(part) for part in (cases, converted, Group, compile_group)]
+
+
 def facts_of(group: list[Case], options: argparse.Namespace) -> tuple[dict[str, Any] | None, Path]:
     """The facts of the program of these cases, from the cache or compiled, and its folder."""
-    texts = [inspect.getsource(part) for part in (cases, converted, Group, compile_group)]
-    key = fingerprint(*texts, *(case.name for case in group))
+    key = fingerprint(*SOURCES_OF_PROGRAMS, *(case.name for case in group))
     folder = options.cache / options.dtype / f"{group[0].name}-{len(group)}-{key}"
     if (folder / "facts.json").exists():
         return json.loads((folder / "facts.json").read_text(encoding="utf-8")), folder
