@@ -5,6 +5,8 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <functional>
+#include <set>
 #include <system_error>
 
 #include "installed_plugins.hpp"
@@ -119,6 +121,7 @@ void Session::run_stages() {
                          stage(ExitCode::no_backend, &Session::find_backends) &&
                          stage(ExitCode::wrong_usage, &Session::read_options) &&
                          stage(ExitCode::invalid_file, &Session::load_method) &&
+                         stage(ExitCode::invalid_file, &Session::check_kernel_plugins) &&
                          stage(ExitCode::wrong_usage, &Session::set_inputs) &&
                          stage(ExitCode::execute_failed, &Session::set_outputs) &&
                          stage(ExitCode::execute_failed, &Session::execute) &&
@@ -164,15 +167,28 @@ Status Session::add_plugins() {
   return ok();
 }
 
-/// Warns of plugins that were named and have nothing to do.
-Status Session::check_plugins() {
+/// Warns of plugins that were named and have nothing to do. Whether one with kernels has is known
+/// when the method is loaded.
+Status Session::check_plugins() { return warn_of_plugins(false); }
+
+Status Session::check_kernel_plugins() { return warn_of_plugins(true); }
+
+Status Session::warn_of_plugins(bool with_kernels) {
   TENON_TRY(const host::MethodMeta method, meta());
   const auto named = method.backends();
   const std::vector<std::string> used(named.begin(), named.end());
+  std::set<std::string, std::less<>> loaded;
+  for (const host::BackendInfo& info : registry_.enumerate_backends()) {
+    if (info.state == host::BackendState::loaded) loaded.emplace(info.id());
+  }
   const auto* operators = (*program_->plan(report_.method))->operators();
   const bool needs_kernels = operators && operators->size() != 0;
   for (const PluginReport& plugin : report_.plugins) {
-    if (needs_kernels && plugin.offers_kernels) continue;
+    if (plugin.offers_kernels != with_kernels) continue;
+    const auto is_loaded = [&](const std::string& id) { return loaded.contains(id); };
+    if (with_kernels && (needs_kernels || std::ranges::any_of(plugin.backends, is_loaded))) {
+      continue;
+    }
     std::string warning = tool::unused_plugin_warning(
         plugin.path, plugin.backends, concat("method ", report_.method, " names"), used);
     if (!warning.empty()) report_.warnings.push_back(std::move(warning));

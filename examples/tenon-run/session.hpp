@@ -48,6 +48,8 @@ class Session {
   // Reading: arguments and files, before any code of a plugin runs.
   Status add_plugins();
   Status check_plugins();
+  Status check_kernel_plugins();
+  Status warn_of_plugins(bool with_kernels);
   Status open_program();
   Status read_inputs();
   Status read_labels();
