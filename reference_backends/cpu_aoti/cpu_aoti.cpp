@@ -144,8 +144,8 @@ class CpuAotiBackend final : public tenon::Backend<CpuAotiBackend>,
   }
 
   static tenon::Result<std::unique_ptr<const aoti::ProxyExecutor>> make_proxy(
-      std::string_view calls) {
-    return tenon::cpu_aoti::make_proxy(calls);
+      std::string_view calls, const tenon::HostServices& host) {
+    return tenon::cpu_aoti::make_proxy(calls, &host);
   }
 
   /// The kernels need oneDNN.

@@ -59,10 +59,13 @@ live_models() {
   # `live_operator_sample` has.
   local packed=()
   [ "$#" = 0 ] || packed=(--only mlp --only sums --only factors)
+  local kernels=() executorch_kernels=build/gcc/examples/executorch/plugins/executorch_kernels.so
+  [ ! -f "$executorch_kernels" ] || kernels=(--executorch-kernels "$executorch_kernels")
   check "live: what AOTInductor compiled is packed, and gives eager PyTorch's numbers" \
     build/live/venv/bin/python tests/live/packed_models.py "${packed[@]}" \
     build/gcc/examples/tenon-compile/tenon-compile build/gcc/examples/tenon-run/tenon-run \
-    build/gcc/reference_backends/cpu_aoti/cpu_aoti.so
+    build/gcc/reference_backends/cpu_aoti/cpu_aoti.so \
+    --operators build/gcc/tests/plugins/operators/operator_kernels.so "${kernels[@]}"
   if [ -f build/gcc/examples/python/tenon/executorch/libtenon_executorch.so ]; then
     check "live: plugins run in stock Python with the ExecuTorch wheel" \
       build/live/venv/bin/python tests/live/executorch_python.py build/gcc

@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Compiles six models with AOTInductor, packs them with tenon-compile in each form, runs them with
+"""Compiles models with AOTInductor, packs them with tenon-compile in each form, runs them with
 tenon-run, which compares with eager PyTorch, and gives the programs to ExecuTorch's reader.
 
-usage: packed_models.py TENON_COMPILE TENON_RUN CPU_AOTI [--keep DIR] [--only NAME]...
+usage: packed_models.py TENON_COMPILE TENON_RUN CPU_AOTI [--operators PLUGIN]
+                        [--executorch-kernels PLUGIN] [--keep DIR] [--only NAME]...
 """
 
 import argparse
 import hashlib
+import importlib.util
 import pathlib
 import subprocess
 import tempfile
@@ -17,6 +19,14 @@ import numpy
 import torch
 from executorch.exir._serialize._program import deserialize_pte_binary
 from executorch.extension.flat_tensor.serialize.serialize import FlatTensorSerializer
+from torch._inductor import lowering
+
+# From its file: the package itself is for the Python that it was built for.
+_found = importlib.util.spec_from_file_location(
+    "tenon_aoti", pathlib.Path(__file__).parents[2] / "examples/python/tenon/aoti.py")
+_module = importlib.util.module_from_spec(_found)
+_found.loader.exec_module(_module)
+describe_calls = _module.describe_calls
 
 OPTIONS = {
     "aot_inductor.link_libtorch": False,
@@ -89,10 +99,73 @@ class Factors(torch.nn.Module):
                 torch.linalg.solve(square, b[..., 0]) * 2, torch.linalg.solve(square, b.mT, left=False) + 1)
 
 
+torch.library.define("tenon_test::shift",
+                     "(Tensor x, float by, bool twice=False, int[] dims=[], Tensor? other=None) -> Tensor")
+torch.library.define("tenon_test::split", "(Tensor x, SymInt n) -> (Tensor, Tensor)")
+torch.library.define("tenon_test::split.out",
+                     "(Tensor x, SymInt n, *, Tensor(a!) first, Tensor(b!) rest) -> (Tensor(a!), Tensor(b!))")
+torch.library.define("tenon_test::increase_", "(Tensor(a!) x, int by) -> ()")
+
+
+@torch.library.impl("tenon_test::shift", "CompositeExplicitAutograd")
+def shift(x, by, twice=False, dims=(), other=None):
+    out = x + (by * (2 if twice else 1) + sum(dims))
+    return out if other is None else out + other
+
+
+@torch.library.impl("tenon_test::split", "cpu")
+def split(x, n):
+    return x[:n].clone(), x[n:].clone()
+
+
+@torch.library.register_fake("tenon_test::split")
+def split_fake(x, n):
+    return x.new_empty(n), x.new_empty(x.size(0) - n)
+
+
+@torch.library.impl("tenon_test::increase_", "cpu")
+def increase(x, by):
+    x.add_(by)
+
+
+@torch.library.register_fake("tenon_test::increase_")
+def increase_fake(x, by):
+    pass
+
+
+class Custom(torch.nn.Module):
+    """Operators of torch.library, with kernels of tests/plugins/operators."""
+
+    def forward(self, x):
+        ops = torch.ops.tenon_test
+        shifted = ops.shift(x * 2, 0.5, True, [1, 2])
+        changed = x + 1
+        ops.increase_(changed, 2)
+        first, rest = ops.split(shifted.reshape(-1), x.size(0))
+        return ops.shift(shifted, 1.0, other=x) * 2, changed * 2, first + 1, rest * 2
+
+
+class LeftOver(torch.nn.Module):
+    """Operators of PyTorch that are called by number, with ExecuTorch's kernels."""
+
+    called = (torch.ops.aten.sub.Tensor, torch.ops.aten.sigmoid.default, torch.ops.aten.maximum.default)
+
+    def forward(self, x, y):
+        return torch.maximum(torch.sigmoid(torch.sub(x, y, alpha=2)), y) * y
+
+
+def call_by_number(operators):
+    """From now on Inductor generates no code for them."""
+    for operator in operators:
+        lowering.lowerings.pop(operator, None)
+        lowering.make_fallback(operator, warn=False, override_decomp=True)
+
+
 def export(name, model, inputs, dynamic, place):
     folder = place / name
     folder.mkdir()
     options = dict(OPTIONS)
+    call_by_number(getattr(model, "called", ()))
     with torch.no_grad():
         outputs = model(*inputs)
         program = torch.export.export(model, inputs, dynamic_shapes=dynamic)
@@ -100,8 +173,9 @@ def export(name, model, inputs, dynamic, place):
         if not program.state_dict:  # torch cannot make an empty file of weights
             options["aot_inductor.package_constants_in_so"] = True
             options["aot_inductor.package_constants_on_disk_format"] = None
-        torch._inductor.aoti_compile_and_package(
-            program, package_path=str(folder / "compiled.pt2"), inductor_configs=options)
+        with describe_calls():
+            torch._inductor.aoti_compile_and_package(
+                program, package_path=str(folder / "compiled.pt2"), inductor_configs=options)
     outputs = outputs if isinstance(outputs, tuple) else (outputs,)
     for kind, tensors in (("in", inputs), ("out", outputs)):
         for number, tensor in enumerate(tensors):
@@ -170,6 +244,8 @@ def check(tools, folder):
                         "--aoti-keys", keys, *more, "-o", program], check=True)
         data_file = folder / "aoti_cpu_blob.ptd" if external else None
         more = ["--data", data_file] if external else []
+        for kernels in (tools.operators, tools.executorch_kernels):
+            more += ["--plugin", kernels] if kernels else []
         subprocess.run([tools.run, program, "--plugin", tools.plugin, *more, *words], check=True)
         check_file(program, data_file, library, weights, keys, calls)
     print(f"{folder.name}: {len(forms)} forms")
@@ -180,6 +256,10 @@ def main():
     parser.add_argument("compile", type=pathlib.Path)
     parser.add_argument("run", type=pathlib.Path)
     parser.add_argument("plugin", type=pathlib.Path)
+    parser.add_argument("--operators", type=pathlib.Path, metavar="PLUGIN",
+                        help="with kernels of the operators that the model `custom` calls")
+    parser.add_argument("--executorch-kernels", type=pathlib.Path, metavar="PLUGIN",
+                        help="with ExecuTorch's kernels, for the model `left_over`")
     parser.add_argument("--keep", type=pathlib.Path, help="a new directory for what is exported")
     parser.add_argument("--only", action="append", metavar="NAME", help="this model; repeatable")
     tools = parser.parse_args()
@@ -193,6 +273,10 @@ def main():
         "factors": (Factors(), (torch.randn(2, 5, 4), torch.randn(2, 4, 3)), None),
         "groups": (Groups(), (torch.tensor([3, 1, 2, 1, 3, 1]),), None),
     }
+    if tools.operators:
+        models["custom"] = (Custom(), (torch.randn(3, 4),), ({0: rows},))
+    if tools.executorch_kernels:  # The last one: it changes the compiler.
+        models["left_over"] = (LeftOver(), (torch.randn(3, 4), torch.randn(3, 4)), ({0: rows}, {0: rows}))
     if unknown := set(tools.only or ()) - set(models):
         parser.error(f"--only {min(unknown)}: expected one of {', '.join(models)}")
     with tempfile.TemporaryDirectory(prefix="tenon-packed-") as temporary:

@@ -25,6 +25,7 @@
 #include "tenon/backend/backend.hpp"
 #include "tenon/backend/check_backend.hpp"
 #include "tenon/backend/extensions.hpp"
+#include "tenon/backend/host_services.hpp"
 #include "tenon/backend/options.hpp"
 #include "tenon/core/aoti_names.hpp"
 
@@ -83,8 +84,8 @@ concept HasFindShim = requires(std::string_view name) {
   { D::find_shim(name) } -> std::convertible_to<const void*>;
 };
 template <class D>
-concept HasProxy = requires(std::string_view calls) {
-  { D::make_proxy(calls) } -> std::same_as<Result<std::unique_ptr<const ProxyExecutor>>>;
+concept HasProxy = requires(std::string_view calls, const HostServices& host) {
+  { D::make_proxy(calls, host) } -> std::same_as<Result<std::unique_ptr<const ProxyExecutor>>>;
 };
 template <class D>
 concept HasFallbackKernels = requires {
@@ -152,10 +153,11 @@ concept IsExperimental = requires { typename std::enable_if_t<has_tag(D::tags, "
 /// exporters, which read them from the plugin (tenon/abi/extensions/aoti_export.h).
 ///
 /// Optional: operators that models call by number, described by `calls` (ProxyExecutor). `init`
-/// fails with what `make_proxy` fails with:
+/// fails with what `make_proxy` fails with. Its result may hold kernels that `host` found
+/// (tenon/backend/kernel_lookup.hpp):
 ///
 ///       static tenon::Result<std::unique_ptr<const tenon::aoti::ProxyExecutor>> make_proxy(
-///           std::string_view calls);
+///           std::string_view calls, const tenon::HostServices& host);
 template <class Derived>
 class AotiBackend {
  public:
@@ -430,7 +432,8 @@ class AotiBackend {
         return std::move(data).status();
       }
       // A copy: another process may write to the program's file, which is mapped.
-      auto made = Derived::make_proxy(std::string(as_text(data->bytes())));
+      auto made = Derived::make_proxy(std::string(as_text(data->bytes())),
+                                      HostServices(context.raw().host));
       if (made.ok()) return made;
       return std::move(made).status().with_context(
           concat("the operators that method '", context.method_name(), "' calls"));

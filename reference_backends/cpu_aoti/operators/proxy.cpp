@@ -5,7 +5,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <nlohmann/json.hpp>
 #include <span>
 #include <string>
 #include <unordered_set>
@@ -13,42 +12,28 @@
 #include <vector>
 
 #include "operators/arguments.hpp"
+#include "operators/found_call.hpp"
+#include "operators/json_members.hpp"
+#include "operators/read_found_call.hpp"
 #include "tenon/core/concat.hpp"
 
 namespace tenon::cpu_aoti {
 namespace {
 
-using Json = nlohmann::json;
+using json::fail;
+using json::find;
+using json::Json;
+using json::list;
+using json::text;
 
+/// A call that the operator's code here runs, or a kernel of another plugin.
 struct PreparedCall {
   const OperatorKernel* kernel = nullptr;
-  std::vector<PreparedArgument> arguments;  ///< One for each parameter.
+  std::vector<PreparedArgument> arguments{};  ///< One for each parameter.
   std::size_t num_integers = 0;
   std::size_t num_inputs = 0;  ///< Tensors before the results.
+  std::unique_ptr<const FoundCall> found{};
 };
-
-template <class... Pieces>
-Status fail(Error code, std::string_view where, const Pieces&... pieces) {
-  return error(code, where, ": ", pieces...);
-}
-
-/// A member of an object, or null.
-const Json* find(const Json& object, const char* key) {
-  const auto found = object.is_object() ? object.find(key) : object.end();
-  return found == object.end() ? nullptr : &*found;
-}
-
-Result<std::string> text(const Json& object, const char* key, std::string_view where) {
-  const Json* found = find(object, key);
-  if (found && found->is_string()) return found->get<std::string>();
-  return fail(Error::InvalidProgram, where, "expected a text '", std::string_view(key), "'");
-}
-
-Result<const Json*> list(const Json& object, const char* key, std::string_view where) {
-  const Json* found = find(object, key);
-  if (found && found->is_array()) return found;
-  return fail(Error::InvalidProgram, where, "expected an array '", std::string_view(key), "'");
-}
 
 /// Reads one call. The model passes, in the order of the operator's schema, the tensors and the
 /// integers; everything else is in the description (PyTorch: `OSSProxyExecutor`).
@@ -148,6 +133,7 @@ class Proxy final : public aoti::ProxyExecutor {
                    calls_.size());
     }
     const PreparedCall& call = calls_[index];
+    if (call.found) return call.found->run(integers, tensors);
     const OperatorKernel& kernel = *call.kernel;
     if (integers.size() != call.num_integers ||
         tensors.size() != call.num_inputs + kernel.num_results) {
@@ -170,12 +156,18 @@ class Proxy final : public aoti::ProxyExecutor {
   std::vector<PreparedCall> calls_;
 };
 
-/// Names of operators that have no code here, each once, in the order of their first calls.
+/// Names of operators that have no code, each once, in the order of their first calls.
 class MissingOperators {
  public:
-  void add(std::string name) {
+  /// `answer` is that of other plugins; empty when they were not asked.
+  void add(std::string name, std::string_view answer) {
     const auto [at, is_new] = all_.insert(std::move(name));
     if (is_new && listed_.size() < most_listed) listed_.push_back(*at);
+    if (answer.empty()) {
+      is_undescribed_ = true;
+    } else if (answer_.empty()) {
+      answer_ = answer;
+    }
   }
 
   [[nodiscard]] bool empty() const noexcept { return all_.empty(); }
@@ -188,18 +180,39 @@ class MissingOperators {
     }
     return error(Error::OperatorMissing, "no code here for ", all_.size(),
                  all_.size() == 1 ? " operator: " : " operators: ", names,
-                 "; have them decomposed when the model is exported (docs/aoti/operators.md)");
+                 "; have them decomposed when the model is exported (docs/aoti/operators.md)",
+                 is_undescribed_
+                     ? ", or compile it with tenon.aoti.describe_calls, so that kernels "
+                       "of other plugins can run them"
+                     : "",
+                 answer_.empty() ? "" : "; ", answer_);
   }
 
  private:
   static constexpr std::size_t most_listed = 32;
   std::unordered_set<std::string> all_;
   std::vector<std::string> listed_;
+  std::string answer_;  // The first one.
+  bool is_undescribed_ = false;
 };
 
-/// False when arrays and objects are nested deeper than any description is. The parser keeps all
-/// levels, and its values are destroyed level by level.
-bool is_flat(std::string_view description) {
+/// The call of an operator without code here, when a plugin has a kernel for it.
+Result<std::unique_ptr<const FoundCall>> find_call(const HostServices* host, const Json& node,
+                                                   const std::string& target, std::size_t number) {
+  const std::string where = concat("call ", number, ", ", target);
+  if (!host || !FoundKernel::is_offered_by(*host)) {
+    return error(Error::OperatorMissing, "the host has no kernels of other plugins");
+  }
+  TENON_TRY(auto plan, read_found_call(node, target, where));
+  if (!plan) return error(Error::OperatorMissing, "");
+  auto found = FoundCall::find(*host, *std::move(plan), number);
+  if (found.ok() || found.error() == Error::OperatorMissing) return found;
+  return std::move(found).status().with_context(where);
+}
+
+}  // namespace
+
+bool json::is_flat(std::string_view description) {
   constexpr int deepest = 32;
   int depth = 0;
   bool in_text = false;
@@ -222,11 +235,10 @@ bool is_flat(std::string_view description) {
   return true;
 }
 
-}  // namespace
-
-Result<std::unique_ptr<const aoti::ProxyExecutor>> make_proxy(std::string_view description) {
+Result<std::unique_ptr<const aoti::ProxyExecutor>> make_proxy(std::string_view description,
+                                                              const HostServices* host) {
   constexpr std::size_t largest = std::size_t{1} << 22;
-  if (description.size() > largest || !is_flat(description)) {
+  if (description.size() > largest || !json::is_flat(description)) {
     return error(Error::OutOfResources, "a description of ", description.size(),
                  " bytes: expected at most ", largest, ", and no deep nesting");
   }
@@ -246,7 +258,14 @@ Result<std::unique_ptr<const aoti::ProxyExecutor>> make_proxy(std::string_view d
     TENON_TRY(std::string target, text(*node, "target", where));
     const OperatorKernel* kernel = find_operator(target);
     if (!kernel) {
-      missing.add(std::move(target));
+      auto found = find_call(host, *node, target, i);
+      if (found.ok()) {
+        calls.push_back({.found = *std::move(found)});
+      } else if (found.error() == Error::OperatorMissing) {
+        missing.add(std::move(target), found.text());
+      } else {
+        return std::move(found).status();
+      }
       continue;
     }
     if (kernel->load) TENON_RETURN_IF_ERROR(kernel->load().with_context(kernel->name));

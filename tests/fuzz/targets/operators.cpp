@@ -2,16 +2,44 @@
 //
 // fuzz-operators: the description of the operators that a model of AOTInductor calls by number.
 #include <cstddef>
+#include <cstdint>
 #include <span>
 
 #include "fuzz/fuzz_target.hpp"
 #include "fuzz/mutate/json.hpp"
 #include "operators/proxy.hpp"
+#include "tenon/abi/extensions/kernel_lookup.h"
+#include "tenon/backend/host_services.hpp"
 
 namespace tenon::fuzz {
 namespace {
 
-void operator_calls(std::span<std::byte> bytes) { use(cpu_aoti::make_proxy(text_of(bytes))); }
+/// A host that has a kernel for every operator; none is run.
+const void* find_lookup(const tenon_host*, const char*) {
+  static constexpr tenon_kernel_lookup_v1 table = {
+      sizeof(tenon_kernel_lookup_v1),
+      0,
+      [](const tenon_host*, const char*, tenon_value* const* args, std::uint32_t num_args,
+         tenon_found_kernel** out) -> tenon_status {
+        [[maybe_unused]] volatile std::uint32_t kind = 0;
+        for (std::uint32_t i = 0; i < num_args; ++i) kind = args[i]->kind;
+        *out = reinterpret_cast<tenon_found_kernel*>(out);
+        return TENON_STATUS_OK;
+      },
+      nullptr,
+      nullptr,
+      [](tenon_found_kernel*) {},
+      [](const tenon_host*) { return ""; }};
+  return &table;
+}
+
+void operator_calls(std::span<std::byte> bytes) {
+  tenon_host host{};
+  host.struct_size = sizeof host;
+  host.get_extension = &find_lookup;
+  const HostServices services(&host);
+  use(cpu_aoti::make_proxy(text_of(bytes), &services));
+}
 
 constexpr Target all[] = {{"operator_calls", &operator_calls, &mutate_json}};
 

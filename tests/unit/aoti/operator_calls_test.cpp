@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // Models that call operators by number, with the description of the calls in the program.
+#include <algorithm>
+#include <filesystem>
 #include <string>
 
 #include "program.hpp"
@@ -19,6 +21,23 @@ std::string call_of(const std::string& target) {
     {"name": "keepdim", "arg": {"as_bool": true}, "kind": 1}],
     "outputs": [{"as_tensor": {"name": "buf1"}}, {"as_tensor": {"name": "buf2"}}],
     "metadata": {}}}]})";
+}
+
+/// The same for an operator of tests/plugins/operators, whose results are a sum and products.
+std::string found_call(const std::string& target) {
+  const std::string tensor = R"({\"dtype\": 6, \"sizes\": [1], \"dim_order\": [0]})";
+  std::string out = R"({"nodes": [{"name": "buf0", "node": {"target": ")" + target +
+                    R"(", "inputs": [
+    {"name": "xs", "arg": {"as_tensors": [{"name": "x"}]}, "kind": 1},
+    {"name": "n", "arg": {"as_int": 0}, "kind": 1}],
+    "outputs": [{"as_tensor": {"name": "buf1"}}, {"as_tensors": [{"name": "buf2"}]}],
+    "metadata": {"tenon": "{\"arguments\": [\"xs\", \"n\", \"dtype\"],
+      \"defaults\": [{\"name\": \"dtype\", \"arg\": {\"as_none\": true}}],
+      \"tensors\": [)" +
+                    tensor + ", " + tensor + ", " + tensor + R"(]}"}}}]})";
+  // A text of JSON has no line feeds.
+  std::replace(out.begin(), out.end(), '\n', ' ');
+  return out;
 }
 
 std::string refusal(const ModelParts& parts) {
@@ -49,6 +68,60 @@ TEST_CASE("an operator without code is refused by name when the method is loaded
       refusal({.model = "calls_an_operator", .operator_calls = call_of("acme::turn.left")});
   CHECK_THAT(text, ContainsSubstring("the operators that method 'forward' calls: no code here for "
                                      "1 operator: acme::turn.left"));
+}
+
+TEST_CASE("a model calls an operator of another plugin, in the method and in its sessions",
+          "[aoti][kernels]") {
+  const std::string calls = found_call("tenon_test::pair");
+  AotiHost aoti;
+  const ModelParts parts{.model = "calls_an_operator", .weight = 3.0f, .operator_calls = calls};
+  CHECK(aoti.load(parts).error() == Error::OperatorMissing);
+
+  REQUIRE(aoti.registry().register_backend(std::filesystem::path(TENON_TEST_OPERATORS)).ok());
+  const auto method = aoti.load(parts);
+  INFO(method.text());
+  REQUIRE(method.ok());
+  const auto state_of_kernels = [&] {
+    for (const host::BackendInfo& info : aoti.registry().enumerate_backends()) {
+      if (info.id() == "OperatorKernels") return info.state;
+    }
+    return host::BackendState::refused;
+  };
+  CHECK(state_of_kernels() == host::BackendState::loaded);
+  CHECK(*run(**method, 2.0f) == 6.0f);
+  CHECK(*run(**method, 2.0f) == 7.0f);
+  {
+    auto session = (*method)->create_session();
+    INFO(session.text());
+    REQUIRE(session.ok());
+    (*method)->use_session(session->get());
+    CHECK(*run(**method, 2.0f) == 6.0f);
+  }
+  CHECK(*run(**method, 2.0f) == 8.0f);
+}
+
+TEST_CASE("a plugin that refuses the call of a model ends the load with its answer",
+          "[aoti][kernels]") {
+  AotiHost aoti;
+  REQUIRE(aoti.registry().register_backend(std::filesystem::path(TENON_TEST_OPERATORS)).ok());
+  const auto method =
+      aoti.load({.model = "calls_an_operator", .operator_calls = found_call("tenon_test::fail")});
+  CHECK(method.error() == Error::InvalidArgument);
+  CHECK_THAT(std::string(method.text()),
+             ContainsSubstring("the operators that method 'forward' calls: call 0, "
+                               "tenon_test::fail: kernel tenon_test::fail (OperatorKernels): "
+                               "number of arguments: expected 2, found 5"));
+}
+
+TEST_CASE("a refusal names the file, the method and the functions that are missing", "[aoti]") {
+  AotiHost aoti;
+  const auto method = aoti.load({.model = "asks_for_nothing"});
+  CHECK(method.error() != Error::Ok);
+  CHECK_THAT(
+      std::string(method.text()),
+      ContainsSubstring("model.pte: method forward: delegate 0 (CpuAotiBackend): init: the "
+                        "library of method 'forward': the model needs what is missing here: 1 "
+                        "operator: that_nobody_has (aoti_torch_cpu_that_nobody_has)"));
 }
 
 TEST_CASE("a model that calls operators needs their description", "[aoti]") {

@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: MIT
+"""Models of PyTorch's AOTInductor that call operators of one's own.
+
+    with tenon.aoti.describe_calls():
+        torch._inductor.aoti_compile_and_package(program, package_path="model.pt2")
+
+Needs torch; tested with 2.15.
+"""
+
+import contextlib
+import itertools
+import json
+
+__all__ = ["describe_calls"]
+
+
+@contextlib.contextmanager
+def describe_calls():
+    """Models that are compiled inside of it can run operators with kernels of plugins.
+
+    AOTInductor calls an operator that has no function in PyTorch's C shim, such as one of
+    `torch.library`, by a number, and writes which one it is next to the library. This adds what a
+    kernel must know before the first run: dtypes, largest sizes and memory layouts of the tensors,
+    the arguments that the call leaves out, and the name of the operator's `out` overload. Nothing
+    else about the model changes, and PyTorch's own runtimes ignore the addition.
+
+    A size that has no upper bound is written as such, and refused when the model is loaded; give
+    `torch.export.Dim` a `max`, or `torch._check` the result of the operator's fake.
+
+    For one thread at a time: PyTorch has no hook for this, so a function of its compiler is
+    replaced meanwhile.
+    """
+    import torch
+    from torch._inductor import ir
+    from torch._inductor.virtualized import V
+
+    original = ir.FallbackKernel.export_extern_kernel_node
+
+    def export_and_describe(kernel):
+        exported = original(kernel)
+        if V.graph.aot_mode and isinstance(kernel.op_overload, torch._ops.OpOverload):
+            node = V.extern_kernel_nodes[-1].node
+            node.metadata["tenon"] = json.dumps(_facts(kernel, node))
+        return exported
+
+    ir.FallbackKernel.export_extern_kernel_node = export_and_describe
+    try:
+        yield
+    finally:
+        ir.FallbackKernel.export_extern_kernel_node = original
+
+
+def _facts(kernel, node):
+    """The facts that reference_backends/cpu_aoti/operators/read_found_call.hpp describes."""
+    arguments = kernel.op_overload._schema.arguments
+    args, kwargs = kernel.unflatten_args(kernel.inputs, kernel.constant_args)
+    given = {argument.name for argument in node.inputs}
+    tensors = []
+    for index, argument in enumerate(arguments):
+        if argument.name in given:
+            value = kwargs[argument.name] if argument.name in kwargs else args[index]
+            is_written = argument.alias_info is not None and argument.alias_info.is_write
+            tensors += [_tensor(one, is_written=is_written) for one in _tensors_in(value)]
+    outputs = kernel.codegen_outputs() if len(node.outputs) == 1 else kernel.outputs
+    if node.outputs:
+        tensors += [_tensor(one, is_result=True) for one in _tensors_in(outputs)]
+    facts = {
+        "arguments": [argument.name for argument in arguments],
+        "defaults": [{"name": argument.name, "arg": _fixed(argument.default_value)}
+                     for argument in arguments if argument.name not in given],
+        "tensors": tensors,
+    }
+    out = _out_overload(kernel.op_overload)
+    return facts | ({"out": out} if out else {})
+
+
+def _tensors_in(value):
+    """The tensors of an argument or of results, lists one element after the other."""
+    from torch._inductor import ir
+
+    if isinstance(value, (list, tuple)):
+        return [one for element in value for one in _tensors_in(element)]
+    return [value] if isinstance(value, ir.IRNode) else []
+
+
+# Numbers of c10::ScalarType.
+_SCALAR_TYPES = {
+    "uint8": 0, "int8": 1, "int16": 2, "int32": 3, "int64": 4, "float16": 5, "float32": 6, "float64": 7,
+    "complex32": 8, "complex64": 9, "complex128": 10, "bool": 11, "bfloat16": 15, "float8_e5m2": 23,
+    "float8_e4m3fn": 24, "float8_e5m2fnuz": 25, "float8_e4m3fnuz": 26, "uint16": 27, "uint32": 28, "uint64": 29,
+}
+
+
+def _tensor(node, is_written=False, is_result=False):
+    sizes = list(node.get_size())
+    order = _dim_order(sizes, list(node.get_stride()))
+    if order is None and not is_result:  # An argument is copied.
+        order = list(range(len(sizes)))
+    return {
+        "dtype": _SCALAR_TYPES.get(str(node.get_dtype()).removeprefix("torch.")),
+        "sizes": [_upper_bound(size) for size in sizes],
+        "dim_order": order,
+        "dynamic": any(getattr(size, "free_symbols", None) for size in sizes),
+        "written": is_written,
+    }
+
+
+def _upper_bound(size):
+    from torch._inductor.virtualized import V
+    from torch.utils._sympy.numbers import int_oo
+
+    if not getattr(size, "free_symbols", None):
+        return int(size)
+    upper = V.graph.sizevars.shape_env.bound_sympy(size).upper
+    return None if upper == int_oo or upper >= 2**62 else int(upper)
+
+
+def _dim_order(sizes, strides):
+    """Dimensions from the outermost to the innermost, or None when elements have gaps between them."""
+    from torch._inductor.virtualized import V
+
+    known_equal = V.graph.sizevars.statically_known_equals
+    orders = itertools.permutations(range(len(sizes))) if len(sizes) <= 5 else [range(len(sizes))]
+    for order in orders:
+        expected, fits = 1, True
+        for dim in reversed(order):
+            fits = fits and (known_equal(sizes[dim], 1) or known_equal(strides[dim], expected))
+            expected = expected * sizes[dim]
+        if fits:
+            return list(order)
+    return None
+
+
+def _fixed(value):
+    """An argument that a call leaves out, in the form of torch.export."""
+    if value is None:
+        return {"as_none": True}
+    names = {bool: "bool", int: "int", float: "float", str: "string"}
+    is_list = isinstance(value, (list, tuple))
+    types = {type(element) for element in value} if is_list else {type(value)}
+    name = names.get(types.pop(), "unknown") if len(types) == 1 else "int" if is_list and not value else "unknown"
+    return {f"as_{name}{'s' if is_list else ''}": list(value) if is_list else
+            value if name != "unknown" else str(value)}
+
+
+def _out_overload(op):
+    """The name of the overload with the same arguments, and one more to write to for each result."""
+    arguments, returns = op._schema.arguments, op._schema.returns
+    for name in op.overloadpacket.overloads():
+        other = getattr(op.overloadpacket, name)
+        rest = other._schema.arguments[len(arguments):]
+        same = other._schema.arguments[:len(arguments)]
+        if returns and len(rest) == len(returns) and all(
+                argument.alias_info is not None and argument.alias_info.is_write for argument in rest) and [
+                (argument.name, str(argument.type)) for argument in same] == [
+                (argument.name, str(argument.type)) for argument in arguments]:
+            return other.name()
+    return None

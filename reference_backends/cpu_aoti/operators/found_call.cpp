@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: MIT
+#include "operators/found_call.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <utility>
+
+#include "tenon/core/concat.hpp"
+#include "tenon/core/tensor.hpp"
+
+namespace tenon::cpu_aoti {
+namespace {
+
+/// Writes the strides without gaps that `sizes` have in a dim order; a size of 0 counts as 1.
+void fill_strides(Sizes sizes, const std::vector<std::uint8_t>& dim_order, std::int64_t* strides) {
+  std::int64_t stride = 1;
+  for (std::size_t i = sizes.size(); i-- > 0;) {
+    strides[dim_order[i]] = stride;
+    stride = aoti::outer_stride(stride, sizes[dim_order[i]]);
+  }
+}
+
+/// Whether elements are where `strides` have them. Strides of one element do not count.
+bool has_strides(const ModelTensor& tensor, const std::int64_t* strides) {
+  if (tensor.numel == 0) return true;
+  for (std::size_t d = 0; d < tensor.shape().size(); ++d) {
+    if (tensor.sizes[d] != 1 && tensor.strides[d] != strides[d]) return false;
+  }
+  return true;
+}
+
+std::uint64_t bytes_of(Sizes sizes, ScalarType type) {
+  std::uint64_t nbytes = size_of(type);
+  for (const std::int64_t size : sizes) nbytes *= static_cast<std::uint64_t>(size);
+  return nbytes;
+}
+
+std::uint32_t kind_of_elements(std::uint32_t list) {
+  return list == TENON_VALUE_INT_LIST ? TENON_VALUE_INT : TENON_VALUE_TENSOR;
+}
+
+/// The kernels of one instance of a model, by the number of the call.
+struct InstanceKernels {
+  struct Slot {
+    std::uint64_t serial = 0;  ///< Of the call that it is for.
+    std::unique_ptr<CallValues> values;
+    std::optional<FoundKernel> kernel;
+  };
+  std::vector<Slot> slots;
+};
+
+std::uint64_t next_serial() {
+  static std::atomic<std::uint64_t> last{0};
+  return ++last;
+}
+
+}  // namespace
+
+CallValues::CallValues(std::shared_ptr<const CallPlan> shared, bool writes_results)
+    : shared_(std::move(shared)), plan_(*shared_) {
+  std::size_t rank_sum = 0;
+  for (const PlannedTensor& tensor : plan_.tensors) rank_sum += tensor.bounds.size();
+  sizes_.resize(2 * rank_sum + 1);  // One more, so that a scalar has an address, too.
+  std::int64_t* next = sizes_.data();
+  for (const PlannedTensor& planned : plan_.tensors) {
+    const std::size_t rank = planned.bounds.size();
+    std::copy(planned.bounds.begin(), planned.bounds.end(), next);
+    fill_strides(planned.bounds, planned.dim_order, next + rank);
+    const std::uint64_t nbytes = bytes_of(planned.bounds, planned.type);
+    tenon_tensor tensor{};
+    tensor.struct_size = sizeof tensor;
+    tensor.scalar_type = static_cast<std::int32_t>(planned.type);
+    tensor.dl = {nullptr,
+                 {TENON_DL_CPU, 0},
+                 static_cast<std::int32_t>(rank),
+                 find_scalar_type(static_cast<std::int64_t>(planned.type))->dl,
+                 next,
+                 next + rank,
+                 0};
+    tensor.dim_order = planned.dim_order.data();
+    tensor.bounds = planned.bounds.data();
+    tensor.nbytes = tensor.capacity = nbytes;
+    tensor.shape_dynamism = planned.is_dynamic ? TENON_SHAPE_DYNAMIC_BOUND : TENON_SHAPE_STATIC;
+    tensors_.push_back(tensor);
+    next += 2 * rank;
+  }
+  integers_.resize(plan_.num_integers);
+  for (const PlannedValue& argument : plan_.arguments) args_.push_back(add(argument));
+  const std::size_t num_arguments = args_.size();
+  for (const PlannedValue& result : plan_.results) args_.push_back(add(result));
+  if (writes_results) {
+    for (std::size_t i = 0; i < plan_.results.size(); ++i)
+      args_.push_back(args_[num_arguments + i]);
+  }
+  copies_.reserve(plan_.num_inputs);
+  made_.reserve(plan_.tensors.size() - plan_.num_inputs);
+}
+
+tenon_value* CallValues::add(const PlannedValue& planned) {
+  const std::size_t count = std::max(planned.tensors.size(), planned.integers.size());
+  if (planned.kind == TENON_VALUE_TENSOR_LIST || planned.kind == TENON_VALUE_INT_LIST ||
+      planned.kind == TENON_VALUE_OPTIONAL_TENSOR_LIST) {
+    return add_list(planned, count);
+  }
+  values_.push_back(std::make_unique<tenon_value>());
+  tenon_value* const value = values_.back().get();
+  *value = {};
+  value->struct_size = sizeof *value;
+  value->kind = planned.kind;
+  switch (planned.kind) {
+    case TENON_VALUE_TENSOR:
+      value->as.tensor = &tensors_[planned.tensors[0]];
+      break;
+    case TENON_VALUE_INT:
+      value->as.integer = planned.integers[0];
+      if (planned.first_integer != PlannedValue::none) integers_[planned.first_integer] = value;
+      break;
+    case TENON_VALUE_DOUBLE:
+      value->as.real = planned.reals[0];
+      break;
+    case TENON_VALUE_BOOL:
+      value->as.boolean = planned.flags[0];
+      break;
+    case TENON_VALUE_STRING:
+      value->as.span = {planned.text.data(), planned.text.size()};
+      break;
+    case TENON_VALUE_DOUBLE_LIST:
+      value->as.span = {planned.reals.data(), planned.reals.size()};
+      break;
+    case TENON_VALUE_BOOL_LIST:
+      value->as.span = {planned.flags.data(), planned.flags.size()};
+      break;
+    default:
+      break;
+  }
+  return value;
+}
+
+tenon_value* CallValues::add_list(const PlannedValue& planned, std::size_t count) {
+  lists_.push_back({std::make_unique<tenon_value*[]>(count)});
+  tenon_value** const elements = lists_.back().values.get();
+  for (std::size_t i = 0; i < count; ++i) {
+    PlannedValue element{.kind = kind_of_elements(planned.kind)};
+    if (!planned.tensors.empty()) element.tensors = {planned.tensors[i]};
+    if (!planned.integers.empty()) element.integers = {planned.integers[i]};
+    if (planned.first_integer != PlannedValue::none) {
+      element.first_integer = planned.first_integer + i;
+    }
+    if (!element.tensors.empty() && element.tensors[0] == PlannedValue::none) {
+      element.kind = TENON_VALUE_NONE;
+    }
+    elements[i] = add(element);
+  }
+  values_.push_back(std::make_unique<tenon_value>());
+  tenon_value* const value = values_.back().get();
+  *value = {};
+  value->struct_size = sizeof *value;
+  value->kind = planned.kind;
+  value->as.span = {elements, count};
+  return value;
+}
+
+Status CallValues::run(FoundKernel& kernel, std::span<const std::int64_t> integers,
+                       std::span<ModelTensor* const> tensors) {
+  struct Release {
+    CallValues& values;
+    ~Release() {
+      values.copies_.clear();
+      values.made_.clear();
+    }
+  } const release{*this};
+  for (std::size_t i = 0; i < integers.size(); ++i) integers_[i]->as.integer = integers[i];
+  for (std::size_t i = 0; i < plan_.num_inputs; ++i) {
+    TENON_RETURN_IF_ERROR(take_input(i, *tensors[i]));
+  }
+  for (std::size_t i = plan_.num_inputs; i < tensors_.size(); ++i) {
+    TENON_RETURN_IF_ERROR(make_result(i));
+  }
+  TENON_RETURN_IF_ERROR(kernel.run());
+  return give_results(tensors.subspan(plan_.num_inputs));
+}
+
+Status CallValues::take_input(std::size_t index, ModelTensor& tensor) {
+  const PlannedTensor& planned = plan_.tensors[index];
+  tenon_tensor& out = tensors_[index];
+  const Sizes sizes = tensor.shape();
+  bool fits = tensor.scalar_type == planned.type && sizes.size() == planned.bounds.size();
+  for (std::size_t d = 0; fits && d < sizes.size(); ++d) {
+    fits = sizes[d] == planned.bounds[d] || (planned.is_dynamic && sizes[d] < planned.bounds[d]);
+  }
+  if (!fits) {
+    return error(Error::InvalidArgument, "tensor ", index, ": expected ", name_of(planned.type),
+                 planned.is_dynamic ? " of at most " : " ", shape_text(planned.bounds), ", found ",
+                 name_of(tensor.scalar_type), " ", shape_text(sizes));
+  }
+  std::copy(sizes.begin(), sizes.end(), out.dl.shape);
+  fill_strides(sizes, planned.dim_order, out.dl.strides);
+  out.nbytes = bytes_of(sizes, planned.type);
+  out.dl.data = tensor.data;
+  if (has_strides(tensor, out.dl.strides)) return ok();
+  if (planned.is_written) {
+    return error(Error::NotSupported, "tensor ", index,
+                 ", which the operator changes: expected one without gaps in memory");
+  }
+  TENON_TRY(OwnedTensor copy, new_tensor(sizes, out.dl.strides, planned.type));
+  copy_strided(sizes, size_of(planned.type), {copy->data, out.dl.strides},
+               {tensor.data, tensor.strides.data()});
+  out.dl.data = copy->data;
+  copies_.push_back(std::move(copy));
+  return ok();
+}
+
+Status CallValues::make_result(std::size_t index) {
+  const PlannedTensor& planned = plan_.tensors[index];
+  TENON_TRY(OwnedTensor made, new_tensor(planned.bounds, nullptr, planned.type));
+  tensors_[index].dl.data = made->data;
+  made_.push_back(std::move(made));
+  return ok();
+}
+
+Status CallValues::give_results(std::span<ModelTensor* const> handles) {
+  for (std::size_t i = 0; i < handles.size(); ++i) {
+    const tenon_tensor& tensor = tensors_[plan_.num_inputs + i];
+    if (tensor.dl.data != made_[i]->data) {
+      return error(Error::NotSupported, "result ", i,
+                   ": expected elements in the given memory, the kernel made a view");
+    }
+    ModelTensor& made = *made_[i];
+    made.numel = 1;
+    for (std::size_t d = 0; d < made.shape().size(); ++d) {
+      made.sizes[d] = tensor.dl.shape[d];
+      made.strides[d] = tensor.dl.strides[d];
+      made.numel *= made.sizes[d];
+    }
+  }
+  // The handle gets the result, and what it had is released with the other object.
+  for (std::size_t i = 0; i < handles.size(); ++i) std::swap(*handles[i], *made_[i]);
+  return ok();
+}
+
+FoundCall::FoundCall(CallPlan plan, std::size_t number)
+    : plan_(std::make_shared<const CallPlan>(std::move(plan))),
+      number_(number),
+      serial_(next_serial()) {}
+
+Result<std::unique_ptr<const FoundCall>> FoundCall::find(const HostServices& host, CallPlan plan,
+                                                         std::size_t number) {
+  std::unique_ptr<FoundCall> out(new FoundCall(std::move(plan), number));
+  Status missing;
+  for (const bool writes_results : {false, true}) {
+    const std::string& op = writes_results ? out->plan_->out_op : out->plan_->op;
+    if (op.empty()) continue;
+    auto values = std::make_unique<CallValues>(out->plan_, writes_results);
+    auto kernel = FoundKernel::find(host, op, values->args());
+    if (kernel.ok()) {
+      out->writes_results_ = writes_results;
+      out->values_ = std::move(values);
+      out->kernel_ = *std::move(kernel);
+      return std::unique_ptr<const FoundCall>(std::move(out));
+    }
+    if (kernel.error() != Error::OperatorMissing) return std::move(kernel).status();
+    if (missing.ok()) missing = std::move(kernel).status();
+  }
+  return missing;
+}
+
+Status FoundCall::run(std::span<const std::int64_t> integers,
+                      std::span<ModelTensor* const> tensors) const {
+  const std::size_t num_results = plan_->tensors.size() - plan_->num_inputs;
+  if (integers.size() != plan_->num_integers || tensors.size() != plan_->tensors.size()) {
+    return error(Error::InvalidProgram, "number ", number_, ", ", plan_->op, ": expected ",
+                 plan_->num_integers, " integers and ", plan_->num_inputs, " + ", num_results,
+                 " tensors, the model passes ", integers.size(), " and ", tensors.size());
+  }
+  auto& slots = aoti::current_pool().cache<InstanceKernels>().slots;
+  if (slots.size() <= number_) slots.resize(number_ + 1);
+  InstanceKernels::Slot& slot = slots[number_];
+  if (slot.serial != serial_) [[unlikely]] {
+    slot.serial = 0;
+    slot.kernel.reset();
+    slot.values = std::make_unique<CallValues>(plan_, writes_results_);
+    TENON_TRY(slot.kernel, kernel_->clone(slot.values->args()));
+    slot.serial = serial_;
+  }
+  Status outcome = slot.values->run(*slot.kernel, integers, tensors);
+  return outcome.ok() ? ok() : std::move(outcome).with_context(plan_->op);
+}
+
+}  // namespace tenon::cpu_aoti

@@ -1,0 +1,403 @@
+// SPDX-License-Identifier: MIT
+//
+// Operators that models call by number and that another plugin has kernels for
+// (tests/plugins/operators).
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "kernel_support.hpp"
+#include "operators/proxy.hpp"
+#include "support/catch.hpp"
+#include "tenon/host/method/kernel_lookup.hpp"
+#include "tenon/host/plugin/host_table.hpp"
+#include "tenon/host/registry/registry.hpp"
+
+using namespace kernel_test;
+using namespace tenon;
+
+namespace found_call_test {
+namespace {
+
+using nlohmann::json;
+using Values = std::vector<double>;
+
+/// A host that knows the plugin, as a backend has it inside of `init`.
+struct Host {
+  Host() { REQUIRE(registry.register_backend(std::filesystem::path(TENON_TEST_OPERATORS)).ok()); }
+
+  /// Of a description with these nodes, or this one.
+  Result<std::unique_ptr<const aoti::ProxyExecutor>> make_proxy(json nodes) const {
+    if (!nodes.is_array()) nodes = json::array({std::move(nodes)});
+    const host::PluginKernelLookup lookup({}, &registry, "forward");
+    const HostServices services(table.get());
+    return cpu_aoti::make_proxy(json{{"nodes", nodes}}.dump(), &services);
+  }
+  std::string refusal(const json& nodes, Error code) const {
+    const auto proxy = make_proxy(nodes);
+    INFO(proxy.text());
+    CHECK(proxy.error() == code);
+    return std::string(proxy.text());
+  }
+
+  host::BackendRegistry registry;
+  host::HostTable table{{}, ""};
+};
+
+/// An array. Braces around one value are that value for some compilers.
+template <class... Items>
+json list(const Items&... items) {
+  json out = json::array();
+  (out.push_back(items), ...);
+  return out;
+}
+
+json argument(const std::string& name, const json& value) {
+  return {{"name", name}, {"arg", value}, {"kind", 1}};
+}
+json tensor_argument(const std::string& name) {
+  return argument(name, {{"as_tensor", {{"name", "buf"}}}});
+}
+json tensor_facts(const std::vector<json>& sizes, bool dynamic = false) {
+  json order = json::array();
+  for (std::size_t i = 0; i < sizes.size(); ++i) order.push_back(i);
+  return {{"dtype", 6}, {"sizes", sizes}, {"dim_order", order}, {"dynamic", dynamic}};
+}
+const json tensor_output = {{"as_tensor", {{"name", "out"}}}};
+
+/// A node whose metadata has `facts`.
+json node(const std::string& target, const json& inputs, const json& outputs, const json& facts) {
+  return {{"name", "buf0"},
+          {"node",
+           {{"target", target},
+            {"inputs", inputs},
+            {"outputs", outputs},
+            {"metadata", {{"tenon", facts.dump()}}}}}};
+}
+
+json shift_facts(bool dynamic = false) {
+  return {{"arguments", {"x", "by", "twice", "dims", "other"}},
+          {"defaults", list(argument("other", {{"as_none", true}}))},
+          {"tensors", {tensor_facts({2, 3}, dynamic), tensor_facts({2, 3}, dynamic)}}};
+}
+json shift_inputs() {
+  return {tensor_argument("x"), argument("by", {{"as_float", 0.5}}),
+          argument("twice", {{"as_bool", true}}), argument("dims", {{"as_ints", {1, 2}}})};
+}
+json shift_node(bool dynamic = false) {
+  return node("tenon_test::shift", shift_inputs(), list(tensor_output), shift_facts(dynamic));
+}
+json split_node() {
+  const json vector = tensor_facts({4}, true);
+  return node("tenon_test::split",
+              {tensor_argument("x"), argument("n", {{"as_sym_int", {{"as_name", "u0"}}}})},
+              {tensor_output, tensor_output},
+              {{"arguments", {"x", "n"}},
+               {"defaults", json::array()},
+               {"out", "tenon_test::split.out"},
+               {"tensors", {vector, vector, vector}}});
+}
+json one_node(const std::string& target, const json& outputs, std::vector<json> tensors) {
+  return node(target, list(tensor_argument("x")), outputs,
+              {{"arguments", list("x")}, {"defaults", json::array()}, {"tensors", tensors}});
+}
+
+Handle tensor(const Shape& sizes, const Values& values, const Shape& strides = {}) {
+  Handle out = make(sizes, ScalarType::Float, strides);
+  for (std::size_t i = 0; i < values.size(); ++i) out.set(static_cast<std::int64_t>(i), values[i]);
+  return out;
+}
+
+struct Call {
+  std::string failure;
+  std::vector<Handle> results;
+};
+
+Call call(const aoti::ProxyExecutor& proxy, std::vector<ModelTensor*> tensors,
+          std::vector<std::int64_t> integers, std::size_t num_results) {
+  Call out;
+  for (std::size_t i = 0; i < num_results; ++i) {
+    out.results.emplace_back();
+    REQUIRE(aoti::shims::aoti_torch_new_uninitialized_tensor(out.results.back().out()) == 0);
+    tensors.push_back(out.results.back().get());
+  }
+  TensorPool& pool = aoti::current_pool();
+  const std::size_t live = pool.num_live();
+  const Status outcome = proxy.call(0, integers, tensors);
+  CHECK(pool.num_live() == live);
+  out.failure = std::string(outcome.text());
+  return out;
+}
+
+const Host& host() {
+  static const Host out;
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("a call runs with the kernel of another plugin", "[cpu_aoti][kernels]") {
+  Fixture fixture;
+  const auto proxy = host().make_proxy(list(shift_node()));
+  INFO(proxy.text());
+  REQUIRE(proxy.ok());
+  const Handle x = tensor({2, 3}, {1, 2, 3, 4, 5, 6});
+  const Call plain = call(**proxy, {x.get()}, {1, 2}, 1);
+  CHECK(plain.failure.empty());
+  CHECK(plain.results[0].sizes() == Shape{2, 3});
+  CHECK(plain.results[0].values() == Values{5, 6, 7, 8, 9, 10});
+  // The model may pass other integers and other strides than those of the export.
+  const Handle turned = tensor({2, 3}, {1, 2, 3, 4, 5, 6}, {1, 2});
+  CHECK(call(**proxy, {turned.get()}, {10, -10}, 1).results[0].values() ==
+        Values{2, 3, 4, 5, 6, 7});
+}
+
+TEST_CASE("a call of dynamic sizes takes any below the limits", "[cpu_aoti][kernels]") {
+  Fixture fixture;
+  const auto proxy = host().make_proxy(list(shift_node(true)));
+  REQUIRE(proxy.ok());
+  for (const Shape& sizes : {Shape{1, 2}, Shape{2, 3}, Shape{0, 3}, Shape{2, 1}}) {
+    const Handle x = make(sizes);
+    const Call some = call(**proxy, {x.get()}, {0, 0}, 1);
+    CHECK(some.failure.empty());
+    CHECK(some.results[0].sizes() == sizes);
+  }
+  const Handle large = make({3, 3});
+  CHECK_THAT(call(**proxy, {large.get()}, {0, 0}, 1).failure,
+             ContainsSubstring("tenon_test::shift: tensor 0: expected Float of at most [2, 3], "
+                               "found Float [3, 3]"));
+  const Handle whole = make({2, 3}, ScalarType::Long);
+  CHECK_THAT(call(**proxy, {whole.get()}, {0, 0}, 1).failure, ContainsSubstring("found Long"));
+  const Handle flat = make({3});
+  CHECK_THAT(call(**proxy, {flat.get()}, {0, 0}, 1).failure, ContainsSubstring("found Float [3]"));
+  const Handle x = tensor({2, 3}, {1, 2, 3, 4, 5, 6});
+  CHECK(call(**proxy, {x.get()}, {0, 0}, 1).results[0].at(0) == 2);  // After failures.
+}
+
+TEST_CASE("static sizes are exactly those that were described", "[cpu_aoti][kernels]") {
+  Fixture fixture;
+  const auto proxy = host().make_proxy(list(shift_node()));
+  REQUIRE(proxy.ok());
+  const Handle small = make({1, 3});
+  CHECK_THAT(call(**proxy, {small.get()}, {0, 0}, 1).failure,
+             ContainsSubstring("expected Float [2, 3], found Float [1, 3]"));
+}
+
+TEST_CASE("an operator without a kernel runs as its out overload, whose results are resized",
+          "[cpu_aoti][kernels]") {
+  Fixture fixture;
+  const auto proxy = host().make_proxy(list(split_node()));
+  INFO(proxy.text());
+  REQUIRE(proxy.ok());
+  const Handle x = tensor({4}, {1, 2, 3, 4});
+  for (const std::int64_t n : {1, 4, 0, 3}) {
+    const Call parts = call(**proxy, {x.get()}, {n}, 2);
+    CHECK(parts.failure.empty());
+    CHECK(parts.results[0].sizes() == Shape{n});
+    CHECK(parts.results[1].sizes() == Shape{4 - n});
+    if (n > 0) CHECK(parts.results[0].at(n - 1) == static_cast<double>(n));
+    if (n < 4) CHECK(parts.results[1].at(0) == static_cast<double>(n + 1));
+  }
+  CHECK_THAT(call(**proxy, {x.get()}, {5}, 2).failure,
+             ContainsSubstring("tenon_test::split: kernel tenon_test::split.out (OperatorKernels): "
+                               "n: expected 0 to 4, found 5"));
+  CHECK(call(**proxy, {x.get()}, {2}, 2).failure.empty());
+}
+
+TEST_CASE("lists of tensors, dtypes and scalars are arguments of kernels", "[cpu_aoti][kernels]") {
+  Fixture fixture;
+  const json tensors = {{"as_tensors", {{{"name", "a"}}, {{"name", "b"}}}}};
+  const json facts = {{"arguments", {"xs", "n", "dtype"}},
+                      {"defaults", json::array()},
+                      {"tensors",
+                       {tensor_facts({2}), tensor_facts({3}), tensor_facts({}), tensor_facts({2}),
+                        tensor_facts({3})}}};
+  const auto proxy =
+      host().make_proxy({node("tenon_test::pair",
+                              {argument("xs", tensors), argument("n", {{"as_int", 3}}),
+                               argument("dtype", {{"as_scalar_type", 7}})},
+                              {tensor_output, tensors}, facts)});
+  INFO(proxy.text());
+  REQUIRE(proxy.ok());
+  const Handle a = tensor({2}, {1, 2}), b = tensor({3}, {3, 4, 5});
+  const Call both = call(**proxy, {a.get(), b.get()}, {3}, 3);
+  CHECK(both.failure.empty());
+  CHECK(both.results[0].values() == Values{3});
+  CHECK(both.results[1].values() == Values{3, 6});
+  CHECK(both.results[2].values() == Values{9, 12, 15});
+}
+
+TEST_CASE("an operator that changes its argument writes to the model's tensor",
+          "[cpu_aoti][kernels]") {
+  Fixture fixture;
+  json written = tensor_facts({2, 2});
+  written["written"] = true;
+  const auto proxy = host().make_proxy({node(
+      "tenon_test::increase_", {tensor_argument("x"), argument("by", {{"as_int", 2}})},
+      json::array(),
+      {{"arguments", {"x", "by"}}, {"defaults", json::array()}, {"tensors", list(written)}})});
+  INFO(proxy.text());
+  REQUIRE(proxy.ok());
+  const Handle x = tensor({2, 2}, {1, 2, 3, 4});
+  CHECK(call(**proxy, {x.get()}, {2}, 0).failure.empty());
+  CHECK(x.values() == Values{3, 4, 5, 6});
+  const Handle turned = tensor({2, 2}, {1, 2, 3, 4}, {1, 2});
+  CHECK_THAT(call(**proxy, {turned.get()}, {2}, 0).failure,
+             ContainsSubstring("tensor 0, which the operator changes: expected one without gaps"));
+  CHECK(turned.values() == Values{1, 2, 3, 4});
+}
+
+TEST_CASE("a kernel that fails is reported, and runs again", "[cpu_aoti][kernels]") {
+  Fixture fixture;
+  const auto vector = tensor_facts({2}, true);
+  const auto proxy =
+      host().make_proxy({one_node("tenon_test::fail", list(tensor_output), {vector, vector})});
+  REQUIRE(proxy.ok());
+  const Handle none = make({0}), some = make({2});
+  CHECK_THAT(
+      call(**proxy, {none.get()}, {}, 1).failure,
+      ContainsSubstring("kernel tenon_test::fail (OperatorKernels): x: expected an element"));
+  CHECK(call(**proxy, {some.get()}, {}, 1).results[0].values() == Values{0, 0});
+
+  const auto view = host().make_proxy(
+      {one_node("tenon_test::view", list(tensor_output), {tensor_facts({2}), tensor_facts({2})})});
+  REQUIRE(view.ok());
+  CHECK_THAT(call(**view, {some.get()}, {}, 1).failure,
+             ContainsSubstring("result 0: expected elements in the given memory"));
+}
+
+TEST_CASE("steady calls of a kernel of another plugin allocate nothing", "[cpu_aoti][kernels]") {
+  Fixture fixture;
+  const auto proxy = host().make_proxy(list(shift_node()));
+  REQUIRE(proxy.ok());
+  const Handle x = tensor({2, 3}, {1, 2, 3, 4, 5, 6}, {1, 2});
+  std::size_t before = 0;
+  for (int run = 0; run < 4; ++run) {
+    if (run == 1) before = allocations();
+    CHECK(call(**proxy, {x.get()}, {0, 0}, 1).failure.empty());
+  }
+  CHECK(allocations() == before);
+}
+
+TEST_CASE("each instance has a kernel of its own, which outlives the proxy",
+          "[cpu_aoti][kernels]") {
+  Fixture first;
+  auto proxy = host().make_proxy(list(shift_node()));
+  REQUIRE(proxy.ok());
+  const Handle x = tensor({2, 3}, {1, 2, 3, 4, 5, 6});
+  CHECK(call(**proxy, {x.get()}, {0, 0}, 1).results[0].at(0) == 2);
+  {
+    Fixture second;
+    const Handle y = tensor({2, 3}, {6, 5, 4, 3, 2, 1});
+    CHECK(call(**proxy, {y.get()}, {0, 0}, 1).results[0].at(0) == 7);
+    proxy->reset();
+  }
+  auto other = host().make_proxy(list(split_node()));
+  REQUIRE(other.ok());
+  const Handle z = tensor({4}, {1, 2, 3, 4});
+  CHECK(call(**other, {z.get()}, {1}, 2).results[1].values() == Values{2, 3, 4});
+}
+
+TEST_CASE("a model that passes other numbers of arguments than described is refused",
+          "[cpu_aoti][kernels]") {
+  Fixture fixture;
+  const auto proxy = host().make_proxy(list(shift_node()));
+  REQUIRE(proxy.ok());
+  CHECK_THAT(call(**proxy, {}, {1}, 1).failure,
+             ContainsSubstring("number 0, tenon_test::shift: expected 2 integers and 1 + 1 "
+                               "tensors, the model passes 1 and 1"));
+}
+
+TEST_CASE("what no plugin has is named with what was asked", "[cpu_aoti][kernels]") {
+  json other = shift_node();
+  other["node"]["target"] = "acme::turn.left";
+  json bare = shift_node();
+  bare["node"]["target"] = "acme::two";
+  bare["node"]["metadata"] = json::object();
+  json doubles = shift_facts();
+  doubles["tensors"][0]["dtype"] = 7;
+  const std::string text =
+      host().refusal({other, shift_node(), bare,
+                      node("tenon_test::shift", shift_inputs(), list(tensor_output), doubles)},
+                     Error::OperatorMissing);
+  CHECK_THAT(text, ContainsSubstring("no code here for 3 operators: acme::turn.left, acme::two, "
+                                     "tenon_test::shift; have them decomposed"));
+  CHECK_THAT(text, ContainsSubstring("or compile it with tenon.aoti.describe_calls"));
+  CHECK_THAT(text, ContainsSubstring("no plugin has a kernel for acme::turn.left: "
+                                     "OperatorKernels: "));
+  const json alone = {node("tenon_test::shift", shift_inputs(), list(tensor_output), doubles)};
+  CHECK_THAT(host().refusal(alone, Error::OperatorMissing),
+             ContainsSubstring("tenon_test::shift: only of Float"));
+  CHECK(cpu_aoti::make_proxy(json{{"nodes", list(shift_node())}}.dump()).error() ==
+        Error::OperatorMissing);
+}
+
+TEST_CASE("a kernel that is not for such a call refuses it when the model is loaded",
+          "[cpu_aoti][kernels]") {
+  const json vector = tensor_facts({2});
+  CHECK_THAT(host().refusal({one_node("tenon_test::fail", {tensor_output, tensor_output},
+                                      {vector, vector, vector})},
+                            Error::InvalidArgument),
+             ContainsSubstring("call 0, tenon_test::fail: kernel tenon_test::fail "
+                               "(OperatorKernels): number of arguments: expected 2, found 3"));
+}
+
+TEST_CASE("facts about a call that are none are refused by call and tensor",
+          "[cpu_aoti][kernels]") {
+  const auto with = [](const std::string& member, const json& value) {
+    json facts = shift_facts();
+    facts[member] = value;
+    return json{node("tenon_test::shift", shift_inputs(), list(tensor_output), facts)};
+  };
+  const auto with_tensor = [&](const std::string& member, const json& value) {
+    json tensors = shift_facts()["tensors"];
+    tensors[1][member] = value;
+    return with("tensors", tensors);
+  };
+  const auto invalid = [](const json& nodes) {
+    return host().refusal(nodes, Error::InvalidProgram);
+  };
+  CHECK_THAT(invalid(with("arguments", 1)),
+             ContainsSubstring("call 0, tenon_test::shift: expected an array 'arguments'"));
+  CHECK_THAT(invalid(with("arguments", {"x", 1})), ContainsSubstring("expected texts"));
+  CHECK_THAT(invalid(with("arguments", {"x", "by", "twice", "dims", "more"})),
+             ContainsSubstring("expected a value of argument 'more'"));
+  CHECK_THAT(invalid(with("arguments", {"x", "by", "twice", "dims"})),
+             ContainsSubstring("that is not among 'arguments'"));
+  CHECK_THAT(invalid(with("defaults", list(argument("other", json::object())))),
+             ContainsSubstring("expected one value for argument 'other'"));
+  CHECK_THAT(invalid(with("tensors", json::array())), ContainsSubstring("expected 2 tensors"));
+  CHECK_THAT(invalid(with("out", 1)), ContainsSubstring("expected a text 'out'"));
+  CHECK_THAT(invalid(with_tensor("dtype", 99)), ContainsSubstring("tensor 1: expected the number"));
+  CHECK_THAT(invalid(with_tensor("sizes", list(2))), ContainsSubstring("found 1 and 2"));
+  CHECK_THAT(invalid(with_tensor("sizes", {-1, 2})), ContainsSubstring("sizes of at least 0"));
+  CHECK_THAT(invalid(with_tensor("sizes", {std::int64_t{1} << 62, 4})),
+             ContainsSubstring("no overflow"));
+  CHECK_THAT(invalid(with_tensor("dim_order", {0, 0})), ContainsSubstring("each dimension once"));
+  CHECK_THAT(invalid(with_tensor("dim_order", {0, 2})), ContainsSubstring("each dimension once"));
+  CHECK_THAT(host().refusal(with_tensor("dim_order", nullptr), Error::NotSupported),
+             ContainsSubstring("tensor 1: a result with gaps in memory"));
+  CHECK_THAT(host().refusal(with_tensor("sizes", {nullptr, 2}), Error::NotSupported),
+             ContainsSubstring("tensor 1: a size without a limit"));
+  CHECK_THAT(
+      host().refusal(with("defaults", list(argument("other", {{"as_device", {{"type", "cpu"}}}}))),
+                     Error::NotSupported),
+      ContainsSubstring("argument 'other' has the type as_device"));
+  json text = shift_node();
+  for (const char* broken : {"", "{", "[]", "1"}) {
+    text["node"]["metadata"]["tenon"] = broken;
+    CHECK_THAT(invalid(list(text)), ContainsSubstring("expected a JSON object in the metadata"));
+  }
+  text["node"]["metadata"]["tenon"] = std::string(200, '[');
+  CHECK_THAT(invalid(list(text)), ContainsSubstring("expected a JSON object in the metadata"));
+  json odd = shift_node();
+  odd["node"]["outputs"] = list(json{{"as_int", 1}});
+  CHECK_THAT(host().refusal(list(odd), Error::NotSupported),
+             ContainsSubstring("an output has the type as_int"));
+}
+
+}  // namespace found_call_test
