@@ -2,6 +2,7 @@
 //
 // Operators that models call by number and that another plugin has kernels for
 // (tests/plugins/operators).
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
@@ -13,6 +14,7 @@
 #include "kernel_support.hpp"
 #include "operators/proxy.hpp"
 #include "support/catch.hpp"
+#include "tenon/backend/kernel_lookup.hpp"
 #include "tenon/host/method/kernel_lookup.hpp"
 #include "tenon/host/plugin/host_table.hpp"
 #include "tenon/host/registry/registry.hpp"
@@ -334,6 +336,29 @@ TEST_CASE("what no plugin has is named with what was asked", "[cpu_aoti][kernels
              ContainsSubstring("tenon_test::shift: only of Float"));
   CHECK(cpu_aoti::make_proxy(json{{"nodes", list(shift_node())}}.dump()).error() ==
         Error::OperatorMissing);
+}
+
+TEST_CASE("a host without the extension, or with a shorter table, has no kernels",
+          "[cpu_aoti][kernels]") {
+  static tenon_kernel_lookup_v1 table{};
+  table.struct_size = offsetof(tenon_kernel_lookup_v1, last_failure);
+  tenon_host short_host{};
+  short_host.struct_size = sizeof short_host;
+  short_host.get_extension = [](const tenon_host*, const char*) -> const void* { return &table; };
+  tenon_host old_host = short_host;
+  old_host.struct_size = offsetof(tenon_host, get_extension);
+  tenon_host without = short_host;
+  without.get_extension = [](const tenon_host*, const char*) -> const void* { return nullptr; };
+  for (const tenon_host& one : {short_host, old_host, without}) {
+    const HostServices services(&one);
+    CHECK_FALSE(FoundKernel::is_offered_by(services));
+    CHECK(FoundKernel::find(services, "a::b", {}).error() == Error::OperatorMissing);
+    const std::string calls = json{{"nodes", list(shift_node())}}.dump();
+    const auto proxy = cpu_aoti::make_proxy(calls, &services);
+    CHECK(proxy.error() == Error::OperatorMissing);
+    CHECK_THAT(std::string(proxy.text()),
+               ContainsSubstring("the host has no kernels of other plugins"));
+  }
 }
 
 TEST_CASE("a kernel that is not for such a call refuses it when the model is loaded",
