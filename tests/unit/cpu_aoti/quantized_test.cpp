@@ -92,9 +92,10 @@ TEST_CASE("sums of 8-bit products are exact on each kind of processor", "[cpu_ao
           for (const bool a_is_byte : {false, true}) {
             std::vector<std::uint32_t> found(static_cast<std::size_t>(rows * columns), 7);
             const bool transposed = source.below(2) == 0;
-            multiply({a.data(), b.data(), found.data(), rows, columns, inner, inner + gap,
-                      inner + gap, transposed ? 1 : columns, transposed ? rows : 1, a_is_byte},
-                     level);
+            multiply(
+                {a.data(), b.data(), found.data(), rows, columns, inner, inner + gap, inner + gap,
+                 transposed ? 1 : columns, transposed ? rows : 1, a_is_byte, false},
+                level);
             bool right = true;
             for (std::int64_t i = 0; i < rows; ++i) {
               for (std::int64_t j = 0; j < columns; ++j) {

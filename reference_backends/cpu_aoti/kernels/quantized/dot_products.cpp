@@ -2,6 +2,7 @@
 #include "kernels/quantized/dot_products.hpp"
 
 #include <algorithm>
+#include <cstring>
 
 namespace tenon::cpu_aoti {
 namespace {
@@ -194,14 +195,106 @@ TENON_CPU_AOTI_VNNI [[gnu::always_inline]] inline void multiply_blocks(const Dot
   }
 }
 
+/// The next four bytes, of which `rest` exist. No call for the last ones: it would move all vectors
+/// out of their registers.
+[[gnu::always_inline]] inline std::int32_t load_four(const std::uint8_t* from,
+                                                     std::int64_t rest) noexcept {
+  std::int32_t four = 0;
+  if (rest >= 4) {
+    std::memcpy(&four, from, 4);
+    return four;
+  }
+  if (rest > 2) four = from[2] << 16;
+  if (rest > 1) four |= from[1] << 8;
+  return four | from[0];
+}
+
+/// Adjacent columns, at most 64, of `rows` rows of the result, for a `b` in rows: four rows of it
+/// are interleaved, so that each 32-bit lane has four numbers of one column.
+template <int rows, bool a_is_byte>
+TENON_CPU_AOTI_VNNI [[gnu::always_inline]] inline void multiply_strip(
+    const DotProducts& p, std::int64_t row, std::int64_t column, std::int64_t columns) noexcept {
+  constexpr int quarters = 4;
+  const auto* const a = static_cast<const std::uint8_t*>(p.a) + row * p.a_stride;
+  const __mmask64 wanted = columns >= 64 ? ~__mmask64{0} : (__mmask64{1} << columns) - 1;
+  const __m512i bias = _mm512_set1_epi8(-128);
+  __m512i sums[rows][quarters];
+  __m512i excess[quarters];
+  TENON_CPU_AOTI_UNROLL
+  for (int j = 0; j < quarters; ++j) {
+    excess[j] = _mm512_setzero_si512();
+    TENON_CPU_AOTI_UNROLL
+    for (int i = 0; i < rows; ++i) sums[i][j] = _mm512_setzero_si512();
+  }
+  for (std::int64_t k = 0; k < p.inner; k += 4) {
+    const std::int64_t rest = p.inner - k;
+    __m512i line[4];
+    TENON_CPU_AOTI_UNROLL
+    for (int n = 0; n < 4; ++n) {
+      const std::int64_t at = k + (n < rest ? n : 0);
+      line[n] = _mm512_maskz_loadu_epi8(n < rest ? wanted : 0, p.b + at * p.b_stride + column);
+    }
+    const __m512i low[2] = {_mm512_unpacklo_epi8(line[0], line[1]),
+                            _mm512_unpacklo_epi8(line[2], line[3])};
+    const __m512i high[2] = {_mm512_unpackhi_epi8(line[0], line[1]),
+                             _mm512_unpackhi_epi8(line[2], line[3])};
+    const __m512i right[quarters] = {
+        _mm512_unpacklo_epi16(low[0], low[1]), _mm512_unpackhi_epi16(low[0], low[1]),
+        _mm512_unpacklo_epi16(high[0], high[1]), _mm512_unpackhi_epi16(high[0], high[1])};
+    if constexpr (!a_is_byte) {
+      TENON_CPU_AOTI_UNROLL
+      for (int j = 0; j < quarters; ++j) {
+        excess[j] = _mm512_dpbusd_epi32(excess[j], bias, right[j]);
+      }
+    }
+    TENON_CPU_AOTI_UNROLL
+    for (int i = 0; i < rows; ++i) {
+      __m512i left = _mm512_set1_epi32(load_four(a + i * p.a_stride + k, rest));
+      if constexpr (!a_is_byte) left = _mm512_xor_si512(left, bias);
+      TENON_CPU_AOTI_UNROLL
+      for (int j = 0; j < quarters; ++j) {
+        sums[i][j] = _mm512_dpbusd_epi32(sums[i][j], left, right[j]);
+      }
+    }
+  }
+  TENON_CPU_AOTI_UNROLL
+  for (int i = 0; i < rows; ++i) {
+    // Lane n of quarter j has the columns 16 n + 4 j to 16 n + 4 j + 3.
+    std::uint32_t values[64];
+    TENON_CPU_AOTI_UNROLL
+    for (int j = 0; j < quarters; ++j) {
+      const __m512i sum = a_is_byte ? sums[i][j] : _mm512_sub_epi32(sums[i][j], excess[j]);
+      auto* const to = reinterpret_cast<__m128i*>(values + 4 * j);
+      _mm_storeu_si128(to, _mm512_castsi512_si128(sum));
+      _mm_storeu_si128(to + 4, _mm512_extracti32x4_epi32(sum, 1));
+      _mm_storeu_si128(to + 8, _mm512_extracti32x4_epi32(sum, 2));
+      _mm_storeu_si128(to + 12, _mm512_extracti32x4_epi32(sum, 3));
+    }
+    std::uint32_t* const to = p.out + (row + i) * p.row_stride + column * p.column_stride;
+    for (std::int64_t j = 0; j < columns; ++j) to[j * p.column_stride] = values[j];
+  }
+}
+
+template <bool a_is_byte>
+TENON_CPU_AOTI_VNNI [[gnu::always_inline]] inline void multiply_strips(const DotProducts& p,
+                                                                       std::int64_t begin,
+                                                                       std::int64_t end) noexcept {
+  for (std::int64_t j = begin; j < end; j += 64) {
+    const std::int64_t columns = std::min<std::int64_t>(end - j, 64);
+    std::int64_t i = 0;
+    for (; i + 4 <= p.rows; i += 4) multiply_strip<4, a_is_byte>(p, i, j, columns);
+    for (; i < p.rows; ++i) multiply_strip<1, a_is_byte>(p, i, j, columns);
+  }
+}
+
 TENON_CPU_AOTI_VNNI void multiply_bytes_vnni(const DotProducts& p, std::int64_t begin,
                                              std::int64_t end) noexcept {
-  multiply_blocks<true>(p, begin, end);
+  p.b_in_rows ? multiply_strips<true>(p, begin, end) : multiply_blocks<true>(p, begin, end);
 }
 
 TENON_CPU_AOTI_VNNI void multiply_chars_vnni(const DotProducts& p, std::int64_t begin,
                                              std::int64_t end) noexcept {
-  multiply_blocks<false>(p, begin, end);
+  p.b_in_rows ? multiply_strips<false>(p, begin, end) : multiply_blocks<false>(p, begin, end);
 }
 
 #endif

@@ -47,13 +47,18 @@ Result<Runs> runs_of(const ModelTensor& matrix, std::size_t outer, std::optional
 /// (observed with oneDNN 2.6 and 140,000 products of 127 and 127), and on processors without VNNI
 /// it adds two products in 16 bits, which saturates.
 Status multiply(const ModelTensor& a, const ModelTensor& b, const ModelTensor& out) {
+  const VectorLevel level = vector_level();
+  const bool in_rows = level >= VectorLevel::vnni && b.strides[1] == 1 && b.strides[0] != 1;
   std::optional<Scratch> a_copy, b_copy;
   TENON_TRY(const Runs left, runs_of(a, 0, a_copy));
-  TENON_TRY(const Runs right, runs_of(b, 1, b_copy));
+  Runs right{b.as<const std::uint8_t>(), b.strides[0]};
+  if (!in_rows) {
+    TENON_TRY(right, runs_of(b, 1, b_copy));
+  }
   multiply({left.data, reinterpret_cast<const std::int8_t*>(right.data), out.as<std::uint32_t>(),
             a.sizes[0], b.sizes[1], a.sizes[1], left.stride, right.stride, out.strides[0],
-            out.strides[1], a.scalar_type == ScalarType::Byte},
-           vector_level());
+            out.strides[1], a.scalar_type == ScalarType::Byte, in_rows},
+           level);
   return ok();
 }
 

@@ -129,9 +129,8 @@ TENON_CPU_AOTI_AVX512 [[gnu::always_inline]] inline ScaleAndZero load_scales(
           _mm512_castsi512_ps(_mm512_and_si512(both, upper))};
 }
 
-/// A full block of 64 columns for `rows` rows. `steps` rows of weights have sums of their own, so
-/// that an addition need not wait for the one before.
-template <int rows, int steps, class T>
+/// A full block of 64 columns for `rows` rows of `x`: a weight is converted once for all of them.
+template <int rows, class T>
 TENON_CPU_AOTI_AVX512 [[gnu::always_inline]] inline void multiply_block_avx512(
     const Int4Weights& w, const float* x, const float* group_sums, float* out,
     std::int64_t column) noexcept {
@@ -146,35 +145,27 @@ TENON_CPU_AOTI_AVX512 [[gnu::always_inline]] inline void multiply_block_avx512(
     for (int j = 0; j < quarters; ++j) total[i][j] = _mm512_setzero_ps();
   }
   for (std::int64_t g = 0; g < groups; ++g) {
-    __m512 sums[steps][rows][quarters];
+    __m512 sums[rows][quarters];
     TENON_CPU_AOTI_UNROLL
-    for (int s = 0; s < steps; ++s) {
+    for (int i = 0; i < rows; ++i) {
       TENON_CPU_AOTI_UNROLL
-      for (int i = 0; i < rows; ++i) {
-        TENON_CPU_AOTI_UNROLL
-        for (int j = 0; j < quarters; ++j) sums[s][i][j] = _mm512_setzero_ps();
-      }
+      for (int j = 0; j < quarters; ++j) sums[i][j] = _mm512_setzero_ps();
     }
     const std::int64_t end = (g + 1) * w.group;
-    for (std::int64_t k = g * w.group; k < end; k += steps) {
+    for (std::int64_t k = g * w.group; k < end; ++k) {
+      const auto* const bytes = reinterpret_cast<const __m128i*>(block + k * 32);
+      const __m512i first = _mm512_cvtepu8_epi32(_mm_loadu_si128(bytes));
+      const __m512i second = _mm512_cvtepu8_epi32(_mm_loadu_si128(bytes + 1));
+      // The permutation reads the low four bits of each index.
+      const __m512 q[quarters] = {_mm512_permutexvar_ps(first, values),
+                                  _mm512_permutexvar_ps(second, values),
+                                  _mm512_permutexvar_ps(_mm512_srli_epi32(first, 4), values),
+                                  _mm512_permutexvar_ps(_mm512_srli_epi32(second, 4), values)};
       TENON_CPU_AOTI_UNROLL
-      for (int s = 0; s < steps; ++s) {
-        const auto* const bytes = reinterpret_cast<const __m128i*>(block + (k + s) * 32);
-        const __m512i first = _mm512_cvtepu8_epi32(_mm_loadu_si128(bytes));
-        const __m512i second = _mm512_cvtepu8_epi32(_mm_loadu_si128(bytes + 1));
-        // The permutation reads the low four bits of each index.
-        const __m512 q[quarters] = {_mm512_permutexvar_ps(first, values),
-                                    _mm512_permutexvar_ps(second, values),
-                                    _mm512_permutexvar_ps(_mm512_srli_epi32(first, 4), values),
-                                    _mm512_permutexvar_ps(_mm512_srli_epi32(second, 4), values)};
+      for (int i = 0; i < rows; ++i) {
+        const __m512 factor = _mm512_set1_ps(x[i * w.inner + k]);
         TENON_CPU_AOTI_UNROLL
-        for (int i = 0; i < rows; ++i) {
-          const __m512 factor = _mm512_set1_ps(x[i * w.inner + k + s]);
-          TENON_CPU_AOTI_UNROLL
-          for (int j = 0; j < quarters; ++j) {
-            sums[s][i][j] = _mm512_fmadd_ps(factor, q[j], sums[s][i][j]);
-          }
-        }
+        for (int j = 0; j < quarters; ++j) sums[i][j] = _mm512_fmadd_ps(factor, q[j], sums[i][j]);
       }
     }
     const T* const scales = static_cast<const T*>(w.scales) + (g * w.columns + column) * 2;
@@ -183,11 +174,8 @@ TENON_CPU_AOTI_AVX512 [[gnu::always_inline]] inline void multiply_block_avx512(
       const ScaleAndZero about = load_scales(scales + j * 32);
       TENON_CPU_AOTI_UNROLL
       for (int i = 0; i < rows; ++i) {
-        __m512 sum = sums[0][i][j];
-        TENON_CPU_AOTI_UNROLL
-        for (int s = 1; s < steps; ++s) sum = _mm512_add_ps(sum, sums[s][i][j]);
         const __m512 of_group = _mm512_set1_ps(group_sums[i * groups + g]);
-        total[i][j] = _mm512_fmadd_ps(sum, about.scale, total[i][j]);
+        total[i][j] = _mm512_fmadd_ps(sums[i][j], about.scale, total[i][j]);
         total[i][j] = _mm512_fmadd_ps(of_group, about.zero, total[i][j]);
       }
     }
@@ -199,6 +187,64 @@ TENON_CPU_AOTI_AVX512 [[gnu::always_inline]] inline void multiply_block_avx512(
       _mm512_storeu_ps(out + i * w.columns + column + j * 16, total[i][j]);
     }
   }
+}
+
+/// A full block of 64 columns for one row of `x`: the product that reads weights at the rate of the
+/// memory. 64 bytes are the weights of `k` and k + 1, and one of their eight halves of bytes is
+/// read in each 32-bit lane, so no byte is widened.
+template <class T>
+TENON_CPU_AOTI_AVX512 [[gnu::always_inline]] inline void multiply_row_avx512(
+    const Int4Weights& w, const float* x, const float* group_sums, float* out,
+    std::int64_t column) noexcept {
+  constexpr int halves = 8;
+  const std::uint8_t* const block = w.data + column * (w.inner / 2);
+  const __m512 values = _mm512_setr_ps(-8, -7, -6, -5, -4, -3, -2, -1, 0, 1, 2, 3, 4, 5, 6, 7);
+  // Byte i of four is in lane i / 4 of the sums of half 2 * (i % 4), and 32 columns later in those
+  // of the next half.
+  const __m512i first = _mm512_setr_epi32(0, 8, 16, 24, 1, 9, 17, 25, 2, 10, 18, 26, 3, 11, 19, 27);
+  const __m512i second = _mm512_add_epi32(first, _mm512_set1_epi32(4));
+  __m512 total[4];
+  TENON_CPU_AOTI_UNROLL
+  for (int j = 0; j < 4; ++j) total[j] = _mm512_setzero_ps();
+  for (std::int64_t g = 0; g * w.group < w.inner; ++g) {
+    __m512 sums[halves];
+    TENON_CPU_AOTI_UNROLL
+    for (int i = 0; i < halves; ++i) sums[i] = _mm512_setzero_ps();
+    const std::int64_t end = (g + 1) * w.group;
+    for (std::int64_t k = g * w.group; k < end; k += 2) {
+      const __m512i bytes = _mm512_loadu_si512(block + k * 32);
+      const __m512 factor =
+          _mm512_mask_broadcastss_ps(_mm512_set1_ps(x[k]), 0xff00, _mm_load_ss(x + k + 1));
+      TENON_CPU_AOTI_UNROLL
+      for (int i = 0; i < halves; ++i) {
+        // The permutation reads the low four bits of each index.
+        const __m512i index = _mm512_srli_epi32(bytes, static_cast<unsigned>(4 * i));
+        sums[i] = _mm512_fmadd_ps(factor, _mm512_permutexvar_ps(index, values), sums[i]);
+      }
+    }
+    __m256 folded[halves];
+    TENON_CPU_AOTI_UNROLL
+    for (int i = 0; i < halves; ++i) {
+      folded[i] =
+          _mm256_add_ps(_mm512_castps512_ps256(sums[i]), _mm512_extractf32x8_ps(sums[i], 1));
+    }
+    const T* const scales = static_cast<const T*>(w.scales) + (g * w.columns + column) * 2;
+    const __m512 of_group = _mm512_set1_ps(group_sums[g]);
+    TENON_CPU_AOTI_UNROLL
+    for (int j = 0; j < 4; ++j) {
+      const int odd = j / 2;
+      const __m512 low =
+          _mm512_insertf32x8(_mm512_castps256_ps512(folded[odd]), folded[2 + odd], 1);
+      const __m512 high =
+          _mm512_insertf32x8(_mm512_castps256_ps512(folded[4 + odd]), folded[6 + odd], 1);
+      const __m512 sum = _mm512_permutex2var_ps(low, j % 2 == 0 ? first : second, high);
+      const ScaleAndZero about = load_scales(scales + j * 32);
+      total[j] = _mm512_fmadd_ps(sum, about.scale, total[j]);
+      total[j] = _mm512_fmadd_ps(of_group, about.zero, total[j]);
+    }
+  }
+  TENON_CPU_AOTI_UNROLL
+  for (int j = 0; j < 4; ++j) _mm512_storeu_ps(out + column + j * 16, total[j]);
 }
 
 template <class T>
@@ -214,12 +260,12 @@ TENON_CPU_AOTI_AVX512 void multiply_avx512(const Int4Weights& w, const float* x,
   for (; column + 64 <= end; column += 64) {
     std::int64_t i = 0;
     for (; i + 4 <= rows; i += 4) {
-      multiply_block_avx512<4, 1, T>(w, x + i * w.inner, group_sums + i * groups,
-                                     out + i * w.columns, column);
+      multiply_block_avx512<4, T>(w, x + i * w.inner, group_sums + i * groups, out + i * w.columns,
+                                  column);
     }
     for (; i < rows; ++i) {
-      multiply_block_avx512<1, 4, T>(w, x + i * w.inner, group_sums + i * groups,
-                                     out + i * w.columns, column);
+      multiply_row_avx512<T>(w, x + i * w.inner, group_sums + i * groups, out + i * w.columns,
+                             column);
     }
   }
   if (column < end) multiply_last<T>(w, x, group_sums, rows, out, column);
