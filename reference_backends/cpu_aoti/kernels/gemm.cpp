@@ -7,6 +7,7 @@
 
 #include "kernels/products/few_rows.hpp"
 #include "onednn/onednn.hpp"
+#include "onednn/packed_weights.hpp"
 #include "tenon/aoti/library/model_requirements.hpp"
 
 namespace tenon::cpu_aoti {
@@ -139,7 +140,13 @@ Status through_floats(const Product& p) {
   return ok();
 }
 
-/// Products of the narrow types with sums in float, by a primitive cached for the shape.
+/// A product of matrices without gaps.
+struct PreparedProduct {
+  onednn::Bound bound;
+  std::byte* packed_b = nullptr;  ///< Used instead of the B that a call passes.
+};
+
+/// Products with sums in float, by a primitive cached for the shape. A fixed B is packed for it.
 Status by_primitive(const Product& p, bool& done) {
   using namespace onednn;
   Operand left{};
@@ -153,10 +160,12 @@ Status by_primitive(const Product& p, bool& done) {
        {p.a.rows, p.a.cols, p.b.cols, left.leading, right.leading, result.leading,
         std::int64_t{left.transposed}, std::int64_t{right.transposed},
         std::int64_t{result.transposed}, std::int64_t{p.float_result},
-        std::bit_cast<std::int64_t>(p.alpha), std::bit_cast<std::int64_t>(p.beta)}) {
+        std::bit_cast<std::int64_t>(p.alpha), std::bit_cast<std::int64_t>(p.beta),
+        p.is_b_fixed ? reinterpret_cast<std::int64_t>(p.b.data) : 0}) {
     key.add(value);
   }
-  const auto make = [&](Bound& bound) -> Status {
+  // False when the primitive needs a packed B and there is none.
+  const auto make_with = [&](PreparedProduct& product, bool packs) -> Result<bool> {
     const auto describe = [&](const MatrixView& matrix, const Operand& operand, ScalarType type) {
       const std::int64_t sizes[] = {matrix.rows, matrix.cols};
       const std::int64_t strides[] = {operand.transposed ? 1 : operand.leading,
@@ -165,6 +174,13 @@ Status by_primitive(const Product& p, bool& done) {
     };
     TENON_TRY(const auto a, describe(p.a, left, p.type));
     TENON_TRY(const auto b, describe(p.b, right, p.type));
+    auto wanted_b = b;
+    if (packs) {
+      const std::int64_t sizes[] = {p.b.rows, p.b.cols};
+      TENON_RETURN_IF_ERROR(check(onednn::api().dnnl_memory_desc_init_by_tag(
+                                      &wanted_b, 2, sizes, data_type(p.type), dnnl_format_tag_any),
+                                  "matmul"));
+    }
     TENON_TRY(const auto c, describe(p.c, result, p.result_type()));
     TENON_TRY(const Attributes attributes, new_attributes());
     if (p.alpha != 1) {
@@ -184,26 +200,42 @@ Status by_primitive(const Product& p, bool& done) {
           check(onednn::api().dnnl_primitive_attr_set_post_ops(attributes.get(), made), "beta"));
     }
     dnnl_matmul_desc_t description;
-    TENON_RETURN_IF_ERROR(
-        check(onednn::api().dnnl_matmul_desc_init(&description, &a, &b, nullptr, &c), "matmul"));
+    TENON_RETURN_IF_ERROR(check(
+        onednn::api().dnnl_matmul_desc_init(&description, &a, &wanted_b, nullptr, &c), "matmul"));
     dnnl_primitive_desc_t desc = nullptr;
     TENON_RETURN_IF_ERROR(check(onednn::api().dnnl_primitive_desc_create(
                                     &desc, &description, attributes.get(), engine(), nullptr),
                                 "matmul"));
     const PrimitiveDesc owned(desc);
     static constexpr int arguments[] = {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DST};
-    return bound.make(desc, arguments);
+    TENON_RETURN_IF_ERROR(product.bound.make(desc, arguments));
+    const auto& chosen = product.bound.desc(DNNL_ARG_WEIGHTS);
+    if (onednn::api().dnnl_memory_desc_equal(&b, &chosen) != 0) return true;
+    auto& packed = aoti::current_pool().cache<PackedWeights>();
+    TENON_TRY(product.packed_b, packed.get(p.b.data, b, chosen));
+    return product.packed_b != nullptr;
   };
-  auto bound = aoti::current_pool().cache<Cache<Bound>>().get(key, make);
-  if (!bound.ok() && bound.error() == Error::NotSupported) {
+  const auto make = [&](PreparedProduct& made) -> Status {
+    if (p.is_b_fixed) {
+      TENON_TRY(const bool is_usable, make_with(made, true));
+      if (is_usable) return ok();
+      made = PreparedProduct();
+    }
+    TENON_TRY([[maybe_unused]] const bool is_usable, make_with(made, false));
+    return ok();
+  };
+  auto prepared = aoti::current_pool().cache<Cache<PreparedProduct>>().get(key, make);
+  if (!prepared.ok() && prepared.error() == Error::NotSupported) {
     done = false;  // This processor has no instructions for the type.
     return ok();
   }
-  if (!bound.ok()) return std::move(bound).status();
-  TENON_RETURN_IF_ERROR((*bound)->set(DNNL_ARG_SRC, p.a.data));
-  TENON_RETURN_IF_ERROR((*bound)->set(DNNL_ARG_WEIGHTS, p.b.data));
-  TENON_RETURN_IF_ERROR((*bound)->set(DNNL_ARG_DST, p.c.data));
-  return (*bound)->run();
+  if (!prepared.ok()) return std::move(prepared).status();
+  Bound& bound = (*prepared)->bound;
+  std::byte* const packed_b = (*prepared)->packed_b;
+  TENON_RETURN_IF_ERROR(bound.set(DNNL_ARG_SRC, p.a.data));
+  TENON_RETURN_IF_ERROR(bound.set(DNNL_ARG_WEIGHTS, packed_b ? packed_b : p.b.data));
+  TENON_RETURN_IF_ERROR(bound.set(DNNL_ARG_DST, p.c.data));
+  return bound.run();
 }
 
 Status float_product(const Product& p) {
@@ -215,8 +247,9 @@ Status float_product(const Product& p) {
   constexpr std::int64_t fewest = 6;
   constexpr std::int64_t most = 80;
   constexpr std::int64_t smallest = 1 << 14;
-  if (p.c.rows >= fewest && p.c.rows <= most && p.b.rows * p.b.cols >= smallest && p.a.cols > 0 &&
-      as_operand(p.b, right) && right.transposed) {
+  const bool is_slow = p.c.rows <= most && as_operand(p.b, right) && right.transposed;
+  if (p.c.rows >= fewest && p.b.rows * p.b.cols >= smallest && p.a.cols > 0 &&
+      (is_slow || p.is_b_fixed)) {
     bool done = false;
     TENON_RETURN_IF_ERROR(by_primitive(p, done));
     if (done) return ok();

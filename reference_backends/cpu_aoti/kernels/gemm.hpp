@@ -34,6 +34,7 @@ struct Product {
   double alpha = 1;
   double beta = 0;
   bool float_result = false;  ///< C is Float, where A and B are BFloat16 or Half.
+  bool is_b_fixed = false;  ///< B is a constant that nothing writes to (`aoti::Storage::is_fixed`).
 
   [[nodiscard]] ScalarType result_type() const noexcept {
     return float_result ? ScalarType::Float : type;

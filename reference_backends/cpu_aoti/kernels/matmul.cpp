@@ -49,6 +49,7 @@ MatrixView matrix(const ModelTensor& tensor, std::int64_t batch) {
 Status multiply_all(const ModelTensor& out, const ModelTensor& a, const ModelTensor& b, double beta,
                     double alpha) {
   const std::int64_t batches = out.rank == 3 ? out.sizes[0] : 1;
+  const bool fixed = b.storage->is_fixed;
   // Products of one matrix B with many adjacent matrices are one product.
   if (out.rank == 3 && b.strides[0] == 0 && a.strides[0] == a.sizes[1] * a.strides[1] &&
       out.strides[0] == out.sizes[1] * out.strides[1]) {
@@ -56,11 +57,12 @@ Status multiply_all(const ModelTensor& out, const ModelTensor& a, const ModelTen
     MatrixView result = matrix(out, 0);
     left.rows *= batches;
     result.rows *= batches;
-    return multiply({out.scalar_type, left, matrix(b, 0), result, alpha, beta});
+    return multiply({out.scalar_type, left, matrix(b, 0), result, alpha, beta, fixed});
   }
   for (std::int64_t i = 0; i < batches; ++i) {
-    TENON_RETURN_IF_ERROR(
-        multiply({out.scalar_type, matrix(a, i), matrix(b, i), matrix(out, i), alpha, beta}));
+    // One matrix alone: each matrix of a batch would have a primitive of its own.
+    TENON_RETURN_IF_ERROR(multiply({out.scalar_type, matrix(a, i), matrix(b, i), matrix(out, i),
+                                    alpha, beta, fixed && batches == 1}));
   }
   return ok();
 }

@@ -104,6 +104,46 @@ TEST_CASE("with packing off a fixed weight is reordered in each run", "[cpu_aoti
   CHECK(packed(fixture).nbytes() == 0);
 }
 
+TEST_CASE("a fixed matrix is packed for products of several rows", "[cpu_aoti]") {
+  Random source;
+  for (const ScalarType type : {ScalarType::Float, ScalarType::BFloat16, ScalarType::Half}) {
+    for (const bool transposed : {false, true}) {
+      Fixture fixture;
+      const Handle changing =
+          random(source, {128, 160}, type, transposed ? Shape{1, 128} : Shape{160, 1});
+      Handle fixed = make({128, 160}, type, changing.strides());
+      for (std::int64_t i = 0; i < fixed->numel; ++i) fixed.set(i, changing.at(i));
+      fixed->storage->is_fixed = true;
+      const Handle bias = random(source, {160}, type);
+      const auto multiply = [&](const Handle& b, const Handle& a, double beta) {
+        Handle out = make({a->sizes[0], 160}, type);
+        const auto failed =
+            aoti_torch_cpu_addmm_out(out.get(), bias.get(), a.get(), b.get(), beta, 0.5);
+        INFO(fixture.pool.failure());
+        REQUIRE(failed == 0);
+        return out.values();
+      };
+      for (const std::int64_t rows : {7, 1, 64, 200, 7}) {
+        INFO(tenon::name_of(type) << " transposed " << transposed << " rows " << rows);
+        const Handle a = random(source, {rows, 128}, type);
+        for (const double beta : {0.0, 2.0}) {
+          CHECK(difference(multiply(fixed, a, beta), multiply(changing, a, beta),
+                           2 * tolerance(type, 128)) == "");
+        }
+      }
+      CHECK(packed(fixture).nbytes() <= 2 * std::size_t{160} * 160 * sizeof(float));
+      const Handle a = random(source, {7, 128}, type);
+      const auto expected = multiply(fixed, a, 2);
+      const std::size_t before = allocations();
+      for (std::int64_t i = 0; i < fixed->numel; ++i) fixed.set(i, 0);
+      const auto again = multiply(fixed, a, 2);
+      CHECK(allocations() == before);
+      // Half is converted in each run.
+      CHECK((again == expected) == (packed(fixture).nbytes() != 0));
+    }
+  }
+}
+
 TEST_CASE("instances share a packed weight, and the last one frees it", "[cpu_aoti]") {
   Random source;
   Fixture outer;
