@@ -32,7 +32,7 @@ cross_build "$build" tests/cross/windows.ini enabled "${units[@]}" \
   examples/tenon-{compile/tenon-compile,new/tenon-new}.exe tests/conformance/tenon-conformance.exe
 for program in unelevated load_and_unload; do
   x86_64-w64-mingw32-g++-posix -std=c++20 -Wall -Wextra -Werror -Iinclude \
-    "tests/cross/$program.cpp" -static -fno-use-linker-plugin -wrapper tests/cross/link_with_lld \
+    "tests/cross/programs/$program.cpp" -static -fno-use-linker-plugin -wrapper tests/cross/link_with_lld \
     -o "$build/$program.exe" -lpsapi
 done
 x86_64-w64-mingw32-g++-posix -std=c++20 -Wall -Wextra -Werror -Iinclude -shared -static \
