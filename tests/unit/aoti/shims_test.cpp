@@ -76,6 +76,30 @@ TEST_CASE("a model reads what it made", "[aoti]") {
   CHECK(aoti_torch_delete_tensor_object(nullptr) == shim_ok);
 }
 
+TEST_CASE("a constant is fixed where the model uses the blob's bytes and does not write to them",
+          "[aoti]") {
+  alignas(64) std::byte blob[256]{};
+  TensorPool pool(host_memory());
+  const CurrentPool current(pool);
+  ConstantAdoption adoption(blob,
+                            {{0, 64, true, false}, {64, 64, false, false}, {128, 64, false, true}});
+  pool.set_adoption(&adoption);
+  const std::int64_t size = 16, stride = 1;
+  for (const bool is_fixed : {true, false, false, false}) {  // The last one is none of the blob's.
+    ModelTensor* made = nullptr;
+    REQUIRE(shims::aoti_torch_create_tensor_from_blob(blob + 192, 1, &size, &stride, 0,
+                                                      static_cast<std::int32_t>(ScalarType::Float),
+                                                      0, 0, &made) == shim_ok);
+    CHECK(made->storage->is_fixed == is_fixed);
+    CHECK(made->data == (is_fixed ? blob : blob + 192));
+    ModelTensor* view = pool.view(*made, std::span(&size, 1), &stride, 0);
+    CHECK(view->storage->is_fixed == is_fixed);
+    pool.release(view);
+    pool.release(made);
+  }
+  pool.set_adoption(nullptr);
+}
+
 TEST_CASE("a view's offset counts from the tensor that it is made of", "[aoti]") {
   Shims shims;
   ModelTensor* whole = shims.floats({4, 4});

@@ -82,7 +82,9 @@ class ConstantAdoption {
     return false;
   }
 
-  /// Where a constant is, and whether its elements remain what they are.
+  /// Where a constant is, and whether its elements remain what they are: those of the blob, which
+  /// other models use too. Not so a copy of the model's own, also of a parameter: torch.export lets
+  /// a model write to one (OutputKind.PARAMETER_MUTATION), and the type does not show it.
   struct Place {
     void* data;
     bool is_fixed;
@@ -94,7 +96,7 @@ class ConstantAdoption {
     if (next_ == constants_.size()) return Place{data, false};
     const std::size_t index = next_++;
     const ModelConstant& constant = constants_[index];
-    const bool is_fixed = !constant.is_state;
+    const bool is_fixed = constant.in_place && !constant.is_state;
     if (!data) return Place{data, is_fixed};
     if (place_.function && device != TorchDeviceType::cpu) {
       const Bytes bytes = blob_.subspan(constant.offset, constant.nbytes);
