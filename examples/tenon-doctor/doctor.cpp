@@ -20,7 +20,6 @@
 #include "tenon/host/binary/file_bytes.hpp"
 #include "tenon/host/method/device_memory.hpp"
 #include "tenon/host/method/kernel_backends.hpp"
-#include "tenon/host/method/kernel_lookup.hpp"
 #include "tenon/host/method/requirements.hpp"
 #include "tenon/host/platform/path_text.hpp"
 #include "tenon/host/program/data_file.hpp"
@@ -199,9 +198,8 @@ class Doctor {
       return;
     }
     out.available = (*backend)->is_available();
-    const host::PluginKernelLookup kernels({}, &registry_, plan.name()->c_str());
-    auto check =
-        host::check_blob(**backend, *program_, plan.name()->c_str(), serialized, named_data_.get());
+    auto check = host::check_blob(**backend, *program_, plan.name()->c_str(), serialized,
+                                  named_data_.get(), &registry_);
     if (!check.ok()) {
       out.checked = std::move(check).status();
       return;

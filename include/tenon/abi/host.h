@@ -62,7 +62,7 @@ typedef struct tenon_host {
   /// threads:   per-delegate
   /// ownership: borrowed
   /// errors:    status
-  /// lifetime:  inside `execute`, on a tensor among its arguments
+  /// lifetime:  inside `execute` and `run_kernel`, on a tensor among its arguments
   tenon_status (*resize_tensor)(const struct tenon_host* host, tenon_tensor* tensor,
                                 const int64_t* sizes, uint32_t rank);
 

@@ -34,12 +34,13 @@ typedef struct tenon_kernel_lookup_v1 {
   ///
   /// The asking delegate owns `args`, the values and the tensors. It keeps all addresses until
   /// `destroy_kernel`, but for `dl.data`, and changes, between two runs alone, only what TN-TEN-3
-  /// lets a host change, and the content of integers, reals and booleans. Where it lets the kernel
-  /// resize a tensor, `bounds` and `capacity` are the limits.
+  /// lets a host change, `capacity`, and the content of integers, reals and booleans. Where it lets
+  /// the kernel resize a tensor, `bounds` and `capacity` are the limits.
   ///
   /// Fails with OPERATOR_MISSING when no plugin has the operator for these arguments, with
-  /// INVALID_STATE outside of `init` and `check_blob`, and with the failure of a plugin that has
-  /// the operator and refuses the arguments.
+  /// INVALID_STATE outside of `init` and `check_blob`, and inside of a plugin that is asked for a
+  /// kernel, and with the failure of a plugin that has the operator and refuses the arguments. The
+  /// asking backend's own kernels count as those of any other.
   ///
   /// threads:   per-delegate
   /// ownership: gives (return with `destroy_kernel`)

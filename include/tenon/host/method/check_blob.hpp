@@ -14,6 +14,7 @@
 
 namespace tenon::host {
 
+class BackendRegistry;
 class LoadedBackend;
 class MergedDataMap;
 class Program;
@@ -36,12 +37,16 @@ struct BlobCheck {
 /// when the backend has no such extension. `init` is not called, and the device is not needed.
 ///
 /// `delegate` is one of the delegates of `program`'s method `method_name`. `data` may be null.
+/// Backends of `registry` are asked for kernels of operators that the delegate calls
+/// (abi/extensions/kernel_lookup.h); where it is null no backend has any, unless a look-up of the
+/// caller exists on this thread (PluginKernelLookup).
 ///
 /// threads: any. errors: the backend's own when it fails to judge; Internal for an unknown
 /// verdict; MemoryAllocationFailed.
 [[nodiscard]] TENON_API Result<std::optional<BlobCheck>> check_blob(
     const LoadedBackend& backend, const Program& program, const char* method_name,
-    const schema::BackendDelegate& delegate, const MergedDataMap* data);
+    const schema::BackendDelegate& delegate, const MergedDataMap* data,
+    const BackendRegistry* registry = nullptr);
 
 }  // namespace tenon::host
 
@@ -58,6 +63,7 @@ struct BlobCheck {
 #include "tenon/host/method/arena.hpp"
 #include "tenon/host/method/embedded_code.hpp"
 #include "tenon/host/method/host_init_context.hpp"
+#include "tenon/host/method/kernel_lookup.hpp"
 #include "tenon/host/method/loaded_delegate.hpp"
 #include "tenon/host/plugin/backend.hpp"
 #include "tenon/host/plugin/last_error.hpp"
@@ -138,7 +144,8 @@ TENON_API Result<std::optional<BlobCheck>> check_blob(const LoadedBackend& backe
                                                       const Program& program,
                                                       const char* method_name,
                                                       const schema::BackendDelegate& delegate,
-                                                      const MergedDataMap* data) {
+                                                      const MergedDataMap* data,
+                                                      const BackendRegistry* registry) {
   const auto table = backend.extension<tenon_check_blob_v1>(TENON_EXTENSION_CHECK_BLOB);
   if (!table || !table->check_blob) return std::optional<BlobCheck>();
 
@@ -158,6 +165,10 @@ TENON_API Result<std::optional<BlobCheck>> check_blob(const LoadedBackend& backe
   context.runtime_allocator = arena.table();
   context.named_data_map = recorder.abi();
 
+  std::optional<PluginKernelLookup> kernels;
+  if (registry || !detail::current_kernel_lookup()) {
+    kernels.emplace(std::span<const BackendRef>(), registry, method_name);
+  }
   detail::last_error() = {};  // Drops the text of an earlier call.
   BlobCheck out;
   const tenon_status status = table->check_blob(backend.raw(), &context, &out.verdict);

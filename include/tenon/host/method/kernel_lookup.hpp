@@ -35,9 +35,9 @@ struct KernelProvider {
 
 /// A kernel of a plugin, with temporary memory of its own. Its arguments are not the method's: no
 /// changes are counted for them.
-class ProvidedKernel final : public FoundKernel {
+class ProvidedKernel final : public KernelForDelegate {
  public:
-  [[nodiscard]] static Result<std::unique_ptr<FoundKernel>> create(
+  [[nodiscard]] static Result<std::unique_ptr<KernelForDelegate>> create(
       const KernelProvider& provider, const std::string& op, std::span<tenon_value* const> args) {
     std::unique_ptr<ProvidedKernel> out(new ProvidedKernel(provider, op));
     const LoadedBackend& backend = *provider.backend;
@@ -51,14 +51,14 @@ class ProvidedKernel final : public FoundKernel {
     if (!out->handle_) {
       return error(Error::Internal, "create_kernel succeeded without a kernel (TN-KRN-7)");
     }
-    return std::unique_ptr<FoundKernel>(std::move(out));
+    return std::unique_ptr<KernelForDelegate>(std::move(out));
   }
 
   ~ProvidedKernel() override {
     if (handle_) provider_.table.destroy_kernel(provider_.backend->raw(), handle_);
   }
 
-  [[nodiscard]] Result<std::unique_ptr<FoundKernel>> clone(
+  [[nodiscard]] Result<std::unique_ptr<KernelForDelegate>> clone(
       std::span<tenon_value* const> args) const override {
     auto made = create(provider_, op_, args);
     if (made.ok()) return made;
@@ -104,6 +104,9 @@ class ProvidedKernel final : public FoundKernel {
 ///
 /// For the thread that it was made on, while it exists: a look-up inside another one takes its
 /// place.
+///
+/// The backend that asks may answer as any other, when it has kernels, too. Plugins that are asked
+/// find no kernels themselves: InvalidState.
 class PluginKernelLookup final : private detail::KernelLookup {
  public:
   /// The arguments must outlive this object, `method_name` and `tracer` also all kernels.
@@ -114,7 +117,7 @@ class PluginKernelLookup final : private detail::KernelLookup {
         registry_(registry),
         method_name_(method_name),
         tracer_(tracer),
-        scope_(*this) {}
+        scope_(this) {}
 
  private:
   struct Candidate {
@@ -124,7 +127,7 @@ class PluginKernelLookup final : private detail::KernelLookup {
     std::string unusable{};  ///< Once opened: why there is no provider.
   };
 
-  [[nodiscard]] Result<std::unique_ptr<detail::FoundKernel>> find(
+  [[nodiscard]] Result<std::unique_ptr<detail::KernelForDelegate>> find(
       const std::string& op, std::span<tenon_value* const> args) override;
   void open(Candidate& candidate) const;
 
@@ -143,7 +146,7 @@ class PluginKernelLookup final : private detail::KernelLookup {
 
 namespace tenon::host {
 
-TENON_COLD TENON_API Result<std::unique_ptr<detail::FoundKernel>> PluginKernelLookup::find(
+TENON_COLD TENON_API Result<std::unique_ptr<detail::KernelForDelegate>> PluginKernelLookup::find(
     const std::string& op, std::span<tenon_value* const> args) {
   if (!std::exchange(asked_, true)) {
     for (std::string& id : find_kernel_backends(backends_, registry_)) {

@@ -76,7 +76,7 @@ class HostTable {
   }
 
   static const void* get_extension(const tenon_host*, const char* id) noexcept {
-    const bool is_lookup = std::string_view(id) == TENON_EXTENSION_KERNEL_LOOKUP;
+    const bool is_lookup = id && std::string_view(id) == TENON_EXTENSION_KERNEL_LOOKUP;
     return is_lookup ? &detail::KernelLookupTable::get() : nullptr;
   }
 

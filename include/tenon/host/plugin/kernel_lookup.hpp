@@ -6,6 +6,7 @@
 #include <new>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "tenon/abi/extensions/kernel_lookup.h"
@@ -16,14 +17,14 @@
 namespace tenon::host::detail {
 
 /// A kernel that a delegate asked for. Owned by the delegate.
-class FoundKernel {
+class KernelForDelegate {
  public:
-  FoundKernel() = default;
-  FoundKernel(const FoundKernel&) = delete;
-  FoundKernel& operator=(const FoundKernel&) = delete;
-  virtual ~FoundKernel() = default;
+  KernelForDelegate() = default;
+  KernelForDelegate(const KernelForDelegate&) = delete;
+  KernelForDelegate& operator=(const KernelForDelegate&) = delete;
+  virtual ~KernelForDelegate() = default;
 
-  [[nodiscard]] virtual Result<std::unique_ptr<FoundKernel>> clone(
+  [[nodiscard]] virtual Result<std::unique_ptr<KernelForDelegate>> clone(
       std::span<tenon_value* const> args) const = 0;
   [[nodiscard]] virtual Status run() = 0;
 };
@@ -36,7 +37,7 @@ class KernelLookup {
   KernelLookup& operator=(const KernelLookup&) = delete;
 
   /// OperatorMissing when no plugin has a kernel of that operator for the arguments.
-  [[nodiscard]] virtual Result<std::unique_ptr<FoundKernel>> find(
+  [[nodiscard]] virtual Result<std::unique_ptr<KernelForDelegate>> find(
       const std::string& op, std::span<tenon_value* const> args) = 0;
 
  protected:
@@ -49,11 +50,11 @@ inline KernelLookup*& current_kernel_lookup() noexcept {
   return lookup;
 }
 
-/// Makes a look-up the current one of this thread during its lifetime.
+/// Makes a look-up the current one of this thread during its lifetime; with null there is none.
 class KernelLookupScope {
  public:
-  explicit KernelLookupScope(KernelLookup& lookup) noexcept
-      : before_(std::exchange(current_kernel_lookup(), &lookup)) {}
+  explicit KernelLookupScope(KernelLookup* lookup) noexcept
+      : before_(std::exchange(current_kernel_lookup(), lookup)) {}
   KernelLookupScope(const KernelLookupScope&) = delete;
   KernelLookupScope& operator=(const KernelLookupScope&) = delete;
   ~KernelLookupScope() { current_kernel_lookup() = before_; }
@@ -62,7 +63,8 @@ class KernelLookupScope {
   KernelLookup* before_;
 };
 
-/// The functions of the extension.
+/// The functions of the extension. No exception passes to the delegate, and no plugin whose code
+/// they run finds kernels meanwhile: it could ask for the same one without end.
 class KernelLookupTable {
  public:
   [[nodiscard]] static const tenon_kernel_lookup_v1& get() noexcept {
@@ -74,60 +76,79 @@ class KernelLookupTable {
  private:
   static tenon_status find(const tenon_host*, const char* op, tenon_value* const* args,
                            std::uint32_t num_args, tenon_found_kernel** out) noexcept {
-    return give(out, [&]() -> Result<std::unique_ptr<FoundKernel>> {
-      KernelLookup* const lookup = current_kernel_lookup();
+    KernelLookup* const lookup = current_kernel_lookup();
+    return guarded([&]() -> Status {
+      if (!op || !out || (!args && num_args != 0)) return null_pointer("find_kernel");
       if (!lookup) {
         return error(Error::InvalidState, "kernel ", op,
-                     ": kernels are found inside of init, on the thread of that call");
+                     ": kernels are found inside of init and check_blob, on the thread of that "
+                     "call, and not while a plugin is asked for one");
       }
-      return lookup->find(op, {args, num_args});
+      return give(out, lookup->find(op, {args, num_args}));
     });
   }
 
   static tenon_status clone(const tenon_found_kernel* kernel, tenon_value* const* args,
                             std::uint32_t num_args, tenon_found_kernel** out) noexcept {
-    return give(
-        out, [&] { return reinterpret_cast<const FoundKernel*>(kernel)->clone({args, num_args}); });
+    return guarded([&]() -> Status {
+      if (!kernel || !out || (!args && num_args != 0)) return null_pointer("clone_kernel");
+      const auto& from = *reinterpret_cast<const KernelForDelegate*>(kernel);
+      return give(out, from.clone({args, num_args}));
+    });
   }
 
   static tenon_status run(tenon_found_kernel* kernel) noexcept {
-    const Status outcome = reinterpret_cast<FoundKernel*>(kernel)->run();
-    if (outcome.ok()) [[likely]]
-      return TENON_STATUS_OK;
-    return fail(outcome);
+    return guarded([&]() -> Status {
+      if (!kernel) return null_pointer("run_kernel");
+      return reinterpret_cast<KernelForDelegate*>(kernel)->run();
+    });
   }
 
   static void destroy(tenon_found_kernel* kernel) noexcept {
-    delete reinterpret_cast<FoundKernel*>(kernel);
+    const KernelLookupScope none(nullptr);
+    delete reinterpret_cast<KernelForDelegate*>(kernel);
   }
 
-  static const char* last_failure(const tenon_host*) noexcept { return text().c_str(); }
+  static const char* last_failure(const tenon_host*) noexcept { return failure().shown; }
 
-  template <class Make>
-  static tenon_status give(tenon_found_kernel** out, Make&& make) noexcept {
+  static Status give(tenon_found_kernel** out, Result<std::unique_ptr<KernelForDelegate>> made) {
+    if (!made.ok()) return std::move(made).status();
+    *out = reinterpret_cast<tenon_found_kernel*>((*made).release());
+    return ok();
+  }
+
+  [[gnu::cold]] static Status null_pointer(std::string_view function) {
+    return error(Error::InvalidArgument, function, ": a pointer is NULL");
+  }
+
+  template <class Call>
+  static tenon_status guarded(Call&& call) noexcept {
+    const KernelLookupScope none(nullptr);
     try {
-      auto made = make();
-      if (!made.ok()) return fail(std::move(made).status());
-      *out = reinterpret_cast<tenon_found_kernel*>((*made).release());
-      return TENON_STATUS_OK;
+      const Status outcome = call();
+      if (outcome.ok()) [[likely]]
+        return TENON_STATUS_OK;
+      Failure& last = failure();
+      last.text = outcome.text();
+      last.shown = last.text.c_str();
+      return to_status(outcome.error());
     } catch (const std::bad_alloc&) {
-      text().clear();
+      failure().shown = "the host is out of memory";
       return TENON_STATUS_MEMORY_ALLOCATION_FAILED;
+    } catch (...) {
+      failure().shown = "an exception in the host";
+      return TENON_STATUS_INTERNAL;
     }
   }
 
-  [[gnu::cold]] static tenon_status fail(const Status& outcome) noexcept {
-    try {
-      text() = outcome.text();
-    } catch (const std::bad_alloc&) {
-      text().clear();
-    }
-    return to_status(outcome.error());
-  }
+  struct Failure {
+    std::string text;
+    const char* shown = "";  ///< `text`, or one that needs no memory.
+  };
 
-  static std::string& text() noexcept {
-    thread_local std::string text;
-    return text;
+  static Failure& failure() noexcept {
+    thread_local Failure last;
+    return last;
   }
 };
 

@@ -4,11 +4,15 @@
 #include <algorithm>
 #include <array>
 #include <memory>
+#include <new>
+#include <span>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "method_support.hpp"
+#include "tenon/host/method/check_blob.hpp"
 #include "tenon/host/method/kernel_lookup.hpp"
 #include "tenon/host/plugin/host_table.hpp"
 #include "test_kernels.hpp"
@@ -169,6 +173,73 @@ TEST_CASE("a kernel that fails for a delegate gives its reason, and runs again",
   CHECK((*method)->execute().ok());
 }
 
+TEST_CASE("a plugin that is asked for a kernel finds none itself", "[method][kernels]") {
+  const AskingRegistry plugins;
+  const auto method = plugins.load("test::nested");
+  CHECK(method.error() == Error::InvalidState);
+  CHECK_THAT(std::string(method.text()),
+             ContainsSubstring("kernel test::nested (FirstKernels): kernel test::nested: kernels "
+                               "are found inside of init and check_blob, on the thread of that "
+                               "call, and not while a plugin is asked for one"));
+  CHECK(host::detail::current_kernel_lookup() == nullptr);
+  CHECK(plugins.load("test::scale.out").ok());
+}
+
+/// Fails in each way in which a host's own code can.
+struct FailingLookup final : host::detail::KernelLookup {
+  struct Kernel final : host::detail::KernelForDelegate {
+    [[nodiscard]] Result<std::unique_ptr<KernelForDelegate>> clone(
+        std::span<tenon_value* const>) const override {
+      throw std::runtime_error("clone");
+    }
+    [[nodiscard]] Status run() override { throw std::bad_alloc(); }
+  };
+  [[nodiscard]] Result<std::unique_ptr<host::detail::KernelForDelegate>> find(
+      const std::string& op, std::span<tenon_value* const>) override {
+    CHECK(host::detail::current_kernel_lookup() == nullptr);
+    if (op == "throws") throw 1;
+    if (op == "memory") throw std::bad_alloc();
+    return std::unique_ptr<host::detail::KernelForDelegate>(std::make_unique<Kernel>());
+  }
+};
+
+TEST_CASE("exceptions and null pointers at the extension for kernels are failures with a reason",
+          "[kernels]") {
+  const host::HostTable table({}, "");
+  const tenon_host* const raw = table.get();
+  const auto& kernels = *static_cast<const tenon_kernel_lookup_v1*>(
+      raw->get_extension(raw, TENON_EXTENSION_KERNEL_LOOKUP));
+  FailingLookup lookup;
+  const host::detail::KernelLookupScope scope(&lookup);
+  const auto reason = [&] { return std::string(kernels.last_failure(raw)); };
+  tenon_found_kernel* kernel = nullptr;
+
+  CHECK(kernels.find_kernel(raw, "throws", nullptr, 0, &kernel) == TENON_STATUS_INTERNAL);
+  CHECK(reason() == "an exception in the host");
+  CHECK(kernels.find_kernel(raw, "memory", nullptr, 0, &kernel) ==
+        TENON_STATUS_MEMORY_ALLOCATION_FAILED);
+  CHECK(reason() == "the host is out of memory");
+  CHECK(kernels.find_kernel(raw, nullptr, nullptr, 0, &kernel) == TENON_STATUS_INVALID_ARGUMENT);
+  CHECK(reason() == "find_kernel: a pointer is NULL");
+  CHECK(kernels.find_kernel(raw, "works", nullptr, 0, nullptr) == TENON_STATUS_INVALID_ARGUMENT);
+  CHECK(kernels.find_kernel(raw, "works", nullptr, 1, &kernel) == TENON_STATUS_INVALID_ARGUMENT);
+  CHECK(kernel == nullptr);
+
+  REQUIRE(kernels.find_kernel(raw, "works", nullptr, 0, &kernel) == TENON_STATUS_OK);
+  tenon_found_kernel* other = nullptr;
+  CHECK(kernels.run_kernel(kernel) == TENON_STATUS_MEMORY_ALLOCATION_FAILED);
+  CHECK(kernels.clone_kernel(kernel, nullptr, 0, &other) == TENON_STATUS_INTERNAL);
+  CHECK(kernels.clone_kernel(kernel, nullptr, 0, nullptr) == TENON_STATUS_INVALID_ARGUMENT);
+  CHECK(kernels.clone_kernel(kernel, nullptr, 1, &other) == TENON_STATUS_INVALID_ARGUMENT);
+  CHECK(kernels.clone_kernel(nullptr, nullptr, 0, &other) == TENON_STATUS_INVALID_ARGUMENT);
+  CHECK(reason() == "clone_kernel: a pointer is NULL");
+  CHECK(kernels.run_kernel(nullptr) == TENON_STATUS_INVALID_ARGUMENT);
+  CHECK(reason() == "run_kernel: a pointer is NULL");
+  kernels.destroy_kernel(kernel);
+  kernels.destroy_kernel(nullptr);
+  CHECK(host::detail::current_kernel_lookup() == &lookup);
+}
+
 TEST_CASE("kernels are found in init alone", "[method][kernels]") {
   const AskingRegistry plugins;
   auto method = plugins.load("late");
@@ -177,6 +248,26 @@ TEST_CASE("kernels are found in init alone", "[method][kernels]") {
   const Status failed = (*method)->execute();
   CHECK(failed.error() == Error::InvalidState);
   CHECK_THAT(std::string(failed.text()), ContainsSubstring("kernels are found inside of init"));
+}
+
+TEST_CASE("a blob is judged with the kernels of a registry, of the caller's look-up, or none",
+          "[kernels]") {
+  const AskingRegistry plugins;
+  const auto asking = plugins.registry.lookup_backend("Asking");
+  REQUIRE(asking.ok());
+  const auto program = open_program(chain_of({"test::scale.out"}, "Asking"));
+  const auto plan = program->plan("forward");
+  REQUIRE(plan.ok());
+  const auto judge = [&](const host::BackendRegistry* registry) {
+    return host::check_blob(**asking, *program, "forward", *(*plan)->delegates()->Get(0), nullptr,
+                            registry);
+  };
+  CHECK(judge(&plugins.registry).ok());
+  const auto missing = judge(nullptr);
+  CHECK(missing.error() == Error::OperatorMissing);
+  CHECK_THAT(std::string(missing.text()), ContainsSubstring("none that is known offers kernels"));
+  const host::PluginKernelLookup lookup({}, &plugins.registry, "forward");
+  CHECK(judge(nullptr).ok());
 }
 
 TEST_CASE("a look-up inside another one takes its place, and gives it back", "[kernels]") {
@@ -201,6 +292,7 @@ TEST_CASE("a host has the extension for kernels, and no other", "[kernels]") {
   CHECK(ask(TENON_EXTENSION_KERNEL_LOOKUP) != nullptr);
   CHECK(ask("tenon.kernel_lookup/2") == nullptr);
   CHECK(ask("") == nullptr);
+  CHECK(ask(nullptr) == nullptr);
 }
 
 }  // namespace kernel_lookup_test

@@ -77,9 +77,9 @@ class FirstKernels final : public tenon::Backend<FirstKernels>,
  public:
   static constexpr std::string_view id = "FirstKernels";
   static constexpr std::int32_t priority = 5;
-  static constexpr std::array<std::string_view, 7> operators{
+  static constexpr std::array<std::string_view, 8> operators{
       "test::scale.out", "test::quiet_scale.out", "test::fails_first", "test::picky",
-      "test::refuse",    "test::count",           "test::both"};
+      "test::refuse",    "test::count",           "test::both",        "test::nested"};
   using Kernel = ::Kernel;
 
   FirstKernels() { record("open First"); }
@@ -87,6 +87,9 @@ class FirstKernels final : public tenon::Backend<FirstKernels>,
   tenon::Result<Kernel> create_kernel(std::string_view op, tenon::Args args) {
     if (op == "test::refuse") {
       return tenon::error(Error::InvalidArgument, "argument 0: expected less, found more");
+    }
+    if (op == "test::nested") {
+      TENON_TRY(const FoundKernel again, FoundKernel::find(host(), "test::nested", args.raw()));
     }
     if (op == "test::picky" && args.kind(0) == TENON_VALUE_TENSOR) {
       return tenon::error(Error::OperatorMissing, "test::picky is not for tensors");
@@ -178,8 +181,11 @@ struct Arguments {
 
 /// A backend without code of its own: each word of a blob is an operator whose kernel it asks its
 /// host for. A run copies its input to a tensor of the delegate, runs the kernels, and copies the
-/// output back. The blob "late" asks in `execute`, where it is too late.
-class Asking final : public tenon::Backend<Asking>, public tenon::WithSessions<Asking> {
+/// output back. The blob "late" asks in `execute`, where it is too late. A blob is judged by what
+/// `init` would do.
+class Asking final : public tenon::Backend<Asking>,
+                     public tenon::WithSessions<Asking>,
+                     public tenon::WithCheckBlob<Asking> {
  public:
   static constexpr std::string_view id = "Asking";
 
@@ -206,6 +212,12 @@ class Asking final : public tenon::Backend<Asking>, public tenon::WithSessions<A
       rest.remove_prefix(std::min(end + 1, rest.size()));
     }
     return out;
+  }
+
+  tenon::Result<tenon::BlobVerdict> check_blob(tenon::InitContext& context, tenon::Blob processed,
+                                               tenon::CompileSpecs specs) {
+    TENON_RETURN_IF_ERROR(init(context, std::move(processed), specs).status());
+    return tenon::BlobVerdict{};
   }
 
   tenon::Result<Delegate> create_session(const Delegate& delegate) {
