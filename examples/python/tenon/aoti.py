@@ -100,7 +100,7 @@ def _tensor(node, is_written=False, is_result=False):
         "dtype": _SCALAR_TYPES.get(str(node.get_dtype()).removeprefix("torch.")),
         "sizes": [_upper_bound(size) for size in sizes],
         "dim_order": order,
-        "dynamic": any(getattr(size, "free_symbols", None) for size in sizes),
+        "dynamic": [bool(getattr(size, "free_symbols", None)) for size in sizes],
         "written": is_written,
     }
 

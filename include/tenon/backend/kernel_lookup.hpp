@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "tenon/abi/extensions/kernel_lookup.h"
@@ -19,8 +20,9 @@ namespace tenon {
 ///
 /// The delegate owns the arguments: an array of pointers to values, the values, and their tensors,
 /// in the order of the operator's schema, outputs last, followed by its return values. They keep
-/// their addresses as long as the kernel. Between two runs data, sizes and strides of tensors and
-/// the content of numbers may change. Dtypes, ranks, dim orders and bounds are those of `find`.
+/// their addresses as long as the kernel. Between two runs data, capacity, sizes and strides of
+/// tensors and the content of numbers may change. Dtypes, ranks, dim orders and bounds are those of
+/// `find`.
 ///
 /// Threads: one at a time for kernels that share arguments; others at the same time.
 class FoundKernel {
@@ -30,16 +32,31 @@ class FoundKernel {
     return table_of(host) != nullptr;
   }
 
-  /// Inside of `init`, on its thread.
+  /// Whether a name can be that of an operator: 1 to 256 bytes, none of them NUL or another control
+  /// character.
+  [[nodiscard]] static constexpr bool is_operator_name(std::string_view name) noexcept {
+    for (const char c : name) {
+      if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) return false;
+    }
+    return !name.empty() && name.size() <= 256;
+  }
+
+  /// Inside of `init` or `check_blob`, on its thread.
   ///
   /// errors: OperatorMissing when no plugin has the operator for these arguments, also when the
-  /// host finds no kernels; InvalidState outside of `init`; those of the plugin's `create_kernel`.
+  /// host finds no kernels; InvalidState outside of both, and inside of a plugin that is asked for
+  /// a kernel; InvalidArgument for a name that is none of an operator; those of the plugin's
+  /// `create_kernel`.
   [[nodiscard]] static Result<FoundKernel> find(const HostServices& host, const std::string& op,
                                                 std::span<tenon_value* const> args) {
     const tenon_kernel_lookup_v1* const table = table_of(host);
     if (!table) {
       return error(Error::OperatorMissing, "no kernel for ", op,
                    ": the host has no kernels of other plugins");
+    }
+    if (!is_operator_name(op)) {
+      return error(Error::InvalidArgument, "a kernel for '", op,
+                   "': expected the name of an operator: 1 to 256 bytes, no control characters");
     }
     FoundKernel out(table, host.raw());
     return out.made(
@@ -88,7 +105,10 @@ class FoundKernel {
   }
 
   Result<FoundKernel> made(tenon_status status) {
-    if (status == TENON_STATUS_OK) return std::move(*this);
+    if (status == TENON_STATUS_OK) {
+      if (kernel_) return std::move(*this);
+      return error(Error::Internal, "the host reports a kernel that it found, and gives none");
+    }
     kernel_ = nullptr;
     return failure(status);
   }

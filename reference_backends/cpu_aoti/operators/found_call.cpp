@@ -39,6 +39,11 @@ std::uint32_t kind_of_elements(std::uint32_t list) {
   return list == TENON_VALUE_INT_LIST ? TENON_VALUE_INT : TENON_VALUE_TENSOR;
 }
 
+std::string limits_text(const PlannedTensor& planned) {
+  return concat(name_of(planned.type), planned.is_dynamic() ? " of at most " : " ",
+                shape_text(planned.bounds));
+}
+
 /// The kernels of one instance of a model, by the number of the call.
 struct InstanceKernels {
   struct Slot {
@@ -55,6 +60,15 @@ std::uint64_t next_serial() {
 }
 
 }  // namespace
+
+bool PlannedTensor::allows(std::span<const std::int64_t> sizes) const noexcept {
+  if (sizes.size() != bounds.size()) return false;
+  for (std::size_t d = 0; d < sizes.size(); ++d) {
+    const bool is_smaller = sizes[d] >= 0 && sizes[d] < bounds[d];
+    if (sizes[d] != bounds[d] && !(dynamic[d] && is_smaller)) return false;
+  }
+  return true;
+}
 
 CallValues::CallValues(std::shared_ptr<const CallPlan> shared, bool writes_results)
     : shared_(std::move(shared)), plan_(*shared_) {
@@ -80,8 +94,9 @@ CallValues::CallValues(std::shared_ptr<const CallPlan> shared, bool writes_resul
     tensor.dim_order = planned.dim_order.data();
     tensor.bounds = planned.bounds.data();
     tensor.nbytes = tensor.capacity = nbytes;
-    tensor.shape_dynamism = planned.is_dynamic ? TENON_SHAPE_DYNAMIC_BOUND : TENON_SHAPE_STATIC;
+    tensor.shape_dynamism = planned.is_dynamic() ? TENON_SHAPE_DYNAMIC_BOUND : TENON_SHAPE_STATIC;
     tensors_.push_back(tensor);
+    given_.push_back({next, nullptr});
     next += 2 * rank;
   }
   integers_.resize(plan_.num_integers);
@@ -177,35 +192,33 @@ Status CallValues::run(FoundKernel& kernel, std::span<const std::int64_t> intege
     TENON_RETURN_IF_ERROR(make_result(i));
   }
   TENON_RETURN_IF_ERROR(kernel.run());
+  TENON_RETURN_IF_ERROR(check_inputs(tensors.first(plan_.num_inputs)));
   return give_results(tensors.subspan(plan_.num_inputs));
 }
 
 Status CallValues::take_input(std::size_t index, ModelTensor& tensor) {
   const PlannedTensor& planned = plan_.tensors[index];
-  tenon_tensor& out = tensors_[index];
   const Sizes sizes = tensor.shape();
-  bool fits = tensor.scalar_type == planned.type && sizes.size() == planned.bounds.size();
-  for (std::size_t d = 0; fits && d < sizes.size(); ++d) {
-    fits = sizes[d] == planned.bounds[d] || (planned.is_dynamic && sizes[d] < planned.bounds[d]);
+  if (tensor.scalar_type != planned.type || !planned.allows(sizes)) {
+    return error(Error::InvalidArgument, "tensor ", index, ": expected ", limits_text(planned),
+                 ", found ", name_of(tensor.scalar_type), " ", shape_text(sizes));
   }
-  if (!fits) {
-    return error(Error::InvalidArgument, "tensor ", index, ": expected ", name_of(planned.type),
-                 planned.is_dynamic ? " of at most " : " ", shape_text(planned.bounds), ", found ",
-                 name_of(tensor.scalar_type), " ", shape_text(sizes));
+  // Its memory may be mapped for reading, and other kernels keep what they derived from it.
+  if (planned.is_written && tensor.storage->is_fixed) {
+    return error(Error::NotSupported, "tensor ", index,
+                 ", which the operator changes: expected no constant of the model");
   }
-  std::copy(sizes.begin(), sizes.end(), out.dl.shape);
-  fill_strides(sizes, planned.dim_order, out.dl.strides);
-  out.nbytes = bytes_of(sizes, planned.type);
-  out.dl.data = tensor.data;
-  if (has_strides(tensor, out.dl.strides)) return ok();
+  give(index, sizes, tensor.data);
+  const std::int64_t* const strides = tensors_[index].dl.strides;
+  if (has_strides(tensor, strides)) return ok();
   if (planned.is_written) {
     return error(Error::NotSupported, "tensor ", index,
                  ", which the operator changes: expected one without gaps in memory");
   }
-  TENON_TRY(OwnedTensor copy, new_tensor(sizes, out.dl.strides, planned.type));
-  copy_strided(sizes, size_of(planned.type), {copy->data, out.dl.strides},
+  TENON_TRY(OwnedTensor copy, new_tensor(sizes, strides, planned.type));
+  copy_strided(sizes, size_of(planned.type), {copy->data, strides},
                {tensor.data, tensor.strides.data()});
-  out.dl.data = copy->data;
+  give(index, sizes, copy->data);
   copies_.push_back(std::move(copy));
   return ok();
 }
@@ -213,24 +226,65 @@ Status CallValues::take_input(std::size_t index, ModelTensor& tensor) {
 Status CallValues::make_result(std::size_t index) {
   const PlannedTensor& planned = plan_.tensors[index];
   TENON_TRY(OwnedTensor made, new_tensor(planned.bounds, nullptr, planned.type));
-  tensors_[index].dl.data = made->data;
+  give(index, planned.bounds, made->data);
   made_.push_back(std::move(made));
+  return ok();
+}
+
+void CallValues::give(std::size_t index, Sizes sizes, void* data) {
+  const PlannedTensor& planned = plan_.tensors[index];
+  Given& given = given_[index];
+  std::copy(sizes.begin(), sizes.end(), given.sizes);
+  fill_strides(sizes, planned.dim_order, given.sizes + sizes.size());
+  given.data = data;
+  tenon_tensor& out = tensors_[index];
+  out.dl.ndim = static_cast<std::int32_t>(sizes.size());
+  out.dl.shape = given.sizes;
+  out.dl.strides = given.sizes + sizes.size();
+  out.dl.data = data;
+  out.nbytes = out.capacity = bytes_of(sizes, planned.type);
+}
+
+bool CallValues::has_given(std::size_t index) const noexcept {
+  const tenon_tensor& tensor = tensors_[index];
+  const Given& given = given_[index];
+  const std::size_t rank = plan_.tensors[index].bounds.size();
+  return tensor.dl.data == given.data && tensor.dl.ndim == static_cast<std::int32_t>(rank) &&
+         tensor.dl.shape == given.sizes && tensor.dl.strides == given.sizes + rank;
+}
+
+Status CallValues::check_inputs(std::span<ModelTensor* const> tensors) const {
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    const Sizes sizes = tensors[i]->shape();
+    if (has_given(i) && std::equal(sizes.begin(), sizes.end(), given_[i].sizes)) continue;
+    return error(Error::NotSupported, "tensor ", i, ": expected an argument of the same sizes ",
+                 shape_text(sizes), " and memory after the run, the kernel changed them");
+  }
   return ok();
 }
 
 Status CallValues::give_results(std::span<ModelTensor* const> handles) {
   for (std::size_t i = 0; i < handles.size(); ++i) {
-    const tenon_tensor& tensor = tensors_[plan_.num_inputs + i];
-    if (tensor.dl.data != made_[i]->data) {
+    const std::size_t index = plan_.num_inputs + i;
+    const PlannedTensor& planned = plan_.tensors[index];
+    if (!has_given(index)) {
       return error(Error::NotSupported, "result ", i,
                    ": expected elements in the given memory, the kernel made a view");
     }
+    const Sizes sizes(given_[index].sizes, planned.bounds.size());
+    if (!planned.allows(sizes)) {
+      return error(Error::NotSupported, "result ", i, ": expected ", limits_text(planned),
+                   ", the kernel gave ", shape_text(sizes));
+    }
     ModelTensor& made = *made_[i];
+    std::copy(sizes.begin(), sizes.end(), made.sizes.begin());
+    // The model's code has these strides, whatever the kernel wrote.
+    fill_strides(sizes, planned.dim_order, made.strides.data());
     made.numel = 1;
-    for (std::size_t d = 0; d < made.shape().size(); ++d) {
-      made.sizes[d] = tensor.dl.shape[d];
-      made.strides[d] = tensor.dl.strides[d];
-      made.numel *= made.sizes[d];
+    for (const std::int64_t size : sizes) made.numel *= size;
+    if (!has_strides(made, given_[index].sizes + sizes.size())) {
+      return error(Error::NotSupported, "result ", i,
+                   ": expected elements without gaps, in the order of the given tensor");
     }
   }
   // The handle gets the result, and what it had is released with the other object.
@@ -246,7 +300,7 @@ FoundCall::FoundCall(CallPlan plan, std::size_t number)
 Result<std::unique_ptr<const FoundCall>> FoundCall::find(const HostServices& host, CallPlan plan,
                                                          std::size_t number) {
   std::unique_ptr<FoundCall> out(new FoundCall(std::move(plan), number));
-  Status missing;
+  std::string answers;
   for (const bool writes_results : {false, true}) {
     const std::string& op = writes_results ? out->plan_->out_op : out->plan_->op;
     if (op.empty()) continue;
@@ -259,9 +313,9 @@ Result<std::unique_ptr<const FoundCall>> FoundCall::find(const HostServices& hos
       return std::unique_ptr<const FoundCall>(std::move(out));
     }
     if (kernel.error() != Error::OperatorMissing) return std::move(kernel).status();
-    if (missing.ok()) missing = std::move(kernel).status();
+    answers += concat(answers.empty() ? "" : "; ", kernel.text());
   }
-  return missing;
+  return error(Error::OperatorMissing, answers);
 }
 
 Status FoundCall::run(std::span<const std::int64_t> integers,

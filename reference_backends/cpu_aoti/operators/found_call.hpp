@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -22,8 +23,11 @@ struct PlannedTensor {
   ScalarType type = ScalarType::Float;
   std::vector<std::int64_t> bounds{};  ///< Its largest sizes.
   std::vector<std::uint8_t> dim_order{};
-  bool is_dynamic = false;  ///< Sizes below the bounds are possible.
-  bool is_written = false;  ///< An argument that the operator changes.
+  std::vector<std::uint8_t> dynamic{};  ///< By dimension: 1 where smaller sizes are possible.
+  bool is_written = false;              ///< An argument that the operator changes.
+
+  [[nodiscard]] bool is_dynamic() const noexcept { return std::ranges::count(dynamic, 1) != 0; }
+  [[nodiscard]] bool allows(std::span<const std::int64_t> sizes) const noexcept;
 };
 
 /// One argument or result. Which members count depends on the kind.
@@ -69,11 +73,21 @@ class CallValues {
   struct Elements {
     std::unique_ptr<tenon_value*[]> values;
   };
+  /// Arrays and memory of a tensor in one run. The kernel may write to the tensor itself.
+  struct Given {
+    std::int64_t* sizes = nullptr;  ///< Strides follow.
+    void* data = nullptr;
+  };
 
   tenon_value* add(const PlannedValue& planned);
   tenon_value* add_list(const PlannedValue& planned, std::size_t count);
   Status take_input(std::size_t index, ModelTensor& tensor);
   Status make_result(std::size_t index);
+  /// Sizes, their strides, and the memory, which has no more than their bytes.
+  void give(std::size_t index, std::span<const std::int64_t> sizes, void* data);
+  /// Whether the memory, the rank and the arrays are those that were given.
+  [[nodiscard]] bool has_given(std::size_t index) const noexcept;
+  Status check_inputs(std::span<ModelTensor* const> tensors) const;
   Status give_results(std::span<ModelTensor* const> handles);
 
   std::shared_ptr<const CallPlan> shared_;  ///< Kernels point into it.
@@ -82,6 +96,7 @@ class CallValues {
   std::vector<Elements> lists_;
   std::vector<std::int64_t> sizes_;  ///< Sizes and strides of all tensors.
   std::vector<tenon_tensor> tensors_;
+  std::vector<Given> given_;            ///< For each of `tensors_`.
   std::vector<tenon_value*> integers_;  ///< Those that the call passes.
   std::vector<tenon_value*> args_;
   std::vector<OwnedTensor> copies_;  ///< During a run: inputs that were copied.
@@ -102,7 +117,8 @@ class FoundCall {
 
   /// Runs it for the current instance. errors: InvalidProgram for other numbers of integers or
   /// tensors than were described; InvalidArgument for tensors of other dtypes, ranks or sizes;
-  /// those of the kernel.
+  /// NotSupported for an operator that changes a constant of the model, and for a kernel that
+  /// changes sizes of arguments or gives results of other sizes; those of the kernel.
   [[nodiscard]] Status run(std::span<const std::int64_t> integers,
                            std::span<ModelTensor* const> tensors) const;
 

@@ -162,18 +162,18 @@ class MissingOperators {
   /// `answer` is that of other plugins; empty when they were not asked.
   void add(std::string name, std::string_view answer) {
     const auto [at, is_new] = all_.insert(std::move(name));
-    if (is_new && listed_.size() < most_listed) listed_.push_back(*at);
-    if (answer.empty()) {
-      is_undescribed_ = true;
-    } else if (answer_.empty()) {
-      answer_ = answer;
+    if (is_new && listed_.size() < most_listed) {
+      listed_.push_back(*at);
+      add_answer(answer);
     }
+    if (answer.empty()) is_undescribed_ = true;
   }
 
   [[nodiscard]] bool empty() const noexcept { return all_.empty(); }
 
   [[nodiscard]] Status refusal() const {
-    std::string names;
+    std::string names, answers;
+    for (const std::string& answer : answers_) answers += concat("; ", answer);
     for (const std::string& name : listed_) names += concat(names.empty() ? "" : ", ", name);
     if (all_.size() > listed_.size()) {
       names += concat(" and ", all_.size() - listed_.size(), " more");
@@ -185,28 +185,45 @@ class MissingOperators {
                      ? ", or compile it with tenon.aoti.describe_calls, so that kernels "
                        "of other plugins can run them"
                      : "",
-                 answer_.empty() ? "" : "; ", answer_);
+                 answers);
   }
 
  private:
   static constexpr std::size_t most_listed = 32;
+  static constexpr std::size_t longest_answer = 512;
+
+  void add_answer(std::string_view answer) {
+    std::size_t end = std::min(answer.size(), longest_answer);
+    // Characters of UTF-8 stay whole.
+    while (end < answer.size() && end > 0 && (answer[end] & 0xc0) == 0x80) --end;
+    std::string text = concat(answer.substr(0, end), end < answer.size() ? " ..." : "");
+    if (!text.empty() && std::ranges::find(answers_, text) == answers_.end()) {
+      answers_.push_back(std::move(text));
+    }
+  }
+
   std::unordered_set<std::string> all_;
   std::vector<std::string> listed_;
-  std::string answer_;  // The first one.
+  std::vector<std::string> answers_;  // Of those listed, each text once.
   bool is_undescribed_ = false;
 };
 
-/// The call of an operator without code here, when a plugin has a kernel for it.
+/// The call of an operator without code here, when a plugin has a kernel for it. OperatorMissing
+/// has all reasons for which another operator may still be looked for.
 Result<std::unique_ptr<const FoundCall>> find_call(const HostServices* host, const Json& node,
                                                    const std::string& target, std::size_t number) {
   const std::string where = concat("call ", number, ", ", target);
   if (!host || !FoundKernel::is_offered_by(*host)) {
     return error(Error::OperatorMissing, "the host has no kernels of other plugins");
   }
-  TENON_TRY(auto plan, read_found_call(node, target, where));
-  if (!plan) return error(Error::OperatorMissing, "");
-  auto found = FoundCall::find(*host, *std::move(plan), number);
+  auto plan = read_found_call(node, target, where);
+  if (plan.error() == Error::NotSupported) return error(Error::OperatorMissing, plan.text());
+  if (!plan.ok()) return std::move(plan).status();
+  if (!*plan) return error(Error::OperatorMissing, "");
+  auto found = FoundCall::find(*host, **std::move(plan), number);
   if (found.ok() || found.error() == Error::OperatorMissing) return found;
+  // Asked from a host that looks for none at this moment.
+  if (found.error() == Error::InvalidState) return error(Error::OperatorMissing, found.text());
   return std::move(found).status().with_context(where);
 }
 
@@ -256,6 +273,9 @@ Result<std::unique_ptr<const aoti::ProxyExecutor>> make_proxy(std::string_view d
     const Json* node = find((*nodes)[i], "node");
     if (!node) return fail(Error::InvalidProgram, where, "expected an object 'node'");
     TENON_TRY(std::string target, text(*node, "target", where));
+    if (!FoundKernel::is_operator_name(target)) {
+      return fail(Error::InvalidProgram, where, "expected the name of an operator in 'target'");
+    }
     const OperatorKernel* kernel = find_operator(target);
     if (!kernel) {
       auto found = find_call(host, *node, target, i);

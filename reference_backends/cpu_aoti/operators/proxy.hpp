@@ -16,9 +16,9 @@ namespace tenon::cpu_aoti {
 /// may be null, and is used inside of `init` alone.
 ///
 /// errors: InvalidProgram for what is no description; OperatorMissing that names all operators
-/// without code, here and in other plugins; NotSupported for an argument that the operator's code
-/// does not take; OutOfResources for a description that is too large; those of a plugin that
-/// refuses a call of its operator.
+/// without code, here and in other plugins, with what is known about each; NotSupported for an
+/// argument that the operator's code here does not take; OutOfResources for a description that is
+/// too large; those of a plugin that refuses a call of its operator.
 [[nodiscard]] Result<std::unique_ptr<const aoti::ProxyExecutor>> make_proxy(
     std::string_view description, const HostServices* host = nullptr);
 

@@ -59,6 +59,9 @@ class FoundCallReader {
     for (const Json& tensor : *tensors) TENON_RETURN_IF_ERROR(read_tensor(tensor));
     if (json::find(facts, "out")) {
       TENON_TRY(plan_.out_op, json::text(facts, "out", where_));
+      if (!FoundKernel::is_operator_name(plan_.out_op)) {
+        return bad("expected the name of an operator in 'out'");
+      }
     }
     return std::move(plan_);
   }
@@ -243,12 +246,15 @@ class FoundCallReader {
       }
       out.dim_order.push_back(static_cast<std::uint8_t>(at));
     }
-    const auto is_true = [&](const char* key) {
-      const Json* const found = json::find(tensor, key);
-      return found && *found == true;
-    };
-    out.is_dynamic = is_true("dynamic");
-    out.is_written = is_true("written");
+    TENON_TRY(const Json* dynamic, json::list(tensor, "dynamic", where_));
+    const auto is_flag = [](const Json& value) { return value.is_boolean(); };
+    if (dynamic->size() != rank || !std::ranges::all_of(*dynamic, is_flag)) {
+      return bad(concat(number, ": expected true or false for each of ", rank,
+                        " dimensions in 'dynamic', found ", dynamic->size()));
+    }
+    for (const Json& one : *dynamic) out.dynamic.push_back(one.get<bool>() ? 1 : 0);
+    const Json* const written = json::find(tensor, "written");
+    out.is_written = written && *written == true;
     plan_.tensors.push_back(std::move(out));
     return ok();
   }

@@ -18,13 +18,15 @@ namespace tenon::cpu_aoti {
 ///     "defaults": [{"name": "by", "arg": {"as_float": 1.0}}]    those that the call leaves out
 ///     "out": "acme::shift.out"    optional: the overload that writes to given results
 ///     "tensors": [{"dtype": 6, "sizes": [64, 4], "dim_order": [0, 1],
-///                  "dynamic": true, "written": false}]
+///                  "dynamic": [true, false], "written": false}]
 ///
 /// "tensors" are those of the call in its order, arguments before results: dtypes are PyTorch's
-/// numbers, sizes the largest ones, null where there is none. A result with gaps in memory has the
+/// numbers, sizes the largest ones, null where there is none, "dynamic" for each
+/// dimension whether smaller sizes are possible. A result with gaps in memory has the
 /// dim order null.
 ///
-/// errors: InvalidProgram for what is no description; NotSupported for a type of argument that
+/// errors: InvalidProgram for what is no description, and for an overload with another name than
+/// `is_operator_name` allows; NotSupported for a type of argument that
 /// kernels have no value for, and for a size without a limit.
 [[nodiscard]] Result<std::optional<CallPlan>> read_found_call(const json::Json& node,
                                                               const std::string& op,

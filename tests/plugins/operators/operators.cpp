@@ -11,6 +11,8 @@
 //                                          the sum of the first one, and each multiplied by n
 //     tenon_test::increase_(Tensor(a!) x, int by) -> ()
 //     tenon_test::fail(Tensor x) -> Tensor fails when x is empty, or else gives zeros
+//     tenon_test::column(Tensor x) -> Tensor    all elements, with the sizes [-1, 1]
+//     tenon_test::resize_(Tensor(a!) x, int n) -> ()    gives its argument the sizes [n]
 //     tenon_test::view(Tensor x) -> Tensor breaks the rule that results are not views
 #include <algorithm>
 #include <array>
@@ -31,9 +33,9 @@ class OperatorKernels final : public tenon::Backend<OperatorKernels>,
  public:
   static constexpr std::string_view id = "OperatorKernels";
   static constexpr std::string_view description = "operators that tests define";
-  static constexpr std::array<std::string_view, 6> operators{
-      "tenon_test::shift",     "tenon_test::split.out", "tenon_test::pair",
-      "tenon_test::increase_", "tenon_test::fail",      "tenon_test::view"};
+  static constexpr std::array<std::string_view, 8> operators{
+      "tenon_test::shift", "tenon_test::split.out", "tenon_test::pair",   "tenon_test::increase_",
+      "tenon_test::fail",  "tenon_test::view",      "tenon_test::column", "tenon_test::resize_"};
 
   struct Kernel {
     Status (*run_operator)(const tenon::ExecutionContext& context, const Args& args);
@@ -47,9 +49,10 @@ class OperatorKernels final : public tenon::Backend<OperatorKernels>,
       std::size_t num_args;
       Status (*run)(const tenon::ExecutionContext&, const Args&);
     };
-    static constexpr Operator all[] = {{"shift", 6, &shift}, {"split.out", 6, &split},
-                                       {"pair", 5, &pair},   {"increase_", 2, &increase},
-                                       {"fail", 2, &fail},   {"view", 2, &view}};
+    static constexpr Operator all[] = {{"shift", 6, &shift},   {"split.out", 6, &split},
+                                       {"pair", 5, &pair},     {"increase_", 2, &increase},
+                                       {"fail", 2, &fail},     {"view", 2, &view},
+                                       {"column", 2, &column}, {"resize_", 2, &resize}};
     for (const Operator& one : all) {
       if (op.substr(12) != one.name) continue;
       TENON_RETURN_IF_ERROR(args.expect(one.num_args));
@@ -97,6 +100,7 @@ class OperatorKernels final : public tenon::Backend<OperatorKernels>,
     TENON_TRY(const auto x, args.tensor<const float>(0));
     TENON_TRY(const auto n, args.integer(1));
     const auto size = static_cast<std::int64_t>(x.size());
+    if (n == -1) return tenon::ok();  // Results as they were given.
     if (n < 0 || n > size) {
       return tenon::error(Error::InvalidArgument, "n: expected 0 to ", size, ", found ", n);
     }
@@ -148,6 +152,20 @@ class OperatorKernels final : public tenon::Backend<OperatorKernels>,
     TENON_TRY(const auto out, args.tensor<float>(1));
     std::fill(out.begin(), out.end(), 0.0f);
     return tenon::ok();
+  }
+
+  static Status column(const tenon::ExecutionContext&, const Args& args) {
+    TENON_TRY(const auto x, args.tensor<const float>(0));
+    const std::array<std::int64_t, 2> sizes{static_cast<std::int64_t>(x.size()), 1};
+    TENON_RETURN_IF_ERROR(args.resize(1, sizes));
+    TENON_TRY(const auto out, args.tensor<float>(1));
+    std::copy(x.begin(), x.end(), out.begin());
+    return tenon::ok();
+  }
+
+  static Status resize(const tenon::ExecutionContext&, const Args& args) {
+    TENON_TRY(const auto n, args.integer(1));
+    return args.resize(0, {&n, 1});
   }
 
   static Status view(const tenon::ExecutionContext&, const Args& args) {

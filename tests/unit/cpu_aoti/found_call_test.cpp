@@ -64,10 +64,13 @@ json argument(const std::string& name, const json& value) {
 json tensor_argument(const std::string& name) {
   return argument(name, {{"as_tensor", {{"name", "buf"}}}});
 }
-json tensor_facts(const std::vector<json>& sizes, bool dynamic = false) {
+json tensor_facts(const std::vector<json>& sizes, const std::vector<bool>& dynamic) {
   json order = json::array();
   for (std::size_t i = 0; i < sizes.size(); ++i) order.push_back(i);
   return {{"dtype", 6}, {"sizes", sizes}, {"dim_order", order}, {"dynamic", dynamic}};
+}
+json tensor_facts(const std::vector<json>& sizes, bool dynamic = false) {
+  return tensor_facts(sizes, std::vector<bool>(sizes.size(), dynamic));
 }
 const json tensor_output = {{"as_tensor", {{"name", "out"}}}};
 
@@ -233,6 +236,66 @@ TEST_CASE("lists of tensors, dtypes and scalars are arguments of kernels", "[cpu
   CHECK(both.results[2].values() == Values{9, 12, 15});
 }
 
+TEST_CASE("sizes that do not vary are those of the export, in arguments and results",
+          "[cpu_aoti][kernels]") {
+  Fixture fixture;
+  const json rows = tensor_facts({64, 4}, {true, false});
+  const auto proxy =
+      host().make_proxy(list(one_node("tenon_test::column", list(tensor_output), {rows, rows}),
+                             one_node("tenon_test::fail", list(tensor_output), {rows, rows})));
+  INFO(proxy.text());
+  REQUIRE(proxy.ok());
+  const Handle x = make({16, 4});
+  CHECK_THAT(call(**proxy, {x.get()}, {}, 1).failure,
+             ContainsSubstring("tenon_test::column: result 0: expected Float of at most [64, 4], "
+                               "the kernel gave [64, 1]"));
+  const Handle narrow = make({64, 1});
+  CHECK_THAT(call(**proxy, {narrow.get()}, {}, 1).failure,
+             ContainsSubstring("tensor 0: expected Float of at most [64, 4], found Float [64, 1]"));
+
+  const json column = tensor_facts({256, 1}, {true, false});
+  const auto other =
+      host().make_proxy(list(one_node("tenon_test::column", list(tensor_output), {rows, column})));
+  REQUIRE(other.ok());
+  for (const std::int64_t n : {16, 64, 0, 1}) {
+    const Handle some = make({n, 4});
+    const Call called = call(**other, {some.get()}, {}, 1);
+    CHECK(called.failure.empty());
+    CHECK(called.results[0].sizes() == Shape{n * 4, 1});
+  }
+}
+
+TEST_CASE("a kernel may neither grow nor shrink the tensors that it is given",
+          "[cpu_aoti][kernels]") {
+  Fixture fixture;
+  json written = tensor_facts({4}, true);
+  written["written"] = true;
+  const auto proxy = host().make_proxy(list(node(
+      "tenon_test::resize_", {tensor_argument("x"), argument("n", {{"as_int", 2}})}, json::array(),
+      {{"arguments", {"x", "n"}}, {"defaults", json::array()}, {"tensors", list(written)}})));
+  INFO(proxy.text());
+  REQUIRE(proxy.ok());
+  const Handle x = make({2});
+  CHECK(call(**proxy, {x.get()}, {2}, 0).failure.empty());
+  // Within the bounds, and beyond the tensor's memory.
+  CHECK_THAT(call(**proxy, {x.get()}, {4}, 0).failure, ContainsSubstring("tenon_test::resize_"));
+  CHECK_THAT(call(**proxy, {x.get()}, {1}, 0).failure,
+             ContainsSubstring("tensor 0: expected an argument of the same sizes [2] and memory"));
+  CHECK(call(**proxy, {x.get()}, {2}, 0).failure.empty());
+  const Handle large = make({4});
+  CHECK(call(**proxy, {large.get()}, {4}, 0).failure.empty());
+}
+
+TEST_CASE("a result has the largest sizes until its kernel resizes it", "[cpu_aoti][kernels]") {
+  Fixture fixture;
+  json node = split_node();
+  const auto proxy = host().make_proxy(list(node));
+  REQUIRE(proxy.ok());
+  const Handle x = tensor({4}, {1, 2, 3, 4});
+  CHECK(call(**proxy, {x.get()}, {1}, 2).results[0].sizes() == Shape{1});
+  CHECK(call(**proxy, {x.get()}, {-1}, 2).results[0].sizes() == Shape{4});
+}
+
 TEST_CASE("an operator that changes its argument writes to the model's tensor",
           "[cpu_aoti][kernels]") {
   Fixture fixture;
@@ -251,6 +314,10 @@ TEST_CASE("an operator that changes its argument writes to the model's tensor",
   CHECK_THAT(call(**proxy, {turned.get()}, {2}, 0).failure,
              ContainsSubstring("tensor 0, which the operator changes: expected one without gaps"));
   CHECK(turned.values() == Values{1, 2, 3, 4});
+  x.get()->storage->is_fixed = true;
+  CHECK_THAT(call(**proxy, {x.get()}, {2}, 0).failure,
+             ContainsSubstring("tensor 0, which the operator changes: expected no constant"));
+  CHECK(x.values() == Values{3, 4, 5, 6});
 }
 
 TEST_CASE("a kernel that fails is reported, and runs again", "[cpu_aoti][kernels]") {
@@ -331,11 +398,83 @@ TEST_CASE("what no plugin has is named with what was asked", "[cpu_aoti][kernels
   CHECK_THAT(text, ContainsSubstring("or compile it with tenon.aoti.describe_calls"));
   CHECK_THAT(text, ContainsSubstring("no plugin has a kernel for acme::turn.left: "
                                      "OperatorKernels: "));
+  CHECK_THAT(text, ContainsSubstring("; no plugin has a kernel for tenon_test::shift: "
+                                     "OperatorKernels: tenon_test::shift: only of Float"));
   const json alone = {node("tenon_test::shift", shift_inputs(), list(tensor_output), doubles)};
   CHECK_THAT(host().refusal(alone, Error::OperatorMissing),
              ContainsSubstring("tenon_test::shift: only of Float"));
+  json overload = alone;
+  overload[0]["node"]["metadata"]["tenon"] = [&] {
+    doubles["out"] = "acme::shift.out";
+    return doubles.dump();
+  }();
+  const std::string both = host().refusal(overload, Error::OperatorMissing);
+  CHECK_THAT(both, ContainsSubstring("tenon_test::shift: only of Float"));
+  CHECK_THAT(both, ContainsSubstring("no plugin has a kernel for acme::shift.out"));
   CHECK(cpu_aoti::make_proxy(json{{"nodes", list(shift_node())}}.dump()).error() ==
         Error::OperatorMissing);
+}
+
+TEST_CASE("one answer of another plugin is shortened, and each text is listed once",
+          "[cpu_aoti][kernels]") {
+  json nodes = json::array();
+  json gaps = shift_facts();
+  gaps["tensors"][1]["dim_order"] = nullptr;
+  for (const char* name : {"acme::a", "acme::b", "acme::a"}) {
+    nodes.push_back(node(name, shift_inputs(), list(tensor_output), gaps));
+  }
+  json facts = shift_facts();
+  facts["defaults"] = list(argument("other", {{std::string(900, 'q'), true}}));
+  nodes.push_back(node("acme::c", shift_inputs(), list(tensor_output), facts));
+  const std::string text = host().refusal(nodes, Error::OperatorMissing);
+  CHECK_THAT(text, ContainsSubstring("3 operators: acme::a, acme::b, acme::c;"));
+  CHECK_THAT(text, ContainsSubstring("; call 0, acme::a: tensor 1: a result with gaps"));
+  CHECK_THAT(text, ContainsSubstring("; call 1, acme::b: tensor 1: a result with gaps"));
+  CHECK_THAT(text, !ContainsSubstring("call 2"));
+  CHECK_THAT(text, ContainsSubstring("qqq ..."));
+  CHECK(text.size() < 1200);
+  const auto alone = cpu_aoti::make_proxy(json{{"nodes", nodes}}.dump());
+  CHECK_THAT(std::string(alone.text()),
+             Catch::Matchers::EndsWith("(docs/aoti/operators.md); the host has no kernels of other "
+                                       "plugins"));
+}
+
+TEST_CASE("kernels are missing where the host looks for none at this moment",
+          "[cpu_aoti][kernels]") {
+  const HostServices services(host().table.get());
+  const auto proxy = cpu_aoti::make_proxy(json{{"nodes", list(shift_node())}}.dump(), &services);
+  CHECK(proxy.error() == Error::OperatorMissing);
+  CHECK_THAT(std::string(proxy.text()), ContainsSubstring("kernels are found inside of init"));
+}
+
+TEST_CASE("names that are those of no operator are refused before a plugin is asked",
+          "[cpu_aoti][kernels]") {
+  const HostServices services(host().table.get());
+  for (const std::string& name : {std::string(), std::string(257, 'a'), std::string("a::b\n"),
+                                  std::string("a::b\0c", 6), std::string("a::\x7f")}) {
+    CHECK(FoundKernel::find(services, name, {}).error() == Error::InvalidArgument);
+    json target = shift_node(), overload = shift_node();
+    target["node"]["target"] = name;
+    CHECK_THAT(host().refusal(list(target), Error::InvalidProgram),
+               ContainsSubstring("call 0: expected the name of an operator in 'target'"));
+    json facts = shift_facts();
+    facts["out"] = name;
+    overload["node"]["metadata"]["tenon"] = facts.dump();
+    CHECK_THAT(host().refusal(list(overload), Error::InvalidProgram),
+               ContainsSubstring("expected the name of an operator in 'out'"));
+  }
+  CHECK(FoundKernel::find(services, std::string(256, 'a'), {}).error() == Error::InvalidState);
+}
+
+TEST_CASE("a host that reports a kernel and gives none has failed", "[cpu_aoti][kernels]") {
+  static tenon_kernel_lookup_v1 table{};
+  table.struct_size = sizeof table;
+  table.find_kernel = [](const tenon_host*, const char*, tenon_value* const*, std::uint32_t,
+                         tenon_found_kernel**) { return tenon_status{TENON_STATUS_OK}; };
+  tenon_host raw{};
+  raw.struct_size = sizeof raw;
+  raw.get_extension = [](const tenon_host*, const char*) -> const void* { return &table; };
+  CHECK(FoundKernel::find(HostServices(&raw), "a::b", {}).error() == Error::Internal);
 }
 
 TEST_CASE("a host without the extension, or with a shorter table, has no kernels",
@@ -404,13 +543,17 @@ TEST_CASE("facts about a call that are none are refused by call and tensor",
              ContainsSubstring("no overflow"));
   CHECK_THAT(invalid(with_tensor("dim_order", {0, 0})), ContainsSubstring("each dimension once"));
   CHECK_THAT(invalid(with_tensor("dim_order", {0, 2})), ContainsSubstring("each dimension once"));
-  CHECK_THAT(host().refusal(with_tensor("dim_order", nullptr), Error::NotSupported),
+  CHECK_THAT(invalid(with_tensor("dynamic", true)), ContainsSubstring("array 'dynamic'"));
+  CHECK_THAT(invalid(with_tensor("dynamic", list(true))),
+             ContainsSubstring("each of 2 dimensions"));
+  CHECK_THAT(invalid(with_tensor("dynamic", {1, 0})), ContainsSubstring("true or false"));
+  CHECK_THAT(host().refusal(with_tensor("dim_order", nullptr), Error::OperatorMissing),
              ContainsSubstring("tensor 1: a result with gaps in memory"));
-  CHECK_THAT(host().refusal(with_tensor("sizes", {nullptr, 2}), Error::NotSupported),
+  CHECK_THAT(host().refusal(with_tensor("sizes", {nullptr, 2}), Error::OperatorMissing),
              ContainsSubstring("tensor 1: a size without a limit"));
   CHECK_THAT(
       host().refusal(with("defaults", list(argument("other", {{"as_device", {{"type", "cpu"}}}}))),
-                     Error::NotSupported),
+                     Error::OperatorMissing),
       ContainsSubstring("argument 'other' has the type as_device"));
   json text = shift_node();
   for (const char* broken : {"", "{", "[]", "1"}) {
@@ -421,7 +564,7 @@ TEST_CASE("facts about a call that are none are refused by call and tensor",
   CHECK_THAT(invalid(list(text)), ContainsSubstring("expected a JSON object in the metadata"));
   json odd = shift_node();
   odd["node"]["outputs"] = list(json{{"as_int", 1}});
-  CHECK_THAT(host().refusal(list(odd), Error::NotSupported),
+  CHECK_THAT(host().refusal(list(odd), Error::OperatorMissing),
              ContainsSubstring("an output has the type as_int"));
 }
 
