@@ -87,6 +87,9 @@ template <class D>
 concept HasProxy = requires(std::string_view calls, const HostServices& host) {
   { D::make_proxy(calls, host) } -> std::same_as<Result<std::unique_ptr<const ProxyExecutor>>>;
 };
+/// A function of that name, which has to be the one above.
+template <class D>
+concept NamesProxy = requires { &D::make_proxy; };
 template <class D>
 concept HasFallbackKernels = requires {
   { D::fallback_kernels.data() } -> std::convertible_to<const char* const*>;
@@ -291,6 +294,11 @@ class AotiBackend {
       static_assert(always_false<Derived>,
                     "tenon: AotiBackend needs a public `static constexpr const char* "
                     "compile_options`, a JSON object for the exporter (\"{}\" for none)");
+    } else if constexpr (detail::NamesProxy<Derived> && !detail::HasProxy<Derived>) {
+      static_assert(always_false<Derived>,
+                    "tenon: AotiBackend's make_proxy has to be a public `static "
+                    "tenon::Result<std::unique_ptr<const tenon::aoti::ProxyExecutor>> "
+                    "make_proxy(std::string_view calls, const tenon::HostServices& host)`");
     } else {
       return true;
     }
@@ -341,7 +349,7 @@ class AotiBackend {
       // permitted is what is loaded.
       TENON_TRY(const std::vector<std::byte> code, copy_library(context, payload));
       TENON_RETURN_IF_ERROR(context.permit_code(code));
-      TENON_TRY(model->proxy, make_proxy(context, payload, code));
+      TENON_TRY(model->proxy, read_operator_calls(context, payload, code));
       const auto find = [&](std::string_view name) { return shim_for(model->proxy.get(), name); };
       auto library = ModelLibrary::load(code, find, served());
       if (!library.ok()) {
@@ -419,9 +427,8 @@ class AotiBackend {
 
   /// Reads the description of the operators that the model calls by number. Null when it calls
   /// none, and when there is no description.
-  static Result<std::unique_ptr<const ProxyExecutor>> make_proxy(const InitContext& context,
-                                                                 const Payload& payload,
-                                                                 Bytes code) {
+  static Result<std::unique_ptr<const ProxyExecutor>> read_operator_calls(
+      const InitContext& context, const Payload& payload, Bytes code) {
     if constexpr (detail::HasProxy<Derived>) {
       // Asked for only where it is needed: what a program lacks is reported by key.
       const bool calls = as_text(code).find(proxy_executor_function) != std::string_view::npos;
@@ -563,7 +570,7 @@ class AotiBackend {
   static Status check(const InitContext& context, std::string_view processed) {
     TENON_TRY(const Payload payload, parse(context, processed));
     TENON_TRY(const NamedData code, find_library(context, payload));
-    TENON_TRY(const auto proxy, make_proxy(context, payload, code.bytes()));
+    TENON_TRY(const auto proxy, read_operator_calls(context, payload, code.bytes()));
     const auto find = [&](std::string_view name) { return shim_for(proxy.get(), name); };
     return ModelLibrary::check(code.bytes(), find, served());
   }
