@@ -178,9 +178,9 @@ TEST_CASE("mm_out: few rows or columns of BFloat16 and Half", "[cpu_aoti]") {
   Fixture fixture;
   Random source;
   for (const ScalarType type : {ScalarType::BFloat16, ScalarType::Half}) {
-    for (const std::int64_t few : {1, 2, 3, 4, 5, 7, 16, 17}) {
-      for (const std::int64_t n : {1, 3, 16, 40, 65}) {
-        for (const std::int64_t k : {1, 15, 31, 33, 64, 100}) {
+    for (const std::int64_t few : {1, 2, 3, 5, 16, 17}) {
+      for (const std::int64_t n : {1, 3, 40, 65}) {
+        for (const std::int64_t k : {1, 31, 33, 100}) {
           for (int ways = 0; ways < 16; ++ways) {
             // In the other half of the ways the result has few columns.
             const std::int64_t m = ways < 8 ? few : n;
