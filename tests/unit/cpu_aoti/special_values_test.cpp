@@ -242,6 +242,37 @@ TEST_CASE("_weight_int8pack_mm: strides of the weights", "[cpu_aoti]") {
   CHECK(out.values() == Values{0, 2, 4});
 }
 
+TEST_CASE("_weight_int8pack_mm: rows of every length of weights", "[cpu_aoti]") {
+  Fixture fixture;
+  constexpr std::int64_t columns = 5;
+  for (const std::int64_t rows : {1, 2, 5}) {
+    for (const std::int64_t inner : {1, 15, 64, 80, 149}) {
+      CAPTURE(rows, inner);
+      // Small integers, so that the sums are exact in each order.
+      const auto x_at = [](std::int64_t i) { return static_cast<double>(i % 11 - 5); };
+      const auto weight_at = [](std::int64_t i) { return static_cast<double>(i * 37 % 256 - 128); };
+      Handle x = make({rows, inner}, ScalarType::Float), out;
+      Handle weights = make({columns, inner}, ScalarType::Char);
+      Handle scales = filled({columns}, ScalarType::Float, {1, 2, 0.5, 4, 1});
+      for (std::int64_t i = 0; i < rows * inner; ++i) x.set(i, x_at(i));
+      for (std::int64_t i = 0; i < columns * inner; ++i) weights.set(i, weight_at(i));
+      REQUIRE(aoti_torch_cpu__weight_int8pack_mm(x.get(), weights.get(), scales.get(), out.out()) ==
+              0);
+      Values expected;
+      for (std::int64_t i = 0; i < rows; ++i) {
+        for (std::int64_t j = 0; j < columns; ++j) {
+          double sum = 0;
+          for (std::int64_t k = 0; k < inner; ++k) {
+            sum += x_at(i * inner + k) * weight_at(j * inner + k);
+          }
+          expected.push_back(sum * scales.values()[static_cast<std::size_t>(j)]);
+        }
+      }
+      CHECK(out.values() == expected);
+    }
+  }
+}
+
 TEST_CASE("_trilinear: dimensions from the end, and none twice", "[cpu_aoti]") {
   Fixture fixture;
   Handle a = filled({2, 3}, ScalarType::Float, {1, 2, 3, 4, 5, 6});

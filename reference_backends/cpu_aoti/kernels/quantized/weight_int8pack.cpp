@@ -95,6 +95,37 @@ TENON_CPU_AOTI_AVX512 [[gnu::always_inline]] inline void multiply_block(
   }
 }
 
+/// The product of one row with one column of weights. A single row takes as long as its weights
+/// take to be read from memory, and processors fetch ahead along one column; several columns at
+/// once, with a new start after every few lines, were read at less than half of that rate.
+TENON_CPU_AOTI_AVX512 [[gnu::always_inline]] inline void multiply_column(
+    const Int8Weights& w, const float* x, float* out, std::int64_t column) noexcept {
+  constexpr std::int64_t lanes = 16;
+  constexpr int parts = 4;
+  const std::int8_t* const weight = w.data + column * w.stride;
+  __m512 sums[parts];
+  TENON_CPU_AOTI_UNROLL
+  for (int i = 0; i < parts; ++i) sums[i] = _mm512_setzero_ps();
+  std::int64_t k = 0;
+  for (; k + parts * lanes <= w.inner; k += parts * lanes) {
+    TENON_CPU_AOTI_UNROLL
+    for (int i = 0; i < parts; ++i) {
+      const auto* const from = reinterpret_cast<const __m128i*>(weight + k + i * lanes);
+      const __m512 right = _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(_mm_loadu_si128(from)));
+      sums[i] = _mm512_fmadd_ps(_mm512_loadu_ps(x + k + i * lanes), right, sums[i]);
+    }
+  }
+  for (; k < w.inner; k += lanes) {
+    const std::int64_t left = w.inner - k < lanes ? w.inner - k : lanes;
+    const auto mask = static_cast<__mmask16>((1u << left) - 1);
+    const __m128i from = _mm_maskz_loadu_epi8(mask, weight + k);
+    const __m512 right = _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(from));
+    sums[0] = _mm512_fmadd_ps(_mm512_maskz_loadu_ps(mask, x + k), right, sums[0]);
+  }
+  const __m512 first = _mm512_add_ps(sums[0], sums[1]);
+  out[column] = _mm512_reduce_add_ps(_mm512_add_ps(first, _mm512_add_ps(sums[2], sums[3])));
+}
+
 template <int rows>
 TENON_CPU_AOTI_AVX512 [[gnu::always_inline]] inline void multiply_rows(const Int8Weights& w,
                                                                        const float* x, float* out,
@@ -112,7 +143,7 @@ TENON_CPU_AOTI_AVX512 void multiply_avx512(const Int8Weights& w, const float* x,
     multiply_rows<4>(w, x, out, begin, end);
   }
   for (; rows > 0; --rows, x += w.inner, out += w.columns) {
-    multiply_rows<1>(w, x, out, begin, end);
+    for (std::int64_t j = begin; j < end; ++j) multiply_column(w, x, out, j);
   }
 }
 
