@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
 #
-# The live checks, for ./dev: models that PyTorch and ExecuTorch export, with both of them as the judges.
+# The live checks, for ./dev: models that PyTorch and ExecuTorch export, with both of them as the judges. And
+# what is timed against libtorch.
 
 # PyTorch and ExecuTorch in build/live/venv, or a line that says why not. By uv, which takes a third of
 # pip's processor time for their 6 GB.
@@ -140,8 +141,11 @@ live_operators() {
     tests/live/operator_suite.py --cache build/live/operators --build build/gcc "$@"
 }
 
-# The packages of the architectures have a folder of their own, so that the other checks see the same Python as ever.
+# live_architectures BUILD [ARGUMENT]... The packages of the architectures have a folder of their own, so that the other
+# checks see the same Python as ever.
 live_architectures() {
+  local build=build/$1
+  shift
   live_python
   local packages=build/live/architecture_packages wanted=tests/live/architecture_packages.txt
   if ! cmp -s "$wanted" "$packages/complete.txt"; then
@@ -150,7 +154,7 @@ live_architectures() {
       -r "$wanted" && cp "$wanted" "$packages/complete.txt"
   fi
   TORCHINDUCTOR_CACHE_DIR=$PWD/build/live/inductor PYTHONPATH=$packages build/live/venv/bin/python \
-    tests/live/architectures.py --cache build/live/architectures --build build/gcc "$@"
+    tests/live/architectures.py --cache build/live/architectures --build "$build" "$@"
 }
 
 # A sample of as many cases as one program has; the same cases each time.
@@ -163,4 +167,46 @@ live_operator_sample() {
 live_part() {
   live_models --only small_mlp --only gpt2 --only unet --only stateful
   live_operator_sample
+}
+
+# The build of what is timed: with -Og, as the build of the checks has it, loops of the plugin take up to three times as
+# long.
+configure_o2() {
+  configure_with_lld o2 gcc g++ -Dbuildtype=release -Doptimization=2 -Dbenchmarks=disabled "${compiled[@]}"
+}
+
+# Single operators in libtorch and in the plugin.
+bench_operators() {
+  configure_o2
+  build o2 tests/live/bench-operators
+  local lib
+  lib=$(echo build/live/venv/lib/python3*/site-packages/torch/lib/libtorch_cpu.so)
+  echo "load of the machine: $(cut -d ' ' -f 1-3 /proc/loadavg), $(nproc) processors"
+  OMP_NUM_THREADS=1 build/o2/tests/live/bench-operators --libtorch "$lib" "$@"
+}
+
+# Models that are exported with a package for libtorch's loader; `live` checks what they compute.
+bench_models() {
+  local program=(build/live/venv/bin/python tests/live/bench_aoti.py --cache build/live/cache
+    --plugin build/o2/reference_backends/cpu_aoti/cpu_aoti.so --bench-tenon build/o2/tests/live/bench-tenon
+    --tenon-run build/o2/examples/tenon-run/tenon-run)
+  if [[ " $* " == *" -h "* || " $* " == *" --help "* ]]; then
+    "${program[@]}" --help
+    return
+  fi
+  local only=() arguments=("$@") i
+  for ((i = 1; i < $#; ++i)); do
+    [ "${arguments[i - 1]}" != --only ] || only+=(--only "${arguments[i]}")
+  done
+  configure_o2
+  build o2 reference_backends/cpu_aoti/cpu_aoti.so tests/live/bench-tenon examples/tenon-run/tenon-run
+  TORCHINDUCTOR_CACHE_DIR=$PWD/build/live/inductor build/live/venv/bin/python \
+    tests/live/export_models.py --cache build/live/cache --package "${only[@]}"
+  "${program[@]}" "$@"
+}
+
+bench_aoti() {
+  setup
+  live_python
+  if [ "${1:-}" = --operators ]; then bench_operators "${@:2}"; else bench_models "$@"; fi
 }
