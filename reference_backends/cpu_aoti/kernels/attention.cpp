@@ -174,7 +174,8 @@ Status attend_all(const Attention<T>& a) {
   };
 #ifdef _OPENMP
   if (threads > 1) {
-#pragma omp parallel for schedule(static, 1) num_threads(static_cast<int>(threads))
+    // Without a number of threads, because each change of it ends and creates some.
+#pragma omp parallel for schedule(static, 1)
     for (std::int64_t thread = 0; thread < threads; ++thread) work(thread);
     return good ? ok() : error(Error::Internal, "oneDNN: a product of blocks failed");
   }

@@ -2,12 +2,16 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <filesystem>
+#include <limits>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "kernel_support.hpp"
 #include "kernels/quantized/dot_products.hpp"
 #include "kernels/quantized/weight_products.hpp"
+#include "openmp.hpp"
 #include "support/catch.hpp"
 
 using namespace kernel_test;
@@ -76,7 +80,57 @@ std::string hex(const std::uint8_t* bytes, std::size_t count) {
   return out;
 }
 
+std::set<std::string> thread_ids() {
+  std::set<std::string> out;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/task")) {
+    out.insert(entry.path().filename());
+  }
+  return out;
+}
+
 }  // namespace
+
+TEST_CASE("a product is as large as its weights, read once for four rows", "[cpu_aoti]") {
+  constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
+  CHECK(bytes_read(0, 5) == 0);
+  CHECK(bytes_read(100, 0) == 100);
+  CHECK(bytes_read(100, 3) == 100);
+  CHECK(bytes_read(100, 9) == 200);
+  CHECK(bytes_read(256 * 256, 4096) == std::int64_t{1} << 26);
+  CHECK(bytes_read(most / 2, 12) == most);
+}
+
+TEST_CASE("products and attention of alternating sizes keep the threads of the first ones",
+          "[cpu_aoti]") {
+  Fixture fixture;
+  Random source;
+  const int before = ::omp_get_max_threads();
+  ::omp_set_num_threads(4);
+  const std::int64_t inner = 1024;
+  const auto x = random_floats(source, inner);
+  const auto weights = random_bytes<std::int8_t>(source, 1024 * inner);
+  const auto multiply_by = [&](std::int64_t columns) {
+    std::vector<float> out(static_cast<std::size_t>(columns));
+    multiply({weights.data(), columns, inner, inner}, x.data(), 1, out.data(), vector_level());
+  };
+  const auto attend = [&](std::int64_t heads) {
+    const Handle q = random(source, {1, heads, 1, 8});
+    Handle out, logsumexp;
+    return aoti_torch_cpu__scaled_dot_product_flash_attention_for_cpu(
+        q.get(), q.get(), q.get(), 0, 0, nullptr, nullptr, out.out(), logsumexp.out());
+  };
+  multiply_by(1024);
+  const std::set<std::string> first = thread_ids();
+  for (int run = 0; run < 3; ++run) {
+    multiply_by(300);
+    multiply_by(1024);
+    CHECK(thread_ids() == first);
+    REQUIRE(attend(2) == 0);
+    REQUIRE(attend(5) == 0);
+    CHECK(thread_ids() == first);
+  }
+  ::omp_set_num_threads(before);
+}
 
 TEST_CASE("sums of 8-bit products are exact on each kind of processor", "[cpu_aoti]") {
   Random source;

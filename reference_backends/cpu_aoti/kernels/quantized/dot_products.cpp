@@ -313,7 +313,7 @@ Multiply choose([[maybe_unused]] bool a_is_byte, [[maybe_unused]] VectorLevel le
 
 void multiply(const DotProducts& product, VectorLevel level) noexcept {
   const Multiply chosen = choose(product.a_is_byte, level);
-  in_parts(product.columns, 64, product.columns * product.inner,
+  in_parts(product.columns, 64, bytes_read(product.columns * product.inner, product.rows),
            [&](std::int64_t begin, std::int64_t end) { chosen(product, begin, end); });
 }
 

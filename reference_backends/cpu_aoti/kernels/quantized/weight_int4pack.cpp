@@ -289,9 +289,10 @@ void multiply(const Int4Weights& w, const float* x, const float* group_sums, std
   auto* chosen = choose<float>(level);
   if (w.type == ScalarType::BFloat16) chosen = choose<BFloat16>(level);
   if (w.type == ScalarType::Half) chosen = choose<Half>(level);
-  in_parts(w.columns, 64, w.columns * w.inner / 2, [&](std::int64_t begin, std::int64_t end) {
-    chosen(w, x, group_sums, rows, out, layout, begin, end);
-  });
+  in_parts(w.columns, 64, bytes_read(w.columns * w.inner / 2, rows),
+           [&](std::int64_t begin, std::int64_t end) {
+             chosen(w, x, group_sums, rows, out, layout, begin, end);
+           });
 }
 
 namespace {

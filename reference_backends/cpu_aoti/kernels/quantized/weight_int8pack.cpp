@@ -163,7 +163,7 @@ void multiply(const Int8Weights& w, const float* x, std::int64_t rows, float* ou
 #else
   static_cast<void>(level);
 #endif
-  in_parts(w.columns, 4, w.columns * w.inner,
+  in_parts(w.columns, 4, bytes_read(w.columns * w.inner, rows),
            [&](std::int64_t begin, std::int64_t end) { chosen(w, x, rows, out, begin, end); });
 }
 
