@@ -330,6 +330,51 @@ TEST_CASE("products with weights of 4 bits, in every layout on each kind of proc
   }
 }
 
+TEST_CASE("sums of 4-bit weights are infinite or NaN only where PyTorch's formula is",
+          "[cpu_aoti]") {
+  const float infinity = std::numeric_limits<float>::infinity();
+  const std::int64_t inner = 64, columns = 112;
+  const struct {
+    float first, others, scale, zero;
+    int q;
+    float expected;
+  } cases[] = {{infinity, 0, 1, 0, 9, infinity}, {infinity, 0, 1, 1, 8, infinity},
+               {infinity, 0, 1, 0, 8, NAN},      {2e37f, 2e37f, 1, 0, 8, 0},
+               {1e38f, 1e38f, 0, 0, 15, 0},      {NAN, 0, 1, 0, 9, NAN},
+               {1, 1, 1, infinity, 9, infinity}, {3e38f, 3e38f, 1, 0, 9, infinity}};
+  for (const auto& each : cases) {
+    for (const std::int64_t rows : {1, 5}) {
+      // The last row alone has these numbers.
+      std::vector<float> x(static_cast<std::size_t>(rows * inner), 0), sums;
+      std::fill(x.end() - inner, x.end(), each.others);
+      x[x.size() - static_cast<std::size_t>(inner)] = each.first;
+      for (std::size_t i = 0; i < x.size(); ++i) {
+        if (i % 32 == 0) sums.push_back(0);
+        sums.back() += x[i];
+      }
+      std::vector<float> scales;
+      for (std::int64_t i = 0; i < inner / 32 * columns; ++i) {
+        scales.insert(scales.end(), {each.scale, each.zero});
+      }
+      const std::vector<int> q(static_cast<std::size_t>(columns * inner), each.q);
+      for (const Int4Layout layout :
+           {Int4Layout::pairs32, Int4Layout::halves32, Int4Layout::halves64}) {
+        const auto packed = pack(q, columns, inner, layout);
+        for (const VectorLevel level : levels()) {
+          std::vector<float> found(static_cast<std::size_t>(rows * columns), 7);
+          multiply({packed.data(), columns, inner, 32, scales.data(), ScalarType::Float}, x.data(),
+                   sums.data(), rows, found.data(), layout, level);
+          CAPTURE(static_cast<int>(level), static_cast<int>(layout), rows, each.first, each.zero,
+                  each.q);
+          CHECK(std::all_of(found.end() - columns, found.end(), [&](float value) {
+            return std::isnan(each.expected) ? std::isnan(value) : value == each.expected;
+          }));
+        }
+      }
+    }
+  }
+}
+
 TEST_CASE("_weight_int4pack_mm_cpu_tensor: the layout of this processor, and what it refuses",
           "[cpu_aoti]") {
   Fixture fixture;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
+#include <cmath>
 
 #include "kernels/elements.hpp"
 #include "kernels/kernel_list.hpp"
@@ -11,6 +12,29 @@ namespace tenon::cpu_aoti {
 namespace {
 
 using aoti::shim_call;
+
+/// Replaces the numbers of a row of a block that are not finite by PyTorch's formula, which applies
+/// scale and zero to each weight: sums of a group may overflow, or multiply 0 by an infinite
+/// number, where that does not.
+template <int half, class T>
+[[gnu::always_inline]] inline void correct_row(const Int4Weights& w, const float* x, float* out,
+                                               std::int64_t column, bool pairs) noexcept {
+  const std::uint8_t* const block = w.data + column * (w.inner / 2);
+  for (int n = 0; n < 2 * half; ++n) {
+    if (std::isfinite(out[n])) continue;
+    const bool is_low = pairs ? n % 2 == 0 : n < half;
+    const int d = pairs ? n / 2 : n % half;
+    const T* const scales = static_cast<const T*>(w.scales) + (column + n) * 2;
+    float sum = 0;
+    for (std::int64_t k = 0; k < w.inner; ++k) {
+      const T* const about = scales + k / w.group * w.columns * 2;
+      const int q = block[k * half + d] >> (is_low ? 0 : 4) & 15;
+      sum = std::fma(x[k], std::fma(static_cast<float>(q - 8), widen(about[0]), widen(about[1])),
+                     sum);
+    }
+    out[n] = sum;
+  }
+}
 
 /// Columns [column, column + 2 * half) of the result. `pairs` says which two columns a byte has.
 /// Within a group the numbers q - 8 are summed without scale and zero, which the end of the group
@@ -41,6 +65,9 @@ template <int half, class T>
         total[n] +=
             (is_low ? low : high)[d] * widen(scales[2 * n]) + sum * widen(scales[2 * n + 1]);
       }
+    }
+    if (!std::all_of(total, total + 2 * half, [](float sum) { return std::isfinite(sum); })) {
+      correct_row<half, T>(w, x + i * w.inner, total, column, pairs);
     }
     std::copy_n(total, 2 * half, out + i * w.columns + column);
   }
@@ -129,6 +156,24 @@ TENON_CPU_AOTI_AVX512 [[gnu::always_inline]] inline ScaleAndZero load_scales(
           _mm512_castsi512_ps(_mm512_and_si512(both, upper))};
 }
 
+/// Whether a sum is infinite or NaN.
+TENON_CPU_AOTI_AVX512 [[gnu::always_inline]] inline bool is_special(
+    const __m512 (&sums)[4]) noexcept {
+  constexpr int infinite_or_nan = 0x99;
+  const int low = _mm512_fpclass_ps_mask(sums[0], infinite_or_nan) |
+                  _mm512_fpclass_ps_mask(sums[1], infinite_or_nan);
+  const int high = _mm512_fpclass_ps_mask(sums[2], infinite_or_nan) |
+                   _mm512_fpclass_ps_mask(sums[3], infinite_or_nan);
+  return (low | high) != 0;
+}
+
+/// Not inlined: the call is rare, and its loops would take registers of the product.
+template <class T>
+TENON_CPU_AOTI_AVX512 [[gnu::noinline, gnu::cold]] void correct_row_avx512(
+    const Int4Weights& w, const float* x, float* out, std::int64_t column) noexcept {
+  correct_row<32, T>(w, x, out + column, column, false);
+}
+
 /// A full block of 64 columns for `rows` rows of `x`: a weight is converted once for all of them.
 template <int rows, class T>
 TENON_CPU_AOTI_AVX512 [[gnu::always_inline]] inline void multiply_block_avx512(
@@ -180,12 +225,17 @@ TENON_CPU_AOTI_AVX512 [[gnu::always_inline]] inline void multiply_block_avx512(
       }
     }
   }
+  bool special[rows];
   TENON_CPU_AOTI_UNROLL
   for (int i = 0; i < rows; ++i) {
     TENON_CPU_AOTI_UNROLL
     for (int j = 0; j < quarters; ++j) {
       _mm512_storeu_ps(out + i * w.columns + column + j * 16, total[i][j]);
     }
+    special[i] = is_special(total[i]);
+  }
+  for (int i = 0; i < rows; ++i) {
+    if (special[i]) correct_row_avx512<T>(w, x + i * w.inner, out + i * w.columns, column);
   }
 }
 
@@ -245,6 +295,7 @@ TENON_CPU_AOTI_AVX512 [[gnu::always_inline]] inline void multiply_row_avx512(
   }
   TENON_CPU_AOTI_UNROLL
   for (int j = 0; j < 4; ++j) _mm512_storeu_ps(out + column + j * 16, total[j]);
+  if (is_special(total)) correct_row_avx512<T>(w, x, out, column);
 }
 
 template <class T>

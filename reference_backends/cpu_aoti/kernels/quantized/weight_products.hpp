@@ -51,7 +51,9 @@ struct Int4Weights {
 };
 
 /// out [rows, columns] = x [rows, inner] times the weights, as for Int8Weights. `group_sums` [rows,
-/// inner / group] are the sums of x in each group.
+/// inner / group] are the sums of x in each group. Results that are not finite in this way are
+/// computed with scale and zero applied to each weight, as by PyTorch (int4mm_kernel.cpp,
+/// tinygemm_kernel).
 void multiply(const Int4Weights& weights, const float* x, const float* group_sums,
               std::int64_t rows, float* out, Int4Layout layout, VectorLevel level) noexcept;
 
