@@ -127,11 +127,11 @@ class Container {
                  " constants of its blob unread; it was compiled with its weights inside");
   }
 
-  /// Names and type of one constant of the model.
+  /// Names of one constant of the model, and how the model uses it.
   struct ConstantName {
     const char* name;      ///< In the compiled code.
     const char* original;  ///< In the program that was exported (FQN).
-    ConstantType type;
+    bool is_fixed;         ///< The model never writes to it.
     std::int32_t dtype;
     std::size_t nbytes;
   };
@@ -167,7 +167,8 @@ class Container {
       if (api_.get_constant_type) {
         TENON_RETURN_IF_ERROR(read("type of a constant", api_.get_constant_type, type, i));
       }
-      constant.type = static_cast<ConstantType>(type);
+      constant.is_fixed =
+          is_fixed(static_cast<ConstantType>(type), constant.name, constant.original);
     }
     return out;
   }
@@ -257,21 +258,27 @@ class Container {
     return has("input_handles[") || has("Error in op: input");
   }
 
-  /// Whether the model never writes to constant `index` of type `type`. What Inductor folded when
-  /// it froze a model (config.freezing) has type Buffer, a name `_frozen_paramN` that no attribute
-  /// of the exported module has, and no other (PyTorch: torch/_inductor/constant_folding.py,
-  /// replace_node_with_constant). Freezing leaves out what the model writes to (freezing.py,
-  /// replace_params_with_constants).
+  /// Whether the model never writes to constant `index` of type `type`.
   Result<bool> is_fixed_constant(ConstantType type, std::size_t index) {
+    const char* name = nullptr;
+    const char* original = nullptr;
+    if (type == ConstantType::buffer && api_.get_constant_name && api_.get_constant_original_fqn) {
+      TENON_RETURN_IF_ERROR(read("name of a constant", api_.get_constant_name, name, index));
+      TENON_RETURN_IF_ERROR(
+          read("name of a constant", api_.get_constant_original_fqn, original, index));
+    }
+    return is_fixed(type, name, original);
+  }
+
+  /// Whether a model never writes to a constant of this type and these names, which are null where
+  /// they are not known. What Inductor folded when it froze a model (config.freezing) has type
+  /// Buffer, a name `_frozen_paramN` that no attribute of the exported module has, and no other
+  /// (PyTorch: torch/_inductor/constant_folding.py, replace_node_with_constant). Freezing leaves
+  /// out what the model writes to (freezing.py, replace_params_with_constants).
+  static bool is_fixed(ConstantType type, const char* name, const char* original) noexcept {
     if (type != ConstantType::buffer) {
       return type == ConstantType::parameter || type == ConstantType::tensor_constant;
     }
-    if (!api_.get_constant_name || !api_.get_constant_original_fqn) return false;
-    const char* name = nullptr;
-    const char* original = nullptr;
-    TENON_RETURN_IF_ERROR(read("name of a constant", api_.get_constant_name, name, index));
-    TENON_RETURN_IF_ERROR(
-        read("name of a constant", api_.get_constant_original_fqn, original, index));
     return name && original && is_frozen(name) && std::string_view(name) == original;
   }
 

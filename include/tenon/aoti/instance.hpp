@@ -249,14 +249,16 @@ class Instance {
                    "': the model expects dtype number ", constant.dtype, ", found ",
                    name_of(weight.scalar_type));
     }
-    const bool is_fixed =
-        constant.type == ConstantType::parameter || constant.type == ConstantType::tensor_constant;
+    const bool is_fixed = constant.is_fixed;
     has_state_ = has_state_ || !is_fixed;
+    // As of a blob (ConstantAdoption::Place): a copy of the model's own may change.
+    bool is_shared = is_fixed;
     const Bytes bytes = weights.named_bytes[index];
     std::byte* place = nullptr;
     if (weight.device_type == TorchDeviceType::cpu) {
-      if (is_fixed && is_aligned(bytes)) {
-        // Models do not write to parameters.
+      is_shared = is_fixed && is_aligned(bytes);
+      if (is_shared) {
+        // Models do not write to fixed constants.
         place = const_cast<std::byte*>(bytes.data());
       } else {
         own_host_blocks_.push_back(std::make_unique<WeightsCopy>(bytes));
@@ -275,6 +277,7 @@ class Instance {
         place, weight.sizes, weight.strides.data(), weight.storage_offset, weight.scalar_type,
         weight.device_type, on_host ? 0 : pool_->memory().device_index);
     if (!tensor) return error(Error::InvalidExternalData, pool_->take_failure());
+    tensor->storage->is_fixed = is_shared;
     tensors.push_back(tensor);
     return ok();
   }

@@ -29,8 +29,9 @@ class WeightsBlob {
 
 /// A loaded stand-in, with a function that makes instances of it.
 struct Loaded {
-  explicit Loaded(const std::string& name) {
-    auto loaded = ModelLibrary::load(stand_in(name).bytes(), &find_host_shim);
+  explicit Loaded(const std::string& name,
+                  const void* (*find)(std::string_view) = &find_host_shim) {
+    auto loaded = ModelLibrary::load(stand_in(name).bytes(), find);
     INFO(loaded.text());
     REQUIRE(loaded.ok());
     library = std::make_unique<ModelLibrary>(*std::move(loaded));
@@ -39,8 +40,38 @@ struct Loaded {
     TENON_TRY(const ContainerApi api, ContainerApi::find(*library));
     return Instance::create(api, host_memory(), "cpu", {.blob = blob, .in_place = in_place});
   }
+  /// With its weights by name, as a table of generation 3 has them.
+  Result<std::unique_ptr<Instance>> instance(Bytes weight, Bytes state) {
+    TENON_TRY(const ContainerApi api, ContainerApi::find(*library));
+    NamedWeight each{};
+    each.scalar_type = ScalarType::Float;
+    each.device_type = TorchDeviceType::cpu;
+    each.sizes = {16};
+    each.strides = {1};
+    std::vector<NamedWeight> named(2, each);
+    named[0].name = "layer.weight";
+    named[1].name = "_frozen_param7";
+    const Bytes bytes[] = {weight, state};
+    return Instance::create(api, host_memory(), "cpu", {.named = named, .named_bytes = bytes});
+  }
   std::unique_ptr<ModelLibrary> library;
 };
+
+/// Whether each constant that a model took by name is fixed, in the model's order.
+std::vector<bool> taken;
+
+/// `find_host_shim`, with a function that notes the constants that a model takes.
+const void* find_noting_shim(std::string_view name) {
+  using NewHandle = ShimError (*)(ModelTensor*, ModelTensor**);
+  if (name != "aoti_torch_new_tensor_handle") return find_host_shim(name);
+  static constexpr NewHandle note = [](ModelTensor* from, ModelTensor** out) -> ShimError {
+    taken.push_back(from->storage->is_fixed);
+    const auto real = reinterpret_cast<NewHandle>(
+        const_cast<void*>(find_host_shim("aoti_torch_new_tensor_handle")));
+    return real(from, out);
+  };
+  return reinterpret_cast<const void*>(note);
+}
 
 Status run(Instance& instance, TestTensor& x, TestTensor& y) {
   const TestArgs args({x.value(), y.value()});
@@ -94,6 +125,30 @@ TEST_CASE("what the compiler folded is no state and is used in place", "[aoti]")
     TestTensor y(ScalarType::Float, {1});
     REQUIRE(run(**instance, x, y).ok());
     CHECK(y.elements<float>() == std::vector{13.0f});
+  }
+}
+
+TEST_CASE("constants by name are fixed where nothing writes to them and they are in place",
+          "[aoti]") {
+  const WeightsBlob blob(3.0f, 10.0f);
+  const Bytes weight = blob.bytes().first(64), state = blob.bytes().subspan(64);
+  alignas(64) std::byte moved[128];
+  std::memcpy(moved + 1, weight.data(), weight.size());
+  for (const bool is_frozen : {true, false}) {
+    for (const bool is_aligned : {true, false}) {
+      INFO("frozen " << is_frozen << " aligned " << is_aligned);
+      taken.clear();
+      Loaded model(is_frozen ? "is_frozen" : "is_named_otherwise", &find_noting_shim);
+      auto instance = model.instance(is_aligned ? weight : Bytes(moved + 1, 64), state);
+      INFO(instance.text());
+      REQUIRE(instance.ok());
+      CHECK((*instance)->has_state() == !is_frozen);
+      CHECK(taken == std::vector{is_aligned, is_frozen});
+      TestTensor x({1}, {1.0f});
+      TestTensor y(ScalarType::Float, {1});
+      REQUIRE(run(**instance, x, y).ok());
+      CHECK(y.elements<float>() == std::vector{13.0f});
+    }
   }
 }
 

@@ -24,6 +24,7 @@ std::int32_t aoti_torch_dtype_float32();
 std::int32_t aoti_torch_device_type_cpu();
 std::int32_t aoti_torch_device_type_cuda();
 std::int32_t aoti_torch_delete_tensor_object(Tensor);
+std::int32_t aoti_torch_new_tensor_handle(Tensor, Tensor*);
 std::int32_t aoti_torch_get_data_ptr(Tensor, void**);
 std::int32_t aoti_torch_get_sizes(Tensor, std::int64_t**);
 std::int32_t aoti_torch_get_strides(Tensor, std::int64_t**);
@@ -167,6 +168,25 @@ EXPORT std::int32_t AOTInductorModelContainerGetConstantOriginalFQN(Container*, 
                                                                     const char** out) {
   *out = index == 0 ? "layer.weight" : "_frozen_param7";
   return 0;
+}
+EXPORT std::int32_t AOTInductorModelContainerGetConstantDtype(Container*, std::size_t,
+                                                              std::int32_t* out) {
+  *out = float32;
+  return 0;
+}
+struct ConstantPair {
+  const char* name;
+  Tensor tensor;
+};
+EXPORT std::int32_t AOTInductorModelContainerUpdateUserManagedConstantBufferPairs(
+    Container* container, const ConstantPair* pairs, std::size_t count, bool, bool) {
+  return guard([&] {
+    for (std::size_t i = 0; i < count; ++i) {
+      const bool is_weight = std::strcmp(pairs[i].name, "layer_weight") == 0;
+      check(aoti_torch_new_tensor_handle(pairs[i].tensor,
+                                         is_weight ? &container->weight : &container->state));
+    }
+  });
 }
 #endif
 EXPORT std::int32_t AOTInductorModelContainerGetConstantDataSize(Container*, std::size_t,
