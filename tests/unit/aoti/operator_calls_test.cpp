@@ -25,7 +25,8 @@ std::string call_of(const std::string& target) {
 
 /// The same for an operator of tests/plugins/operators, whose results are a sum and products.
 std::string found_call(const std::string& target) {
-  const std::string tensor = R"({\"dtype\": 6, \"sizes\": [1], \"dim_order\": [0]})";
+  const std::string tensor = R"({\"dtype\": 6, \"sizes\": [1], \"dim_order\": [0],
+      \"dynamic\": [false]})";
   std::string out = R"({"nodes": [{"name": "buf0", "node": {"target": ")" + target +
                     R"(", "inputs": [
     {"name": "xs", "arg": {"as_tensors": [{"name": "x"}]}, "kind": 1},
