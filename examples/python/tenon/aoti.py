@@ -58,7 +58,9 @@ def _facts(kernel, node):
     tensors = []
     for index, argument in enumerate(arguments):
         if argument.name in given:
-            value = kwargs[argument.name] if argument.name in kwargs else args[index]
+            # A default that the exporter wrote down is in neither, and no default is a tensor.
+            positional = args[index] if index < len(args) else None
+            value = kwargs.get(argument.name, positional)
             is_written = argument.alias_info is not None and argument.alias_info.is_write
             tensors += [_tensor(one, is_written=is_written) for one in _tensors_in(value)]
     outputs = kernel.codegen_outputs() if len(node.outputs) == 1 else kernel.outputs
