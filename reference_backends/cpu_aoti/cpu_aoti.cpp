@@ -189,7 +189,7 @@ class CpuAotiBackend final : public tenon::Backend<CpuAotiBackend>,
       out.host_weights += PackedWeights::nbytes_of_process();
       return out;
     }
-    for (const PackedWeights* packed : delegate->packed) out.host_weights += packed->nbytes();
+    out.host_weights += PackedWeights::nbytes_of(delegate->packed);
     return out;
   }
 

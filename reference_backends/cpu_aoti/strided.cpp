@@ -120,7 +120,7 @@ void copy_elements(Sizes sizes, Layout to, Layout from) noexcept {
   convert_rows<T, T>(sizes, to, from, [](T value) { return value; });
 }
 
-struct Wide {
+struct SixteenBytes {
   std::uint64_t low, high;
 };
 
@@ -153,7 +153,7 @@ void copy_strided(Sizes sizes, std::size_t element, Layout to, Layout from) noex
     case 8:
       return copy_elements<std::uint64_t>(sizes, to, from);
     default:
-      return copy_elements<Wide>(sizes, to, from);
+      return copy_elements<SixteenBytes>(sizes, to, from);
   }
 }
 

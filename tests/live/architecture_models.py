@@ -91,7 +91,7 @@ class StaticCacheLlama(nn.Module):
         self.wrapped = TorchExportableModuleWithStaticCache(model)
 
     def forward(self, token: Tensor, place: Tensor) -> Tensor:
-        # torch.export stands in for buffers of modules, not for the same tensors in the layers of the cache, which it
+        # torch.export replaces buffers of modules, not the same tensors in the layers of the cache, which it
         # would take for constants.
         for number, layer in enumerate(self.wrapped.static_cache.layers):
             layer.keys = self.wrapped.get_buffer(f"key_cache_{number}")

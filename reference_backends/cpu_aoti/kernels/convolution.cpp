@@ -7,10 +7,10 @@
 #include "common/convolution_shape.hpp"
 #include "kernels/elements.hpp"
 #include "kernels/kernel_list.hpp"
+#include "kernels/vectors/vector_level.hpp"
 #include "onednn/onednn.hpp"
 #include "onednn/packed_weights.hpp"
 #include "strided.hpp"
-#include "tenon/aoti/library/model_requirements.hpp"
 #include "tenon/core/tensor.hpp"
 
 namespace tenon::cpu_aoti {
@@ -29,8 +29,8 @@ struct Reorder {
 /// The primitives of one convolution.
 struct Plan {
   Bound convolution;
-  std::optional<Reorder> input, weight, output;
-  std::byte* packed_weight = nullptr;  ///< Used instead of the weight that a call passes.
+  std::optional<Reorder> input, weight, output;  ///< That of the weight is made when it is needed.
+  PackedForms packed;  ///< Of fixed weights, used instead of reordering them.
 };
 
 using Desc = dnnl_memory_desc_t;
@@ -139,14 +139,7 @@ Status make_plan(const Convolution& c, const ModelTensor& out, bool channels_las
   const Desc& chosen_weight = plan.convolution.desc(DNNL_ARG_WEIGHTS);
   const Desc& chosen_output = plan.convolution.desc(DNNL_ARG_DST);
   TENON_RETURN_IF_ERROR(make_reorder(input, chosen_input, chosen_input, plan.input));
-  const bool is_chosen = onednn::api().dnnl_memory_desc_equal(&weight, &chosen_weight) != 0;
-  if (c.weight.storage->is_fixed && !is_chosen) {
-    auto& packed = aoti::current_pool().cache<PackedWeights>();
-    TENON_TRY(plan.packed_weight, packed.get(c.weight.data, weight, chosen_weight));
-  }
-  if (!plan.packed_weight) {
-    TENON_RETURN_IF_ERROR(make_reorder(weight, chosen_weight, chosen_weight, plan.weight));
-  }
+  plan.packed.set_formats(weight, chosen_weight);
   return make_reorder(chosen_output, output, chosen_output, plan.output);
 }
 
@@ -164,8 +157,17 @@ Result<std::byte*> reordered(std::optional<Reorder>& reorder, std::byte* data,
 Status run_plan(Plan& plan, const Convolution& c, const ModelTensor& out) {
   std::optional<Scratch> input_copy, weight_copy, output_copy;
   TENON_TRY(std::byte* const input, reordered(plan.input, c.input.data, input_copy));
-  std::byte* const given = plan.packed_weight ? plan.packed_weight : c.weight.data;
-  TENON_TRY(std::byte* const weight, reordered(plan.weight, given, weight_copy));
+  std::byte* weight = nullptr;
+  if (plan.packed.are_needed() && c.weight.storage->is_fixed) {
+    TENON_TRY(weight, plan.packed.get(c.weight.data));
+  }
+  if (!weight) {
+    if (plan.packed.are_needed() && !plan.weight) {
+      const Desc& to = plan.packed.to();
+      TENON_RETURN_IF_ERROR(make_reorder(plan.packed.from(), to, to, plan.weight));
+    }
+    TENON_TRY(weight, reordered(plan.weight, c.weight.data, weight_copy));
+  }
   std::byte* output = out.data;
   if (plan.output) {
     TENON_TRY(output_copy, Scratch::of(plan.output->nbytes));
@@ -232,9 +234,7 @@ Status run(Convolution& c, ModelTensor& out, bool channels_last) {
   for (const std::int64_t value :
        {static_cast<std::int64_t>(c.input.scalar_type), static_cast<std::int64_t>(c.spatial),
         c.groups, std::int64_t{c.transposed}, std::int64_t{channels_last},
-        std::int64_t{c.bias != nullptr},
-        // A plan may hold the packed form of this very weight.
-        c.weight.storage->is_fixed ? reinterpret_cast<std::int64_t>(c.weight.data) : 0}) {
+        std::int64_t{c.bias != nullptr}}) {
     key.add(value);
   }
   for (const Sizes list : {c.input.shape(), c.input.step(), c.weight.shape(), c.weight.step(),
@@ -248,11 +248,7 @@ Status run(Convolution& c, ModelTensor& out, bool channels_last) {
 }
 
 /// oneDNN has BFloat16 convolutions only for CPUs with AVX-512.
-[[nodiscard]] bool has_bfloat16_convolutions() {
-  static const bool has = aoti::cpu_supports("avx512bw") && aoti::cpu_supports("avx512dq") &&
-                          aoti::cpu_supports("avx512vl");
-  return has;
-}
+[[nodiscard]] bool has_bfloat16_convolutions() { return vector_level() >= VectorLevel::avx512; }
 
 /// Replaces a tensor by a contiguous copy of Float.
 Status make_float(ModelTensor& tensor, std::optional<OwnedTensor>& copy) {

@@ -6,9 +6,9 @@
 #include <type_traits>
 
 #include "kernels/products/few_rows.hpp"
+#include "kernels/vectors/vector_level.hpp"
 #include "onednn/onednn.hpp"
 #include "onednn/packed_weights.hpp"
-#include "tenon/aoti/library/model_requirements.hpp"
 
 namespace tenon::cpu_aoti {
 namespace {
@@ -143,11 +143,12 @@ Status through_floats(const Product& p) {
 /// A product of matrices without gaps.
 struct PreparedProduct {
   onednn::Bound bound;
-  std::byte* packed_b = nullptr;  ///< Used instead of the B that a call passes.
+  onednn::PackedForms packed;  ///< Of fixed B, where the primitive wants another format.
 };
 
-/// Products with sums in float, by a primitive cached for the shape. A fixed B is packed for it.
-Status by_primitive(const Product& p, bool& done) {
+/// Products with sums in float, by a primitive cached for the shape. With `packs` oneDNN chooses
+/// the format of B, which is fixed and is packed for it.
+Status by_primitive(const Product& p, bool packs, bool& done) {
   using namespace onednn;
   Operand left{};
   Operand right{};
@@ -161,11 +162,10 @@ Status by_primitive(const Product& p, bool& done) {
         std::int64_t{left.transposed}, std::int64_t{right.transposed},
         std::int64_t{result.transposed}, std::int64_t{p.float_result},
         std::bit_cast<std::int64_t>(p.alpha), std::bit_cast<std::int64_t>(p.beta),
-        p.is_b_fixed ? reinterpret_cast<std::int64_t>(p.b.data) : 0}) {
+        std::int64_t{packs}}) {
     key.add(value);
   }
-  // False when the primitive needs a packed B and there is none.
-  const auto make_with = [&](PreparedProduct& product, bool packs) -> Result<bool> {
+  const auto make = [&](PreparedProduct& product) -> Status {
     const auto describe = [&](const MatrixView& matrix, const Operand& operand, ScalarType type) {
       const std::int64_t sizes[] = {matrix.rows, matrix.cols};
       const std::int64_t strides[] = {operand.transposed ? 1 : operand.leading,
@@ -209,19 +209,7 @@ Status by_primitive(const Product& p, bool& done) {
     const PrimitiveDesc owned(desc);
     static constexpr int arguments[] = {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DST};
     TENON_RETURN_IF_ERROR(product.bound.make(desc, arguments));
-    const auto& chosen = product.bound.desc(DNNL_ARG_WEIGHTS);
-    if (onednn::api().dnnl_memory_desc_equal(&b, &chosen) != 0) return true;
-    auto& packed = aoti::current_pool().cache<PackedWeights>();
-    TENON_TRY(product.packed_b, packed.get(p.b.data, b, chosen));
-    return product.packed_b != nullptr;
-  };
-  const auto make = [&](PreparedProduct& made) -> Status {
-    if (p.is_b_fixed) {
-      TENON_TRY(const bool is_usable, make_with(made, true));
-      if (is_usable) return ok();
-      made = PreparedProduct();
-    }
-    TENON_TRY([[maybe_unused]] const bool is_usable, make_with(made, false));
+    product.packed.set_formats(b, product.bound.desc(DNNL_ARG_WEIGHTS));
     return ok();
   };
   auto prepared = aoti::current_pool().cache<Cache<PreparedProduct>>().get(key, make);
@@ -231,9 +219,13 @@ Status by_primitive(const Product& p, bool& done) {
   }
   if (!prepared.ok()) return std::move(prepared).status();
   Bound& bound = (*prepared)->bound;
-  std::byte* const packed_b = (*prepared)->packed_b;
+  std::byte* b = p.b.data;
+  if ((*prepared)->packed.are_needed()) {
+    TENON_TRY(b, (*prepared)->packed.get(p.b.data));
+    if (!b) return by_primitive(p, false, done);
+  }
   TENON_RETURN_IF_ERROR(bound.set(DNNL_ARG_SRC, p.a.data));
-  TENON_RETURN_IF_ERROR(bound.set(DNNL_ARG_WEIGHTS, packed_b ? packed_b : p.b.data));
+  TENON_RETURN_IF_ERROR(bound.set(DNNL_ARG_WEIGHTS, b));
   TENON_RETURN_IF_ERROR(bound.set(DNNL_ARG_DST, p.c.data));
   return bound.run();
 }
@@ -251,7 +243,7 @@ Status float_product(const Product& p) {
   if (p.c.rows >= fewest && p.b.rows * p.b.cols >= smallest && p.a.cols > 0 &&
       (is_slow || p.is_b_fixed)) {
     bool done = false;
-    TENON_RETURN_IF_ERROR(by_primitive(p, done));
+    TENON_RETURN_IF_ERROR(by_primitive(p, p.is_b_fixed, done));
     if (done) return ok();
   }
   return sgemm(p.a, p.b, p.c, static_cast<float>(p.alpha), static_cast<float>(p.beta));
@@ -260,24 +252,19 @@ Status float_product(const Product& p) {
 }  // namespace
 
 bool has_bfloat16_products(std::int64_t rows) noexcept {
-#if defined(__x86_64__)
   // oneDNN 2.7: its products of bf16 are for AVX-512.
-  static const bool wide = aoti::cpu_supports("avx512bw") && aoti::cpu_supports("avx512dq") &&
-                           aoti::cpu_supports("avx512vl");
-  static const bool few = aoti::cpu_supports("avx2") && aoti::cpu_supports("fma");
-  return rows == 1 ? few : wide;
-#else
-  static_cast<void>(rows);
-  return false;
-#endif
+  return vector_level() >= (rows == 1 ? VectorLevel::avx2 : VectorLevel::avx512);
 }
 
 Status multiply(const Product& p) {
   if (p.c.rows == 0 || p.c.cols == 0) return ok();
   if (has_few_rows(p)) return multiply_few_rows(p);
-  if (const Product other{p.type, transposed(p.b), transposed(p.a), transposed(p.c), p.alpha,
-                          p.beta, p.float_result};
-      has_few_rows(other)) {
+  Product other = p;
+  other.a = transposed(p.b);
+  other.b = transposed(p.a);
+  other.c = transposed(p.c);
+  other.is_b_fixed = false;
+  if (has_few_rows(other)) {
     return multiply_few_rows(other);
   }
   switch (p.type) {
@@ -285,7 +272,7 @@ Status multiply(const Product& p) {
       return float_product(p);
     case ScalarType::BFloat16: {
       bool done = false;
-      if (p.a.cols > 0) TENON_RETURN_IF_ERROR(by_primitive(p, done));
+      if (p.a.cols > 0) TENON_RETURN_IF_ERROR(by_primitive(p, p.is_b_fixed, done));
       return done ? ok() : through_floats(p);
     }
     case ScalarType::Half:

@@ -57,12 +57,23 @@ Status multiply_all(const ModelTensor& out, const ModelTensor& a, const ModelTen
     MatrixView result = matrix(out, 0);
     left.rows *= batches;
     result.rows *= batches;
-    return multiply({out.scalar_type, left, matrix(b, 0), result, alpha, beta, false, fixed});
+    return multiply({.type = out.scalar_type,
+                     .a = left,
+                     .b = matrix(b, 0),
+                     .c = result,
+                     .alpha = alpha,
+                     .beta = beta,
+                     .is_b_fixed = fixed});
   }
   for (std::int64_t i = 0; i < batches; ++i) {
     // One matrix alone: each matrix of a batch would have a primitive of its own.
-    TENON_RETURN_IF_ERROR(multiply({out.scalar_type, matrix(a, i), matrix(b, i), matrix(out, i),
-                                    alpha, beta, false, fixed && batches == 1}));
+    TENON_RETURN_IF_ERROR(multiply({.type = out.scalar_type,
+                                    .a = matrix(a, i),
+                                    .b = matrix(b, i),
+                                    .c = matrix(out, i),
+                                    .alpha = alpha,
+                                    .beta = beta,
+                                    .is_b_fixed = fixed && batches == 1}));
   }
   return ok();
 }

@@ -10,8 +10,8 @@
 #include "kernels/gemm.hpp"
 #include "kernels/kernel_list.hpp"
 #include "kernels/vectors/rows.hpp"
+#include "kernels/vectors/vector_level.hpp"
 #include "strided.hpp"
-#include "tenon/aoti/library/model_requirements.hpp"
 #include "tenon/core/tensor.hpp"
 
 namespace tenon::cpu_aoti {
@@ -169,24 +169,19 @@ void step_anywhere(const float* gates, std::int64_t size, float* cell, float* hi
 }
 
 #if defined(__x86_64__)
-[[gnu::target("avx2,fma")]] void step_avx2(const float* gates, std::int64_t size, float* cell,
-                                           float* hidden) noexcept {
+TENON_CPU_AOTI_AVX2 void step_avx2(const float* gates, std::int64_t size, float* cell,
+                                   float* hidden) noexcept {
   step_inline(gates, size, cell, hidden);
 }
 
-[[gnu::target("avx512f,avx512vl,avx512dq,avx2,fma")]] void step_avx512(const float* gates,
-                                                                       std::int64_t size,
-                                                                       float* cell,
-                                                                       float* hidden) noexcept {
+TENON_CPU_AOTI_AVX512 void step_avx512(const float* gates, std::int64_t size, float* cell,
+                                       float* hidden) noexcept {
   step_inline(gates, size, cell, hidden);
 }
 
 Step choose_step() noexcept {
-  if (aoti::cpu_supports("avx512f") && aoti::cpu_supports("avx512vl") &&
-      aoti::cpu_supports("avx512dq")) {
-    return step_avx512;
-  }
-  return aoti::cpu_supports("avx2") && aoti::cpu_supports("fma") ? step_avx2 : step_anywhere;
+  if (vector_level() >= VectorLevel::avx512) return step_avx512;
+  return vector_level() >= VectorLevel::avx2 ? step_avx2 : step_anywhere;
 }
 #else
 Step choose_step() noexcept { return step_anywhere; }
@@ -254,16 +249,23 @@ Status run(const Lstm& l, ModelTensor** ret0, ModelTensor** ret1, ModelTensor** 
     auto* data = reinterpret_cast<std::byte*>(sums.as<float>() + from * gates);
     return MatrixView{data, rows, gates, gates, 1};
   };
+  const auto add = [&](const MatrixView& a, const Matrix& weights, const MatrixView& to) {
+    return multiply({.type = factors,
+                     .a = a,
+                     .b = transposed(weights.view),
+                     .c = to,
+                     .alpha = 1,
+                     .beta = 1,
+                     .float_result = narrow});
+  };
   if (x.view.cols > 0 && steps * batch > 0) {
-    TENON_RETURN_IF_ERROR(multiply(
-        {factors, x.view, transposed(w_input.view), sums_of(0, steps * batch), 1, 1, narrow}));
+    TENON_RETURN_IF_ERROR(add(x.view, w_input, sums_of(0, steps * batch)));
   }
   MatrixView before = first.view;
   for (std::int64_t i = 0; i < steps && batch > 0; ++i) {
     const std::int64_t t = l.reverse ? steps - 1 - i : i;
     const MatrixView sum = sums_of(t * batch, batch);
-    TENON_RETURN_IF_ERROR(
-        multiply({factors, before, transposed(w_hidden.view), sum, 1, 1, narrow}));
+    TENON_RETURN_IF_ERROR(add(before, w_hidden, sum));
     const MatrixView now{narrow ? reinterpret_cast<std::byte*>(out->as<BFloat16>() + t * state_size)
                                 : reinterpret_cast<std::byte*>(y + t * state_size),
                          batch, size, size, 1};

@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "kernels/exponential.hpp"
-#include "tenon/aoti/library/model_requirements.hpp"
+#include "kernels/vectors/vector_level.hpp"
 
 namespace tenon::cpu_aoti {
 namespace {
@@ -73,22 +73,19 @@ float update_anywhere(SoftmaxRow<float>& row, float* scores, const float* mask,
 }
 
 #if defined(__x86_64__)
-[[gnu::target("avx2,fma")]] float update_avx2(SoftmaxRow<float>& row, float* scores,
-                                              const float* mask, std::int64_t count) noexcept {
+TENON_CPU_AOTI_AVX2 float update_avx2(SoftmaxRow<float>& row, float* scores, const float* mask,
+                                      std::int64_t count) noexcept {
   return update(row, scores, mask, count);
 }
 
-[[gnu::target("avx512f,avx512vl,avx512dq,avx2,fma")]] float update_avx512(
-    SoftmaxRow<float>& row, float* scores, const float* mask, std::int64_t count) noexcept {
+TENON_CPU_AOTI_AVX512 float update_avx512(SoftmaxRow<float>& row, float* scores, const float* mask,
+                                          std::int64_t count) noexcept {
   return update(row, scores, mask, count);
 }
 
 Update choose() noexcept {
-  if (aoti::cpu_supports("avx512f") && aoti::cpu_supports("avx512vl") &&
-      aoti::cpu_supports("avx512dq")) {
-    return update_avx512;
-  }
-  return aoti::cpu_supports("avx2") && aoti::cpu_supports("fma") ? update_avx2 : update_anywhere;
+  if (vector_level() >= VectorLevel::avx512) return update_avx512;
+  return vector_level() >= VectorLevel::avx2 ? update_avx2 : update_anywhere;
 }
 #else
 Update choose() noexcept { return update_anywhere; }

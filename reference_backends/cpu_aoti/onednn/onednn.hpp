@@ -87,7 +87,7 @@ class Bound {
 };
 
 /// Objects by key. It is destroyed with the pool of a model (`TensorPool::cache`), so one thread
-/// uses it at a time, without a lock. Cleared when it has too many keys.
+/// uses it at a time, without a lock. Beyond `max_keys` a new object replaces the oldest one.
 template <class T>
 class Cache {
  public:
@@ -97,14 +97,23 @@ class Cache {
     if (const auto found = made_.find(key); found != made_.end()) return found->second.get();
     auto made = std::make_unique<T>();
     TENON_RETURN_IF_ERROR(make(*made));
-    if (made_.size() >= max_keys) made_.clear();
-    return made_.emplace(key, std::move(made)).first->second.get();
+    const auto& [own_key, object] = *made_.emplace(key, std::move(made)).first;
+    if (by_age_.size() < max_keys) {
+      by_age_.push_back(&own_key);
+    } else {
+      made_.erase(made_.find(*by_age_[oldest_]));
+      by_age_[oldest_] = &own_key;
+      oldest_ = (oldest_ + 1) % max_keys;
+    }
+    return object.get();
   }
 
- private:
   static constexpr std::size_t max_keys = 1024;
 
+ private:
   std::unordered_map<Key, std::unique_ptr<T>, KeyHash> made_;
+  std::vector<const Key*> by_age_;  ///< Of `made_`, in a ring that begins at `oldest_`.
+  std::size_t oldest_ = 0;
 };
 
 /// oneDNN's element type; `dnnl_data_type_undef` where it has none.

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: MIT
 #include "onednn/packed_weights.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 
 #include "file_pages.hpp"
+#include "tenon/aoti/shims/call.hpp"
 #include "tenon/aoti/weights/shared_by_content.hpp"
 
 namespace tenon::cpu_aoti::onednn {
@@ -80,7 +83,10 @@ Result<std::byte*> PackedWeights::get(const std::byte* source, const Desc& from,
     }
   }
   if (!is_enabled_ || formats >= most_formats) return nullptr;
-  TENON_TRY(std::shared_ptr<const PackedWeight> weight, PackedWeight::make(source, from, to));
+  auto made = PackedWeight::make(source, from, to);
+  // A run reuses one block of memory for the copies that it makes instead.
+  if (!made.ok() && made.error() == Error::MemoryAllocationFailed) return nullptr;
+  TENON_TRY(std::shared_ptr<const PackedWeight> weight, std::move(made));
   release_file_pages(source, api().dnnl_memory_desc_get_size(&from));
   const auto sample = sample_of(*weight);
   const auto is_same = [&](const PackedWeight& other) -> Result<bool> {
@@ -88,11 +94,44 @@ Result<std::byte*> PackedWeights::get(const std::byte* source, const Desc& from,
   };
   const auto make = [&]() -> Result<std::shared_ptr<const PackedWeight>> { return weight; };
   TENON_TRY(weight, shared().get(std::as_bytes(std::span(sample)), is_same, make));
-  nbytes_.fetch_add(weight->nbytes(), std::memory_order_relaxed);
+  const std::lock_guard lock(mutex_);
   entries_.push_back({source, from, to, weight});
   return entries_.back().weight->data();
 }
 
+std::size_t PackedWeights::nbytes() const {
+  const PackedWeights* const self = this;
+  return nbytes_of({&self, 1});
+}
+
+std::size_t PackedWeights::nbytes_of(std::span<const PackedWeights* const> instances) {
+  std::vector<std::shared_ptr<const PackedWeight>> all;
+  for (const PackedWeights* instance : instances) {
+    const std::lock_guard lock(instance->mutex_);
+    for (const Entry& entry : instance->entries_) all.push_back(entry.weight);
+  }
+  std::ranges::sort(all);
+  const auto repeated = std::ranges::unique(all);
+  std::size_t sum = 0;
+  for (auto each = all.begin(); each != repeated.begin(); ++each) sum += (*each)->nbytes();
+  return sum;
+}
+
 std::size_t PackedWeights::nbytes_of_process() { return shared().nbytes(); }
+
+void PackedForms::set_formats(const Desc& from, const Desc& to) {
+  from_ = from;
+  to_ = to;
+  are_needed_ = api().dnnl_memory_desc_equal(&from, &to) == 0;
+}
+
+Result<std::byte*> PackedForms::get(const std::byte* source) {
+  const auto found = std::ranges::lower_bound(forms_, source, std::less<>{}, &Form::first);
+  if (found != forms_.end() && found->first == source) return found->second;
+  auto& weights = aoti::current_pool().cache<PackedWeights>();
+  TENON_TRY(std::byte* const packed, weights.get(source, from_, to_));
+  forms_.insert(found, {source, packed});
+  return packed;
+}
 
 }  // namespace tenon::cpu_aoti::onednn

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <memory>
+#include <mutex>
+#include <span>
+#include <utility>
 #include <vector>
 
 #include "onednn/onednn.hpp"
@@ -45,16 +47,18 @@ class PackedWeights {
   void enable(bool enabled) noexcept { is_enabled_ = enabled; }
 
   /// `source`, a constant that is fixed, of format `from` in format `to`, valid for as long as this
-  /// object. Null when it is to be reordered in each run: packing is off, or shapes of other runs
-  /// took the two formats that a weight is kept in at most. Takes a lock and allocates: to be
-  /// called when a primitive is made, and not when it runs. errors: those of `PackedWeight::make`.
+  /// object. Null when it is to be reordered in each run: packing is off, shapes of other runs took
+  /// the two formats that a weight is kept in at most, or there is no memory for another copy.
+  /// Takes a lock and allocates: `PackedForms` calls it once for each weight of a primitive.
+  /// errors: those of `PackedWeight::make`, except MemoryAllocationFailed.
   Result<std::byte*> get(const std::byte* source, const dnnl_memory_desc_t& from,
                          const dnnl_memory_desc_t& to);
 
   /// Bytes of all packed weights of this instance, also those that others share.
-  [[nodiscard]] std::size_t nbytes() const noexcept {
-    return nbytes_.load(std::memory_order_relaxed);
-  }
+  [[nodiscard]] std::size_t nbytes() const;
+
+  /// Bytes of all packed weights of these instances. One that several of them share counts once.
+  [[nodiscard]] static std::size_t nbytes_of(std::span<const PackedWeights* const> instances);
 
   /// Bytes of all packed weights of the process.
   [[nodiscard]] static std::size_t nbytes_of_process();
@@ -67,9 +71,35 @@ class PackedWeights {
     std::shared_ptr<const PackedWeight> weight;
   };
 
+  mutable std::mutex mutex_;  ///< Of writing to `entries_`, and of reading them in other threads.
   std::vector<Entry> entries_;
-  std::atomic<std::size_t> nbytes_ = 0;
   bool is_enabled_ = true;
+};
+
+/// The packed forms of the weights that one primitive runs with, so that weights of equal shapes
+/// share a primitive. Threads: one at a time.
+class PackedForms {
+ public:
+  /// Weights have the format `from`, the primitive reads them in the format `to`.
+  void set_formats(const dnnl_memory_desc_t& from, const dnnl_memory_desc_t& to);
+
+  [[nodiscard]] const dnnl_memory_desc_t& from() const noexcept { return from_; }
+  [[nodiscard]] const dnnl_memory_desc_t& to() const noexcept { return to_; }
+  /// Whether the two formats differ.
+  [[nodiscard]] bool are_needed() const noexcept { return are_needed_; }
+
+  /// The packed form of `source`, as `PackedWeights::get` returns it for the current model. Later
+  /// calls with the same source return the same, also a null, without a lock and without
+  /// allocating.
+  Result<std::byte*> get(const std::byte* source);
+
+ private:
+  using Form = std::pair<const std::byte*, std::byte*>;  ///< Source and packed weight.
+
+  dnnl_memory_desc_t from_{};
+  dnnl_memory_desc_t to_{};
+  std::vector<Form> forms_;  ///< By source.
+  bool are_needed_ = false;
 };
 
 }  // namespace tenon::cpu_aoti::onednn

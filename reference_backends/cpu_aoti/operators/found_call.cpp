@@ -77,27 +77,18 @@ CallValues::CallValues(std::shared_ptr<const CallPlan> shared, bool writes_resul
   sizes_.resize(2 * rank_sum + 1);  // One more, so that a scalar has an address, too.
   std::int64_t* next = sizes_.data();
   for (const PlannedTensor& planned : plan_.tensors) {
-    const std::size_t rank = planned.bounds.size();
-    std::copy(planned.bounds.begin(), planned.bounds.end(), next);
-    fill_strides(planned.bounds, planned.dim_order, next + rank);
-    const std::uint64_t nbytes = bytes_of(planned.bounds, planned.type);
     tenon_tensor tensor{};
     tensor.struct_size = sizeof tensor;
     tensor.scalar_type = static_cast<std::int32_t>(planned.type);
-    tensor.dl = {nullptr,
-                 {TENON_DL_CPU, 0},
-                 static_cast<std::int32_t>(rank),
-                 find_scalar_type(static_cast<std::int64_t>(planned.type))->dl,
-                 next,
-                 next + rank,
-                 0};
+    tensor.dl.device = {TENON_DL_CPU, 0};
+    tensor.dl.dtype = find_scalar_type(static_cast<std::int64_t>(planned.type))->dl;
     tensor.dim_order = planned.dim_order.data();
     tensor.bounds = planned.bounds.data();
-    tensor.nbytes = tensor.capacity = nbytes;
     tensor.shape_dynamism = planned.is_dynamic() ? TENON_SHAPE_DYNAMIC_BOUND : TENON_SHAPE_STATIC;
     tensors_.push_back(tensor);
     given_.push_back({next, nullptr});
-    next += 2 * rank;
+    give(tensors_.size() - 1, planned.bounds, nullptr);
+    next += 2 * planned.bounds.size();
   }
   integers_.resize(plan_.num_integers);
   for (const PlannedValue& argument : plan_.arguments) args_.push_back(add(argument));

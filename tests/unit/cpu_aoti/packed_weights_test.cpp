@@ -162,6 +162,10 @@ TEST_CASE("instances share a packed weight, and the last one frees it", "[cpu_ao
     const Handle other = fixed_weight(8);
     CHECK(convolve(input, other).values() != expected);
     CHECK(PackedWeights::nbytes_of_process() == 2 * one);
+    // As a delegate with several copies of its model reports them.
+    CHECK(packed(inner).nbytes() == 2 * one);
+    const PackedWeights* const instances[] = {&packed(outer), &packed(inner)};
+    CHECK(PackedWeights::nbytes_of(instances) == 2 * one);
   }
   CHECK(PackedWeights::nbytes_of_process() == one);
 }
@@ -199,6 +203,69 @@ TEST_CASE("a weight is kept in two formats at most", "[cpu_aoti]") {
   CHECK(*weights.get(bytes, from, desc({60, 1, 15, 3})) == *first);
   CHECK(*weights.get(bytes, from, desc({12, 4, 1, 24})) == nullptr);
   CHECK(weights.nbytes() == 960);
+}
+
+TEST_CASE("a weight without memory for its packed form is reordered in each run", "[cpu_aoti]") {
+  Fixture fixture;
+  PackedWeights& weights = packed(fixture);
+  const std::vector<float> source(4, 1.0f);
+  const std::int64_t sizes[] = {2, 2};
+  const std::int64_t plain[] = {2, 1}, far_apart[] = {std::int64_t{1} << 58, 1};
+  const auto packed_form = weights.get(reinterpret_cast<const std::byte*>(source.data()),
+                                       *onednn::strided_desc(sizes, plain, dnnl_f32),
+                                       *onednn::strided_desc(sizes, far_apart, dnnl_f32));
+  INFO(packed_form.text());
+  REQUIRE(packed_form.ok());
+  CHECK(*packed_form == nullptr);
+  CHECK(weights.nbytes() == 0);
+}
+
+TEST_CASE("weights of one shape share a primitive, and each keeps its own packed form",
+          "[cpu_aoti]") {
+  Fixture fixture;
+  Random source;
+  const Handle input = random(source, image);
+  const Handle first = fixed_weight(), second = fixed_weight(8), changing = fixed_weight(9);
+  changing->storage->is_fixed = false;
+  const auto of_first = convolve(input, first).values();
+  const auto of_second = convolve(input, second).values();
+  const auto of_changing = convolve(input, changing).values();
+  CHECK((of_first != of_second && of_second != of_changing));
+  CHECK(packed(fixture).nbytes() == 2 * first->nbytes());
+  CHECK(convolve(input, first).values() == of_first);
+  CHECK(convolve(input, second).values() == of_second);
+  CHECK(convolve(input, changing).values() == of_changing);
+  for (const Handle* each : {&first, &second}) (*each)->storage->is_fixed = false;
+  CHECK(convolve(input, first).values() == of_first);
+  CHECK(convolve(input, second).values() == of_second);
+}
+
+TEST_CASE("a full cache of primitives drops the oldest one alone", "[cpu_aoti]") {
+  using Cache = onednn::Cache<std::int64_t>;
+  Cache cache;
+  std::int64_t num_made = 0;
+  const auto get = [&](std::int64_t number) {
+    onednn::Key key;
+    key.add(number);
+    const auto made = cache.get(key, [&](std::int64_t& value) {
+      ++num_made;
+      value = number;
+      return tenon::ok();
+    });
+    REQUIRE(made.ok());
+    CHECK(**made == number);
+  };
+  const auto most = static_cast<std::int64_t>(Cache::max_keys);
+  for (std::int64_t i = 0; i < most + 2; ++i) get(i);
+  CHECK(num_made == most + 2);
+  for (std::int64_t i = 2; i < most + 2; ++i) get(i);
+  CHECK(num_made == most + 2);
+  get(0);  // Replaces 2, the oldest.
+  CHECK(num_made == most + 3);
+  get(3);
+  CHECK(num_made == most + 3);
+  get(2);
+  CHECK(num_made == most + 4);
 }
 
 TEST_CASE("threads that pack the same weight share it", "[cpu_aoti]") {

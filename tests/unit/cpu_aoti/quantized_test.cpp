@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "kernel_support.hpp"
+#include "kernels/products/in_parts.hpp"
 #include "kernels/quantized/dot_products.hpp"
 #include "kernels/quantized/weight_products.hpp"
 #include "openmp.hpp"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -36,6 +37,15 @@ class BackendRegistry;
 /// errors: NotFound when it is not available, NotSupported when it has no complete
 /// "tenon.kernels/1".
 [[nodiscard]] TENON_API Result<tenon_kernels_v1> usable_kernels(const LoadedBackend& backend);
+
+/// A kernel of `backend`, whose `usable_kernels` are `table`, for one call of `op`. The plugin
+/// keeps `args`, an address that must not change; the caller destroys the kernel.
+///
+/// errors: those of the plugin, OperatorMissing among them; Internal without a kernel.
+[[nodiscard]] TENON_API Result<tenon_kernel*> create_kernel(const LoadedBackend& backend,
+                                                            const tenon_kernels_v1& table,
+                                                            const std::string& op,
+                                                            std::span<tenon_value* const> args);
 
 /// The one of `named` with `id`, else that of `registry`, which may be null.
 ///
@@ -126,6 +136,17 @@ TENON_API Result<tenon_kernels_v1> usable_kernels(const LoadedBackend& backend) 
   if (table && table->create_kernel && table->run_kernel && table->destroy_kernel) return *table;
   return error(Error::NotSupported, "it says that it offers kernels, but has no complete ",
                TENON_EXTENSION_KERNELS, " (TN-KRN-1)");
+}
+
+TENON_API Result<tenon_kernel*> create_kernel(const LoadedBackend& backend,
+                                              const tenon_kernels_v1& table, const std::string& op,
+                                              std::span<tenon_value* const> args) {
+  tenon_kernel* made = nullptr;
+  const tenon_status status = table.create_kernel(backend.raw(), op.c_str(), args.data(),
+                                                  static_cast<std::uint32_t>(args.size()), &made);
+  if (status != TENON_STATUS_OK) return take_last_error(backend.host(), status);
+  if (!made) return error(Error::Internal, "create_kernel succeeded without a kernel (TN-KRN-7)");
+  return made;
 }
 
 TENON_API Result<BackendRef> find_backend(std::span<const BackendRef> named,

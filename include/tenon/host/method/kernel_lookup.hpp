@@ -40,17 +40,7 @@ class ProvidedKernel final : public KernelForDelegate {
   [[nodiscard]] static Result<std::unique_ptr<KernelForDelegate>> create(
       const KernelProvider& provider, const std::string& op, std::span<tenon_value* const> args) {
     std::unique_ptr<ProvidedKernel> out(new ProvidedKernel(provider, op));
-    const LoadedBackend& backend = *provider.backend;
-    const tenon_status status =
-        provider.table.create_kernel(backend.raw(), op.c_str(), args.data(),
-                                     static_cast<std::uint32_t>(args.size()), &out->handle_);
-    if (status != TENON_STATUS_OK) {
-      out->handle_ = nullptr;
-      return take_last_error(backend.host(), status);
-    }
-    if (!out->handle_) {
-      return error(Error::Internal, "create_kernel succeeded without a kernel (TN-KRN-7)");
-    }
+    TENON_TRY(out->handle_, create_kernel(*provider.backend, provider.table, op, args));
     return std::unique_ptr<KernelForDelegate>(std::move(out));
   }
 

@@ -18,7 +18,6 @@
 #include "tenon/host/method/kernel_backends.hpp"
 #include "tenon/host/method/kernels.hpp"
 #include "tenon/host/method/loaded_delegate.hpp"
-#include "tenon/host/plugin/last_error.hpp"
 
 /// Kernels of plugins, for operators that neither the application nor the host has code for.
 namespace tenon::host::detail {
@@ -39,15 +38,7 @@ class PluginKernel {
   /// The answer of `create_kernel`, `args` being kept by the plugin. Internal without a kernel.
   TENON_COLD [[nodiscard]] Status create(const tenon_kernels_v1& table, const std::string& op,
                                          std::span<tenon_value* const> args) {
-    const LoadedBackend& backend = *use_.backend;
-    tenon_kernel* made = nullptr;
-    const tenon_status status = table.create_kernel(backend.raw(), op.c_str(), args.data(),
-                                                    static_cast<std::uint32_t>(args.size()), &made);
-    if (status != TENON_STATUS_OK) return take_last_error(backend.host(), status);
-    if (!made) {
-      return error(Error::Internal, "create_kernel succeeded without a kernel (TN-KRN-7)");
-    }
-    handle_ = made;
+    TENON_TRY(handle_, create_kernel(*use_.backend, table, op, args));
     return ok();
   }
 

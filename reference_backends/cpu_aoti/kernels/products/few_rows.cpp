@@ -7,34 +7,16 @@
 #include <type_traits>
 
 #include "kernels/elements.hpp"
+#include "kernels/products/in_parts.hpp"
+#include "kernels/vectors/rounded.hpp"
 #include "kernels/vectors/rows.hpp"
 #include "strided.hpp"
-#include "tenon/aoti/library/model_requirements.hpp"
-
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
 
 namespace tenon::cpu_aoti {
 
 #if defined(__x86_64__)
 
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic push
-// gcc 12 warns about values that its own functions for 512 bits leave undefined.
-#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
-#endif
-
 namespace {
-
-#define TENON_AVX2 [[gnu::target("avx2,fma,f16c")]]
-#define TENON_AVX512 [[gnu::target("avx512f,avx2,fma,f16c")]]
-// Before loops over sums, which are in registers only when the loops are unrolled.
-#if defined(__clang__)
-#define TENON_UNROLL _Pragma("unroll")
-#else
-#define TENON_UNROLL _Pragma("GCC unroll 8")
-#endif
 
 // Elements of B are read 16 at a time, as two vectors of eight floats. Both vectors of a Half have
 // its order; of BFloat16 one has the even elements and the other the odd ones, because that takes
@@ -53,7 +35,7 @@ struct Pair {
 };
 
 template <class T>
-TENON_AVX2 inline Pair load(const T* from) noexcept {
+TENON_CPU_AOTI_AVX2 inline Pair load(const T* from) noexcept {
   if constexpr (std::is_same_v<T, Half>) {
     const auto* const halves = reinterpret_cast<const __m128i*>(from);
     return {_mm256_cvtph_ps(_mm_loadu_si128(halves)), _mm256_cvtph_ps(_mm_loadu_si128(halves + 1))};
@@ -67,7 +49,7 @@ TENON_AVX2 inline Pair load(const T* from) noexcept {
 
 /// Puts 16 floats from the order of `load` into that of the elements.
 template <class T>
-TENON_AVX2 inline void put_in_order(Pair& x) noexcept {
+TENON_CPU_AOTI_AVX2 inline void put_in_order(Pair& x) noexcept {
   if constexpr (std::is_same_v<T, BFloat16>) {
     const __m256 low = _mm256_unpacklo_ps(x.first, x.second);
     const __m256 high = _mm256_unpackhi_ps(x.first, x.second);
@@ -75,30 +57,14 @@ TENON_AVX2 inline void put_in_order(Pair& x) noexcept {
   }
 }
 
-/// Rounds eight floats to nearest even.
-template <class T>
-TENON_AVX2 inline __m128i rounded(__m256 x) noexcept {
-  if constexpr (std::is_same_v<T, Half>) {
-    return _mm256_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
-  } else {
-    const __m256i bits = _mm256_castps_si256(x);
-    const __m256i odd = _mm256_and_si256(_mm256_srli_epi32(bits, 16), _mm256_set1_epi32(1));
-    const __m256i up = _mm256_add_epi32(bits, _mm256_add_epi32(odd, _mm256_set1_epi32(0x7fff)));
-    const __m256i is_nan = _mm256_castps_si256(_mm256_cmp_ps(x, x, _CMP_UNORD_Q));
-    const __m256i wide =
-        _mm256_blendv_epi8(_mm256_srli_epi32(up, 16), _mm256_set1_epi32(0x7fc0), is_nan);
-    return _mm_packus_epi32(_mm256_castsi256_si128(wide), _mm256_extracti128_si256(wide, 1));
-  }
-}
-
-TENON_AVX2 inline float sum_of(__m256 x) noexcept {
+TENON_CPU_AOTI_AVX2 inline float sum_of(__m256 x) noexcept {
   __m128 sum = _mm_add_ps(_mm256_castps256_ps128(x), _mm256_extractf128_ps(x, 1));
   sum = _mm_add_ps(sum, _mm_movehl_ps(sum, sum));
   return _mm_cvtss_f32(_mm_add_ss(sum, _mm_movehdup_ps(sum)));
 }
 
 /// Adds 16 products to the sum of each lane.
-TENON_AVX2 inline void add_product(const float* a, const Pair& b, Pair& sum) noexcept {
+TENON_CPU_AOTI_AVX2 inline void add_product(const float* a, const Pair& b, Pair& sum) noexcept {
   sum.first = _mm256_fmadd_ps(_mm256_loadu_ps(a), b.first, sum.first);
   sum.second = _mm256_fmadd_ps(_mm256_loadu_ps(a + 8), b.second, sum.second);
 }
@@ -114,7 +80,7 @@ struct Padded {
 
 /// Row `row` of A as floats, in the order of `load` or of the elements, with zeros behind the last.
 template <class T, bool in_order>
-TENON_AVX2 void pack_row(const MatrixView& a, std::int64_t row, float* to) noexcept {
+TENON_CPU_AOTI_AVX2 void pack_row(const MatrixView& a, std::int64_t row, float* to) noexcept {
   for (std::int64_t k = 0; k < a.cols; k += block) {
     T elements[block] = {};
     const std::int64_t count = std::min(block, a.cols - k);
@@ -129,34 +95,35 @@ TENON_AVX2 void pack_row(const MatrixView& a, std::int64_t row, float* to) noexc
 /// Sums of `rows` packed rows of A, `step` apart, with `cols` columns of B from `column`: eight
 /// vectors of sums side by side hide the latency of an addition.
 template <class T, int rows, int cols>
-TENON_AVX2 inline void multiply_columns(const float* a, std::int64_t step, const MatrixView& b,
-                                        std::int64_t column, float* sums) noexcept {
+TENON_CPU_AOTI_AVX2 inline void multiply_columns(const float* a, std::int64_t step,
+                                                 const MatrixView& b, std::int64_t column,
+                                                 float* sums) noexcept {
   Pair sum[rows][cols];
   const T* from[cols];
-  TENON_UNROLL
+  TENON_CPU_AOTI_UNROLL
   for (int j = 0; j < cols; ++j) {
     from[j] = b.at<const T>(0, column + j);
-    TENON_UNROLL
+    TENON_CPU_AOTI_UNROLL
     for (int i = 0; i < rows; ++i) sum[i][j] = {_mm256_setzero_ps(), _mm256_setzero_ps()};
   }
   std::int64_t k = 0;
   for (; k + block <= b.rows; k += block) {
-    TENON_UNROLL
+    TENON_CPU_AOTI_UNROLL
     for (int j = 0; j < cols; ++j) {
       const Pair pair = load(from[j] + k);
-      TENON_UNROLL
+      TENON_CPU_AOTI_UNROLL
       for (int i = 0; i < rows; ++i) add_product(a + i * step + k, pair, sum[i][j]);
     }
   }
-  TENON_UNROLL
+  TENON_CPU_AOTI_UNROLL
   for (int j = 0; j < cols; ++j) {
     if (k < b.rows) {
       const Padded<T> rest(from[j] + k, b.rows - k);
       const Pair pair = load(rest.at);
-      TENON_UNROLL
+      TENON_CPU_AOTI_UNROLL
       for (int i = 0; i < rows; ++i) add_product(a + i * step + k, pair, sum[i][j]);
     }
-    TENON_UNROLL
+    TENON_CPU_AOTI_UNROLL
     for (int i = 0; i < rows; ++i) {
       sums[i * padded(b.cols) + column + j] =
           sum_of(_mm256_add_ps(sum[i][j].first, sum[i][j].second));
@@ -165,7 +132,8 @@ TENON_AVX2 inline void multiply_columns(const float* a, std::int64_t step, const
 }
 
 template <class T, int rows, int cols>
-TENON_AVX2 void multiply_all_columns(const float* a, const MatrixView& b, float* sums) noexcept {
+TENON_CPU_AOTI_AVX2 void multiply_all_columns(const float* a, const MatrixView& b,
+                                              float* sums) noexcept {
   const std::int64_t step = padded(b.rows);
   std::int64_t column = 0;
   for (; column + cols <= b.cols; column += cols) {
@@ -181,7 +149,7 @@ struct WidePair {
 };
 
 template <class T>
-TENON_AVX512 inline WidePair load_wide(const T* from) noexcept {
+TENON_CPU_AOTI_AVX512 inline WidePair load_wide(const T* from) noexcept {
   const __m512i words = _mm512_loadu_si512(from);
   if constexpr (std::is_same_v<T, Half>) {
     return {_mm512_cvtph_ps(_mm512_castsi512_si256(words)),
@@ -193,28 +161,29 @@ TENON_AVX512 inline WidePair load_wide(const T* from) noexcept {
   }
 }
 
-TENON_AVX512 inline void add_product(const float* a, const WidePair& b, WidePair& sum) noexcept {
+TENON_CPU_AOTI_AVX512 inline void add_product(const float* a, const WidePair& b,
+                                              WidePair& sum) noexcept {
   sum.first = _mm512_fmadd_ps(_mm512_loadu_ps(a), b.first, sum.first);
   sum.second = _mm512_fmadd_ps(_mm512_loadu_ps(a + 16), b.second, sum.second);
 }
 
 /// Sums of a row of A, packed in the order of `load_wide`, with `cols` columns of B.
 template <class T, int cols>
-TENON_AVX512 inline void multiply_wide(const float* a, const MatrixView& b, std::int64_t column,
-                                       float* sums) noexcept {
+TENON_CPU_AOTI_AVX512 inline void multiply_wide(const float* a, const MatrixView& b,
+                                                std::int64_t column, float* sums) noexcept {
   WidePair sum[cols];
   const T* from[cols];
-  TENON_UNROLL
+  TENON_CPU_AOTI_UNROLL
   for (int j = 0; j < cols; ++j) {
     from[j] = b.at<const T>(0, column + j);
     sum[j] = {_mm512_setzero_ps(), _mm512_setzero_ps()};
   }
   std::int64_t k = 0;
   for (; k + wide_block <= b.rows; k += wide_block) {
-    TENON_UNROLL
+    TENON_CPU_AOTI_UNROLL
     for (int j = 0; j < cols; ++j) add_product(a + k, load_wide(from[j] + k), sum[j]);
   }
-  TENON_UNROLL
+  TENON_CPU_AOTI_UNROLL
   for (int j = 0; j < cols; ++j) {
     if (k < b.rows) {
       const Padded<T, wide_block> rest(from[j] + k, b.rows - k);
@@ -224,36 +193,51 @@ TENON_AVX512 inline void multiply_wide(const float* a, const MatrixView& b, std:
   }
 }
 
+/// The only row of A as floats, in the order of `load_wide`, with zeros behind the last.
 template <class T>
-TENON_AVX512 void multiply_row(const MatrixView& a, const MatrixView& b, float* packed,
-                               float* sums) noexcept {
+TENON_CPU_AOTI_AVX512 void pack_wide_row(const MatrixView& a, float* to) noexcept {
   for (std::int64_t k = 0; k < a.cols; k += wide_block) {
     T elements[wide_block] = {};
     const std::int64_t count = std::min(wide_block, a.cols - k);
     for (std::int64_t i = 0; i < count; ++i) elements[i] = *a.at<T>(0, k + i);
     const WidePair pair = load_wide(elements);
-    _mm512_storeu_ps(packed + k, pair.first);
-    _mm512_storeu_ps(packed + k + 16, pair.second);
+    _mm512_storeu_ps(to + k, pair.first);
+    _mm512_storeu_ps(to + k + 16, pair.second);
   }
+}
+
+template <class T>
+TENON_CPU_AOTI_AVX512 void multiply_row(const MatrixView& b, const float* packed,
+                                        float* sums) noexcept {
   std::int64_t column = 0;
   for (; column + 4 <= b.cols; column += 4) multiply_wide<T, 4>(packed, b, column, sums);
   for (; column < b.cols; ++column) multiply_wide<T, 1>(packed, b, column, sums);
 }
 
-[[nodiscard]] bool has_avx512() noexcept {
-  static const bool found = aoti::cpu_supports("avx512f");
-  return found;
+[[nodiscard]] bool is_wide_row(const Product& p) noexcept {
+  return p.a.rows == 1 && p.b.row_stride == 1 && vector_level() >= VectorLevel::avx512;
+}
+
+/// A for `by_columns` or `by_rows`.
+template <class T>
+void pack(const Product& p, float* packed) noexcept {
+  if (is_wide_row(p)) return pack_wide_row<T>(p.a, packed);
+  for (std::int64_t row = 0; row < p.a.rows; ++row) {
+    float* const to = packed + row * padded(p.a.cols);
+    if (p.b.row_stride == 1) {
+      pack_row<T, false>(p.a, row, to);
+    } else {
+      pack_row<T, true>(p.a, row, to);
+    }
+  }
 }
 
 /// A B for a B whose columns have no gaps, in the order of the elements.
 template <class T>
-TENON_AVX2 void by_columns(const Product& p, float* packed, float* sums) noexcept {
-  if (p.a.rows == 1 && has_avx512()) return multiply_row<T>(p.a, p.b, packed, sums);
+TENON_CPU_AOTI_AVX2 void by_columns(const Product& p, const float* packed, float* sums) noexcept {
+  if (is_wide_row(p)) return multiply_row<T>(p.b, packed, sums);
   const std::int64_t step = padded(p.a.cols);
   const std::int64_t sums_step = padded(p.c.cols);
-  for (std::int64_t row = 0; row < p.a.rows; ++row) {
-    pack_row<T, false>(p.a, row, packed + row * step);
-  }
   std::int64_t row = 0;
   for (; row + 4 <= p.a.rows; row += 4) {
     multiply_all_columns<T, 4, 1>(packed + row * step, p.b, sums + row * sums_step);
@@ -268,13 +252,13 @@ TENON_AVX2 void by_columns(const Product& p, float* packed, float* sums) noexcep
 
 /// Adds the products of `count` columns of A, from `first`, with as many rows of B. `packed` is A.
 template <class T, int count>
-TENON_AVX2 void add_products(const Product& p, const float* packed, std::int64_t first,
-                             float* sums) noexcept {
+TENON_CPU_AOTI_AVX2 void add_products(const Product& p, const float* packed, std::int64_t first,
+                                      float* sums) noexcept {
   const std::int64_t step = padded(p.a.cols);
   const std::int64_t sums_step = padded(p.c.cols);
   for (std::int64_t column = 0; column < p.c.cols; column += block) {
     Pair pairs[count];
-    TENON_UNROLL
+    TENON_CPU_AOTI_UNROLL
     for (int j = 0; j < count; ++j) {
       const T* const from = p.b.at<const T>(first + j, column);
       if (column + block <= p.c.cols) [[likely]] {
@@ -288,7 +272,7 @@ TENON_AVX2 void add_products(const Product& p, const float* packed, std::int64_t
       const float* const factors = packed + row * step + first;
       float* const at = sums + row * sums_step + column;
       Pair sum{_mm256_loadu_ps(at), _mm256_loadu_ps(at + 8)};
-      TENON_UNROLL
+      TENON_CPU_AOTI_UNROLL
       for (int j = 0; j < count; ++j) {
         const __m256 factor = _mm256_broadcast_ss(factors + j);
         sum.first = _mm256_fmadd_ps(factor, pairs[j].first, sum.first);
@@ -302,11 +286,8 @@ TENON_AVX2 void add_products(const Product& p, const float* packed, std::int64_t
 
 /// A B for a B whose rows have no gaps, in the order of `load`.
 template <class T>
-TENON_AVX2 void by_rows(const Product& p, float* packed, float* sums) noexcept {
-  const std::int64_t step = padded(p.a.cols);
+TENON_CPU_AOTI_AVX2 void by_rows(const Product& p, const float* packed, float* sums) noexcept {
   const std::int64_t sums_step = padded(p.c.cols);
-  for (std::int64_t row = 0; row < p.a.rows; ++row)
-    pack_row<T, true>(p.a, row, packed + row * step);
   std::fill_n(sums, p.a.rows * sums_step, 0.0f);
   std::int64_t k = 0;
   for (; k + 4 <= p.a.cols; k += 4) add_products<T, 4>(p, packed, k, sums);
@@ -321,7 +302,7 @@ TENON_AVX2 void by_rows(const Product& p, float* packed, float* sums) noexcept {
 
 /// Writes alpha sums + beta C to C.
 template <class T>
-TENON_AVX2 void finish(const Product& p, float* sums) noexcept {
+TENON_CPU_AOTI_AVX2 void finish(const Product& p, float* sums) noexcept {
   const std::int64_t sums_step = padded(p.c.cols);
   const auto alpha = static_cast<float>(p.alpha);
   const auto beta = static_cast<float>(p.beta);
@@ -368,6 +349,28 @@ void finish_floats(const Product& p, const float* sums) noexcept {
   }
 }
 
+/// Columns `begin` to `end` of a matrix of elements of `size` bytes.
+[[nodiscard]] MatrixView columns(MatrixView m, std::int64_t begin, std::int64_t end,
+                                 std::size_t size) noexcept {
+  m.data += begin * m.col_stride * static_cast<std::int64_t>(size);
+  m.cols = end - begin;
+  return m;
+}
+
+template <class T>
+void multiply_part(const Product& p, const float* packed, float* sums) noexcept {
+  if (p.b.row_stride == 1) {
+    by_columns<T>(p, packed, sums);
+  } else {
+    by_rows<T>(p, packed, sums);
+  }
+  if (p.float_result) {
+    finish_floats(p, sums);
+  } else {
+    finish<T>(p, sums);
+  }
+}
+
 template <class T>
 Status multiply_as(const Product& p) {
   const std::int64_t packed_count = p.a.rows * padded(p.a.cols);
@@ -375,40 +378,25 @@ Status multiply_as(const Product& p) {
   TENON_TRY(const Scratch scratch,
             Scratch::of((packed_count + sum_count) * static_cast<std::int64_t>(sizeof(float))));
   auto* const packed = scratch.as<float>();
-  if (p.b.row_stride == 1) {
-    by_columns<T>(p, packed, packed + packed_count);
-  } else {
-    by_rows<T>(p, packed, packed + packed_count);
-  }
-  if (p.float_result) {
-    finish_floats(p, packed + packed_count);
-  } else {
-    finish<T>(p, packed + packed_count);
-  }
+  pack<T>(p, packed);
+  const std::int64_t nbytes = p.b.rows * p.b.cols * static_cast<std::int64_t>(sizeof(T));
+  in_parts(p.c.cols, wide_block, nbytes, [&](std::int64_t begin, std::int64_t end) {
+    Product part = p;
+    part.b = columns(p.b, begin, end, sizeof(T));
+    part.c = columns(p.c, begin, end, p.float_result ? sizeof(float) : sizeof(T));
+    multiply_part<T>(part, packed, packed + packed_count + begin * p.a.rows);
+  });
   return ok();
 }
 
-#undef TENON_UNROLL
-#undef TENON_AVX512
-#undef TENON_AVX2
-
-[[nodiscard]] bool is_supported() noexcept {
-  static const bool supported =
-      aoti::cpu_supports("avx2") && aoti::cpu_supports("fma") && aoti::cpu_supports("f16c");
-  return supported;
-}
-
 }  // namespace
-
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic pop
-#endif
 
 bool has_few_rows(const Product& p) noexcept {
   // Where oneDNN becomes faster; for Half it has nothing but a product of floats.
   const std::int64_t most = p.type == ScalarType::Half ? 16 : p.b.row_stride == 1 ? 1 : 4;
   return (p.type == ScalarType::BFloat16 || p.type == ScalarType::Half) && p.a.rows <= most &&
-         p.a.cols > 0 && (p.b.row_stride == 1 || p.b.col_stride == 1) && is_supported();
+         p.a.cols > 0 && (p.b.row_stride == 1 || p.b.col_stride == 1) &&
+         vector_level() >= VectorLevel::avx2;
 }
 
 Status multiply_few_rows(const Product& p) {

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "kernels/products/in_parts.hpp"
+
 namespace tenon::cpu_aoti {
 namespace {
 

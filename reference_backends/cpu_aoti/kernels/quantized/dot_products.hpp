@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "kernels/quantized/vector_level.hpp"
+#include "kernels/vectors/vector_level.hpp"
 
 namespace tenon::cpu_aoti {
 

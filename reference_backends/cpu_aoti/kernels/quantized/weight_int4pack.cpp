@@ -4,6 +4,7 @@
 
 #include "kernels/elements.hpp"
 #include "kernels/kernel_list.hpp"
+#include "kernels/products/in_parts.hpp"
 #include "kernels/quantized/weight_products.hpp"
 #include "strided.hpp"
 #include "tenon/core/tensor.hpp"

@@ -5,7 +5,7 @@
 #include <optional>
 #include <utility>
 
-#include "kernels/quantized/vector_level.hpp"
+#include "kernels/vectors/vector_level.hpp"
 #include "strided.hpp"
 
 /// Products of floats with weights of few bits.

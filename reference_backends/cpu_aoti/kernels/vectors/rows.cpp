@@ -4,35 +4,19 @@
 #include <type_traits>
 
 #include "kernels/elements.hpp"
-#include "tenon/aoti/library/model_requirements.hpp"
-
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
+#include "kernels/vectors/rounded.hpp"
 
 namespace tenon::cpu_aoti {
 namespace {
+
+[[nodiscard]] bool has_vectors() noexcept { return vector_level() >= VectorLevel::avx2; }
 
 // Each function in AVX2 returns how many elements it did; the others are done one by one.
 
 #if defined(__x86_64__)
 
-#define TENON_AVX2 [[gnu::target("avx2,fma,f16c")]]
-// Before loops over vectors, which are in registers only when the loops are unrolled.
-#if defined(__clang__)
-#define TENON_UNROLL _Pragma("unroll")
-#else
-#define TENON_UNROLL _Pragma("GCC unroll 4")
-#endif
-
-[[nodiscard]] bool has_avx2() noexcept {
-  static const bool found =
-      aoti::cpu_supports("avx2") && aoti::cpu_supports("fma") && aoti::cpu_supports("f16c");
-  return found;
-}
-
 template <class T>
-TENON_AVX2 inline __m256 load(const T* from) noexcept {
+TENON_CPU_AOTI_AVX2 inline __m256 load(const T* from) noexcept {
   if constexpr (std::is_same_v<T, float>) {
     return _mm256_loadu_ps(from);
   } else {
@@ -43,34 +27,25 @@ TENON_AVX2 inline __m256 load(const T* from) noexcept {
 }
 
 template <class T>
-TENON_AVX2 inline void store(T* to, __m256 x) noexcept {
+TENON_CPU_AOTI_AVX2 inline void store(T* to, __m256 x) noexcept {
   if constexpr (std::is_same_v<T, float>) {
     _mm256_storeu_ps(to, x);
-  } else if constexpr (std::is_same_v<T, Half>) {
-    _mm_storeu_si128(reinterpret_cast<__m128i*>(to),
-                     _mm256_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
   } else {
-    const __m256i bits = _mm256_castps_si256(x);
-    const __m256i odd = _mm256_and_si256(_mm256_srli_epi32(bits, 16), _mm256_set1_epi32(1));
-    const __m256i up = _mm256_add_epi32(bits, _mm256_add_epi32(odd, _mm256_set1_epi32(0x7fff)));
-    const __m256i is_nan = _mm256_castps_si256(_mm256_cmp_ps(x, x, _CMP_UNORD_Q));
-    const __m256i wide =
-        _mm256_blendv_epi8(_mm256_srli_epi32(up, 16), _mm256_set1_epi32(0x7fc0), is_nan);
-    _mm_storeu_si128(
-        reinterpret_cast<__m128i*>(to),
-        _mm_packus_epi32(_mm256_castsi256_si128(wide), _mm256_extracti128_si256(wide, 1)));
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(to), rounded<T>(x));
   }
 }
 
 template <class T>
-TENON_AVX2 std::int64_t widen_vectors(const T* from, std::int64_t count, float* to) noexcept {
+TENON_CPU_AOTI_AVX2 std::int64_t widen_vectors(const T* from, std::int64_t count,
+                                               float* to) noexcept {
   std::int64_t i = 0;
   for (; i + 8 <= count; i += 8) _mm256_storeu_ps(to + i, load(from + i));
   return i;
 }
 
 template <class T>
-TENON_AVX2 std::int64_t narrow_vectors(const float* from, std::int64_t count, T* to) noexcept {
+TENON_CPU_AOTI_AVX2 std::int64_t narrow_vectors(const float* from, std::int64_t count,
+                                                T* to) noexcept {
   std::int64_t i = 0;
   for (; i + 8 <= count; i += 8) store(to + i, _mm256_loadu_ps(from + i));
   return i;
@@ -78,14 +53,15 @@ TENON_AVX2 std::int64_t narrow_vectors(const float* from, std::int64_t count, T*
 
 /// Elements `at` to `at` + 8 n - 1, whose sums stay in registers over all rows.
 template <class T, int n, bool scaled>
-TENON_AVX2 inline void add_block(const T* const* rows, const float* factors, std::int64_t num_rows,
-                                 std::int64_t at, float* sums) noexcept {
+TENON_CPU_AOTI_AVX2 inline void add_block(const T* const* rows, const float* factors,
+                                          std::int64_t num_rows, std::int64_t at,
+                                          float* sums) noexcept {
   __m256 sum[n];
-  TENON_UNROLL
+  TENON_CPU_AOTI_UNROLL
   for (int v = 0; v < n; ++v) sum[v] = _mm256_loadu_ps(sums + at + 8 * v);
   for (std::int64_t r = 0; r < num_rows; ++r) {
     const T* const row = rows[r] + at;
-    TENON_UNROLL
+    TENON_CPU_AOTI_UNROLL
     for (int v = 0; v < n; ++v) {
       if constexpr (scaled) {
         sum[v] = _mm256_fmadd_ps(_mm256_broadcast_ss(factors + r), load(row + 8 * v), sum[v]);
@@ -94,21 +70,22 @@ TENON_AVX2 inline void add_block(const T* const* rows, const float* factors, std
       }
     }
   }
-  TENON_UNROLL
+  TENON_CPU_AOTI_UNROLL
   for (int v = 0; v < n; ++v) _mm256_storeu_ps(sums + at + 8 * v, sum[v]);
 }
 
 template <class T, bool scaled>
-TENON_AVX2 std::int64_t add_vectors(const T* const* rows, const float* factors,
-                                    std::int64_t num_rows, std::int64_t count,
-                                    float* sums) noexcept {
+TENON_CPU_AOTI_AVX2 std::int64_t add_vectors(const T* const* rows, const float* factors,
+                                             std::int64_t num_rows, std::int64_t count,
+                                             float* sums) noexcept {
   std::int64_t i = 0;
   for (; i + 64 <= count; i += 64) add_block<T, 8, scaled>(rows, factors, num_rows, i, sums);
   for (; i + 8 <= count; i += 8) add_block<T, 1, scaled>(rows, factors, num_rows, i, sums);
   return i;
 }
 
-TENON_AVX2 std::int64_t divide_vectors(float* row, std::int64_t count, float divisor) noexcept {
+TENON_CPU_AOTI_AVX2 std::int64_t divide_vectors(float* row, std::int64_t count,
+                                                float divisor) noexcept {
   std::int64_t i = 0;
   for (; i + 8 <= count; i += 8) {
     _mm256_storeu_ps(row + i, _mm256_div_ps(_mm256_loadu_ps(row + i), _mm256_set1_ps(divisor)));
@@ -117,20 +94,20 @@ TENON_AVX2 std::int64_t divide_vectors(float* row, std::int64_t count, float div
 }
 
 template <class T, int n>
-TENON_AVX2 inline void take_block(const T* const* rows, const std::int32_t* place_of,
-                                  std::int64_t num_rows, std::int64_t at, float* best,
-                                  std::int32_t* places) noexcept {
+TENON_CPU_AOTI_AVX2 inline void take_block(const T* const* rows, const std::int32_t* place_of,
+                                           std::int64_t num_rows, std::int64_t at, float* best,
+                                           std::int32_t* places) noexcept {
   __m256 most[n];
   __m256 place[n];  // Whole numbers, moved by instructions for floats.
   auto* const place_bits = reinterpret_cast<float*>(places + at);
-  TENON_UNROLL
+  TENON_CPU_AOTI_UNROLL
   for (int v = 0; v < n; ++v) {
     most[v] = _mm256_loadu_ps(best + at + 8 * v);
     place[v] = _mm256_loadu_ps(place_bits + 8 * v);
   }
   for (std::int64_t r = 0; r < num_rows; ++r) {
     const __m256 here = _mm256_castsi256_ps(_mm256_set1_epi32(place_of[r]));
-    TENON_UNROLL
+    TENON_CPU_AOTI_UNROLL
     for (int v = 0; v < n; ++v) {
       const __m256 value = load(rows[r] + at + 8 * v);
       const __m256 takes = _mm256_or_ps(_mm256_cmp_ps(value, most[v], _CMP_GT_OQ),
@@ -139,7 +116,7 @@ TENON_AVX2 inline void take_block(const T* const* rows, const std::int32_t* plac
       place[v] = _mm256_blendv_ps(place[v], here, takes);
     }
   }
-  TENON_UNROLL
+  TENON_CPU_AOTI_UNROLL
   for (int v = 0; v < n; ++v) {
     _mm256_storeu_ps(best + at + 8 * v, most[v]);
     _mm256_storeu_ps(place_bits + 8 * v, place[v]);
@@ -147,17 +124,17 @@ TENON_AVX2 inline void take_block(const T* const* rows, const std::int32_t* plac
 }
 
 template <class T>
-TENON_AVX2 std::int64_t take_vectors(const T* const* rows, const std::int32_t* place_of,
-                                     std::int64_t num_rows, std::int64_t count, float* best,
-                                     std::int32_t* places) noexcept {
+TENON_CPU_AOTI_AVX2 std::int64_t take_vectors(const T* const* rows, const std::int32_t* place_of,
+                                              std::int64_t num_rows, std::int64_t count,
+                                              float* best, std::int32_t* places) noexcept {
   std::int64_t i = 0;
   for (; i + 32 <= count; i += 32) take_block<T, 4>(rows, place_of, num_rows, i, best, places);
   for (; i + 8 <= count; i += 8) take_block<T, 1>(rows, place_of, num_rows, i, best, places);
   return i;
 }
 
-TENON_AVX2 std::int64_t widen_vectors(const std::int32_t* from, std::int64_t count,
-                                      std::int64_t* to) noexcept {
+TENON_CPU_AOTI_AVX2 std::int64_t widen_vectors(const std::int32_t* from, std::int64_t count,
+                                               std::int64_t* to) noexcept {
   std::int64_t i = 0;
   for (; i + 4 <= count; i += 4) {
     const __m128i four = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + i));
@@ -166,12 +143,7 @@ TENON_AVX2 std::int64_t widen_vectors(const std::int32_t* from, std::int64_t cou
   return i;
 }
 
-#undef TENON_UNROLL
-#undef TENON_AVX2
-
 #else
-
-constexpr bool has_avx2() noexcept { return false; }
 
 template <class... Arguments>
 constexpr std::int64_t widen_vectors(Arguments...) noexcept {
@@ -205,13 +177,13 @@ constexpr std::int64_t take_vectors(Arguments...) noexcept {
 
 template <class T>
 void widen_row(const T* from, std::int64_t count, float* to) noexcept {
-  std::int64_t i = has_avx2() ? widen_vectors(from, count, to) : 0;
+  std::int64_t i = has_vectors() ? widen_vectors(from, count, to) : 0;
   for (; i < count; ++i) to[i] = widen(from[i]);
 }
 
 template <class T>
 void narrow_row(const float* from, std::int64_t count, T* to) noexcept {
-  std::int64_t i = has_avx2() ? narrow_vectors(from, count, to) : 0;
+  std::int64_t i = has_vectors() ? narrow_vectors(from, count, to) : 0;
   for (; i < count; ++i) to[i] = narrow<T>(from[i]);
 }
 
@@ -219,7 +191,7 @@ template <class T>
 void add_rows(const T* const* rows, const float* factors, std::int64_t num_rows, std::int64_t count,
               float* sums) noexcept {
   std::int64_t done = 0;
-  if (has_avx2()) {
+  if (has_vectors()) {
     done = factors ? add_vectors<T, true>(rows, factors, num_rows, count, sums)
                    : add_vectors<T, false>(rows, factors, num_rows, count, sums);
   }
@@ -232,7 +204,7 @@ void add_rows(const T* const* rows, const float* factors, std::int64_t num_rows,
 }
 
 void divide_row(float* row, std::int64_t count, float divisor) noexcept {
-  std::int64_t i = has_avx2() ? divide_vectors(row, count, divisor) : 0;
+  std::int64_t i = has_vectors() ? divide_vectors(row, count, divisor) : 0;
   for (; i < count; ++i) row[i] /= divisor;
 }
 
@@ -240,7 +212,7 @@ template <class T>
 void take_most(const T* const* rows, const std::int32_t* place_of, std::int64_t num_rows,
                std::int64_t count, float* best, std::int32_t* places) noexcept {
   const std::int64_t done =
-      has_avx2() ? take_vectors(rows, place_of, num_rows, count, best, places) : 0;
+      has_vectors() ? take_vectors(rows, place_of, num_rows, count, best, places) : 0;
   if (done == count) return;
   for (std::int64_t r = 0; r < num_rows; ++r) {
     for (std::int64_t i = done; i < count; ++i) {
@@ -253,7 +225,7 @@ void take_most(const T* const* rows, const std::int32_t* place_of, std::int64_t 
 }
 
 void widen_row(const std::int32_t* from, std::int64_t count, std::int64_t* to) noexcept {
-  std::int64_t i = has_avx2() ? widen_vectors(from, count, to) : 0;
+  std::int64_t i = has_vectors() ? widen_vectors(from, count, to) : 0;
   for (; i < count; ++i) to[i] = from[i];
 }
 

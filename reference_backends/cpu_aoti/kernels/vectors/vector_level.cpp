@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "kernels/quantized/vector_level.hpp"
+#include "kernels/vectors/vector_level.hpp"
 
 #include "tenon/aoti/library/model_requirements.hpp"
 
@@ -9,7 +9,9 @@ namespace {
 VectorLevel find_level() noexcept {
 #if defined(__x86_64__)
   using aoti::cpu_supports;
-  if (!cpu_supports("avx2") || !cpu_supports("fma")) return VectorLevel::baseline;
+  if (!cpu_supports("avx2") || !cpu_supports("fma") || !cpu_supports("f16c")) {
+    return VectorLevel::baseline;
+  }
   if (!cpu_supports("avx512f") || !cpu_supports("avx512bw") || !cpu_supports("avx512dq") ||
       !cpu_supports("avx512vl")) {
     return VectorLevel::avx2;
