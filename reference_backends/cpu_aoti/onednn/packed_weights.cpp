@@ -111,9 +111,9 @@ std::size_t PackedWeights::nbytes_of(std::span<const PackedWeights* const> insta
     for (const Entry& entry : instance->entries_) all.push_back(entry.weight);
   }
   std::ranges::sort(all);
-  const auto repeated = std::ranges::unique(all);
+  all.erase(std::unique(all.begin(), all.end()), all.end());
   std::size_t sum = 0;
-  for (auto each = all.begin(); each != repeated.begin(); ++each) sum += (*each)->nbytes();
+  for (const auto& weight : all) sum += weight->nbytes();
   return sum;
 }
 

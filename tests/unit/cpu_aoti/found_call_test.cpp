@@ -400,7 +400,7 @@ TEST_CASE("what no plugin has is named with what was asked", "[cpu_aoti][kernels
                                      "OperatorKernels: "));
   CHECK_THAT(text, ContainsSubstring("; no plugin has a kernel for tenon_test::shift: "
                                      "OperatorKernels: tenon_test::shift: only of Float"));
-  const json alone = {node("tenon_test::shift", shift_inputs(), list(tensor_output), doubles)};
+  const json alone = list(node("tenon_test::shift", shift_inputs(), list(tensor_output), doubles));
   CHECK_THAT(host().refusal(alone, Error::OperatorMissing),
              ContainsSubstring("tenon_test::shift: only of Float"));
   json overload = alone;
