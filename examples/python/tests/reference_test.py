@@ -12,15 +12,15 @@ import re
 import sys
 
 import tenon
-from tenon import _reports
+from tenon import _reports, aoti
 
 BUILD, SOURCE = map(pathlib.Path, sys.argv[1:3])
 PAGE = SOURCE / "docs/python/reference.md"
 HEAD = """# Reference of the Python package
 
-All public names of `tenon`, made from its docstrings by `examples/python/tests/reference_test.py`: do not edit this
-page. [Programs in Python](programs.md) shows their use; `tenon.executorch` has
-[a page of its own](../aot/executorch-exporter.md).
+All public names of `tenon` and `tenon.aoti`, made from their docstrings by
+`examples/python/tests/reference_test.py`: do not edit this page. [Programs in Python](programs.md) shows their use;
+`tenon.executorch` has [a page of its own](../aot/executorch-exporter.md).
 """
 
 
@@ -74,6 +74,8 @@ def page():
     classes = [name for name in tenon.__all__ if name not in functions]
     for name in functions:
         parts.append(section(2, f"tenon.{name}", getattr(tenon, name)))
+    for name in aoti.__all__:
+        parts.append(section(2, f"tenon.aoti.{name}", getattr(aoti, name)))
     for name in classes:
         kind = getattr(tenon, name)
         parts.append(section(2, f"tenon.{name}", kind))

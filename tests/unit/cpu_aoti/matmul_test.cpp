@@ -201,6 +201,24 @@ TEST_CASE("mm_out: few rows or columns of BFloat16 and Half", "[cpu_aoti]") {
   }
 }
 
+TEST_CASE("mm_out: few rows by more weights than the caches hold, on all threads", "[cpu_aoti]") {
+  Fixture fixture;
+  Random source;
+  const std::int64_t k = 2102, n = 331;
+  for (const ScalarType type : {ScalarType::BFloat16, ScalarType::Half}) {
+    for (const Shape& strides : {Shape{1, k}, Shape{n, 1}}) {
+      const Handle b = random(source, {k, n}, type, strides);
+      for (const std::int64_t rows : {1, 3}) {
+        const Handle a = random(source, {rows, k}, type);
+        Handle out = make({rows, n}, type);
+        const auto expected = reference(a, b, {}, 0, 1);
+        REQUIRE(aoti_torch_cpu_mm_out(out.get(), a.get(), b.get()) == 0);
+        CHECK(difference(out.values(), expected, tolerance(type, static_cast<double>(k))) == "");
+      }
+    }
+  }
+}
+
 TEST_CASE("addmm_out: one row of BFloat16 and Half rounds its sum once", "[cpu_aoti]") {
   Fixture fixture;
   Random source;

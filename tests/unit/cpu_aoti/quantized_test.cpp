@@ -6,6 +6,7 @@
 #include <limits>
 #include <set>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "kernel_support.hpp"
@@ -14,6 +15,10 @@
 #include "kernels/quantized/weight_products.hpp"
 #include "openmp.hpp"
 #include "support/catch.hpp"
+
+// What GCC makes of a parallel region (libgomp/parallel.c).
+extern "C" void GOMP_parallel(void (*body)(void*), void* data, unsigned num_threads,
+                              unsigned flags);
 
 using namespace kernel_test;
 using namespace tenon::cpu_aoti;
@@ -131,6 +136,25 @@ TEST_CASE("products and attention of alternating sizes keep the threads of the f
     CHECK(thread_ids() == first);
   }
   ::omp_set_num_threads(before);
+}
+
+TEST_CASE("a run uses the OpenMP threads that its thread has already", "[cpu_aoti]") {
+  Random source;
+  const std::int64_t inner = 1024;
+  const auto x = random_floats(source, inner);
+  const auto weights = random_bytes<std::int8_t>(source, 1024 * inner);
+  std::vector<float> out(1024);
+  std::set<std::string> first, later;
+  std::thread application([&] {
+    ::omp_set_num_threads(3);
+    GOMP_parallel([](void*) {}, nullptr, 0, 0);
+    first = thread_ids();
+    multiply({weights.data(), 1024, inner, inner}, x.data(), 1, out.data(), vector_level());
+    later = thread_ids();
+  });
+  application.join();
+  CHECK(first.size() >= 3);
+  CHECK(later == first);
 }
 
 TEST_CASE("sums of 8-bit products are exact on each kind of processor", "[cpu_aoti]") {

@@ -13,6 +13,7 @@
 
 #include "tenon/abi/backend.h"
 #include "tenon/abi/version.h"
+#include "tenon/conformance/boundary/kernel_lookup.hpp"
 #include "tenon/conformance/boundary/watch.hpp"
 #include "tenon/conformance/process/faults.hpp"
 #include "tenon/conformance/process/guarded_memory.hpp"
@@ -274,7 +275,8 @@ class GuardedHost {
   static const void* get_extension(const tenon_host* host, const char* id) {
     const OutsidePlugin outside;
     const tenon_host* original = HostStruct::owner_of(host).original_;
-    return original->get_extension ? original->get_extension(original, id) : nullptr;
+    if (!original->get_extension) return nullptr;
+    return WatchedKernelLookup::get(original->get_extension(original, id));
   }
   static const void* no_extension(const tenon_host*, const char*) { return nullptr; }
 

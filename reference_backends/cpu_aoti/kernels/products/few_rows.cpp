@@ -206,9 +206,49 @@ TENON_CPU_AOTI_AVX512 void pack_wide_row(const MatrixView& a, float* to) noexcep
   }
 }
 
+/// The sum of the row with one column. The column is read in order, which the processor fetches
+/// ahead from memory; with several at once it does so poorly.
+template <class T>
+TENON_CPU_AOTI_AVX512 inline float multiply_column(const float* a, const T* from,
+                                                   std::int64_t count) noexcept {
+  constexpr int steps = 4;  // Independent sums hide the latency of an addition.
+  WidePair sum[steps];
+  TENON_CPU_AOTI_UNROLL
+  for (int i = 0; i < steps; ++i) sum[i] = {_mm512_setzero_ps(), _mm512_setzero_ps()};
+  std::int64_t k = 0;
+  for (; k + steps * wide_block <= count; k += steps * wide_block) {
+    TENON_CPU_AOTI_UNROLL
+    for (int i = 0; i < steps; ++i) {
+      const std::int64_t at = k + i * wide_block;
+      add_product(a + at, load_wide(from + at), sum[i]);
+    }
+  }
+  for (; k + wide_block <= count; k += wide_block) {
+    add_product(a + k, load_wide(from + k), sum[0]);
+  }
+  if (k < count) {
+    const Padded<T, wide_block> rest(from + k, count - k);
+    add_product(a + k, load_wide(rest.at), sum[1]);
+  }
+  __m512 total = _mm512_setzero_ps();
+  TENON_CPU_AOTI_UNROLL
+  for (int i = 0; i < steps; ++i) {
+    total = _mm512_add_ps(total, _mm512_add_ps(sum[i].first, sum[i].second));
+  }
+  return _mm512_reduce_add_ps(total);
+}
+
 template <class T>
 TENON_CPU_AOTI_AVX512 void multiply_row(const MatrixView& b, const float* packed,
                                         float* sums) noexcept {
+  // What does not fit into the second-level cache.
+  constexpr std::int64_t large = 1 << 20;
+  if (b.rows * b.cols * static_cast<std::int64_t>(sizeof(T)) >= large) {
+    for (std::int64_t column = 0; column < b.cols; ++column) {
+      sums[column] = multiply_column(packed, b.at<const T>(0, column), b.rows);
+    }
+    return;
+  }
   std::int64_t column = 0;
   for (; column + 4 <= b.cols; column += 4) multiply_wide<T, 4>(packed, b, column, sums);
   for (; column < b.cols; ++column) multiply_wide<T, 1>(packed, b, column, sums);

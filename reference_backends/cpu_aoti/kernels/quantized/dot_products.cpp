@@ -110,6 +110,30 @@ TENON_CPU_AOTI_VNNI [[gnu::always_inline]] inline __m128i sums_of(
   return _mm_add_epi32(_mm256_castsi256_si128(two), _mm256_extracti128_si256(two, 1));
 }
 
+/// Adds 64 products, those of `mask`, from place `k` on, to each sum of a block.
+template <int rows, bool a_is_byte>
+TENON_CPU_AOTI_VNNI [[gnu::always_inline]] inline void add_products_vnni(
+    const std::uint8_t* a, std::int64_t a_stride, const std::int8_t* const (&b)[block_columns],
+    std::int64_t k, __mmask64 mask, __m512i (&sums)[rows][block_columns],
+    __m512i (&excess)[block_columns]) noexcept {
+  const __m512i bias = _mm512_set1_epi8(-128);
+  __m512i right[block_columns];
+  TENON_CPU_AOTI_UNROLL
+  for (int j = 0; j < block_columns; ++j) {
+    right[j] = _mm512_maskz_loadu_epi8(mask, b[j] + k);
+    if constexpr (!a_is_byte) excess[j] = _mm512_dpbusd_epi32(excess[j], bias, right[j]);
+  }
+  TENON_CPU_AOTI_UNROLL
+  for (int i = 0; i < rows; ++i) {
+    __m512i left = _mm512_maskz_loadu_epi8(mask, a + i * a_stride + k);
+    if constexpr (!a_is_byte) left = _mm512_xor_si512(left, bias);
+    TENON_CPU_AOTI_UNROLL
+    for (int j = 0; j < block_columns; ++j) {
+      sums[i][j] = _mm512_dpbusd_epi32(sums[i][j], left, right[j]);
+    }
+  }
+}
+
 /// A block of the result, `rows` by `columns`, of which there are at most four. The instruction
 /// multiplies numbers without sign by numbers with one: 128 is added to each Char of `a`, and 128
 /// times the sum of the column is subtracted from the result.
@@ -130,25 +154,13 @@ TENON_CPU_AOTI_VNNI [[gnu::always_inline]] inline void multiply_block(const DotP
     TENON_CPU_AOTI_UNROLL
     for (int i = 0; i < rows; ++i) sums[i][j] = _mm512_setzero_si512();
   }
-  const __m512i bias = _mm512_set1_epi8(-128);
-  for (std::int64_t k = 0; k < p.inner; k += lanes) {
-    const std::int64_t rest = p.inner - k;
-    const __mmask64 mask = rest >= lanes ? ~__mmask64{0} : (__mmask64{1} << rest) - 1;
-    __m512i right[block_columns];
-    TENON_CPU_AOTI_UNROLL
-    for (int j = 0; j < block_columns; ++j) {
-      right[j] = _mm512_maskz_loadu_epi8(mask, b[j] + k);
-      if constexpr (!a_is_byte) excess[j] = _mm512_dpbusd_epi32(excess[j], bias, right[j]);
-    }
-    TENON_CPU_AOTI_UNROLL
-    for (int i = 0; i < rows; ++i) {
-      __m512i left = _mm512_maskz_loadu_epi8(mask, a + i * p.a_stride + k);
-      if constexpr (!a_is_byte) left = _mm512_xor_si512(left, bias);
-      TENON_CPU_AOTI_UNROLL
-      for (int j = 0; j < block_columns; ++j) {
-        sums[i][j] = _mm512_dpbusd_epi32(sums[i][j], left, right[j]);
-      }
-    }
+  std::int64_t k = 0;
+  for (; k + lanes <= p.inner; k += lanes) {
+    add_products_vnni<rows, a_is_byte>(a, p.a_stride, b, k, ~__mmask64{0}, sums, excess);
+  }
+  if (k < p.inner) {
+    const __mmask64 mask = (__mmask64{1} << (p.inner - k)) - 1;
+    add_products_vnni<rows, a_is_byte>(a, p.a_stride, b, k, mask, sums, excess);
   }
   TENON_CPU_AOTI_UNROLL
   for (int i = 0; i < rows; ++i) {

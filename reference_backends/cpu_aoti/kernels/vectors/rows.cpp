@@ -84,6 +84,58 @@ TENON_CPU_AOTI_AVX2 std::int64_t add_vectors(const T* const* rows, const float* 
   return i;
 }
 
+// The same with vectors of 16: a row of 256 elements stays in registers.
+
+template <class T>
+TENON_CPU_AOTI_AVX512 inline __m512 load_wide(const T* from) noexcept {
+  if constexpr (std::is_same_v<T, float>) {
+    return _mm512_loadu_ps(from);
+  } else {
+    const __m256i words = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from));
+    if constexpr (std::is_same_v<T, Half>) return _mm512_cvtph_ps(words);
+    return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(words), 16));
+  }
+}
+
+template <class T, int n, bool scaled>
+TENON_CPU_AOTI_AVX512 inline void add_wide_block(const T* const* rows, const float* factors,
+                                                 std::int64_t num_rows, std::int64_t at,
+                                                 float* sums) noexcept {
+  __m512 sum[n];
+  TENON_CPU_AOTI_UNROLL
+  for (int v = 0; v < n; ++v) sum[v] = _mm512_loadu_ps(sums + at + 16 * v);
+  for (std::int64_t r = 0; r < num_rows; ++r) {
+    const T* const row = rows[r] + at;
+    TENON_CPU_AOTI_UNROLL
+    for (int v = 0; v < n; ++v) {
+      if constexpr (scaled) {
+        sum[v] = _mm512_fmadd_ps(_mm512_set1_ps(factors[r]), load_wide(row + 16 * v), sum[v]);
+      } else {
+        sum[v] = _mm512_add_ps(sum[v], load_wide(row + 16 * v));
+      }
+    }
+  }
+  TENON_CPU_AOTI_UNROLL
+  for (int v = 0; v < n; ++v) _mm512_storeu_ps(sums + at + 16 * v, sum[v]);
+}
+
+template <class T, bool scaled>
+TENON_CPU_AOTI_AVX512 std::int64_t add_wide_vectors(const T* const* rows, const float* factors,
+                                                    std::int64_t num_rows, std::int64_t count,
+                                                    float* sums) noexcept {
+  std::int64_t i = 0;
+  for (; i + 256 <= count; i += 256) {
+    add_wide_block<T, 16, scaled>(rows, factors, num_rows, i, sums);
+  }
+  for (; i + 64 <= count; i += 64) add_wide_block<T, 4, scaled>(rows, factors, num_rows, i, sums);
+  for (; i + 16 <= count; i += 16) add_wide_block<T, 1, scaled>(rows, factors, num_rows, i, sums);
+  if (i + 8 <= count) {
+    add_block<T, 1, scaled>(rows, factors, num_rows, i, sums);
+    i += 8;
+  }
+  return i;
+}
+
 TENON_CPU_AOTI_AVX2 std::int64_t divide_vectors(float* row, std::int64_t count,
                                                 float divisor) noexcept {
   std::int64_t i = 0;
@@ -161,6 +213,12 @@ constexpr std::int64_t add_vectors(const T* const*, const float*, std::int64_t, 
   return 0;
 }
 
+template <class T, bool scaled>
+constexpr std::int64_t add_wide_vectors(const T* const*, const float*, std::int64_t, std::int64_t,
+                                        float*) noexcept {
+  return 0;
+}
+
 template <class... Arguments>
 constexpr std::int64_t divide_vectors(Arguments...) noexcept {
   return 0;
@@ -191,7 +249,10 @@ template <class T>
 void add_rows(const T* const* rows, const float* factors, std::int64_t num_rows, std::int64_t count,
               float* sums) noexcept {
   std::int64_t done = 0;
-  if (has_vectors()) {
+  if (vector_level() >= VectorLevel::avx512) {
+    done = factors ? add_wide_vectors<T, true>(rows, factors, num_rows, count, sums)
+                   : add_wide_vectors<T, false>(rows, factors, num_rows, count, sums);
+  } else if (has_vectors()) {
     done = factors ? add_vectors<T, true>(rows, factors, num_rows, count, sums)
                    : add_vectors<T, false>(rows, factors, num_rows, count, sums);
   }
