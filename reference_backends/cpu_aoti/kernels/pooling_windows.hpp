@@ -192,13 +192,16 @@ void pool_rows(const Pooling& p, const T* in, T* out, std::int64_t* indices, flo
             static_cast<std::int32_t>((z.first * height + y.first) * width + x.first);
         float* best = row;
         if constexpr (std::is_same_v<T, float>) best = out + result;
-        if constexpr (is_most) std::fill_n(places, p.channels, first);
-        std::fill_n(best, p.channels, is_most ? -std::numeric_limits<float>::infinity() : 0.0f);
         std::int64_t count = 0;
         std::array<const T*, most_rows> rows;
         std::array<std::int32_t, most_rows> place_of;
         std::int64_t collected = 0;
+        const auto start = [&] {
+          if constexpr (is_most) std::fill_n(places, p.channels, first);
+          std::fill_n(best, p.channels, is_most ? -std::numeric_limits<float>::infinity() : 0.0f);
+        };
         const auto take = [&] {
+          if (count == 0) start();
           if constexpr (is_most) {
             take_most(rows.data(), place_of.data(), collected, p.channels, best, places);
           } else {
@@ -215,6 +218,13 @@ void pool_rows(const Pooling& p, const T* in, T* out, std::int64_t* indices, flo
               place_of[at] = static_cast<std::int32_t>((d * height + h) * width + w);
               if (at + 1 == most_rows) take();
             }
+          }
+        }
+        if constexpr (is_most) {
+          if (count == 0 && has_largest_of_rows()) {
+            largest_of_rows(rows.data(), place_of.data(), collected, p.channels, first,
+                            out + result, indices + index);
+            return;
           }
         }
         take();

@@ -88,6 +88,7 @@ Status check(const Lstm& l) {
 struct Matrix {
   std::optional<Scratch> copy;
   MatrixView view;
+  bool is_fixed = false;  ///< Its elements are those of a constant that nothing writes to.
 };
 
 /// `type` is Float or the tensor's own.
@@ -98,6 +99,7 @@ Status as_matrix(const ModelTensor& tensor, std::int64_t rows, std::int64_t colu
   if (tensor.scalar_type == type && plain) {
     const std::int64_t step = tensor.is_contiguous() ? columns : tensor.strides[0];
     out.view = {tensor.data, rows, columns, step, 1};
+    out.is_fixed = tensor.storage->is_fixed;
     return ok();
   }
   TENON_TRY(out.copy, Scratch::of(tensor.numel * static_cast<std::int64_t>(size_of(type))));
@@ -256,7 +258,8 @@ Status run(const Lstm& l, ModelTensor** ret0, ModelTensor** ret1, ModelTensor** 
                      .c = to,
                      .alpha = 1,
                      .beta = 1,
-                     .float_result = narrow});
+                     .float_result = narrow,
+                     .is_b_fixed = weights.is_fixed});
   };
   if (x.view.cols > 0 && steps * batch > 0) {
     TENON_RETURN_IF_ERROR(add(x.view, w_input, sums_of(0, steps * batch)));

@@ -206,8 +206,8 @@ TENON_CPU_AOTI_AVX512 void pack_wide_row(const MatrixView& a, float* to) noexcep
   }
 }
 
-/// The sum of the row with one column. The column is read in order, which the processor fetches
-/// ahead from memory; with several at once it does so poorly.
+/// The sum of the row with one column. A column alone is read in order, which the processor fetches
+/// ahead from memory; with two or four at once it does so poorly.
 template <class T>
 TENON_CPU_AOTI_AVX512 inline float multiply_column(const float* a, const T* from,
                                                    std::int64_t count) noexcept {
@@ -243,13 +243,13 @@ TENON_CPU_AOTI_AVX512 void multiply_row(const MatrixView& b, const float* packed
                                         float* sums) noexcept {
   // What does not fit into the second-level cache.
   constexpr std::int64_t large = 1 << 20;
+  std::int64_t column = 0;
   if (b.rows * b.cols * static_cast<std::int64_t>(sizeof(T)) >= large) {
-    for (std::int64_t column = 0; column < b.cols; ++column) {
+    for (; column < b.cols; ++column) {
       sums[column] = multiply_column(packed, b.at<const T>(0, column), b.rows);
     }
     return;
   }
-  std::int64_t column = 0;
   for (; column + 4 <= b.cols; column += 4) multiply_wide<T, 4>(packed, b, column, sums);
   for (; column < b.cols; ++column) multiply_wide<T, 1>(packed, b, column, sums);
 }

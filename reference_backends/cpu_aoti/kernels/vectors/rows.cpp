@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "kernels/vectors/rows.hpp"
 
+#include <limits>
 #include <type_traits>
 
 #include "kernels/elements.hpp"
@@ -185,6 +186,65 @@ TENON_CPU_AOTI_AVX2 std::int64_t take_vectors(const T* const* rows, const std::i
   return i;
 }
 
+template <class T>
+TENON_CPU_AOTI_AVX512 inline void store_wide(T* to, __m512 x) noexcept {
+  if constexpr (std::is_same_v<T, float>) {
+    _mm512_storeu_ps(to, x);
+  } else {
+    store(to, _mm512_castps512_ps256(x));
+    store(to + 8, _mm512_extractf32x8_ps(x, 1));
+  }
+}
+
+/// `largest_of_rows` for the elements `at` to `at` + 16 n - 1.
+template <class T, int n>
+TENON_CPU_AOTI_AVX512 inline void largest_block(const T* const* rows, const std::int32_t* place_of,
+                                                std::int64_t num_rows, std::int64_t at,
+                                                std::int32_t first, T* out,
+                                                std::int64_t* places) noexcept {
+  __m512 most[n];
+  __m512i place[n];
+  TENON_CPU_AOTI_UNROLL
+  for (int v = 0; v < n; ++v) {
+    most[v] = _mm512_set1_ps(-std::numeric_limits<float>::infinity());
+    place[v] = _mm512_set1_epi32(first);
+  }
+  for (std::int64_t r = 0; r < num_rows; ++r) {
+    const __m512i here = _mm512_set1_epi32(place_of[r]);
+    TENON_CPU_AOTI_UNROLL
+    for (int v = 0; v < n; ++v) {
+      const __m512 value = load_wide(rows[r] + at + 16 * v);
+      const auto takes = static_cast<__mmask16>(_mm512_cmp_ps_mask(value, most[v], _CMP_GT_OQ) |
+                                                _mm512_cmp_ps_mask(value, value, _CMP_UNORD_Q));
+      most[v] = _mm512_mask_mov_ps(most[v], takes, value);
+      place[v] = _mm512_mask_mov_epi32(place[v], takes, here);
+    }
+  }
+  TENON_CPU_AOTI_UNROLL
+  for (int v = 0; v < n; ++v) {
+    store_wide(out + at + 16 * v, most[v]);
+    std::int64_t* const to = places + at + 16 * v;
+    _mm512_storeu_si512(to, _mm512_cvtepi32_epi64(_mm512_castsi512_si256(place[v])));
+    _mm512_storeu_si512(to + 8, _mm512_cvtepi32_epi64(_mm512_extracti32x8_epi32(place[v], 1)));
+  }
+}
+
+template <class T>
+TENON_CPU_AOTI_AVX512 std::int64_t largest_vectors(const T* const* rows,
+                                                   const std::int32_t* place_of,
+                                                   std::int64_t num_rows, std::int64_t count,
+                                                   std::int32_t first, T* out,
+                                                   std::int64_t* places) noexcept {
+  std::int64_t i = 0;
+  for (; i + 64 <= count; i += 64) {
+    largest_block<T, 4>(rows, place_of, num_rows, i, first, out, places);
+  }
+  for (; i + 16 <= count; i += 16) {
+    largest_block<T, 1>(rows, place_of, num_rows, i, first, out, places);
+  }
+  return i;
+}
+
 TENON_CPU_AOTI_AVX2 std::int64_t widen_vectors(const std::int32_t* from, std::int64_t count,
                                                std::int64_t* to) noexcept {
   std::int64_t i = 0;
@@ -226,6 +286,11 @@ constexpr std::int64_t divide_vectors(Arguments...) noexcept {
 
 template <class... Arguments>
 constexpr std::int64_t take_vectors(Arguments...) noexcept {
+  return 0;
+}
+
+template <class... Arguments>
+constexpr std::int64_t largest_vectors(Arguments...) noexcept {
   return 0;
 }
 
@@ -290,13 +355,37 @@ void widen_row(const std::int32_t* from, std::int64_t count, std::int64_t* to) n
   for (; i < count; ++i) to[i] = from[i];
 }
 
-#define TENON_ROWS_OF(T)                                                                    \
-  template void widen_row(const T*, std::int64_t, float*) noexcept;                         \
-  template void narrow_row(const float*, std::int64_t, T*) noexcept;                        \
-  template void add_rows(const T* const*, const float*, std::int64_t, std::int64_t,         \
-                         float*) noexcept;                                                  \
-  template void take_most(const T* const*, const std::int32_t*, std::int64_t, std::int64_t, \
-                          float*, std::int32_t*) noexcept;
+bool has_largest_of_rows() noexcept { return vector_level() >= VectorLevel::avx512; }
+
+template <class T>
+void largest_of_rows(const T* const* rows, const std::int32_t* place_of, std::int64_t num_rows,
+                     std::int64_t count, std::int32_t first, T* out,
+                     std::int64_t* places) noexcept {
+  std::int64_t i = has_largest_of_rows()
+                       ? largest_vectors(rows, place_of, num_rows, count, first, out, places)
+                       : 0;
+  for (; i < count; ++i) {
+    float best = -std::numeric_limits<float>::infinity();
+    places[i] = first;
+    for (std::int64_t r = 0; r < num_rows; ++r) {
+      const float value = widen(rows[r][i]);
+      if (!(value > best || value != value)) continue;
+      best = value;
+      places[i] = place_of[r];
+    }
+    out[i] = narrow<T>(best);
+  }
+}
+
+#define TENON_ROWS_OF(T)                                                                          \
+  template void widen_row(const T*, std::int64_t, float*) noexcept;                               \
+  template void narrow_row(const float*, std::int64_t, T*) noexcept;                              \
+  template void add_rows(const T* const*, const float*, std::int64_t, std::int64_t,               \
+                         float*) noexcept;                                                        \
+  template void take_most(const T* const*, const std::int32_t*, std::int64_t, std::int64_t,       \
+                          float*, std::int32_t*) noexcept;                                        \
+  template void largest_of_rows(const T* const*, const std::int32_t*, std::int64_t, std::int64_t, \
+                                std::int32_t, T*, std::int64_t*) noexcept;
 TENON_ROWS_OF(float)
 TENON_ROWS_OF(BFloat16)
 TENON_ROWS_OF(Half)

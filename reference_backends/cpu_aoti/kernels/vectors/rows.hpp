@@ -39,4 +39,13 @@ void take_most(const T* const* rows, const std::int32_t* place_of, std::int64_t 
 /// to[i] = from[i].
 void widen_row(const std::int32_t* from, std::int64_t count, std::int64_t* to) noexcept;
 
+/// Whether `largest_of_rows` has vector code for this processor.
+[[nodiscard]] bool has_largest_of_rows() noexcept;
+
+/// `take_most` from minus infinity and the place `first`, with the results in their types at once:
+/// out[i] is the largest of rows[r][i] for r < num_rows, or NaN, and places[i] its place.
+template <class T>
+void largest_of_rows(const T* const* rows, const std::int32_t* place_of, std::int64_t num_rows,
+                     std::int64_t count, std::int32_t first, T* out, std::int64_t* places) noexcept;
+
 }  // namespace tenon::cpu_aoti
