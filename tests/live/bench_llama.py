@@ -188,7 +188,7 @@ def time_of(name: str, options: argparse.Namespace) -> float:
         command = [str(options.build / "tests/live/bench-tenon"), plugin, str(folder), seconds]
     else:
         command = [sys.executable, "-c", STOCK, f"{folder}/model.pte", seconds, "1", "0"]
-    return float(bench_aoti.pinned(command).split()[-1])
+    return float(bench_aoti.pinned(command, 1).split()[-1])
 
 
 def arguments() -> argparse.Namespace:
@@ -225,7 +225,7 @@ def main() -> int:
     rate = 0.0
     for _ in range(options.rounds):
         for name in names:
-            rate = max(rate, float(bench_aoti.pinned([str(meter), str(1 << 28), str(options.seconds / 4)])))
+            rate = max(rate, float(bench_aoti.pinned([str(meter), str(1 << 28), str(options.seconds / 4)], 1)))
             times[name] = min(times[name], time_of(name, options))
     print(f"load of the machine: {os.getloadavg()}, {os.cpu_count()} processors")
     print(f"read at {rate:.1f} GB/s")
