@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "kernel_support.hpp"
+#include "onednn/packed_weights.hpp"
 #include "support/catch.hpp"
 
 using namespace kernel_test;
@@ -116,6 +117,25 @@ TEST_CASE("mkldnn_rnn_layer: an LSTM in both directions", "[cpu_aoti]") {
         check(l, a, found, tolerance(type, 4));
       }
     }
+  }
+}
+
+TEST_CASE("mkldnn_rnn_layer: weights that nothing writes to are packed once", "[cpu_aoti]") {
+  Random source;
+  for (const ScalarType type : {ScalarType::Float, ScalarType::BFloat16}) {
+    Fixture fixture;
+    const Layer l = make_layer(source, 4, 8, 160, 64, type, false);
+    for (const Handle* weight : {&l.w_input, &l.w_hidden}) (*weight)->storage->is_fixed = true;
+    const auto& packed = fixture.pool.cache<onednn::PackedWeights>();
+    std::size_t nbytes = 0;
+    for (int run_number = 0; run_number < 2; ++run_number) {
+      Output found;
+      REQUIRE(run(found, l) == 0);
+      check(l, {}, found, tolerance(type, 4));
+      if (run_number == 0) nbytes = packed.nbytes();
+    }
+    if (type == ScalarType::Float) CHECK(nbytes >= l.w_input->nbytes());
+    CHECK(packed.nbytes() == nbytes);
   }
 }
 
