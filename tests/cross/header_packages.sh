@@ -24,18 +24,20 @@ header_packages() {
     >"$1/packages.ini"
 }
 
-# cross_build FOLDER CROSS_FILE TESTS TARGET...: configures the host, its programs, the kit and the example
+# cross_build FOLDER CROSS_FILES TESTS TARGET...: configures the host, its programs, the kit and the example
 # plugins, and with TESTS (enabled, disabled) the unit tests; builds what is named. Archives of PyTorch are
 # read where FOLDER-packages has libzip. One translation unit a target, not optimised: it is not measured.
+# `compiled_host` is a variable: whether the host and the kit are compiled once.
 cross_build() {
-  local build=$1 cross_file=$2 tests=$3 pt2=disabled
+  local build=$1 tests=$3 pt2=disabled cross_files
+  read -ra cross_files <<<"${2//,/ }"
   shift 3
   [ ! -f "$build-packages/libzip.pc" ] || pt2=enabled
   header_packages "$build-packages"
   if [ ! -f "$build/build.ninja" ]; then
-    meson setup "$build" --cross-file "$build-packages/packages.ini" --cross-file "$cross_file" \
+    meson setup "$build" --cross-file "$build-packages/packages.ini" "${cross_files[@]/#/--cross-file=}" \
       --wrap-mode=nofallback --buildtype=release \
-      -Doptimization=0 -Dwerror=true -Dcompiled_host=true -Dunity=on -Dunity_size=100 \
+      -Doptimization=0 -Dwerror=true -Dcompiled_host="${compiled_host:-true}" -Dunity=on -Dunity_size=100 \
       -Dtests="$tests" -Dconformance=enabled -Dpython=disabled -Dpt2=$pt2 -Dcpu_aoti=disabled \
       -Dcuda=disabled -Dbenchmarks=disabled
   fi
