@@ -42,6 +42,7 @@ struct Functions {
   void* library;
   TENON_BENCH_FUNCTION(aoti_torch_cpu__adaptive_avg_pool2d, tenon::cpu_aoti);
   TENON_BENCH_FUNCTION(aoti_torch_cpu__embedding_bag, tenon::cpu_aoti);
+  TENON_BENCH_FUNCTION(aoti_torch_cpu__int_mm_out, tenon::cpu_aoti);
   TENON_BENCH_FUNCTION(aoti_torch_cpu_adaptive_max_pool2d, tenon::cpu_aoti);
   TENON_BENCH_FUNCTION(aoti_torch_cpu_avg_pool2d, tenon::cpu_aoti);
   TENON_BENCH_FUNCTION(aoti_torch_cpu_bmm_out, tenon::cpu_aoti);
@@ -66,6 +67,7 @@ class Suite {
     }
     mm(BFloat16, 1, 4096, 2048, true);
     mm(Half, 16, 512, 2048, true);
+    for (const std::int64_t rows : {1, 32, 128}) int_mm(rows, 512, 2048);
     bmm(BFloat16, 12, 1, 64, 512);
     for (const ScalarType type : {Float, Half}) bags(type, 32, 20, 64);
     for (const ScalarType type : {Float, Half}) bags(type, 64, 30, 256);
@@ -106,6 +108,18 @@ class Suite {
     add(tenon::concat("`mm`, ", dtype(type), ", ", sizes), type, [=, this](Side side, Made&) {
       return functions_.aoti_torch_cpu_mm_out(side, out[side], a[side], b[side]);
     });
+    operators.back().out = out;
+  }
+
+  void int_mm(std::int64_t m, std::int64_t k, std::int64_t n) {
+    // Written as Char, numbers in (-127, 127) become whole ones.
+    const auto a = tensors.random({m, k}, ScalarType::Char, {}, 127);
+    const auto b = tensors.random({k, n}, ScalarType::Char, {1, k}, 127);
+    const auto out = tensors.empty({m, n}, ScalarType::Int);
+    add(tenon::concat("`_int_mm`, int8, ", m, "×", k, " by a transposed ", n, "×", k),
+        ScalarType::Int, [=, this](Side side, Made&) {
+          return functions_.aoti_torch_cpu__int_mm_out(side, out[side], a[side], b[side]);
+        });
     operators.back().out = out;
   }
 
@@ -271,9 +285,10 @@ void compare(const Tensors& tensors, const Operator& op) {
     largest = std::max(largest, std::abs(values[in_libtorch][i]));
     difference = std::max(difference, std::abs(values[0][i] - values[1][i]));
   }
-  const double bound = op.type == ScalarType::Float  ? 1e-5
-                       : op.type == ScalarType::Half ? 4e-3
-                                                     : 3e-2;
+  const double bound = op.type == ScalarType::Int     ? 0
+                       : op.type == ScalarType::Float ? 1e-5
+                       : op.type == ScalarType::Half  ? 4e-3
+                                                      : 3e-2;
   if (!(difference <= bound * largest)) {
     give_up(tenon::concat(op.name, ": expected a difference of at most ", bound, " of ", largest,
                           ", found ", difference));

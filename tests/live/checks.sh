@@ -61,7 +61,12 @@ live_models() {
   local packed=()
   [ "$#" = 0 ] || packed=(--only mlp --only sums --only factors)
   local kernels=() executorch_kernels=build/gcc/examples/executorch/plugins/executorch_kernels.so
+  local linalg_kernels=build/gcc/examples/linalg_kernels.so
   [ ! -f "$executorch_kernels" ] || kernels=(--executorch-kernels "$executorch_kernels")
+  if [ -f "$linalg_kernels" ]; then
+    kernels+=(--linalg-kernels "$linalg_kernels")
+    [ "${#packed[@]}" = 0 ] || packed+=(--only triangular)
+  fi
   check "live: what AOTInductor compiled is packed, and gives eager PyTorch's numbers" \
     build/live/venv/bin/python tests/live/packed_models.py "${packed[@]}" \
     build/gcc/examples/tenon-compile/tenon-compile build/gcc/examples/tenon-run/tenon-run \

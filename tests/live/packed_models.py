@@ -99,6 +99,15 @@ class Factors(torch.nn.Module):
                 torch.linalg.solve(square, b[..., 0]) * 2, torch.linalg.solve(square, b.mT, left=False) + 1)
 
 
+class Triangular(torch.nn.Module):
+    """An operator of PyTorch for which examples/linalg_kernels has a kernel; the plugin itself has none."""
+
+    def forward(self, a, b):
+        solution = torch.linalg.solve_triangular(a * 2, b + 1, upper=True)
+        other = torch.linalg.solve_triangular(a.mT, b.mT, upper=True, left=False, unitriangular=True)
+        return solution * 2, other + 1
+
+
 torch.library.define("tenon_test::shift",
                      "(Tensor x, float by, bool twice=False, int[] dims=[], Tensor? other=None) -> Tensor")
 torch.library.define("tenon_test::split", "(Tensor x, SymInt n) -> (Tensor, Tensor)")
@@ -244,7 +253,7 @@ def check(tools, folder):
                         "--aoti-keys", keys, *more, "-o", program], check=True)
         data_file = folder / "aoti_cpu_blob.ptd" if external else None
         more = ["--data", data_file] if external else []
-        for kernels in (tools.operators, tools.executorch_kernels):
+        for kernels in (tools.operators, tools.executorch_kernels, tools.linalg_kernels):
             more += ["--plugin", kernels] if kernels else []
         subprocess.run([tools.run, program, "--plugin", tools.plugin, *more, *words], check=True)
         check_file(program, data_file, library, weights, keys, calls)
@@ -260,6 +269,8 @@ def main():
                         help="with kernels of the operators that the model `custom` calls")
     parser.add_argument("--executorch-kernels", type=pathlib.Path, metavar="PLUGIN",
                         help="with ExecuTorch's kernels, for the model `left_over`")
+    parser.add_argument("--linalg-kernels", type=pathlib.Path, metavar="PLUGIN",
+                        help="with LAPACK's kernels, for the model `triangular`")
     parser.add_argument("--keep", type=pathlib.Path, help="a new directory for what is exported")
     parser.add_argument("--only", action="append", metavar="NAME", help="this model; repeatable")
     tools = parser.parse_args()
@@ -275,6 +286,8 @@ def main():
     }
     if tools.operators:
         models["custom"] = (Custom(), (torch.randn(3, 4),), ({0: rows},))
+    if tools.linalg_kernels:
+        models["triangular"] = (Triangular(), (torch.randn(2, 4, 4) + 4 * torch.eye(4), torch.randn(2, 4, 3)), None)
     if tools.executorch_kernels:  # The last one: it changes the compiler.
         models["left_over"] = (LeftOver(), (torch.randn(3, 4), torch.randn(3, 4)), ({0: rows}, {0: rows}))
     if unknown := set(tools.only or ()) - set(models):
