@@ -112,7 +112,8 @@ void solve(const T* a, const Layout& of_a, const Form& form, T* x, const Layout&
        form.unit ? "U" : "N", &m, &n, &one, a, &of_a.rows, x, &m, 1, 1, 1, 1);
 }
 
-/// The frame of both operators that solve: triangular matrices, and right sides that become results.
+/// The frame of both operators that solve: triangular matrices, and right sides that become
+/// results.
 template <class T, class Solve>
 Status solve_each(const Args& args, std::size_t triangular, std::size_t sides, std::size_t out,
                   bool left, const Solve& solve_one) {

@@ -18,4 +18,5 @@ import json
 found = json.load(open("build/cross/quick.json"))
 print(found["passed"], found["failed"])')
   passed=$((passed + good)) failed=$((failed + bad))
+  [ "$bad" = 0 ] || failures+=("cross quick: $bad of $((good + bad))")
 }
