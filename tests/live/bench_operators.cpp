@@ -67,7 +67,8 @@ class Suite {
     }
     mm(BFloat16, 1, 4096, 2048, true);
     mm(Half, 16, 512, 2048, true);
-    for (const std::int64_t rows : {1, 32, 128}) int_mm(rows, 512, 2048);
+    for (const std::int64_t rows : {1, 8, 32, 128}) int_mm(rows, 512, 2048);
+    int_mm(32, 4096, 1024);
     bmm(BFloat16, 12, 1, 64, 512);
     for (const ScalarType type : {Float, Half}) bags(type, 32, 20, 64);
     for (const ScalarType type : {Float, Half}) bags(type, 64, 30, 256);

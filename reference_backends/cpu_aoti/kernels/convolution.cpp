@@ -20,43 +20,22 @@ using aoti::shim_call;
 using namespace aoti_common;
 using namespace onednn;
 
-/// Reorders one argument to the format of the convolution.
-struct Reorder {
-  Bound bound;
-  std::int64_t nbytes = 0;
-};
-
 /// The primitives of one convolution.
 struct Plan {
   Bound convolution;
-  std::optional<Reorder> input, weight, output;  ///< That of the weight is made when it is needed.
-  PackedForms packed;  ///< Of fixed weights, used instead of reordering them.
+  std::optional<Reorder> input, output;  ///< Where the formats of the tensors differ.
+  PackedForms weights;
 };
 
 using Desc = dnnl_memory_desc_t;
 
-Status make_reorder(const Desc& from, const Desc& to, const Desc& between,
-                    std::optional<Reorder>& out) {
+Status make_reorder(const Desc& from, const Desc& to, std::optional<Reorder>& out) {
   if (onednn::api().dnnl_memory_desc_equal(&from, &to)) return ok();
-  TENON_TRY(const Attributes attributes, new_attributes());
-  dnnl_primitive_desc_t desc = nullptr;
-  TENON_RETURN_IF_ERROR(check(onednn::api().dnnl_reorder_primitive_desc_create(
-                                  &desc, &from, engine(), &to, engine(), attributes.get()),
-                              "changing a format"));
-  const PrimitiveDesc owned(desc);
-  static constexpr int arguments[] = {DNNL_ARG_FROM, DNNL_ARG_TO};
-  out.emplace();
-  out->nbytes = static_cast<std::int64_t>(onednn::api().dnnl_memory_desc_get_size(&between));
-  return out->bound.make(desc, arguments);
+  return out.emplace().make(from, to);
 }
 
 Result<Desc> any_desc(Sizes sizes, dnnl_data_type_t type) {
-  Desc desc;
-  TENON_RETURN_IF_ERROR(
-      check(onednn::api().dnnl_memory_desc_init_by_tag(&desc, static_cast<int>(sizes.size()),
-                                                       sizes.data(), type, dnnl_format_tag_any),
-            "describing a format"));
-  return desc;
+  return tagged_desc(sizes, type, dnnl_format_tag_any);
 }
 
 /// The weight in oneDNN's order: groups, output channels, input channels, kernel.
@@ -135,42 +114,24 @@ Status make_plan(const Convolution& c, const ModelTensor& out, bool channels_las
   const PrimitiveDesc owned(desc);
   static constexpr int arguments[] = {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DST, DNNL_ARG_BIAS};
   TENON_RETURN_IF_ERROR(plan.convolution.make(desc, std::span(arguments).first(c.bias ? 4 : 3)));
-  const Desc& chosen_input = plan.convolution.desc(DNNL_ARG_SRC);
-  const Desc& chosen_weight = plan.convolution.desc(DNNL_ARG_WEIGHTS);
-  const Desc& chosen_output = plan.convolution.desc(DNNL_ARG_DST);
-  TENON_RETURN_IF_ERROR(make_reorder(input, chosen_input, chosen_input, plan.input));
-  plan.packed.set_formats(weight, chosen_weight);
-  return make_reorder(chosen_output, output, chosen_output, plan.output);
-}
-
-/// Data in the format of the convolution: `data` itself, or a copy in `scratch`.
-Result<std::byte*> reordered(std::optional<Reorder>& reorder, std::byte* data,
-                             std::optional<Scratch>& scratch) {
-  if (!reorder) return data;
-  TENON_TRY(scratch, Scratch::of(reorder->nbytes));
-  TENON_RETURN_IF_ERROR(reorder->bound.set(DNNL_ARG_FROM, data));
-  TENON_RETURN_IF_ERROR(reorder->bound.set(DNNL_ARG_TO, scratch->as<void>()));
-  TENON_RETURN_IF_ERROR(reorder->bound.run());
-  return scratch->as<std::byte>();
+  plan.weights.set_formats(weight, plan.convolution.desc(DNNL_ARG_WEIGHTS));
+  TENON_RETURN_IF_ERROR(make_reorder(input, plan.convolution.desc(DNNL_ARG_SRC), plan.input));
+  return make_reorder(plan.convolution.desc(DNNL_ARG_DST), output, plan.output);
 }
 
 Status run_plan(Plan& plan, const Convolution& c, const ModelTensor& out) {
   std::optional<Scratch> input_copy, weight_copy, output_copy;
-  TENON_TRY(std::byte* const input, reordered(plan.input, c.input.data, input_copy));
-  std::byte* weight = nullptr;
-  if (plan.packed.are_needed() && c.weight.storage->is_fixed) {
-    TENON_TRY(weight, plan.packed.get(c.weight.data));
+  std::byte* input = c.input.data;
+  if (plan.input) {
+    TENON_TRY(input_copy, Scratch::of(plan.input->to_nbytes()));
+    input = input_copy->as<std::byte>();
+    TENON_RETURN_IF_ERROR(plan.input->run(c.input.data, input));
   }
-  if (!weight) {
-    if (plan.packed.are_needed() && !plan.weight) {
-      const Desc& to = plan.packed.to();
-      TENON_RETURN_IF_ERROR(make_reorder(plan.packed.from(), to, to, plan.weight));
-    }
-    TENON_TRY(weight, reordered(plan.weight, c.weight.data, weight_copy));
-  }
+  TENON_TRY(std::byte* const weight,
+            plan.weights.get_or_copy(c.weight.data, c.weight.storage->is_fixed, weight_copy));
   std::byte* output = out.data;
   if (plan.output) {
-    TENON_TRY(output_copy, Scratch::of(plan.output->nbytes));
+    TENON_TRY(output_copy, Scratch::of(plan.output->from_nbytes()));
     output = output_copy->as<std::byte>();
   }
   Bound& convolution = plan.convolution;
@@ -179,10 +140,7 @@ Status run_plan(Plan& plan, const Convolution& c, const ModelTensor& out) {
   TENON_RETURN_IF_ERROR(convolution.set(DNNL_ARG_DST, output));
   if (c.bias) TENON_RETURN_IF_ERROR(convolution.set(DNNL_ARG_BIAS, c.bias->data));
   TENON_RETURN_IF_ERROR(convolution.run());
-  if (!plan.output) return ok();
-  TENON_RETURN_IF_ERROR(plan.output->bound.set(DNNL_ARG_FROM, output));
-  TENON_RETURN_IF_ERROR(plan.output->bound.set(DNNL_ARG_TO, out.data));
-  return plan.output->bound.run();
+  return plan.output ? plan.output->run(output, out.data) : ok();
 }
 
 /// True when `strides` are the tensor's in all dimensions of more than one element.

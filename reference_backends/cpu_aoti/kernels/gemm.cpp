@@ -6,7 +6,6 @@
 #include <type_traits>
 
 #include "kernels/products/few_rows.hpp"
-#include "kernels/vectors/vector_level.hpp"
 #include "onednn/onednn.hpp"
 #include "onednn/packed_weights.hpp"
 
@@ -132,11 +131,11 @@ Status through_floats(const Product& p) {
   MatrixView a, b, c;
   TENON_TRY(const Scratch a_copy, packed_floats(p.a, p.type, a));
   TENON_TRY(const Scratch b_copy, packed_floats(p.b, p.type, b));
-  TENON_TRY(const Scratch c_copy, packed_floats(p.c, p.result_type(), c));
+  TENON_TRY(const Scratch c_copy, packed_floats(p.c, p.type, c));
   TENON_RETURN_IF_ERROR(sgemm(a, b, c, static_cast<float>(p.alpha), static_cast<float>(p.beta)));
   const std::int64_t sizes[] = {p.c.rows, p.c.cols};
   const std::int64_t strides[] = {p.c.row_stride, p.c.col_stride};
-  from_floats(sizes, p.result_type(), c.as<float>(), {p.c.data, strides});
+  from_floats(sizes, p.type, c.as<float>(), {p.c.data, strides});
   return ok();
 }
 
@@ -160,9 +159,8 @@ Status by_primitive(const Product& p, bool packs, bool& done) {
   for (const std::int64_t value :
        {p.a.rows, p.a.cols, p.b.cols, left.leading, right.leading, result.leading,
         std::int64_t{left.transposed}, std::int64_t{right.transposed},
-        std::int64_t{result.transposed}, std::int64_t{p.float_result},
-        std::bit_cast<std::int64_t>(p.alpha), std::bit_cast<std::int64_t>(p.beta),
-        std::int64_t{packs}}) {
+        std::int64_t{result.transposed}, std::bit_cast<std::int64_t>(p.alpha),
+        std::bit_cast<std::int64_t>(p.beta), std::int64_t{packs}}) {
     key.add(value);
   }
   const auto make = [&](PreparedProduct& product) -> Status {
@@ -177,11 +175,9 @@ Status by_primitive(const Product& p, bool packs, bool& done) {
     auto wanted_b = b;
     if (packs) {
       const std::int64_t sizes[] = {p.b.rows, p.b.cols};
-      TENON_RETURN_IF_ERROR(check(onednn::api().dnnl_memory_desc_init_by_tag(
-                                      &wanted_b, 2, sizes, data_type(p.type), dnnl_format_tag_any),
-                                  "matmul"));
+      TENON_TRY(wanted_b, tagged_desc(sizes, data_type(p.type), dnnl_format_tag_any));
     }
-    TENON_TRY(const auto c, describe(p.c, result, p.result_type()));
+    TENON_TRY(const auto c, describe(p.c, result, p.type));
     TENON_TRY(const Attributes attributes, new_attributes());
     if (p.alpha != 1) {
       const auto scale = static_cast<float>(p.alpha);
@@ -250,11 +246,6 @@ Status float_product(const Product& p) {
 }
 
 }  // namespace
-
-bool has_bfloat16_products(std::int64_t rows) noexcept {
-  // oneDNN 2.7: its products of bf16 are for AVX-512.
-  return vector_level() >= (rows == 1 ? VectorLevel::avx2 : VectorLevel::avx512);
-}
 
 Status multiply(const Product& p) {
   if (p.c.rows == 0 || p.c.cols == 0) return ok();

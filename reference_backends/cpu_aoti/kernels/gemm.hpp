@@ -27,24 +27,15 @@ struct MatrixView {
   }
 };
 
-/// C = alpha A B + beta C, all of one type, unless C is Float. With beta 0 C is not read.
+/// C = alpha A B + beta C, all of one type. With beta 0 C is not read.
 struct Product {
   ScalarType type;
   MatrixView a, b, c;
   double alpha = 1;
   double beta = 0;
-  bool float_result = false;  ///< C is Float, where A and B are BFloat16 or Half.
   bool is_b_fixed = false;  ///< B is a constant that nothing writes to (`aoti::Storage::is_fixed`).
-
-  [[nodiscard]] ScalarType result_type() const noexcept {
-    return float_result ? ScalarType::Float : type;
-  }
 };
 
 Status multiply(const Product& product);
-
-/// True where a product of BFloat16 matrices, A with `rows` rows and B transposed, needs no copies
-/// as floats: this processor has instructions for it.
-[[nodiscard]] bool has_bfloat16_products(std::int64_t rows) noexcept;
 
 }  // namespace tenon::cpu_aoti

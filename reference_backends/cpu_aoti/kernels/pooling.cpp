@@ -5,6 +5,7 @@
 
 #include "common/convolution_shape.hpp"
 #include "kernels/kernel_list.hpp"
+#include "kernels/pooling_lines.hpp"
 #include "kernels/pooling_windows.hpp"
 #include "strided.hpp"
 #include "tenon/core/tensor.hpp"
@@ -81,6 +82,12 @@ Status run(const ModelTensor& self, std::size_t spatial, bool channels_last, Poo
         auto* const best = rows.as<float>();
         pool_rows<K>(p, self.as<const T>(), out->template as<T>(), to, best,
                      reinterpret_cast<std::int32_t*>(best + p.channels));
+        return ok();
+      }
+    }
+    if constexpr (!std::is_integral_v<Wide<T>>) {
+      if (has_lines(p)) {
+        pool_lines<K>(p, self.as<const T>(), out->template as<T>(), to);
         return ok();
       }
     }

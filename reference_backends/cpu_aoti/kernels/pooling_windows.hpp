@@ -131,29 +131,39 @@ void pool_position(const Pooling& p, const std::array<Window, 3>& windows, const
   }
 }
 
-/// Calls `visit` for each position of the results of each of `channels` channels, with its windows
-/// and the offsets of its image, its result and its index.
+/// Calls `visit` for each row of the results of each of `channels` channels, with the windows of
+/// the two outer dimensions and the offsets of its image, its first result and its first index.
 template <class Visit>
-void for_results(const Pooling& p, std::int64_t channels, const Visit& visit) {
+void for_rows(const Pooling& p, std::int64_t channels, const Visit& visit) {
   for (std::int64_t image = 0; image < p.batch * channels; ++image) {
     const std::int64_t n = image / channels;
     const std::int64_t c = image % channels;
     const auto start = [&](const Strides& strides) { return n * strides[0] + c * strides[1]; };
-    std::array<Window, 3> windows;
+    std::array<Window, 3> windows{};
     for (std::int64_t d = 0; d < p.axes[0].out; ++d) {
       windows[0] = p.axes[0].window(d);
       for (std::int64_t h = 0; h < p.axes[1].out; ++h) {
         windows[1] = p.axes[1].window(h);
-        for (std::int64_t w = 0; w < p.axes[2].out; ++w) {
-          windows[2] = p.axes[2].window(w);
-          const auto at = [&](const Strides& strides) {
-            return start(strides) + d * strides[2] + h * strides[3] + w * strides[4];
-          };
-          visit(windows, start(p.in_strides), at(p.out_strides), at(p.index_strides));
-        }
+        const auto at = [&](const Strides& strides) {
+          return start(strides) + d * strides[2] + h * strides[3];
+        };
+        visit(windows, start(p.in_strides), at(p.out_strides), at(p.index_strides));
       }
     }
   }
+}
+
+/// The same for each result, with the windows of all three dimensions.
+template <class Visit>
+void for_results(const Pooling& p, std::int64_t channels, const Visit& visit) {
+  for_rows(p, channels,
+           [&](std::array<Window, 3> windows, std::int64_t image, std::int64_t result,
+               std::int64_t index) {
+             for (std::int64_t w = 0; w < p.axes[2].out; ++w) {
+               windows[2] = p.axes[2].window(w);
+               visit(windows, image, result + w * p.out_strides[4], index + w * p.index_strides[4]);
+             }
+           });
 }
 
 template <class Kind, bool several, class T = typename Kind::Element>

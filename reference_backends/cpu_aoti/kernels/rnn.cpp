@@ -4,13 +4,13 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 
 #include "kernels/elements.hpp"
-#include "kernels/exponential.hpp"
-#include "kernels/gemm.hpp"
 #include "kernels/kernel_list.hpp"
-#include "kernels/vectors/rows.hpp"
 #include "kernels/vectors/vector_level.hpp"
+#include "onednn/onednn.hpp"
+#include "onednn/packed_weights.hpp"
 #include "strided.hpp"
 #include "tenon/core/tensor.hpp"
 
@@ -18,6 +18,7 @@ namespace tenon::cpu_aoti {
 namespace {
 
 using aoti::shim_call;
+using namespace onednn;
 
 constexpr std::int64_t lstm_mode = 2;  // Of PyTorch's mkldnn_rnn_layer; 3 is a GRU.
 
@@ -40,11 +41,12 @@ struct Lstm {
   return std::equal(sizes.begin(), sizes.end(), tensor.shape().begin(), tensor.shape().end());
 }
 
-Status check(const Lstm& l) {
+Status check_arguments(const Lstm& l) {
   const std::int64_t gates = 4 * l.size;
-  if (l.input.rank != 3 || l.size <= 0) {
+  if (l.input.rank != 3 || l.input.sizes[2] == 0 || l.size <= 0) {
     return error(Error::InvalidArgument, "an input ", shape_text(l.input.shape()),
-                 " and a hidden size ", l.size, ": expected 3 dimensions and a positive size");
+                 " and a hidden size ", l.size,
+                 ": expected 3 dimensions, at least one feature, and a positive size");
   }
   const auto refuse = [](const char* what, const ModelTensor& found, const std::string& wanted) {
     return error(Error::InvalidArgument, what, " ", shape_text(found.shape()), ": expected ",
@@ -84,210 +86,188 @@ Status check(const Lstm& l) {
                ": expected Float, BFloat16 or Half");
 }
 
-/// The tensor as a matrix of one type: its own elements where possible, else a contiguous copy.
-struct Matrix {
-  std::optional<Scratch> copy;
-  MatrixView view;
-  bool is_fixed = false;  ///< Its elements are those of a constant that nothing writes to.
+/// The primitive of a layer, and the weights that it reads.
+struct Plan {
+  Bound lstm;
+  PackedForms w_input, w_hidden;
 };
 
-/// `type` is Float or the tensor's own.
-Status as_matrix(const ModelTensor& tensor, std::int64_t rows, std::int64_t columns,
-                 ScalarType type, Matrix& out) {
-  const auto inner = static_cast<std::size_t>(tensor.rank - 1);
-  const bool plain = tensor.is_contiguous() || (tensor.rank == 2 && tensor.strides[inner] == 1);
-  if (tensor.scalar_type == type && plain) {
-    const std::int64_t step = tensor.is_contiguous() ? columns : tensor.strides[0];
-    out.view = {tensor.data, rows, columns, step, 1};
-    out.is_fixed = tensor.storage->is_fixed;
-    return ok();
-  }
-  TENON_TRY(out.copy, Scratch::of(tensor.numel * static_cast<std::int64_t>(size_of(type))));
+/// `type` is that of everything but the cells and the bias, which are Float.
+Status make_plan(const Lstm& l, ScalarType type, Plan& plan) {
+  const std::int64_t inputs = l.input.sizes[2];
+  const std::int64_t input_sizes[] = {l.steps(), l.batch(), inputs};
+  const std::int64_t output_sizes[] = {l.steps(), l.batch(), l.size};
+  const std::int64_t state_sizes[] = {1, 1, l.batch(),
+                                      l.size};  // Layers and directions come first.
+  const std::int64_t w_input_sizes[] = {1, 1, inputs, 4, l.size};
+  const std::int64_t w_hidden_sizes[] = {1, 1, l.size, 4, l.size};
+  const std::int64_t bias_sizes[] = {1, 1, 4, l.size};
+  const auto element = data_type(type);
+  TENON_TRY(const auto input, tagged_desc(input_sizes, element, dnnl_tnc));
+  TENON_TRY(const auto output, tagged_desc(output_sizes, element, dnnl_tnc));
+  TENON_TRY(const auto hidden, tagged_desc(state_sizes, element, dnnl_ldnc));
+  TENON_TRY(const auto cell, tagged_desc(state_sizes, dnnl_f32, dnnl_ldnc));
+  TENON_TRY(const auto w_input, tagged_desc(w_input_sizes, element, dnnl_format_tag_any));
+  TENON_TRY(const auto w_hidden, tagged_desc(w_hidden_sizes, element, dnnl_format_tag_any));
+  TENON_TRY(const auto bias, tagged_desc(bias_sizes, dnnl_f32, dnnl_ldgo));
+  dnnl_rnn_desc_t description;
+  TENON_RETURN_IF_ERROR(
+      check(onednn::api().dnnl_lstm_forward_desc_init(
+                &description, dnnl_forward_inference,
+                l.reverse ? dnnl_unidirectional_right2left : dnnl_unidirectional_left2right, &input,
+                &hidden, &cell, &w_input, &w_hidden, &bias, &output, &hidden, &cell, 0),
+            "describing an LSTM"));
+  TENON_TRY(const Attributes attributes, new_attributes());
+  dnnl_primitive_desc_t desc = nullptr;
+  TENON_RETURN_IF_ERROR(check(onednn::api().dnnl_primitive_desc_create(
+                                  &desc, &description, attributes.get(), engine(), nullptr),
+                              "choosing an LSTM"));
+  const PrimitiveDesc owned(desc);
+  static constexpr int arguments[] = {
+      DNNL_ARG_SRC_LAYER,     DNNL_ARG_SRC_ITER,     DNNL_ARG_SRC_ITER_C,
+      DNNL_ARG_WEIGHTS_LAYER, DNNL_ARG_WEIGHTS_ITER, DNNL_ARG_BIAS,
+      DNNL_ARG_DST_LAYER,     DNNL_ARG_DST_ITER,     DNNL_ARG_DST_ITER_C};
+  TENON_RETURN_IF_ERROR(plan.lstm.make(desc, arguments));
+  // PyTorch's weights: gates and outputs before inputs, gates in oneDNN's order.
+  TENON_TRY(const auto from_input, tagged_desc(w_input_sizes, element, dnnl_ldgoi));
+  TENON_TRY(const auto from_hidden, tagged_desc(w_hidden_sizes, element, dnnl_ldgoi));
+  plan.w_input.set_formats(from_input, plan.lstm.desc(DNNL_ARG_WEIGHTS_LAYER));
+  plan.w_hidden.set_formats(from_hidden, plan.lstm.desc(DNNL_ARG_WEIGHTS_ITER));
+  return ok();
+}
+
+Result<Scratch> scratch_for(std::int64_t count, ScalarType type) {
+  return Scratch::of(count * static_cast<std::int64_t>(size_of(type)));
+}
+
+/// The elements of an argument, contiguous and of one type.
+struct Elements {
+  std::optional<Scratch> copy;
+  std::byte* data = nullptr;
+  bool is_fixed = false;  ///< They are those of a constant that nothing writes to.
+};
+
+/// `type` is Float or the tensor's own. A tensor that has the elements so is used itself.
+Result<Elements> elements_of(const ModelTensor& tensor, ScalarType type) {
+  Elements out{{}, tensor.data, tensor.storage->is_fixed};
+  if (tensor.scalar_type == type && tensor.is_contiguous()) return out;
+  TENON_TRY(out.copy, scratch_for(tensor.numel, type));
+  out.data = out.copy->as<std::byte>();
+  out.is_fixed = false;
   const Layout from{tensor.data, tensor.strides.data()};
   if (type == ScalarType::Float) {
     to_floats(tensor.shape(), tensor.scalar_type, from, out.copy->as<float>());
   } else {
     Dims strides{};
     aoti::contiguous_strides(tensor.shape(), std::span(strides).first(tensor.shape().size()));
-    copy_strided(tensor.shape(), size_of(type), {out.copy->as<std::byte>(), strides.data()}, from);
+    copy_strided(tensor.shape(), size_of(type), {out.data, strides.data()}, from);
   }
-  out.view = {out.copy->as<std::byte>(), rows, columns, columns, 1};
-  return ok();
+  return out;
 }
 
-[[nodiscard]] MatrixView transposed(const MatrixView& view) noexcept {
-  return {view.data, view.cols, view.rows, view.col_stride, view.row_stride};
-}
+/// Where the primitive writes a new tensor's elements: in place, or, of another type, in `copy`.
+struct Target {
+  std::optional<Scratch> copy;
+  std::byte* data = nullptr;
 
-// Loops over `lanes` floats have a known length, so that compilers vectorise them.
-constexpr std::int64_t lanes = 16;
-struct Lanes {
-  alignas(64) float at[lanes];
+  void finish(const ModelTensor& tensor) const {
+    if (!copy) return;
+    from_floats(tensor.shape(), tensor.scalar_type, copy->as<float>(),
+                {tensor.data, tensor.strides.data()});
+  }
 };
 
-/// 1 / (1 + exp(-factor x)), to a few units in the last place of 1.
-[[gnu::always_inline]] inline void sigmoid(Lanes& x, float factor) noexcept {
-  for (float& value : x.at) {
-    float y = -factor * value;
-    y = y < -87.0f ? -87.0f : y;  // NaN stays.
-    y = y > 87.0f ? 87.0f : y;
-    value = 1.0f / (1.0f + exponential(y));
+Result<Target> target_of(const ModelTensor& tensor, ScalarType type) {
+  Target out{{}, tensor.data};
+  if (tensor.scalar_type == type) return out;
+  TENON_TRY(out.copy, scratch_for(tensor.numel, type));
+  out.data = out.copy->as<std::byte>();
+  return out;
+}
+
+/// The sum of the two biases, or zeros.
+Result<Scratch> bias_of(const Lstm& l) {
+  const std::int64_t gates = 4 * l.size;
+  TENON_TRY(Scratch sum, scratch_for(gates, ScalarType::Float));
+  auto* const out = sum.as<float>();
+  std::fill_n(out, gates, 0.0f);
+  for (const ModelTensor* const bias : l.bias) {
+    if (!bias) continue;
+    TENON_TRY(const Elements elements, elements_of(*bias, ScalarType::Float));
+    const auto* const add = reinterpret_cast<const float*>(elements.data);
+    for (std::int64_t i = 0; i < gates; ++i) out[i] += add[i];
   }
+  return sum;
 }
 
-[[gnu::always_inline]] inline void tanh(Lanes& x) noexcept {
-  sigmoid(x, 2);
-  for (float& value : x.at) value = 2.0f * value - 1.0f;
-}
-
-[[gnu::always_inline]] inline void step_inline(const float* gates, std::int64_t size, float* cell,
-                                               float* hidden) noexcept {
-  for (std::int64_t j = 0; j < size; j += lanes) {
-    const auto count = static_cast<std::size_t>(std::min(lanes, size - j));
-    Lanes in{}, forget{}, candidate{}, out{}, state{};
-    std::copy_n(gates + j, count, in.at);
-    std::copy_n(gates + size + j, count, forget.at);
-    std::copy_n(gates + 2 * size + j, count, candidate.at);
-    std::copy_n(gates + 3 * size + j, count, out.at);
-    std::copy_n(cell + j, count, state.at);
-    sigmoid(in, 1);
-    sigmoid(forget, 1);
-    sigmoid(out, 1);
-    tanh(candidate);
-    for (std::int64_t i = 0; i < lanes; ++i) {
-      state.at[i] = forget.at[i] * state.at[i] + in.at[i] * candidate.at[i];
-    }
-    std::copy_n(state.at, count, cell + j);
-    tanh(state);
-    for (std::int64_t i = 0; i < lanes; ++i) out.at[i] *= state.at[i];
-    std::copy_n(out.at, count, hidden + j);
+Status run_layer(const Lstm& l, const ModelTensor& out, const ModelTensor& hidden,
+                 const ModelTensor& cell) {
+  // oneDNN 2.7: its LSTM of BFloat16 is for AVX-512, and there is none of Half. Cells are Float in
+  // both.
+  const ScalarType own = l.input.scalar_type;
+  const bool is_narrow = own == ScalarType::BFloat16 && vector_level() >= VectorLevel::avx512;
+  const ScalarType type = is_narrow ? own : ScalarType::Float;
+  Key key;
+  for (const std::int64_t value : {static_cast<std::int64_t>(type), std::int64_t{l.reverse},
+                                   l.steps(), l.batch(), l.input.sizes[2], l.size}) {
+    key.add(value);
   }
-}
-
-using Step = void (*)(const float*, std::int64_t, float*, float*) noexcept;
-
-void step_anywhere(const float* gates, std::int64_t size, float* cell, float* hidden) noexcept {
-  step_inline(gates, size, cell, hidden);
-}
-
-#if defined(__x86_64__)
-TENON_CPU_AOTI_AVX2 void step_avx2(const float* gates, std::int64_t size, float* cell,
-                                   float* hidden) noexcept {
-  step_inline(gates, size, cell, hidden);
-}
-
-TENON_CPU_AOTI_AVX512 void step_avx512(const float* gates, std::int64_t size, float* cell,
-                                       float* hidden) noexcept {
-  step_inline(gates, size, cell, hidden);
-}
-
-Step choose_step() noexcept {
-  if (vector_level() >= VectorLevel::avx512) return step_avx512;
-  return vector_level() >= VectorLevel::avx2 ? step_avx2 : step_anywhere;
-}
-#else
-Step choose_step() noexcept { return step_anywhere; }
-#endif
-
-/// Computes the next cell and hidden state of one element of the batch from the sums of the gates.
-void step(const float* gates, std::int64_t size, float* cell, float* hidden) noexcept {
-  static const Step chosen = choose_step();
-  chosen(gates, size, cell, hidden);
-}
-
-/// `rows` times the sum of the two biases, or zeros.
-void fill_bias(const Matrix* bias, bool any, std::int64_t rows, std::int64_t gates, float* out) {
-  for (std::int64_t row = 0; row < rows; ++row) {
-    for (std::int64_t j = 0; j < gates; ++j) {
-      out[row * gates + j] =
-          any ? *bias[0].view.at<float>(0, j) + *bias[1].view.at<float>(0, j) : 0.0f;
-    }
+  TENON_TRY(Plan* const plan, aoti::current_pool().cache<Cache<Plan>>().get(
+                                  key, [&](Plan& made) { return make_plan(l, type, made); }));
+  TENON_TRY(const Elements input, elements_of(l.input, type));
+  TENON_TRY(const Elements first_hidden, elements_of(l.hidden, type));
+  TENON_TRY(const Elements first_cell, elements_of(l.cell, ScalarType::Float));
+  TENON_TRY(const Elements w_input, elements_of(l.w_input, type));
+  TENON_TRY(const Elements w_hidden, elements_of(l.w_hidden, type));
+  TENON_TRY(const Scratch bias, bias_of(l));
+  TENON_TRY(const Target to_out, target_of(out, type));
+  TENON_TRY(const Target to_hidden, target_of(hidden, type));
+  TENON_TRY(const Target to_cell, target_of(cell, ScalarType::Float));
+  std::optional<Scratch> w_input_copy, w_hidden_copy;
+  TENON_TRY(std::byte* const w_x,
+            plan->w_input.get_or_copy(w_input.data, w_input.is_fixed, w_input_copy));
+  TENON_TRY(std::byte* const w_h,
+            plan->w_hidden.get_or_copy(w_hidden.data, w_hidden.is_fixed, w_hidden_copy));
+  struct Argument {
+    int index;
+    void* data;
+  };
+  for (const auto& [index, data] : {Argument{DNNL_ARG_SRC_LAYER, input.data},
+                                    {DNNL_ARG_SRC_ITER, first_hidden.data},
+                                    {DNNL_ARG_SRC_ITER_C, first_cell.data},
+                                    {DNNL_ARG_WEIGHTS_LAYER, w_x},
+                                    {DNNL_ARG_WEIGHTS_ITER, w_h},
+                                    {DNNL_ARG_BIAS, bias.as<void>()},
+                                    {DNNL_ARG_DST_LAYER, to_out.data},
+                                    {DNNL_ARG_DST_ITER, to_hidden.data},
+                                    {DNNL_ARG_DST_ITER_C, to_cell.data}}) {
+    TENON_RETURN_IF_ERROR(plan->lstm.set(index, data));
   }
+  TENON_RETURN_IF_ERROR(plan->lstm.run());
+  to_out.finish(out);
+  to_hidden.finish(hidden);
+  to_cell.finish(cell);
+  return ok();
 }
 
 Status run(const Lstm& l, ModelTensor** ret0, ModelTensor** ret1, ModelTensor** ret2,
            ModelTensor** ret3) {
-  TENON_RETURN_IF_ERROR(check(l));
+  TENON_RETURN_IF_ERROR(check_arguments(l));
   const ScalarType type = l.input.scalar_type;
-  const std::int64_t steps = l.steps();
-  const std::int64_t batch = l.batch();
-  const std::int64_t size = l.size;
-  const std::int64_t gates = 4 * size;
-  const std::int64_t shape[] = {steps, batch, size};
+  const std::int64_t shape[] = {l.steps(), l.batch(), l.size};
   TENON_TRY(OwnedTensor out, new_tensor(shape, nullptr, type));
   TENON_TRY(OwnedTensor hidden, new_tensor(l.hidden.shape(), nullptr, type));
   TENON_TRY(OwnedTensor cell, new_tensor(l.cell.shape(), nullptr, type));
   const std::int64_t none = 0;
   TENON_TRY(OwnedTensor workspace, new_tensor(Sizes(&none, 1), nullptr, ScalarType::Byte));
-
-  // Gates and cells are computed in float. Products of BFloat16 have sums in float, so there the
-  // hidden state is rounded after each step, as it is in PyTorch's.
-  const bool narrow = type == ScalarType::BFloat16 && has_bfloat16_products(batch);
-  const ScalarType factors = narrow ? type : ScalarType::Float;
-  Matrix x, w_input, w_hidden, first, bias[2];
-  TENON_RETURN_IF_ERROR(as_matrix(l.input, steps * batch, l.input.sizes[2], factors, x));
-  TENON_RETURN_IF_ERROR(as_matrix(l.w_input, gates, l.input.sizes[2], factors, w_input));
-  TENON_RETURN_IF_ERROR(as_matrix(l.w_hidden, gates, size, factors, w_hidden));
-  TENON_RETURN_IF_ERROR(as_matrix(l.hidden, batch, size, factors, first));
-  for (std::size_t i = 0; i < 2 && l.bias[0]; ++i) {
-    TENON_RETURN_IF_ERROR(as_matrix(*l.bias[i], 1, gates, ScalarType::Float, bias[i]));
-  }
-  const std::int64_t state_size = batch * size;
-  const auto bytes = [](std::int64_t count) {
-    return count * static_cast<std::int64_t>(sizeof(float));
-  };
-  TENON_TRY(const Scratch sums, Scratch::of(bytes(steps * batch * gates)));
-  TENON_TRY(const Scratch cells, Scratch::of(bytes(state_size)));
-  // A float result is written in place, a rounded one row by row or at the end.
-  const std::int64_t wide_rows = type == ScalarType::Float ? 0 : narrow ? 1 : steps * batch;
-  TENON_TRY(const Scratch wide_out, Scratch::of(bytes(wide_rows * size)));
-  auto* y = type == ScalarType::Float ? out->as<float>() : wide_out.as<float>();
-  auto* c = cells.as<float>();
-  to_floats(l.cell.shape(), type, {l.cell.data, l.cell.strides.data()}, c);
-
-  // The input's part of the gates, for all steps; then that of the last hidden state.
-  fill_bias(bias, l.bias[0] != nullptr, steps * batch, gates, sums.as<float>());
-  const auto sums_of = [&](std::int64_t from, std::int64_t rows) {
-    auto* data = reinterpret_cast<std::byte*>(sums.as<float>() + from * gates);
-    return MatrixView{data, rows, gates, gates, 1};
-  };
-  const auto add = [&](const MatrixView& a, const Matrix& weights, const MatrixView& to) {
-    return multiply({.type = factors,
-                     .a = a,
-                     .b = transposed(weights.view),
-                     .c = to,
-                     .alpha = 1,
-                     .beta = 1,
-                     .float_result = narrow,
-                     .is_b_fixed = weights.is_fixed});
-  };
-  if (x.view.cols > 0 && steps * batch > 0) {
-    TENON_RETURN_IF_ERROR(add(x.view, w_input, sums_of(0, steps * batch)));
-  }
-  MatrixView before = first.view;
-  for (std::int64_t i = 0; i < steps && batch > 0; ++i) {
-    const std::int64_t t = l.reverse ? steps - 1 - i : i;
-    const MatrixView sum = sums_of(t * batch, batch);
-    TENON_RETURN_IF_ERROR(add(before, w_hidden, sum));
-    const MatrixView now{narrow ? reinterpret_cast<std::byte*>(out->as<BFloat16>() + t * state_size)
-                                : reinterpret_cast<std::byte*>(y + t * state_size),
-                         batch, size, size, 1};
-    for (std::int64_t b = 0; b < batch; ++b) {
-      float* const row = narrow ? y : now.at<float>(b, 0);
-      step(sum.at<float>(b, 0), size, c + b * size, row);
-      if (narrow) narrow_row(row, size, now.at<BFloat16>(b, 0));
+  if (l.input.numel > 0) {
+    TENON_RETURN_IF_ERROR(run_layer(l, *out, *hidden, *cell));
+  } else {
+    for (const auto& [to, from] : {std::pair{&*hidden, &l.hidden}, {&*cell, &l.cell}}) {
+      copy_strided(to->shape(), size_of(type), {to->data, to->strides.data()},
+                   {from->data, from->strides.data()});
     }
-    before = now;
   }
-  if (type != ScalarType::Float && !narrow) {
-    from_floats(out->shape(), type, y, {out->data, out->strides.data()});
-  }
-  TENON_TRY(const Scratch last, Scratch::of(bytes(state_size)));
-  const std::int64_t matrix[] = {batch, size};
-  const std::int64_t strides[] = {before.row_stride, 1};
-  to_floats(matrix, factors, {before.data, strides}, last.as<float>());
-  from_floats(hidden->shape(), type, last.as<float>(), {hidden->data, hidden->strides.data()});
-  from_floats(cell->shape(), type, c, {cell->data, cell->strides.data()});
   *ret0 = out.take();
   *ret1 = hidden.take();
   *ret2 = cell.take();

@@ -107,6 +107,14 @@ Result<dnnl_memory_desc_t> strided_desc(Sizes sizes, const std::int64_t* strides
   return desc;
 }
 
+Result<dnnl_memory_desc_t> tagged_desc(Sizes sizes, dnnl_data_type_t type, dnnl_format_tag_t tag) {
+  dnnl_memory_desc_t desc;
+  TENON_RETURN_IF_ERROR(check(api().dnnl_memory_desc_init_by_tag(
+                                  &desc, static_cast<int>(sizes.size()), sizes.data(), type, tag),
+                              "describing a format"));
+  return desc;
+}
+
 Result<Attributes> new_attributes() {
   dnnl_primitive_attr_t made = nullptr;
   TENON_RETURN_IF_ERROR(check(api().dnnl_primitive_attr_create(&made), "making attributes"));

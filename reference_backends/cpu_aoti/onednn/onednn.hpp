@@ -123,6 +123,10 @@ class Cache {
 Result<dnnl_memory_desc_t> strided_desc(Sizes sizes, const std::int64_t* strides,
                                         dnnl_data_type_t type);
 
+/// A description with the strides of a tag, or, for `dnnl_format_tag_any`, with those that a
+/// primitive chooses.
+Result<dnnl_memory_desc_t> tagged_desc(Sizes sizes, dnnl_data_type_t type, dnnl_format_tag_t tag);
+
 /// Attributes with a scratchpad of the caller.
 Result<Attributes> new_attributes();
 

@@ -13,6 +13,7 @@ namespace tenon::cpu_aoti::onednn {
   X(dnnl_dilated_deconvolution_forward_desc_init) \
   X(dnnl_engine_create)                           \
   X(dnnl_engine_destroy)                          \
+  X(dnnl_lstm_forward_desc_init)                  \
   X(dnnl_matmul_desc_init)                        \
   X(dnnl_memory_create)                           \
   X(dnnl_memory_desc_equal)                       \

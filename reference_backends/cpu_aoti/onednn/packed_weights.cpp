@@ -41,28 +41,18 @@ void PackedWeight::Free::operator()(std::byte* block) const noexcept { std::free
 
 Result<std::shared_ptr<const PackedWeight>> PackedWeight::make(const std::byte* source,
                                                                const Desc& from, const Desc& to) {
-  TENON_TRY(const Attributes attributes, new_attributes());
-  dnnl_primitive_desc_t desc = nullptr;
-  TENON_RETURN_IF_ERROR(check(api().dnnl_reorder_primitive_desc_create(&desc, &from, engine(), &to,
-                                                                       engine(), attributes.get()),
-                              "packing a weight"));
-  const PrimitiveDesc owned(desc);
-  Bound reorder;
-  static constexpr int arguments[] = {DNNL_ARG_FROM, DNNL_ARG_TO};
-  TENON_RETURN_IF_ERROR(reorder.make(desc, arguments));
+  Reorder reorder;
+  TENON_RETURN_IF_ERROR(reorder.make(from, to));
   auto out = std::make_shared<PackedWeight>();
   out->desc_ = to;
-  out->nbytes_ = api().dnnl_memory_desc_get_size(&to);
+  out->nbytes_ = static_cast<std::size_t>(reorder.to_nbytes());
   constexpr std::size_t alignment = 64;
   const std::size_t size = (out->nbytes_ + alignment - 1) / alignment * alignment;
   out->data_.reset(static_cast<std::byte*>(std::aligned_alloc(alignment, size)));
   if (!out->data_) {
     return error(Error::MemoryAllocationFailed, "packing a weight: no memory for ", size, " bytes");
   }
-  // oneDNN only reads this argument, but its interface has no const.
-  TENON_RETURN_IF_ERROR(reorder.set(DNNL_ARG_FROM, const_cast<std::byte*>(source)));
-  TENON_RETURN_IF_ERROR(reorder.set(DNNL_ARG_TO, out->data()));
-  TENON_RETURN_IF_ERROR(reorder.run());
+  TENON_RETURN_IF_ERROR(reorder.run(source, out->data()));
   return std::shared_ptr<const PackedWeight>(std::move(out));
 }
 
@@ -132,6 +122,19 @@ Result<std::byte*> PackedForms::get(const std::byte* source) {
   TENON_TRY(std::byte* const packed, weights.get(source, from_, to_));
   forms_.insert(found, {source, packed});
   return packed;
+}
+
+Result<std::byte*> PackedForms::get_or_copy(std::byte* source, bool is_fixed,
+                                            std::optional<Scratch>& copy) {
+  if (!are_needed_) return source;
+  if (is_fixed) {
+    TENON_TRY(std::byte* const packed, get(source));
+    if (packed) return packed;
+  }
+  if (!reorder_) TENON_RETURN_IF_ERROR(reorder_.emplace().make(from_, to_));
+  TENON_TRY(copy, Scratch::of(reorder_->to_nbytes()));
+  TENON_RETURN_IF_ERROR(reorder_->run(source, copy->as<std::byte>()));
+  return copy->as<std::byte>();
 }
 
 }  // namespace tenon::cpu_aoti::onednn

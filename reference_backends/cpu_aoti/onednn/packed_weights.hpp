@@ -4,11 +4,14 @@
 #include <cstddef>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
 
 #include "onednn/onednn.hpp"
+#include "onednn/reorder.hpp"
+#include "strided.hpp"
 
 namespace tenon::cpu_aoti::onednn {
 
@@ -83,8 +86,6 @@ class PackedForms {
   /// Weights have the format `from`, the primitive reads them in the format `to`.
   void set_formats(const dnnl_memory_desc_t& from, const dnnl_memory_desc_t& to);
 
-  [[nodiscard]] const dnnl_memory_desc_t& from() const noexcept { return from_; }
-  [[nodiscard]] const dnnl_memory_desc_t& to() const noexcept { return to_; }
   /// Whether the two formats differ.
   [[nodiscard]] bool are_needed() const noexcept { return are_needed_; }
 
@@ -93,12 +94,17 @@ class PackedForms {
   /// allocating.
   Result<std::byte*> get(const std::byte* source);
 
+  /// `source` in the format of the primitive: `source` itself where the formats are equal, its
+  /// packed form where it is fixed and there is one, else a copy that is made now, in `copy`.
+  Result<std::byte*> get_or_copy(std::byte* source, bool is_fixed, std::optional<Scratch>& copy);
+
  private:
   using Form = std::pair<const std::byte*, std::byte*>;  ///< Source and packed weight.
 
   dnnl_memory_desc_t from_{};
   dnnl_memory_desc_t to_{};
-  std::vector<Form> forms_;  ///< By source.
+  std::vector<Form> forms_;         ///< By source.
+  std::optional<Reorder> reorder_;  ///< Made when it is needed.
   bool are_needed_ = false;
 };
 

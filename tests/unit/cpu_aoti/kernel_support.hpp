@@ -208,11 +208,12 @@ inline double tolerance(ScalarType type, double terms) {
   }
 }
 
-/// The first difference of the two as text; empty when there is none.
+/// The first difference of the two as text; empty when there is none. NaN is equal to NaN.
 inline std::string difference(const std::vector<double>& found, const std::vector<double>& expected,
                               double most) {
   if (found.size() != expected.size()) return "sizes differ";
   for (std::size_t i = 0; i < found.size(); ++i) {
+    if (std::isnan(found[i]) && std::isnan(expected[i])) continue;
     if (!(std::abs(found[i] - expected[i]) <= most)) {
       return "element " + std::to_string(i) + ": expected " + std::to_string(expected[i]) +
              ", found " + std::to_string(found[i]);

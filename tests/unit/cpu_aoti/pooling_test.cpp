@@ -200,10 +200,46 @@ TEST_CASE("pooling of many adjacent channels: large windows, padding and NaN", "
                                                      2, 0, most.out(), places.out()) == 0);
       const Found found = reference(self, axes, false);
       CHECK(places.values() == found.places);
-      for (std::size_t i = 0; i < found.values.size(); ++i) {
-        const double value = most.at(static_cast<std::int64_t>(i));
-        CHECK((value == found.values[i] || (std::isnan(value) && std::isnan(found.values[i]))));
+      CHECK(difference(most.values(), found.values, 0) == "");
+    }
+  }
+}
+
+TEST_CASE("pooling of contiguous rows: more results than are computed at once", "[cpu_aoti]") {
+  Fixture fixture;
+  Random source;
+  const Shape sizes = {2, 3, 6, 37};
+  // Of the columns; the last ones have strides that are longer than some of the rows.
+  const Axis columns[] = {{37, 0, 2, 2},   {37, 0, 3, 1, 1},  {37, 0, 3, 2, 1, 3},
+                          {37, 0, 1, 1},   {37, 0, 9, 5, 4},  {37, 0, 33, 2, 16},
+                          {3, 0, 4, 4, 2}, {37, 0, 4, 40, 2}, {37, 0, 2, 2147483647, 1}};
+  for (const ScalarType type : types) {
+    for (Axis axis : columns) {
+      axis.out =
+          (axis.in + 2 * axis.padding - (axis.kernel - 1) * axis.dilation - 1) / axis.stride + 1;
+      const std::vector<Axis> axes = {{6, 3, 2, 2}, axis};
+      Shape shape = sizes;
+      shape[3] = axis.in;
+      Handle self = random(source, shape, type);
+      const std::int64_t kernel[] = {2, axis.kernel}, steps[] = {2, axis.stride};
+      const std::int64_t padding[] = {0, axis.padding}, dilation[] = {1, axis.dilation};
+      INFO(tenon::name_of(type) << ", kernel " << axis.kernel << ", stride " << axis.stride);
+      Handle average, most, places;
+      if (axis.dilation == 1) {
+        REQUIRE(aoti_torch_cpu_avg_pool2d(self.get(), kernel, 2, steps, 2, padding, 2, 0, 0,
+                                          nullptr, average.out()) == 0);
+        CHECK(difference(average.values(), reference(self, axes, true).values,
+                         tolerance(type, 8)) == "");
       }
+      for (const std::int64_t at : {0, 5, 100}) {
+        if (at < self->numel) self.set(at, std::nan(""));
+      }
+      REQUIRE(aoti_torch_cpu_max_pool2d_with_indices(self.get(), kernel, 2, steps, 2, padding, 2,
+                                                     dilation, 2, 0, most.out(),
+                                                     places.out()) == 0);
+      const Found found = reference(self, axes, false);
+      CHECK(places.values() == found.places);
+      CHECK(difference(most.values(), found.values, 0) == "");
     }
   }
 }

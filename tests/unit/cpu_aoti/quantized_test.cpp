@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <filesystem>
@@ -203,36 +204,45 @@ TEST_CASE("_int_mm_out: every layout of the operands, without memory after the f
           "[cpu_aoti]") {
   Fixture fixture;
   Random source;
-  for (const ScalarType type : {ScalarType::Char, ScalarType::Byte}) {
-    for (const auto& [a_strides, b_strides] :
-         {std::pair{Shape{70, 1}, Shape{33, 1}}, std::pair{Shape{70, 1}, Shape{1, 70}},
-          std::pair{Shape{1, 18}, Shape{40, 1}}, std::pair{Shape{140, 2}, Shape{66, 2}}}) {
-      Handle a = make({18, 70}, type, a_strides);
-      Handle b = make({70, 33}, ScalarType::Char, b_strides);
-      Handle out = make({18, 33}, ScalarType::Int);
-      const int least = type == ScalarType::Char ? -128 : 0;
-      // Most are the largest or the smallest number.
-      const auto some = [&](int smallest) -> double {
-        const std::int64_t kind = source.below(3);
-        return static_cast<double>(smallest + (kind == 0   ? 0
-                                               : kind == 1 ? 255
-                                                           : source.below(256)));
-      };
-      for (std::int64_t i = 0; i < a->numel; ++i) a.set(i, some(least));
-      for (std::int64_t i = 0; i < b->numel; ++i) b.set(i, some(-128));
-      REQUIRE(aoti_torch_cpu__int_mm_out(out.get(), a.get(), b.get()) == 0);
-      const std::size_t before = allocations();
-      REQUIRE(aoti_torch_cpu__int_mm_out(out.get(), a.get(), b.get()) == 0);
-      CHECK(allocations() == before);
-      std::vector<double> expected;
-      for (std::int64_t i = 0; i < 18; ++i) {
-        for (std::int64_t j = 0; j < 33; ++j) {
-          double sum = 0;
-          for (std::int64_t k = 0; k < 70; ++k) sum += a.at(i * 70 + k) * b.at(k * 33 + j);
-          expected.push_back(sum);
+  // Few rows, many, and sums above 2^24.
+  using Three = std::array<std::int64_t, 3>;
+  for (const auto& [rows, inner, columns] :
+       {Three{5, 70, 33}, Three{18, 70, 33}, Three{9, 1100, 20}}) {
+    for (const ScalarType type : {ScalarType::Char, ScalarType::Byte}) {
+      for (const auto& [a_strides, b_strides] :
+           {std::pair{Shape{inner, 1}, Shape{columns, 1}},
+            std::pair{Shape{inner, 1}, Shape{1, inner}},
+            std::pair{Shape{1, rows}, Shape{columns + 7, 1}},
+            std::pair{Shape{2 * inner, 2}, Shape{2 * columns, 2}}}) {
+        Handle a = make({rows, inner}, type, a_strides);
+        Handle b = make({inner, columns}, ScalarType::Char, b_strides);
+        Handle out = make({rows, columns}, ScalarType::Int);
+        const int least = type == ScalarType::Char ? -128 : 0;
+        // Most are the largest or the smallest number.
+        const auto some = [&](int smallest) -> double {
+          const std::int64_t kind = source.below(3);
+          return static_cast<double>(smallest + (kind == 0   ? 0
+                                                 : kind == 1 ? 255
+                                                             : source.below(256)));
+        };
+        for (std::int64_t i = 0; i < a->numel; ++i) a.set(i, some(least));
+        for (std::int64_t i = 0; i < b->numel; ++i) b.set(i, some(-128));
+        REQUIRE(aoti_torch_cpu__int_mm_out(out.get(), a.get(), b.get()) == 0);
+        const std::size_t before = allocations();
+        REQUIRE(aoti_torch_cpu__int_mm_out(out.get(), a.get(), b.get()) == 0);
+        CHECK(allocations() == before);
+        std::vector<double> expected;
+        for (std::int64_t i = 0; i < rows; ++i) {
+          for (std::int64_t j = 0; j < columns; ++j) {
+            double sum = 0;
+            for (std::int64_t k = 0; k < inner; ++k) {
+              sum += a.at(i * inner + k) * b.at(k * columns + j);
+            }
+            expected.push_back(sum);
+          }
         }
+        CHECK(difference(out.values(), expected, 0) == "");
       }
-      CHECK(difference(out.values(), expected, 0) == "");
     }
   }
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <complex>
@@ -199,13 +200,16 @@ TEST_CASE("searchsorted_Scalar: whole numbers are compared with the fraction", "
 TEST_CASE("_int_mm_out: sums wrap around", "[cpu_aoti]") {
   Fixture fixture;
   const std::int64_t inner = 140000;
-  for (const Shape& strides : {Shape{1, inner}, Shape{2, 1}}) {
-    Handle a = make({1, inner}, ScalarType::Char), b = make({inner, 2}, ScalarType::Char, strides);
-    for (std::int64_t i = 0; i < inner; ++i) a.set(i, 127);
-    for (std::int64_t i = 0; i < 2 * inner; ++i) b.set(i, 127);
-    Handle out = make({1, 2}, ScalarType::Int);
-    REQUIRE(aoti_torch_cpu__int_mm_out(out.get(), a.get(), b.get()) == 0);
-    CHECK(out.values() == Values{-2036907296, -2036907296});
+  for (const std::int64_t rows : {1, 8}) {
+    for (const Shape& strides : {Shape{1, inner}, Shape{2, 1}}) {
+      Handle a = make({rows, inner}, ScalarType::Char);
+      Handle b = make({inner, 2}, ScalarType::Char, strides);
+      std::fill_n(a->as<std::int8_t>(), a->numel, std::int8_t{127});
+      std::fill_n(b->as<std::int8_t>(), b->numel, std::int8_t{127});
+      Handle out = make({rows, 2}, ScalarType::Int);
+      REQUIRE(aoti_torch_cpu__int_mm_out(out.get(), a.get(), b.get()) == 0);
+      CHECK(out.values() == Values(static_cast<std::size_t>(2 * rows), -2036907296));
+    }
   }
 }
 

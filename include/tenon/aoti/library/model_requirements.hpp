@@ -106,6 +106,9 @@ struct ModelRequirements {
   if (feature == "avx512dq") return (ebx & bit_AVX512DQ) != 0;
   if (feature == "avx512vl") return (ebx & bit_AVX512VL) != 0;
   if (feature == "avx512_vnni") return (ecx & bit_AVX512VNNI) != 0;
+  if (feature == "avx512_bf16") {
+    return __get_cpuid_count(7, 1, &eax, &ebx, &ecx, &edx) != 0 && (eax & bit_AVX512BF16) != 0;
+  }
   return false;
 #else
   static_cast<void>(feature);

@@ -9,7 +9,6 @@
 #include "kernels/elements.hpp"
 #include "kernels/products/in_parts.hpp"
 #include "kernels/vectors/rounded.hpp"
-#include "kernels/vectors/rows.hpp"
 #include "strided.hpp"
 
 namespace tenon::cpu_aoti {
@@ -206,6 +205,54 @@ TENON_CPU_AOTI_AVX512 void pack_wide_row(const MatrixView& a, float* to) noexcep
   }
 }
 
+/// The only row of A as it is, with zeros behind the last.
+void pack_bfloat16_row(const MatrixView& a, BFloat16* to) noexcept {
+  for (std::int64_t k = 0; k < a.cols; ++k) to[k] = *a.at<BFloat16>(0, k);
+  std::fill(to + a.cols, to + padded(a.cols), BFloat16{});
+}
+
+TENON_CPU_AOTI_BFLOAT16 [[gnu::always_inline]] inline __m512bh load_bfloat16(
+    const BFloat16* from) noexcept {
+  __m512bh out;
+  std::memcpy(&out, from, sizeof out);
+  return out;
+}
+
+/// The sum of a packed row of BFloat16 with one column, by the instruction for it: of half the
+/// loads, as nothing becomes floats. It takes numbers below the smallest normal one as 0, which
+/// oneDNN's products do, too.
+TENON_CPU_AOTI_BFLOAT16 [[gnu::always_inline]] inline float multiply_bfloat16_column(
+    const BFloat16* a, const BFloat16* from, std::int64_t count) noexcept {
+  constexpr int steps = 4;
+  __m512 sum[steps];
+  TENON_CPU_AOTI_UNROLL
+  for (int i = 0; i < steps; ++i) sum[i] = _mm512_setzero_ps();
+  std::int64_t k = 0;
+  for (; k + steps * wide_block <= count; k += steps * wide_block) {
+    TENON_CPU_AOTI_UNROLL
+    for (int i = 0; i < steps; ++i) {
+      const std::int64_t at = k + i * wide_block;
+      sum[i] = _mm512_dpbf16_ps(sum[i], load_bfloat16(a + at), load_bfloat16(from + at));
+    }
+  }
+  for (; k + wide_block <= count; k += wide_block) {
+    sum[0] = _mm512_dpbf16_ps(sum[0], load_bfloat16(a + k), load_bfloat16(from + k));
+  }
+  if (k < count) {
+    const Padded<BFloat16, wide_block> rest(from + k, count - k);
+    sum[1] = _mm512_dpbf16_ps(sum[1], load_bfloat16(a + k), load_bfloat16(rest.at));
+  }
+  return _mm512_reduce_add_ps(
+      _mm512_add_ps(_mm512_add_ps(sum[0], sum[1]), _mm512_add_ps(sum[2], sum[3])));
+}
+
+TENON_CPU_AOTI_BFLOAT16 void multiply_bfloat16_row(const MatrixView& b, const BFloat16* packed,
+                                                   float* sums) noexcept {
+  for (std::int64_t column = 0; column < b.cols; ++column) {
+    sums[column] = multiply_bfloat16_column(packed, b.at<const BFloat16>(0, column), b.rows);
+  }
+}
+
 /// The sum of the row with one column. A column alone is read in order, which the processor fetches
 /// ahead from memory; with two or four at once it does so poorly.
 template <class T>
@@ -258,9 +305,16 @@ TENON_CPU_AOTI_AVX512 void multiply_row(const MatrixView& b, const float* packed
   return p.a.rows == 1 && p.b.row_stride == 1 && vector_level() >= VectorLevel::avx512;
 }
 
+/// Whether that is done without floats.
+template <class T>
+[[nodiscard]] bool is_bfloat16_row(const Product& p) noexcept {
+  return std::is_same_v<T, BFloat16> && is_wide_row(p) && vector_level() >= VectorLevel::bfloat16;
+}
+
 /// A for `by_columns` or `by_rows`.
 template <class T>
 void pack(const Product& p, float* packed) noexcept {
+  if (is_bfloat16_row<T>(p)) return pack_bfloat16_row(p.a, reinterpret_cast<BFloat16*>(packed));
   if (is_wide_row(p)) return pack_wide_row<T>(p.a, packed);
   for (std::int64_t row = 0; row < p.a.rows; ++row) {
     float* const to = packed + row * padded(p.a.cols);
@@ -275,6 +329,9 @@ void pack(const Product& p, float* packed) noexcept {
 /// A B for a B whose columns have no gaps, in the order of the elements.
 template <class T>
 TENON_CPU_AOTI_AVX2 void by_columns(const Product& p, const float* packed, float* sums) noexcept {
+  if (is_bfloat16_row<T>(p)) {
+    return multiply_bfloat16_row(p.b, reinterpret_cast<const BFloat16*>(packed), sums);
+  }
   if (is_wide_row(p)) return multiply_row<T>(p.b, packed, sums);
   const std::int64_t step = padded(p.a.cols);
   const std::int64_t sums_step = padded(p.c.cols);
@@ -371,24 +428,6 @@ TENON_CPU_AOTI_AVX2 void finish(const Product& p, float* sums) noexcept {
   }
 }
 
-/// The same for a C of floats.
-void finish_floats(const Product& p, const float* sums) noexcept {
-  const std::int64_t sums_step = padded(p.c.cols);
-  const auto alpha = static_cast<float>(p.alpha);
-  const auto beta = static_cast<float>(p.beta);
-  for (std::int64_t row = 0; row < p.c.rows; ++row) {
-    const float* const from = sums + row * sums_step;
-    if (p.alpha == 1 && p.beta == 1 && p.c.col_stride == 1) {
-      add_rows(&from, nullptr, 1, p.c.cols, p.c.at<float>(row, 0));
-      continue;
-    }
-    for (std::int64_t column = 0; column < p.c.cols; ++column) {
-      float& to = *p.c.at<float>(row, column);
-      to = alpha * from[column] + (p.beta != 0 ? beta * to : 0.0f);
-    }
-  }
-}
-
 /// Columns `begin` to `end` of a matrix of elements of `size` bytes.
 [[nodiscard]] MatrixView columns(MatrixView m, std::int64_t begin, std::int64_t end,
                                  std::size_t size) noexcept {
@@ -404,11 +443,7 @@ void multiply_part(const Product& p, const float* packed, float* sums) noexcept 
   } else {
     by_rows<T>(p, packed, sums);
   }
-  if (p.float_result) {
-    finish_floats(p, sums);
-  } else {
-    finish<T>(p, sums);
-  }
+  finish<T>(p, sums);
 }
 
 template <class T>
@@ -423,7 +458,7 @@ Status multiply_as(const Product& p) {
   in_parts(p.c.cols, wide_block, nbytes, [&](std::int64_t begin, std::int64_t end) {
     Product part = p;
     part.b = columns(p.b, begin, end, sizeof(T));
-    part.c = columns(p.c, begin, end, p.float_result ? sizeof(float) : sizeof(T));
+    part.c = columns(p.c, begin, end, sizeof(T));
     multiply_part<T>(part, packed, packed + packed_count + begin * p.a.rows);
   });
   return ok();

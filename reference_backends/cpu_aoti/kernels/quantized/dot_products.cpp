@@ -110,67 +110,91 @@ TENON_CPU_AOTI_VNNI [[gnu::always_inline]] inline __m128i sums_of(
   return _mm_add_epi32(_mm256_castsi256_si128(two), _mm256_extracti128_si256(two, 1));
 }
 
+/// 128 in each byte. The instruction multiplies numbers without sign by numbers with one. So where
+/// `a` has a sign, 128 is added to `b`, and 128 times the sum of the row of `a` is subtracted from
+/// the result.
+TENON_CPU_AOTI_VNNI [[gnu::always_inline]] inline __m512i bias() noexcept {
+  return _mm512_set1_epi8(-128);
+}
+
+/// The first `count` of 64 bytes, at least one.
+[[nodiscard]] constexpr __mmask64 first_bytes(std::int64_t count) noexcept {
+  return count >= 64 ? ~__mmask64{0} : (__mmask64{1} << count) - 1;
+}
+
+/// The number that is subtracted from each result of `rows` rows from `row`.
+template <int rows, bool a_is_byte>
+struct Excess {
+  std::uint32_t of_row[rows] = {};
+
+  TENON_CPU_AOTI_VNNI
+  [[gnu::always_inline]] inline Excess(const DotProducts& p, std::int64_t row) noexcept {
+    if constexpr (a_is_byte) return;
+    for (int i = 0; i < rows; ++i) {
+      const auto* const from = static_cast<const std::uint8_t*>(p.a) + (row + i) * p.a_stride;
+      __m512i sum = _mm512_setzero_si512();
+      for (std::int64_t k = 0; k < p.inner; k += 64) {
+        const __m512i left = _mm512_maskz_loadu_epi8(first_bytes(p.inner - k), from + k);
+        sum = _mm512_dpbusd_epi32(sum, bias(), left);
+      }
+      of_row[i] = static_cast<std::uint32_t>(_mm512_reduce_add_epi32(sum));
+    }
+  }
+};
+
+template <bool a_is_byte>
+TENON_CPU_AOTI_VNNI [[gnu::always_inline]] inline __m512i add_products_vnni(
+    __m512i sum, __m512i left, __m512i right) noexcept {
+  return a_is_byte ? _mm512_dpbusd_epi32(sum, left, right) : _mm512_dpbusd_epi32(sum, right, left);
+}
+
 /// Adds 64 products, those of `mask`, from place `k` on, to each sum of a block.
 template <int rows, bool a_is_byte>
 TENON_CPU_AOTI_VNNI [[gnu::always_inline]] inline void add_products_vnni(
     const std::uint8_t* a, std::int64_t a_stride, const std::int8_t* const (&b)[block_columns],
-    std::int64_t k, __mmask64 mask, __m512i (&sums)[rows][block_columns],
-    __m512i (&excess)[block_columns]) noexcept {
-  const __m512i bias = _mm512_set1_epi8(-128);
+    std::int64_t k, __mmask64 mask, __m512i (&sums)[rows][block_columns]) noexcept {
   __m512i right[block_columns];
   TENON_CPU_AOTI_UNROLL
   for (int j = 0; j < block_columns; ++j) {
     right[j] = _mm512_maskz_loadu_epi8(mask, b[j] + k);
-    if constexpr (!a_is_byte) excess[j] = _mm512_dpbusd_epi32(excess[j], bias, right[j]);
+    if constexpr (!a_is_byte) right[j] = _mm512_xor_si512(right[j], bias());
   }
   TENON_CPU_AOTI_UNROLL
   for (int i = 0; i < rows; ++i) {
-    __m512i left = _mm512_maskz_loadu_epi8(mask, a + i * a_stride + k);
-    if constexpr (!a_is_byte) left = _mm512_xor_si512(left, bias);
+    const __m512i left = _mm512_maskz_loadu_epi8(mask, a + i * a_stride + k);
     TENON_CPU_AOTI_UNROLL
     for (int j = 0; j < block_columns; ++j) {
-      sums[i][j] = _mm512_dpbusd_epi32(sums[i][j], left, right[j]);
+      sums[i][j] = add_products_vnni<a_is_byte>(sums[i][j], left, right[j]);
     }
   }
 }
 
-/// A block of the result, `rows` by `columns`, of which there are at most four. The instruction
-/// multiplies numbers without sign by numbers with one: 128 is added to each Char of `a`, and 128
-/// times the sum of the column is subtracted from the result.
+/// A block of the result, `rows` by `columns`, of which there are at most four.
 template <int rows, bool a_is_byte>
-TENON_CPU_AOTI_VNNI [[gnu::always_inline]] inline void multiply_block(const DotProducts& p,
-                                                                      std::int64_t row,
-                                                                      std::int64_t column,
-                                                                      int columns) noexcept {
+TENON_CPU_AOTI_VNNI [[gnu::always_inline]] inline void multiply_block(
+    const DotProducts& p, const Excess<rows, a_is_byte>& excess, std::int64_t row,
+    std::int64_t column, int columns) noexcept {
   constexpr std::int64_t lanes = 64;
   const auto* const a = static_cast<const std::uint8_t*>(p.a) + row * p.a_stride;
   const std::int8_t* b[block_columns];
   __m512i sums[rows][block_columns];
-  __m512i excess[block_columns];
   TENON_CPU_AOTI_UNROLL
   for (int j = 0; j < block_columns; ++j) {
     b[j] = p.b + (column + std::min(j, columns - 1)) * p.b_stride;
-    excess[j] = _mm512_setzero_si512();
     TENON_CPU_AOTI_UNROLL
     for (int i = 0; i < rows; ++i) sums[i][j] = _mm512_setzero_si512();
   }
   std::int64_t k = 0;
   for (; k + lanes <= p.inner; k += lanes) {
-    add_products_vnni<rows, a_is_byte>(a, p.a_stride, b, k, ~__mmask64{0}, sums, excess);
+    add_products_vnni<rows, a_is_byte>(a, p.a_stride, b, k, ~__mmask64{0}, sums);
   }
   if (k < p.inner) {
-    const __mmask64 mask = (__mmask64{1} << (p.inner - k)) - 1;
-    add_products_vnni<rows, a_is_byte>(a, p.a_stride, b, k, mask, sums, excess);
+    add_products_vnni<rows, a_is_byte>(a, p.a_stride, b, k, first_bytes(p.inner - k), sums);
   }
   TENON_CPU_AOTI_UNROLL
   for (int i = 0; i < rows; ++i) {
-    if constexpr (!a_is_byte) {
-      TENON_CPU_AOTI_UNROLL
-      for (int j = 0; j < block_columns; ++j) {
-        sums[i][j] = _mm512_sub_epi32(sums[i][j], excess[j]);
-      }
-    }
-    const __m128i four = sums_of(sums[i]);
+    const __m128i four = _mm_sub_epi32(sums_of(sums[i]),
+                                       _mm_set1_epi32(static_cast<std::int32_t>(excess.of_row[i])));
     std::uint32_t* const to = p.out + (row + i) * p.row_stride + column * p.column_stride;
     if (columns == block_columns && p.column_stride == 1) {
       _mm_storeu_si128(reinterpret_cast<__m128i*>(to), four);
@@ -193,17 +217,20 @@ TENON_CPU_AOTI_VNNI [[gnu::always_inline]] inline void multiply_blocks(const Dot
       block_columns);
   for (std::int64_t first = begin; first < end; first += panel) {
     const std::int64_t last = std::min(first + panel, end);
+    const auto columns_from = [&](std::int64_t j) {
+      return static_cast<int>(std::min<std::int64_t>(last - j, block_columns));
+    };
     std::int64_t i = 0;
     for (; i + 4 <= p.rows; i += 4) {
+      const Excess<4, a_is_byte> excess(p, i);
       for (std::int64_t j = first; j < last; j += block_columns) {
-        multiply_block<4, a_is_byte>(p, i, j,
-                                     static_cast<int>(std::min<std::int64_t>(last - j, 4)));
+        multiply_block(p, excess, i, j, columns_from(j));
       }
     }
     for (; i < p.rows; ++i) {
+      const Excess<1, a_is_byte> excess(p, i);
       for (std::int64_t j = first; j < last; j += block_columns) {
-        multiply_block<1, a_is_byte>(p, i, j,
-                                     static_cast<int>(std::min<std::int64_t>(last - j, 4)));
+        multiply_block(p, excess, i, j, columns_from(j));
       }
     }
   }
@@ -230,13 +257,11 @@ TENON_CPU_AOTI_VNNI [[gnu::always_inline]] inline void multiply_strip(
     const DotProducts& p, std::int64_t row, std::int64_t column, std::int64_t columns) noexcept {
   constexpr int quarters = 4;
   const auto* const a = static_cast<const std::uint8_t*>(p.a) + row * p.a_stride;
-  const __mmask64 wanted = columns >= 64 ? ~__mmask64{0} : (__mmask64{1} << columns) - 1;
-  const __m512i bias = _mm512_set1_epi8(-128);
+  const __mmask64 wanted = first_bytes(columns);
+  const Excess<rows, a_is_byte> excess(p, row);
   __m512i sums[rows][quarters];
-  __m512i excess[quarters];
   TENON_CPU_AOTI_UNROLL
   for (int j = 0; j < quarters; ++j) {
-    excess[j] = _mm512_setzero_si512();
     TENON_CPU_AOTI_UNROLL
     for (int i = 0; i < rows; ++i) sums[i][j] = _mm512_setzero_si512();
   }
@@ -252,22 +277,19 @@ TENON_CPU_AOTI_VNNI [[gnu::always_inline]] inline void multiply_strip(
                             _mm512_unpacklo_epi8(line[2], line[3])};
     const __m512i high[2] = {_mm512_unpackhi_epi8(line[0], line[1]),
                              _mm512_unpackhi_epi8(line[2], line[3])};
-    const __m512i right[quarters] = {
+    __m512i right[quarters] = {
         _mm512_unpacklo_epi16(low[0], low[1]), _mm512_unpackhi_epi16(low[0], low[1]),
         _mm512_unpacklo_epi16(high[0], high[1]), _mm512_unpackhi_epi16(high[0], high[1])};
     if constexpr (!a_is_byte) {
       TENON_CPU_AOTI_UNROLL
-      for (int j = 0; j < quarters; ++j) {
-        excess[j] = _mm512_dpbusd_epi32(excess[j], bias, right[j]);
-      }
+      for (int j = 0; j < quarters; ++j) right[j] = _mm512_xor_si512(right[j], bias());
     }
     TENON_CPU_AOTI_UNROLL
     for (int i = 0; i < rows; ++i) {
-      __m512i left = _mm512_set1_epi32(load_four(a + i * p.a_stride + k, rest));
-      if constexpr (!a_is_byte) left = _mm512_xor_si512(left, bias);
+      const __m512i left = _mm512_set1_epi32(load_four(a + i * p.a_stride + k, rest));
       TENON_CPU_AOTI_UNROLL
       for (int j = 0; j < quarters; ++j) {
-        sums[i][j] = _mm512_dpbusd_epi32(sums[i][j], left, right[j]);
+        sums[i][j] = add_products_vnni<a_is_byte>(sums[i][j], left, right[j]);
       }
     }
   }
@@ -277,7 +299,8 @@ TENON_CPU_AOTI_VNNI [[gnu::always_inline]] inline void multiply_strip(
     std::uint32_t values[64];
     TENON_CPU_AOTI_UNROLL
     for (int j = 0; j < quarters; ++j) {
-      const __m512i sum = a_is_byte ? sums[i][j] : _mm512_sub_epi32(sums[i][j], excess[j]);
+      const __m512i sum = _mm512_sub_epi32(
+          sums[i][j], _mm512_set1_epi32(static_cast<std::int32_t>(excess.of_row[i])));
       auto* const to = reinterpret_cast<__m128i*>(values + 4 * j);
       _mm_storeu_si128(to, _mm512_castsi512_si128(sum));
       _mm_storeu_si128(to + 4, _mm512_extracti32x4_epi32(sum, 1));

@@ -4,6 +4,7 @@
 
 #include "kernels/kernel_list.hpp"
 #include "kernels/quantized/dot_products.hpp"
+#include "onednn/onednn.hpp"
 #include "strided.hpp"
 #include "tenon/core/tensor.hpp"
 
@@ -11,6 +12,7 @@ namespace tenon::cpu_aoti {
 namespace {
 
 using aoti::shim_call;
+using namespace onednn;
 
 /// A matrix of bytes as runs of memory along its inner dimension.
 struct Runs {
@@ -43,10 +45,53 @@ Result<Runs> runs_of(const ModelTensor& matrix, std::size_t outer, std::optional
   return Runs{to, inner};
 }
 
-/// A product of Char with many rows by code for VNNI, whose instruction takes no sign in the first
-/// operand: 128 is added to all of it once, and not by each block, and 128 times the sum of each
-/// column of the second operand, which is a product, too, is subtracted from the results.
-Status multiply_without_sign(DotProducts p, VectorLevel level) {
+/// A product of one shape.
+struct IntProduct {
+  Bound bound;
+};
+
+/// A product by oneDNN's matmul, cached for the shape. It is for `b` with a sign, and `a` with or
+/// without one.
+Status by_primitive(const DotProducts& p) {
+  const std::int64_t b_strides[] = {p.b_in_rows ? p.b_stride : 1, p.b_in_rows ? 1 : p.b_stride};
+  Key key;
+  for (const std::int64_t value :
+       {p.rows, p.columns, p.inner, p.a_stride, p.b_stride, p.row_stride, p.column_stride,
+        std::int64_t{p.a_is_byte}, std::int64_t{p.b_in_rows}}) {
+    key.add(value);
+  }
+  const auto make = [&](IntProduct& product) -> Status {
+    const std::int64_t a_sizes[] = {p.rows, p.inner}, a_strides[] = {p.a_stride, 1};
+    const std::int64_t b_sizes[] = {p.inner, p.columns};
+    const std::int64_t sizes[] = {p.rows, p.columns}, strides[] = {p.row_stride, p.column_stride};
+    TENON_TRY(const auto a, strided_desc(a_sizes, a_strides, p.a_is_byte ? dnnl_u8 : dnnl_s8));
+    TENON_TRY(const auto b, strided_desc(b_sizes, b_strides, dnnl_s8));
+    TENON_TRY(const auto out, strided_desc(sizes, strides, dnnl_s32));
+    dnnl_matmul_desc_t description;
+    TENON_RETURN_IF_ERROR(
+        check(onednn::api().dnnl_matmul_desc_init(&description, &a, &b, nullptr, &out), "matmul"));
+    TENON_TRY(const Attributes attributes, new_attributes());
+    dnnl_primitive_desc_t desc = nullptr;
+    TENON_RETURN_IF_ERROR(check(onednn::api().dnnl_primitive_desc_create(
+                                    &desc, &description, attributes.get(), engine(), nullptr),
+                                "matmul"));
+    const PrimitiveDesc owned(desc);
+    static constexpr int arguments[] = {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DST};
+    return product.bound.make(desc, arguments);
+  };
+  TENON_TRY(IntProduct* const found,
+            aoti::current_pool().cache<Cache<IntProduct>>().get(key, make));
+  Bound& product = found->bound;
+  // oneDNN only reads these arguments, but its interface has no const.
+  TENON_RETURN_IF_ERROR(product.set(DNNL_ARG_SRC, const_cast<void*>(p.a)));
+  TENON_RETURN_IF_ERROR(product.set(DNNL_ARG_WEIGHTS, const_cast<std::int8_t*>(p.b)));
+  TENON_RETURN_IF_ERROR(product.set(DNNL_ARG_DST, p.out));
+  return product.run();
+}
+
+/// A product of Char by the primitive for Byte: 128 is added to all of `a`, and 128 times the sum
+/// of each column of `b`, which is a product, too, is subtracted from the results.
+Status without_sign(DotProducts p, VectorLevel level) {
   TENON_TRY(const Scratch shifted, Scratch::of((p.rows + 1) * p.inner));
   TENON_TRY(const Scratch excess,
             Scratch::of(p.columns * static_cast<std::int64_t>(sizeof(std::uint32_t))));
@@ -62,7 +107,7 @@ Status multiply_without_sign(DotProducts p, VectorLevel level) {
   p.a = bytes;
   p.a_stride = p.inner;
   p.a_is_byte = true;
-  multiply(p, level);
+  TENON_RETURN_IF_ERROR(by_primitive(p));
   DotProducts sums = p;
   sums.a = bytes + p.rows * p.inner;
   sums.rows = 1;
@@ -76,9 +121,9 @@ Status multiply_without_sign(DotProducts p, VectorLevel level) {
   return ok();
 }
 
-/// oneDNN's matmul is not used: it converts sums to floats, so those above 2^24 are not exact
-/// (observed with oneDNN 2.6 and 140,000 products of 127 and 127), and on processors without VNNI
-/// it adds two products in 16 bits, which saturates.
+/// oneDNN's matmul is exact for Byte. Its sums for Char become floats, so those above 2^24 are not
+/// exact; and on processors without VNNI it adds two products in 16 bits, which saturates (observed
+/// with oneDNN 2.6 and up to 140,000 products of the largest numbers).
 Status multiply(const ModelTensor& a, const ModelTensor& b, const ModelTensor& out) {
   const VectorLevel level = vector_level();
   const bool in_rows = level >= VectorLevel::vnni && b.strides[1] == 1 && b.strides[0] != 1;
@@ -102,13 +147,17 @@ Status multiply(const ModelTensor& a, const ModelTensor& b, const ModelTensor& o
       a.scalar_type == ScalarType::Byte,
       in_rows,
   };
-  // With few rows the copies would take longer than what they save.
-  constexpr std::int64_t many_rows = 16;
-  if (level >= VectorLevel::vnni && !product.a_is_byte && product.rows >= many_rows) {
-    return multiply_without_sign(product, level);
+  constexpr std::int64_t many_rows = 8;  // With fewer, oneDNN is slower.
+  const bool is_plain = product.row_stride >= product.columns && product.column_stride == 1 &&
+                        product.a_stride >= product.inner &&
+                        product.b_stride >= (in_rows ? product.columns : product.inner);
+  if (level < VectorLevel::vnni || product.rows < many_rows || product.inner == 0 || !is_plain) {
+    multiply(product, level);
+    return ok();
   }
-  multiply(product, level);
-  return ok();
+  constexpr std::int64_t most_inner = (std::int64_t{1} << 24) / (128 * 128);
+  const bool is_exact = product.a_is_byte || product.inner <= most_inner;
+  return is_exact ? by_primitive(product) : without_sign(product, level);
 }
 
 Status int_mm(const ModelTensor& out, const ModelTensor& a, const ModelTensor& b) {

@@ -16,7 +16,8 @@ VectorLevel find_level() noexcept {
       !cpu_supports("avx512vl")) {
     return VectorLevel::avx2;
   }
-  return cpu_supports("avx512_vnni") ? VectorLevel::vnni : VectorLevel::avx512;
+  if (!cpu_supports("avx512_vnni")) return VectorLevel::avx512;
+  return cpu_supports("avx512_bf16") ? VectorLevel::bfloat16 : VectorLevel::vnni;
 #else
   return VectorLevel::baseline;
 #endif

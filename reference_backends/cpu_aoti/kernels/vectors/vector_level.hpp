@@ -26,6 +26,7 @@ enum class VectorLevel : std::uint8_t {
   avx2,      ///< AVX2, FMA and F16C, which x86-64-v3 has together
   avx512,    ///< AVX-512 F, BW, DQ and VL
   vnni,      ///< also sums of products of 8-bit numbers in 32 bits (AVX-512 VNNI)
+  bfloat16,  ///< also sums of products of BFloat16 as floats (AVX-512 BF16)
 };
 
 /// The highest level of this processor.
@@ -36,6 +37,8 @@ enum class VectorLevel : std::uint8_t {
 #define TENON_CPU_AOTI_AVX512 [[gnu::target("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c")]]
 #define TENON_CPU_AOTI_VNNI \
   [[gnu::target("avx512f,avx512bw,avx512dq,avx512vl,avx512vnni,avx2,fma,f16c")]]
+#define TENON_CPU_AOTI_BFLOAT16 \
+  [[gnu::target("avx512f,avx512bw,avx512dq,avx512vl,avx512bf16,avx2,fma,f16c")]]
 #endif
 
 // Unrolls a loop of known length, so that the elements of an array become registers. Clang does it
