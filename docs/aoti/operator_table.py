@@ -17,7 +17,6 @@ import sys
 PREFIX = "aoti_torch_cpu_"
 BEGIN, END = "<!-- table: begin -->\n", "<!-- table: end -->\n"
 TRAINING = "gradients: programs are for inference"
-LAPACK = "not written; the factorisations that are called by number are"
 GENERATOR = "a generator cannot be passed to a program"
 RESIZE = "changes the size of a given tensor, whose memory belongs to the model"
 SPARSE = "sparse tensors: programs have strided ones"
@@ -30,7 +29,6 @@ REASONS = {
     "_fused_moving_avg_obs_fq_helper": OBSERVER,
     "_fused_moving_avg_obs_fq_helper_functional": OBSERVER,
     "_fused_rms_norm": "Inductor decomposes it",
-    "_grouped_mm": "not written; a mixture of experts can loop over its experts",
     "_addmm_activation": "not written; Inductor asks for `addmm_out` and fuses activations that follow",
     "_histogramdd_from_bin_cts": "not written; `histc` is",
     "histogram_bin_ct": "not written; `histc` is",
@@ -40,12 +38,6 @@ REASONS = {
     "_to_sparse": SPARSE,
     "to_sparse": SPARSE,
     "addmv": "Inductor decomposes it",
-    "cholesky_inverse": LAPACK,
-    "cholesky_solve": LAPACK,
-    "geqrf": LAPACK,
-    "lu_unpack": LAPACK,
-    "ormqr": LAPACK,
-    "triangular_solve": LAPACK,
     "fractional_max_pool2d": "not written",
     "fractional_max_pool3d": "not written",
     "max_unpool2d": "Inductor decomposes it",

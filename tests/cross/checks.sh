@@ -150,6 +150,9 @@ check_programs() {
   if [ "$quick" = no ]; then
     runs "$fixtures/$name/model.pte" arithmetic_kernels.so --input "$fixtures/$name/c0_in0.npy" \
       --input "$fixtures/$name/c0_in1.npy" --expect "$fixtures/$name/c0_out0.npy"
+    name=mlp_portable
+    runs "$fixtures/$name/model.pte" mlp_kernels.so --input "$fixtures/$name/c0_in0.npy" \
+      --expect "$fixtures/$name/c0_out0.npy" --rtol 1e-5 --atol 1e-6
   fi
   [ -f "$plugin_build/examples/graph_backend/graph_backend.so" ] || return 0
   [ -z "$pair" ] || return 0

@@ -28,7 +28,7 @@ mapfile -t units < <(python3 tests/cross/windows_test.py --units)
 mkdir -p "$build-packages"
 cp "$(libzip windows Windows x86_64-w64-mingw32-gcc-posix)/libzip.pc" "$build-packages"
 cross_build "$build" tests/cross/windows.ini enabled "${units[@]}" \
-  examples/{hello,demo_backend,arithmetic_kernels}.dll examples/graph_backend/graph_backend.dll \
+  examples/{hello,demo_backend,arithmetic_kernels,mlp_kernels}.dll examples/graph_backend/graph_backend.dll \
   examples/tenon-{run/tenon-run,list/tenon-list,inspect/tenon-inspect,doctor/tenon-doctor}.exe \
   examples/tenon-{compile/tenon-compile,new/tenon-new}.exe tests/conformance/tenon-conformance.exe
 for program in unelevated load_and_unload; do

@@ -223,13 +223,13 @@ def tokens(length: int = 20) -> Callable[[], list[Inputs]]:
     return twice(lambda: (ids(WORDS, 1, length),))
 
 
+MOE = DECODER | {"head_dim": 16, "num_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 48}
 LANGUAGE = {
     "llama": ("LlamaForCausalLM", DECODER),
     "qwen3": ("Qwen3ForCausalLM", DECODER | {"head_dim": 16}),
     "gemma2": ("Gemma2ForCausalLM", DECODER | {"head_dim": 16, "sliding_window": 8}),
-    "qwen3_moe": ("Qwen3MoeForCausalLM", DECODER | {
-        "head_dim": 16, "num_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 48,
-        "experts_implementation": "batched_mm"}),
+    "qwen3_moe": ("Qwen3MoeForCausalLM", MOE | {"experts_implementation": "batched_mm"}),
+    "qwen3_moe_grouped": ("Qwen3MoeForCausalLM", MOE | {"experts_implementation": "grouped_mm"}),
     "mamba": ("MambaForCausalLM", {"vocab_size": WORDS, "hidden_size": 64, "num_hidden_layers": 2, "state_size": 8}),
     # Its first run divides the weights of each block by a power of two, which is 1 for the first six; torch.export
     # permits no write to weights.

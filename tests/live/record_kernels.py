@@ -374,8 +374,43 @@ def whole_pool_cases() -> None:
              counts, 0 if divisor is None else divisor)
 
 
+def grouped_cases() -> None:
+    for dtype in (FLOAT, BFLOAT16, HALF):
+        ends = torch.tensor([4, 4, 9], dtype=INT)
+        rows, batch = some(9, 16, dtype=dtype), some(3, 9, 16, dtype=dtype)
+        experts, columns = transposed(some(3, 16, 5, dtype=dtype)), some(9, 16, dtype=dtype).t()
+        for a, b, offsets in ((rows, experts, ends), (batch, columns, ends), (batch, experts, None),
+                              (some(9, 8, dtype=dtype).t(), some(9, 16, dtype=dtype), ends)):
+            case("_grouped_mm", torch._grouped_mm(a, b, offsets), a, b, offsets)
+
+
+def factored_cases() -> None:
+    for dtype in (FLOAT, DOUBLE):
+        for a, b in ((some(4, 4, dtype=dtype), some(4, 3, dtype=dtype)),
+                     (some(2, 1, 3, 3, dtype=dtype), transposed(some(4, 3, 2, dtype=dtype)))):
+            a = a / 4 + 3 * torch.eye(a.size(-1), dtype=dtype)
+            for upper in (0, 1):
+                factor = a.triu() if upper else a.tril()
+                case("cholesky_solve", torch.cholesky_solve(b, factor, bool(upper)), b, factor, upper)
+                case("cholesky_inverse", torch.cholesky_inverse(factor, bool(upper)), factor, upper)
+                for transpose, ones in ((0, 0), (1, 0), (0, 1)):
+                    case("triangular_solve", aten.triangular_solve(b, a, bool(upper), bool(transpose), bool(ones)),
+                         b, a, upper, transpose, ones)
+        for a in (some(5, 3, dtype=dtype), transposed(some(2, 3, 5, dtype=dtype))):
+            factors, tau = torch.geqrf(a)
+            case("geqrf", (factors, tau), a)
+            for left in (0, 1):
+                other = some(*a.shape[:-2], *((a.size(-2), 4) if left else (4, a.size(-2))), dtype=dtype)
+                for transpose in (0, 1):
+                    case("ormqr", torch.ormqr(factors, tau, other, bool(left), bool(transpose)), factors, tau, other,
+                         left, transpose)
+            factors, pivots = torch.linalg.lu_factor(a)
+            for data, order in ((1, 1), (0, 1), (1, 0)):
+                case("lu_unpack", torch.lu_unpack(factors, pivots, bool(data), bool(order)), factors, pivots, data, order)
+
+
 print("# What torch returns; tests/live/record_kernels.py made it with torch", torch.__version__)
 for record in (rank_cases, search_cases, mask_cases, index_cases, scan_cases, pool_cases, view_cases, arithmetic_cases,
                distance_cases, grid_cases, product_cases, int8_cases, layout_cases,
-               whole_pool_cases):
+               whole_pool_cases, grouped_cases, factored_cases):
     record()

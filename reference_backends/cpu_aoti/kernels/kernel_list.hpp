@@ -197,6 +197,21 @@
   X(aoti_torch_cpu_grid_sampler_3d,                                                                \
     (ModelTensor * input, ModelTensor * grid, std::int64_t interpolation_mode,                     \
      std::int64_t padding_mode, std::int32_t align_corners, ModelTensor** ret0))                   \
+  X(aoti_torch_cpu_cholesky_solve,                                                                 \
+    (ModelTensor * self, ModelTensor * input2, std::int32_t upper, ModelTensor** ret0))            \
+  X(aoti_torch_cpu_cholesky_inverse, (ModelTensor * self, std::int32_t upper, ModelTensor** ret0)) \
+  X(aoti_torch_cpu_triangular_solve,                                                               \
+    (ModelTensor * self, ModelTensor * A, std::int32_t upper, std::int32_t transpose,              \
+     std::int32_t unitriangular, ModelTensor** ret0, ModelTensor** ret1))                          \
+  X(aoti_torch_cpu_geqrf, (ModelTensor * self, ModelTensor * *ret0, ModelTensor * *ret1))          \
+  X(aoti_torch_cpu_ormqr, (ModelTensor * self, ModelTensor * input2, ModelTensor * input3,         \
+                           std::int32_t left, std::int32_t transpose, ModelTensor** ret0))         \
+  X(aoti_torch_cpu_lu_unpack,                                                                      \
+    (ModelTensor * LU_data, ModelTensor * LU_pivots, std::int32_t unpack_data,                     \
+     std::int32_t unpack_pivots, ModelTensor** ret0, ModelTensor** ret1, ModelTensor** ret2))      \
+  X(aoti_torch_cpu__grouped_mm,                                                                    \
+    (ModelTensor * self, ModelTensor * mat2, ModelTensor * *offs, ModelTensor * *bias,             \
+     std::int32_t* out_dtype, ModelTensor** ret0))                                                 \
   X(aoti_torch_cpu__int_mm_out, (ModelTensor * out, ModelTensor * self, ModelTensor * mat2))       \
   X(aoti_torch_cpu__weight_int8pack_mm,                                                            \
     (ModelTensor * self, ModelTensor * mat2, ModelTensor * scales, ModelTensor * *ret0))           \

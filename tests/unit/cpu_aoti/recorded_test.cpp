@@ -129,7 +129,7 @@ struct Call {
   const Case& of;
   std::vector<ModelTensor*> tensors;  ///< Null where none is given.
   std::vector<Handle> owned;
-  Handle results[2];
+  Handle results[3];
 
   explicit Call(const Case& one) : of(one) {
     auto input = one.inputs.begin();
@@ -257,6 +257,29 @@ void add_numeric(std::map<std::string, Kernel>& k) {
   };
   k["addbmm"] = [](Call& c) {
     return aoti_torch_cpu_addbmm(c.in(0), c.in(1), c.in(2), c.number(0), c.number(1), c.out());
+  };
+  k["cholesky_solve"] = [](Call& c) {
+    return aoti_torch_cpu_cholesky_solve(c.in(0), c.in(1), c.flag(0), c.out());
+  };
+  k["cholesky_inverse"] = [](Call& c) {
+    return aoti_torch_cpu_cholesky_inverse(c.in(0), c.flag(0), c.out());
+  };
+  k["triangular_solve"] = [](Call& c) {
+    return aoti_torch_cpu_triangular_solve(c.in(0), c.in(1), c.flag(0), c.flag(1), c.flag(2),
+                                           c.out(), c.out(1));
+  };
+  k["geqrf"] = [](Call& c) { return aoti_torch_cpu_geqrf(c.in(0), c.out(), c.out(1)); };
+  k["ormqr"] = [](Call& c) {
+    return aoti_torch_cpu_ormqr(c.in(0), c.in(1), c.in(2), c.flag(0), c.flag(1), c.out());
+  };
+  k["lu_unpack"] = [](Call& c) {
+    return aoti_torch_cpu_lu_unpack(c.in(0), c.in(1), c.flag(0), c.flag(1), c.out(), c.out(1),
+                                    c.out(2));
+  };
+  k["_grouped_mm"] = [](Call& c) {
+    ModelTensor* ends = c.in(2);
+    return aoti_torch_cpu__grouped_mm(c.in(0), c.in(1), ends ? &ends : nullptr, nullptr, nullptr,
+                                      c.out());
   };
   k["_int_mm_out"] = [](Call& c) {
     return aoti_torch_cpu__int_mm_out(c.made_out(), c.in(0), c.in(1));

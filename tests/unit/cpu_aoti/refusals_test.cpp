@@ -172,6 +172,95 @@ TEST_CASE("products of 8-bit numbers refuse other types and shapes", "[cpu_aoti]
              ContainsSubstring("scales of Half"));
 }
 
+TEST_CASE("grouped products refuse groups that do not fit", "[cpu_aoti]") {
+  Refusals r;
+  Handle rows = make({5, 8}), experts = make({2, 8, 4}), others = make({3, 8, 4});
+  Handle doubles = make({5, 8}, ScalarType::Double);
+  Handle ends = filled({2}, ScalarType::Int, {2, 5}), far = filled({2}, ScalarType::Int, {2, 6});
+  Handle down = filled({2}, ScalarType::Int, {3, 2}), longs = filled({2}, ScalarType::Long, {2, 5});
+  const auto text = [&](const Handle& a, const Handle& b, const Handle* offsets,
+                        std::int32_t* out_dtype = nullptr) {
+    ModelTensor* given = offsets ? offsets->get() : nullptr;
+    return r.text(aoti_torch_cpu__grouped_mm(a.get(), b.get(), given ? &given : nullptr, nullptr,
+                                             out_dtype, r.out()));
+  };
+  CHECK_THAT(text(doubles, experts, &ends), ContainsSubstring("operands of Double and Float"));
+  CHECK_THAT(text(experts, rows, &ends),
+             ContainsSubstring("operands [2, 8, 4] and [5, 8]: expected [M, K] or [G, M, K]"));
+  CHECK_THAT(text(rows, experts, nullptr),
+             ContainsSubstring("operands [5, 8] and [2, 8, 4] without offsets"));
+  CHECK_THAT(text(rows, others, &ends),
+             ContainsSubstring("an operand [3, 8, 4]: expected as many matrices as groups, 2"));
+  CHECK_THAT(text(rows, experts, &longs), ContainsSubstring("offsets of Long [2]: expected Int"));
+  CHECK_THAT(text(rows, experts, &far),
+             ContainsSubstring("offset 6 of group 1: expected one from 2 to 5"));
+  CHECK_THAT(text(rows, experts, &down),
+             ContainsSubstring("offset 2 of group 1: expected one from 3 to 5"));
+  auto half = static_cast<std::int32_t>(ScalarType::Half);
+  CHECK_THAT(text(rows, experts, &ends, &half),
+             ContainsSubstring("a result of dtype 5: expected that of the operands, Float"));
+  ModelTensor *given = ends.get(), *bias = rows.get();
+  CHECK_THAT(r.text(aoti_torch_cpu__grouped_mm(rows.get(), experts.get(), &given, &bias, nullptr,
+                                               r.out())),
+             ContainsSubstring("a bias: expected none"));
+}
+
+TEST_CASE("grouped products are zero where no group is", "[cpu_aoti]") {
+  Fixture fixture;
+  Handle rows = make({5, 8}), experts = make({2, 8, 3}), out;
+  Handle ends = filled({2}, ScalarType::Int, {1, 2});
+  for (Handle* tensor : {&rows, &experts}) {
+    for (std::int64_t i = 0; i < (*tensor)->numel; ++i) tensor->set(i, 1);
+  }
+  ModelTensor* given = ends.get();
+  REQUIRE(aoti_torch_cpu__grouped_mm(rows.get(), experts.get(), &given, nullptr, nullptr,
+                                     out.out()) == 0);
+  CHECK(out.values() == std::vector<double>{8, 8, 8, 8, 8, 8, 0, 0, 0, 0, 0, 0, 0, 0, 0});
+  // A group without columns of the first and rows of the second has a product of zeros.
+  Handle left = make({2, 4}), right = make({4, 3}), none = filled({2}, ScalarType::Int, {0, 4});
+  for (std::int64_t i = 0; i < left->numel; ++i) left.set(i, 1);
+  for (std::int64_t i = 0; i < right->numel; ++i) right.set(i, 1);
+  given = none.get();
+  Handle products;
+  REQUIRE(aoti_torch_cpu__grouped_mm(left.get(), right.get(), &given, nullptr, nullptr,
+                                     products.out()) == 0);
+  CHECK(products.values() == std::vector<double>{0, 0, 0, 0, 0, 0, 4, 4, 4, 4, 4, 4});
+}
+
+TEST_CASE("functions of factored matrices refuse what does not fit", "[cpu_aoti]") {
+  Refusals r;
+  Handle square = filled({3, 3}, ScalarType::Float, std::vector<double>(9));
+  Handle other = make({2, 4}), wide = make({3, 4}), tau = make({3});
+  Handle half = make({3, 3}, ScalarType::Half), doubles = make({3, 2}, ScalarType::Double);
+  CHECK_THAT(r.text(aoti_torch_cpu_cholesky_solve(other.get(), square.get(), 0, r.out())),
+             ContainsSubstring("matrices [3, 3] of Float and right sides [2, 4] of Float: expected "
+                               "one type, right sides with 3 rows"));
+  CHECK_THAT(r.text(aoti_torch_cpu_cholesky_solve(doubles.get(), square.get(), 0, r.out())),
+             ContainsSubstring("right sides [3, 2] of Double"));
+  CHECK_THAT(r.text(aoti_torch_cpu_cholesky_solve(half.get(), half.get(), 0, r.out())),
+             ContainsSubstring("elements of Half: expected Float or Double"));
+  CHECK_THAT(r.text(aoti_torch_cpu_cholesky_inverse(wide.get(), 0, r.out())),
+             ContainsSubstring("a tensor [3, 4]: expected square matrices"));
+  CHECK_THAT(r.text(aoti_torch_cpu_cholesky_inverse(square.get(), 1, r.out())),
+             ContainsSubstring("matrix 0: number 1 of the diagonal is zero"));
+  CHECK_THAT(r.text(aoti_torch_cpu_triangular_solve(other.get(), square.get(), 0, 0, 0, r.out(),
+                                                    r.out1())),
+             ContainsSubstring("right sides with 3 rows"));
+  CHECK_THAT(r.text(aoti_torch_cpu_geqrf(tau.get(), r.out(), r.out1())),
+             ContainsSubstring("a tensor [3]: expected matrices"));
+  CHECK_THAT(r.text(aoti_torch_cpu_ormqr(square.get(), tau.get(), other.get(), 1, 0, r.out())),
+             ContainsSubstring("factors [3, 3] of Float, scalars [3] of Float and matrices [2, 4] "
+                               "of Float: expected one type and batch, at most 3 scalars, and "
+                               "factors with as many rows as the matrices have rows"));
+  Handle pivots = filled({3}, ScalarType::Int, {1, 4, 3}), third;
+  CHECK_THAT(r.text(aoti_torch_cpu_lu_unpack(square.get(), pivots.get(), 1, 1, r.out(), r.out1(),
+                                             third.out())),
+             ContainsSubstring("pivots of matrix 0: expected rows from 1 to 3"));
+  CHECK_THAT(r.text(aoti_torch_cpu_lu_unpack(square.get(), tau.get(), 1, 1, r.out(), r.out1(),
+                                             third.out())),
+             ContainsSubstring("pivots [3] of Float for factors [3, 3]: expected Int"));
+}
+
 TEST_CASE("views refuse what is outside the tensor", "[cpu_aoti]") {
   Refusals r;
   Handle x = make({2, 3}), scalar = make({}), complex = make({2}, ScalarType::ComplexFloat);

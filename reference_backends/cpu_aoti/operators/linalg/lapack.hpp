@@ -9,7 +9,8 @@
 
 #include "tenon/core/result.hpp"
 
-/// LAPACK, loaded by name for the first model that needs it. Only functions for float and double.
+/// LAPACK, and of BLAS, on which it depends, `trsm`; loaded by name for the first model that needs
+/// it. Only functions for float and double.
 namespace tenon::cpu_aoti::lapack {
 
 // Member, name without its first letter, parameters. Fortran passes addresses, and the lengths of
@@ -20,6 +21,18 @@ namespace tenon::cpu_aoti::lapack {
     (const char* trans, const int* n, const int* nrhs, const T* a, const int* lda,                 \
      const int* pivots, T* b, const int* ldb, int* info, std::size_t))                             \
   X(potrf, potrf_, (const char* uplo, const int* n, T* a, const int* lda, int* info, std::size_t)) \
+  X(potrs, potrs_,                                                                                 \
+    (const char* uplo, const int* n, const int* nrhs, const T* a, const int* lda, T* b,            \
+     const int* ldb, int* info, std::size_t))                                                      \
+  X(potri, potri_, (const char* uplo, const int* n, T* a, const int* lda, int* info, std::size_t)) \
+  X(trsm, trsm_,                                                                                   \
+    (const char* side, const char* uplo, const char* trans, const char* diag, const int* m,        \
+     const int* n, const T* alpha, const T* a, const int* lda, T* b, const int* ldb, std::size_t,  \
+     std::size_t, std::size_t, std::size_t))                                                       \
+  X(ormqr, ormqr_,                                                                                 \
+    (const char* side, const char* trans, const int* m, const int* n, const int* k, const T* a,    \
+     const int* lda, const T* tau, T* c, const int* ldc, T* work, const int* lwork, int* info,     \
+     std::size_t, std::size_t))                                                                    \
   X(geqrf, geqrf_,                                                                                 \
     (const int* m, const int* n, T* a, const int* lda, T* tau, T* work, const int* lwork,          \
      int* info))                                                                                   \
