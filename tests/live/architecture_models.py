@@ -229,7 +229,6 @@ LANGUAGE = {
     "qwen3": ("Qwen3ForCausalLM", DECODER | {"head_dim": 16}),
     "gemma2": ("Gemma2ForCausalLM", DECODER | {"head_dim": 16, "sliding_window": 8}),
     "qwen3_moe": ("Qwen3MoeForCausalLM", MOE | {"experts_implementation": "batched_mm"}),
-    "qwen3_moe_grouped": ("Qwen3MoeForCausalLM", MOE | {"experts_implementation": "grouped_mm"}),
     "mamba": ("MambaForCausalLM", {"vocab_size": WORDS, "hidden_size": 64, "num_hidden_layers": 2, "state_size": 8}),
     # Its first run divides the weights of each block by a power of two, which is 1 for the first six; torch.export
     # permits no write to weights.
@@ -250,6 +249,9 @@ MODELS: dict[str, Case] = {
     **{name: Case(partial(language_model, *about), tokens()) for name, about in LANGUAGE.items()},
     "llama_static_cache": Case(StaticCacheLlama, lambda: [
         (ids(WORDS, 1, 1), torch.tensor([place])) for place in range(4)], stateful=True),
+    # Of other dtypes, transformers multiplies groups by an operator of its own when it compiles.
+    "qwen3_moe_bfloat16": Case(lambda: language_model("Qwen3MoeForCausalLM", MOE | {
+        "experts_implementation": "grouped_mm"}).to(torch.bfloat16), tokens(), rtol=1.6e-2, atol=1e-2),
     "gpt2_bfloat16": Case(narrow_gpt2, tokens(), rtol=1.6e-2, atol=1e-2),
     "t5": Case(partial(of_transformers, "T5ForConditionalGeneration", T5, ("input_ids", "decoder_input_ids"),
                        use_cache=False), twice(lambda: (ids(WORDS, 1, 20), ids(WORDS, 1, 8)))),
