@@ -107,13 +107,10 @@ Status make_plan(const Convolution& c, const ModelTensor& out, bool channels_las
                                &wanted_input, &wanted_weight, bias_desc, &wanted_output,
                                c.stride.data(), dilation.data(), c.padding.data(), after.data()),
             "describing a convolution"));
-  dnnl_primitive_desc_t desc = nullptr;
-  TENON_RETURN_IF_ERROR(check(onednn::api().dnnl_primitive_desc_create(
-                                  &desc, &description, attributes.get(), engine(), nullptr),
-                              "choosing a convolution"));
-  const PrimitiveDesc owned(desc);
   static constexpr int arguments[] = {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DST, DNNL_ARG_BIAS};
-  TENON_RETURN_IF_ERROR(plan.convolution.make(desc, std::span(arguments).first(c.bias ? 4 : 3)));
+  TENON_RETURN_IF_ERROR(plan.convolution.make(&description, attributes,
+                                              std::span(arguments).first(c.bias ? 4 : 3),
+                                              "choosing a convolution"));
   plan.weights.set_formats(weight, plan.convolution.desc(DNNL_ARG_WEIGHTS));
   TENON_RETURN_IF_ERROR(make_reorder(input, plan.convolution.desc(DNNL_ARG_SRC), plan.input));
   return make_reorder(plan.convolution.desc(DNNL_ARG_DST), output, plan.output);
@@ -188,13 +185,12 @@ Status run(Convolution& c, ModelTensor& out, bool channels_last) {
     if (!plain_bias.is_contiguous()) TENON_RETURN_IF_ERROR(make_plain(plain_bias, bias));
     c.bias = &plain_bias;
   }
-  Key key;
-  for (const std::int64_t value :
-       {static_cast<std::int64_t>(c.input.scalar_type), static_cast<std::int64_t>(c.spatial),
-        c.groups, std::int64_t{c.transposed}, std::int64_t{channels_last},
-        std::int64_t{c.bias != nullptr}}) {
-    key.add(value);
-  }
+  Key key{static_cast<std::int64_t>(c.input.scalar_type),
+          static_cast<std::int64_t>(c.spatial),
+          c.groups,
+          std::int64_t{c.transposed},
+          std::int64_t{channels_last},
+          std::int64_t{c.bias != nullptr}};
   for (const Sizes list : {c.input.shape(), c.input.step(), c.weight.shape(), c.weight.step(),
                            c.stride, c.padding, c.dilation, c.output_padding}) {
     key.add(list);

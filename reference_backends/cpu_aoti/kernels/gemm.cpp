@@ -154,15 +154,19 @@ Status by_primitive(const Product& p, bool packs, bool& done) {
   Operand result{};
   done = as_operand(p.a, left) && as_operand(p.b, right) && as_operand(p.c, result);
   if (!done) return ok();
-  Key key;
-  key.add(static_cast<std::int64_t>(p.type));
-  for (const std::int64_t value :
-       {p.a.rows, p.a.cols, p.b.cols, left.leading, right.leading, result.leading,
-        std::int64_t{left.transposed}, std::int64_t{right.transposed},
-        std::int64_t{result.transposed}, std::bit_cast<std::int64_t>(p.alpha),
-        std::bit_cast<std::int64_t>(p.beta), std::int64_t{packs}}) {
-    key.add(value);
-  }
+  const Key key{static_cast<std::int64_t>(p.type),
+                p.a.rows,
+                p.a.cols,
+                p.b.cols,
+                left.leading,
+                right.leading,
+                result.leading,
+                std::int64_t{left.transposed},
+                std::int64_t{right.transposed},
+                std::int64_t{result.transposed},
+                std::bit_cast<std::int64_t>(p.alpha),
+                std::bit_cast<std::int64_t>(p.beta),
+                std::int64_t{packs}};
   const auto make = [&](PreparedProduct& product) -> Status {
     const auto describe = [&](const MatrixView& matrix, const Operand& operand, ScalarType type) {
       const std::int64_t sizes[] = {matrix.rows, matrix.cols};
@@ -198,13 +202,8 @@ Status by_primitive(const Product& p, bool packs, bool& done) {
     dnnl_matmul_desc_t description;
     TENON_RETURN_IF_ERROR(check(
         onednn::api().dnnl_matmul_desc_init(&description, &a, &wanted_b, nullptr, &c), "matmul"));
-    dnnl_primitive_desc_t desc = nullptr;
-    TENON_RETURN_IF_ERROR(check(onednn::api().dnnl_primitive_desc_create(
-                                    &desc, &description, attributes.get(), engine(), nullptr),
-                                "matmul"));
-    const PrimitiveDesc owned(desc);
     static constexpr int arguments[] = {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DST};
-    TENON_RETURN_IF_ERROR(product.bound.make(desc, arguments));
+    TENON_RETURN_IF_ERROR(product.bound.make(&description, attributes, arguments, "matmul"));
     product.packed.set_formats(b, product.bound.desc(DNNL_ARG_WEIGHTS));
     return ok();
   };
@@ -246,6 +245,13 @@ Status float_product(const Product& p) {
 }
 
 }  // namespace
+
+MatrixView matrix_of(const ModelTensor& tensor, std::int64_t batch) noexcept {
+  const auto m = static_cast<std::size_t>(tensor.rank - 2);
+  const std::int64_t skipped = tensor.rank == 3 ? batch * tensor.strides[0] : 0;
+  return {tensor.data + skipped * static_cast<std::int64_t>(size_of(tensor.scalar_type)),
+          tensor.sizes[m], tensor.sizes[m + 1], tensor.strides[m], tensor.strides[m + 1]};
+}
 
 Status multiply(const Product& p) {
   if (p.c.rows == 0 || p.c.cols == 0) return ok();

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "strided.hpp"
 #include "tenon/core/scalar_type.hpp"
 #include "tenon/core/status.hpp"
 
@@ -26,6 +27,9 @@ struct MatrixView {
     return as<T>() + row * row_stride + col * col_stride;
   }
 };
+
+/// Matrix `batch` of a tensor of rank 3, or the only one of a tensor of rank 2.
+[[nodiscard]] MatrixView matrix_of(const ModelTensor& tensor, std::int64_t batch) noexcept;
 
 /// C = alpha A B + beta C, all of one type. With beta 0 C is not read.
 struct Product {

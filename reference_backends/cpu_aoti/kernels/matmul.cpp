@@ -38,14 +38,6 @@ Status check_product(const ModelTensor& out, const ModelTensor& a, const ModelTe
   return ok();
 }
 
-/// Matrix `batch` of a tensor of rank 2 or 3.
-MatrixView matrix(const ModelTensor& tensor, std::int64_t batch) {
-  const auto m = static_cast<std::size_t>(tensor.rank - 2);
-  const std::int64_t skipped = tensor.rank == 3 ? batch * tensor.strides[0] : 0;
-  return {tensor.data + skipped * static_cast<std::int64_t>(size_of(tensor.scalar_type)),
-          tensor.sizes[m], tensor.sizes[m + 1], tensor.strides[m], tensor.strides[m + 1]};
-}
-
 Status multiply_all(const ModelTensor& out, const ModelTensor& a, const ModelTensor& b, double beta,
                     double alpha) {
   const std::int64_t batches = out.rank == 3 ? out.sizes[0] : 1;
@@ -53,13 +45,13 @@ Status multiply_all(const ModelTensor& out, const ModelTensor& a, const ModelTen
   // Products of one matrix B with many adjacent matrices are one product.
   if (out.rank == 3 && b.strides[0] == 0 && a.strides[0] == a.sizes[1] * a.strides[1] &&
       out.strides[0] == out.sizes[1] * out.strides[1]) {
-    MatrixView left = matrix(a, 0);
-    MatrixView result = matrix(out, 0);
+    MatrixView left = matrix_of(a, 0);
+    MatrixView result = matrix_of(out, 0);
     left.rows *= batches;
     result.rows *= batches;
     return multiply({.type = out.scalar_type,
                      .a = left,
-                     .b = matrix(b, 0),
+                     .b = matrix_of(b, 0),
                      .c = result,
                      .alpha = alpha,
                      .beta = beta,
@@ -68,9 +60,9 @@ Status multiply_all(const ModelTensor& out, const ModelTensor& a, const ModelTen
   for (std::int64_t i = 0; i < batches; ++i) {
     // One matrix alone: each matrix of a batch would have a primitive of its own.
     TENON_RETURN_IF_ERROR(multiply({.type = out.scalar_type,
-                                    .a = matrix(a, i),
-                                    .b = matrix(b, i),
-                                    .c = matrix(out, i),
+                                    .a = matrix_of(a, i),
+                                    .b = matrix_of(b, i),
+                                    .c = matrix_of(out, i),
                                     .alpha = alpha,
                                     .beta = beta,
                                     .is_b_fixed = fixed && batches == 1}));

@@ -118,16 +118,11 @@ Status make_plan(const Lstm& l, ScalarType type, Plan& plan) {
                 &hidden, &cell, &w_input, &w_hidden, &bias, &output, &hidden, &cell, 0),
             "describing an LSTM"));
   TENON_TRY(const Attributes attributes, new_attributes());
-  dnnl_primitive_desc_t desc = nullptr;
-  TENON_RETURN_IF_ERROR(check(onednn::api().dnnl_primitive_desc_create(
-                                  &desc, &description, attributes.get(), engine(), nullptr),
-                              "choosing an LSTM"));
-  const PrimitiveDesc owned(desc);
   static constexpr int arguments[] = {
       DNNL_ARG_SRC_LAYER,     DNNL_ARG_SRC_ITER,     DNNL_ARG_SRC_ITER_C,
       DNNL_ARG_WEIGHTS_LAYER, DNNL_ARG_WEIGHTS_ITER, DNNL_ARG_BIAS,
       DNNL_ARG_DST_LAYER,     DNNL_ARG_DST_ITER,     DNNL_ARG_DST_ITER_C};
-  TENON_RETURN_IF_ERROR(plan.lstm.make(desc, arguments));
+  TENON_RETURN_IF_ERROR(plan.lstm.make(&description, attributes, arguments, "choosing an LSTM"));
   // PyTorch's weights: gates and outputs before inputs, gates in oneDNN's order.
   TENON_TRY(const auto from_input, tagged_desc(w_input_sizes, element, dnnl_ldgoi));
   TENON_TRY(const auto from_hidden, tagged_desc(w_hidden_sizes, element, dnnl_ldgoi));
@@ -202,16 +197,17 @@ Result<Scratch> bias_of(const Lstm& l) {
 
 Status run_layer(const Lstm& l, const ModelTensor& out, const ModelTensor& hidden,
                  const ModelTensor& cell) {
-  // oneDNN 2.7: its LSTM of BFloat16 is for AVX-512, and there is none of Half. Cells are Float in
+  // oneDNN 2.6: its LSTM of BFloat16 is for AVX-512, and there is none of Half. Cells are Float in
   // both.
   const ScalarType own = l.input.scalar_type;
   const bool is_narrow = own == ScalarType::BFloat16 && vector_level() >= VectorLevel::avx512;
   const ScalarType type = is_narrow ? own : ScalarType::Float;
-  Key key;
-  for (const std::int64_t value : {static_cast<std::int64_t>(type), std::int64_t{l.reverse},
-                                   l.steps(), l.batch(), l.input.sizes[2], l.size}) {
-    key.add(value);
-  }
+  const Key key{static_cast<std::int64_t>(type),
+                std::int64_t{l.reverse},
+                l.steps(),
+                l.batch(),
+                l.input.sizes[2],
+                l.size};
   TENON_TRY(Plan* const plan, aoti::current_pool().cache<Cache<Plan>>().get(
                                   key, [&](Plan& made) { return make_plan(l, type, made); }));
   TENON_TRY(const Elements input, elements_of(l.input, type));

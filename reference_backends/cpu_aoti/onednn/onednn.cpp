@@ -57,6 +57,16 @@ Status Bound::make(const_dnnl_primitive_desc_t desc, std::span<const int> argume
   return scratchpad_ > 0 ? add(DNNL_ARG_SCRATCHPAD, dnnl_query_scratchpad_md, 0) : ok();
 }
 
+Status Bound::make(const_dnnl_op_desc_t operation, const Attributes& attributes,
+                   std::span<const int> arguments, const char* what) {
+  dnnl_primitive_desc_t desc = nullptr;
+  TENON_RETURN_IF_ERROR(
+      check(api().dnnl_primitive_desc_create(&desc, operation, attributes.get(), engine(), nullptr),
+            what));
+  const PrimitiveDesc owned(desc);
+  return make(desc, arguments);
+}
+
 const dnnl_memory_desc_t& Bound::desc(int argument) const noexcept {
   std::size_t at = 0;
   while (arguments_[at].index != argument) ++at;

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <memory>
 #include <span>
 #include <type_traits>
@@ -45,6 +46,11 @@ struct Key {
   std::array<std::int64_t, most> values{};
   std::size_t count = 0;
 
+  Key() = default;
+  Key(std::initializer_list<std::int64_t> list) noexcept {
+    for (const std::int64_t value : list) add(value);
+  }
+
   void add(std::int64_t value) noexcept { values[count++] = value; }
   void add(Sizes list) noexcept {
     for (const std::int64_t value : list) add(value);
@@ -65,6 +71,11 @@ class Bound {
   /// Creates the primitive of a description. `run` takes its scratchpad from the pool, so that
   /// oneDNN allocates nothing.
   Status make(const_dnnl_primitive_desc_t desc, std::span<const int> arguments);
+
+  /// The same for the description of an operation. `what` names the choice of its primitive.
+  /// errors: those of oneDNN; NotSupported where it has no primitive for the operation.
+  Status make(const_dnnl_op_desc_t operation, const Attributes& attributes,
+              std::span<const int> arguments, const char* what);
 
   /// The format of an argument of the primitive.
   [[nodiscard]] const dnnl_memory_desc_t& desc(int argument) const noexcept;

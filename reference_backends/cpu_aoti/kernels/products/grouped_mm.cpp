@@ -87,15 +87,13 @@ Result<OwnedTensor> new_result(const Groups& g) {
 /// Matrix `group` of a batch, or the elements `begin` to `end` of one dimension of the only matrix.
 MatrixView part_of(const ModelTensor& tensor, std::int64_t group, Part part, std::int64_t begin,
                    std::int64_t end) {
-  const auto m = static_cast<std::size_t>(tensor.rank - 2);
-  MatrixView view{tensor.data, tensor.sizes[m], tensor.sizes[m + 1], tensor.strides[m],
-                  tensor.strides[m + 1]};
-  std::int64_t skipped = tensor.rank == 3 ? group * tensor.strides[0] : 0;
+  MatrixView view = matrix_of(tensor, group);
+  std::int64_t skipped = 0;
   if (part == Part::rows) {
-    skipped += begin * view.row_stride;
+    skipped = begin * view.row_stride;
     view.rows = end - begin;
   } else if (part == Part::columns) {
-    skipped += begin * view.col_stride;
+    skipped = begin * view.col_stride;
     view.cols = end - begin;
   }
   view.data += skipped * static_cast<std::int64_t>(size_of(tensor.scalar_type));

@@ -53,16 +53,19 @@ struct IntProduct {
 /// A product by oneDNN's matmul, cached for the shape. It is for `b` with a sign, and `a` with or
 /// without one.
 Status by_primitive(const DotProducts& p) {
-  const std::int64_t b_strides[] = {p.b_in_rows ? p.b_stride : 1, p.b_in_rows ? 1 : p.b_stride};
-  Key key;
-  for (const std::int64_t value :
-       {p.rows, p.columns, p.inner, p.a_stride, p.b_stride, p.row_stride, p.column_stride,
-        std::int64_t{p.a_is_byte}, std::int64_t{p.b_in_rows}}) {
-    key.add(value);
-  }
+  const Key key{p.rows,
+                p.columns,
+                p.inner,
+                p.a_stride,
+                p.b_stride,
+                p.row_stride,
+                p.column_stride,
+                std::int64_t{p.a_is_byte},
+                std::int64_t{p.b_in_rows}};
   const auto make = [&](IntProduct& product) -> Status {
     const std::int64_t a_sizes[] = {p.rows, p.inner}, a_strides[] = {p.a_stride, 1};
     const std::int64_t b_sizes[] = {p.inner, p.columns};
+    const std::int64_t b_strides[] = {p.b_in_rows ? p.b_stride : 1, p.b_in_rows ? 1 : p.b_stride};
     const std::int64_t sizes[] = {p.rows, p.columns}, strides[] = {p.row_stride, p.column_stride};
     TENON_TRY(const auto a, strided_desc(a_sizes, a_strides, p.a_is_byte ? dnnl_u8 : dnnl_s8));
     TENON_TRY(const auto b, strided_desc(b_sizes, b_strides, dnnl_s8));
@@ -71,13 +74,8 @@ Status by_primitive(const DotProducts& p) {
     TENON_RETURN_IF_ERROR(
         check(onednn::api().dnnl_matmul_desc_init(&description, &a, &b, nullptr, &out), "matmul"));
     TENON_TRY(const Attributes attributes, new_attributes());
-    dnnl_primitive_desc_t desc = nullptr;
-    TENON_RETURN_IF_ERROR(check(onednn::api().dnnl_primitive_desc_create(
-                                    &desc, &description, attributes.get(), engine(), nullptr),
-                                "matmul"));
-    const PrimitiveDesc owned(desc);
     static constexpr int arguments[] = {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DST};
-    return product.bound.make(desc, arguments);
+    return product.bound.make(&description, attributes, arguments, "matmul");
   };
   TENON_TRY(IntProduct* const found,
             aoti::current_pool().cache<Cache<IntProduct>>().get(key, make));

@@ -125,14 +125,8 @@ Status geqrf(const ModelTensor& self, ModelTensor** ret0, ModelTensor** ret1) {
     TENON_TRY(OwnedTensor factors, new_matrices(all, m, n, self.scalar_type));
     TENON_TRY(OwnedTensor scalars, new_lists(all, k, self.scalar_type));
     copy(self, *factors);
-    const int rows = as_int(m), columns = as_int(n), lda = leading(m);
-    int info = 0;
-    TENON_RETURN_IF_ERROR(for_each(all, [&](std::int64_t i) -> Status {
-      if (k == 0) return ok();
-      return with_work<T>([&](T* work, int* size) {
-        lapack::routines<T>().geqrf(&rows, &columns, at<T>(factors, i, m * n), &lda,
-                                    at<T>(scalars, i, k), work, size, &info);
-      });
+    TENON_RETURN_IF_ERROR(for_each(all, [&](std::int64_t i) {
+      return factor_reflectors(m, n, at<T>(factors, i, m * n), at<T>(scalars, i, k));
     }));
     *ret0 = factors.take();
     *ret1 = scalars.take();

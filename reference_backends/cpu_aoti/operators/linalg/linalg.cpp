@@ -125,17 +125,13 @@ Status factor_qr(const ModelTensor& self, std::string_view mode, OperatorResults
     TENON_TRY(const OwnedTensor factors, new_matrices(all, m, n, self.scalar_type));
     TENON_TRY(const Scratch tau, Scratch::of(k * static_cast<std::int64_t>(sizeof(T))));
     copy(self, *factors);
-    const int rows = as_int(m), columns = as_int(n), lda = leading(m), q_size = as_int(q_columns);
+    const int rows = as_int(m), lda = leading(m), q_size = as_int(q_columns);
     const int least = as_int(k);
     int info = 0;
     const auto& routines = lapack::routines<T>();
     return for_each(all, [&](std::int64_t i) -> Status {
       T* const factor = at<T>(factors, i, m * n);
-      if (k != 0) {
-        TENON_RETURN_IF_ERROR(with_work<T>([&](T* work, int* size) {
-          routines.geqrf(&rows, &columns, factor, &lda, tau.as<T>(), work, size, &info);
-        }));
-      }
+      TENON_RETURN_IF_ERROR(factor_reflectors(m, n, factor, tau.as<T>()));
       T* const r = at<T>(results[1], i, q_columns * n);
       for (std::int64_t c = 0; c < n; ++c) {
         std::copy_n(factor + c * m, q_columns, r + c * q_columns);

@@ -144,6 +144,17 @@ Status with_work(const Call& call, std::int64_t least = 1) {
   return ok();
 }
 
+/// Factors a matrix into reflectors, in place, and their scalars.
+template <class T>
+Status factor_reflectors(std::int64_t rows, std::int64_t columns, T* matrix, T* scalars) {
+  const int m = as_int(rows), n = as_int(columns), lda = leading(rows);
+  if (m == 0 || n == 0) return ok();
+  return with_work<T>([&](T* work, int* size) {
+    int info = 0;
+    lapack::routines<T>().geqrf(&m, &n, matrix, &lda, scalars, work, size, &info);
+  });
+}
+
 /// The solutions for right sides: their batch is that of the matrices and that of the right sides,
 /// broadcast. Nothing when they do not fit.
 inline std::optional<Matrices> solutions_of(const Matrices& all, const ModelTensor& right,
