@@ -92,7 +92,7 @@ def user_seconds(command):
 
 
 def measure(args, subjects, paths):
-    """{(subject, mode, optimization): least user seconds}, and what does not compile."""
+    """{(subject, mode, optimization): least user seconds}, and {the same: error} of what does not compile."""
     jobs = [
         (name, mode, level)
         for name in subjects
@@ -121,7 +121,7 @@ def measure(args, subjects, paths):
                 print(f"\rround {turn + 1}, {i + 1} of {len(jobs)} ", end="", file=sys.stderr)
     if sys.stderr.isatty():
         print(file=sys.stderr)
-    return best
+    return best, failures
 
 
 def rows_of(args, subjects, best):
@@ -218,11 +218,13 @@ def main():
                 name: file for name, file in subjects.items()
                 if name in YARDSTICK or any(text in name for text in args.only)
             }
-        rows = list(rows_of(args, subjects, measure(args, subjects, paths)))
+        best, failures = measure(args, subjects, paths)
+        rows = list(rows_of(args, subjects, best))
     if args.json:
         print(json.dumps({"compiler": args.cxx, "rounds": args.rounds, "rows": rows}, indent=2))
     else:
         print_table(args, rows)
+    sys.exit(1 if failures else 0)
 
 
 if __name__ == "__main__":

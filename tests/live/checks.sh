@@ -24,14 +24,17 @@ run_cases() {
     --plugin build/gcc/reference_backends/cpu_aoti/cpu_aoti.so "$@" build/live/cache/*/
 }
 
-# Skips with a line where PyPI cannot be reached; PyTorch is nothing that Tenon needs.
-live_models() {
-  if ! live_python; then
-    echo "live: skipped: PyTorch and ExecuTorch cannot be installed here" >&2
-    skipped=$((skipped + 1))
-    return
-  fi
+# Whether PyTorch is here. Skips with a line where PyPI cannot be reached; PyTorch is nothing that Tenon needs.
+live_ready() {
   export TORCHINDUCTOR_CACHE_DIR=$PWD/build/live/inductor
+  live_python && return
+  echo "live: skipped: PyTorch and ExecuTorch cannot be installed here" >&2
+  skipped=$((skipped + 1))
+  return 1
+}
+
+# live_models [--only MODEL]...: these are exported, and all that were.
+live_models() {
   check "live: real models are exported" \
     build/live/venv/bin/python tests/live/export_models.py --cache build/live/cache "$@"
   local lib
@@ -46,20 +49,27 @@ live_models() {
     g++ -std=c++20 -fsyntax-only -Wall -Wextra -Werror -DC10_USING_CUSTOM_GENERATED_MACROS \
     -isystem "$executorch" -isystem "$executorch/executorch/runtime/core/portable_type/c10" \
     docs/snippets/executorch_delegate.cpp
-  check "live: before, between and after opening the plugins for CUDA and Metal" \
-    build/gcc/tests/live/aoti-cases --preload "$lib" \
-    --plugin build/gcc/reference_backends/cpu_aoti/cpu_aoti.so \
-    --open build/gcc/reference_backends/cuda_aoti/cuda_aoti.so \
-    --open build/gcc/tests/stand_ins/metal/metal_aoti_stand_in.so \
-    build/live/cache/{small_mlp,gpt2,unet,stateful}/
+  local few=() name
+  for name in small_mlp gpt2 unet stateful; do
+    [ ! -d "build/live/cache/$name" ] || few+=("build/live/cache/$name/")
+  done
+  [ "${#few[@]}" = 0 ] ||
+    check "live: before, between and after opening the plugins for CUDA and Metal" \
+      build/gcc/tests/live/aoti-cases --preload "$lib" \
+      --plugin build/gcc/reference_backends/cpu_aoti/cpu_aoti.so \
+      --open build/gcc/reference_backends/cuda_aoti/cuda_aoti.so \
+      --open build/gcc/tests/stand_ins/metal/metal_aoti_stand_in.so "${few[@]}"
+}
+
+# live_programs [few]: what compiles and packs models without AOTInductor's exporter for ExecuTorch.
+live_programs() {
   check "live: exported models compile and give eager PyTorch's numbers, here and in the wheel" \
     build/live/venv/bin/python tests/live/compiled_programs.py \
     build/gcc/examples/tenon-compile/tenon-compile build/gcc/examples/tenon-run/tenon-run \
     build/gcc/examples/graph_backend/graph_backend.so
-  # With a choice of models, of these as well: the rest are operators that are called by number, which
-  # `live_operator_sample` has.
+  # A few leave out operators that are called by number, which `live_operator_sample` has.
   local packed=()
-  [ "$#" = 0 ] || packed=(--only mlp --only sums --only factors)
+  [ "${1:-}" != few ] || packed=(--only mlp --only sums --only factors)
   local kernels=() executorch_kernels=build/gcc/examples/executorch/plugins/executorch_kernels.so
   local linalg_kernels=build/gcc/examples/linalg_kernels.so
   [ ! -f "$executorch_kernels" ] || kernels=(--executorch-kernels "$executorch_kernels")
@@ -84,7 +94,6 @@ live_models() {
 
 # Programs for CUDA: functions that their libraries ask for, and their numbers, without a GPU.
 live_cuda() {
-  [ -f build/live/venv/complete ] || return 0
   if [ ! -f "${CUDA_HOME:-/usr/local/cuda}/include/cuda_runtime_api.h" ]; then
     echo "live: skipped: programs for CUDA need the headers of CUDA 13 in ${CUDA_HOME:-/usr/local/cuda}" >&2
     skipped=$((skipped + 1))
@@ -93,8 +102,10 @@ live_cuda() {
   check "live: models for CUDA are exported" \
     build/live/venv/bin/python tests/live/export_cuda.py --out build/live/cuda \
     --toolkit "${CUDA_HOME:-/usr/local/cuda}"
+  local exported=(build/live/cuda)
+  [ ! -d build/live/cache ] || exported+=(build/live/cache)
   check "live: the plugins have each function that exported libraries ask for" \
-    python3 tests/live/shim_table.py --build build/gcc build/live/{cuda,cache} \
+    python3 tests/live/shim_table.py --build build/gcc "${exported[@]}" \
     tests/fixtures/{cpu,cuda,metal}_*/model.pte
   check "live: their kernels, run by Triton's interpreter, give eager PyTorch's numbers" \
     build/live/venv/bin/python tests/live/replay_cuda.py --build build/gcc --kernels build/live/cuda \
@@ -104,7 +115,6 @@ live_cuda() {
 # Thousands of archives, programs and operators against PyTorch's and ExecuTorch's own readers, writers and
 # kernels. Minutes that `test` has not; `live` does it.
 live_upstream() {
-  [ -f build/live/venv/complete ] || return 0
   check "live: archives hold what PyTorch finds in them" \
     build/live/venv/bin/python tests/live/check_pt2.py --facts build/gcc/tests/live/pt2-facts
   check "live: what Tenon writes is read and run by ExecuTorch's wheel" \
@@ -114,6 +124,10 @@ live_upstream() {
   check "live: programs without a delegate run in ExecuTorch's wheel" \
     build/live/venv/bin/python tests/live/left_over_operators.py \
     build/gcc/examples/tenon-compile/tenon-compile
+}
+
+# In ExecuTorch's exporter and runtime.
+live_executorch() {
   if [ -f build/gcc/examples/python/tenon/executorch/libtenon_executorch.so ]; then
     check "live: plugins compile in ExecuTorch's exporter as in tenon-compile" \
       build/live/venv/bin/python tests/live/executorch_lowering.py build/gcc
@@ -134,9 +148,9 @@ live_upstream() {
 
 # Says in a line why it leaves its work out where OpenVINO cannot be installed.
 live_openvino() {
-  [ ! -f build/live/venv/complete ] ||
-    check "live: the OpenVINO plugin gives eager PyTorch's numbers" tests/live/openvino.sh
+  check "live: the OpenVINO plugin gives eager PyTorch's numbers" tests/live/openvino.sh
 }
+
 live_operators() {
   live_python
   # The suite marks its tests with pytest.
@@ -164,13 +178,14 @@ live_architectures() {
 
 # A sample of as many cases as one program has; the same cases each time.
 live_operator_sample() {
-  [ ! -f build/live/venv/complete ] ||
-    check "live: a sample of ExecuTorch's suite of operators gives eager PyTorch's numbers" live_operators --sample 48
+  check "live: a sample of ExecuTorch's suite of operators gives eager PyTorch's numbers" live_operators --sample 48
 }
 
 # What takes some minutes, for `test`.
 live_part() {
+  live_ready || return 0
   live_models --only small_mlp --only gpt2 --only unet --only stateful
+  live_programs few
   live_operator_sample
 }
 

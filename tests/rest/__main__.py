@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: MIT
+"""Runs what `./dev test` leaves out, in slices of at most twelve minutes of two idle cores each.
+
+Without arguments all slices run in turn. Ends with the totals of all that ran. The last result of each slice is
+written to docs/measurements/rest.json when the tree is that of a commit, and committed by hand; a test of suite lint fails
+when a slice last ran without a failure more than 300 commits ago. Where CI is set, as in a clone that cannot commit, the
+result is printed as a line `rest-result: ...` instead, which --take adds to the file.
+
+The table of slices is tests/rest/slices.py.
+"""
+
+import argparse
+import json
+import sys
+
+import record
+import runner
+import totals
+from slices import SLICES
+
+
+def number_of(text):
+    """The slices that --slice names."""
+    if text == "auto":
+        return [SLICES[automatic()]]
+    if text.isdecimal() and int(text) < len(SLICES):
+        return [SLICES[int(text)]]
+    for each in SLICES:
+        if each.name == text:
+            return [each]
+    raise argparse.ArgumentTypeError(
+        f"expected auto, a number below {len(SLICES)} or a name (--list), found {text!r}")
+
+
+def automatic():
+    """The number of the slice that is this commit's turn: the number of commits modulo that of slices. Where the
+    history is not here, that of the commit's hash."""
+    count = record.commits()
+    if count is None:
+        count = int(record.git("rev-parse", "HEAD") or "0", 16)
+    return count % len(SLICES)
+
+
+def as_json(each):
+    """A slice of the table, with its last result."""
+    return {"name": each.name, "about": each.about, "commands": list(each.commands), "minutes": each.minutes,
+            "last": record.read().get(each.name)}
+
+
+def print_list():
+    """The table of slices and of their last results."""
+    last = record.read()
+    print(" no  name                  min  last run")
+    for number, each in enumerate(SLICES):
+        result = last.get(each.name)
+        when = "never" if result is None else (
+            f"{result['date']} {result['commit']}: {result['passed']} passed, {result['failed']} failed, "
+            f"{result['skipped']} skipped in {result['seconds']} s ({result['processor_seconds']} s of "
+            f"{result['processors']} processors)")
+        print(f"{number:3}  {each.name:20} {each.minutes:4g}  {when}")
+
+
+def keep(outcome, out):
+    """Records the result, or says why not."""
+    result = record.result_of(outcome.name, outcome.totals, outcome.seconds, outcome.processor_seconds)
+    if outcome.left:
+        return
+    if record.os.environ.get("CI") or record.os.environ.get(runner.CI_STARTED):
+        print(record.PREFIX + json.dumps(result), file=out)
+    elif result["commits"] is None or not record.is_clean():
+        print(f"rest: {outcome.name}: not recorded: the tree is not that of a commit, or its history is not here", file=out)
+    else:
+        known = record.read()
+        record.take(known, result)
+        record.write(known)
+
+
+def take_lines(lines):
+    """Adds the lines of results in `lines` to the record."""
+    known, count = record.read(), 0
+    for line in lines:
+        _, prefix, text = line.partition(record.PREFIX)
+        if prefix:
+            record.take(known, json.loads(text))
+            count += 1
+    record.write(known)
+    print(f"{record.FILE}: {count} results")
+
+
+def run(slices, out):
+    """Runs slices in turn and prints a summary."""
+    outcomes = []
+    for each in slices:
+        outcome = runner.run_slice(each, out)
+        outcomes.append(outcome)
+        keep(outcome, out)
+    print(file=out)
+    for outcome in outcomes:
+        print(f"{outcome.name}: {outcome.totals} in {outcome.seconds:.0f} s ({outcome.processor_seconds:.0f} s of the "
+              "processor)", file=out)
+        for command in outcome.left:
+            print(f"left: {outcome.name}: {command}: {runner.CI_SECONDS // 60} minutes after the start of .ci/run",
+                  file=out)
+    return outcomes
+
+
+def main():
+    parser = argparse.ArgumentParser(
+        prog="./dev rest", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    choice = parser.add_mutually_exclusive_group()
+    choice.add_argument("--list", action="store_true", help="print the slices, with the last result of each, and leave")
+    choice.add_argument("--slice", action="append", metavar="auto|N|NAME",
+                        help="run this slice; repeatable; auto: the one of this commit's turn")
+    choice.add_argument("--take", metavar="LOG", type=argparse.FileType(encoding="utf-8"),
+                        help="add the results in a log of CI to the record")
+    parser.add_argument("--json", action="store_true", help="print results, or the list, as JSON; all else to stderr")
+    args = parser.parse_args()
+    if args.take:
+        take_lines(args.take)
+        return
+    if args.list:
+        if args.json:
+            print(json.dumps([as_json(each) for each in SLICES], indent=1))
+        else:
+            print_list()
+        return
+    try:
+        slices = [each for text in args.slice for each in number_of(text)] if args.slice else SLICES
+    except argparse.ArgumentTypeError as wrong:
+        parser.error(str(wrong))
+    outcomes = run(slices, sys.stderr if args.json else sys.stdout)
+    total = sum((outcome.totals for outcome in outcomes), totals.Totals())
+    if args.json:
+        print(json.dumps({
+            "slices": [record.result_of(one.name, one.totals, one.seconds, one.processor_seconds) | {"left": one.left}
+                       for one in outcomes],
+            "passed": total.passed, "failed": total.failed, "skipped": total.skipped}, indent=1))
+    else:
+        print(total)
+    sys.exit(1 if total.failed else 0)
+
+
+if __name__ == "__main__":
+    main()

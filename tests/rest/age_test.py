@@ -1,0 +1,31 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Fails with the names of slices of `./dev rest` that last ran without a failure more than 300 commits ago.
+
+usage: age_test.py. Exit status 77 where the history is not here: an archive, or a shallow clone.
+"""
+
+import sys
+
+sys.dont_write_bytecode = True
+
+import record  # noqa: E402  pylint: disable=wrong-import-position
+from slices import SLICES  # noqa: E402  pylint: disable=wrong-import-position
+
+
+def main():
+    now = record.commits()
+    if now is None:
+        print("skipped: the history is not here")
+        sys.exit(77)
+    old, notes = record.ages(SLICES, record.read(), now)
+    for note in notes:
+        print(f"note: {note}")
+    for text in old:
+        print(f"not ok: {text}")
+    print(f"{len(SLICES)} slices, {len(old)} too old, {len(notes)} without a run that is free of failures")
+    sys.exit(1 if old else 0)
+
+
+if __name__ == "__main__":
+    main()

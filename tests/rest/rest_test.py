@@ -1,0 +1,281 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Tests of `./dev rest`: which slices there are, how they run, what is recorded, and what `.ci/run` prints.
+
+usage: rest_test.py BUILD SOURCE
+"""
+
+import io
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+sys.dont_write_bytecode = True
+
+import record  # noqa: E402  pylint: disable=wrong-import-position
+import runner  # noqa: E402  pylint: disable=wrong-import-position
+import totals  # noqa: E402  pylint: disable=wrong-import-position
+from slices import MAX_MINUTES, SLICES, Slice  # noqa: E402  pylint: disable=wrong-import-position
+from totals import Totals  # noqa: E402  pylint: disable=wrong-import-position
+
+build, source = map(pathlib.Path, sys.argv[1:3])
+HERE = pathlib.Path(__file__).resolve().parent
+
+
+def selections(command):
+    """For each slice with this `./dev` command and suites: the suites that it takes, and those that it leaves out."""
+    for each in SLICES:
+        for _, words in each.words():
+            if words[:2] == ["./dev", command] and "--suite" in words:
+                yield [{words[i + 1] for i, word in enumerate(words) if word == option}
+                       for option in ("--suite", "--no-suite")]
+
+
+def tests_of_build():
+    """{test: its suites} of the build."""
+    shown = subprocess.run(["meson", "introspect", "--tests", build], capture_output=True, text=True, check=True).stdout
+    return {test["name"]: {suite.split(":")[-1] for suite in test["suite"]} for test in json.loads(shown)}
+
+
+class Table(unittest.TestCase):
+    def test_names_are_unique_and_each_slice_is_short(self):
+        names = [each.name for each in SLICES]
+        self.assertEqual(len(names), len(set(names)))
+        for each in SLICES:
+            self.assertRegex(each.name, r"^[a-z][a-z0-9-]*$")
+            self.assertLessEqual(each.minutes, MAX_MINUTES, each.name)
+            self.assertTrue(each.commands and each.about, each.name)
+
+    def test_each_test_is_in_a_slice_of_each_build(self):
+        never = {"quick": {"slow", "package", "install"}, "header-only": {"slow", "package", "lint", "python", "gpu"},
+                 "slow": None}
+        tests = tests_of_build()
+        self.assertGreater(len(tests), 50)
+        for command, left_out in never.items():
+            chosen = list(selections(command))
+            for name, suites in tests.items():
+                if suites & left_out if left_out is not None else "slow" not in suites:
+                    continue
+                with self.subTest(command=command, test=name):
+                    self.assertTrue(any(suites & wanted and not suites & unwanted for wanted, unwanted in chosen))
+
+    def test_each_platform_of_cross_is_in_a_slice(self):
+        cases = re.findall(r"^  ([a-z0-9 |-]+)\) .*\bsingle\b", (source / "tests/cross/run").read_text(), re.M)
+        platforms = {name for case in cases for name in case.split(" | ")}
+        self.assertGreaterEqual(platforms, {"arm64", "windows", "zoo"})
+        ours = {words[2] for each in SLICES for _, words in each.words() if words[:2] == ["./dev", "cross"]}
+        self.assertEqual(ours, platforms)
+
+    def test_each_exported_model_is_in_a_slice(self):
+        models = re.findall(r'^    "(\w+)": Case\(', (source / "tests/live/models.py").read_text(), re.M)
+        self.assertGreater(len(models), 15)
+        ours = [words[i + 1] for each in SLICES for _, words in each.words() if "models" in words
+                for i, word in enumerate(words) if word == "--only"]
+        self.assertEqual(sorted(ours), sorted(models))
+
+
+class Runs(unittest.TestCase):
+    def run_slice(self, *commands, minutes=1.0):
+        out = io.StringIO()
+        return runner.run_slice(Slice("one", "a test", commands, minutes), out), out.getvalue()
+
+    def test_commands_are_counted_by_their_totals_or_as_one(self):
+        outcome, _ = self.run_slice("echo 'x 9 passed, 9 failed'", "printf '2 passed, 0 failed, 1 skipped\\n3 passed, 0 failed, 1 "
+                                    "skipped\\n'", "echo 'arm64: 4 passed, 0 failed'", "sh -c 'exit 77'")
+        self.assertEqual(outcome.totals, Totals(8, 0, 2))
+
+    def test_a_command_that_fails_is_a_failure_whatever_it_printed(self):
+        for command, expected in (("false", Totals(0, 1, 0)), ("sh -c 'echo 3 passed, 0 failed; exit 1'", Totals(3, 1, 0)),
+                                  ("sh -c 'echo 3 passed, 2 failed; exit 1'", Totals(3, 2, 0)),
+                                  ("sh -c 'kill -SEGV $$'", Totals(0, 1, 0))):
+            with self.subTest(command):
+                outcome, shown = self.run_slice(command)
+                self.assertEqual(outcome.totals, expected)
+                self.assertIn("failed: ", shown)
+
+    def test_a_command_beyond_its_limit_is_ended_with_what_it_started(self):
+        # On a busy machine the shell may print nothing within the first limit.
+        for limit in (0.5, 5, 50):
+            out = io.StringIO()
+            found = runner.run_command({}, ["sh", "-c", "sleep 600 & echo $!; echo 5 passed, 0 failed; wait"], limit, out)
+            if found.passed:
+                break
+        self.assertEqual(found, Totals(5, 1, 0))
+        self.assertIn("did not end within", out.getvalue())
+        child = pathlib.Path("/proc", out.getvalue().split()[0])
+        self.assertTrue(not child.exists() or "\nState:\tZ" in (child / "status").read_text())
+
+    def test_variables_before_a_program_are_its_environment(self):
+        outcome, shown = self.run_slice("GREETING=hello sh -c 'echo $GREETING $TENON_TIMEOUTS'")
+        self.assertIn("hello 3\n", shown)
+        self.assertEqual(outcome.totals, Totals(1, 0, 0))
+
+    def test_nothing_is_started_when_ci_has_no_time_left(self):
+        self.assertFalse(runner.time_is_up({}, 10_000))
+        self.assertFalse(runner.time_is_up({runner.CI_STARTED: "1000"}, 1000 + runner.CI_SECONDS))
+        self.assertTrue(runner.time_is_up({runner.CI_STARTED: "1000"}, 1001 + runner.CI_SECONDS))
+        os.environ[runner.CI_STARTED] = str(time.time() - runner.CI_SECONDS - 1)
+        self.addCleanup(os.environ.pop, runner.CI_STARTED)
+        outcome, shown = self.run_slice("echo no")
+        self.assertEqual((outcome.totals, outcome.left, shown), (Totals(0, 0, 1), ["echo no"], ""))
+
+
+def result(name, commits, failed=0, passed=1):
+    return {"slice": name, "commit": "abc", "commits": commits, "date": "2026-11-24", "passed": passed, "failed": failed,
+            "skipped": 0, "seconds": 1, "processor_seconds": 1, "processors": 2}
+
+
+class Record(unittest.TestCase):
+    SLICES = (Slice("one", "a", ("true",), 1, since=100), Slice("two", "b", ("true",), 1, since=100))
+
+    def test_the_last_result_of_each_slice_is_kept_with_its_last_run_without_a_failure(self):
+        kept = {}
+        for each in (result("one", 200), result("one", 210, failed=1), result("one", 205), result("two", 210, passed=0)):
+            record.take(kept, each)
+        self.assertEqual((kept["one"]["commits"], kept["one"]["failed"], kept["one"]["green"]), (210, 1, 200))
+        # One in which everything was skipped shows nothing.
+        self.assertIsNone(kept["two"]["green"])
+
+    def test_slices_that_are_too_old_are_named(self):
+        kept = {}
+        record.take(kept, result("one", 200))
+        self.assertEqual(record.ages(self.SLICES, kept, 400), ([], ["two: never ran"]))
+        old, notes = record.ages(self.SLICES, kept, 401)
+        self.assertEqual(len(old), 1)
+        self.assertIn("two: never ran, expected at most 300", old[0])
+        old, notes = record.ages(self.SLICES, kept, 501)
+        self.assertIn("one: last ran without a failure 301 commits ago", old[0])
+        record.take(kept, result("one", 501, failed=2))
+        old, notes = record.ages(self.SLICES, kept, 501)
+        self.assertEqual(len(old), 2)
+        record.take(kept, result("one", 501))
+        record.take(kept, result("gone", 501))
+        old, notes = record.ages(self.SLICES, kept, 501)
+        self.assertEqual([text.split(":")[0] for text in old], ["two", "gone"])
+        self.assertEqual(notes, [])
+
+    def test_the_record_is_read_as_it_was_written(self):
+        with tempfile.TemporaryDirectory() as folder:
+            root = pathlib.Path(folder)
+            (root / record.FILE).parent.mkdir(parents=True)
+            self.assertEqual(record.read(root), {})
+            kept = {}
+            record.take(kept, result("one", 200))
+            record.write(kept, root)
+            self.assertEqual(record.read(root), kept)
+
+
+class CommandLine(unittest.TestCase):
+    """In a copy of the scripts with commands that take no time."""
+
+    def setUp(self):
+        temporary = tempfile.TemporaryDirectory(prefix="tenon-rest-")
+        self.addCleanup(temporary.cleanup)
+        self.root = pathlib.Path(temporary.name)
+        shutil.copytree(HERE, self.root / "tests/rest", ignore=shutil.ignore_patterns("__pycache__"))
+        (self.root / ".ci").mkdir()
+        shutil.copy(source / ".ci/run", self.root / ".ci")
+        (self.root / "docs/measurements").mkdir(parents=True)
+        self.slices(("one", "true"), ("two", "echo 2 passed, 0 failed, 0 skipped"))
+        self.dev("echo 7 passed, 0 failed, 1 skipped")
+        self.environment = {name: value for name, value in os.environ.items()
+                            if name not in ("CI", runner.CI_STARTED) and not name.startswith("GIT_")}
+        self.environment |= {f"GIT_{who}_{what}": "tenon@example.com" for who in ("AUTHOR", "COMMITTER")
+                             for what in ("NAME", "EMAIL")}
+
+    def slices(self, *rows):
+        text = "".join(f"    Slice({name!r}, 'about', ({command!r},), 1),\n" for name, command in rows)
+        path = self.root / "tests/rest/slices.py"
+        head = path.read_text().split("\ndef _models")[0]
+        path.write_text(f"{head}\nSLICES = (\n{text})\n")
+
+    def dev(self, test):
+        path = self.root / "dev"
+        path.write_text(f'#!/bin/sh\ncase $1 in\n  test) {test} ;;\n  rest) shift; exec python3 tests/rest "$@" ;;\nesac\n')
+        path.chmod(0o755)
+
+    def git(self, *arguments):
+        return subprocess.run(["git", *arguments], cwd=self.root, env=self.environment, check=True, capture_output=True,
+                              text=True).stdout
+
+    def commit(self):
+        if not (self.root / ".git").exists():
+            self.git("init", "--quiet")
+            (self.root / ".gitignore").write_text("/build\n__pycache__\n")
+        self.git("add", ".")
+        self.git("commit", "--quiet", "--allow-empty", "-m", "Add")
+
+    def run_it(self, *words, expect=0, **more):
+        done = subprocess.run(words, cwd=self.root, env=self.environment | more, text=True, check=False, capture_output=True)
+        self.assertEqual(done.returncode, expect, done.stdout + done.stderr)
+        return done.stdout
+
+    def recorded(self):
+        return record.read(self.root)
+
+    def test_all_slices_run_in_turn_and_are_recorded_where_the_tree_is_that_of_a_commit(self):
+        shown = self.run_it("./dev", "rest")
+        self.assertEqual(shown.splitlines()[-1], "3 passed, 0 failed, 0 skipped")
+        self.assertIn("two: not recorded", shown)
+        self.commit()
+        self.run_it("./dev", "rest")
+        self.assertEqual({name: (one["passed"], one["commits"], one["green"]) for name, one in self.recorded().items()},
+                         {"one": (1, 1, 1), "two": (2, 1, 1)})
+        # A changed record is no other tree.
+        self.commit()
+        for _ in range(2):
+            self.assertNotIn("not recorded", self.run_it("./dev", "rest"))
+        self.assertEqual(self.recorded()["two"]["commits"], 2)
+        (self.root / "other").write_text("")
+        self.assertIn("one: not recorded", self.run_it("./dev", "rest", "--slice", "0"))
+
+    def test_the_slice_follows_from_the_number_of_commits(self):
+        for name in ("two", "one", "two"):
+            self.commit()
+            self.assertIn(f"== rest: {name}:", self.run_it("./dev", "rest", "--slice", "auto"))
+
+    def test_slices_are_listed_and_named(self):
+        listed = json.loads(self.run_it("./dev", "rest", "--list", "--json"))
+        self.assertEqual([each["name"] for each in listed], ["one", "two"])
+        self.assertIn("one", self.run_it("./dev", "rest", "--list"))
+        found = json.loads(self.run_it("./dev", "rest", "--slice", "two", "--json"))
+        self.assertEqual((found["passed"], found["slices"][0]["slice"]), (2, "two"))
+        self.run_it("./dev", "rest", "--slice", "three", expect=2)
+        self.run_it("./dev", "rest", "--slice", "2", expect=2)
+
+    def test_ci_ends_with_one_line_of_totals_over_both(self):
+        self.commit()
+        shown = self.run_it(".ci/run")
+        self.assertEqual(shown.splitlines()[-1], "9 passed, 0 failed, 1 skipped")
+        self.assertEqual(self.recorded(), {})
+        (self.root / "log").write_text(shown)
+        self.run_it("./dev", "rest", "--take", "log")
+        self.assertEqual(self.recorded()["two"]["passed"], 2)
+
+    def test_a_failure_of_either_fails_ci(self):
+        self.commit()
+        self.dev("echo 7 passed, 1 failed, 0 skipped; exit 1")
+        self.assertEqual(self.run_it(".ci/run", expect=1).splitlines()[-1], "9 passed, 1 failed, 0 skipped")
+        self.dev("exit 1")
+        self.assertEqual(self.run_it(".ci/run", expect=1).splitlines()[-1], "2 passed, 1 failed, 0 skipped")
+        self.dev("echo 7 passed, 0 failed, 0 skipped")
+        self.slices(("one", "true"), ("two", "false"))
+        self.assertEqual(self.run_it(".ci/run", expect=1).splitlines()[-1], "7 passed, 1 failed, 0 skipped")
+
+
+class Sums(unittest.TestCase):
+    def test_lines_that_are_no_totals_are_none(self):
+        self.assertEqual(totals.of_line("windows-quick: 3 passed, 1 failed\n"), Totals(3, 1, 0))
+        for line in ("3 passed", "about 3 passed, 1 failed", "3 passed, 1 failed, and more", "-3 passed, 1 failed"):
+            self.assertIsNone(totals.of_line(line), line)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1], verbosity=2)

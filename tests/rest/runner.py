@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: MIT
+"""Runs slices: their commands, with a time limit, what they print passed on, and their totals."""
+
+import dataclasses
+import os
+import resource
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import totals
+from record import ROOT
+
+SKIPPED = 77
+# `.ci/run` starts nothing new after this.
+CI_SECONDS = 40 * 60
+CI_STARTED = "TENON_CI_STARTED"
+# Between asking a command to end and ending it.
+GRACE_SECONDS = 20
+
+
+@dataclasses.dataclass
+class Outcome:
+    """What a run of a slice found."""
+
+    name: str
+    totals: totals.Totals
+    seconds: float
+    processor_seconds: float
+    # The commands that were not started, as there was no time.
+    left: list
+
+
+def time_is_up(environment=None, now=None):
+    """Whether `.ci/run` started so long ago that nothing new is started."""
+    started = (os.environ if environment is None else environment).get(CI_STARTED)
+    return bool(started) and (time.time() if now is None else now) - float(started) > CI_SECONDS
+
+
+def _end(process):
+    """Ends a command and what it started."""
+    for sign in (signal.SIGTERM, signal.SIGKILL):
+        try:
+            os.killpg(process.pid, sign)
+        except ProcessLookupError:
+            return
+        try:
+            process.wait(GRACE_SECONDS)
+        except subprocess.TimeoutExpired:
+            continue
+
+
+def run_command(variables, words, timeout, out):
+    """Runs one command in the repository's root and returns its totals. What it prints goes to `out`."""
+    environment = dict(os.environ, TENON_TIMEOUTS="3") | variables
+    # Its commands are not `.ci/run`'s.
+    environment.pop(CI_STARTED, None)
+    process = subprocess.Popen(words, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                               stdin=subprocess.DEVNULL, start_new_session=True)
+    expired = threading.Event()
+
+    def end_late():
+        expired.set()
+        _end(process)
+
+    timer = threading.Timer(timeout, end_late)
+    timer.start()
+    last = None
+    try:
+        for line in process.stdout:
+            text = line.decode("utf-8", errors="replace")
+            out.write(text)
+            out.flush()
+            last = totals.of_line(text) or last
+        status = process.wait()
+    finally:
+        timer.cancel()
+        _end(process)
+        process.stdout.close()
+    shown = " ".join([*(f"{name}={value}" for name, value in variables.items()), *words])
+    if expired.is_set():
+        print(f"failed: {shown}: did not end within {timeout:.0f} s", file=out)
+        return (last or totals.Totals()) + totals.Totals(failed=1)
+    if last is None:
+        last = totals.Totals(passed=status == 0, failed=status not in (0, SKIPPED), skipped=status == SKIPPED)
+    elif status not in (0, SKIPPED) and last.failed == 0:
+        last += totals.Totals(failed=1)
+    if last.failed:
+        print(f"failed: {shown}: {last}, exit status {status}", file=out)
+    return last
+
+
+def _processor_seconds():
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
+
+
+def run_slice(each, out=sys.stdout):
+    """Runs a slice. In `.ci/run` commands for which there is no time are left out, and count as skipped."""
+    started, processor_started = time.monotonic(), _processor_seconds()
+    found, left = totals.Totals(), []
+    for variables, words in each.words():
+        if time_is_up():
+            left.append(" ".join(words))
+            found += totals.Totals(skipped=1)
+            continue
+        print(f"\n== rest: {each.name}: {' '.join(words)}", file=out, flush=True)
+        spent = time.monotonic() - started
+        found += run_command(variables, words, max(60.0, each.timeout - spent), out)
+    seconds = time.monotonic() - started
+    return Outcome(each.name, found, seconds, _processor_seconds() - processor_started, left)
