@@ -18,6 +18,8 @@ find_package(fmt 9 QUIET CONFIG)
 
 if(NOT Tenon_host_FOUND)
   set(Tenon_conformance_MISSING "${Tenon_host_MISSING}")
+elseif(NOT TARGET Tenon::tenon-conformance)
+  set(Tenon_conformance_MISSING "Tenon was installed without tenon-conformance (-Dconformance=enabled)")
 elseif(NOT TARGET fmt::fmt)
   set(Tenon_conformance_MISSING "not found: fmt 9 or later")
 elseif(NOT TARGET ${_tenon_catch2})

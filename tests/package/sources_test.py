@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Archives and partial installations: `meson dist` makes an archive that configures by itself, and
-without the host the headers for plugins are installed where there is nothing but a compiler.
+"""Archives and partial builds: `meson dist` makes an archive that configures by itself, and the kit is built without
+the tests. Partial installations are in options_test.py.
 
 usage: sources_test.py BUILD SOURCE COMPILER...
 """
@@ -10,7 +10,6 @@ import json
 import os
 import pathlib
 import shutil
-import subprocess
 import sys
 import tarfile
 import tempfile
@@ -51,26 +50,6 @@ class Sources(unittest.TestCase):
         self.assertEqual(missing, [])
         run("meson", "setup", "build", *LEAN, env=environment, cwd=unpacked)
 
-    def test_headers_for_plugins_are_installed_with_nothing_but_a_compiler(self):
-        # No flatc, no libraries: pkg-config finds nothing.
-        env = environment | {"PKG_CONFIG_LIBDIR": "/nonexistent", "PKG_CONFIG_PATH": ""}
-        at = self.folder / "prefix"
-        run("meson", "setup", self.folder / "build", *LEAN, "-Dhost=disabled", "--prefix", at,
-            "--libdir", "lib", env=env, cwd=source)
-        run("meson", "install", "-C", self.folder / "build", env=env)
-        self.assertEqual([path.name for path in (at / "lib/pkgconfig").iterdir()], ["tenon.pc"])
-        found = subprocess.run(["pkg-config", "--cflags", "--libs", "tenon"], check=True, text=True,
-                               stdout=subprocess.PIPE,
-                               env=env | {"PKG_CONFIG_PATH": str(at / "lib/pkgconfig")}).stdout
-        self.assertEqual(pathlib.Path(found.strip().removeprefix("-I")).resolve(),
-                         (at / "include").resolve())
-        if shutil.which("cmake"):
-            (self.folder / "CMakeLists.txt").write_text(
-                "cmake_minimum_required(VERSION 3.17)\nproject(consumer LANGUAGES CXX)\n"
-                "find_package(Tenon 0.1 REQUIRED)\n")
-            run("cmake", "-B", self.folder / "build-cmake", "-S", self.folder,
-                env=env | {"CMAKE_PREFIX_PATH": str(at)})
-
     def test_the_kit_is_built_without_the_tests(self):
         run("meson", "setup", self.folder / "build", *LEAN[2:], "-Dtests=disabled",
             "-Dconformance=enabled", env=environment, cwd=source)
@@ -78,11 +57,6 @@ class Sources(unittest.TestCase):
         names = {target["name"] for target in json.loads(shown.stdout)}
         self.assertLessEqual({"tenon-conformance", "tenon-proxy", "tenon-run", "hello"}, names)
         self.assertEqual({name for name in names if "test" in name or "zoo" in name}, set())
-
-    def test_tests_without_the_host_are_refused_with_the_option(self):
-        shown = run("meson", "setup", self.folder / "build", *LEAN[1:], "-Dhost=disabled",
-                    "-Dtests=enabled", env=environment, cwd=source, expect=1).stdout
-        self.assertIn("tests need -Dhost=enabled", shown)
 
 
 if __name__ == "__main__":

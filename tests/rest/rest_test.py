@@ -98,7 +98,7 @@ class Runs(unittest.TestCase):
             with self.subTest(command):
                 outcome, shown = self.run_slice(command)
                 self.assertEqual(outcome.totals, expected)
-                self.assertIn("failed: ", shown)
+                self.assertIn(f"failed: {command}: {expected}, exit status ".replace("'", ""), shown)
 
     def test_a_command_beyond_its_limit_is_ended_with_what_it_started(self):
         # On a busy machine the shell may print nothing within the first limit.

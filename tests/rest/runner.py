@@ -84,7 +84,7 @@ def run_command(variables, words, timeout, out):
         print(f"failed: {shown}: did not end within {timeout:.0f} s", file=out)
         return (last or totals.Totals()) + totals.Totals(failed=1)
     if last is None:
-        last = totals.Totals(passed=status == 0, failed=status not in (0, SKIPPED), skipped=status == SKIPPED)
+        last = totals.Totals(int(status == 0), int(status not in (0, SKIPPED)), int(status == SKIPPED))
     elif status not in (0, SKIPPED) and last.failed == 0:
         last += totals.Totals(failed=1)
     if last.failed:
