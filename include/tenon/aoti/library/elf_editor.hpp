@@ -25,9 +25,12 @@ struct DynamicSymbol {
   bool is_weak;
   bool is_unique;     ///< STB_GNU_UNIQUE: the dynamic loader never unloads a library that has one.
   bool is_versioned;  ///< Required from a named library ("memcpy@GLIBC_2.14").
+  /// STT_GNU_IFUNC: its address is what a function of the library returns while it is relocated.
+  bool is_indirect = false;
 };
 
-/// Reads and changes the dynamic symbols of an ELF shared library in memory, before it is loaded.
+/// Reads and changes the headers and dynamic symbols of an ELF shared library in memory, before it
+/// is loaded.
 ///
 /// Why: a compiled model needs functions (`aoti_torch_...`) without naming a library for them. The
 /// dynamic loader would take them from any global library in the process: another plugin, or
@@ -50,6 +53,62 @@ class ElfEditor {
     return editor;
   }
 
+  /// All program headers, in their order. Those of PT_LOAD and PT_DYNAMIC are inside of the file.
+  [[nodiscard]] const std::vector<Elf64_Phdr>& segments() const noexcept { return segments_; }
+
+  void change_segment(std::size_t index, const Elf64_Phdr& segment) noexcept {
+    segments_[index] = segment;
+    std::memcpy(bytes_.data() + segments_at_ + index * sizeof segment, &segment, sizeof segment);
+  }
+
+  /// Offset of the program headers in the file.
+  [[nodiscard]] std::uint64_t segments_at() const noexcept { return segments_at_; }
+
+  /// Entries of the dynamic section, in their order, without its end (DT_NULL).
+  [[nodiscard]] const std::vector<Elf64_Dyn>& entries() const noexcept { return entries_; }
+
+  void change_entry(std::size_t index, const Elf64_Dyn& entry) noexcept {
+    entries_[index] = entry;
+    std::memcpy(bytes_.data() + dynamic_.p_offset + index * sizeof entry, &entry, sizeof entry);
+  }
+
+  /// Gives an entry an unused tag from the range for operating systems. glibc ignores tags that it
+  /// does not know (elf/get-dynamic-info.h).
+  void drop_entry(std::size_t index) noexcept {
+    constexpr Elf64_Sxword unused_tag = 0x6ffe7e00;
+    Elf64_Dyn entry = entries_[index];
+    entry.d_tag = unused_tag;
+    change_entry(index, entry);
+  }
+
+  /// The text of the string table at an offset. Refers to the library's bytes.
+  [[nodiscard]] Result<std::string_view> string(std::uint64_t offset, std::string_view what) const {
+    if (offset >= strings_.size()) return malformed(what, " is outside the string table");
+    const std::string_view rest = strings_.substr(offset);
+    return rest.substr(0, rest.find('\0'));
+  }
+
+  /// Offset in the file of `size` bytes at an address of the loaded library.
+  [[nodiscard]] Result<std::uint64_t> place(std::uint64_t address, std::uint64_t size,
+                                            std::string_view what) const {
+    for (const Elf64_Phdr& segment : loads_) {
+      if (address < segment.p_vaddr) continue;
+      const std::uint64_t offset = address - segment.p_vaddr;
+      if (offset <= segment.p_filesz && size <= segment.p_filesz - offset) {
+        return segment.p_offset + offset;
+      }
+    }
+    return malformed(what, " (", size, " bytes at address ", address, ") is outside its segments");
+  }
+
+  /// The object at an offset that `place` returned.
+  template <class T>
+  [[nodiscard]] T at(std::uint64_t offset) const noexcept {
+    T value;
+    std::memcpy(&value, bytes_.data() + offset, sizeof value);
+    return value;
+  }
+
   /// Needed libraries (DT_NEEDED), in their order.
   [[nodiscard]] const std::vector<std::string_view>& needed() const noexcept { return needed_; }
 
@@ -58,6 +117,9 @@ class ElfEditor {
 
   /// Bits GNU_PROPERTY_X86_ISA_1_... that its compiler recorded; 0 when there are none.
   [[nodiscard]] std::uint32_t isa_needed() const noexcept { return isa_needed_; }
+
+  /// Number of symbols, with the empty first one.
+  [[nodiscard]] std::uint32_t num_symbols() const noexcept { return num_symbols_; }
 
   /// All symbols except the empty first one.
   [[nodiscard]] Result<std::vector<DynamicSymbol>> symbols() const {
@@ -69,11 +131,13 @@ class ElfEditor {
         return malformed("the name of symbol ", i, " is outside the string table");
       }
       const std::string_view rest = strings_.substr(symbol.st_name);
+      const bool is_undefined = symbol.st_shndx == SHN_UNDEF;
       const auto binding = symbol.st_info >> 4;
       std::uint16_t version = 1;
       if (versions_ != 0) version = at<std::uint16_t>(versions_ + std::uint64_t{i} * 2) & 0x7fff;
-      out.push_back({i, rest.substr(0, rest.find('\0')), symbol.st_shndx == SHN_UNDEF,
-                     binding == STB_WEAK, binding == STB_GNU_UNIQUE, version > 1});
+      out.push_back({i, rest.substr(0, rest.find('\0')), is_undefined, binding == STB_WEAK,
+                     binding == STB_GNU_UNIQUE, version > 1,
+                     !is_undefined && (symbol.st_info & 0xf) == STT_GNU_IFUNC});
     }
     return out;
   }
@@ -90,15 +154,7 @@ class ElfEditor {
 
   /// Keeps the dynamic loader from looking for needed library `index`. All functions from there
   /// must have been bound.
-  ///
-  /// The entry gets an unused tag from the range for operating systems. glibc ignores tags that it
-  /// does not know (elf/get-dynamic-info.h).
-  void drop_needed(std::size_t index) noexcept {
-    auto entry = at<Elf64_Dyn>(needed_at_[index]);
-    constexpr Elf64_Sxword unused_tag = 0x6ffe7e00;
-    entry.d_tag = unused_tag;
-    std::memcpy(bytes_.data() + needed_at_[index], &entry, sizeof entry);
-  }
+  void drop_needed(std::size_t index) noexcept { drop_entry(needed_at_[index]); }
 
   /// Makes a symbol that the library defines local to it: no longer unique, so that the library can
   /// be unloaded, and hidden, so that no other library's definition replaces it.
@@ -119,14 +175,6 @@ class ElfEditor {
 
   [[nodiscard]] bool holds(std::uint64_t offset, std::uint64_t size) const noexcept {
     return offset <= bytes_.size() && size <= bytes_.size() - offset;
-  }
-
-  /// The object at an offset that was checked with `holds`.
-  template <class T>
-  [[nodiscard]] T at(std::uint64_t offset) const noexcept {
-    T value;
-    std::memcpy(&value, bytes_.data() + offset, sizeof value);
-    return value;
   }
 
   template <class Change>
@@ -157,10 +205,12 @@ class ElfEditor {
     if (!holds(header.e_phoff, std::uint64_t{header.e_phnum} * sizeof(Elf64_Phdr))) {
       return malformed("its program headers are outside its ", bytes_.size(), " bytes");
     }
+    segments_at_ = header.e_phoff;
     std::uint64_t lowest = std::numeric_limits<std::uint64_t>::max();
     std::uint64_t highest = 0;
     for (std::uint64_t i = 0; i < header.e_phnum; ++i) {
       const auto segment = at<Elf64_Phdr>(header.e_phoff + i * sizeof(Elf64_Phdr));
+      segments_.push_back(segment);
       if (segment.p_type != PT_LOAD && segment.p_type != PT_DYNAMIC &&
           segment.p_type != PT_GNU_PROPERTY) {
         continue;
@@ -199,40 +249,27 @@ class ElfEditor {
     }
   }
 
-  /// Offset in the file of `size` bytes at an address of the loaded library.
-  [[nodiscard]] Result<std::uint64_t> place(std::uint64_t address, std::uint64_t size,
-                                            std::string_view what) const {
-    for (const Elf64_Phdr& segment : loads_) {
-      if (address < segment.p_vaddr) continue;
-      const std::uint64_t offset = address - segment.p_vaddr;
-      if (offset <= segment.p_filesz && size <= segment.p_filesz - offset) {
-        return segment.p_offset + offset;
-      }
-    }
-    return malformed(what, " (", size, " bytes at address ", address, ") is outside its segments");
-  }
-
   Status read_dynamic() {
     std::uint64_t strings = 0;
     std::uint64_t strings_size = 0;
     std::uint64_t symbols = 0;
     std::uint64_t versions = 0;
-    std::vector<std::uint64_t> needed;
+    bool has_end = false;
     for (std::uint64_t i = 0; i + sizeof(Elf64_Dyn) <= dynamic_.p_filesz; i += sizeof(Elf64_Dyn)) {
       const auto entry = at<Elf64_Dyn>(dynamic_.p_offset + i);
       const std::uint64_t value = entry.d_un.d_val;
-      if (entry.d_tag == DT_NULL) break;
+      has_end = entry.d_tag == DT_NULL;
+      if (has_end) break;
       if (entry.d_tag == DT_STRTAB) strings = value;
       if (entry.d_tag == DT_STRSZ) strings_size = value;
       if (entry.d_tag == DT_SYMTAB) symbols = value;
       if (entry.d_tag == DT_VERSYM) versions = value;
       if (entry.d_tag == DT_HASH) hash_ = value;
       if (entry.d_tag == DT_GNU_HASH) gnu_hash_ = value;
-      if (entry.d_tag == DT_NEEDED) {
-        needed.push_back(value);
-        needed_at_.push_back(dynamic_.p_offset + i);
-      }
+      if (entry.d_tag == DT_NEEDED) needed_at_.push_back(entries_.size());
+      entries_.push_back(entry);
     }
+    if (!has_end) return malformed("its dynamic section has no end");
     TENON_TRY(const std::uint64_t text, place(strings, strings_size, "its string table"));
     strings_ = {reinterpret_cast<const char*>(bytes_.data() + text), strings_size};
     if (strings_.empty() || strings_.back() != '\0') {
@@ -242,12 +279,10 @@ class ElfEditor {
     if (versions != 0) {
       TENON_TRY(versions_, place(versions, 2, "its table of symbol versions"));
     }
-    for (const std::uint64_t name : needed) {
-      if (name >= strings_.size()) {
-        return malformed("the name of a needed library is outside the string table");
-      }
-      const std::string_view rest = strings_.substr(name);
-      needed_.push_back(rest.substr(0, rest.find('\0')));
+    for (const std::size_t index : needed_at_) {
+      TENON_TRY(const std::string_view name,
+                string(entries_[index].d_un.d_val, "the name of a needed library"));
+      needed_.push_back(name);
     }
     return ok();
   }
@@ -304,11 +339,14 @@ class ElfEditor {
   static constexpr std::uint32_t x86_isa_1_needed = 0xc0008002;  // <elf.h> of glibc 2.36 lacks it.
 
   std::span<std::byte> bytes_;
+  std::vector<Elf64_Phdr> segments_;
   std::vector<Elf64_Phdr> loads_;
   Elf64_Phdr dynamic_{};
   std::string_view strings_;
   std::vector<std::string_view> needed_;
-  std::vector<std::uint64_t> needed_at_;  ///< Offsets of their entries in the file.
+  std::vector<Elf64_Dyn> entries_;
+  std::vector<std::size_t> needed_at_;  ///< Their indices in `entries_`.
+  std::uint64_t segments_at_ = 0;
   std::uint64_t symbols_ = 0;
   std::uint64_t versions_ = 0;
   std::uint64_t hash_ = 0;

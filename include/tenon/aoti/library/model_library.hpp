@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "tenon/aoti/library/elf_editor.hpp"
+#include "tenon/aoti/library/loader_effects.hpp"
 #include "tenon/aoti/library/memory_file.hpp"
 #include "tenon/aoti/library/model_requirements.hpp"
 #include "tenon/aoti/shims/thread_exit.hpp"
@@ -45,45 +46,35 @@ inline std::ostream& silent_stream() {
 /// separate image; no other library in the process, such as libtorch, can replace the functions of
 /// a model; and the image is unloaded on destruction. For that last reason unique symbols become
 /// ordinary ones. Nothing is lost: a unique symbol is one object in the whole process, and no other
-/// library uses those of a model.
+/// library uses those of a model. Headers by which the loader would change the process outside of
+/// the library are removed or refused (`contain_loader_effects`): libraries of AOTInductor ask for
+/// executable stacks.
 ///
 /// Threads: any; the object may move between threads.
 class ModelLibrary {
  public:
-  /// errors: InvalidArgument when the bytes are not a library that can be loaded; OperatorMissing
-  /// with a list of everything that is missing; AccessFailed with the loader's message.
+  /// errors: InvalidArgument when the bytes are not a library that can be loaded; NotSupported when
+  /// loading it would change the process (`contain_loader_effects`); OperatorMissing with a list of
+  /// everything that is missing; AccessFailed with the loader's message.
   ///
   /// `served` are libraries whose functions `find_shim` provides; the loader does not look for them
   /// (see `is_served`).
   [[nodiscard]] static Result<ModelLibrary> load(Bytes code, const FindShim& find_shim,
                                                  std::span<const std::string_view> served = {}) {
     std::vector<std::byte> own(code.begin(), code.end());
-    std::uint64_t extent = 0;
-    {
-      TENON_TRY(ElfEditor editor, ElfEditor::open(own));
-      TENON_TRY(const ModelRequirements requirements,
-                check_requirements(editor, find_shim, &cpu_supports, served));
-      if (!requirements.met()) return error(Error::OperatorMissing, requirements.text());
-      TENON_RETURN_IF_ERROR(bind_symbols(editor, find_shim));
-      for (std::size_t i = 0; i < editor.needed().size(); ++i) {
-        if (is_served(editor.needed()[i], served)) editor.drop_needed(i);
-      }
-      extent = editor.extent();
-    }
+    TENON_TRY(const std::uint64_t extent, prepare(own, find_shim, served));
     TENON_TRY(MemoryFile file, MemoryFile::create_sealed(own));
     return open(std::move(file), extent);
   }
 
   /// Checks whether `load` would accept the bytes, without loading any of them (but see
-  /// `ModelRequirements` about the libraries that they need).
+  /// `ModelRequirements` about the libraries that they need). What the dynamic loader alone finds,
+  /// only `load` reports.
   [[nodiscard]] static Status check(Bytes code, const FindShim& find_shim,
                                     std::span<const std::string_view> served = {}) {
-    // The editor needs bytes that it could change; it changes nothing here.
-    std::vector<std::byte> copy(code.begin(), code.end());
-    TENON_TRY(const ElfEditor library, ElfEditor::open(copy));
-    TENON_TRY(const ModelRequirements requirements,
-              check_requirements(library, find_shim, &cpu_supports, served));
-    return requirements.met() ? ok() : error(Error::OperatorMissing, requirements.text());
+    std::vector<std::byte> own(code.begin(), code.end());
+    auto prepared = prepare(own, find_shim, served);
+    return prepared.ok() ? ok() : std::move(prepared).status();
   }
 
   ModelLibrary(ModelLibrary&& other) noexcept
@@ -113,6 +104,21 @@ class ModelLibrary {
 
  private:
   ModelLibrary(MemoryFile file, void* handle) noexcept : file_(std::move(file)), handle_(handle) {}
+
+  /// Checks a library, and edits the bytes so that they can be loaded. Returns `ElfEditor::extent`.
+  static Result<std::uint64_t> prepare(std::span<std::byte> own, const FindShim& find_shim,
+                                       std::span<const std::string_view> served) {
+    TENON_TRY(ElfEditor editor, ElfEditor::open(own));
+    TENON_RETURN_IF_ERROR(contain_loader_effects(editor));
+    TENON_TRY(const ModelRequirements requirements,
+              check_requirements(editor, find_shim, &cpu_supports, served));
+    if (!requirements.met()) return error(Error::OperatorMissing, requirements.text());
+    TENON_RETURN_IF_ERROR(bind_symbols(editor, find_shim));
+    for (std::size_t i = 0; i < editor.needed().size(); ++i) {
+      if (is_served(editor.needed()[i], served)) editor.drop_needed(i);
+    }
+    return editor.extent();
+  }
 
   static Status bind_symbols(ElfEditor& editor, const FindShim& find_shim) {
     TENON_TRY(const std::vector<DynamicSymbol> symbols, editor.symbols());
