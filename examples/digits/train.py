@@ -20,6 +20,7 @@ from sklearn.datasets import load_digits
 from torch import nn
 
 import export_models
+from library_options import add_level, for_processors
 from models import Case
 
 SEED = 0
@@ -51,7 +52,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--epochs", type=int, default=20, help="passes over the data (20)")
-    epochs = parser.parse_args().epochs
+    add_level(parser, "x86-64-v3")
+    options = parser.parse_args()
+    epochs = options.epochs
+    export_models.COMPILE_OPTIONS.update(for_processors(options.level))
 
     torch.manual_seed(SEED)
     digits = load_digits()

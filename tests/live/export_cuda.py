@@ -26,6 +26,8 @@ import tempfile
 from importlib import util
 from pathlib import Path
 
+from library_options import add_level, write_small_compiler
+
 HERE = Path(__file__).resolve().parent
 # Triton looks these up by their names, so that no list of symbols has them.
 DRIVER_FUNCTIONS = """
@@ -68,13 +70,6 @@ def build_stubs(folder: Path, toolkit: Path) -> None:
                         *([f"-Wl,--version-script={version}"] if "cudart" in library else [])],
                        check=True)
     (folder / "libcuda.so").symlink_to("libcuda.so.1")
-    # A compiler that makes small libraries: without unused functions, and the names of the rest.
-    exports, wrapper = folder / "exports", folder / "g++"
-    exports.write_text("{ global: AOTInductor*; local: *; };\n")
-    wrapper.write_text('#!/bin/sh\nexec /usr/bin/g++ "$@" -Os -g0 -ffunction-sections '
-                       "-fdata-sections -Wl,--gc-sections -Wl,-s "
-                       f"-Wl,--version-script={exports}\n")
-    wrapper.chmod(0o755)
 
 
 def start_again(arguments: list[str], toolkit: Path) -> int:
@@ -91,10 +86,9 @@ def start_again(arguments: list[str], toolkit: Path) -> int:
             "TRITON_DISABLE_LINE_INFO": "1",
             "TORCHINDUCTOR_CACHE_DIR": f"{name}/inductor",
             "TORCHINDUCTOR_COMPILE_THREADS": "1",
-            "TORCHINDUCTOR_CPP_MARCH": "x86-64",
             "OMP_NUM_THREADS": "1",
             "CUDA_HOME": str(toolkit),
-            "CXX": f"{folder}/g++",
+            "CXX": str(write_small_compiler(folder)),
         }
         command = [sys.executable, str(HERE / "export_cuda_models.py"), *arguments]
         return subprocess.run(command, env=environment, check=False).returncode
@@ -107,8 +101,9 @@ def main() -> int:
     parser.add_argument("--only", action="append", metavar="NAME", default=[])
     parser.add_argument("--out", type=Path, metavar="DIR", required=True)
     parser.add_argument("--toolkit", type=Path, default=Path("/usr/local/cuda"))
+    add_level(parser, "x86-64")
     options = parser.parse_args()
-    return start_again([str(options.out), *options.only], options.toolkit)
+    return start_again([str(options.out), options.level, *options.only], options.toolkit)
 
 
 if __name__ == "__main__":

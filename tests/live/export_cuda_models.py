@@ -26,6 +26,7 @@ from executorch.exir import (
     to_edge_transform_and_lower,
 )
 from executorch.exir.backend.compile_spec_schema import CompileSpec
+from library_options import for_processors
 from torch import nn
 from torch._inductor import codecache
 
@@ -225,7 +226,7 @@ class KernelSources:
 def fingerprint() -> str:
     """What an exported model depends on: the sources and the version of torch."""
     digest = hashlib.sha256(torch.__version__.encode())
-    for name in (Path(__file__).name, "export_cuda.py", "cuda_stubs.cpp"):
+    for name in (Path(__file__).name, "export_cuda.py", "cuda_stubs.cpp", "library_options.py"):
         digest.update(Path(__file__).with_name(name).read_bytes())
     return digest.hexdigest()
 
@@ -295,8 +296,8 @@ def export_model(name: str, folder: Path) -> None:
 
 
 def main() -> int:
-    """Arguments: the folder, and the names of models, or none for all."""
-    out, only = Path(sys.argv[1]), sys.argv[2:]
+    """Arguments: the folder, the level of processors, and the names of models, or none for all."""
+    out, level, only = Path(sys.argv[1]), sys.argv[2], sys.argv[3:]
     config = torch._inductor.config
     config.cpp.cxx = (os.environ["CXX"],)
     config.aot_inductor.precompile_headers = False
@@ -306,7 +307,7 @@ def main() -> int:
     config.shape_padding = False  # As would measuring products of padded matrices.
     codecache.determine_aoti_mmap_flags = lambda nbytes: (True, False)
     sources = KernelSources()
-    with torch.no_grad():
+    with torch.no_grad(), config.patch(for_processors(level)):
         for name in only or MODELS:
             folder = out / f"cuda_{name}"
             if is_current(folder):

@@ -44,8 +44,27 @@ except ImportError as missing:
     sys.exit(f"export_metal: {missing}; install torch and executorch from PyPI")
 
 from case_folder import save_tensors, write_case
+from library_options import add_level, for_processors, write_small_compiler
 
 Runs = list[tuple[torch.Tensor, ...]]
+
+
+class AddMul(nn.Module):
+    """One kernel of two inputs."""
+
+    def forward(self, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        return (x + y) * 2
+
+
+class Mlp(nn.Module):
+    """Two products with weights, an activation and a softmax."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layers = nn.Sequential(nn.Linear(16, 32), nn.ReLU(), nn.Linear(32, 8), nn.Softmax(-1))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.layers(x)
 
 
 class Conv(nn.Module):
@@ -181,12 +200,14 @@ def define_4bit_linear() -> dict[Any, list[str]]:
 
 
 MODELS: dict[str, tuple[Callable[[], nn.Module], Callable[[], Runs]]] = {
+    "addmul": (AddMul, lambda: [(torch.randn(2, 3), torch.randn(2, 3))]),
     "conv": (Conv, lambda: [(torch.randn(1, 3, 16, 16),)]),
     "conv_pool": (ConvPool, lambda: [(torch.randn(1, 3, 16, 16),)]),
     "embedding": (Embedding, lambda: [(torch.randint(0, 50, (2, 7)),)]),
     "delta": (Delta, delta_runs),
     "experts": (Experts, lambda: [(torch.randn(5, 64),)]),
     "half": (HalfLinear, lambda: [(torch.randn(3, 24).half(),)]),
+    "mlp": (Mlp, lambda: [(torch.randn(4, 16),)]),
     "quantized": (Quantized, lambda: [(torch.randn(3, 64),)]),
     "stateful": (Stateful, lambda: [(torch.randn(4),) for _ in range(3)]),
 }
@@ -368,13 +389,18 @@ def main() -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", action="append", metavar="NAME", choices=sorted(MODELS))
     parser.add_argument("--out", type=Path, metavar="DIR", required=True)
+    add_level(parser, "x86-64")
     options = parser.parse_args()
     pretend_device()
     read_real_values()
     place_constants()
     choose_convolutions()
     backend = metal_backend()
-    with torch.no_grad():
+    config = torch._inductor.config
+    config.aot_inductor.precompile_headers = False
+    with (tempfile.TemporaryDirectory(prefix="tenon-export-metal-") as compiler, torch.no_grad(),
+          config.patch(for_processors(options.level))):
+        config.cpp.cxx = (str(write_small_compiler(Path(compiler))),)
         for name in options.only or MODELS:
             export_model(name, options.out / name, backend)
             print(f"{name}: {(options.out / name / 'model.pte').stat().st_size:,} bytes", flush=True)

@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).resolve().parent
-SOURCES = ["export_models.py", "case_folder.py", "for_arm64.py", "kit_models.py", "models.py",
+SOURCES = ["export_models.py", "case_folder.py", "for_arm64.py", "kit_models.py", "library_options.py", "models.py",
            "layers.py", "vision.py"]
 METHOD = "forward"
 
@@ -51,6 +51,7 @@ import for_arm64
 import kit_models
 import models
 from case_folder import dtype_name, limits, operators_of, save_tensors, write_case
+from library_options import add_level, for_processors, write_small_compiler
 from models import Case, Inputs
 
 # What is the same for the program and for the package that benchmarks compare it with: a portable
@@ -62,11 +63,9 @@ COMPILE_OPTIONS: dict[str, Any] = {
     "aot_inductor.package": True,
     "aot_inductor.package_constants_in_so": False,
     "aot_inductor.package_constants_on_disk_format": "binary_blob",
-    "cpp.march": "x86-64-v3",
-    "cpp.simdlen": 256,
     "cpp.threads": 1,
     "cpp.vec_isa_ok": True,
-}
+} | for_processors("x86-64-v3")
 
 # Weights become constants in the layout that convolutions ask for, batch norms part of them; else the
 # compiled code copies such weights in each run. Without oneDNN's packing by PyTorch, whose constants
@@ -285,13 +284,8 @@ def export_case(case: Case, folder: Path, options: argparse.Namespace, wanted: s
 
 def compile_small(folder: Path, gcc: str = "g++") -> None:
     """Has inductor use a compiler that leaves out unused functions, and the names of the rest."""
-    exports, compiler = folder / "exports", folder / "g++"
-    exports.write_text("{ global: AOTInductor*; local: *; };\n", encoding="utf-8")
-    compiler.write_text(f'#!/bin/sh\nexec {gcc} "$@" -Os -g0 -ffunction-sections -fdata-sections '
-                        f"-Wl,--gc-sections -Wl,--version-script={exports}\n", encoding="utf-8")
-    compiler.chmod(0o755)
     config = torch._inductor.config
-    config.cpp.cxx = (str(compiler),)
+    config.cpp.cxx = (str(write_small_compiler(folder, gcc, strip=False)),)
     config.aot_inductor.precompile_headers = False
 
 
@@ -314,7 +308,9 @@ def arguments() -> argparse.Namespace:
                         help="write model.so too: the library inside the program")
     parser.add_argument("--lenient", action="store_true",
                         help="let through kernels that fallback_kernels.txt does not name")
+    add_level(parser, "x86-64-v3")
     options = parser.parse_args()
+    COMPILE_OPTIONS.update(for_processors(options.level))
     if not options.list and options.cache is None:
         parser.error("--cache DIR is needed")
     options.kit |= options.arm64

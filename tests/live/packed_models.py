@@ -19,6 +19,7 @@ import numpy
 import torch
 from executorch.exir._serialize._program import deserialize_pte_binary
 from executorch.extension.flat_tensor.serialize.serialize import FlatTensorSerializer
+from library_options import for_processors
 from torch._inductor import lowering
 
 # From its file: the package itself is for the Python that it was built for.
@@ -32,11 +33,9 @@ OPTIONS = {
     "aot_inductor.link_libtorch": False,
     "aot_inductor.package_constants_in_so": False,
     "aot_inductor.package_constants_on_disk_format": "binary_blob",
-    "cpp.march": "x86-64-v3",
-    "cpp.simdlen": 256,
     "cpp.threads": 1,
     "cpp.vec_isa_ok": True,
-}
+} | for_processors("x86-64-v3")
 
 
 class Mlp(torch.nn.Module):

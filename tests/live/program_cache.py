@@ -13,7 +13,7 @@ from typing import Any
 from export_models import COMPILE_OPTIONS, HERE, CpuAotiBackend
 from torch._inductor.package import package_aoti
 
-EXPORTER = ("export_models.py", "case_folder.py", "program_cache.py")
+EXPORTER = ("export_models.py", "case_folder.py", "library_options.py", "program_cache.py")
 
 
 def fingerprint(*texts: str, sources: Iterable[str] = (), packages: Iterable[str] = ()) -> str:

@@ -62,14 +62,6 @@ def device_facts() -> dict[str, Any]:
         return {"reason": f"the CUDA driver ended the process with {done.returncode}"}
 
 
-def cpu_flags() -> set[str]:
-    """Features of this CPU, as Linux names them."""
-    for line in Path("/proc/cpuinfo").read_text(errors="replace").splitlines():
-        if line.startswith("flags"):
-            return set(line.split(":", 1)[1].split())
-    return set()
-
-
 def machine_facts() -> dict[str, Any]:
     """System, C library, Python, and what nvidia-smi says where it is installed."""
     facts: dict[str, Any] = {

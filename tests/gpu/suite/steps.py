@@ -7,7 +7,6 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from suite.device import cpu_flags
 from suite.runner import FAIL, NOT_AVAILABLE, PASS, SKIP, Finished, Result, Step
 
 NOT_RUN = 77  # Exit code of programs that had nothing to run on.
@@ -36,11 +35,6 @@ class Pack:
         for folder in sorted((self.folder / "cases").iterdir()):
             out.setdefault(folder.name.split("_generation_")[0], []).append(folder)
         return out
-
-    def refusal(self, name: str) -> str:
-        """Why this CPU cannot run a program's code on the host; empty when it can."""
-        flag = self.manifest.get("cpu_flags", {}).get(name, "")
-        return f"its code needs {flag}, which this CPU lacks" if flag and flag not in cpu_flags() else ""
 
 
 def plain_result(done: Finished) -> Result:
@@ -82,8 +76,6 @@ def kernels(pack: Pack) -> Step:
 def programs(pack: Pack, name: str, folders: list[Path]) -> Step:
     """One program of each generation, in every way in which an application may run it."""
     def body(step: Step) -> Result:
-        if why := pack.refusal(name):
-            return Result(NOT_AVAILABLE, why)
         command = [pack.program("cuda-programs"), pack.plugin, *map(str, folders)]
         return checked_result(step.command(command))
     return Step(f"programs/{name}", 90, body)
@@ -92,9 +84,7 @@ def programs(pack: Pack, name: str, folders: list[Path]) -> Step:
 def memory(pack: Pack) -> Step:
     """What programs need on the device, and leave there."""
     def body(step: Step) -> Result:
-        folders = [str(folders[0]) for name, folders in pack.cases().items() if not pack.refusal(name)]
-        if not folders:
-            return Result(NOT_AVAILABLE, "no program whose code this CPU can run")
+        folders = [str(folders[0]) for folders in pack.cases().values()]
         command = [pack.program("cuda-programs"), "--memory", pack.plugin, *folders]
         return checked_result(step.command(command))
     return Step("memory", 120, body)
@@ -154,8 +144,6 @@ def sanitizer(pack: Pack, name: str, tool: str, command: list[str]) -> Step:
 def times(pack: Pack, name: str, folder: Path, python: str, computes: bool) -> Step:
     """What a run costs, beside torch's own loader of the same model."""
     def body(step: Step) -> Result:
-        if why := pack.refusal(name):
-            return Result(NOT_AVAILABLE, why)
         done = step.command([python, str(pack.folder / "bench_libtorch.py"), "--tenon-run",
                              pack.program("tenon-run"), "--plugin", pack.plugin,
                              "--repeat", str(REPEAT if computes else 20), str(folder)])
@@ -183,5 +171,5 @@ def all_steps(pack: Pack, out: Path, python: str, computes: bool) -> list[Step]:
               for tool in SANITIZER_TOOLS]
     steps += [sanitizer(pack, name, "memcheck",
                         [pack.program("cuda-programs"), pack.plugin, str(folders[0])])
-              for name, folders in cases.items() if not pack.refusal(name)]
+              for name, folders in cases.items()]
     return steps

@@ -64,11 +64,8 @@ class SuiteTest(unittest.TestCase):
         shutil.copytree(FIXTURES / "cuda_addmul", self.pack / "cases/cuda_addmul")
         for name in ("bench_libtorch.py", "eager_models.py"):
             shutil.copy(GPU / name, self.pack)
-        self.write_manifest({})
+        (self.pack / "manifest.json").write_text("{}")
         self.environment = os.environ | {"LD_LIBRARY_PATH": str(STAND_IN)}
-
-    def write_manifest(self, manifest: dict[str, Any]) -> None:
-        (self.pack / "manifest.json").write_text(json.dumps(manifest))
 
     def script(self, path: Path, text: str) -> None:
         """Puts a program of the test in a place."""
@@ -137,14 +134,12 @@ class SuiteTest(unittest.TestCase):
             self.assertFalse(is_running(process))
 
     def test_a_step_that_cannot_run_is_not_a_pass(self) -> None:
-        (self.pack / "bin/cuda-programs").unlink()
-        self.write_manifest({"cpu_flags": {"cuda_addmul": "no_such_flag"}})
-        done = self.run_suite("--only", "programs,times")
+        self.script(self.pack / "bin/cuda-gpu-test", "#!/bin/sh\necho no such device\nexit 77\n")
+        done = self.run_suite("--only", "kernels")
         self.assertEqual(done.returncode, 2, done.stdout + done.stderr)
-        for name in ("programs/cuda_addmul", "times/cuda_addmul"):
-            self.assertEqual(self.step(name)["outcome"], "not available")
-            self.assertIn("needs no_such_flag", self.step(name)["reason"])
-        self.write_manifest({})
+        self.assertEqual(self.step("kernels")["outcome"], "not available")
+        self.assertIn("no such device", self.step("kernels")["reason"])
+        (self.pack / "bin/cuda-programs").unlink()
         self.assertEqual(self.run_suite("--only", "programs").returncode, 1)
         self.assertIn("cannot start", self.step("programs/cuda_addmul")["reason"])
 

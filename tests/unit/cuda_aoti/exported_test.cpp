@@ -13,7 +13,6 @@
 #include "app_stream.hpp"
 #include "cuda_host.hpp"
 #include "exported.hpp"
-#include "support/cpu.hpp"
 
 using namespace tenon;
 using namespace tenon::test;
@@ -125,7 +124,6 @@ TEST_CASE("exported programs of each generation run, replay, switch sessions and
   const auto each = GENERATE(from_range(all_cases(
       {"cuda_addmul", "cuda_dynamic", "cuda_stateful", "cuda_embedding", "cuda_two_methods"})));
   INFO(each.program << ", generation " << each.generation << (each.as_graph ? ", as a graph" : ""));
-  if (!runs_here(each.program)) return;
   const ExportedProgram exported(fixture(each.program));
   for (const std::string& name : exported.methods()) {
     INFO(name);
@@ -172,7 +170,6 @@ TEST_CASE("exported programs of each generation run, replay, switch sessions and
 TEST_CASE("weights are copied to the device once, in every generation", "[cuda][D3][D4]") {
   const int generation = GENERATE(1, 2, 3);
   const std::string name = GENERATE("cuda_stateful", "cuda_embedding");
-  if (!runs_here(name)) return;
   const ExportedProgram exported(fixture(name));
   CudaHost host;
   const auto method = load(host, exported, {name, generation, false}, "forward", {});
@@ -190,7 +187,6 @@ TEST_CASE("weights are copied to the device once, in every generation", "[cuda][
 TEST_CASE("methods of an exported program share the weights that are the same", "[cuda][D8]") {
   const int generation = GENERATE(1, 2, 3);
   const bool shares = GENERATE(true, false);
-  if (!runs_here("cuda_two_methods")) return;
   const ExportedProgram exported(fixture("cuda_two_methods"));
   CudaHost host;
   const Options options = {option("weight_sharing_across_methods", shares)};

@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "cuda_host.hpp"
-#include "support/cpu.hpp"
 #include "support/environment.hpp"
 #include "support/temporary_folder.hpp"
 #include "unit/host/plugin/process.hpp"
@@ -63,7 +62,6 @@ TEST_CASE("the Nth call of CUDA fails, for every N", "[cuda][D2][D20][D22]") {
       Scenario{.name = "cuda_mlp", .as_graph = true, .num_runs = 5},
       Scenario{.name = "cuda_stateful"},
       Scenario{.name = "cuda_stateful", .as_graph = true, .num_runs = 5});
-  if (!runs_here(scenario.name)) return;
   INFO(scenario.name);
   const TemporaryFolder folder;
   const ::test::ScopedEnvironment temporary({{"TMPDIR", folder.path().native()}});

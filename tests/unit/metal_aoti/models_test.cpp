@@ -10,15 +10,12 @@
 
 #include "metal_programs.hpp"
 #include "stand_in_device.hpp"
-#include "support/cpu.hpp"
 #include "support/environment.hpp"
 
 using namespace metal_test;
 using tenon::metal_stand_in::control;
 
 namespace {
-
-bool runs_here(const char* name) { return tenon::test::runs_here(std::string("metal_") + name); }
 
 std::size_t num_lines(const char* file) {
   std::ifstream lines(file);
@@ -55,7 +52,6 @@ TEST_CASE("programs for Metal give the numbers of eager PyTorch", "[metal][D14]"
   for (const char* name :
        {"addmul", "mlp", "conv", "conv_pool", "embedding", "half", "quantized", "experts"}) {
     INFO(name);
-    if (!runs_here(name)) continue;
     const Fixture fixture(name);
     auto method = host.load(fixture);
     INFO(method.text());
@@ -74,7 +70,6 @@ TEST_CASE("a buffer that the model writes to is kept from run to run", "[metal]"
   Host host;
   for (const char* name : {"stateful", "delta"}) {
     INFO(name);
-    if (!runs_here(name)) continue;
     const Fixture fixture(name);
     auto method = host.load(fixture);
     INFO(method.text());
@@ -92,7 +87,6 @@ TEST_CASE("a buffer that the model writes to is kept from run to run", "[metal]"
 }
 
 TEST_CASE("destroying one delegate leaves the others as they are", "[metal][D12]") {
-  if (!runs_here("stateful")) return;
   Host host;
   const Fixture mlp("mlp");
   const Fixture stateful("stateful");
@@ -112,7 +106,6 @@ TEST_CASE("destroying one delegate leaves the others as they are", "[metal][D12]
 
 TEST_CASE("a hundred loads leave no buffer, queue, mapping or descriptor", "[metal][D2][D7]") {
   Host host;
-  if (!runs_here("embedding")) return;
   const Fixture fixture("embedding");
   const auto round = [&] {
     auto method = host.load(fixture);
@@ -135,7 +128,6 @@ TEST_CASE("a hundred loads leave no buffer, queue, mapping or descriptor", "[met
 
 TEST_CASE("weights are on the device once for all delegates that have them", "[metal][D8]") {
   Host host;
-  if (!runs_here("embedding")) return;
   const Fixture fixture("embedding");
   auto first = host.load(fixture);
   REQUIRE(first.ok());
@@ -150,7 +142,6 @@ TEST_CASE("weights are on the device once for all delegates that have them", "[m
 
 TEST_CASE("a second run makes no buffer", "[metal]") {
   Host host;
-  if (!runs_here("embedding")) return;
   const Fixture fixture("embedding");
   auto method = host.load(fixture);
   REQUIRE(method.ok());
@@ -163,7 +154,6 @@ TEST_CASE("a second run makes no buffer", "[metal]") {
 
 TEST_CASE("kernels are collected, and submitted as often as the option requests", "[metal]") {
   Host host;
-  if (!runs_here("mlp")) return;
   const Fixture fixture("mlp");
   const auto commits = [&](std::int64_t interval) {
     auto method = host.load(fixture, with_option("flush_interval", interval));
@@ -181,7 +171,6 @@ TEST_CASE("kernels are collected, and submitted as often as the option requests"
 
 TEST_CASE("settings are read strictly", "[metal][D11]") {
   Host host;
-  if (!runs_here("addmul")) return;
   const Fixture fixture("addmul");
   CHECK_THAT(refusal(host, fixture, with_option("buffer_pool_size_mb", std::int64_t{0})),
              ContainsSubstring("option 'buffer_pool_size_mb': expected a number from 1 to 16384, "
@@ -210,7 +199,6 @@ TEST_CASE("a device that fails at any call is an error that says so, and nothing
   Host host;
   int num_failures = 0;
   for (const char* name : {"mlp", "conv", "experts", "delta"}) {
-    if (!runs_here(name)) continue;
     const Fixture fixture(name);
     const auto inputs = fixture.inputs();
     {
@@ -239,13 +227,12 @@ TEST_CASE("a device that fails at any call is an error that says so, and nothing
       CHECK_THAT(std::string(status.text()), ContainsSubstring("as requested"));
     }
   }
-  if (tenon::test::has_avx512()) CHECK(num_failures > 60);
+  CHECK(num_failures > 60);
 }
 
 TEST_CASE("after a failed run the next one is right, and no tensor is left", "[metal]") {
   Host host;
   for (const char* name : {"mlp", "conv", "experts"}) {
-    if (!runs_here(name)) continue;
     const Fixture fixture(name);
     auto method = host.load(fixture);
     REQUIRE(method.ok());
@@ -268,7 +255,6 @@ TEST_CASE("after a failed run the next one is right, and no tensor is left", "[m
 
 TEST_CASE("two threads run two delegates of one program", "[metal][D13]") {
   Host host;
-  if (!runs_here("mlp")) return;
   const Fixture fixture("mlp");
   auto first = host.load(fixture);
   auto second = host.load(fixture);

@@ -11,7 +11,6 @@
 #include "metal_programs.hpp"
 #include "stand_in_device.hpp"
 #include "support/aligned_bytes.hpp"
-#include "support/cpu.hpp"
 #include "support/program_builder.hpp"
 
 using namespace metal_test;
@@ -107,7 +106,6 @@ TEST_CASE("constants whose offsets PyTorch counts wrongly are refused", "[metal]
 }
 
 TEST_CASE("missing functions are named when the program is loaded", "[metal]") {
-  if (!tenon::test::runs_here("metal_mlp")) return;
   Host host;
   const AlignedBytes original = read_file(Fixture("mlp").program().string());
   std::string bytes(reinterpret_cast<const char*>(original.bytes().data()),
