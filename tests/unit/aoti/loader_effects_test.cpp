@@ -15,7 +15,7 @@
 #include <thread>
 #include <vector>
 
-#include "models.hpp"
+#include "changed_library.hpp"
 #include "support/catch.hpp"
 
 using namespace tenon;
@@ -25,11 +25,11 @@ using namespace tenon::test;
 namespace {
 
 #if defined(__x86_64__)
-constexpr std::uint64_t relative = R_X86_64_RELATIVE, indirect = R_X86_64_IRELATIVE,
-                        static_tls = R_X86_64_TPOFF64, copy = R_X86_64_COPY;
+constexpr std::uint64_t indirect = R_X86_64_IRELATIVE, static_tls = R_X86_64_TPOFF64,
+                        copy = R_X86_64_COPY;
 #else
-constexpr std::uint64_t relative = R_AARCH64_RELATIVE, indirect = R_AARCH64_IRELATIVE,
-                        static_tls = R_AARCH64_TLS_TPREL, copy = R_AARCH64_COPY;
+constexpr std::uint64_t indirect = R_AARCH64_IRELATIVE, static_tls = R_AARCH64_TLS_TPREL,
+                        copy = R_AARCH64_COPY;
 #endif
 
 /// What /proc/self/maps says of the mapping that holds an address: "rw-p".
@@ -79,64 +79,6 @@ class Sleeper {
   bool may_end_ = false;
   std::thread thread_;
 };
-
-std::size_t segment_of(const ElfEditor& library, std::uint32_t type) {
-  const auto found = std::ranges::find(library.segments(), type, &Elf64_Phdr::p_type);
-  REQUIRE(found != library.segments().end());
-  return static_cast<std::size_t>(found - library.segments().begin());
-}
-
-std::size_t entry_of(const ElfEditor& library, Elf64_Sxword tag) {
-  const auto found = std::ranges::find(library.entries(), tag, &Elf64_Dyn::d_tag);
-  REQUIRE(found != library.entries().end());
-  return static_cast<std::size_t>(found - library.entries().begin());
-}
-
-/// A change of the stand-in's library.
-struct Change {
-  ElfEditor& library;
-  std::span<std::byte> bytes;
-
-  void segment(std::uint32_t type, const std::function<void(Elf64_Phdr&)>& change) const {
-    const std::size_t index = segment_of(library, type);
-    Elf64_Phdr segment = library.segments()[index];
-    change(segment);
-    library.change_segment(index, segment);
-  }
-
-  /// Puts an entry in the place of one that loading does not need.
-  void entry(Elf64_Sxword tag, std::uint64_t value) const {
-    Elf64_Dyn entry{};
-    entry.d_tag = tag;
-    entry.d_un.d_val = value;
-    library.change_entry(entry_of(library, DT_RELACOUNT), entry);
-  }
-
-  /// The first relocation that adds the load address.
-  void relocation(const std::function<void(Elf64_Rela&)>& change) const {
-    const auto value = [&](Elf64_Sxword tag) {
-      return library.entries()[entry_of(library, tag)].d_un.d_val;
-    };
-    const auto table = library.place(value(DT_RELA), value(DT_RELASZ), "relocations");
-    REQUIRE(table.ok());
-    for (std::uint64_t at = *table; at < *table + value(DT_RELASZ); at += sizeof(Elf64_Rela)) {
-      auto relocation = library.at<Elf64_Rela>(at);
-      if (ELF64_R_TYPE(relocation.r_info) != relative) continue;
-      change(relocation);
-      std::memcpy(bytes.data() + at, &relocation, sizeof relocation);
-      return;
-    }
-    FAIL("no relocation that adds the load address");
-  }
-};
-
-AlignedBytes changed(const std::function<void(const Change&)>& change) {
-  AlignedBytes file = stand_in("good");
-  auto library = ElfEditor::open(file.bytes());
-  REQUIRE(library.ok());
-  change({*library, file.bytes()});
-  return file;
-}
 
 void ask_for_executable_stack(const Change& change) {
   change.segment(PT_GNU_STACK, [](Elf64_Phdr& stack) { stack.p_flags = PF_R | PF_W | PF_X; });

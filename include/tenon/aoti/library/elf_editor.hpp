@@ -27,6 +27,7 @@ struct DynamicSymbol {
   bool is_versioned;  ///< Required from a named library ("memcpy@GLIBC_2.14").
   /// STT_GNU_IFUNC: its address is what a function of the library returns while it is relocated.
   bool is_indirect = false;
+  std::uint16_t version = 1;  ///< Index of its version (DT_VERSYM); 0 and 1 mean none.
 };
 
 /// Reads and changes the headers and dynamic symbols of an ELF shared library in memory, before it
@@ -101,6 +102,12 @@ class ElfEditor {
     return malformed(what, " (", size, " bytes at address ", address, ") is outside its segments");
   }
 
+  /// Writes an object at an offset that `place` returned.
+  template <class T>
+  void put(std::uint64_t offset, const T& value) noexcept {
+    std::memcpy(bytes_.data() + offset, &value, sizeof value);
+  }
+
   /// The object at an offset that `place` returned.
   template <class T>
   [[nodiscard]] T at(std::uint64_t offset) const noexcept {
@@ -137,7 +144,7 @@ class ElfEditor {
       if (versions_ != 0) version = at<std::uint16_t>(versions_ + std::uint64_t{i} * 2) & 0x7fff;
       out.push_back({i, rest.substr(0, rest.find('\0')), is_undefined, binding == STB_WEAK,
                      binding == STB_GNU_UNIQUE, version > 1,
-                     !is_undefined && (symbol.st_info & 0xf) == STT_GNU_IFUNC});
+                     !is_undefined && (symbol.st_info & 0xf) == STT_GNU_IFUNC, version});
     }
     return out;
   }

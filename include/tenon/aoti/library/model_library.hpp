@@ -21,6 +21,7 @@
 #include "tenon/aoti/library/loader_effects.hpp"
 #include "tenon/aoti/library/memory_file.hpp"
 #include "tenon/aoti/library/model_requirements.hpp"
+#include "tenon/aoti/library/symbol_versions.hpp"
 #include "tenon/aoti/shims/thread_exit.hpp"
 #include "tenon/core/bytes.hpp"
 
@@ -110,10 +111,13 @@ class ModelLibrary {
                                        std::span<const std::string_view> served) {
     TENON_TRY(ElfEditor editor, ElfEditor::open(own));
     TENON_RETURN_IF_ERROR(contain_loader_effects(editor));
-    TENON_TRY(const ModelRequirements requirements,
+    TENON_TRY(const std::vector<NeededVersion> versions, needed_versions(editor));
+    TENON_TRY(ModelRequirements requirements,
               check_requirements(editor, find_shim, &cpu_supports, served));
+    TENON_RETURN_IF_ERROR(find_missing_versions(editor, versions, find_shim, served, requirements));
     if (!requirements.met()) return error(Error::OperatorMissing, requirements.text());
     TENON_RETURN_IF_ERROR(bind_symbols(editor, find_shim));
+    release_served_versions(editor, versions, served);
     for (std::size_t i = 0; i < editor.needed().size(); ++i) {
       if (is_served(editor.needed()[i], served)) editor.drop_needed(i);
     }

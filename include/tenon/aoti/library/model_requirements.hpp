@@ -36,10 +36,12 @@ namespace tenon::aoti {
 struct ModelRequirements {
   std::vector<std::string> missing_functions;
   std::vector<std::string> missing_libraries;
+  std::vector<std::string> missing_versions;  ///< "GLIBC_2.38 of libc.so.6".
   std::vector<std::string> missing_cpu_features;
 
   [[nodiscard]] bool met() const noexcept {
-    return missing_functions.empty() && missing_libraries.empty() && missing_cpu_features.empty();
+    return missing_functions.empty() && missing_libraries.empty() && missing_versions.empty() &&
+           missing_cpu_features.empty();
   }
 
   /// A message that names everything that is missing: operators, with the functions that compute
@@ -68,6 +70,7 @@ struct ModelRequirements {
     append("operator", operators);
     append("function", functions);
     append("needed library", missing_libraries);
+    append("symbol version", missing_versions);
     append("CPU feature", missing_cpu_features);
     if (asks_for_proxy) {
       out += concat("; ", proxy_executor_function,
