@@ -39,6 +39,8 @@
 // How a model's library is loaded differs between the systems; model_library.hpp chooses.
 #if !defined(__APPLE__)
 #include "tenon/aoti/library/elf_editor.hpp"
+#include "tenon/aoti/library/loader_effects.hpp"
 #include "tenon/aoti/library/memory_file.hpp"
 #include "tenon/aoti/library/model_requirements.hpp"
+#include "tenon/aoti/library/symbol_versions.hpp"
 #endif

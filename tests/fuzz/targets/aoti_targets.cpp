@@ -7,7 +7,9 @@
 #include "fuzz/fuzz_target.hpp"
 #include "parsers.hpp"
 #include "tenon/aoti/library/elf_editor.hpp"
+#include "tenon/aoti/library/loader_effects.hpp"
 #include "tenon/aoti/library/model_requirements.hpp"
+#include "tenon/aoti/library/symbol_versions.hpp"
 #include "tenon/aoti/payload.hpp"
 
 namespace tenon::fuzz {
@@ -31,11 +33,20 @@ void model_library(std::span<std::byte> bytes) {
   // The dynamic loader is asked for the others, which takes its time.
   static constexpr std::string_view served[] = {"libc.so",     "libm.so",    "libstdc++.so",
                                                 "libgcc_s.so", "libgomp.so", "ld-linux-x86-64.so"};
+  const Status contained = aoti::contain_loader_effects(*editor);
+  if (!contained.ok() && contained.text().empty()) std::abort();
+  const auto versions = aoti::needed_versions(*editor);
+  use(versions);
   if (editor->needed().size() <= 16) {
-    const auto found = aoti::check_requirements(*editor, &find_shim, &never, served);
+    auto found = aoti::check_requirements(*editor, &find_shim, &never, served);
     use(found);
+    if (found.ok() && versions.ok()) {
+      static_cast<void>(
+          aoti::find_missing_versions(*editor, *versions, &find_shim, served, *found));
+    }
     if (found.ok() && !found->met() && found->text().empty()) std::abort();
   }
+  if (versions.ok()) aoti::release_served_versions(*editor, *versions, served);
   const auto symbols = editor->symbols();
   use(symbols);
   if (!symbols.ok()) return;
