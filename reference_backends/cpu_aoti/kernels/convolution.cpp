@@ -10,6 +10,7 @@
 #include "kernels/vectors/vector_level.hpp"
 #include "onednn/onednn.hpp"
 #include "onednn/packed_weights.hpp"
+#include "onednn/primitive_desc.hpp"
 #include "strided.hpp"
 #include "tenon/core/tensor.hpp"
 
@@ -27,64 +28,69 @@ struct Plan {
   PackedForms weights;
 };
 
-using Desc = dnnl_memory_desc_t;
-
-Status make_reorder(const Desc& from, const Desc& to, std::optional<Reorder>& out) {
-  if (onednn::api().dnnl_memory_desc_equal(&from, &to)) return ok();
+Status make_reorder(const Format& from, const Format& to, std::optional<Reorder>& out) {
+  if (from == to) return ok();
   return out.emplace().make(from, to);
 }
 
-Result<Desc> any_desc(Sizes sizes, dnnl_data_type_t type) {
-  return tagged_desc(sizes, type, dnnl_format_tag_any);
+Result<Format> any_format(Sizes sizes, dnnl_data_type_t type) {
+  return Format::with_tag(sizes, type, dnnl_format_tag_any);
 }
 
 /// The weight in oneDNN's order: groups, output channels, input channels, kernel.
-Result<Desc> weight_desc(const Convolution& c) {
+struct Weight {
+  Dims sizes{}, strides{};
+  std::size_t rank = 0;
+
+  [[nodiscard]] Sizes shape() const noexcept { return Sizes(sizes).first(rank); }
+};
+
+[[nodiscard]] Weight weight_of(const Convolution& c) noexcept {
   const ModelTensor& w = c.weight;
-  Dims sizes{};
-  Dims strides{};
+  Weight out;
   const std::size_t first = c.groups > 1 ? 1 : 0;
   const std::int64_t rows = w.sizes[0] / c.groups;
   if (c.groups > 1) {
-    sizes[0] = c.groups;
-    strides[0] = rows * w.strides[0];
+    out.sizes[0] = c.groups;
+    out.strides[0] = rows * w.strides[0];
   }
   const std::size_t outputs = first + (c.transposed ? 1 : 0);
   const std::size_t inputs = first + (c.transposed ? 0 : 1);
-  sizes[outputs] = rows;
-  strides[outputs] = w.strides[0];
-  sizes[inputs] = w.sizes[1];
-  strides[inputs] = w.strides[1];
+  out.sizes[outputs] = rows;
+  out.strides[outputs] = w.strides[0];
+  out.sizes[inputs] = w.sizes[1];
+  out.strides[inputs] = w.strides[1];
   for (std::size_t d = 0; d < c.spatial; ++d) {
-    sizes[first + 2 + d] = w.sizes[2 + d];
-    strides[first + 2 + d] = w.strides[2 + d];
+    out.sizes[first + 2 + d] = w.sizes[2 + d];
+    out.strides[first + 2 + d] = w.strides[2 + d];
   }
-  return strided_desc(Sizes(sizes).first(first + 2 + c.spatial), strides.data(),
-                      data_type(w.scalar_type));
+  out.rank = first + 2 + c.spatial;
+  return out;
 }
 
 Status make_plan(const Convolution& c, const ModelTensor& out, bool channels_last, Plan& plan) {
   const auto type = data_type(c.input.scalar_type);
-  TENON_TRY(const Desc input, strided_desc(c.input.shape(), c.input.strides.data(), type));
-  TENON_TRY(const Desc output, strided_desc(out.shape(), out.strides.data(), type));
-  TENON_TRY(const Desc weight, weight_desc(c));
+  TENON_TRY(const Format input,
+            Format::with_strides(c.input.shape(), c.input.strides.data(), type));
+  TENON_TRY(const Format output, Format::with_strides(out.shape(), out.strides.data(), type));
+  const Weight w = weight_of(c);
+  TENON_TRY(const Format weight,
+            Format::with_strides(w.shape(), w.strides.data(), data_type(c.weight.scalar_type)));
   // Channels-last data keeps its order, which the operators around it expect. Else oneDNN chooses,
   // which is worth two reorders.
-  TENON_TRY(Desc wanted_input, any_desc(c.input.shape(), type));
-  TENON_TRY(Desc wanted_output, any_desc(out.shape(), type));
+  TENON_TRY(Format wanted_input, any_format(c.input.shape(), type));
+  TENON_TRY(Format wanted_output, any_format(out.shape(), type));
   if (channels_last) {
     const Dims strides = channels_last_strides(c.input.shape());
-    TENON_TRY(wanted_input, strided_desc(c.input.shape(), strides.data(), type));
+    TENON_TRY(wanted_input, Format::with_strides(c.input.shape(), strides.data(), type));
     wanted_output = output;
   }
-  TENON_TRY(const Desc wanted_weight,
-            any_desc(Sizes(weight.dims, static_cast<std::size_t>(weight.ndims)), type));
-  std::optional<Desc> bias;
+  TENON_TRY(const Format wanted_weight, any_format(w.shape(), type));
+  std::optional<Format> bias;
   if (c.bias) {
     const std::int64_t one = 1;
-    TENON_TRY(bias, strided_desc(c.bias->shape(), &one, type));
+    TENON_TRY(bias, Format::with_strides(c.bias->shape(), &one, type));
   }
-  const Desc* bias_desc = bias ? &*bias : nullptr;
   Dims dilation{};
   Dims after{};
   for (std::size_t d = 0; d < c.spatial; ++d) {
@@ -95,25 +101,15 @@ Status make_plan(const Convolution& c, const ModelTensor& out, bool channels_las
     const std::int64_t steps = (c.transposed ? c.input.sizes[d + 2] : out.sizes[d + 2]) - 1;
     after[d] = steps * c.stride[d] + reach - in - c.padding[d];
   }
-  TENON_TRY(const Attributes attributes, new_attributes());
-  dnnl_convolution_desc_t description;  // The type for both operations.
-  TENON_RETURN_IF_ERROR(
-      check(c.transposed ? onednn::api().dnnl_dilated_deconvolution_forward_desc_init(
-                               &description, dnnl_forward_inference, dnnl_deconvolution_direct,
-                               &wanted_input, &wanted_weight, bias_desc, &wanted_output,
-                               c.stride.data(), dilation.data(), c.padding.data(), after.data())
-                         : onednn::api().dnnl_dilated_convolution_forward_desc_init(
-                               &description, dnnl_forward_inference, dnnl_convolution_direct,
-                               &wanted_input, &wanted_weight, bias_desc, &wanted_output,
-                               c.stride.data(), dilation.data(), c.padding.data(), after.data()),
-            "describing a convolution"));
+  TENON_TRY(const PrimitiveDesc desc,
+            onednn::convolution({c.transposed, wanted_input, wanted_weight, bias ? &*bias : nullptr,
+                                 wanted_output, c.stride.data(), dilation.data(), c.padding.data(),
+                                 after.data()}));
   static constexpr int arguments[] = {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DST, DNNL_ARG_BIAS};
-  TENON_RETURN_IF_ERROR(plan.convolution.make(&description, attributes,
-                                              std::span(arguments).first(c.bias ? 4 : 3),
-                                              "choosing a convolution"));
-  plan.weights.set_formats(weight, plan.convolution.desc(DNNL_ARG_WEIGHTS));
-  TENON_RETURN_IF_ERROR(make_reorder(input, plan.convolution.desc(DNNL_ARG_SRC), plan.input));
-  return make_reorder(plan.convolution.desc(DNNL_ARG_DST), output, plan.output);
+  TENON_RETURN_IF_ERROR(plan.convolution.make(desc, std::span(arguments).first(c.bias ? 4 : 3)));
+  plan.weights.set_formats(weight, plan.convolution.format(DNNL_ARG_WEIGHTS));
+  TENON_RETURN_IF_ERROR(make_reorder(input, plan.convolution.format(DNNL_ARG_SRC), plan.input));
+  return make_reorder(plan.convolution.format(DNNL_ARG_DST), output, plan.output);
 }
 
 Status run_plan(Plan& plan, const Convolution& c, const ModelTensor& out) {
@@ -174,8 +170,9 @@ Status make_plain(ModelTensor& tensor, std::optional<OwnedTensor>& copy) {
   return ok();
 }
 
-/// Computes a convolution whose arguments are checked and whose output is not empty.
-Status run(Convolution& c, ModelTensor& out, bool channels_last) {
+/// Computes a convolution whose arguments are checked and whose output is not empty. `c` is its
+/// own, as it is made to refer to copies that end with it.
+Status run(Convolution c, ModelTensor& out, bool channels_last) {
   std::optional<OwnedTensor> input, weight, bias;
   TENON_RETURN_IF_ERROR(make_plain(c.input, input));
   TENON_RETURN_IF_ERROR(make_plain(c.weight, weight));
@@ -214,7 +211,7 @@ Status make_float(ModelTensor& tensor, std::optional<OwnedTensor>& copy) {
 }
 
 /// The same in Float, rounded at the end: for Half, and for CPUs without BFloat16 convolutions.
-Status run_as_float(Convolution& c, ModelTensor& out) {
+Status run_as_float(Convolution c, ModelTensor& out) {
   std::optional<OwnedTensor> input, weight, bias;
   TENON_RETURN_IF_ERROR(make_float(c.input, input));
   TENON_RETURN_IF_ERROR(make_float(c.weight, weight));
@@ -301,7 +298,7 @@ void run_double(const Convolution& c, ModelTensor& out) noexcept {
   }
 }
 
-Status convolve(Convolution& c, ModelTensor** result) {
+Status convolve(const Convolution& c, ModelTensor** result) {
   const ScalarType type = c.input.scalar_type;
   constexpr ScalarType types[] = {ScalarType::Float, ScalarType::Double, ScalarType::BFloat16,
                                   ScalarType::Half};

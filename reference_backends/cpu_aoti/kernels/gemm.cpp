@@ -8,6 +8,7 @@
 #include "kernels/products/few_rows.hpp"
 #include "onednn/onednn.hpp"
 #include "onednn/packed_weights.hpp"
+#include "onednn/primitive_desc.hpp"
 
 namespace tenon::cpu_aoti {
 namespace {
@@ -172,39 +173,21 @@ Status by_primitive(const Product& p, bool packs, bool& done) {
       const std::int64_t sizes[] = {matrix.rows, matrix.cols};
       const std::int64_t strides[] = {operand.transposed ? 1 : operand.leading,
                                       operand.transposed ? operand.leading : 1};
-      return strided_desc(sizes, strides, data_type(type));
+      return Format::with_strides(sizes, strides, data_type(type));
     };
     TENON_TRY(const auto a, describe(p.a, left, p.type));
     TENON_TRY(const auto b, describe(p.b, right, p.type));
     auto wanted_b = b;
     if (packs) {
       const std::int64_t sizes[] = {p.b.rows, p.b.cols};
-      TENON_TRY(wanted_b, tagged_desc(sizes, data_type(p.type), dnnl_format_tag_any));
+      TENON_TRY(wanted_b, Format::with_tag(sizes, data_type(p.type), dnnl_format_tag_any));
     }
     TENON_TRY(const auto c, describe(p.c, result, p.type));
-    TENON_TRY(const Attributes attributes, new_attributes());
-    if (p.alpha != 1) {
-      const auto scale = static_cast<float>(p.alpha);
-      TENON_RETURN_IF_ERROR(
-          check(onednn::api().dnnl_primitive_attr_set_output_scales(attributes.get(), 1, 0, &scale),
-                "alpha"));
-    }
-    Owned<dnnl_post_ops_t, &onednn::Api::dnnl_post_ops_destroy> after;
-    if (p.beta != 0) {
-      dnnl_post_ops_t made = nullptr;
-      TENON_RETURN_IF_ERROR(check(onednn::api().dnnl_post_ops_create(&made), "beta"));
-      after.reset(made);
-      TENON_RETURN_IF_ERROR(
-          check(onednn::api().dnnl_post_ops_append_sum(made, static_cast<float>(p.beta)), "beta"));
-      TENON_RETURN_IF_ERROR(
-          check(onednn::api().dnnl_primitive_attr_set_post_ops(attributes.get(), made), "beta"));
-    }
-    dnnl_matmul_desc_t description;
-    TENON_RETURN_IF_ERROR(check(
-        onednn::api().dnnl_matmul_desc_init(&description, &a, &wanted_b, nullptr, &c), "matmul"));
+    TENON_TRY(const PrimitiveDesc desc, onednn::matmul(a, wanted_b, c, static_cast<float>(p.alpha),
+                                                       static_cast<float>(p.beta)));
     static constexpr int arguments[] = {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DST};
-    TENON_RETURN_IF_ERROR(product.bound.make(&description, attributes, arguments, "matmul"));
-    product.packed.set_formats(b, product.bound.desc(DNNL_ARG_WEIGHTS));
+    TENON_RETURN_IF_ERROR(product.bound.make(desc, arguments));
+    product.packed.set_formats(b, product.bound.format(DNNL_ARG_WEIGHTS));
     return ok();
   };
   auto prepared = aoti::current_pool().cache<Cache<PreparedProduct>>().get(key, make);

@@ -11,6 +11,7 @@
 #include "kernels/vectors/vector_level.hpp"
 #include "onednn/onednn.hpp"
 #include "onednn/packed_weights.hpp"
+#include "onednn/primitive_desc.hpp"
 #include "strided.hpp"
 #include "tenon/core/tensor.hpp"
 
@@ -103,31 +104,25 @@ Status make_plan(const Lstm& l, ScalarType type, Plan& plan) {
   const std::int64_t w_hidden_sizes[] = {1, 1, l.size, 4, l.size};
   const std::int64_t bias_sizes[] = {1, 1, 4, l.size};
   const auto element = data_type(type);
-  TENON_TRY(const auto input, tagged_desc(input_sizes, element, dnnl_tnc));
-  TENON_TRY(const auto output, tagged_desc(output_sizes, element, dnnl_tnc));
-  TENON_TRY(const auto hidden, tagged_desc(state_sizes, element, dnnl_ldnc));
-  TENON_TRY(const auto cell, tagged_desc(state_sizes, dnnl_f32, dnnl_ldnc));
-  TENON_TRY(const auto w_input, tagged_desc(w_input_sizes, element, dnnl_format_tag_any));
-  TENON_TRY(const auto w_hidden, tagged_desc(w_hidden_sizes, element, dnnl_format_tag_any));
-  TENON_TRY(const auto bias, tagged_desc(bias_sizes, dnnl_f32, dnnl_ldgo));
-  dnnl_rnn_desc_t description;
-  TENON_RETURN_IF_ERROR(
-      check(onednn::api().dnnl_lstm_forward_desc_init(
-                &description, dnnl_forward_inference,
-                l.reverse ? dnnl_unidirectional_right2left : dnnl_unidirectional_left2right, &input,
-                &hidden, &cell, &w_input, &w_hidden, &bias, &output, &hidden, &cell, 0),
-            "describing an LSTM"));
-  TENON_TRY(const Attributes attributes, new_attributes());
+  TENON_TRY(const auto input, Format::with_tag(input_sizes, element, dnnl_tnc));
+  TENON_TRY(const auto output, Format::with_tag(output_sizes, element, dnnl_tnc));
+  TENON_TRY(const auto hidden, Format::with_tag(state_sizes, element, dnnl_ldnc));
+  TENON_TRY(const auto cell, Format::with_tag(state_sizes, dnnl_f32, dnnl_ldnc));
+  TENON_TRY(const auto w_input, Format::with_tag(w_input_sizes, element, dnnl_format_tag_any));
+  TENON_TRY(const auto w_hidden, Format::with_tag(w_hidden_sizes, element, dnnl_format_tag_any));
+  TENON_TRY(const auto bias, Format::with_tag(bias_sizes, dnnl_f32, dnnl_ldgo));
+  TENON_TRY(const PrimitiveDesc desc,
+            onednn::lstm({l.reverse, input, hidden, cell, w_input, w_hidden, bias, output}));
   static constexpr int arguments[] = {
       DNNL_ARG_SRC_LAYER,     DNNL_ARG_SRC_ITER,     DNNL_ARG_SRC_ITER_C,
       DNNL_ARG_WEIGHTS_LAYER, DNNL_ARG_WEIGHTS_ITER, DNNL_ARG_BIAS,
       DNNL_ARG_DST_LAYER,     DNNL_ARG_DST_ITER,     DNNL_ARG_DST_ITER_C};
-  TENON_RETURN_IF_ERROR(plan.lstm.make(&description, attributes, arguments, "choosing an LSTM"));
+  TENON_RETURN_IF_ERROR(plan.lstm.make(desc, arguments));
   // PyTorch's weights: gates and outputs before inputs, gates in oneDNN's order.
-  TENON_TRY(const auto from_input, tagged_desc(w_input_sizes, element, dnnl_ldgoi));
-  TENON_TRY(const auto from_hidden, tagged_desc(w_hidden_sizes, element, dnnl_ldgoi));
-  plan.w_input.set_formats(from_input, plan.lstm.desc(DNNL_ARG_WEIGHTS_LAYER));
-  plan.w_hidden.set_formats(from_hidden, plan.lstm.desc(DNNL_ARG_WEIGHTS_ITER));
+  TENON_TRY(const auto from_input, Format::with_tag(w_input_sizes, element, dnnl_ldgoi));
+  TENON_TRY(const auto from_hidden, Format::with_tag(w_hidden_sizes, element, dnnl_ldgoi));
+  plan.w_input.set_formats(from_input, plan.lstm.format(DNNL_ARG_WEIGHTS_LAYER));
+  plan.w_hidden.set_formats(from_hidden, plan.lstm.format(DNNL_ARG_WEIGHTS_ITER));
   return ok();
 }
 

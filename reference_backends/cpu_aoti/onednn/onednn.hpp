@@ -7,38 +7,17 @@
 #include <initializer_list>
 #include <memory>
 #include <span>
-#include <type_traits>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
-#include "onednn/onednn_api.hpp"
+#include "onednn/format.hpp"
+#include "onednn/handles.hpp"
 #include "strided.hpp"
 #include "tenon/core/status.hpp"
 
 /// oneDNN primitives, created once for a shape and reused.
 namespace tenon::cpu_aoti::onednn {
-
-/// Turns a failure of oneDNN into a Status; `what` names the step.
-[[nodiscard]] Status check(dnnl_status_t status, const char* what);
-
-/// The engine of this process.
-[[nodiscard]] dnnl_engine_t engine();
-
-/// A handle of oneDNN's C interface, destroyed by the given function.
-template <class Handle, auto Destroy>
-struct Destroyer {
-  using pointer = Handle;
-  void operator()(Handle handle) const noexcept { (api().*Destroy)(handle); }
-};
-template <class Handle, auto Destroy>
-using Owned = std::unique_ptr<std::remove_pointer_t<Handle>, Destroyer<Handle, Destroy>>;
-
-using PrimitiveDesc = Owned<dnnl_primitive_desc_t, &Api::dnnl_primitive_desc_destroy>;
-using Primitive = Owned<dnnl_primitive_t, &Api::dnnl_primitive_destroy>;
-using Memory = Owned<dnnl_memory_t, &Api::dnnl_memory_destroy>;
-using Stream = Owned<dnnl_stream_t, &Api::dnnl_stream_destroy>;
-using Attributes = Owned<dnnl_primitive_attr_t, &Api::dnnl_primitive_attr_destroy>;
 
 /// The parameters of a primitive, as numbers.
 struct Key {
@@ -70,15 +49,10 @@ class Bound {
  public:
   /// Creates the primitive of a description. `run` takes its scratchpad from the pool, so that
   /// oneDNN allocates nothing.
-  Status make(const_dnnl_primitive_desc_t desc, std::span<const int> arguments);
-
-  /// The same for the description of an operation. `what` names the choice of its primitive.
-  /// errors: those of oneDNN; NotSupported where it has no primitive for the operation.
-  Status make(const_dnnl_op_desc_t operation, const Attributes& attributes,
-              std::span<const int> arguments, const char* what);
+  Status make(const PrimitiveDesc& desc, std::span<const int> arguments);
 
   /// The format of an argument of the primitive.
-  [[nodiscard]] const dnnl_memory_desc_t& desc(int argument) const noexcept;
+  [[nodiscard]] const Format& format(int argument) const noexcept;
 
   Status set(int argument, void* data);
   Status run();
@@ -86,7 +60,7 @@ class Bound {
  private:
   struct Argument {
     int index;
-    dnnl_memory_desc_t desc;
+    Format format;
     Memory memory;
   };
 
@@ -126,19 +100,5 @@ class Cache {
   std::vector<const Key*> by_age_;  ///< Of `made_`, in a ring that begins at `oldest_`.
   std::size_t oldest_ = 0;
 };
-
-/// oneDNN's element type; `dnnl_data_type_undef` where it has none.
-[[nodiscard]] dnnl_data_type_t data_type(ScalarType type) noexcept;
-
-/// A description with the given strides.
-Result<dnnl_memory_desc_t> strided_desc(Sizes sizes, const std::int64_t* strides,
-                                        dnnl_data_type_t type);
-
-/// A description with the strides of a tag, or, for `dnnl_format_tag_any`, with those that a
-/// primitive chooses.
-Result<dnnl_memory_desc_t> tagged_desc(Sizes sizes, dnnl_data_type_t type, dnnl_format_tag_t tag);
-
-/// Attributes with a scratchpad of the caller.
-Result<Attributes> new_attributes();
 
 }  // namespace tenon::cpu_aoti::onednn

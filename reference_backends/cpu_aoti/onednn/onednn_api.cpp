@@ -5,16 +5,28 @@
 #include <string_view>
 
 #include "isolated_library.hpp"
+#include "tenon/core/concat.hpp"
 
 namespace tenon::cpu_aoti::onednn {
 namespace {
 
+constexpr const char* library_name = TENON_CPU_AOTI_ONEDNN_LIBRARY;
+
+/// Debian's name of the package with a library: that of libdnnl.so.3.6 is libdnnl3.6.
+[[nodiscard]] std::string package() {
+  constexpr std::string_view before = "libdnnl.so.";
+  return concat("libdnnl", std::string_view(library_name).substr(before.size()));
+}
+
 struct Loaded {
-  Loaded() : library("libdnnl.so.2"), problem(missing_text(library, "oneDNN 2", "libdnnl2")) {
+  Loaded()
+      : library(library_name),
+        problem(missing_text(library, concat("oneDNN ", DNNL_VERSION_MAJOR), package())) {
     if (!library) return;
 #define TENON_CPU_AOTI_FIND(name)                                         \
   api.name = reinterpret_cast<decltype(api.name)>(library.symbol(#name)); \
-  if (!api.name) problem = "oneDNN: libdnnl.so.2 has no function " #name;
+  if (!api.name)                                                          \
+    problem = concat("oneDNN: ", std::string_view(library_name), " has no function " #name);
     TENON_CPU_AOTI_ONEDNN(TENON_CPU_AOTI_FIND)
 #undef TENON_CPU_AOTI_FIND
   }

@@ -15,8 +15,6 @@
 namespace tenon::cpu_aoti::onednn {
 namespace {
 
-using Desc = dnnl_memory_desc_t;
-
 /// All packed weights of the process, by a sample of their bytes and then by all of them.
 aoti::SharedByContent<PackedWeight>& shared() {
   static aoti::SharedByContent<PackedWeight> only;
@@ -40,11 +38,12 @@ aoti::SharedByContent<PackedWeight>& shared() {
 void PackedWeight::Free::operator()(std::byte* block) const noexcept { std::free(block); }
 
 Result<std::shared_ptr<const PackedWeight>> PackedWeight::make(const std::byte* source,
-                                                               const Desc& from, const Desc& to) {
+                                                               const Format& from,
+                                                               const Format& to) {
   Reorder reorder;
   TENON_RETURN_IF_ERROR(reorder.make(from, to));
   auto out = std::make_shared<PackedWeight>();
-  out->desc_ = to;
+  out->format_ = to;
   out->nbytes_ = static_cast<std::size_t>(reorder.to_nbytes());
   constexpr std::size_t alignment = 64;
   const std::size_t size = (out->nbytes_ + alignment - 1) / alignment * alignment;
@@ -57,27 +56,25 @@ Result<std::shared_ptr<const PackedWeight>> PackedWeight::make(const std::byte* 
 }
 
 bool PackedWeight::equals(const PackedWeight& other) const noexcept {
-  return nbytes_ == other.nbytes_ && api().dnnl_memory_desc_equal(&desc_, &other.desc_) != 0 &&
+  return nbytes_ == other.nbytes_ && format_ == other.format_ &&
          std::memcmp(data(), other.data(), nbytes_) == 0;
 }
 
-Result<std::byte*> PackedWeights::get(const std::byte* source, const Desc& from, const Desc& to) {
+Result<std::byte*> PackedWeights::get(const std::byte* source, const Format& from,
+                                      const Format& to) {
   constexpr int most_formats = 2;
   int formats = 0;
   for (const Entry& entry : entries_) {
     if (entry.source != source) continue;
     ++formats;
-    if (api().dnnl_memory_desc_equal(&entry.from, &from) != 0 &&
-        api().dnnl_memory_desc_equal(&entry.to, &to) != 0) {
-      return entry.weight->data();
-    }
+    if (entry.from == from && entry.to == to) return entry.weight->data();
   }
   if (!is_enabled_ || formats >= most_formats) return nullptr;
   auto made = PackedWeight::make(source, from, to);
   // A run reuses one block of memory for the copies that it makes instead.
   if (!made.ok() && made.error() == Error::MemoryAllocationFailed) return nullptr;
   TENON_TRY(std::shared_ptr<const PackedWeight> weight, std::move(made));
-  release_file_pages(source, api().dnnl_memory_desc_get_size(&from));
+  release_file_pages(source, from.nbytes());
   const auto sample = sample_of(*weight);
   const auto is_same = [&](const PackedWeight& other) -> Result<bool> {
     return weight->equals(other);
@@ -109,10 +106,10 @@ std::size_t PackedWeights::nbytes_of(std::span<const PackedWeights* const> insta
 
 std::size_t PackedWeights::nbytes_of_process() { return shared().nbytes(); }
 
-void PackedForms::set_formats(const Desc& from, const Desc& to) {
+void PackedForms::set_formats(const Format& from, const Format& to) {
   from_ = from;
   to_ = to;
-  are_needed_ = api().dnnl_memory_desc_equal(&from, &to) == 0;
+  are_needed_ = !(from == to);
 }
 
 Result<std::byte*> PackedForms::get(const std::byte* source) {

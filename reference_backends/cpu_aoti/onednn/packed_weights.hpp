@@ -20,8 +20,7 @@ class PackedWeight {
  public:
   /// Reorders `source`, of format `from`. errors: those of oneDNN; MemoryAllocationFailed.
   static Result<std::shared_ptr<const PackedWeight>> make(const std::byte* source,
-                                                          const dnnl_memory_desc_t& from,
-                                                          const dnnl_memory_desc_t& to);
+                                                          const Format& from, const Format& to);
 
   [[nodiscard]] std::byte* data() const noexcept { return data_.get(); }
   [[nodiscard]] std::size_t nbytes() const noexcept { return nbytes_; }
@@ -32,7 +31,7 @@ class PackedWeight {
     void operator()(std::byte* block) const noexcept;
   };
 
-  dnnl_memory_desc_t desc_{};
+  Format format_;
   std::size_t nbytes_ = 0;
   std::unique_ptr<std::byte, Free> data_;
 };
@@ -54,8 +53,7 @@ class PackedWeights {
   /// the two formats that a weight is kept in at most, or there is no memory for another copy.
   /// Takes a lock and allocates: `PackedForms` calls it once for each weight of a primitive.
   /// errors: those of `PackedWeight::make`, except MemoryAllocationFailed.
-  Result<std::byte*> get(const std::byte* source, const dnnl_memory_desc_t& from,
-                         const dnnl_memory_desc_t& to);
+  Result<std::byte*> get(const std::byte* source, const Format& from, const Format& to);
 
   /// Bytes of all packed weights of this instance, also those that others share.
   [[nodiscard]] std::size_t nbytes() const;
@@ -69,8 +67,8 @@ class PackedWeights {
  private:
   struct Entry {
     const std::byte* source;
-    dnnl_memory_desc_t from;
-    dnnl_memory_desc_t to;
+    Format from;
+    Format to;
     std::shared_ptr<const PackedWeight> weight;
   };
 
@@ -84,7 +82,7 @@ class PackedWeights {
 class PackedForms {
  public:
   /// Weights have the format `from`, the primitive reads them in the format `to`.
-  void set_formats(const dnnl_memory_desc_t& from, const dnnl_memory_desc_t& to);
+  void set_formats(const Format& from, const Format& to);
 
   /// Whether the two formats differ.
   [[nodiscard]] bool are_needed() const noexcept { return are_needed_; }
@@ -101,8 +99,8 @@ class PackedForms {
  private:
   using Form = std::pair<const std::byte*, std::byte*>;  ///< Source and packed weight.
 
-  dnnl_memory_desc_t from_{};
-  dnnl_memory_desc_t to_{};
+  Format from_;
+  Format to_;
   std::vector<Form> forms_;         ///< By source.
   std::optional<Reorder> reorder_;  ///< Made when it is needed.
   bool are_needed_ = false;

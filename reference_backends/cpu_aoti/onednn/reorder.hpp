@@ -12,7 +12,7 @@ namespace tenon::cpu_aoti::onednn {
 class Reorder {
  public:
   /// errors: those of oneDNN.
-  Status make(const dnnl_memory_desc_t& from, const dnnl_memory_desc_t& to);
+  Status make(const Format& from, const Format& to);
 
   /// Bytes of an argument in either format.
   [[nodiscard]] std::int64_t from_nbytes() const noexcept { return from_nbytes_; }

@@ -192,7 +192,7 @@ TEST_CASE("a weight is kept in two formats at most", "[cpu_aoti]") {
   const auto* bytes = reinterpret_cast<const std::byte*>(source.data());
   const std::int64_t sizes[] = {2, 3, 4, 5};
   const auto desc = [&](const Shape& strides) {
-    return *onednn::strided_desc(sizes, strides.data(), dnnl_f32);
+    return *onednn::Format::with_strides(sizes, strides.data(), dnnl_f32);
   };
   const auto from = desc({60, 20, 5, 1});
   const auto first = weights.get(bytes, from, desc({60, 1, 15, 3}));
@@ -212,8 +212,8 @@ TEST_CASE("a weight without memory for its packed form is reordered in each run"
   const std::int64_t sizes[] = {2, 2};
   const std::int64_t plain[] = {2, 1}, far_apart[] = {std::int64_t{1} << 58, 1};
   const auto packed_form = weights.get(reinterpret_cast<const std::byte*>(source.data()),
-                                       *onednn::strided_desc(sizes, plain, dnnl_f32),
-                                       *onednn::strided_desc(sizes, far_apart, dnnl_f32));
+                                       *onednn::Format::with_strides(sizes, plain, dnnl_f32),
+                                       *onednn::Format::with_strides(sizes, far_apart, dnnl_f32));
   INFO(packed_form.text());
   REQUIRE(packed_form.ok());
   CHECK(*packed_form == nullptr);

@@ -5,6 +5,7 @@
 #include "kernels/kernel_list.hpp"
 #include "kernels/quantized/dot_products.hpp"
 #include "onednn/onednn.hpp"
+#include "onednn/primitive_desc.hpp"
 #include "strided.hpp"
 #include "tenon/core/tensor.hpp"
 
@@ -67,15 +68,13 @@ Status by_primitive(const DotProducts& p) {
     const std::int64_t b_sizes[] = {p.inner, p.columns};
     const std::int64_t b_strides[] = {p.b_in_rows ? p.b_stride : 1, p.b_in_rows ? 1 : p.b_stride};
     const std::int64_t sizes[] = {p.rows, p.columns}, strides[] = {p.row_stride, p.column_stride};
-    TENON_TRY(const auto a, strided_desc(a_sizes, a_strides, p.a_is_byte ? dnnl_u8 : dnnl_s8));
-    TENON_TRY(const auto b, strided_desc(b_sizes, b_strides, dnnl_s8));
-    TENON_TRY(const auto out, strided_desc(sizes, strides, dnnl_s32));
-    dnnl_matmul_desc_t description;
-    TENON_RETURN_IF_ERROR(
-        check(onednn::api().dnnl_matmul_desc_init(&description, &a, &b, nullptr, &out), "matmul"));
-    TENON_TRY(const Attributes attributes, new_attributes());
+    TENON_TRY(const auto a,
+              Format::with_strides(a_sizes, a_strides, p.a_is_byte ? dnnl_u8 : dnnl_s8));
+    TENON_TRY(const auto b, Format::with_strides(b_sizes, b_strides, dnnl_s8));
+    TENON_TRY(const auto out, Format::with_strides(sizes, strides, dnnl_s32));
+    TENON_TRY(const PrimitiveDesc desc, onednn::matmul(a, b, out));
     static constexpr int arguments[] = {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DST};
-    return product.bound.make(&description, attributes, arguments, "matmul");
+    return product.bound.make(desc, arguments);
   };
   TENON_TRY(IntProduct* const found,
             aoti::current_pool().cache<Cache<IntProduct>>().get(key, make));
