@@ -14,7 +14,7 @@ namespace {
 
 using host::detail::FileBytes;
 
-constexpr std::string_view table_magic = "ETCUDAFQN3";
+constexpr std::string_view table_magic = "ETCUDAFQN";  // And a digit.
 
 /// Reads "length, text" and moves on; nothing when it is not inside the bytes.
 std::optional<std::string_view> take_text(FileBytes bytes, std::uint64_t& at) {
@@ -39,16 +39,43 @@ std::optional<std::string_view> take_weight(FileBytes bytes, std::uint64_t& at) 
   return key;
 }
 
-/// The newest form: the key of the library, then one entry for each weight. A table that ends too
-/// early has no keys: what it would say cannot be known.
+/// Reads the keys of the libraries: one, or a number of them, each after what it is compiled for.
+std::optional<std::vector<std::string_view>> take_libraries(FileBytes bytes, std::uint64_t& at) {
+  const char digit = bytes.text()[at++];
+  std::vector<std::string_view> out;
+  std::uint32_t count = 1;
+  std::uint64_t targets = 0;  // Bytes in front of each key.
+  if (digit == '0' || digit == '4' || digit == '5') {
+    if (!bytes.holds(at, 4)) return std::nullopt;
+    count = bytes.u32(at);
+    at += 4;
+    targets = digit == '4' ? 8 : 12;
+  } else if (digit != '3') {
+    return std::nullopt;
+  }
+  for (std::uint32_t i = 0; i < count; ++i) {
+    at += targets;
+    const auto key = take_text(bytes, at);
+    if (!key) return std::nullopt;
+    out.push_back(*key);
+  }
+  return out;
+}
+
+/// The newer forms: the keys of the libraries, then one entry for each weight. A table that ends
+/// too early has no keys: what it would say cannot be known.
 std::vector<std::string> keys_of_table(FileBytes bytes) {
   std::uint64_t at = table_magic.size();
-  const auto library = take_text(bytes, at);
-  if (!library || !bytes.holds(at, 4)) return {};
+  if (!bytes.holds(at, 1)) return {};
+  const auto libraries = take_libraries(bytes, at);
+  if (!libraries || !bytes.holds(at, 4)) return {};
   const std::uint32_t count = bytes.u32(at);
   at += 4;
-  std::vector<std::string> keys{std::string(*library)};
-  std::unordered_set<std::string_view> seen{*library};
+  std::vector<std::string> keys;
+  std::unordered_set<std::string_view> seen;
+  for (const std::string_view library : *libraries) {
+    if (seen.insert(library).second) keys.emplace_back(library);
+  }
   for (std::uint32_t i = 0; i < count; ++i) {
     const auto key = take_weight(bytes, at);
     if (!key) return {};

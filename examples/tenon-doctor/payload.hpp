@@ -14,7 +14,8 @@ namespace tenon::doctor {
 ///
 ///   "<hash>_so_blob\n<hash>_weights_blob"   keys, one a line
 ///   ""                                      the older form: "<method>_so_blob", or "so_blob"
-///   "ETCUDAFQN3..."                         the newer form of CUDA: a table of weights
+///   "ETCUDAFQN3..."                         a newer form of CUDA: a table of weights
+///   "ETCUDAFQN0...", 4 and 5                the same with libraries for several devices
 ///
 /// `method` is the value of the compile spec "method_name", empty when there is none. The older
 /// form may have weights, but need not, so they are not asked for (backends/aoti/

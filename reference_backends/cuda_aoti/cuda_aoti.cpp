@@ -12,6 +12,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <tenon/aoti.hpp>
@@ -89,7 +90,7 @@ class CudaBackend final : public tenon::Backend<CudaBackend>,
   static constexpr std::string_view tags = "aoti,cuda,experimental";
   static constexpr std::string_view description =
       "models compiled by PyTorch's AOTInductor for NVIDIA GPUs";
-  static constexpr tenon::PayloadVersions payload_versions = {1, 3};
+  static constexpr tenon::PayloadVersions payload_versions = {1, 4};
   static constexpr bool runs_embedded_code = true;
   static constexpr bool takes_named_weights = true;
   static constexpr const char* device_name = "cuda";
@@ -151,6 +152,15 @@ class CudaBackend final : public tenon::Backend<CudaBackend>,
     return is_of_cuda(name) ? cuda::find_in_cuda_libraries(name) : nullptr;
   }
 
+  static tenon::Result<std::size_t> choose_library(std::span<const aoti::LibraryVariant> variants,
+                                                   const aoti::LoadOptions& load_options) {
+    const std::int32_t index = load_options.device_index.value_or(0);
+    TENON_TRY(const cuda::Driver* const driver, cuda::load_driver());
+    TENON_RETURN_IF_ERROR(cuda::check_device_index(*driver, index));
+    TENON_TRY(const unsigned sm, cuda::capability_of(*driver, index));
+    return aoti::choose_for_sm(variants, sm);
+  }
+
   /// Fails unless the driver starts and has a device.
   tenon::Status is_available() const {
     TENON_TRY(const cuda::Driver* const driver, cuda::load_driver());
@@ -163,6 +173,7 @@ class CudaBackend final : public tenon::Backend<CudaBackend>,
   tenon::Result<Delegate> init(tenon::InitContext& context, tenon::Blob processed,
                                tenon::CompileSpecs specs) {
     TENON_RETURN_IF_ERROR(is_available());
+    TENON_RETURN_IF_ERROR(check_specs(specs));
     TENON_TRY(const auto values, option_values(context));
     TENON_TRY(const auto graph_methods, values.get<std::string>("enable_cuda_graph_for_method"));
     const bool as_graph = is_listed(graph_methods, context.method_name());
@@ -179,7 +190,8 @@ class CudaBackend final : public tenon::Backend<CudaBackend>,
                           threshold);
     }
     TENON_TRY(const auto cublaslt, values.get<std::string>("cublaslt"));
-    const auto library = library_of(context, processed);
+    TENON_TRY(const aoti::Payload payload, parse(context, processed.text(), load_options));
+    const auto library = library_of(context, payload.library_key);
     if (library.ok()) {
       TENON_RETURN_IF_ERROR(check_device(library->bytes(), *load_options.device_index).status());
     }
@@ -352,13 +364,19 @@ class CudaBackend final : public tenon::Backend<CudaBackend>,
     return parse_target_device(tenon::as_text(*target));
   }
 
-  /// The model's library of a blob.
+  /// Fails for a program that needs what this backend does not have.
+  static tenon::Status check_specs(tenon::CompileSpecs specs) {
+    for (std::size_t i = 0; i < specs.size(); ++i) {
+      if (!aoti::is_off_graph_cache_spec(specs[i].key)) continue;
+      return aoti::off_graph_cache_refused(tenon::concat("compile spec '", specs[i].key, "'"));
+    }
+    return tenon::ok();
+  }
+
   static tenon::Result<tenon::NamedData> library_of(const tenon::InitContext& context,
-                                                    const tenon::Blob& processed) {
-    TENON_TRY(const auto payload,
-              aoti::parse_payload(processed.text(), context.method_name(), true));
+                                                    const std::string& key) {
     const auto data = context.named_data_map();
-    if (data) return data->get_data(payload.library_key);
+    if (data) return data->get_data(key);
     return tenon::error(tenon::Error::NotFound, "the program has no named data");
   }
 
@@ -415,26 +433,60 @@ class CudaBackend final : public tenon::Backend<CudaBackend>,
   /// why `init` would refuse it.
   tenon::Result<tenon::BlobVerdict> judge(tenon::InitContext& context, const tenon::Blob& processed,
                                           tenon::CompileSpecs specs) {
-    TENON_TRY(const std::int32_t index, device_of(specs));
-    TENON_TRY(const tenon::NamedData library, library_of(context, processed));
+    TENON_RETURN_IF_ERROR(check_specs(specs));
+    aoti::LoadOptions load_options;
+    TENON_TRY(load_options.device_index, device_of(specs));
     const tenon::Status available = is_available();
-    TENON_RETURN_IF_ERROR(aoti::ModelLibrary::check(
-        library.bytes(), available.ok() ? &find_shim : &may_be_found, served_libraries));
+    if (!available.ok()) return judge_without_device(context, processed, available);
+    TENON_TRY(const aoti::Payload payload, parse(context, processed.text(), load_options));
+    TENON_TRY(const tenon::NamedData library, library_of(context, payload.library_key));
+    TENON_RETURN_IF_ERROR(aoti::ModelLibrary::check(library.bytes(), &find_shim, served_libraries));
     const auto kernels = cuda::KernelImages::find(library.bytes());
-    if (!available.ok()) {
-      return tenon::BlobVerdict{
-          tenon::Compatibility::Usable,
-          tenon::concat(
-              "the device was not looked at (", available.text(),
-              "); this machine has all else that the model needs, and its kernels are for ",
-              kernels.empty() ? "unknown devices" : kernels.text())};
-    }
-    TENON_TRY(const KernelFit fit, check_device(library.bytes(), index));
+    TENON_TRY(const KernelFit fit, check_device(library.bytes(), *load_options.device_index));
     if (fit == KernelFit::binary) return tenon::BlobVerdict{};
     return tenon::BlobVerdict{
         tenon::Compatibility::Usable,
         tenon::concat("the driver compiles the model's kernels when they are loaded: they are for ",
                       kernels.text())};
+  }
+
+  /// The same without a driver: of several libraries, one that could be loaded is enough.
+  static tenon::Result<tenon::BlobVerdict> judge_without_device(tenon::InitContext& context,
+                                                                const tenon::Blob& processed,
+                                                                const tenon::Status& available) {
+    TENON_TRY(const aoti::Payload payload,
+              aoti::parse_payload(processed.text(), context.method_name(), true));
+    std::vector<std::string> keys;
+    if (!payload.library_key.empty()) keys.push_back(payload.library_key);
+    if (keys.empty()) {
+      for (const aoti::LibraryVariant& variant : payload.variants) {
+        keys.push_back(variant.library_key);
+      }
+    }
+    tenon::Status refused = tenon::ok();
+    for (const std::string& key : keys) {
+      auto kernels = kernels_of(context, key);
+      if (kernels.ok()) {
+        return tenon::BlobVerdict{
+            tenon::Compatibility::Usable,
+            tenon::concat(
+                "the device was not looked at (", available.text(),
+                "); this machine has all else that the model needs, and its kernels are for ",
+                keys.size() == 1 ? *kernels : aoti::text_of(payload.variants))};
+      }
+      if (refused.ok()) refused = std::move(kernels).status();
+    }
+    return refused;
+  }
+
+  /// The devices that the kernels of a library are for, if this machine has all else that it needs.
+  static tenon::Result<std::string> kernels_of(const tenon::InitContext& context,
+                                               const std::string& key) {
+    TENON_TRY(const tenon::NamedData library, library_of(context, key));
+    TENON_RETURN_IF_ERROR(
+        aoti::ModelLibrary::check(library.bytes(), &may_be_found, served_libraries));
+    const auto kernels = cuda::KernelImages::find(library.bytes());
+    return kernels.empty() ? std::string("unknown devices") : kernels.text();
   }
 
   /// Like `find_shim`, on a machine without CUDA's own libraries.

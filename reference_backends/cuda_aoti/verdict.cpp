@@ -7,6 +7,7 @@
 #include "driver/device.hpp"
 #include "kernels/kernels.hpp"
 #include "tenon/aoti/library/elf_editor.hpp"
+#include "tenon/aoti/shims/shim.hpp"
 
 namespace tenon::cuda_aoti {
 
@@ -51,7 +52,7 @@ Result<std::string_view> own_function_in(Bytes library, std::string_view suffix)
   for (const auto& symbol : symbols) {
     if (!symbol.is_undefined) continue;
     for (const std::string_view name : names) {
-      if (symbol.name == name && name.ends_with(suffix)) return name;
+      if (aoti::shim_name(symbol.name) == name && name.ends_with(suffix)) return name;
     }
   }
   return std::string_view();

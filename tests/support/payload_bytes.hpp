@@ -20,8 +20,16 @@ struct PayloadWeight {
   std::vector<std::int64_t> strides = {3, 1};
 };
 
-/// Bytes of an AOTInductor payload of generation 3, field by field: the key of the library, the
-/// number of weights, and each weight.
+/// One library of a PayloadBytes of generation 4.
+struct PayloadVariant {
+  std::uint32_t target_sm = 0;
+  std::uint32_t ptx_compute = 0;
+  std::uint32_t flags = 0;
+  std::string key = "so_blob";
+};
+
+/// Bytes of an AOTInductor payload of generation 3 or 4, field by field: the key of the library or
+/// the libraries, the number of weights, and each weight.
 class PayloadBytes {
  public:
   explicit PayloadBytes(std::string_view magic = "ETCUDAFQN3") : bytes_(magic) {}
@@ -42,6 +50,16 @@ class PayloadBytes {
     number(static_cast<std::uint32_t>(weight.sizes.size()));
     for (const std::int64_t size : weight.sizes) number(size);
     for (const std::int64_t stride : weight.strides) number(stride);
+    return *this;
+  }
+
+  PayloadBytes& variants(const std::vector<PayloadVariant>& variants, bool has_flags = true) {
+    number(static_cast<std::uint32_t>(variants.size()));
+    for (const PayloadVariant& variant : variants) {
+      number(variant.target_sm).number(variant.ptx_compute);
+      if (has_flags) number(variant.flags);
+      text(variant.key);
+    }
     return *this;
   }
 

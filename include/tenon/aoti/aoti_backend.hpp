@@ -19,6 +19,8 @@
 #include "tenon/aoti/instance.hpp"
 #include "tenon/aoti/library/model_checks.hpp"
 #include "tenon/aoti/library/model_library.hpp"
+#include "tenon/aoti/library_variants.hpp"
+#include "tenon/aoti/load_options.hpp"
 #include "tenon/aoti/payload.hpp"
 #include "tenon/aoti/weights/device_weights.hpp"
 #include "tenon/aoti/weights/weights.hpp"
@@ -30,42 +32,6 @@
 #include "tenon/core/aoti_names.hpp"
 
 namespace tenon::aoti {
-
-/// Options of `AotiBackend::load`, for one delegate.
-struct LoadOptions {
-  /// Models that can run at the same time, at least 1. Weights are shared, working memory is not.
-  std::int64_t model_copies = 1;
-  /// Use weights in the host's memory and share copies between delegates; otherwise each instance
-  /// makes its own copy. On a device with memory of its own: share uploaded weights between
-  /// delegates; the instances of one delegate always share them.
-  bool share_weights = true;
-  /// The device that models are created for and work on; none where there is only one.
-  std::optional<std::int32_t> device_index{};
-  /// Enqueue on one stream of the device, with all delegates that set this, if it has streams.
-  bool share_stream = false;
-  /// Settings of the backend itself, for its `open_device`.
-  std::shared_ptr<const void> device_settings{};
-};
-
-/// Declaration of the option `model_copies`, for the `options` of a backend.
-inline constexpr OptionSpec model_copies_option{
-    "model_copies", std::int64_t{1},
-    "runs of one delegate at the same time, each with working memory"};
-
-/// Declaration of the option `share_weights`, whose effect depends on the device.
-[[nodiscard]] constexpr OptionSpec share_weights_option(const char* description) noexcept {
-  return {"share_weights", true, description};
-}
-
-/// Reads both options from a backend's `option_values`.
-/// errors: those of `OptionValues::get`.
-template <class Values>
-[[nodiscard]] Result<LoadOptions> read_load_options(const Values& values) {
-  LoadOptions out;
-  TENON_TRY(out.share_weights, values.template get<bool>("share_weights"));
-  TENON_TRY(out.model_copies, values.template get<std::int64_t>("model_copies"));
-  return out;
-}
 
 namespace detail {
 
@@ -90,6 +56,14 @@ concept HasProxy = requires(std::string_view calls, const HostServices& host) {
 /// A function of that name, which has to be the one above.
 template <class D>
 concept NamesProxy = requires { &D::make_proxy; };
+template <class D>
+concept HasChooseLibrary =
+    requires(std::span<const LibraryVariant> variants, const LoadOptions& options) {
+      { D::choose_library(variants, options) } -> std::same_as<Result<std::size_t>>;
+    };
+/// A function of that name, which has to be the one above.
+template <class D>
+concept NamesChooseLibrary = requires { &D::choose_library; };
 template <class D>
 concept HasFallbackKernels = requires {
   { D::fallback_kernels.data() } -> std::convertible_to<const char* const*>;
@@ -161,6 +135,13 @@ concept IsExperimental = requires { typename std::enable_if_t<has_tag(D::tags, "
 ///
 ///       static tenon::Result<std::unique_ptr<const tenon::aoti::ProxyExecutor>> make_proxy(
 ///           std::string_view calls, const tenon::HostServices& host);
+///
+/// Optional, with `static constexpr bool takes_named_weights = true`: payloads with a library for
+/// each of several devices. Returns the number of the one to load; the others are not looked at.
+///
+///       static tenon::Result<std::size_t> choose_library(
+///           std::span<const tenon::aoti::LibraryVariant> variants,
+///           const tenon::aoti::LoadOptions& options);
 template <class Derived>
 class AotiBackend {
  public:
@@ -299,6 +280,13 @@ class AotiBackend {
                     "tenon: AotiBackend's make_proxy has to be a public `static "
                     "tenon::Result<std::unique_ptr<const tenon::aoti::ProxyExecutor>> "
                     "make_proxy(std::string_view calls, const tenon::HostServices& host)`");
+    } else if constexpr (detail::NamesChooseLibrary<Derived> &&
+                         !detail::HasChooseLibrary<Derived>) {
+      static_assert(always_false<Derived>,
+                    "tenon: AotiBackend's choose_library has to be a public `static "
+                    "tenon::Result<std::size_t> choose_library(std::span<const "
+                    "tenon::aoti::LibraryVariant> variants, const tenon::aoti::LoadOptions& "
+                    "options)`");
     } else {
       return true;
     }
@@ -327,9 +315,9 @@ class AotiBackend {
   /// Loads one delegate, for `init` to return.
   ///
   /// errors: AccessFailed when the host does not permit the model's code;
-  /// DelegateInvalidCompatibility when the payload is of an unknown generation; NotFound when the
-  /// program lacks a part; InvalidExternalData when the weights are too short; those of
-  /// `ModelLibrary::load`; Internal with the model's own message.
+  /// DelegateInvalidCompatibility when the payload is of an unknown generation or has no library
+  /// for the device; NotFound when the program lacks a part; InvalidExternalData when the weights
+  /// are too short; those of `ModelLibrary::load`; Internal with the model's own message.
   [[nodiscard]] Result<Delegate> load(InitContext& context, Blob processed,
                                       const LoadOptions& options) {
     constexpr std::int64_t max_copies = 64;  // Bits of a word.
@@ -337,7 +325,7 @@ class AotiBackend {
       return error(Error::InvalidArgument, "option 'model_copies': expected 1 to ", max_copies,
                    ", found ", options.model_copies);
     }
-    TENON_TRY(Payload payload, parse(context, processed.text()));
+    TENON_TRY(Payload payload, parse(context, processed.text(), options));
     processed.release();
     auto model = std::make_shared<typename Delegate::Model>();
     model->options = options;
@@ -369,13 +357,31 @@ class AotiBackend {
       model->on_device =
           std::make_unique<DeviceWeights>(options.share_weights ? device_store_ : nullptr);
     }
-    if (payload.generation == PayloadGeneration::named_weights) {
+    if (!payload.variants.empty()) {
       model->named = std::move(payload.weights);
       TENON_RETURN_IF_ERROR(find_named_weights(context, *model));
     } else {
       find_weights(context, *model);
     }
     return make_delegate(std::move(model), std::move(memory));
+  }
+
+  /// Reads the payload and chooses the library for the device. Generations 3 and 4 are for backends
+  /// with `static constexpr bool takes_named_weights = true`.
+  /// errors: those of `parse_payload` and of `choose_library`.
+  [[nodiscard]] static Result<Payload> parse(const InitContext& context, std::string_view processed,
+                                             const LoadOptions& options) {
+    constexpr bool named = requires { requires Derived::takes_named_weights; };
+    TENON_TRY(Payload payload, parse_payload(processed, context.method_name(), named));
+    if (!payload.library_key.empty()) return payload;
+    if constexpr (detail::HasChooseLibrary<Derived>) {
+      TENON_TRY(const std::size_t index, Derived::choose_library(payload.variants, options));
+      payload.choose(index);
+      return payload;
+    } else {
+      return error(Error::DelegateInvalidCompatibility, "the program has libraries for ",
+                   text_of(payload.variants), ", and this backend does not choose among devices");
+    }
   }
 
   /// Calls `run(Instance&)` with a free instance.
@@ -404,12 +410,6 @@ class AotiBackend {
   }
 
  private:
-  /// Generation 3 is for backends with `static constexpr bool takes_named_weights = true`.
-  static Result<Payload> parse(const InitContext& context, std::string_view processed) {
-    constexpr bool named = requires { requires Derived::takes_named_weights; };
-    return parse_payload(processed, context.method_name(), named);
-  }
-
   /// Libraries whose functions the backend provides itself: `static constexpr std::array<
   /// std::string_view, n> served_libraries`. See `is_served`.
   static std::span<const std::string_view> served() noexcept {
@@ -568,7 +568,7 @@ class AotiBackend {
   }
 
   static Status check(const InitContext& context, std::string_view processed) {
-    TENON_TRY(const Payload payload, parse(context, processed));
+    TENON_TRY(const Payload payload, parse(context, processed, LoadOptions{}));
     TENON_TRY(const NamedData code, find_library(context, payload));
     TENON_TRY(const auto proxy, read_operator_calls(context, payload, code.bytes()));
     const auto find = [&](std::string_view name) { return shim_for(proxy.get(), name); };

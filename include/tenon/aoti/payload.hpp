@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "tenon/aoti/library_variants.hpp"
 #include "tenon/aoti/weights/named_weights.hpp"
 #include "tenon/core/aoti_names.hpp"
 #include "tenon/core/result.hpp"
@@ -19,16 +21,22 @@ enum class PayloadGeneration : std::uint32_t {
   method_keys = 1,
   /// Two lines, the keys of library and weights (aoti_backend.py, since PR #20424).
   two_keys = 2,
-  /// "ETCUDAFQN", a digit, and a table of weights by name (CUDA, since PR #21823).
+  /// "ETCUDAFQN3" and a table of weights by name (CUDA, since PR #21823).
   named_weights = 3,
+  /// "ETCUDAFQN0", libraries for several devices, and such a table (CUDA, since PR #22198).
+  variants = 4,
 };
 
 /// The keys of a delegate's parts in the named data map.
 struct Payload {
   PayloadGeneration generation;
-  std::string library_key;
-  std::string weights_key;             ///< Empty in generation 3.
-  std::vector<NamedWeight> weights{};  ///< Only in generation 3.
+  std::string library_key;                 ///< Empty until one of several is chosen.
+  std::string weights_key;                 ///< Empty from generation 3 on.
+  std::vector<NamedWeight> weights{};      ///< From generation 3 on.
+  std::vector<LibraryVariant> variants{};  ///< From generation 3 on; of 4 to choose from.
+
+  /// Uses library number `index` of `variants`.
+  void choose(std::size_t index) { library_key = variants[index].library_key; }
 };
 
 namespace detail {
@@ -46,7 +54,7 @@ inline bool is_good_key(std::string_view key) noexcept {
 }  // namespace detail
 
 /// Reads the processed bytes of a delegate of method `method_name`, in generation 1 or 2, and in
-/// generation 3 when the backend takes weights by name.
+/// generations 3 and 4 when the backend takes weights by name.
 ///
 /// Fails with DelegateInvalidCompatibility, naming what was found, when they are of an unknown
 /// generation or of one that this backend does not read.
@@ -56,7 +64,7 @@ inline bool is_good_key(std::string_view key) noexcept {
   const std::string_view understood =
       takes_named_weights
           ? "; understood are no bytes (keys by method name), two lines with the keys of the "
-            "library and of the weights, and ETCUDAFQN3"
+            "library and of the weights, and ETCUDAFQN3 and ETCUDAFQN0"
           : "; understood are no bytes (keys by method name) and two lines with the keys of the "
             "library and of the weights";
   if (processed.empty()) {
@@ -65,8 +73,11 @@ inline bool is_good_key(std::string_view key) noexcept {
   }
   if (takes_named_weights && processed.starts_with("ETCUDAFQN")) {
     TENON_TRY(NamedWeightsPayload named, parse_named_weights(processed));
-    return Payload{PayloadGeneration::named_weights, std::move(named.library_key), "",
-                   std::move(named.weights)};
+    const bool is_one = named.variants.front().is_untargeted();
+    const auto generation = processed.starts_with("ETCUDAFQN3") ? PayloadGeneration::named_weights
+                                                                : PayloadGeneration::variants;
+    return Payload{generation, is_one ? named.variants.front().library_key : std::string(), "",
+                   std::move(named.weights), std::move(named.variants)};
   }
   if (processed.starts_with("ETCUDAFQN")) {
     return error(Error::DelegateInvalidCompatibility,

@@ -20,6 +20,7 @@
 #include <string_view>
 
 #include "tenon/core/result.hpp"
+#include "tenon/executorch/allocator_probe.hpp"
 #include "tenon/executorch/error.hpp"
 #include "tenon/executorch/tensor_members.hpp"
 #include "tenon/executorch/version.hpp"
@@ -167,6 +168,7 @@ inline Result<int> check_virtual_functions(const std::string& library) {
   TENON_RETURN_IF_ERROR(detail::check_values());
   TENON_RETURN_IF_ERROR(detail::check_registry());
   TENON_RETURN_IF_ERROR(detail::check_virtual_functions(found.path));
+  TENON_RETURN_IF_ERROR(detail::check_device_allocator());
   return ok();
 }
 

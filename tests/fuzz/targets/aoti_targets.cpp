@@ -61,7 +61,12 @@ void model_library(std::span<std::byte> bytes) {
 }
 
 void payload(std::span<std::byte> bytes) {
-  for (const bool named : {false, true}) use(aoti::parse_payload(text_of(bytes), "forward", named));
+  for (const bool named : {false, true}) {
+    const auto parsed = aoti::parse_payload(text_of(bytes), "forward", named);
+    use(parsed);
+    if (!parsed.ok()) continue;
+    for (const unsigned sm : {75u, 90u}) use(aoti::choose_for_sm(parsed->variants, sm));
+  }
   use(aoti::parse_named_weights(text_of(bytes)));
 }
 

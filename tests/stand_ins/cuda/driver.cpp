@@ -21,6 +21,7 @@ constexpr std::pair<Result, std::pair<const char*, const char*>> error_texts[] =
     {invalid_value, {"CUDA_ERROR_INVALID_VALUE", "invalid argument"}},
     {out_of_memory, {"CUDA_ERROR_OUT_OF_MEMORY", "out of memory"}},
     {no_device, {"CUDA_ERROR_NO_DEVICE", "no CUDA-capable device is detected"}},
+    {invalid_device, {"CUDA_ERROR_INVALID_DEVICE", "invalid device ordinal"}},
     {invalid_context, {"CUDA_ERROR_INVALID_CONTEXT", "invalid device context"}},
     {invalid_handle, {"CUDA_ERROR_INVALID_HANDLE", "invalid resource handle"}},
     {not_found, {"CUDA_ERROR_NOT_FOUND", "named symbol not found"}},
@@ -119,14 +120,21 @@ EXPORT Result cuDeviceTotalMem_v2(std::size_t* out, int) {
   if (call.code == success) *out = std::size_t{1} << 32;
   return call.code;
 }
-EXPORT Result cuDeviceGetAttribute(int* out, int attribute, int) {
+EXPORT Result cuDeviceGetAttribute(int* out, int attribute, int device) {
   const CallScope call("cuDeviceGetAttribute", CallScope::needs_nothing);
   if (call.code != success) return call.code;
+  if (device < 0 || device >= state().num_devices) {
+    return misuse(invalid_device, "cuDeviceGetAttribute: a device that does not exist");
+  }
+  if (!out || attribute <= 0) {
+    return misuse(invalid_value, "cuDeviceGetAttribute: no place or no attribute");
+  }
   constexpr int major = 75;
   constexpr int minor = 76;
   constexpr int memory_pools_supported = 115;
-  *out = attribute == major                    ? state().capability / 10
-         : attribute == minor                  ? state().capability % 10
+  const int capability = state().capability_of(device);
+  *out = attribute == major                    ? capability / 10
+         : attribute == minor                  ? capability % 10
          : attribute == memory_pools_supported ? state().has_memory_pools
                                                : 0;
   return success;

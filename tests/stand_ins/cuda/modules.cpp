@@ -32,7 +32,8 @@ EXPORT Result cuModuleLoadData(Module** out, const void* image) {
   const CallScope call("cuModuleLoadData", CallScope::needs_context);
   if (call.code != success) return call.code;
   if (!image) return misuse(invalid_value, "cuModuleLoadData: no code for a GPU");
-  const Result checked = check_image(image, state().driver_version, state().capability);
+  const int capability = state().capability_of(context_stack().back()->device);
+  const Result checked = check_image(image, state().driver_version, capability);
   if (checked == invalid_value) misuse(checked, "cuModuleLoadData: no code for a GPU");
   if (checked != success) return checked;
   auto module = std::make_unique<Module>();

@@ -40,6 +40,7 @@ struct Machine {
   std::size_t memory_limit = std::size_t{1} << 32;  ///< Of all devices together, in bytes.
   int driver_version = 13000;
   int capability = 90;
+  int other_capability = 0;  ///< Of all devices but the first; 0 for that of the first.
   bool has_memory_pools = true;
 };
 

@@ -256,6 +256,8 @@ void set_machine(const Machine& machine) {
   state().memory_limit = machine.memory_limit;
   state().driver_version = machine.driver_version;
   state().capability = machine.capability;
+  state().other_capability =
+      machine.other_capability == 0 ? machine.capability : machine.other_capability;
   state().has_memory_pools = machine.has_memory_pools;
 }
 

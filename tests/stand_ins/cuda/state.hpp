@@ -25,6 +25,7 @@ inline constexpr Result success = 0;
 inline constexpr Result invalid_value = 1;
 inline constexpr Result out_of_memory = 2;
 inline constexpr Result no_device = 100;
+inline constexpr Result invalid_device = 101;
 inline constexpr Result invalid_context = 201;
 inline constexpr Result invalid_handle = 400;
 inline constexpr Result not_found = 500;
@@ -146,6 +147,10 @@ struct State {
   std::size_t memory_limit = std::size_t{1} << 32;  ///< Of all devices together.
   int driver_version = 13000;
   int capability = 90;
+  int other_capability = 90;  ///< Of all devices but the first.
+  [[nodiscard]] int capability_of(int device) const {
+    return device == 0 ? capability : other_capability;
+  }
   bool has_memory_pools = true;
   std::string hooked;  ///< Name of a call; empty for none.
   std::function<void()> hook;

@@ -46,6 +46,14 @@ TEST_CASE("a program with a compiled model runs through the plugin", "[aoti][D7]
   CHECK(*run(**method, 2.0f) == 8.0f);  // The state grew.
 }
 
+TEST_CASE("a model whose shims have a private prefix runs", "[aoti]") {
+  AotiHost aoti;
+  const auto method = aoti.load({.model = "has_private_prefix", .weight = 3.0f, .state = 1.0f});
+  INFO(method.text());
+  REQUIRE(method.ok());
+  CHECK(*run(**method, 2.0f) == 7.0f);
+}
+
 TEST_CASE("lists leave a backend of AOTInductor models out unless asked, and programs run it",
           "[aoti]") {
   using Ids = std::vector<std::string>;

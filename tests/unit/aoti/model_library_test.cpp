@@ -156,6 +156,24 @@ TEST_CASE("what a model lacks is listed by operator, with what avoids it", "[aot
   CHECK(aoti::operator_of("aoti_torch_get_sizes").empty());
 }
 
+TEST_CASE("a model whose shims have a private prefix binds to the same functions", "[aoti]") {
+  CHECK(shim_name("executorch_aoti_torch_get_sizes") == "aoti_torch_get_sizes");
+  for (const char* other : {"aoti_torch_get_sizes", "executorch_", "executorch_get_sizes",
+                            "executorch_aoti_torch", "my_executorch_aoti_torch_get_sizes", ""}) {
+    CHECK(shim_name(other) == other);
+  }
+  CHECK(operator_of("executorch_aoti_torch_cpu_mm_out") == "mm_out");
+  const auto library = load("has_private_prefix");
+  INFO(library.text());
+  REQUIRE(library.ok());
+  // What is missing is reported with the name that the model has for it.
+  const auto missing = load("has_private_prefix_and_asks_for_nothing");
+  CHECK(missing.error() == Error::OperatorMissing);
+  CHECK_THAT(
+      std::string(missing.text()),
+      ContainsSubstring("1 operator: that_nobody_has (executorch_aoti_torch_cpu_that_nobody_has)"));
+}
+
 TEST_CASE("missing CPU features are reported", "[aoti]") {
   AlignedBytes file = stand_in("good");
   const auto editor = ElfEditor::open(file.bytes());

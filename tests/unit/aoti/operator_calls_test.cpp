@@ -51,9 +51,11 @@ std::string refusal(const ModelParts& parts) {
 }  // namespace
 
 TEST_CASE("a model calls an operator by number, with both forms of keys", "[aoti]") {
+  const std::string model =
+      GENERATE("calls_an_operator", "has_private_prefix_and_calls_an_operator");
   for (const std::string blob : {"library_so_blob\nweights_weights_blob", ""}) {
     AotiHost aoti;
-    const auto method = aoti.load({.model = "calls_an_operator",
+    const auto method = aoti.load({.model = model,
                                    .blob = blob,
                                    .weight = 3.0f,
                                    .operator_calls = call_of("aten::median.dim")});

@@ -12,6 +12,7 @@
 using namespace tenon;
 using namespace tenon::aoti;
 using tenon::test::PayloadBytes;
+using tenon::test::PayloadVariant;
 
 namespace {
 
@@ -71,6 +72,75 @@ TEST_CASE("a table that describes no tensor is refused", "[aoti]") {
   const std::string many =
       PayloadBytes().text("so").number(std::uint32_t{0xffffffff}).weight().bytes();
   CHECK_FALSE(parse_payload(many, "forward", true).ok());
+}
+
+TEST_CASE("a payload has a library for each of several devices", "[aoti][D19]") {
+  const std::string magic = GENERATE("ETCUDAFQN0", "ETCUDAFQN4", "ETCUDAFQN5");
+  const bool has_flags = magic != "ETCUDAFQN4";
+  std::vector<PayloadVariant> libraries = {{80, 0, 0, "a"}, {90, 0, 0, "b"}};
+  if (has_flags) libraries.push_back({80, 80, 1, "c"});
+  const std::string bytes =
+      PayloadBytes(magic).variants(libraries, has_flags).number(std::uint32_t{1}).weight().bytes();
+  auto payload = parse_payload(bytes, "forward", true);
+  INFO(payload.text());
+  REQUIRE(payload.ok());
+  CHECK(payload->generation == PayloadGeneration::variants);
+  CHECK(payload->library_key.empty());
+  CHECK(payload->weights.size() == 1);
+  REQUIRE(payload->variants.size() == libraries.size());
+  for (std::size_t i = 0; i < libraries.size(); ++i) {
+    CHECK(payload->variants[i].target_sm == libraries[i].target_sm);
+    CHECK(payload->variants[i].ptx_compute == libraries[i].ptx_compute);
+    CHECK(payload->variants[i].fallback_only == (i == 2));
+    CHECK(payload->variants[i].library_key == libraries[i].key);
+  }
+  payload->choose(1);
+  CHECK(payload->library_key == "b");
+  for (std::size_t size = 10; size < bytes.size(); ++size) {
+    INFO(size);
+    CHECK(parse_payload(bytes.substr(0, size), "forward", true).error() ==
+          Error::DelegateInvalidCompatibility);
+  }
+  CHECK_FALSE(parse_payload(bytes + "x", "forward", true).ok());
+  CHECK_FALSE(parse_payload(bytes, "forward", false).ok());
+}
+
+TEST_CASE("a single library may leave open which device it is for", "[aoti]") {
+  const auto payload = parse_payload(
+      PayloadBytes("ETCUDAFQN0").variants({{}}).number(std::uint32_t{0}).bytes(), "forward", true);
+  INFO(payload.text());
+  REQUIRE(payload.ok());
+  CHECK(payload->library_key == "so_blob");
+}
+
+TEST_CASE("libraries that contradict each other or themselves are refused", "[aoti]") {
+  const std::vector<std::pair<std::vector<PayloadVariant>, std::string>> bad = {
+      {{}, "expected 1 to 256 libraries, found 0"},
+      {std::vector<PayloadVariant>(257), "expected 1 to 256 libraries, found 257"},
+      {{{90, 0, 0, ""}}, "expected the key of library 0"},
+      {{{90, 0, 2, "a"}}, "library 0 has unknown flags, 2"},
+      {{{80, 90, 0, "a"}}, "library 0 is for sm_80 with PTX for compute_90"},
+      {{{0, 0, 0, "a"}, {90, 0, 0, "b"}}, "library 0 of 2 does not say its device"},
+      {{{0, 0, 1, "a"}}, "library 0 of 1 does not say its device"},
+      {{{90, 0, 1, "a"}}, "library 0 is for fallback and has no PTX"},
+      {{{90, 0, 0, "a"}, {90, 90, 0, "b"}}, "library 1 is the second for sm_90"},
+  };
+  for (const auto& [variants, text] : bad) {
+    const auto payload = parse_payload(
+        PayloadBytes("ETCUDAFQN0").variants(variants).number(std::uint32_t{0}).bytes(), "forward",
+        true);
+    CHECK(payload.error() == Error::DelegateInvalidCompatibility);
+    CHECK_THAT(std::string(payload.text()), ContainsSubstring(text));
+  }
+}
+
+TEST_CASE("a KV cache outside of the graph is refused by name", "[aoti]") {
+  const auto payload = parse_payload(
+      one_weight().weight({.name = "__et_offgraph_kv_layer_0_k"}).bytes(), "forward", true);
+  CHECK(payload.error() == Error::NotSupported);
+  CHECK_THAT(std::string(payload.text()),
+             ContainsSubstring("KV cache is outside of its graph (constant "
+                               "'__et_offgraph_kv_layer_0_k')"));
 }
 
 TEST_CASE("a table of another generation is refused with its digit", "[aoti][D19]") {

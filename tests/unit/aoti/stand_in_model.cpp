@@ -17,6 +17,26 @@
 #include <string>
 #include <vector>
 
+// As a compiler with aot_inductor.shim_symbol_prefix names them.
+#if defined(MODEL_HAS_PRIVATE_PREFIX)
+#define aoti_torch_dtype_float32 executorch_aoti_torch_dtype_float32
+#define aoti_torch_device_type_cpu executorch_aoti_torch_device_type_cpu
+#define aoti_torch_device_type_cuda executorch_aoti_torch_device_type_cuda
+#define aoti_torch_delete_tensor_object executorch_aoti_torch_delete_tensor_object
+#define aoti_torch_new_tensor_handle executorch_aoti_torch_new_tensor_handle
+#define aoti_torch_get_data_ptr executorch_aoti_torch_get_data_ptr
+#define aoti_torch_get_sizes executorch_aoti_torch_get_sizes
+#define aoti_torch_get_strides executorch_aoti_torch_get_strides
+#define aoti_torch_get_dim executorch_aoti_torch_get_dim
+#define aoti_torch_get_dtype executorch_aoti_torch_get_dtype
+#define aoti_torch_empty_strided executorch_aoti_torch_empty_strided
+#define aoti_torch_create_tensor_from_blob_v2 executorch_aoti_torch_create_tensor_from_blob_v2
+#define aoti_torch_cpu_that_nobody_has executorch_aoti_torch_cpu_that_nobody_has
+#define aoti_torch_check executorch_aoti_torch_check
+#define aoti_torch_new_uninitialized_tensor executorch_aoti_torch_new_uninitialized_tensor
+#define aoti_torch_proxy_executor_call_function executorch_aoti_torch_proxy_executor_call_function
+#endif
+
 using Tensor = struct TensorObject*;
 
 extern "C" {

@@ -59,6 +59,10 @@ struct CudaParts {
   float weight = 3;
   float state = 10;
   std::optional<std::string> blob{};  ///< In place of what the generation asks for.
+  /// Libraries for several devices, which make it generation 4. A key with "broken" is of bytes
+  /// that are no library, and one with "missing" is of none.
+  std::vector<PayloadVariant> variants{};
+  std::string compile_spec{};  ///< The key of another one.
   bool has_weights = true;
   std::size_t weights_nbytes = 64;  ///< Of each.
   std::vector<std::string> methods = {"forward"};
@@ -75,10 +79,15 @@ inline std::vector<std::byte> filled(float value, std::size_t nbytes) {
   return out;
 }
 
-/// A payload of generation 3 for copy_model.cpp.
-inline std::string named_weights_payload() {
-  PayloadBytes out;
-  out.text("library_so_blob").number(std::uint32_t{2});
+/// A payload of generation 3 for copy_model.cpp, or of 4 with those libraries.
+inline std::string named_weights_payload(const std::vector<PayloadVariant>& variants) {
+  PayloadBytes out(variants.empty() ? "ETCUDAFQN3" : "ETCUDAFQN0");
+  if (variants.empty()) {
+    out.text("library_so_blob");
+  } else {
+    out.variants(variants);
+  }
+  out.number(std::uint32_t{2});
   for (const std::string name : {"model.w", "model.s"}) {
     out.weight({.name = name,
                 .key = "cuda_fqn_weight:cuda:" + name,
@@ -101,13 +110,14 @@ inline AlignedBytes build_program(const CudaParts& parts) {
   const std::string blob = parts.blob              ? *parts.blob
                            : parts.generation == 1 ? ""
                            : parts.generation == 2 ? "library_so_blob\nweights_blob"
-                                                   : named_weights_payload();
+                                                   : named_weights_payload(parts.variants);
   for (const std::string& method : parts.methods) {
     PlanBuilder plan = builder.plan(method);
     const auto payload = builder.inline_blob(blob);
     const std::int32_t delegate =
         plan.delegate("CudaBackend", schema::DataLocation::INLINE, payload);
     plan.compile_spec(delegate, "target_device", parts.target_device);
+    if (!parts.compile_spec.empty()) plan.compile_spec(delegate, parts.compile_spec, "");
     const auto made = [&](schema::objects::TensorT tensor) {
       if (parts.is_dynamic) tensor.shape_dynamism = schema::TensorShapeDynamism::DYNAMIC_BOUND;
       return tensor;
@@ -130,6 +140,12 @@ inline AlignedBytes build_program(const CudaParts& parts) {
     }
   }
   if (parts.generation != 1) builder.named_data("library_so_blob", library_segment);
+  for (const PayloadVariant& variant : parts.variants) {
+    if (variant.key.find("missing") != std::string::npos) continue;
+    const bool is_broken = variant.key.find("broken") != std::string::npos;
+    builder.named_data(variant.key,
+                       is_broken ? builder.segment(filled(1, 64), 1) : library_segment);
+  }
   if (parts.generation == 2 && parts.has_weights) {
     builder.named_data("weights_blob", builder.segment(both, 1));
   }

@@ -47,7 +47,7 @@ struct TwoDelegates {
         plan.output(host_output ? planned_tensor(ScalarType::Float, {16}, 1, 0) : on_device()));
     for (int i = 0; i < 2; ++i) {
       const auto delegate = plan.delegate("CudaBackend", schema::DataLocation::INLINE,
-                                          builder.inline_blob(named_weights_payload()));
+                                          builder.inline_blob(named_weights_payload({})));
       plan.compile_spec(delegate, "target_device", "cuda:0");
       const auto at = static_cast<std::size_t>(2 * i);
       plan.instruction(delegate_call(

@@ -134,7 +134,7 @@ class ModelLibrary {
       }
       if (symbol.name == "_ZSt4cerr") {
         editor.bind(symbol, &detail::silent_stream());
-      } else if (const void* address = find_shim(symbol.name)) {
+      } else if (const void* address = find_shim(shim_name(symbol.name))) {
         editor.bind(symbol, address);
       }
     }

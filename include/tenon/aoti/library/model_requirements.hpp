@@ -24,6 +24,7 @@ namespace tenon::aoti {
 /// aoti_torch_cpu_avg_pool3d. Empty for a function that is no operator, and for operators whose
 /// function is named without a device: aoti_torch_scatter_out and aoti_torch_index_put_out.
 [[nodiscard]] constexpr std::string_view operator_of(std::string_view function) noexcept {
+  function = shim_name(function);
   for (const std::string_view prefix : {"aoti_torch_cpu_", "aoti_torch_cuda_", "aoti_torch_mps_"}) {
     if (function.starts_with(prefix)) return function.substr(prefix.size());
   }
@@ -52,7 +53,7 @@ struct ModelRequirements {
     bool asks_for_proxy = false;
     for (const std::string& function : missing_functions) {
       const std::string_view name = operator_of(function);
-      asks_for_proxy = asks_for_proxy || function == proxy_executor_function;
+      asks_for_proxy = asks_for_proxy || shim_name(function) == proxy_executor_function;
       if (name.empty()) {
         functions.push_back(function);
       } else {
@@ -165,8 +166,8 @@ inline bool library_exists(const std::string& name) noexcept {
 /// Finds the requirements of a library that are missing here.
 ///
 /// A function that the library requires from a library it names is left to the dynamic loader; any
-/// other must be found by `find_shim`, also those of the `served` libraries. `supports` returns
-/// whether the processor has a feature.
+/// other must be found by `find_shim` (by its `shim_name`), also those of the `served` libraries.
+/// `supports` returns whether the processor has a feature.
 [[nodiscard]] inline Result<ModelRequirements> check_requirements(
     const ElfEditor& library, const FindShim& find_shim,
     bool (*supports)(std::string_view) noexcept = &cpu_supports,
@@ -175,7 +176,7 @@ inline bool library_exists(const std::string& name) noexcept {
   ModelRequirements out;
   for (const DynamicSymbol& symbol : symbols) {
     if (!symbol.is_undefined || symbol.is_weak || symbol.is_versioned) continue;
-    if (!find_shim(symbol.name)) out.missing_functions.emplace_back(symbol.name);
+    if (!find_shim(shim_name(symbol.name))) out.missing_functions.emplace_back(symbol.name);
   }
   for (const std::string_view name : library.needed()) {
     if (is_served(name, served)) continue;

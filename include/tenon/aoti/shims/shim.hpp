@@ -6,6 +6,17 @@
 
 namespace tenon::aoti {
 
+/// The name of a shim without the private prefix that models may be compiled with, so that libtorch
+/// in the same process cannot provide their functions: "aoti_torch_get_sizes" of
+/// "executorch_aoti_torch_get_sizes" (PyTorch: aot_inductor.shim_symbol_prefix; ExecuTorch:
+/// backends/aoti/shim_symbol_prefix.bzl). Other names stay as they are.
+[[nodiscard]] constexpr std::string_view shim_name(std::string_view symbol) noexcept {
+  constexpr std::string_view prefix = "executorch_";
+  const bool is_private =
+      symbol.starts_with(prefix) && symbol.substr(prefix.size()).starts_with("aoti_torch_");
+  return is_private ? symbol.substr(prefix.size()) : symbol;
+}
+
 /// A function of a backend that models call, as PyTorch's C shim names it.
 struct Shim {
   std::string_view name;

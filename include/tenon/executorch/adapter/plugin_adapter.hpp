@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "tenon/core/result.hpp"
+#include "tenon/executorch/adapter/backend_data.hpp"
 #include "tenon/executorch/adapter/delegate.hpp"
 #include "tenon/executorch/adapter/last_error.hpp"
 #include "tenon/executorch/adapter/options.hpp"
@@ -47,7 +48,7 @@ struct AdapterOptions {
 /// A value that a delegate is called with again, at the same address and with a tensor at the same
 /// address, must be the same tensor: of the same type and rank, and with its sizes in the same
 /// memory. Those of ExecuTorch's `Method` exist as long as it does.
-class PluginAdapter final : public et::BackendInterface {
+class PluginAdapter final : public adapter::AdaptedInterface<> {
  public:
   /// `registry`, if the backend is from one, is kept as long as the backend.
   PluginAdapter(host::BackendRef backend, std::shared_ptr<const host::BackendRegistry> registry,

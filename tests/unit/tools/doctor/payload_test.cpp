@@ -107,6 +107,27 @@ TEST_CASE("a table of weights names the library and each storage once", "[payloa
   CHECK(keys_of(Table("ab_so_blob", 0).bytes()) == Keys{"ab_so_blob"});
 }
 
+TEST_CASE("a table with libraries for several devices names each library", "[payload]") {
+  const std::string weights = Table("lib", 1).weight("w", "key", {2}).bytes();
+  const std::string rest = weights.substr(10 + 4 + 3);
+  for (const char digit : {'0', '4', '5'}) {
+    std::string table = std::string("ETCUDAFQN") + digit;
+    put(table, 2, 4);
+    for (const std::string_view library : {"lib a", "lib b"}) {
+      for (int i = 0; i < (digit == '4' ? 2 : 3); ++i) put(table, 0, 4);
+      put(table, library);
+    }
+    CHECK(keys_of(table + rest) == Keys{"lib a", "lib b", "key"});
+    for (std::size_t size = 9; size < table.size(); ++size) {
+      CHECK(keys_of(table.substr(0, size)).empty());
+    }
+    std::string hostile = table + rest;
+    hostile.replace(10, 4, "\xff\xff\xff\xff");
+    CHECK(keys_of(hostile).empty());
+  }
+  CHECK(keys_of("ETCUDAFQN7" + weights.substr(10)).empty());
+}
+
 TEST_CASE("padding behind a table of weights does not matter", "[payload]") {
   const std::string table = Table("lib", 1).weight("w", "key", {2}).bytes();
   CHECK(keys_of(table + std::string(100, '\0')) == Keys{"lib", "key"});

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: MIT
+//
+// Classes of ExecuTorch that are longer in a library than in the headers of the bridge: what shows
+// it, and what is called then.
+#include "later_executorch.hpp"
+#include "tenon/executorch/adapter/plugin_adapter.hpp"
+#include "tenon/executorch/layout_probe.hpp"
+#include "unit/executorch/adapter/stock.hpp"
+
+using namespace tenon;
+using namespace tenon::test;
+
+namespace drift_test {
+namespace {
+
+/// The interface of headers that have the function.
+struct Context {};
+struct Writer {};
+class LaterInterface : public et::BackendInterface {
+ public:
+  [[nodiscard]] virtual et::Error initialize_backend_data(Context&, Writer&) const {
+    return et::Error::Internal;
+  }
+};
+
+template <class Interface>
+class Adapted final : public bridge::adapter::AdaptedInterface<Interface> {
+ public:
+  [[nodiscard]] bool is_available() const override { return true; }
+  et::Result<et::DelegateHandle*> init(et::BackendInitContext&, et::FreeableBuffer*,
+                                       et::ArrayRef<et::CompileSpec>) const override {
+    return et::Error::NotSupported;
+  }
+  et::Error execute(et::BackendExecutionContext&, et::DelegateHandle*,
+                    et::Span<et::EValue*>) const override {
+    return et::Error::NotSupported;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("the loaded library calls allocators where the headers say", "[executorch]") {
+  CHECK(bridge::detail::check_device_allocator().ok());
+}
+
+TEST_CASE("a library that calls another function of an allocator is refused", "[executorch]") {
+  using bridge::detail::check_device_allocator;
+  struct Library {
+    bridge::detail::RegisterAllocator take;
+    const char* called;
+  };
+  const Library libraries[] = {
+      {[](et::DeviceAllocatorRegistry&, et::DeviceAllocator* each) {
+         CHECK(later::device_type_of(each) == 1);
+       },
+       "calls a function behind those of the headers"},
+      {[](et::DeviceAllocatorRegistry&, et::DeviceAllocator* each) {
+         CHECK(later::device_type_behind_two(each) == 1);
+       },
+       "calls a function behind those of the headers"},
+      {[](et::DeviceAllocatorRegistry&, et::DeviceAllocator* each) {
+         CHECK(later::device_type_one_earlier(each) == 0);
+       },
+       "calls copy_device_to_host"},
+      {[](et::DeviceAllocatorRegistry&, et::DeviceAllocator*) {}, "calls nothing"},
+  };
+  for (const Library& library : libraries) {
+    const Status checked = check_device_allocator(library.take);
+    CHECK(checked.error() == Error::NotSupported);
+    CHECK_THAT(std::string(checked.text()),
+               ContainsSubstring("DeviceAllocator is laid out otherwise") &&
+                   ContainsSubstring(library.called));
+  }
+}
+
+TEST_CASE("a library with initialize_backend_data is answered that nothing is stored",
+          "[executorch]") {
+  static_assert(!bridge::adapter::HasBackendData<et::BackendInterface>);
+  static_assert(bridge::adapter::HasBackendData<LaterInterface>);
+  constexpr auto refused = static_cast<unsigned>(et::Error::NotSupported);
+  Adapted<et::BackendInterface> today;
+  CHECK(later::initialize_backend_data(static_cast<et::BackendInterface*>(&today)) == refused);
+  // With headers that have the function, the adapter overrides it.
+  Adapted<LaterInterface> with_function;
+  Context context;
+  Writer writer;
+  const LaterInterface& interface = with_function;
+  CHECK(interface.initialize_backend_data(context, writer) == et::Error::NotSupported);
+  CHECK(later::initialize_backend_data(static_cast<et::BackendInterface*>(&with_function)) ==
+        refused);
+}
+
+}  // namespace drift_test
