@@ -20,8 +20,12 @@
 
 namespace {
 
-constexpr int major_capability = 9;
-constexpr int minor_capability = 0;
+// Compute capability without the point.
+#if !defined(EXPORT_CUDA_CAPABILITY)
+#define EXPORT_CUDA_CAPABILITY 90
+#endif
+constexpr int major_capability = EXPORT_CUDA_CAPABILITY / 10;
+constexpr int minor_capability = EXPORT_CUDA_CAPABILITY % 10;
 constexpr int num_multiprocessors = 132;
 constexpr int threads_of_block = 1024;
 constexpr int threads_of_multiprocessor = 2048;

@@ -48,8 +48,8 @@ def names(command: list[str], prefixes: tuple[str, ...]) -> set[str]:
     return {name for name in found if name.startswith(prefixes)}
 
 
-def build_stubs(folder: Path, toolkit: Path) -> None:
-    """Makes the two libraries: what cuda_stubs.cpp has, and nothing for the rest."""
+def build_stubs(folder: Path, toolkit: Path, capability: int) -> None:
+    """Makes the two libraries: what cuda_stubs.cpp has, and nothing for the rest. `capability` is 90 for 9.0."""
     spec = util.find_spec("torch")
     if spec is None or spec.origin is None:
         sys.exit("export_cuda: no torch; install torch and executorch from PyPI")
@@ -60,7 +60,8 @@ def build_stubs(folder: Path, toolkit: Path) -> None:
     for library, define, wanted in parts:
         part = folder / f"{library}.o"
         subprocess.run(["g++", "-std=c++20", "-O1", "-fPIC", "-c", str(HERE / "cuda_stubs.cpp"),
-                        "-o", str(part), f"-D{define}", f"-I{toolkit}/include"], check=True)
+                        "-o", str(part), f"-D{define}", f"-DEXPORT_CUDA_CAPABILITY={capability}",
+                        f"-I{toolkit}/include"], check=True)
         rest = sorted(wanted - names(["nm", "--defined-only", str(part)], ("cu", "__cuda")))
         source, version = folder / "rest.c", folder / "versions"
         source.write_text("".join(f"int {name}(void) {{ return 0; }}\n" for name in rest))
@@ -72,11 +73,11 @@ def build_stubs(folder: Path, toolkit: Path) -> None:
     (folder / "libcuda.so").symlink_to("libcuda.so.1")
 
 
-def start_again(arguments: list[str], toolkit: Path) -> int:
+def start_again(arguments: list[str], toolkit: Path, capability: int = 90) -> int:
     """Runs this program with the stubs in the place of CUDA: they must be there before torch is."""
     with tempfile.TemporaryDirectory(prefix="tenon-export-cuda-") as name:
         folder = Path(name)
-        build_stubs(folder, toolkit)
+        build_stubs(folder, toolkit, capability)
         environment = os.environ | {
             "TENON_EXPORT_CUDA_STUBS": name,
             "LD_PRELOAD": f"{folder}/libcudart.so.13:{folder}/libcuda.so.1",

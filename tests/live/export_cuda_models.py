@@ -96,6 +96,18 @@ def two_methods() -> Methods:
     return {"encode": (Encoder(shared, 2.0), runs), "decode": (Decoder(shared, 2.0), runs)}
 
 
+class ScaledSum(nn.Module):
+    """One kernel over two tables: for a program with a library for each of several devices."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.scale = nn.Parameter(torch.randn(4, 16))
+        self.offset = nn.Parameter(torch.randn(16))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x * self.scale + self.offset
+
+
 class Convolution(nn.Module):
     """Two convolutions, of different strides and paddings, and a sum over places."""
 
@@ -173,6 +185,7 @@ MODELS: dict[str, Model] = {
     "rows": Model(
         lambda: {"forward": (Rows(), [(torch.randn(rows, 16),) for rows in (4, 9, 64, 1, 4)])},
         NO_TUNING, ({0: torch.export.Dim("rows", min=1, max=64)},)),
+    "variants": Model(lambda: {"forward": (ScaledSum(), [(torch.randn(4, 16),)])}, NO_TUNING),
     "sorted": Model(lambda: {"forward": (Sorted(), [(torch.randn(3, 20, 5),)
                                         for _ in range(2)])}, NO_TUNING),
 }
@@ -283,6 +296,8 @@ def export_model(name: str, folder: Path) -> None:
         programs[method] = torch.export.export(module, runs[0], dynamic_shapes=model.dynamic_shapes)
         specs = [CudaBackend.generate_method_name_compile_spec(method)]
         specs += [CompileSpec(key, value.encode()) for key, value in model.options.items()]
+        if "TENON_EXPORT_CUDA_PTX" in os.environ:  # See export_cuda_variants.py.
+            specs.append(CompileSpec("cuda_include_ptx", os.environ["TENON_EXPORT_CUDA_PTX"].encode()))
         partitioners[method] = [CudaPartitioner(specs)]
     edge = to_edge_transform_and_lower(
         programs, partitioner=partitioners,
@@ -308,7 +323,7 @@ def main() -> int:
     codecache.determine_aoti_mmap_flags = lambda nbytes: (True, False)
     sources = KernelSources()
     with torch.no_grad(), config.patch(for_processors(level)):
-        for name in only or MODELS:
+        for name in only or (each for each in MODELS if each != "variants"):
             folder = out / f"cuda_{name}"
             if is_current(folder):
                 print(f"{name}: up to date", flush=True)

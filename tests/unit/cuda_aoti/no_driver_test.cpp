@@ -26,11 +26,11 @@ const bool has_driver = [] {
   return library != nullptr;
 }();
 
-/// The backend's verdict on cuda_addmul, after `edit` of the file's bytes.
+/// The backend's verdict on a program, after `edit` of the file's bytes.
 template <class Edit>
-host::BlobCheck check_blob(Edit edit) {
+host::BlobCheck check_blob(Edit edit, const std::string& name = "cuda_addmul") {
   auto bytes = std::make_shared<test::AlignedBytes>(
-      test::read_file(TENON_TEST_FIXTURES "/cuda_addmul/model.pte"));
+      test::read_file(TENON_TEST_FIXTURES "/" + name + "/model.pte"));
   edit(bytes->bytes());
   host::BackendRegistry registry;
   REQUIRE(registry.register_backend(std::filesystem::path(TENON_TEST_CUDA_AOTI)).ok());
@@ -125,4 +125,23 @@ TEST_CASE("without a driver a blob is checked by reading it", "[cuda][TN-BLB-1]"
       check_blob([](std::span<std::byte> bytes) { replace(bytes, "cuda:0", "cuda_0"); });
   CHECK(other_device.verdict == TENON_BLOB_INCOMPATIBLE);
   CHECK_THAT(other_device.reason, ContainsSubstring("expected 'cuda' or 'cuda:N'"));
+}
+
+TEST_CASE("without a driver a program for several devices is usable if one of its libraries is",
+          "[cuda][TN-BLB-1]") {
+  if (has_driver) {
+    WARN("this machine has a CUDA driver, so that nothing is tested here");
+    return;
+  }
+  const auto good = check_blob([](std::span<std::byte>) {}, "cuda_variants");
+  CHECK(good.verdict == TENON_BLOB_USABLE);
+  CHECK_THAT(good.reason,
+             ContainsSubstring("its kernels are for sm_80, sm_90, compute_75 (PTX, fallback)"));
+  const auto missing = check_blob(
+      [](std::span<std::byte> bytes) {
+        replace(bytes, "aoti_torch_get_numel", "aoti_torch_get_lemun");
+      },
+      "cuda_variants");
+  CHECK(missing.verdict == TENON_BLOB_INCOMPATIBLE);
+  CHECK_THAT(missing.reason, ContainsSubstring("aoti_torch_get_lemun"));
 }

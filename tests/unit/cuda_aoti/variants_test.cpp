@@ -15,9 +15,8 @@ namespace variants_test {
 namespace {
 
 /// The backend's verdict on the program's delegate.
-host::BlobCheck check_blob(CudaHost& host, const CudaParts& parts) {
-  auto bytes = std::make_shared<const AlignedBytes>(build_program(parts));
-  const auto program = host::Program::from_bytes(bytes->bytes(), bytes, "copies");
+host::BlobCheck check_blob(CudaHost& host,
+                           const Result<std::shared_ptr<const host::Program>>& program) {
   REQUIRE(program.ok());
   const auto data = host::MergedDataMap::create(*program, {});
   REQUIRE(data.ok());
@@ -27,6 +26,11 @@ host::BlobCheck check_blob(CudaHost& host, const CudaParts& parts) {
   INFO(check.text());
   REQUIRE((check.ok() && check->has_value()));
   return **check;
+}
+
+host::BlobCheck check_blob(CudaHost& host, const CudaParts& parts) {
+  auto bytes = std::make_shared<const AlignedBytes>(build_program(parts));
+  return check_blob(host, host::Program::from_bytes(bytes->bytes(), bytes, "copies"));
 }
 
 }  // namespace
@@ -65,6 +69,38 @@ TEST_CASE("the device that a program names decides which library is loaded", "[c
   CHECK(host.load({.target_device = "cuda:0", .variants = first}).ok());
   CHECK(host.load({.target_device = "cuda:1", .variants = second}).ok());
   CHECK_FALSE(host.load({.target_device = "cuda:1", .variants = first}).ok());
+}
+
+TEST_CASE(
+    "a program of ExecuTorch's exporter with three libraries runs on every device from sm_75 on",
+    "[cuda][TN-BLB-1]") {
+  const std::string file = TENON_TEST_FIXTURES "/cuda_variants/model.pte";
+  // Its kernels are binaries of sm_80 and sm_90, and PTX of compute_75; the stand-in refuses to
+  // load those of another device.
+  for (const int capability : {75, 80, 86, 90, 100, 120}) {
+    INFO("sm_" << capability);
+    CudaHost host({.num_devices = 1, .capability = capability});
+    const auto check = check_blob(host, host::Program::open(file));
+    const bool is_compiled = capability <= 80 || capability == 90;
+    CHECK(check.verdict == (is_compiled ? TENON_BLOB_OPTIMAL : TENON_BLOB_USABLE));
+    const auto method = host.load_fixture("cuda_variants");
+    INFO(method.text());
+    REQUIRE(method.ok());
+    const ZeroInputs inputs(**method);
+    REQUIRE(inputs.status.ok());
+    const Status status = (*method)->execute();
+    INFO(status.text() << misuses());
+    REQUIRE(status.ok());
+    CHECK(count_calls("cuModuleLoadData") == 1);
+    CHECK(count_calls("cuLaunchKernel") + count_calls("cuLaunchKernelEx") == 1);
+  }
+  CudaHost host({.num_devices = 1, .capability = 70});
+  const auto check = check_blob(host, host::Program::open(file));
+  CHECK(check.verdict == TENON_BLOB_INCOMPATIBLE);
+  CHECK_THAT(check.reason,
+             ContainsSubstring("which is sm_70; its 3 libraries are for sm_80, sm_90, "
+                               "compute_75 (PTX, fallback)"));
+  CHECK_FALSE(host.load_fixture("cuda_variants").ok());
 }
 
 TEST_CASE("a program without a library for the device is refused before anything is made on it",
