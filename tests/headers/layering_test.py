@@ -107,6 +107,7 @@ LEFT_OUT = {
     "backend/kernel_lookup.hpp",
     "backend/static_libstdcxx.hpp",
     "core/aoti_names.hpp",
+    "core/best_fit.hpp",
     "core/api.hpp",
     "core/sanitizer.hpp",
     "core/sha256.hpp",

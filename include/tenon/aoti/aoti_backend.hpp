@@ -17,9 +17,9 @@
 
 #include "tenon/abi/extensions/aoti_export.h"
 #include "tenon/aoti/instance.hpp"
+#include "tenon/aoti/library/library_variants.hpp"
 #include "tenon/aoti/library/model_checks.hpp"
 #include "tenon/aoti/library/model_library.hpp"
-#include "tenon/aoti/library_variants.hpp"
 #include "tenon/aoti/load_options.hpp"
 #include "tenon/aoti/payload.hpp"
 #include "tenon/aoti/weights/device_weights.hpp"

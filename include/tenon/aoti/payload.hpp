@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "tenon/aoti/library_variants.hpp"
+#include "tenon/aoti/library/library_variants.hpp"
 #include "tenon/aoti/weights/named_weights.hpp"
 #include "tenon/core/aoti_names.hpp"
 #include "tenon/core/result.hpp"

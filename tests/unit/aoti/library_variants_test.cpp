@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "tenon/aoti/library_variants.hpp"
+#include "tenon/aoti/library/library_variants.hpp"
 
 #include <cstdint>
 #include <string>

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "tenon/aoti/library_variants.hpp"
+#include "tenon/aoti/library/library_variants.hpp"
 #include "tenon/aoti/tensors/model_tensor.hpp"
 #include "tenon/core/bytes.hpp"
 #include "tenon/core/result.hpp"
