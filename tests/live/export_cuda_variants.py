@@ -39,7 +39,7 @@ def main() -> int:
         for capability, ptx in VARIANTS:
             folder = Path(name) / str(capability)
             os.environ["TENON_EXPORT_CUDA_PTX"] = ptx
-            if export_cuda.start_again([str(folder), "variants"], options.toolkit, capability):
+            if export_cuda.start_again([str(folder), "x86-64", "variants"], options.toolkit, capability):
                 return 1
             made.append(folder / "cuda_variants")
         shutil.copytree(made[0], out, dirs_exist_ok=True, ignore=shutil.ignore_patterns("kernels"))
