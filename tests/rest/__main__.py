@@ -60,14 +60,19 @@ def print_list():
         print(f"{number:3}  {each.name:20} {each.minutes:4g}  {when}")
 
 
-def keep(outcome, out):
-    """Records the result, or says why not."""
+def tree():
+    """The commit that the tree is of, or None where it has changes."""
+    return record.git("rev-parse", "HEAD") if record.is_clean() else None
+
+
+def keep(outcome, before, out):
+    """Records the result, or says why not. `before` is the tree when the slice began."""
     result = record.result_of(outcome.name, outcome.totals, outcome.seconds, outcome.processor_seconds)
     if outcome.left:
         return
     if record.os.environ.get("CI") or record.os.environ.get(runner.CI_STARTED):
         print(record.PREFIX + json.dumps(result), file=out)
-    elif result["commits"] is None or not record.is_clean():
+    elif result["commits"] is None or before is None or tree() != before:
         print(f"rest: {outcome.name}: not recorded: the tree is not that of a commit, or its history is not here", file=out)
     else:
         known = record.read()
@@ -91,9 +96,10 @@ def run(slices, out):
     """Runs slices in turn and prints a summary."""
     outcomes = []
     for each in slices:
+        before = tree()
         outcome = runner.run_slice(each, out)
         outcomes.append(outcome)
-        keep(outcome, out)
+        keep(outcome, before, out)
     print(file=out)
     for outcome in outcomes:
         print(f"{outcome.name}: {outcome.totals} in {outcome.seconds:.0f} s ({outcome.processor_seconds:.0f} s of the "

@@ -36,7 +36,7 @@ def commits():
 
 
 def is_clean():
-    """Whether the tree is that of the commit, apart from the record itself."""
+    """Whether the tree is that of the commit, without the record itself."""
     changed = git("status", "--porcelain", "--untracked-files=all")
     return changed is not None and all(line[3:] == FILE for line in changed.splitlines())
 
