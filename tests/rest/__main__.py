@@ -134,6 +134,7 @@ def main():
         slices = [each for text in args.slice for each in number_of(text)] if args.slice else SLICES
     except argparse.ArgumentTypeError as wrong:
         parser.error(str(wrong))
+    runner.end_on_signals()
     outcomes = run(slices, sys.stderr if args.json else sys.stdout)
     total = sum((outcome.totals for outcome in outcomes), totals.Totals())
     if args.json:

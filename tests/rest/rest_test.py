@@ -11,6 +11,7 @@ import os
 import pathlib
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -42,6 +43,12 @@ def tests_of_build():
     """{test: its suites} of the build."""
     shown = subprocess.run(["meson", "introspect", "--tests", build], capture_output=True, text=True, check=True).stdout
     return {test["name"]: {suite.split(":")[-1] for suite in test["suite"]} for test in json.loads(shown)}
+
+
+def is_running(process):
+    """Whether a process is there and not only its exit status."""
+    status = pathlib.Path("/proc", process, "status")
+    return status.exists() and "\nState:\tZ" not in status.read_text()
 
 
 class Table(unittest.TestCase):
@@ -109,8 +116,7 @@ class Runs(unittest.TestCase):
                 break
         self.assertEqual(found, Totals(5, 1, 0))
         self.assertIn("did not end within", out.getvalue())
-        child = pathlib.Path("/proc", out.getvalue().split()[0])
-        self.assertTrue(not child.exists() or "\nState:\tZ" in (child / "status").read_text())
+        self.assertFalse(is_running(out.getvalue().split()[0]))
 
     def test_variables_before_a_program_are_its_environment(self):
         outcome, shown = self.run_slice("GREETING=hello sh -c 'echo $GREETING $TENON_TIMEOUTS'")
@@ -249,6 +255,17 @@ class CommandLine(unittest.TestCase):
         self.assertEqual((found["passed"], found["slices"][0]["slice"]), (2, "two"))
         self.run_it("./dev", "rest", "--slice", "three", expect=2)
         self.run_it("./dev", "rest", "--slice", "2", expect=2)
+
+    def test_what_a_slice_started_ends_with_it(self):
+        self.slices(("one", "sh -c 'echo $$ >started; sleep 600'"))
+        for sign, status in ((signal.SIGTERM, 143), (signal.SIGHUP, 129)):
+            (self.root / "started").unlink(missing_ok=True)
+            with subprocess.Popen(["./dev", "rest"], cwd=self.root, env=self.environment, stdout=subprocess.DEVNULL) as rest:
+                while not (self.root / "started").exists() or not (self.root / "started").read_text().strip():
+                    time.sleep(0.05)
+                rest.send_signal(sign)
+                self.assertEqual(rest.wait(), status)
+            self.assertFalse(is_running((self.root / "started").read_text().strip()))
 
     def test_ci_ends_with_one_line_of_totals_over_both(self):
         self.commit()
