@@ -54,7 +54,7 @@ struct NeededVersion {
   const std::unordered_set<std::string_view> files(library.needed().begin(),
                                                    library.needed().end());
   std::vector<bool> is_known(2, true);
-  // A chain goes forward alone. Chains that share records would be read once for each.
+  // Offsets are not negative, so a chain ends. Chains that share records are read once for each.
   const std::size_t most = library.num_symbols() + std::size_t{1000};
   for (std::uint64_t next_file = 1; next_file != 0; address += next_file) {
     TENON_TRY(const std::uint64_t record_at,
