@@ -4,11 +4,15 @@
 # What other platforms are built with. Debian's libraries for another machine are unpacked, not installed:
 # nothing of this system changes, and Debian's packages of two machines cannot be in each other's way.
 
-# Of Debian 12, as the compilers are: a library needs the C++ library that it was built with, or a newer one.
-debian_release=bookworm
+# Libraries are of Debian 12, as the compilers are: a library needs the C++ library that it was built with, or a
+# newer one.
 # What Tenon's host and programs need; oneDNN is for 64-bit machines alone. `quick` (yes, no): without what that
 # leaves out.
 libraries_of() {
+  if [ "$1" = trixie ]; then
+    echo "base-files bash coreutils dash grep sed python3 meson ninja-build g++ clang lld $(libraries_for_tests)"
+    return
+  fi
   local common="libc6-dev libstdc++-12-dev libfmt-dev libflatbuffers-dev libcli11-dev nlohmann-json3-dev catch2"
   if [ "$quick" = yes ]; then
     echo "$common"

@@ -147,7 +147,8 @@ class EdgeArgument {
   template <class Visit>
   void for_each_value(Visit&& visit) const {
     if (const auto one = value()) visit(*one);
-    for (const ValueId id : values().value_or(std::span<const ValueId>())) {
+    const std::span<const ValueId> several = values().value_or(std::span<const ValueId>());
+    for (const ValueId id : several) {
       if (id != no_value) visit(id);
     }
     for (const ValueId id : symbols()) {
