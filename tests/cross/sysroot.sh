@@ -4,16 +4,18 @@
 # What other platforms are built with. Debian's libraries for another machine are unpacked, not installed:
 # nothing of this system changes, and Debian's packages of two machines cannot be in each other's way.
 
-# Libraries are of Debian 12, as the compilers are: a library needs the C++ library that it was built with, or a
-# newer one.
+# Of Debian 12, as the compilers are: a library needs the C++ library that it was built with, or a newer one.
+debian_release=bookworm
 # What Tenon's host and programs need; oneDNN is for 64-bit machines alone. `quick` (yes, no): without what that
-# leaves out.
+# leaves out. Of trixie, also what a system needs that compiles.
 libraries_of() {
+  local common="libc6-dev libfmt-dev libflatbuffers-dev libcli11-dev nlohmann-json3-dev catch2"
   if [ "$1" = trixie ]; then
-    echo "base-files bash coreutils dash grep sed python3 meson ninja-build g++ clang lld $(libraries_for_tests)"
+    echo "$common base-files bash coreutils dash grep sed git g++ clang lld python3 meson ninja-build pkgconf \
+      flatbuffers-compiler"
     return
   fi
-  local common="libc6-dev libstdc++-12-dev libfmt-dev libflatbuffers-dev libcli11-dev nlohmann-json3-dev catch2"
+  common+=" libstdc++-12-dev"
   if [ "$quick" = yes ]; then
     echo "$common"
     return
@@ -36,10 +38,11 @@ unpack_libraries() {
   done
 }
 
-# sysroot ARCHITECTURE: makes the directory of arm64 or armhf once and prints it.
+# sysroot NAME: makes the directory of arm64, of armhf, or of this machine's architecture in trixie once and prints it.
 sysroot() {
-  local architecture=$1 libraries key root work
-  read -r -a libraries <<<"$(libraries_of "$1")"
+  local architecture=$1 libraries key root work debian_release=$debian_release
+  if [ "$1" = trixie ]; then architecture=$(dpkg --print-architecture) debian_release=trixie; fi
+  read -r -d "" -a libraries <<<"$(libraries_of "$1")" || true
   key=$(printf '%s\n' "$debian_release" "${libraries[@]}" | sha256sum | cut -c 1-12)
   root=${XDG_CACHE_HOME:-$HOME/.cache}/tenon/cross/$1-$key
   if [ -d "$root" ]; then
