@@ -236,7 +236,7 @@ def main() -> int:
     else:
         for each in found:
             print(f"{each['fact']}: {each['difference']}  [{each['why']}]")
-        print(f"{len(facts)} facts, {len(found)} differences")
+        print(f"{sum(fact['in'] in trees for fact in facts)} facts, {len(found)} differences")
     return 1 if found else 0
 
 
