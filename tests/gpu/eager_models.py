@@ -53,6 +53,18 @@ class Stateful(nn.Module):
         return self.cache * self.scale
 
 
+class ScaledSum(nn.Module):
+    """One kernel over two tables."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.scale = nn.Parameter(torch.randn(4, 16))
+        self.offset = nn.Parameter(torch.randn(16))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x * self.scale + self.offset
+
+
 class Encoder(nn.Module):
     """The first of the two methods."""
 
@@ -95,6 +107,7 @@ MODELS: dict[str, type[nn.Module]] = {
     "cuda_stateful": Stateful,
     "cuda_two_methods": Encoder,
     "cuda_two_methods_decode": Decoder,
+    "cuda_variants": ScaledSum,
 }
 
 

@@ -256,7 +256,8 @@ class MakePackTest(unittest.TestCase):
         for folder in FIXTURES.glob("cuda_*"):
             self.assertIn(folder.name, cases)
             for generation in (1, 2):
-                self.assertEqual(f"{folder.name}_generation_{generation}" in cases, folder.name != "cuda_mlp")
+                self.assertEqual(f"{folder.name}_generation_{generation}" in cases,
+                                 folder.name not in ("cuda_mlp", "cuda_variants"))
         decode = json.loads((self.out / "cases/cuda_two_methods_decode_generation_2/case.json").read_text())
         self.assertEqual(decode["method"], "decode")
         steps = subprocess.run([str(self.out / "run_suite"), "--out", str(self.out), "--list"],
