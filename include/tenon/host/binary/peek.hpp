@@ -92,6 +92,21 @@ TENON_COLD [[nodiscard]] inline std::string machine_name(const Platform& platfor
   }
 }
 
+/// The name of a platform in manifests: "linux-x86_64", "macos-arm64", "windows-x86_64". threads:
+/// any.
+TENON_COLD [[nodiscard]] inline std::string platform_name(
+    const Platform& platform = this_platform) {
+  constexpr std::string_view systems[] = {"linux-", "macos-", "windows-"};
+  const std::string_view system = systems[static_cast<std::size_t>(platform.format)];
+  // ELF has one number for both widths, where Linux's distributions name the width as well.
+  if (platform.format == BinaryFormat::elf) {
+    if (platform.machine == 21) return concat(system, "ppc64le");
+    if (platform.machine == 243) return concat(system, "riscv64");
+    if (platform.machine == 258) return concat(system, "loongarch64");
+  }
+  return concat(system, machine_name(platform));
+}
+
 /// The kind of file that a platform loads: "ELF shared library for x86_64", "Mach-O library for
 /// arm64", "Windows DLL for x86_64". threads: any.
 [[nodiscard]] inline std::string library_kind(const Platform& platform) {

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "tenon/core/result.hpp"
+#include "tenon/host/binary/peek.hpp"
 #include "tenon/host/binary/plugin_record.hpp"
 #include "tenon/host/files/quoted.hpp"
 #include "tenon/host/files/sha256.hpp"
@@ -43,29 +44,6 @@ struct Manifest {
   std::vector<ManifestBackend> backends;
   std::map<std::string, std::string> facts;
 };
-
-/// The name of this build's platform in manifests: "linux-x86_64", "macos-arm64", ...
-[[nodiscard]] constexpr std::string_view platform_name() noexcept {
-#if defined(__APPLE__) && defined(__aarch64__)
-  return "macos-arm64";
-#elif defined(__APPLE__)
-  return "macos-x86_64";
-#elif defined(__x86_64__)
-  return "linux-x86_64";
-#elif defined(__aarch64__)
-  return "linux-aarch64";
-#elif defined(__arm__)
-  return "linux-arm";
-#elif defined(__riscv)
-  return "linux-riscv64";
-#elif defined(__powerpc64__)
-  return "linux-ppc64le";
-#elif defined(__loongarch64)
-  return "linux-loongarch64";
-#else
-#error "tenon/host/registry/manifest.hpp does not know this platform: add its name above"
-#endif
-}
 
 namespace detail {
 

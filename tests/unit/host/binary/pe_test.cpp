@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT
+#include <cstdint>
 #include <functional>
 #include <random>
 #include <string>
+#include <string_view>
+#include <utility>
 
 #include "macho_builder.hpp"
 #include "object_builder.hpp"
@@ -78,6 +81,20 @@ TEST_CASE("the platform of a library is found by its first bytes") {
   CHECK(machine_name({BinaryFormat::pe, pe::i386}) == "i386");
   CHECK(machine_name({BinaryFormat::elf, 183}) == "aarch64");
   CHECK(machine_name(universal) == "arm64");
+}
+
+TEST_CASE("a platform has one name in manifests, that of the libraries which it loads") {
+  CHECK(platform_name({BinaryFormat::pe, pe::x86_64}) == "windows-x86_64");
+  CHECK(platform_name({BinaryFormat::pe, pe::i386}) == "windows-i386");
+  CHECK(platform_name({BinaryFormat::mach_o, macho::arm64}) == "macos-arm64");
+  CHECK(platform_name({BinaryFormat::mach_o, macho::x86_64}) == "macos-x86_64");
+  const std::pair<std::uint32_t, std::string_view> machines[] = {
+      {62, "x86_64"},   {183, "aarch64"}, {40, "arm"},
+      {243, "riscv64"}, {21, "ppc64le"},  {258, "loongarch64"}};
+  for (const auto& [machine, name] : machines) {
+    CHECK(platform_name({BinaryFormat::elf, machine}) == concat("linux-", name));
+  }
+  CHECK(platform_name() == platform_name(this_platform));
 }
 
 TEST_CASE("a DLL is refused on another system with one sentence") {

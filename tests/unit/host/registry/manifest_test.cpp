@@ -293,6 +293,18 @@ TEST_CASE("a pin for one platform counts only there", "[discovery]") {
   CHECK_FALSE(parse(with_fact("a", "b"))->sha256);
 }
 
+TEST_CASE("a host takes the library of its own platform, and no other one", "[discovery]") {
+  const std::string text =
+      with_library(R"({"linux-x86_64": "libacme.so", "windows-x86_64": "acme.dll"})");
+  const auto library = [&](const Platform& platform) {
+    const auto manifest = parse_manifest(text, "acme.json", platform_name(platform));
+    return manifest.ok() ? manifest->library.string() : std::string(manifest.text());
+  };
+  CHECK(library({BinaryFormat::elf, 62}) == "libacme.so");
+  CHECK(library({BinaryFormat::pe, 0x8664}) == "acme.dll");
+  CHECK_THAT(library({BinaryFormat::elf, 183}), ContainsSubstring("linux-aarch64"));
+}
+
 TEST_CASE("a manifest that names other backends than the plugin is refused", "[discovery]") {
   REQUIRE(parse(rich).ok());
   const auto record = [](const std::vector<std::string>& ids) {
