@@ -88,6 +88,7 @@ Status check_aoti(const Arguments& arguments) {
   if (arguments.aoti.empty()) {
     if (!arguments.aoti_weights.empty()) return wrong("--aoti-weights without --aoti");
     if (arguments.external_weights) return wrong("--external-weights without --aoti");
+    if (arguments.keep_symbols) return wrong("--keep-symbols without --aoti");
     return ok();
   }
   if (!arguments.aoti_weights.empty() && arguments.aoti.ends_with(".pt2")) {
@@ -186,6 +187,8 @@ Result<std::variant<Arguments, PrintAndExit>> parse_arguments(int argc, const ch
       ->type_name("content|method");
   app.add_flag("--external-weights", arguments.external_weights,
                "Put the weights of --aoti into aoti_DEVICE_blob.ptd; for CUDA it is the default");
+  app.add_flag("--keep-symbols", arguments.keep_symbols,
+               "Keep the symbol tables and debug information of the libraries of --aoti");
   app.add_flag("--no-partition", arguments.no_partition,
                "Give the backend all nodes, without asking which ones it takes");
   app.add_flag("--print-graph", arguments.print_graph,

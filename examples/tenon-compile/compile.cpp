@@ -9,6 +9,7 @@
 #include <system_error>
 
 #include "tenon/aot/compiler/aoti/aoti_package.hpp"
+#include "tenon/aot/compiler/aoti/strip_library.hpp"
 #include "tenon/aot/compiler/compile_methods.hpp"
 #include "tenon/aot/compiler/emit/emit.hpp"
 #include "tenon/aot/compiler/lower/edge_program_text.hpp"
@@ -60,6 +61,7 @@ class Compilation {
         stage(ExitCode::invalid_file, &Compilation::read_models) &&
         stage(ExitCode::wrong_usage, &Compilation::name_methods) && print_graphs() &&
         stage(ExitCode::invalid_file, &Compilation::read_compiled_models) &&
+        stage(ExitCode::invalid_file, &Compilation::strip_compiled_models) &&
         stage(ExitCode::wrong_usage, &Compilation::match_compiled_models) &&
         stage(ExitCode::failed, &Compilation::pack_all) &&
         stage(ExitCode::wrong_usage, &Compilation::check_effect) &&
@@ -208,6 +210,24 @@ class Compilation {
     TENON_TRY(aot::AotiModel model, aot::read_aoti_library(path_of(arguments_.aoti), weights));
     if (const char* device = known_device()) model.torch_device = device;
     compiled_.push_back(std::move(model));
+    return ok();
+  }
+
+  /// A library whose symbols cannot be removed without a loss keeps them, with a warning.
+  Status strip_compiled_models() {
+    for (aot::AotiModel& model : compiled_) {
+      if (arguments_.keep_symbols) break;
+      auto stripped = aot::strip_library(model.library);
+      if (stripped.ok()) {
+        model.library = *std::move(stripped);
+      } else if (stripped.error() == Error::NotSupported) {
+        warn(concat("--aoti ", arguments_.aoti, ": ",
+                    model.name.empty() ? "" : concat("model ", model.name, ": "),
+                    "the library keeps its symbols: ", stripped.text()));
+      } else {
+        return std::move(stripped).status().with_context(arguments_.aoti);
+      }
+    }
     return ok();
   }
 

@@ -40,6 +40,7 @@ struct Arguments {
   std::string aoti_weights;  ///< Of a library; may be empty.
   aot::AotiKeys aoti_keys = aot::AotiKeys::Content;
   bool external_weights = false;  ///< Those of `aoti`.
+  bool keep_symbols = false;      ///< Of the libraries of `aoti`, with debug information.
   bool no_partition = false;
   bool print_graph = false;
   bool print_ops_to_not_decompose = false;

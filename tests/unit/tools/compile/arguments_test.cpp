@@ -110,6 +110,8 @@ TEST_CASE("options for models of AOTInductor are parsed, and refused where they 
                               "--external-weights", "--spec", "a=b", "-o", "o.pte"});
   CHECK(all.aoti == "c.pt2");
   CHECK(all.aoti_keys == aot::AotiKeys::Method);
+  CHECK_FALSE(all.keep_symbols);
+  CHECK(good({"m.pt2", "--aoti", "c.pt2", "--keep-symbols", "-o", "o.pte"}).keep_symbols);
   CHECK(all.external_weights);
   CHECK(all.specs.size() == 1);
   const Arguments library = good(
@@ -124,6 +126,7 @@ TEST_CASE("options for models of AOTInductor are parsed, and refused where they 
         "--aoti-keys without --aoti" + help);
   CHECK(wrong({"m.pt2", "--external-weights", "-o", "o"}) ==
         "--external-weights without --aoti" + help);
+  CHECK(wrong({"m.pt2", "--keep-symbols", "-o", "o"}) == "--keep-symbols without --aoti" + help);
   CHECK(wrong({"m.pt2", "--aoti", "c.pt2", "--aoti-keys", "name", "-o", "o"}) ==
         "--aoti-keys name: expected content or method" + help);
   CHECK(wrong({"m.pt2", "--aoti", "c.pt2", "--aoti-weights", "w", "-o", "o"}) ==

@@ -9,6 +9,7 @@ usage: pack_test.py TENON_COMPILE TENON_RUN CPU_AOTI FIXTURES
 import json
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -66,14 +67,45 @@ class Pack(unittest.TestCase):
     def test_a_library_with_its_weights_gives_the_same_program(self):
         packed = self.pack()[0].read_bytes()
         (self.folder / "model.pte").unlink()
+        library, blob = self.unpacked_library()
+        program, _, _ = self.pack("--aoti-weights", blob, aoti=library)
+        self.assertEqual(program.read_bytes(), packed)
+        self.check_numbers(program)
+
+    def unpacked_library(self):
         with zipfile.ZipFile(fixture / "compiled.pt2") as archive:
             for name in archive.namelist():
                 if name.endswith((".so", ".blob")):
                     (self.folder / name.rpartition(".")[2]).write_bytes(archive.read(name))
-        library = (self.folder / "so").rename(self.folder / "model.so")
-        program, _, _ = self.pack("--aoti-weights", self.folder / "blob", aoti=library)
-        self.assertEqual(program.read_bytes(), packed)
-        self.check_numbers(program)
+        return (self.folder / "so").rename(self.folder / "model.so"), self.folder / "blob"
+
+    @unittest.skipUnless(shutil.which("objcopy"), "there is no objcopy")
+    def test_symbols_are_left_out_unless_they_are_to_be_kept(self):
+        library, blob = self.unpacked_library()
+        # The fixture was stripped: this is one local symbol with a long name.
+        symbol = "tenon_test_" + 2000 * "x"
+        subprocess.run(["objcopy", "--add-symbol", f"{symbol}=.text:0,function,local", library],
+                       check=True)
+        for options, kept in (((), False), (("--keep-symbols",), True)):
+            program, _, text = self.pack("--aoti-weights", blob, *options, aoti=library)
+            self.assertEqual(text, "")
+            self.assertEqual(symbol.encode() in program.read_bytes(), kept)
+            self.check_numbers(program)
+            program.unlink()
+
+    @unittest.skipUnless(shutil.which("objcopy"), "there is no objcopy")
+    def test_a_library_that_keeps_its_symbols_is_reported(self):
+        library, blob = self.unpacked_library()
+        subprocess.run(["objcopy", "--add-symbol", "a=.text:0,function,local", library], check=True)
+        with library.open("ab") as file:
+            file.write(bytes(4096))
+        program, report, text = self.pack("--aoti-weights", blob, aoti=library)
+        warning = (f"--aoti {library}: the library keeps its symbols: it has 4096 bytes behind its "
+                   "sections")
+        self.assertIn(warning, text)
+        self.assertEqual(report["warnings"], [warning])
+        program.unlink()
+        self.assertIn(warning, self.pack("--aoti-weights", blob, "--strict", aoti=library, expect=2)[2])
 
     def test_what_cannot_be_packed_is_refused_and_nothing_is_written(self):
         damaged = self.folder / "damaged.pt2"
