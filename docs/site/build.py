@@ -5,8 +5,9 @@
     build.py ROOT OUTPUT
 
 OUTPUT/pages gets what MkDocs reads, OUTPUT/site the site. The README is the first page. A link from a
-page to a source of the repository leads to a page that shows the source. MkDocs runs in its strict mode,
-and the links of the pages that it wrote are checked.
+page to a source of the repository leads to a page that shows the source; one to a page outside of docs
+leads to that page. MkDocs runs in its strict mode, and the links of the pages that it wrote are checked.
+tests/docs/site_test.py checks those of OUTPUT/pages, without MkDocs and Doxygen.
 """
 
 import html
@@ -19,10 +20,6 @@ import subprocess
 import sys
 import urllib.parse
 
-ROOT = pathlib.Path(sys.argv[1]).resolve()
-OUTPUT = pathlib.Path(sys.argv[2]).resolve()
-PAGES = OUTPUT / "pages"
-
 LEFT_OUT = {"site", "meson.build", "__pycache__"}
 # Pages with another name or place in the site.
 RENAMED = {"README.md": "index.md", "CHANGELOG.md": "changelog.md", "docs/README.md": "pages.md"}
@@ -33,7 +30,7 @@ LINK = re.compile(r"(\]\(\s*)([^\s)#]*)(#[^\s)]*)?")
 
 
 def page_of(source):
-    """The place in the site of a file of the repository, or None."""
+    """The place in the site of a page of the documentation, or None."""
     if source in RENAMED:
         return RENAMED[source]
     if not source.startswith("docs/") or LEFT_OUT & set(source.split("/")):
@@ -42,7 +39,10 @@ def page_of(source):
 
 
 class Stage:
-    def __init__(self):
+    """Writes what MkDocs reads to `pages`, from the repository at `root`."""
+
+    def __init__(self, root, pages):
+        self.root, self.pages = root, pages
         self.sources = set()
 
     def link(self, source, page, target, fragment):
@@ -53,14 +53,18 @@ class Stage:
         place = page_of(goal)
         if place is None:
             self.sources.add(goal)
-            place = f"source/{goal}.md"
+            place = self.place_of_source(goal)
             if line := re.fullmatch(r"#L(\d+)", fragment):
                 fragment = f"#__codelineno-0-{line[1]}"
         return posixpath.relpath(place, posixpath.dirname(page) or ".") + fragment
 
+    @staticmethod
+    def place_of_source(source):
+        return f"source/{source}" if source.endswith(".md") else f"source/{source}.md"
+
     def add_page(self, source):
-        page = page_of(source)
-        text = (ROOT / source).read_text(encoding="utf-8")
+        page = page_of(source) or self.place_of_source(source)
+        text = (self.root / source).read_text(encoding="utf-8")
         parts, at = [], 0
 
         def links(chunk):
@@ -72,54 +76,68 @@ class Stage:
         text = "".join([*parts, links(text[at:])])
         if page == "index.md":
             text = f"---\nhide: [navigation]\n---\n{text}"
-        (PAGES / page).parent.mkdir(parents=True, exist_ok=True)
-        (PAGES / page).write_text(text, encoding="utf-8")
+        (self.pages / page).parent.mkdir(parents=True, exist_ok=True)
+        (self.pages / page).write_text(text, encoding="utf-8")
 
     def add_sources(self):
-        """Pages that show the sources which other pages link to."""
-        for source in sorted(self.sources):
-            path = ROOT / source
-            page = PAGES / f"source/{source}.md"
-            page.parent.mkdir(parents=True, exist_ok=True)
-            if path.is_dir():
-                names = sorted(each.name + "/" * each.is_dir() for each in path.iterdir())
-                body = "".join(f"- `{name}`\n" for name in names)
-            elif path.suffix == ".md":
-                page.write_text(path.read_text(encoding="utf-8"), encoding="utf-8")
-                continue
-            else:
-                text = path.read_text(encoding="utf-8").rstrip()
-                language = LANGUAGES.get(path.suffix, "text")
-                body = f'````{language} linenums="1"\n{text}\n````\n'
-            head = f"---\nhide: [navigation, toc]\n---\n# {path.name}\n\n`{source}`\n\n"
-            page.write_text(head + body, encoding="utf-8")
+        """Pages that show the sources which other pages link to, and those that these link to."""
+        added = set()
+        while new := sorted(self.sources - added):
+            for source in new:
+                added.add(source)
+                self.add_page(source) if source.endswith(".md") else self.add_source(source)
+
+    def add_source(self, source):
+        path = self.root / source
+        page = self.pages / self.place_of_source(source)
+        page.parent.mkdir(parents=True, exist_ok=True)
+        if path.is_dir():
+            names = sorted(each.name + "/" * each.is_dir() for each in path.iterdir())
+            body = "".join(f"- `{name}`\n" for name in names)
+        else:
+            text = path.read_text(encoding="utf-8").rstrip()
+            language = LANGUAGES.get(path.suffix, "text")
+            body = f'````{language} linenums="1"\n{text}\n````\n'
+        head = f"---\nhide: [navigation, toc]\n---\n# {path.name}\n\n`{source}`\n\n"
+        page.write_text(head + body, encoding="utf-8")
 
     def add_all(self):
-        shutil.rmtree(PAGES, ignore_errors=True)
-        for path in sorted((ROOT / "docs").rglob("*")):
-            name = path.relative_to(ROOT)
+        shutil.rmtree(self.pages, ignore_errors=True)
+        for path in sorted((self.root / "docs").rglob("*")):
+            name = path.relative_to(self.root)
             if LEFT_OUT & set(name.parts) or path.is_dir():
                 continue
             if path.suffix == ".md":
                 self.add_page(name.as_posix())
             else:
-                target = PAGES / page_of(name.as_posix())
+                target = self.pages / page_of(name.as_posix())
                 target.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy(path, target)
         for name in ("README.md", "CHANGELOG.md"):
             self.add_page(name)
         self.add_sources()
-        shutil.copy(ROOT / "docs/site/site.css", PAGES)
+        shutil.copy(self.root / "docs/site/site.css", self.pages)
+
+    def broken_links(self):
+        """Links between the pages whose file is not there; those to the API reference are Doxygen's."""
+        for path in sorted(self.pages.rglob("*.md")):
+            if path.read_text(encoding="utf-8").startswith("---\nhide: [navigation, toc]"):
+                continue  # A source.
+            for _, target, _ in LINK.findall(CODE.sub("", path.read_text(encoding="utf-8"))):
+                if re.match(r"[a-z]+:", target) or not target:
+                    continue
+                goal = (path.parent / urllib.parse.unquote(target)).resolve()
+                if goal.relative_to(self.pages).parts[0] != "api" and not goal.is_file():
+                    yield f"{path.relative_to(self.pages)}: {target}"
 
 
-def version():
-    text = (ROOT / "include/tenon/abi/version.h").read_text(encoding="utf-8")
+def version(root):
+    text = (root / "include/tenon/abi/version.h").read_text(encoding="utf-8")
     return re.search(r'TENON_VERSION_STRING "([^"]+)"', text)[1]
 
 
-def broken_links():
+def broken_links(site):
     """Links of the built pages that lead nowhere; those of the API reference are Doxygen's."""
-    site = OUTPUT / "site"
     pages = {
         path: path.read_text(encoding="utf-8") for path in sorted(site.rglob("*.html"))
         if path.relative_to(site).parts[0] != "api"
@@ -139,21 +157,22 @@ def broken_links():
 
 
 def main():
-    reference = OUTPUT / "reference"
+    root, output = (pathlib.Path(each).resolve() for each in sys.argv[1:])
+    reference, pages, site = output / "reference", output / "pages", output / "site"
     subprocess.run(
-        [sys.executable, ROOT / "tests/docs/reference_test.py", ROOT, reference, version()], check=True
+        [sys.executable, root / "tests/docs/reference_test.py", root, reference, version(root)], check=True
     )
-    Stage().add_all()
-    shutil.copytree(reference / "html", PAGES / "api")
-    environment = dict(os.environ, TENON_PAGES=str(PAGES), NO_MKDOCS_2_WARNING="1")
+    Stage(root, pages).add_all()
+    shutil.copytree(reference / "html", pages / "api")
+    environment = dict(os.environ, TENON_PAGES=str(pages), NO_MKDOCS_2_WARNING="1")
     command = [
         sys.executable, "-m", "mkdocs", "build", "--strict",
-        "--config-file", ROOT / "docs/site/mkdocs.yml", "--site-dir", OUTPUT / "site",
+        "--config-file", root / "docs/site/mkdocs.yml", "--site-dir", site,
     ]
     subprocess.run(command, env=environment, check=True)
-    if broken := list(broken_links()):
+    if broken := list(broken_links(site)):
         sys.exit("links that lead nowhere:\n" + "\n".join(broken))
-    print(f"the site is in {OUTPUT / 'site'}; its first page is index.html")
+    print(f"the site is in {site}; its first page is index.html")
 
 
 if __name__ == "__main__":
