@@ -18,7 +18,8 @@ if ! command -v tenon-compile >/dev/null || ! command -v tenon-run >/dev/null; t
   exit 77
 fi
 
-id=$(tenon-inspect "$plugin" | sed -n 's/^  backend //p')
+# A line of the record is "backend ID" or "backend ID: DESCRIPTION".
+id=$(tenon-inspect "$plugin" | sed -n "s/^  backend \([^: ]*\).*/\1/p")
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
