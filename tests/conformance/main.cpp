@@ -138,6 +138,7 @@ class Progress {
 Result<tool::Outcome> judge(const Arguments& arguments, ExitCode& stage) {
   stage = ExitCode::invalid_file;
   TENON_TRY(const std::vector<Subject> subjects, read_subjects(arguments));
+  for (const Subject& subject : subjects) TENON_RETURN_IF_ERROR(check_declarations(subject));
   Report report;
   report.kit_version = TENON_VERSION_STRING;
   report.abi_version = concat(TENON_ABI_MAJOR, ".", TENON_ABI_MINOR);

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "printable.hpp"
+#include "program_path.hpp"
 #include "tenon/abi/version.h"
 #include "tenon/conformance/report/escape.hpp"
 #include "tenon/host/files/new_file.hpp"
@@ -83,7 +84,8 @@ std::string script_text(const SubjectReport& judged, const TestResult& test, con
                 comment("test", test.path()), comment("kit", TENON_VERSION_STRING),
                 "# Exit code 1: the finding is there again. 3: the plugin is not the one judged.\n",
                 check, " || {\n  echo 'repro.sh: the plugin is another file than was judged' >&2\n",
-                "  exit 3\n}\nexec \"${TENON_CONFORMANCE:-tenon-conformance}\" ",
+                "  exit 3\n}\n", "kit=", shell_text({command.front()}),
+                "\nexec \"${TENON_CONFORMANCE:-$kit}\" ",
                 shell_text({command.begin() + 1, command.end()}), " \"$@\"\n");
 }
 
@@ -117,7 +119,10 @@ std::string shell_text(const std::vector<std::string>& words) {
 
 std::vector<std::string> repro_command(const Arguments& arguments, const Subject& subject,
                                        const TestResult& result) {
-  std::vector<std::string> out = {"tenon-conformance", host::path_text(*subject.plugin)};
+  // The kit that judged, also where another one is on the path, or none.
+  const std::filesystem::path kit = program_path();
+  std::vector<std::string> out = {kit.empty() ? "tenon-conformance" : host::path_text(kit),
+                                  host::path_text(*subject.plugin)};
   const auto absolute = [](const std::filesystem::path& path) {
     return host::path_text(std::filesystem::absolute(path).lexically_normal());
   };

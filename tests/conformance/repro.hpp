@@ -21,7 +21,8 @@ namespace tenon::conformance {
 [[nodiscard]] Status write_repros(const Arguments& arguments, const Subject& subject,
                                   const SubjectReport& judged, std::size_t& number);
 
-/// The command line that runs the test of `result` alone, as the runner would have run it.
+/// The command line that runs the test of `result` alone, as the runner would have run it: this
+/// program by its absolute path, and its arguments.
 [[nodiscard]] std::vector<std::string> repro_command(const Arguments& arguments,
                                                      const Subject& subject,
                                                      const TestResult& result);

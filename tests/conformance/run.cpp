@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "temporary_folder.hpp"
+#include "tenon/conformance/boundary/watch.hpp"
 #include "tenon/conformance/platform/system.hpp"
 #include "tenon/conformance/platform/test_server.hpp"
 #include "tenon/conformance/process/breadcrumbs.hpp"
@@ -35,13 +36,14 @@ RunOptions options_of(const Arguments& arguments, std::uint32_t repeat, bool own
   return options;
 }
 
-/// Runs a test in this process.
+/// Runs a test in this process. Afterwards `has_executed` is about this test.
 Stop run_here(const Arguments& arguments, const Subject& subject, const SelectedTest& selected,
               Channel& channel, Breadcrumbs* crumbs, bool own_process,
               std::vector<Finding>& findings) {
   Context kit(subject, selected.test.backend, selected.test.of_case,
               options_of(arguments, selected.repeat, own_process), channel, crumbs,
               selected.blank.path());
+  has_executed() = false;
   Stop stop = run_test(selected.test, kit);
   findings = kit.findings();
   return stop;
@@ -90,7 +92,7 @@ Status run_one(Arguments arguments) {
     const CrashReporter reporter(channel);
     const Stop stop =
         run_here(arguments, subjects[0], selected, channel, &given.crumbs, true, findings);
-    channel.outcome(stop.outcome, stop.reason);
+    channel.outcome(stop.outcome, stop.reason, has_executed());
     channel.done();
     return ok();
   }
@@ -126,6 +128,7 @@ Result<std::vector<TestResult>> run_tests(const Arguments& arguments, const Subj
           run_here(arguments, subject, selected, nowhere, nullptr, false, result.findings);
       result.outcome = result.findings.empty() ? stop.outcome : Outcome::failed;
       result.reason = stop.reason;
+      result.executed = has_executed();
       apply_declarations(subject, result);
     } else {
       const TestCommand command{"--run-one=", path,

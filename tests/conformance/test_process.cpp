@@ -138,6 +138,7 @@ Status run_in_process_of_its_own(platform::TestServer& server, const TestCommand
   result.measurements = std::move(content.measurements);
   result.outcome = content.outcome;
   result.reason = std::move(content.reason);
+  result.executed = content.executed;
   if (!ended) {
     describe_hang(command, crumbs, result);
   } else if (!content.done || ended->server_ended) {

@@ -257,6 +257,68 @@ TEST_CASE("tests that could not be judged are no pass", "[zoo]") {
   CHECK(ran.output.find("PASS") == std::string::npos);
 }
 
+TEST_CASE("a plugin of which no delegate was executed is no pass, in every report", "[zoo]") {
+  const TemporaryFolder folder;
+  const auto read = [&](const char* name) {
+    std::ifstream file(folder / name);
+    return std::string{std::istreambuf_iterator<char>(file), {}};
+  };
+  const Ran ran = run(zoo + "/reads_a_wrong_address.so --level 3 --color never --json " +
+                      folder.file("r.json") + " --junit " + folder.file("r.xml") + " --html " +
+                      folder.file("r.html") + " 2>/dev/null");
+  INFO(ran.output);
+  CHECK(ran.code == 1);
+  const std::string why = "there is no case for backend ZooBackend; give some with --cases";
+  CHECK(ran.output.find(why) != std::string::npos);
+  CHECK(ran.output.find("\nINCOMPLETE: ") != std::string::npos);
+  CHECK(ran.output.find("; no delegate was executed\n") != std::string::npos);
+  CHECK(ran.output.find("PASS") == std::string::npos);
+  const auto report = nlohmann::json::parse(read("r.json"));
+  CHECK(report.at("good") == false);
+  CHECK(report.at("verdict").get<std::string>().starts_with("INCOMPLETE: "));
+  for (const auto& test : report.at("subjects").at(0).at("tests")) {
+    CHECK(test.at("executed") == false);
+  }
+  CHECK(read("r.xml").find("name=\"verdict\" value=\"INCOMPLETE: ") != std::string::npos);
+  CHECK(read("r.html").find("<title>INCOMPLETE: ") != std::string::npos);
+  // The file alone was asked for.
+  const Ran file = run(zoo + "/reads_a_wrong_address.so --level 1 --color never 2>/dev/null");
+  CHECK(file.code == 0);
+  CHECK(file.output.find("\nPASS: ") != std::string::npos);
+  CHECK(file.output.find("; no delegate was executed\n") != std::string::npos);
+}
+
+TEST_CASE("a declaration that matches no test is an error", "[zoo]") {
+  const auto subject = nlohmann::json::parse(std::ifstream(zoo + "/zoo.json"));
+  const auto judge = [&](const char* name, const nlohmann::json& declarations) {
+    auto changed = subject;
+    changed[name] = declarations;
+    const std::string path = zoo + "/declared_zoo.json";
+    std::ofstream(path) << changed;
+    const Ran ran = run("--subject " + path + " " + zoo + "/good.so --level 1 --color never 2>&1");
+    std::filesystem::remove(path);
+    return ran;
+  };
+  const auto declaration = [](const char* test) {
+    return nlohmann::json{{"test", test}, {"reason", "known"}};
+  };
+  // Tests of other levels count.
+  CHECK(judge("unsupported", {declaration("leaks/*"), declaration("TN-EXE-2")}).code == 0);
+  for (const char* name : {"unsupported", "expected_failure"}) {
+    const Ran ran =
+        judge(name, {declaration("leaks/*"), declaration("unload/*"), declaration("numerics")});
+    INFO(ran.output);
+    CHECK(ran.code == 3);
+    const std::string where = std::string(name) + "[1].test: 'unload/*' matches no test";
+    CHECK(ran.output.find("declared_zoo.json: " + where) != std::string::npos);
+    CHECK(ran.output.find("; nor do " + std::string(name) + "[2]\n") != std::string::npos);
+  }
+  const Ran ran = judge("unsuported", nlohmann::json::array());
+  CHECK(ran.code == 3);
+  CHECK(ran.output.find("unknown key 'unsuported'; did you mean 'unsupported'?") !=
+        std::string::npos);
+}
+
 TEST_CASE("the bundle of a finding replays it", "[zoo]") {
   const TemporaryFolder folder;
   const std::filesystem::path plugin = folder / "it's a plugin.so";
@@ -282,6 +344,8 @@ TEST_CASE("the bundle of a finding replays it", "[zoo]") {
   CHECK(bundle.at("kit_version") == report.at("kit_version"));
   CHECK(bundle.at("seed") == 7);
   CHECK(bundle.at("rule") == "TN-EXE-2");
+  const std::string recorded = bundle.at("command").at(0);
+  CHECK(std::filesystem::path(recorded).is_absolute());
 
   // The command judges that test alone, and finds the same. It takes one program, and the kit may
   // be an emulator with an argument.
@@ -291,6 +355,14 @@ TEST_CASE("the bundle of a finding replays it", "[zoo]") {
     return run_command("TENON_CONFORMANCE='" + program + "' sh '" + (first / "repro.sh").native() +
                        "' --json - " + streams);
   };
+  // Without the variable it is the kit that judged, which need not be on the path.
+  if (kit.find(' ') == kit.npos) {
+    CHECK(recorded == std::filesystem::canonical(kit));
+    const Ran by_itself = run_command("env -u TENON_CONFORMANCE PATH=/usr/bin:/bin sh '" +
+                                      (first / "repro.sh").native() + "' --json - 2>/dev/null");
+    CHECK(by_itself.code == 1);
+    CHECK(nlohmann::json::parse(by_itself.output, nullptr, false).is_object());
+  }
   const Ran again = replay("2>/dev/null");
   INFO(again.output.substr(0, 500));
   CHECK(again.code == 1);

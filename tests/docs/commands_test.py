@@ -191,6 +191,7 @@ def hello_case(box):
 
 def readme(box):
     hello_case(box)
+    box.copy("tests/conformance/cases/hello/*", to="cases")
     box.copy("examples/hello/hello.cpp")
     (box.folder / "a0.npy").rename(box.folder / "x.npy")
     (box.folder / "b0.npy").rename(box.folder / "y.npy")

@@ -88,8 +88,10 @@ UMBRELLAS = {
     "host/async.hpp": {"host"},
     "host/discovery.hpp": {"host"},
 }
-# What one header may include in addition: hashing has instructions of its own on x86-64 and arm64.
+# What one header may include in addition: hashing has instructions of its own on x86-64 and arm64, and
+# the reader of JSON is that of both sides.
 ADDITIONAL = {
+    "core/json.hpp": re.compile(r"nlohmann/json\.hpp"),
     "core/sha256.hpp": re.compile(r"(cpuid|immintrin|arm_neon)\.h"),
     # Exceptions that end a thread, floating-point control, and functions that replace glibc's.
     "conformance/boundary/watch.hpp": re.compile(r"cxxabi\.h"),
@@ -109,6 +111,8 @@ LEFT_OUT = {
     "core/aoti_names.hpp",
     "core/best_fit.hpp",
     "core/api.hpp",
+    "core/json.hpp",
+    "core/json_limits.hpp",
     "core/sanitizer.hpp",
     "core/sha256.hpp",
     "host/executorch_names.hpp",

@@ -116,7 +116,8 @@ class Packages(unittest.TestCase):
                    "add_executable(embed embed.cpp)\n"
                    "target_link_libraries(embed PRIVATE Tenon::host)\n"
                    "include(CTest)\n"
-                   "tenon_add_conformance_test(acme LEVEL 2 ARGS --color never)\n")
+                   "tenon_add_conformance_test(acme LEVEL 2 ARGS --color never\n"
+                   f"  --cases \"{source}/tests/conformance/cases/hello\")\n")
         run("cmake", "--build", "build", env=self.env, cwd=self.folder)
         self.check_plugin(self.folder / "build/acme.so")
         model = source / "tests/conformance/cases/hello/add/model.pte"

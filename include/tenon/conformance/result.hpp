@@ -19,7 +19,7 @@ enum class Outcome : std::uint8_t {
   unexpected_pass,  ///< It passed although the subject file expects a failure. Counts as a failure.
   unsupported,      ///< The subject file declares why it does not apply. Was not run.
   not_applicable,   ///< The subject has nothing to judge: no such ability, no case.
-  blocked,    ///< Another failure prevents judging: the plugin cannot be loaded. Never a pass.
+  blocked,  ///< Cannot be judged: the plugin cannot be loaded, or no case was given. Never a pass.
   kit_error,  ///< The kit itself could not do its work. Counts as a failure.
 };
 
@@ -73,7 +73,8 @@ struct TestResult {
   std::vector<std::string> rules;  ///< Those that it can find violated.
 
   Outcome outcome = Outcome::passed;
-  std::string reason;  ///< For every outcome except `passed` and `failed`.
+  std::string reason;     ///< For every outcome except `passed` and `failed`.
+  bool executed = false;  ///< A delegate or a kernel of the plugin ran with success in it.
   std::vector<Finding> findings;
   std::vector<Measurement> measurements;
   std::vector<Crash> crashes;  ///< None or one.

@@ -82,4 +82,17 @@ namespace tenon::detail {
   return out;
 }
 
+/// The first `longest` bytes of `text`, in whole characters and `visible`; "..." marks a text that
+/// was cut.
+[[nodiscard]] [[gnu::cold]] inline std::string visible_part(std::string_view text,
+                                                            std::size_t longest) {
+  if (text.size() <= longest) return visible(std::string(text));
+  std::size_t limit = 0;
+  for (std::size_t size = 0; limit + size <= longest;) {
+    limit += size;
+    static_cast<void>(decode_utf8(text.substr(limit), size));
+  }
+  return visible(std::string(text.substr(0, limit))) + "...";
+}
+
 }  // namespace tenon::detail

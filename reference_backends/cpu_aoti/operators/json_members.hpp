@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cstdint>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 
+#include "tenon/core/json.hpp"
+#include "tenon/core/json_limits.hpp"
 #include "tenon/core/result.hpp"
 
 /// Members of a description's objects, which may be anything.
@@ -35,8 +38,12 @@ inline Result<const Json*> list(const Json& object, const char* key, std::string
   return fail(Error::InvalidProgram, where, "expected an array '", std::string_view(key), "'");
 }
 
-/// False when arrays and objects are nested deeper than any description is. The parser keeps all
-/// levels, and its values are destroyed level by level.
-[[nodiscard]] bool is_flat(std::string_view description);
+/// A description, or a text inside of one, with larger limits than PyTorch's exporter needs.
+inline Result<Json> parse(std::string_view text, std::string_view where) {
+  constexpr JsonLimits limits{std::uint64_t{1} << 22, 1'000'000, 32};
+  auto out = parse_json(text, limits);
+  if (!out.ok()) return fail(Error::InvalidProgram, where, out.text());
+  return out;
+}
 
 }  // namespace tenon::cpu_aoti::json

@@ -229,37 +229,9 @@ Result<std::unique_ptr<const FoundCall>> find_call(const HostServices* host, con
 
 }  // namespace
 
-bool json::is_flat(std::string_view description) {
-  constexpr int deepest = 32;
-  int depth = 0;
-  bool in_text = false;
-  for (std::size_t i = 0; i < description.size(); ++i) {
-    const char c = description[i];
-    if (in_text) {
-      if (c == '\\') {
-        ++i;
-      } else if (c == '"') {
-        in_text = false;
-      }
-    } else if (c == '"') {
-      in_text = true;
-    } else if (c == '[' || c == '{') {
-      if (++depth > deepest) return false;
-    } else if (c == ']' || c == '}') {
-      --depth;
-    }
-  }
-  return true;
-}
-
 Result<std::unique_ptr<const aoti::ProxyExecutor>> make_proxy(std::string_view description,
                                                               const HostServices* host) {
-  constexpr std::size_t largest = std::size_t{1} << 22;
-  if (description.size() > largest || !json::is_flat(description)) {
-    return error(Error::OutOfResources, "a description of ", description.size(),
-                 " bytes: expected at most ", largest, ", and no deep nesting");
-  }
-  const Json root = Json::parse(description.begin(), description.end(), nullptr, false);
+  TENON_TRY(const Json root, json::parse(description, "the description"));
   TENON_TRY(const Json* nodes, list(root, "nodes", "the description"));
   constexpr std::size_t most_calls = std::size_t{1} << 16;
   if (nodes->size() > most_calls) {

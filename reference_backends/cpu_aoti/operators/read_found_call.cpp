@@ -272,9 +272,7 @@ Result<std::optional<CallPlan>> read_found_call(const Json& node, const std::str
   const Json* const text = metadata ? json::find(*metadata, "tenon") : nullptr;
   if (!text) return std::optional<CallPlan>();
   const std::string facts_text = text->is_string() ? text->get<std::string>() : std::string();
-  const Json facts = json::is_flat(facts_text)
-                         ? Json::parse(facts_text.begin(), facts_text.end(), nullptr, false)
-                         : Json();
+  TENON_TRY(const Json facts, json::parse(facts_text, concat(where, ", metadata 'tenon'")));
   if (!facts.is_object()) {
     return fail(Error::InvalidProgram, where, "expected a JSON object in the metadata 'tenon'");
   }

@@ -17,6 +17,7 @@
 #include "tenon/aot/compiler/lower/lower.hpp"
 #include "tenon/aot/compiler/partition/plugin_preprocess.hpp"
 #include "tenon/aot/compiler/program_in_memory.hpp"
+#include "tenon/conformance/boundary/watch.hpp"
 #include "tenon/conformance/case/compare.hpp"
 #include "tenon/conformance/fixtures/loaded_plugin.hpp"
 #include "tenon/conformance/process/channel.hpp"
@@ -132,7 +133,7 @@ Status run_coverage(Arguments arguments) {
   } catch (Stop& stopped) {
     stop = std::move(stopped);
   }
-  channel.outcome(stop.outcome, stop.reason);
+  channel.outcome(stop.outcome, stop.reason, has_executed());
   channel.done();
   return ok();
 }

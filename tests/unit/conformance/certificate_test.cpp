@@ -71,6 +71,16 @@ TEST_CASE("a report vouches for no other plugin, level or version", "[conformanc
   check_refused(report, terms_of(hash), Error::NotFound, "found no plugin");
 }
 
+TEST_CASE("a report of a run that executed no delegate vouches for nothing", "[conformance]") {
+  Report report = good_report();
+  report.subjects[0].tests[0].executed = false;
+  check_refused(report, terms_of(hash), Error::InvalidState,
+                "INCOMPLETE: 1 rule kept; 1 of 2 tests judged; no delegate was executed");
+  report.level = 1;
+  check_refused(report, terms_of(hash, 1), Error::InvalidState,
+                "the report does not vouch for the plugin: no delegate was executed");
+}
+
 TEST_CASE("a report with failures, with blocked tests or of some tests vouches for nothing",
           "[conformance]") {
   Report report = good_report();

@@ -50,7 +50,7 @@ TEST_CASE("a channel gives the runner what a test reports", "[channel]") {
   Channel channel(file.get(), *taken);
   channel.finding({"TN-EXE-1", "a text \xff"});
   channel.measurement({"load", 2.5, "ms"});
-  channel.outcome(Outcome::not_applicable, "no case");
+  channel.outcome(Outcome::not_applicable, "no case", true);
   channel.done();
   const ChannelContent found = read_channel(content_of(file.get()), *made);
   CHECK(found.done);
@@ -61,6 +61,7 @@ TEST_CASE("a channel gives the runner what a test reports", "[channel]") {
   CHECK(found.measurements[0].value == 2.5);
   CHECK(found.outcome == Outcome::not_applicable);
   CHECK(found.reason == "no case");
+  CHECK(found.executed);
 }
 
 TEST_CASE("a crash that is reported while the test writes overwrites nothing", "[channel]") {
@@ -101,9 +102,10 @@ TEST_CASE("lines that the kit did not write count for nothing, and are noticed",
 
 TEST_CASE("lines of other types than the kit's are left out", "[channel]") {
   std::string text;
-  for (const char* line : {R"({"finding":1})", R"({"finding":{"rule":1,"text":[]}})",
-                           R"({"measurement":"x"})", R"({"measurement":{"value":"x"}})",
-                           R"({"outcome":{}})", R"({"outcome":"passed","reason":7})", "[1]", "{"}) {
+  for (const char* line :
+       {R"({"finding":1})", R"({"finding":{"rule":1,"text":[]}})", R"({"measurement":"x"})",
+        R"({"measurement":{"value":"x"}})", R"({"finding":{"rule":"A"},"finding":{"rule":"B"}})",
+        R"({"outcome":{}})", R"({"outcome":"passed","reason":7,"executed":1})", "[1]", "{"}) {
     text += secret + line + "\n";
   }
   const ChannelContent found = read_channel(text, secret);
@@ -111,6 +113,7 @@ TEST_CASE("lines of other types than the kit's are left out", "[channel]") {
   CHECK(found.findings[0].rule.empty());
   CHECK(found.measurements.empty());
   CHECK(found.reason.empty());
+  CHECK_FALSE(found.executed);
   CHECK_FALSE(found.done);
 }
 

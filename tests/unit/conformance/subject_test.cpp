@@ -190,6 +190,7 @@ TEST_CASE("an error in a subject file names the member, and what was expected an
           "[subject]") {
   const auto [json, text] = GENERATE(table<std::string, std::string>({
       {"{", "is not JSON"},
+      {R"({"plugin": "a.so", "plugin": "b.so"})", "the key 'plugin' is written twice"},
       {"3", "expected an object, found '3'"},
       {R"({"backend": {}})", "unknown key 'backend'; did you mean 'backends'?"},
       {R"({"plugin": "acme.so"})", "plugin: expected a file, found none at '"},

@@ -556,12 +556,20 @@ TEST_CASE("facts about a call that are none are refused by call and tensor",
                      Error::OperatorMissing),
       ContainsSubstring("argument 'other' has the type as_device"));
   json text = shift_node();
-  for (const char* broken : {"", "{", "[]", "1"}) {
-    text["node"]["metadata"]["tenon"] = broken;
-    CHECK_THAT(invalid(list(text)), ContainsSubstring("expected a JSON object in the metadata"));
+  const auto with_text = [&](const std::string& facts) {
+    text["node"]["metadata"]["tenon"] = facts;
+    return invalid(list(text));
+  };
+  for (const char* broken : {"", "{"}) {
+    CHECK_THAT(with_text(broken), ContainsSubstring("metadata 'tenon': is not JSON"));
   }
-  text["node"]["metadata"]["tenon"] = std::string(200, '[');
-  CHECK_THAT(invalid(list(text)), ContainsSubstring("expected a JSON object in the metadata"));
+  for (const char* broken : {"[]", "1"}) {
+    CHECK_THAT(with_text(broken), ContainsSubstring("expected a JSON object in the metadata"));
+  }
+  CHECK_THAT(with_text(std::string(200, '[') + std::string(200, ']')),
+             ContainsSubstring("metadata 'tenon': is nested deeper than 32 levels"));
+  CHECK_THAT(with_text(R"({"tensors": [], "tensors": []})"),
+             ContainsSubstring("metadata 'tenon': the key 'tensors' is written twice"));
   json odd = shift_node();
   odd["node"]["outputs"] = list(json{{"as_int", 1}});
   CHECK_THAT(host().refusal(list(odd), Error::OperatorMissing),

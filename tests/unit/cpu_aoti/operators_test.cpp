@@ -337,7 +337,11 @@ TEST_CASE("a description is refused by call and argument", "[cpu_aoti]") {
   const auto median = [](const std::string& inputs, int results = 2) {
     return description("aten::median.dim", inputs, results);
   };
-  for (const std::string text : {"", "{", "[]", "null", "{\"nodes\": {}}", "{\"nodes\": 1} 2"}) {
+  for (const std::string text : {"", "{", "{\"nodes\": 1} 2"}) {
+    INFO(text);
+    CHECK_THAT(refusal(text), ContainsSubstring("the description: is not JSON: parse error"));
+  }
+  for (const std::string text : {"[]", "null", "{\"nodes\": {}}"}) {
     INFO(text);
     CHECK_THAT(refusal(text), ContainsSubstring("the description: expected an array 'nodes'"));
   }
@@ -392,10 +396,14 @@ TEST_CASE("of many operators without code the first are named", "[cpu_aoti]") {
              ContainsSubstring("65537 calls: expected at most 65536"));
 }
 
-TEST_CASE("a description that is too deep or too large is refused before it is read",
-          "[cpu_aoti]") {
-  refusal(std::string(100, '['), Error::OutOfResources);
-  refusal(std::string((std::size_t{1} << 22) + 1, ' '), Error::OutOfResources);
+TEST_CASE("a description that is too deep, too large or has a key twice is refused", "[cpu_aoti]") {
+  CHECK_THAT(refusal(std::string(100, '[') + std::string(100, ']'), Error::InvalidProgram),
+             ContainsSubstring("the description: is nested deeper than 32 levels"));
+  CHECK_THAT(refusal(std::string((std::size_t{1} << 22) + 1, ' '), Error::InvalidProgram),
+             ContainsSubstring("the description: has 4194305 bytes, the limit of JSON is 4194304"));
+  CHECK_THAT(refusal(R"({"nodes": [1], "nodes": []})", Error::InvalidProgram),
+             ContainsSubstring("the description: the key 'nodes' is written twice"));
+  CHECK_THAT(refusal("{", Error::InvalidProgram), ContainsSubstring("is not JSON: parse error"));
   const std::string text =
       R"({"nodes": [], "comment": "[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[\""})";
   CHECK(cpu_aoti::make_proxy(text).ok());

@@ -80,6 +80,12 @@ inline CurrentCall& last_call() noexcept {
   return call;
 }
 
+/// Whether a delegate or a kernel of a plugin ran with success in this process.
+inline std::atomic<bool>& has_executed() noexcept {
+  static std::atomic<bool> executed = false;
+  return executed;
+}
+
 /// Bytes in the files behind the two standard streams; 0 for streams that are not files.
 [[nodiscard]] inline std::int64_t bytes_in_standard_streams() noexcept {
   using host::platform::FileKind;
@@ -199,6 +205,10 @@ class Watch {
     std::uint64_t ticket_;
   };
 
+  [[nodiscard]] static bool is_execution(std::string_view function) noexcept {
+    return function == "execute" || function == "start" || function == "run_kernel";
+  }
+
   template <class Call>
   tenon_status around(const char* function, std::uint32_t delegate, const Call& call) {
     const Entered entered(function, delegate, count_.fetch_add(1) + 1, calls_);
@@ -225,6 +235,7 @@ class Watch {
       violated("TN-BCK-1", function, " let an exception out that is not a std::exception");
     }
     if (crumb) crumbs_->leave(crumb, status);
+    if (status == TENON_STATUS_OK && is_execution(function)) has_executed() = true;
     if (status != TENON_STATUS_OK && !threw) judge_failure(function, status);
     if (const std::uint32_t freed = interposition.lent_and_freed.exchange(0); freed != 0) {
       violated("TN-BCK-2", function, " gave ", freed, " blocks of the host's allocators to free");

@@ -45,7 +45,8 @@ class Channel {
   void finding(const Finding& finding);
   void measurement(const Measurement& one);
   /// How the test ended; findings take precedence over it.
-  void outcome(Outcome outcome, std::string_view reason);
+  /// `executed` is `TestResult::executed`.
+  void outcome(Outcome outcome, std::string_view reason, bool executed);
   /// The test came to its end. Without this line it crashed or was ended.
   void done();
 
@@ -67,6 +68,7 @@ struct ChannelContent {
   std::vector<Measurement> measurements;
   Outcome outcome = Outcome::passed;
   std::string reason;
+  bool executed = false;
   bool done = false;
   bool changed = false;  ///< Lines are there that the kit did not write, or some are missing.
   bool crashed = false;
@@ -90,6 +92,8 @@ struct ChannelContent {
 #include <span>
 
 #include "tenon/conformance/platform/system.hpp"
+#include "tenon/core/json.hpp"
+#include "tenon/core/json_limits.hpp"
 #include "tenon/host/files/read_at.hpp"
 #include "tenon/host/files/write_at.hpp"
 
@@ -136,6 +140,8 @@ inline void read_json_line(const nlohmann::json& line, ChannelContent& content) 
       }
     }
     content.reason = text_member(line, "reason");
+    const auto executed = line.find("executed");
+    content.executed = executed != line.end() && *executed == true;
   }
 }
 
@@ -150,8 +156,9 @@ TENON_API void Channel::measurement(const Measurement& one) {
       {{"measurement", {{"name", one.name}, {"value", one.value}, {"unit", one.unit}}}}));
 }
 
-TENON_API void Channel::outcome(Outcome outcome, std::string_view reason) {
-  write(detail::channel_line({{"outcome", outcome_name(outcome)}, {"reason", reason}}));
+TENON_API void Channel::outcome(Outcome outcome, std::string_view reason, bool executed) {
+  write(detail::channel_line(
+      {{"outcome", outcome_name(outcome)}, {"reason", reason}, {"executed", executed}}));
 }
 
 TENON_API void Channel::done() {
@@ -204,6 +211,7 @@ TENON_API Result<std::string> Channel::take_secret(int descriptor) {
 TENON_API ChannelContent read_channel(std::string_view text, std::string_view secret) {
   ChannelContent content;
   std::uint64_t num_lines = 0;
+  const JsonLimits limits{.bytes = text.size()};
   while (!text.empty()) {
     const std::size_t end = std::min(text.find('\n'), text.size());
     const bool is_whole = end != text.size();
@@ -227,14 +235,14 @@ TENON_API ChannelContent read_channel(std::string_view text, std::string_view se
       detail::read_crash_line(line, content);
       continue;
     }
-    const auto json = nlohmann::json::parse(line, nullptr, false);
-    if (!json.is_object()) continue;
-    if (const auto done = json.find("done"); done != json.end()) {
+    const auto json = parse_json(line, limits);
+    if (!json.ok() || !json->is_object()) continue;
+    if (const auto done = json->find("done"); done != json->end()) {
       content.done = true;
       content.changed = content.changed || *done != num_lines;
     }
     ++num_lines;
-    detail::read_json_line(json, content);
+    detail::read_json_line(*json, content);
   }
   return content;
 }

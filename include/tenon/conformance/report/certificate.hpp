@@ -41,8 +41,8 @@ struct Certificate {
 ///
 /// errors: NotSupported for a report of another version of the kit; NotFound when the report has no
 ///         plugin with that SHA-256; InvalidArgument for a lower level, or when not all tests of
-///         the level were selected; InvalidState when a rule is broken or tests could not be
-///         judged.
+///         the level were selected; InvalidState when a rule is broken, tests could not be
+///         judged, or no delegate was executed.
 [[nodiscard]] TENON_API Result<Certificate> certificate_of(const Report& report,
                                                            const CertificateTerms& terms);
 
@@ -61,6 +61,8 @@ namespace detail {
 /// The part of `report` about the plugin with that hash; no subject when there is none.
 inline Report report_about(const Report& report, const std::string& sha256) {
   Report out;
+  out.level = report.level;
+  out.all_tests = report.all_tests;
   for (const SubjectReport& subject : report.subjects) {
     if (subject.sha256 == sha256) out.subjects.push_back(subject);
   }
@@ -96,6 +98,10 @@ TENON_API Result<Certificate> certificate_of(const Report& report, const Certifi
   const ReportView view = view_of(about);
   if (!view.good) {
     return error(Error::InvalidState, "the report does not vouch for the plugin: ", view.verdict);
+  }
+  if (view.num_idle != 0) {
+    return error(Error::InvalidState,
+                 "the report does not vouch for the plugin: no delegate was executed");
   }
   Certificate out{about.subjects.front().path,
                   report.abi_version,

@@ -84,7 +84,7 @@ class HtmlReport {
         "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
         "style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'\">\n";
     out_ += "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n";
-    add("<title>", view_.good ? "PASS" : "FAIL", ": ", name, "</title>\n");
+    add("<title>", view_.verdict.substr(0, view_.verdict.find(':')), ": ", name, "</title>\n");
     add("<style>", html_style, "</style>\n</head>\n<body>\n");
     add("<h1>", name, "</h1>\n<p class=\"verdict ", view_.good ? "good" : "bad", "\">",
         safe(view_.verdict), "</p>\n");

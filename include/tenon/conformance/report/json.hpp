@@ -81,6 +81,7 @@ using Json = nlohmann::ordered_json;
           {"rules", json_texts(test.rules)},
           {"outcome", outcome_name(test.outcome)},
           {"reason", escape::utf8(test.reason)},
+          {"executed", test.executed},
           {"findings", std::move(findings)},
           {"measurements", std::move(measurements)},
           {"crashes", std::move(crashes)},

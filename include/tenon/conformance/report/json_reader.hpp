@@ -10,8 +10,8 @@
 /// Reads what json.hpp writes.
 namespace tenon::conformance {
 
-/// The report that `to_json` wrote as `text`. InvalidArgument, with the place, for anything else:
-/// the file is untrusted.
+/// The report that `to_json` wrote as `text`. InvalidArgument, with the place, for anything else,
+/// for a key that is there twice, and above 256 MiB: the file is untrusted.
 [[nodiscard]] TENON_API Result<Report> report_from_json(std::string_view text);
 
 /// The test that `to_json` wrote as `text`.
@@ -30,11 +30,16 @@ namespace tenon::conformance {
 #include <vector>
 
 #include "tenon/conformance/report/json.hpp"
+#include "tenon/core/json.hpp"
+#include "tenon/core/json_limits.hpp"
 #include "tenon/host/files/quoted.hpp"
 
 namespace tenon::conformance {
 
 namespace detail {
+
+/// A run of all levels has a few MiB of JSON; the output of a test is a part of it.
+inline constexpr JsonLimits report_limits{std::uint64_t{256} << 20, 10'000'000, 16};
 
 /// One object of a document, and its place ("subjects[0].tests[3].outcome"), which every error
 /// names.
@@ -207,6 +212,7 @@ class JsonObject {
   TENON_RETURN_IF_ERROR(from.read("rules", out.rules));
   TENON_RETURN_IF_ERROR(read_outcome(from, out.outcome));
   TENON_RETURN_IF_ERROR(from.read("reason", out.reason));
+  TENON_RETURN_IF_ERROR(from.read_if_present("executed", out.executed));
   TENON_RETURN_IF_ERROR(from.read_list("findings", out.findings, read_finding));
   TENON_RETURN_IF_ERROR(from.read_list("measurements", out.measurements, read_measurement));
   TENON_RETURN_IF_ERROR(from.read_list("crashes", out.crashes, read_crash));
@@ -244,15 +250,9 @@ class JsonObject {
 template <class T>
 [[nodiscard]] Result<T> from_json_text(std::string_view text,
                                        Status (*read)(const JsonObject&, T&)) {
-  nlohmann::json json;
-  try {
-    json = nlohmann::json::parse(text);
-  } catch (const nlohmann::json::exception& failure) {
-    constexpr std::size_t longest = 200;
-    return error(Error::InvalidArgument,
-                 "report: not JSON: ", host::printable(failure.what(), longest));
-  }
-  const JsonObject object(json, "");
+  auto json = parse_json(text, report_limits);
+  if (!json.ok()) return std::move(json).status().with_context("report");
+  const JsonObject object(*json, "");
   TENON_RETURN_IF_ERROR(object.check_is_object());
   T out;
   TENON_RETURN_IF_ERROR(read(object, out));

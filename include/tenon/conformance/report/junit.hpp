@@ -15,6 +15,9 @@
 ///   error of the kit                                     error
 ///   expected failure, unsupported, not applicable, blocked   skipped
 ///
+/// The verdict of the whole run is a property of each suite: JUnit has no element for tests that
+/// could not be judged, and `INCOMPLETE` has no failure.
+///
 /// A JUnit suite is one suite of one plugin. GitLab drops a test with the name of another; names
 /// of tests are their paths, which differ within one plugin, and `classname` names the plugin.
 namespace tenon::conformance {
@@ -144,6 +147,7 @@ class JunitReport {
         {"machine", report_.machine},
         {"seed", std::to_string(report_.seed)},
         {"level", std::to_string(report_.level)},
+        {"verdict", view_.verdict},
     };
     out_ += "    <properties>\n";
     for (const auto& [name, value] : properties) {

@@ -59,7 +59,8 @@ struct ReportView {
   std::size_t num_judged = 0;         ///< Tests that came to an end, in whatever way.
   std::size_t num_bad = 0;            ///< Tests of which `is_bad` is true.
   std::vector<std::string> subjects;  ///< A short name for each; no two are the same.
-  bool good = false;                  ///< Tests were judged, none was bad, and none was blocked.
+  std::size_t num_idle = 0;           ///< Plugins of which nothing was executed.
+  bool good = false;                  ///< As `is_good` says.
   std::string verdict;                ///< One line that says so: "PASS", "FAIL" or "INCOMPLETE".
 
   [[nodiscard]] std::uint32_t count(Outcome outcome) const {
@@ -76,12 +77,17 @@ struct ReportView {
          outcome == Outcome::expected_failure || outcome == Outcome::unexpected_pass;
 }
 
+/// The lowest level that executes delegates: level 1 judges the file.
+inline constexpr int first_executing_level = 2;
+
 /// Looks up the state of each rule in `report`. A run without a test, in which no test could judge
-/// anything, or with blocked tests is not good: "was not examined" must not be taken for "nothing
-/// is wrong". The verdict of a run whose only defect is blocked tests is "INCOMPLETE".
+/// anything, with blocked tests, or of all tests of a level above 1 that executed no delegate and
+/// no kernel of a plugin, is not good: "was not examined" must not be taken for "nothing is wrong".
+/// The verdict of a run whose only defect is one of the last two is "INCOMPLETE".
 [[nodiscard]] TENON_API ReportView view_of(const Report& report);
 
-/// Whether a run is good: something was judged, no test was bad, and none was blocked.
+/// Whether a run is good: its verdict is "PASS". The one place that decides it, for exit codes,
+/// reports and certificates.
 [[nodiscard]] TENON_API bool is_good(const Report& report);
 
 namespace detail {
@@ -271,7 +277,13 @@ TENON_API bool was_not_judged(const TestResult& test) {
   return out;
 }
 
-[[nodiscard]] inline std::string verdict_of(const ReportView& view) {
+[[nodiscard]] inline bool is_idle(const SubjectReport& subject) {
+  return std::none_of(subject.tests.begin(), subject.tests.end(), [](const TestResult& test) {
+    return test.executed && is_judged(test.outcome);
+  });
+}
+
+[[nodiscard]] inline std::string verdict_of(const ReportView& view, bool must_execute) {
   if (view.num_tests == 0) return "FAIL: no test was run";
   const std::string tests = plural(view.num_tests, "test");
   if (view.num_bad != 0) {
@@ -285,12 +297,18 @@ TENON_API bool was_not_judged(const TestResult& test) {
     return concat("FAIL: ", why, "; ", view.num_bad, " of ", tests, " failed");
   }
   if (view.num_judged == 0) return concat("FAIL: nothing was judged; ", tests, ", none ran");
-  if (const auto count = view.count(Outcome::blocked); count != 0) {
-    return concat("INCOMPLETE: ", count, " of ", tests, " could not be judged; ",
-                  plural(view.count(RuleState::kept), "rule"), " kept");
+  std::string idle;
+  if (view.num_idle != 0) {
+    idle = view.subjects.size() == 1
+               ? "; no delegate was executed"
+               : concat("; no delegate of ", plural(view.num_idle, "plugin"), " was executed");
   }
-  return concat("PASS: ", plural(view.count(RuleState::kept), "rule"), " kept; ", view.num_judged,
-                " of ", tests, " judged");
+  const std::string kept = plural(view.count(RuleState::kept), "rule") + " kept";
+  if (const auto count = view.count(Outcome::blocked); count != 0) {
+    return concat("INCOMPLETE: ", count, " of ", tests, " could not be judged; ", kept, idle);
+  }
+  return concat(must_execute && view.num_idle != 0 ? "INCOMPLETE: " : "PASS: ", kept, "; ",
+                view.num_judged, " of ", tests, " judged", idle);
 }
 
 }  // namespace detail
@@ -307,8 +325,12 @@ TENON_API ReportView view_of(const Report& report) {
     if (is_judged(outcome)) view.num_judged += view.outcomes[i];
     if (is_bad(outcome)) view.num_bad += view.outcomes[i];
   }
-  view.good = view.num_bad == 0 && view.num_judged != 0 && view.count(Outcome::blocked) == 0;
-  view.verdict = detail::verdict_of(view);
+  for (const SubjectReport& subject : report.subjects) {
+    view.num_idle += detail::is_idle(subject) ? 1 : 0;
+  }
+  view.verdict =
+      detail::verdict_of(view, report.all_tests && report.level >= first_executing_level);
+  view.good = view.verdict.starts_with("PASS");
   return view;
 }
 

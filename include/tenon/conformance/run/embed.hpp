@@ -53,9 +53,15 @@ inline Subject& embedded_subject() {
   return subject;
 }
 
+/// Not when it is set: the suites may not be registered yet.
+inline Result<const Subject*> checked(const Subject& subject) {
+  TENON_RETURN_IF_ERROR(check_declarations(subject));
+  return &subject;
+}
+
 inline Result<const Subject*> needed_subject() {
   Subject& subject = embedded_subject();
-  if (subject.plugin) return &subject;
+  if (subject.plugin) return checked(subject);
   const char* file = std::getenv("TENON_CONFORMANCE_SUBJECT");
   if (!file) {
     return error(Error::InvalidState,
@@ -64,7 +70,7 @@ inline Result<const Subject*> needed_subject() {
   TENON_TRY(Subject read, conformance::read_subject(file));
   if (!read.plugin) return error(Error::InvalidArgument, file, ": names no plugin");
   TENON_RETURN_IF_ERROR(set_subject(std::move(read)));
-  return &subject;
+  return checked(subject);
 }
 
 TENON_API std::vector<EmbeddedResult> run_embedded(std::string_view name) {

@@ -38,6 +38,10 @@ struct PlannedTest {
 [[nodiscard]] TENON_API Status complete_subject(Subject& subject,
                                                 const std::vector<std::string>& folders);
 
+/// InvalidArgument, with its place, for a declaration of a complete `subject` that matches none of
+/// its tests, of whatever level: it is misspelt, or about a test or case that is gone.
+[[nodiscard]] TENON_API Status check_declarations(const Subject& subject);
+
 /// Runs the body of a test. Every exception of the body becomes an outcome.
 [[nodiscard]] TENON_API Stop run_test(const PlannedTest& test, Context& kit);
 
@@ -54,7 +58,10 @@ TENON_API void apply_declarations(const Subject& subject, TestResult& result);
 #include <utility>
 
 #include "tenon/conformance/case/case_file.hpp"
+#include "tenon/core/concat.hpp"
 #include "tenon/host/binary/peek.hpp"
+#include "tenon/host/files/quoted.hpp"
+#include "tenon/host/platform/path_text.hpp"
 #include "tenon/host/program/program.hpp"
 #include "tenon/host/schema/program_generated.h"
 
@@ -123,10 +130,27 @@ TENON_API Status complete_subject(Subject& subject, const std::vector<std::strin
   return ok();
 }
 
+TENON_API Status check_declarations(const Subject& subject) {
+  std::vector<TestResult> tests;
+  for (const PlannedTest& test : plan_tests(subject)) tests.push_back(test.blank());
+  const std::vector<const Declaration*> unmatched = subject.unmatched(tests);
+  if (unmatched.empty()) return ok();
+  std::string more;
+  for (std::size_t i = 1; i < unmatched.size(); ++i) {
+    more += concat(i == 1 ? "; nor do " : ", ", unmatched[i]->where);
+  }
+  return error(Error::InvalidArgument, host::path_text(subject.file),
+               subject.file.empty() ? "" : ": ", unmatched[0]->where,
+               ".test: ", host::quoted(unmatched[0]->test),
+               " matches no test of the plugin and no rule (tenon-conformance --level 10 --list "
+               "lists them)",
+               more);
+}
+
 TENON_API Stop run_test(const PlannedTest& test, Context& kit) {
   if (test.info->scope == Scope::of_case && !test.of_case) {
-    return {Outcome::not_applicable, concat("there is no case for backend ", test.backend->id,
-                                            "; give some with --cases or a subject file")};
+    return {Outcome::blocked, concat("there is no case for backend ", test.backend->id,
+                                     "; give some with --cases or a subject file")};
   }
   try {
     test.info->body(kit);

@@ -76,7 +76,8 @@ struct Subject {
       std::string_view path, std::span<const std::string> rules) const;
 
   /// The declarations that match none of `tests`: stale or misspelt ones. `tests` are all tests of
-  /// the subject and not only the selected ones.
+  /// the subject and not only the selected ones. `check_declarations` (plan.hpp) makes an error of
+  /// them.
   [[nodiscard]] TENON_API std::vector<const Declaration*> unmatched(
       std::span<const TestResult> tests) const;
 };

@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,6 +13,7 @@
 #include "tenon/conformance/fixtures/loaded_plugin.hpp"
 #include "tenon/conformance/run/subject.hpp"
 #include "tenon/conformance/run/test.hpp"
+#include "tenon/core/json.hpp"
 #include "tenon/host/files/quoted.hpp"
 
 /// Suite "aoti": what a backend for AOTInductor models says to exporters (extension
@@ -135,9 +135,9 @@ TENON_CONFORMANCE_TEST("what exporters read is complete", "[aoti][level-5][backe
   }
   for (const auto& [name, value] : {std::pair{"decompositions", text(table.decompositions)},
                                     std::pair{"compile_options", text(table.compile_options)}}) {
-    const auto json = nlohmann::json::parse(value, nullptr, false);
-    kit.expect("TN-AEX-3", json.is_object(), name, " is ", host::quoted(value),
-               ", expected a JSON object");
+    const auto json = parse_json(value);
+    kit.expect("TN-AEX-3", json.ok() && json->is_object(), name, " is ", host::quoted(value),
+               ", expected a JSON object", json.ok() ? "" : ": ", json.text());
   }
 }
 

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "tenon/core/api.hpp"
+#include "tenon/core/json_limits.hpp"
 #include "tenon/core/status.hpp"
 
 namespace tenon::host {
@@ -81,12 +82,7 @@ inline constexpr std::array<std::pair<std::string_view, std::uint64_t HostLimits
         {"trace_events", &HostLimits::trace_events},
     }};
 
-/// Limits of the cost of one JSON text. A value of JSON takes up to 50 times its text in memory.
-struct JsonLimits {
-  std::uint64_t bytes = std::uint64_t{16} << 20;  ///< Of the text.
-  std::uint64_t values = 1'000'000;               ///< Objects, arrays, texts, numbers; not keys.
-  std::size_t depth = 16;                         ///< Objects and arrays in each other.
-};
+using tenon::JsonLimits;
 
 namespace detail {
 

@@ -36,13 +36,7 @@ inline constexpr detail::Quoted quoted{};
 namespace tenon::host {
 
 TENON_COLD TENON_API std::string printable(std::string_view text, std::size_t longest) {
-  if (text.size() <= longest) return tenon::detail::visible(std::string(text));
-  std::size_t limit = 0;
-  for (std::size_t size = 0; limit + size <= longest;) {
-    limit += size;
-    static_cast<void>(tenon::detail::decode_utf8(text.substr(limit), size));
-  }
-  return tenon::detail::visible(std::string(text.substr(0, limit))) + "...";
+  return tenon::detail::visible_part(text, longest);
 }
 
 TENON_COLD TENON_API std::string detail::Quoted::operator()(std::string_view text) const {

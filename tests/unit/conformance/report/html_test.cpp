@@ -53,6 +53,11 @@ TEST_CASE("the HTML report of a good run names no failures", "[conformance]") {
   const std::string html = to_html(
       test::report_of({test::test_of("arguments", "inputs", Outcome::passed, {"TN-EXE-2"})}));
   CHECK_THAT(html, ContainsSubstring("<p class=\"verdict good\">PASS: 1 rule kept"));
+  TestResult idle = test::test_of("lifecycle", "opens", Outcome::passed, {"TN-BCK-5"});
+  idle.executed = false;
+  const std::string incomplete = to_html(test::report_of({idle}));
+  CHECK_THAT(incomplete, ContainsSubstring("<title>INCOMPLETE: Conformance of zoo"));
+  CHECK_THAT(incomplete, ContainsSubstring("<p class=\"verdict bad\">INCOMPLETE: 1 rule kept"));
   CHECK(count_of(html, "<h2>Broken rules</h2>") == 0);
   CHECK(count_of(html, "<tr class=\"kept good\">") == 1);
   CHECK(count_of(html, "id=\"t-failed\"") == 0);

@@ -44,6 +44,7 @@ TEST_CASE("a suite has all its tests even if others are between them", "[conform
                                     "hostname=\"localhost\">"));
   CHECK_THAT(xml, ContainsSubstring("/ZooBackend/add/#3\" classname=\"zoo.lifecycle\""));
   CHECK_THAT(xml, ContainsSubstring("<property name=\"seed\" value=\"18364758544493064720\"/>"));
+  CHECK_THAT(xml, ContainsSubstring("<property name=\"verdict\" value=\"FAIL: 2 rules broken"));
 }
 
 TEST_CASE("a test that failed without a reason has a message", "[conformance]") {

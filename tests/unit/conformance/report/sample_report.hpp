@@ -31,6 +31,8 @@ inline const std::string& hostile_text() {
   test.of_case = "add";
   test.outcome = outcome;
   test.rules = std::move(rules);
+  test.executed = outcome != Outcome::unsupported && outcome != Outcome::not_applicable &&
+                  outcome != Outcome::blocked && outcome != Outcome::kit_error;
   test.seconds = 0.0123;
   return test;
 }

@@ -109,6 +109,34 @@ TEST_CASE("a run with blocked tests is neither passed nor failed", "[conformance
   CHECK_FALSE(is_good(report));
 }
 
+TEST_CASE("a run that executed no delegate is incomplete", "[conformance]") {
+  TestResult opened = test::test_of("lifecycle", "opens", Outcome::passed, {"TN-BCK-5"});
+  opened.executed = false;
+  Report report = test::report_of({opened});
+  CHECK(view_of(report).verdict ==
+        "INCOMPLETE: 1 rule kept; 1 of 1 test judged; no delegate was executed");
+  CHECK_FALSE(is_good(report));
+  // What ran in a test without a result is no evidence.
+  TestResult blocked = test::test_of("numerics", "outputs", Outcome::blocked);
+  blocked.executed = true;
+  CHECK(view_of(test::report_of({opened, blocked})).verdict ==
+        "INCOMPLETE: 1 of 2 tests could not be judged; 1 rule kept; no delegate was executed");
+  const TestResult ran = test::test_of("numerics", "outputs", Outcome::passed);
+  CHECK(is_good(test::report_of({opened, ran})));
+  // Each plugin, and not one for all.
+  const Report two =
+      test::report_of({test::subject_of("a", {ran}), test::subject_of("b", {opened})});
+  CHECK(view_of(two).verdict ==
+        "INCOMPLETE: 1 rule kept; 2 of 2 tests judged; no delegate of 1 plugin was executed");
+  // Level 1 judges the file, and some tests are what was asked for.
+  report.level = 1;
+  CHECK(view_of(report).verdict ==
+        "PASS: 1 rule kept; 1 of 1 test judged; no delegate was executed");
+  report.level = 5;
+  report.all_tests = false;
+  CHECK(is_good(report));
+}
+
 TEST_CASE("a verdict counts each way to fail", "[conformance]") {
   const Report report = test::report_with_all_outcomes();
   const ReportView view = view_of(report);

@@ -13,8 +13,8 @@ namespace json_reader_test {
 
 using namespace tenon;
 using host::JsonLimits;
-using host::detail::JsonBuilder;
 using host::detail::JsonReader;
+using tenon::detail::JsonBuilder;
 using tenon::test::rounds;
 
 std::string refusal(const std::string& text, const JsonLimits& limits) {
@@ -50,6 +50,30 @@ TEST_CASE("parsing stops at the first value that is one too many", "[json]") {
   CHECK(builder.too_many);
   CHECK(builder.failure.empty());
   CHECK(builder.root["a"].size() == 8);
+}
+
+TEST_CASE("a key that is there twice is an error at every depth, also as an escape", "[json]") {
+  CHECK(refusal(R"({"a": 1, "a": 1})", {}) == "x.json: the key 'a' is written twice");
+  CHECK(refusal(R"({"a": [{"b": {}, "\u0062": []}]})", {}) ==
+        "x.json: the key 'b' is written twice");
+  CHECK(refusal(R"({"a": {"a": 1}, "b": {"a": 2}})", {}).empty());
+}
+
+TEST_CASE("JSON is UTF-8 without a mark, and nothing follows it", "[json]") {
+  CHECK(refusal("\xef\xbb\xbf{}", {}) == "x.json: begins with a byte order mark");
+  for (const char* text : {"{\"\xff\": 1}", "{\"a\": \"\xed\xa0\x80\"}", "{} {}", "{\"a\": 1e999}",
+                           "{\"a\": NaN}", "{\"a\": 1,}", "// a\n{}", ""}) {
+    CAPTURE(text);
+    CHECK(refusal(text, {}).starts_with("x.json: is not JSON: "));
+  }
+}
+
+TEST_CASE("a message quotes a short and visible part of the text", "[json]") {
+  const std::string text = refusal("{\"" + std::string(100'000, 'a') + "\x1b", {});
+  CHECK(text.size() < 300);
+  CHECK(text.find('\x1b') == text.npos);
+  const std::string key(1000, 'k');
+  CHECK(refusal("{\"" + key + "\": 1, \"" + key + "\": 2}", {}).size() < 150);
 }
 
 TEST_CASE("JSON is nested as deeply as its limit", "[json]") {

@@ -37,6 +37,7 @@ Json good_report() {
                      {"rules", {"TN-EXE-2"}},
                      {"outcome", "passed"},
                      {"reason", ""},
+                     {"executed", true},
                      {"findings", Json::array()},
                      {"measurements", Json::array()},
                      {"crashes", Json::array()},
@@ -107,11 +108,29 @@ TEST_CASE("a report about another file, level, version or a failure does not vou
   check_refused(report.dump(), 1, "does not vouch for the plugin: FAIL: nothing was judged");
 }
 
+TEST_CASE("a report of a run that executed no delegate does not vouch, at no level") {
+  Json report = good_report();
+  report["subjects"][0]["tests"][0]["executed"] = false;
+  check_refused(report.dump(), 1,
+                "does not vouch for the plugin: INCOMPLETE: 1 rule kept; 1 of 1 test judged; no "
+                "delegate was executed");
+  // The verdict of a run of level 1 is PASS.
+  report["level"] = 1;
+  check_refused(report.dump(), 1, "does not vouch for the plugin: no delegate was executed",
+                {"--level", "1"});
+  report["subjects"][0]["tests"][0].erase("executed");
+  check_refused(report.dump(), 1, "no delegate was executed", {"--level", "1"});
+}
+
 TEST_CASE("a damaged report is reported as one") {
   const std::string text = good_report().dump();
   check_refused(text.substr(0, text.size() / 2), 2, "not JSON");
   check_refused("", 2, "report");
   check_refused("[]", 2, "expected an object");
+  // The first one counts for some readers, and the last one for others.
+  std::string twice = text;
+  twice.insert(twice.find("\"outcome\""), "\"outcome\": \"failed\", ");
+  check_refused(twice, 2, "report: the key 'outcome' is written twice");
   check_refused(std::string(200000, '['), 2, "not JSON");
   Json report = good_report();
   report["format"] = 2;

@@ -24,6 +24,7 @@
 #include "tenon/core/concat.hpp"
 #include "tenon/core/result.hpp"
 #include "tenon/core/scalar_type.hpp"
+#include "tenon/host/files/limits.hpp"
 #include "tenon/host/files/quoted.hpp"
 #include "tenon/host/registry/json_reader.hpp"
 
