@@ -5,6 +5,7 @@
   its closed vocabulary.
 * Every source: the licence comes first, no file and no directory grows beyond what a reader takes
   in, nothing is left for later, and rules that are referred to exist.
+* CHANGELOG.md: each item is a whole sentence.
 
 The rules themselves, and which tests name them, are checked by tests/conformance/rules.
 """
@@ -93,6 +94,18 @@ def check_source(path, name, text, rules):
     check_lines(name, lines, rules)
 
 
+def check_changelog(name, lines):
+    """An item ends with the sentence's full stop, or what stands for it, before the next one begins."""
+    text, at = "", 0
+    for number, line in enumerate([*lines, "- "], 1):
+        if line.startswith("  ") and text:
+            text += line
+        else:
+            if text and not re.search(r"[.:)]$", text.rstrip()):
+                complain(name, at, f"the item ends in mid-sentence: ...{text.rstrip()[-60:]}")
+            text, at = (line, number) if line.startswith("- ") and line != "- " else ("", number)
+
+
 def main():
     root = pathlib.Path(sys.argv[1])
     pointers = 0
@@ -110,6 +123,8 @@ def main():
         check_source(path, name, text, rules)
     for path in sorted((root / "docs").rglob("*.md")):
         check_lines(path.relative_to(root), path.read_text().splitlines(), rules)
+
+    check_changelog("CHANGELOG.md", (root / "CHANGELOG.md").read_text().splitlines())
 
     for folder in ["include", "examples", "reference_backends", "tests"]:
         for path in [root / folder, *sorted(p for p in (root / folder).rglob("*") if p.is_dir())]:

@@ -4,7 +4,8 @@
 Each side runs in a process of its own, on one pinned thread, in turns; the fewest nanoseconds of
 all rounds count. With --threads the same with each of several numbers of threads, on as many
 processors. Cold start is the time of a whole process up to its first output, and memory what
-such a process held at most: tenon-run and Python with torch. Needs cases exported with
+such a process held at most: tenon-run, a C++ program with libtorch's loader (bench_libtorch.cpp) and
+Python with torch. Needs cases exported with
 --package (export_models.py), torch, and a C++ compiler for the side of libtorch.
 """
 
@@ -127,24 +128,27 @@ def speed(arguments: argparse.Namespace, cases: list[Path]) -> None:
 
 
 def cold(arguments: argparse.Namespace, cases: list[Path]) -> None:
-    print("\n| model | Python | tenon-run | ratio | Python | tenon-run | ratio |")
-    print("|---|---|---|---|---|---|---|")
+    rival = str(build_rival(arguments.cache))
+    columns = "Python | libtorch in C++ | tenon-run | to libtorch"
+    print(f"\n| model | {columns} | {columns} |\n|---{9 * '|---'}|")
     for case in cases:
         inputs = input_files(case)
         python = [sys.executable, "-c", PYTHON_RIVAL, str(TORCH / "lib/libtorch_cpu.so")]
         python += [f"{case}/model.pt2", *inputs]
+        # Without time to spend it loads the package, and stops after the first run or the first 20 us.
+        cpp = [rival, f"{case}/model.pt2", "0", "1", "clock", *inputs]
         tenon = [arguments.tenon_run, f"{case}/model.pte", "--plugin", arguments.plugin]
         description = json.loads((case / "case.json").read_text(encoding="utf-8"))
         for name in description.get("data", []):
             tenon += ["--data", f"{case}/{name}"]
         for name in description["runs"][0]["inputs"]:
             tenon += ["--input", f"{case}/{name}"]
-        runs = [(whole_process(python), whole_process(tenon)) for _ in range(arguments.rounds)]
-        t = min(run[0][0] for run in runs), min(run[1][0] for run in runs)
-        m = min(run[0][1] for run in runs), min(run[1][1] for run in runs)
+        runs = [[whole_process(each) for each in (python, cpp, tenon)] for _ in range(arguments.rounds)]
+        t, m = ([min(run[side][what] for run in runs) for side in range(3)] for what in range(2))
         print(
-            f"| {case.name} | {t[0] * 1e3:.0f} ms | {t[1] * 1e3:.1f} ms | 1/{t[0] / t[1]:.0f} "
-            f"| {m[0] / 1024:.0f} MiB | {m[1] / 1024:.1f} MiB | 1/{m[0] / m[1]:.1f} |"
+            f"| {case.name} | {t[0] * 1e3:.0f} ms | {t[1] * 1e3:.0f} ms | {t[2] * 1e3:.1f} ms "
+            f"| 1/{t[1] / t[2]:.0f} | {m[0] / 1024:.0f} MiB | {m[1] / 1024:.0f} MiB "
+            f"| {m[2] / 1024:.1f} MiB | 1/{m[1] / m[2]:.1f} |"
         )
         sys.stdout.flush()
 
