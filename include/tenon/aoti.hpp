@@ -14,6 +14,8 @@
 #include "tenon/aoti/container_api.hpp"
 #include "tenon/aoti/input_signature.hpp"
 #include "tenon/aoti/instance.hpp"
+#include "tenon/aoti/library/code_features.hpp"
+#include "tenon/aoti/library/isa_sets.hpp"
 #include "tenon/aoti/library/model_checks.hpp"
 #include "tenon/aoti/library/model_library.hpp"
 #include "tenon/aoti/payload.hpp"
@@ -38,6 +40,7 @@
 
 // How a model's library is loaded differs between the systems; model_library.hpp chooses.
 #if !defined(__APPLE__)
+#include "tenon/aoti/library/code_places.hpp"
 #include "tenon/aoti/library/elf_editor.hpp"
 #include "tenon/aoti/library/loader_effects.hpp"
 #include "tenon/aoti/library/memory_file.hpp"

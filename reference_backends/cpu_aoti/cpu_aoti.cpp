@@ -15,7 +15,8 @@
 #include <utility>
 #include <vector>
 
-#include "isolated_library.hpp"
+#include "common/instruction_decoder.hpp"
+#include "common/isolated_library.hpp"
 #include "kernels/fft/kissfft.hpp"
 #include "kernels/generator.hpp"
 #include "kernels/kernel_list.hpp"
@@ -41,7 +42,7 @@ tenon::Result<std::byte*> allocate(void*, std::size_t nbytes) {
 /// Vector mathematics, which libtorch contains for its models. Loaded for the first model that
 /// needs it, and kept for the life of the plugin.
 const void* find_sleef(std::string_view name) {
-  static const tenon::cpu_aoti::IsolatedLibrary sleef("libsleef.so.3");
+  static const tenon::aoti_common::IsolatedLibrary sleef("libsleef.so.3");
   return sleef ? sleef.symbol(std::string(name).c_str()) : nullptr;
 }
 
@@ -142,6 +143,8 @@ class CpuAotiBackend final : public tenon::Backend<CpuAotiBackend>,
     if (const void* found = table.find(name)) return found;
     return name.starts_with("Sleef_") ? find_sleef(name) : nullptr;
   }
+
+  static aoti::DecodeX86 instruction_decoder() { return tenon::aoti_common::instruction_decoder(); }
 
   static tenon::Result<std::unique_ptr<const aoti::ProxyExecutor>> make_proxy(
       std::string_view calls, const tenon::HostServices& host) {

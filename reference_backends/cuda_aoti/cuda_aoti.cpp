@@ -20,6 +20,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/instruction_decoder.hpp"
 #include "driver/caller_stream.hpp"
 #include "driver/device.hpp"
 #include "driver/event.hpp"
@@ -160,6 +161,8 @@ class CudaBackend final : public tenon::Backend<CudaBackend>,
     TENON_TRY(const unsigned sm, cuda::capability_of(*driver, index));
     return aoti::choose_for_sm(variants, sm);
   }
+
+  static aoti::DecodeX86 instruction_decoder() { return tenon::aoti_common::instruction_decoder(); }
 
   /// Fails unless the driver starts and has a device.
   tenon::Status is_available() const {
@@ -439,54 +442,55 @@ class CudaBackend final : public tenon::Backend<CudaBackend>,
     const tenon::Status available = is_available();
     if (!available.ok()) return judge_without_device(context, processed, available);
     TENON_TRY(const aoti::Payload payload, parse(context, processed.text(), load_options));
+    TENON_TRY(tenon::BlobVerdict verdict, judge_library(context, payload, &find_shim));
     TENON_TRY(const tenon::NamedData library, library_of(context, payload.library_key));
-    TENON_RETURN_IF_ERROR(aoti::ModelLibrary::check(library.bytes(), &find_shim, served_libraries));
     const auto kernels = cuda::KernelImages::find(library.bytes());
     TENON_TRY(const KernelFit fit, check_device(library.bytes(), *load_options.device_index));
-    if (fit == KernelFit::binary) return tenon::BlobVerdict{};
-    return tenon::BlobVerdict{
-        tenon::Compatibility::Usable,
+    if (fit == KernelFit::binary) return verdict;
+    return usable(
+        std::move(verdict),
         tenon::concat("the driver compiles the model's kernels when they are loaded: they are for ",
-                      kernels.text())};
+                      kernels.text()));
+  }
+
+  /// A verdict that is Usable also for another reason.
+  static tenon::BlobVerdict usable(tenon::BlobVerdict verdict, std::string_view reason) {
+    verdict.compatibility = tenon::Compatibility::Usable;
+    verdict.reason += tenon::concat(verdict.reason.empty() ? "" : "; ", reason);
+    return verdict;
   }
 
   /// The same without a driver: of several libraries, one that could be loaded is enough.
-  static tenon::Result<tenon::BlobVerdict> judge_without_device(tenon::InitContext& context,
-                                                                const tenon::Blob& processed,
-                                                                const tenon::Status& available) {
-    TENON_TRY(const aoti::Payload payload,
+  tenon::Result<tenon::BlobVerdict> judge_without_device(tenon::InitContext& context,
+                                                         const tenon::Blob& processed,
+                                                         const tenon::Status& available) {
+    TENON_TRY(aoti::Payload payload,
               aoti::parse_payload(processed.text(), context.method_name(), true));
-    std::vector<std::string> keys;
-    if (!payload.library_key.empty()) keys.push_back(payload.library_key);
-    if (keys.empty()) {
-      for (const aoti::LibraryVariant& variant : payload.variants) {
-        keys.push_back(variant.library_key);
-      }
+    if (!payload.library_key.empty()) {
+      TENON_TRY(tenon::BlobVerdict verdict, judge_library(context, payload, &may_be_found));
+      TENON_TRY(const tenon::NamedData library, library_of(context, payload.library_key));
+      const auto kernels = cuda::KernelImages::find(library.bytes());
+      return usable(std::move(verdict),
+                    not_looked_at(available, kernels.empty() ? "unknown devices" : kernels.text()));
     }
     tenon::Status refused = tenon::ok();
-    for (const std::string& key : keys) {
-      auto kernels = kernels_of(context, key);
-      if (kernels.ok()) {
-        return tenon::BlobVerdict{
-            tenon::Compatibility::Usable,
-            tenon::concat(
-                "the device was not looked at (", available.text(),
-                "); this machine has all else that the model needs, and its kernels are for ",
-                keys.size() == 1 ? *kernels : aoti::text_of(payload.variants))};
+    for (std::size_t i = 0; i < payload.variants.size(); ++i) {
+      payload.choose(i);
+      auto verdict = judge_library(context, payload, &may_be_found);
+      if (verdict.ok()) {
+        return usable(*std::move(verdict),
+                      not_looked_at(available, aoti::text_of(payload.variants)));
       }
-      if (refused.ok()) refused = std::move(kernels).status();
+      if (refused.ok()) refused = std::move(verdict).status();
     }
     return refused;
   }
 
-  /// The devices that the kernels of a library are for, if this machine has all else that it needs.
-  static tenon::Result<std::string> kernels_of(const tenon::InitContext& context,
-                                               const std::string& key) {
-    TENON_TRY(const tenon::NamedData library, library_of(context, key));
-    TENON_RETURN_IF_ERROR(
-        aoti::ModelLibrary::check(library.bytes(), &may_be_found, served_libraries));
-    const auto kernels = cuda::KernelImages::find(library.bytes());
-    return kernels.empty() ? std::string("unknown devices") : kernels.text();
+  static std::string not_looked_at(const tenon::Status& available, std::string_view devices) {
+    return tenon::concat("the device was not looked at (", available.text(),
+                         "); this machine has all else that the model needs, and its kernels are "
+                         "for ",
+                         devices);
   }
 
   /// Like `find_shim`, on a machine without CUDA's own libraries.

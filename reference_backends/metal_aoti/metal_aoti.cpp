@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/instruction_decoder.hpp"
 #include "settings.hpp"
 #include "shims/shim_list.hpp"
 #if defined(__APPLE__)
@@ -68,6 +69,8 @@ class MetalBackend final : public tenon::Backend<MetalBackend>,
   }
 
   static const void* find_shim(std::string_view name) { return metal::find_metal_shim(name); }
+
+  static aoti::DecodeX86 instruction_decoder() { return tenon::aoti_common::instruction_decoder(); }
 
   tenon::Status is_available() const { return metal::system_device().status(); }
 

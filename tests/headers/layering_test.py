@@ -93,6 +93,7 @@ UMBRELLAS = {
 ADDITIONAL = {
     "core/json.hpp": re.compile(r"nlohmann/json\.hpp"),
     "core/sha256.hpp": re.compile(r"(cpuid|immintrin|arm_neon)\.h"),
+    "core/x86_features.hpp": re.compile(r"(cpuid|intrin)\.h"),
     # Exceptions that end a thread, floating-point control, and functions that replace glibc's.
     "conformance/boundary/watch.hpp": re.compile(r"cxxabi\.h"),
     "conformance/process/process_state.hpp": re.compile(r"xmmintrin\.h"),
@@ -111,10 +112,12 @@ LEFT_OUT = {
     "core/aoti_names.hpp",
     "core/best_fit.hpp",
     "core/api.hpp",
+    "core/arm64_features.hpp",
     "core/json.hpp",
     "core/json_limits.hpp",
     "core/sanitizer.hpp",
     "core/sha256.hpp",
+    "core/x86_features.hpp",
     "host/executorch_names.hpp",
     "host/files/list_folder.hpp",
 }

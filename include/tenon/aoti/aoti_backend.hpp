@@ -17,6 +17,7 @@
 
 #include "tenon/abi/extensions/aoti_export.h"
 #include "tenon/aoti/instance.hpp"
+#include "tenon/aoti/library/code_features.hpp"
 #include "tenon/aoti/library/library_variants.hpp"
 #include "tenon/aoti/library/model_checks.hpp"
 #include "tenon/aoti/library/model_library.hpp"
@@ -224,11 +225,16 @@ class AotiBackend {
     return execute_with(context, delegate, [&](Instance& instance) { return instance.run(args); });
   }
 
-  /// Reports whether `init` would accept the blob, without loading any of it.
+  /// Reports whether `init` would accept the blob, without loading any of it. Usable when nothing
+  /// is known of the instructions of the model's library.
   [[nodiscard]] Result<BlobVerdict> check_blob(InitContext& context, Blob processed, CompileSpecs) {
-    const Status status = check(context, processed.text());
-    if (status.ok()) return BlobVerdict{};
-    return BlobVerdict{Compatibility::Incompatible, std::string(status.text())};
+    const auto payload = parse(context, processed.text(), LoadOptions{});
+    if (!payload.ok()) {
+      return BlobVerdict{Compatibility::Incompatible, std::string(payload.text())};
+    }
+    auto verdict = judge_library(context, *payload, &shim);
+    if (verdict.ok()) return verdict;
+    return BlobVerdict{Compatibility::Incompatible, std::string(verdict.text())};
   }
 
   /// Weights and working memory, in addition to what the host counts.
@@ -338,15 +344,18 @@ class AotiBackend {
       TENON_TRY(const std::vector<std::byte> code, copy_library(context, payload));
       TENON_RETURN_IF_ERROR(context.permit_code(code));
       TENON_TRY(model->proxy, read_operator_calls(context, payload, code));
-      const auto find = [&](std::string_view name) { return shim_for(model->proxy.get(), name); };
-      auto library = ModelLibrary::load(code, find, served());
+      const auto find = [&](std::string_view name) {
+        return shim_for(model->proxy.get(), name, &shim);
+      };
+      TENON_TRY(const CodeFeatures features, features_of(context, payload, code));
+      auto library = ModelLibrary::load(code, find, served(), features);
       if (!library.ok()) {
         return std::move(library).status().with_context(
             concat("the library of method '", context.method_name(), "'"));
       }
       model->library = *std::move(library);
       TENON_TRY(model->api, ContainerApi::find(*model->library));
-      TENON_TRY(model->checks, load_with_checks(code, find, served()));
+      TENON_TRY(model->checks, load_with_checks(code, find, served(), features));
       if (model->checks) {
         model->api.use_checks(model->checks->library, model->checks->num_device_checks);
       }
@@ -382,6 +391,23 @@ class AotiBackend {
       return error(Error::DelegateInvalidCompatibility, "the program has libraries for ",
                    text_of(payload.variants), ", and this backend does not choose among devices");
     }
+  }
+
+  /// The verdict of `check_blob` on all but the device: Optimal, or Usable when nothing is known of
+  /// the instructions of the library of `payload`, which has been chosen. A failure is the reason
+  /// why `init` would refuse the blob. `find` is what `find_shim` would be with the device.
+  [[nodiscard]] Result<BlobVerdict> judge_library(const InitContext& context,
+                                                  const Payload& payload,
+                                                  const void* (*find)(std::string_view)) {
+    TENON_TRY(const NamedData code, find_library(context, payload));
+    TENON_TRY(const auto proxy, read_operator_calls(context, payload, code.bytes()));
+    const auto find_one = [&](std::string_view name) { return shim_for(proxy.get(), name, find); };
+    TENON_TRY(const CodeFeatures features, features_of(context, payload, code.bytes()));
+    TENON_RETURN_IF_ERROR(ModelLibrary::check(code.bytes(), find_one, served(), features));
+    if (features.is_known) return BlobVerdict{};
+    return BlobVerdict{Compatibility::Usable,
+                       "instructions unknown: the program does not name the CPU features that the "
+                       "model's code needs, and they cannot be decoded here"};
   }
 
   /// Calls `run(Instance&)` with a free instance.
@@ -421,8 +447,37 @@ class AotiBackend {
   }
 
   /// The function that calls operators by number is missing as long as nothing describes them.
-  static const void* shim_for(const ProxyExecutor* proxy, std::string_view name) {
-    return !proxy && name == proxy_executor_function ? nullptr : shim(name);
+  static const void* shim_for(const ProxyExecutor* proxy, std::string_view name,
+                              const void* (*find)(std::string_view)) {
+    return !proxy && name == proxy_executor_function ? nullptr : find(name);
+  }
+
+  /// CPU features that the library needs: those that the program names, and those of its
+  /// instructions where the backend has a decoder (`static DecodeX86 instruction_decoder()`, which
+  /// returns null where there is none).
+  Result<CodeFeatures> features_of(const InitContext& context, const Payload& payload, Bytes code) {
+    CodeFeatures out;
+    if constexpr (requires { Derived::instruction_decoder(); }) {
+      out = decoded_.get(code, Derived::instruction_decoder());
+    }
+    const std::string key = cpu_features_key(payload.library_key);
+    const NamedDataMap map = *context.named_data_map();
+    const auto has_key = [&] {
+      for (std::size_t i = 0; i < map.num_keys(); ++i) {
+        const auto one = map.key(i);
+        if (one.ok() && *one == key) return true;
+      }
+      return false;
+    };
+    // Asked for only when it is there: what a program lacks is reported by key.
+    if (!has_key()) return out;
+    TENON_TRY(const NamedData named, map.get_data(key));
+    Status added = add_named_features(as_text(named.bytes()), out);
+    if (!added.ok()) {
+      return std::move(added).with_context(concat("the library of method '", context.method_name(),
+                                                  "': named data '", std::string_view(key), "'"));
+    }
+    return out;
   }
 
   /// Reads the description of the operators that the model calls by number. Null when it calls
@@ -567,15 +622,8 @@ class AotiBackend {
     return out;
   }
 
-  static Status check(const InitContext& context, std::string_view processed) {
-    TENON_TRY(const Payload payload, parse(context, processed, LoadOptions{}));
-    TENON_TRY(const NamedData code, find_library(context, payload));
-    TENON_TRY(const auto proxy, read_operator_calls(context, payload, code.bytes()));
-    const auto find = [&](std::string_view name) { return shim_for(proxy.get(), name); };
-    return ModelLibrary::check(code.bytes(), find, served());
-  }
-
   WeightStore store_;
+  DecodedLibraries decoded_;
   std::shared_ptr<DeviceWeightStore> device_store_ = std::make_shared<DeviceWeightStore>();
 };
 

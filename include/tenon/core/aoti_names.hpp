@@ -68,5 +68,14 @@ inline constexpr std::string_view proxy_executor_function =
   if (library_key.ends_with(end)) library_key.remove_suffix(end.size());
   return concat(library_key, "extern_kernel_nodes");
 }
+/// Key of the CPU features that the code of the library under `library_key` needs, where its
+/// exporter wrote them: names as in a plugin's record, with commas between them ("avx2,fma"); on
+/// x86-64 also a level of the psABI ("x86-64-v3"). An empty list says that the code runs on every
+/// processor of its machine. Tenon's addition, which ExecuTorch ignores.
+[[nodiscard]] inline std::string cpu_features_key(std::string_view library_key) {
+  constexpr std::string_view end = "so_blob";
+  if (library_key.ends_with(end)) library_key.remove_suffix(end.size());
+  return concat(library_key, "cpu_features");
+}
 
 }  // namespace tenon::aoti

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "isolated_library.hpp"
+#include "common/isolated_library.hpp"
 #include "tenon/core/concat.hpp"
 
 namespace tenon::cpu_aoti::onednn {
@@ -21,7 +21,7 @@ constexpr const char* library_name = TENON_CPU_AOTI_ONEDNN_LIBRARY;
 struct Loaded {
   Loaded()
       : library(library_name),
-        problem(missing_text(library, concat("oneDNN ", DNNL_VERSION_MAJOR), package())) {
+        problem(aoti_common::missing_text(library, concat("oneDNN ", DNNL_VERSION_MAJOR), package())) {
     if (!library) return;
 #define TENON_CPU_AOTI_FIND(name)                                         \
   api.name = reinterpret_cast<decltype(api.name)>(library.symbol(#name)); \
@@ -31,7 +31,7 @@ struct Loaded {
 #undef TENON_CPU_AOTI_FIND
   }
 
-  IsolatedLibrary library;
+  aoti_common::IsolatedLibrary library;
   Api api;
   std::string problem;
 };

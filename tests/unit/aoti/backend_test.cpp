@@ -143,6 +143,22 @@ TEST_CASE("a program without the library, or with something else in its place", 
   CHECK_THAT(refusal({.library_bytes = std::string()}), ContainsSubstring("expected an ELF file"));
 }
 
+TEST_CASE("CPU features that a program names are needed", "[aoti][processor]") {
+  AotiHost aoti;
+  const auto refusal = [&](const std::string& features) {
+    ModelParts parts;
+    parts.cpu_features = features;
+    const auto method = aoti.load(parts);
+    return method.ok() ? std::string() : std::string(method.text());
+  };
+  CHECK(refusal("").empty());
+  CHECK_THAT(refusal("no_such_feature"),
+             ContainsSubstring("the library of method 'forward': the model needs what is missing "
+                               "here: 1 CPU feature: no_such_feature"));
+  CHECK_THAT(refusal("a b"), ContainsSubstring("named data 'library_cpu_features': its CPU "
+                                               "features: expected names with commas"));
+}
+
 TEST_CASE("keys that look like paths are only looked up", "[aoti][D1]") {
   AotiHost aoti;
   const auto method = aoti.load({.blob = "../../etc/passwd\n/dev/zero"});

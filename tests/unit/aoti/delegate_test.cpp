@@ -9,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "common/instruction_decoder.hpp"
 #include "program.hpp"
 #include "tenon/abi/extensions/check_blob.h"
 #include "tenon/abi/extensions/memory_info.h"
@@ -26,7 +27,7 @@ class MapOfBytes : private tenon_named_data_map {
  public:
   explicit MapOfBytes(std::map<std::string, std::vector<std::byte>> data)
       : tenon_named_data_map{sizeof(tenon_named_data_map), static_cast<std::uint32_t>(data.size()),
-                             &get, nullptr, nullptr},
+                             &get, nullptr, &get_key_at},
         data_(std::move(data)) {}
 
   [[nodiscard]] const tenon_named_data_map* table() const noexcept { return this; }
@@ -48,6 +49,16 @@ class MapOfBytes : private tenon_named_data_map {
       buffer->release = nullptr;
     };
     ++self->num_lent;
+    return TENON_STATUS_OK;
+  }
+
+  static tenon_status get_key_at(const tenon_named_data_map* map, std::uint32_t index,
+                                 const char** key, std::uint64_t* size) {
+    const auto* self = static_cast<const MapOfBytes*>(map);
+    if (index >= self->data_.size()) return TENON_STATUS_INVALID_ARGUMENT;
+    const auto found = std::next(self->data_.begin(), index);
+    *key = found->first.data();
+    *size = found->first.size();
     return TENON_STATUS_OK;
   }
 
@@ -180,8 +191,13 @@ TEST_CASE("a blob is judged without loading it", "[aoti][TN-BLB-2]") {
   const auto* table = static_cast<const tenon_check_blob_v1*>(
       delegate.api().get_extension(delegate.raw(), TENON_EXTENSION_CHECK_BLOB));
   REQUIRE(table);
-  const auto verdict = [&](const std::string& model) {
-    MapOfBytes data({{"forward_so_blob", file_bytes(model)}});
+  const auto verdict = [&](const std::string& model, const char* cpu_features = nullptr) {
+    std::map<std::string, std::vector<std::byte>> named{{"forward_so_blob", file_bytes(model)}};
+    if (cpu_features) {
+      const auto bytes = bytes_of(std::string_view(cpu_features));
+      named["forward_cpu_features"] = {bytes.begin(), bytes.end()};
+    }
+    MapOfBytes data(std::move(named));
     tenon_init_context context = delegate.context();
     context.named_data_map = data.table();
     std::uint32_t out = 99;
@@ -189,7 +205,12 @@ TEST_CASE("a blob is judged without loading it", "[aoti][TN-BLB-2]") {
     CHECK(data.num_lent == 0);
     return out;
   };
-  CHECK(verdict("good") == TENON_BLOB_OPTIMAL);
+  // Without a decoder the instructions are unknown.
+  const bool decodes = aoti_common::instruction_decoder() != nullptr;
+  CHECK(verdict("good") == (decodes ? TENON_BLOB_OPTIMAL : TENON_BLOB_USABLE));
+  CHECK(verdict("good", "") == TENON_BLOB_OPTIMAL);
+  CHECK(verdict("good", "no_such_feature") == TENON_BLOB_INCOMPATIBLE);
+  CHECK(verdict("good", "no names") == TENON_BLOB_INCOMPATIBLE);
   CHECK(verdict("asks_for_nothing") == TENON_BLOB_INCOMPATIBLE);
 }
 

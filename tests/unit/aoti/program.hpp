@@ -35,6 +35,7 @@ struct ModelParts {
   std::size_t num_delegates = 1;
   std::optional<std::string> library_bytes{};  ///< Instead of the stand-in's.
   std::optional<std::string> operator_calls{};
+  std::optional<std::string> cpu_features{};
 };
 
 /// y = model(x) for one float32 of each, once for each delegate, one after the other.
@@ -67,6 +68,9 @@ inline AlignedBytes build_program(const ModelParts& parts) {
   }
   if (parts.operator_calls) {
     named(aoti::operator_calls_key(library_key), bytes_of(*parts.operator_calls), 1);
+  }
+  if (parts.cpu_features) {
+    named(aoti::cpu_features_key(library_key), bytes_of(*parts.cpu_features), 1);
   }
   if (parts.has_weights) {
     std::vector<std::byte> weights(parts.weights_nbytes);

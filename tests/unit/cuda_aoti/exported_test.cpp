@@ -27,6 +27,8 @@ struct Case {
 
 std::string fixture(const std::string& name) { return TENON_TEST_FIXTURES "/" + name; }
 
+std::string path_of(const std::string& name) { return fixture(name) + "/model.pte"; }
+
 /// Blocks on the device with exactly these bytes.
 std::set<std::uint64_t> blocks_with(std::span<const std::byte> bytes) {
   std::set<std::uint64_t> out;
@@ -118,6 +120,18 @@ long run_six_times(host::Method& method) {
 }
 
 }  // namespace
+
+TEST_CASE("a program for CUDA is loaded, or refused with the CPU features that it lacks",
+          "[cuda][processor]") {
+  for (const std::string name : {"cuda_addmul", "cuda_dynamic", "cuda_embedding", "cuda_mlp",
+                                 "cuda_stateful", "cuda_two_methods"}) {
+    const CudaHost host;
+    const ExportedProgram exported(fixture(name));
+    const auto method =
+        load(host, exported, {.program = name, .generation = 3}, exported.methods().front(), {});
+    check_loaded_or_refused(path_of(name), method.ok(), method.text());
+  }
+}
 
 TEST_CASE("exported programs of each generation run, replay, switch sessions and unload",
           "[cuda][D7][D19]") {

@@ -47,7 +47,17 @@ class ScopedVariable {
 
 }  // namespace
 
-TEST_CASE("programs for Metal give the numbers of eager PyTorch", "[metal][D14]") {
+TEST_CASE("a program for Metal is loaded, or refused with the CPU features that it lacks",
+          "[metal][processor]") {
+  Host host;
+  for (const char* name : all_programs) {
+    const Fixture fixture(name);
+    const auto method = host.load(fixture);
+    tenon::test::check_loaded_or_refused(fixture.program().string(), method.ok(), method.text());
+  }
+}
+
+TEST_CASE("programs for Metal give the numbers of eager PyTorch", "[metal][D14][processor]") {
   Host host;
   for (const char* name :
        {"addmul", "mlp", "conv", "conv_pool", "embedding", "half", "quantized", "experts"}) {

@@ -15,6 +15,7 @@
 #include <system_error>
 #include <utility>
 
+#include "tenon/aoti/library/code_features.hpp"
 #include "tenon/aoti/shims/shim.hpp"
 #include "tenon/core/bytes.hpp"
 #include "tenon/core/result.hpp"
@@ -37,7 +38,8 @@ class ModelLibrary {
   /// errors: InvalidArgument when the bytes are not a Mach-O library of 64 bits; AccessFailed with
   /// the system's or the loader's message, which names a missing function.
   [[nodiscard]] static Result<ModelLibrary> load(Bytes code, const FindShim& find_shim,
-                                                 std::span<const std::string_view> = {}) {
+                                                 std::span<const std::string_view> = {},
+                                                 const CodeFeatures& = {}) {
     TENON_RETURN_IF_ERROR(check(code, find_shim));
     const char* const directory = ::getenv("TMPDIR");
     std::string path = concat(std::string_view(directory && *directory == '/' ? directory : "/tmp"),
@@ -58,9 +60,10 @@ class ModelLibrary {
   }
 
   /// Checks that the bytes are a library for this system. Missing functions are reported only when
-  /// it is loaded.
+  /// it is loaded, and missing CPU features not at all.
   [[nodiscard]] static Status check(Bytes code, const FindShim&,
-                                    std::span<const std::string_view> = {}) {
+                                    std::span<const std::string_view> = {},
+                                    const CodeFeatures& = {}) {
     constexpr std::uint32_t magic = 0xfeedfacf;  // MH_MAGIC_64 of mach-o/loader.h.
     std::uint32_t found = 0;
     if (code.size() >= sizeof found) std::memcpy(&found, code.data(), sizeof found);

@@ -45,11 +45,13 @@ struct CheckingImage {
 /// Loads the image with checks. Empty when the model has none, or where libraries cannot be edited
 /// (macOS). Parameters and errors are those of `ModelLibrary::load`.
 [[nodiscard]] inline Result<std::optional<CheckingImage>> load_with_checks(
-    Bytes code, const FindShim& find_shim, std::span<const std::string_view> served = {}) {
+    Bytes code, const FindShim& find_shim, std::span<const std::string_view> served = {},
+    const CodeFeatures& features = {}) {
 #if defined(__APPLE__)
   static_cast<void>(code);
   static_cast<void>(find_shim);
   static_cast<void>(served);
+  static_cast<void>(features);
   return std::optional<CheckingImage>();
 #else
   const std::string_view text = as_text(code);
@@ -62,7 +64,7 @@ struct CheckingImage {
     }
     return find_shim(name);
   };
-  TENON_TRY(ModelLibrary library, ModelLibrary::load(code, find, served));
+  TENON_TRY(ModelLibrary library, ModelLibrary::load(code, find, served, features));
   constexpr std::string_view device_check = "]: unmatched device type, ";
   std::size_t count = 0;
   for (std::size_t at = text.find(device_check); at != text.npos;

@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "tenon/aoti/library/code_features.hpp"
 #include "tenon/aoti/library/elf_editor.hpp"
 #include "tenon/aoti/library/loader_effects.hpp"
 #include "tenon/aoti/library/memory_file.hpp"
@@ -59,11 +60,12 @@ class ModelLibrary {
   /// everything that is missing; AccessFailed with the loader's message.
   ///
   /// `served` are libraries whose functions `find_shim` provides; the loader does not look for them
-  /// (see `is_served`).
+  /// (see `is_served`). `features` are those that its instructions need.
   [[nodiscard]] static Result<ModelLibrary> load(Bytes code, const FindShim& find_shim,
-                                                 std::span<const std::string_view> served = {}) {
+                                                 std::span<const std::string_view> served = {},
+                                                 const CodeFeatures& features = {}) {
     std::vector<std::byte> own(code.begin(), code.end());
-    TENON_TRY(const std::uint64_t extent, prepare(own, find_shim, served));
+    TENON_TRY(const std::uint64_t extent, prepare(own, find_shim, served, features));
     TENON_TRY(MemoryFile file, MemoryFile::create_sealed(own));
     return open(std::move(file), extent);
   }
@@ -72,9 +74,10 @@ class ModelLibrary {
   /// `ModelRequirements` about the libraries that they need). What the dynamic loader alone finds,
   /// only `load` reports.
   [[nodiscard]] static Status check(Bytes code, const FindShim& find_shim,
-                                    std::span<const std::string_view> served = {}) {
+                                    std::span<const std::string_view> served = {},
+                                    const CodeFeatures& features = {}) {
     std::vector<std::byte> own(code.begin(), code.end());
-    auto prepared = prepare(own, find_shim, served);
+    auto prepared = prepare(own, find_shim, served, features);
     return prepared.ok() ? ok() : std::move(prepared).status();
   }
 
@@ -108,12 +111,13 @@ class ModelLibrary {
 
   /// Checks a library, and edits the bytes so that they can be loaded. Returns `ElfEditor::extent`.
   static Result<std::uint64_t> prepare(std::span<std::byte> own, const FindShim& find_shim,
-                                       std::span<const std::string_view> served) {
+                                       std::span<const std::string_view> served,
+                                       const CodeFeatures& features) {
     TENON_TRY(ElfEditor editor, ElfEditor::open(own));
     TENON_RETURN_IF_ERROR(contain_loader_effects(editor));
     TENON_TRY(const std::vector<NeededVersion> versions, needed_versions(editor));
     TENON_TRY(ModelRequirements requirements,
-              check_requirements(editor, find_shim, &cpu_supports, served));
+              check_requirements(editor, find_shim, &cpu_supports, served, features));
     TENON_RETURN_IF_ERROR(find_missing_versions(editor, versions, find_shim, served, requirements));
     if (!requirements.met()) return error(Error::OperatorMissing, requirements.text());
     TENON_RETURN_IF_ERROR(bind_symbols(editor, find_shim));

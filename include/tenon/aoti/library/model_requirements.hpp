@@ -2,10 +2,11 @@
 #pragma once
 
 #include <dlfcn.h>
-#if defined(__x86_64__)
-#include <cpuid.h>
+#if defined(__linux__) && defined(__aarch64__)
+#include <sys/auxv.h>
 #endif
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
@@ -14,9 +15,12 @@
 #include <string_view>
 #include <vector>
 
+#include "tenon/aoti/library/code_features.hpp"
 #include "tenon/aoti/library/elf_editor.hpp"
 #include "tenon/aoti/shims/shim.hpp"
 #include "tenon/core/aoti_names.hpp"
+#include "tenon/core/arm64_features.hpp"
+#include "tenon/core/x86_features.hpp"
 
 namespace tenon::aoti {
 
@@ -39,6 +43,9 @@ struct ModelRequirements {
   std::vector<std::string> missing_libraries;
   std::vector<std::string> missing_versions;  ///< "GLIBC_2.38 of libc.so.6".
   std::vector<std::string> missing_cpu_features;
+  /// Levels of x86-64 that the code needs and that this processor has; empty when they are the
+  /// same.
+  std::string_view level_of_code, level_here;
 
   [[nodiscard]] bool met() const noexcept {
     return missing_functions.empty() && missing_libraries.empty() && missing_versions.empty() &&
@@ -73,6 +80,10 @@ struct ModelRequirements {
     append("needed library", missing_libraries);
     append("symbol version", missing_versions);
     append("CPU feature", missing_cpu_features);
+    if (!level_of_code.empty()) {
+      out += concat(" (the model was compiled for ", level_of_code, "; this processor has ",
+                    level_here, ")");
+    }
     if (asks_for_proxy) {
       out += concat("; ", proxy_executor_function,
                     " runs operators that have no function in PyTorch's C shim, and the program "
@@ -88,32 +99,19 @@ struct ModelRequirements {
   }
 };
 
-/// True when this processor and its system support a feature ("avx2", "avx512f"; the names are
-/// those of /proc/cpuinfo). Asks the processor itself: the compiler's __builtin_cpu_supports adds a
-/// static constructor, which a plugin must not have.
+/// True when this processor and its system support a feature ("avx2", "avx512f", "i8mm"): names as
+/// in a plugin's record, those of /proc/cpuinfo, and on x86-64 the levels of the psABI. False for
+/// an unknown name. On other systems than Linux for x86-64 and arm64 it is not known, and true.
 [[nodiscard]] inline bool cpu_supports(std::string_view feature) noexcept {
 #if defined(__x86_64__)
-  unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
-  // The registers that the system saves: Intel SDM, volume 1, chapters 14 and 15.
-  if (__get_cpuid(1, &eax, &ebx, &ecx, &edx) == 0 || (ecx & bit_OSXSAVE) == 0) return false;
-  const bool fma = (ecx & bit_FMA) != 0;
-  const bool f16c = (ecx & bit_F16C) != 0;
-  unsigned saved = 0, high = 0;
-  __asm__("xgetbv" : "=a"(saved), "=d"(high) : "c"(0));
-  if (__get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) == 0 || (saved & 0x6u) != 0x6u) return false;
-  if (feature == "fma") return fma;
-  if (feature == "f16c") return f16c;
-  if (feature == "avx2") return (ebx & bit_AVX2) != 0;
-  if ((saved & 0xe6u) != 0xe6u) return false;
-  if (feature == "avx512f") return (ebx & bit_AVX512F) != 0;
-  if (feature == "avx512bw") return (ebx & bit_AVX512BW) != 0;
-  if (feature == "avx512dq") return (ebx & bit_AVX512DQ) != 0;
-  if (feature == "avx512vl") return (ebx & bit_AVX512VL) != 0;
-  if (feature == "avx512_vnni") return (ecx & bit_AVX512VNNI) != 0;
-  if (feature == "avx512_bf16") {
-    return __get_cpuid_count(7, 1, &eax, &ebx, &ecx, &edx) != 0 && (eax & bit_AVX512BF16) != 0;
+  static const X86FeatureSet here = read_x86_features();
+  for (unsigned level = 1; level <= std::size(x86_levels); ++level) {
+    if (feature == x86_levels[level - 1]) return level <= x86_level_of_processor(here);
   }
-  return false;
+  const auto place = find_x86_feature(feature);
+  return place && here.test(*place);
+#elif defined(__linux__) && defined(__aarch64__)
+  return arm64_has(feature, ::getauxval(AT_HWCAP), ::getauxval(AT_HWCAP2));
 #else
   static_cast<void>(feature);
   return true;
@@ -122,8 +120,9 @@ struct ModelRequirements {
 
 namespace detail {
 
-/// Features that a library is known to use: those that its compiler recorded (x86-64 psABI,
-/// GNU_PROPERTY_X86_ISA_1_NEEDED), and the width of the vector functions that it calls.
+/// Features that a library itself shows without its instructions: those that its compiler recorded
+/// (x86-64 psABI, GNU_PROPERTY_X86_ISA_1_NEEDED), and the width of the vector functions that it
+/// calls.
 inline std::vector<std::string_view> features_used(std::uint32_t isa_needed,
                                                    std::span<const DynamicSymbol> symbols) {
   bool avx2 = (isa_needed & 4u) != 0;
@@ -140,6 +139,35 @@ inline std::vector<std::string_view> features_used(std::uint32_t isa_needed,
   constexpr std::string_view all[] = {"avx2", "fma", "avx512f", "avx512bw", "avx512dq", "avx512vl"};
   const std::size_t count = avx512 ? std::size(all) : avx2 ? 2 : 0;
   return {std::begin(all), std::begin(all) + count};
+}
+
+/// Fills in what `supports` denies of `needed`, without repetitions, and the levels of x86-64.
+inline void find_missing_features(std::span<const std::string_view> needed,
+                                  bool (*supports)(std::string_view) noexcept,
+                                  ModelRequirements& out) {
+  for (const std::string_view feature : needed) {
+    auto& missing = out.missing_cpu_features;
+    if (supports(feature) || std::find(missing.begin(), missing.end(), feature) != missing.end()) {
+      continue;
+    }
+    missing.emplace_back(feature);
+  }
+#if defined(__x86_64__)
+  if (out.missing_cpu_features.empty()) return;
+  X86FeatureSet code, here;
+  for (const std::string_view feature : needed) {
+    if (const auto place = find_x86_feature(feature)) code.set(*place);
+    for (unsigned level = 1; level <= std::size(x86_levels); ++level) {
+      if (feature == x86_levels[level - 1]) code |= x86_features_of_level(level);
+    }
+  }
+  for (std::size_t i = 0; i < std::size(x86_features); ++i) {
+    here.set(i, supports(x86_features[i].name));
+  }
+  if (x86_level_of_code(code) <= x86_level_of_processor(here)) return;
+  out.level_of_code = x86_levels[x86_level_of_code(code) - 1];
+  out.level_here = x86_levels[x86_level_of_processor(here) - 1];
+#endif
 }
 
 /// True when the dynamic loader finds a library by its name. A name with a slash is a path, that
@@ -167,11 +195,12 @@ inline bool library_exists(const std::string& name) noexcept {
 ///
 /// A function that the library requires from a library it names is left to the dynamic loader; any
 /// other must be found by `find_shim` (by its `shim_name`), also those of the `served` libraries.
-/// `supports` returns whether the processor has a feature.
+/// `supports` returns whether the processor has a feature. `features` are what is known of its
+/// instructions; when that is nothing, the functions that it calls show some.
 [[nodiscard]] inline Result<ModelRequirements> check_requirements(
     const ElfEditor& library, const FindShim& find_shim,
     bool (*supports)(std::string_view) noexcept = &cpu_supports,
-    std::span<const std::string_view> served = {}) {
+    std::span<const std::string_view> served = {}, const CodeFeatures& features = {}) {
   TENON_TRY(const std::vector<DynamicSymbol> symbols, library.symbols());
   ModelRequirements out;
   for (const DynamicSymbol& symbol : symbols) {
@@ -183,9 +212,13 @@ inline bool library_exists(const std::string& name) noexcept {
     std::string path(name);
     if (!detail::library_exists(path)) out.missing_libraries.push_back(std::move(path));
   }
-  for (const std::string_view feature : detail::features_used(library.isa_needed(), symbols)) {
-    if (!supports(feature)) out.missing_cpu_features.emplace_back(feature);
+  std::vector<std::string_view> needed(features.names.begin(), features.names.end());
+  const std::span<const DynamicSymbol> evidence = symbols;
+  for (const std::string_view feature : detail::features_used(
+           library.isa_needed(), features.is_known ? evidence.first(0) : evidence)) {
+    needed.push_back(feature);
   }
+  detail::find_missing_features(needed, supports, out);
   return out;
 }
 

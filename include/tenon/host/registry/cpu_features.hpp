@@ -13,6 +13,8 @@
 #include <vector>
 
 #include "tenon/core/api.hpp"
+#include "tenon/core/arm64_features.hpp"
+#include "tenon/core/x86_features.hpp"
 #if defined(_WIN32)
 #include "tenon/host/platform/windows/cpuinfo.hpp"
 #else
@@ -90,27 +92,15 @@ TENON_COLD inline void append_riscv(std::string_view isa, std::vector<std::strin
   append_words(isa.substr(end), separators, out);
 }
 
-/// The levels of the x86-64 psABI (section 3.1.1), each on top of the one before. `lahf_lm`, `abm`
-/// and `cx16` are the kernel's names for LAHF-SAHF, LZCNT and CMPXCHG16B; OSXSAVE shows as `xsave`.
+/// Appends the levels of the x86-64 psABI above the first all of whose features are in `names`.
 TENON_COLD inline void append_x86_levels(std::vector<std::string>& names) {
-  // Each level after what it needs on top of the one before.
-  for (const std::string_view name :
-       {"cx16",     "lahf_lm",   "popcnt",   "pni",       "sse4_1",  "sse4_2",
-        "ssse3",    "x86-64-v2",  //
-        "avx",      "avx2",      "bmi1",     "bmi2",      "f16c",    "fma",
-        "abm",      "movbe",     "xsave",    "x86-64-v3", "avx512f", "avx512bw",
-        "avx512cd", "avx512dq",  "avx512vl", "x86-64-v4"}) {
-    if (name.starts_with("x86-64-")) {
-      names.emplace_back(name);
-    } else if (std::find(names.begin(), names.end(), name) == names.end()) {
-      return;
-    }
+  X86FeatureSet found = x86_features_of_level(1);
+  for (const std::string& name : names) {
+    if (const auto feature = find_x86_feature(name)) found.set(*feature);
   }
+  const unsigned highest = x86_level_of_processor(found);
+  for (unsigned level = 2; level <= highest; ++level) names.emplace_back(x86_levels[level - 1]);
 }
-
-}  // namespace detail
-
-namespace detail {
 
 /// The features of the first processor in the text of Linux' /proc/cpuinfo, of any machine.
 TENON_COLD [[nodiscard]] inline std::vector<std::string> names_in_cpuinfo(std::string_view text) {
@@ -143,21 +133,8 @@ TENON_COLD [[nodiscard]] inline std::vector<std::string> names_in_cpuinfo(std::s
 TENON_COLD [[nodiscard]] inline std::vector<std::string> arm64_names(std::uint64_t hwcap,
                                                                      std::uint64_t hwcap2) {
   std::vector<std::string> names;
-  append_bits(
-      hwcap,
-      "fp asimd evtstrm aes pmull sha1 sha2 crc32 atomics fphp asimdhp cpuid asimdrdm jscvt fcma "
-      "lrcpc dcpop sha3 sm3 sm4 asimddp sha512 sve asimdfhm dit uscat ilrcpc flagm ssbs sb paca "
-      "pacg gcs",
-      names);
-  append_bits(
-      hwcap2,
-      "dcpodp sve2 sveaes svepmull svebitperm svesha3 svesm4 flagm2 frint svei8mm svef32mm "
-      "svef64mm svebf16 i8mm bf16 dgh rng bti mte ecv afp rpres mte3 sme smei16i64 smef64f64 "
-      "smei8i32 smef16f32 smeb16f32 smef32f32 smefa64 wfxt ebf16 sveebf16 cssc rprfm sve2p1 sme2 "
-      "sme2p1 smei16i32 smebi32i32 smeb16b16 smef16f16 mops hbc sveb16b16 lrcpc3 lse128 fpmr lut "
-      "faminmax f8cvt f8fma f8dp4 f8dp2 f8e4m3 f8e5m2 smelutv2 smef8f16 smef8f32 smesf8fma "
-      "smesf8dp4 smesf8dp2",
-      names);
+  append_bits(hwcap, arm64_hwcap_names, names);
+  append_bits(hwcap2, arm64_hwcap2_names, names);
   return names;
 }
 

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "isolated_library.hpp"
+#include "common/isolated_library.hpp"
 
 namespace tenon::cpu_aoti {
 namespace {
@@ -20,7 +20,7 @@ struct Kissfft {
         transform(library ? reinterpret_cast<decltype(transform)>(library.symbol("kiss_fft"))
                           : nullptr) {}
 
-  IsolatedLibrary library;
+  aoti_common::IsolatedLibrary library;
   /// Writes a plan to `memory` when `size` is large enough; otherwise only the size to `size`.
   void* (*alloc)(int length, int inverse, void* memory, std::size_t* size);
   void (*transform)(void* plan, const std::complex<float>* from, std::complex<float>* to);

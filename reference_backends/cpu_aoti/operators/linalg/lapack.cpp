@@ -4,14 +4,16 @@
 #include <string>
 #include <string_view>
 
-#include "isolated_library.hpp"
+#include "common/isolated_library.hpp"
 #include "tenon/core/concat.hpp"
 
 namespace tenon::cpu_aoti::lapack {
 namespace {
 
 struct Loaded {
-  Loaded() : library("liblapack.so.3"), problem(missing_text(library, "LAPACK", "liblapack3")) {
+  Loaded()
+      : library("liblapack.so.3"),
+        problem(aoti_common::missing_text(library, "LAPACK", "liblapack3")) {
     if (!library) return;
     find(floats, 's');
     find(doubles, 'd');
@@ -30,7 +32,7 @@ struct Loaded {
 #undef TENON_CPU_AOTI_FIND
   }
 
-  IsolatedLibrary library;
+  aoti_common::IsolatedLibrary library;
   Routines<float> floats;
   Routines<double> doubles;
   std::string problem;

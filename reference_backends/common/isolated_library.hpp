@@ -11,7 +11,7 @@
 #include "tenon/core/concat.hpp"
 #include "tenon/core/sanitizer.hpp"
 
-namespace tenon::cpu_aoti {
+namespace tenon::aoti_common {
 
 /// Where `name` is loaded from: a package that ships the library has it in the plugin's directory,
 /// otherwise the dynamic loader searches for it.
@@ -64,4 +64,4 @@ inline std::string missing_text(const IsolatedLibrary& library, std::string_view
                 "): ", std::string_view(reason ? reason : "it cannot be loaded"));
 }
 
-}  // namespace tenon::cpu_aoti
+}  // namespace tenon::aoti_common
