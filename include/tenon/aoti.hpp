@@ -18,6 +18,8 @@
 #include "tenon/aoti/library/isa_sets.hpp"
 #include "tenon/aoti/library/model_checks.hpp"
 #include "tenon/aoti/library/model_library.hpp"
+#include "tenon/aoti/library/named_features.hpp"
+#include "tenon/aoti/load_options.hpp"
 #include "tenon/aoti/payload.hpp"
 #include "tenon/aoti/shims/base_shims.hpp"
 #include "tenon/aoti/shims/call.hpp"

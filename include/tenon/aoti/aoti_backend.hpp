@@ -21,6 +21,7 @@
 #include "tenon/aoti/library/library_variants.hpp"
 #include "tenon/aoti/library/model_checks.hpp"
 #include "tenon/aoti/library/model_library.hpp"
+#include "tenon/aoti/library/named_features.hpp"
 #include "tenon/aoti/load_options.hpp"
 #include "tenon/aoti/payload.hpp"
 #include "tenon/aoti/weights/device_weights.hpp"
@@ -460,24 +461,11 @@ class AotiBackend {
     if constexpr (requires { Derived::instruction_decoder(); }) {
       out = decoded_.get(code, Derived::instruction_decoder());
     }
-    const std::string key = cpu_features_key(payload.library_key);
-    const NamedDataMap map = *context.named_data_map();
-    const auto has_key = [&] {
-      for (std::size_t i = 0; i < map.num_keys(); ++i) {
-        const auto one = map.key(i);
-        if (one.ok() && *one == key) return true;
-      }
-      return false;
-    };
-    // Asked for only when it is there: what a program lacks is reported by key.
-    if (!has_key()) return out;
-    TENON_TRY(const NamedData named, map.get_data(key));
-    Status added = add_named_features(as_text(named.bytes()), out);
-    if (!added.ok()) {
-      return std::move(added).with_context(concat("the library of method '", context.method_name(),
-                                                  "': named data '", std::string_view(key), "'"));
-    }
-    return out;
+    auto found =
+        with_named_features(std::move(out), *context.named_data_map(), payload.library_key);
+    if (found.ok()) return found;
+    return std::move(found).status().with_context(
+        concat("the library of method '", context.method_name(), "'"));
   }
 
   /// Reads the description of the operators that the model calls by number. Null when it calls

@@ -13,6 +13,7 @@
 #include "app_stream.hpp"
 #include "cuda_host.hpp"
 #include "exported.hpp"
+#include "support/model_code.hpp"
 
 using namespace tenon;
 using namespace tenon::test;

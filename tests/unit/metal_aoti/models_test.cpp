@@ -11,11 +11,15 @@
 #include "metal_programs.hpp"
 #include "stand_in_device.hpp"
 #include "support/environment.hpp"
+#include "support/model_code.hpp"
 
 using namespace metal_test;
 using tenon::metal_stand_in::control;
 
 namespace {
+
+constexpr const char* all_programs[] = {"addmul",  "conv", "conv_pool", "delta",     "embedding",
+                                        "experts", "half", "mlp",       "quantized", "stateful"};
 
 std::size_t num_lines(const char* file) {
   std::ifstream lines(file);

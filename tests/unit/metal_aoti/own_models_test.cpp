@@ -11,6 +11,7 @@
 #include "metal_programs.hpp"
 #include "stand_in_device.hpp"
 #include "support/aligned_bytes.hpp"
+#include "support/model_code.hpp"
 #include "support/program_builder.hpp"
 
 using namespace metal_test;

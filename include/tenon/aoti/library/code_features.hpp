@@ -18,7 +18,6 @@
 #include "tenon/aoti/library/code_places.hpp"
 #endif
 #include "tenon/core/bytes.hpp"
-#include "tenon/core/result.hpp"
 #include "tenon/core/sha256.hpp"
 #include "tenon/core/x86_features.hpp"
 
@@ -33,7 +32,7 @@ namespace tenon::aoti {
 /// Threads: any.
 using DecodeX86 = std::size_t (*)(Bytes code, X86FeatureSet& needed) noexcept;
 
-/// What is known of the instructions of a library.
+/// The CPU features that a library's instructions need, as far as they are known.
 struct CodeFeatures {
   bool is_known = false;           ///< They were decoded, or the exporter named their features.
   std::vector<std::string> names;  ///< As in a plugin's record, each once.
@@ -43,8 +42,8 @@ struct CodeFeatures {
   }
 };
 
-/// Features of all instructions in these bytes. Where no instruction begins, reading goes on at the
-/// next byte, so the cost is linear in the number of bytes, whatever they are.
+/// Features of all instructions in these bytes. Where no instruction begins, the next byte
+/// is read, so the cost is linear in the number of bytes, whatever they are.
 [[nodiscard]] inline X86FeatureSet x86_features_of_code(Bytes code, DecodeX86 decode) noexcept {
   X86FeatureSet needed;
   while (!code.empty()) {
@@ -123,31 +122,5 @@ class DecodedLibraries {
   std::vector<Entry> entries_;
   std::size_t oldest_ = 0;
 };
-
-/// Adds the features that a program names for its library (`cpu_features_key`).
-/// errors: InvalidProgram when they are not names with commas between them, of 4096 bytes at most.
-[[nodiscard]] inline Status add_named_features(std::string_view text, CodeFeatures& features) {
-  constexpr std::size_t most = 4096;
-  constexpr std::string_view letters =
-      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-      "0123456789_-.,";
-  if (text.size() > most) {
-    return error(Error::InvalidProgram, "its CPU features: expected at most ", most,
-                 " bytes, found ", text.size());
-  }
-  const std::size_t bad = text.find_first_not_of(letters);
-  if (bad != std::string_view::npos) {
-    return error(Error::InvalidProgram,
-                 "its CPU features: expected names with commas between them, found byte ",
-                 static_cast<int>(static_cast<unsigned char>(text[bad])), " at ", bad);
-  }
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find(','), text.size());
-    if (end != 0) features.add(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-  features.is_known = true;
-  return ok();
-}
 
 }  // namespace tenon::aoti

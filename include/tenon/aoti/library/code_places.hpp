@@ -82,7 +82,7 @@ template <class T>
 /// its section headers call data: some linkers put constants into the segment of the code. Sorted,
 /// and no byte is in two of them, so that reading them all costs no more than reading the file.
 ///
-/// What is outside of the file is left out; without a section table that is inside of it, whole
+/// Parts outside of the file are left out; without a section table that is inside of it, whole
 /// segments are code. The loader does not look at sections, so a table may be wrong. That is of no
 /// use to a hostile program: its code runs.
 [[nodiscard]] inline std::vector<Bytes> code_places(Bytes file) {
