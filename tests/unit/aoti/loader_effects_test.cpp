@@ -241,6 +241,32 @@ TEST_CASE("headers that the dynamic loader would read otherwise, or crash at, ar
          change.segment(PT_DYNAMIC, [](Elf64_Phdr& segment) { segment.p_vaddr += 16; });
        },
        "by its address"},
+      {"a dynamic section without an end",
+       [](const Change& change) {
+         const std::uint64_t nbytes = change.library.entries().size() * sizeof(Elf64_Dyn);
+         change.segment(PT_DYNAMIC, [=](Elf64_Phdr& segment) { segment.p_filesz = nbytes; });
+       },
+       "its dynamic section has no end"},
+      {"a dynamic section that cannot be written to",
+       [](const Change& change) {
+         for (std::size_t i = 0; i < change.library.segments().size(); ++i) {
+           Elf64_Phdr segment = change.library.segments()[i];
+           if (segment.p_type == PT_LOAD) segment.p_flags &= ~std::uint32_t{PF_W};
+           change.library.change_segment(i, segment);
+         }
+       },
+       "its dynamic section is writable, and not inside"},
+      {"other program headers",
+       [](const Change& change) {
+         change.segment(PT_NOTE, [](Elf64_Phdr& note) { note.p_type = PT_PHDR; });
+       },
+       "names other program headers"},
+      {"two segments of thread-local storage",
+       [](const Change& change) {
+         const Elf64_Phdr first = change.library.segments()[segment_of(change.library, PT_TLS)];
+         change.segment(PT_NOTE, [&](Elf64_Phdr& other) { other = first; });
+       },
+       "several segments of thread-local storage"},
       {"a note outside",
        [](const Change& change) {
          change.segment(PT_NOTE, [](Elf64_Phdr& note) { note.p_vaddr = 1u << 30; });
@@ -323,6 +349,23 @@ TEST_CASE("relative relocations in the compact form are followed", "[aoti]") {
              ContainsSubstring(concat("the relocation at address ", last + 24, " is outside")));
   CHECK_THAT(std::string(check(0, 1).text()),
              ContainsSubstring("the relocation at address 0 is outside"));
+}
+
+TEST_CASE("headers that change nothing are no reason to refuse a library", "[aoti]") {
+  const std::function<void(const Change&)> changes[] = {
+      [](const Change& change) {
+        change.segment(PT_NOTE, [](Elf64_Phdr& note) { note.p_type = PT_INTERP; });
+      },
+      [](const Change& change) { change.entry(DT_SYMBOLIC, 0); },
+      [](const Change& change) { change.entry(DT_PREINIT_ARRAY, 0); },
+      [](const Change& change) { change.entry(DT_RPATH, 1); },
+  };
+  for (const auto& change : changes) {
+    AlignedBytes file = changed(change);
+    const auto library = ModelLibrary::load(file.bytes(), &find_host_shim);
+    INFO(library.text());
+    CHECK(library.ok());
+  }
 }
 
 TEST_CASE("search paths, precedence and the name for others are removed from the private copy",
