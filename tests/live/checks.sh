@@ -45,6 +45,8 @@ live_models() {
     run_cases --preload "$lib" --beside build/live/another.so
   local executorch
   executorch=$(echo build/live/venv/lib/python3*/site-packages/executorch/include)
+  check "live: the facts that this project relies on are those of these packages" \
+    python3 tests/live/drift.py "${executorch%/include}" "${lib%/lib/*}"
   check "live: the ExecuTorch delegate in the pages compiles" \
     g++ -std=c++20 -fsyntax-only -Wall -Wextra -Werror -DC10_USING_CUSTOM_GENERATED_MACROS \
     -isystem "$executorch" -isystem "$executorch/executorch/runtime/core/portable_type/c10" \
