@@ -40,8 +40,8 @@ class Site(unittest.TestCase):
             "CHANGELOG.md": "",
             "docs/README.md": "[faults](../tests/faults/README.md)",
             "docs/site/site.css": "",
-            "docs/errors.md": "",
-            "tests/faults/README.md": "[errors](../../docs/errors.md#codes), [code](faults.cpp)",
+            "docs/reference/errors.md": "",
+            "tests/faults/README.md": "[errors](../../docs/reference/errors.md#codes), [code](faults.cpp)",
             "tests/faults/faults.cpp": "[text](nowhere.md)",
         }
         for name, text in pages.items():
@@ -50,7 +50,7 @@ class Site(unittest.TestCase):
         stage = self.stage(source)
         self.assertEqual(list(stage.broken_links()), [])
         text = (stage.pages / "source/tests/faults/README.md").read_text()
-        self.assertIn("[errors](../../../errors.md#codes)", text)
+        self.assertIn("[errors](../../../reference/errors.md#codes)", text)
         self.assertIn("[code](faults.cpp.md)", text)
 
     def test_a_link_to_nothing_is_found(self):

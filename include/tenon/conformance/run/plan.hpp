@@ -39,7 +39,7 @@ struct PlannedTest {
                                                 const std::vector<std::string>& folders);
 
 /// InvalidArgument, with its place, for a declaration of a complete `subject` that matches none of
-/// its tests, of whatever level: it is misspelt, or about a test or case that is gone.
+/// its tests, of whatever level: it is misspelt, or about a test or case that was removed.
 [[nodiscard]] TENON_API Status check_declarations(const Subject& subject);
 
 /// Runs the body of a test. Every exception of the body becomes an outcome.
