@@ -126,7 +126,7 @@ Result<std::vector<TestResult>> run_tests(const Arguments& arguments, const Subj
       Channel nowhere(-1);
       const Stop stop =
           run_here(arguments, subject, selected, nowhere, nullptr, false, result.findings);
-      result.outcome = result.findings.empty() ? stop.outcome : Outcome::failed;
+      result.outcome = stop.outcome;
       result.reason = stop.reason;
       result.executed = has_executed();
       apply_declarations(subject, result);

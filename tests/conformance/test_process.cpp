@@ -156,7 +156,6 @@ Status run_in_process_of_its_own(platform::TestServer& server, const TestCommand
           {"TN-BCK-5", concat("files left in the temporary directory (TMPDIR, TEMP): ", left)});
     }
   }
-  if (!result.findings.empty()) result.outcome = Outcome::failed;
   return ok();
 }
 

@@ -20,9 +20,9 @@ struct TestCommand {
   std::filesystem::path folder;  ///< For files of the plugin (TMPDIR); created and removed here.
 };
 
-/// Runs one test in a process of its own and writes its outcome to `result`, whatever happens to
-/// that process. Ends the whole group of processes that the test started. Any thread, with a server
-/// of its own.
+/// Runs one test in a process of its own and writes what it reported and what was found to
+/// `result`, whatever happens to that process; `apply_declarations` decides whether it failed. Ends
+/// the whole group of processes that the test started. Any thread, with a server of its own.
 ///
 /// errors: AccessFailed when no process can be started.
 [[nodiscard]] Status run_in_process_of_its_own(platform::TestServer& server,

@@ -59,7 +59,8 @@ def build_rival(folder: Path) -> Path:
     include, lib = TORCH / "include", TORCH / "lib"
     subprocess.run(
         ["g++", "-std=c++20", "-O2", "-w", f"-I{include}"]
-        + [f"-I{include}/torch/csrc/api/include", str(source), f"-L{lib}", "-ltorch"]
+        + [f"-I{include}/torch/csrc/api/include", str(source), f"-L{lib}"]
+        # Not libtorch.so, which brings in the libraries for CUDA, and three times the memory.
         + ["-ltorch_cpu", "-lc10", f"-Wl,-rpath,{lib}", "-o", str(program)],
         check=True,
     )

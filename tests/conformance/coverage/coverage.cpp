@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
 
@@ -14,6 +13,7 @@
 #include "run.hpp"
 #include "temporary_folder.hpp"
 #include "tenon/core/concat.hpp"
+#include "tenon/core/json.hpp"
 #include "tenon/host/files/read_file.hpp"
 #include "tenon/host/platform/path_text.hpp"
 #include "test_process.hpp"
@@ -52,9 +52,10 @@ std::map<std::string, std::vector<std::string>> operators_of(const Case& of_case
   std::map<std::string, std::vector<std::string>> out;
   const auto text = host::read_file(of_case.folder / "case.json");
   if (!text.ok()) return out;
-  const auto json = nlohmann::json::parse(*text, nullptr, false);
-  const auto made_by = json.is_object() ? json.find("made_by") : json.end();
-  if (made_by == json.end() || !made_by->is_object()) return out;
+  const auto json = parse_json(*text);
+  if (!json.ok() || !json->is_object()) return out;
+  const auto made_by = json->find("made_by");
+  if (made_by == json->end() || !made_by->is_object()) return out;
   const auto operators = made_by->find("operators");
   if (operators == made_by->end() || !operators->is_object()) return out;
   for (const auto& [name, dtypes] : operators->items()) {

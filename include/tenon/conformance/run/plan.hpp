@@ -45,7 +45,9 @@ struct PlannedTest {
 /// Runs the body of a test. Every exception of the body becomes an outcome.
 [[nodiscard]] TENON_API Stop run_test(const PlannedTest& test, Context& kit);
 
-/// Applies the author's expectations to an outcome.
+/// Decides the outcome of a test that ended: with findings it failed, whatever it reported itself,
+/// and the author's expectations apply to that. The outcome of the run is that of `is_good`
+/// (tenon/conformance/report/view.hpp).
 TENON_API void apply_declarations(const Subject& subject, TestResult& result);
 
 }  // namespace tenon::conformance
@@ -165,6 +167,7 @@ TENON_API Stop run_test(const PlannedTest& test, Context& kit) {
 }
 
 TENON_API void apply_declarations(const Subject& subject, TestResult& result) {
+  if (!result.findings.empty()) result.outcome = Outcome::failed;
   const Declaration* expected = subject.expected_failure(result.path(), result.rules);
   if (!expected) return;
   if (result.outcome == Outcome::failed) {
