@@ -35,7 +35,9 @@ PLUGIN_FILES = {
 }
 # What CpuAotiBackend loads by name when it is used. LAPACK is left to the system, whose
 # administrator may have chosen a faster one (docs/python/packages.md).
-LOADED_BY_NAME = {"cpu_aoti.so": ["libdnnl.so.2", "libsleef.so.3", "libkissfft-float.so.131"]}
+LOADED_BY_NAME = {
+    "cpu_aoti.so": ["libdnnl.so.2", "libsleef.so.3", "libkissfft-float.so.131", "libZydis.so.4.0"],
+}
 
 
 def run(*command, **arguments):

@@ -131,6 +131,10 @@ TEST_CASE("a program for CUDA is loaded, or refused with the CPU features that i
     const auto method =
         load(host, exported, {.program = name, .generation = 3}, exported.methods().front(), {});
     check_loaded_or_refused(path_of(name), method.ok(), method.text());
+    if (!method.ok()) continue;
+    const ZeroInputs inputs(**method);
+    REQUIRE(inputs.status.ok());
+    CHECK((*method)->execute().ok());
   }
 }
 
