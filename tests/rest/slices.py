@@ -100,6 +100,8 @@ SLICES = (
     Slice("fuzz", "each reader of outside bytes against random input, for a time", ("./dev fuzz 15",), 10),
     Slice("cross-windows", "programs, plugins, unit tests and the kit under Wine", ("./dev cross windows",), 12),
     Slice("cross-arm64", "the same on arm64, by qemu", ("./dev cross arm64",), 12),
+    Slice("cross-trixie", "the demo, and tests by gcc 14 and clang 19, in a root of Debian 13", ("./dev cross trixie",), 12,
+          since=748),
     Slice("cross-zoo", "the zoo of the kit on arm64, by qemu", ("./dev cross zoo",), 12),
     Slice("cross-others", "musl, armhf, macOS, plugins of other compilers, and plugins of one platform in hosts of "
           "another", ("./dev cross musl", "./dev cross armhf", "./dev cross compilers", "./dev cross macos",
