@@ -21,6 +21,7 @@
 #include "tenon/aoti/library/named_features.hpp"
 #include "tenon/aoti/load_options.hpp"
 #include "tenon/aoti/payload.hpp"
+#include "tenon/aoti/plug_points.hpp"
 #include "tenon/aoti/shims/base_shims.hpp"
 #include "tenon/aoti/shims/call.hpp"
 #include "tenon/aoti/shims/device_shims.hpp"
