@@ -83,7 +83,7 @@ def check_digits(there):
     print(there.run(*command).strip())
     shown = there.run(*command, LD_DEBUG="files")
     [used] = set(re.findall(r"calling init: (\S*libdnnl\S*)", shown))
-    assert used == str(there.path / "share/tenon/plugins-1/libdnnl.so.2"), used
+    assert pathlib.Path(used).parent == there.path / "share/tenon/plugins-1", used
     # A refusal is a line and a number, as everywhere.
     shown = there.run(*command, expect=4, TENON_DISABLE="CpuAotiBackend")
     assert "disabled by TENON_DISABLE" in shown, shown

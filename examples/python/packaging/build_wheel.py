@@ -13,6 +13,7 @@ FOLDER/venv has meson-python, auditwheel and the rest of requirements.txt from P
 import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -33,11 +34,9 @@ PLUGIN_FILES = {
     "reference_backends/cpu_aoti/cpu_aoti.so": "cpu_aoti.so",
     "examples/graph_backend/graph_backend.so": "graph_backend.so",
 }
-# What CpuAotiBackend loads by name when it is used. LAPACK is left to the system, whose
+# What CpuAotiBackend loads by name when it is used, besides oneDNN and Zydis. LAPACK is left to the system, whose
 # administrator may have chosen a faster one (docs/python/packages.md).
-LOADED_BY_NAME = {
-    "cpu_aoti.so": ["libdnnl.so.2", "libsleef.so.3", "libkissfft-float.so.131", "libZydis.so.4.0"],
-}
+LOADED_BY_NAME = {"cpu_aoti.so": ["libsleef.so.3", "libkissfft-float.so.131"]}
 
 
 def run(*command, **arguments):
@@ -126,6 +125,21 @@ def stage_prefix(build, stage):
     return prefix
 
 
+def onednn_of(plugin):
+    """The name of the oneDNN that CpuAotiBackend was compiled for, which it has as a text."""
+    [name] = set(re.findall(rb"libdnnl\.so\.[0-9.]*[0-9](?=\0)", plugin.read_bytes()))
+    return name.decode()
+
+
+def zydis():
+    """The name of Zydis, whose version is that of its headers; none where a plugin is built without it."""
+    header = pathlib.Path("/usr/include/Zydis/Zydis.h")
+    if not header.exists():
+        return []
+    [version] = re.findall(r"#define ZYDIS_VERSION \(ZyanU64\)0x([0-9A-Fa-f]{16})", header.read_text())
+    return [f"libZydis.so.{int(version[:4], 16)}.{int(version[4:8], 16)}"]
+
+
 def is_elf(path):
     with open(path, "rb") as file:
         return file.read(4) == b"\x7fELF"
@@ -161,9 +175,10 @@ def pack(root, package, prefix, folder):
     shutil.copy2(root / "LICENSE", licences / "LICENSE")
 
     plugins = data / "data" / PLUGINS
-    grafted = graft.graft(
-        [plugins / name for name in PLUGIN_FILES.values()], plugins,
-        loaded_by_name={plugins / name: also for name, also in LOADED_BY_NAME.items()})
+    loaded_by_name = {plugins / name: list(also) for name, also in LOADED_BY_NAME.items()}
+    loaded_by_name[plugins / "cpu_aoti.so"].extend([onednn_of(plugins / "cpu_aoti.so"), *zydis()])
+    grafted = graft.graft([plugins / name for name in PLUGIN_FILES.values()], plugins,
+                          loaded_by_name=loaded_by_name)
     # Where each is in an environment: bin, and lib/pythonX.Y/site-packages.
     depths = {path: 1 for path in sorted((data / "scripts").iterdir())}
     depths |= {path: len(path.relative_to(unpacked).parts) + 2

@@ -13,10 +13,10 @@ make_trixie() {
   local root=${XDG_CACHE_HOME:-$HOME/.cache}/tenon/cross/trixie-installed work log=build/cross/trixie-root.log
   if [ ! -d "$root" ]; then
     [ "$(id -u)" = 0 ] || { echo "cross: debootstrap makes a root of Debian 13 as root alone" >&2; return 1; }
-    note "making a root of Debian 13 in $root: 500 MB from deb.debian.org, some minutes, once" >&2
+    note "making a root of Debian 13 in $root: 500 MB of packages, some minutes, once" >&2
     mkdir -p "$(dirname "$root")" && work=$(mktemp -d "$root.XXXXXX") || return
     # What README expects of a machine with a clone.
-    debootstrap --variant=minbase --include=ca-certificates,git trixie "$work" http://deb.debian.org/debian \
+    debootstrap --variant=minbase --include=ca-certificates,git trixie "$work" \
       >"$log" 2>&1 || { tail -n 20 "$log" >&2; rm -rf "$work"; return 1; }
     chmod 755 "$work" && mv -T "$work" "$root" || return
   fi

@@ -1,12 +1,18 @@
 // SPDX-License-Identifier: MIT
 // A plugin whose C++ has one fault that FAULT_... names.
 #if defined(FAULT_IOSTREAM)
+#include <ios>
 #include <iostream>
 #endif
 #include <string>
 #include <tenon/tenon.hpp>
 
 namespace faulty {
+
+#if defined(FAULT_IOSTREAM)
+// What that header has itself before libstdc++ 13.
+static const std::ios_base::Init initialized;
+#endif
 
 #if defined(FAULT_UNIQUE)
 // Its template's static object is STB_GNU_UNIQUE, as it is built without the export list.
