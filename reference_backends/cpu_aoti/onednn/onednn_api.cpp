@@ -21,7 +21,8 @@ constexpr const char* library_name = TENON_CPU_AOTI_ONEDNN_LIBRARY;
 struct Loaded {
   Loaded()
       : library(library_name),
-        problem(aoti_common::missing_text(library, concat("oneDNN ", DNNL_VERSION_MAJOR), package())) {
+        problem(
+            aoti_common::missing_text(library, concat("oneDNN ", DNNL_VERSION_MAJOR), package())) {
     if (!library) return;
 #define TENON_CPU_AOTI_FIND(name)                                         \
   api.name = reinterpret_cast<decltype(api.name)>(library.symbol(#name)); \
