@@ -78,7 +78,7 @@ TEST_CASE("a subject file says all that an author can declare", "[subject]") {
         "init_ms": 150, "seconds_per_test": 30,
         "fallback_kernels": "list.txt"
       },
-      "Small": {}
+      "Small": {"no_cases": "made where they run"}
     },
     "unsupported": [{"test": "unload/*", "reason": "keeps a thread of the driver"}],
     "expected_failure": [{"test": "TN-EXE-2", "reason": "fixed in 2.1"}]
@@ -109,6 +109,7 @@ TEST_CASE("a subject file says all that an author can declare", "[subject]") {
   const SubjectBackend* small = read->backend("Small");
   REQUIRE(small);
   CHECK(small->cases.empty());
+  CHECK(small->no_cases == "made where they run");
   CHECK(small->deterministic);
   CHECK_FALSE(small->max_threads);
   CHECK_FALSE(small->steady_allocations);
@@ -207,6 +208,10 @@ TEST_CASE("an error in a subject file names the member, and what was expected an
       {R"({"backends": {"A": {"cases": ["/x"]}}})", "backends.A.cases[0]: expected a path relat"},
       {R"({"backends": {"A": {"cases": ["cases", "more"]}}})",
        "backends.A.cases[1]: there are two cases with the name 'add': "},
+      {R"({"backends": {"A": {"no_cases": " "}}})",
+       "backends.A.no_cases: expected a text that is not empty, found"},
+      {R"({"backends": {"A": {"cases": ["cases"], "no_cases": "x"}}})",
+       "backends.A: it has both cases and no_cases"},
       {R"({"backends": {"A": {"tolerances": {"float3": {}}}}})",
        "backends.A.tolerances: unknown dtype 'float3'"},
       {R"({"backends": {"A": {"deterministic": "no"}}})",

@@ -151,6 +151,7 @@ TENON_API Status check_declarations(const Subject& subject) {
 
 TENON_API Stop run_test(const PlannedTest& test, Context& kit) {
   if (test.info->scope == Scope::of_case && !test.of_case) {
+    if (!test.backend->no_cases.empty()) return {Outcome::unsupported, test.backend->no_cases};
     return {Outcome::blocked, concat("there is no case for backend ", test.backend->id,
                                      "; give some with --cases or a subject file")};
   }

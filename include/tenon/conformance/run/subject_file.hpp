@@ -75,8 +75,8 @@ class SubjectReader : private SettingsReader {
     TENON_RETURN_IF_ERROR(check_object(value, where, "an object"));
     TENON_RETURN_IF_ERROR(check_keys(
         value, where,
-        {"options", "runtime_specs", "cases", "tolerances", "deterministic", "max_threads",
-         "steady_allocations", "fallback_kernels", "init_ms", "seconds_per_test"}));
+        {"options", "runtime_specs", "cases", "no_cases", "tolerances", "deterministic",
+         "max_threads", "steady_allocations", "fallback_kernels", "init_ms", "seconds_per_test"}));
     SubjectBackend out;
     out.id = id;
     if (const Json* options = find(value, "options")) {
@@ -87,6 +87,10 @@ class SubjectReader : private SettingsReader {
     }
     if (const Json* cases = find(value, "cases")) {
       TENON_TRY(out.cases, read_case_list(*cases, where + ".cases"));
+    }
+    if (const Json* reason = find(value, "no_cases")) {
+      TENON_TRY(out.no_cases, read_words(*reason, where + ".no_cases"));
+      if (!out.cases.empty()) return wrong(where, "it has both cases and no_cases");
     }
     if (const Json* limits = find(value, "tolerances")) {
       TENON_TRY(out.tolerances, read_tolerances(*limits, where + ".tolerances"));
