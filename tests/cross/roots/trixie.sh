@@ -65,7 +65,7 @@ trixie_options=(
 # trixie_build NAME CC CXX [meson argument]...: configures build/NAME in the root. What Meson deprecates fails.
 trixie_build() {
   local log=$tree/build/$1.log again=()
-  [ ! -f "$tree/build/$1/build.ninja" ] || again=(--reconfigure)
+  [ ! -f "$tree/build/$1/build.ninja" ] || again=(--reconfigure --clearcache)
   in_root "$root" "$tree" env CC="$2" CXX="$3" CC_LD=lld CXX_LD=lld \
     meson setup "build/$1" "${again[@]}" "${trixie_options[@]}" "${@:4}" >"$log" 2>&1 || { cat "$log"; return 1; }
   ! grep -F DEPRECATION "$log"
