@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <string>
+#include <utility>
 
 #include "program.hpp"
 
@@ -134,11 +135,16 @@ TEST_CASE("a model that calls operators needs their description", "[aoti]") {
 }
 
 TEST_CASE("a description that is not one is refused when the method is loaded", "[aoti]") {
-  AotiHost aoti;
-  const auto method = aoti.load({.model = "calls_an_operator", .operator_calls = "{"});
-  CHECK(method.error() == Error::InvalidProgram);
-  CHECK_THAT(std::string(method.text()),
-             ContainsSubstring("the description: expected an array 'nodes'"));
+  const std::pair<const char*, const char*> rows[] = {
+      {"{", "the description: is not JSON"},
+      {"{}", "the description: expected an array 'nodes'"},
+  };
+  for (const auto& [description, expected] : rows) {
+    AotiHost aoti;
+    const auto method = aoti.load({.model = "calls_an_operator", .operator_calls = description});
+    CHECK(method.error() == Error::InvalidProgram);
+    CHECK_THAT(std::string(method.text()), ContainsSubstring(expected));
+  }
 }
 
 TEST_CASE("a call that does not fit its description fails the run, and the next is refused alike",
