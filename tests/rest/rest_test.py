@@ -243,9 +243,19 @@ class CommandLine(unittest.TestCase):
         self.assertIn("one: not recorded", self.run_it("./dev", "rest", "--slice", "0"))
 
     def test_the_slice_follows_from_the_number_of_commits(self):
-        for name in ("two", "one", "two"):
+        self.commit()
+        self.run_it("./dev", "rest")
+        for name in ("one", "two", "one"):
             self.commit()
             self.assertIn(f"== rest: {name}:", self.run_it("./dev", "rest", "--slice", "auto"))
+
+    def test_a_slice_that_never_ran_without_a_failure_has_no_turn(self):
+        self.slices(("one", "false"), ("two", "true"))
+        self.commit()
+        self.run_it("./dev", "rest", expect=1)
+        for _ in range(2):
+            self.commit()
+            self.assertIn("== rest: two:", self.run_it("./dev", "rest", "--slice", "auto"))
 
     def test_slices_are_listed_and_named(self):
         listed = json.loads(self.run_it("./dev", "rest", "--list", "--json"))
