@@ -3,8 +3,8 @@
 #
 # Debian 13 (trixie) of this machine's architecture: its compilers, libraries and C library, in a root of its
 # own. Two kinds of roots, made once in ~/.cache/tenon/cross. The one of `trixie` is installed by debootstrap,
-# and by `./dev setup` in it; the one of `quick` has packages that are only unpacked, which takes a fifth of
-# the time, as those of `sysroot` do. tests/cross/run sets `here`, `quick` and `results`.
+# and by `./dev setup` in it; the one of `quick` has packages that are only unpacked, as those of `sysroot`
+# do. tests/cross/run sets `here`, `quick` and `results`.
 # shellcheck disable=SC2154
 
 # installed_trixie: makes the root and prints it. debootstrap is there (`packages`).
@@ -13,7 +13,7 @@ make_trixie() {
   local root=${XDG_CACHE_HOME:-$HOME/.cache}/tenon/cross/trixie-installed work log=build/cross/trixie-root.log
   if [ ! -d "$root" ]; then
     [ "$(id -u)" = 0 ] || { echo "cross: debootstrap makes a root of Debian 13 as root alone" >&2; return 1; }
-    note "making a root of Debian 13 in $root: 500 MB of packages, some minutes, once" >&2
+    note "making a root of Debian 13 in $root: 2.4 GB on disk, some minutes, once" >&2
     mkdir -p "$(dirname "$root")" && work=$(mktemp -d "$root.XXXXXX") || return
     # What README expects of a machine with a clone.
     debootstrap --variant=minbase --include=ca-certificates,git trixie "$work" \
