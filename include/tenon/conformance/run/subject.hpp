@@ -39,7 +39,7 @@ struct SubjectBackend {
   std::vector<Case> cases;                                         ///< With different names.
   /// Why there is no case for it. Tests that need one are then unsupported, and not blocked.
   std::string no_cases;
-  Tolerances tolerances;                                           ///< Replace those of its cases.
+  Tolerances tolerances;                     ///< Replace those of its cases.
   bool deterministic = true;                 ///< The same inputs give the same bytes.
   std::optional<std::uint64_t> max_threads;  ///< Threads it may start; absent: any number.
   /// Functions for operators that the exporter of AOTInductor models lets through, of a list that
