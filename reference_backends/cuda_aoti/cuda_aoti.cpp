@@ -514,19 +514,14 @@ class CudaBackend final : public tenon::Backend<CudaBackend>,
     cuda::CUdevice device = 0;
     char name[256] = {};
     std::size_t nbytes = 0;
-    int major = 0;
-    int minor = 0;
     TENON_RETURN_IF_ERROR(TENON_CUDA(driver, cuDeviceGet, &device, index));
     TENON_RETURN_IF_ERROR(
         TENON_CUDA(driver, cuDeviceGetName, name, static_cast<int>(sizeof name), device));
     TENON_RETURN_IF_ERROR(TENON_CUDA(driver, cuDeviceTotalMem, &nbytes, device));
-    TENON_RETURN_IF_ERROR(TENON_CUDA(driver, cuDeviceGetAttribute, &major,
-                                     cuda::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device));
-    TENON_RETURN_IF_ERROR(TENON_CUDA(driver, cuDeviceGetAttribute, &minor,
-                                     cuda::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device));
+    TENON_TRY(const unsigned sm, cuda::capability_of(driver, index));
     return tenon::DeviceInfo{{TENON_DL_CUDA, index},
                              name,
-                             tenon::concat("compute capability ", major, ".", minor),
+                             tenon::concat("compute capability ", sm / 10, ".", sm % 10),
                              nbytes};
   }
 

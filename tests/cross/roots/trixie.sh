@@ -98,13 +98,19 @@ PYTHON
   )
 }
 
-# What of README's `./dev test` is about this system: warnings of its compilers, its libraries.
-trixie() {
-  local root tree=build/cross/trixie/tree
+# Sets `root` and `tree` of the caller: the root, and a copy of this tree in which it builds.
+open_trixie() {
+  tree=build/cross/trixie/tree
   packages debootstrap:debootstrap
   root=$(installed_trixie)
   copied_tree "$tree"
   mkdir -p "$tree/build"
+}
+
+# What of README's `./dev test` is about this system: warnings of its compilers, its libraries.
+trixie() {
+  local root tree
+  open_trixie
   check "./dev setup" in_root "$root" "$tree" ./dev setup
   check "no command was missing before it was installed" lacks "command not found"
   check "./dev demo" in_root "$root" "$tree" ./dev demo
@@ -124,11 +130,8 @@ trixie() {
 
 # README's second command, which takes half an hour.
 trixie_whole() {
-  local root tree=build/cross/trixie/tree
-  packages debootstrap:debootstrap
-  root=$(installed_trixie)
-  copied_tree "$tree"
-  mkdir -p "$tree/build"
+  local root tree
+  open_trixie
   check "./dev demo" in_root "$root" "$tree" ./dev demo
   in_root "$root" "$tree" ./dev test 2>&1 | tee "$tree/build/test.log" || true
   check "./dev test" grep -qE '^[0-9]+ passed, 0 failed' "$tree/build/test.log"
