@@ -19,7 +19,8 @@ if ! command -v tenon-compile >/dev/null || ! command -v tenon-run >/dev/null; t
 fi
 
 # A line of the record is "backend ID" or "backend ID: DESCRIPTION".
-id=$(tenon-inspect "$plugin" | sed -n "s/^  backend \([^: ]*\).*/\1/p")
+record=$(tenon-inspect "$plugin")
+id=$(printf '%s\n' "$record" | sed -n "s/^  backend \([^: ]*\).*/\1/p")
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
