@@ -237,11 +237,11 @@ std::optional<std::string> complaint(const Case& one, const Run& base, const Run
   return concat("it ended with ", code, " and printed\n", found.err);
 }
 
-/// Which calls fail. Each of the first `TENON_FAULTS_DENSE` (60), then every one in
-/// `TENON_FAULTS_STEP` (37); a walk of all has the step 1.
+/// Which calls fail. Each of the first `TENON_FAULTS_DENSE` (30), then every one in
+/// `TENON_FAULTS_STEP` (101); a walk of all has the step 1.
 struct Walk {
-  std::uint64_t dense = from_environment("TENON_FAULTS_DENSE", 60);
-  std::uint64_t step = from_environment("TENON_FAULTS_STEP", 37);
+  std::uint64_t dense = from_environment("TENON_FAULTS_DENSE", 30);
+  std::uint64_t step = from_environment("TENON_FAULTS_STEP", 101);
 
   [[nodiscard]] std::uint64_t after(std::uint64_t number) const {
     return number < dense ? number + 1 : number + step;
