@@ -115,7 +115,7 @@ trixie() {
   check "no command was missing before it was installed" lacks "command not found"
   check "./dev demo" in_root "$root" "$tree" ./dev demo
   detail "$(in_root "$root" "$tree" bash -c 'g++ --version | sed -n 1p; clang++ --version | sed -n 1p; ldd --version | sed -n 1p;
-    python3 --version; ls -l /usr/lib/*/libdnnl.so.? | sed "s/.*libdnnl/libdnnl/"' | paste -sd ';' | sed 's/;/; /g')"
+    python3 --version; ls -l /usr/lib/*/libdnnl.so.* | sed "s/.*libdnnl/libdnnl/"' | paste -sd ';' | sed 's/;/; /g')"
   note "gcc"
   check "configured with gcc" trixie_build gcc gcc g++ -Doptimization=g -Dprecompiled_tests=true
   local suites=(--suite unit --suite abi --suite headers --suite docs --suite lint --no-suite slow)
