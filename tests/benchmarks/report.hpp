@@ -10,7 +10,7 @@
 
 namespace tenon::bench {
 
-/// The goal of a row (see docs/project/performance.md).
+/// The goal of a row (see docs/project/performance-notes.md).
 struct Goal {
   enum class Against { Stock, StockPlus, Floor, Nothing };
   Against against;  ///< `StockPlus`, `Nothing`: `limit` is in the unit of the row.
