@@ -239,7 +239,7 @@ def write_input(path):
 
 
 def main():
-    wheels = list(DIST.glob("tenon-*.whl"))
+    wheels = list(DIST.glob("tenon_ml-*.whl"))
     if not wheels:
         print("skipped: there is no wheel (./dev wheel)", file=sys.stderr)
         return SKIPPED
@@ -263,7 +263,7 @@ def main():
         check_duplicate(there, folder)
         check_package_test(there, folder)
         check_other_hosts(there, folder)
-        there.run("pip", "uninstall", "--yes", "acme", "tenon")
+        there.run("pip", "uninstall", "--yes", "acme", "tenon-ml")
         after = there.entries()
         assert before <= after, before - after
         # pip does not remove a directory that held directories alone.

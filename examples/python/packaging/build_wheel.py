@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Makes the wheel `tenon`: build_wheel.py ROOT FOLDER (`./dev wheel` runs it).
+"""Makes the wheel `tenon-ml`: build_wheel.py ROOT FOLDER (`./dev wheel` runs it).
 
 meson-python builds the Python package. What an installation of Tenon has besides (programs, headers,
 files for CMake and pkg-config, templates, plugins) is added as data of the wheel, so that the
