@@ -46,4 +46,10 @@ TEST_CASE("the key of a description of operator calls derives from that of the l
   CHECK(aoti::operator_calls_key("other") == "otherextern_kernel_nodes");
 }
 
+TEST_CASE("the key of CPU features derives from that of the library", "[aoti][processor]") {
+  CHECK(aoti::cpu_features_key("forward_so_blob") == "forward_cpu_features");
+  CHECK(aoti::cpu_features_key("so_blob") == "cpu_features");
+  CHECK(aoti::cpu_features_key("other") == "othercpu_features");
+}
+
 }  // namespace tenon::test::aoti_names

@@ -127,6 +127,47 @@ TEST_CASE("a description of operator calls is named data next to the library", "
   }
 }
 
+TEST_CASE("CPU features of the code are named data next to the library, when they are known",
+          "[compile][aoti][processor]") {
+  const auto owned = graph("decode");
+  AotiModel model = model_for("cpu");
+  const std::string content_key = sha256_hex(model.library.bytes()) + "_cpu_features";
+  for (const auto& [keys, key] :
+       {std::pair{AotiKeys::Content, content_key},
+        std::pair{AotiKeys::Method, std::string("decode_cpu_features")}}) {
+    model.cpu_features.reset();
+    CHECK(good({{owned.view(), &model}}, {.keys = keys}).named_data.pte_data.size() == 2);
+    // An empty list says that the code runs everywhere.
+    for (const std::string features : {"avx2,fma", ""}) {
+      INFO(features);
+      model.cpu_features = features;
+      const aot::ProgramData program = good({{owned.view(), &model}}, {.keys = keys});
+      REQUIRE(program.named_data.pte_data.size() == 3);
+      const auto& entry = program.named_data.pte_data[2];
+      CHECK(entry.key == key);
+      CHECK(content(program.named_data, entry) == features);
+      const auto file = written(program);
+      const auto found = file->find_key(key);
+      REQUIRE(found.has_value());
+      CHECK(as_text(file->key_data(*found)) == features);
+    }
+  }
+}
+
+TEST_CASE("methods with one library agree about its CPU features", "[compile][aoti][processor]") {
+  const auto prefill = graph("prefill");
+  const auto decode = graph("decode");
+  AotiModel model = model_for("cpu");
+  model.cpu_features = "avx2";
+  AotiModel other = model;
+  const std::vector<AotiMethod> methods{{prefill.view(), &model}, {decode.view(), &other}};
+  CHECK(good(methods).named_data.pte_data.size() == 3);
+  other.cpu_features = "fma";
+  const auto differ = aot::make_aoti_program(methods);
+  CHECK(differ.error() == Error::InvalidArgument);
+  CHECK_THAT(std::string(differ.text()), ContainsSubstring("_cpu_features"));
+}
+
 TEST_CASE("a method has the inputs and outputs of the exported one, each output its own",
           "[compile][aoti]") {
   const auto owned = graph();

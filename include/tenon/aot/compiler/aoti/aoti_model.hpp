@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "tenon/aot/shared_bytes.hpp"
 #include "tenon/core/api.hpp"
+#include "tenon/core/bytes.hpp"
 #include "tenon/core/result.hpp"
 
 namespace tenon::aot {
@@ -24,7 +28,24 @@ struct AotiModel {
   /// AOTInductor's description of the operators that the library calls by number
   /// (`extern_kernel_nodes.json`); nothing when it calls none, or its files do not have it.
   std::optional<SharedBytes> operator_calls{};
+  /// CPU features that the code of the library needs: names as in a plugin's record with commas
+  /// between them ("avx2,fma"), on x86-64 also levels of the psABI ("x86-64-v3"); empty when it
+  /// runs on every processor of its machine. Backends refuse the model by name where one is
+  /// missing. Nothing when they are not known, as in all files of AOTInductor: programs say nothing
+  /// then.
+  std::optional<std::string> cpu_features{};
 };
+
+/// The number EM_... of the machine (gABI, `e_machine`) that an ELF file of 64 bits in
+/// little-endian order is for; nothing for other bytes.
+[[nodiscard]] inline std::optional<std::uint16_t> elf_machine(Bytes bytes) {
+  constexpr std::size_t machine_at = 18;
+  constexpr std::string_view magic =
+      "\x7f"
+      "ELF\x02\x01";
+  if (!as_text(bytes).starts_with(magic)) return std::nullopt;
+  return read_le<std::uint16_t>(bytes, machine_at);
+}
 
 /// Checks that `bytes` are a library with the functions by which backends run models of
 /// AOTInductor. Of a library for another kind of machine than this one only the format is known.
@@ -47,14 +68,11 @@ struct AotiModel {
 #if TENON_COMPILER_DEFINITIONS
 
 #include <algorithm>
-#include <cstdint>
 #include <memory>
-#include <string_view>
 #include <system_error>
 #include <utility>
 
 #include "tenon/core/aoti_names.hpp"
-#include "tenon/core/bytes.hpp"
 #include "tenon/host/binary/elf_library.hpp"
 #include "tenon/host/files/mapped_file.hpp"
 #include "tenon/host/files/quoted.hpp"
@@ -71,16 +89,6 @@ namespace detail {
   return SharedBytes::borrow(bytes, std::move(file));
 }
 
-/// `e_machine` of an ELF file of 64 bits in little-endian order; nothing for other bytes.
-[[nodiscard]] inline std::optional<std::uint16_t> elf_machine(Bytes bytes) {
-  constexpr std::size_t machine_at = 18;
-  constexpr std::string_view magic =
-      "\x7f"
-      "ELF\x02\x01";
-  if (!as_text(bytes).starts_with(magic)) return std::nullopt;
-  return read_le<std::uint16_t>(bytes, machine_at);
-}
-
 }  // namespace detail
 
 TENON_API Status check_aoti_library(Bytes bytes, const std::string& name) {
@@ -88,7 +96,7 @@ TENON_API Status check_aoti_library(Bytes bytes, const std::string& name) {
   constexpr std::string_view create = "AOTInductorModelContainerCreateWithDevice";
   const std::string_view text = as_text(bytes);
   if (text.starts_with(mach_o)) return ok();
-  const auto machine = detail::elf_machine(bytes);
+  const auto machine = elf_machine(bytes);
   if (!machine) {
     return error(Error::InvalidProgram, name,
                  ": is not a shared library (expected ELF or Mach-O of 64 bits, found ",

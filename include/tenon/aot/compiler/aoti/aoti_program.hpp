@@ -161,6 +161,10 @@ class AotiEmitter {
       TENON_RETURN_IF_ERROR(named_data_.add_named_data(aoti::operator_calls_key(library_key),
                                                        *model_.operator_calls));
     }
+    if (model_.cpu_features) {
+      TENON_RETURN_IF_ERROR(named_data_.add_named_data(aoti::cpu_features_key(library_key),
+                                                       SharedBytes::copy_of(*model_.cpu_features)));
+    }
 
     DelegateData out;
     out.id = options_.backend_id.value_or(std::string(known_ ? known_->backend_id : ""));
