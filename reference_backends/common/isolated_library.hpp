@@ -13,13 +13,15 @@
 
 namespace tenon::aoti_common {
 
-/// Where `name` is loaded from: a package that ships the library has it in the plugin's directory,
-/// otherwise the dynamic loader searches for it.
+/// Where `name` is loaded from: a package that ships the library has it in the directory of the
+/// plugin or program, otherwise the dynamic loader searches for it.
 inline std::string packaged_or_system(const char* name) {
   namespace fs = std::filesystem;
   static const char in_this_plugin = 0;
   ::Dl_info module{};
   if (::dladdr(&in_this_plugin, &module) == 0 || !module.dli_fname) return name;
+  // A program that was found on PATH has no directory here; the current one is anybody's.
+  if (std::string_view(module.dli_fname).find('/') == std::string_view::npos) return name;
   // A host loads the plugin by its descriptor, which is a link to the file.
   std::error_code failure;
   const fs::path plugin = fs::canonical(module.dli_fname, failure);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#if !defined(__APPLE__)
+#if __has_include(<elf.h>)
 #include <elf.h>
 #endif
 
@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#if !defined(__APPLE__)
+#if __has_include(<elf.h>)
 #include "tenon/aoti/library/code_places.hpp"
 #endif
 #include "tenon/core/bytes.hpp"
@@ -55,13 +55,13 @@ struct CodeFeatures {
 
 namespace detail {
 
-/// True for an ELF file with code for x86-64.
+/// True for an ELF file with code for x86-64. False where ELF files are not known: macOS, Windows.
 [[nodiscard]] inline bool is_x86_library(Bytes library) noexcept {
-#if defined(__APPLE__)
+#if __has_include(<elf.h>)
+  return machine_of(library) == EM_X86_64;
+#else
   static_cast<void>(library);
   return false;
-#else
-  return machine_of(library) == EM_X86_64;
 #endif
 }
 
@@ -72,7 +72,7 @@ namespace detail {
 [[nodiscard]] inline CodeFeatures decode_library(Bytes library, DecodeX86 decode) {
   CodeFeatures out;
   if (!decode || !detail::is_x86_library(library)) return out;
-#if !defined(__APPLE__)
+#if __has_include(<elf.h>)
   X86FeatureSet needed;
   for (const Bytes part : code_places(library)) needed |= x86_features_of_code(part, decode);
   for (std::size_t i = 0; i < std::size(x86_features); ++i) {
