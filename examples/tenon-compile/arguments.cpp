@@ -89,6 +89,7 @@ Status check_aoti(const Arguments& arguments) {
     if (!arguments.aoti_weights.empty()) return wrong("--aoti-weights without --aoti");
     if (arguments.external_weights) return wrong("--external-weights without --aoti");
     if (arguments.keep_symbols) return wrong("--keep-symbols without --aoti");
+    if (arguments.cpu_features) return wrong("--cpu-features without --aoti");
     return ok();
   }
   if (!arguments.aoti_weights.empty() && arguments.aoti.ends_with(".pt2")) {
@@ -189,6 +190,10 @@ Result<std::variant<Arguments, PrintAndExit>> parse_arguments(int argc, const ch
                "Put the weights of --aoti into aoti_DEVICE_blob.ptd; for CUDA it is the default");
   app.add_flag("--keep-symbols", arguments.keep_symbols,
                "Keep the symbol tables and debug information of the libraries of --aoti");
+  app.add_option("--cpu-features", arguments.cpu_features,
+                 "CPU features that the code of --aoti needs, such as avx2,fma or x86-64-v3; they "
+                 "are read from its instructions where that is possible")
+      ->type_name("LIST");
   app.add_flag("--no-partition", arguments.no_partition,
                "Give the backend all nodes, without asking which ones it takes");
   app.add_flag("--print-graph", arguments.print_graph,

@@ -8,6 +8,8 @@
 #include <string_view>
 #include <system_error>
 
+#include "common/instruction_decoder.hpp"
+#include "cpu_features.hpp"
 #include "tenon/aot/compiler/aoti/aoti_package.hpp"
 #include "tenon/aot/compiler/aoti/strip_library.hpp"
 #include "tenon/aot/compiler/compile_methods.hpp"
@@ -62,6 +64,7 @@ class Compilation {
         stage(ExitCode::wrong_usage, &Compilation::name_methods) && print_graphs() &&
         stage(ExitCode::invalid_file, &Compilation::read_compiled_models) &&
         stage(ExitCode::invalid_file, &Compilation::strip_compiled_models) &&
+        stage(ExitCode::wrong_usage, &Compilation::name_cpu_features) &&
         stage(ExitCode::wrong_usage, &Compilation::match_compiled_models) &&
         stage(ExitCode::failed, &Compilation::pack_all) &&
         stage(ExitCode::wrong_usage, &Compilation::check_effect) &&
@@ -221,14 +224,29 @@ class Compilation {
       if (stripped.ok()) {
         model.library = *std::move(stripped);
       } else if (stripped.error() == Error::NotSupported) {
-        warn(concat("--aoti ", arguments_.aoti, ": ",
-                    model.name.empty() ? "" : concat("model ", model.name, ": "),
-                    "the library keeps its symbols: ", stripped.text()));
+        warn(concat(place_of(model), ": the library keeps its symbols: ", stripped.text()));
       } else {
         return std::move(stripped).status().with_context(arguments_.aoti);
       }
     }
     return ok();
+  }
+
+  /// AOTInductor does not note which processors its code runs on.
+  Status name_cpu_features() {
+    for (aot::AotiModel& model : compiled_) {
+      auto found = find_cpu_features(model.library.bytes(), arguments_.cpu_features,
+                                     aoti_common::instruction_decoder());
+      if (!found.ok()) {
+        return std::move(found).status().with_context(place_of(model));
+      }
+      model.cpu_features = *std::move(found);
+    }
+    return ok();
+  }
+
+  [[nodiscard]] std::string place_of(const aot::AotiModel& model) const {
+    return concat("--aoti ", arguments_.aoti, model.name.empty() ? "" : ": model ", model.name);
   }
 
   /// A library does not say which device it is for; the backend's id does.
@@ -293,7 +311,11 @@ class Compilation {
           {data.id, graph.num_nodes(), data.processed.size(),
            concat("AOTInductor for ", model.torch_device.empty() ? "?" : model.torch_device,
                   ", library of ", model.library.size(), " bytes, weights of ",
-                  model.weights ? model.weights->size() : 0, " bytes")});
+                  model.weights ? model.weights->size() : 0, " bytes, CPU features ",
+                  !model.cpu_features           ? "not known"
+                  : model.cpu_features->empty() ? "none"
+                                                : std::string_view(*model.cpu_features)),
+           model.cpu_features});
     }
     TENON_TRY(aot::FileImage image, aot::make_pte(program_));
     image_.emplace(std::move(image));

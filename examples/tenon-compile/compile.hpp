@@ -39,8 +39,9 @@ struct Arguments {
   std::string aoti;
   std::string aoti_weights;  ///< Of a library; may be empty.
   aot::AotiKeys aoti_keys = aot::AotiKeys::Content;
-  bool external_weights = false;  ///< Those of `aoti`.
-  bool keep_symbols = false;      ///< Of the libraries of `aoti`, with debug information.
+  bool external_weights = false;            ///< Those of `aoti`.
+  bool keep_symbols = false;                ///< Of the libraries of `aoti`, with debug information.
+  std::optional<std::string> cpu_features;  ///< Of all libraries of `aoti`, with commas.
   bool no_partition = false;
   bool print_graph = false;
   bool print_ops_to_not_decompose = false;
@@ -60,6 +61,9 @@ struct Delegate {
   std::size_t num_nodes = 0;
   std::uint64_t blob_nbytes = 0;
   std::string info;  ///< The backend's own line; may be empty.
+  /// CPU features that the program names for the code in it, with commas between them. Nothing when
+  /// it names none: code that cannot be decoded here, and blobs of backends of plugins.
+  std::optional<std::string> cpu_features = std::nullopt;
 };
 
 struct Method {

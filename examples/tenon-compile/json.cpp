@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: MIT
+#include <algorithm>
+#include <cstddef>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
 
 #include "compile.hpp"
 #include "error_json.hpp"
@@ -13,13 +17,26 @@ using tool::error_json;
 
 Json file_json(const WrittenFile& file) { return {{"path", file.path}, {"size", file.nbytes}}; }
 
+/// A list, or null when it is not known.
+Json features_json(const std::optional<std::string>& list) {
+  if (!list) return nullptr;
+  Json out = Json::array();
+  for (std::size_t at = 0; at < list->size();) {
+    const std::size_t end = std::min(list->find(',', at), list->size());
+    out.push_back(list->substr(at, end - at));
+    at = end + 1;
+  }
+  return out;
+}
+
 Json method_json(const Method& method) {
   Json delegates = Json::array();
   for (const Delegate& one : method.delegates) {
     delegates.push_back({{"backend", one.backend_id},
                          {"nodes", one.num_nodes},
                          {"blob_size", one.blob_nbytes},
-                         {"info", one.info}});
+                         {"info", one.info},
+                         {"cpu_features", features_json(one.cpu_features)}});
   }
   Json operators = Json::array();
   for (const auto& [target, count] : method.delegation.delegation_by_operator) {

@@ -112,6 +112,12 @@ TEST_CASE("options for models of AOTInductor are parsed, and refused where they 
   CHECK(all.aoti_keys == aot::AotiKeys::Method);
   CHECK_FALSE(all.keep_symbols);
   CHECK(good({"m.pt2", "--aoti", "c.pt2", "--keep-symbols", "-o", "o.pte"}).keep_symbols);
+  CHECK_FALSE(all.cpu_features);
+  const auto features = [](const char* list) {
+    return good({"m.pt2", "--aoti", "c.pt2", "--cpu-features", list, "-o", "o.pte"}).cpu_features;
+  };
+  CHECK(features("avx2,fma") == "avx2,fma");
+  CHECK(features("") == "");
   CHECK(all.external_weights);
   CHECK(all.specs.size() == 1);
   const Arguments library = good(
@@ -127,6 +133,8 @@ TEST_CASE("options for models of AOTInductor are parsed, and refused where they 
   CHECK(wrong({"m.pt2", "--external-weights", "-o", "o"}) ==
         "--external-weights without --aoti" + help);
   CHECK(wrong({"m.pt2", "--keep-symbols", "-o", "o"}) == "--keep-symbols without --aoti" + help);
+  CHECK(wrong({"m.pt2", "--cpu-features", "avx2", "-o", "o"}) ==
+        "--cpu-features without --aoti" + help);
   CHECK(wrong({"m.pt2", "--aoti", "c.pt2", "--aoti-keys", "name", "-o", "o"}) ==
         "--aoti-keys name: expected content or method" + help);
   CHECK(wrong({"m.pt2", "--aoti", "c.pt2", "--aoti-weights", "w", "-o", "o"}) ==

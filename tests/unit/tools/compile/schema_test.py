@@ -19,11 +19,13 @@ from schema_case import SchemaCase  # noqa: E402
 
 compiler, schema_file = sys.argv[2], sys.argv[3]
 fixtures, plugin = pathlib.Path(sys.argv[4]) / "pt2", sys.argv[5]
+aoti = pathlib.Path(sys.argv[4]) / "aoti_package"
 
 
 def run(*arguments):
     environment = {n: v for n, v in os.environ.items() if not n.startswith("TENON_")}
-    return subprocess.run([compiler, "--json", "--plugin", plugin, *map(str, arguments)],
+    plugins = [] if "--aoti" in arguments else ["--plugin", plugin]
+    return subprocess.run([compiler, "--json", *plugins, *map(str, arguments)],
                           capture_output=True, env=environment, check=False)
 
 
@@ -56,6 +58,11 @@ class Schema(SchemaCase, unittest.TestCase):
             "no folder": [fixtures / "mlp_decomposed/model.pt2", "-o", self.folder / "no/m.pte"],
             "no archive": [self.folder / "none.pt2", "-o", out],
             "no backend": [fixtures / "mlp/model.pt2", "-o", out, "--backend", "Nobody"],
+            "compiled model": [
+                aoti / "model.pt2", "--aoti", aoti / "compiled.pt2", "-o", out, "--cpu-features",
+                "x86-64-v3"],
+            "code of a compiled model": [
+                aoti / "model.pt2", "--aoti", aoti / "compiled.pt2", "-o", out],
             # A name that is not UTF-8.
             "bytes": [fixtures / "mlp_decomposed/model.pt2", "-o",
                       os.fsdecode(os.fsencode(self.folder) + b"/\xff.pte")],
@@ -82,6 +89,9 @@ class Schema(SchemaCase, unittest.TestCase):
         methods = [method for document in documents for method in document["methods"]]
         for name in ("delegates", "operators"):
             self.assertTrue(any(method[name] for method in methods), name)
+        features = [one["cpu_features"] for method in methods for one in method["delegates"]]
+        self.assertIn(None, features)
+        self.assertIn(["x86-64-v3"], features)
 
     def test_wrong_arguments_are_one_line_and_exit_with_2(self):
         done = run("-o", self.folder / "m.pte")
