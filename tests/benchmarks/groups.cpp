@@ -15,6 +15,7 @@
 #include "floor.hpp"
 #include "ours.hpp"
 #include "rows/bridge_rows.hpp"
+#include "rows/decode_rows.hpp"
 #include "rows/growth_rows.hpp"
 #include "rows/plugin_rows.hpp"
 #include "rows/process_rows.hpp"
@@ -246,6 +247,7 @@ const std::vector<Group>& all_groups() {
       {"allocations", allocation_rows, true},
       {"plugins", plugin_rows, false},
       {"process", process_rows, false},
+      {"decode", decode_rows, false},
       {"adapter", adapter_rows, true},
       {"bridge", bridge_rows, true},
       {"growth", growth_rows, true},

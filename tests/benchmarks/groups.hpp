@@ -21,6 +21,7 @@ struct Setup {
   std::string map_and_open;  ///< The program that maps a program and opens a plugin.
   std::string tenon_run;     ///< The program; empty when it was not built.
   std::string hello;         ///< The example plugin, which has the backend "Add".
+  std::string model;         ///< A program with a library of AOTInductor for x86-64.
   std::string fixtures;      ///< Directory with a folder for each fixture.
   std::vector<std::string> bridges;  ///< The plugins for XNNPACK and kernels; empty without wheel.
   std::vector<std::string> cases;    ///< Directories of further programs for the bridges.

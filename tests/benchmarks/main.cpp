@@ -64,6 +64,7 @@ int main(int argc, char** argv) {
   setup.map_and_open = TENON_BENCH_MAP_AND_OPEN;
   setup.tenon_run = TENON_BENCH_RUN;
   setup.hello = TENON_BENCH_HELLO;
+  setup.model = TENON_BENCH_MODEL;
   setup.fixtures = TENON_BENCH_FIXTURES;
   setup.bridges = {TENON_BENCH_BRIDGES};
   std::string side = "both";
