@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Holds the sources to what they promise about themselves.
 
-* The boundary (include/tenon/abi): each function pointer says the four things of abi/tenon.h in
-  its closed vocabulary.
+* The boundary (include/tenon/abi): a function pointer that differs from what abi/tenon.h says of all has brackets in its
+  closed vocabulary.
 * Every source: the licence comes first, no file and no directory grows beyond what a reader takes
   in, nothing is left for later, and rules that are referred to exist.
 * CHANGELOG.md: each item is a whole sentence.
@@ -27,12 +27,9 @@ RULE = re.compile(r"TN-[A-Z]{3}-[0-9]+")
 # Split, so that this file does not contain what it looks for.
 UNFINISHED = re.compile(r"\bTO" r"DO\b|\bFIX" r"ME\b|\bXX" r"X\b|\bfor " r"now\b", re.I)
 
-VOCABULARY = {
-    "threads": r"any|per-delegate|exclusive",
-    "ownership": r"(none|borrowed|gives|takes)( \(.+\))?",
-    "errors": r"never|status|null",
-    "lifetime": r".+",
-}
+# Threads, ownership, errors; what is said of all functions is left out.
+BRACKETS = re.compile(
+    r"\[(?:any|per-delegate|exclusive)(?:, (?:gives: [^\]]+|takes))?(?:, (?:never|null))?\](?: [A-Z`].*\.)?")
 FUNCTION_POINTER = re.compile(r"\(\s*\*\s*(\w+)\s*\)\s*\(")
 
 problems = []
@@ -43,7 +40,8 @@ def complain(path, line, text):
 
 
 def check_function_pointers(path, lines):
-    """Number of function pointers in a header, each with its four lines in order."""
+    """Number of function pointers in a header, each with a comment whose brackets, if it has any, are in the last
+    paragraph and say a difference."""
     found = 0
     for index, line in enumerate(lines):
         match = FUNCTION_POINTER.search(line)
@@ -55,14 +53,18 @@ def check_function_pointers(path, lines):
             first -= 1
         # A declaration that began on the line above has its comment before that.
         comment = [text.strip().removeprefix("///").strip() for text in lines[first:index]]
-        keys = [text.split(":")[0] for text in comment if text.split(":")[0] in VOCABULARY]
-        if keys != list(VOCABULARY):
-            complain(path, index + 1, f"{match[1]}: expected {list(VOCABULARY)}, found {keys}")
+        if not comment:
+            complain(path, index + 1, f"{match[1]}: expected a comment")
             continue
-        for text in comment:
-            key, _, value = text.partition(":")
-            if key in VOCABULARY and not re.fullmatch(VOCABULARY[key], value.strip()):
-                complain(path, index + 1, f"{match[1]}: unknown word in `{text}`")
+        begins = [number for number, text in enumerate(comment) if text.startswith("[")]
+        if not begins:
+            continue
+        tag = " ".join(comment[begins[0]:])
+        if len(begins) > 1 or not BRACKETS.fullmatch(tag) or (begins[0] > 0 and comment[begins[0] - 1]):
+            complain(path, index + 1,
+                     f"{match[1]}: expected brackets of abi/tenon.h in the last paragraph, found `{tag}`")
+        elif tag == "[any]":
+            complain(path, index + 1, f"{match[1]}: `[any]` says nothing that is not said of all functions")
     return found
 
 

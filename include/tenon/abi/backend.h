@@ -86,10 +86,7 @@ typedef struct tenon_init_context {
   ///             that failure. The host has kept its reason like `set_last_error`; the plugin need
   ///             not set one.
   ///
-  /// threads:   per-delegate
-  /// ownership: borrowed
-  /// errors:    status
-  /// lifetime:  inside the call that got `context`, which is the object to pass
+  /// [per-delegate] Inside the call that got `context`, which is the object to pass.
   tenon_status (*permit_code)(const struct tenon_init_context* context, const void* code,
                               uint64_t code_size);
 } tenon_init_context;
@@ -142,8 +139,8 @@ typedef struct tenon_execution_context {
 ///   TN-BCK-7  A function MUST NOT end the process or the thread, whatever its arguments: no crash,
 ///             no `abort`, no `exit`, no overflow of a stack of 256 KiB.
 ///   TN-BCK-8  Every function MUST return by itself, without another call into the plugin.
-///   TN-BCK-9  Calls that the word after `threads:` allows at the same time MUST NOT disturb each
-///             other.
+///   TN-BCK-9  Calls that a function's brackets allow at the same time (abi/tenon.h) MUST NOT
+///             disturb each other.
 ///
 /// The state of the process belongs to the application:
 ///
@@ -151,8 +148,8 @@ typedef struct tenon_execution_context {
 ///   TN-PRC-2  A plugin MUST NOT change what is done on a signal, or which ones a thread blocks.
 ///   TN-PRC-3  A function MUST NOT change the floating-point environment: rounding, traps, how
 ///             subnormal numbers are treated. Flags that an operation raises are no change.
-///   TN-PRC-4  A plugin MUST NOT change the current folder, the environment's variables or the mask
-///             for new files.
+///   TN-PRC-4  A plugin MUST NOT change the current working directory, the environment's variables
+///             or the mask for new files.
 ///   TN-PRC-5  A plugin MUST NOT use the standard streams, or a descriptor that it did not open;
 ///             `tenon_host.log` is for what it has to say.
 typedef struct tenon_backend_api {
@@ -165,10 +162,7 @@ typedef struct tenon_backend_api {
   ///   TN-BCK-4  A backend MUST refuse a host it cannot work with by NOT_SUPPORTED and a text that
   ///             names both ABI versions.
   ///
-  /// threads:   any
-  /// ownership: gives (return with `close`)
-  /// errors:    status
-  /// lifetime:  after load; `*out` is valid until `close`
+  /// [any, gives: `close`] After load; `*out` is valid until `close`.
   tenon_status (*open)(const tenon_host* host, tenon_backend** out);
 
   /// Frees the backend.
@@ -176,21 +170,13 @@ typedef struct tenon_backend_api {
   ///   TN-BCK-5  After the last `close` the plugin MUST hold nothing: no thread, no memory, no
   ///             descriptor, no mapping, no process, no file, so that it can be unloaded.
   ///
-  /// threads:   exclusive
-  /// ownership: takes
-  /// errors:    never
-  /// lifetime:  after every delegate of the backend is destroyed
+  /// [exclusive, takes, never] After every delegate of the backend is destroyed.
   void (*close)(tenon_backend* backend);
 
   /// OK when the backend can process delegation calls on this machine. Any failure means that it
   /// cannot; its text says why ("no CUDA driver: libcuda.so.1 not found").
   ///
   ///   TN-BCK-6  MUST report the truth on a machine without the device, and MUST NOT crash there.
-  ///
-  /// threads:   any
-  /// ownership: none
-  /// errors:    status
-  /// lifetime:  from `open` to `close`
   tenon_status (*is_available)(tenon_backend* backend);
 
   /// Loads one blob.
@@ -207,10 +193,7 @@ typedef struct tenon_backend_api {
   ///             next `init` MUST succeed.
   ///   TN-INI-7  MUST load a blob that was made for the backend.
   ///
-  /// threads:   any
-  /// ownership: gives (return with `destroy`)
-  /// errors:    status
-  /// lifetime:  from `open` to `close`; `*out` is valid until `destroy`
+  /// [any, gives: `destroy`] `*out` is valid until `destroy`.
   tenon_status (*init)(tenon_backend* backend, const tenon_init_context* context,
                        tenon_delegate** out);
 
@@ -235,10 +218,7 @@ typedef struct tenon_backend_api {
   ///   TN-EXE-10 MUST accept every size from 0 up to the bounds of a dynamic shape for which the
   ///             program was lowered.
   ///
-  /// threads:   per-delegate
-  /// ownership: borrowed
-  /// errors:    status
-  /// lifetime:  from `init` to `destroy`
+  /// [per-delegate] From `init` to `destroy`.
   tenon_status (*execute)(tenon_backend* backend, tenon_delegate* delegate,
                           const tenon_execution_context* context, tenon_value* const* args,
                           uint32_t num_args);
@@ -250,10 +230,7 @@ typedef struct tenon_backend_api {
   ///   TN-DES-3  MUST give back all that `init` and `execute` took for the delegate, also when the
   ///             last `execute` failed.
   ///
-  /// threads:   per-delegate
-  /// ownership: takes
-  /// errors:    never
-  /// lifetime:  once for each successful `init`, in the order of `init`
+  /// [per-delegate, takes, never] Once for each successful `init`, in the order of `init`.
   void (*destroy)(tenon_backend* backend, tenon_delegate* delegate);
 
   /// The table of an extension ("tenon.options/1"), or NULL when the backend does not have it.
@@ -261,10 +238,7 @@ typedef struct tenon_backend_api {
   ///   TN-EXT-1  MUST answer an id that it does not know with NULL, and the same id always with the
   ///             same table, whose `struct_size` is its size as it was compiled into the plugin.
   ///
-  /// threads:   any
-  /// ownership: borrowed
-  /// errors:    null
-  /// lifetime:  from `open` to `close`; the table is constant and valid until unload
+  /// [any, null] The table is constant and valid until unload.
   const void* (*get_extension)(tenon_backend* backend, const char* id);
 } tenon_backend_api;
 

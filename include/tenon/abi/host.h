@@ -38,19 +38,13 @@ typedef struct tenon_host {
   /// Keeps `text` as the reason of the failure that the plugin is about to return. The host copies
   /// it; a later call on the same thread replaces it.
   ///
-  /// threads:   any
-  /// ownership: borrowed
-  /// errors:    never
-  /// lifetime:  inside a call from the host
+  /// [any, never] Inside a call from the host.
   void (*set_last_error)(const struct tenon_host* host, tenon_status status, const char* text,
                          uint64_t text_size);
 
   /// Writes one line to the host's log.
   ///
-  /// threads:   any
-  /// ownership: borrowed
-  /// errors:    never
-  /// lifetime:  from `open` to `close`
+  /// [any, never]
   void (*log)(const struct tenon_host* host, int32_t level, const char* text, uint64_t text_size);
 
   /// Gives `tensor` new sizes and the strides of its dim order.
@@ -59,19 +53,13 @@ typedef struct tenon_host {
   /// or when the new number of elements is above that of the bounds; nothing changes then
   /// (ExecuTorch: TensorImpl::internal_resize_contiguous).
   ///
-  /// threads:   per-delegate
-  /// ownership: borrowed
-  /// errors:    status
-  /// lifetime:  inside `execute` and `run_kernel`, on a tensor among its arguments
+  /// [per-delegate] Inside `execute` and `run_kernel`, on a tensor among its arguments.
   tenon_status (*resize_tensor)(const struct tenon_host* host, tenon_tensor* tensor,
                                 const int64_t* sizes, uint32_t rank);
 
   /// The table of an extension ("tenon.name/1"), or NULL when the host does not have it.
   ///
-  /// threads:   any
-  /// ownership: borrowed
-  /// errors:    null
-  /// lifetime:  from `open` to `close`; the table is valid as long
+  /// [any, null] The table is valid as long.
   const void* (*get_extension)(const struct tenon_host* host, const char* id);
 } tenon_host;
 
@@ -83,11 +71,8 @@ typedef struct tenon_allocator {
   /// `nbytes` bytes aligned to `alignment` (a power of two), or NULL. Single blocks cannot be
   /// freed: all are freed together at the end of the allocator's lifetime.
   ///
-  /// threads:   per-delegate
-  /// ownership: borrowed
-  /// errors:    null
-  /// lifetime:  inside `init` (runtime allocator: memory until after `destroy`) or inside `execute`
-  ///            (temp allocator: memory until `execute` returns)
+  /// [per-delegate, null] Inside `init` (runtime allocator: memory until after `destroy`) or inside
+  /// `execute` (temp allocator: memory until `execute` returns).
   void* (*allocate)(struct tenon_allocator* allocator, uint64_t nbytes, uint64_t alignment);
 } tenon_allocator;
 
@@ -105,10 +90,8 @@ typedef struct tenon_buffer {
 
   /// Releases the bytes. May be called twice.
   ///
-  /// threads:   any
-  /// ownership: takes
-  /// errors:    never
-  /// lifetime:  until `destroy`; the host releases the buffer after `destroy` if the plugin did not
+  /// [any, takes, never] Until `destroy`; the host releases the buffer after `destroy` if the
+  /// plugin did not.
   void (*release)(struct tenon_buffer* buffer);
 } tenon_buffer;
 
@@ -131,29 +114,20 @@ typedef struct tenon_named_data_map {
   /// Fills `out` with the bytes of `key`; NOT_FOUND when the key does not exist. The caller sets
   /// `out->struct_size` and zeroes the rest.
   ///
-  /// threads:   any
-  /// ownership: gives (return with `out->release`, or keep until `destroy`)
-  /// errors:    status
-  /// lifetime:  from `init` to `destroy`
+  /// [any, gives: `out->release`, or keep until `destroy`] From `init` to `destroy`.
   tenon_status (*get_data)(const struct tenon_named_data_map* map, const char* key,
                            uint64_t key_size, tenon_buffer* out);
 
   /// Fills `out` with the layout of tensor `key`; NOT_FOUND when the key does not exist or has no
   /// layout.
   ///
-  /// threads:   any
-  /// ownership: borrowed
-  /// errors:    status
-  /// lifetime:  from `init` to `destroy`; what `out` points to is valid as long
+  /// [any] From `init` to `destroy`; what `out` points to is valid as long.
   tenon_status (*get_tensor_layout)(const struct tenon_named_data_map* map, const char* key,
                                     uint64_t key_size, tenon_tensor_layout* out);
 
   /// Key number `index`, below `num_keys`; INVALID_ARGUMENT above.
   ///
-  /// threads:   any
-  /// ownership: borrowed
-  /// errors:    status
-  /// lifetime:  from `init` to `destroy`; the text is valid as long
+  /// [any] From `init` to `destroy`; the text is valid as long.
   tenon_status (*get_key)(const struct tenon_named_data_map* map, uint32_t index, const char** key,
                           uint64_t* key_size);
 } tenon_named_data_map;
@@ -165,19 +139,13 @@ typedef struct tenon_tracer {
 
   /// The tracer's clock, in nanoseconds.
   ///
-  /// threads:   any
-  /// ownership: none
-  /// errors:    never
-  /// lifetime:  inside the call whose context named the tracer
+  /// [any, never] Inside the call whose context named the tracer.
   uint64_t (*now)(const struct tenon_tracer* tracer);
 
   /// Records that `name` ran from `start_ns` to `end_ns`. `debug_handle` ties the event to the
   /// handle map made ahead of time; -1 when there is none. `metadata` is kept as bytes.
   ///
-  /// threads:   any
-  /// ownership: borrowed
-  /// errors:    never
-  /// lifetime:  inside the call whose context named the tracer
+  /// [any, never] Inside the call whose context named the tracer.
   void (*log_event)(const struct tenon_tracer* tracer, const char* name, uint64_t name_size,
                     int64_t debug_handle, uint64_t start_ns, uint64_t end_ns, const void* metadata,
                     uint64_t metadata_size);

@@ -3,20 +3,22 @@
 // The whole boundary between a plugin and a host, in C. A plugin written in C++ never includes this
 // by hand: `tenon/tenon.hpp` writes every struct of it.
 //
-// Each function pointer says four things, each with one of these words:
+// A function may be called at any time between the backend's `open` and `close`, also at the same
+// time as any other call; what is passed stays the caller's, what is returned the callee's; and it
+// fails by the number that it returns. Where a function differs, the last line of its comment says
+// so, in brackets, in this order:
 //
-//   threads:    any           at any time, also at the same time as any other call
+//   threads     any           as above
 //               per-delegate  never two calls at the same time on one delegate; on different
 //                             delegates at the same time
 //               exclusive     while no other call into the same backend runs
-//   ownership:  none          no pointer passes
-//               borrowed      what is passed stays the caller's, what is returned the callee's
-//               gives         the callee hands over an object, returned by the function named
+//   ownership   gives: F      the callee hands over an object, which is returned by calling F
 //               takes         the caller returns an object
-//   errors:     never         cannot fail
-//               status        by the returned number
-//               null          by NULL
-//   lifetime:   when it may be called, and how long what it returns is valid
+//   errors      never         cannot fail
+//               null          fails by NULL
+//
+// Behind the brackets are other times at which it may be called, and how long what it returns is
+// valid.
 //
 // Rules with `MUST` carry an id of the form TN-AREA-N, which is never used again. Structs only
 // grow at the end, and each begins with its size: a reader looks at nothing beyond that size.

@@ -44,10 +44,7 @@ typedef struct tenon_aoti_export_v1 {
 
   /// Returns 1 when a model that calls the C function `function` finds it in this backend, else 0.
   ///
-  /// threads:   any
-  /// ownership: borrowed
-  /// errors:    never
-  /// lifetime:  from `open` to `close`
+  /// [any, never]
   int32_t (*serves)(tenon_backend* backend, const char* function);
 } tenon_aoti_export_v1;
 

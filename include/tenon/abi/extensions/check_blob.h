@@ -32,11 +32,6 @@ typedef struct tenon_check_blob_v1 {
   ///   TN-BLB-1  MUST NOT need the device, and MUST NOT release `processed`.
   ///   TN-BLB-2  A blob called INCOMPATIBLE MUST be refused by `init`.
   ///   TN-COD-4  MUST NOT map code of the program; a host that is asked for it refuses.
-  ///
-  /// threads:   any
-  /// ownership: borrowed
-  /// errors:    status
-  /// lifetime:  from `open` to `close`
   tenon_status (*check_blob)(tenon_backend* backend, const tenon_init_context* context,
                              uint32_t* verdict);
 } tenon_check_blob_v1;

@@ -34,13 +34,11 @@ typedef struct tenon_device_memory_v1 {
   ///
   ///   TN-DEV-4  A host MUST ask for a block of 1 byte or more, and for an alignment that is a
   ///             power of two.
-  ///   TN-DEV-5  The address of a new block MUST be a multiple of `alignment` and not NULL. Memory
-  ///             that is not to be had is MEMORY_ALLOCATION_FAILED, and nothing is kept then.
+  ///   TN-DEV-5  The address of a new block MUST be a multiple of `alignment` and not NULL. If
+  ///             memory is exhausted, `allocate` MUST return MEMORY_ALLOCATION_FAILED and keep
+  ///             nothing.
   ///
-  /// threads:   any
-  /// ownership: gives (return with `free`)
-  /// errors:    status
-  /// lifetime:  from `open` to `close`; `*out` is valid until `free`
+  /// [any, gives: `free`] `*out` is valid until `free`.
   tenon_status (*allocate)(tenon_backend* backend, tenon_dl_device device, uint64_t nbytes,
                            uint64_t alignment, void** out);
 
@@ -49,10 +47,7 @@ typedef struct tenon_device_memory_v1 {
   ///   TN-DEV-6  A host MUST free every block of device memory before `close`, with the device that
   ///             it was made for, and after the delegates that were given addresses inside it.
   ///
-  /// threads:   any
-  /// ownership: takes
-  /// errors:    never
-  /// lifetime:  once for each successful `allocate`
+  /// [any, takes, never] Once for each successful `allocate`.
   void (*free)(tenon_backend* backend, tenon_dl_device device, void* block);
 
   /// Copies `nbytes` bytes of the host, from `from`, to `to` inside a block of `device`. 0 bytes
@@ -62,21 +57,11 @@ typedef struct tenon_device_memory_v1 {
   ///             `execute` enqueued on the device, also on a caller's stream ("tenon.streams/1").
   ///   TN-DEV-8  A copy to or from a device MUST be complete when it returns, and an `execute`
   ///             called later MUST see its bytes. After a failure the destination is unspecified.
-  ///
-  /// threads:   any
-  /// ownership: borrowed
-  /// errors:    status
-  /// lifetime:  from `open` to `close`
   tenon_status (*copy_to_device)(tenon_backend* backend, tenon_dl_device device, void* to,
                                  const void* from, uint64_t nbytes);
 
   /// Copies `nbytes` bytes from `from`, inside a block of `device`, to `to` on the host, by the
   /// rules of `copy_to_device`.
-  ///
-  /// threads:   any
-  /// ownership: borrowed
-  /// errors:    status
-  /// lifetime:  from `open` to `close`
   tenon_status (*copy_to_host)(tenon_backend* backend, tenon_dl_device device, void* to,
                                const void* from, uint64_t nbytes);
 } tenon_device_memory_v1;

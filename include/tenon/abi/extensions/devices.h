@@ -26,10 +26,7 @@ typedef struct tenon_device_info {
 
 /// Receives one device; `device` is valid until the function returns.
 ///
-/// threads:   any
-/// ownership: borrowed
-/// errors:    never
-/// lifetime:  inside the call that it was given to
+/// [any, never] Inside the call that it was given to.
 typedef void (*tenon_device_sink)(void* context, const tenon_device_info* device);
 
 typedef struct tenon_devices_v1 {
@@ -37,11 +34,6 @@ typedef struct tenon_devices_v1 {
   uint32_t reserved;
 
   /// Passes each device to `sink`. No device is not a failure.
-  ///
-  /// threads:   any
-  /// ownership: borrowed
-  /// errors:    status
-  /// lifetime:  from `open` to `close`
   tenon_status (*list_devices)(tenon_backend* backend, tenon_device_sink sink, void* context);
 } tenon_devices_v1;
 

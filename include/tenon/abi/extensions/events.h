@@ -38,10 +38,7 @@ typedef struct tenon_events_v1 {
 
   /// Makes an event that marks nothing yet: it is complete.
   ///
-  /// threads:   any
-  /// ownership: gives (return with `destroy`)
-  /// errors:    status
-  /// lifetime:  from `open` to `close`; `*out` is valid until `destroy`
+  /// [any, gives: `destroy`] `*out` is valid until `destroy`.
   tenon_status (*create)(tenon_backend* backend, tenon_event** out);
 
   /// Starts one run, with the arguments of `execute`, and may return before it is done. Runs of one
@@ -61,10 +58,7 @@ typedef struct tenon_events_v1 {
   ///             until that event is complete.
   ///   TN-EVT-14 `destroy` of a delegate MUST NOT return before what was started on it is done.
   ///
-  /// threads:   per-delegate
-  /// ownership: borrowed
-  /// errors:    status
-  /// lifetime:  from `init` to `destroy` of `delegate`
+  /// [per-delegate] From `init` to `destroy` of `delegate`.
   tenon_status (*start)(tenon_backend* backend, tenon_delegate* delegate,
                         const tenon_execution_context* context, tenon_value* const* args,
                         uint32_t num_args);
@@ -72,10 +66,7 @@ typedef struct tenon_events_v1 {
   /// From now on `event` marks the runs of `delegate` so far, and nothing that it marked
   /// before. It is complete when they are done. No other call uses `event` meanwhile.
   ///
-  /// threads:   per-delegate
-  /// ownership: borrowed
-  /// errors:    status
-  /// lifetime:  from `create` to `destroy` of `event`; not for an imported event
+  /// [per-delegate] From `create` to `destroy` of `event`; not for an imported event.
   tenon_status (*record)(tenon_backend* backend, tenon_delegate* delegate, tenon_event* event);
 
   /// Returns when `event` is complete: OK, or the failure of the last run before `record`.
@@ -84,10 +75,7 @@ typedef struct tenon_events_v1 {
   ///             recorded before the next run was started, with a text. The next run with good
   ///             arguments MUST succeed.
   ///
-  /// threads:   any
-  /// ownership: borrowed
-  /// errors:    status
-  /// lifetime:  from `create` or `import_handle` to `destroy` of `event`
+  /// [any] From `create` or `import_handle` to `destroy` of `event`.
   tenon_status (*wait)(tenon_backend* backend, tenon_event* event);
 
   /// Writes 1 to `*is_complete` when `event` is complete, also after a failure, and 0 otherwise.
@@ -95,10 +83,7 @@ typedef struct tenon_events_v1 {
   ///   TN-EVT-9  MUST report an event as complete that was not recorded, or that `wait` has
   ///             returned for.
   ///
-  /// threads:   any
-  /// ownership: borrowed
-  /// errors:    status
-  /// lifetime:  from `create` or `import_handle` to `destroy` of `event`
+  /// [any] From `create` or `import_handle` to `destroy` of `event`.
   tenon_status (*query)(tenon_backend* backend, tenon_event* event, uint32_t* is_complete);
 
   /// Runs of `delegate` that are started from now on begin after `event`, of this backend, is
@@ -108,18 +93,12 @@ typedef struct tenon_events_v1 {
   ///             such an event has been destroyed or recorded again. It begins also when what the
   ///             event marks has failed.
   ///
-  /// threads:   per-delegate
-  /// ownership: borrowed
-  /// errors:    status
-  /// lifetime:  from `create` or `import_handle` to `destroy` of `event`
+  /// [per-delegate] From `create` or `import_handle` to `destroy` of `event`.
   tenon_status (*wait_on)(tenon_backend* backend, tenon_delegate* delegate, tenon_event* event);
 
   /// The native handle of `event`, valid until `event` is destroyed.
   ///
-  /// threads:   any
-  /// ownership: borrowed
-  /// errors:    status
-  /// lifetime:  from `create` to `destroy` of `event`
+  /// [any] From `create` to `destroy` of `event`.
   tenon_status (*export_handle)(tenon_backend* backend, tenon_event* event, void** out);
 
   /// Makes an event of a native handle of this backend's kind, which remains its owner's and stays
@@ -127,10 +106,7 @@ typedef struct tenon_events_v1 {
   ///
   ///   TN-EVT-11 MUST refuse a handle that is NULL with INVALID_ARGUMENT.
   ///
-  /// threads:   any
-  /// ownership: gives (return with `destroy`)
-  /// errors:    status
-  /// lifetime:  from `open` to `close`; `*out` is valid until `destroy`
+  /// [any, gives: `destroy`] `*out` is valid until `destroy`.
   tenon_status (*import_handle)(tenon_backend* backend, void* handle, tenon_event** out);
 
   /// Frees an event, NULL included, whether it is complete or not. No other call uses it meanwhile.
@@ -138,10 +114,8 @@ typedef struct tenon_events_v1 {
   ///   TN-EVT-12 `destroy` of an event MUST NOT disturb the run that it marks.
   ///   TN-EVT-13 A host MUST destroy every event before `close`.
   ///
-  /// threads:   any
-  /// ownership: takes
-  /// errors:    never
-  /// lifetime:  once for each `create` or `import_handle`, before or after the delegate's `destroy`
+  /// [any, takes, never] Once for each `create` or `import_handle`, before or after the delegate's
+  /// `destroy`.
   void (*destroy)(tenon_backend* backend, tenon_event* event);
 } tenon_events_v1;
 

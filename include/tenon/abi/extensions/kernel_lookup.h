@@ -42,49 +42,35 @@ typedef struct tenon_kernel_lookup_v1 {
   /// kernel, and with the failure of a plugin that has the operator and refuses the arguments. The
   /// asking backend's own kernels count as those of any other.
   ///
-  /// threads:   per-delegate
-  /// ownership: gives (return with `destroy_kernel`)
-  /// errors:    status
-  /// lifetime:  inside `init` or `check_blob`, on the thread of that call; `*out` is valid until
-  ///            `destroy_kernel`, which is called before the delegate's `destroy` returns
+  /// [per-delegate, gives: `destroy_kernel`] Inside `init` or `check_blob`, on the thread of that
+  /// call; `*out` is valid until `destroy_kernel`, which is called before the delegate's `destroy`
+  /// returns.
   tenon_status (*find_kernel)(const tenon_host* host, const char* op, tenon_value* const* args,
                               uint32_t num_args, tenon_found_kernel** out);
 
   /// Makes another kernel for the operator of `kernel`, by the same plugin, for other arguments of
   /// the same kinds, dtypes and dim orders: for a further session, or for a run at the same time.
   ///
-  /// threads:   any
-  /// ownership: gives (return with `destroy_kernel`)
-  /// errors:    status
-  /// lifetime:  from `find_kernel` to `destroy_kernel` of `kernel`; `*out` may outlive it, and is
-  ///            destroyed before the delegate's `destroy` returns
+  /// [any, gives: `destroy_kernel`] From `find_kernel` to `destroy_kernel` of `kernel`; `*out` may
+  /// outlive it, and is destroyed before the delegate's `destroy` returns.
   tenon_status (*clone_kernel)(const tenon_found_kernel* kernel, tenon_value* const* args,
                                uint32_t num_args, tenon_found_kernel** out);
 
   /// Runs the kernel once. It may be run again after a failure. Memory that the kernel takes for
   /// one run is the host's, and separate for each kernel.
   ///
-  /// threads:   per-delegate
-  /// ownership: borrowed
-  /// errors:    status
-  /// lifetime:  from `find_kernel` or `clone_kernel` to `destroy_kernel`
+  /// [per-delegate] From `find_kernel` or `clone_kernel` to `destroy_kernel`.
   tenon_status (*run_kernel)(tenon_found_kernel* kernel);
 
   /// Frees a kernel, NULL included, and releases its plugin.
   ///
-  /// threads:   per-delegate
-  /// ownership: takes
-  /// errors:    never
-  /// lifetime:  once for each kernel, before the delegate's `destroy` returns
+  /// [per-delegate, takes, never] Once for each kernel, before the delegate's `destroy` returns.
   void (*destroy_kernel)(tenon_found_kernel* kernel);
 
   /// The reason of the latest failure of a function of this table on this thread, NUL-terminated,
   /// with the operator and the plugins; "" when there was none.
   ///
-  /// threads:   any
-  /// ownership: borrowed
-  /// errors:    never
-  /// lifetime:  from `open` to `close`; the text is valid until the next call on this thread
+  /// [any, never] The text is valid until the next call on this thread.
   const char* (*last_failure)(const tenon_host* host);
 } tenon_kernel_lookup_v1;
 

@@ -25,10 +25,7 @@ typedef struct tenon_kernel tenon_kernel;
 /// Receives the name of one operator, NUL-terminated: "aten::add.out", the overload after a dot
 /// when there is one. `op` is valid until the function returns.
 ///
-/// threads:   any
-/// ownership: borrowed
-/// errors:    never
-/// lifetime:  inside the call that it was given to
+/// [any, never] Inside the call that it was given to.
 typedef void (*tenon_operator_sink)(void* context, const char* op);
 
 /// Functions of a library of kernels.
@@ -42,11 +39,6 @@ typedef struct tenon_kernels_v1 {
   /// Passes the names of the operators that have a kernel to `sink`.
   ///
   ///   TN-KRN-6  MUST pass each name once, in the same order each time, and none that is empty.
-  ///
-  /// threads:   any
-  /// ownership: borrowed
-  /// errors:    status
-  /// lifetime:  from `open` to `close`
   tenon_status (*list_operators)(tenon_backend* backend, tenon_operator_sink sink, void* context);
 
   /// Makes the kernel for one call of `op`. `args` are the arguments as the program lists them: in
@@ -63,10 +55,7 @@ typedef struct tenon_kernels_v1 {
   ///   TN-KRN-7  On success `create_kernel` MUST write `*out`, which is not NULL. On failure it
   ///             MUST leave nothing behind; `destroy_kernel` is not called then.
   ///
-  /// threads:   any
-  /// ownership: gives (return with `destroy_kernel`)
-  /// errors:    status
-  /// lifetime:  from `open` to `close`; `*out` is valid until `destroy_kernel`
+  /// [any, gives: `destroy_kernel`] `*out` is valid until `destroy_kernel`.
   tenon_status (*create_kernel)(tenon_backend* backend, const char* op, tenon_value* const* args,
                                 uint32_t num_args, tenon_kernel** out);
 
@@ -77,10 +66,7 @@ typedef struct tenon_kernels_v1 {
   ///
   ///   TN-KRN-4  A kernel MUST accept any number of runs, also after one that failed.
   ///
-  /// threads:   per-delegate
-  /// ownership: borrowed
-  /// errors:    status
-  /// lifetime:  from `create_kernel` to `destroy_kernel`
+  /// [per-delegate] From `create_kernel` to `destroy_kernel`.
   tenon_status (*run_kernel)(tenon_kernel* kernel, const tenon_execution_context* context);
 
   /// Frees a kernel, NULL included.
@@ -89,10 +75,7 @@ typedef struct tenon_kernels_v1 {
   ///   TN-KRN-8  MUST give back all that `create_kernel` and `run_kernel` took for the kernel, also
   ///             when the last run failed.
   ///
-  /// threads:   per-delegate
-  /// ownership: takes
-  /// errors:    never
-  /// lifetime:  once for each successful `create_kernel`
+  /// [per-delegate, takes, never] Once for each successful `create_kernel`.
   void (*destroy_kernel)(tenon_backend* backend, tenon_kernel* kernel);
 } tenon_kernels_v1;
 

@@ -32,10 +32,7 @@ typedef struct tenon_memory_info_v1 {
   /// Fills `out` for one delegate, or for the whole backend when `delegate` is NULL. The caller
   /// sets `out->struct_size` and zeroes the rest.
   ///
-  /// threads:   per-delegate
-  /// ownership: borrowed
-  /// errors:    status
-  /// lifetime:  from `open` to `close`
+  /// [per-delegate]
   tenon_status (*memory_info)(tenon_backend* backend, tenon_delegate* delegate,
                               tenon_memory_info* out);
 } tenon_memory_info_v1;

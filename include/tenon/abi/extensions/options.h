@@ -33,10 +33,7 @@ typedef struct tenon_option_spec {
 
 /// Receives one option; `option` is valid until the function returns.
 ///
-/// threads:   any
-/// ownership: borrowed
-/// errors:    never
-/// lifetime:  inside the call that it was given to
+/// [any, never] Inside the call that it was given to.
 typedef void (*tenon_option_sink)(void* context, const tenon_option* option);
 
 typedef struct tenon_options_v1 {
@@ -49,22 +46,12 @@ typedef struct tenon_options_v1 {
   ///   TN-OPT-1  MUST refuse an unknown key with NOT_FOUND, a value of the wrong type with
   ///             INVALID_TYPE, a key that cannot be set this way with NOT_SUPPORTED; nothing
   ///             changes then. The text names the key, and what was expected and found.
-  ///
-  /// threads:   any
-  /// ownership: borrowed
-  /// errors:    status
-  /// lifetime:  from `open` to `close`
   tenon_status (*set_option)(tenon_backend* backend, const tenon_option* option);
 
   /// Passes the present value of `key` to `sink`.
   ///
   ///   TN-OPT-2  MUST call `sink` exactly once on success and not at all on failure; an unknown key
   ///             is NOT_FOUND.
-  ///
-  /// threads:   any
-  /// ownership: borrowed
-  /// errors:    status
-  /// lifetime:  from `open` to `close`
   tenon_status (*get_option)(tenon_backend* backend, const char* key, tenon_option_sink sink,
                              void* context);
 } tenon_options_v1;

@@ -20,10 +20,7 @@ extern "C" {
 
 /// Takes one text. The text is valid during the call. A failure is to be returned at once.
 ///
-/// threads:   any
-/// ownership: borrowed
-/// errors:    status
-/// lifetime:  inside the call that it was given to
+/// [any] Inside the call that it was given to.
 typedef tenon_status (*tenon_text_sink)(void* sink_context, const char* text);
 
 /// Receives the result of `partition`. Arguments are copied before the function returns. A failure
@@ -36,29 +33,20 @@ typedef struct tenon_partition_sink {
   /// Declares partition `tag` with the compile specs that `preprocess` is to get for it. Each tag
   /// once, before it is put on a node.
   ///
-  /// threads:   any
-  /// ownership: borrowed
-  /// errors:    status
-  /// lifetime:  inside the call that got the sink
+  /// [any] Inside the call that got the sink.
   tenon_status (*add_partition)(void* sink_context, const char* tag,
                                 const tenon_compile_spec* specs, uint32_t num_specs);
 
   /// Gives node number `node` to partition `tag`. At most once for each node.
   ///
-  /// threads:   any
-  /// ownership: borrowed
-  /// errors:    status
-  /// lifetime:  inside the call that got the sink
+  /// [any] Inside the call that got the sink.
   tenon_status (*tag_node)(void* sink_context, uint32_t node, const char* tag);
 
   /// Lets partition `tag` keep parameter, buffer or constant number `value`: the partition gets its
   /// data ahead of time. A value without a tag is an argument of each call. At most once for each
   /// value.
   ///
-  /// threads:   any
-  /// ownership: borrowed
-  /// errors:    status
-  /// lifetime:  inside the call that got the sink
+  /// [any] Inside the call that got the sink.
   tenon_status (*tag_value)(void* sink_context, uint32_t value, const char* tag);
 } tenon_partition_sink;
 
@@ -93,38 +81,26 @@ typedef struct tenon_preprocess_sink {
 
   /// The blob: `init` will get these bytes. Once for each partition.
   ///
-  /// threads:   any
-  /// ownership: borrowed
-  /// errors:    status
-  /// lifetime:  inside the call that got the sink
+  /// [any] Inside the call that got the sink.
   tenon_status (*set_processed)(void* sink_context, uint32_t partition, const void* data,
                                 uint64_t nbytes);
 
   /// The nodes of one of the delegate's own events. Events are named by `name`, or by `id` when
   /// `name` is NULL; a partition uses one of the two.
   ///
-  /// threads:   any
-  /// ownership: borrowed
-  /// errors:    status
-  /// lifetime:  inside the call that got the sink
+  /// [any] Inside the call that got the sink.
   tenon_status (*add_debug_handles)(void* sink_context, uint32_t partition, const char* name,
                                     int64_t id, const uint32_t* handles, uint32_t num_handles);
 
   /// The same key twice is accepted when the bytes are equal.
   ///
-  /// threads:   any
-  /// ownership: borrowed
-  /// errors:    status
-  /// lifetime:  inside the call that got the sink
+  /// [any] Inside the call that got the sink.
   tenon_status (*add_named_data)(void* sink_context, uint32_t partition,
                                  const tenon_named_data* data);
 
   /// One line about the partition for people ("3 kernels, 12 KiB of scratch").
   ///
-  /// threads:   any
-  /// ownership: borrowed
-  /// errors:    status
-  /// lifetime:  inside the call that got the sink
+  /// [any] Inside the call that got the sink.
   tenon_status (*set_delegate_info)(void* sink_context, uint32_t partition, const char* text);
 } tenon_preprocess_sink;
 
@@ -146,32 +122,17 @@ typedef struct tenon_preprocess_v1 {
   /// Chooses the nodes that the backend takes. Nodes of one tag become one delegate, and must be
   /// convex: no path leaves the partition and enters it again. `options` are those of the caller.
   /// Values may be without `data`.
-  ///
-  /// threads:   any
-  /// ownership: borrowed
-  /// errors:    status
-  /// lifetime:  from `open` to `close`
   tenon_status (*partition)(tenon_backend* backend, const tenon_edge_program* program,
                             const tenon_compile_spec* options, uint32_t num_options,
                             const tenon_partition_sink* sink);
 
   /// Names the operators ("aten.linear.default") that the exporter should not decompose for this
   /// backend, of those that are in `program`.
-  ///
-  /// threads:   any
-  /// ownership: borrowed
-  /// errors:    status
-  /// lifetime:  from `open` to `close`
   tenon_status (*ops_to_not_decompose)(tenon_backend* backend, const tenon_edge_program* program,
                                        tenon_text_sink sink, void* sink_context);
 
   /// Compiles partitions: all of one program at once, also those of different methods, so that
   /// they may share data.
-  ///
-  /// threads:   any
-  /// ownership: borrowed
-  /// errors:    status
-  /// lifetime:  from `open` to `close`
   tenon_status (*preprocess)(tenon_backend* backend, const tenon_partition* partitions,
                              uint32_t num_partitions, const tenon_preprocess_sink* sink);
 } tenon_preprocess_v1;

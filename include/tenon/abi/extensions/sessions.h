@@ -29,10 +29,7 @@ typedef struct tenon_sessions_v1 {
   ///             nor the other way round.
   ///   TN-SES-3  A host MUST destroy sessions before the delegate that they were made of.
   ///
-  /// threads:   any
-  /// ownership: gives (return with `destroy`)
-  /// errors:    status
-  /// lifetime:  from `init` to `destroy` of `delegate`
+  /// [any, gives: `destroy`] From `init` to `destroy` of `delegate`.
   tenon_status (*create_session)(tenon_backend* backend, tenon_delegate* delegate,
                                  tenon_delegate** out);
 } tenon_sessions_v1;

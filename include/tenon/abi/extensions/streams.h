@@ -22,7 +22,7 @@ typedef struct tenon_streams_v1 {
 
   /// From now on `execute` of this delegate enqueues its work on `stream`, the native handle of the
   /// delegate's device (a `cudaStream_t`), and may return before that work is done: outputs in
-  /// device memory are complete when the stream has come there. NULL gives the delegate its own
+  /// device memory are complete when the stream reaches that point. NULL gives the delegate its own
   /// stream back, and with it TN-EXE-4. (CUDA's default stream has the handle `cudaStreamLegacy`,
   /// which is not NULL.)
   ///
@@ -36,10 +36,7 @@ typedef struct tenon_streams_v1 {
   ///   TN-STR-5  A host MUST keep a stream that it set valid until the delegate has another or is
   ///             destroyed.
   ///
-  /// threads:   per-delegate
-  /// ownership: borrowed
-  /// errors:    status
-  /// lifetime:  from `init` to `destroy` of `delegate`
+  /// [per-delegate] From `init` to `destroy` of `delegate`.
   tenon_status (*set_stream)(tenon_backend* backend, tenon_delegate* delegate, void* stream);
 } tenon_streams_v1;
 
