@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""README.md shows what `./dev demo` prints: the command of the demo in `dev` is run, and the block below
+"""README.md shows what `./dev demo` prints: tenon-run is run as the demo does (tests/dev/demo.py), and the block below
 the comment `<!-- demo: ... -->` is the first lines of its output. Numbers may differ in the last digits,
 as processors round differently; a line that ends with "..." is compared up to there.
 
@@ -13,6 +13,10 @@ import subprocess
 import sys
 
 SKIPPED = 77
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from dev import demo  # noqa: E402  pylint: disable=wrong-import-position
+
 NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
 
 
@@ -31,17 +35,6 @@ def same(shown, printed):
     return all(abs(a - b) <= 1e-3 * max(abs(a), abs(b)) for a, b in pairs)
 
 
-def arguments_of_demo(root):
-    """What `dev` gives to tenon-run, without the plugin."""
-    script = (root / "dev").read_text(encoding="utf-8")
-    command = re.search(r"tenon-run/tenon-run ((?:[^\n]*\\\n)*[^\n]*--top [^\n]*)", script)
-    if not command:
-        fail("`dev` does not run tenon-run with --top")
-    words = command[1].replace("\\\n", " ").replace('"', "").split()
-    at = words.index("--plugin")
-    return [word.replace("$digits", "examples/digits") for word in words[:at] + words[at + 2:]]
-
-
 def main():
     root, tenon_run, plugin = (pathlib.Path(path).resolve() for path in sys.argv[1:])
     page = (root / "README.md").read_text(encoding="utf-8")
@@ -52,7 +45,7 @@ def main():
         print("skipped: the model's code needs AVX2")
         sys.exit(SKIPPED)
     done = subprocess.run(
-        [tenon_run, *arguments_of_demo(root), "--plugin", plugin],
+        [tenon_run, *demo.ARGUMENTS, "--plugin", plugin],
         cwd=root, text=True, capture_output=True, check=False,
     )
     if done.returncode != 0:

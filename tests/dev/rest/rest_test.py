@@ -19,15 +19,15 @@ import time
 import unittest
 
 sys.dont_write_bytecode = True
+DEV = pathlib.Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(DEV.parent))
 
-import record  # noqa: E402  pylint: disable=wrong-import-position
-import runner  # noqa: E402  pylint: disable=wrong-import-position
-import totals  # noqa: E402  pylint: disable=wrong-import-position
-from slices import MAX_MINUTES, SLICES, Slice  # noqa: E402  pylint: disable=wrong-import-position
-from totals import Totals  # noqa: E402  pylint: disable=wrong-import-position
+from dev import totals  # noqa: E402  pylint: disable=wrong-import-position
+from dev.rest import record, runner  # noqa: E402  pylint: disable=wrong-import-position
+from dev.rest.slices import MAX_MINUTES, SLICES, Slice  # noqa: E402  pylint: disable=wrong-import-position
+from dev.totals import Totals  # noqa: E402  pylint: disable=wrong-import-position
 
 build, source = map(pathlib.Path, sys.argv[1:3])
-HERE = pathlib.Path(__file__).resolve().parent
 
 
 def selections(command):
@@ -185,7 +185,7 @@ class CommandLine(unittest.TestCase):
         temporary = tempfile.TemporaryDirectory(prefix="tenon-rest-")
         self.addCleanup(temporary.cleanup)
         self.root = pathlib.Path(temporary.name)
-        shutil.copytree(HERE, self.root / "tests/rest", ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(DEV, self.root / "tests/dev", ignore=shutil.ignore_patterns("__pycache__"))
         (self.root / ".ci").mkdir()
         shutil.copy(source / ".ci/run", self.root / ".ci")
         (self.root / "docs/measurements").mkdir(parents=True)
@@ -198,13 +198,13 @@ class CommandLine(unittest.TestCase):
 
     def slices(self, *rows):
         text = "".join(f"    Slice({name!r}, 'about', ({command!r},), 1),\n" for name, command in rows)
-        path = self.root / "tests/rest/slices.py"
+        path = self.root / "tests/dev/rest/slices.py"
         head = path.read_text().split("\ndef _models")[0]
         path.write_text(f"{head}\nSLICES = (\n{text})\n")
 
     def dev(self, test):
         path = self.root / "dev"
-        path.write_text(f'#!/bin/sh\ncase $1 in\n  test) {test} ;;\n  rest) shift; exec python3 tests/rest "$@" ;;\nesac\n')
+        path.write_text(f'#!/bin/sh\ncase $1 in\n  test) {test} ;;\n  rest) exec python3 tests/dev "$@" ;;\nesac\n')
         path.chmod(0o755)
 
     def git(self, *arguments):

@@ -5,12 +5,14 @@
 usage: age_test.py. Exit status 77 where the history is not here: an archive, or a shallow clone.
 """
 
+import pathlib
 import sys
 
 sys.dont_write_bytecode = True
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
 
-import record  # noqa: E402  pylint: disable=wrong-import-position
-from slices import SLICES  # noqa: E402  pylint: disable=wrong-import-position
+from dev.rest import record  # noqa: E402  pylint: disable=wrong-import-position
+from dev.rest.slices import SLICES  # noqa: E402  pylint: disable=wrong-import-position
 
 
 def main():

@@ -12,7 +12,7 @@ import os
 import pathlib
 import subprocess
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+ROOT = pathlib.Path(__file__).resolve().parents[3]
 FILE = "docs/measurements/rest.json"
 MAX_AGE = 300
 # What a line for `./dev rest --take` begins with.

@@ -4,21 +4,18 @@
 import dataclasses
 import os
 import resource
-import signal
 import subprocess
 import sys
 import threading
 import time
 
-import totals
-from record import ROOT
+from dev import processes, totals
+from dev.rest.record import ROOT
 
 SKIPPED = 77
 # `.ci/run` starts nothing new after this.
 CI_SECONDS = 40 * 60
 CI_STARTED = "TENON_CI_STARTED"
-# Between asking a command to end and ending it.
-GRACE_SECONDS = 20
 
 
 @dataclasses.dataclass
@@ -39,64 +36,22 @@ def time_is_up(environment=None, now=None):
     return bool(started) and (time.time() if now is None else now) - float(started) > CI_SECONDS
 
 
-class _Signals:
-    """Signals that end this process, and with it the command, which is in a session of its own. While one is started
-    they wait, as its process is not known yet."""
-
-    starting = False
-    number = 0
-
-    @classmethod
-    def arrived(cls, number, _):
-        cls.number = number
-        cls.obey()
-
-    @classmethod
-    def obey(cls):
-        if cls.number and not cls.starting:
-            sys.exit(128 + cls.number)
-
-
-def end_on_signals():
-    """Signals that end this process end a command that it runs, too."""
-    for sign in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(sign, _Signals.arrived)
-
-
-def _end(process):
-    """Ends a command and what it started; a test runner gets time to end its tests, which are in other sessions."""
-    for sign in (signal.SIGTERM, signal.SIGKILL):
-        deadline = time.monotonic() + GRACE_SECONDS
-        while time.monotonic() < deadline:
-            try:
-                os.killpg(process.pid, sign if sign is not None else 0)
-            except ProcessLookupError:
-                return
-            sign = None
-            process.poll()
-            time.sleep(0.05)
-
-
 def run_command(variables, words, timeout, out):
     """Runs one command in the repository's root and returns its totals. What it prints goes to `out`."""
     environment = dict(os.environ, TENON_TIMEOUTS="3") | variables
     # Its commands are not `.ci/run`'s.
     environment.pop(CI_STARTED, None)
-    _Signals.starting = True
-    process = subprocess.Popen(words, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                               stdin=subprocess.DEVNULL, start_new_session=True)
+    process = processes.start(words, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     expired = threading.Event()
 
     def end_late():
         expired.set()
-        _end(process)
+        processes.end([process])
 
     timer = threading.Timer(timeout, end_late)
     timer.start()
     last = None
     try:
-        _Signals.starting = False
-        _Signals.obey()
         for line in process.stdout:
             text = line.decode("utf-8", errors="replace")
             out.write(text)
@@ -105,7 +60,8 @@ def run_command(variables, words, timeout, out):
         status = process.wait()
     finally:
         timer.cancel()
-        _end(process)
+        processes.end([process])
+        processes.finish(process)
         process.stdout.close()
     shown = " ".join([*(f"{name}={value}" for name, value in variables.items()), *words])
     if expired.is_set():

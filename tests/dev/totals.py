@@ -1,18 +1,31 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Totals of tests, as `./dev` prints them in a line of its own: `3 passed, 0 failed, 1 skipped`; `./dev cross` puts a name
-before it and has none that are skipped.
+"""Checks, and totals of them, as `./dev` prints them in a line of its own: `3 passed, 0 failed, 1 skipped`; `./dev cross`
+puts a name before it and has none that are skipped.
 
 usage: totals.py LOG...: prints the sum of the last such line of each log. A log without one counts as one failure. The
 exit status is 0 if nothing failed.
 """
 
+import collections
 import dataclasses
 import pathlib
 import re
 import sys
 
 LINE = re.compile(r"(?:[\w-]+: )?(\d+) passed, (\d+) failed(?:, (\d+) skipped)?")
+PASSED, FAILED, SKIPPED = "passed", "failed", "skipped"
+
+
+@dataclasses.dataclass
+class Check:
+    """One thing that was checked, or left out."""
+
+    name: str
+    # PASSED, FAILED or SKIPPED.
+    outcome: str
+    # What it counted or measured, a line each.
+    details: list = dataclasses.field(default_factory=list)
 
 
 @dataclasses.dataclass
@@ -28,6 +41,12 @@ class Totals:
 
     def __str__(self):
         return f"{self.passed} passed, {self.failed} failed, {self.skipped} skipped"
+
+
+def of_checks(checks):
+    """The totals of checks."""
+    counted = collections.Counter(check.outcome for check in checks)
+    return Totals(counted[PASSED], counted[FAILED], counted[SKIPPED])
 
 
 def of_line(line):

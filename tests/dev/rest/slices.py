@@ -16,7 +16,7 @@ class Slice:
     # What it checks, in one line.
     about: str
     # Command lines without a shell, run in the repository's root. A word NAME=VALUE before the program is a variable.
-    # A command that ends with totals (totals.py) is counted by them, another one as one check.
+    # A command that ends with totals (../totals.py) is counted by them, another one as one check.
     commands: tuple[str, ...]
     # On two idle cores, after `./dev test` in the same tree. Commands are ended after three times as long.
     minutes: float

@@ -6,17 +6,16 @@ written to docs/measurements/rest.json when the tree is that of a commit, and co
 when a slice last ran without a failure more than 300 commits ago. Where CI is set, as in a clone that cannot commit, the
 result is printed as a line `rest-result: ...` instead, which --take adds to the file.
 
-The table of slices is tests/rest/slices.py.
+The table of slices is tests/dev/rest/slices.py.
 """
 
 import argparse
 import json
 import sys
 
-import record
-import runner
-import totals
-from slices import SLICES
+from dev import totals
+from dev.rest import record, runner
+from dev.rest.slices import SLICES
 
 
 def number_of(text):
@@ -113,43 +112,37 @@ def run(slices, out):
     return outcomes
 
 
-def main():
-    parser = argparse.ArgumentParser(
-        prog="./dev rest", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def add_arguments(parser):
+    """Those of the command."""
     choice = parser.add_mutually_exclusive_group()
     choice.add_argument("--list", action="store_true", help="print the slices, with the last result of each, and leave")
-    choice.add_argument("--slice", action="append", metavar="auto|N|NAME",
+    choice.add_argument("--slice", action="append", metavar="auto|N|NAME", type=number_of, dest="slices",
                         help="run this slice; repeatable; auto: the one of this commit's turn, of those that ran without a "
                         "failure once")
     choice.add_argument("--take", metavar="LOG", type=argparse.FileType(encoding="utf-8"),
                         help="add the results in a log of CI to the record")
     parser.add_argument("--json", action="store_true", help="print results, or the list, as JSON; all else to stderr")
-    args = parser.parse_args()
-    if args.take:
-        take_lines(args.take)
-        return
-    if args.list:
-        if args.json:
+
+
+def rest(_, slices, take, **options):
+    """The command; its totals are those of other commands, so it prints them itself."""
+    is_json = options["json"]
+    if take:
+        take_lines(take)
+        return 0
+    if options["list"]:
+        if is_json:
             print(json.dumps([as_json(each) for each in SLICES], indent=1))
         else:
             print_list()
-        return
-    try:
-        slices = [each for text in args.slice for each in number_of(text)] if args.slice else SLICES
-    except argparse.ArgumentTypeError as wrong:
-        parser.error(str(wrong))
-    runner.end_on_signals()
-    outcomes = run(slices, sys.stderr if args.json else sys.stdout)
+        return 0
+    outcomes = run([each for some in slices for each in some] if slices else SLICES, sys.stderr if is_json else sys.stdout)
     total = sum((outcome.totals for outcome in outcomes), totals.Totals())
-    if args.json:
+    if is_json:
         print(json.dumps({
             "slices": [record.result_of(one.name, one.totals, one.seconds, one.processor_seconds) | {"left": one.left}
                        for one in outcomes],
             "passed": total.passed, "failed": total.failed, "skipped": total.skipped}, indent=1))
     else:
         print(total)
-    sys.exit(1 if total.failed else 0)
-
-
-if __name__ == "__main__":
-    main()
+    return 1 if total.failed else 0

@@ -1,0 +1,14 @@
+# SPDX-License-Identifier: MIT
+"""`python3 tests/dev`: what `./dev` starts."""
+
+import pathlib
+import sys
+
+if sys.version_info < (3, 9):
+    sys.exit(f"dev: expected Python 3.9 or newer, found {sys.version.split()[0]} ({sys.executable})")
+sys.dont_write_bytecode = True
+sys.path[0] = str(pathlib.Path(__file__).resolve().parents[1])
+
+from dev import cli  # noqa: E402  pylint: disable=wrong-import-position
+
+sys.exit(cli.main(sys.argv[1:]))

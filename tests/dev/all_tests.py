@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: MIT
+"""`./dev test`: what CI checks with every change. Most of it has work for one processor alone, so as much as possible is
+done at the same time."""
+
+import os
+
+from dev import builds, cross, live, packages, sources, suites, targets
+from dev.part import Failed
+
+# Each test runs in one build, which halves what there is to compile: tests of the library under the address and
+# undefined-behaviour sanitizers, those with threads under the thread sanitizer as well, and these suites, whose programs
+# and kernels take several times as long there, in the optimised build. `./dev quick` and `./dev sanitized` run all tests
+# in one build each.
+OPTIMISED = [word for suite in ("programs", "backends", "conformance", "docs", "lint", "headers", "abi", "install",
+                                "package", "gpu", "python") for word in ("--suite", suite)] + ["--no-suite", "slow"]
+UNSANITIZED = [*suites.NEVER_SANITIZED, "--no-suite", "programs", "--no-suite", "backends", "--no-suite", "conformance",
+               "--no-suite", "slow"]
+THREADS = ["--suite", "threads", "--no-suite", "kernels"]
+# Of what is compiled or exported while something else waits for the processors.
+LOW = 10
+
+
+def _built(part, build):
+    if not part.join(build):
+        raise Failed(f"{build.name}: {build.error}")
+
+
+def test(part):
+    """See above."""
+    packages.setup(part, packages.CROSS_QUICK)
+    suites.set_sanitizers()
+    # More threads than processors: one that waits for another gives its processor away.
+    os.environ["OMP_WAIT_POLICY"] = "passive"
+    formatted = part.aside("format", sources.check)
+    exported = part.aside("live-exports", live.export_few, nice=LOW)
+    packages.from_pypi(part)
+    part.say("gcc, release, warnings are errors")
+    builds.configure(part, builds.GCC)
+    asan_built = part.aside("asan-build", builds.compile_ahead, builds.ASAN, UNSANITIZED, nice=LOW)
+    tsan_built = part.aside("tsan-build", builds.compile_ahead, builds.TSAN, THREADS, asan_built, nice=LOW)
+    try:
+        builds.compile_in(part, builds.GCC.folder,
+                          targets.of_tests([builds.GCC.folder, *OPTIMISED, "--others"]))
+    finally:
+        part.join(formatted)
+    crossed = part.aside("cross", cross.quick, nice=5)
+    lived = part.aside("live", live.few, exported)
+    suites.run_tests(part, builds.GCC, OPTIMISED)
+    part.say("clang, warnings are errors, address and undefined-behaviour sanitizers")
+    _built(part, asan_built)
+    sanitized = part.aside("asan", suites.run_tests, builds.ASAN, UNSANITIZED, suites.SANITIZED_TIMEOUTS)
+    part.say("clang, thread sanitizer")
+    _built(part, tsan_built)
+    suites.run_tests(part, builds.TSAN, THREADS, suites.SANITIZED_TIMEOUTS)
+    for aside in (sanitized, lived, crossed):
+        part.join(aside)
+    part.say("end")

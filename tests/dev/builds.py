@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: MIT
+"""The build folders build/NAME: how each is configured, and what is compiled in it."""
+
+import dataclasses
+import os
+import pathlib
+import subprocess
+
+from dev import targets
+from dev.part import Failed, alone
+
+# One translation unit a target, as everything here is headers: sources of one target share almost all that a compiler
+# has to do, and the whole takes a third of the time. `quick` compiles each source by itself, so that it shows what
+# relies on what another includes.
+TOGETHER = ("-Dunity=on", "-Dunity_size=100")
+
+# The host, the compiler and the kit are compiled once, into static libraries. `./dev header-only` compiles them with
+# each program instead, as an application that only includes them does.
+COMPILED = ("-Dcompiled_host=true", *TOGETHER)
+
+# Reports of sanitizers name functions and lines; the rest of the debug information costs an eighth of the compiler's
+# time.
+LINES_ONLY = ("-Dc_args=-gline-tables-only", "-Dcpp_args=-gline-tables-only")
+
+
+@dataclasses.dataclass(frozen=True)
+class Build:
+    """A build folder. With `lld`, LLVM's linker, which takes a sixth of the time for programs with a sanitizer in them."""
+
+    name: str
+    options: tuple
+    cc: str = "gcc"
+    cxx: str = "g++"
+    lld: bool = False
+
+    @property
+    def folder(self):
+        """Relative to the repository's root."""
+        return f"build/{self.name}"
+
+
+def _sanitized(name, sanitizers, *options):
+    # Not optimised, as compiling would take twice as long as the tests would save; without nvcc, as sanitizers do not see
+    # the code for devices.
+    return Build(name, ("-Dbuildtype=debug", f"-Db_sanitize={sanitizers}", "-Db_lundef=false", *options, *COMPILED,
+                        "-Dprecompiled_tests=true", "-Dnvcc_kernels=disabled", *LINES_ONLY), "clang", "clang++", lld=True)
+
+
+# The build that `test` and `live` share. Optimised, as gcc finds some of what it warns of only then, by -Og, which takes
+# three quarters of the time of -O1. `demo`, `bench`, `gpu-pack` and the program that counts instructions use higher
+# ones. Two compilers have room to collect their garbage less often, which saves a twentieth.
+GCC = Build("gcc", ("-Dbuildtype=release", "-Doptimization=g", "-Dbenchmarks=disabled", *COMPILED,
+                    "-Dprecompiled_tests=true",
+                    "-Dcpp_args=--param=ggc-min-expand=1000 --param=ggc-min-heapsize=1000000"), lld=True)
+QUICK = Build("quick", ("-Dbuildtype=debug",))
+# Not optimised: each program compiles the host again.
+HEADER_ONLY = Build("header-only", ("-Dbuildtype=plain", "-Dbenchmarks=disabled", "-Dcompiled_host=false", *TOGETHER))
+ASAN = _sanitized("asan", "address,undefined", "-Dfuzz=true")
+TSAN = _sanitized("tsan", "thread")
+DEMO = Build("demo", ("-Dbuildtype=release", "-Doptimization=2", "-Dtests=disabled", *COMPILED))
+# The build of what is timed: with -Og, as the build of the checks has it, loops of the plugin take up to three times as
+# long.
+O2 = Build("o2", ("-Dbuildtype=release", "-Doptimization=2", "-Dbenchmarks=disabled", *COMPILED), lld=True)
+FUZZ = Build("fuzz", ("-Dbuildtype=debug", "-Doptimization=1", "-Db_sanitize=address,undefined", "-Db_lundef=false",
+                      "-Dfuzz=true", *TOGETHER, *LINES_ONLY), "clang", "clang++")
+
+
+def is_configured(folder):
+    """Whether a build folder is."""
+    return pathlib.Path(folder, "build.ninja").exists()
+
+
+def set_up(part, folder, words, **variables):
+    """Makes a build folder, with words and variables for `meson setup`."""
+    log = pathlib.Path(folder, "setup.log")
+    log.parent.mkdir(parents=True, exist_ok=True)
+    with log.open("w", encoding="utf-8") as out:
+        status = part.call(["meson", "setup", folder, *words], env=variables, stdout=out, stderr=out)
+    if status != 0:
+        part.print(log.read_text(encoding="utf-8", errors="replace"))
+        raise Failed(f"{folder} is not configured: exit status {status}")
+
+
+def configure(part, build):
+    """Makes a build folder, or gives one that is there the options of today. Warnings are errors."""
+    if is_configured(build.folder):
+        part.run(["meson", "configure", build.folder, *build.options, "-Dwerror=true"], stdout=subprocess.DEVNULL)
+        return
+    linkers = {"CC_LD": "lld", "CXX_LD": "lld"} if build.lld else {}
+    set_up(part, build.folder, ["--werror", *build.options], CC=build.cc, CXX=build.cxx, **linkers)
+
+
+def compile_in(part, folder, names=(), jobs=None):
+    """Compiles targets in a build folder, or all."""
+    part.run(["ninja", "-C", folder, "--quiet", *(["-j", jobs] if jobs else []), *names])
+
+
+def compile_selected(part, build, words):
+    """Compiles what the tests need which words of `meson test` select, where suites alone select them; else all."""
+    if not words or any(word not in ("--suite", "--no-suite") for word in words[::2]):
+        compile_in(part, build.folder)
+        return
+    names = targets.of_tests([build.folder, *words])
+    if names:
+        compile_in(part, build.folder, names)
+
+
+def compile_ahead(part, build, words, after=None):
+    """Configures a build and compiles what selected tests need, as an aside of lower priority: much of the rest has work
+    for one processor alone. One such build after the other: `after` is the one before it."""
+    if after:
+        after.thread.join()
+    with alone("ahead"):
+        configure(part, build)
+        compile_in(part, build.folder, targets.of_tests([build.folder, *words]), jobs=os.cpu_count())

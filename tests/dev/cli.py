@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: MIT
+"""The commands of `./dev`."""
+
+import argparse
+import dataclasses
+import functools
+import os
+import pathlib
+import sys
+
+from dev import all_tests, bench, cross, demo, fuzz, gpu, live, packages, pages, processes, sources, suites
+from dev.part import Failed, Part
+from dev.progress import Progress
+from dev.rest import command as rest
+from dev.totals import FAILED
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+EPILOG = """Build folders are build/NAME. Missing packages are installed with apt when that is possible
+(root or sudo); otherwise the command says what to install."""
+OF_MESON = "Takes arguments of `meson test`, and builds what suites of them need."
+
+
+@dataclasses.dataclass(frozen=True)
+class Command:
+    """A command: `function` gets the part and what `arguments` adds to a parser, by name; without `arguments` all words,
+    as a list, where `words` says what they are. What returns a status has it as its own; else the totals are printed."""
+
+    function: object
+    # What it does, in the list of commands.
+    about: str
+    # More, in the command's own help.
+    more: str = ""
+    words: str = ""
+    arguments: object = None
+
+
+def _fuzz_arguments(parser):
+    parser.add_argument("target", nargs="?", metavar="TARGET",
+                        help="a directory of tests/fuzz/corpus/*; default: all in turn")
+    parser.add_argument("seconds", nargs="?", metavar="SECONDS", help="for each (default 60)")
+
+
+def _gpu_arguments(parser):
+    parser.add_argument("folder", nargs="?", metavar="DIR", default="docs/measurements", help="default: %(default)s")
+
+
+COMMANDS = {
+    "demo": Command(demo.demo, "build, then classify a handwritten digit with a model that PyTorch compiled"),
+    "test": Command(all_tests.test,
+                    "what CI checks with every change: both compilers, sanitizers, format; ends with totals"),
+    "rest": Command(rest.rest, "what `test` leaves out, in slices of minutes; `./dev rest --help`", rest.__doc__,
+                    arguments=rest.add_arguments),
+    "quick": Command(suites.quick, "build with one compiler and run its tests", OF_MESON, words="[MESON_ARGUMENT]..."),
+    "slow": Command(suites.slow, "tests that take minutes, in the build of `test`; with arguments, those of the arguments",
+                    OF_MESON, words="[MESON_ARGUMENT]..."),
+    "sanitized": Command(
+        suites.sanitized, "the sanitizers over all tests that can run so",
+        "The address and undefined-behaviour sanitizers over all tests that can run so, also those of the programs and\n"
+        "the conformance kit, which `test` leaves out, and then the thread sanitizer over all tests with threads;\n"
+        "--threads: the latter alone. " + OF_MESON, words="[--threads] [MESON_ARGUMENT]..."),
+    "header-only": Command(suites.header_only, "as `quick`, without the static libraries: each program compiles what it "
+                           "includes", OF_MESON, words="[MESON_ARGUMENT]..."),
+    "live": Command(
+        live.live, "real models: installs PyTorch and ExecuTorch from PyPI into build/live (6 GB)",
+        "Installs PyTorch and ExecuTorch from PyPI into build/live (6 GB), exports twenty-one models, runs them without\n"
+        "libtorch, with it in the same process, and with another plugin loaded; ExecuTorch reads and runs programs that\n"
+        "Tenon wrote; kernels of programs for CUDA run in Triton's interpreter; part of `test`.\n\n"
+        f"--part {'|'.join(live.PARTS)} does one of these; after models, or\n"
+        "without a part, --only MODEL exports this one alone.\n"
+        "--operators [ARGUMENT]... runs ExecuTorch's suite of operators instead (minutes; the arguments are those of\n"
+        "tests/live/operator_suite.py, such as --dtype int64).\n"
+        "--architectures [ARGUMENT]... runs small models of torchvision, timm, transformers and diffusers (those of\n"
+        "tests/live/architectures.py, such as --speed).",
+        words="[--part PART] [--only MODEL]... | --operators [ARGUMENT]... | --architectures [ARGUMENT]..."),
+    "wheel": Command(pages.wheel, "the wheel for Python, in build/wheel/dist, and its test in fresh environments"),
+    "bench": Command(
+        bench.bench, "benchmarks against the stock ExecuTorch wheel (fetches it from PyPI)",
+        "The arguments are those of tenon-bench: --only GROUP, --rounds N, --markdown, --json FILE, --case FOLDER, ...\n"
+        "--compare A.json B.json says which rows of two runs differ by more than noise.",
+        words="[ARGUMENT]... | --compare A.json B.json"),
+    "gpu": Command(gpu.gpu, "on a machine with an NVIDIA GPU: all that needs one, with a report",
+                   "Kernels, conformance kit, real programs, compute-sanitizer, figures; a report in a folder of DIR.",
+                   arguments=_gpu_arguments),
+    "gpu-pack": Command(gpu.pack, "builds what such a run needs into build/gpu-pack, for a machine without a network",
+                        "tests/gpu/run_suite --prebuilt runs it; less than 50 MB."),
+    "bench-aoti": Command(bench.bench_aoti, "real models against libtorch's own loader; --operators times single operators "
+                          "in both", "The arguments are those of tests/live/bench_aoti.py, or of bench-operators.",
+                          words="[ARGUMENT]... | --operators [ARGUMENT]..."),
+    "fuzz": Command(fuzz.fuzz, "libFuzzer with both sanitizers on one target, or on all in turn",
+                    arguments=_fuzz_arguments),
+    "cross": Command(cross.cross, "builds for another platform or by other compilers, and runs what runs here",
+                     words="TARGET"),
+    "format": Command(sources.write, "rewrite the sources in the project's style"),
+    "rules": Command(pages.rules, "write docs/reference/rules.md and the kit's table of rules, after a change of a rule "
+                     "or a tag"),
+    "docs": Command(pages.docs, "draw the picture of the architecture; build the site of the pages and the API reference",
+                    "With search, in build/docs/site."),
+    "tidy": Command(sources.tidy, "clang-tidy on the headers of include/tenon/core, or on FILE (.clang-tidy)",
+                    words="[FILE]..."),
+    "setup": Command(lambda part: packages.setup(part) or 0, "only install what is missing"),
+}
+
+
+def parser_of_commands():
+    """Of all commands, and each with a parser of its own."""
+    layout = functools.partial(argparse.RawDescriptionHelpFormatter, max_help_position=15, width=112)
+    parser = argparse.ArgumentParser(prog="./dev", epilog=EPILOG, formatter_class=layout)
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    for name, command in COMMANDS.items():
+        usage = f"./dev {name} [-h] {command.words}" if command.words else None
+        one = commands.add_parser(name, help=command.about.replace("%", "%%"), usage=usage,
+                                  description=command.more or command.about, formatter_class=layout)
+        if command.arguments:
+            command.arguments(one)
+    return parser
+
+
+def _parsed(argv):
+    """The command's name, and the arguments of its function."""
+    parser = parser_of_commands()
+    if argv[:1] == ["help"]:
+        argv = ["--help"]
+    command = COMMANDS.get(argv[0]) if argv else None
+    # Words that are another program's are not read here, whatever they are.
+    if command and command.words and argv[1:2] not in (["-h"], ["--help"]):
+        return argv[0], {"words": argv[1:]}
+    if not argv:
+        parser.print_help(sys.stderr)
+        raise SystemExit(2)
+    found = vars(parser.parse_args(argv))
+    return found.pop("command"), found
+
+
+def perform(command, arguments, progress, out=None):
+    """The exit status of a command, which prints its totals last if it has any."""
+    part = Part(out, progress)
+    try:
+        status = command.function(part, **arguments)
+    except Failed as failure:
+        print(f"dev: {failure}", file=sys.stderr, flush=True)
+        if not part.checks:
+            return 1
+        part.add(str(failure), FAILED)
+        status = None
+    else:
+        progress.keep()
+    if status is not None:
+        return status
+    part.print_totals()
+    return 1 if part.totals().failed else 0
+
+
+def main(argv):
+    """Runs a command in the repository's root and returns its exit status."""
+    name, arguments = _parsed(argv)
+    os.chdir(ROOT)
+    progress = Progress(argv)
+    return processes.guard(lambda: perform(COMMANDS[name], arguments, progress))

@@ -1,0 +1,263 @@
+# SPDX-License-Identifier: MIT
+"""Models that PyTorch and ExecuTorch export, with both of them as the judges."""
+
+import filecmp
+import glob
+import os
+import pathlib
+import shutil
+import sys
+
+from dev import builds, packages
+from dev.part import Failed
+
+VENV = "build/live/venv"
+PYTHON = f"{VENV}/bin/python"
+CACHE = "build/live/cache"
+GCC = builds.GCC.folder
+CPU_PLUGIN = f"{GCC}/reference_backends/cpu_aoti/cpu_aoti.so"
+RUN = f"{GCC}/examples/tenon-run/tenon-run"
+COMPILE = f"{GCC}/examples/tenon-compile/tenon-compile"
+CASES = f"{GCC}/tests/live/aoti-cases"
+EXECUTORCH_PYTHON = f"{GCC}/examples/python/tenon/executorch/libtenon_executorch.so"
+INDUCTOR = {"TORCHINDUCTOR_CACHE_DIR": os.path.abspath("build/live/inductor")}
+# Of the models, what takes some minutes.
+FEW = [word for model in ("small_mlp", "gpt2", "unet", "stateful") for word in ("--only", model)]
+PIP = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+
+
+def _site_packages(name):
+    return (glob.glob(f"{VENV}/lib/python3*/site-packages/{name}") or [f"{VENV}/{name}"])[0]
+
+
+def libtorch():
+    """Its library in PyTorch's wheel."""
+    return _site_packages("torch/lib/libtorch_cpu.so")
+
+
+def is_installed():
+    """Whether PyTorch and ExecuTorch are in the environment."""
+    return pathlib.Path(VENV, "complete").exists()
+
+
+def install(part):
+    """PyTorch and ExecuTorch; False where they cannot be installed. By uv, which takes a third of pip's processor time for
+    their 6 GB."""
+    if is_installed():
+        return True
+    part.say(f"installing PyTorch and ExecuTorch into {VENV} (one to five minutes)")
+    steps = (["python3", "-m", "venv", VENV], [PYTHON, *PIP, "uv==0.13.9"],
+             [f"{VENV}/bin/uv", "pip", "install", "--quiet", "--python", PYTHON, "torch==2.15.0", "executorch==1.5.1"])
+    if any(part.call(step) != 0 for step in steps):
+        return False
+    pathlib.Path(VENV, "complete").touch()
+    return True
+
+
+def _ready(part):
+    """Skips with a line where PyPI cannot be reached; PyTorch is nothing that Tenon needs."""
+    part.variables.update(INDUCTOR)
+    if install(part):
+        return True
+    part.skip("live: skipped: PyTorch and ExecuTorch cannot be installed here")
+    return False
+
+
+def _export(part, words):
+    part.check("live: real models are exported", [PYTHON, "tests/live/export_models.py", "--cache", CACHE, *words])
+
+
+def _cases(*words, folders=None):
+    """Runs each exported case in one process, with what else the words ask for."""
+    return [CASES, "--plugin", CPU_PLUGIN, *words, *(sorted(glob.glob(f"{CACHE}/*/")) if folders is None else folders)]
+
+
+def _exported_models(part):
+    part.check("live: they run right without libtorch", _cases("--forbid", "libtorch", "--forbid", "libc10"))
+    another = "build/live/another.so"
+    shutil.copy(CPU_PLUGIN, another)
+    part.check("live: and with libtorch loaded first, and another plugin",
+               _cases("--preload", libtorch(), "--beside", another))
+    executorch, torch = _site_packages("executorch"), _site_packages("torch")
+    part.check("live: the facts that this project relies on are those of these packages",
+               ["python3", "tests/live/drift.py", executorch, torch])
+    part.check("live: the ExecuTorch delegate in the pages compiles",
+               ["g++", "-std=c++20", "-fsyntax-only", "-Wall", "-Wextra", "-Werror", "-DC10_USING_CUSTOM_GENERATED_MACROS",
+                "-isystem", f"{executorch}/include",
+                "-isystem", f"{executorch}/include/executorch/runtime/core/portable_type/c10",
+                "docs/snippets/executorch_delegate.cpp"])
+    few = [f"{CACHE}/{name}/" for name in FEW[1::2] if os.path.isdir(f"{CACHE}/{name}")]
+    if few:
+        part.check("live: before, between and after opening the plugins for CUDA and Metal",
+                   _cases("--preload", libtorch(), "--open", f"{GCC}/reference_backends/cuda_aoti/cuda_aoti.so",
+                          "--open", f"{GCC}/tests/stand_ins/metal/metal_aoti_stand_in.so", folders=few))
+
+
+def models(part, words=()):
+    """--only MODEL...: these are exported, and all run that were."""
+    _export(part, words)
+    _exported_models(part)
+
+
+def programs(part, few=False):
+    """What compiles and packs models without AOTInductor's exporter for ExecuTorch."""
+    part.check("live: exported models compile and give eager PyTorch's numbers, here and in the wheel",
+               [PYTHON, "tests/live/compiled_programs.py", COMPILE, RUN, f"{GCC}/examples/graph_backend/graph_backend.so"])
+    # A few leave out operators that are called by number, which the sample of operators has.
+    packed = ["--only", "mlp", "--only", "sums", "--only", "factors"] if few else []
+    kernels = []
+    executorch_kernels = f"{GCC}/examples/executorch/plugins/executorch_kernels.so"
+    linalg_kernels = f"{GCC}/examples/linalg_kernels.so"
+    if os.path.isfile(executorch_kernels):
+        kernels += ["--executorch-kernels", executorch_kernels]
+    if os.path.isfile(linalg_kernels):
+        kernels += ["--linalg-kernels", linalg_kernels]
+        packed += ["--only", "triangular"] if few else []
+    part.check("live: what AOTInductor compiled is packed, and gives eager PyTorch's numbers",
+               [PYTHON, "tests/live/packed_models.py", *packed, COMPILE, RUN, CPU_PLUGIN,
+                "--operators", f"{GCC}/tests/plugins/operators/operator_kernels.so", *kernels])
+    if os.path.isfile(EXECUTORCH_PYTHON):
+        part.check("live: plugins run in stock Python with the ExecuTorch wheel",
+                   [PYTHON, "tests/live/executorch_python.py", GCC])
+    else:
+        part.skip("live: skipped: built without the Python package and ExecuTorch's wheel"
+                  " (run .ci/fetch-python-build and .ci/fetch-executorch-wheel)")
+
+
+def cuda(part):
+    """Programs for CUDA: functions that their libraries ask for, and their numbers, without a GPU."""
+    toolkit = os.environ.get("CUDA_HOME", "/usr/local/cuda")
+    if not os.path.isfile(f"{toolkit}/include/cuda_runtime_api.h"):
+        part.skip(f"live: skipped: programs for CUDA need the headers of CUDA 13 in {toolkit}")
+        return
+    out = "build/live/cuda"
+    part.check("live: models for CUDA are exported",
+               [PYTHON, "tests/live/export_cuda.py", "--out", out, "--toolkit", toolkit])
+    fixtures = [path for device in ("cpu", "cuda", "metal")
+                for path in sorted(glob.glob(f"tests/fixtures/{device}_*/model.pte"))]
+    part.check("live: the plugins have each function that exported libraries ask for",
+               ["python3", "tests/live/shim_table.py", "--build", GCC, out,
+                *([CACHE] if os.path.isdir(CACHE) else []), *fixtures])
+    part.check("live: their kernels, run by Triton's interpreter, give eager PyTorch's numbers",
+               [PYTHON, "tests/live/replay_cuda.py", "--build", GCC, "--kernels", out, *sorted(glob.glob(f"{out}/*/")),
+                *(f"tests/fixtures/cuda_{name}/" for name in ("embedding", "stateful", "two_methods"))])
+
+
+def openvino(part):
+    """The script says in a line why it leaves its work out where OpenVINO cannot be installed."""
+    part.check("live: the OpenVINO plugin gives eager PyTorch's numbers", ["tests/live/openvino.sh"])
+
+
+def upstream(part):
+    """Thousands of archives, programs and operators against PyTorch's and ExecuTorch's own readers, writers and kernels.
+    Minutes that `test` has not."""
+    part.check("live: archives hold what PyTorch finds in them",
+               [PYTHON, "tests/live/check_pt2.py", "--facts", f"{GCC}/tests/live/pt2-facts"])
+    part.check("live: what Tenon writes is read and run by ExecuTorch's wheel",
+               [PYTHON, "tests/live/written_programs.py", f"{GCC}/tests/live/write-programs"])
+    part.check("live: kernels for operators that are left over are ExecuTorch's",
+               [PYTHON, "tests/live/portable_operators.py"])
+    part.check("live: programs without a delegate run in ExecuTorch's wheel",
+               [PYTHON, "tests/live/left_over_operators.py", COMPILE])
+
+
+def executorch(part):
+    """In ExecuTorch's exporter and runtime."""
+    if os.path.isfile(EXECUTORCH_PYTHON):
+        part.check("live: plugins compile in ExecuTorch's exporter as in tenon-compile",
+                   [PYTHON, "tests/live/executorch_lowering.py", GCC])
+        part.check("live: ExecuTorch's own tests of the exporter pass with plugins",
+                   [PYTHON, "tests/live/upstream_tests.py", GCC])
+    program = f"{GCC}/tests/live/beside-executorch"
+    if not os.access(program, os.X_OK):
+        part.skip("live: skipped: built without the ExecuTorch wheel (run .ci/fetch-executorch-wheel)")
+        return
+    cache, plugins = "build/live/xnnpack", f"{GCC}/examples/executorch/plugins"
+    part.check("live: models for XNNPACK are exported", [PYTHON, "tests/live/export_xnnpack.py", "--cache", cache])
+    part.check("live: they give the bits of the stock runtime",
+               [program, "--plugin", f"{plugins}/xnnpack.so", "--plugin", f"{plugins}/executorch_kernels.so",
+                *sorted(glob.glob(f"{cache}/*/"))])
+
+
+PARTS = {"models": models, "programs": programs, "cuda": cuda, "openvino": openvino, "upstream": upstream,
+         "executorch": executorch}
+
+
+def operators(part, words):
+    """ExecuTorch's suite of operators, which has totals of its own."""
+    if not install(part):
+        raise Failed("live: PyTorch and ExecuTorch cannot be installed here")
+    # The suite marks its tests with pytest.
+    if part.captured([PYTHON, "-c", "import pytest"]).returncode != 0:
+        part.run([PYTHON, *PIP, "pytest==9.2.0"])
+    part.run([PYTHON, "tests/live/operator_suite.py", "--cache", "build/live/operators", "--build", GCC, *words],
+             env=INDUCTOR)
+
+
+def _architectures(part, build, words):
+    """The packages of the architectures have a folder of their own, so that the other checks see the same Python as
+    ever."""
+    if not install(part):
+        raise Failed("live: PyTorch and ExecuTorch cannot be installed here")
+    folder, wanted = "build/live/architecture_packages", "tests/live/architecture_packages.txt"
+    complete = f"{folder}/complete.txt"
+    if not os.path.exists(complete) or not filecmp.cmp(wanted, complete, shallow=False):
+        shutil.rmtree(folder, ignore_errors=True)
+        part.run([PYTHON, *PIP, "--no-deps", "--target", folder, "-r", wanted])
+        shutil.copy(wanted, complete)
+    part.run([PYTHON, "tests/live/architectures.py", "--cache", "build/live/architectures", "--build", build.folder,
+              *words], env={**INDUCTOR, "PYTHONPATH": folder})
+
+
+def export_few(part):
+    """The first of what `test` does here, which needs no build."""
+    if _ready(part):
+        _export(part, FEW)
+
+
+def few(part, exported):
+    """What takes some minutes, for `test`. `exported`: the aside of export_few."""
+    part.join(exported)
+    if not is_installed():
+        return
+    part.variables.update(INDUCTOR)
+    _exported_models(part)
+    programs(part, few=True)
+    # As many cases as one program has; the same cases each time.
+    part.check("live: a sample of ExecuTorch's suite of operators gives eager PyTorch's numbers",
+               lambda: operators(part, ["--sample", "48"]))
+
+
+def live(part, words):
+    """The parts, or the one of the words; or operators, or architectures, which have totals of their own."""
+    parts = list(PARTS)
+    if words[:1] == ["--part"]:
+        name = (words[1:2] or [""])[0]
+        if name not in PARTS:
+            print(f"dev: live: expected one of {' '.join(PARTS)}, found '{name}'", file=sys.stderr)
+            raise SystemExit(2)
+        parts, words = [name], words[2:]
+    packages.setup(part)
+    packages.from_pypi(part)
+    builds.configure(part, builds.GCC)
+    if words[:1] == ["--operators"]:
+        builds.compile_in(part, GCC, ["examples/tenon-run/tenon-run", "reference_backends/cpu_aoti/cpu_aoti.so"])
+        operators(part, words[1:])
+        return 0
+    if words[:1] == ["--architectures"]:
+        build = builds.O2 if "--speed" in words else builds.GCC
+        builds.configure(part, build)
+        builds.compile_in(part, build.folder, ["tests/live/aoti-cases", "tests/live/bench-tenon",
+                                               "reference_backends/cpu_aoti/cpu_aoti.so"])
+        _architectures(part, build, words[1:])
+        return 0
+    builds.compile_in(part, GCC, ["all", *(f"tests/live/{name}" for name in (
+        "bench-tenon", "pt2-facts", "write-programs", "upstream_demos.so")),
+        "tests/gpu/cuda_kernels_on_cpu/libcuda-kernels-on-cpu.so"])
+    if _ready(part):
+        for name in parts:
+            if name == "models":
+                models(part, words)
+            else:
+                PARTS[name](part)
+    return None

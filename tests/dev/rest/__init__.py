@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: MIT
+"""What CI leaves out, in slices: `./dev rest`."""
