@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """`python3 tests/dev`: what `./dev` starts."""
 
+import os
 import pathlib
 import sys
 
@@ -11,4 +12,11 @@ sys.path[0] = str(pathlib.Path(__file__).resolve().parents[1])
 
 from dev import cli  # noqa: E402  pylint: disable=wrong-import-position
 
-sys.exit(cli.main(sys.argv[1:]))
+try:
+    status = cli.main(sys.argv[1:])
+    sys.stdout.flush()
+except BrokenPipeError:
+    # As of a program that SIGPIPE ends; no one reads what it prints.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    status = 141
+sys.exit(status)

@@ -4,7 +4,8 @@ done at the same time."""
 
 import os
 
-from dev import builds, cross, live, packages, sources, suites, targets
+from dev import builds, live, packages, sources, suites, targets
+from dev.cross import command as cross
 from dev.part import Failed
 
 # Each test runs in one build, which halves what there is to compile: tests of the library under the address and
@@ -15,7 +16,7 @@ OPTIMISED = [word for suite in ("programs", "backends", "conformance", "docs", "
                                 "package", "gpu", "python") for word in ("--suite", suite)] + ["--no-suite", "slow"]
 UNSANITIZED = [*suites.NEVER_SANITIZED, "--no-suite", "programs", "--no-suite", "backends", "--no-suite", "conformance",
                "--no-suite", "slow"]
-THREADS = ["--suite", "threads", "--no-suite", "kernels"]
+THREADS = ["--suite", "threads", "--no-suite", "kernels", "--no-suite", "bridges"]
 # Of what is compiled or exported while something else waits for the processors.
 LOW = 10
 

@@ -17,8 +17,9 @@ from unittest import mock
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
-from dev import all_tests, builds, cli, cross, fuzz, live  # noqa: E402  pylint: disable=wrong-import-position
+from dev import all_tests, builds, cli, fuzz, live  # noqa: E402  pylint: disable=wrong-import-position
 from dev import packages, targets  # noqa: E402  pylint: disable=wrong-import-position
+from dev.cross import command as cross  # noqa: E402  pylint: disable=wrong-import-position
 from dev.in_folder import InFolder  # noqa: E402  pylint: disable=wrong-import-position
 from dev.part import Failed  # noqa: E402  pylint: disable=wrong-import-position
 from dev.progress import Progress  # noqa: E402  pylint: disable=wrong-import-position
@@ -88,7 +89,12 @@ class Commands(InFolder):
                 part.check(name, ["true"])
             part.run(["false"])
 
-        self.assertEqual(self.perform(ends), (1, [], "dev: false: exit status 1\n"))
+        def joins(part):
+            self.assertFalse(part.join(part.aside("one", lambda own: own.run(["false"]))))
+            raise Failed("one: false: exit status 1")
+
+        self.assertEqual(self.perform(joins)[:2], (1, ["0 passed, 1 failed, 0 skipped"]))
+        self.assertEqual(self.perform(ends), (1, ["0 passed, 1 failed, 0 skipped"], "dev: false: exit status 1\n"))
         self.assertEqual(self.perform(lambda part: ends(part, "one")),
                          (1, ["1 passed, 1 failed, 0 skipped"], "dev: false: exit status 1\n"))
 

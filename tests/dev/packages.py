@@ -121,10 +121,12 @@ def install(part, names, update=True):
         part.print(f"dev: on Debian or Ubuntu: apt-get install {' '.join(names)}")
         raise Failed(f"missing, and cannot be installed from here: {' '.join(names)}")
     part.say(f"installing {' '.join(names)}")
+    # In this session, as sudo may know who is at its terminal.
+    here = {"start_new_session": False}
     apt = [*_as_root(), "env", "DEBIAN_FRONTEND=noninteractive", "apt-get"]
     if update:
-        part.run([*apt, "update", "-qq"])
-    part.run([*apt, "install", "-y", "-qq", *names], stdout=subprocess.DEVNULL)
+        part.run([*apt, "update", "-qq"], **here)
+    part.run([*apt, "install", "-y", "-qq", *names], stdout=subprocess.DEVNULL, **here)
 
 
 def need(part, entries):

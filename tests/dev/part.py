@@ -51,7 +51,7 @@ class Part:
     def call(self, words, **options):
         """Runs a program, which prints to where this part does, and returns its exit status."""
         try:
-            return processes.finish(processes.start(self._niced(words), **self._options(options)))
+            return processes.finish(processes.start(self.niced(words), **self._options(options)))
         except OSError as error:
             self.print(f"dev: {words[0]}: {error.strerror}")
             return 127
@@ -73,12 +73,13 @@ class Part:
         """A program that has ended, with its output; with its errors in it, unless `stderr` says otherwise."""
         options = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, **options}
         try:
-            return processes.run(self._niced(words), timeout=timeout, encoding="utf-8", errors="replace",
+            return processes.run(self.niced(words), timeout=timeout, encoding="utf-8", errors="replace",
                                  **self._options(options))
         except OSError as error:
             return subprocess.CompletedProcess(words, 127, f"{words[0]}: {error.strerror}\n", "")
 
-    def _niced(self, words):
+    def niced(self, words):
+        """A program's words, with this part's priority."""
         return ["nice", "-n", self.nice, *words] if self.nice else words
 
     def _options(self, options):

@@ -28,8 +28,8 @@ def start(words, **options):
     with _lock:
         if _ending:
             raise Ended()
-        process = subprocess.Popen(list(map(str, words)), start_new_session=True,
-                                   **{"stdin": subprocess.DEVNULL, **options})
+        options = {"stdin": subprocess.DEVNULL, "start_new_session": True, **options}
+        process = subprocess.Popen(list(map(str, words)), **options)
         _running[process.pid] = process
         return process
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """How long a command has run, and how long it will still take if it takes as long as its last run."""
 
+import contextlib
 import json
 import pathlib
 import resource
@@ -26,9 +27,9 @@ class Progress:
         self.words = words
         self.file = pathlib.Path(folder, f"{words[0]}.json") if words else None
         self.titles, self.last = {}, {}
-        if self.file and self.file.exists():
-            kept = json.loads(self.file.read_text(encoding="utf-8"))
-            self.last = kept if kept["words"] == words else {}
+        with contextlib.suppress(OSError, ValueError):
+            kept = json.loads(self.file.read_text(encoding="utf-8")) if self.file else {}
+            self.last = kept if kept.get("words") == words else {}
 
     def seconds(self):
         """Since the start."""

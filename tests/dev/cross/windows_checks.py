@@ -1,11 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Runs the programs and plugins that tests/cross/windows.sh built, under Wine.
+"""Runs the programs and plugins that windows.py builds, under Wine. Outputs of programs are compared with the recorded
+numbers in tests/fixtures."""
 
-Outputs of programs are compared with the recorded numbers in tests/fixtures. Exit code 0 says that all
-checks were made: how they came out is in the results.
-"""
-
-import argparse
 import json
 import os
 import pathlib
@@ -14,12 +10,13 @@ import re
 import subprocess
 import tempfile
 
-from results import Results
+from dev import processes
+from dev.cross.target import judged
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+ROOT = pathlib.Path(__file__).resolve().parents[3]
 FIXTURES = ROOT / "tests/fixtures"
 CASES = ROOT / "tests/conformance/cases"
-# tenon-inspect, tenon-new, hello and programs for the zoo, which tests/cross/run builds for this machine.
+# tenon-inspect, tenon-new, hello and programs for the zoo, which windows.py builds for this machine.
 LINUX = ROOT / "build/cross/native"
 # Broken plugins that the kit must catch: crashes, an end of the process, a hang, wrong accesses to
 # memory, leaks and changes of the process.
@@ -54,9 +51,11 @@ UNITS = QUICK_UNITS + [
 
 
 class Checks:
-    def __init__(self, build, wine, folder, results):
-        self.build, self.wine, self.folder = build, wine, folder
-        self.results = results
+    """Of a build folder; `results` is the target."""
+
+    def __init__(self, results, wine, folder):
+        self.results, self.wine, self.folder = results, wine, folder
+        self.build = pathlib.Path(results.build).resolve()
         self.environment = {
             "PATH": os.environ["PATH"],
             "HOME": str(folder),
@@ -71,12 +70,12 @@ class Checks:
     def run(self, *words, **variables):
         """Exit code, output and errors of one program; without a code if it does not end or start."""
         try:
-            done = subprocess.run(
-                [self.wine, *map(str, words)],
-                capture_output=True,
+            done = processes.run(
+                self.results.part.niced([self.wine, *words]),
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
                 encoding="utf-8",
                 errors="replace",
-                check=False,
                 env=self.environment | variables,
                 cwd=self.folder,
                 timeout=3600,
@@ -87,7 +86,7 @@ class Checks:
 
     def expect(self, name, words, code=0, out="", err="", **variables):
         done = self.run(*words, **variables)
-        self.results.check(name, done[0] == code and out in done[1] and err in done[2], done)
+        self.results.result(name, done[0] == code and out in done[1] and err in done[2], done)
         return done
 
 
@@ -167,7 +166,7 @@ def files_and_paths(checks):
     listed = checks.run(*unelevated, "--json", TENON_PLUGIN_PATH=windows(plugins))
     with checks.results.step("tenon-list --json"):
         found = json.loads(listed[1]) if listed[0] == 0 else {"backends": []}
-        checks.results.check(
+        checks.results.result(
             "tenon-list finds a plugin in a directory with a UTF-8 name",
             [b["id"] for b in found["backends"]] == ["Add"]
             and found["backends"][0]["path"] == windows(plugins / "hello.dll"),
@@ -187,7 +186,7 @@ def files_and_paths(checks):
     )
     linux = LINUX / "examples/hello.so"
     done = checks.run(checks.program("inspect"), windows(linux), "--load")
-    checks.results.check(
+    checks.results.result(
         "a plugin for Linux is described and not loaded",
         done[0] == 4
         and "ELF shared library for x86_64" in done[1]
@@ -214,7 +213,7 @@ def files_and_paths(checks):
     words += ["--input", windows(FIXTURES / "demo_sin_seg/c0_in0.npy")]
     for time in ["written", "replaced"]:
         checks.expect(f"an output is {time}", words)
-        checks.results.check(
+        checks.results.result(
             f"what was {time} is complete and alone",
             output.is_dir()
             and [path.name for path in output.iterdir()] == ["output0.npy"]
@@ -241,7 +240,7 @@ def compiler(checks):
     words += ["--spec", "take=aten.relu.default,aten.addmm.default,aten.permute.default"]
     done = checks.run(*words, "--spec", "write=weights", "-o", windows(crash))
     # Wine starts its debugger then, which writes more and has an exit code of its own.
-    checks.results.check(
+    checks.results.result(
         "a plugin that writes to weights is named with the weight, and nothing is written",
         not crash.exists()
         and re.search(r"^tenon-compile: backend FirstBackend \(.*two_compilers\.dll\): preprocess: "
@@ -274,7 +273,7 @@ def new_backend(checks):
                 capture_output=True, check=True)
             done = checks.run(*words, name, "--template", template, "--dir", windows(made),
                               TENON_TEMPLATES=windows(templates))
-            checks.results.check(
+            checks.results.result(
                 f"tenon-new makes the files of template {template} as on Linux, and nothing else",
                 done[0] == 0 and contents(made / name) == contents(linux / name)
                 and sorted(path.name for path in made.iterdir() if path.name.startswith(".")) == [],
@@ -291,7 +290,7 @@ def other_side(checks):
     hello = checks.build / "examples/hello.dll"
     with checks.results.step("tenon-inspect on Linux"):
         done = subprocess.run([inspect, hello], capture_output=True, text=True, check=False)
-        checks.results.check(
+        checks.results.result(
             "tenon-inspect on Linux shows the record of a DLL",
             done.returncode == 0
             and "Windows DLL for x86_64" in done.stdout
@@ -302,7 +301,7 @@ def other_side(checks):
         ["x86_64-w64-mingw32-objdump", "-p", hello], capture_output=True, text=True, check=True
     ).stdout
     exports = names.partition("[Ordinal/Name Pointer] Table")[2].partition("\n\n")[0]
-    checks.results.check(
+    checks.results.result(
         "a plugin exports one symbol",
         [line.split()[-1] for line in exports.splitlines() if "]" in line] == ["tenon_plugin_v1"],
         exports,
@@ -338,7 +337,7 @@ def conformance(checks, level):
             [kit, windows(checks.build / f"examples/{name}.dll"), "--subject", windows(subject)]
             + ["--level", level, "--color", "never"],
         )
-        checks.results.detail("; ".join(re.findall(r"^\d+ (?:test|rule)s?: .*", done[1], re.M)))
+        checks.results.detail(judged(done[1]))
 
 
 def broken_plugins(checks):
@@ -354,7 +353,7 @@ def broken_plugins(checks):
             checks.expect("the kit passes the zoo's good plugin", words)
             continue
         done = checks.run(*words, "--rule", breaks[0])
-        checks.results.check(
+        checks.results.result(
             f"the kit catches {name} by {breaks[0]}", done[0] == 1 and breaks[0] in done[1], done
         )
 
@@ -374,7 +373,7 @@ def run_all(checks, quick, kit_level):
             ("tenon-new", lambda: new_backend(checks)),
             ("repeated loads", lambda: repeated_loads(checks)),
         ]
-    if kit_level == "0":
+    if kit_level == 0:
         checks.results.not_run("the conformance kit (--kit-level 0)")
     else:
         steps.append(("conformance kit", lambda: conformance(checks, kit_level)))
@@ -387,34 +386,14 @@ def run_all(checks, quick, kit_level):
             step()
 
 
-def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--build", type=pathlib.Path)
-    parser.add_argument("--wine")
-    parser.add_argument("--kit-level", default="3", help="of the conformance kit; 0: not run")
-    parser.add_argument("--quick", action="store_true", help="plugins, kit and unit tests alone")
-    parser.add_argument("--results", type=pathlib.Path, help="where to write them (summary.py)")
-    parser.add_argument("--zoo", action="store_true", help="print what to build of the zoo")
-    parser.add_argument("--units", action="store_true", help="print the programs of unit tests")
-    args = parser.parse_args()
-    if args.zoo or args.units:
-        print("\n".join(ZOO if args.zoo else QUICK_UNITS if args.quick else UNITS))
-        return
+def check_all(target, wine, quick=False):
+    """With `quick` plugins, kit and unit tests alone."""
     # Not in /tmp, where everyone may write: no plugin there is trusted.
-    with tempfile.TemporaryDirectory(dir=args.build) as name:
-        results = Results(args.results)
-        checks = Checks(args.build.resolve(), args.wine, pathlib.Path(name).resolve(), results)
+    with tempfile.TemporaryDirectory(dir=target.build) as name:
+        checks = Checks(target, wine, pathlib.Path(name).resolve())
         (checks.folder / "wine").mkdir()
         try:
-            run_all(checks, args.quick, args.kit_level)
+            run_all(checks, quick, target.kit_level)
         finally:
-            with results.step("the end of Wine's server"):
-                subprocess.run(
-                    [pathlib.Path(args.wine).with_name("wineserver"), "-k"],
-                    env=checks.environment,
-                    check=False,
-                )
-
-
-if __name__ == "__main__":
-    main()
+            with target.step("the end of Wine's server"):
+                target.part.call([pathlib.Path(wine).with_name("wineserver"), "-k"], env=checks.environment)

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: MIT
+"""64-bit and 32-bit ARM Linux with glibc: Debian's cross compilers, run by qemu."""
+
+import glob
+import os
+import pathlib
+
+from dev import packages
+from dev.cross.roots import sysroot
+from dev.cross.target import CONFORMANCE, OPTIONS, PLUGINS, PROGRAMS, TENON_RUN, UNIT_TESTS, write_script
+from dev.part import Failed
+
+# Each program compiles what it uses of the host, which is less than all of it once.
+QUICK_OPTIONS = (*OPTIONS, "-Doptimization=0", "-Dcompiled_host=false", "-Dpt2=disabled", "-Dcpu_aoti=disabled",
+                 "-Dcuda=disabled")
+QUICK_TESTS = ("peek", "files that are written")
+ZOO_TEST = "the conformance kit catches each plugin of the zoo by its rule"
+
+
+def _configure(target, machine, triplet, qemu, root=None, files=(), options=OPTIONS):
+    """What differs between the two."""
+    part, build = target.part, os.path.abspath(target.build)
+    packages.need(part, {f"{triplet}-g++": f"g++-{triplet}", qemu: "qemu-user-static"})
+    root = sysroot(part, root or machine)
+    # Programs that start programs need the second: see tests/cross/programs/spawn.c.
+    write_script(f"{build}/emulate", f"exec {qemu} -E LD_LIBRARY_PATH={root}/lib/{triplet}:{root}/usr/lib/{triplet} "
+                                     f'-E LD_PRELOAD={build}/spawn.so "$@"')
+    part.run([f"{triplet}-gcc", f"--sysroot={root}", "-std=c11", "-O1", "-shared", "-fPIC",
+              f'-DEMULATOR="{build}/emulate"', "tests/cross/programs/spawn.c", "-o", f"{build}/spawn.so"])
+    here = pathlib.Path(build, "here.ini")
+    here.write_text(f"[constants]\nsysroot = '{root}'\nemulator = '{build}/emulate'\n", encoding="utf-8")
+    target.configure([word for file in (here, *(f"tests/cross/{name}.ini" for name in (machine, *files)))
+                      for word in ("--cross-file", file)], options)
+    target.emulate = [f"{target.build}/emulate"]
+
+
+def _arm64(target, **more):
+    _configure(target, "arm64", "aarch64-linux-gnu", "qemu-aarch64-static", **more)
+
+
+def arm64_quick(target):
+    """For one run of each program, compiling is most of the time."""
+    _arm64(target, root="arm64-quick", files=("arm64-clang",), options=QUICK_OPTIONS)
+    target.compile("examples/hello.so", "examples/demo_backend.so", "examples/graph_backend/graph_backend.so", TENON_RUN,
+                   CONFORMANCE, *target.needs_of(QUICK_TESTS))
+    target.check_units(QUICK_TESTS)
+    target.check_programs(quick=True)
+    target.check_kit("hello", "demo_backend", "graph_backend")
+
+
+def _compiled_models(target):
+    """Models that AOTInductor compiled for this platform, with PyTorch's numbers."""
+    target.part.say("models that AOTInductor compiled")
+    for folder in sorted(glob.glob("tests/fixtures/arm64/*/")):
+        target.check(f"CpuAotiBackend runs {os.path.basename(folder[:-1])}",
+                     [*target.emulate, f"{target.build}/tests/live/aoti-cases",
+                      "--plugin", f"{target.build}/reference_backends/cpu_aoti/cpu_aoti.so", folder])
+
+
+def arm64(target):
+    """All that runs there."""
+    _arm64(target)
+    target.compile(*PROGRAMS, *target.needs_of(UNIT_TESTS), "reference_backends/cpu_aoti/cpu_aoti.so",
+                   "tests/live/aoti-cases")
+    target.check("layouts of the boundary: the numbers of x86-64",
+                 lambda: target.compile_in(target.build, "tests/abi/liblayout-today.a", "tests/abi/liblayout-frozen.a"))
+    target.check_units()
+    target.check_programs()
+    _compiled_models(target)
+    target.check_kit("hello", "demo_backend", "arithmetic_kernels", "graph_backend")
+    target.not_run("the bridges to ExecuTorch, archives of PyTorch, the Python package")
+    target.not_run("unit tests of programs: they change each byte of many files, which takes the emulator a quarter of an "
+                   "hour")
+    version = target.part.output(["qemu-aarch64-static", "--version"]).split()
+    target.not_run(f"hardware: qemu {version[version.index('version') + 1]} runs the code")
+
+
+def _large_file(target):
+    """A file that the address space of 32 bits cannot hold; it occupies no disk."""
+    file = pathlib.Path(target.build, "large.pte")
+    with file.open("wb") as made:
+        made.truncate(5 << 30)
+    done = target.part.captured([*target.emulate, f"{target.build}/{TENON_RUN}", file])
+    file.unlink()
+    if done.returncode != 3 or "has 5368709120 bytes, this process of 32 bits maps at most" not in done.stdout:
+        raise Failed(f"exit {done.returncode}: {done.stdout}")
+
+
+def armhf(target):
+    """What 32 bits take."""
+    _configure(target, "armhf", "arm-linux-gnueabihf", "qemu-arm-static")
+    target.compile(*PLUGINS, TENON_RUN)
+    target.check_programs()
+    target.check("a program of 5 GiB is refused by its size", lambda: _large_file(target))
+    target.check_kit("hello", "demo_backend")
+    target.not_run("GraphBackend, tenon-list, tenon-doctor, unit tests, the zoo of the conformance kit")
+    target.not_run("hardware: qemu runs the code")
+
+
+def zoo(target):
+    """The conformance kit's zoo, in the folder of arm64."""
+    _arm64(target)
+    target.compile(*target.needs_of([ZOO_TEST]))
+    target.check_units([ZOO_TEST])
