@@ -20,7 +20,7 @@ def rules(part):
 
 def docs(part):
     """The picture of the architecture; the site of the pages, by MkDocs from PyPI, and the API reference, by Doxygen."""
-    packages.setup(part)
+    packages.setup(part, {"dot": "graphviz"})
     venv, wanted = "build/docs-venv", "docs/site/requirements.txt"
     complete = f"{venv}/requirements.txt"
     if not os.path.exists(complete) or not filecmp.cmp(wanted, complete, shallow=False):
