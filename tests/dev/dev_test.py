@@ -222,14 +222,29 @@ class Installed(InFolder):
             self.assertEqual(os.environ["PATH"], f"{self.folder}/build/bin:/some/where")
         self.assertEqual(os.readlink("build/bin/python3"), "/usr/bin/python3")
 
-    def test_the_starter_names_python_where_there_is_none(self):
-        # Without /usr/bin and /bin there is no python3; the script needs no other program then.
+    def find_python(self):
+        """.ci/find-python, where the programs of this test alone are on the path."""
         script = (SOURCE / ".ci/find-python").read_text(encoding="utf-8").replace("/usr/bin/python3", "/no/python3")
-        done = subprocess.run(["/bin/sh", "-c", script], env={"PATH": "/nowhere"}, capture_output=True, text=True,
-                              check=False)
+        return subprocess.run(["/bin/sh", "-c", script], env={"PATH": f"{self.folder}/bin"}, capture_output=True,
+                              text=True, check=False)
+
+    def test_the_starter_names_python_where_there_is_none(self):
+        done = self.find_python()
         self.assertEqual((done.returncode, done.stdout), (1, ""))
         self.assertIn("python3 is missing", done.stderr)
         self.assertIn("apt-get install python3", done.stderr)
+
+    def test_the_starter_installs_python_as_root(self):
+        python = f"{self.folder}/bin/python3"
+        self.program("id", "echo 0")
+        self.program("env", 'shift\n"$@"')
+        self.program("apt-get", f'echo "$*" >>log\n[ "$1" != install ] || /bin/cp bin/id {python}')
+        done = self.find_python()
+        self.assertEqual((done.returncode, done.stdout), (0, f"{python}\n"), done.stderr)
+        self.assertEqual(pathlib.Path("log").read_text(encoding="utf-8"), "update -qq\ninstall -y -qq python3\n")
+        self.program("id", "echo 1000")
+        os.unlink(python)
+        self.assertEqual(self.find_python().returncode, 1)
 
 
 class Ends(InFolder):
