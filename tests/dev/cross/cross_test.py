@@ -56,9 +56,11 @@ class Summary(InFolder):
                 raise Failed("for this reason")
 
             target.check("function", fails)
+            target.check("another", lambda: os.stat("no file"))
 
         found = self.found(checks)
-        self.assertEqual(self.names(found, False), ["bad: exit 3", "none: exit 127", "function: exit 1"])
+        self.assertEqual(self.names(found, False),
+                         ["bad: exit 3", "none: exit 127", "function: exit 1", "another: exit 1"])
         self.assertIn("not ok  bad: exit 3\n11\n12\n", self.printed())
         self.assertIn("for this reason\n", self.printed())
         self.assertNotIn("hidden", self.printed())

@@ -57,13 +57,15 @@ class Target:
         self.part.print(f"{'ok' if good else 'not ok':8}{name}" + ("" if good else f"\n{found}"))
 
     def check(self, name, what, **options):
-        """One check: a program, by its words, or a function, which fails by Failed. What it printed or returned is shown
-        where it failed, and returned."""
+        """One check: a program, by its words, or a function, which fails by Failed or another exception. What it printed or
+        returned is shown where it failed, and returned."""
         if callable(what):
             try:
                 text, status = what() or "", 0
-            except Failed as failure:
-                text, status = str(failure), 1
+            except processes.Ended:
+                raise
+            except Exception as error:  # pylint: disable=broad-exception-caught
+                text, status = str(error) if isinstance(error, Failed) else traceback.format_exc(), 1
         else:
             done = self.part.captured(what, **options)
             text, status = done.stdout, done.returncode
