@@ -17,7 +17,7 @@ OPTIMISED = [word for suite in ("programs", "backends", "conformance", "docs", "
 UNSANITIZED = [*suites.NEVER_SANITIZED, "--no-suite", "programs", "--no-suite", "backends", "--no-suite", "conformance",
                "--no-suite", "slow"]
 THREADS = ["--suite", "threads", "--no-suite", "kernels", "--no-suite", "bridges"]
-# Of what is compiled or exported while something else waits for the processors.
+# Of what is compiled while something else has work for the processors.
 LOW = 10
 
 
@@ -33,7 +33,7 @@ def test(part):
     # More threads than processors: one that waits for another gives its processor away.
     os.environ["OMP_WAIT_POLICY"] = "passive"
     formatted = part.aside("format", sources.check)
-    exported = part.aside("live-exports", live.export_few, nice=LOW)
+    exported = part.aside("live-exports", live.export_few)
     packages.from_pypi(part)
     part.say("gcc, release, warnings are errors")
     builds.configure(part, builds.GCC)
