@@ -37,7 +37,7 @@ class Command:
 
 def _fuzz_arguments(parser):
     parser.add_argument("target", nargs="?", metavar="TARGET",
-                        help="a directory of tests/fuzz/corpus/*; default: all in turn")
+                        help="an archive of tests/fuzz/corpus/*; default: all in turn")
     parser.add_argument("seconds", nargs="?", metavar="SECONDS", help="for each (default 60)")
 
 

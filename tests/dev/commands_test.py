@@ -63,10 +63,11 @@ class Commands(InFolder):
         for name in ("setup", "from_pypi"):
             self.patch(mock.patch.object(packages, name, lambda part: None))
         self.patch(mock.patch.object(builds, "configure", lambda part, build: None))
-        self.patch(mock.patch.object(fuzz, "_fuzz_one", lambda part, folder, seconds: asked.append((folder.name, seconds))))
+        self.patch(mock.patch.object(fuzz, "_fuzz_one", lambda part, archive, seconds: asked.append((archive.stem, seconds))))
         self.patch(mock.patch.dict(os.environ))
+        os.makedirs("tests/fuzz/corpus/host")
         for name in ("reader", "writer"):
-            os.makedirs(f"tests/fuzz/corpus/host/{name}")
+            pathlib.Path(f"tests/fuzz/corpus/host/{name}.zip").touch()
         for arguments in (("15",), ("writer",), ("writer", "600")):
             fuzz.fuzz(self.part, *arguments)
         self.assertEqual(asked, [("reader", "15"), ("writer", "15"), ("writer", "60"), ("writer", "600")])

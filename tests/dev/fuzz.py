@@ -7,15 +7,15 @@ import sys
 
 from dev import builds, packages, suites
 
-# The directories PROGRAM/TARGET are the list of targets.
+# The archives PROGRAM/TARGET.zip are the list of targets.
 CORPUS = pathlib.Path("tests/fuzz/corpus")
 
 
 def _selected(target):
-    folders = sorted(CORPUS.glob("*/*/"))
-    chosen = [folder for folder in folders if target in ("all", folder.name)]
+    archives = sorted(CORPUS.glob("*/*.zip"))
+    chosen = [archive for archive in archives if target in ("all", archive.stem)]
     if not chosen:
-        print(f"dev: fuzz: there is no target {target}; there are {' '.join(folder.name for folder in folders)}",
+        print(f"dev: fuzz: there is no target {target}; there are {' '.join(archive.stem for archive in archives)}",
               file=sys.stderr)
         raise SystemExit(2)
     return chosen
@@ -26,19 +26,19 @@ def fuzz(part, target=None, seconds=None):
     if target and target[0].isdigit():
         target, seconds = None, target
     seconds = seconds or "60"
-    folders = _selected(target or "all")
+    archives = _selected(target or "all")
     packages.setup(part)
     packages.from_pypi(part)
     builds.configure(part, builds.FUZZ)
     suites.set_sanitizers()
-    for folder in folders:
-        _fuzz_one(part, folder, seconds)
+    for archive in archives:
+        _fuzz_one(part, archive, seconds)
 
 
-def _fuzz_one(part, folder, seconds):
-    target, program = folder.name, f"tests/fuzz/fuzz-{folder.parent.name}"
+def _fuzz_one(part, archive, seconds):
+    target, program = archive.stem, f"tests/fuzz/fuzz-{archive.parent.name}"
     if part.captured(["ninja", "-C", builds.FUZZ.folder, "-t", "query", program]).returncode != 0:
-        part.skip(f"dev: fuzz: {target} is left out: {folder.parent.name} needs a package that is not here")
+        part.skip(f"dev: fuzz: {target} is left out: {archive.parent.name} needs a package that is not here")
         return
     # Header-only: a library that was compiled without the fuzzer would not guide it.
     builds.compile_in(part, builds.FUZZ.folder, [program])
@@ -49,6 +49,8 @@ def _fuzz_one(part, folder, seconds):
                "-entropic=0", "-print_final_stats=1", "-verbosity=0"]
     dictionary = f"tests/fuzz/dictionaries/{target}.dict"
     options += [f"-dict={dictionary}"] if os.path.isfile(dictionary) else []
-    seeds = [folder, *(path for path in [f"tests/fixtures/{target}"] if os.path.isdir(path))]
+    unpacked = f"{builds.FUZZ.folder}/seeds/{target}"
+    part.run([sys.executable, "tests/fuzz/corpus.py", "unpack", archive, unpacked])
+    seeds = [unpacked, *(path for path in [f"tests/fixtures/{target}"] if os.path.isdir(path))]
     part.check(f"fuzz: {target}, {seconds} s", [f"{builds.FUZZ.folder}/{program}", *options, found, *seeds],
                env={"TENON_FUZZ_TARGET": target})

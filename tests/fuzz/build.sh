@@ -13,11 +13,11 @@ meson setup "$build" "$root" --buildtype=plain -Dfuzz=true -Dunity=on -Dunity_si
   -Db_lundef=false -Dfuzz_engine="$LIB_FUZZING_ENGINE"
 ninja -C "$build" tests/fuzz/fuzz-{programs,parsers,operators}
 mkdir -p "$OUT/lib"
-for folder in "$root"/tests/fuzz/corpus/{programs,parsers,operators}/*/; do
-  target=$(basename "$folder")
-  program=$build/tests/fuzz/fuzz-$(basename "$(dirname "$folder")")
+for corpus in "$root"/tests/fuzz/corpus/{programs,parsers,operators}/*.zip; do
+  target=$(basename "$corpus" .zip)
+  program=$build/tests/fuzz/fuzz-$(basename "$(dirname "$corpus")")
   cp "$program" "$OUT/fuzz-$target"
-  (cd "$folder" && python3 -m zipfile -c "$OUT/fuzz-${target}_seed_corpus.zip" ./*)
+  cp "$corpus" "$OUT/fuzz-${target}_seed_corpus.zip"
   printf '[libfuzzer]\nmax_len = 16384\n' >"$OUT/fuzz-$target.options"
   if [ -f "$root/tests/fuzz/dictionaries/$target.dict" ]; then
     cp "$root/tests/fuzz/dictionaries/$target.dict" "$OUT/fuzz-$target.dict"

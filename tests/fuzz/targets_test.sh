@@ -6,5 +6,5 @@ shift
 found=$("$program" --targets | sort | tr '\n' ' ')
 expected=$(printf '%s\n' "$@" | sort | tr '\n' ' ')
 [ "$found" = "$expected" ] && exit 0
-echo "fuzz: $program has the targets $found, and tests/fuzz/corpus directories for $expected" >&2
+echo "fuzz: $program has the targets $found, and tests/fuzz/corpus archives for $expected" >&2
 exit 1

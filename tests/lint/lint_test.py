@@ -17,7 +17,7 @@ import sys
 MAX_LINES = 600
 MAX_FILES = 25
 # With more files: one for each case, or data. tests/live: the parts of one program and its scripts.
-LARGE_FOLDERS = ("tests/conformance/cases", "tests/conformance/zoo", "tests/fixtures", "tests/fuzz/corpus",
+LARGE_FOLDERS = ("tests/conformance/cases", "tests/conformance/zoo", "tests/fixtures",
                  "tests/headers/compile_fail", "tests/live")
 SUFFIXES = {".h", ".hpp", ".c", ".cpp", ".cu", ".mm", ".py", ".fbs", ".sh"}
 FOLDERS = ["include", "examples", "tests", "templates", "reference_backends", "docs"]
