@@ -66,6 +66,11 @@ LEGEND = [
 IN_LINE = 8
 
 
+def declared(path):
+    """The path without `impl`: definitions are drawn where their declarations are."""
+    return pathlib.Path(*(part for part in path.parts if part != "impl"))
+
+
 def part_of(path):
     """The box that a file, given by its path below include/tenon, belongs to; None for umbrellas."""
     folder = path.parent
@@ -83,9 +88,10 @@ def read_sources(root):
     directories = {name: set() for name in PARTS}
     between, inside = set(), {name: set() for name in PARTS}
     for path in sorted(base.rglob("*")):
-        if path.suffix not in (".h", ".hpp"):
+        # Those for one source of a program are above all directories, as umbrellas are.
+        if path.suffix not in (".h", ".hpp") or path.name == "implementation.hpp":
             continue
-        name = path.relative_to(base)
+        name = declared(path.relative_to(base))
         part = part_of(name)
         if part is None and len(name.parts) > 1:
             sys.exit(f"{name}: give its directory a place in {pathlib.Path(__file__).name}")
@@ -98,7 +104,7 @@ def read_sources(root):
             target = next((p for p in (base / include, path.parent / include) if p.is_file()), None)
             if target is None:
                 continue
-            other = target.resolve().relative_to(base.resolve())
+            other = declared(target.resolve().relative_to(base.resolve()))
             goal = part_of(other)
             if goal == part:
                 there = other.parent.relative_to(goal)

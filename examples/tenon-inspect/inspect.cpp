@@ -16,9 +16,9 @@
 #include "tenon/abi/extensions/options.h"
 #include "tenon/abi/extensions/sessions.h"
 #include "tenon/abi/extensions/streams.h"
-#include "tenon/host/files/trusted_path.hpp"
 #include "tenon/host/method/kernel_backends.hpp"
 #include "tenon/host/platform/path_text.hpp"
+#include "tenon/host/platform/trusted_path.hpp"
 #include "tenon/host/plugin/plugin.hpp"
 
 namespace tenon::inspect {

@@ -28,10 +28,8 @@ else()
   set(Tenon_conformance_FOUND TRUE)
   if(NOT TARGET Tenon::conformance)
     add_library(Tenon::conformance INTERFACE IMPORTED)
-    if(Tenon_COMPILED)
-      target_link_libraries(Tenon::conformance INTERFACE
-        "${Tenon_LIBRARY_DIR}/libtenon-conformance-kit.a")
-    endif()
+    target_link_libraries(Tenon::conformance INTERFACE
+      "${Tenon_LIBRARY_DIR}/libtenon-conformance-kit.a")
     target_link_libraries(Tenon::conformance INTERFACE Tenon::host fmt::fmt ${_tenon_catch2})
     # A plugin finds the program's functions of interpose.hpp before the C library's.
     if(NOT APPLE)

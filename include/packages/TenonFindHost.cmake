@@ -30,18 +30,14 @@ else()
   if(NOT TARGET Tenon::host)
     add_library(Tenon::host INTERFACE IMPORTED)
     target_include_directories(Tenon::host INTERFACE "${Tenon_FLATBUFFERS_INCLUDE_DIR}")
-    # In the compiled mode also the libraries that hold the definitions, those that need others
-    # first.
-    if(Tenon_COMPILED)
-      target_compile_definitions(Tenon::host INTERFACE TENON_COMPILED)
-      foreach(_tenon_part pt2 compiler host)
-        if(EXISTS "${Tenon_LIBRARY_DIR}/libtenon-${_tenon_part}.a")
-          target_link_libraries(Tenon::host INTERFACE
-            "${Tenon_LIBRARY_DIR}/libtenon-${_tenon_part}.a")
-        endif()
-      endforeach()
-      unset(_tenon_part)
-    endif()
+    # The libraries that hold the definitions, those that need others first.
+    foreach(_tenon_part pt2 compiler host)
+      if(EXISTS "${Tenon_LIBRARY_DIR}/libtenon-${_tenon_part}.a")
+        target_link_libraries(Tenon::host INTERFACE
+          "${Tenon_LIBRARY_DIR}/libtenon-${_tenon_part}.a")
+      endif()
+    endforeach()
+    unset(_tenon_part)
     target_link_libraries(Tenon::host INTERFACE
       Tenon::tenon nlohmann_json::nlohmann_json Threads::Threads ${CMAKE_DL_LIBS})
   endif()

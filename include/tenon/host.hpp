@@ -21,3 +21,16 @@
 #include "tenon/host/program/method_meta.hpp"
 #include "tenon/host/program/program.hpp"
 #include "tenon/host/registry/registry.hpp"
+
+namespace tenon::host {
+
+/// Defined by <tenon/host/implementation.hpp>, and so by the library tenon-host. A linker that does
+/// not find it, or finds two, says with its name what to do.
+void include_tenon_host_implementation_hpp_in_exactly_one_source() noexcept;
+
+namespace detail {
+[[gnu::used]] inline constexpr auto* needs_implementation =
+    &include_tenon_host_implementation_hpp_in_exactly_one_source;
+}
+
+}  // namespace tenon::host

@@ -12,7 +12,7 @@
 
 #include "abi/longer.hpp"
 #include "support/catch.hpp"
-#include "tenon/host/plugin/library.hpp"
+#include "tenon/host/impl/plugin/library.hpp"
 #include "unit/backend/fake_host.hpp"
 #include "unit/core/test_tensor.hpp"
 

@@ -15,8 +15,8 @@
 
 #include "temporary_folder.hpp"
 #include "tenon/conformance/boundary/watch.hpp"
+#include "tenon/conformance/impl/platform/test_server.hpp"
 #include "tenon/conformance/platform/system.hpp"
-#include "tenon/conformance/platform/test_server.hpp"
 #include "tenon/conformance/process/breadcrumbs.hpp"
 #include "tenon/conformance/process/channel.hpp"
 #include "tenon/conformance/process/crash_reporter.hpp"

@@ -8,7 +8,7 @@
 #include "run.hpp"
 #include "tenon/conformance/run/subject_file.hpp"
 #include "tenon/host/files/mapped_file.hpp"
-#include "tenon/host/registry/glob.hpp"
+#include "tenon/host/impl/registry/glob.hpp"
 
 namespace tenon::conformance {
 

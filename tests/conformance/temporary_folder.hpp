@@ -6,7 +6,7 @@
 #include <system_error>
 #include <utility>
 
-#include "tenon/conformance/platform/make_temporary_folder.hpp"
+#include "tenon/conformance/impl/platform/make_temporary_folder.hpp"
 #include "tenon/core/result.hpp"
 #include "tenon/host/platform/path_text.hpp"
 

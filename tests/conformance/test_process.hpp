@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <string>
 
-#include "tenon/conformance/platform/test_server.hpp"
+#include "tenon/conformance/impl/platform/test_server.hpp"
 #include "tenon/conformance/result.hpp"
 #include "tenon/core/result.hpp"
 

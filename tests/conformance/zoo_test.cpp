@@ -21,7 +21,7 @@
 
 #include "support/catch.hpp"
 #include "support/temporary_folder.hpp"
-#include "tenon/conformance/run/budget.hpp"
+#include "tenon/conformance/impl/run/budget.hpp"
 
 namespace {
 

@@ -14,10 +14,6 @@ from dev.part import Failed, alone
 # relies on what another includes.
 TOGETHER = ("-Dunity=on", "-Dunity_size=100")
 
-# The host, the compiler and the kit are compiled once, into static libraries. `./dev header-only` compiles them with
-# each program instead, as an application that only includes them does.
-COMPILED = ("-Dcompiled_host=true", *TOGETHER)
-
 # Reports of sanitizers name functions and lines; the rest of the debug information costs an eighth of the compiler's
 # time.
 LINES_ONLY = ("-Dc_args=-gline-tables-only", "-Dcpp_args=-gline-tables-only")
@@ -42,27 +38,27 @@ class Build:
 def _sanitized(name, sanitizers, *options):
     # Not optimised, as compiling would take twice as long as the tests would save; without nvcc, as sanitizers do not see
     # the code for devices.
-    return Build(name, ("-Dbuildtype=debug", f"-Db_sanitize={sanitizers}", "-Db_lundef=false", *options, *COMPILED,
+    return Build(name, ("-Dbuildtype=debug", f"-Db_sanitize={sanitizers}", "-Db_lundef=false", *options, *TOGETHER,
                         "-Dprecompiled_tests=true", "-Dnvcc_kernels=disabled", *LINES_ONLY), "clang", "clang++", lld=True)
 
 
 # The build that `test` and `live` share. Optimised, as gcc finds some of what it warns of only then, by -Og, which takes
 # three quarters of the time of -O1. `demo`, `bench`, `gpu-pack` and the program that counts instructions use higher
 # ones. Two compilers have room to collect their garbage less often, which saves a twentieth.
-GCC = Build("gcc", ("-Dbuildtype=release", "-Doptimization=g", "-Dbenchmarks=disabled", *COMPILED,
+GCC = Build("gcc", ("-Dbuildtype=release", "-Doptimization=g", "-Dbenchmarks=disabled", *TOGETHER,
                     "-Dprecompiled_tests=true",
                     "-Dcpp_args=--param=ggc-min-expand=1000 --param=ggc-min-heapsize=1000000"), lld=True)
 QUICK = Build("quick", ("-Dbuildtype=debug",))
-# Not optimised: each program compiles the host again.
-HEADER_ONLY = Build("header-only", ("-Dbuildtype=plain", "-Dbenchmarks=disabled", "-Dcompiled_host=false", *TOGETHER))
 ASAN = _sanitized("asan", "address,undefined", "-Dfuzz=true")
 TSAN = _sanitized("tsan", "thread")
-DEMO = Build("demo", ("-Dbuildtype=release", "-Doptimization=2", "-Dtests=disabled", *COMPILED))
+DEMO = Build("demo", ("-Dbuildtype=release", "-Doptimization=2", "-Dtests=disabled", *TOGETHER))
 # The build of what is timed: with -Og, as the build of the checks has it, loops of the plugin take up to three times as
 # long.
-O2 = Build("o2", ("-Dbuildtype=release", "-Doptimization=2", "-Dbenchmarks=disabled", *COMPILED), lld=True)
+O2 = Build("o2", ("-Dbuildtype=release", "-Doptimization=2", "-Dbenchmarks=disabled", *TOGETHER), lld=True)
 FUZZ = Build("fuzz", ("-Dbuildtype=debug", "-Doptimization=1", "-Db_sanitize=address,undefined", "-Db_lundef=false",
-                      "-Dfuzz=true", *TOGETHER, *LINES_ONLY), "clang", "clang++")
+                      "-Dfuzz=true", *TOGETHER, "-Dc_args=-gline-tables-only",
+                      # A library that was compiled without the fuzzer would not guide it.
+                      "-Dcpp_args=-gline-tables-only -fsanitize=fuzzer-no-link"), "clang", "clang++")
 
 
 def is_configured(folder):

@@ -59,8 +59,6 @@ COMMANDS = {
         "The address and undefined-behaviour sanitizers over all tests that can run so, also those of the programs and\n"
         "the conformance kit, which `test` leaves out, and then the thread sanitizer over all tests with threads;\n"
         "--threads: the latter alone. " + OF_MESON, words="[--threads] [MESON_ARGUMENT]..."),
-    "header-only": Command(suites.header_only, "as `quick`, without the static libraries: each program compiles what it "
-                           "includes", OF_MESON, words="[MESON_ARGUMENT]..."),
     "live": Command(
         live.live, "real models: installs PyTorch and ExecuTorch from PyPI into build/live (6 GB)",
         "Installs PyTorch and ExecuTorch from PyPI into build/live (6 GB), exports twenty-one models, runs them without\n"

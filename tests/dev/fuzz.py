@@ -40,7 +40,6 @@ def _fuzz_one(part, archive, seconds):
     if part.captured(["ninja", "-C", builds.FUZZ.folder, "-t", "query", program]).returncode != 0:
         part.skip(f"dev: fuzz: {target} is left out: {archive.parent.name} needs a package that is not here")
         return
-    # Header-only: a library that was compiled without the fuzzer would not guide it.
     builds.compile_in(part, builds.FUZZ.folder, [program])
     found = f"{builds.FUZZ.folder}/corpus/{target}"
     os.makedirs(found, exist_ok=True)

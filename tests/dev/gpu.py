@@ -12,7 +12,7 @@ from dev.part import Failed
 # leaves theirs out.
 BUILD = builds.Build("gpu", (
     "-Dbuildtype=release", "-Doptimization=2", "-Dbenchmarks=disabled", "-Dpt2=disabled", "-Dcuda=enabled",
-    *builds.COMPILED, "-Dcpp_args=-DFMT_HEADER_ONLY",
+    *builds.TOGETHER, "-Dcpp_args=-DFMT_HEADER_ONLY",
     "-Dprogram_link_args=['-static-libstdc++', '-static-libgcc', "
     "'-Wl,--exclude-libs,libstdc++.a:libgcc.a:libgcc_eh.a']"))
 TARGETS = ["reference_backends/cuda_aoti/cuda_aoti.so", "examples/tenon-run/tenon-run",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Tests of Meson, in one build: quick, slow, sanitized, header-only."""
+"""Tests of Meson, in one build: quick, slow, sanitized."""
 
 import json
 import os
@@ -67,15 +67,6 @@ def slow(part, words):
     words = words or ["--suite", "slow"]
     builds.compile_selected(part, builds.GCC, words)
     run_tests(part, builds.GCC, words)
-
-
-def header_only(part, words):
-    """All tests, with the host compiled into each program."""
-    packages.setup(part)
-    packages.from_pypi(part)
-    builds.configure(part, builds.HEADER_ONLY)
-    builds.compile_selected(part, builds.HEADER_ONLY, words)
-    run_tests(part, builds.HEADER_ONLY, words)
 
 
 def _threads(part, words):

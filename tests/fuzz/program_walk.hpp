@@ -12,8 +12,8 @@
 #include <utility>
 
 #include "fuzz/method_walk.hpp"
+#include "tenon/host/impl/program/flatbuffer_root.hpp"
 #include "tenon/host/program/data_file.hpp"
-#include "tenon/host/program/flatbuffer_root.hpp"
 #include "tenon/host/program/merged_data_map.hpp"
 #include "tenon/host/program/program.hpp"
 #include "tenon/host/schema/program_generated.h"

@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: MIT
 """Prints what a source pays to include Tenon, next to the libraries that it uses.
 
-Each subject is compiled alone: the libraries, the umbrella headers (one #include), three plugins
-(examples/hello and the templates wrapper and full) and examples/embed (a 40-line application). A
-plugin is the source with TENON_PLUGIN, with what it includes. A figure is the processor's time in user mode, the minimum
-of all rounds; a round compiles everything once, so that a busy machine disturbs all subjects alike.
-A ratio is to the sum of nlohmann/json and flatbuffers at the same optimization. "compiled" is with
--DTENON_COMPILED: declarations alone, the definitions come from Tenon's static libraries.
+Each subject is compiled alone: the libraries, the umbrella headers (one #include), the headers of
+definitions that Tenon's static libraries are made of, three plugins (examples/hello and the templates
+wrapper and full) and examples/embed (a 40-line application). A plugin is the source with
+TENON_PLUGIN, with what it includes. A figure is the processor's time in user mode, the minimum of all
+rounds; a round compiles everything once, so that a busy machine disturbs all subjects alike. A ratio is
+to the sum of nlohmann/json and flatbuffers at the same optimization.
 
     tests/headers/compile_cost.py --build build/release
     tests/headers/compile_cost.py --include OTHER/include --build OTHER/build --only host --rounds 5
@@ -34,6 +34,13 @@ UMBRELLAS = {
     "tenon/host.hpp": [["tenon/host.hpp"]],
     "tenon/host/inspect.hpp, arrays.hpp": [["tenon/host/inspect.hpp", "tenon/host/arrays.hpp"]],
     "tenon/conformance/suites.hpp": [["tenon/conformance/suites.hpp"]],
+    "tenon/host/implementation.hpp": [["tenon/host/implementation.hpp"]],
+    "all of tenon-host": [
+        [
+            "tenon/host/implementation.hpp",
+            *(f"tenon/host/{part}/implementation.hpp" for part in ("arrays", "async", "discovery", "inspect")),
+        ]
+    ],
 }
 # Plugins, next to the headers: the source, and the directories that it includes from.
 PLUGINS = {
@@ -44,8 +51,6 @@ PLUGINS = {
     ),
     "templates/full": ("templates/full/runtime/my_npu_backend.cpp", ["templates/full"]),
 }
-# Headers of plugins and of the ahead-of-time half, which have no compiled mode, and plugins.
-ONE_MODE = {*LIBRARIES, "tenon/tenon.hpp", "tenon/aoti.hpp", "tenon/aot.hpp", *PLUGINS}
 
 
 def subjects_of(include, scratch, embed):
@@ -92,22 +97,15 @@ def user_seconds(command):
 
 
 def measure(args, subjects, paths):
-    """{(subject, mode, optimization): least user seconds}, and {the same: error} of what does not compile."""
-    jobs = [
-        (name, mode, level)
-        for name in subjects
-        for level in args.optimization
-        for mode in args.mode
-        if mode == "header-only" or name not in ONE_MODE
-    ]
+    """{(subject, optimization): least user seconds}, and {the same: error} of what does not compile."""
+    jobs = [(name, level) for name in subjects for level in args.optimization]
     best, failures = {}, {}
     for turn in range(args.rounds):
         for i, job in enumerate(jobs):
             if job in failures:
                 continue
-            name, mode, level = job
+            name, level = job
             command = [*shlex.split(args.cxx), "-std=c++20", level, *paths, *args.flag]
-            command += ["-DTENON_COMPILED"] if mode == "compiled" else []
             _, folders = PLUGINS.get(name, ("", []))
             command += [f"-I{args.include.parent / folder}" for folder in folders]
             command += ["-c", str(subjects[name]), "-o", os.devnull]
@@ -125,17 +123,14 @@ def measure(args, subjects, paths):
 
 
 def rows_of(args, subjects, best):
-    """One row for each subject: seconds and ratio for each mode and optimization."""
-    columns = [(mode, level) for mode in args.mode for level in args.optimization]
+    """One row for each subject: seconds and ratio for each optimization."""
     for name in subjects:
         row = {"subject": name, "figures": []}
-        for mode, level in columns:
-            seconds = best.get((name, mode, level))
-            unit = [best.get((one, "header-only", level)) for one in YARDSTICK]
+        for level in args.optimization:
+            seconds = best.get((name, level))
+            unit = [best.get((one, level)) for one in YARDSTICK]
             ratio = seconds / sum(unit) if seconds is not None and None not in unit else None
-            row["figures"].append(
-                {"mode": mode, "optimization": level, "seconds": seconds, "ratio": ratio}
-            )
+            row["figures"].append({"optimization": level, "seconds": seconds, "ratio": ratio})
         yield row
 
 
@@ -150,7 +145,7 @@ def cell(figure):
 def print_table(args, rows):
     """The table as aligned text or as Markdown."""
     head = ["user seconds"]
-    head += [f"{figure['mode']} {figure['optimization']}" for figure in rows[0]["figures"]]
+    head += [figure["optimization"] for figure in rows[0]["figures"]]
     lines = [head] + [[row["subject"], *map(cell, row["figures"])] for row in rows]
     widths = [max(len(line[i]) for line in lines) for i in range(len(head))]
     for number, line in enumerate(lines):
@@ -195,8 +190,6 @@ def main():
         type=lambda text: text if text.startswith("-") else "-" + text,
         help="O0, O2, ... (default: O0 O2)",
     )
-    modes = ["header-only", "compiled"]
-    option("--mode", nargs="+", default=modes, choices=modes, help="(default: both)")
     option(
         "--only",
         nargs="+",

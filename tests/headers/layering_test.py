@@ -12,6 +12,7 @@ import sys
 C_TYPES = re.compile(r"stdint\.h|stddef\.h")
 STANDARD = re.compile(r"[a-z_]+")
 POSIX = re.compile(r"[a-z_]+|[a-z_0-9]+\.h|sys/[a-z_]+\.h")
+# Definitions of the host, and all of what is above it.
 HOST = re.compile(
     r"[a-z_]+|fmt/[a-z]+\.h|flatbuffers/[a-z_]+\.h|nlohmann/json\.hpp|CommonCrypto/CommonDigest\.h"
 )
@@ -25,6 +26,7 @@ KIT = re.compile(HOST.pattern + r"|catch2/catch(_all)?\.hpp")
 KIT_PLATFORM = re.compile(PLATFORM.pattern + r"|malloc/malloc\.h")
 # The bridges: the real ExecuTorch headers, on each side of the boundary with its own half of ours.
 BRIDGE = re.compile(POSIX.pattern + r"|executorch/[a-z_0-9/]+\.h")
+HOST_PARTS = ["host", "host/platform", "host/impl", "host/impl/platform"]
 RULES = {
     "abi": ({"abi"}, C_TYPES),
     "core": ({"abi", "core"}, STANDARD),
@@ -35,11 +37,19 @@ RULES = {
     "aoti.hpp": ({"abi", "core", "backend", "aoti"}, POSIX),
     "aot": ({"abi", "core", "backend", "aot"}, STANDARD),
     "aot.hpp": ({"abi", "core", "backend", "aot"}, STANDARD),
-    "aot/compiler": ({"abi", "core", "host", "host/platform", "aot", "aot/compiler"}, COMPILER),
-    "host": ({"abi", "core", "host", "host/platform"}, HOST),
-    "host.hpp": ({"abi", "core", "host", "host/platform"}, HOST),
+    # What an application includes: declarations, which need no other library.
+    "aot/compiler": ({"abi", "core", "host", "host/platform", "aot", "aot/compiler"}, STANDARD),
+    "host": ({"abi", "core", "host", "host/platform"}, STANDARD),
+    "host.hpp": ({"abi", "core", "host", "host/platform"}, STANDARD),
     # Below all of the host: it knows no plugin and no program.
     "host/platform": ({"abi", "core", "host/platform"}, PLATFORM),
+    # Their definitions.
+    "aot/compiler/impl": (
+        {"abi", "core", *HOST_PARTS, "aot", "aot/compiler", "aot/compiler/impl"},
+        COMPILER,
+    ),
+    "host/impl": ({"abi", "core", "host.hpp", *HOST_PARTS}, HOST),
+    "host/impl/platform": ({"abi", "core", "host/platform", "host/impl/platform"}, PLATFORM),
     "executorch": ({"abi", "core", "executorch"}, BRIDGE),
     "executorch/adapter": (
         {"abi", "core", "host", "host/platform", "executorch", "executorch/adapter"},
@@ -61,8 +71,7 @@ RULES = {
         {
             "abi",
             "core",
-            "host",
-            "host/platform",
+            *HOST_PARTS,
             "aot",
             "aot/compiler",
             "conformance",
@@ -70,9 +79,35 @@ RULES = {
         },
         KIT,
     ),
-    # Below all of the kit: it knows no rule and no test.
+    "conformance/impl": (
+        {
+            "abi",
+            "core",
+            *HOST_PARTS,
+            "aot",
+            "aot/compiler",
+            "aot/compiler/impl",
+            "conformance",
+            "conformance/platform",
+            "conformance/impl",
+            "conformance/impl/platform",
+        },
+        KIT,
+    ),
+    # Below all of the kit: they know no rule and no test.
     "conformance/platform": (
-        {"abi", "core", "host/platform", "conformance/platform"},
+        {"abi", "core", "host/platform", "host/impl/platform", "conformance/platform"},
+        KIT_PLATFORM,
+    ),
+    "conformance/impl/platform": (
+        {
+            "abi",
+            "core",
+            "host/platform",
+            "host/impl/platform",
+            "conformance/platform",
+            "conformance/impl/platform",
+        },
         KIT_PLATFORM,
     ),
 }
@@ -96,7 +131,7 @@ ADDITIONAL = {
     "core/x86_features.hpp": re.compile(r"(cpuid|intrin)\.h"),
     # Exceptions that end a thread, floating-point control, and functions that replace glibc's.
     "conformance/boundary/watch.hpp": re.compile(r"cxxabi\.h"),
-    "conformance/process/process_state.hpp": re.compile(r"xmmintrin\.h"),
+    "conformance/impl/process/process_state.hpp": re.compile(r"xmmintrin\.h"),
     "conformance/process/interpose.hpp": POSIX,
 }
 # Headers that an umbrella leaves out: most of its users do not need them, and all would pay for them.
@@ -111,42 +146,63 @@ LEFT_OUT = {
     "backend/static_libstdcxx.hpp",
     "core/aoti_names.hpp",
     "core/best_fit.hpp",
-    "core/api.hpp",
     "core/arm64_features.hpp",
     "core/json.hpp",
     "core/json_limits.hpp",
     "core/sanitizer.hpp",
     "core/sha256.hpp",
     "core/x86_features.hpp",
+    "host/binary/file_bytes.hpp",
     "host/executorch_names.hpp",
+    "host/files/environment.hpp",
     "host/files/list_folder.hpp",
+    "host/files/new_file.hpp",
+    "host/files/quoted.hpp",
+    "host/files/shortened.hpp",
+    "host/method/host_init_context.hpp",
+    "host/plugin/last_error.hpp",
+    "host/plugin/tensor_storage.hpp",
+    "host/program/file_header.hpp",
 }
 # Headers that open a directory of their own or of others; they are above it in the graph.
 ENTRIES = set(UMBRELLAS) | {
     "conformance/report.hpp",
     "conformance/suites.hpp",
-    "conformance/platform/make_temporary_folder.hpp",
-    "conformance/platform/output_of_program.hpp",
+    "conformance/impl/platform/make_temporary_folder.hpp",
+    "conformance/impl/platform/output_of_program.hpp",
+    "conformance/impl/platform/test_server.hpp",
     "conformance/platform/system.hpp",
-    "conformance/platform/test_server.hpp",
     "executorch_names.hpp",
     "executorch/plugin.hpp",
     "executorch/register_plugins.hpp",
     "host/executorch_names.hpp",
+    "host/impl/platform/pages.hpp",
+    "host/impl/platform/trusted_path.hpp",
     "host/platform/file.hpp",
-    "host/platform/pages.hpp",
     "host/platform/path_text.hpp",
     "host/platform/signals_blocked.hpp",
     "host/platform/trusted_path.hpp",
 }
+# Parts whose headers declare. Their definitions are in the same place below `impl`.
+IMPLEMENTED = ["aot/compiler", "conformance", "host"]
 MAX_FILES = 25
 # These headers are generated; who may include them is said by the directory they are in.
 GENERATED = re.compile(r"host/schema/[a-z_]+_generated\.h|host/plugindir\.hpp")
 INCLUDE = re.compile(r'^\s*#\s*include\s*(?P<form>["<])(?P<name>[^">]+)[">]', re.M)
 
 
+def is_implementation(header):
+    """Whether a program includes it in exactly one of its sources."""
+    return header.endswith("/implementation.hpp")
+
+
 def part_of(header):
-    """The rule that applies to a header: its own, or that of the nearest directory above it."""
+    """The rule that applies to a header: its own, or that of the nearest directory above it.
+
+    The headers that put definitions into one source of a program are among the definitions.
+    """
+    if is_implementation(header):
+        return next(root + "/impl" for root in IMPLEMENTED if header.startswith(root + "/"))
     part = header
     while part not in RULES and "/" in part:
         part = part.rpartition("/")[0]
@@ -175,7 +231,7 @@ def check_directories(root, includes):
     problems = []
     graph = {}
     for header, names in includes.items():
-        if header in ENTRIES:
+        if header in ENTRIES or is_implementation(header):
             continue
         here = header.rpartition("/")[0]
         graph.setdefault(here, set()).update(
@@ -189,6 +245,24 @@ def check_directories(root, includes):
         if count > MAX_FILES:
             problems.append(f"{directory}: {count} files, expected at most {MAX_FILES}")
     print(f"{len(graph)} directories, {sum(map(len, graph.values()))} arrows between them")
+    return problems
+
+
+def check_definitions(includes, reached):
+    """Each definition is in exactly one of the sources that a program may have of them."""
+    problems = []
+    implementations = [header for header in includes if is_implementation(header)]
+    for header in includes:
+        root = next((root for root in IMPLEMENTED if header.startswith(root + "/impl/")), None)
+        if root is None:
+            continue
+        if root + header.removeprefix(root + "/impl") not in includes:
+            continue
+        users = [one for one in implementations if header in reached[one]]
+        if len(users) != 1:
+            problems.append(f"{header}: is included by {users}, expected one implementation.hpp")
+    if len(implementations) < 8:
+        problems.append(f"found only {len(implementations)} headers with all definitions of a part")
     return problems
 
 
@@ -230,6 +304,7 @@ def main():
         f"{header}: includes itself in a circle" for header in includes if header in reached[header]
     ]
     problems += check_directories(root, includes)
+    problems += check_definitions(includes, reached)
 
     for parts in {frozenset(parts) for parts in UMBRELLAS.values()}:
         umbrellas = [umbrella for umbrella, all_of in UMBRELLAS.items() if all_of == parts]

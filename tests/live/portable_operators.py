@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Writes include/tenon/aot/compiler/lower/portable_operators.hpp, or checks that it is up to date.
+"""Writes include/tenon/aot/compiler/impl/lower/portable_operators.hpp, or checks that it is up to date.
 
 The table says which kernel of ExecuTorch's portable and quantized libraries serves an operator of an exported
 graph. It is taken from what is installed: the lists of kernels from ExecuTorch, schemas from PyTorch.
@@ -23,7 +23,7 @@ from executorch import version
 from executorch.exir.operator.convert import to_out_variant
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-HEADER = ROOT / "include/tenon/aot/compiler/lower/portable_operators.hpp"
+HEADER = ROOT / "include/tenon/aot/compiler/impl/lower/portable_operators.hpp"
 
 # Views that are not called like the copy that takes their place.
 VIEWS = {"aten._unsafe_view.default": "aten.view_copy.default"}

@@ -24,7 +24,7 @@ ABI_MAJOR = "1"
 PLUGINS = f"share/tenon/plugins-{ABI_MAJOR}"
 LIBRARIES = "share/tenon/libraries"
 OPTIONS = [
-    "-Doptimization=2", "-Dunity=on", "-Dunity_size=100", "-Dcompiled_host=true",
+    "-Doptimization=2", "-Dunity=on", "-Dunity_size=100",
     "-Dpython=enabled", "-Dpt2=enabled", "-Dcpu_aoti=enabled", "-Dtests=disabled",
     "-Dconformance=enabled", "-Dbenchmarks=disabled", "-Dcuda=disabled",
     "-Dlibdir=lib", "-Dplugindir=" + PLUGINS,

@@ -17,10 +17,8 @@ struct CompileSpecData {
 };
 
 /// Copies of all specs, in their order: what `PartitionOptions::spec` gets, so that `preprocess`
-/// and `init` see what `partition` was called with. A template of nothing, as `TENON_ON_USE`
-/// (tenon/core/api.hpp).
-template <class...>
-[[nodiscard]] std::vector<CompileSpecData> copy_specs(const CompileSpecs& specs) {
+/// and `init` see what `partition` was called with.
+[[nodiscard]] inline std::vector<CompileSpecData> copy_specs(const CompileSpecs& specs) {
   std::vector<CompileSpecData> out;
   out.reserve(specs.size());
   for (std::size_t i = 0; i < specs.size(); ++i) {

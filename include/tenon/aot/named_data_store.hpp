@@ -43,9 +43,6 @@ struct NamedDataOptions {
 /// A function that fails does not change the store.
 ///
 /// Bytes are shared, not copied. Not for several threads at once.
-///
-/// The functions are templates of nothing, as `TENON_ON_USE` (tenon/core/api.hpp): compiled for the
-/// backends that have named data.
 class NamedDataStore {
  public:
   /// Adds `data` under `key`. An existing key stays where it is, program or file, and
@@ -54,7 +51,6 @@ class NamedDataStore {
   /// errors: InvalidArgument when the key exists with other data or another layout; for an empty
   ///         key, an alignment of 0 or too large, a tag that is not a file name; and for a layout
   ///         that `check_layout` refuses or that needs more bytes than there are.
-  template <class...>
   Status add_named_data(std::string_view key, SharedBytes data,
                         const NamedDataOptions& options = {}) {
     TENON_RETURN_IF_ERROR(check_options(key, data, options));
@@ -79,7 +75,6 @@ class NamedDataStore {
   /// errors: InvalidArgument when `max_data_bytes` is 0, when `tag_prefix` is empty or no file
   ///         name, when one buffer is larger than `max_data_bytes`, and when there is external data
   ///         with such a tag already.
-  template <class...>
   Status externalize_pte_data(std::uint64_t max_data_bytes, std::string_view tag_prefix) {
     if (max_data_bytes == 0) {
       return error(Error::InvalidArgument,
@@ -109,7 +104,6 @@ class NamedDataStore {
   /// Adds everything of another store's output.
   ///
   /// errors: as `add_named_data`, and InvalidArgument for an entry whose buffer does not exist.
-  template <class...>
   Status merge_named_data_store(const NamedDataStoreOutput& other) {
     NamedDataStore merged = *this;
     for (const auto& one : other.pte_data) {
@@ -125,7 +119,6 @@ class NamedDataStore {
   }
 
   /// All that was added. Tags without entries are left out.
-  template <class...>
   [[nodiscard]] NamedDataStoreOutput get_named_data_store_output() const {
     return {buffers_.all(), pte_data_, external_data_};
   }
@@ -154,16 +147,13 @@ class NamedDataStore {
     std::size_t position = 0;
   };
 
-  template <class...>
   [[nodiscard]] std::vector<NamedEntry>& list_at(std::size_t list) noexcept {
     return list == in_program ? pte_data_ : external_data_[list].entries;
   }
-  template <class...>
   [[nodiscard]] DataEntry& entry_at(const Slot& place) noexcept {
     return list_at(place.list)[place.position].entry;
   }
 
-  template <class...>
   [[nodiscard]] std::size_t external_list(std::string_view tag) {
     std::size_t index = 0;
     while (index < external_data_.size() && external_data_[index].tag != tag) ++index;
@@ -171,7 +161,6 @@ class NamedDataStore {
     return index;
   }
 
-  template <class...>
   static Status check_options(std::string_view key, const SharedBytes& data,
                               const NamedDataOptions& options) {
     if (key.empty()) return error(Error::InvalidArgument, "the key of named data is empty");
@@ -191,7 +180,6 @@ class NamedDataStore {
                  options.tensor_layout->nbytes(), " bytes, but the data has ", data.size());
   }
 
-  template <class...>
   Status add_again(std::string_view key, const SharedBytes& data, const NamedDataOptions& options,
                    DataEntry& entry) {
     const auto& existing = buffers_[entry.buffer_index];
@@ -216,7 +204,6 @@ class NamedDataStore {
     return ok();
   }
 
-  template <class...>
   Status merge_entry(const NamedDataStoreOutput& other, const NamedEntry& one,
                      const std::optional<std::string>& tag) {
     if (one.entry.buffer_index >= other.buffers.size()) {
@@ -232,7 +219,6 @@ class NamedDataStore {
 
   /// The program's entries in shards, the entries of one buffer together. Buffers are in the order
   /// of their first keys, and a shard's entries are sorted by key.
-  template <class...>
   Result<std::vector<std::vector<NamedEntry>>> shards_of(std::uint64_t max_data_bytes) const {
     EntriesByKey all;
     for (const auto& one : pte_data_) all.emplace(one.key, &one);
@@ -265,7 +251,6 @@ class NamedDataStore {
     return out;
   }
 
-  template <class...>
   static Status add_shard(std::vector<ExternalData>& external, std::string tag,
                           std::vector<NamedEntry> shard) {
     for (const auto& one : external) {
@@ -277,7 +262,6 @@ class NamedDataStore {
     return ok();
   }
 
-  template <class...>
   void find_places() {
     places_.clear();
     for (std::size_t i = 0; i < external_data_.size(); ++i) {

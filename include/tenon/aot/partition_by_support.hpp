@@ -51,9 +51,6 @@ namespace detail {
 /// waits for one of them, so they can be one group; and since every level has a path that visits
 /// all levels below it, no two groups could be merged: no partitioning of all supported nodes has
 /// fewer groups. Takes time linear in the graph.
-///
-/// A template of nothing, as `partition_supported`: compiled where a backend partitions.
-template <class = void>
 class LevelGroups {
  public:
   LevelGroups(const EdgeProgram& program, const EdgeUses& uses,
@@ -240,14 +237,13 @@ inline bool drop_number_givers(const EdgeProgram& program, const EdgeUses& uses,
 }
 
 /// One partition for each group of the supported nodes, unless it is too small or too large.
-template <class...>
-PartitionResult tag_groups(const EdgeProgram& program, const EdgeUses& uses,
-                           const std::vector<std::uint8_t>& supported,
-                           const PartitionOptions& options) {
-  LevelGroups<> levels(program, uses, supported);
+inline PartitionResult tag_groups(const EdgeProgram& program, const EdgeUses& uses,
+                                  const std::vector<std::uint8_t>& supported,
+                                  const PartitionOptions& options) {
+  LevelGroups levels(program, uses, supported);
   PartitionResult result;
   result.node_tags.resize(program.num_nodes());
-  for (const LevelGroups<>::Nodes& nodes : levels.groups(options.skip_horizontal_fusion)) {
+  for (const LevelGroups::Nodes& nodes : levels.groups(options.skip_horizontal_fusion)) {
     std::size_t count = 0;
     for (const std::uint32_t node : nodes) {
       if (!makes_only_symbols(program, program.node(node))) ++count;
@@ -261,10 +257,9 @@ PartitionResult tag_groups(const EdgeProgram& program, const EdgeUses& uses,
   return result;
 }
 
-template <class...>
-Result<PartitionResult> partition_supported(const EdgeProgram& program,
-                                            std::vector<std::uint8_t> supported,
-                                            const PartitionOptions& options) {
+inline Result<PartitionResult> partition_supported(const EdgeProgram& program,
+                                                   std::vector<std::uint8_t> supported,
+                                                   const PartitionOptions& options) {
   if (options.tag_prefix.empty()) {
     return error(Error::InvalidArgument, "PartitionOptions::tag_prefix is empty");
   }

@@ -18,12 +18,9 @@ namespace tenon::aot {
 ///
 /// Contents are compared byte by byte, and only when sizes and samples agree: large blobs are read
 /// at most once for each equal one, and the answer does not rest on a hash.
-///
-/// The functions are templates of nothing, as `TENON_ON_USE` (tenon/core/api.hpp).
 class UniqueBytes {
  public:
   /// The index of bytes equal to `bytes`, or nothing.
-  template <class...>
   [[nodiscard]] std::optional<std::uint32_t> find(Bytes bytes) const {
     const auto [first, last] = by_sample_.equal_range(sample(bytes));
     for (auto it = first; it != last; ++it) {
@@ -33,7 +30,6 @@ class UniqueBytes {
   }
 
   /// The index of the content, which is kept when it is new.
-  template <class...>
   std::uint32_t add(SharedBytes bytes) {
     if (const auto found = find(bytes.bytes())) return *found;
     const auto index = static_cast<std::uint32_t>(all_.size());
@@ -54,7 +50,6 @@ class UniqueBytes {
 
  private:
   /// Sixteen pieces at equal distances; small contents are taken whole.
-  template <class...>
   static std::size_t sample(Bytes bytes) noexcept {
     constexpr std::size_t pieces = 16;
     constexpr std::size_t piece = 16;

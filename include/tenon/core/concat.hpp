@@ -97,45 +97,9 @@ class Piece {
 
 /// Joins text, numbers and booleans into one string. Used for error texts, so that a plugin needs
 /// no formatting library (gcc 12 has no `std::format`).
-///
-/// An overload for each number of pieces instead of a template: compilers then have nothing to
-/// instantiate for a call. This matters, because a host has about a thousand messages.
-[[nodiscard]] inline std::string concat() { return {}; }
-[[nodiscard]] inline std::string concat(detail::Piece a) { return detail::join({a}); }
-[[nodiscard]] inline std::string concat(detail::Piece a, detail::Piece b) {
-  return detail::join({a, b});
-}
-[[nodiscard]] inline std::string concat(detail::Piece a, detail::Piece b, detail::Piece c) {
-  return detail::join({a, b, c});
-}
-[[nodiscard]] inline std::string concat(detail::Piece a, detail::Piece b, detail::Piece c,
-                                        detail::Piece d) {
-  return detail::join({a, b, c, d});
-}
-[[nodiscard]] inline std::string concat(detail::Piece a, detail::Piece b, detail::Piece c,
-                                        detail::Piece d, detail::Piece e) {
-  return detail::join({a, b, c, d, e});
-}
-[[nodiscard]] inline std::string concat(detail::Piece a, detail::Piece b, detail::Piece c,
-                                        detail::Piece d, detail::Piece e, detail::Piece f) {
-  return detail::join({a, b, c, d, e, f});
-}
-[[nodiscard]] inline std::string concat(detail::Piece a, detail::Piece b, detail::Piece c,
-                                        detail::Piece d, detail::Piece e, detail::Piece f,
-                                        detail::Piece g) {
-  return detail::join({a, b, c, d, e, f, g});
-}
-[[nodiscard]] inline std::string concat(detail::Piece a, detail::Piece b, detail::Piece c,
-                                        detail::Piece d, detail::Piece e, detail::Piece f,
-                                        detail::Piece g, detail::Piece h) {
-  return detail::join({a, b, c, d, e, f, g, h});
-}
-/// Nine pieces or more.
 template <class... Pieces>
-[[nodiscard]] std::string concat(detail::Piece a, detail::Piece b, detail::Piece c, detail::Piece d,
-                                 detail::Piece e, detail::Piece f, detail::Piece g, detail::Piece h,
-                                 detail::Piece i, const Pieces&... rest) {
-  return detail::join({a, b, c, d, e, f, g, h, i, detail::Piece(rest)...});
+[[nodiscard]] std::string concat(const Pieces&... pieces) {
+  return detail::join({detail::Piece(pieces)...});
 }
 
 }  // namespace tenon

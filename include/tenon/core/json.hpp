@@ -24,9 +24,7 @@ namespace tenon {
 namespace detail {
 
 /// Builds a value from the events of nlohmann's parser. Its own builder, where a function may look
-/// at the events, searches each array and object again for each of its elements. A template for the
-/// reason of `TENON_ON_USE` (tenon/core/api.hpp).
-template <class...>
+/// at the events, searches each array and object again for each of its elements.
 class JsonBuilder {
  public:
   using Json = nlohmann::json;
@@ -112,15 +110,14 @@ class JsonBuilder {
 ///
 /// errors: InvalidArgument, with a text to follow the name of the file: "is not JSON: ...", "the
 /// key 'a' is written twice", "begins with a byte order mark", or the limit that is exceeded.
-template <class...>
-[[nodiscard]] Result<nlohmann::json> parse_json(std::string_view text,
-                                                const JsonLimits& limits = {}) {
+[[nodiscard]] inline Result<nlohmann::json> parse_json(std::string_view text,
+                                                       const JsonLimits& limits = {}) {
   const auto wrong = [](const auto&... pieces) { return error(Error::InvalidArgument, pieces...); };
   if (text.size() > limits.bytes) {
     return wrong("has ", text.size(), " bytes, the limit of JSON is ", limits.bytes);
   }
   if (text.starts_with("\xef\xbb\xbf")) return wrong("begins with a byte order mark");
-  detail::JsonBuilder<> builder(limits);
+  detail::JsonBuilder builder(limits);
   if (!nlohmann::json::sax_parse(text, &builder)) {
     if (builder.too_many) {
       return wrong("has more values than ", limits.values, ", the limit of JSON");

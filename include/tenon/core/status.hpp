@@ -96,44 +96,10 @@ namespace detail {
 
 /// A failure whose text is the pieces joined: `error(Error::InvalidArgument, "rank is ", rank)`.
 /// The text is one line: a line feed in a piece becomes `\n`.
-/// Overloads as for `concat`, for the same reason.
-[[nodiscard]] inline Status error(Error code, detail::Piece a) {
-  return detail::failure(code, {a});
-}
-[[nodiscard]] inline Status error(Error code, detail::Piece a, detail::Piece b) {
-  return detail::failure(code, {a, b});
-}
-[[nodiscard]] inline Status error(Error code, detail::Piece a, detail::Piece b, detail::Piece c) {
-  return detail::failure(code, {a, b, c});
-}
-[[nodiscard]] inline Status error(Error code, detail::Piece a, detail::Piece b, detail::Piece c,
-                                  detail::Piece d) {
-  return detail::failure(code, {a, b, c, d});
-}
-[[nodiscard]] inline Status error(Error code, detail::Piece a, detail::Piece b, detail::Piece c,
-                                  detail::Piece d, detail::Piece e) {
-  return detail::failure(code, {a, b, c, d, e});
-}
-[[nodiscard]] inline Status error(Error code, detail::Piece a, detail::Piece b, detail::Piece c,
-                                  detail::Piece d, detail::Piece e, detail::Piece f) {
-  return detail::failure(code, {a, b, c, d, e, f});
-}
-[[nodiscard]] inline Status error(Error code, detail::Piece a, detail::Piece b, detail::Piece c,
-                                  detail::Piece d, detail::Piece e, detail::Piece f,
-                                  detail::Piece g) {
-  return detail::failure(code, {a, b, c, d, e, f, g});
-}
-[[nodiscard]] inline Status error(Error code, detail::Piece a, detail::Piece b, detail::Piece c,
-                                  detail::Piece d, detail::Piece e, detail::Piece f,
-                                  detail::Piece g, detail::Piece h) {
-  return detail::failure(code, {a, b, c, d, e, f, g, h});
-}
-/// Nine pieces or more.
 template <class... Pieces>
-[[nodiscard]] Status error(Error code, detail::Piece a, detail::Piece b, detail::Piece c,
-                           detail::Piece d, detail::Piece e, detail::Piece f, detail::Piece g,
-                           detail::Piece h, detail::Piece i, const Pieces&... rest) {
-  return detail::failure(code, {a, b, c, d, e, f, g, h, i, detail::Piece(rest)...});
+  requires(sizeof...(Pieces) > 0)
+[[nodiscard]] Status error(Error code, const Pieces&... pieces) {
+  return detail::failure(code, {detail::Piece(pieces)...});
 }
 
 /// "InvalidProgram (0x23): text", the form in which every program here prints a failure.

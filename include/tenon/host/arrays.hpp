@@ -6,5 +6,19 @@
 
 #include "tenon/host/arrays/array.hpp"
 #include "tenon/host/arrays/compare_arrays.hpp"
+#include "tenon/host/arrays/element.hpp"
 #include "tenon/host/arrays/npy.hpp"
 #include "tenon/host/arrays/value_array.hpp"
+
+namespace tenon::host {
+
+/// Defined by <tenon/host/arrays/implementation.hpp>, and so by the library tenon-host. A linker
+/// that does not find it, or finds two, says with its name what to do.
+void include_tenon_host_arrays_implementation_hpp_in_exactly_one_source() noexcept;
+
+namespace detail {
+[[gnu::used]] inline constexpr auto* needs_arrays_implementation =
+    &include_tenon_host_arrays_implementation_hpp_in_exactly_one_source;
+}
+
+}  // namespace tenon::host

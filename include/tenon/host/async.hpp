@@ -6,3 +6,16 @@
 
 #include "tenon/host/async/thread_executor.hpp"
 #include "tenon/host/method/execute_async.hpp"
+
+namespace tenon::host {
+
+/// Defined by <tenon/host/async/implementation.hpp>, and so by the library tenon-host. A linker
+/// that does not find it, or finds two, says with its name what to do.
+void include_tenon_host_async_implementation_hpp_in_exactly_one_source() noexcept;
+
+namespace detail {
+[[gnu::used]] inline constexpr auto* needs_async_implementation =
+    &include_tenon_host_async_implementation_hpp_in_exactly_one_source;
+}
+
+}  // namespace tenon::host

@@ -5,3 +5,16 @@
 #pragma once
 
 #include "tenon/host/registry/discovery.hpp"
+
+namespace tenon::host {
+
+/// Defined by <tenon/host/discovery/implementation.hpp>, and so by the library tenon-host. A linker
+/// that does not find it, or finds two, says with its name what to do.
+void include_tenon_host_discovery_implementation_hpp_in_exactly_one_source() noexcept;
+
+namespace detail {
+[[gnu::used]] inline constexpr auto* needs_discovery_implementation =
+    &include_tenon_host_discovery_implementation_hpp_in_exactly_one_source;
+}
+
+}  // namespace tenon::host

@@ -13,4 +13,19 @@
 #include "tenon/host/files/sha256.hpp"
 #include "tenon/host/files/write_at.hpp"
 #include "tenon/host/method/check_blob.hpp"
+#include "tenon/host/method/device_memory.hpp"
+#include "tenon/host/method/requirements.hpp"
 #include "tenon/host/plugin/devices.hpp"
+
+namespace tenon::host {
+
+/// Defined by <tenon/host/inspect/implementation.hpp>, and so by the library tenon-host. A linker
+/// that does not find it, or finds two, says with its name what to do.
+void include_tenon_host_inspect_implementation_hpp_in_exactly_one_source() noexcept;
+
+namespace detail {
+[[gnu::used]] inline constexpr auto* needs_inspect_implementation =
+    &include_tenon_host_inspect_implementation_hpp_in_exactly_one_source;
+}
+
+}  // namespace tenon::host

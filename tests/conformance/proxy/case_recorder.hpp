@@ -15,7 +15,7 @@
 
 #include "recorded_case.hpp"
 #include "tenon/abi/backend.h"
-#include "tenon/conformance/boundary/observed_roles.hpp"
+#include "tenon/conformance/impl/boundary/observed_roles.hpp"
 #include "tenon/core/result.hpp"
 #include "tenon/host/arrays/array.hpp"
 

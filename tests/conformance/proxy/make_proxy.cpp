@@ -18,6 +18,7 @@
 #include "tenon/host/binary/plugin_record.hpp"
 #include "tenon/host/files/mapped_file.hpp"
 #include "tenon/host/files/new_file.hpp"
+#include "tenon/host/impl/binary/find_object.hpp"
 #include "tenon/host/platform/path_text.hpp"
 
 namespace tenon::conformance {

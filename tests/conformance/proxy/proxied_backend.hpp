@@ -18,7 +18,7 @@
 #include "settings.hpp"
 #include "tenon/abi/backend.h"
 #include "tenon/conformance/boundary/boundary.hpp"
-#include "tenon/conformance/boundary/observed_roles.hpp"
+#include "tenon/conformance/impl/boundary/observed_roles.hpp"
 #include "tenon/core/result.hpp"
 #include "tenon/host/plugin/backend_api.hpp"
 #include "wrapped_plugin.hpp"

@@ -18,8 +18,8 @@
 #include "tenon/host/binary/peek.hpp"
 #include "tenon/host/binary/plugin_record.hpp"
 #include "tenon/host/files/environment.hpp"
-#include "tenon/host/files/trusted_path.hpp"
-#include "tenon/host/plugin/library.hpp"
+#include "tenon/host/impl/plugin/library.hpp"
+#include "tenon/host/platform/trusted_path.hpp"
 
 namespace tenon::conformance {
 

@@ -17,7 +17,7 @@ namespace tenon::rulebook {
 struct ConformanceTest {
   std::string name;
   std::vector<std::string> tags;  ///< Without their brackets, in their order.
-  std::string file;               ///< "include/tenon/conformance/suites/arguments.hpp".
+  std::string file;               ///< "include/tenon/conformance/impl/suites/arguments.hpp".
   std::size_t line = 0;
 
   [[nodiscard]] std::vector<std::string> rules() const {

@@ -60,7 +60,8 @@ Survey read_repository(const fs::path& root, std::vector<Problem>& problems) {
     if (problem.line != 0) problem.file.insert(0, "include/");
     problems.push_back(std::move(problem));
   }
-  for (const auto& [file, text] : read_files(root, "include/tenon/conformance/suites", {".hpp"})) {
+  for (const auto& [file, text] :
+       read_files(root, "include/tenon/conformance/impl/suites", {".hpp"})) {
     ConformanceTests suite = read_suite(file, text);
     std::ranges::move(suite.tests, std::back_inserter(survey.tests));
     append(problems, std::move(suite.problems));

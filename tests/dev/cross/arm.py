@@ -10,9 +10,7 @@ from dev.cross.roots import sysroot
 from dev.cross.target import CONFORMANCE, OPTIONS, PLUGINS, PROGRAMS, TENON_RUN, UNIT_TESTS, write_script
 from dev.part import Failed
 
-# Each program compiles what it uses of the host, which is less than all of it once.
-QUICK_OPTIONS = (*OPTIONS, "-Doptimization=0", "-Dcompiled_host=false", "-Dpt2=disabled", "-Dcpu_aoti=disabled",
-                 "-Dcuda=disabled")
+QUICK_OPTIONS = (*OPTIONS, "-Doptimization=0", "-Dpt2=disabled", "-Dcpu_aoti=disabled", "-Dcuda=disabled")
 QUICK_TESTS = ("peek", "files that are written")
 ZOO_TEST = "the conformance kit catches each plugin of the zoo by its rule"
 

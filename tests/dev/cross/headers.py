@@ -29,7 +29,7 @@ def describe(part, folder):
         f"[constants]\nsource = '{os.getcwd()}'\n[properties]\npkg_config_libdir = '{folder}'\n", encoding="utf-8")
 
 
-def cross_build(part, folder, files, names, tests, compiled_host=True):
+def cross_build(part, folder, files, names, tests):
     """Configures the host, its programs, the kit and the example plugins with cross files of tests/cross, and with `tests`
     the unit tests; compiles what is named. Archives of PyTorch are read where FOLDER-packages has libzip. One translation
     unit a target, not optimised: it is not measured."""
@@ -40,7 +40,7 @@ def cross_build(part, folder, files, names, tests, compiled_host=True):
         builds.set_up(part, folder, [
             "--cross-file", f"{packages}/packages.ini", *(f"--cross-file=tests/cross/{file}.ini" for file in files),
             "--wrap-mode=nofallback", "--buildtype=release", "-Doptimization=0", "-Dwerror=true",
-            f"-Dcompiled_host={str(compiled_host).lower()}", *builds.TOGETHER,
+            *builds.TOGETHER,
             f"-Dtests={'enabled' if tests else 'disabled'}", "-Dconformance=enabled", "-Dpython=disabled", f"-Dpt2={pt2}",
             "-Dcpu_aoti=disabled", "-Dcuda=disabled", "-Dbenchmarks=disabled"])
     builds.compile_in(part, folder, names, jobs=os.cpu_count())

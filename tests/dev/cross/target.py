@@ -14,7 +14,7 @@ from dev.totals import FAILED, PASSED, SKIPPED
 
 CASES, FIXTURES = "tests/conformance/cases", "tests/fixtures"
 # One translation unit a target, as other builds have it: sources share almost all that a compiler has to do.
-OPTIONS = ("-Dbuildtype=release", "-Doptimization=1", "-Dbenchmarks=disabled", "-Dpython=disabled", *builds.COMPILED,
+OPTIONS = ("-Dbuildtype=release", "-Doptimization=1", "-Dbenchmarks=disabled", "-Dpython=disabled", *builds.TOGETHER,
            "--werror")
 PLUGINS = [f"examples/{name}.so" for name in ("hello", "demo_backend", "arithmetic_kernels", "mlp_kernels")]
 TENON_RUN = "examples/tenon-run/tenon-run"

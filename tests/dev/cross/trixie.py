@@ -17,7 +17,7 @@ from dev.suites import OUTCOMES
 from dev.totals import PASSED, SKIPPED
 
 # As for gcc here, and not optimised for what runs once.
-OPTIONS = ("--werror", "-Dbuildtype=release", "-Dbenchmarks=disabled", *builds.COMPILED)
+OPTIONS = ("--werror", "-Dbuildtype=release", "-Dbenchmarks=disabled", *builds.TOGETHER)
 SUITES = [word for suite in ("unit", "abi", "headers", "docs", "lint") for word in ("--suite", suite)]
 SUITES += ["--no-suite", "slow"]
 VERSIONS = """g++ --version | sed -n 1p; clang++ --version | sed -n 1p; ldd --version | sed -n 1p

@@ -23,11 +23,9 @@ PROGRAMS = [f"examples/tenon-{name}/tenon-{name}.exe" for name in ("run", "list"
 
 
 def windows_quick(target):
-    """Each program compiles what it uses of the host, which is less than all of it once."""
     packages.need(target.part, PACKAGES)
     headers.cross_build(target.part, target.build, ["windows", "windows-clang"],
-                        [*PLUGINS, PROGRAMS[0], f"{CONFORMANCE}.exe", *windows_checks.QUICK_UNITS], tests=True,
-                        compiled_host=False)
+                        [*PLUGINS, PROGRAMS[0], f"{CONFORMANCE}.exe", *windows_checks.QUICK_UNITS], tests=True)
     windows_checks.check_all(target, WINE, quick=True)
 
 

@@ -68,13 +68,6 @@ SLICES = (
           "package", ("./dev quick --suite headers --suite abi --suite docs --suite lint --suite python --suite gpu",), 10),
     Slice("zoo", "the zoo at the kit's default level: each broken plugin is caught by its rule, and by no other",
           ("TENON_ZOO_LEVEL=5 ./dev slow --suite zoo",), 10),
-    Slice("header-only-library", "tests of the library with the headers compiled into each program",
-          ("./dev header-only --suite unit --no-suite programs --no-suite backends --no-suite conformance --no-suite slow",),
-          12),
-    Slice("header-only-programs", "the same for the programs", ("./dev header-only --suite programs --no-suite slow",), 12),
-    Slice("header-only-rest", "the same for the backends, the kit, the headers, the packages and the pages",
-          ("./dev header-only --suite backends --suite conformance --suite headers --suite abi --suite install "
-           "--suite docs --no-suite programs --no-suite slow",), 12),
     Slice("live-models-1", "models that PyTorch exports, run without libtorch and beside it (first third)",
           (_models("tiny_addmul", "small_mlp", "dynamic_mlp", "stateful", "kv_cache", "external_weights", "resnet18"),),
           10),

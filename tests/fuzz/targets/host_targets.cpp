@@ -15,7 +15,7 @@
 #include "tenon/host/binary/binary_lint.hpp"
 #include "tenon/host/binary/elf_library.hpp"
 #include "tenon/host/binary/peek.hpp"
-#include "tenon/host/registry/manifest.hpp"
+#include "tenon/host/impl/registry/manifest.hpp"
 
 namespace tenon::fuzz {
 

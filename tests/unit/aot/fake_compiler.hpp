@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "tenon/abi/extensions/preprocess.h"
+#include "tenon/host/impl/plugin/host_table.hpp"
 #include "tenon/host/plugin/backend.hpp"
-#include "tenon/host/plugin/host_table.hpp"
 #include "tenon/host/registry/backend_ref.hpp"
 
 namespace tenon::test {

@@ -16,8 +16,8 @@
 
 #include "fake_compiler.hpp"
 #include "support/catch.hpp"
+#include "tenon/aot/compiler/impl/partition/given_programs.hpp"
 #include "tenon/aot/compiler/lower/edge_program_text.hpp"
-#include "tenon/aot/compiler/partition/given_programs.hpp"
 #include "tenon/aot/compiler/partition/plugin_call.hpp"
 #include "tenon/aot/compiler/partition/plugin_preprocess.hpp"
 #include "tenon/aot/edge_program_builder.hpp"

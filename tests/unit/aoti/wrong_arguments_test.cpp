@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "program.hpp"
-#include "tenon/host/method/arena.hpp"
+#include "tenon/host/impl/method/arena.hpp"
 #include "tenon/host/plugin/last_error.hpp"
 #include "tenon/host/program/merged_data_map.hpp"
 #include "unit/core/test_tensor.hpp"

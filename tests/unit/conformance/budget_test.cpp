@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "tenon/conformance/run/budget.hpp"
+#include "tenon/conformance/impl/run/budget.hpp"
 
 #include <cmath>
 

@@ -8,7 +8,7 @@
 #include "case_support.hpp"
 #include "support/catch.hpp"
 #include "tenon/conformance/case/case_file.hpp"
-#include "tenon/conformance/case/settings_reader.hpp"
+#include "tenon/conformance/impl/case/settings_reader.hpp"
 
 using namespace tenon;
 using namespace tenon::conformance;

@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "support/catch.hpp"
-#include "tenon/conformance/fixtures/wrong_arguments.hpp"
-#include "tenon/host/plugin/host_table.hpp"
+#include "tenon/conformance/impl/fixtures/wrong_arguments.hpp"
+#include "tenon/host/impl/plugin/host_table.hpp"
 
 namespace guarded_arguments_test {
 namespace {

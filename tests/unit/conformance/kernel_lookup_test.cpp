@@ -8,7 +8,7 @@
 
 #include "support/catch.hpp"
 #include "tenon/conformance/boundary/host_side.hpp"
-#include "tenon/host/plugin/host_table.hpp"
+#include "tenon/host/impl/plugin/host_table.hpp"
 
 namespace kernel_lookup_test {
 namespace {

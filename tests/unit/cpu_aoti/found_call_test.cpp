@@ -15,8 +15,8 @@
 #include "operators/proxy.hpp"
 #include "support/catch.hpp"
 #include "tenon/backend/kernel_lookup.hpp"
-#include "tenon/host/method/kernel_lookup.hpp"
-#include "tenon/host/plugin/host_table.hpp"
+#include "tenon/host/impl/method/kernel_lookup.hpp"
+#include "tenon/host/impl/plugin/host_table.hpp"
 #include "tenon/host/registry/registry.hpp"
 
 using namespace kernel_test;

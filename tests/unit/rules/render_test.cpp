@@ -30,7 +30,7 @@ class Repository {
   Repository() {
     write("include/tenon/abi/a.h", "///   @TST-1  A host MUST run.\nint n;\n");
     write("tests/a_test.cpp", "TEST_CASE(\"it runs\", \"[@TST-1]\") {}\n");
-    std::filesystem::create_directories(folder_ / "include/tenon/conformance/suites");
+    std::filesystem::create_directories(folder_ / "include/tenon/conformance/impl/suites");
     std::filesystem::create_directories(folder_ / "docs/reference");
   }
 
@@ -94,10 +94,10 @@ TEST_CASE("the page names the keeper and the tests of each rule", "[rules]") {
              ContainsSubstring("The kit cannot observe it. It is internal. Tested in "
                                "[tests/a_test.cpp](../../tests/a_test.cpp), "
                                "[tests/b_test.cpp](../../tests/b_test.cpp).\n"));
-  survey.tests = {{"it runs", {ids("@TST-1")}, "include/tenon/conformance/suites/a.hpp", 3}};
+  survey.tests = {{"it runs", {ids("@TST-1")}, "include/tenon/conformance/impl/suites/a.hpp", 3}};
   CHECK_THAT(render_page(survey),
              ContainsSubstring("Tested by \"it runs\" "
-                               "([a.hpp](../../include/tenon/conformance/suites/a.hpp)).\n"));
+                               "([a.hpp](../../include/tenon/conformance/impl/suites/a.hpp)).\n"));
   survey.rules[0].sentence = "A host MUST run.";
   survey.tests.clear();
   survey.not_observable.clear();
@@ -133,7 +133,7 @@ TEST_CASE("the program finds problems in all files of the repository", "[rules]"
   REQUIRE(repository.run("write").exit_code == 0);
   repository.write("include/tenon/abi/b.h", "/// It MUST run.\nint n;\n");
   repository.write("include/tenon/abi/c.h", "///   @TST-2  A plugin MUST run.\nint n;\n");
-  repository.write("include/tenon/conformance/suites/s.hpp",
+  repository.write("include/tenon/conformance/impl/suites/s.hpp",
                    "TENON_CONFORMANCE_TEST(\"a\", \"[x]\") {}\nTENON_CONFORMANCE_TEST(b) {}\n");
   repository.write("tests/conformance/rules/not_observable.txt", "@TST-9  It is internal.\n");
   repository.write("tests/a_test.cpp", "");
@@ -141,8 +141,8 @@ TEST_CASE("the program finds problems in all files of the repository", "[rules]"
   CHECK(out.exit_code == 1);
   for (const std::string text :
        {"not ok: include/tenon/abi/b.h:1: MUST without a rule id: It MUST run.\n",
-        "not ok: include/tenon/conformance/suites/s.hpp:1: \"a\" names no rule in its tags\n",
-        "not ok: include/tenon/conformance/suites/s.hpp:2: expected TENON_CONFORMANCE_TEST(",
+        "not ok: include/tenon/conformance/impl/suites/s.hpp:1: \"a\" names no rule in its tags\n",
+        "not ok: include/tenon/conformance/impl/suites/s.hpp:2: expected TENON_CONFORMANCE_TEST(",
         "not ok: tests/conformance/rules/not_observable.txt:1: @TST-9 is not a rule of the "
         "boundary\n",
         "not ok: include/tenon/abi/a.h:1: @TST-1 is in no test's tags\n",

@@ -26,10 +26,10 @@
 #include "tenon/host.hpp"
 #include "tenon/host/arrays.hpp"
 #include "tenon/host/files/sha256.hpp"
+#include "tenon/host/impl/plugin/host_table.hpp"
+#include "tenon/host/impl/registry/manifest.hpp"
 #include "tenon/host/inspect.hpp"
-#include "tenon/host/plugin/host_table.hpp"
 #include "tenon/host/plugin/last_error.hpp"
-#include "tenon/host/registry/manifest.hpp"
 #include "unit/host/program/data_file_builder.hpp"
 
 using namespace tenon;

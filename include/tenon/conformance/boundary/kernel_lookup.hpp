@@ -5,7 +5,7 @@
 
 #include "tenon/abi/extensions/kernel_lookup.h"
 #include "tenon/conformance/process/interposition.hpp"
-#include "tenon/host/plugin/kernel_lookup.hpp"
+#include "tenon/host/impl/plugin/kernel_lookup.hpp"
 
 namespace tenon::conformance::detail {
 

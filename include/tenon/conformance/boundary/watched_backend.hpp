@@ -20,7 +20,6 @@
 #include "tenon/conformance/boundary/host_side.hpp"
 #include "tenon/conformance/boundary/watch.hpp"
 #include "tenon/conformance/process/faults.hpp"
-#include "tenon/core/api.hpp"
 
 /// The plugin's side of a `Boundary`: its tables, its delegates, and what they see of the host.
 namespace tenon::conformance {
@@ -120,12 +119,12 @@ class WatchedBackend {
   }
 
   /// The context that each run of `delegate` shows to the plugin; made from the first `original`.
-  [[nodiscard]] TENON_API const tenon_execution_context* execution_context_for(
+  [[nodiscard]] const tenon_execution_context* execution_context_for(
       WatchedDelegate& delegate, const tenon_execution_context& original);
 
   /// The context that `init`, and extensions that examine a blob, show to the plugin.
-  [[nodiscard]] TENON_API tenon_init_context context_for(WatchedDelegate& delegate,
-                                                         const tenon_init_context& original);
+  [[nodiscard]] tenon_init_context context_for(WatchedDelegate& delegate,
+                                               const tenon_init_context& original);
   /// Calls `call` with a guarded copy of `context`; `original` answers what the plugin asks about
   /// code. Afterwards any access to the copy faults (TN-INI-3), as long as `delegate` lives.
   template <class Call>
@@ -150,9 +149,9 @@ class WatchedBackend {
   tenon_backend* opened_ = nullptr;
 
  private:
-  TENON_API void show_context(WatchedDelegate& delegate, const tenon_init_context& context,
-                              const tenon_init_context& original);
-  TENON_API static void forbid_context(WatchedDelegate& delegate) noexcept;
+  void show_context(WatchedDelegate& delegate, const tenon_init_context& context,
+                    const tenon_init_context& original);
+  static void forbid_context(WatchedDelegate& delegate) noexcept;
 
   std::atomic<std::uint32_t> delegates_ = 0;
   std::atomic<std::uint32_t> live_ = 0;
@@ -160,67 +159,3 @@ class WatchedBackend {
 };
 
 }  // namespace tenon::conformance
-
-#if TENON_CONFORMANCE_DEFINITIONS
-
-namespace tenon::conformance {
-
-namespace detail {
-
-inline tenon_status permit_code(const tenon_init_context* shown, const void* code,
-                                std::uint64_t size) {
-  const OutsidePlugin outside;
-  const tenon_init_context& original =
-      GuardedStruct<tenon_init_context, tenon_init_context>::owner_of(shown);
-  const tenon_status status = original.permit_code(&original, code, size);
-  // The host has kept its reason, which counts as the plugin's own (TN-COD-3).
-  if (status != TENON_STATUS_OK) said_error() = {true, status, "the application refused the code"};
-  return status;
-}
-
-}  // namespace detail
-
-TENON_API const tenon_execution_context* WatchedBackend::execution_context_for(
-    WatchedDelegate& delegate, const tenon_execution_context& original) {
-  if (!delegate.temp_allocator) {
-    delegate.temp_allocator = std::make_unique<detail::GuardedAllocator>(
-        original.temp_allocator, Service::temp_memory, faults_);
-    tenon_execution_context shown = original;
-    shown.host = host_->get();
-    shown.temp_allocator = delegate.temp_allocator->table();
-    if (!shape.tracer) shown.tracer = nullptr;
-    delegate.execution_context = {shown, shape.execution_context_size, shape.unknown_bytes,
-                                  &delegate};
-  }
-  return delegate.execution_context.get();
-}
-
-TENON_API tenon_init_context WatchedBackend::context_for(WatchedDelegate& delegate,
-                                                         const tenon_init_context& original) {
-  tenon_init_context context = original;
-  context.host = host_->get();
-  context.processed = original.processed ? &delegate.processed : nullptr;
-  context.runtime_allocator = delegate.runtime_allocator.table();
-  context.named_data_map = delegate.named_data.table();
-  if (!shape.tracer) context.tracer = nullptr;
-  if (context.permit_code) context.permit_code = &detail::permit_code;
-  return context;
-}
-
-// Both run within a call of the plugin: memory that they take and pages that they close are the
-// host's.
-TENON_API void WatchedBackend::show_context(WatchedDelegate& delegate,
-                                            const tenon_init_context& context,
-                                            const tenon_init_context& original) {
-  const OutsidePlugin outside;
-  delegate.shown_context = {context, shape.init_context_size, shape.unknown_bytes,
-                            const_cast<tenon_init_context*>(&original)};
-}
-
-TENON_API void WatchedBackend::forbid_context(WatchedDelegate& delegate) noexcept {
-  const OutsidePlugin outside;
-  delegate.shown_context.forbid({"TN-INI-3", "of the context of init, which has ended"});
-}
-
-}  // namespace tenon::conformance
-#endif  // TENON_CONFORMANCE_DEFINITIONS

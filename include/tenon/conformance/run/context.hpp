@@ -12,7 +12,6 @@
 #include "tenon/conformance/result.hpp"
 #include "tenon/conformance/run/random.hpp"
 #include "tenon/conformance/run/subject.hpp"
-#include "tenon/core/api.hpp"
 #include "tenon/core/concat.hpp"
 #include "tenon/core/result.hpp"
 
@@ -42,12 +41,11 @@ class Context {
  public:
   /// All references must outlive this. `subject` names its plugin; `backend` and `of_case` are null
   /// where the scope of the test has none; `crumbs` may be null. `path` is that of the test.
-  TENON_API Context(const Subject& subject, const SubjectBackend* backend, const Case* of_case,
-                    const RunOptions& options, Channel& channel, Breadcrumbs* crumbs,
-                    std::string_view path);
+  Context(const Subject& subject, const SubjectBackend* backend, const Case* of_case,
+          const RunOptions& options, Channel& channel, Breadcrumbs* crumbs, std::string_view path);
   Context(const Context&) = delete;
   Context& operator=(const Context&) = delete;
-  TENON_API ~Context();
+  ~Context();
 
   /// Reports that `rule` is violated; the parts say where, what was expected and what was found.
   /// The test continues. A test reports the same finding once, and at most 20 findings.
@@ -62,7 +60,7 @@ class Context {
     return good;
   }
   /// Reports a finding of something that the test uses, as `violated` does.
-  TENON_API void report(Finding finding);
+  void report(Finding finding);
 
   /// Ends the test: the subject has nothing that it judges.
   template <class... Parts>
@@ -85,7 +83,7 @@ class Context {
   }
 
   /// Records a figure for the report; no test judges it.
-  TENON_API void measure(std::string_view name, double value, std::string_view unit);
+  void measure(std::string_view name, double value, std::string_view unit);
 
   [[nodiscard]] const Subject& subject() const noexcept { return subject_; }
   /// Absolute path of the plugin's file.
@@ -102,13 +100,13 @@ class Context {
   /// Numbers that depend on the seed and the path of the test alone.
   [[nodiscard]] Random& random() noexcept { return random_; }
 
-  [[nodiscard]] TENON_API std::vector<Finding> findings() const;
+  [[nodiscard]] std::vector<Finding> findings() const;
 
  private:
   struct Findings;
 
-  [[noreturn]] TENON_API static void stop(Outcome outcome, std::string reason);
-  [[noreturn]] TENON_API static void blocked_by(const Status& status, std::string_view what);
+  [[noreturn]] static void stop(Outcome outcome, std::string reason);
+  [[noreturn]] static void blocked_by(const Status& status, std::string_view what);
 
   const Subject& subject_;
   const SubjectBackend* backend_;
@@ -121,71 +119,3 @@ class Context {
 };
 
 }  // namespace tenon::conformance
-
-#if TENON_CONFORMANCE_DEFINITIONS
-#include <algorithm>
-#include <mutex>
-
-#include "tenon/conformance/process/channel.hpp"
-
-namespace tenon::conformance {
-
-namespace detail {
-
-/// FNV-1a: the same on every machine, which std::hash is not.
-inline std::uint64_t hash_of_path(std::string_view path) noexcept {
-  std::uint64_t out = 0xcbf29ce484222325;
-  for (const char letter : path) {
-    out = (out ^ static_cast<unsigned char>(letter)) * 0x100000001b3;
-  }
-  return out;
-}
-
-}  // namespace detail
-
-struct Context::Findings {
-  std::mutex mutex;
-  std::vector<Finding> all;
-};
-
-TENON_API Context::Context(const Subject& subject, const SubjectBackend* backend,
-                           const Case* of_case, const RunOptions& options, Channel& channel,
-                           Breadcrumbs* crumbs, std::string_view path)
-    : subject_(subject),
-      backend_(backend),
-      case_(of_case),
-      options_(options),
-      channel_(channel),
-      crumbs_(crumbs),
-      random_(options.seed ^ detail::hash_of_path(path)),
-      findings_(std::make_unique<Findings>()) {}
-
-TENON_API Context::~Context() = default;
-
-TENON_API void Context::report(Finding finding) {
-  const std::lock_guard lock(findings_->mutex);
-  std::vector<Finding>& all = findings_->all;
-  if (all.size() >= 20 || std::find(all.begin(), all.end(), finding) != all.end()) return;
-  channel_.finding(finding);
-  all.push_back(std::move(finding));
-}
-
-TENON_API void Context::measure(std::string_view name, double value, std::string_view unit) {
-  channel_.measurement({std::string(name), value, std::string(unit)});
-}
-
-TENON_API std::vector<Finding> Context::findings() const {
-  const std::lock_guard lock(findings_->mutex);
-  return findings_->all;
-}
-
-TENON_API void Context::stop(Outcome outcome, std::string reason) {
-  throw Stop{outcome, std::move(reason)};
-}
-
-TENON_API void Context::blocked_by(const Status& status, std::string_view what) {
-  stop(Outcome::blocked, concat(what, ": ", describe(status)));
-}
-
-}  // namespace tenon::conformance
-#endif  // TENON_CONFORMANCE_DEFINITIONS

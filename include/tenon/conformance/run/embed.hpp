@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "tenon/conformance/run/subject.hpp"
-#include "tenon/core/api.hpp"
 #include "tenon/core/status.hpp"
 
 /// The suites inside an author's own test program.
@@ -16,7 +15,7 @@ namespace tenon::conformance {
 /// TENON_CONFORMANCE_SUBJECT names by its subject file. Call it before tests run.
 ///
 /// errors: those of `complete_subject`.
-TENON_API Status set_subject(Subject subject);
+Status set_subject(Subject subject);
 
 namespace detail {
 
@@ -29,94 +28,7 @@ struct EmbeddedResult {
 
 /// Runs the test with that name for each backend and case of the subject, one after the other in
 /// this process.
-[[nodiscard]] TENON_API std::vector<EmbeddedResult> run_embedded(std::string_view name);
+[[nodiscard]] std::vector<EmbeddedResult> run_embedded(std::string_view name);
 
 }  // namespace detail
 }  // namespace tenon::conformance
-
-#if TENON_CONFORMANCE_DEFINITIONS
-#include <cstdlib>
-#include <utility>
-
-#include "tenon/conformance/process/channel.hpp"
-#include "tenon/conformance/rule.hpp"
-#include "tenon/conformance/run/plan.hpp"
-#include "tenon/conformance/run/subject_file.hpp"
-#include "tenon/conformance/run/test.hpp"
-
-namespace tenon::conformance {
-
-namespace detail {
-
-inline Subject& embedded_subject() {
-  static Subject subject;
-  return subject;
-}
-
-/// Not when it is set: the suites may not be registered yet.
-inline Result<const Subject*> checked(const Subject& subject) {
-  TENON_RETURN_IF_ERROR(check_declarations(subject));
-  return &subject;
-}
-
-inline Result<const Subject*> needed_subject() {
-  Subject& subject = embedded_subject();
-  if (subject.plugin) return checked(subject);
-  const char* file = std::getenv("TENON_CONFORMANCE_SUBJECT");
-  if (!file) {
-    return error(Error::InvalidState,
-                 "no subject: call set_subject or set TENON_CONFORMANCE_SUBJECT");
-  }
-  TENON_TRY(Subject read, conformance::read_subject(file));
-  if (!read.plugin) return error(Error::InvalidArgument, file, ": names no plugin");
-  TENON_RETURN_IF_ERROR(set_subject(std::move(read)));
-  return checked(subject);
-}
-
-TENON_API std::vector<EmbeddedResult> run_embedded(std::string_view name) {
-  std::vector<EmbeddedResult> out;
-  const auto needed = needed_subject();
-  if (!needed.ok()) {
-    out.push_back({{}, {std::string(needed.text())}, {}});
-    return out;
-  }
-  const Subject& subject = **needed;
-  RunOptions options;
-  options.own_process = false;
-  for (const PlannedTest& test : plan_tests(subject)) {
-    if (test.info->name != name) continue;
-    const TestResult blank = test.blank();
-    const std::string path = blank.path();
-    if (subject.unsupported(path, blank.rules)) continue;
-    Channel nowhere(-1);
-    Context kit(subject, test.backend, test.of_case, options, nowhere, nullptr, path);
-    const Stop stop = run_test(test, kit);
-    EmbeddedResult& result = out.emplace_back();
-    result.path = path;
-    if (stop.outcome == Outcome::blocked || stop.outcome == Outcome::kit_error) {
-      result.failures.push_back(stop.reason);
-    }
-    const bool is_expected = subject.expected_failure(path, blank.rules) != nullptr;
-    for (const Finding& finding : kit.findings()) {
-      const Rule* rule = find_rule(finding.rule);
-      if (is_expected) {
-        result.expected.push_back(concat(finding.rule, ": ", finding.text));
-      } else {
-        result.failures.push_back(
-            concat(finding.rule, " (", rule ? rule->sentence : "?", "): ", finding.text));
-      }
-    }
-  }
-  return out;
-}
-
-}  // namespace detail
-
-TENON_API Status set_subject(Subject subject) {
-  TENON_RETURN_IF_ERROR(complete_subject(subject, {}));
-  detail::embedded_subject() = std::move(subject);
-  return ok();
-}
-
-}  // namespace tenon::conformance
-#endif  // TENON_CONFORMANCE_DEFINITIONS

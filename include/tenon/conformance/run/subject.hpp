@@ -13,7 +13,6 @@
 #include "tenon/conformance/case/case.hpp"
 #include "tenon/conformance/case/tolerance.hpp"
 #include "tenon/conformance/result.hpp"
-#include "tenon/core/api.hpp"
 #include "tenon/core/options.hpp"
 
 /// The author's declarations about a plugin. docs/tools/cases.md describes their file for people;
@@ -27,8 +26,7 @@ struct Declaration {
   std::string where;   ///< Its place in the file: "unsupported[0]".
 
   /// Whether it applies to the test with that path, which can find these rules violated.
-  [[nodiscard]] TENON_API bool matches(std::string_view path,
-                                       std::span<const std::string> rules) const;
+  [[nodiscard]] bool matches(std::string_view path, std::span<const std::string> rules) const;
 };
 
 /// The declarations about one backend of the plugin.
@@ -66,82 +64,21 @@ struct Subject {
   std::vector<Declaration> expected_failure_tests;  ///< Must fail.
 
   /// The declarations about a backend, or null.
-  [[nodiscard]] TENON_API const SubjectBackend* backend(std::string_view id) const noexcept;
+  [[nodiscard]] const SubjectBackend* backend(std::string_view id) const noexcept;
 
   /// The first declaration that the test with this path does not apply to this plugin, or null.
   /// `rules` are those that the test can find violated.
-  [[nodiscard]] TENON_API const Declaration* unsupported(std::string_view path,
-                                                         std::span<const std::string> rules) const;
+  [[nodiscard]] const Declaration* unsupported(std::string_view path,
+                                               std::span<const std::string> rules) const;
 
   /// The first declaration that the test with this path fails, or null.
-  [[nodiscard]] TENON_API const Declaration* expected_failure(
-      std::string_view path, std::span<const std::string> rules) const;
+  [[nodiscard]] const Declaration* expected_failure(std::string_view path,
+                                                    std::span<const std::string> rules) const;
 
   /// The declarations that match none of `tests`: stale or misspelt ones. `tests` are all tests of
   /// the subject and not only the selected ones. `check_declarations` (plan.hpp) makes an error of
   /// them.
-  [[nodiscard]] TENON_API std::vector<const Declaration*> unmatched(
-      std::span<const TestResult> tests) const;
+  [[nodiscard]] std::vector<const Declaration*> unmatched(std::span<const TestResult> tests) const;
 };
 
 }  // namespace tenon::conformance
-
-#if TENON_CONFORMANCE_DEFINITIONS
-#include <algorithm>
-
-#include "tenon/host/registry/glob.hpp"
-
-namespace tenon::conformance {
-
-namespace detail {
-
-inline const Declaration* first_match(const std::vector<Declaration>& declarations,
-                                      std::string_view path, std::span<const std::string> rules) {
-  for (const Declaration& declaration : declarations) {
-    if (declaration.matches(path, rules)) return &declaration;
-  }
-  return nullptr;
-}
-
-}  // namespace detail
-
-TENON_API bool Declaration::matches(std::string_view path,
-                                    std::span<const std::string> rules) const {
-  return host::matches_glob(test, path) ||
-         std::any_of(rules.begin(), rules.end(),
-                     [&](const std::string& id) { return host::matches_glob(test, id); });
-}
-
-TENON_API const SubjectBackend* Subject::backend(std::string_view id) const noexcept {
-  for (const SubjectBackend& one : backends) {
-    if (one.id == id) return &one;
-  }
-  return nullptr;
-}
-
-TENON_API const Declaration* Subject::unsupported(std::string_view path,
-                                                  std::span<const std::string> rules) const {
-  return detail::first_match(unsupported_tests, path, rules);
-}
-
-TENON_API const Declaration* Subject::expected_failure(std::string_view path,
-                                                       std::span<const std::string> rules) const {
-  return detail::first_match(expected_failure_tests, path, rules);
-}
-
-TENON_API std::vector<const Declaration*> Subject::unmatched(
-    std::span<const TestResult> tests) const {
-  std::vector<const Declaration*> out;
-  for (const auto* list : {&unsupported_tests, &expected_failure_tests}) {
-    for (const Declaration& declaration : *list) {
-      const bool is_used = std::any_of(tests.begin(), tests.end(), [&](const TestResult& test) {
-        return declaration.matches(test.path(), test.rules);
-      });
-      if (!is_used) out.push_back(&declaration);
-    }
-  }
-  return out;
-}
-
-}  // namespace tenon::conformance
-#endif  // TENON_CONFORMANCE_DEFINITIONS

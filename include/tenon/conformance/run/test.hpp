@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "tenon/conformance/run/context.hpp"
-#include "tenon/core/api.hpp"
 
 namespace tenon::conformance {
 
@@ -30,15 +29,22 @@ struct TestInfo {
 
 /// All tests that are linked in: those of the kit by suite, in the order of `suites/all.hpp`, each
 /// suite in the order of its source.
-[[nodiscard]] TENON_API const std::vector<TestInfo>& all_tests();
+[[nodiscard]] const std::vector<TestInfo>& all_tests();
+
+/// Defined by <tenon/conformance/implementation.hpp>, and so by the library of the kit. A linker
+/// that does not find it, or finds two, says with its name what to do.
+void include_tenon_conformance_implementation_hpp_in_exactly_one_source() noexcept;
 
 namespace detail {
 
+[[gnu::used]] inline constexpr auto* needs_implementation =
+    &include_tenon_conformance_implementation_hpp_in_exactly_one_source;
+
 /// Registers a test. `name` and `tags` are static texts.
-TENON_API void add_test(std::string_view name, std::string_view tags, void (*body)(Context&));
+void add_test(std::string_view name, std::string_view tags, void (*body)(Context&));
 
 /// Calls `on_test` with each test that is registered, also with those that will be.
-TENON_API void for_each_test(void (*on_test)(const TestInfo&));
+void for_each_test(void (*on_test)(const TestInfo&));
 
 struct TestRegistration {
   TestRegistration(std::string_view name, std::string_view tags, void (*body)(Context&)) {
@@ -82,62 +88,3 @@ struct TestRegistration {
 #define TENON_CONFORMANCE_DETAIL_COUNTER_BEGIN
 #define TENON_CONFORMANCE_DETAIL_COUNTER_END
 #endif
-
-#if TENON_CONFORMANCE_DEFINITIONS
-#include <algorithm>
-
-namespace tenon::conformance {
-
-namespace detail {
-
-struct TestRegistry {
-  std::vector<TestInfo> tests;
-  void (*on_test)(const TestInfo&) = nullptr;
-};
-/// Tests register while static objects are initialised, in any order.
-inline TestRegistry& test_registry() {
-  static TestRegistry registry;
-  return registry;
-}
-
-/// Reads "[arguments][level-4][case][TN-EXE-2]": the suite first, then the rest in any order.
-inline TestInfo read_tags(std::string_view name, std::string_view tags, void (*body)(Context&)) {
-  TestInfo info{name, tags, {}, 1, Scope::plugin, {}, body};
-  while (tags.starts_with('[')) {
-    const std::size_t end = std::min(tags.find(']'), tags.size());
-    const std::string_view tag = tags.substr(1, end - 1);
-    tags.remove_prefix(std::min(end + 1, tags.size()));
-    if (tag.starts_with("TN-")) {
-      info.rules.push_back(tag);
-    } else if (tag.starts_with("level-")) {
-      info.level = 0;
-      for (const char digit : tag.substr(6)) info.level = info.level * 10 + (digit - '0');
-    } else if (tag == "plugin" || tag == "backend" || tag == "case") {
-      info.scope = tag == "plugin"    ? Scope::plugin
-                   : tag == "backend" ? Scope::backend
-                                      : Scope::of_case;
-    } else if (info.suite.empty()) {
-      info.suite = tag;
-    }
-  }
-  return info;
-}
-
-TENON_API void add_test(std::string_view name, std::string_view tags, void (*body)(Context&)) {
-  TestRegistry& registry = test_registry();
-  registry.tests.push_back(read_tags(name, tags, body));
-  if (registry.on_test) registry.on_test(registry.tests.back());
-}
-
-TENON_API void for_each_test(void (*on_test)(const TestInfo&)) {
-  TestRegistry& registry = test_registry();
-  for (const TestInfo& test : registry.tests) on_test(test);
-  registry.on_test = on_test;
-}
-
-}  // namespace detail
-
-TENON_API const std::vector<TestInfo>& all_tests() { return detail::test_registry().tests; }
-
-}  // namespace tenon::conformance
-#endif  // TENON_CONFORMANCE_DEFINITIONS

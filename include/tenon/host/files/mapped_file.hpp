@@ -10,7 +10,6 @@
 #include <string_view>
 #include <utility>
 
-#include "tenon/core/api.hpp"
 #include "tenon/core/concat.hpp"
 #include "tenon/core/result.hpp"
 #include "tenon/host/files/read_at.hpp"
@@ -104,8 +103,7 @@ class MappedFile {
     return error(Error::AccessFailed, path_text(path), ": ", why);
   }
 
-  TENON_COLD static Result<MappedFile> map_checked(int descriptor,
-                                                   const std::filesystem::path& path) {
+  static Result<MappedFile> map_checked(int descriptor, const std::filesystem::path& path) {
     platform::FileStatus status;
     if (!platform::get_status(descriptor, status)) return refused(path, std::strerror(errno));
     if (status.kind == platform::FileKind::directory || status.kind == platform::FileKind::fifo) {

@@ -4,7 +4,6 @@
 #include <filesystem>
 #include <initializer_list>
 
-#include "tenon/core/api.hpp"
 #include "tenon/core/bytes.hpp"
 #include "tenon/core/result.hpp"
 #if defined(_WIN32)
@@ -16,21 +15,7 @@
 namespace tenon::host {
 
 /// Writes `parts`, one after the other, as the file `path` (NewFile).
-[[nodiscard]] TENON_API Status write_file(const std::filesystem::path& path,
-                                          std::initializer_list<Bytes> parts);
+[[nodiscard]] Status write_file(const std::filesystem::path& path,
+                                std::initializer_list<Bytes> parts);
 
 }  // namespace tenon::host
-
-#if TENON_HOST_DEFINITIONS
-
-namespace tenon::host {
-
-TENON_API Status write_file(const std::filesystem::path& path, std::initializer_list<Bytes> parts) {
-  TENON_TRY(NewFile file, NewFile::create(path));
-  for (const Bytes part : parts) TENON_RETURN_IF_ERROR(file.write(part));
-  return file.commit();
-}
-
-}  // namespace tenon::host
-
-#endif  // TENON_HOST_DEFINITIONS

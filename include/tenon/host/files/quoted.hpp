@@ -5,14 +5,12 @@
 #include <string>
 #include <string_view>
 
-#include "tenon/core/api.hpp"
-
 namespace tenon::host {
 
 /// `text` in a form that cannot drive a terminal: characters that it obeys, and bytes that are not
 /// UTF-8, are escapes, as in the text of a Status. Of `text` at most `longest` bytes are shown, in
 /// whole characters; "..." marks a text that was cut.
-[[nodiscard]] TENON_API std::string printable(std::string_view text, std::size_t longest);
+[[nodiscard]] std::string printable(std::string_view text, std::size_t longest);
 
 namespace detail {
 struct Quoted {
@@ -28,25 +26,3 @@ struct Quoted {
 inline constexpr detail::Quoted quoted{};
 
 }  // namespace tenon::host
-
-#if TENON_HOST_DEFINITIONS
-
-#include "tenon/core/visible.hpp"
-
-namespace tenon::host {
-
-TENON_COLD TENON_API std::string printable(std::string_view text, std::size_t longest) {
-  return tenon::detail::visible_part(text, longest);
-}
-
-TENON_COLD TENON_API std::string detail::Quoted::operator()(std::string_view text) const {
-  constexpr std::size_t longest = 80;
-  std::string out(1, '\'');
-  out += printable(text, longest);
-  out += '\'';
-  return out;
-}
-
-}  // namespace tenon::host
-
-#endif  // TENON_HOST_DEFINITIONS

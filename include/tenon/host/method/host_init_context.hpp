@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "tenon/abi/backend.h"
-#include "tenon/core/api.hpp"
 #include "tenon/core/result.hpp"
 #include "tenon/host/method/embedded_code.hpp"
 
@@ -47,8 +46,8 @@ class HostInitContext : public tenon_init_context {
   [[nodiscard]] Status take_refusal() noexcept { return std::move(refusal_); }
 
  private:
-  TENON_COLD static tenon_status answer(const tenon_init_context* context, const void* code,
-                                        std::uint64_t size) noexcept {
+  static tenon_status answer(const tenon_init_context* context, const void* code,
+                             std::uint64_t size) noexcept {
     // `context` is part of an object of this class, which is not constant.
     auto& call = const_cast<HostInitContext&>(*static_cast<const HostInitContext*>(context));
     call.asked_ = true;

@@ -7,7 +7,6 @@
 #include <string_view>
 
 #include "tenon/abi/backend.h"
-#include "tenon/core/api.hpp"
 #include "tenon/core/status.hpp"
 
 namespace tenon::host {
@@ -26,7 +25,7 @@ struct Kernel {
 class KernelTable {
  public:
   /// RegistrationAlreadyRegistered when the operator has a kernel.
-  TENON_ON_USE [[nodiscard]] Status add(std::string op, Kernel kernel);
+  [[nodiscard]] Status add(std::string op, Kernel kernel);
 
   /// The kernel of `op`, or null.
   [[nodiscard]] const Kernel* find(std::string_view op) const;
@@ -36,25 +35,3 @@ class KernelTable {
 };
 
 }  // namespace tenon::host
-
-#if TENON_HOST_DEFINITIONS
-
-#include <utility>
-
-namespace tenon::host {
-
-TENON_ON_USE TENON_API Status KernelTable::add(std::string op, Kernel kernel) {
-  const auto [at, added] = kernels_.try_emplace(std::move(op), kernel);
-  if (added) return ok();
-  return error(Error::RegistrationAlreadyRegistered, "operator ", at->first,
-               " has a kernel already");
-}
-
-TENON_API const Kernel* KernelTable::find(std::string_view op) const {
-  const auto at = kernels_.find(op);
-  return at == kernels_.end() ? nullptr : &at->second;
-}
-
-}  // namespace tenon::host
-
-#endif  // TENON_HOST_DEFINITIONS

@@ -21,10 +21,7 @@ struct OpenedFile {
   FileDescriptor descriptor;
   std::filesystem::path path;  ///< As it was asked for. Absolute.
   FileIdentity identity;
-  Trust trust = Trust::caller;  ///< How it was opened. For information.
-  /// Opens a file that this one needs, with the trust that `open_file` had. A pointer, so that an
-  /// application whose files are all of `Trust::caller` does not compile the checks of the other.
-  Result<OpenedFile> (*open_another)(const std::filesystem::path& path) = nullptr;
+  Trust trust = Trust::caller;  ///< How it was opened, and files that it needs are opened.
 };
 
 }  // namespace tenon::host

@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "tenon/core/api.hpp"
 #include "tenon/core/result.hpp"
 #include "tenon/host/platform/opened_file.hpp"
 #if defined(_WIN32)
@@ -34,16 +33,7 @@ namespace tenon::host {
 /// file; AccessFailed when the system refuses, and with `Trust::checked` when another user could
 /// have put it there, naming the component at fault and, on POSIX, how to mend it. Texts begin with
 /// the path.
-[[nodiscard]] TENON_API Result<OpenedFile> open_file(const std::filesystem::path& path,
-                                                     Trust trust);
-
-namespace detail {
-
-/// `open_file` with `Trust::caller`, and with `Trust::checked`.
-[[nodiscard]] TENON_API Result<OpenedFile> open_for_caller(const std::filesystem::path& path);
-[[nodiscard]] TENON_API Result<OpenedFile> open_checked(const std::filesystem::path& path);
-
-}  // namespace detail
+[[nodiscard]] Result<OpenedFile> open_file(const std::filesystem::path& path, Trust trust);
 
 /// A directory that is open, walked to with `Trust::checked`. On Windows it cannot be renamed
 /// meanwhile.

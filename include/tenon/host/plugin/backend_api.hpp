@@ -7,7 +7,6 @@
 #include <string_view>
 
 #include "tenon/abi/backend.h"
-#include "tenon/core/api.hpp"
 #include "tenon/core/result.hpp"
 
 namespace tenon::host {
@@ -25,8 +24,8 @@ namespace detail {
 /// The host's own full copy of a plugin's table: members that the plugin lacks, because it is older
 /// or left them NULL, are stubs; members beyond those known here are dropped (TN-BCK-3).
 /// InvalidArgument when one of the five required functions is missing.
-[[nodiscard]] TENON_API Result<tenon_backend_api> complete_api(const tenon_backend_api& theirs,
-                                                               std::string_view id);
+[[nodiscard]] Result<tenon_backend_api> complete_api(const tenon_backend_api& theirs,
+                                                     std::string_view id);
 
 /// A plugin's extension table as the host knows it: `size` bytes of `Table`, the tail zero when the
 /// plugin's is shorter. Members that a shorter table lacks read as NULL.
@@ -41,43 +40,3 @@ template <class Table>
 }
 
 }  // namespace tenon::host
-
-#if TENON_HOST_DEFINITIONS
-
-namespace tenon::host {
-
-namespace detail {
-
-// Stubs for functions that a plugin lacks, so that nothing tests for NULL later.
-inline tenon_status available_stub(tenon_backend*) { return TENON_STATUS_OK; }
-inline const void* no_extension_stub(tenon_backend*, const char*) { return nullptr; }
-
-}  // namespace detail
-
-TENON_API Result<tenon_backend_api> complete_api(const tenon_backend_api& theirs,
-                                                 std::string_view id) {
-  tenon_backend_api full{};
-  if (theirs.struct_size < sizeof theirs.struct_size) {
-    return error(Error::InvalidArgument, "backend ", id, ": its function table says it has ",
-                 theirs.struct_size, " bytes");
-  }
-  std::memcpy(&full, &theirs, detail::shared_size(theirs.struct_size, sizeof full));
-  full.struct_size = sizeof full;
-  const char* missing = !full.open      ? "open"
-                        : !full.close   ? "close"
-                        : !full.init    ? "init"
-                        : !full.execute ? "execute"
-                        : !full.destroy ? "destroy"
-                                        : nullptr;
-  if (missing) {
-    return error(Error::InvalidArgument, "backend ", id, ": its function table has no `",
-                 std::string_view(missing), "` (table of ", theirs.struct_size, " bytes)");
-  }
-  if (!full.is_available) full.is_available = &detail::available_stub;
-  if (!full.get_extension) full.get_extension = &detail::no_extension_stub;
-  return full;
-}
-
-}  // namespace tenon::host
-
-#endif  // TENON_HOST_DEFINITIONS

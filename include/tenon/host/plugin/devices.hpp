@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "tenon/abi/extensions/devices.h"
-#include "tenon/core/api.hpp"
 #include "tenon/core/result.hpp"
 #include "tenon/host/plugin/backend.hpp"
 
@@ -23,51 +22,6 @@ struct BackendDevice {
 /// The devices of a backend, in its order; none when it has no extension "tenon.devices/1".
 ///
 /// threads: any. errors: the backend's own; MemoryAllocationFailed.
-[[nodiscard]] TENON_API Result<std::vector<BackendDevice>> list_devices(
-    const LoadedBackend& backend);
+[[nodiscard]] Result<std::vector<BackendDevice>> list_devices(const LoadedBackend& backend);
 
 }  // namespace tenon::host
-
-#if TENON_HOST_DEFINITIONS
-
-#include <new>
-
-#include "tenon/core/concat.hpp"
-#include "tenon/host/plugin/backend_api.hpp"
-#include "tenon/host/plugin/last_error.hpp"
-
-namespace tenon::host {
-
-TENON_API Result<std::vector<BackendDevice>> list_devices(const LoadedBackend& backend) {
-  std::vector<BackendDevice> devices;
-  const auto table = backend.extension<tenon_devices_v1>(TENON_EXTENSION_DEVICES);
-  if (!table || !table->list_devices) return devices;
-  struct Sink {
-    std::vector<BackendDevice>& devices;
-    bool out_of_memory = false;
-  } sink{devices};
-  // No exception may pass through the plugin's frames.
-  const auto take = [](void* context, const tenon_device_info* device) noexcept {
-    auto& out = *static_cast<Sink*>(context);
-    if (!device) return;
-    const auto info = complete_table<tenon_device_info>(device);
-    try {
-      out.devices.push_back({info.device, info.name ? info.name : "",
-                             info.description ? info.description : "", info.memory_bytes});
-    } catch (const std::bad_alloc&) {
-      out.out_of_memory = true;
-    }
-  };
-  const tenon_status status = table->list_devices(backend.raw(), take, &sink);
-  if (status != TENON_STATUS_OK) {
-    return take_last_error(backend.host(), status).with_context(concat("backend ", backend.id()));
-  }
-  if (sink.out_of_memory) {
-    return error(Error::MemoryAllocationFailed, "backend ", backend.id(), ": its list of devices");
-  }
-  return devices;
-}
-
-}  // namespace tenon::host
-
-#endif  // TENON_HOST_DEFINITIONS

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "tenon/core/api.hpp"
-
 namespace tenon::host::detail {
 
 /// An address that no other thread has.
@@ -57,70 +55,3 @@ class LoadTurn {
 };
 
 }  // namespace tenon::host::detail
-
-#if TENON_HOST_DEFINITIONS
-
-#include <condition_variable>
-#include <mutex>
-
-namespace tenon::host::detail {
-
-/// A thread in `lock`, on its stack.
-struct LoadLock::Waiter {
-  const void* thread;
-  const LoadLock* wanted;
-  Waiter* next;
-};
-
-struct LoadLock::Shared {
-  std::mutex mutex;
-  std::condition_variable released;
-  Waiter* waiters = nullptr;
-};
-
-TENON_COLD TENON_API LoadLock::Shared& LoadLock::shared() noexcept {
-  static Shared the_shared;
-  return the_shared;
-}
-
-/// Whether this lock is released only after one that `thread` holds. Ends, because no thread waits
-/// in a circle.
-TENON_COLD TENON_API bool LoadLock::waits_for(const void* thread) const noexcept {
-  for (const LoadLock* lock = this; lock && lock->holder_;) {
-    if (lock->holder_ == thread) return true;
-    const Waiter* waiter = shared().waiters;
-    while (waiter && waiter->thread != lock->holder_) waiter = waiter->next;
-    lock = waiter ? waiter->wanted : nullptr;
-  }
-  return false;
-}
-
-TENON_COLD TENON_API bool LoadLock::lock() noexcept {
-  const void* const self = thread_mark();
-  Shared& all = shared();
-  std::unique_lock guard(all.mutex);
-  if (waits_for(self)) return false;
-  if (holder_) {
-    Waiter waiter{self, this, all.waiters};
-    all.waiters = &waiter;
-    all.released.wait(guard, [&] { return !holder_; });
-    Waiter** entry = &all.waiters;
-    while (*entry != &waiter) entry = &(*entry)->next;
-    *entry = waiter.next;
-  }
-  holder_ = self;
-  return true;
-}
-
-TENON_COLD TENON_API void LoadLock::unlock() noexcept {
-  Shared& all = shared();
-  {
-    const std::lock_guard guard(all.mutex);
-    holder_ = nullptr;
-  }
-  all.released.notify_all();
-}
-
-}  // namespace tenon::host::detail
-
-#endif  // TENON_HOST_DEFINITIONS

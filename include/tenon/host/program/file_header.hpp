@@ -7,7 +7,6 @@
 #include <span>
 #include <string_view>
 
-#include "tenon/core/api.hpp"
 #include "tenon/core/result.hpp"
 #include "tenon/host/binary/file_bytes.hpp"
 #include "tenon/host/files/quoted.hpp"
@@ -62,8 +61,8 @@ inline std::string_view file_identifier(FileBytes file) {
 /// file has them.
 ///
 /// errors: InvalidProgram.
-TENON_COLD [[nodiscard]] inline Result<FileParts> read_program_header(FileBytes file,
-                                                                      std::uint64_t file_size) {
+[[nodiscard]] inline Result<FileParts> read_program_header(FileBytes file,
+                                                           std::uint64_t file_size) {
   constexpr std::uint64_t at = 8;
   constexpr std::uint32_t shortest = 24;
   constexpr std::uint32_t with_data_size = 32;

@@ -8,7 +8,6 @@
 #include <string_view>
 #include <vector>
 
-#include "tenon/core/api.hpp"
 #include "tenon/core/status.hpp"
 #include "tenon/host/registry/plugin_source.hpp"
 
@@ -67,47 +66,3 @@ struct InvalidBackend {
 };
 
 }  // namespace tenon::host
-
-#if TENON_HOST_DEFINITIONS
-
-#include "tenon/core/concat.hpp"
-#include "tenon/core/visible.hpp"
-#include "tenon/host/files/quoted.hpp"
-
-namespace tenon::host {
-
-[[gnu::cold]] TENON_API Status InvalidBackend::status() const {
-  const auto join = [](const std::vector<std::string>& names) {
-    std::string out;
-    for (const std::string& name : names) out += concat(out.empty() ? "" : ", ", name);
-    return out;
-  };
-  bool duplicate = false;
-  std::string text;
-  if (providers.empty()) {
-    text = concat("backend ", quoted(id), " is not registered (InvalidBackend)");
-    if (!near_ids.empty()) text += concat("; did you mean ", join(near_ids), "?");
-  } else {
-    text = concat("backend ", quoted(id), " is known but cannot be used (InvalidBackend)");
-    for (const BackendInfo& provider : providers) {
-      duplicate |= provider.state == BackendState::duplicate;
-      text += concat("\n  ", state_name(provider.state), ": ", provider.reason);
-    }
-  }
-  text += concat("\n  registered are: ", known.empty() ? "none" : join(known));
-  for (const SearchPath& path : search_paths) {
-    text += concat("\n  searched ", tenon::detail::visible(path.name()), ": ");
-    if (path.error == Error::Ok) {
-      text += concat(path.num_sources, path.num_sources == 1 ? " plugin" : " plugins");
-    } else {
-      text += path.reason;
-    }
-  }
-  for (const BackendInfo& source : refused) text += concat("\n  refused ", source.reason);
-  return Status(duplicate ? Error::RegistrationAlreadyRegistered : Error::NotFound,
-                std::move(text));
-}
-
-}  // namespace tenon::host
-
-#endif  // TENON_HOST_DEFINITIONS

@@ -9,8 +9,6 @@
 #include <utility>
 #include <vector>
 
-#include "tenon/core/api.hpp"
-
 namespace tenon::host::detail {
 
 /// Finds entries by their id without a lock. Entries are added and never taken out; `Entry` has
@@ -36,7 +34,7 @@ class IdTable {
   }
 
   /// Adds an entry whose id is not in the table yet.
-  TENON_COLD void insert(Entry* entry) {
+  void insert(Entry* entry) {
     if (2 * (count_ + 1) > current_.load(std::memory_order_relaxed)->slots.size()) {
       const Array& old = *current_.load(std::memory_order_relaxed);
       auto larger = std::make_unique<Array>(2 * old.slots.size());
@@ -60,7 +58,7 @@ class IdTable {
     std::size_t mask;
   };
 
-  TENON_COLD void publish(std::unique_ptr<Array> array) {
+  void publish(std::unique_ptr<Array> array) {
     arrays_.push_back(std::move(array));
     current_.store(arrays_.back().get(), std::memory_order_release);
   }

@@ -13,12 +13,11 @@
 #include <vector>
 
 #include "tenon/abi/plugin.h"
-#include "tenon/core/api.hpp"
 #include "tenon/core/error.hpp"
 #include "tenon/core/result.hpp"
 #include "tenon/host/binary/plugin_record.hpp"
 #include "tenon/host/files/sha256.hpp"
-#include "tenon/host/files/trusted_path.hpp"
+#include "tenon/host/platform/trusted_path.hpp"
 #include "tenon/host/plugin/backend.hpp"
 #include "tenon/host/plugin/host_info.hpp"
 #include "tenon/host/plugin/load_lock.hpp"
@@ -108,30 +107,12 @@ class PluginSource {
                                                                   const HostInfo& info) const;
 
  private:
-  friend class BackendRegistry;
-  using Backend = std::shared_ptr<const LoadedBackend>;
-  using Opener = Result<Backend> (PluginSource::*)(std::size_t, const HostInfo&) const;
-  using Loader = Result<std::shared_ptr<Plugin>> (PluginSource::*)(const HostInfo&) const;
-
-  // `open` for one kind of source.
-  [[nodiscard]] Result<Backend> open_object(std::size_t, const HostInfo&) const { return object; }
-  [[nodiscard]] Result<Backend> call_factory(std::size_t, const HostInfo&) const;
-  [[nodiscard]] Result<Backend> open_linked(std::size_t index, const HostInfo& info) const;
-  [[nodiscard]] Result<Backend> open_file_of_caller(std::size_t index, const HostInfo& info) const;
-  [[nodiscard]] Result<Backend> open_found_file(std::size_t index, const HostInfo& info) const;
-
-  [[nodiscard]] Result<Backend> open_plugin(std::size_t index, const HostInfo& info,
-                                            Loader loader) const;
-  [[nodiscard]] Result<std::shared_ptr<Plugin>> load(const HostInfo& info, Loader loader) const;
-  [[nodiscard]] Result<std::shared_ptr<Plugin>> load_linked(const HostInfo& info) const;
-  [[nodiscard]] Result<std::shared_ptr<Plugin>> load_file_of_caller(const HostInfo& info) const;
-  [[nodiscard]] Result<std::shared_ptr<Plugin>> load_found_file(const HostInfo& info) const;
+  [[nodiscard]] Result<std::shared_ptr<const LoadedBackend>> call_factory() const;
+  [[nodiscard]] Result<std::shared_ptr<Plugin>> load(const HostInfo& info) const;
+  [[nodiscard]] Result<std::shared_ptr<Plugin>> load_file(const HostInfo& info) const;
 
   mutable detail::LoadLock load_lock_;  // Guards loaded_, and is held while loading.
   mutable std::weak_ptr<Plugin> loaded_;
-  // How a registry opens it. Set by what made it, so that an application compiles the kinds of
-  // sources that it has: one that registers files neither calls factories nor hashes files.
-  Opener opener_ = nullptr;
 };
 
 /// The result of a search, in its order. The receiver may change the sources.
@@ -141,119 +122,3 @@ struct SearchReport {
 };
 
 }  // namespace tenon::host
-
-#if TENON_HOST_DEFINITIONS
-
-#include <exception>
-#include <new>
-#include <utility>
-
-#include "tenon/core/concat.hpp"
-#include "tenon/host/platform/path_text.hpp"
-#include "tenon/host/plugin/plugin.hpp"
-
-namespace tenon::host {
-
-TENON_COLD TENON_API std::string SearchPath::name() const {
-  return path.empty() ? std::string(search_path_name(kind))
-                      : concat(search_path_name(kind), " ", path_text(path));
-}
-
-TENON_COLD TENON_API std::string PluginSource::origin() const {
-  if (!manifest.empty() && path.empty()) return path_text(manifest);
-  if (!path.empty()) return path_text(path);
-  if (linked) return concat("static plugin ", record ? record->name : std::string());
-  return object ? "an object of the application" : "a factory of the application";
-}
-
-TENON_API Result<std::shared_ptr<const LoadedBackend>> PluginSource::open(
-    std::size_t index, const HostInfo& info) const {
-  if (object) return open_object(index, info);
-  if (factory) return call_factory(index, info);
-  return linked ? open_linked(index, info) : open_found_file(index, info);
-}
-
-TENON_COLD TENON_API Result<PluginSource::Backend> PluginSource::open_linked(
-    std::size_t index, const HostInfo& info) const {
-  return open_plugin(index, info, &PluginSource::load_linked);
-}
-
-TENON_COLD TENON_API Result<PluginSource::Backend> PluginSource::open_file_of_caller(
-    std::size_t index, const HostInfo& info) const {
-  return open_plugin(index, info, &PluginSource::load_file_of_caller);
-}
-
-TENON_COLD TENON_API Result<PluginSource::Backend> PluginSource::open_found_file(
-    std::size_t index, const HostInfo& info) const {
-  return open_plugin(index, info, &PluginSource::load_found_file);
-}
-
-TENON_COLD TENON_API Result<PluginSource::Backend> PluginSource::open_plugin(std::size_t index,
-                                                                             const HostInfo& info,
-                                                                             Loader loader) const {
-  TENON_TRY(const std::shared_ptr<Plugin> plugin, load(info, loader));
-  return plugin->backend(record->backends[index].id);
-}
-
-[[gnu::cold]] TENON_API Result<PluginSource::Backend> PluginSource::call_factory(
-    std::size_t, const HostInfo&) const {
-  try {
-    auto made = factory();
-    if (made.ok() && !*made) {
-      return tenon::error(Error::Internal, "the factory of backend '", backends[0].id,
-                          "' returned null, expected a backend");
-    }
-    return made;
-  } catch (const std::bad_alloc&) {
-    return tenon::error(Error::MemoryAllocationFailed, "the factory of backend '", backends[0].id,
-                        "' ran out of memory");
-  } catch (const std::exception& thrown) {
-    return tenon::error(Error::Internal, "the factory of backend '", backends[0].id,
-                        "' threw: ", std::string_view(thrown.what()));
-  } catch (...) {
-    return tenon::error(Error::Internal, "the factory of backend '", backends[0].id,
-                        "' threw what is no std::exception");
-  }
-}
-
-[[gnu::cold]] TENON_API Result<std::shared_ptr<Plugin>> PluginSource::load(const HostInfo& info,
-                                                                           Loader loader) const {
-  const detail::LoadTurn turn(load_lock_);
-  if (!turn) {
-    return tenon::error(Error::InvalidState, origin(),
-                        ": a backend of this plugin is looked up by ",
-                        "what loads the plugin, which would wait for itself");
-  }
-  if (auto plugin = loaded_.lock()) return plugin;
-  auto plugin = (this->*loader)(info);
-  if (plugin.ok()) loaded_ = *plugin;
-  return plugin;
-}
-
-TENON_COLD TENON_API Result<std::shared_ptr<Plugin>> PluginSource::load_linked(
-    const HostInfo& info) const {
-  return Plugin::from_static(linked, info);
-}
-
-TENON_COLD TENON_API Result<std::shared_ptr<Plugin>> PluginSource::load_file_of_caller(
-    const HostInfo& info) const {
-  TENON_TRY(OpenedFile file, detail::open_for_caller(path));
-  return Plugin::load(std::move(file), &*record, info);
-}
-
-TENON_COLD TENON_API Result<std::shared_ptr<Plugin>> PluginSource::load_found_file(
-    const HostInfo& info) const {
-  TENON_TRY(OpenedFile file, open_file(path, trust));
-  if (sha256) {
-    TENON_TRY(const Sha256 found, sha256_of_file(file.descriptor.get()));
-    if (found != *sha256) {
-      return tenon::error(Error::AccessFailed, path_text(path), ": its SHA-256 is ", found.to_hex(),
-                          ", ", path_text(manifest), " expects ", sha256->to_hex());
-    }
-  }
-  return Plugin::load(std::move(file), &*record, info);
-}
-
-}  // namespace tenon::host
-
-#endif  // TENON_HOST_DEFINITIONS

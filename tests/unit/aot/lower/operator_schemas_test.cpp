@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "tenon/aot/compiler/lower/operator_schemas.hpp"
-#include "tenon/aot/compiler/lower/portable_operators.hpp"
+#include "tenon/aot/compiler/impl/lower/portable_operators.hpp"
 
 #include <set>
 #include <string>
 #include <string_view>
 
 #include "support/catch.hpp"
-#include "tenon/aot/compiler/emit/emit_argument.hpp"
+#include "tenon/aot/compiler/impl/emit/emit_argument.hpp"
 
 namespace operator_schemas_test {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "tenon/aot/compiler/pt2/archive.hpp"
+#include "tenon/aot/compiler/impl/pt2/archive.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -16,7 +16,7 @@
 #include "tenon/abi/extensions/kernels.h"
 #include "tenon/executorch/register_plugins.hpp"
 #include "tenon/host.hpp"
-#include "tenon/host/method/arena.hpp"
+#include "tenon/host/impl/method/arena.hpp"
 
 using namespace tenon;
 using namespace tenon::test;

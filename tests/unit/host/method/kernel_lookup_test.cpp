@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "method_support.hpp"
+#include "tenon/host/impl/method/kernel_lookup.hpp"
+#include "tenon/host/impl/plugin/host_table.hpp"
 #include "tenon/host/method/check_blob.hpp"
-#include "tenon/host/method/kernel_lookup.hpp"
-#include "tenon/host/plugin/host_table.hpp"
 #include "test_kernels.hpp"
 
 using namespace tenon;

@@ -14,7 +14,7 @@
 
 #include "support/catch.hpp"
 #include "support/temporary_folder.hpp"
-#include "tenon/host/plugin/library.hpp"
+#include "tenon/host/impl/plugin/library.hpp"
 #include "tenon/host/plugin/plugin.hpp"
 #include "unit/host/plugin/loaded_backend.hpp"
 #include "unit/host/plugin/process.hpp"

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <utility>
 
-#include "tenon/host/plugin/library.hpp"
+#include "tenon/host/impl/plugin/library.hpp"
 
 namespace tenon::test {
 

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "support/catch.hpp"
+#include "tenon/host/impl/registry/cpu_features.hpp"
 #include "tenon/host/plugin/plugin.hpp"
-#include "tenon/host/registry/cpu_features.hpp"
 #include "tenon/host/registry/registry.hpp"
 #include "unit/host/plugin/process.hpp"
 

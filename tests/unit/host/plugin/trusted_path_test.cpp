@@ -12,7 +12,7 @@
 #include "support/catch.hpp"
 #include "support/temporary_folder.hpp"
 #include "tenon/host/files/environment.hpp"
-#include "tenon/host/files/trusted_path.hpp"
+#include "tenon/host/platform/trusted_path.hpp"
 #include "unit/host/plugin/process.hpp"
 
 using namespace tenon;

@@ -11,7 +11,7 @@
 
 #include "support/catch.hpp"
 #include "tenon/core/concat.hpp"
-#include "tenon/host/registry/cpu_features.hpp"
+#include "tenon/host/impl/registry/cpu_features.hpp"
 
 using namespace tenon;
 using namespace tenon::host;

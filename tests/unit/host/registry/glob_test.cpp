@@ -6,8 +6,8 @@
 #include <string_view>
 
 #include "support/catch.hpp"
-#include "tenon/host/platform/windows/glob.hpp"
-#include "tenon/host/registry/glob.hpp"
+#include "tenon/host/impl/platform/windows/glob.hpp"
+#include "tenon/host/impl/registry/glob.hpp"
 
 using namespace tenon::host;
 

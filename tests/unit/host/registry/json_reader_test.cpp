@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // What one JSON text may cost.
-#include "tenon/host/registry/json_reader.hpp"
+#include "tenon/host/impl/registry/json_reader.hpp"
 
 #include <string>
 
@@ -45,7 +45,7 @@ TEST_CASE("parsing stops at the first value that is one too many", "[json]") {
   std::string text = R"({"a": [0)";
   for (int i = 0; i < 100'000; ++i) text += ",0";
   // The text has no end, but that is not reached.
-  JsonBuilder<> builder(limits);
+  JsonBuilder builder(limits);
   CHECK_FALSE(nlohmann::json::sax_parse(text, &builder));
   CHECK(builder.too_many);
   CHECK(builder.failure.empty());

@@ -25,7 +25,7 @@
 #include "support/file_content.hpp"
 #include "support/temporary_folder.hpp"
 #include "tenon/host/binary/peek.hpp"
-#include "tenon/host/registry/cpu_features.hpp"
+#include "tenon/host/impl/registry/cpu_features.hpp"
 #include "tenon/host/registry/discovery.hpp"
 #include "tenon/host/registry/registry.hpp"
 

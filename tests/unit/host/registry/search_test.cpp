@@ -17,9 +17,9 @@
 
 #include "support/catch.hpp"
 #include "support/temporary_folder.hpp"
-#include "tenon/host/registry/cpu_features.hpp"
+#include "tenon/host/impl/registry/cpu_features.hpp"
+#include "tenon/host/impl/registry/manifest.hpp"
 #include "tenon/host/registry/discovery.hpp"
-#include "tenon/host/registry/manifest.hpp"
 #include "tenon/host/registry/registry.hpp"
 #include "unit/host/plugin/process.hpp"
 

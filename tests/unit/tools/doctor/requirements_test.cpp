@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "support/catch.hpp"
-#include "tenon/host/method/copy_kernels.hpp"
+#include "tenon/host/impl/method/copy_kernels.hpp"
 #include "tenon/host/method/kernels.hpp"
 #include "tenon/host/program/data_file.hpp"
 #include "tenon/host/program/merged_data_map.hpp"

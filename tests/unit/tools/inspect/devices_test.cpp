@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "support/catch.hpp"
-#include "tenon/host/plugin/host_table.hpp"
+#include "tenon/host/impl/plugin/host_table.hpp"
 
 using namespace tenon;
 using namespace tenon::host;

@@ -11,7 +11,7 @@
 #include "report.hpp"
 #include "support/catch.hpp"
 #include "tenon/abi/version.h"
-#include "tenon/host/registry/cpu_features.hpp"
+#include "tenon/host/impl/registry/cpu_features.hpp"
 
 namespace {
 

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "support/catch.hpp"
-#include "tenon/host/arrays/strided.hpp"
 #include "tenon/host/arrays/value_array.hpp"
+#include "tenon/host/impl/arrays/strided.hpp"
 #include "tenon/host/plugin/tensor_storage.hpp"
 
 namespace {

@@ -7,7 +7,6 @@
 #include <string>
 
 #include "tenon/aot/compiler/lower/lowered_program.hpp"
-#include "tenon/core/api.hpp"
 
 namespace tenon::aot {
 
@@ -29,38 +28,6 @@ struct DelegationInfo {
   std::map<std::string, DelegationBreakdown, std::less<>> delegation_by_operator;
 };
 
-[[nodiscard]] TENON_API DelegationInfo get_delegation_info(const LoweredProgram& lowered);
+[[nodiscard]] DelegationInfo get_delegation_info(const LoweredProgram& lowered);
 
 }  // namespace tenon::aot
-
-#if TENON_COMPILER_DEFINITIONS
-
-#include <cstdint>
-#include <variant>
-
-#include "tenon/aot/edge_program.hpp"
-
-namespace tenon::aot {
-
-TENON_API DelegationInfo get_delegation_info(const LoweredProgram& lowered) {
-  DelegationInfo info;
-  const auto by_operator = [&](std::uint32_t node) -> DelegationBreakdown& {
-    return info.delegation_by_operator[std::string(lowered.program.node(node).target())];
-  };
-  for (const LoweredPartition& partition : lowered.partitions) {
-    ++info.num_delegated_subgraphs;
-    info.num_delegated_nodes += partition.nodes.size();
-    for (const std::uint32_t node : partition.nodes) ++by_operator(node).delegated;
-  }
-  for (const LoweredStep& step : lowered.steps) {
-    const auto* left = std::get_if<NodeStep>(&step);
-    if (left == nullptr) continue;
-    ++info.num_non_delegated_nodes;
-    ++by_operator(left->node).non_delegated;
-  }
-  return info;
-}
-
-}  // namespace tenon::aot
-
-#endif  // TENON_COMPILER_DEFINITIONS

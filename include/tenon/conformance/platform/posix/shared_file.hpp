@@ -12,8 +12,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "tenon/host/impl/platform/pages.hpp"
 #include "tenon/host/platform/file_descriptor.hpp"
-#include "tenon/host/platform/pages.hpp"
 
 namespace tenon::conformance::platform {
 

@@ -11,7 +11,6 @@
 #include <cstdint>
 #include <filesystem>
 
-#include "tenon/core/api.hpp"
 #include "tenon/host/platform/file_identity.hpp"
 
 namespace tenon::host::platform {
@@ -75,7 +74,7 @@ inline void close(int descriptor) noexcept { ::close(descriptor); }
 }
 
 /// Maps the first `size` bytes, read-only and private.
-TENON_COLD [[nodiscard]] inline void* map(int descriptor, std::size_t size) noexcept {
+[[nodiscard]] inline void* map(int descriptor, std::size_t size) noexcept {
   void* const address = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, descriptor, 0);
   return address == MAP_FAILED ? nullptr : address;
 }

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "tenon/aot/compiler/aoti/strip_library.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "tenon/host/binary/file_bytes.hpp"
+#include "tenon/host/impl/binary/elf_class.hpp"
+
+namespace tenon::aot {
+
+namespace detail {
+
+/// Removes the sections of one ELF file of 64 bits that are not loaded. Layouts: System V gABI.
+class LibraryStripper {
+ public:
+  explicit LibraryStripper(Bytes library)
+      : file_(library), header_(elf_.file_header(file_)), table_(elf_.section_table(file_)) {}
+
+  /// Empty when there is nothing to remove.
+  [[nodiscard]] Result<std::vector<std::byte>> strip() {
+    num_sections_ = table_.size() / elf_.section_size();
+    if (header_.section_headers == 0) return std::vector<std::byte>();
+    if (num_sections_ == 0 || num_sections_ != header_.num_sections) {
+      return error(Error::InvalidProgram, "its section headers are not in the file");
+    }
+    TENON_RETURN_IF_ERROR(read_sections());
+    if (!has_symbols_) return std::vector<std::byte>();
+    TENON_RETURN_IF_ERROR(check_segments());
+    if (end_of_all_ < file_.size()) {
+      return error(Error::NotSupported, "it has ", file_.size() - end_of_all_,
+                   " bytes behind its sections");
+    }
+    return make();
+  }
+
+ private:
+  enum : std::uint32_t { symbol_table = 2, no_bits = 8 };  // SHT_SYMTAB, SHT_NOBITS
+  static constexpr std::uint64_t loaded_flag = 2;          // SHF_ALLOC
+  static constexpr std::uint64_t info_link_flag = 0x40;    // SHF_INFO_LINK
+
+  [[nodiscard]] std::uint64_t flags_of(std::uint64_t index) const {
+    return table_.u64(index * elf_.section_size() + 8);
+  }
+  [[nodiscard]] std::string_view name_of(std::uint64_t index) const {
+    constexpr std::uint64_t longest = 256;
+    const auto section_of_names = elf_.section(table_, header_.section_of_names);
+    const auto names = file_.part(section_of_names.offset, section_of_names.size);
+    return names.c_string(elf_.section(table_, index).name, longest).value_or("");
+  }
+
+  Status read_sections() {
+    end_of_all_ = header_.section_headers + table_.size();
+    end_ = elf_.file_header_size();
+    bool behind_loaded = false;
+    for (std::uint64_t i = 0; i < num_sections_; ++i) {
+      const auto section = elf_.section(table_, i);
+      const bool has_bytes = i != 0 && section.type != no_bits;
+      if (has_bytes && !file_.holds(section.offset, section.size)) {
+        return error(Error::InvalidProgram, "section ", i, " is not in the file of ", file_.size(),
+                     " bytes");
+      }
+      const std::uint64_t end = has_bytes ? section.offset + section.size : 0;
+      end_of_all_ = std::max(end_of_all_, end);
+      if (i == 0 || (flags_of(i) & loaded_flag) != 0) {
+        if (behind_loaded) {
+          return error(Error::NotSupported, "section ", i,
+                       " is loaded and follows one that is not");
+        }
+        num_kept_ = i + 1;
+        end_ = std::max(end_, end);
+        continue;
+      }
+      behind_loaded = true;
+      const std::string_view name = name_of(i);
+      has_symbols_ = has_symbols_ || section.type == symbol_table || name.starts_with(".debug_") ||
+                     name.starts_with(".zdebug_");
+    }
+    return ok();
+  }
+
+  /// Everything that a loader reads is kept.
+  Status check_segments() {
+    const std::uint64_t size = header_.num_program_headers * elf_.segment_size();
+    if (header_.program_header_size != elf_.segment_size() ||
+        !file_.holds(header_.program_headers, size)) {
+      return error(Error::InvalidProgram, "its program headers are not in the file");
+    }
+    end_ = std::max(end_, header_.program_headers + size);
+    const auto segments = file_.part(header_.program_headers, size);
+    for (std::uint64_t i = 0; i < header_.num_program_headers; ++i) {
+      const auto segment = elf_.segment(segments, i);
+      if (!file_.holds(segment.offset, segment.file_size)) {
+        return error(Error::InvalidProgram, "segment ", i, " is not in the file");
+      }
+      if (segment.file_size != 0) end_ = std::max(end_, segment.offset + segment.file_size);
+    }
+    for (std::uint64_t i = 0; i < num_kept_; ++i) {
+      const bool has_info = (flags_of(i) & info_link_flag) != 0;
+      const std::uint64_t entry = i * elf_.section_size();
+      if (table_.u32(entry + 40) < num_kept_ && (!has_info || table_.u32(entry + 44) < num_kept_)) {
+        continue;
+      }
+      return error(Error::NotSupported, "section ", i, " needs one that is not loaded");
+    }
+    return ok();
+  }
+
+  template <class Number>
+  static void put(std::vector<std::byte>& out, std::size_t at, Number number) {
+    for (std::size_t i = 0; i < sizeof number; ++i) {
+      out[at + i] = static_cast<std::byte>(number >> (8 * i));
+    }
+  }
+
+  [[nodiscard]] std::vector<std::byte> make() const {
+    std::string names(1, '\0');
+    std::vector<std::uint32_t> name_at;
+    const auto add_name = [&](std::string_view name) {
+      name_at.push_back(static_cast<std::uint32_t>(name.empty() ? 0 : names.size()));
+      if (!name.empty()) names.append(name).push_back('\0');
+    };
+    for (std::uint64_t i = 0; i < num_kept_; ++i) add_name(name_of(i));
+    add_name(".shstrtab");
+
+    const auto end = static_cast<std::size_t>(end_);
+    const auto section_size = static_cast<std::size_t>(elf_.section_size());
+    const auto num_kept = static_cast<std::size_t>(num_kept_);
+    const std::size_t headers = (end + names.size() + 7) / 8 * 8;
+    std::vector<std::byte> out(headers + (num_kept + 1) * section_size);
+    std::memcpy(out.data(), file_.bytes().data(), end);
+    std::memcpy(out.data() + end, names.data(), names.size());
+    std::memcpy(out.data() + headers, table_.bytes().data(), num_kept * section_size);
+    for (std::size_t i = 0; i < num_kept; ++i) put(out, headers + i * section_size, name_at[i]);
+    const std::size_t last = headers + num_kept * section_size;
+    put(out, last, name_at[num_kept]);
+    put(out, last + 4, std::uint32_t{3});  // SHT_STRTAB
+    put(out, last + 24, static_cast<std::uint64_t>(end));
+    put(out, last + 32, static_cast<std::uint64_t>(names.size()));
+    put(out, last + 48, std::uint64_t{1});  // Alignment.
+    put(out, 40, static_cast<std::uint64_t>(headers));
+    put(out, 60, static_cast<std::uint16_t>(num_kept + 1));
+    put(out, 62, static_cast<std::uint16_t>(num_kept));
+    return out;
+  }
+
+  host::detail::elf::ElfClass elf_{};
+  host::detail::FileBytes file_;
+  host::detail::elf::FileHeader header_;
+  host::detail::FileBytes table_;
+  std::uint64_t num_sections_ = 0;
+  std::uint64_t num_kept_ = 0;    // Sections, with the null one.
+  std::uint64_t end_ = 0;         // Of what is kept.
+  std::uint64_t end_of_all_ = 0;  // Of all sections and their headers.
+  bool has_symbols_ = false;
+};
+
+}  // namespace detail
+
+Result<SharedBytes> strip_library(const SharedBytes& library) {
+  constexpr std::string_view elf64 =
+      "\x7f"
+      "ELF\x02\x01";
+  if (!as_text(library.bytes()).starts_with(elf64)) return library;
+  TENON_TRY(std::vector<std::byte> stripped, detail::LibraryStripper(library.bytes()).strip());
+  return stripped.empty() ? library : SharedBytes(std::move(stripped));
+}
+
+}  // namespace tenon::aot

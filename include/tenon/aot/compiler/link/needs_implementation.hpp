@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+namespace tenon::aot {
+
+/// Defined by <tenon/aot/compiler/implementation.hpp>, and so by the library tenon-compiler. A
+/// linker that does not find it, or finds two, says with its name what to do.
+void include_tenon_aot_compiler_implementation_hpp_in_exactly_one_source() noexcept;
+
+namespace detail {
+[[gnu::used]] inline constexpr auto* needs_implementation =
+    &include_tenon_aot_compiler_implementation_hpp_in_exactly_one_source;
+}  // namespace detail
+
+}  // namespace tenon::aot

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "tenon/conformance/run/embed.hpp"
+
+#include <cstdlib>
+#include <utility>
+
+#include "tenon/conformance/process/channel.hpp"
+#include "tenon/conformance/rule.hpp"
+#include "tenon/conformance/run/plan.hpp"
+#include "tenon/conformance/run/subject_file.hpp"
+#include "tenon/conformance/run/test.hpp"
+
+namespace tenon::conformance {
+
+namespace detail {
+
+inline Subject& embedded_subject() {
+  static Subject subject;
+  return subject;
+}
+
+/// Not when it is set: the suites may not be registered yet.
+inline Result<const Subject*> checked(const Subject& subject) {
+  TENON_RETURN_IF_ERROR(check_declarations(subject));
+  return &subject;
+}
+
+inline Result<const Subject*> needed_subject() {
+  Subject& subject = embedded_subject();
+  if (subject.plugin) return checked(subject);
+  const char* file = std::getenv("TENON_CONFORMANCE_SUBJECT");
+  if (!file) {
+    return error(Error::InvalidState,
+                 "no subject: call set_subject or set TENON_CONFORMANCE_SUBJECT");
+  }
+  TENON_TRY(Subject read, conformance::read_subject(file));
+  if (!read.plugin) return error(Error::InvalidArgument, file, ": names no plugin");
+  TENON_RETURN_IF_ERROR(set_subject(std::move(read)));
+  return checked(subject);
+}
+
+std::vector<EmbeddedResult> run_embedded(std::string_view name) {
+  std::vector<EmbeddedResult> out;
+  const auto needed = needed_subject();
+  if (!needed.ok()) {
+    out.push_back({{}, {std::string(needed.text())}, {}});
+    return out;
+  }
+  const Subject& subject = **needed;
+  RunOptions options;
+  options.own_process = false;
+  for (const PlannedTest& test : plan_tests(subject)) {
+    if (test.info->name != name) continue;
+    const TestResult blank = test.blank();
+    const std::string path = blank.path();
+    if (subject.unsupported(path, blank.rules)) continue;
+    Channel nowhere(-1);
+    Context kit(subject, test.backend, test.of_case, options, nowhere, nullptr, path);
+    const Stop stop = run_test(test, kit);
+    EmbeddedResult& result = out.emplace_back();
+    result.path = path;
+    if (stop.outcome == Outcome::blocked || stop.outcome == Outcome::kit_error) {
+      result.failures.push_back(stop.reason);
+    }
+    const bool is_expected = subject.expected_failure(path, blank.rules) != nullptr;
+    for (const Finding& finding : kit.findings()) {
+      const Rule* rule = find_rule(finding.rule);
+      if (is_expected) {
+        result.expected.push_back(concat(finding.rule, ": ", finding.text));
+      } else {
+        result.failures.push_back(
+            concat(finding.rule, " (", rule ? rule->sentence : "?", "): ", finding.text));
+      }
+    }
+  }
+  return out;
+}
+
+}  // namespace detail
+
+Status set_subject(Subject subject) {
+  TENON_RETURN_IF_ERROR(complete_subject(subject, {}));
+  detail::embedded_subject() = std::move(subject);
+  return ok();
+}
+
+}  // namespace tenon::conformance

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "tenon/conformance/run/random.hpp"
+
+#include <random>
+
+namespace tenon::conformance {
+
+struct Random::Generator {
+  std::mt19937_64 numbers;
+};
+
+Random::Random(std::uint64_t seed)
+    : generator_(std::make_unique<Generator>(Generator{std::mt19937_64(seed)})) {}
+Random::~Random() = default;
+std::uint64_t Random::operator()() { return generator_->numbers(); }
+
+}  // namespace tenon::conformance

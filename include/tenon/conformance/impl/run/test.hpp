@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "tenon/conformance/run/test.hpp"
+
+#include <algorithm>
+
+namespace tenon::conformance {
+
+namespace detail {
+
+struct TestRegistry {
+  std::vector<TestInfo> tests;
+  void (*on_test)(const TestInfo&) = nullptr;
+};
+/// Tests register while static objects are initialised, in any order.
+inline TestRegistry& test_registry() {
+  static TestRegistry registry;
+  return registry;
+}
+
+/// Reads "[arguments][level-4][case][TN-EXE-2]": the suite first, then the rest in any order.
+inline TestInfo read_tags(std::string_view name, std::string_view tags, void (*body)(Context&)) {
+  TestInfo info{name, tags, {}, 1, Scope::plugin, {}, body};
+  while (tags.starts_with('[')) {
+    const std::size_t end = std::min(tags.find(']'), tags.size());
+    const std::string_view tag = tags.substr(1, end - 1);
+    tags.remove_prefix(std::min(end + 1, tags.size()));
+    if (tag.starts_with("TN-")) {
+      info.rules.push_back(tag);
+    } else if (tag.starts_with("level-")) {
+      info.level = 0;
+      for (const char digit : tag.substr(6)) info.level = info.level * 10 + (digit - '0');
+    } else if (tag == "plugin" || tag == "backend" || tag == "case") {
+      info.scope = tag == "plugin"    ? Scope::plugin
+                   : tag == "backend" ? Scope::backend
+                                      : Scope::of_case;
+    } else if (info.suite.empty()) {
+      info.suite = tag;
+    }
+  }
+  return info;
+}
+
+void add_test(std::string_view name, std::string_view tags, void (*body)(Context&)) {
+  TestRegistry& registry = test_registry();
+  registry.tests.push_back(read_tags(name, tags, body));
+  if (registry.on_test) registry.on_test(registry.tests.back());
+}
+
+void for_each_test(void (*on_test)(const TestInfo&)) {
+  TestRegistry& registry = test_registry();
+  for (const TestInfo& test : registry.tests) on_test(test);
+  registry.on_test = on_test;
+}
+
+}  // namespace detail
+
+const std::vector<TestInfo>& all_tests() { return detail::test_registry().tests; }
+
+}  // namespace tenon::conformance

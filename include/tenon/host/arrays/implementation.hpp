@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: MIT
+//
+// The definitions of <tenon/host/arrays.hpp>, for a program that does not link the library
+// tenon-host. Exactly one source of the program includes it. Needs <tenon/host/implementation.hpp>,
+// in this source or another one.
+#pragma once
+
+#include "tenon/host/arrays.hpp"
+
+// Before the rest, so that it is the first of what a linker finds twice.
+namespace tenon::host {
+
+void include_tenon_host_arrays_implementation_hpp_in_exactly_one_source() noexcept {}
+
+}  // namespace tenon::host
+
+#include "tenon/host/impl/arrays/compare_arrays.hpp"
+#include "tenon/host/impl/arrays/element.hpp"
+#include "tenon/host/impl/arrays/npy.hpp"
+#include "tenon/host/impl/arrays/value_array.hpp"

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "tenon/host/method/device_memory.hpp"
+
+#include "tenon/host/plugin/devices.hpp"
+#include "tenon/host/plugin/last_error.hpp"
+
+namespace tenon::host {
+
+std::string device_name(tenon_dl_device device) {
+  switch (device.device_type) {
+    case TENON_DL_CPU:
+      return "CPU";
+    case TENON_DL_CUDA:
+      return concat("CUDA device ", device.device_id);
+    case TENON_DL_METAL:
+      return concat("Metal device ", device.device_id);
+    default:
+      return concat("DLPack device ", device.device_type, ":", device.device_id);
+  }
+}
+
+Result<DeviceMemory> DeviceMemory::of(BackendRef backend, tenon_dl_device device) {
+  TENON_RETURN_IF_ERROR(backend->is_available());
+  const auto table = backend->extension<tenon_device_memory_v1>(TENON_EXTENSION_DEVICE_MEMORY);
+  if (!table || !table->allocate || !table->free || !table->copy_to_device ||
+      !table->copy_to_host) {
+    return error(Error::NotSupported, "backend ", backend->id(),
+                 " has no memory on devices (extension " TENON_EXTENSION_DEVICE_MEMORY ")");
+  }
+  TENON_TRY(const std::vector<BackendDevice> devices, list_devices(*backend));
+  std::string others;
+  for (const BackendDevice& listed : devices) {
+    if (is_same_device(listed.device, device)) {
+      return DeviceMemory(std::move(backend), device, *table);
+    }
+    others += concat(others.empty() ? "" : ", ", device_name(listed.device));
+  }
+  return error(Error::NotFound, "backend ", backend->id(), " finds ",
+               others.empty() ? std::string_view("no device on this machine") : others);
+}
+
+Result<void*> DeviceMemory::allocate(std::uint64_t nbytes, std::uint64_t alignment) const {
+  void* block = nullptr;
+  TENON_RETURN_IF_ERROR(
+      check(table_.allocate(backend_->raw(), device_, nbytes, alignment, &block), "allocate"));
+  if (block && (reinterpret_cast<std::uintptr_t>(block) & (alignment - 1)) == 0) return block;
+  const std::string found = block ? "an address that is not aligned" : "no address";
+  free(block);
+  return error(Error::Internal, "backend ", backend_->id(), ": allocate(", nbytes, " bytes, ",
+               alignment, ") succeeded with ", found, " (TN-DEV-5)");
+}
+
+void DeviceMemory::free(void* block) const noexcept {
+  if (block) table_.free(backend_->raw(), device_, block);
+}
+
+Status DeviceMemory::copy_to_device(void* to, const void* from, std::uint64_t nbytes) const {
+  if (nbytes == 0) return ok();
+  return check(table_.copy_to_device(backend_->raw(), device_, to, from, nbytes), "copy_to_device");
+}
+
+Status DeviceMemory::copy_to_host(void* to, const void* from, std::uint64_t nbytes) const {
+  if (nbytes == 0) return ok();
+  return check(table_.copy_to_host(backend_->raw(), device_, to, from, nbytes), "copy_to_host");
+}
+
+Status DeviceMemory::check(tenon_status status, std::string_view function) const {
+  if (status == TENON_STATUS_OK) [[likely]]
+    return ok();
+  return take_last_error(backend_->host(), status)
+      .with_context(concat("backend ", backend_->id(), ": ", function));
+}
+
+Result<DeviceMemory> find_device_memory(tenon_dl_device device,
+                                        std::span<const std::string_view> ids,
+                                        BackendLookUp look_up) {
+  constexpr std::size_t max_reasons = 8;
+  std::string reasons;
+  std::size_t num_reasons = 0;
+  const auto note = [&](std::string_view id, std::string_view reason) {
+    if (++num_reasons > max_reasons) return;
+    // The other lines of a failed look-up (search paths, near names) are left out.
+    reasons += concat(reasons.empty() ? "" : "; ", id, ": ", reason.substr(0, reason.find('\n')));
+  };
+  for (const std::string_view id : ids) {
+    auto backend = look_up(id);
+    if (!backend.ok()) {
+      note(id, backend.text());
+      continue;
+    }
+    auto memory = DeviceMemory::of(*std::move(backend), device);
+    if (memory.ok()) return memory;
+    note(id, memory.text());
+  }
+  if (ids.empty()) reasons = "the method uses no backend";
+  if (num_reasons > max_reasons) {
+    reasons += concat("; and ", num_reasons - max_reasons, " more backends do not");
+  }
+  return error(Error::NotFound, "no backend serves ", device_name(device), ": ", reasons);
+}
+
+}  // namespace tenon::host

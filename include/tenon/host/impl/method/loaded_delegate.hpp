@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <new>
+#include <span>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "tenon/abi/backend.h"
+#include "tenon/abi/extensions/sessions.h"
+#include "tenon/abi/extensions/streams.h"
+#include "tenon/core/options.hpp"
+#include "tenon/core/result.hpp"
+#include "tenon/host/impl/method/arena.hpp"
+#include "tenon/host/method/embedded_code.hpp"
+#include "tenon/host/method/host_init_context.hpp"
+#include "tenon/host/method/kernel_backends.hpp"
+#include "tenon/host/method/options.hpp"
+#include "tenon/host/method/trace.hpp"
+#include "tenon/host/plugin/backend.hpp"
+#include "tenon/host/plugin/last_error.hpp"
+#include "tenon/host/program/merged_data_map.hpp"
+#include "tenon/host/program/program.hpp"
+#include "tenon/host/registry/registry.hpp"
+#include "tenon/host/schema/program_generated.h"
+
+namespace tenon::host::detail {
+
+/// A backend as one method uses it. Keeps the plugin loaded.
+struct BackendUse {
+  /// The program's: a backend may be registered under another name. In the method's arena.
+  std::string_view id;
+  BackendRef backend;
+  tenon_execution_context context{};
+  std::vector<tenon_option> runtime_specs;
+  BackendUse* next = nullptr;  ///< See BackendUses.
+};
+
+/// The backends that one method uses, in the order in which it first needed them. Their addresses
+/// are fixed.
+class BackendUses {
+ public:
+  /// `arena` must outlive this object.
+  explicit BackendUses(Arena& arena) noexcept : arena_(arena) {}
+  BackendUses(const BackendUses&) = delete;
+  BackendUses& operator=(const BackendUses&) = delete;
+  ~BackendUses() {
+    drop_unneeded(0, [](const BackendUse&) { return false; });
+  }
+
+  [[nodiscard]] std::size_t size() const noexcept { return size_; }
+
+  /// The one with `id`, or null.
+  [[nodiscard]] const BackendUse* find(std::string_view id) noexcept {
+    // Most programs name one backend in all their delegates.
+    if (latest_ && latest_->id == id) return latest_;
+    for (BackendUse* use = first_; use; use = use->next) {
+      if (use->id == id) return latest_ = use;
+    }
+    return nullptr;
+  }
+
+  /// One more, with a copy of `id`; null when there is no memory.
+  [[nodiscard]] BackendUse* add(std::string_view id) noexcept {
+    auto* text = arena_.allocate_list<char>(id.size());
+    void* const bytes = arena_.allocate(sizeof(BackendUse), alignof(BackendUse));
+    if (!text || !bytes) return nullptr;
+    std::copy(id.begin(), id.end(), text);
+    auto* const use = new (bytes) BackendUse();
+    use->id = {text, id.size()};
+    *end_ = use;
+    end_ = &use->next;
+    ++size_;
+    return latest_ = use;
+  }
+
+  /// Destroys those behind the first `kept` for which `is_needed` is false.
+  template <class IsNeeded>
+  void drop_unneeded(std::size_t kept, const IsNeeded& is_needed) {
+    BackendUse** at = &first_;
+    for (; kept != 0 && *at; --kept) at = &(*at)->next;
+    while (BackendUse* const use = *at) {
+      if (is_needed(*use)) {
+        at = &use->next;
+        continue;
+      }
+      *at = use->next;
+      use->~BackendUse();
+      --size_;
+    }
+    end_ = at;
+    latest_ = first_;
+  }
+
+ private:
+  Arena& arena_;
+  BackendUse* first_ = nullptr;
+  BackendUse** end_ = &first_;  // Where the next one is linked.
+  BackendUse* latest_ = nullptr;
+  std::size_t size_ = 0;
+};
+
+/// A delegate of a plugin and the stream that it was given; null means its own.
+struct DelegateState {
+  tenon_delegate* handle = nullptr;
+  void* stream = nullptr;
+};
+
+/// One delegate of a method. Its address is fixed from `init` to `destroy`: the plugin may keep
+/// `processed`.
+struct LoadedDelegate {
+  const BackendUse* use = nullptr;
+  DelegateState own;
+  DelegateState* active = &own;  ///< The one that is executed: `own`, or that of a session.
+  tenon_buffer processed{};
+
+  LoadedDelegate() noexcept = default;
+  LoadedDelegate(const LoadedDelegate&) = delete;
+  LoadedDelegate& operator=(const LoadedDelegate&) = delete;
+
+  [[nodiscard]] tenon_status execute(tenon_value* const* args, std::uint32_t num_args) const {
+    const LoadedBackend& backend = *use->backend;
+    return backend.api().execute(backend.raw(), active->handle, &use->context, args, num_args);
+  }
+  void destroy() const { destroy(own.handle); }
+  void destroy(tenon_delegate* of_this_backend) const {
+    const LoadedBackend& backend = *use->backend;
+    backend.api().destroy(backend.raw(), of_this_backend);
+  }
+
+  /// Another delegate of the same blob (extension "tenon.sessions/1").
+  [[nodiscard]] Result<tenon_delegate*> create_session() const {
+    const LoadedBackend& backend = *use->backend;
+    const auto table = backend.extension<tenon_sessions_v1>(TENON_EXTENSION_SESSIONS);
+    if (!table || !table->create_session) {
+      return error(Error::NotSupported, "backend ", use->id,
+                   " has no sessions (extension " TENON_EXTENSION_SESSIONS ")");
+    }
+    tenon_delegate* out = nullptr;
+    const tenon_status status = table->create_session(backend.raw(), own.handle, &out);
+    if (status == TENON_STATUS_OK) return out;
+    return take_last_error(backend.host(), status).with_context("create_session");
+  }
+
+  /// The active delegate runs on `stream` from now on (extension "tenon.streams/1").
+  [[nodiscard]] Status set_stream(void* stream) const {
+    const LoadedBackend& backend = *use->backend;
+    const auto table = backend.extension<tenon_streams_v1>(TENON_EXTENSION_STREAMS);
+    if (!table || !table->set_stream) {
+      return error(Error::NotSupported, "backend ", use->id,
+                   " runs on no streams of others (extension " TENON_EXTENSION_STREAMS ")");
+    }
+    const tenon_status status = table->set_stream(backend.raw(), active->handle, stream);
+    if (status != TENON_STATUS_OK) {
+      return take_last_error(backend.host(), status).with_context("set_stream");
+    }
+    active->stream = stream;
+    return ok();
+  }
+};
+
+/// Gives the pages of a blob back to the system. `owner` doubles as the mark that it was done.
+inline void release_processed(tenon_buffer* buffer) {
+  const void* owner = __atomic_exchange_n(&buffer->owner, nullptr, __ATOMIC_ACQ_REL);
+  if (!owner) return;
+  const auto size = static_cast<std::size_t>(buffer->nbytes);
+  static_cast<const Program*>(owner)->drop({static_cast<const std::byte*>(buffer->data), size});
+  buffer->data = nullptr;
+  buffer->nbytes = 0;
+}
+
+/// The compile specs of a delegate, in memory of `arena`; keys and values point into the program.
+inline Status fill_compile_specs(const schema::BackendDelegate& serialized, Arena& arena,
+                                 tenon_init_context& context) {
+  const auto* from = serialized.compile_specs();
+  if (!from || from->size() == 0) return ok();
+  auto* specs = arena.allocate_list<tenon_compile_spec>(from->size());
+  if (!specs) return error(Error::MemoryAllocationFailed, "no memory for the compile specs");
+  for (flatbuffers::uoffset_t i = 0; i < from->size(); ++i) {
+    const auto& spec = *from->Get(i);
+    specs[i] = {sizeof(tenon_compile_spec), 0, spec.key()->c_str(), spec.value()->data(),
+                spec.value()->size()};
+  }
+  context.compile_specs = specs;
+  context.num_compile_specs = from->size();
+  return ok();
+}
+
+/// The common inputs of loading the delegates of a method, by name.
+struct DelegateLoader {
+  const Program& program;
+  const char* method_name;
+  const BackendRegistry* registry;
+  std::span<const BackendRef> backends;
+  const MergedDataMap* named_data;
+  Trace* trace;
+  std::span<const BackendOption> options;
+  const EmbeddedCodePolicy& embedded_code;
+  Arena& arena;
+  Arena& temp_arena;
+  tenon_changes* changes;
+  BackendUses& uses;
+
+  /// Fails when an option is for a backend that no delegate uses.
+  [[nodiscard]] Status check_options(const schema::ExecutionPlan& plan) const {
+    for (const BackendOption& option : options) {
+      bool used = false;
+      for (const auto* delegate : *plan.delegates()) {
+        used = used || delegate->id()->string_view() == option.backend_id;
+      }
+      if (!used) {
+        return error(Error::InvalidArgument, "option ", option.backend_id, ".", option.key,
+                     ": no delegate of the method uses that backend");
+      }
+    }
+    return ok();
+  }
+
+  /// Loads one delegate in ExecuTorch's order (BackendDelegate::Init, runtime/executor/method.cpp):
+  /// look-up, availability, blob, compile specs, `init`. The policy for embedded code
+  /// precedes all that needs the blob.
+  [[nodiscard]] Status load(const schema::BackendDelegate& serialized, LoadedDelegate& out) {
+    const BackendUse* use = uses.find(serialized.id()->string_view());
+    if (!use) {
+      TENON_TRY(use, open_backend(serialized.id()->string_view()));
+    }
+    const LoadedBackend& backend = *use->backend;
+    const BackendRecord& record = backend.record();
+    if (record.runs_embedded_code) TENON_RETURN_IF_ERROR(embedded_code.check_backend(record.id));
+    TENON_RETURN_IF_ERROR(backend.is_available());
+
+    const std::span<const std::byte> blob = program.delegate_data(serialized);
+    out.processed = {sizeof(tenon_buffer),
+                     0,
+                     blob.empty() ? nullptr : blob.data(),
+                     blob.size(),
+                     const_cast<Program*>(&program),
+                     &release_processed};
+
+    HostInitContext context(embedded_code);
+    context.host = backend.host();
+    context.method_name = method_name;
+    context.processed = &out.processed;
+    TENON_RETURN_IF_ERROR(fill_compile_specs(serialized, arena, context));
+    context.runtime_allocator = arena.table();
+    context.named_data_map = named_data ? named_data->abi() : nullptr;
+    context.tracer = trace ? trace->table() : nullptr;
+    context.runtime_specs = use->runtime_specs.data();
+    context.num_runtime_specs = static_cast<std::uint32_t>(use->runtime_specs.size());
+
+    const tenon_status status = backend.api().init(backend.raw(), &context, &out.own.handle);
+    out.use = use;
+    if (status == TENON_STATUS_OK && context.is_kept(record.runs_embedded_code)) [[likely]]
+      return ok();
+    return refuse(status, context, out);
+  }
+
+  /// The backend with `id`, which stays in `uses`.
+  Result<const BackendUse*> use_backend(std::string_view id) {
+    if (const BackendUse* known = uses.find(id)) return known;
+    return open_backend(id);
+  }
+
+ private:
+  /// The failure of a delegate whose `init` returned `status` or did not respect the policy.
+  [[gnu::cold]] static Status refuse(tenon_status status, HostInitContext& context,
+                                     LoadedDelegate& out) {
+    const LoadedBackend& backend = *out.use->backend;
+    Status outcome;
+    if (status != TENON_STATUS_OK) {
+      outcome = take_last_error(backend.host(), status);
+      if (Status refusal = context.take_refusal(); !refusal.ok()) outcome = std::move(refusal);
+    } else {
+      const BackendRecord& record = backend.record();
+      out.destroy();  // Before a text, for which there may be no memory.
+      outcome = context.check_kept(record.id, record.runs_embedded_code);
+    }
+    release_processed(&out.processed);
+    return std::move(outcome).with_context("init");
+  }
+
+  /// The same of a backend that is not in `uses` yet.
+  Result<const BackendUse*> open_backend(std::string_view id) {
+    TENON_TRY(BackendRef backend, find_backend(backends, registry, id));
+    BackendUse* const use = uses.add(id);
+    if (!use) return error(Error::MemoryAllocationFailed, "no memory for backend ", id);
+    use->context = {
+        sizeof(tenon_execution_context),  0,      backend->host(), method_name, temp_arena.table(),
+        trace ? trace->table() : nullptr, changes};
+    use->backend = std::move(backend);
+    for (const BackendOption& option : options) {
+      if (option.backend_id != id) continue;
+      use->runtime_specs.push_back(write_option(option.key.c_str(), option.value));
+    }
+    return use;
+  }
+};
+
+}  // namespace tenon::host::detail

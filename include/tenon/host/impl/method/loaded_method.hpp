@@ -1,0 +1,363 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <new>
+#include <utility>
+
+#include "tenon/host/files/shortened.hpp"
+#include "tenon/host/impl/method/arena.hpp"
+#include "tenon/host/impl/method/bind_inputs.hpp"
+#include "tenon/host/impl/method/copy_kernels.hpp"
+#include "tenon/host/impl/method/devices.hpp"
+#include "tenon/host/impl/method/errors.hpp"
+#include "tenon/host/impl/method/instructions.hpp"
+#include "tenon/host/impl/method/kernel_lookup.hpp"
+#include "tenon/host/impl/method/loaded_delegate.hpp"
+#include "tenon/host/impl/method/planned_buffers.hpp"
+#include "tenon/host/impl/method/plugin_kernels.hpp"
+#include "tenon/host/impl/method/run_budget.hpp"
+#include "tenon/host/impl/method/values.hpp"
+#include "tenon/host/impl/plugin/host_table.hpp"
+#include "tenon/host/method/device_memory.hpp"
+#include "tenon/host/method/kernels.hpp"
+#include "tenon/host/method/method.hpp"
+#include "tenon/host/method/trace.hpp"
+#include "tenon/host/program/merged_data_map.hpp"
+#include "tenon/host/schema/program_generated.h"
+
+namespace tenon::host::detail {
+
+/// The asynchronous runs of one method, from its first one on. Only programs that include
+/// <tenon/host/async.hpp> compile what is behind it.
+class AsyncRuns {
+ public:
+  /// Waits for all runs and their completions, except those that the calling thread is in.
+  virtual void wait() = 0;
+
+  AsyncRuns() = default;
+  AsyncRuns(const AsyncRuns&) = delete;
+  AsyncRuns& operator=(const AsyncRuns&) = delete;
+  virtual ~AsyncRuns() = default;
+};
+
+/// The state of a method. `Method` shows it to applications without its types.
+class LoadedMethod final : public Method {
+ public:
+  /// Not built. The object and what its arena hands out first are two allocations and not one: for
+  /// a small method each is of a size that the C library keeps lists of (up to 1,032 bytes in
+  /// glibc).
+  [[nodiscard]] static std::unique_ptr<LoadedMethod> create(
+      std::shared_ptr<const Program>&& program, const schema::ExecutionPlan& plan,
+      MethodOptions&& options) {
+    std::unique_ptr<LoadedMethod> method(
+        new LoadedMethod(std::move(program), plan, std::move(options)));
+    method->arena_.reserve(room_for(plan));
+    return method;
+  }
+
+  ~LoadedMethod() override {
+    // Not only by destroying it: until then a completion may start the next run.
+    if (async_runs_) async_runs_->wait();
+    async_runs_.reset();
+    plugin_kernels_.clear();
+    for (const LoadedDelegate& delegate : delegates_) delegate.destroy();
+  }
+
+  [[nodiscard]] const schema::ExecutionPlan& plan() const noexcept { return plan_; }
+  [[nodiscard]] const Program& the_program() const noexcept { return *program_; }
+  [[nodiscard]] std::size_t count_inputs() const noexcept { return inputs_.size(); }
+
+  /// Errors as those of `Method::load`.
+  Status build() {
+    if (program_->num_keys() != 0 || !options_.data_files.empty()) {
+      TENON_TRY(data_, MergedDataMap::create(program_, options_.data_files));
+    }
+    std::shared_ptr<const MergedDataMap> external;
+    if (!options_.data_files.empty()) {
+      TENON_TRY(external, MergedDataMap::create(nullptr, options_.data_files));
+    }
+    DelegateLoader loader{.program = *program_,
+                          .method_name = plan_.name()->c_str(),
+                          .registry = options_.registry,
+                          .backends = options_.backends,
+                          .named_data = data_.get(),
+                          .trace = options_.trace,
+                          .options = options_.backend_options,
+                          .embedded_code = options_.embedded_code,
+                          .arena = arena_,
+                          .temp_arena = temp_arena_,
+                          .changes = changes_.table(),
+                          .uses = uses_};
+    TENON_RETURN_IF_ERROR(loader.check_options(plan_));
+    TENON_RETURN_IF_ERROR(find_devices(plan_, options_.backends, loader, devices_));
+    TENON_RETURN_IF_ERROR(
+        planned_.allocate(plan_, devices_, options_.limits.planned_bytes, arena_));
+    TENON_TRY(values_,
+              ValueBuilder(program_->view(), plan_, arena_, planned_, external.get()).build());
+    TENON_TRY(inputs_, find_inputs(plan_, values_, devices_, arena_));
+    for (const MethodInput& input : inputs_) obstacles_ += input.is_set ? 0 : 1;
+    TENON_RETURN_IF_ERROR(load_delegates(loader));
+    TENON_TRY(chains_, InstructionBuilder(plan_, values_, delegates_, options_.kernels,
+                                          copy_kernels_, plugin_kernels_, loader, arena_)
+                           .build());
+    kernel_context_ = {sizeof(tenon_execution_context),
+                       0,
+                       kernel_host(),
+                       plan_.name()->c_str(),
+                       temp_arena_.table(),
+                       options_.trace ? options_.trace->table() : nullptr,
+                       changes_.table()};
+    return ok();
+  }
+
+  template <class Input>
+  [[nodiscard]] Status set(std::size_t index, const Input& from) {
+    TENON_RETURN_IF_ERROR(check_idle());
+    TENON_RETURN_IF_ERROR(check_input(index));
+    changes_.count();
+    if (Status outcome = inputs_[index].set(from); !outcome.ok()) {
+      return std::move(outcome).with_context(
+          concat("method ", plan_.name()->string_view(), ": input ", index));
+    }
+    if (!std::exchange(inputs_[index].is_set, true)) --obstacles_;
+    return ok();
+  }
+
+  [[nodiscard]] Status set_bytes(std::size_t index, std::span<std::byte> bytes,
+                                 tenon_dl_device device) {
+    TENON_RETURN_IF_ERROR(check_idle());
+    TENON_RETURN_IF_ERROR(check_output(index));
+    changes_.count();
+    return set_output_bytes(value(*plan_.outputs(), index), bytes, device)
+        .with_context(concat("output ", index));
+  }
+
+  [[nodiscard]] Status read(std::size_t index, std::span<std::byte> to) const {
+    TENON_RETURN_IF_ERROR(check_output(index));
+    Status outcome = read_bytes(value(*plan_.outputs(), index), devices_, to);
+    return outcome.ok() ? ok() : std::move(outcome).with_context(concat("output ", index));
+  }
+
+  [[nodiscard]] Status run() {
+    if (obstacles_.load(std::memory_order_acquire) != 0) [[unlikely]]
+      return refuse_run();
+    return run_now();
+  }
+
+  /// Fails while an asynchronous run is pending.
+  [[nodiscard]] Status check_idle() const {
+    if ((obstacles_.load(std::memory_order_acquire) & is_running) == 0) [[likely]]
+      return ok();
+    return error(Error::InvalidState, "method ", plan_.name()->string_view(),
+                 ": a run is pending; it has ended when its completion is called");
+  }
+
+  [[nodiscard]] Result<std::unique_ptr<Session>> make_session() {
+    return Session::create(delegates_.data(), delegates_.size());
+  }
+
+  void use(const Session* session) noexcept {
+    if (session) return session->use();
+    for (LoadedDelegate& delegate : delegates_) delegate.active = &delegate.own;
+  }
+
+  [[nodiscard]] std::span<LoadedDelegate> delegates() noexcept { return delegates_; }
+
+  [[nodiscard]] tenon_value& value(const flatbuffers::Vector<std::int32_t>& indices,
+                                   std::size_t index) const noexcept {
+    return values_[static_cast<std::size_t>(
+        indices.Get(static_cast<flatbuffers::uoffset_t>(index)))];
+  }
+
+ private:
+  friend class MethodAsyncRuns;
+  using Kind = schema::InstructionArguments;
+
+  LoadedMethod(std::shared_ptr<const Program>&& program, const schema::ExecutionPlan& plan,
+               MethodOptions&& options)
+      : program_(std::move(program)), plan_(plan), options_(std::move(options)) {}
+
+  /// About what `build` takes from the arena for a plan, by the lengths of its lists: a tensor of
+  /// three dimensions for each value, an instruction of three arguments, the name of one backend.
+  /// The arena grows for what has more.
+  static std::size_t room_for(const schema::ExecutionPlan& plan) noexcept {
+    constexpr std::size_t most = std::size_t{1} << 20;  // Lists of an unusual length grow.
+    constexpr std::size_t each_value = sizeof(tenon_value) + sizeof(tenon_tensor) +
+                                       3 * 2 * sizeof(std::int64_t) + sizeof(const void*);
+    constexpr std::size_t each_instruction = sizeof(Instruction) + 3 * sizeof(tenon_value*);
+    const auto& delegates = *plan.delegates();
+    const std::size_t name = delegates.size() == 0 ? 0 : delegates.Get(0)->id()->size();
+    std::size_t bytes = PlannedBuffers::room(plan) + plan.values()->size() * each_value +
+                        plan.inputs()->size() * sizeof(MethodInput) + sizeof(BackendUse) +
+                        alignof(BackendUse) + name + delegates.size() * sizeof(LoadedDelegate);
+    for (const auto* chain : *plan.chains()) {
+      bytes += sizeof(Chain) + chain->instructions()->size() * each_instruction;
+    }
+    return std::min(bytes, most);
+  }
+
+  static constexpr std::size_t is_running = ~(~std::size_t{0} >> 1);
+
+  /// Services that kernels get: they resize outputs and leave error texts like a backend.
+  static const tenon_host* kernel_host() {
+    static const HostTable table({}, "");
+    return table.get();
+  }
+
+  Status load_delegates(DelegateLoader& loader) {
+    const auto& serialized = *plan_.delegates();
+    auto* delegates = arena_.allocate_list<LoadedDelegate>(serialized.size());
+    if (!delegates) return error(Error::MemoryAllocationFailed, "no memory for the delegates");
+    const PluginKernelLookup kernels(options_.backends, options_.registry, loader.method_name,
+                                     options_.trace ? options_.trace->table() : nullptr);
+    for (flatbuffers::uoffset_t i = 0; i < serialized.size(); ++i) {
+      const schema::BackendDelegate& from = *serialized.Get(i);
+      new (&delegates[i]) LoadedDelegate();
+      const std::uint64_t start = options_.trace ? options_.trace->now_ns() : 0;
+      if (Status loaded = loader.load(from, delegates[i]); !loaded.ok()) {
+        if (options_.failed_delegate) *options_.failed_delegate = i;
+        return std::move(loaded).with_context(
+            concat("delegate ", i, " (", from.id()->string_view(), ")"));
+      }
+      delegates_ = {delegates, i + 1};
+      if (options_.num_loaded_delegates) *options_.num_loaded_delegates = i + 1;
+      if (options_.trace) {
+        options_.trace->add("init", "delegate", start, options_.trace->now_ns(),
+                            {{"backend", from.id()->string_view()}, {"delegate", concat(i)}});
+      }
+    }
+    return ok();
+  }
+
+  [[nodiscard]] Status run_now() {
+    Status outcome = options_.trace ? run_traced() : run_chains<false>();
+    return shortened(std::move(outcome));
+  }
+
+  template <bool Traced>
+  Status run_chains() {
+    RunBudget budget(options_.limits);
+    std::uint64_t left = budget.next_slice();
+    std::uint64_t condition_bytes = options_.limits.condition_bytes;
+    for (std::size_t c = 0; c < chains_.size(); ++c) {
+      const Chain chain = chains_[c];
+      for (std::size_t i = 0; i < chain.size();) {
+        if (left-- == 0) [[unlikely]] {
+          left = budget.next_slice();
+          if (left-- == 0) return errors().over(c, i, budget);
+        }
+        const Instruction& at = chain[i];
+        std::size_t next = i + 1;
+        tenon_status status = TENON_STATUS_OK;
+        [[maybe_unused]] const std::uint64_t start = Traced ? options_.trace->now_ns() : 0;
+        switch (at.kind) {
+          case Kind::DelegateCall: {
+            const auto run = [&] { return at.delegate->execute(at.args, at.num_args); };
+            status = at.may_change ? changes_.follow(run) : run();
+            break;
+          }
+          case Kind::KernelCall:
+            status = changes_.follow([&] {
+              return at.kernel->run(at.kernel->self, &kernel_context_, at.args, at.num_args);
+            });
+            break;
+          case Kind::MoveCall:
+            changes_.move(*at.from, *at.to);
+            break;
+          case Kind::JumpFalseCall: {
+            const std::uint64_t before = condition_bytes;
+            const Condition condition = read_condition(*at.condition, condition_bytes);
+            if (condition == Condition::is_false) {
+              next = at.destination;
+            } else if (condition == Condition::wrong_kind) {
+              return errors().condition(c, i, *at.condition);
+            } else if (condition == Condition::too_long) {
+              return errors().conditions(c, i, *at.condition, before, options_.limits);
+            }
+            break;
+          }
+          default:
+            if (at.to->kind != TENON_VALUE_TENSOR) [[unlikely]]
+              return errors().free(c, i, *at.to);
+            changes_.free(*at.to->as.tensor);
+            break;
+        }
+        if constexpr (Traced) {
+          trace_instruction(*options_.trace, errors(), at, c, i, start);
+        }
+        temp_arena_.reset();
+        if (status != TENON_STATUS_OK) [[unlikely]]
+          return errors().call(c, i, at, status, delegates_, kernel_host());
+        i = next;
+      }
+    }
+    return ok();
+  }
+
+  [[gnu::cold]] Status run_traced() {
+    const std::uint64_t start = options_.trace->now_ns();
+    Status outcome = run_chains<true>();
+    options_.trace->add("execute", "method", start, options_.trace->now_ns(),
+                        {{"method", plan_.name()->string_view()}});
+    return outcome;
+  }
+
+  [[nodiscard]] MethodErrors errors() const noexcept { return {plan_}; }
+
+  [[nodiscard]] Status refuse_run() const {
+    TENON_RETURN_IF_ERROR(check_idle());
+    for (std::size_t i = 0; i < inputs_.size(); ++i) {
+      if (!inputs_[i].is_set) {
+        return error(Error::InvalidArgument, "method ", plan_.name()->string_view(), ": input ", i,
+                     " was not set");
+      }
+    }
+    return error(Error::Internal, "method ", plan_.name()->string_view(),
+                 ": inputs were counted wrongly");
+  }
+
+  [[nodiscard]] Status check_input(std::size_t index) const {
+    if (index < inputs_.size()) return ok();
+    return error(Error::InvalidArgument, "method ", plan_.name()->string_view(), ": input ", index,
+                 ": the method has ", inputs_.size());
+  }
+  [[nodiscard]] Status check_output(std::size_t index) const {
+    if (index < plan_.outputs()->size()) return ok();
+    return error(Error::InvalidArgument, "output ", index, ": the method has ",
+                 plan_.outputs()->size());
+  }
+
+  // Members are destroyed in reverse order: backends (and with them plugins) after planned memory
+  // and before the arena, which has what names them; the program last.
+  std::shared_ptr<const Program> program_;
+  const schema::ExecutionPlan& plan_;
+  MethodOptions options_;
+  std::shared_ptr<const MergedDataMap> data_;
+  Arena arena_;
+  BackendUses uses_{arena_};
+  DeviceMemories devices_;
+  CopyKernels copy_kernels_{devices_};
+  PlannedBuffers planned_;
+  Arena temp_arena_;
+  Changes changes_;
+  std::span<tenon_value> values_;
+  std::span<MethodInput> inputs_;
+  /// Why a run cannot begin: the number of inputs that are not set, or `is_running`.
+  std::atomic<std::size_t> obstacles_ = 0;
+  std::span<LoadedDelegate> delegates_;
+  PluginKernels plugin_kernels_;
+  std::span<const Chain> chains_;
+  tenon_execution_context kernel_context_{};
+  std::unique_ptr<AsyncRuns> async_runs_;
+};
+
+[[nodiscard]] inline LoadedMethod& loaded(Method& method) noexcept {
+  return static_cast<LoadedMethod&>(method);
+}
+[[nodiscard]] inline const LoadedMethod& loaded(const Method& method) noexcept {
+  return static_cast<const LoadedMethod&>(method);
+}
+
+}  // namespace tenon::host::detail

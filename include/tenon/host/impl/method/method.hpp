@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "tenon/host/method/method.hpp"
+
+#include <new>
+#include <utility>
+
+#include "tenon/core/concat.hpp"
+#include "tenon/core/error.hpp"
+#include "tenon/host/files/shortened.hpp"
+#include "tenon/host/impl/method/loaded_method.hpp"
+#include "tenon/host/schema/program_generated.h"
+
+namespace tenon::host {
+
+Result<std::unique_ptr<Method>> Method::load(std::shared_ptr<const Program> program,
+                                             std::string_view name, MethodOptions options) {
+  try {
+    TENON_TRY(const schema::ExecutionPlan* plan, program->plan(name));
+    auto method = detail::LoadedMethod::create(std::move(program), *plan, std::move(options));
+    if (Status built = method->build(); !built.ok()) {
+      return shortened(
+          std::move(built).with_context(concat(method->the_program().name(), ": method ", name)));
+    }
+    return std::unique_ptr<Method>(std::move(method));
+  } catch (const std::bad_alloc&) {
+    return error(Error::MemoryAllocationFailed, "method ", name, ": out of memory");
+  }
+}
+
+std::string_view Method::name() const noexcept {
+  return detail::loaded(*this).plan().name()->string_view();
+}
+
+const Program& Method::program() const noexcept { return detail::loaded(*this).the_program(); }
+
+std::size_t Method::num_inputs() const noexcept { return detail::loaded(*this).count_inputs(); }
+
+std::size_t Method::num_outputs() const noexcept {
+  return detail::loaded(*this).plan().outputs()->size();
+}
+
+Status Method::set_input(std::size_t index, const InputTensor& tensor) {
+  return detail::loaded(*this).set(index, tensor);
+}
+
+Status Method::set_input(std::size_t index, const InputScalar& scalar) {
+  return detail::loaded(*this).set(index, scalar);
+}
+
+Status Method::set_output(std::size_t index, std::span<std::byte> bytes, tenon_dl_device device) {
+  return detail::loaded(*this).set_bytes(index, bytes, device);
+}
+
+Status Method::read_output(std::size_t index, std::span<std::byte> to) const {
+  return detail::loaded(*this).read(index, to);
+}
+
+const tenon_value& Method::output(std::size_t index) const noexcept {
+  const detail::LoadedMethod& self = detail::loaded(*this);
+  return self.value(*self.plan().outputs(), index);
+}
+
+const tenon_value& Method::input(std::size_t index) const noexcept {
+  const detail::LoadedMethod& self = detail::loaded(*this);
+  return self.value(*self.plan().inputs(), index);
+}
+
+Status Method::execute() { return detail::loaded(*this).run(); }
+
+Result<std::unique_ptr<Session>> Method::create_session() {
+  return detail::loaded(*this).make_session();
+}
+
+void Method::use_session(const Session* session) noexcept { detail::loaded(*this).use(session); }
+
+Status Method::set_stream(std::string_view backend_id, void* stream) {
+  TENON_RETURN_IF_ERROR(detail::loaded(*this).check_idle());
+  return detail::set_stream(detail::loaded(*this).delegates(), backend_id, stream);
+}
+
+}  // namespace tenon::host

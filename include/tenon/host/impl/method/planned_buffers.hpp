@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <span>
+
+#include "tenon/core/result.hpp"
+#include "tenon/core/sanitizer.hpp"
+#include "tenon/host/files/limits.hpp"
+#include "tenon/host/impl/method/arena.hpp"
+#include "tenon/host/method/device_memory.hpp"
+#include "tenon/host/method/requirements.hpp"
+#include "tenon/host/schema/program_generated.h"
+
+namespace tenon::host::detail {
+
+/// The buffers of a method's memory plan (ExecutionPlan.non_const_buffer_sizes), each on the device
+/// that the plan names. Zeroed, so that a method never shows data of another one; on a device by
+/// copying zeroes there, once.
+class PlannedBuffers {
+ public:
+  /// Bytes to which each buffer is aligned: those of the widest vector registers.
+  static constexpr std::size_t alignment = 64;
+  /// The same on a device: the alignment of CUDA's own allocator.
+  static constexpr std::size_t device_alignment = 256;
+  /// Buffers of up to this many bytes are taken from the method's arena. None with the address
+  /// sanitizer, which sees only the end of what was allocated by itself.
+  static constexpr std::uint64_t largest_in_arena = TENON_DETAIL_ADDRESS_SANITIZER ? 0 : 1024;
+
+  PlannedBuffers() noexcept = default;
+  PlannedBuffers(const PlannedBuffers&) = delete;
+  PlannedBuffers& operator=(const PlannedBuffers&) = delete;
+  ~PlannedBuffers() {
+    for (const Buffer& buffer : buffers_) {
+      if (buffer.device) {
+        buffer.device->free(buffer.block);
+      } else {
+        std::free(buffer.block);
+      }
+    }
+  }
+
+  /// Bytes that `allocate` takes from its arena, at most.
+  [[nodiscard]] static std::size_t room(const schema::ExecutionPlan& plan) noexcept {
+    const auto& sizes = *plan.non_const_buffer_sizes();
+    std::size_t bytes = sizes.size() * sizeof(Buffer);
+    for (flatbuffers::uoffset_t i = 1; i < sizes.size(); ++i) {
+      const auto size = static_cast<std::uint64_t>(sizes.Get(i));
+      if (size <= largest_in_arena) bytes += static_cast<std::size_t>(size) + alignment;
+    }
+    return bytes;
+  }
+
+  /// Allocates all of them, once. `devices` must have the device of each buffer; it and `arena`
+  /// must outlive this object.
+  ///
+  /// errors: OutOfResources when all together have more than `planned_bytes`; nothing was allocated
+  ///         then. MemoryAllocationFailed when there is no memory; on a device whatever its backend
+  ///         fails with. The text names the buffer, its size and its device.
+  [[nodiscard]] Status allocate(const schema::ExecutionPlan& plan, const DeviceMemories& devices,
+                                std::uint64_t planned_bytes, Arena& arena) {
+    const auto& sizes = *plan.non_const_buffer_sizes();
+    std::uint64_t all = 0;
+    for (flatbuffers::uoffset_t i = 1; i < sizes.size(); ++i) {
+      all = add_saturating(all, static_cast<std::uint64_t>(sizes.Get(i)));
+      if (all > planned_bytes) {
+        return over_limit("bytes of planned memory", all, "planned_bytes", planned_bytes);
+      }
+    }
+    auto* buffers = arena.allocate_list<Buffer>(sizes.size());
+    if (!buffers) return error(Error::MemoryAllocationFailed, "no memory for the planned buffers");
+    std::uninitialized_fill_n(buffers, sizes.size(), Buffer{});
+    buffers_ = {buffers, sizes.size()};
+    for (const DeviceBuffer& buffer : find_device_buffers(plan)) {
+      TENON_RETURN_IF_ERROR(
+          allocate_on(*devices.find(buffer.device), buffer.nbytes, buffers_[buffer.index])
+              .with_context(buffer.text()));
+    }
+    for (flatbuffers::uoffset_t i = 1; i < sizes.size(); ++i) {
+      const auto size = static_cast<std::uint64_t>(sizes.Get(i));
+      if (size == 0 || buffers_[i].device) continue;
+      if (!allocate_here(size, arena, buffers_[i])) {
+        return error(Error::MemoryAllocationFailed, "planned buffer ", i, ": no memory for ", size,
+                     " bytes");
+      }
+    }
+    return ok();
+  }
+
+  /// Address of `offset` in buffer `id`; both were checked when the program was opened.
+  [[nodiscard]] std::byte* at(std::uint32_t id, std::uint64_t offset) const noexcept {
+    std::byte* const begin = buffers_[id].begin;
+    return begin ? begin + offset : nullptr;
+  }
+
+  /// The device of buffer `id`, or null when it is the CPU.
+  [[nodiscard]] const DeviceMemory* device(std::uint32_t id) const noexcept {
+    return buffers_[id].device;
+  }
+
+ private:
+  struct Buffer {
+    void* block = nullptr;       ///< To be freed: on `device`, or by `std::free`.
+    std::byte* begin = nullptr;  ///< Aligned, in `block` or in the arena.
+    const DeviceMemory* device = nullptr;
+  };
+
+  static bool allocate_here(std::uint64_t size, Arena& arena, Buffer& out) noexcept {
+    if (size <= largest_in_arena) {
+      void* const bytes = arena.allocate(size, alignment);
+      if (!bytes) return false;
+      out.begin = static_cast<std::byte*>(std::memset(bytes, 0, static_cast<std::size_t>(size)));
+      return true;
+    }
+    // calloc gives large blocks as untouched zero pages, which a plan that is larger than what a
+    // run uses never pays for.
+    if (size > PTRDIFF_MAX - alignment) return false;
+    out.block = std::calloc(1, static_cast<std::size_t>(size) + alignment);
+    if (!out.block) return false;
+    const auto address = reinterpret_cast<std::uintptr_t>(out.block);
+    out.begin = reinterpret_cast<std::byte*>((address + alignment - 1) & ~(alignment - 1));
+    return true;
+  }
+
+  /// `out` has the device also without bytes.
+  static Status allocate_on(const DeviceMemory& device, std::uint64_t size, Buffer& out) {
+    out.device = &device;
+    if (size == 0) return ok();
+    TENON_TRY(out.block, device.allocate(size, device_alignment));
+    out.begin = static_cast<std::byte*>(out.block);
+    // Zero pages of the system, copied again and again.
+    constexpr std::uint64_t most = std::uint64_t{4} << 20;
+    const std::uint64_t step = std::min(size, most);
+    const std::unique_ptr<void, decltype(&std::free)> zeroes(
+        std::calloc(1, static_cast<std::size_t>(step)), &std::free);
+    if (!zeroes) return error(Error::MemoryAllocationFailed, "no memory for ", step, " zeroes");
+    for (std::uint64_t at = 0; at < size; at += step) {
+      TENON_RETURN_IF_ERROR(
+          device.copy_to_device(out.begin + at, zeroes.get(), std::min(step, size - at)));
+    }
+    return ok();
+  }
+
+  std::span<Buffer> buffers_;
+};
+
+}  // namespace tenon::host::detail

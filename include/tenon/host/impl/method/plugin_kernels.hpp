@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "tenon/abi/extensions/kernels.h"
+#include "tenon/core/result.hpp"
+#include "tenon/host/impl/method/loaded_delegate.hpp"
+#include "tenon/host/method/kernel_backends.hpp"
+#include "tenon/host/method/kernels.hpp"
+
+/// Kernels of plugins, for operators that neither the application nor the host has code for.
+namespace tenon::host::detail {
+
+/// A kernel that a plugin made for one instruction. Destroyed with this object, whose address is
+/// fixed.
+class PluginKernel {
+ public:
+  /// Empty; to be filled by `create`. `use` must outlive it.
+  PluginKernel(const BackendUse& use, const tenon_kernels_v1& table) noexcept
+      : run_(table.run_kernel), context_(&use.context), destroy_(table.destroy_kernel), use_(use) {}
+  PluginKernel(const PluginKernel&) = delete;
+  PluginKernel& operator=(const PluginKernel&) = delete;
+  ~PluginKernel() {
+    if (handle_) destroy_(use_.backend->raw(), handle_);
+  }
+
+  /// The answer of `create_kernel`, `args` being kept by the plugin. Internal without a kernel.
+  [[nodiscard]] Status create(const tenon_kernels_v1& table, const std::string& op,
+                              std::span<tenon_value* const> args) {
+    TENON_TRY(handle_, create_kernel(*use_.backend, table, op, args));
+    return ok();
+  }
+
+  [[nodiscard]] const BackendUse& use() const noexcept { return use_; }
+
+  /// As instructions call it.
+  [[nodiscard]] const Kernel* kernel() const noexcept { return &kernel_; }
+
+  /// The kernel of a plugin behind `kernel`, or null when it is not one of a plugin.
+  [[nodiscard]] static const PluginKernel* of(const Kernel& kernel) noexcept {
+    return kernel.run == &run ? static_cast<const PluginKernel*>(kernel.self) : nullptr;
+  }
+
+ private:
+  /// The plugin has the arguments already, and its context is the one with its own host table.
+  static tenon_status run(void* self, const tenon_execution_context*, tenon_value* const*,
+                          std::uint32_t) {
+    const auto& kernel = *static_cast<const PluginKernel*>(self);
+    return kernel.run_(kernel.handle_, kernel.context_);
+  }
+
+  decltype(tenon_kernels_v1::run_kernel) run_;
+  tenon_kernel* handle_ = nullptr;
+  const tenon_execution_context* context_;
+  decltype(tenon_kernels_v1::destroy_kernel) destroy_;
+  const BackendUse& use_;
+  Kernel kernel_{&run, this};
+};
+
+/// Asks plugins for the kernels that a method lacks, and holds those that they gave. Nothing is
+/// asked or loaded as long as nothing is missing.
+class PluginKernels {
+ public:
+  /// The kernel for one call of `op`, or null when no plugin has one: `answers` then has the
+  /// reasons. The plugins are asked in the order of `find_kernel_backends`. One that cannot be
+  /// used, and one that answers OperatorMissing, leaves the call to the next; any other failure of
+  /// `create_kernel` is the outcome. The address of `args` must not change.
+  [[nodiscard]] Result<const Kernel*> find(DelegateLoader& loader, const std::string& op,
+                                           std::span<tenon_value* const> args) {
+    if (!asked_) {
+      num_other_uses_ = loader.uses.size();
+      for (std::string& id : find_kernel_backends(loader.backends, loader.registry)) {
+        providers_.push_back({std::move(id)});
+      }
+      asked_ = true;
+    }
+    for (Provider& provider : providers_) {
+      if (!prepare(loader, provider)) continue;
+      // The slot exists before the plugin makes a kernel: nothing may fail in between.
+      kernels_.push_back(std::make_unique<PluginKernel>(*provider.use, *provider.table));
+      Status made = kernels_.back()->create(*provider.table, op, args);
+      if (made.ok()) return kernels_.back()->kernel();
+      kernels_.pop_back();
+      if (made.error() != Error::OperatorMissing) {
+        return std::move(made).with_context(concat("kernel ", op, " (", provider.id, ")"));
+      }
+      note(provider.id, made.text());
+    }
+    return nullptr;
+  }
+
+  /// The answers of plugins without such a kernel, each message once: one line for each, after a
+  /// line feed. Empty when the host was given no plugins at all.
+  [[nodiscard]] std::string answers(const DelegateLoader& loader) const {
+    std::string out;
+    for (const std::string& answer : answers_) out += concat("\n  ", answer);
+    const bool could_ask = loader.registry || !loader.backends.empty();
+    if (out.empty() && could_ask) out = "\n  no plugin that is known offers kernels";
+    return out;
+  }
+
+  /// Releases the plugins that were asked in vain.
+  void drop_unused(BackendUses& uses) {
+    if (!asked_) return;
+    uses.drop_unneeded(num_other_uses_, [&](const BackendUse& use) {
+      bool is_needed = false;
+      for (const auto& kernel : kernels_) is_needed |= &kernel->use() == &use;
+      return is_needed;
+    });
+    providers_.clear();
+  }
+
+  /// Destroys the kernels, the last one first.
+  void clear() noexcept {
+    while (!kernels_.empty()) kernels_.pop_back();
+  }
+
+ private:
+  struct Provider {
+    std::string id;
+    const BackendUse* use = nullptr;
+    std::optional<tenon_kernels_v1> table{};
+    bool is_opened = false;  ///< Without a table: it was found to be unusable.
+  };
+
+  /// Whether the provider can be asked.
+  bool prepare(DelegateLoader& loader, Provider& provider) {
+    if (!provider.is_opened) {
+      const Status opened = open(loader, provider);
+      if (!opened.ok()) note(provider.id, opened.text());
+      provider.is_opened = true;
+    }
+    return provider.table.has_value();
+  }
+
+  static Status open(DelegateLoader& loader, Provider& provider) {
+    TENON_TRY(provider.use, loader.use_backend(provider.id));
+    TENON_TRY(provider.table, usable_kernels(*provider.use->backend));
+    return ok();
+  }
+
+  void note(std::string_view id, std::string_view text) {
+    std::string answer = concat(id, ": ", text);
+    if (known_answers_.insert(answer).second) answers_.push_back(std::move(answer));
+  }
+
+  bool asked_ = false;
+  std::size_t num_other_uses_ = 0;  ///< Backends that the method uses for other reasons.
+  std::vector<Provider> providers_;
+  std::vector<std::string> answers_;     // In the order in which they came.
+  std::set<std::string> known_answers_;  // The same: each operator may have one of its own.
+  std::vector<std::unique_ptr<PluginKernel>> kernels_;
+};
+
+}  // namespace tenon::host::detail

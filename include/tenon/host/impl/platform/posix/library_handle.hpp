@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dlfcn.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "tenon/core/concat.hpp"
+#include "tenon/core/result.hpp"
+#include "tenon/host/platform/opened_file.hpp"
+
+namespace tenon::host::detail {
+
+/// A name by which the dynamic loader opens the very file behind `descriptor`, or an empty one
+/// where the system has no /proc.
+///
+/// The number of the process and not "self", so that a debugger can open it too. glibc compares
+/// names of what is loaded before it opens anything, and a descriptor's number may come back while
+/// an older library cannot be unloaded; so every name is spelt in its own way, the bits of a
+/// counter written as "/" and "/.".
+inline std::string descriptor_name(const OpenedFile& file) {
+#if defined(__linux__)
+  static std::atomic<std::uint64_t> counter = 1;
+  std::string name = concat("/proc/", static_cast<std::int64_t>(::getpid()));
+  for (std::uint64_t bits = counter++; bits != 0; bits >>= 1) name += (bits & 1) != 0 ? "/." : "/";
+  name += concat("/fd/", file.descriptor.get());
+  struct stat status{};
+  if (::stat(name.c_str(), &status) == 0 && platform::identity_of(status) == file.identity)
+    return name;
+#else
+  static_cast<void>(file);
+#endif
+  return {};
+}
+
+/// Whether `dlclose` of the last user takes a library out of memory. musl's does nothing.
+#if defined(__linux__) && !defined(__GLIBC__) && !defined(__BIONIC__)
+inline constexpr bool loader_unloads = false;
+#else
+inline constexpr bool loader_unloads = true;
+#endif
+
+/// One dlopen, undone on destruction. The descriptor stays open as long, so that its number is not
+/// reused.
+class LibraryHandle {
+ public:
+  /// With `keep` it is never unloaded.
+  static Result<LibraryHandle> open(OpenedFile file, bool keep) {
+    const std::string name = descriptor_name(file);
+    const std::string& loaded_name = name.empty() ? file.path.native() : name;
+    void* handle =
+        ::dlopen(loaded_name.c_str(), RTLD_NOW | RTLD_LOCAL | (keep ? RTLD_NODELETE : 0));
+    if (!handle) {
+      const char* reason = ::dlerror();
+      return error(Error::AccessFailed, "cannot load ", file.path.native(), ": ",
+                   with_path(reason ? reason : "no reason given", loaded_name, file.path.native()));
+    }
+    LibraryHandle out(handle, std::move(file));
+    TENON_RETURN_IF_ERROR(out.check_unchanged(name.empty()));
+    return out;
+  }
+
+  LibraryHandle(LibraryHandle&& other) noexcept
+      : file_(std::move(other.file_)), handle_(std::exchange(other.handle_, nullptr)) {}
+  LibraryHandle& operator=(LibraryHandle&& other) noexcept {
+    std::swap(file_, other.file_);
+    std::swap(handle_, other.handle_);
+    return *this;
+  }
+  ~LibraryHandle() {
+    if (handle_) ::dlclose(handle_);
+  }
+
+  /// Address of an exported symbol, or null.
+  [[nodiscard]] const void* symbol(const char* name) const noexcept {
+    return ::dlsym(handle_, name);
+  }
+
+ private:
+  LibraryHandle(void* handle, OpenedFile file) noexcept : file_(std::move(file)), handle_(handle) {}
+
+  /// The loader's own words, with the path that a person knows.
+  [[gnu::cold]] static std::string with_path(std::string text, std::string_view name,
+                                             std::string_view path) {
+    if (const auto at = text.find(name); at != std::string::npos) {
+      text.replace(at, name.size(), path);
+    }
+    return text;
+  }
+
+  /// Whether the file is still what was checked: written to meanwhile, or, where it had to be
+  /// loaded by its path, replaced.
+  [[nodiscard]] Status check_unchanged(bool by_path) const {
+    struct stat status{};
+    const int failed =
+        by_path ? ::stat(file_.path.c_str(), &status) : ::fstat(file_.descriptor.get(), &status);
+    if (failed == 0 && platform::identity_of(status) == file_.identity) return ok();
+    return error(Error::InvalidState, file_.path.native(),
+                 ": was changed while it was loaded; replace plugins by renaming a new file");
+  }
+
+  OpenedFile file_;
+  void* handle_;
+};
+
+}  // namespace tenon::host::detail

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cinttypes>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <string_view>
+
+#include "tenon/host/impl/platform/page_access.hpp"
+
+namespace tenon::host::platform {
+
+/// Bytes of a page. Their protection changes by pages.
+[[nodiscard]] inline std::size_t page_size() noexcept {
+  static const auto size = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  return size;
+}
+
+[[nodiscard]] constexpr int protection_of(PageAccess access) noexcept {
+  return access == PageAccess::none   ? PROT_NONE
+         : access == PageAccess::read ? PROT_READ
+                                      : PROT_READ | PROT_WRITE;
+}
+
+/// Pages of zeros with room for `size` bytes, or null with `errno` set. Until they are written to
+/// they take no memory.
+[[nodiscard]] inline void* take_pages(std::size_t size,
+                                      PageAccess access = PageAccess::read_and_write) noexcept {
+  const bool writes = access == PageAccess::read_and_write;
+  void* const pages = ::mmap(nullptr, size, protection_of(access),
+                             MAP_PRIVATE | MAP_ANONYMOUS | (writes ? 0 : MAP_NORESERVE), -1, 0);
+  return pages == MAP_FAILED ? nullptr : pages;
+}
+
+/// Pages of `take_pages`, with the same size.
+inline void give_back_pages(void* pages, std::size_t size) noexcept { ::munmap(pages, size); }
+
+/// Returns false, with `errno` set, when the system refuses.
+inline bool protect_pages(void* pages, std::size_t size, PageAccess access) noexcept {
+  return ::mprotect(pages, size, protection_of(access)) == 0;
+}
+
+/// Calls `each(begin, end)` with the memory of this process that has exactly this access, or can be
+/// run as well where it is `read`, in the order of its addresses. Never where the system does not
+/// report it.
+template <class Each>
+void for_each_range(PageAccess access, const Each& each) {
+  std::FILE* const maps = std::fopen("/proc/self/maps", "re");
+  if (!maps) return;
+  const std::string_view rights = access == PageAccess::none   ? "---"
+                                  : access == PageAccess::read ? "r-"
+                                                               : "rw-";
+  char* line = nullptr;
+  std::size_t capacity = 0;
+  while (::getline(&line, &capacity, maps) > 0) {
+    std::uintptr_t begin = 0;
+    std::uintptr_t end = 0;
+    char found[8] = {};
+    const int count = std::sscanf(line, "%" SCNxPTR "-%" SCNxPTR " %7s", &begin, &end, found);
+    if (count == 3 && std::string_view(found).starts_with(rights)) each(begin, end);
+  }
+  std::free(line);
+  std::fclose(maps);
+}
+
+}  // namespace tenon::host::platform

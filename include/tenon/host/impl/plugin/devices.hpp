@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "tenon/host/plugin/devices.hpp"
+
+#include <new>
+
+#include "tenon/core/concat.hpp"
+#include "tenon/host/plugin/backend_api.hpp"
+#include "tenon/host/plugin/last_error.hpp"
+
+namespace tenon::host {
+
+Result<std::vector<BackendDevice>> list_devices(const LoadedBackend& backend) {
+  std::vector<BackendDevice> devices;
+  const auto table = backend.extension<tenon_devices_v1>(TENON_EXTENSION_DEVICES);
+  if (!table || !table->list_devices) return devices;
+  struct Sink {
+    std::vector<BackendDevice>& devices;
+    bool out_of_memory = false;
+  } sink{devices};
+  // No exception may pass through the plugin's frames.
+  const auto take = [](void* context, const tenon_device_info* device) noexcept {
+    auto& out = *static_cast<Sink*>(context);
+    if (!device) return;
+    const auto info = complete_table<tenon_device_info>(device);
+    try {
+      out.devices.push_back({info.device, info.name ? info.name : "",
+                             info.description ? info.description : "", info.memory_bytes});
+    } catch (const std::bad_alloc&) {
+      out.out_of_memory = true;
+    }
+  };
+  const tenon_status status = table->list_devices(backend.raw(), take, &sink);
+  if (status != TENON_STATUS_OK) {
+    return take_last_error(backend.host(), status).with_context(concat("backend ", backend.id()));
+  }
+  if (sink.out_of_memory) {
+    return error(Error::MemoryAllocationFailed, "backend ", backend.id(), ": its list of devices");
+  }
+  return devices;
+}
+
+}  // namespace tenon::host

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <new>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "tenon/abi/host.h"
+#include "tenon/core/status.hpp"
+#include "tenon/core/visible.hpp"
+#include "tenon/host/files/shortened.hpp"
+#include "tenon/host/impl/plugin/kernel_lookup.hpp"
+#include "tenon/host/plugin/host_info.hpp"
+#include "tenon/host/plugin/last_error.hpp"
+#include "tenon/host/plugin/tensor_storage.hpp"
+
+namespace tenon::host {
+
+/// The services that one plugin gets (abi/host.h). Its address must not change: the plugin keeps
+/// it.
+class HostTable {
+ public:
+  HostTable(HostInfo info, std::string plugin_path)
+      : info_(std::move(info)), plugin_path_(std::move(plugin_path)) {
+    static_cast<tenon_host&>(table_) = {sizeof(tenon_host),
+                                        TENON_ABI_MAJOR,
+                                        TENON_ABI_MINOR,
+                                        info_.name.c_str(),
+                                        plugin_path_.c_str(),
+                                        &set_last_error,
+                                        &log,
+                                        &resize,
+                                        &get_extension};
+    table_.owner = this;
+  }
+  HostTable(const HostTable&) = delete;
+  HostTable& operator=(const HostTable&) = delete;
+
+  [[nodiscard]] const tenon_host* get() const noexcept { return &table_; }
+
+ private:
+  static const HostTable& self(const tenon_host* host) noexcept {
+    return *static_cast<const Table*>(host)->owner;
+  }
+
+  static void set_last_error(const tenon_host* host, tenon_status status, const char* text,
+                             std::uint64_t size) noexcept {
+    detail::LastError& last = detail::last_error();
+    last.host = host;
+    last.status = status;
+    try {
+      last.text = shortened({text, static_cast<std::size_t>(size)});
+    } catch (const std::bad_alloc&) {
+      last.text.clear();
+    }
+  }
+
+  static void log(const tenon_host* host, std::int32_t level, const char* text,
+                  std::uint64_t size) noexcept {
+    const HostTable& table = self(host);
+    if (!table.info_.log) return;
+    try {
+      std::string_view line(text, static_cast<std::size_t>(size));
+      while (line.ends_with('\n')) line.remove_suffix(1);
+      table.info_.log(level, table.plugin_path_, tenon::detail::visible(std::string(line)));
+    } catch (...) {
+      // A sink that throws must not take the plugin's stack down; the line is dropped.
+    }
+  }
+
+  static tenon_status resize(const tenon_host*, tenon_tensor* tensor, const std::int64_t* sizes,
+                             std::uint32_t rank) noexcept {
+    return to_status(resize_tensor(*tensor, {sizes, rank}));
+  }
+
+  static const void* get_extension(const tenon_host*, const char* id) noexcept {
+    const bool is_lookup = id && std::string_view(id) == TENON_EXTENSION_KERNEL_LOOKUP;
+    return is_lookup ? &detail::KernelLookupTable::get() : nullptr;
+  }
+
+  struct Table : tenon_host {
+    const HostTable* owner = nullptr;
+  };
+
+  HostInfo info_;
+  std::string plugin_path_;
+  Table table_;
+};
+
+}  // namespace tenon::host

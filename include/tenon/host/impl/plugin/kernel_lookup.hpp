@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <new>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "tenon/abi/extensions/kernel_lookup.h"
+#include "tenon/core/result.hpp"
+
+/// The host's side of kernels that delegates ask for (abi/extensions/kernel_lookup.h).
+namespace tenon::host::detail {
+
+/// A kernel that a delegate asked for. Owned by the delegate.
+class KernelForDelegate {
+ public:
+  KernelForDelegate() = default;
+  KernelForDelegate(const KernelForDelegate&) = delete;
+  KernelForDelegate& operator=(const KernelForDelegate&) = delete;
+  virtual ~KernelForDelegate() = default;
+
+  [[nodiscard]] virtual Result<std::unique_ptr<KernelForDelegate>> clone(
+      std::span<tenon_value* const> args) const = 0;
+  [[nodiscard]] virtual Status run() = 0;
+};
+
+/// Finds kernels for the delegates of one method, while they are loaded.
+class KernelLookup {
+ public:
+  KernelLookup() = default;
+  KernelLookup(const KernelLookup&) = delete;
+  KernelLookup& operator=(const KernelLookup&) = delete;
+
+  /// OperatorMissing when no plugin has a kernel of that operator for the arguments.
+  [[nodiscard]] virtual Result<std::unique_ptr<KernelForDelegate>> find(
+      const std::string& op, std::span<tenon_value* const> args) = 0;
+
+ protected:
+  ~KernelLookup() = default;
+};
+
+/// The look-up that delegates of this thread use at this moment, or null.
+inline KernelLookup*& current_kernel_lookup() noexcept {
+  thread_local KernelLookup* lookup = nullptr;
+  return lookup;
+}
+
+/// Makes a look-up the current one of this thread during its lifetime; with null there is none.
+class KernelLookupScope {
+ public:
+  explicit KernelLookupScope(KernelLookup* lookup) noexcept
+      : before_(std::exchange(current_kernel_lookup(), lookup)) {}
+  KernelLookupScope(const KernelLookupScope&) = delete;
+  KernelLookupScope& operator=(const KernelLookupScope&) = delete;
+  ~KernelLookupScope() { current_kernel_lookup() = before_; }
+
+ private:
+  KernelLookup* before_;
+};
+
+/// The functions of the extension. No exception passes to the delegate, and no plugin whose code
+/// they run finds kernels meanwhile: it could ask for the same one without end.
+class KernelLookupTable {
+ public:
+  [[nodiscard]] static const tenon_kernel_lookup_v1& get() noexcept {
+    static constexpr tenon_kernel_lookup_v1 table = {
+        sizeof(tenon_kernel_lookup_v1), 0, &find, &clone, &run, &destroy, &last_failure};
+    return table;
+  }
+
+ private:
+  static tenon_status find(const tenon_host*, const char* op, tenon_value* const* args,
+                           std::uint32_t num_args, tenon_found_kernel** out) noexcept {
+    KernelLookup* const lookup = current_kernel_lookup();
+    return guarded([&]() -> Status {
+      if (!op || !out || (!args && num_args != 0)) return null_pointer("find_kernel");
+      if (!lookup) {
+        return error(Error::InvalidState, "kernel ", op,
+                     ": kernels are found inside of init and check_blob, on the thread of that "
+                     "call, and not while a plugin is asked for one");
+      }
+      return give(out, lookup->find(op, {args, num_args}));
+    });
+  }
+
+  static tenon_status clone(const tenon_found_kernel* kernel, tenon_value* const* args,
+                            std::uint32_t num_args, tenon_found_kernel** out) noexcept {
+    return guarded([&]() -> Status {
+      if (!kernel || !out || (!args && num_args != 0)) return null_pointer("clone_kernel");
+      const auto& from = *reinterpret_cast<const KernelForDelegate*>(kernel);
+      return give(out, from.clone({args, num_args}));
+    });
+  }
+
+  static tenon_status run(tenon_found_kernel* kernel) noexcept {
+    return guarded([&]() -> Status {
+      if (!kernel) return null_pointer("run_kernel");
+      return reinterpret_cast<KernelForDelegate*>(kernel)->run();
+    });
+  }
+
+  static void destroy(tenon_found_kernel* kernel) noexcept {
+    const KernelLookupScope none(nullptr);
+    delete reinterpret_cast<KernelForDelegate*>(kernel);
+  }
+
+  static const char* last_failure(const tenon_host*) noexcept { return failure().shown; }
+
+  static Status give(tenon_found_kernel** out, Result<std::unique_ptr<KernelForDelegate>> made) {
+    if (!made.ok()) return std::move(made).status();
+    *out = reinterpret_cast<tenon_found_kernel*>((*made).release());
+    return ok();
+  }
+
+  [[gnu::cold]] static Status null_pointer(std::string_view function) {
+    return error(Error::InvalidArgument, function, ": a pointer is NULL");
+  }
+
+  template <class Call>
+  static tenon_status guarded(Call&& call) noexcept {
+    const KernelLookupScope none(nullptr);
+    try {
+      const Status outcome = call();
+      if (outcome.ok()) [[likely]]
+        return TENON_STATUS_OK;
+      Failure& last = failure();
+      last.text = outcome.text();
+      last.shown = last.text.c_str();
+      return to_status(outcome.error());
+    } catch (const std::bad_alloc&) {
+      failure().shown = "the host is out of memory";
+      return TENON_STATUS_MEMORY_ALLOCATION_FAILED;
+    } catch (...) {
+      failure().shown = "an exception in the host";
+      return TENON_STATUS_INTERNAL;
+    }
+  }
+
+  struct Failure {
+    std::string text;
+    const char* shown = "";  ///< `text`, or one that needs no memory.
+  };
+
+  static Failure& failure() noexcept {
+    thread_local Failure last;
+    return last;
+  }
+};
+
+}  // namespace tenon::host::detail
