@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include <nlohmann/json.hpp>
 #include <type_traits>
-#include <variant>
 
 #include "error_json.hpp"
 #include "inspect.hpp"
@@ -13,7 +12,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 using tool::error_json;
 
-std::string hex_of(const std::vector<std::byte>& bytes) {
+std::string hex_of(Bytes bytes) {
   constexpr std::string_view digits = "0123456789abcdef";
   std::string out;
   for (const std::byte byte : bytes) {
@@ -25,20 +24,14 @@ std::string hex_of(const std::vector<std::byte>& bytes) {
 
 // The name of the type and the value; bytes as hexadecimal text.
 Json option_value(const OptionValue& value) {
-  return std::visit(
-      [](const auto& held) -> Json {
-        using Held = std::remove_cvref_t<decltype(held)>;
-        if constexpr (std::is_same_v<Held, std::vector<std::byte>>) {
-          return {{"type", "bytes"}, {"value", hex_of(held)}};
-        } else {
-          return {{"type", std::is_same_v<Held, bool>          ? "bool"
-                           : std::is_same_v<Held, std::string> ? "string"
-                           : std::is_same_v<Held, double>      ? "double"
-                                                               : "int64"},
-                  {"value", held}};
-        }
-      },
-      value);
+  const OptionView held = value;
+  Json out = {{"type", option_type_name(value.type())}};
+  if (const auto boolean = held.boolean()) out["value"] = *boolean;
+  if (const auto integer = held.integer()) out["value"] = *integer;
+  if (const auto real = held.real()) out["value"] = *real;
+  if (const auto text = held.string()) out["value"] = *text;
+  if (const auto bytes = held.bytes()) out["value"] = hex_of(*bytes);
+  return out;
 }
 
 Json record_json(const host::PluginRecord& record) {

@@ -3,7 +3,6 @@
 #include <cstddef>
 #include <span>
 #include <type_traits>
-#include <variant>
 
 #include "inspect.hpp"
 #include "sections.hpp"
@@ -19,18 +18,12 @@ std::string join(const std::vector<std::string>& words) {
 }
 
 std::string value_text(const OptionValue& value) {
-  return std::visit(
-      [](const auto& held) -> std::string {
-        using Held = std::remove_cvref_t<decltype(held)>;
-        if constexpr (std::is_same_v<Held, bool>) return held ? "true" : "false";
-        if constexpr (std::is_same_v<Held, std::string>) return concat("\"", held, "\"");
-        if constexpr (std::is_same_v<Held, std::vector<std::byte>>) {
-          return concat(held.size(), " bytes");
-        } else {
-          return concat(held);
-        }
-      },
-      value);
+  const OptionView held = value;
+  if (const auto boolean = held.boolean()) return concat(*boolean);
+  if (const auto integer = held.integer()) return concat(*integer);
+  if (const auto real = held.real()) return concat(*real);
+  if (const auto text = held.string()) return concat("\"", *text, "\"");
+  return concat(held.bytes()->size(), " bytes");
 }
 
 class Text : private Sections {

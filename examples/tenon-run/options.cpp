@@ -126,7 +126,7 @@ Result<OptionValue> option_value(const OptionArgument& option,
     if (!declaration.at_load) {
       return error(Error::NotSupported, where, ": it cannot be set for a load");
     }
-    const std::uint32_t type = option_type(declaration.initial);
+    const std::uint32_t type = declaration.initial.type();
     if (auto value = to_type(option.value, type)) return *std::move(value);
     return error(Error::InvalidType, where, ": expected a value of type ", option_type_name(type),
                  ", found ", host::quoted(option.value));

@@ -9,6 +9,7 @@
 #include "tenon/aot/edge_program.hpp"
 #include "tenon/aot/partition_result.hpp"
 #include "tenon/aot/preprocess_result.hpp"
+#include "tenon/backend/mixin.hpp"
 #include "tenon/core/compile_specs.hpp"
 #include "tenon/core/result.hpp"
 
@@ -73,6 +74,44 @@ template <class B>
 concept NamesOpsToNotDecompose = requires {
   &B::ops_to_not_decompose;
 } || requires(B& backend, const EdgeProgram& program) { backend.ops_to_not_decompose(program); };
+
+/// Stops the compilation with the first function that is missing or wrong.
+template <class B>
+consteval bool check_functions() {
+  using tenon::detail::always_false;
+  if constexpr (!NamesPreprocess<B>) {
+    static_assert(always_false<B>,
+                  "tenon: BackendDetails needs a public `static "
+                  "tenon::Result<tenon::aot::PreprocessResult> preprocess(const "
+                  "tenon::aot::EdgeProgram&, tenon::CompileSpecs)`");
+  } else if constexpr (!HasPreprocess<B> && HasPreprocessThatIsNotConst<B>) {
+    static_assert(always_false<B>, "tenon: the backend's `preprocess` must be static or const");
+  } else if constexpr (!HasPreprocess<B>) {
+    static_assert(always_false<B>,
+                  "tenon: the backend's `preprocess` must be `static "
+                  "tenon::Result<tenon::aot::PreprocessResult> preprocess(const "
+                  "tenon::aot::EdgeProgram&, tenon::CompileSpecs)`, or const in place of static");
+  } else if constexpr (!HasPreprocessMultimethod<B>) {
+    static_assert(always_false<B>,
+                  "tenon: the backend's `preprocess_multimethod` must be `static "
+                  "tenon::Result<tenon::aot::ResultsByMethod> preprocess_multimethod(const "
+                  "tenon::aot::ProgramsByMethod&, const tenon::aot::SpecsByMethod&)`, or const in "
+                  "place of static");
+  } else if constexpr (NamesPartition<B> && !HasPartition<B>) {
+    static_assert(always_false<B>,
+                  "tenon: the backend's `partition` must be `static "
+                  "tenon::Result<tenon::aot::PartitionResult> partition(const "
+                  "tenon::aot::EdgeProgram&, tenon::CompileSpecs)`, or const in place of static");
+  } else if constexpr (NamesOpsToNotDecompose<B> && !HasOpsToNotDecompose<B>) {
+    static_assert(always_false<B>,
+                  "tenon: the backend's `ops_to_not_decompose` must be `static "
+                  "tenon::Result<std::vector<std::string>> ops_to_not_decompose(const "
+                  "tenon::aot::EdgeProgram&)`, or const in place of static");
+  } else {
+    return true;
+  }
+  return false;
+}
 
 }  // namespace detail
 

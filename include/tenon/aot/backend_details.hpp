@@ -2,14 +2,13 @@
 #pragma once
 
 #include <cstddef>
-#include <string_view>
-#include <type_traits>
 #include <utility>
 
 #include "tenon/abi/extensions/preprocess.h"
 #include "tenon/aot/backend_concepts.hpp"
+#include "tenon/aot/preprocess_extension.hpp"
 #include "tenon/aot/preprocess_result.hpp"
-#include "tenon/aot/preprocess_table.hpp"
+#include "tenon/backend/mixin.hpp"
 #include "tenon/core/result.hpp"
 
 namespace tenon::aot {
@@ -68,50 +67,6 @@ class BackendDetails {
     });
   }
 
-  /// For TENON_PLUGIN: stops the compilation with the first thing that is wrong.
-  static consteval bool check_extension() {
-    if constexpr (!detail::NamesPreprocess<Derived>) {
-      static_assert(always_false,
-                    "tenon: BackendDetails needs a public `static "
-                    "tenon::Result<tenon::aot::PreprocessResult> preprocess(const "
-                    "tenon::aot::EdgeProgram&, tenon::CompileSpecs)`");
-    } else if constexpr (!detail::HasPreprocess<Derived> &&
-                         detail::HasPreprocessThatIsNotConst<Derived>) {
-      static_assert(always_false, "tenon: the backend's `preprocess` must be static or const");
-    } else if constexpr (!detail::HasPreprocess<Derived>) {
-      static_assert(always_false,
-                    "tenon: the backend's `preprocess` must be `static "
-                    "tenon::Result<tenon::aot::PreprocessResult> preprocess(const "
-                    "tenon::aot::EdgeProgram&, tenon::CompileSpecs)`, or const in place of static");
-    } else if constexpr (!detail::HasPreprocessMultimethod<Derived>) {
-      static_assert(
-          always_false,
-          "tenon: the backend's `preprocess_multimethod` must be `static "
-          "tenon::Result<tenon::aot::ResultsByMethod> preprocess_multimethod(const "
-          "tenon::aot::ProgramsByMethod&, const tenon::aot::SpecsByMethod&)`, or const in "
-          "place of static");
-    } else if constexpr (detail::NamesPartition<Derived> && !detail::HasPartition<Derived>) {
-      static_assert(always_false,
-                    "tenon: the backend's `partition` must be `static "
-                    "tenon::Result<tenon::aot::PartitionResult> partition(const "
-                    "tenon::aot::EdgeProgram&, tenon::CompileSpecs)`, or const in place of static");
-    } else if constexpr (detail::NamesOpsToNotDecompose<Derived> &&
-                         !detail::HasOpsToNotDecompose<Derived>) {
-      static_assert(always_false,
-                    "tenon: the backend's `ops_to_not_decompose` must be `static "
-                    "tenon::Result<std::vector<std::string>> ops_to_not_decompose(const "
-                    "tenon::aot::EdgeProgram&)`, or const in place of static");
-    } else {
-      return true;
-    }
-    return false;
-  }
-
-  /// For TENON_PLUGIN: the table that a tool on the other side of the boundary calls.
-  static const void* find_extension(std::string_view id) noexcept {
-    return id == TENON_EXTENSION_PREPROCESS ? &detail::PreprocessTable<Derived>::table : nullptr;
-  }
-
  private:
   // Private: backends derive directly (ExecuTorch: BackendDetails.__init_subclass__).
   friend Derived;
@@ -139,9 +94,14 @@ class BackendDetails {
     }
     return results;
   }
-
-  // Depends on Derived, so that it is judged when a backend is and not before.
-  static constexpr bool always_false = !std::is_same_v<Derived, Derived>;
 };
 
 }  // namespace tenon::aot
+
+namespace tenon::detail {
+
+template <>
+struct MixinOf<tenon_preprocess_v1> : Mixin<aot::BackendDetails, aot::detail::PreprocessExtension> {
+};
+
+}  // namespace tenon::detail

@@ -14,7 +14,6 @@
 #include <utility>
 #include <vector>
 
-#include "tenon/abi/extensions/aoti_export.h"
 #include "tenon/aoti/instance.hpp"
 #include "tenon/aoti/library/code_features.hpp"
 #include "tenon/aoti/library/library_variants.hpp"
@@ -27,10 +26,11 @@
 #include "tenon/aoti/weights/device_weights.hpp"
 #include "tenon/aoti/weights/weights.hpp"
 #include "tenon/backend/backend.hpp"
-#include "tenon/backend/check_backend.hpp"
-#include "tenon/backend/extensions.hpp"
+#include "tenon/backend/context.hpp"
 #include "tenon/backend/host_services.hpp"
-#include "tenon/backend/options.hpp"
+#include "tenon/backend/mixin.hpp"
+#include "tenon/backend/mixins/check_blob.hpp"
+#include "tenon/backend/mixins/memory_info.hpp"
 #include "tenon/core/aoti_names.hpp"
 
 namespace tenon::aoti {
@@ -181,74 +181,6 @@ class AotiBackend {
     const std::size_t scratch = delegate->scratch();
     if (delegate->model_->on_device) return {0, 0, weights, scratch};
     return {weights, scratch, 0, 0};
-  }
-
-  /// Checks the plug points; `TENON_PLUGIN` calls it before it looks at anything that uses them.
-  static consteval bool check_plug_points() {
-    using tenon::detail::always_false;
-    if constexpr (!detail::SaysEmbeddedCode<Derived>) {
-      static_assert(always_false<Derived>,
-                    "tenon: AotiBackend needs a public `static constexpr bool runs_embedded_code = "
-                    "true`: programs carry code");
-    } else if constexpr (!detail::IsExperimental<Derived>) {
-      static_assert(always_false<Derived>,
-                    "tenon: AotiBackend is experimental, and needs a public `static constexpr "
-                    "std::string_view tags` with \"experimental\"");
-    } else if constexpr (!detail::HasDeviceName<Derived>) {
-      static_assert(always_false<Derived>,
-                    "tenon: AotiBackend needs a public `static constexpr const char* device_name`");
-    } else if constexpr (!detail::HasOpenDevice<Derived>) {
-      static_assert(always_false<Derived>,
-                    "tenon: AotiBackend needs a public `static "
-                    "tenon::Result<tenon::aoti::DeviceMemoryApi> open_device(const "
-                    "tenon::aoti::LoadOptions&)`");
-    } else if constexpr (!detail::HasFindShim<Derived>) {
-      static_assert(always_false<Derived>,
-                    "tenon: AotiBackend needs a public `static const void* "
-                    "find_shim(std::string_view)`");
-    } else if constexpr (!detail::HasFallbackKernels<Derived>) {
-      static_assert(always_false<Derived>,
-                    "tenon: AotiBackend needs a public `static constexpr std::array "
-                    "fallback_kernels` of const char*, the operators that models may call");
-    } else if constexpr (!detail::HasDecompositions<Derived>) {
-      static_assert(always_false<Derived>,
-                    "tenon: AotiBackend needs a public `static constexpr const char* "
-                    "decompositions`, a JSON object for the exporter (\"{}\" for none)");
-    } else if constexpr (!detail::HasCompileOptions<Derived>) {
-      static_assert(always_false<Derived>,
-                    "tenon: AotiBackend needs a public `static constexpr const char* "
-                    "compile_options`, a JSON object for the exporter (\"{}\" for none)");
-    } else if constexpr (detail::NamesProxy<Derived> && !detail::HasProxy<Derived>) {
-      static_assert(always_false<Derived>,
-                    "tenon: AotiBackend's make_proxy has to be a public `static "
-                    "tenon::Result<std::unique_ptr<const tenon::aoti::ProxyExecutor>> "
-                    "make_proxy(std::string_view calls, const tenon::HostServices& host)`");
-    } else if constexpr (detail::NamesChooseLibrary<Derived> &&
-                         !detail::HasChooseLibrary<Derived>) {
-      static_assert(always_false<Derived>,
-                    "tenon: AotiBackend's choose_library has to be a public `static "
-                    "tenon::Result<std::size_t> choose_library(std::span<const "
-                    "tenon::aoti::LibraryVariant> variants, const tenon::aoti::LoadOptions& "
-                    "options)`");
-    } else {
-      return true;
-    }
-    return false;
-  }
-
-  /// The table of "tenon.aoti_export/1"; null for another id.
-  static const void* find_aoti_extension(std::string_view id) noexcept {
-    static constexpr std::string_view torch_device = torch_device_of(Derived::device_name);
-    static constexpr tenon_aoti_export_v1 table = {
-        sizeof(tenon_aoti_export_v1),
-        static_cast<std::uint32_t>(Derived::fallback_kernels.size()),
-        Derived::device_name,
-        torch_device.data(),
-        Derived::fallback_kernels.data(),
-        Derived::decompositions,
-        Derived::compile_options,
-        &serves};
-    return id == TENON_EXTENSION_AOTI_EXPORT ? &table : nullptr;
   }
 
  protected:
@@ -428,8 +360,8 @@ class AotiBackend {
     }
   }
 
-  // A plug point that is missing or wrong has its diagnostic in `check_plug_points`; the functions
-  // that use one then still compile, so that it is the only one.
+  // A plug point that is missing or wrong has its diagnostic in `AotiExportExtension`; the
+  // functions that use one then still compile, so that it is the only one.
   static const void* shim(std::string_view name) {
     if constexpr (detail::HasFindShim<Derived>) {
       return Derived::find_shim(name);
@@ -450,14 +382,6 @@ class AotiBackend {
       return torch_device_of(Derived::device_name);
     } else {
       return {};
-    }
-  }
-
-  static std::int32_t serves(tenon_backend*, const char* function) {
-    try {
-      return shim(function) != nullptr ? 1 : 0;
-    } catch (...) {
-      return 0;  // Out of memory, where a library is looked for.
     }
   }
 
@@ -552,3 +476,11 @@ class AotiBackend {
 };
 
 }  // namespace tenon::aoti
+
+namespace tenon::detail {
+
+template <>
+struct MixinOf<tenon_aoti_export_v1> : Mixin<aoti::AotiBackend, aoti::detail::AotiExportExtension> {
+};
+
+}  // namespace tenon::detail

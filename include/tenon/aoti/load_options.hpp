@@ -5,7 +5,7 @@
 #include <memory>
 #include <optional>
 
-#include "tenon/backend/options.hpp"
+#include "tenon/backend/mixins/options.hpp"
 #include "tenon/core/result.hpp"
 
 namespace tenon::aoti {

@@ -10,6 +10,7 @@
 #include "tenon/abi/plugin.h"
 #include "tenon/abi/version.h"
 #include "tenon/backend/check_backend.hpp"
+#include "tenon/backend/text_field.hpp"
 #include "tenon/backend/trampolines.hpp"
 
 namespace tenon::detail {
@@ -49,7 +50,7 @@ consteval tenon_backend_record make_record() {
   if constexpr (requires { B::runs_embedded_code; }) {
     if (B::runs_embedded_code) record.flags |= TENON_BACKEND_RUNS_EMBEDDED_CODE;
   }
-  if constexpr (HasMixin<B, WithKernels>) record.flags |= TENON_BACKEND_OFFERS_KERNELS;
+  if constexpr (HasMixin<B, tenon_kernels_v1>) record.flags |= TENON_BACKEND_OFFERS_KERNELS;
   return record;
 }
 

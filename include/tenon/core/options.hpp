@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <concepts>
+#include <cstddef>
 #include <cstdint>
-#include <cstring>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <type_traits>
-#include <variant>
 #include <vector>
 
 #include "tenon/abi/backend.h"
@@ -14,9 +15,6 @@
 #include "tenon/core/result.hpp"
 
 namespace tenon {
-
-/// Value of an option. The order of the alternatives is that of TENON_OPTION_..., from 1.
-using OptionValue = std::variant<bool, std::int64_t, double, std::string, std::vector<std::byte>>;
 
 /// Name of an option type, as errors spell it.
 [[nodiscard]] constexpr std::string_view option_type_name(std::uint32_t type) noexcept {
@@ -36,70 +34,189 @@ using OptionValue = std::variant<bool, std::int64_t, double, std::string, std::v
   }
 }
 
-template <class Value = OptionValue>
-[[nodiscard]] std::uint32_t option_type(const std::type_identity_t<Value>& value) noexcept {
-  return static_cast<std::uint32_t>(value.index()) + 1;
-}
+namespace detail {
 
-/// Copies a value off the boundary. Fails with InvalidType when the type number is unknown, with
-/// InvalidArgument when text or bytes have a size and no address.
-///
-/// `Value` is no choice: functions of an OptionValue are templates, so that only those who call
-/// them compile a std::variant, which is several hundred functions.
-template <class Value = OptionValue>
-[[nodiscard]] Result<Value> read_option(const tenon_option& option) {
-  const bool has_span = option.type == TENON_OPTION_STRING || option.type == TENON_OPTION_BYTES;
-  const tenon_span span = has_span ? option.as.span : tenon_span{};
-  const auto size = static_cast<std::size_t>(span.size);
-  if (!span.data && size != 0) {
-    return error(Error::InvalidArgument, "option '", std::string_view(option.key), "': ", size,
-                 " bytes at no address");
-  }
-  switch (option.type) {
-    case TENON_OPTION_BOOL:
-      return Value(option.as.boolean != 0);
-    case TENON_OPTION_INT:
-      return Value(option.as.integer);
-    case TENON_OPTION_DOUBLE:
-      return Value(option.as.real);
-    case TENON_OPTION_STRING:
-      return Value(std::string(static_cast<const char*>(span.data), size));
-    case TENON_OPTION_BYTES: {
-      const auto* first = static_cast<const std::byte*>(span.data);
-      return Value(std::vector<std::byte>(first, first + size));
+template <class T>
+concept TextOption = std::convertible_to<const T&, std::string_view>;
+
+/// What an option can be made of: a bool, an integer that an int64 holds, a floating-point number,
+/// text or bytes.
+template <class T>
+concept OptionSource =
+    (std::integral<T> && (std::is_signed_v<T> || sizeof(T) < sizeof(std::int64_t))) ||
+    std::floating_point<T> || TextOption<T> || std::convertible_to<const T&, Bytes>;
+
+}  // namespace detail
+
+/// The value of an option as the boundary has it: text and bytes are not copied, and must outlive
+/// it. Each reader returns nothing when the value is of another type, or is text or bytes with a
+/// size and no address.
+class OptionView {
+ public:
+  template <detail::OptionSource T>
+  constexpr OptionView(const T& value) noexcept {
+    if constexpr (std::same_as<T, bool>) {
+      option_.type = TENON_OPTION_BOOL;
+      option_.as.boolean = value ? 1 : 0;
+    } else if constexpr (std::integral<T>) {
+      option_.type = TENON_OPTION_INT;
+      option_.as.integer = value;
+    } else if constexpr (std::floating_point<T>) {
+      option_.type = TENON_OPTION_DOUBLE;
+      option_.as.real = value;
+    } else if constexpr (detail::TextOption<T>) {
+      const std::string_view text = value;
+      option_.type = TENON_OPTION_STRING;
+      option_.as.span = tenon_span{text.data(), text.size()};
+    } else {
+      const Bytes bytes = value;
+      option_.type = TENON_OPTION_BYTES;
+      option_.as.span = tenon_span{bytes.data(), bytes.size()};
     }
-    default:
-      return error(Error::InvalidType, "option '", std::string_view(option.key),
-                   "': unknown type number ", option.type);
   }
+  explicit OptionView(const tenon_option& option) noexcept {
+    option_.type = option.type;
+    option_.as = option.as;
+  }
+
+  /// TENON_OPTION_..., or a number that the host alone knows.
+  [[nodiscard]] constexpr std::uint32_t type() const noexcept { return option_.type; }
+
+  [[nodiscard]] std::optional<bool> boolean() const noexcept {
+    if (type() != TENON_OPTION_BOOL) return std::nullopt;
+    return option_.as.boolean != 0;
+  }
+  [[nodiscard]] std::optional<std::int64_t> integer() const noexcept {
+    if (type() != TENON_OPTION_INT) return std::nullopt;
+    return option_.as.integer;
+  }
+  [[nodiscard]] std::optional<double> real() const noexcept {
+    if (type() != TENON_OPTION_DOUBLE) return std::nullopt;
+    return option_.as.real;
+  }
+  [[nodiscard]] std::optional<std::string_view> string() const noexcept {
+    if (type() != TENON_OPTION_STRING) return std::nullopt;
+    const auto text = span();
+    if (!text) return std::nullopt;
+    return as_text(*text);
+  }
+  [[nodiscard]] std::optional<Bytes> bytes() const noexcept {
+    if (type() != TENON_OPTION_BYTES) return std::nullopt;
+    return span();
+  }
+
+  /// The struct of the boundary. Refers to `key`, and to the text or bytes.
+  [[nodiscard]] constexpr tenon_option option(const char* key) const noexcept {
+    tenon_option out = option_;
+    out.key = key;
+    return out;
+  }
+
+ private:
+  [[nodiscard]] std::optional<Bytes> span() const noexcept {
+    const tenon_span& span = option_.as.span;
+    if (!span.data && span.size != 0) return std::nullopt;
+    return Bytes(static_cast<const std::byte*>(span.data), static_cast<std::size_t>(span.size));
+  }
+
+  tenon_option option_{sizeof(tenon_option), 0, nullptr, {}};
+};
+
+/// The value of an option, with its own copy of text and bytes.
+class OptionValue {
+ public:
+  OptionValue() noexcept : OptionValue(false) {}
+  template <detail::OptionSource T>
+  OptionValue(const T& value) : OptionValue(OptionView(value)) {}
+  /// A copy; false where `value` cannot be read: its type is unknown, or its text has no address.
+  OptionValue(const OptionView& value) : type_(value.type()) {
+    if (const auto integer = value.integer()) {
+      integer_ = *integer;
+    } else if (const auto real = value.real()) {
+      real_ = *real;
+    } else if (const auto text = value.string()) {
+      text_ = *text;
+    } else if (const auto bytes = value.bytes()) {
+      text_ = as_text(*bytes);
+    } else {
+      type_ = TENON_OPTION_BOOL;
+      integer_ = value.boolean().value_or(false) ? 1 : 0;
+    }
+  }
+
+  /// TENON_OPTION_...
+  [[nodiscard]] std::uint32_t type() const noexcept { return type_; }
+
+  /// The value as `T`: bool, std::int64_t, double, std::string or std::vector<std::byte>. Nothing
+  /// when it is of another type.
+  template <class T>
+  [[nodiscard]] std::optional<T> get() const {
+    if constexpr (std::same_as<T, bool>) {
+      return OptionView(*this).boolean();
+    } else if constexpr (std::same_as<T, std::int64_t>) {
+      return OptionView(*this).integer();
+    } else if constexpr (std::same_as<T, double>) {
+      return OptionView(*this).real();
+    } else if constexpr (std::same_as<T, std::string>) {
+      if (type_ != TENON_OPTION_STRING) return std::nullopt;
+      return text_;
+    } else {
+      static_assert(std::same_as<T, std::vector<std::byte>>, "tenon: no option has this type");
+      if (type_ != TENON_OPTION_BYTES) return std::nullopt;
+      const Bytes bytes = std::as_bytes(std::span(text_));
+      return T(bytes.begin(), bytes.end());
+    }
+  }
+
+  /// A view of this value.
+  operator OptionView() const noexcept {
+    switch (type_) {
+      case TENON_OPTION_BOOL:
+        return integer_ != 0;
+      case TENON_OPTION_INT:
+        return integer_;
+      case TENON_OPTION_DOUBLE:
+        return real_;
+      case TENON_OPTION_STRING:
+        return text_;
+      default:
+        return std::as_bytes(std::span(text_));
+    }
+  }
+
+  [[nodiscard]] bool operator==(const OptionValue& other) const noexcept = default;
+
+ private:
+  std::uint32_t type_;
+  std::int64_t integer_ = 0;  // Of a bool too.
+  double real_ = 0.0;
+  std::string text_;  // Of bytes too.
+};
+
+/// Fails with InvalidType when the type number is unknown, with InvalidArgument when text or bytes
+/// have a size and no address.
+[[nodiscard]] inline Status check_option(const tenon_option& option) {
+  const OptionView view(option);
+  if (option_type_name(view.type()) == "?") {
+    return error(Error::InvalidType, "option '", std::string_view(option.key),
+                 "': unknown type number ", option.type);
+  }
+  const bool has_span = view.type() == TENON_OPTION_STRING || view.type() == TENON_OPTION_BYTES;
+  if (!has_span || view.string() || view.bytes()) return ok();
+  return error(Error::InvalidArgument, "option '", std::string_view(option.key),
+               "': ", option.as.span.size, " bytes at no address");
 }
 
-/// Presents a value to the other side of the boundary. Refers to `key` and `value`.
-template <class Value = OptionValue>
-[[nodiscard]] tenon_option write_option(const char* key,
-                                        const std::type_identity_t<Value>& value) noexcept {
-  tenon_option option{};
-  option.struct_size = sizeof option;
-  option.type = option_type(value);
-  option.key = key;
-  switch (option.type) {
-    case TENON_OPTION_BOOL:
-      option.as.boolean = std::get<0>(value) ? 1 : 0;
-      break;
-    case TENON_OPTION_INT:
-      option.as.integer = std::get<1>(value);
-      break;
-    case TENON_OPTION_DOUBLE:
-      option.as.real = std::get<2>(value);
-      break;
-    case TENON_OPTION_STRING:
-      option.as.span = {std::get<3>(value).data(), std::get<3>(value).size()};
-      break;
-    default:
-      option.as.span = {std::get<4>(value).data(), std::get<4>(value).size()};
-      break;
-  }
-  return option;
+/// Copies a value off the boundary.
+/// errors: those of `check_option`.
+[[nodiscard]] inline Result<OptionValue> read_option(const tenon_option& option) {
+  TENON_RETURN_IF_ERROR(check_option(option));
+  return OptionValue(OptionView(option));
+}
+
+/// Presents a value to the other side of the boundary. Refers to `key` and to the text of `value`.
+[[nodiscard]] inline tenon_option write_option(const char* key, const OptionView& value) noexcept {
+  return value.option(key);
 }
 
 }  // namespace tenon

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
 #include <array>
+#include <cstdint>
 #include <cstring>
 #include <limits>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "support/catch.hpp"
-#include "tenon/core/option_view.hpp"
 #include "tenon/core/options.hpp"
 
 using namespace tenon;
@@ -29,7 +30,7 @@ TEST_CASE("option values of all five types survive the way over the boundary", "
   for (const OptionValue& value : values) {
     const tenon_option option = write_option("key", value);
     CHECK(option.struct_size == sizeof(tenon_option));
-    CHECK(option.type == value.index() + 1);
+    CHECK(option.type == value.type());
     CHECK(std::strcmp(option.key, "key") == 0);
     const auto back = read_option(option);
     REQUIRE(back.ok());
@@ -43,7 +44,7 @@ TEST_CASE("a view of an option reads its type alone, and copies it", "[core]") {
   for (const OptionValue& value : values) {
     const tenon_option option = write_option("key", value);
     const OptionView view(option);
-    CHECK(view.type() == option_type(value));
+    CHECK(view.type() == value.type());
     CHECK(view.boolean().has_value() == (view.type() == TENON_OPTION_BOOL));
     CHECK(view.integer().has_value() == (view.type() == TENON_OPTION_INT));
     CHECK(view.real().has_value() == (view.type() == TENON_OPTION_DOUBLE));
@@ -58,6 +59,26 @@ TEST_CASE("a view of an option reads its type alone, and copies it", "[core]") {
   CHECK(*OptionView(number).integer() == -3);
 }
 
+TEST_CASE("an option takes its type from what it is made of", "[core]") {
+  CHECK(OptionValue().get<bool>() == false);
+  CHECK(OptionValue(true).type() == TENON_OPTION_BOOL);
+  CHECK(OptionValue(7).get<std::int64_t>() == 7);
+  CHECK(OptionValue(std::uint32_t{0xffffffff}).get<std::int64_t>() == 0xffffffff);
+  CHECK(OptionValue(0.5f).get<double>() == 0.5);
+  CHECK(OptionValue("cpu").get<std::string>() == "cpu");
+  CHECK(OptionValue(std::string_view("cpu")).get<std::string>() == "cpu");
+  const std::array bytes{std::byte{1}, std::byte{2}};
+  CHECK(OptionValue(Bytes(bytes)).get<std::vector<std::byte>>() ==
+        std::vector(bytes.begin(), bytes.end()));
+  CHECK_FALSE(OptionValue(7).get<double>().has_value());
+  CHECK_FALSE(OptionValue("cpu").get<std::vector<std::byte>>().has_value());
+  CHECK_FALSE(OptionValue(7) == OptionValue(7.0));
+  CHECK_FALSE(OptionValue("cpu") == OptionValue(std::vector<std::byte>(3, std::byte{'c'})));
+
+  static_assert(!std::is_constructible_v<OptionValue, std::uint64_t>);  // It may not fit.
+  static_assert(!std::is_constructible_v<OptionValue, const void*>);
+}
+
 TEST_CASE("a view of text or bytes without an address has no value", "[core]") {
   for (const std::uint32_t type : {TENON_OPTION_STRING, TENON_OPTION_BYTES}) {
     tenon_option option = write_option("key", OptionValue(false));
@@ -69,8 +90,9 @@ TEST_CASE("a view of text or bytes without an address has no value", "[core]") {
     const OptionValue copy = view;
     CHECK(copy == OptionValue(false));
     option.as.span = {nullptr, 0};
-    CHECK(view.string().has_value() == (type == TENON_OPTION_STRING));
-    CHECK(view.bytes().has_value() == (type == TENON_OPTION_BYTES));
+    const OptionView empty(option);
+    CHECK(empty.string().has_value() == (type == TENON_OPTION_STRING));
+    CHECK(empty.bytes().has_value() == (type == TENON_OPTION_BYTES));
   }
   tenon_option unknown = write_option("key", OptionValue(true));
   unknown.type = 99;
@@ -85,7 +107,7 @@ TEST_CASE("an option that was read holds its own copy", "[core]") {
   const auto value = read_option(option);
   text.assign("after!");
   REQUIRE(value.ok());
-  CHECK(std::get<std::string>(*value) == "before");
+  CHECK(value->get<std::string>() == "before");
 }
 
 TEST_CASE("any byte but 0 is true", "[core]") {
@@ -93,7 +115,7 @@ TEST_CASE("any byte but 0 is true", "[core]") {
   option.as.boolean = 7;
   const auto value = read_option(option);
   REQUIRE(value.ok());
-  CHECK(std::get<bool>(*value));
+  CHECK(value->get<bool>() == true);
 }
 
 TEST_CASE("an option type that is unknown is refused by name", "[core]") {

@@ -55,7 +55,7 @@ std::optional<Number> parse_number(std::string_view text) noexcept {
 /// `option` as a value of the type that `like` has. A value that cannot be converted is unchanged,
 /// so that the plugin refuses it with its own message.
 inline OptionValue option_value(const et::BackendOption& option, const OptionValue* like) {
-  const std::uint32_t wanted = like ? option_type(*like) : 0;
+  const std::uint32_t wanted = like ? like->type() : 0;
   if (const bool* value = std::get_if<bool>(&option.value)) return *value;
   if (const int* value = std::get_if<int>(&option.value)) {
     if (wanted == TENON_OPTION_DOUBLE) return static_cast<double>(*value);
@@ -79,23 +79,22 @@ inline OptionValue option_value(const et::BackendOption& option, const OptionVal
 /// errors: InvalidArgument for text that does not fit.
 inline Status fill_option(const OptionValue& value, et::BackendOption& out) {
   std::string text;
-  if (const bool* boolean = std::get_if<bool>(&value)) {
+  if (const auto boolean = value.get<bool>()) {
     out.value = *boolean;
     return ok();
   }
-  if (const auto* integer = std::get_if<std::int64_t>(&value)) {
+  if (const auto integer = value.get<std::int64_t>()) {
     if (*integer == static_cast<int>(*integer)) {
       out.value = static_cast<int>(*integer);
       return ok();
     }
     text = concat(*integer);
-  } else if (const auto* real = std::get_if<double>(&value)) {
+  } else if (const auto real = value.get<double>()) {
     text = concat(*real);
-  } else if (const auto* string = std::get_if<std::string>(&value)) {
+  } else if (const auto string = value.get<std::string>()) {
     text = *string;
   } else {
-    const auto& bytes = std::get<std::vector<std::byte>>(value);
-    text.assign(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    text = as_text(*OptionView(value).bytes());
   }
   OptionText chars{};
   if (text.size() >= chars.size() || text.find('\0') != std::string::npos) {
@@ -128,10 +127,10 @@ class OptionTable {
   [[nodiscard]] Status check_settable(const std::string& key, const OptionValue& value) const {
     const host::OptionDeclaration* const declaration = find(key);
     if (!declaration) return unknown(key);
-    if (value.index() != declaration->initial.index()) {
+    if (value.type() != declaration->initial.type()) {
       return error(Error::InvalidType, "option '", key, "': expected ",
-                   option_type_name(option_type(declaration->initial)), ", found ",
-                   option_type_name(option_type(value)));
+                   option_type_name(declaration->initial.type()), ", found ",
+                   option_type_name(value.type()));
     }
     if (declaration->at_runtime) return ok();
     return error(Error::NotSupported, "option '", key,

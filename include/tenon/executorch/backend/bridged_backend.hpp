@@ -17,7 +17,7 @@
 #include <variant>
 
 #include "tenon/backend/backend.hpp"
-#include "tenon/backend/options.hpp"
+#include "tenon/backend/mixins/options.hpp"
 #include "tenon/core/args.hpp"
 #include "tenon/core/result.hpp"
 #include "tenon/executorch/backend/allocator.hpp"
@@ -50,7 +50,7 @@ template <class About>
 consteval bool has_good_options() {
   for (const OptionSpec& option : About::options) {
     if (std::string_view(option.key).size() >= et::kMaxOptionKeyLength) return false;
-    const std::size_t type = option.initial.index() + 1;
+    const std::uint32_t type = option.initial.type();
     if (type == TENON_OPTION_DOUBLE || type == TENON_OPTION_BYTES) return false;
   }
   return true;
@@ -150,10 +150,10 @@ class BridgedBackend final
       return outcome == et::Error::Ok ? ok() : call.failure(outcome, "get_option");
     }));
     OptionValue value = detail::from_backend_option(option);
-    if (value.index() == set.index()) return value;
+    if (value.type() == set.type()) return value;
     return error(Error::InvalidType, "option '", key, "' is declared as ",
-                 option_type_name(option_type(set)), ", the backend returns a ",
-                 option_type_name(option_type(value)));
+                 option_type_name(set.type()), ", the backend returns a ",
+                 option_type_name(value.type()));
   }
 
  private:

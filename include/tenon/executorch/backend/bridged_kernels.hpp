@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "tenon/backend/backend.hpp"
-#include "tenon/backend/extensions.hpp"
+#include "tenon/backend/mixins/kernels.hpp"
 #include "tenon/core/args.hpp"
 #include "tenon/core/result.hpp"
 #include "tenon/executorch/backend/allocator.hpp"

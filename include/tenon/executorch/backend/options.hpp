@@ -36,15 +36,15 @@ using OptionText = std::array<char, et::kMaxOptionValueLength>;
                  et::kMaxOptionKeyLength - 1, " bytes, this one has ", key.size());
   }
   std::ranges::copy(key, out.key);
-  if (const auto* boolean = std::get_if<bool>(&value)) {
+  if (const auto boolean = value.get<bool>()) {
     out.value = *boolean;
-  } else if (const auto* integer = std::get_if<std::int64_t>(&value)) {
+  } else if (const auto integer = value.get<std::int64_t>()) {
     if (*integer < std::numeric_limits<int>::min() || *integer > std::numeric_limits<int>::max()) {
       return error(Error::InvalidArgument, "option '", key,
                    "': ExecuTorch's numbers have 32 bits, found ", *integer);
     }
     out.value = static_cast<int>(*integer);
-  } else if (const auto* text = std::get_if<std::string>(&value)) {
+  } else if (const auto text = value.get<std::string>()) {
     if (text->size() >= et::kMaxOptionValueLength || text->find('\0') != std::string::npos) {
       return error(Error::InvalidArgument, "option '", key, "': ExecuTorch's texts have at most ",
                    et::kMaxOptionValueLength - 1, " bytes and no NUL, found ", text->size(),
@@ -56,7 +56,7 @@ using OptionText = std::array<char, et::kMaxOptionValueLength>;
   } else {
     return error(Error::NotSupported, "option '", key,
                  "': ExecuTorch's options are bool, int or string, found ",
-                 option_type_name(option_type(value)));
+                 option_type_name(value.type()));
   }
   return out;
 }

@@ -112,7 +112,7 @@ class Values final : public tenon::Backend<Values>, public tenon::WithOptions<Va
   };
 
   Status on_set_option(std::string_view key, const tenon::OptionValue& value) {
-    const auto* number = std::get_if<std::int64_t>(&value);
+    const auto number = value.get<std::int64_t>();
     if (key != "count" || *number >= 0) return tenon::ok();
     return tenon::error(Error::InvalidArgument, "option 'count': expected 0 or more, found ",
                         *number);

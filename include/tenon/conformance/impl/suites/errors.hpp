@@ -125,7 +125,7 @@ TENON_CONFORMANCE_TEST("the reason of a refused option can be read",
   }
   for (const host::OptionDeclaration& option : options.declared()) {
     for (std::uint32_t type = TENON_OPTION_BOOL; type <= TENON_OPTION_BYTES; ++type) {
-      if (type == option_type(option.initial)) continue;
+      if (type == option.initial.type()) continue;
       judge("a value of another type",
             options.set(option.key.c_str(), detail::value_of_type(type)));
     }

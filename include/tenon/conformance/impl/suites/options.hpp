@@ -129,8 +129,8 @@ class CheckedOptions {
 
 /// Values near `value`, of its type, some of which a backend may well refuse.
 [[nodiscard]] inline std::vector<OptionValue> other_values(const OptionValue& value) {
-  if (const auto* boolean = std::get_if<bool>(&value)) return {!*boolean};
-  if (const auto* number = std::get_if<std::int64_t>(&value)) {
+  if (const auto boolean = value.get<bool>()) return {!*boolean};
+  if (const auto number = value.get<std::int64_t>()) {
     using Limits = std::numeric_limits<std::int64_t>;
     return {*number == Limits::max() ? *number - 1 : *number + 1,
             std::int64_t{1},
@@ -139,8 +139,8 @@ class CheckedOptions {
             Limits::min(),
             Limits::max()};
   }
-  if (std::holds_alternative<double>(value)) return {0.5, 0.0, -1.0, 1e300};
-  if (const auto* text = std::get_if<std::string>(&value)) {
+  if (value.get<double>()) return {0.5, 0.0, -1.0, 1e300};
+  if (const auto text = value.get<std::string>()) {
     return {std::string(), *text + "x", std::string("a\0b", 3), std::string(5000, 'y')};
   }
   return {std::vector<std::byte>(), std::vector<std::byte>(3, std::byte{7})};
@@ -199,10 +199,10 @@ TENON_CONFORMANCE_TEST("each declared option has a value of its type",
     if (got.calls == 0) continue;
     kit.expect("TN-OPT-2", got.key == option.key, "get_option of '", option.key, "' gave '",
                got.key, "'");
-    const bool same_type = got.value && got.value->index() == option.initial.index();
+    const bool same_type = got.value && got.value->type() == option.initial.type();
     kit.expect("TN-OPT-2", same_type, "'", option.key, "' is declared as ",
-               option_type_name(option_type(option.initial)), ", found ",
-               got.value ? option_type_name(option_type(*got.value)) : "nothing that can be read");
+               option_type_name(option.initial.type()), ", found ",
+               got.value ? option_type_name(got.value->type()) : "nothing that can be read");
     const bool was_set = std::ranges::any_of(
         kit.backend().options, [&](const auto& set) { return set.first == option.key; });
     if (same_type && !was_set) {
@@ -272,7 +272,7 @@ TENON_CONFORMANCE_TEST("values of another type are refused and change nothing",
                  "' changed though set_option got a value of type ", type);
     };
     for (std::uint32_t type = TENON_OPTION_BOOL; type <= TENON_OPTION_BYTES; ++type) {
-      if (type == option_type(before)) continue;
+      if (type == before.type()) continue;
       const OptionValue wrong = detail::value_of_type(type);
       judge(write_option(option.key.c_str(), wrong), option_type_name(type));
     }

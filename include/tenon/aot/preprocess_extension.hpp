@@ -14,7 +14,7 @@
 #include "tenon/abi/extensions/preprocess.h"
 #include "tenon/aot/backend_concepts.hpp"
 #include "tenon/backend/guard.hpp"
-#include "tenon/backend/trampolines.hpp"
+#include "tenon/backend/mixin.hpp"
 #include "tenon/core/struct_size.hpp"
 
 /// The boundary of the ahead-of-time half. Results of an author's functions are sent to the
@@ -215,15 +215,17 @@ struct PartitionsByMethod {
 
 /// The functions of the boundary for one backend class.
 template <class B>
-struct PreprocessTable {
+struct PreprocessExtension {
+  static constexpr std::string_view id = TENON_EXTENSION_PREPROCESS;
+
+  static consteval bool check() { return check_functions<B>(); }
+
   static const tenon_host* host_of(tenon_backend* backend) noexcept {
-    return tenon::detail::Trampolines<B>::host_of(backend);
+    return tenon::detail::host_of<B>(backend);
   }
 
   // The functions of the author are called on the open backend, those that are static as well.
-  static const B& self(tenon_backend* backend) noexcept {
-    return tenon::detail::Trampolines<B>::self(backend);
-  }
+  static const B& self(tenon_backend* backend) noexcept { return tenon::detail::self<B>(backend); }
 
   static tenon_status partition(tenon_backend* backend, const tenon_edge_program* program,
                                 const tenon_compile_spec* options, std::uint32_t num_options,

@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <mutex>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "tenon/abi/extensions/options.h"
+#include "tenon/backend/context.hpp"
+#include "tenon/backend/mixin.hpp"
+#include "tenon/core/options.hpp"
+#include "tenon/core/result.hpp"
+
+namespace tenon {
+
+/// Declaration of one option of a backend: its key, its initial value (which also is its type), a
+/// description of one line, and where it may be given.
+struct OptionSpec {
+  const char* key;
+  OptionView initial;
+  const char* description;
+  std::uint32_t where = TENON_OPTION_AT_RUNTIME | TENON_OPTION_AT_LOAD;
+};
+
+namespace detail {
+
+template <class B>
+concept NamesOnSetOption = requires(B& backend, const OptionView& value) {
+  backend.on_set_option(std::string_view(), value);
+} || requires { &B::on_set_option; };
+template <class B>
+concept HasOnSetOption = requires(B& backend, const OptionView& value) {
+  { backend.on_set_option(std::string_view(), value) } -> std::same_as<Status>;
+};
+
+template <class B>
+concept DeclaresOptions = requires {
+  typename std::bool_constant<(std::size(B::options), true)>;
+} && std::same_as<std::remove_cvref_t<decltype(B::options[0])>, OptionSpec>;
+
+/// A `get_option` of the author's in place of the inherited one. A function that is private, or
+/// takes something else, is the backend's own.
+template <class B>
+concept HasGetOption = requires(B& backend, const char* key) {
+  { backend.get_option(key) } -> std::same_as<Result<OptionValue>>;
+};
+
+/// Index of `key` among `specs`, or NotFound with the keys of `specs`.
+inline Result<std::size_t> find_option(std::span<const OptionSpec> specs, std::string_view key) {
+  std::string known;
+  for (std::size_t i = 0; i < specs.size(); ++i) {
+    if (key == specs[i].key) return i;
+    known += concat(known.empty() ? "" : ", ", specs[i].key);
+  }
+  // The key may come from a file, of any length.
+  constexpr std::size_t most = 64;
+  const bool is_long = key.size() > most;
+  return error(Error::NotFound, "option '", key.substr(0, most), is_long ? "..." : "",
+               "' is unknown; the backend has: ",
+               known.empty() ? std::string_view("none") : std::string_view(known));
+}
+
+/// Copies a value that was given for `spec`, after checking its type and whether it may be given
+/// here.
+inline Result<OptionValue> read_given(const OptionSpec& spec, const tenon_option& option,
+                                      std::uint32_t where) {
+  if (option.type != spec.initial.type()) {
+    return error(Error::InvalidType, "option '", spec.key, "': expected ",
+                 option_type_name(spec.initial.type()), ", found ", option_type_name(option.type));
+  }
+  if ((spec.where & where) == 0) {
+    return error(Error::NotSupported, "option '", spec.key, "' cannot be given ",
+                 where == TENON_OPTION_AT_LOAD ? "for one load" : "for the whole backend");
+  }
+  return read_option(option);
+}
+
+inline std::vector<OptionValue> initial_values(std::span<const OptionSpec> specs) {
+  std::vector<OptionValue> out(specs.size());
+  for (std::size_t i = 0; i < out.size(); ++i) out[i] = specs[i].initial;
+  return out;
+}
+
+/// Overwrites `values` with the options that were given for one load.
+inline Status read_runtime_specs(std::span<const OptionSpec> specs, const InitContext& context,
+                                 std::vector<OptionValue>& values) {
+  for (std::size_t i = 0; i < context.num_runtime_specs(); ++i) {
+    const tenon_option& option = context.runtime_spec(i);
+    TENON_TRY(const std::size_t index, find_option(specs, option.key));
+    TENON_TRY(values[index], read_given(specs[index], option, TENON_OPTION_AT_LOAD));
+  }
+  return ok();
+}
+
+}  // namespace detail
+
+/// Values of all options of a backend at one moment: those given for one load override those set
+/// for the backend. Every declared key has a value.
+template <class Derived>
+class OptionValues {
+ public:
+  /// The value of `key`. `T` is bool, std::int64_t, double, std::string or std::vector<std::byte>;
+  /// NotFound or InvalidType when it was not declared so.
+  template <class T>
+  [[nodiscard]] Result<T> get(std::string_view key) const {
+    TENON_TRY(const std::size_t index, detail::find_option(Derived::options, key));
+    if (auto value = values_[index].template get<T>()) return *std::move(value);
+    return error(Error::InvalidType, "option '", key, "' is declared as ",
+                 option_type_name(values_[index].type()));
+  }
+
+ private:
+  template <class>
+  friend class WithOptions;
+  std::vector<OptionValue> values_;
+};
+
+/// Mixin: the backend has options. The author declares them,
+///
+///     static constexpr std::array options{
+///         tenon::OptionSpec{"threads", 1, "worker threads"}};
+///
+/// reads them in `init` with `TENON_TRY(auto options, option_values(context));`, and may add
+/// `Status on_set_option(std::string_view key, const OptionView& value)` to act on a change or
+/// refuse it. Unknown keys and values of the wrong type are refused before the author's code runs.
+/// Any thread.
+template <class Derived>
+class WithOptions {
+ public:
+  /// The values for this load.
+  [[nodiscard]] Result<OptionValues<Derived>> option_values(const InitContext& context) const {
+    OptionValues<Derived> out = option_values();
+    TENON_RETURN_IF_ERROR(detail::read_runtime_specs(Derived::options, context, out.values_));
+    return out;
+  }
+
+  /// The values that are set for the backend, where there is no load: in a `preprocess` that is a
+  /// const member.
+  [[nodiscard]] OptionValues<Derived> option_values() const {
+    OptionValues<Derived> out;
+    const std::lock_guard lock(mutex_);
+    out.values_ = values_;
+    return out;
+  }
+
+  /// Sets one option for all later loads, as extension "tenon.options/1" does.
+  [[nodiscard]] Status set_option(const tenon_option& option) {
+    TENON_TRY(const std::size_t index, detail::find_option(Derived::options, option.key));
+    TENON_TRY(OptionValue value,
+              detail::read_given(Derived::options[index], option, TENON_OPTION_AT_RUNTIME));
+    if constexpr (detail::HasOnSetOption<Derived>) {
+      const OptionView given = value;
+      TENON_RETURN_IF_ERROR(static_cast<Derived&>(*this).on_set_option(option.key, given));
+    }
+    const std::lock_guard lock(mutex_);
+    values_[index] = std::move(value);
+    return ok();
+  }
+
+  /// The value set for the backend. NotFound for an unknown key. A function of the author's with
+  /// this name and result takes its place.
+  [[nodiscard]] Result<OptionValue> get_option(std::string_view key) const {
+    TENON_TRY(const std::size_t index, detail::find_option(Derived::options, key));
+    const std::lock_guard lock(mutex_);
+    return values_[index];
+  }
+
+ protected:
+  WithOptions() : values_(detail::initial_values(Derived::options)) {}
+  ~WithOptions() = default;
+
+ private:
+  mutable std::mutex mutex_;
+  std::vector<OptionValue> values_;
+};
+
+namespace detail {
+
+template <class B>
+inline constexpr auto option_specs = [] {
+  std::array<tenon_option_spec, std::size(B::options)> out{};
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    const OptionSpec& spec = B::options[i];
+    out[i] = {sizeof(tenon_option_spec), spec.where, spec.description,
+              spec.initial.option(spec.key)};
+  }
+  return out;
+}();
+
+template <class B>
+struct OptionsExtension {
+  static constexpr std::string_view id = TENON_EXTENSION_OPTIONS;
+
+  static consteval bool check() {
+    if constexpr (!DeclaresOptions<B>) {
+      static_assert(always_false<B>,
+                    "tenon: WithOptions needs a public "
+                    "`static constexpr std::array options{tenon::OptionSpec{...}};`");
+    } else if constexpr (NamesOnSetOption<B> && !HasOnSetOption<B>) {
+      static_assert(always_false<B>,
+                    "tenon: the backend's `on_set_option` must be `tenon::Status "
+                    "on_set_option(std::string_view, const tenon::OptionView&)`");
+    } else {
+      return true;
+    }
+    return false;
+  }
+
+  /// Checks the options of one load, also those of an author who does not ask for them.
+  static Status check_runtime_specs(tenon_backend* backend, const InitContext& context) {
+    const WithOptions<B>& options = self<B>(backend);
+    return options.option_values(context).status();
+  }
+
+  static tenon_status set_option(tenon_backend* backend, const tenon_option* option) noexcept {
+    return guard(host_of<B>(backend), [&] {
+      WithOptions<B>& options = self<B>(backend);
+      return options.set_option(*option);
+    });
+  }
+
+  static tenon_status get_option(tenon_backend* backend, const char* key, tenon_option_sink sink,
+                                 void* sink_context) noexcept {
+    return guard(host_of<B>(backend), [&]() -> Status {
+      const auto find = [&] {
+        if constexpr (HasGetOption<B>) {
+          return self<B>(backend).get_option(key);
+        } else {
+          return self<B>(backend).WithOptions<B>::get_option(key);
+        }
+      };
+      TENON_TRY(const OptionValue value, find());
+      const tenon_option option = write_option(key, value);
+      sink(sink_context, &option);
+      return ok();
+    });
+  }
+
+  static constexpr tenon_options_v1 table = {sizeof(tenon_options_v1),
+                                             static_cast<std::uint32_t>(std::size(B::options)),
+                                             option_specs<B>.data(), &set_option, &get_option};
+};
+
+template <>
+struct MixinOf<tenon_options_v1> : Mixin<WithOptions, OptionsExtension> {};
+
+}  // namespace detail
+}  // namespace tenon
