@@ -83,7 +83,7 @@ consteval bool has_tag(std::string_view tags, std::string_view tag) {
 template <class D>
 concept IsExperimental = requires { typename std::enable_if_t<has_tag(D::tags, "experimental")>; };
 
-/// What an exporter asks of a backend for a device: its plug points.
+/// The facts that an exporter asks of a backend, from its plug points.
 template <class D>
 struct AotiExportExtension {
   static constexpr std::string_view id = TENON_EXTENSION_AOTI_EXPORT;

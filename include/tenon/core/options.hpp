@@ -39,8 +39,8 @@ namespace detail {
 template <class T>
 concept TextOption = std::convertible_to<const T&, std::string_view>;
 
-/// What an option can be made of: a bool, an integer that an int64 holds, a floating-point number,
-/// text or bytes.
+/// Types that an option can be made of: a bool, an integer that an int64 holds, a floating-point
+/// number, text or bytes.
 template <class T>
 concept OptionSource =
     (std::integral<T> && (std::is_signed_v<T> || sizeof(T) < sizeof(std::int64_t))) ||

@@ -99,6 +99,10 @@ class Overloading final : public Backend<Overloading>, public WithOptions<Overlo
   Status execute(ExecutionContext&, Delegate&, Args) { return ok(); }
   Result<OptionValue> get_option(std::string_view) const { return OptionValue(std::int64_t{42}); }
   Result<OptionValue> get_option(std::size_t) const { return OptionValue(std::int64_t{43}); }
+  Status on_set_option(std::string_view key, const OptionValue& value) {
+    if (value.get<std::int64_t>() != 13) return ok();
+    return error(Error::InvalidArgument, "option '", key, "': 13 is refused");
+  }
 };
 
 /// Uses the name for a template, which is not for options.
@@ -293,6 +297,14 @@ TEST_CASE("on_set_option may refuse or throw and nothing changes", "[backend][TN
   CHECK(backend.get("device") == OptionValue(std::string("cpu")));
   CHECK(backend.set("device", std::string("mars")) == TENON_STATUS_OK);
   CHECK(backend.get("device") == OptionValue(std::string("mars")));
+}
+
+TEST_CASE("on_set_option may take a copy of the value", "[backend][TN-OPT-1]") {
+  const FakeHost host;
+  Tuned backend(host, 3);
+  CHECK(backend.set("threads", std::int64_t{13}) == TENON_STATUS_INVALID_ARGUMENT);
+  CHECK(host.last_text == "option 'threads': 13 is refused");
+  CHECK(backend.set("threads", std::int64_t{12}) == TENON_STATUS_OK);
 }
 
 TEST_CASE("a load sees the options given for it, then those that were set, then the declared",
