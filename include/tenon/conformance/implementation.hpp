@@ -6,14 +6,14 @@
 // <tenon/host.hpp> with arrays and inspect, and of the ahead-of-time compiler; and the library fmt.
 #pragma once
 
-#include "tenon/conformance/run/test.hpp"
-
 // Before the rest, so that it is the first of what a linker finds twice.
 namespace tenon::conformance {
 
 void include_tenon_conformance_implementation_hpp_in_exactly_one_source() noexcept {}
 
 }  // namespace tenon::conformance
+
+#include "tenon/conformance/run/test.hpp"
 
 #include "tenon/conformance/impl/boundary/argument_roles.hpp"
 #include "tenon/conformance/impl/boundary/boundary.hpp"

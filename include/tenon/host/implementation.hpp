@@ -8,14 +8,14 @@
 // <tenon/host/arrays.hpp> is <tenon/host/arrays/implementation.hpp>. They may all be in one source.
 #pragma once
 
-#include "tenon/host.hpp"
-
 // Before the rest, so that it is the first of what a linker finds twice.
 namespace tenon::host {
 
 void include_tenon_host_implementation_hpp_in_exactly_one_source() noexcept {}
 
 }  // namespace tenon::host
+
+#include "tenon/host.hpp"
 
 #include "tenon/host/impl/binary/peek.hpp"
 #include "tenon/host/impl/binary/platform.hpp"

@@ -8,14 +8,14 @@
 // What reads the archives of PyTorch is in <tenon/aot/compiler/pt2/implementation.hpp>.
 #pragma once
 
-#include "tenon/aot/compiler/link/needs_implementation.hpp"
-
 // Before the rest, so that it is the first of what a linker finds twice.
 namespace tenon::aot {
 
 void include_tenon_aot_compiler_implementation_hpp_in_exactly_one_source() noexcept {}
 
 }  // namespace tenon::aot
+
+#include "tenon/aot/compiler/link/needs_implementation.hpp"
 
 #include "tenon/aot/compiler/impl/aoti/aoti_model.hpp"
 #include "tenon/aot/compiler/impl/aoti/aoti_program.hpp"

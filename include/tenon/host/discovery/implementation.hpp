@@ -5,13 +5,13 @@
 // in this source or another one, and the headers of nlohmann-json.
 #pragma once
 
-#include "tenon/host/discovery.hpp"
-
 // Before the rest, so that it is the first of what a linker finds twice.
 namespace tenon::host {
 
 void include_tenon_host_discovery_implementation_hpp_in_exactly_one_source() noexcept {}
 
 }  // namespace tenon::host
+
+#include "tenon/host/discovery.hpp"
 
 #include "tenon/host/impl/registry/discovery.hpp"

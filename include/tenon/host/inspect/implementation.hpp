@@ -5,14 +5,14 @@
 // in this source or another one.
 #pragma once
 
-#include "tenon/host/inspect.hpp"
-
 // Before the rest, so that it is the first of what a linker finds twice.
 namespace tenon::host {
 
 void include_tenon_host_inspect_implementation_hpp_in_exactly_one_source() noexcept {}
 
 }  // namespace tenon::host
+
+#include "tenon/host/inspect.hpp"
 
 #include "tenon/host/impl/binary/binary_lint.hpp"
 #include "tenon/host/impl/binary/elf_functions.hpp"

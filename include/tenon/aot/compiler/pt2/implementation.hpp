@@ -6,14 +6,14 @@
 // library libzip.
 #pragma once
 
-#include "tenon/aot/compiler/pt2/reader.hpp"
-
 // Before the rest, so that it is the first of what a linker finds twice.
 namespace tenon::aot {
 
 void include_tenon_aot_compiler_pt2_implementation_hpp_in_exactly_one_source() noexcept {}
 
 }  // namespace tenon::aot
+
+#include "tenon/aot/compiler/pt2/reader.hpp"
 
 #include "tenon/aot/compiler/impl/aoti/aoti_package.hpp"
 #include "tenon/aot/compiler/impl/pt2/reader.hpp"
