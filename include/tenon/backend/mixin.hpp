@@ -110,13 +110,13 @@ inline constexpr bool always_false = false;
 
 /// The author's object behind a handle of the boundary.
 template <class B>
-B& self(tenon_backend* backend) noexcept {
+inline B& self(tenon_backend* backend) noexcept {
   return *reinterpret_cast<B*>(backend);
 }
 
 /// The host that opened it.
 template <class B>
-const tenon_host* host_of(tenon_backend* backend) noexcept {
+inline const tenon_host* host_of(tenon_backend* backend) noexcept {
   return static_cast<const Backend<B>&>(self<B>(backend)).host().raw();
 }
 
