@@ -32,7 +32,7 @@ def main():
     parser.add_argument("--include", nargs="+", required=True)
     parser.add_argument("--embed", required=True)
     parser.add_argument("--definitions", required=True)
-    parser.add_argument("plugin")
+    parser.add_argument("plugin", type=lambda path: pathlib.Path(path).resolve())
     parser.add_argument("model")
     args = parser.parse_args()
     problems = []

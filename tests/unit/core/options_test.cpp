@@ -67,9 +67,9 @@ TEST_CASE("an option takes its type from what it is made of", "[core]") {
   CHECK(OptionValue(0.5f).get<double>() == 0.5);
   CHECK(OptionValue("cpu").get<std::string>() == "cpu");
   CHECK(OptionValue(std::string_view("cpu")).get<std::string>() == "cpu");
-  const std::array bytes{std::byte{1}, std::byte{2}};
-  CHECK(OptionValue(Bytes(bytes)).get<std::vector<std::byte>>() ==
-        std::vector(bytes.begin(), bytes.end()));
+  const std::array two{std::byte{1}, std::byte{2}};
+  CHECK(OptionValue(Bytes(two)).get<std::vector<std::byte>>() ==
+        std::vector(two.begin(), two.end()));
   CHECK_FALSE(OptionValue(7).get<double>().has_value());
   CHECK_FALSE(OptionValue("cpu").get<std::vector<std::byte>>().has_value());
   CHECK_FALSE(OptionValue(7) == OptionValue(7.0));

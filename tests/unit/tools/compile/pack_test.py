@@ -199,7 +199,8 @@ class Pack(unittest.TestCase):
     def test_a_program_on_path_takes_no_decoder_from_the_current_directory(self):
         usual = self.packed_features()[1]
         bare = pathlib.Path(self.without_decoder(compiler))
-        here = self.packed_features(compiler=bare.name, executable=compiler, cwd=bare.parent)[1]
+        here = self.packed_features(
+            compiler=bare.name, executable=pathlib.Path(compiler).resolve(), cwd=bare.parent)[1]
         self.assertEqual(here, usual)
 
     def test_what_cannot_be_packed_is_refused_and_nothing_is_written(self):
