@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // SHA-256 (FIPS 180-4) without a library: with the instructions of x86-64 and arm64 where they are
-// present, in plain C++ elsewhere. Figures next to libmd and OpenSSL: docs/project/performance-notes.md.
+// present, in plain C++ elsewhere. Figures next to libmd and OpenSSL:
+// docs/project/performance-notes.md.
 #pragma once
 
 #include <array>
