@@ -16,7 +16,7 @@ TOGETHER = ("-Dunity=on", "-Dunity_size=100")
 
 # Reports of sanitizers name functions and lines; the rest of the debug information costs an eighth of the compiler's
 # time.
-LINES_ONLY = ("-Dc_args=-gline-tables-only", "-Dcpp_args=-gline-tables-only")
+LINES_ONLY = "-gline-tables-only"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -39,7 +39,8 @@ def _sanitized(name, sanitizers, *options):
     # Not optimised, as compiling would take twice as long as the tests would save; without nvcc, as sanitizers do not see
     # the code for devices.
     return Build(name, ("-Dbuildtype=debug", f"-Db_sanitize={sanitizers}", "-Db_lundef=false", *options, *TOGETHER,
-                        "-Dprecompiled_tests=true", "-Dnvcc_kernels=disabled", *LINES_ONLY), "clang", "clang++", lld=True)
+                        "-Dprecompiled_tests=true", "-Dnvcc_kernels=disabled", f"-Dc_args={LINES_ONLY}",
+                        f"-Dcpp_args={LINES_ONLY}"), "clang", "clang++", lld=True)
 
 
 # The build that `test` and `live` share. Optimised, as gcc finds some of what it warns of only then, by -Og, which takes
@@ -56,9 +57,9 @@ DEMO = Build("demo", ("-Dbuildtype=release", "-Doptimization=2", "-Dtests=disabl
 # long.
 O2 = Build("o2", ("-Dbuildtype=release", "-Doptimization=2", "-Dbenchmarks=disabled", *TOGETHER), lld=True)
 FUZZ = Build("fuzz", ("-Dbuildtype=debug", "-Doptimization=1", "-Db_sanitize=address,undefined", "-Db_lundef=false",
-                      "-Dfuzz=true", *TOGETHER, "-Dc_args=-gline-tables-only",
+                      "-Dfuzz=true", *TOGETHER, f"-Dc_args={LINES_ONLY}",
                       # A library that was compiled without the fuzzer would not guide it.
-                      "-Dcpp_args=-gline-tables-only -fsanitize=fuzzer-no-link"), "clang", "clang++")
+                      f"-Dcpp_args={LINES_ONLY} -fsanitize=fuzzer-no-link"), "clang", "clang++")
 
 
 def is_configured(folder):

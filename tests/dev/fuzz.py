@@ -40,7 +40,8 @@ def _fuzz_one(part, archive, seconds):
     if part.captured(["ninja", "-C", builds.FUZZ.folder, "-t", "query", program]).returncode != 0:
         part.skip(f"dev: fuzz: {target} is left out: {archive.parent.name} needs a package that is not here")
         return
-    builds.compile_in(part, builds.FUZZ.folder, [program])
+    seeds = f"tests/fuzz/seeds-{target}"
+    builds.compile_in(part, builds.FUZZ.folder, [program, seeds])
     found = f"{builds.FUZZ.folder}/corpus/{target}"
     os.makedirs(found, exist_ok=True)
     # The entropic schedule costs more than the execution of so small an input, ten times as much.
@@ -48,8 +49,6 @@ def _fuzz_one(part, archive, seconds):
                "-entropic=0", "-print_final_stats=1", "-verbosity=0"]
     dictionary = f"tests/fuzz/dictionaries/{target}.dict"
     options += [f"-dict={dictionary}"] if os.path.isfile(dictionary) else []
-    unpacked = f"{builds.FUZZ.folder}/seeds/{target}"
-    part.run([sys.executable, "tests/fuzz/corpus.py", "unpack", archive, unpacked])
-    seeds = [unpacked, *(path for path in [f"tests/fixtures/{target}"] if os.path.isdir(path))]
-    part.check(f"fuzz: {target}, {seconds} s", [f"{builds.FUZZ.folder}/{program}", *options, found, *seeds],
+    corpus = [f"{builds.FUZZ.folder}/{seeds}", *(path for path in [f"tests/fixtures/{target}"] if os.path.isdir(path))]
+    part.check(f"fuzz: {target}, {seconds} s", [f"{builds.FUZZ.folder}/{program}", *options, found, *corpus],
                env={"TENON_FUZZ_TARGET": target})
