@@ -43,7 +43,7 @@ struct SubjectBackend {
   /// Functions for operators that the exporter of AOTInductor models lets through, of a list that
   /// the file names; absent: not compared.
   std::optional<std::vector<std::string>> fallback_kernels;
-  std::optional<std::uint64_t> steady_allocations;  ///< In one run, once runs are steady; else 0.
+  std::optional<std::uint64_t> steady_allocations;  ///< In one steady run; absent: not judged.
   /// Duration of one `init`, about; absent: so short that no test is shortened for it (budget.hpp).
   std::optional<std::uint64_t> init_ms;
   std::uint64_t seconds_per_test = 20;  ///< For the calls of `init` of one test, with `init_ms`.
