@@ -74,6 +74,38 @@ class Repository(unittest.TestCase):
         there = {str(path) for path in pages if path.parts[0] not in ("README.md", "site")}
         self.assertEqual(there - listed, set(), "docs/README.md does not name them")
 
+    def test_the_site_has_the_sections_and_pages_of_the_index(self):
+        shown, sections = {}, (root / "docs/site/mkdocs.yml").read_text().split("\nnav:\n")[1]
+        for line in sections.splitlines():
+            if name := re.fullmatch(r"  - ([^:]+):", line):
+                pages = shown.setdefault(name[1], [])
+            elif page := re.search(r": (\S+\.md)$", line):
+                if page[1] not in ("index.md", "pages.md", "changelog.md"):
+                    pages.append(page[1])
+        listed = {}
+        for line in (root / "docs/README.md").read_text().splitlines():
+            if line.startswith("## "):
+                pages = listed.setdefault(line[3:], [])
+            elif page := re.match(r"\| \[[^]]+\]\(([^)#]+\.md)\) \|", line):
+                pages.append(page[1])
+        self.assertEqual({name: pages for name, pages in listed.items() if pages}, shown)
+
+    def test_answers_are_two_links_from_the_readme(self):
+        index = (root / "docs/README.md").read_text().split("## Questions and where they are answered")[1]
+        rows = [line.split("|")[3:5] for line in index.splitlines() if line.startswith("|")][2:]
+        self.assertGreater(len(rows), 12)
+
+        def linked(page):
+            """The pages that links of a page lead to."""
+            targets = (target.split("#")[0] for _, target in read_page(page).links)
+            return {(page.parent / target).resolve() for target in targets} | {page}
+
+        for first, second in rows:
+            [goal] = [(root / "docs" / target).resolve() for target in re.findall(r"\(([^)#]+)[^)]*\)", first)]
+            self.assertIn(goal, linked(root / "README.md"), first)
+            for target in re.findall(r"\(([^)#]+)[^)]*\)", second):
+                self.assertIn((root / "docs" / target).resolve(), linked(goal), f"{first}: {second}")
+
     def test_pages_that_sources_speak_of_are_there(self):
         missing = []
         for folder in ("include", "examples", "reference_backends", "templates", "tests", "docs"):
