@@ -37,9 +37,8 @@ tenon::Result<Header> read_header(tenon::Bytes blob) {
   const Header header{*tenon::read_le<float>(blob, 8), *tenon::read_le<std::uint32_t>(blob, 12)};
   constexpr std::uint32_t most = 1U << 20;
   if (!(header.alpha > 0.0F && header.alpha <= 1.0F) || header.count > most) {
-    return tenon::error(Error::DelegateInvalidCompatibility,
-                        "blob: expected alpha in (0, 1] and at most ", most, " elements, found ",
-                        header.alpha, " and ", header.count);
+    return tenon::error(Error::InvalidProgram, "blob: expected alpha in (0, 1] and at most ", most,
+                        " elements, found ", header.alpha, " and ", header.count);
   }
   return header;
 }
