@@ -9,6 +9,7 @@ from executorch.exir import EdgeCompileConfig, ExecutorchBackendConfig, to_edge_
 
 folder = sys.argv[1]
 network = torch.nn.Sequential(torch.nn.Linear(16, 32), torch.nn.ReLU(), torch.nn.Linear(32, 4)).eval()
+# [export]
 specs = [CudaBackend.generate_method_name_compile_spec("forward")]
 with torch.no_grad():
     program = to_edge_transform_and_lower(
@@ -18,3 +19,4 @@ with torch.no_grad():
     ).to_executorch(ExecutorchBackendConfig(extract_delegate_segments=True))
 program.write_tensor_data_to_file(folder)  # aoti_cuda_blob.ptd, the weights
 program.save(f"{folder}/model.pte")
+# [export]

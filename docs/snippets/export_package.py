@@ -9,6 +9,7 @@ import torch
 folder = pathlib.Path(sys.argv[1])
 network = torch.nn.Sequential(torch.nn.Linear(16, 32), torch.nn.ReLU(), torch.nn.Linear(32, 4)).eval()
 x = torch.randn(2, 16)
+# [export]
 with torch.no_grad():
     program = torch.export.export(network, (x,))
     torch.export.save(program, folder / "model.pt2")
@@ -24,5 +25,6 @@ with torch.no_grad():
             "cpp.simdlen": 256,
         },
     )
+    # [export]
     numpy.save(folder / "expected.npy", network(x).numpy())
 numpy.save(folder / "x.npy", x.numpy())

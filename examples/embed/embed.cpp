@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // An application that runs a program through a plugin: embed PLUGIN.so MODEL.pte
 //
-// Its input is four numbers. `embed demo_backend.so tests/fixtures/demo_sin_inline/model.pte` prints
-// their sines.
+// Its input is four numbers: `embed demo_backend.so MODEL.pte` with the program in
+// tests/fixtures/demo_sin_inline prints their sines.
 #include <array>
 #include <cstdio>
 #include <span>
