@@ -4,18 +4,19 @@ done at the same time."""
 
 import os
 
-from dev import builds, live, packages, sources, suites, targets
+from dev import builds, packages, sources, suites, targets
 from dev.cross import command as cross
 from dev.part import Failed
 
 # Each test runs in one build, which halves what there is to compile: tests of the library under the address and
 # undefined-behaviour sanitizers, those with threads under the thread sanitizer as well, and these suites, whose programs
 # and kernels take several times as long there, in the optimised build. `./dev quick` and `./dev sanitized` run all tests
-# in one build each.
+# in one build each. What needs a compilation of its own (the bridges to ExecuTorch, the fuzz targets), a download of
+# gigabytes (models of PyTorch) or an emulator runs in slices of `./dev rest`.
 OPTIMISED = [word for suite in ("programs", "backends", "conformance", "docs", "lint", "headers", "abi", "install",
                                 "package", "gpu", "python") for word in ("--suite", suite)] + ["--no-suite", "slow"]
-UNSANITIZED = [*suites.NEVER_SANITIZED, "--no-suite", "programs", "--no-suite", "backends", "--no-suite", "conformance",
-               "--no-suite", "slow"]
+UNSANITIZED = [*suites.NEVER_SANITIZED, *(word for suite in ("programs", "backends", "conformance", "bridges", "fuzz", "slow")
+                                          for word in ("--no-suite", suite))]
 THREADS = ["--suite", "threads", "--no-suite", "kernels", "--no-suite", "bridges"]
 # Of what is compiled while something else has work for the processors.
 LOW = 10
@@ -28,12 +29,11 @@ def _built(part, build):
 
 def test(part):
     """See above."""
-    packages.setup(part, packages.CROSS_QUICK)
+    packages.setup(part, packages.EMULATORS)
     suites.set_sanitizers()
     # More threads than processors: one that waits for another gives its processor away.
     os.environ["OMP_WAIT_POLICY"] = "passive"
     formatted = part.aside("format", sources.check)
-    exported = part.aside("live-exports", live.export_few)
     packages.from_pypi(part)
     part.say("gcc, release, warnings are errors")
     builds.configure(part, builds.GCC)
@@ -44,8 +44,7 @@ def test(part):
                           targets.of_tests([builds.GCC.folder, *OPTIMISED, "--others"]))
     finally:
         part.join(formatted)
-    crossed = part.aside("cross", cross.quick, nice=5)
-    lived = part.aside("live", live.few, exported)
+    crossed = part.aside("cross", cross.quick, ["trixie-quick"], nice=5)
     suites.run_tests(part, builds.GCC, OPTIMISED)
     part.say("clang, warnings are errors, address and undefined-behaviour sanitizers")
     _built(part, asan_built)
@@ -53,6 +52,6 @@ def test(part):
     part.say("clang, thread sanitizer")
     _built(part, tsan_built)
     suites.run_tests(part, builds.TSAN, THREADS, suites.SANITIZED_TIMEOUTS)
-    for aside in (sanitized, lived, crossed):
+    for aside in (sanitized, crossed):
         part.join(aside)
     part.say("end")

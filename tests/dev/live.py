@@ -21,8 +21,8 @@ COMPILE = f"{GCC}/examples/tenon-compile/tenon-compile"
 CASES = f"{GCC}/tests/live/aoti-cases"
 EXECUTORCH_PYTHON = f"{GCC}/examples/python/tenon/executorch/libtenon_executorch.so"
 INDUCTOR = {"TORCHINDUCTOR_CACHE_DIR": os.path.abspath("build/live/inductor")}
-# Of the models, what takes some minutes.
-FEW = [word for model in ("small_mlp", "gpt2", "unet", "stateful") for word in ("--only", model)]
+# Of the models, those that run beside other plugins as well.
+BESIDE = ("small_mlp", "gpt2", "unet", "stateful")
 PIP = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
 
 
@@ -86,7 +86,7 @@ def _exported_models(part):
                 "-isystem", f"{executorch}/include",
                 "-isystem", f"{executorch}/include/executorch/runtime/core/portable_type/c10",
                 "docs/snippets/executorch_delegate.cpp"])
-    few = [f"{CACHE}/{name}/" for name in FEW[1::2] if os.path.isdir(f"{CACHE}/{name}")]
+    few = [f"{CACHE}/{name}/" for name in BESIDE if os.path.isdir(f"{CACHE}/{name}")]
     if few:
         part.check("live: before, between and after opening the plugins for CUDA and Metal",
                    _cases("--preload", libtorch(), "--open", f"{GCC}/reference_backends/cuda_aoti/cuda_aoti.so",
@@ -99,12 +99,10 @@ def models(part, words=()):
     _exported_models(part)
 
 
-def programs(part, few=False):
+def programs(part):
     """What compiles and packs models without AOTInductor's exporter for ExecuTorch."""
     part.check("live: exported models compile and give eager PyTorch's numbers, here and in the wheel",
                [PYTHON, "tests/live/compiled_programs.py", COMPILE, RUN, f"{GCC}/examples/graph_backend/graph_backend.so"])
-    # A few leave out operators that are called by number, which the sample of operators has.
-    packed = ["--only", "mlp", "--only", "sums", "--only", "factors"] if few else []
     kernels = []
     executorch_kernels = f"{GCC}/examples/executorch/plugins/executorch_kernels.so"
     linalg_kernels = f"{GCC}/examples/linalg_kernels.so"
@@ -112,9 +110,8 @@ def programs(part, few=False):
         kernels += ["--executorch-kernels", executorch_kernels]
     if os.path.isfile(linalg_kernels):
         kernels += ["--linalg-kernels", linalg_kernels]
-        packed += ["--only", "triangular"] if few else []
     part.check("live: what AOTInductor compiled is packed, and gives eager PyTorch's numbers",
-               [PYTHON, "tests/live/packed_models.py", *packed, COMPILE, RUN, CPU_PLUGIN,
+               [PYTHON, "tests/live/packed_models.py", COMPILE, RUN, CPU_PLUGIN,
                 "--operators", f"{GCC}/tests/plugins/operators/operator_kernels.so", *kernels])
     if os.path.isfile(EXECUTORCH_PYTHON):
         part.check("live: plugins run in stock Python with the ExecuTorch wheel",
@@ -150,7 +147,7 @@ def openvino(part):
 
 def upstream(part):
     """Thousands of archives, programs and operators against PyTorch's and ExecuTorch's own readers, writers and kernels.
-    Minutes that `test` has not."""
+   """
     part.check("live: archives hold what PyTorch finds in them",
                [PYTHON, "tests/live/check_pt2.py", "--facts", f"{GCC}/tests/live/pt2-facts"])
     part.check("live: what Tenon writes is read and run by ExecuTorch's wheel",
@@ -207,25 +204,6 @@ def _architectures(part, build, words):
         shutil.copy(wanted, complete)
     part.run([PYTHON, "tests/live/architectures.py", "--cache", "build/live/architectures", "--build", build.folder,
               *words], env={**INDUCTOR, "PYTHONPATH": folder})
-
-
-def export_few(part):
-    """The first of what `test` does here, which needs no build."""
-    if _ready(part):
-        _export(part, FEW)
-
-
-def few(part, exported):
-    """What takes some minutes, for `test`. `exported`: the aside of export_few."""
-    part.join(exported)
-    if not is_installed():
-        return
-    part.variables.update(INDUCTOR)
-    _exported_models(part)
-    programs(part, few=True)
-    # As many cases as one program has; the same cases each time.
-    part.check("live: a sample of ExecuTorch's suite of operators gives eager PyTorch's numbers",
-               lambda: operators(part, ["--sample", "48"]))
 
 
 def live(part, words):

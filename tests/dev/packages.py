@@ -33,9 +33,11 @@ MODULES = {
     "ensurepip": "python3-venv", "pip": "python3-pip", "jsonschema": "python3-jsonschema",
     "junitparser": "python3-junitparser",
 }
+# Other processors, for `./dev test`.
+EMULATORS = {"qemu-x86_64-static": "qemu-user-static"}
 # What `./dev cross quick` needs. Wine is not on the path.
 CROSS_QUICK = {
-    "aarch64-linux-gnu-g++": "g++-aarch64-linux-gnu", "qemu-aarch64-static": "qemu-user-static",
+    **EMULATORS, "aarch64-linux-gnu-g++": "g++-aarch64-linux-gnu",
     "x86_64-w64-mingw32-g++-posix": "g++-mingw-w64-x86-64-posix", "/usr/lib/wine/wine64": "wine64", "llvm-ar": "llvm",
 }
 
