@@ -149,10 +149,10 @@ void Trace::log_entry(const tenon_tracer* tracer, const char* name, std::uint64_
 }
 
 std::uint32_t Trace::thread_number() {
-  const void* const mark = detail::thread_mark();
+  const void* const token = detail::thread_token();
   std::size_t index = 0;
-  while (index < threads_.size() && threads_[index] != mark) ++index;
-  if (index == threads_.size()) threads_.push_back(mark);
+  while (index < threads_.size() && threads_[index] != token) ++index;
+  if (index == threads_.size()) threads_.push_back(token);
   return static_cast<std::uint32_t>(index + 1);
 }
 

@@ -133,8 +133,8 @@ Result<std::shared_ptr<Plugin>> Plugin::make(std::unique_ptr<State> state) {
 }
 
 Result<std::shared_ptr<const LoadedBackend>> Plugin::open(std::size_t index) {
-  const detail::LoadTurn turn(state_->load_lock);
-  if (!turn) {
+  const detail::ScopedLoadLock load_lock(state_->load_lock);
+  if (!load_lock) {
     return error(Error::InvalidState, name(), ": backend ", record().backends[index].id,
                  " is opened by what opens a backend of this plugin, which would wait for itself");
   }

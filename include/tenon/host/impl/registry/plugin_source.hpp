@@ -54,8 +54,8 @@ Result<std::shared_ptr<const LoadedBackend>> PluginSource::open(std::size_t inde
 }
 
 [[gnu::cold]] Result<std::shared_ptr<Plugin>> PluginSource::load(const HostInfo& info) const {
-  const detail::LoadTurn turn(load_lock_);
-  if (!turn) {
+  const detail::ScopedLoadLock load_lock(load_lock_);
+  if (!load_lock) {
     return tenon::error(Error::InvalidState, origin(),
                         ": a backend of this plugin is looked up by ",
                         "what loads the plugin, which would wait for itself");

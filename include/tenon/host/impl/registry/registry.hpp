@@ -72,8 +72,8 @@ Status BackendRegistry::unregister_backend(std::string_view id) {
   detail::BackendEntry* entry = table_.find(id);
   bool known = false;
   std::vector<detail::Provider> dropped;  // Destroyed without the lock: may unload a plugin.
-  std::optional<detail::LoadTurn> turn;
-  if (entry && !turn.emplace(entry->slot.load_lock())) {
+  std::optional<detail::ScopedLoadLock> load_lock;
+  if (entry && !load_lock.emplace(entry->slot.load_lock())) {
     return error(Error::InvalidState, "backend '", id, "' is unregistered by what loads it");
   }
   const bool unused = entry && entry->slot.if_unused([&] {
@@ -203,8 +203,8 @@ void BackendRegistry::run_searches() const {
   for (std::size_t i = 0;; ++i) {
     std::vector<std::shared_ptr<const PluginSource>> refused;
     {
-      const detail::LoadTurn turn(search_lock_);
-      if (!turn) return;
+      const detail::ScopedLoadLock load_lock(search_lock_);
+      if (!load_lock) return;
       Search* next = nullptr;
       {
         const std::lock_guard lock(mutex_);
@@ -278,8 +278,8 @@ void BackendRegistry::run_searches() const {
 [[gnu::cold]] Result<BackendRef> BackendRegistry::load(std::string_view id) const {
   for (int attempt = 0; attempt < 2; ++attempt) {
     if (detail::BackendEntry* entry = table_.find(id)) {
-      const detail::LoadTurn turn(entry->slot.load_lock());
-      if (!turn) {
+      const detail::ScopedLoadLock load_lock(entry->slot.load_lock());
+      if (!load_lock) {
         return error(Error::InvalidState, "backend '", id,
                      "' is looked up by what loads it, which would wait for itself");
       }
