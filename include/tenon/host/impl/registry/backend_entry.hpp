@@ -68,13 +68,13 @@ void check_cpu(Provider& provider, const CpuFeatures* cpu) {
     missing += concat(missing.empty() ? "" : ", ", name);
   }
   if (missing.empty()) return;
-  provider.unfit = BackendState::unsupported;
+  provider.rejection = BackendState::unsupported;
   provider.reason = concat(provider.source->origin(), ": backend '", provider.record().id,
                            "' needs CPU features that this CPU lacks: ", missing);
 }
 
 BackendInfo describe_provider(const BackendEntry& entry, const Provider& provider) {
-  BackendInfo info{provider.source, provider.index, provider.unfit, provider.reason, 0};
+  BackendInfo info{provider.source, provider.index, provider.rejection, provider.reason, 0};
   const Provider* const in_use = entry.provider_in_use();
   const bool in_slot = in_use == &provider;
   if (in_slot) info.num_users = entry.slot.users();

@@ -185,11 +185,11 @@ std::vector<detail::Provider> BackendRegistry::providers_of(
     provider.source = source;
     provider.index = i;
     if (source->error != Error::Ok) {
-      provider.unfit =
+      provider.rejection =
           source->error == Error::NotSupported ? BackendState::unsupported : BackendState::refused;
       provider.reason = source->reason;
     } else if (i < source->disabled.size() && !source->disabled[i].empty()) {
-      provider.unfit = BackendState::disabled;
+      provider.rejection = BackendState::disabled;
       provider.reason = source->disabled[i];
     }
     detail::check_cpu(provider, cpu_);
