@@ -525,9 +525,8 @@ class CudaBackend final : public tenon::Backend<CudaBackend>,
                              nbytes};
   }
 
-  /// The memory that hosts plan on a device. Its stream is created at the first call and kept for
-  /// the life of the backend.
-  /// Where the driver's block begins that was given as `block`.
+  /// The start of the driver's allocation that `block` was cut from. Forgets it: the caller frees
+  /// the allocation.
   std::byte* take_begin(std::int32_t index, void* block) noexcept {
     const std::lock_guard lock(mutex_);
     const auto found = begin_of_.find({index, static_cast<std::byte*>(block)});
@@ -535,6 +534,8 @@ class CudaBackend final : public tenon::Backend<CudaBackend>,
     return begin_of_.extract(found).mapped();
   }
 
+  /// The memory that hosts plan on a device. Its stream is created at the first call and kept for
+  /// the life of the backend.
   tenon::Result<aoti::DeviceMemoryApi> memory_of(tenon_dl_device device) {
     if (device.device_type != TENON_DL_CUDA) {
       return tenon::error(tenon::Error::InvalidArgument, "expected DLPack device type ",

@@ -49,8 +49,7 @@ namespace tenon::detail {
 }
 
 /// Appends the escape of a character of which `is_terminal_control` is true: `\n`, `\t`, `\r`,
-/// `\x1b`,
-/// `\u202e`, `\U01fffe`. `first` is its first byte, which is shown when `code` is -1.
+/// `\x1b`, `\u202e`, `\U01fffe`. `first` is its first byte, which is shown when `code` is -1.
 [[gnu::cold]] inline void append_escape(std::string& out, std::int32_t code, char first) {
   if (code < 0) code = static_cast<unsigned char>(first);
   if (code == '\n' || code == '\t' || code == '\r') {

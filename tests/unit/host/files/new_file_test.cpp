@@ -88,7 +88,8 @@ TEST_CASE("A file that is given up leaves nothing behind and what was there unto
   REQUIRE(file_content(folder / "out") == "before");
 }
 
-TEST_CASE("A file may be written under a name of the current folder and through a link") {
+TEST_CASE(
+    "A file may be written under a name of the current working directory and through a link") {
   const TemporaryFolder folder;
   folder.write("target", "before");
   std::filesystem::create_symlink("target", folder / "link");

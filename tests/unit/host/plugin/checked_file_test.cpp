@@ -188,8 +188,8 @@ TEST_CASE("a plugin that needs a library by a relative path is refused", "[loade
   here.folder.write("needs_companion.so", bytes);
   const auto plugin = Plugin::load(here.plugin);
   CHECK(plugin.error() == Error::InvalidArgument);
-  CHECK_THAT(std::string(plugin.text()),
-             ContainsSubstring("needs 'lib/companio.so'") && ContainsSubstring("current folder"));
+  CHECK_THAT(std::string(plugin.text()), ContainsSubstring("needs 'lib/companio.so'") &&
+                                             ContainsSubstring("current working directory"));
 }
 
 TEST_CASE("a thousand loads of a plugin with a library leak nothing", "[loader]") {

@@ -147,7 +147,7 @@ class BinaryLint {
     const auto& dependencies = library_.dependencies;
     const std::string path = dependencies.run_path.value_or(dependencies.rpath.value_or(""));
     std::vector<std::string> bad;
-    // An entry without characters is the current folder, at the end, too.
+    // An entry without characters is the current working directory, at the end, too.
     for (std::size_t begin = 0; !path.empty() && begin <= path.size();) {
       const std::size_t end = std::min(path.find(':', begin), path.size());
       const std::string entry = path.substr(begin, end - begin);
@@ -169,7 +169,8 @@ class BinaryLint {
     expect(paths.empty(), "needed-names", "needs libraries by name, not by path", Verdict::fail,
            "no DT_NEEDED with a slash",
            concat("needs ", some_of(paths),
-                  ": a relative path is looked up in the current folder, and an absolute one does "
+                  ": a relative path is looked up in the current working directory, and an "
+                  "absolute one does "
                   "not exist elsewhere; link with libraries that have a DT_SONAME"));
     if (!dependencies.rpath) return;
     expect(dependencies.run_path.has_value(), "no-old-rpath", "uses DT_RUNPATH", Verdict::warning,

@@ -135,14 +135,15 @@ class Library {
     return ok();
   }
 
-  /// The dynamic loader takes a name with a slash for a path, from the current folder if it is
-  /// relative.
+  /// The dynamic loader takes a name with a slash for a path, from the current working directory if
+  /// it is relative.
   static Status check_needed(const OpenedFile& file, const std::string& name) {
     if (name.find('/') == std::string::npos) return ok();
     if (name.front() != '/') {
-      return error(Error::InvalidArgument, path_text(file.path), ": needs ", host::quoted(name),
-                   ", which the dynamic loader would take from the current folder; expected a "
-                   "name without a slash (link with a library that has a DT_SONAME)");
+      return error(
+          Error::InvalidArgument, path_text(file.path), ": needs ", host::quoted(name),
+          ", which the dynamic loader would take from the current working directory; expected a "
+          "name without a slash (link with a library that has a DT_SONAME)");
     }
     auto needed = open_file(name, file.trust);
     return needed.ok() ? ok()

@@ -49,7 +49,7 @@ Result<std::shared_ptr<const LoadedBackend>> PluginSource::open(std::size_t inde
                         "' threw: ", std::string_view(thrown.what()));
   } catch (...) {
     return tenon::error(Error::Internal, "the factory of backend '", backends[0].id,
-                        "' threw what is no std::exception");
+                        "' threw an exception not derived from std::exception");
   }
 }
 

@@ -241,7 +241,7 @@ void BackendRegistry::run_searches() const {
   } catch (const std::exception& thrown) {
     failure = concat("the search threw: ", std::string_view(thrown.what()));
   } catch (...) {
-    failure = "the search threw what is no std::exception";
+    failure = "the search threw an exception not derived from std::exception";
   }
   const std::lock_guard lock(mutex_);
   search.failure = std::move(failure);
