@@ -215,7 +215,7 @@ class Text {
   void write_nothing_found() {
     line("No backend was found.");
     if (listing_.search_paths.empty()) {
-      line("No place was searched: this build knows no folder of installed plugins.");
+      line("No place was searched: this build knows no directory of installed plugins.");
     } else {
       write_paths();
     }

@@ -17,7 +17,7 @@
 #include "failing_allocation.hpp"
 #include "support/catch.hpp"
 #include "support/sanitizer.hpp"
-#include "support/temporary_folder.hpp"
+#include "support/temporary_directory.hpp"
 #include "tenon/host/plugin/plugin.hpp"
 #include "tenon/host/registry/discovery.hpp"
 #include "tenon/host/registry/registry.hpp"

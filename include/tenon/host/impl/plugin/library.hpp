@@ -31,8 +31,8 @@ inline bool keeps_libraries() {
 }
 
 /// Directories of a run path that are relative to the library itself: "$ORIGIN", "${ORIGIN}/lib".
-[[gnu::cold]] inline std::vector<std::string> folders_beside(const elf::Dependencies& library,
-                                                             const std::filesystem::path& path) {
+[[gnu::cold]] inline std::vector<std::string> directories_beside(
+    const elf::Dependencies& library, const std::filesystem::path& path) {
   const std::string run_path = library.run_path.value_or(library.rpath.value_or(""));
   std::vector<std::string> out;
   for (std::size_t begin = 0; begin <= run_path.size();) {
@@ -111,10 +111,10 @@ class Library {
   Status load_beside(const OpenedFile& file, const Needs& needs,
                      std::vector<FileIdentity>& visited) {
     for (const std::string& name : needs.needed) TENON_RETURN_IF_ERROR(check_needed(file, name));
-    for (const std::string& folder : detail::folders_beside(needs, file.path)) {
+    for (const std::string& directory : detail::directories_beside(needs, file.path)) {
       for (const std::string& name : needs.needed) {
         if (name.find('/') != std::string::npos) continue;
-        auto needed = open_file(path_of(folder) / name, file.trust);
+        auto needed = open_file(path_of(directory) / name, file.trust);
         if (needed.error() == Error::NotFound) continue;
         if (!needed.ok()) {
           return std::move(needed).status().with_context(

@@ -39,8 +39,9 @@ struct ManifestBackend {
 
 /// A manifest, for one platform.
 struct Manifest {
-  std::filesystem::path library;  ///< As written: relative to the manifest's folder, or absolute.
-  std::optional<Sha256> sha256;   ///< What the library must hash to.
+  std::filesystem::path
+      library;                   ///< As written: relative to the manifest's directory, or absolute.
+  std::optional<Sha256> sha256;  ///< What the library must hash to.
   std::vector<ManifestBackend> backends;
   std::map<std::string, std::string> facts;
 };
