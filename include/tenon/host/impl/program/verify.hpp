@@ -503,8 +503,7 @@ template <class Element>
 /// Afterwards the following holds. Lists called "present" may be empty.
 ///
 /// - Segments are inside `segment_size` bytes. Constant and mutable data lists name existing
-/// segments,
-///   and their offsets are inside them. Constants are not both in a segment and in the flatbuffer.
+///   segments, and their offsets are inside them. Constants are not both in a segment and in the flatbuffer.
 /// - Named data has distinct keys and existing segments. Method names are present and distinct.
 /// - Of each plan `values`, `inputs`, `outputs`, `delegates` and `non_const_buffer_sizes` are
 ///   present, there is a chain, and each chain has `instructions`. `operators` may be absent when
@@ -525,8 +524,7 @@ template <class Element>
 /// instructions ever end.
 ///
 /// errors: InvalidProgram for anything that a correct writer cannot have written. NotSupported for
-/// a
-///         storage offset and for unbounded shapes, InvalidExternalData for an external tensor
+///         a storage offset and for unbounded shapes, InvalidExternalData for an external tensor
 ///         without a name (tensor_parser_portable.cpp, tensor_parser_exec_aten.cpp),
 ///         OutOfResources for what is above a limit. The text names the plan, the value or
 ///         instruction, the field, what was expected and what was found.

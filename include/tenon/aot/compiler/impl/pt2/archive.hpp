@@ -24,8 +24,7 @@ namespace tenon::aot {
 class Pt2Archive {
  public:
   /// errors: AccessFailed when the file cannot be read. InvalidProgram when it is not a ZIP
-  /// archive,
-  ///         is damaged, has an entry twice or one whose name leads out of its directory, or is not
+  ///         archive, is damaged, has an entry twice or one whose name leads out of its directory, or is not
   ///         an archive of exported programs. NotSupported for big-endian data and for what another
   ///         program of PyTorch writes into such archives. OutOfResources when the entries unpack
   ///         to more than `limits` permit. The text begins with the path.

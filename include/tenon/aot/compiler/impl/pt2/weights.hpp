@@ -77,8 +77,7 @@ class CopyBudget {
 /// order, else packed; ExecuTorch does the same with each constant (exir/tensor.py).
 ///
 /// errors: InvalidProgram when the tensor is not inside `storage`; OutOfResources for a copy that
-/// is
-///         above `budget`.
+///         is above `budget`.
 [[nodiscard]] inline Result<SharedBytes> plain_bytes(const SharedBytes& storage,
                                                      const Pt2Place& place, std::size_t element,
                                                      CopyBudget& budget) {
