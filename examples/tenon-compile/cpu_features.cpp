@@ -41,17 +41,6 @@ std::string joined(const std::vector<Name>& names, std::string_view separator) {
   return out;
 }
 
-/// Those of a level, or the one of this name; nothing for an unknown name.
-std::optional<X86FeatureSet> x86_features_of(std::string_view name) {
-  const auto level = std::ranges::find(x86_levels, name);
-  if (level != std::end(x86_levels)) {
-    return x86_features_of_level(static_cast<unsigned>(level - std::begin(x86_levels)) + 1);
-  }
-  const auto place = find_x86_feature(name);
-  if (!place) return std::nullopt;
-  return X86FeatureSet().set(*place);
-}
-
 bool is_arm64_feature(std::string_view name) {
   return arm64_has(name, ~std::uint64_t{0}, ~std::uint64_t{0});
 }
