@@ -503,7 +503,8 @@ template <class Element>
 /// Afterwards the following holds. Lists called "present" may be empty.
 ///
 /// - Segments are inside `segment_size` bytes. Constant and mutable data lists name existing
-///   segments, and their offsets are inside them. Constants are not both in a segment and in the flatbuffer.
+///   segments, and their offsets are inside them. Constants are not both in a segment and in the
+///   flatbuffer.
 /// - Named data has distinct keys and existing segments. Method names are present and distinct.
 /// - Of each plan `values`, `inputs`, `outputs`, `delegates` and `non_const_buffer_sizes` are
 ///   present, there is a chain, and each chain has `instructions`. `operators` may be absent when
