@@ -147,6 +147,7 @@ LEFT_OUT = {
     "core/aoti_names.hpp",
     "core/best_fit.hpp",
     "core/arm64_features.hpp",
+    "core/hex.hpp",
     "core/json.hpp",
     "core/json_limits.hpp",
     "core/sanitizer.hpp",
