@@ -31,6 +31,8 @@
 #include "shims/shim_list.hpp"
 #include "verdict.hpp"
 
+#include "tenon/core/lists.hpp"
+
 namespace {
 
 namespace aoti = tenon::aoti;
@@ -56,10 +58,7 @@ tenon::Result<std::int32_t> parse_target_device(std::string_view text) {
 
 /// True when `name` is in a comma-separated list.
 bool is_listed(std::string_view list, std::string_view name) {
-  while (!list.empty()) {
-    const std::size_t comma = list.find(',');
-    std::string_view item = list.substr(0, comma);
-    list = comma == std::string_view::npos ? std::string_view() : list.substr(comma + 1);
+  for (std::string_view item : tenon::split(list, ',')) {
     const std::size_t first = item.find_first_not_of(" \t");
     if (first == std::string_view::npos) continue;
     item = item.substr(first, item.find_last_not_of(" \t") - first + 1);

@@ -150,6 +150,7 @@ LEFT_OUT = {
     "core/hex.hpp",
     "core/json.hpp",
     "core/json_limits.hpp",
+    "core/lists.hpp",
     "core/sanitizer.hpp",
     "core/sha256.hpp",
     "core/x86_features.hpp",

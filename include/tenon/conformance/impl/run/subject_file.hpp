@@ -13,6 +13,7 @@
 #include "tenon/abi/backend.h"
 #include "tenon/conformance/case/case_file.hpp"
 #include "tenon/conformance/impl/case/settings_reader.hpp"
+#include "tenon/core/lists.hpp"
 #include "tenon/host/files/quoted.hpp"
 
 namespace tenon::conformance {
@@ -103,10 +104,7 @@ class SubjectReader : private SettingsReader {
   /// PyTorch's own names.
   static std::vector<std::string> functions_in(std::string_view text) {
     std::vector<std::string> out;
-    while (!text.empty()) {
-      const std::size_t end = std::min(text.find('\n'), text.size());
-      std::string_view line = text.substr(0, end);
-      text.remove_prefix(std::min(end + 1, text.size()));
+    for (std::string_view line : split(text, '\n')) {
       line = line.substr(0, line.find_first_of(" \t\r#"));
       if (line.starts_with("aoti_torch_")) out.emplace_back(line);
     }

@@ -12,6 +12,7 @@
 
 #include "tenon/abi/plugin.h"
 #include "tenon/core/concat.hpp"
+#include "tenon/core/lists.hpp"
 #include "tenon/core/visible.hpp"
 
 namespace tenon::host {
@@ -148,13 +149,11 @@ class BinaryLint {
     const std::string path = dependencies.run_path.value_or(dependencies.rpath.value_or(""));
     std::vector<std::string> bad;
     // An entry without characters is the current working directory, at the end, too.
-    for (std::size_t begin = 0; !path.empty() && begin <= path.size();) {
-      const std::size_t end = std::min(path.find(':', begin), path.size());
-      const std::string entry = path.substr(begin, end - begin);
-      begin = end + 1;
-      const std::string_view first = std::string_view(entry).substr(0, entry.find('/'));
+    const auto entries = path.empty() ? std::vector<std::string_view>() : split(path, ':');
+    for (const std::string_view entry : entries) {
+      const std::string_view first = entry.substr(0, entry.find('/'));
       if (first != "$ORIGIN" && first != "${ORIGIN}") {
-        bad.push_back(entry.empty() ? "(empty)" : entry);
+        bad.emplace_back(entry.empty() ? "(empty)" : entry);
       }
     }
     expect(bad.empty(), "run-path", "looks for libraries in its own directory only", Verdict::fail,

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <algorithm>
 #include <filesystem>
 #include <string>
 #include <string_view>
@@ -17,6 +16,7 @@
 #if defined(_WIN32)
 #include "tenon/host/impl/platform/windows/library_handle.hpp"
 #else
+#include "tenon/core/lists.hpp"
 #include "tenon/host/impl/platform/posix/library_handle.hpp"
 #include "tenon/host/platform/path_text.hpp"
 #endif
@@ -35,10 +35,7 @@ inline bool keeps_libraries() {
     const elf::Dependencies& library, const std::filesystem::path& path) {
   const std::string run_path = library.run_path.value_or(library.rpath.value_or(""));
   std::vector<std::string> out;
-  for (std::size_t begin = 0; begin <= run_path.size();) {
-    const std::size_t end = std::min(run_path.find(':', begin), run_path.size());
-    const std::string_view entry = std::string_view(run_path).substr(begin, end - begin);
-    begin = end + 1;
+  for (const std::string_view entry : split(run_path, ':')) {
     for (const std::string_view origin : {"$ORIGIN", "${ORIGIN}"}) {
       if (!entry.starts_with(origin)) continue;
       const std::string_view rest = entry.substr(origin.size());

@@ -4,6 +4,7 @@
 #include "tenon/host/registry/backend_entry.hpp"
 
 #include "tenon/core/concat.hpp"
+#include "tenon/core/lists.hpp"
 #include "tenon/host/files/quoted.hpp"
 #include "tenon/host/impl/registry/cpu_features.hpp"
 
@@ -62,11 +63,8 @@ Status check_id(const std::string& id) {
 void check_cpu(Provider& provider, const CpuFeatures* cpu) {
   const std::vector<std::string>& wanted = provider.record().cpu_features;
   if (wanted.empty() || !provider.usable()) return;
-  std::string missing;
   const CpuFeatures& here = cpu ? *cpu : CpuFeatures::of_this_machine();
-  for (const std::string& name : here.missing(wanted)) {
-    missing += concat(missing.empty() ? "" : ", ", name);
-  }
+  const std::string missing = join(here.missing(wanted), ", ");
   if (missing.empty()) return;
   provider.rejection = BackendState::unsupported;
   provider.reason = concat(provider.source->origin(), ": backend '", provider.record().id,
