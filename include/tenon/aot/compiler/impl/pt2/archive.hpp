@@ -26,8 +26,8 @@ class Pt2Archive {
   /// errors: AccessFailed when the file cannot be read. InvalidProgram when it is not a ZIP
   ///         archive, is damaged, has an entry twice or one whose name leads out of its directory,
   ///         or is not an archive of exported programs. NotSupported for big-endian data and for
-  ///         what another program of PyTorch writes into such archives. OutOfResources when the
-  ///         entries unpack to more than `limits` permit. The text begins with the path.
+  ///         archives of other programs of PyTorch. OutOfResources when the entries unpack to more
+  ///         than `limits` permit. The text begins with the path.
   [[nodiscard]] static Result<Pt2Archive> open(const std::filesystem::path& path,
                                                const Pt2Limits& limits = {});
 
