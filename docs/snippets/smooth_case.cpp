@@ -36,12 +36,12 @@ tenon::Status write_array(const std::filesystem::path& path, const std::array<fl
                                 std::as_bytes(std::span(values)));
 }
 
-tenon::Status write_case(const std::filesystem::path& folder) {
-  std::filesystem::create_directories(folder);
+tenon::Status write_case(const std::filesystem::path& directory) {
+  std::filesystem::create_directories(directory);
   const std::vector<std::byte> bytes = program();
-  std::ofstream(folder / "model.pte", std::ios::binary)
+  std::ofstream(directory / "model.pte", std::ios::binary)
       .write(reinterpret_cast<const char*>(bytes.data()), static_cast<long>(bytes.size()));
-  std::ofstream(folder / "case.json") << R"({
+  std::ofstream(directory / "case.json") << R"({
   "description": "two runs of one state",
   "runs": [
     {"inputs": ["x0.npy"], "expected": ["y0.npy"]},
@@ -50,10 +50,10 @@ tenon::Status write_case(const std::filesystem::path& folder) {
 }
 )";
   // alpha is a quarter: the state is 0.25 x0, then 0.75 of that and 0.25 x1.
-  TENON_RETURN_IF_ERROR(write_array(folder / "x0.npy", {4, 8, -4}));
-  TENON_RETURN_IF_ERROR(write_array(folder / "y0.npy", {1, 2, -1}));
-  TENON_RETURN_IF_ERROR(write_array(folder / "x1.npy", {1, 2, 3}));
-  return write_array(folder / "y1.npy", {1, 2, 0});
+  TENON_RETURN_IF_ERROR(write_array(directory / "x0.npy", {4, 8, -4}));
+  TENON_RETURN_IF_ERROR(write_array(directory / "y0.npy", {1, 2, -1}));
+  TENON_RETURN_IF_ERROR(write_array(directory / "x1.npy", {1, 2, 3}));
+  return write_array(directory / "y1.npy", {1, 2, 0});
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Code of docs/aot/writing-programs.md: write_program HELLO_PLUGIN FOLDER
+// Code of docs/aot/writing-programs.md: write_program HELLO_PLUGIN DIRECTORY
 //
 // Writes a program and a data file, and runs the program.
 #include <array>
@@ -52,25 +52,25 @@ tenon::Result<aot::ProgramData> describe() {
 // [method]
 
 // [write]
-tenon::Status write(aot::ProgramData program, const std::filesystem::path& folder) {
+tenon::Status write(aot::ProgramData program, const std::filesystem::path& directory) {
   aot::NamedDataStore store;
   TENON_RETURN_IF_ERROR(store.add_named_data("acme.scale", twelve_floats()));
   TENON_RETURN_IF_ERROR(store.add_named_data("acme.weights", twelve_floats(),
                                              {.alignment = 64, .external_tag = "weights"}));
   program.named_data = store.get_named_data_store_output();
 
-  TENON_RETURN_IF_ERROR(aot::write_pte(program, folder / "model.pte"));
-  TENON_TRY(auto files, aot::write_external_data(program.named_data, folder));  // weights.ptd
+  TENON_RETURN_IF_ERROR(aot::write_pte(program, directory / "model.pte"));
+  TENON_TRY(auto files, aot::write_external_data(program.named_data, directory));  // weights.ptd
   std::printf("model.pte and %zu data file\n", files.size());
   return tenon::ok();
 }
 // [write]
 
-tenon::Status run(const char* plugin, const std::filesystem::path& folder) {
+tenon::Status run(const char* plugin, const std::filesystem::path& directory) {
   tenon::host::BackendRegistry registry;
   TENON_RETURN_IF_ERROR(registry.register_backend(plugin));
-  TENON_TRY(auto program, tenon::host::Program::open(folder / "model.pte"));
-  TENON_TRY(auto data, tenon::host::DataFile::open(folder / "weights.ptd"));
+  TENON_TRY(auto program, tenon::host::Program::open(directory / "model.pte"));
+  TENON_TRY(auto data, tenon::host::DataFile::open(directory / "weights.ptd"));
   if (data->key(0) != "acme.weights" || program->key(0) != "acme.scale") {
     return tenon::error(tenon::Error::Internal, "the keys are not where they were put");
   }
@@ -92,11 +92,11 @@ tenon::Status run(const char* plugin, const std::filesystem::path& folder) {
   return tenon::ok();
 }
 
-tenon::Status write_and_run(const char* plugin, const std::filesystem::path& folder) {
-  std::filesystem::create_directories(folder);
+tenon::Status write_and_run(const char* plugin, const std::filesystem::path& directory) {
+  std::filesystem::create_directories(directory);
   TENON_TRY(auto program, describe());
-  TENON_RETURN_IF_ERROR(write(std::move(program), folder));
-  return run(plugin, folder);
+  TENON_RETURN_IF_ERROR(write(std::move(program), directory));
+  return run(plugin, directory);
 }
 
 }  // namespace

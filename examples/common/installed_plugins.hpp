@@ -27,8 +27,8 @@ namespace tenon {
   std::error_code failure;
   const fs::path program = program_path();
   if (!program.empty() && !host::is_privileged()) {
-    const fs::path folder = (program.parent_path() / TENON_PLUGINS_FROM_BIN).lexically_normal();
-    if (fs::is_directory(folder, failure)) return host::path_text(folder);
+    const fs::path directory = (program.parent_path() / TENON_PLUGINS_FROM_BIN).lexically_normal();
+    if (fs::is_directory(directory, failure)) return host::path_text(directory);
   }
 #endif
 #ifdef TENON_PLUGINDIR

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "tenon/core/concat.hpp"
+#include "tenon/core/lists.hpp"
 
 namespace tenon::tool {
 
@@ -20,13 +21,11 @@ namespace tenon::tool {
     return std::ranges::find(used, id) != used.end();
   };
   if (std::ranges::any_of(ids, is_used)) return {};
-  const auto joined = [](std::span<const std::string> words) {
-    std::string out;
-    for (const std::string& word : words) out += concat(out.empty() ? "" : ", ", word);
-    return out.empty() ? "no backend" : out;
+  const auto names = [](std::span<const std::string> all) {
+    return all.empty() ? std::string("no backend") : join(all, ", ");
   };
-  return concat("--plugin ", path, ": serves nothing: it has ", joined(ids), "; ", user, " ",
-                joined(used));
+  return concat("--plugin ", path, ": serves nothing: it has ", names(ids), "; ", user, " ",
+                names(used));
 }
 
 }  // namespace tenon::tool

@@ -29,8 +29,8 @@ std::vector<bridge::RefusedBackend>& refused() {
 
 /// The directory of installed plugins; empty: that of the build.
 std::string& installed() {
-  static std::string folder;
-  return folder;
+  static std::string directory;
+  return directory;
 }
 
 Status register_found(const bridge::RegisterOptions& options) {

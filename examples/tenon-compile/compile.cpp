@@ -341,9 +341,9 @@ class Compilation {
     const std::filesystem::path output = path_of(arguments_.output);
     TENON_TRY(host::NewFile file, host::NewFile::create(output));
     TENON_RETURN_IF_ERROR(image_->stream([&](Bytes part) { return file.write(part); }));
-    const std::filesystem::path folder =
+    const std::filesystem::path directory =
         arguments_.external.empty() ? output.parent_path() : path_of(arguments_.external);
-    TENON_TRY(const auto written, aot::write_external_data(program_.named_data, folder));
+    TENON_TRY(const auto written, aot::write_external_data(program_.named_data, directory));
     TENON_RETURN_IF_ERROR(file.commit());
     report_.program = {arguments_.output, image_->size()};
     for (const std::filesystem::path& path : written) {

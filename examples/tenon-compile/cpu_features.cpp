@@ -11,6 +11,7 @@
 #include "tenon/aot/compiler/aoti/aoti_model.hpp"
 #include "tenon/core/arm64_features.hpp"
 #include "tenon/core/concat.hpp"
+#include "tenon/core/lists.hpp"
 #include "tenon/core/x86_features.hpp"
 #include "tenon/host/files/quoted.hpp"
 
@@ -23,33 +24,10 @@ constexpr std::uint16_t arm64 = 183;
 
 std::vector<std::string_view> names_in(std::string_view list) {
   std::vector<std::string_view> out;
-  while (!list.empty()) {
-    const std::size_t end = std::min(list.find(','), list.size());
-    const std::string_view name = list.substr(0, end);
+  for (const std::string_view name : split(list, ',')) {
     if (!name.empty() && std::ranges::find(out, name) == out.end()) out.push_back(name);
-    list.remove_prefix(std::min(end + 1, list.size()));
   }
   return out;
-}
-
-template <class Name>
-std::string joined(const std::vector<Name>& names, std::string_view separator) {
-  std::string out;
-  for (const Name& name : names) {
-    out += concat(out.empty() ? "" : separator, std::string_view(name));
-  }
-  return out;
-}
-
-/// Those of a level, or the one of this name; nothing for an unknown name.
-std::optional<X86FeatureSet> x86_features_of(std::string_view name) {
-  const auto level = std::ranges::find(x86_levels, name);
-  if (level != std::end(x86_levels)) {
-    return x86_features_of_level(static_cast<unsigned>(level - std::begin(x86_levels)) + 1);
-  }
-  const auto place = find_x86_feature(name);
-  if (!place) return std::nullopt;
-  return X86FeatureSet().set(*place);
 }
 
 bool is_arm64_feature(std::string_view name) {
@@ -62,16 +40,13 @@ Status check_names(const std::vector<std::string_view>& names, std::uint16_t mac
     const bool is_of_x86 = x86_features_of(name).has_value();
     const bool is_of_arm64 = is_arm64_feature(name);
     if (is_x86 ? is_of_x86 : is_of_arm64) continue;
-    return error(
-        Error::InvalidArgument, "expected CPU features of ", is_x86 ? "x86-64" : "arm64",
-        ", which the library is for, as /proc/cpuinfo names them",
-        is_x86 ? concat(", or ",
-                        joined(std::vector(std::begin(x86_levels), std::end(x86_levels)), ", "))
-               : std::string(),
-        "; found ", host::quoted(name),
-        is_of_arm64 ? " of arm64"
-        : is_of_x86 ? " of x86-64"
-                    : "");
+    return error(Error::InvalidArgument, "expected CPU features of ", is_x86 ? "x86-64" : "arm64",
+                 ", which the library is for, as /proc/cpuinfo names them",
+                 is_x86 ? concat(", or ", join(x86_levels, ", ")) : std::string(), "; found ",
+                 host::quoted(name),
+                 is_of_arm64 ? " of arm64"
+                 : is_of_x86 ? " of x86-64"
+                             : "");
   }
   return ok();
 }
@@ -97,7 +72,7 @@ Status check_list(const std::vector<std::string_view>& names, Bytes library,
   if (lacking.empty()) return ok();
   return error(Error::InvalidArgument,
                "expected all features that the library's instructions need; ", "the list lacks ",
-               joined(lacking, ", "));
+               join(lacking, ", "));
 }
 
 }  // namespace
@@ -108,14 +83,14 @@ Result<std::optional<std::string>> find_cpu_features(Bytes library,
   const aoti::CodeFeatures decoded = aoti::decode_library(library, decode);
   if (!list) {
     if (!decoded.is_known) return std::optional<std::string>();
-    return std::optional(joined(decoded.names, ","));
+    return std::optional(join(decoded.names, ","));
   }
   const auto names = names_in(*list);
   Status status = check_list(names, library, decoded);
   if (!status.ok()) {
     return std::move(status).with_context(concat("--cpu-features ", host::quoted(*list)));
   }
-  return std::optional(joined(names, ","));
+  return std::optional(join(names, ","));
 }
 
 }  // namespace tenon::compile

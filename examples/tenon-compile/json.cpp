@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: MIT
-#include <algorithm>
 #include <cstddef>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -8,6 +7,7 @@
 #include "compile.hpp"
 #include "error_json.hpp"
 #include "tenon/abi/version.h"
+#include "tenon/core/lists.hpp"
 
 namespace tenon::compile {
 namespace {
@@ -21,11 +21,8 @@ Json file_json(const WrittenFile& file) { return {{"path", file.path}, {"size", 
 Json features_json(const std::optional<std::string>& list) {
   if (!list) return nullptr;
   Json out = Json::array();
-  for (std::size_t at = 0; at < list->size();) {
-    const std::size_t end = std::min(list->find(',', at), list->size());
-    out.push_back(list->substr(at, end - at));
-    at = end + 1;
-  }
+  if (list->empty()) return out;
+  for (const std::string_view name : split(*list, ',')) out.push_back(name);
   return out;
 }
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "tenon/core/concat.hpp"
+#include "tenon/core/lists.hpp"
 
 namespace tenon::compile {
 
@@ -26,9 +27,8 @@ std::string unused_spec_warning(const Spec& spec, const aot::ProgramData& progra
     return concat(name, spec.backend ? *spec.backend : std::string("no backend"), " took ",
                   spec.backend ? "no node" : "a node");
   }
-  std::string ids;
-  for (const std::string& id : asked) ids += concat(ids.empty() ? "" : ", ", id);
-  return concat(name, "`partition` of ", ids, " got it and passed it on to none of its partitions");
+  return concat(name, "`partition` of ", join(asked, ", "),
+                " got it and passed it on to none of its partitions");
 }
 
 }  // namespace tenon::compile

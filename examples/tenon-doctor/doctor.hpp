@@ -89,8 +89,7 @@ struct Diagnosis {
 
 /// Finds out which plugin serves each delegate and operator, and what is missing. Loads plugins and
 /// opens their backends; calls neither `init` nor `execute`, and makes no kernel. `search` finds
-/// the plugins that were not named
-/// (`host::discovery()`).
+/// the plugins that were not named (`host::discovery()`).
 [[nodiscard]] Diagnosis diagnose(const Arguments& arguments,
                                  std::function<host::SearchReport()> search);
 

@@ -5,6 +5,7 @@
 
 #include "doctor.hpp"
 #include "printable.hpp"
+#include "tenon/core/lists.hpp"
 #include "tenon/host/plugin/plugin.hpp"
 
 namespace tenon::doctor {
@@ -59,11 +60,10 @@ class Text {
   }
   /// A problem may have several lines.
   void problem(std::string_view indent, std::string_view text) {
-    for (std::size_t begin = 0; begin <= text.size();) {
-      const std::size_t end = std::min(text.find('\n', begin), text.size());
-      const std::string shown = printable(text.substr(begin, end - begin));
-      out_ += concat(indent, begin == 0 ? "no: " : "  ", styled(shown, Style::bad, color_), "\n");
-      begin = end + 1;
+    std::string_view head = "no: ";
+    for (const std::string_view line : split(text, '\n')) {
+      out_ += concat(indent, head, styled(printable(line), Style::bad, color_), "\n");
+      head = "  ";
     }
   }
 

@@ -5,22 +5,13 @@
 #include "error_json.hpp"
 #include "inspect.hpp"
 #include "tenon/abi/version.h"
+#include "tenon/core/hex.hpp"
 
 namespace tenon::inspect {
 namespace {
 
 using Json = nlohmann::ordered_json;
 using tool::error_json;
-
-std::string hex_of(Bytes bytes) {
-  constexpr std::string_view digits = "0123456789abcdef";
-  std::string out;
-  for (const std::byte byte : bytes) {
-    out.push_back(digits[std::to_integer<std::size_t>(byte) >> 4]);
-    out.push_back(digits[std::to_integer<std::size_t>(byte) & 15]);
-  }
-  return out;
-}
 
 // The name of the type and the value; bytes as hexadecimal text.
 Json option_value(const OptionValue& value) {
@@ -30,7 +21,7 @@ Json option_value(const OptionValue& value) {
   if (const auto integer = held.integer()) out["value"] = *integer;
   if (const auto real = held.real()) out["value"] = *real;
   if (const auto text = held.string()) out["value"] = *text;
-  if (const auto bytes = held.bytes()) out["value"] = hex_of(*bytes);
+  if (const auto bytes = held.bytes()) out["value"] = to_hex(*bytes);
   return out;
 }
 

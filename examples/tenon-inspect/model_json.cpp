@@ -5,6 +5,7 @@
 #include "error_json.hpp"
 #include "model.hpp"
 #include "tenon/abi/version.h"
+#include "tenon/core/hex.hpp"
 
 namespace tenon::inspect {
 namespace {
@@ -33,14 +34,8 @@ Json values_json(const std::vector<ValueFacts>& values) {
 /// The first bytes of a value: enough to recognize it, and a bound for what a program can have
 /// printed.
 std::string hex_of(std::string_view value) {
-  constexpr std::string_view digits = "0123456789abcdef";
   constexpr std::size_t shown = 256;
-  std::string out;
-  for (const char c : value.substr(0, shown)) {
-    const auto byte = static_cast<unsigned char>(c);
-    out += {digits[byte >> 4], digits[byte & 15u]};
-  }
-  return out;
+  return to_hex(std::as_bytes(std::span(value.substr(0, shown))));
 }
 
 Json delegate_json(const DelegateFacts& delegate) {

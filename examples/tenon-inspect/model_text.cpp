@@ -5,6 +5,7 @@
 #include "model.hpp"
 #include "sections.hpp"
 #include "tenon/core/concat.hpp"
+#include "tenon/core/hex.hpp"
 
 namespace tenon::inspect {
 namespace {
@@ -30,12 +31,11 @@ bool is_text(std::string_view value) {
 
 std::string spec_text(const SpecFacts& spec) {
   if (is_text(spec.value)) return concat("spec ", spec.key, " = \"", spec.value, "\"");
-  constexpr std::string_view digits = "0123456789abcdef";
   constexpr std::size_t shown = 16;
   std::string hex;
   for (const char c : spec.value.substr(0, shown)) {
-    const auto byte = static_cast<unsigned char>(c);
-    hex += {' ', digits[byte >> 4], digits[byte & 15u]};
+    hex += ' ';
+    append_hex(hex, static_cast<std::byte>(c));
   }
   return concat("spec ", spec.key, ": ", bytes_text(spec.value.size()), hex.empty() ? "" : ":", hex,
                 spec.value.size() > shown ? " ..." : "");

@@ -7,15 +7,10 @@
 #include "inspect.hpp"
 #include "sections.hpp"
 #include "tenon/abi/version.h"
+#include "tenon/core/lists.hpp"
 
 namespace tenon::inspect {
 namespace {
-
-std::string join(const std::vector<std::string>& words) {
-  std::string out;
-  for (const std::string& word : words) out += concat(out.empty() ? "" : ", ", word);
-  return out;
-}
 
 std::string value_text(const OptionValue& value) {
   const OptionView held = value;
@@ -74,8 +69,8 @@ class Text : private Sections {
     field("made with Tenon", record.sdk_version);
     for (const host::BackendRecord& backend : record.backends) {
       line("backend ", backend.id, backend.description.empty() ? "" : ": ", backend.description);
-      field("  tags", join(backend.tags));
-      field("  needs of the CPU", join(backend.cpu_features));
+      field("  tags", join(backend.tags, ", "));
+      field("  needs of the CPU", join(backend.cpu_features, ", "));
       if (backend.runs_embedded_code) line("  runs native code that programs carry");
       if (backend.offers_kernels) line("  has kernels for operators of programs");
       if (backend.priority != 0) line("  priority: ", backend.priority);
@@ -89,10 +84,10 @@ class Text : private Sections {
   void write_library(const host::ElfLibrary& library) {
     title("dependencies");
     const auto& dependencies = library.dependencies;
-    line(dependencies.needed.empty() ? std::string("none") : join(dependencies.needed));
+    line(dependencies.needed.empty() ? std::string("none") : join(dependencies.needed, ", "));
     if (dependencies.run_path) line("run path: ", *dependencies.run_path);
     if (dependencies.rpath) line("old run path (DT_RPATH): ", *dependencies.rpath);
-    if (verbose_) field("versions", join(library.versions));
+    if (verbose_) field("versions", join(library.versions, ", "));
     write_symbols("exported symbols", library.exported);
     write_symbols("undefined symbols", library.undefined);
   }
@@ -138,7 +133,7 @@ class Text : private Sections {
     if (!backend.opened.ok()) return line("  cannot be opened: ", backend.opened.text());
     line("  available: ",
          backend.available.ok() ? "yes" : concat("no: ", backend.available.text()));
-    field("  extensions", join(backend.extensions));
+    field("  extensions", join(backend.extensions, ", "));
     if (!backend.listed.ok()) line("  devices: ", backend.listed.text());
     for (const host::BackendDevice& device : backend.devices) {
       line("  device ", device.device.device_type, ":", device.device.device_id, " ", device.name,

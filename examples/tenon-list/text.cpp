@@ -9,6 +9,7 @@
 #include "color.hpp"
 #include "printable.hpp"
 #include "report.hpp"
+#include "tenon/core/lists.hpp"
 #include "tenon/host/platform/path_text.hpp"
 
 namespace tenon::list {
@@ -23,12 +24,6 @@ constexpr std::array<std::string_view, num_columns> titles{"ID",       "STATE", 
                                                            "PAYLOADS", "PLUGIN", "ORIGIN"};
 constexpr std::size_t state_column = 1;
 constexpr std::size_t priority_column = 2;
-
-std::string joined(std::span<const std::string> words, std::string_view separator) {
-  std::string out;
-  for (const std::string& word : words) out += concat(out.empty() ? "" : separator, word);
-  return out;
-}
 
 std::string or_dash(std::string text) { return text.empty() ? "-" : printable(text); }
 
@@ -47,13 +42,11 @@ std::string plugin_name(const host::PluginSource& source) {
 
 Cells cells_of(const BackendInfo& info) {
   const host::BackendRecord* backend = info.backend();
-  return {or_dash(std::string(info.id())),
-          std::string(state_name(info.state)),
-          backend ? concat(backend->priority) : "-",
-          backend ? or_dash(joined(backend->tags, ",")) : "-",
-          backend ? payloads(*backend) : "-",
-          or_dash(plugin_name(*info.source)),
-          printable(info.source->origin())};
+  return {
+      or_dash(std::string(info.id())),           std::string(state_name(info.state)),
+      backend ? concat(backend->priority) : "-", backend ? or_dash(join(backend->tags, ",")) : "-",
+      backend ? payloads(*backend) : "-",        or_dash(plugin_name(*info.source)),
+      printable(info.source->origin())};
 }
 
 // Characters of UTF-8 text, near enough to its width on a terminal.
@@ -161,8 +154,8 @@ class Text {
       line("There is no backend to list.");
     } else {
       line("No backend has ", listing_.tags.size() == 1 ? "the tag " : "all of the tags ",
-           printable(joined(listing_.tags, ", ")),
-           ". Tags of those that were found: ", or_dash(joined(listing_.all_tags, ", ")));
+           printable(join(listing_.tags, ", ")),
+           ". Tags of those that were found: ", or_dash(join(listing_.all_tags, ", ")));
     }
   }
 
@@ -215,7 +208,7 @@ class Text {
   void write_nothing_found() {
     line("No backend was found.");
     if (listing_.search_paths.empty()) {
-      line("No place was searched: this build knows no folder of installed plugins.");
+      line("No place was searched: this build knows no directory of installed plugins.");
     } else {
       write_paths();
     }

@@ -20,14 +20,14 @@ constexpr const char* footer =
     "  tenon-new --list\n"
     "\n"
     "Exit codes:\n"
-    "  0 success  1 a file cannot be read or written  2 wrong usage, or the folder exists\n"
+    "  0 success  1 a file cannot be read or written  2 wrong usage, or the directory exists\n"
     "  3 the template is broken\n";
 
 }  // namespace
 
 Result<std::variant<Arguments, PrintAndExit>> parse_arguments(int argc, const char* const* argv) {
   Arguments arguments;
-  CLI::App app("Makes a folder with a new backend, which builds and passes its tests as it is.",
+  CLI::App app("Makes a directory with a new backend, which builds and passes its tests as it is.",
                "tenon-new");
   app.footer(footer);
   app.set_help_flag("-h,--help", "Print this text");
@@ -44,7 +44,8 @@ Result<std::variant<Arguments, PrintAndExit>> parse_arguments(int argc, const ch
          "--python", [&arguments] { arguments.template_name = "python"; },
          "A Python package that delivers the plugin; the same as --template python")
       ->excludes(chosen);
-  app.add_option("--dir", arguments.folder, "Folder in which the new one is made (default: .)")
+  app.add_option("--dir", arguments.directory,
+                 "Directory in which the new one is made (default: .)")
       ->type_name("D");
   app.add_flag("--list", arguments.list, "Print the templates, and make nothing");
   TENON_TRY(auto instead, parse_command_line(app, argc, argv));

@@ -14,7 +14,7 @@ struct Arguments {
   std::string name;  ///< Empty only with `list`.
   std::string id;    ///< Empty: the name's own.
   std::string template_name = "full";
-  std::string folder = ".";
+  std::string directory = ".";
   bool list = false;
 };
 

@@ -10,7 +10,7 @@
 
 #include "program_ids.hpp"
 #include "tenon/core/concat.hpp"
-#include "tenon/host/files/list_folder.hpp"
+#include "tenon/host/files/list_directory.hpp"
 #include "tenon/host/files/new_file.hpp"
 #include "tenon/host/files/read_file.hpp"
 #include "tenon/host/platform/path_text.hpp"
@@ -23,17 +23,17 @@ namespace fs = std::filesystem;
 using host::path_of;
 using host::path_text;
 
-/// A folder that is removed with what was made in it, unless it got its final name.
-class UnfinishedFolder {
+/// A directory that is removed with what was made in it, unless it got its final name.
+class UnfinishedDirectory {
  public:
   /// Makes a directory next to `to` for this process alone.
-  static Result<UnfinishedFolder> make(const fs::path& to) {
+  static Result<UnfinishedDirectory> make(const fs::path& to) {
     for (int number = 0;; ++number) {
-      UnfinishedFolder out;
+      UnfinishedDirectory out;
       const std::string name = concat(".", path_text(to.filename()), ".", number);
       const fs::path path = out.made_.emplace_back(to.parent_path() / path_of(name));
       std::error_code failure;
-      if (fs::create_directory(path, failure)) return Result<UnfinishedFolder>(std::move(out));
+      if (fs::create_directory(path, failure)) return Result<UnfinishedDirectory>(std::move(out));
       out.made_.clear();  // Another process has it, or left it.
       if (failure) {
         return error(Error::AccessFailed, path_text(to), ": cannot be made: ", failure.message());
@@ -41,17 +41,17 @@ class UnfinishedFolder {
     }
   }
 
-  UnfinishedFolder(UnfinishedFolder&&) noexcept = default;
-  UnfinishedFolder& operator=(UnfinishedFolder&&) = delete;
-  ~UnfinishedFolder() {
-    // One by one: looking into folders takes memory and a descriptor, and may be what failed.
+  UnfinishedDirectory(UnfinishedDirectory&&) noexcept = default;
+  UnfinishedDirectory& operator=(UnfinishedDirectory&&) = delete;
+  ~UnfinishedDirectory() {
+    // One by one: looking into directories takes memory and a descriptor, and may be what failed.
     std::error_code ignored;
     for (auto path = made_.rbegin(); path != made_.rend(); ++path) fs::remove(*path, ignored);
   }
 
   [[nodiscard]] fs::path path() const { return made_.front(); }
 
-  Status make_folder(const fs::path& path) {
+  Status make_directory(const fs::path& path) {
     made_.push_back(path);
     std::error_code failure;
     if (fs::create_directory(path, failure)) return ok();
@@ -72,8 +72,8 @@ class UnfinishedFolder {
   }
 
  private:
-  UnfinishedFolder() = default;
-  std::vector<fs::path> made_;  ///< The folder, and then each file and folder in it.
+  UnfinishedDirectory() = default;
+  std::vector<fs::path> made_;  ///< The directory, and then each file and directory in it.
 };
 
 Result<std::string> renamed_contents(const fs::path& path, const Names& names) {
@@ -90,7 +90,7 @@ Result<std::string> renamed_contents(const fs::path& path, const Names& names) {
 }
 
 Status copy_file(const fs::path& from, const fs::path& to, const Names& names,
-                 UnfinishedFolder& unfinished) {
+                 UnfinishedDirectory& unfinished) {
   TENON_TRY(const std::string contents, renamed_contents(from, names));
   TENON_RETURN_IF_ERROR(unfinished.write(to, contents));
   std::error_code failure;
@@ -102,25 +102,25 @@ Status copy_file(const fs::path& from, const fs::path& to, const Names& names,
   return ok();
 }
 
-Result<std::size_t> copy_folder(const fs::path& from, const fs::path& to, const Names& names,
-                                UnfinishedFolder& unfinished) {
+Result<std::size_t> copy_directory(const fs::path& from, const fs::path& to, const Names& names,
+                                   UnfinishedDirectory& unfinished) {
   std::size_t num_files = 0;
-  TENON_TRY(const std::vector<std::string> found, host::list_folder(from));
+  TENON_TRY(const std::vector<std::string> found, host::list_directory(from));
   for (const std::string& name : found) {
     const fs::path source = from / path_of(name);
     const fs::path target = to / path_of(rename(name, placeholder(), names));
     std::error_code unknown;
     const fs::file_status status = fs::symlink_status(source, unknown);
     if (fs::is_directory(status)) {
-      TENON_RETURN_IF_ERROR(unfinished.make_folder(target));
-      TENON_TRY(const std::size_t inside, copy_folder(source, target, names, unfinished));
+      TENON_RETURN_IF_ERROR(unfinished.make_directory(target));
+      TENON_TRY(const std::size_t inside, copy_directory(source, target, names, unfinished));
       num_files += inside;
     } else if (fs::is_regular_file(status)) {
       TENON_RETURN_IF_ERROR(copy_file(source, target, names, unfinished));
       ++num_files;
     } else {
       return error(Error::NotSupported, path_text(source),
-                   ": expected a file or a folder in a template");
+                   ": expected a file or a directory in a template");
     }
   }
   return num_files;
@@ -134,11 +134,13 @@ Result<std::size_t> create(const fs::path& from, const fs::path& to, const Names
     return error(Error::InvalidArgument, path_text(to), ": exists already; nothing was changed");
   }
   if (!fs::is_directory(to.parent_path(), failure)) {
-    return error(Error::InvalidArgument, path_text(to.parent_path()), ": there is no such folder");
+    return error(Error::InvalidArgument, path_text(to.parent_path()),
+                 ": there is no such directory");
   }
-  const host::SignalsBlocked blocked;  // Would leave the unfinished folder.
-  TENON_TRY(auto unfinished, UnfinishedFolder::make(to));
-  TENON_TRY(const std::size_t num_files, copy_folder(from, unfinished.path(), names, unfinished));
+  const host::SignalsBlocked blocked;  // Would leave the unfinished directory.
+  TENON_TRY(auto unfinished, UnfinishedDirectory::make(to));
+  TENON_TRY(const std::size_t num_files,
+            copy_directory(from, unfinished.path(), names, unfinished));
   TENON_RETURN_IF_ERROR(std::move(unfinished).finish(to));
   return num_files;
 }

@@ -9,7 +9,7 @@
 
 namespace tenon::make_new {
 
-/// Copies the template in `from` to the folder `to`, under the names of `names`: names of files,
+/// Copies the template in `from` to the directory `to`, under the names of `names`: names of files,
 /// texts, and the ids in programs (.pte). Which files may be run is kept. Gives the number of
 /// files.
 ///

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Makes a folder with a new backend out of a template. docs/getting-started/tenon-new.md describes
-// it.
+// Makes a directory with a new backend out of a template. docs/getting-started/tenon-new.md
+// describes it.
 #include "program.hpp"
 #include "terminate.hpp"
 

@@ -8,7 +8,7 @@
 
 namespace tenon::make_new {
 
-/// The spellings of one backend's name: `acme_npu` for folders, files, namespaces and targets,
+/// The spellings of one backend's name: `acme_npu` for directories, files, namespaces and targets,
 /// `AcmeNpu` for the class, `ACME_NPU` for macros and variables; and its id, by which programs
 /// refer to it.
 struct Names {

@@ -30,8 +30,8 @@ ExitCode code_of(Error error) {
 }
 
 tenon::Result<std::string> list(const TemplatePlaces& places) {
-  TENON_TRY(const fs::path folder, find_templates(places));
-  TENON_TRY(const auto templates, list_templates(folder));
+  TENON_TRY(const fs::path directory, find_templates(places));
+  TENON_TRY(const auto templates, list_templates(directory));
   std::size_t widest = 0;
   for (const Template& one : templates) widest = std::max(widest, one.name.size());
   std::string out;
@@ -44,10 +44,10 @@ tenon::Result<std::string> list(const TemplatePlaces& places) {
 
 tenon::Result<std::string> make(const Arguments& arguments, const TemplatePlaces& places) {
   TENON_TRY(const Names names, names_of(arguments.name, arguments.id));
-  TENON_TRY(const fs::path folder, find_templates(places));
-  TENON_TRY(const Template chosen, find_template(folder, arguments.template_name));
-  const fs::path target = tenon::host::path_of(arguments.folder) / names.snake;
-  TENON_TRY(const std::size_t num_files, create(chosen.folder, target, names));
+  TENON_TRY(const fs::path directory, find_templates(places));
+  TENON_TRY(const Template chosen, find_template(directory, arguments.template_name));
+  const fs::path target = tenon::host::path_of(arguments.directory) / names.snake;
+  TENON_TRY(const std::size_t num_files, create(chosen.directory, target, names));
   const std::string shown = tenon::host::path_text(target.lexically_normal());
   std::error_code unknown;
   const bool is_package = fs::is_regular_file(target / "pyproject.toml", unknown);

@@ -9,7 +9,7 @@
 #include "program_path.hpp"
 #include "tenon/core/concat.hpp"
 #include "tenon/host/files/environment.hpp"
-#include "tenon/host/files/list_folder.hpp"
+#include "tenon/host/files/list_directory.hpp"
 #include "tenon/host/files/read_file.hpp"
 #include "tenon/host/platform/path_text.hpp"
 
@@ -36,7 +36,7 @@ Result<fs::path> find_templates(const TemplatePlaces& places) {
   std::error_code failure;
   if (const auto chosen = host::environment_variable("TENON_TEMPLATES")) {
     if (fs::is_directory(path_of(*chosen), failure)) return path_of(*chosen);
-    return error(Error::NotFound, "TENON_TEMPLATES is '", *chosen, "', which is no folder");
+    return error(Error::NotFound, "TENON_TEMPLATES is '", *chosen, "', which is no directory");
   }
   std::string tried;
   const fs::path own = program_path().parent_path();
@@ -47,34 +47,34 @@ Result<fs::path> find_templates(const TemplatePlaces& places) {
     tried += concat(tried.empty() ? "" : ", ", path_text(place));
   }
   return error(Error::NotFound, "there are no templates: TENON_TEMPLATES is not set, and there is ",
-               "no folder ", tried);
+               "no directory ", tried);
 }
 
-Result<std::vector<Template>> list_templates(const fs::path& folder) {
+Result<std::vector<Template>> list_templates(const fs::path& directory) {
   std::vector<Template> out;
-  TENON_TRY(const std::vector<std::string> names, host::list_folder(folder));
+  TENON_TRY(const std::vector<std::string> names, host::list_directory(directory));
   for (const std::string& name : names) {
-    const fs::path readme = folder / path_of(name) / "README.md";
+    const fs::path readme = directory / path_of(name) / "README.md";
     std::error_code unreadable;
     if (!fs::is_regular_file(readme, unreadable)) continue;
     TENON_TRY(std::string description, first_line_of(readme));
-    out.push_back({name, folder / path_of(name), std::move(description)});
+    out.push_back({name, directory / path_of(name), std::move(description)});
   }
   if (out.empty()) {
-    return error(Error::NotFound, path_text(folder),
-                 ": holds no template: expected folders with a README.md");
+    return error(Error::NotFound, path_text(directory),
+                 ": holds no template: expected directories with a README.md");
   }
   return out;
 }
 
-Result<Template> find_template(const fs::path& folder, std::string_view name) {
-  TENON_TRY(std::vector<Template> all, list_templates(folder));
+Result<Template> find_template(const fs::path& directory, std::string_view name) {
+  TENON_TRY(std::vector<Template> all, list_templates(directory));
   std::string known;
   for (Template& one : all) {
     if (one.name == name) return std::move(one);
     known += concat(known.empty() ? "" : ", ", one.name);
   }
-  return error(Error::NotFound, "template '", name, "': ", path_text(folder), " has ", known);
+  return error(Error::NotFound, "template '", name, "': ", path_text(directory), " has ", known);
 }
 
 }  // namespace tenon::make_new

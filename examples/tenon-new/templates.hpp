@@ -10,28 +10,28 @@
 
 namespace tenon::make_new {
 
-/// One folder that can be copied.
+/// One directory that can be copied.
 struct Template {
   std::string name;
-  std::filesystem::path folder;
+  std::filesystem::path directory;
   std::string description;  ///< The first line of its README that is not a heading.
 };
 
 /// Where a program looks for the templates.
 struct TemplatePlaces {
-  const char* from_bin;   ///< From the program's own folder, wherever that was moved to.
+  const char* from_bin;   ///< From the program's own directory, wherever that was moved to.
   const char* installed;  ///< Where the build that made the program installs them.
 };
 
-/// The folder that holds the templates: what $TENON_TEMPLATES names; without it the first of
+/// The directory that holds the templates: what $TENON_TEMPLATES names; without it the first of
 /// `places` that exists. NotFound names all that was tried.
 [[nodiscard]] Result<std::filesystem::path> find_templates(const TemplatePlaces& places);
 
-/// The templates in a folder, by name. NotFound when there is none.
-[[nodiscard]] Result<std::vector<Template>> list_templates(const std::filesystem::path& folder);
+/// The templates in a directory, by name. NotFound when there is none.
+[[nodiscard]] Result<std::vector<Template>> list_templates(const std::filesystem::path& directory);
 
 /// The template with that name. NotFound names those that there are.
-[[nodiscard]] Result<Template> find_template(const std::filesystem::path& folder,
+[[nodiscard]] Result<Template> find_template(const std::filesystem::path& directory,
                                              std::string_view name);
 
 }  // namespace tenon::make_new

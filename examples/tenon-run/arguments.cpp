@@ -67,7 +67,7 @@ Result<std::variant<Arguments, PrintAndExit>> parse_arguments(int argc, const ch
   app.add_option("--atol", arguments.atol, "Absolute tolerance for --expect (default: by dtype)")
       ->check(CLI::Validator(check_tolerance, ""));
   app.add_option("--output", arguments.output,
-                 "Folder for output0.npy, output1.npy, ...; made when it is not there")
+                 "Directory for output0.npy, output1.npy, ...; made when it is not there")
       ->type_name("DIR");
   add_list("--option", arguments.options, "BACKEND.KEY=VALUE",
            "Option of a backend for this load; repeatable");

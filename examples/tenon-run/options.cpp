@@ -9,15 +9,14 @@
 #include <cstdlib>
 #include <vector>
 
+#include "tenon/core/lists.hpp"
 #include "tenon/host/files/quoted.hpp"
 
 namespace tenon::run {
 namespace {
 
 std::string joined(std::span<const std::string> words) {
-  std::string out;
-  for (const std::string& word : words) out += concat(out.empty() ? "" : ", ", word);
-  return out.empty() ? "none" : out;
+  return words.empty() ? std::string("none") : join(words, ", ");
 }
 
 std::optional<bool> to_bool(std::string_view text) {

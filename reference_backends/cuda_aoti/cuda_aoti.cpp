@@ -31,6 +31,8 @@
 #include "shims/shim_list.hpp"
 #include "verdict.hpp"
 
+#include "tenon/core/lists.hpp"
+
 namespace {
 
 namespace aoti = tenon::aoti;
@@ -56,10 +58,7 @@ tenon::Result<std::int32_t> parse_target_device(std::string_view text) {
 
 /// True when `name` is in a comma-separated list.
 bool is_listed(std::string_view list, std::string_view name) {
-  while (!list.empty()) {
-    const std::size_t comma = list.find(',');
-    std::string_view item = list.substr(0, comma);
-    list = comma == std::string_view::npos ? std::string_view() : list.substr(comma + 1);
+  for (std::string_view item : tenon::split(list, ',')) {
     const std::size_t first = item.find_first_not_of(" \t");
     if (first == std::string_view::npos) continue;
     item = item.substr(first, item.find_last_not_of(" \t") - first + 1);
@@ -525,9 +524,8 @@ class CudaBackend final : public tenon::Backend<CudaBackend>,
                              nbytes};
   }
 
-  /// The memory that hosts plan on a device. Its stream is created at the first call and kept for
-  /// the life of the backend.
-  /// Where the driver's block begins that was given as `block`.
+  /// The start of the driver's allocation that `block` was cut from. Forgets it: the caller frees
+  /// the allocation.
   std::byte* take_begin(std::int32_t index, void* block) noexcept {
     const std::lock_guard lock(mutex_);
     const auto found = begin_of_.find({index, static_cast<std::byte*>(block)});
@@ -535,6 +533,8 @@ class CudaBackend final : public tenon::Backend<CudaBackend>,
     return begin_of_.extract(found).mapped();
   }
 
+  /// The memory that hosts plan on a device. Its stream is created at the first call and kept for
+  /// the life of the backend.
   tenon::Result<aoti::DeviceMemoryApi> memory_of(tenon_dl_device device) {
     if (device.device_type != TENON_DL_CUDA) {
       return tenon::error(tenon::Error::InvalidArgument, "expected DLPack device type ",

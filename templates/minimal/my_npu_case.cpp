@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// my_npu_case FOLDER: writes FOLDER/scale, a test case for tenon-conformance: a program with one
-// delegate of MyNpuBackend, an input, and the expected output.
+// my_npu_case DIRECTORY: writes DIRECTORY/scale, a test case for tenon-conformance: a program with
+// one delegate of MyNpuBackend, an input, and the expected output.
 #include <array>
 #include <cstdio>
 #include <cstring>
@@ -29,7 +29,7 @@ tenon::Status write_array(const std::filesystem::path& file, const std::array<fl
                                 std::as_bytes(std::span(values)));
 }
 
-tenon::Status write_case(const std::filesystem::path& folder) {
+tenon::Status write_case(const std::filesystem::path& directory) {
   tenon::conformance::RecordedTensor tensor;
   tensor.bounds = {2, 3};
   tensor.dim_order = {0, 1};
@@ -41,20 +41,20 @@ tenon::Status write_case(const std::filesystem::path& folder) {
 
   std::array<float, 6> expected{};
   for (std::size_t i = 0; i < input.size(); ++i) expected[i] = input[i] * factor;
-  std::filesystem::create_directories(folder);
-  std::ofstream file(folder / "model.pte", std::ios::binary);
+  std::filesystem::create_directories(directory);
+  std::ofstream file(directory / "model.pte", std::ios::binary);
   file.write(reinterpret_cast<const char*>(bytes.data()),
              static_cast<std::streamsize>(bytes.size()));
   if (!file.flush())
     return tenon::error(tenon::Error::AccessFailed, "model.pte: cannot be written");
-  TENON_RETURN_IF_ERROR(write_array(folder / "input_0.npy", input));
-  return write_array(folder / "expected_0.npy", expected);
+  TENON_RETURN_IF_ERROR(write_array(directory / "input_0.npy", input));
+  return write_array(directory / "expected_0.npy", expected);
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 2) return std::fputs("usage: my_npu_case FOLDER\n", stderr), 2;
+  if (argc != 2) return std::fputs("usage: my_npu_case DIRECTORY\n", stderr), 2;
   const tenon::Status written = write_case(std::filesystem::path(argv[1]) / "scale");
   if (written.ok()) return 0;
   return std::fprintf(stderr, "my_npu_case: %s\n", tenon::describe(written).c_str()), 1;

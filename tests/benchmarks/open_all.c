@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // How a program without records finds the plugins: opens and closes every
-// library of the folder that it is given, and looks for the plugin's object in each.
+// library of the directory that it is given, and looks for the plugin's object in each.
 #include <dirent.h>
 #include <dlfcn.h>
 #include <stdio.h>
@@ -28,18 +28,18 @@ static int open_one(const char* path) {
 }
 
 int main(int argc, char** argv) {
-  DIR* const folder = argc == 2 ? opendir(argv[1]) : NULL;
-  if (!folder) {
+  DIR* const directory = argc == 2 ? opendir(argv[1]) : NULL;
+  if (!directory) {
     fputs("usage: open-all DIR\n", stderr);
     return 2;
   }
   int good = 1;
-  for (const struct dirent* entry; (entry = readdir(folder));) {
+  for (const struct dirent* entry; (entry = readdir(directory));) {
     char path[4096];
     if (!ends_in_so(entry->d_name)) continue;
     snprintf(path, sizeof path, "%s/%s", argv[1], entry->d_name);
     good &= open_one(path);
   }
-  closedir(folder);
+  closedir(directory);
   return good ? 0 : 1;
 }

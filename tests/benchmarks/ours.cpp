@@ -282,12 +282,12 @@ Work list(const std::vector<std::string>& plugins) {
   };
 }
 
-Work discover(const std::string& folder, std::size_t count) {
-  return [folder, count](std::uint64_t repeats) {
+Work discover(const std::string& directory, std::size_t count) {
+  return [directory, count](std::uint64_t repeats) {
     for (std::uint64_t i = 0; i < repeats; ++i) {
       host::BackendRegistry registry;
       registry.add_search(
-          host::discovery({.paths = {folder}, .use_environment = false, .installed = {}}));
+          host::discovery({.paths = {directory}, .use_environment = false, .installed = {}}));
       if (registry.list_backends({}).size() != count) throw Failure("a plugin is missing");
     }
   };

@@ -43,8 +43,8 @@ enum class Name { First, Last, Missing, EachInTurn, Kept };
 /// Makes a registry that knows the plugins and lists their ids; none is loaded.
 [[nodiscard]] Work list(const std::vector<std::string>& plugins);
 
-/// Makes a registry that searches `folder`, which holds `count` plugins, and lists their ids; none
-/// is loaded.
-[[nodiscard]] Work discover(const std::string& folder, std::size_t count);
+/// Makes a registry that searches `directory`, which holds `count` plugins, and lists their ids;
+/// none is loaded.
+[[nodiscard]] Work discover(const std::string& directory, std::size_t count);
 
 }  // namespace tenon::bench::ours

@@ -65,8 +65,8 @@ Work run(const Process& process) {
   };
 }
 
-std::string output_of(const Process& process, const std::string& folder) {
-  const std::string path = folder + "/output";
+std::string output_of(const Process& process, const std::string& directory) {
+  const std::string path = directory + "/output";
   Launcher(process, path).run();
   std::ifstream file(path, std::ios::binary);
   std::string text{std::istreambuf_iterator<char>(file), {}};

@@ -18,7 +18,7 @@ struct Process {
 /// Starts the program, waits for its end and drops what it prints.
 [[nodiscard]] Work run(const Process& process);
 
-/// Returns the output of the program. `folder` is for a file in between.
-[[nodiscard]] std::string output_of(const Process& process, const std::string& folder);
+/// Returns the output of the program. `directory` is for a file in between.
+[[nodiscard]] std::string output_of(const Process& process, const std::string& directory);
 
 }  // namespace tenon::bench

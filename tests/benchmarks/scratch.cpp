@@ -24,15 +24,16 @@ namespace {
 
 constexpr std::array caught_signals{SIGINT, SIGTERM, SIGHUP};
 
-// What the signal handler removes: the files made so far, by addresses that stay, and the folder.
-std::string folder;
+// What the signal handler removes: the files made so far, by addresses that stay, and the
+// directory.
+std::string directory;
 std::deque<std::string> files;
 std::array<const char*, 1100> file_names{};
 volatile sig_atomic_t file_count = 0;
 
 void remove_all() {
   for (int i = 0; i < file_count; ++i) ::unlink(file_names[static_cast<std::size_t>(i)]);
-  ::rmdir(folder.c_str());
+  ::rmdir(directory.c_str());
 }
 
 void on_signal(int number) {
@@ -66,8 +67,8 @@ T load_from(const std::string& bytes, std::size_t offset) {
 
 Scratch::Scratch() {
   std::string pattern = (std::filesystem::temp_directory_path() / "tenon-bench-XXXXXX").string();
-  if (::mkdtemp(pattern.data()) == nullptr) throw Failure("cannot make the folder " + pattern);
-  folder = pattern;
+  if (::mkdtemp(pattern.data()) == nullptr) throw Failure("cannot make the directory " + pattern);
+  directory = pattern;
   for (const int number : caught_signals) ::signal(number, on_signal);
 }
 
@@ -81,7 +82,7 @@ Scratch::~Scratch() {
 std::string Scratch::file(std::string_view name) {
   const int count = file_count;
   if (static_cast<std::size_t>(count) == file_names.size()) throw Failure("too many scratch files");
-  const std::string& path = files.emplace_back(folder + "/" + std::string(name));
+  const std::string& path = files.emplace_back(directory + "/" + std::string(name));
   file_names[static_cast<std::size_t>(count)] = path.c_str();
   file_count = count + 1;
   return path;

@@ -7,7 +7,7 @@
 
 namespace tenon::bench {
 
-/// A private folder for files of this run. It is removed by the destructor, and also when the
+/// A private directory for files of this run. It is removed by the destructor, and also when the
 /// program is ended by SIGINT, SIGTERM or SIGHUP. One at a time.
 class Scratch {
  public:
@@ -16,7 +16,7 @@ class Scratch {
   Scratch(const Scratch&) = delete;
   Scratch& operator=(const Scratch&) = delete;
 
-  /// Path for a new file in the folder, which will be removed with it.
+  /// Path for a new file in the directory, which will be removed with it.
   [[nodiscard]] std::string file(std::string_view name);
 };
 

@@ -147,7 +147,7 @@ Result<std::variant<Arguments, PrintAndExit>> parse_arguments(int argc, const ch
       ->type_name("FILE")
       ->allow_extra_args(false)
       ->envname("TENON_CONFORMANCE_SUBJECT");
-  app.add_option("--cases", arguments.case_folders, "Directory of cases, or one case")
+  app.add_option("--cases", arguments.case_directories, "Directory of cases, or one case")
       ->type_name("DIR")
       ->allow_extra_args(false)
       ->envname("TENON_CONFORMANCE_CASES");

@@ -23,7 +23,7 @@ struct Shard {
 struct Arguments {
   std::vector<std::string> plugins;
   std::vector<std::string> subject_files;
-  std::vector<std::string> case_folders;
+  std::vector<std::string> case_directories;
   std::vector<std::string> only;
   std::vector<std::string> rules;  ///< Only tests that judge one of them; empty for all.
   std::string test;                ///< The path of the only test; empty for all.

@@ -127,8 +127,8 @@ std::vector<std::string> repro_command(const Arguments& arguments, const Subject
     return host::path_text(std::filesystem::absolute(path).lexically_normal());
   };
   if (!subject.file.empty()) out.push_back(concat("--subject=", absolute(subject.file)));
-  for (const std::string& folder : arguments.case_folders) {
-    out.push_back(concat("--cases=", absolute(folder)));
+  for (const std::string& directory : arguments.case_directories) {
+    out.push_back(concat("--cases=", absolute(directory)));
   }
   out.push_back(concat("--seed=", arguments.seed));
   out.push_back(concat("--level=", arguments.level));
@@ -143,19 +143,19 @@ Status write_repros(const Arguments& arguments, const Subject& subject, const Su
   for (const TestResult& test : judged.tests) {
     if (test.outcome != Outcome::failed) continue;
     for (const Finding& finding : test.findings) {
-      const std::filesystem::path folder =
+      const std::filesystem::path directory =
           std::filesystem::path(arguments.repro) / bundle_name(++number, finding, test);
       std::error_code failed;
-      std::filesystem::create_directories(folder, failed);
+      std::filesystem::create_directories(directory, failed);
       if (failed) {
-        return error(Error::AccessFailed, host::path_text(folder),
+        return error(Error::AccessFailed, host::path_text(directory),
                      ": cannot be created: ", failed.message());
       }
       const std::vector<std::string> command = repro_command(arguments, subject, test);
       TENON_RETURN_IF_ERROR(write_text(
-          folder / "repro.json", json_text(arguments, subject, judged, test, finding, command)));
+          directory / "repro.json", json_text(arguments, subject, judged, test, finding, command)));
       TENON_RETURN_IF_ERROR(
-          write_text(folder / "repro.sh", script_text(judged, test, finding, command)));
+          write_text(directory / "repro.sh", script_text(judged, test, finding, command)));
     }
   }
   return ok();

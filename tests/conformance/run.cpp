@@ -13,7 +13,7 @@
 #include <thread>
 #include <utility>
 
-#include "temporary_folder.hpp"
+#include "temporary_directory.hpp"
 #include "tenon/conformance/boundary/watch.hpp"
 #include "tenon/conformance/impl/platform/test_server.hpp"
 #include "tenon/conformance/platform/system.hpp"
@@ -73,7 +73,8 @@ bool become_process_of_test(Arguments& arguments, std::string& value) {
 std::vector<std::string> server_command(const Arguments& arguments, const Subject& subject) {
   std::vector<std::string> out = {"tenon-conformance", host::path_text(*subject.plugin)};
   if (!subject.file.empty()) out.push_back(concat("--subject=", host::path_text(subject.file)));
-  for (const std::string& folder : arguments.case_folders) out.push_back("--cases=" + folder);
+  for (const std::string& directory : arguments.case_directories)
+    out.push_back("--cases=" + directory);
   out.push_back(concat("--seed=", arguments.seed));
   out.push_back(concat("--level=", arguments.level));
   out.push_back(concat("--repeat=", arguments.repeat));
@@ -102,7 +103,7 @@ Status run_one(Arguments arguments) {
 Result<std::vector<TestResult>> run_tests(const Arguments& arguments, const Subject& subject,
                                           const std::vector<SelectedTest>& tests,
                                           const OnProgress& on_progress) {
-  TENON_TRY(const TemporaryFolder folder, TemporaryFolder::make());
+  TENON_TRY(const TemporaryDirectory directory, TemporaryDirectory::make());
   std::vector<TestResult> results(tests.size());
   std::mutex mutex;  // Of `done`, `failure` and the progress.
   std::size_t done = 0;
@@ -133,7 +134,7 @@ Result<std::vector<TestResult>> run_tests(const Arguments& arguments, const Subj
     } else {
       const TestCommand command{"--run-one=", path,
                                 std::chrono::duration<double>(arguments.timeout), *subject.plugin,
-                                folder.path() / std::to_string(index)};
+                                directory.path() / std::to_string(index)};
       TENON_RETURN_IF_ERROR(run_in_process_of_its_own(server, command, result));
       const bool hung = std::ranges::any_of(
           result.findings, [](const Finding& finding) { return finding.rule == "TN-BCK-8"; });

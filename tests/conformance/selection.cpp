@@ -18,7 +18,7 @@ namespace {
 /// plugin is judged.
 Result<Subject> complete(Subject subject, const Arguments& arguments) {
   TENON_RETURN_IF_ERROR(host::MappedFile::open(*subject.plugin));
-  TENON_RETURN_IF_ERROR(complete_subject(subject, arguments.case_folders));
+  TENON_RETURN_IF_ERROR(complete_subject(subject, arguments.case_directories));
   return subject;
 }
 

@@ -11,7 +11,7 @@
 #include <system_error>
 #include <utility>
 
-#include "temporary_folder.hpp"
+#include "temporary_directory.hpp"
 #include "tenon/conformance/platform/system.hpp"
 #include "tenon/conformance/process/backtrace.hpp"
 #include "tenon/conformance/process/breadcrumbs.hpp"
@@ -50,10 +50,10 @@ Result<std::string> read_all(int descriptor, std::size_t most) {
 }
 
 /// The names of all that is in a directory, separated by commas.
-std::string content_of(const std::filesystem::path& folder) {
+std::string content_of(const std::filesystem::path& directory) {
   std::string out;
   std::error_code failed;
-  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder, failed)) {
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(directory, failed)) {
     out += concat(out.empty() ? "" : ", ", host::path_text(entry.path().filename()));
   }
   return out;
@@ -106,7 +106,7 @@ void describe_hang(const TestCommand& command, const Breadcrumbs& crumbs, TestRe
 
 Status run_in_process_of_its_own(platform::TestServer& server, const TestCommand& command,
                                  TestResult& result) {
-  TENON_TRY(const TemporaryFolder folder, TemporaryFolder::at(command.folder));
+  TENON_TRY(const TemporaryDirectory directory, TemporaryDirectory::at(command.directory));
   const host::FileDescriptor channel = platform::make_shared_file("tenon-channel");
   const host::FileDescriptor output = platform::make_shared_file("tenon-output");
   TENON_TRY(const Breadcrumbs shared, Breadcrumbs::create());
@@ -120,7 +120,7 @@ Status run_in_process_of_its_own(platform::TestServer& server, const TestCommand
   process.value = command.value;
   process.files = {{"--channel=", channel.get()}, {"--crumbs=", shared.descriptor()}};
   process.output = output.get();
-  process.folder = command.folder;
+  process.directory = command.directory;
 
   const Clock::time_point start = Clock::now();
   TENON_TRY(auto group, server.start(process));
@@ -151,7 +151,7 @@ Status run_in_process_of_its_own(platform::TestServer& server, const TestCommand
           {"TN-PRC-5", "wrote to a descriptor that it did not open: the kit's own was changed"});
     }
     if (others) result.findings.push_back({"TN-BCK-5", "a process of the plugin still runs"});
-    if (const std::string left = content_of(folder.path()); !left.empty()) {
+    if (const std::string left = content_of(directory.path()); !left.empty()) {
       result.findings.push_back(
           {"TN-BCK-5", concat("files left in the temporary directory (TMPDIR, TEMP): ", left)});
     }

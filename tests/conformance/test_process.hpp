@@ -16,8 +16,8 @@ struct TestCommand {
   std::string option;  ///< Of this program, that says which test: "--run-one=".
   std::string value;
   std::chrono::duration<double> timeout;
-  std::filesystem::path plugin;  ///< As the reports name it.
-  std::filesystem::path folder;  ///< For files of the plugin (TMPDIR); created and removed here.
+  std::filesystem::path plugin;     ///< As the reports name it.
+  std::filesystem::path directory;  ///< For files of the plugin (TMPDIR); created and removed here.
 };
 
 /// Runs one test in a process of its own and writes what it reported and what was found to

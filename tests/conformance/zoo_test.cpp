@@ -20,12 +20,12 @@
 #include <vector>
 
 #include "support/catch.hpp"
-#include "support/temporary_folder.hpp"
+#include "support/temporary_directory.hpp"
 #include "tenon/conformance/impl/run/budget.hpp"
 
 namespace {
 
-using tenon::test::TemporaryFolder;
+using tenon::test::TemporaryDirectory;
 
 const std::string kit = TENON_CONFORMANCE;
 const std::string zoo = TENON_ZOO;
@@ -258,14 +258,14 @@ TEST_CASE("tests that could not be judged are no pass", "[zoo]") {
 }
 
 TEST_CASE("a plugin of which no delegate was executed is no pass, in every report", "[zoo]") {
-  const TemporaryFolder folder;
+  const TemporaryDirectory directory;
   const auto read = [&](const char* name) {
-    std::ifstream file(folder / name);
+    std::ifstream file(directory / name);
     return std::string{std::istreambuf_iterator<char>(file), {}};
   };
   const Ran ran = run(zoo + "/reads_a_wrong_address.so --level 3 --color never --json " +
-                      folder.file("r.json") + " --junit " + folder.file("r.xml") + " --html " +
-                      folder.file("r.html") + " 2>/dev/null");
+                      directory.file("r.json") + " --junit " + directory.file("r.xml") +
+                      " --html " + directory.file("r.html") + " 2>/dev/null");
   INFO(ran.output);
   CHECK(ran.code == 1);
   const std::string why = "there is no case for backend ZooBackend; give some with --cases";
@@ -320,12 +320,12 @@ TEST_CASE("a declaration that matches no test is an error", "[zoo]") {
 }
 
 TEST_CASE("the bundle of a finding replays it", "[zoo]") {
-  const TemporaryFolder folder;
-  const std::filesystem::path plugin = folder / "it's a plugin.so";
+  const TemporaryDirectory directory;
+  const std::filesystem::path plugin = directory / "it's a plugin.so";
   std::filesystem::copy_file(zoo + "/writes_to_input.so", plugin);
   const Ran ran = run("--subject " + zoo + "/zoo.json \"" + plugin.native() +
                       "\" --level 4 --seed 7 --only 'arguments/*' --repro \"" +
-                      folder.file("bundles") + "\" --json - 2>/dev/null");
+                      directory.file("bundles") + "\" --json - 2>/dev/null");
   CHECK(ran.code == 1);
   const auto report = nlohmann::json::parse(ran.output);
   std::size_t num_findings = 0, num_bundles = 0;
@@ -333,7 +333,7 @@ TEST_CASE("the bundle of a finding replays it", "[zoo]") {
     num_findings += test.at("findings").size();
   }
   std::filesystem::path first;
-  for (const auto& entry : std::filesystem::directory_iterator(folder / "bundles")) {
+  for (const auto& entry : std::filesystem::directory_iterator(directory / "bundles")) {
     ++num_bundles;
     if (first.empty() || entry.path() < first) first = entry.path();
   }
@@ -349,7 +349,7 @@ TEST_CASE("the bundle of a finding replays it", "[zoo]") {
 
   // The command judges that test alone, and finds the same. It takes one program, and the kit may
   // be an emulator with an argument.
-  const std::string program = folder.write("kit", "#!/bin/sh\nexec " + kit + " \"$@\"\n");
+  const std::string program = directory.write("kit", "#!/bin/sh\nexec " + kit + " \"$@\"\n");
   std::filesystem::permissions(program, std::filesystem::perms::owner_all);
   const auto replay = [&](const std::string& streams) {
     return run_command("TENON_CONFORMANCE='" + program + "' sh '" + (first / "repro.sh").native() +
@@ -387,7 +387,7 @@ TEST_CASE("the bundle of a finding replays it", "[zoo]") {
 
 TEST_CASE("the coverage of a backend shows what it takes and whether its results are right",
           "[zoo]") {
-  const TemporaryFolder folder;
+  const TemporaryDirectory directory;
   const auto read = [](const std::string& path) {
     std::ifstream file(path);
     return std::string{std::istreambuf_iterator<char>(file), {}};
@@ -395,10 +395,10 @@ TEST_CASE("the coverage of a backend shows what it takes and whether its results
   const auto coverage_of = [&](const std::string& name, const std::string& file) {
     const Ran ran =
         run("--subject " + zoo + "/zoo.json " + zoo + "/" + name +
-            ".so --only 'numerics/outputs*/add' --coverage " + folder.file(file) + " 2>&1");
+            ".so --only 'numerics/outputs*/add' --coverage " + directory.file(file) + " 2>&1");
     INFO(ran.output);
     CHECK(ran.code == 0);
-    return read(folder.file(file));
+    return read(directory.file(file));
   };
   // The zoo's compiler takes additions of float32 and nothing else.
   const std::string row = "\n| aten.add.Tensor | ";

@@ -232,9 +232,9 @@ bool takes_mode(int flags) noexcept {
   return (flags & O_CREAT) != 0 || (flags & O_TMPFILE) == O_TMPFILE;
 }
 
-int open_at(int folder, const char* path, int flags, unsigned mode) {
+int open_at(int directory, const char* path, int flags, unsigned mode) {
   if (fails(Group::open, EMFILE)) return -1;
-  return static_cast<int>(::syscall(SYS_openat, folder, path, flags, mode));
+  return static_cast<int>(::syscall(SYS_openat, directory, path, flags, mode));
 }
 
 }  // namespace
@@ -275,18 +275,18 @@ int posix_memalign(void** out, std::size_t alignment, std::size_t size) noexcept
   return 0;
 }
 
-#define DEFINE_OPEN(name, parameters, folder)                              \
+#define DEFINE_OPEN(name, parameters, directory)                           \
   int name parameters {                                                    \
     va_list list;                                                          \
     va_start(list, flags);                                                 \
     const unsigned mode = takes_mode(flags) ? va_arg(list, unsigned) : 0U; \
     va_end(list);                                                          \
-    return open_at(folder, path, flags, mode);                             \
+    return open_at(directory, path, flags, mode);                          \
   }
 DEFINE_OPEN(open, (const char* path, int flags, ...), AT_FDCWD)
 DEFINE_OPEN(open64, (const char* path, int flags, ...), AT_FDCWD)
-DEFINE_OPEN(openat, (int folder, const char* path, int flags, ...), folder)
-DEFINE_OPEN(openat64, (int folder, const char* path, int flags, ...), folder)
+DEFINE_OPEN(openat, (int directory, const char* path, int flags, ...), directory)
+DEFINE_OPEN(openat64, (int directory, const char* path, int flags, ...), directory)
 
 FILE* fopen(const char* path, const char* mode) {
   return fails(Group::open, EMFILE) ? nullptr : NEXT(fopen)(path, mode);
@@ -372,9 +372,10 @@ int fflush(FILE* file) {
   return NEXT(fflush)(file);
 }
 
-int linkat(int from_folder, const char* from, int to_folder, const char* to, int flags) noexcept {
+int linkat(int from_directory, const char* from, int to_directory, const char* to,
+           int flags) noexcept {
   if (fails(Group::name, EACCES)) return -1;
-  return static_cast<int>(::syscall(SYS_linkat, from_folder, from, to_folder, to, flags));
+  return static_cast<int>(::syscall(SYS_linkat, from_directory, from, to_directory, to, flags));
 }
 int rename(const char* from, const char* to) noexcept {
   if (fails(Group::name, EACCES)) return -1;

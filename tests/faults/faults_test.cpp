@@ -26,7 +26,7 @@
 
 #include "support/catch.hpp"
 #include "support/file_content.hpp"
-#include "support/temporary_folder.hpp"
+#include "support/temporary_directory.hpp"
 #include "tenon/core/concat.hpp"
 
 namespace tenon::test::faults {
@@ -35,27 +35,27 @@ namespace {
 namespace fs = std::filesystem;
 using Files = std::map<std::string, std::string>;
 
-/// A program and a small use of it. "OUT" in an argument is a folder for its outputs.
+/// A program and a small use of it. "OUT" in an argument is a directory for its outputs.
 struct Case {
   std::string program;
   std::vector<std::string> arguments;
   /// Its report on standard output has failures that do not change the exit code, or is how it
   /// says that the answer is no.
   bool reports_failures = false;
-  /// It ends without its destructors where nlohmann's find no memory, and leaves its folder.
-  bool may_leave_folder = false;
+  /// It ends without its destructors where nlohmann's find no memory, and leaves its directory.
+  bool may_leave_directory = false;
 };
 
-const std::string sin_folder = TENON_TEST_FIXTURES "/demo_sin_inline/";
+const std::string sin_directory = TENON_TEST_FIXTURES "/demo_sin_inline/";
 const std::string demo = TENON_DEMO_PLUGIN;
 
 const Case cases[] = {
     {TENON_RUN,
-     {sin_folder + "model.pte", "--plugin", demo, "--input", sin_folder + "c0_in0.npy", "--expect",
-      sin_folder + "c0_out0.npy", "--output", "OUT", "--trace", "OUT/trace.json"}},
+     {sin_directory + "model.pte", "--plugin", demo, "--input", sin_directory + "c0_in0.npy",
+      "--expect", sin_directory + "c0_out0.npy", "--output", "OUT", "--trace", "OUT/trace.json"}},
     {TENON_LIST, {"--all"}, true},
     {TENON_INSPECT, {demo}, true},
-    {TENON_DOCTOR, {sin_folder + "model.pte", "--plugin", demo}, true},
+    {TENON_DOCTOR, {sin_directory + "model.pte", "--plugin", demo}, true},
     {TENON_NEW, {"acme_npu", "--template", "minimal", "--dir", "OUT"}},
 #ifdef TENON_COMPILE
     {TENON_COMPILE,
@@ -79,7 +79,7 @@ struct Run {
   bool kept_descriptors = false;  ///< More were open at the end than at the begin.
   std::string out;
   std::string err;
-  Files files;  ///< What is left, by its name below the folder of the run.
+  Files files;  ///< What is left, by its name below the directory of the run.
 
   [[nodiscard]] bool exited() const { return !hung && WIFEXITED(status); }
   [[nodiscard]] int exit_code() const { return WEXITSTATUS(status); }
@@ -87,10 +87,10 @@ struct Run {
 
 std::string name_of(const Case& one) { return fs::path(one.program).filename(); }
 
-Files files_in(const fs::path& folder) {
+Files files_in(const fs::path& directory) {
   Files out;
-  for (const auto& entry : fs::recursive_directory_iterator(folder)) {
-    const std::string name = fs::relative(entry.path(), folder);
+  for (const auto& entry : fs::recursive_directory_iterator(directory)) {
+    const std::string name = fs::relative(entry.path(), directory);
     out[name] = entry.is_regular_file() ? tenon::test::file_content(entry.path()) : "";
   }
   return out;
@@ -131,23 +131,23 @@ int wait_for(::pid_t child, bool& hung) {
 
 /// Runs the case with TENON_FAULT=`fault`.
 Run run(const Case& one, const std::string& fault) {
-  const TemporaryFolder folder;
-  for (const char* const name : {"out", "tmp"}) fs::create_directory(folder / name);
-  const TemporaryFolder streams;
+  const TemporaryDirectory directory;
+  for (const char* const name : {"out", "tmp"}) fs::create_directory(directory / name);
+  const TemporaryDirectory streams;
   int report[2] = {-1, -1};
   if (::pipe2(report, O_CLOEXEC) != 0) throw std::runtime_error("no pipe");
 
   constexpr int report_of_child = 60;
   std::vector<std::string> arguments = {one.program};
   for (const std::string& argument : one.arguments) {
-    arguments.push_back(replaced(argument, "OUT", folder.file("out")));
+    arguments.push_back(replaced(argument, "OUT", directory.file("out")));
   }
   // Nothing else: what is installed and set here must not change what is tested.
   std::vector<std::string> variables = {"LC_ALL=C",
                                         "PATH=/usr/bin:/bin",
                                         "LD_PRELOAD=" TENON_FAULTS,
-                                        "TMPDIR=" + folder.file("tmp"),
-                                        "TENON_TEMPLATES=" TENON_TEMPLATES_FOLDER,
+                                        "TMPDIR=" + directory.file("tmp"),
+                                        "TENON_TEMPLATES=" TENON_TEMPLATES_DIRECTORY,
                                         "TENON_PLUGIN_FILES=" + demo,
                                         "TENON_FAULT=" + fault,
                                         concat("TENON_FAULT_REPORT=", report_of_child)};
@@ -176,9 +176,11 @@ Run run(const Case& one, const std::string& fault) {
   const std::string_view marks(bytes, size > 0 ? static_cast<std::size_t>(size) : 0);
   out.was_hit = marks.find('h') != std::string_view::npos;
   out.kept_descriptors = marks.find('d') != std::string_view::npos;
-  out.out = replaced(tenon::test::file_content(streams / "out"), folder.path().native(), "FOLDER");
-  out.err = replaced(tenon::test::file_content(streams / "err"), folder.path().native(), "FOLDER");
-  out.files = files_in(folder.path());
+  out.out =
+      replaced(tenon::test::file_content(streams / "out"), directory.path().native(), "DIRECTORY");
+  out.err =
+      replaced(tenon::test::file_content(streams / "err"), directory.path().native(), "DIRECTORY");
+  out.files = files_in(directory.path());
   return out;
 }
 
@@ -190,10 +192,10 @@ std::string without_times(const std::string& text) {
 
 /// Files that a run without a fault does not leave, or not like that.
 std::optional<std::string> wrong_file(const Case& one, const Run& base, const Run& found) {
-  const bool may_leave_folder =
-      one.may_leave_folder && found.exited() && found.exit_code() == out_of_memory;
+  const bool may_leave_directory =
+      one.may_leave_directory && found.exited() && found.exit_code() == out_of_memory;
   for (const auto& [name, text] : found.files) {
-    if (may_leave_folder && name.starts_with("tmp/tenon-")) continue;
+    if (may_leave_directory && name.starts_with("tmp/tenon-")) continue;
     const auto expected = base.files.find(name);
     if (expected == base.files.end()) return "it left " + name;
     const bool has_times = name.ends_with("trace.json") || name.ends_with("report.json");

@@ -8,7 +8,7 @@
 #include <set>
 
 #include "collection.hpp"
-#include "support/temporary_folder.hpp"
+#include "support/temporary_directory.hpp"
 #include "tenon/aot.hpp"
 #include "tenon/aot/compiler/compile_methods.hpp"
 #include "tenon/aot/compiler/emit/emit.hpp"
@@ -204,9 +204,9 @@ Task builds(std::size_t count) {
 using Json = nlohmann::json;
 
 Task reads_archive(const ZipContent& content) {
-  auto folder = std::make_shared<TemporaryFolder>();
-  content.write(*folder / "m.pt2");
-  return [folder] { return outcome_of(read_pt2(*folder / "m.pt2")); };
+  auto directory = std::make_shared<TemporaryDirectory>();
+  content.write(*directory / "m.pt2");
+  return [directory] { return outcome_of(read_pt2(*directory / "m.pt2")); };
 }
 
 Json tensor_argument(const std::string& name) { return {{"as_tensor", {{"name", name}}}}; }

@@ -9,7 +9,7 @@
 #include "collection.hpp"
 #include "support/elf_builder.hpp"
 #include "support/payload_bytes.hpp"
-#include "support/temporary_folder.hpp"
+#include "support/temporary_directory.hpp"
 #include "tenon/aoti/input_signature.hpp"
 #include "tenon/aoti/library/elf_editor.hpp"
 #include "tenon/aoti/payload.hpp"

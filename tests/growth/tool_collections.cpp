@@ -4,7 +4,7 @@
 #include "collection.hpp"
 #include "doctor.hpp"
 #include "growing_programs.hpp"
-#include "support/temporary_folder.hpp"
+#include "support/temporary_directory.hpp"
 #include "tenon/host/registry/discovery.hpp"
 
 namespace tenon::test {
@@ -12,14 +12,14 @@ namespace {
 
 /// Diagnoses a program where the backend of `growing_backend.cpp` is known, as text and as JSON.
 Task diagnoses(const ProgramBuilder& builder) {
-  auto folder = std::make_shared<TemporaryFolder>();
+  auto directory = std::make_shared<TemporaryDirectory>();
   const AlignedBytes file = builder.build();
   const auto bytes = file.bytes();
   auto arguments = std::make_shared<doctor::Arguments>();
   arguments->model =
-      folder->write("model.pte", {reinterpret_cast<const char*>(bytes.data()), bytes.size()})
+      directory->write("model.pte", {reinterpret_cast<const char*>(bytes.data()), bytes.size()})
           .native();
-  return [folder, arguments]() -> Status {
+  return [directory, arguments]() -> Status {
     host::DiscoveryOptions options;
     options.static_plugins = {tenon_static_plugin_Growing};
     options.installed = "";

@@ -41,9 +41,9 @@ TEST_CASE("committed programs have no code above x86-64-v3", "[lint]") {
   constexpr std::array extensions = {".pte", ".ptd", ".pt2", ".so", ".a", ".o"};
   int num_libraries = 0;
   std::map<unsigned, int> num_files;
-  for (const char* folder : {"tests", "examples", "docs", "templates"}) {
+  for (const char* directory : {"tests", "examples", "docs", "templates"}) {
     for (const auto& entry :
-         fs::recursive_directory_iterator(fs::path(TENON_TEST_SOURCE_ROOT) / folder)) {
+         fs::recursive_directory_iterator(fs::path(TENON_TEST_SOURCE_ROOT) / directory)) {
       if (!entry.is_regular_file() ||
           std::ranges::find(extensions, entry.path().extension()) == extensions.end()) {
         continue;

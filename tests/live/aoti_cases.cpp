@@ -67,9 +67,9 @@ Status run_case(const Case& of_case, CaseRunner method, Outcome& outcome) {
 
 /// Loads a case, and the same one through another plugin if there is one, and runs
 /// both.
-Status run_case(const fs::path& folder, const tenon::host::BackendRegistry& registry,
+Status run_case(const fs::path& directory, const tenon::host::BackendRegistry& registry,
                 const tenon::host::BackendRegistry* beside, Outcome& outcome) {
-  TENON_TRY(const Case of_case, tenon::conformance::read_case(folder));
+  TENON_TRY(const Case of_case, tenon::conformance::read_case(directory));
   TENON_TRY(auto method, load_case(of_case, registry));
   if (!beside) return run_case(of_case, std::move(method), outcome);
   TENON_TRY(auto other, load_case(of_case, *beside));
@@ -93,10 +93,10 @@ std::vector<std::string> mapped(const std::vector<std::string>& names) {
 int run_cases(const Arguments& arguments, const tenon::host::BackendRegistry& registry,
               const tenon::host::BackendRegistry* beside) {
   int failed = 0;
-  for (const std::string& folder : arguments.cases) {
+  for (const std::string& directory : arguments.cases) {
     Outcome outcome;
-    outcome.status = run_case(folder, registry, beside, outcome);
-    const std::string name = fs::path(folder).filename();
+    outcome.status = run_case(directory, registry, beside, outcome);
+    const std::string name = fs::path(directory).filename();
     if (outcome.status.ok()) {
       std::printf("ok      %-20s %2zu outputs, largest difference %.3g\n", name.c_str(),
                   outcome.num_outputs, outcome.largest);
@@ -195,7 +195,7 @@ int main(int argc, char** argv) {
   app.add_option("--forbid", arguments.forbidden, "text that no mapping of the process may have")
       ->allow_extra_args(false);
   app.add_option("--rounds", arguments.rounds, "how often each case is loaded and run");
-  app.add_option("CASE", arguments.cases, "folder of a case")->required();
+  app.add_option("CASE", arguments.cases, "directory of a case")->required();
   CLI11_PARSE(app, argc, argv);
   return run(arguments);
 }

@@ -26,7 +26,7 @@
 #include "runtime/core.hpp"
 #include "runtime/settings.hpp"
 #include "stock_calls.hpp"
-#include "support/temporary_folder.hpp"
+#include "support/temporary_directory.hpp"
 #include "tenon/host/arrays.hpp"
 #include "tenon/host/files/read_file.hpp"
 #include "tenon/host/schema/program_generated.h"
@@ -44,7 +44,7 @@ using tenon::Status;
 
 struct Arguments {
   std::string plugin;
-  std::string folder;
+  std::string directory;
   std::string stock;
   std::string cold;
   int rounds = 2000;
@@ -168,12 +168,12 @@ Status measure(std::vector<Side>& sides, const Arguments& arguments) {
 }
 
 Status calls(const Arguments& arguments) {
-  const fs::path folder = arguments.folder;
+  const fs::path directory = arguments.directory;
   tenon::host::BackendRegistry registry;
   TENON_RETURN_IF_ERROR(registry.register_backend(fs::path(arguments.plugin)));
-  TENON_TRY(const auto program, tenon::host::Program::open((folder / "model.pte").string()));
-  TENON_TRY(const std::string file, tenon::host::read_file(folder / "model.pte"));
-  TENON_TRY(const auto input, tenon::host::read_npy((folder / "in0_0.npy").string()));
+  TENON_TRY(const auto program, tenon::host::Program::open((directory / "model.pte").string()));
+  TENON_TRY(const std::string file, tenon::host::read_file(directory / "model.pte"));
+  TENON_TRY(const auto input, tenon::host::read_npy((directory / "in0_0.npy").string()));
   TENON_TRY(const auto* plan, program->plan("forward"));
   const auto payload = program->view().delegate_data(*plan->delegates()->Get(0));
 
@@ -215,8 +215,8 @@ Status calls(const Arguments& arguments) {
                      [&stock] { return stock->output(); }});
   }
   TENON_RETURN_IF_ERROR(measure(sides, arguments));
-  std::printf("%s: least of %d rounds of %d calls\n", folder.filename().c_str(), arguments.rounds,
-              arguments.calls);
+  std::printf("%s: least of %d rounds of %d calls\n", directory.filename().c_str(),
+              arguments.rounds, arguments.calls);
   for (const Side& side : sides) {
     std::printf("  %-36s %9.2f us   x%.3f   outputs differ by %.2g from the first's\n",
                 side.name.c_str(), side.least, side.least / sides.front().least,
@@ -235,9 +235,9 @@ Status calls(const Arguments& arguments) {
 Status start_plugin(const Arguments& arguments, const std::string& cache) {
   tenon::host::BackendRegistry registry;
   TENON_RETURN_IF_ERROR(registry.register_backend(fs::path(arguments.plugin)));
-  const fs::path folder = arguments.cold;
-  TENON_TRY(auto program, tenon::host::Program::open((folder / "model.pte").string()));
-  TENON_TRY(const auto input, tenon::host::read_npy((folder / "in0_0.npy").string()));
+  const fs::path directory = arguments.cold;
+  TENON_TRY(auto program, tenon::host::Program::open((directory / "model.pte").string()));
+  TENON_TRY(const auto input, tenon::host::read_npy((directory / "in0_0.npy").string()));
   Settings settings;
   settings.cache_dir = cache;
   TENON_TRY(Ours ours, Ours::load(std::move(program), registry, input, settings));
@@ -246,9 +246,9 @@ Status start_plugin(const Arguments& arguments, const std::string& cache) {
 
 /// The same IR through OpenVINO's C API alone, with OpenVINO's own cache (`CACHE_DIR`).
 Status start_direct(const Arguments& arguments, const std::string& cache) {
-  const fs::path folder = arguments.cold;
-  TENON_TRY(const auto program, tenon::host::Program::open((folder / "model.pte").string()));
-  TENON_TRY(const auto input, tenon::host::read_npy((folder / "in0_0.npy").string()));
+  const fs::path directory = arguments.cold;
+  TENON_TRY(const auto program, tenon::host::Program::open((directory / "model.pte").string()));
+  TENON_TRY(const auto input, tenon::host::read_npy((directory / "in0_0.npy").string()));
   TENON_TRY(const auto* plan, program->plan("forward"));
   TENON_TRY(const auto blob, openvino_backend::read_ir_blob(
                                  program->view().delegate_data(*plan->delegates()->Get(0))));
@@ -320,7 +320,7 @@ Status cold_starts(const Arguments& arguments) {
   struct Way {
     const char* name;
     Start start;
-    tenon::test::TemporaryFolder cache = {};
+    tenon::test::TemporaryDirectory cache = {};
     double without = std::numeric_limits<double>::infinity();
     double with = std::numeric_limits<double>::infinity();
   };
@@ -369,15 +369,15 @@ Status grow(const char* name, int loads, const Load& load) {
 }
 
 Status loads(const Arguments& arguments) {
-  const fs::path folder = arguments.folder;
-  TENON_TRY(const auto program, tenon::host::Program::open((folder / "model.pte").string()));
-  TENON_TRY(const auto input, tenon::host::read_npy((folder / "in0_0.npy").string()));
+  const fs::path directory = arguments.directory;
+  TENON_TRY(const auto program, tenon::host::Program::open((directory / "model.pte").string()));
+  TENON_TRY(const auto input, tenon::host::read_npy((directory / "in0_0.npy").string()));
   TENON_TRY(const auto* plan, program->plan("forward"));
   const auto payload = program->view().delegate_data(*plan->delegates()->Get(0));
   Settings settings;
   settings.device = "CPU";
   settings.inference_num_threads = arguments.threads;
-  std::printf("%s: resident memory\n", folder.filename().c_str());
+  std::printf("%s: resident memory\n", directory.filename().c_str());
   {
     Cores cores;
     TENON_TRY(const auto core, cores.find(settings));
@@ -411,9 +411,10 @@ int main(int argc, char** argv) {
   CLI::App app("Times OpenVINO through the plugin, its C API and the stock runtime.",
                "bench-openvino");
   app.add_option("--plugin", arguments.plugin, "openvino.so")->required();
-  app.add_option("--case", arguments.folder, "folder with model.pte of OpenvinoBackend, in0_0.npy");
+  app.add_option("--case", arguments.directory,
+                 "directory with model.pte of OpenvinoBackend, in0_0.npy");
   app.add_option("--stock", arguments.stock, "the wheel's libexecutorch_backend_openvino.so");
-  app.add_option("--cold", arguments.cold, "folder like --case, of TenonOpenvino's IR");
+  app.add_option("--cold", arguments.cold, "directory like --case, of TenonOpenvino's IR");
   app.add_option("--rounds", arguments.rounds)->capture_default_str();
   app.add_option("--calls", arguments.calls, "in each round")->capture_default_str();
   app.add_option("--starts", arguments.starts, "of processes")->capture_default_str();
@@ -424,7 +425,7 @@ int main(int argc, char** argv) {
   CLI11_PARSE(app, argc, argv);
   // Before anything here has started a thread.
   Status status = arguments.cold.empty() ? tenon::ok() : cold_starts(arguments);
-  if (status.ok() && !arguments.folder.empty()) {
+  if (status.ok() && !arguments.directory.empty()) {
     status = arguments.loads == 0 ? calls(arguments) : loads(arguments);
   }
   if (status.ok()) return 0;

@@ -31,13 +31,13 @@ struct Loaded {
   std::vector<tenon::host::ArrayBytes> inputs;
 };
 
-tenon::Result<Loaded> load(const tenon::host::BackendRegistry& registry, const fs::path& folder,
+tenon::Result<Loaded> load(const tenon::host::BackendRegistry& registry, const fs::path& directory,
                            std::int64_t threads) {
-  TENON_TRY(auto program, tenon::host::Program::open(folder / "model.pte"));
+  TENON_TRY(auto program, tenon::host::Program::open(directory / "model.pte"));
   tenon::host::MethodOptions options;
   options.registry = &registry;
   options.backend_options.push_back({"CpuAotiBackend", "threads", threads});
-  for (const auto& entry : fs::directory_iterator(folder)) {
+  for (const auto& entry : fs::directory_iterator(directory)) {
     if (entry.path().extension() != ".ptd") continue;
     TENON_TRY(auto data, tenon::host::DataFile::open(entry.path()));
     options.data_files.push_back(std::move(data));
@@ -47,7 +47,7 @@ tenon::Result<Loaded> load(const tenon::host::BackendRegistry& registry, const f
   for (std::size_t i = 0; i < out.method->num_inputs(); ++i) {
     const auto& tensor = *out.method->input(i).as.tensor;
     const auto type = static_cast<tenon::ScalarType>(tensor.scalar_type);
-    TENON_TRY(auto raw, tenon::host::read_npy(folder / tenon::concat("in0_", i, ".npy")));
+    TENON_TRY(auto raw, tenon::host::read_npy(directory / tenon::concat("in0_", i, ".npy")));
     TENON_TRY(auto array, tenon::host::to_scalar_type(std::move(raw), type));
     const std::vector<std::int64_t> shape = array.shape;
     out.inputs.push_back(tenon::host::to_layout(
@@ -97,13 +97,13 @@ void print_memory() {
 
 /// Loads the case `copies` times, runs each, and prints the fewest nanoseconds of one run, or what
 /// the process holds when `seconds` is 0.
-tenon::Status run(const char* plugin, const fs::path& folder, double seconds, int copies,
+tenon::Status run(const char* plugin, const fs::path& directory, double seconds, int copies,
                   int threads, bool processor) {
   tenon::host::BackendRegistry registry;
   TENON_RETURN_IF_ERROR(registry.register_backend(fs::path(plugin)));
   std::vector<Loaded> loaded;
   for (int i = 0; i < copies; ++i) {
-    TENON_TRY(Loaded one, load(registry, folder, threads));
+    TENON_TRY(Loaded one, load(registry, directory, threads));
     TENON_RETURN_IF_ERROR(one.method->execute());
     loaded.push_back(std::move(one));
   }

@@ -185,9 +185,9 @@ Status check_expected(const kit::Case& of_case, const kit::CaseRun& run, kit::Ca
 
 /// State continues from run to run on both sides, as the case says; the rounds of other numbers
 /// after that go on, too.
-Result<Outcome> run_case(const fs::path& folder, const tenon::host::BackendRegistry& registry,
+Result<Outcome> run_case(const fs::path& directory, const tenon::host::BackendRegistry& registry,
                          int rounds) {
-  TENON_TRY(const kit::Case of_case, kit::read_case(folder));
+  TENON_TRY(const kit::Case of_case, kit::read_case(directory));
   TENON_TRY(const auto program, kit::CaseProgram::open(of_case));
   TENON_TRY(Pair pair, load(program, registry));
   Outcome outcome;
@@ -222,9 +222,9 @@ int run(const Arguments& arguments) {
     }
   }
   int failed = 0;
-  for (const std::string& folder : arguments.cases) {
-    const std::string name = (fs::path(folder) / "").parent_path().filename();
-    auto outcome = run_case(folder, registry, arguments.rounds);
+  for (const std::string& directory : arguments.cases) {
+    const std::string name = (fs::path(directory) / "").parent_path().filename();
+    auto outcome = run_case(directory, registry, arguments.rounds);
     if (outcome.ok()) {
       std::printf("same    %-24s %3zu runs, %8zu bytes; %.3g from what is expected\n", name.c_str(),
                   outcome->num_runs, outcome->num_bytes, outcome->largest);
@@ -249,7 +249,7 @@ int main(int argc, char** argv) {
       ->allow_extra_args(false);
   app.add_option("--rounds", arguments.rounds, "how often each shape is run with other numbers")
       ->capture_default_str();
-  app.add_option("CASE", arguments.cases, "folder of a case")->required();
+  app.add_option("CASE", arguments.cases, "directory of a case")->required();
   CLI11_PARSE(app, argc, argv);
   return run(arguments);
 }

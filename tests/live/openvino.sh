@@ -16,7 +16,7 @@ skip() {
   exit 0
 }
 
-library=$(.ci/fetch-openvino-wheel) || skip "OpenVINO's wheel cannot be had here"
+library=$(.ci/fetch-openvino-wheel) || skip "OpenVINO's wheel is not available here"
 build/live/venv/bin/python tests/live/openvino_models.py build/gcc "$library"
 if [ ! -f $venv/complete ]; then
   python3 -m venv $venv

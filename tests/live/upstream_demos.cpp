@@ -18,6 +18,8 @@
 
 #include "../../examples/demo_backend/demo_blob.hpp"
 
+#include "tenon/core/hex.hpp"
+
 namespace {
 
 namespace aot = tenon::aot;
@@ -156,13 +158,10 @@ class Demo final : public tenon::Backend<Demo>, public aot::BackendDetails<Demo>
 
 /// Bytes that are no letters: b'\x02'.
 std::string as_python_writes(tenon::Bytes bytes) {
-  constexpr std::string_view digits = "0123456789abcdef";
   std::string out = "b'";
   for (const std::byte byte : bytes) {
-    const auto number = std::to_integer<std::size_t>(byte);
     out += "\\x";
-    out += digits[number / 16];
-    out += digits[number % 16];
+    tenon::append_hex(out, byte);
   }
   return out + "'";
 }

@@ -137,25 +137,25 @@ json named_json(const aot::NamedDataStoreOutput& data,
   return out;
 }
 
-Status write_random(const std::filesystem::path& folder, std::uint64_t seed) {
+Status write_random(const std::filesystem::path& directory, std::uint64_t seed) {
   const auto program = RandomProgram(seed).make();
   const auto name = std::to_string(seed);
-  TENON_RETURN_IF_ERROR(aot::write_pte(program, folder / (name + ".pte")));
+  TENON_RETURN_IF_ERROR(aot::write_pte(program, directory / (name + ".pte")));
   json out = {{"named_data", named_json(program.named_data, program.named_data.pte_data)}};
   out["methods"] = json::array();
   out["files"] = json::object();
   for (const auto& method : program.methods) out["methods"].push_back(method_json(program, method));
   for (const auto& [tag, entries] : program.named_data.external_data) {
     const auto file = name + "." + tag + ".ptd";
-    TENON_RETURN_IF_ERROR(aot::write_ptd(program.named_data.buffers, entries, folder / file));
+    TENON_RETURN_IF_ERROR(aot::write_ptd(program.named_data.buffers, entries, directory / file));
     out["files"][file] = named_json(program.named_data, entries);
   }
-  std::ofstream(folder / (name + ".json")) << out;
+  std::ofstream(directory / (name + ".json")) << out;
   return ok();
 }
 
 /// Reads a program, plans its memory anew and writes it.
-Status rewrite(const std::filesystem::path& path, const std::filesystem::path& folder) {
+Status rewrite(const std::filesystem::path& path, const std::filesystem::path& directory) {
   TENON_TRY(auto program, host::Program::open(path));
   TENON_TRY(auto described, ProgramDescriber(std::move(program)).describe());
   for (auto& method : described.methods) {
@@ -168,21 +168,21 @@ Status rewrite(const std::filesystem::path& path, const std::filesystem::path& f
     options.extra_bytes = 64;  // For XNNPACK.
     TENON_RETURN_IF_ERROR(aot::plan_method_memory(method, options));
   }
-  return aot::write_pte(described, folder / (path.parent_path().filename().native() + ".pte"));
+  return aot::write_pte(described, directory / (path.parent_path().filename().native() + ".pte"));
 }
 
-Status write_all(const std::filesystem::path& folder, std::uint64_t count,
+Status write_all(const std::filesystem::path& directory, std::uint64_t count,
                  const std::vector<std::filesystem::path>& exported) {
-  std::filesystem::create_directories(folder);
+  std::filesystem::create_directories(directory);
   for (std::uint64_t seed = 0; seed < count; ++seed)
-    TENON_RETURN_IF_ERROR(write_random(folder, seed));
-  std::ofstream(folder / "stores.json") << RandomStores(1).make(1000);
+    TENON_RETURN_IF_ERROR(write_random(directory, seed));
+  std::ofstream(directory / "stores.json") << RandomStores(1).make(1000);
   TENON_TRY(const auto portable, portable_program(false));
-  TENON_RETURN_IF_ERROR(aot::write_pte(portable, folder / "portable.pte"));
+  TENON_RETURN_IF_ERROR(aot::write_pte(portable, directory / "portable.pte"));
   TENON_TRY(const auto external, portable_program(true));
-  TENON_RETURN_IF_ERROR(aot::write_pte(external, folder / "external.pte"));
-  TENON_TRY(const auto files, aot::write_external_data(external.named_data, folder));
-  for (const auto& path : exported) TENON_RETURN_IF_ERROR(rewrite(path, folder));
+  TENON_RETURN_IF_ERROR(aot::write_pte(external, directory / "external.pte"));
+  TENON_TRY(const auto files, aot::write_external_data(external.named_data, directory));
+  for (const auto& path : exported) TENON_RETURN_IF_ERROR(rewrite(path, directory));
   return files.size() == 1 ? ok() : error(Error::Internal, "expected one data file");
 }
 

@@ -43,7 +43,7 @@ namespace detail {
 
 /// Keys are only looked up and never become paths. But they appear in messages, and a key that is
 /// very long or has control characters means that the bytes are something else.
-inline bool is_good_key(std::string_view key) noexcept {
+inline bool is_valid_key(std::string_view key) noexcept {
   constexpr std::size_t longest = 512;
   for (const char c : key) {
     if (c <= ' ' || c >= 0x7f) return false;
@@ -88,8 +88,8 @@ inline bool is_good_key(std::string_view key) noexcept {
   const std::string_view library = processed.substr(0, end);
   std::string_view weights = end == std::string_view::npos ? "" : processed.substr(end + 1);
   if (weights.ends_with('\n')) weights.remove_suffix(1);
-  if (end == std::string_view::npos || !detail::is_good_key(library) ||
-      !detail::is_good_key(weights)) {
+  if (end == std::string_view::npos || !detail::is_valid_key(library) ||
+      !detail::is_valid_key(weights)) {
     return error(Error::DelegateInvalidCompatibility, "the blob of ", processed.size(),
                  " bytes is malformed", understood);
   }

@@ -21,40 +21,40 @@ namespace tenon::detail {
 
 /// Whether new backends may have this id: it needs no quotes in a shell, in globs (TENON_DISABLE),
 /// in BACKEND.KEY=VALUE and in file names. A host reads any other from programs and plugins.
-consteval bool is_good_id(std::string_view id) {
+consteval bool is_valid_id(std::string_view id) {
   for (const char c : id) {
     const bool is_letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
     const bool is_other = (c >= '0' && c <= '9') || c == '_' || c == '.' || c == '-';
     if (!is_letter && !is_other) return false;
   }
-  return is_good_name(id);
+  return is_valid_name(id);
 }
 
 template <class B>
-concept HasId = requires { typename std::bool_constant<is_good_id(B::id)>; };
+concept HasId = requires { typename std::bool_constant<is_valid_id(B::id)>; };
 
 // Fields that may be left out. One that is present and not constexpr is an error, too.
 template <class B>
-concept HasGoodTags = !requires { B::tags; } || requires {
-  typename std::enable_if_t<is_good_text(B::tags, TENON_TEXT_SIZE)>;
+concept HasValidTags = !requires { B::tags; } || requires {
+  typename std::enable_if_t<is_valid_text(B::tags, TENON_TEXT_SIZE)>;
 };
 template <class B>
-concept HasGoodDescription = !requires { B::description; } || requires {
-  typename std::enable_if_t<is_good_text(B::description, TENON_TEXT_SIZE)>;
+concept HasValidDescription = !requires { B::description; } || requires {
+  typename std::enable_if_t<is_valid_text(B::description, TENON_TEXT_SIZE)>;
 };
 template <class B>
-concept HasGoodCpuFeatures = !requires { B::cpu_features; } || requires {
-  typename std::enable_if_t<is_good_text(B::cpu_features, TENON_TEXT_SIZE)>;
+concept HasValidCpuFeatures = !requires { B::cpu_features; } || requires {
+  typename std::enable_if_t<is_valid_text(B::cpu_features, TENON_TEXT_SIZE)>;
 };
 
 template <class B>
-concept HasGoodPayloadVersions = !requires { B::payload_versions; } || requires {
+concept HasValidPayloadVersions = !requires { B::payload_versions; } || requires {
   typename std::enable_if_t<(PayloadVersions(B::payload_versions).min <=
                              PayloadVersions(B::payload_versions).max)>;
 };
 
 template <class B>
-concept HasGoodRunsEmbeddedCode = !requires { B::runs_embedded_code; } || requires {
+concept HasValidRunsEmbeddedCode = !requires { B::runs_embedded_code; } || requires {
   requires std::same_as<decltype(B::runs_embedded_code), const bool>;
   typename std::bool_constant<B::runs_embedded_code>;
 };
@@ -63,8 +63,8 @@ template <class B>
 concept HasDelegate = requires { typename B::Delegate; } && std::is_object_v<typename B::Delegate>;
 
 template <class B>
-concept HasGoodDelegate = std::is_move_constructible_v<typename B::Delegate> &&
-                          std::is_nothrow_destructible_v<typename B::Delegate>;
+concept HasValidDelegate = std::is_move_constructible_v<typename B::Delegate> &&
+                           std::is_nothrow_destructible_v<typename B::Delegate>;
 
 template <class B>
 concept HasInit = requires(B& backend, InitContext& context, Blob processed, CompileSpecs specs) {
@@ -118,18 +118,18 @@ consteval bool check_backend() {
     static_assert(always_false<B>,
                   "tenon: the backend has no public "
                   "`static constexpr std::string_view id = \"...\";`");
-  } else if constexpr (!is_good_id(B::id)) {
+  } else if constexpr (!is_valid_id(B::id)) {
     static_assert(always_false<B>,
                   "tenon: the backend's id must have 1 to 63 characters of [A-Za-z0-9_.-]");
-  } else if constexpr (!HasGoodTags<B> || !HasGoodDescription<B> || !HasGoodCpuFeatures<B>) {
+  } else if constexpr (!HasValidTags<B> || !HasValidDescription<B> || !HasValidCpuFeatures<B>) {
     static_assert(always_false<B>,
                   "tenon: the backend's `tags`, `description` and `cpu_features` must be static "
                   "constexpr text of at most 127 bytes without control characters");
-  } else if constexpr (!HasGoodPayloadVersions<B>) {
+  } else if constexpr (!HasValidPayloadVersions<B>) {
     static_assert(always_false<B>,
                   "tenon: the backend's `payload_versions` must be static constexpr "
                   "tenon::PayloadVersions whose min is not above max");
-  } else if constexpr (!HasGoodRunsEmbeddedCode<B>) {
+  } else if constexpr (!HasValidRunsEmbeddedCode<B>) {
     static_assert(always_false<B>,
                   "tenon: the backend's `runs_embedded_code` must be a static constexpr bool");
   } else if constexpr (hides_mixin<B>(ExtensionTables())) {
@@ -138,7 +138,7 @@ consteval bool check_backend() {
     static_assert(
         always_false<B>,
         "tenon: the backend has no public `struct Delegate`, the state of one loaded blob");
-  } else if constexpr (!HasKernelsAlone<B> && !HasGoodDelegate<B>) {
+  } else if constexpr (!HasKernelsAlone<B> && !HasValidDelegate<B>) {
     static_assert(
         always_false<B>,
         "tenon: the backend's `Delegate` must be movable, with a destructor that does not "

@@ -30,7 +30,7 @@ inline constexpr std::size_t count_types = sizeof...(Bs);
 
 /// Writes text that fits; `check_backend` has a diagnostic for text that does not.
 template <std::size_t Size>
-consteval void put(char (&field)[Size], std::string_view text) {
+consteval void copy_text(char (&field)[Size], std::string_view text) {
   for (std::size_t i = 0; i < text.size() && i + 1 < Size; ++i) field[i] = text[i];
 }
 
@@ -38,10 +38,10 @@ template <class B>
 consteval tenon_backend_record make_record() {
   tenon_backend_record record{};
   record.struct_size = sizeof record;
-  put(record.id, B::id);
-  if constexpr (requires { B::tags; }) put(record.tags, B::tags);
-  if constexpr (requires { B::cpu_features; }) put(record.cpu_features, B::cpu_features);
-  if constexpr (requires { B::description; }) put(record.description, B::description);
+  copy_text(record.id, B::id);
+  if constexpr (requires { B::tags; }) copy_text(record.tags, B::tags);
+  if constexpr (requires { B::cpu_features; }) copy_text(record.cpu_features, B::cpu_features);
+  if constexpr (requires { B::description; }) copy_text(record.description, B::description);
   if constexpr (requires { B::priority; }) record.priority = B::priority;
   if constexpr (requires { B::payload_versions; }) {
     record.min_payload_version = B::payload_versions.min;
@@ -94,10 +94,10 @@ consteval PluginObject<sizeof...(Bs)> make_plugin(const PluginObject<sizeof...(B
         {},
     };
     const std::array<std::string_view, sizeof...(Bs)> ids{Bs::id...};
-    put(out.head.name, ids[0]);
-    put(out.head.version, version);
-    put(out.head.vendor, vendor);
-    put(out.head.sdk_version, TENON_VERSION_STRING);
+    copy_text(out.head.name, ids[0]);
+    copy_text(out.head.version, version);
+    copy_text(out.head.vendor, vendor);
+    copy_text(out.head.sdk_version, TENON_VERSION_STRING);
     std::size_t i = 0;
     ((out.records[i] = make_record<Bs>(), out.backends[i] = &Trampolines<Bs>::api, ++i), ...);
     out.body = {sizeof(tenon_plugin_body), sizeof...(Bs), object.backends};
@@ -125,8 +125,8 @@ consteval PluginObject<sizeof...(Bs)> make_plugin(const PluginObject<sizeof...(B
 
 // Last in TENON_PLUGIN, so that the semicolon after the macro ends it.
 #define TENON_DETAIL_CHECK_TEXTS                                                               \
-  static_assert(::tenon::detail::is_good_text(TENON_PLUGIN_VERSION, TENON_ID_SIZE) &&          \
-                    ::tenon::detail::is_good_text(TENON_PLUGIN_VENDOR, TENON_TEXT_SIZE),       \
+  static_assert(::tenon::detail::is_valid_text(TENON_PLUGIN_VERSION, TENON_ID_SIZE) &&         \
+                    ::tenon::detail::is_valid_text(TENON_PLUGIN_VENDOR, TENON_TEXT_SIZE),      \
                 "tenon: TENON_PLUGIN_VERSION must have at most 63 bytes, TENON_PLUGIN_VENDOR " \
                 "at most 127, without control characters")
 

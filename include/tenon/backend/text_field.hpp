@@ -10,7 +10,7 @@ namespace tenon::detail {
 
 /// Whether `text` fits a field of `size` bytes with its NUL and has no control characters, as every
 /// text of a record must (TN-BIN-7).
-consteval bool is_good_text(std::string_view text, std::size_t size) {
+consteval bool is_valid_text(std::string_view text, std::size_t size) {
   if (text.size() >= size) return false;
   for (const char c : text) {
     if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) return false;
@@ -18,8 +18,8 @@ consteval bool is_good_text(std::string_view text, std::size_t size) {
   return true;
 }
 
-consteval bool is_good_name(std::string_view name) {
-  return !name.empty() && is_good_text(name, TENON_ID_SIZE);
+consteval bool is_valid_name(std::string_view name) {
+  return !name.empty() && is_valid_text(name, TENON_ID_SIZE);
 }
 
 }  // namespace tenon::detail

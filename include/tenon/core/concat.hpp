@@ -87,7 +87,7 @@ class Piece {
   std::size_t size_;
 };
 
-[[gnu::cold]] inline std::string join(std::initializer_list<Piece> pieces) {
+[[gnu::cold]] inline std::string concat_pieces(std::initializer_list<Piece> pieces) {
   std::string out;
   for (const Piece& piece : pieces) piece.append_to(out);
   return out;
@@ -99,7 +99,7 @@ class Piece {
 /// no formatting library (gcc 12 has no `std::format`).
 template <class... Pieces>
 [[nodiscard]] std::string concat(const Pieces&... pieces) {
-  return detail::join({detail::Piece(pieces)...});
+  return detail::concat_pieces({detail::Piece(pieces)...});
 }
 
 }  // namespace tenon

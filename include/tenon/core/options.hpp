@@ -49,8 +49,8 @@ concept OptionSource =
 }  // namespace detail
 
 /// The value of an option as the boundary has it: text and bytes are not copied, and must outlive
-/// it. Each reader returns nothing when the value is of another type, or is text or bytes with a
-/// size and no address.
+/// it. Each reader returns nothing when the value is of another type, or is text or bytes with
+/// null data and a size.
 class OptionView {
  public:
   template <detail::OptionSource T>
@@ -128,7 +128,7 @@ class OptionValue {
   OptionValue() noexcept : OptionValue(false) {}
   template <detail::OptionSource T>
   OptionValue(const T& value) : OptionValue(OptionView(value)) {}
-  /// A copy; false where `value` cannot be read: its type is unknown, or its text has no address.
+  /// A copy; false where `value` cannot be read: its type is unknown, or its text is null.
   OptionValue(const OptionView& value) : type_(value.type()) {
     if (const auto integer = value.integer()) {
       integer_ = *integer;
@@ -194,7 +194,7 @@ class OptionValue {
 };
 
 /// Fails with InvalidType when the type number is unknown, with InvalidArgument when text or bytes
-/// have a size and no address.
+/// have null data and a size.
 [[nodiscard]] inline Status check_option(const tenon_option& option) {
   const OptionView view(option);
   if (option_type_name(view.type()) == "?") {
@@ -204,7 +204,7 @@ class OptionValue {
   const bool has_span = view.type() == TENON_OPTION_STRING || view.type() == TENON_OPTION_BYTES;
   if (!has_span || view.string() || view.bytes()) return ok();
   return error(Error::InvalidArgument, "option '", std::string_view(option.key),
-               "': ", option.as.span.size, " bytes at no address");
+               "': null data with size ", option.as.span.size);
 }
 
 /// Copies a value off the boundary.

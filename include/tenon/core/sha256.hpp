@@ -13,6 +13,7 @@
 #include <string>
 
 #include "tenon/core/bytes.hpp"
+#include "tenon/core/hex.hpp"
 
 #if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
 #include <cpuid.h>
@@ -30,13 +31,7 @@ struct Sha256 {
 
   /// 64 digits, lower case.
   [[nodiscard]] std::string to_hex() const {
-    std::string out;
-    out.reserve(2 * bytes.size());
-    for (const std::uint8_t byte : bytes) {
-      out += "0123456789abcdef"[byte >> 4];
-      out += "0123456789abcdef"[byte & 15];
-    }
-    return out;
+    return tenon::to_hex(std::as_bytes(std::span(bytes)));
   }
 
   friend bool operator==(const Sha256& a, const Sha256& b) noexcept { return a.bytes == b.bytes; }

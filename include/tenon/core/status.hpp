@@ -89,7 +89,7 @@ inline Status ok() noexcept { return {}; }
 namespace detail {
 
 [[gnu::cold]] inline Status failure(Error code, std::initializer_list<Piece> pieces) {
-  return Status(code, visible(join(pieces)));
+  return Status(code, visible(concat_pieces(pieces)));
 }
 
 }  // namespace detail

@@ -42,14 +42,14 @@ namespace tenon::detail {
 /// Whether a display may obey the character, or the byte that is not UTF-8 (-1), instead of showing
 /// it: control characters, line and paragraph separators, marks and overrides of the direction of
 /// writing (Unicode Standard Annex 9), the byte order mark, and numbers that are no characters.
-[[nodiscard]] constexpr bool is_command(std::int32_t code) noexcept {
+[[nodiscard]] constexpr bool is_terminal_control(std::int32_t code) noexcept {
   return code < 0 || is_control(code) || code == 0x061c || (code >= 0x200e && code <= 0x200f) ||
          (code >= 0x2028 && code <= 0x202e) || (code >= 0x2066 && code <= 0x206f) ||
          code == 0xfeff || (code & 0xffff) >= 0xfffe;
 }
 
-/// Appends the escape of a character of which `is_command` is true: `\n`, `\t`, `\r`, `\x1b`,
-/// `\u202e`, `\U01fffe`. `first` is its first byte, which is shown when `code` is -1.
+/// Appends the escape of a character of which `is_terminal_control` is true: `\n`, `\t`, `\r`,
+/// `\x1b`, `\u202e`, `\U01fffe`. `first` is its first byte, which is shown when `code` is -1.
 [[gnu::cold]] inline void append_escape(std::string& out, std::int32_t code, char first) {
   if (code < 0) code = static_cast<unsigned char>(first);
   if (code == '\n' || code == '\t' || code == '\r') {
@@ -73,7 +73,7 @@ namespace tenon::detail {
   std::string out(text, 0, at);
   for (std::size_t size = 0; at < text.size(); at += size) {
     const std::int32_t code = decode_utf8(std::string_view(text).substr(at), size);
-    if (is_command(code) && text[at] != kept) {
+    if (is_terminal_control(code) && text[at] != kept) {
       append_escape(out, code, text[at]);
     } else {
       out.append(text, at, size);

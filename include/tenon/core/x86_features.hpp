@@ -154,6 +154,17 @@ inline constexpr std::string_view x86_levels[] = {"x86-64", "x86-64-v2", "x86-64
   return out;
 }
 
+/// The feature, or all features of the level, of this name ("avx2", "x86-64-v3"); nothing for an
+/// unknown name.
+[[nodiscard]] inline std::optional<X86FeatureSet> x86_features_of(std::string_view name) noexcept {
+  for (unsigned level = 1; level <= std::size(x86_levels); ++level) {
+    if (name == x86_levels[level - 1]) return x86_features_of_level(level);
+  }
+  const auto place = find_x86_feature(name);
+  if (!place) return std::nullopt;
+  return X86FeatureSet().set(*place);
+}
+
 /// The highest level all of whose features are in `features`; 1 when none is.
 [[nodiscard]] inline unsigned x86_level_of_processor(const X86FeatureSet& features) noexcept {
   unsigned level = 1;

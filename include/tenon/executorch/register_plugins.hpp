@@ -70,7 +70,7 @@ inline Registered& registered() {
   return *all;
 }
 
-/// The file that a backend's code is in, without its folder.
+/// The file that a backend's code is in, without its directory.
 inline std::string library_of(const et::BackendInterface* backend) {
   const void* table = nullptr;
   std::memcpy(&table, static_cast<const void*>(backend), sizeof table);

@@ -72,17 +72,17 @@ inline std::optional<std::string> quoted_in_file(const std::string& path, std::s
   return text.substr(begin, end - begin);
 }
 
-/// The version of the ExecuTorch whose library is in `folder`, read from its package: the wheel and
-/// CMake's installation have a file for find_package next to the library, the wheel also has
+/// The version of the ExecuTorch whose library is in `directory`, read from its package: the wheel
+/// and CMake's installation have a file for find_package next to the library, the wheel also has
 /// version.py above it.
-inline std::optional<Version> version_beside(const std::string& folder) {
+inline std::optional<Version> version_beside(const std::string& directory) {
   for (const char* name : {"executorch", "ExecuTorch"}) {
     const auto text = quoted_in_file(
-        concat(folder, "cmake/", std::string_view(name), "/executorch-config-version.cmake"),
+        concat(directory, "cmake/", std::string_view(name), "/executorch-config-version.cmake"),
         "set(PACKAGE_VERSION \"");
     if (text) return parse_version(*text);
   }
-  const auto text = quoted_in_file(folder + "../version.py", "__version__ = \"");
+  const auto text = quoted_in_file(directory + "../version.py", "__version__ = \"");
   return text ? parse_version(*text) : std::nullopt;
 }
 

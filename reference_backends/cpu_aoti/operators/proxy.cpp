@@ -16,6 +16,7 @@
 #include "operators/json_members.hpp"
 #include "operators/read_found_call.hpp"
 #include "tenon/core/concat.hpp"
+#include "tenon/core/lists.hpp"
 
 namespace tenon::cpu_aoti {
 namespace {
@@ -172,9 +173,8 @@ class MissingOperators {
   [[nodiscard]] bool empty() const noexcept { return all_.empty(); }
 
   [[nodiscard]] Status refusal() const {
-    std::string names, answers;
+    std::string names = tenon::join(listed_, ", "), answers;
     for (const std::string& answer : answers_) answers += concat("; ", answer);
-    for (const std::string& name : listed_) names += concat(names.empty() ? "" : ", ", name);
     if (all_.size() > listed_.size()) {
       names += concat(" and ", all_.size() - listed_.size(), " more");
     }

@@ -27,12 +27,13 @@ class CallerStream {
     if (device_ && may_be_unfinished()) device_->caller_streams.remove(stream_);
   }
 
-  /// True for the default stream of the thread that uses it: another thread cannot wait for it, so
-  /// a run must.
+  /// Whether this is the per-thread default stream. No other thread can wait for it, so that a run
+  /// on it returns only when its work is complete.
   [[nodiscard]] bool is_of_thread() const noexcept { return stream_ == per_thread_stream; }
 
  private:
-  /// The plugin's own copies come after the work on the legacy stream in any case.
+  /// Whether the plugin's own copies must wait for work on the stream. They are ordered after work
+  /// on the legacy stream without it, and no work is left on a per-thread stream after a run.
   [[nodiscard]] bool may_be_unfinished() const noexcept {
     return !is_of_thread() && stream_ != legacy_stream;
   }

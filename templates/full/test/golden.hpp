@@ -14,7 +14,7 @@ namespace my_npu::test {
 
 /// The golden programs, compiled once by this backend's ahead-of-time half. They detect a later
 /// version that no longer runs them or computes other numbers.
-inline std::filesystem::path golden_folder() { return MY_NPU_GOLDEN; }
+inline std::filesystem::path golden_directory() { return MY_NPU_GOLDEN; }
 
 /// Their code. From a, b and c it computes relu(a * b + c) and, as a second output, that minus c.
 inline Code golden_code() {

@@ -132,7 +132,7 @@ TEST_CASE("compiling the golden graph again gives the bytes of the golden progra
   const OwnedEdgeProgram program = golden_graph();
   const auto result = preprocess(program.view(), no_specs);
   REQUIRE(result.ok());
-  const auto file = read_file(golden_folder() / "relu_of_sums" / "model.pte");
+  const auto file = read_file(golden_directory() / "relu_of_sums" / "model.pte");
   const auto golden = open_program(file);
   REQUIRE(golden.ok());
   REQUIRE((*golden)->num_segments() == 1);
@@ -171,10 +171,10 @@ TEST_CASE("a compiled graph computes the numbers of the graph") {
 // Hidden: rewrites the golden files, after an intended change of the blob's format.
 TEST_CASE("golden files are written", "[.write-golden]") {
   const std::vector<std::vector<std::int64_t>> runs{{4, 3}, {1, 3}, {0, 3}};
-  const auto folder = golden_folder() / "relu_of_sums";
-  std::filesystem::create_directories(folder);
+  const auto directory = golden_directory() / "relu_of_sums";
+  std::filesystem::create_directories(directory);
   const auto file = program_file(golden_code(), {4, 3}, true);
-  std::ofstream(folder / "model.pte", std::ios::binary)
+  std::ofstream(directory / "model.pte", std::ios::binary)
       .write(reinterpret_cast<const char*>(file.data()), static_cast<std::streamsize>(file.size()));
   for (std::size_t i = 0; i < runs.size(); ++i) {
     std::vector<Floats> arrays(5, Floats(static_cast<std::size_t>(runs[i][0] * runs[i][1])));
@@ -187,7 +187,7 @@ TEST_CASE("golden files are written", "[.write-golden]") {
     }
     const std::array names{"a", "b", "c", "relu", "difference"};
     for (std::size_t k = 0; k < names.size(); ++k) {
-      const auto path = folder / tenon::concat(std::string_view(names[k]), i, ".npy");
+      const auto path = directory / tenon::concat(std::string_view(names[k]), i, ".npy");
       REQUIRE(tenon::host::write_npy(path.string(), tenon::ScalarType::Float, runs[i],
                                      std::as_bytes(std::span(arrays[k])))
                   .ok());

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// my_npu_cases FOLDER: writes cases for tenon-conformance and a subject file, FOLDER/subject.json,
-// which declares them for this backend.
+// my_npu_cases DIRECTORY: writes cases for tenon-conformance and a subject file,
+// DIRECTORY/subject.json, which declares them for this backend.
 #include <array>
 #include <cstdio>
 #include <filesystem>
@@ -31,7 +31,7 @@ Status write_text(const fs::path& path, std::string_view text) {
 
 /// One run on `count` elements: a counts up from -2, b is 10.
 template <class T>
-Status write_run(const fs::path& folder, const std::string& run, std::int64_t count) {
+Status write_run(const fs::path& directory, const std::string& run, std::int64_t count) {
   std::vector<T> a, b, expected;
   for (std::int64_t i = 0; i < count; ++i) {
     a.push_back(static_cast<T>(i - 2));
@@ -40,7 +40,7 @@ Status write_run(const fs::path& folder, const std::string& run, std::int64_t co
   }
   const std::array sizes{count, std::int64_t{1}};
   const auto write = [&](const char* name, const std::vector<T>& values) {
-    return tenon::host::write_npy((folder / (name + run + ".npy")).string(),
+    return tenon::host::write_npy((directory / (name + run + ".npy")).string(),
                                   *tenon::scalar_type_of<T>, sizes,
                                   std::as_bytes(std::span(values)));
   };
@@ -50,29 +50,29 @@ Status write_run(const fs::path& folder, const std::string& run, std::int64_t co
 }
 
 template <class T>
-Status write_case(const fs::path& folder, npu_type type, bool is_dynamic) {
-  fs::create_directories(folder);
+Status write_case(const fs::path& directory, npu_type type, bool is_dynamic) {
+  fs::create_directories(directory);
   const auto blob = model(type, factor, {is_dynamic ? -1 : 4, 1});
   const auto file = program_file(blob, *tenon::scalar_type_of<T>, {4, 1}, is_dynamic);
-  TENON_RETURN_IF_ERROR(
-      write_text(folder / "model.pte", {reinterpret_cast<const char*>(file.data()), file.size()}));
+  TENON_RETURN_IF_ERROR(write_text(directory / "model.pte",
+                                   {reinterpret_cast<const char*>(file.data()), file.size()}));
   std::string runs;
   for (const int count : {4, 2, 0}) {
     if (count != 4 && !is_dynamic) break;
     const std::string run = std::to_string(count);
-    TENON_RETURN_IF_ERROR(write_run<T>(folder, run, count));
+    TENON_RETURN_IF_ERROR(write_run<T>(directory, run, count));
     runs += tenon::concat(runs.empty() ? "" : ",\n", R"(  {"inputs": ["a)", run, R"(.npy", "b)",
                           run, R"(.npy"], "expected": ["expected)", run, R"(.npy"]})");
   }
-  return write_text(folder / "case.json", tenon::concat("{\"runs\": [\n", runs, "\n]}\n"));
+  return write_text(directory / "case.json", tenon::concat("{\"runs\": [\n", runs, "\n]}\n"));
 }
 
-Status write_all(const fs::path& folder) {
-  TENON_RETURN_IF_ERROR(write_case<float>(folder / "float", NPU_FLOAT32, false));
-  TENON_RETURN_IF_ERROR(write_case<std::int32_t>(folder / "int", NPU_INT32, false));
-  TENON_RETURN_IF_ERROR(write_case<std::int64_t>(folder / "long_dynamic", NPU_INT64, true));
+Status write_all(const fs::path& directory) {
+  TENON_RETURN_IF_ERROR(write_case<float>(directory / "float", NPU_FLOAT32, false));
+  TENON_RETURN_IF_ERROR(write_case<std::int32_t>(directory / "int", NPU_INT32, false));
+  TENON_RETURN_IF_ERROR(write_case<std::int64_t>(directory / "long_dynamic", NPU_INT64, true));
   // The stand-in computes on the caller's thread. Declare what your runtime does.
-  return write_text(folder / "subject.json",
+  return write_text(directory / "subject.json",
                     tenon::concat(R"({"backends": {")", my_npu::backend_id,
                                   R"(": {"cases": ["*"], "max_threads": 0, )",
                                   R"("steady_allocations": 0}}})", "\n"));
@@ -81,7 +81,7 @@ Status write_all(const fs::path& folder) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 2) return std::fputs("usage: my_npu_cases FOLDER\n", stderr), 2;
+  if (argc != 2) return std::fputs("usage: my_npu_cases DIRECTORY\n", stderr), 2;
   const Status written = write_all(argv[1]);
   if (written.ok()) return 0;
   return std::fprintf(stderr, "my_npu_cases: %s\n", tenon::describe(written).c_str()), 1;

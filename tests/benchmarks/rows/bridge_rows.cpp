@@ -49,15 +49,15 @@ Sides add_both(Turns& turns, const Setup& setup, const std::string& path) {
 
 /// Directories of programs that are measured as a whole: those of the fixtures, then those that
 /// were given.
-std::vector<std::filesystem::path> program_folders(const Setup& setup) {
+std::vector<std::filesystem::path> program_directories(const Setup& setup) {
   std::vector<std::filesystem::path> out;
   for (const char* name : {"mlp_xnnpack", "xnnpack_mobilenet", "xnnpack_transformer",
                            "xnnpack_quantised", "xnnpack_dynamic_mlp",
                            "xnnpack_dynamic_transformer", "mlp_portable", "add_dynamic_portable"}) {
     out.push_back(std::filesystem::path(setup.fixtures) / name);
   }
-  for (const auto& folder : setup.cases) {
-    out.push_back((std::filesystem::path(folder) / "").parent_path());
+  for (const auto& directory : setup.cases) {
+    out.push_back((std::filesystem::path(directory) / "").parent_path());
   }
   return out;
 }
@@ -124,11 +124,11 @@ std::vector<Row> bridge_rows(const Setup& setup) {
                     turns.slope(few.ours, many.ours, steps), std::nullopt});
   }
   // Each by itself, so that a large one leaves the caches of the others alone.
-  for (const auto& folder : program_folders(setup)) {
+  for (const auto& directory : program_directories(setup)) {
     Turns turns;
-    const Sides sides = add_both(turns, setup, folder / "model.pte");
+    const Sides sides = add_both(turns, setup, directory / "model.pte");
     turns.run(setup.plan);
-    const std::string name = folder.filename();
+    const std::string name = directory.filename();
     rows.push_back(
         {"", name, "ns", std::nullopt, turns[sides.stock], turns[sides.ours], goal_of(name)});
   }

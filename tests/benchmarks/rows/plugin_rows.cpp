@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::size_t many = 1000;
 
-/// A folder of `many` plugins, each with an id of its own.
+/// A directory of `many` plugins, each with an id of its own.
 struct ManyPlugins {
   explicit ManyPlugins(const std::string& source) {
     for (std::size_t i = 0; i < many; ++i) {
@@ -29,11 +29,11 @@ struct ManyPlugins {
       files.push_back(scratch.file(id + ".so"));
       write_renamed_plugin(source, id, files.back());
     }
-    folder = files.front().substr(0, files.front().rfind('/'));
+    directory = files.front().substr(0, files.front().rfind('/'));
   }
 
   Scratch scratch;
-  std::string folder;
+  std::string directory;
   std::vector<std::string> files;
 };
 
@@ -59,8 +59,8 @@ Row add_row(const Setup& setup) {
 }
 
 /// A header, and a line for each plugin: it did list them.
-void check_output(const Process& list, const std::string& folder) {
-  const auto lines = std::ranges::count(output_of(list, folder), '\n');
+void check_output(const Process& list, const std::string& directory) {
+  const auto lines = std::ranges::count(output_of(list, directory), '\n');
   if (lines >= static_cast<std::ptrdiff_t>(many) + 1) return;
   throw Failure(fmt::format("{} printed {} lines for {} plugins", list.program, lines, many));
 }
@@ -69,15 +69,16 @@ void check_output(const Process& list, const std::string& folder) {
 
 std::vector<Row> plugin_rows(const Setup& setup) {
   const ManyPlugins plugins(setup.plugin);
-  const Process open_all{setup.open_all, {plugins.folder}, {}};
-  const Process list_all{setup.tenon_list, {"--all"}, {"TENON_PLUGIN_PATH=" + plugins.folder}};
+  const Process open_all{setup.open_all, {plugins.directory}, {}};
+  const Process list_all{setup.tenon_list, {"--all"}, {"TENON_PLUGIN_PATH=" + plugins.directory}};
   const bool lists = setup.ours && !setup.tenon_list.empty();
-  if (lists) check_output(list_all, plugins.folder);
+  if (lists) check_output(list_all, plugins.directory);
 
   Turns turns;
   const auto open = turns.add(true, [&] { return open_each(plugins.files); });
   const auto add = turns.add(setup.ours, [&] { return ours::list(plugins.files); });
-  const auto discover = turns.add(setup.ours, [&] { return ours::discover(plugins.folder, many); });
+  const auto discover =
+      turns.add(setup.ours, [&] { return ours::discover(plugins.directory, many); });
   const auto open_process = turns.add(true, [&] { return run(open_all); });
   const auto list_process = turns.add(lists, [&] { return run(list_all); });
   Plan plan = setup.plan;
@@ -88,7 +89,7 @@ std::vector<Row> plugin_rows(const Setup& setup) {
     return Row{"", what, "ns", turns[floor], std::nullopt, turns[ours], floor_times(0.5)};
   };
   return {add_row(setup), row("register 1,000 and list them (floor: open them all)", open, add),
-          row("search a folder of 1,000 (floor: open them all)", open, discover),
+          row("search a directory of 1,000 (floor: open them all)", open, discover),
           row("tenon-list with 1,000 (floor: a process that opens them all)", open_process,
               list_process)};
 }

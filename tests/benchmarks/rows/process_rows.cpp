@@ -29,8 +29,8 @@ std::string write_input(Scratch& scratch, const std::string& name,
 }
 
 /// The sum of both inputs: it did run the program.
-void check_output(const Process& process, const std::string& folder) {
-  const auto text = output_of(process, folder);
+void check_output(const Process& process, const std::string& directory) {
+  const auto text = output_of(process, directory);
   if (text.find("Float [4]: 11, 22, 33, 44") != std::string::npos) return;
   throw Failure(fmt::format("{} printed {}", process.program, text));
 }

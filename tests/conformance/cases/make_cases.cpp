@@ -75,10 +75,10 @@ tenon::test::AlignedBytes build(const Program& program) {
 }
 
 /// Writes a case that runs once with each of `shapes`.
-void write_case(const fs::path& folder, std::string_view description, const Program& program,
+void write_case(const fs::path& directory, std::string_view description, const Program& program,
                 const std::vector<Shape>& shapes, const Binary& compute) {
-  fs::create_directories(folder);
-  write(folder / "model.pte", build(program).bytes());
+  fs::create_directories(directory);
+  write(directory / "model.pte", build(program).bytes());
   std::string runs;
   for (std::size_t run = 0; run < shapes.size(); ++run) {
     const std::size_t size = count(shapes[run]);
@@ -89,13 +89,13 @@ void write_case(const fs::path& folder, std::string_view description, const Prog
       out[i] = compute(a[i], b[i]);
     }
     const std::string number = std::to_string(run);
-    write_array(folder / ("a" + number + ".npy"), shapes[run], a);
-    write_array(folder / ("b" + number + ".npy"), shapes[run], b);
-    write_array(folder / ("expected" + number + ".npy"), shapes[run], out);
+    write_array(directory / ("a" + number + ".npy"), shapes[run], a);
+    write_array(directory / ("b" + number + ".npy"), shapes[run], b);
+    write_array(directory / ("expected" + number + ".npy"), shapes[run], out);
     runs += tenon::concat(run == 0 ? "" : ",", "\n    {\"inputs\": [\"a", number, ".npy\", \"b",
                           number, ".npy\"], \"expected\": [\"expected", number, ".npy\"]}");
   }
-  std::ofstream(folder / "case.json")
+  std::ofstream(directory / "case.json")
       << "{\n  \"description\": \"" << description << "\",\n  \"runs\": [" << runs
       << "\n  ],\n  \"made_by\": {\"program\": \"tests/conformance/cases/make_cases.cpp\"}\n}\n";
 }
@@ -107,10 +107,10 @@ std::string rank_blob(std::size_t rank) {
   return out;
 }
 
-void write_hello(const fs::path& folder) {
+void write_hello(const fs::path& directory) {
   const auto add = [&](const char* name, std::string_view description, const Shape& bounds,
                        const std::vector<Shape>& shapes) {
-    write_case(folder / name, description,
+    write_case(directory / name, description,
                {"Add", rank_blob(bounds.size()), bounds, shapes.size() > 1}, shapes, std::plus{});
   };
   add("add", "two matrices", {2, 3}, {{2, 3}});
@@ -120,16 +120,16 @@ void write_hello(const fs::path& folder) {
 }
 
 /// demo_backend's blob: instructions, each with its operator, number of elements and debug handle.
-void write_demo(const fs::path& folder) {
+void write_demo(const fs::path& directory) {
   const auto program = [](std::string_view op, const Shape& shape) {
     return Program{"BackendWithCompilerDemo",
                    tenon::concat("1version:0#op:demo::", op, ", numel:", count(shape),
                                  ", dtype:torch.float32<debug_handle>1#"),
                    shape, false};
   };
-  write_case(folder / "add", "two matrices", program("aten.add.Tensor", {3, 5}), {{3, 5}},
+  write_case(directory / "add", "two matrices", program("aten.add.Tensor", {3, 5}), {{3, 5}},
              std::plus{});
-  write_case(folder / "mul", "two vectors", program("aten.mul.Tensor", {7}), {{7}},
+  write_case(directory / "mul", "two vectors", program("aten.mul.Tensor", {7}), {{7}},
              std::multiplies{});
 }
 

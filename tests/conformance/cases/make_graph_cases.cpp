@@ -47,17 +47,17 @@ std::string describe(const GraphCase& one) {
                        "\"tests/conformance/cases/make_graph_cases.cpp\"}\n}\n");
 }
 
-Status write_case(const GraphCase& one, const fs::path& fixtures, const fs::path& folder,
+Status write_case(const GraphCase& one, const fs::path& fixtures, const fs::path& directory,
                   const tenon::host::BackendRegistry& registry) {
   TENON_TRY(const auto archive, tenon::aot::read_pt2(fixtures / one.fixture / "model.pt2"));
   TENON_TRY(const auto compiled,
             tenon::test::compile_archive(
                 archive, registry, {{"weights", tenon::aot::SharedBytes::copy_of(one.weights)}}));
-  fs::create_directories(folder / one.name);
-  std::ofstream(folder / one.name / "case.json") << describe(one);
+  fs::create_directories(directory / one.name);
+  std::ofstream(directory / one.name / "case.json") << describe(one);
   TENON_RETURN_IF_ERROR(
-      tenon::aot::write_external_data(compiled.program.named_data, folder / one.name));
-  return tenon::aot::write_pte(compiled.program, folder / one.name / "model.pte");
+      tenon::aot::write_external_data(compiled.program.named_data, directory / one.name));
+  return tenon::aot::write_pte(compiled.program, directory / one.name / "model.pte");
 }
 
 }  // namespace

@@ -34,11 +34,11 @@ Status write_array(const fs::path& path, std::size_t width, const std::vector<fl
                                 std::as_bytes(std::span(values)));
 }
 
-Status write_case(const fs::path& folder, std::string_view description,
+Status write_case(const fs::path& directory, std::string_view description,
                   const LinearProgram& program, const std::vector<std::size_t>& rows) {
-  fs::create_directories(folder);
+  fs::create_directories(directory);
   const auto file = program.build();
-  std::ofstream(folder / "model.pte", std::ios::binary)
+  std::ofstream(directory / "model.pte", std::ios::binary)
       .write(reinterpret_cast<const char*>(file.bytes().data()),
              static_cast<std::streamsize>(file.bytes().size()));
   std::string runs;
@@ -48,13 +48,13 @@ Status write_case(const fs::path& folder, std::string_view description,
       x.push_back(0.5F * static_cast<float>(i % 13) - 2.0F);
     }
     const std::string number = std::to_string(run);
-    TENON_RETURN_IF_ERROR(write_array(folder / ("x" + number + ".npy"), columns, x));
-    TENON_RETURN_IF_ERROR(write_array(folder / ("expected" + number + ".npy"), results,
+    TENON_RETURN_IF_ERROR(write_array(directory / ("x" + number + ".npy"), columns, x));
+    TENON_RETURN_IF_ERROR(write_array(directory / ("expected" + number + ".npy"), results,
                                       openvino_backend::test::expected(x)));
     runs += tenon::concat(run == 0 ? "" : ",", "\n    {\"inputs\": [\"x", number,
                           ".npy\"], \"expected\": [\"expected", number, ".npy\"]}");
   }
-  std::ofstream(folder / "case.json")
+  std::ofstream(directory / "case.json")
       << "{\n  \"description\": \"" << description << "\",\n  \"runs\": [" << runs
       << "\n  ],\n  \"made_by\": {\"program\": "
          "\"tests/conformance/cases/make_openvino_cases.cpp\"}\n}\n";
@@ -62,9 +62,9 @@ Status write_case(const fs::path& folder, std::string_view description,
 }
 
 /// The export of the IR of `program`.
-tenon::Result<std::string> exported(const LinearProgram& program, const fs::path& folder) {
+tenon::Result<std::string> exported(const LinearProgram& program, const fs::path& directory) {
   using namespace openvino_backend;
-  fs::create_directories(folder);
+  fs::create_directories(directory);
   Cores cores;
   Settings settings;
   settings.device = "CPU";
@@ -84,7 +84,7 @@ tenon::Result<std::string> exported(const LinearProgram& program, const fs::path
   OwnedCompiledModel compiled(api);
   TENON_RETURN_IF_ERROR(
       need(api.core_compile_model(core->object.get(), model.get(), "CPU", 0, compiled.out())));
-  const fs::path path = folder / "exported.blob";
+  const fs::path path = directory / "exported.blob";
   TENON_RETURN_IF_ERROR(need(api.compiled_model_export_model(compiled.get(), path.c_str())));
   std::ifstream file(path, std::ios::binary);
   std::string out((std::istreambuf_iterator<char>(file)), {});
@@ -92,13 +92,13 @@ tenon::Result<std::string> exported(const LinearProgram& program, const fs::path
   return out;
 }
 
-Status write_cases(const fs::path& folder, bool is_exported) {
+Status write_cases(const fs::path& directory, bool is_exported) {
   LinearProgram fixed;
   fixed.rows = 2;
   LinearProgram dynamic;
   dynamic.rows = 8;
   dynamic.is_dynamic = true;
-  const fs::path place = folder / (is_exported ? "openvino_exported" : "openvino");
+  const fs::path place = directory / (is_exported ? "openvino_exported" : "openvino");
   for (LinearProgram* program : {&fixed, &dynamic}) {
     const fs::path of_case = place / (program->is_dynamic ? "dynamic_linear" : "linear");
     if (is_exported) {

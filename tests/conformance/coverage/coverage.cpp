@@ -11,7 +11,7 @@
 #include "coverage/answers.hpp"
 #include "coverage/programs.hpp"
 #include "run.hpp"
-#include "temporary_folder.hpp"
+#include "temporary_directory.hpp"
 #include "tenon/core/concat.hpp"
 #include "tenon/core/json.hpp"
 #include "tenon/host/files/read_file.hpp"
@@ -27,7 +27,7 @@ constexpr std::size_t most_crashes = 20;
 
 Status ask_backend(const Arguments& arguments, const Subject& subject,
                    const std::vector<RecordedCall>& calls, CoverageMatrix& matrix) {
-  TENON_TRY(const TemporaryFolder folder, TemporaryFolder::make());
+  TENON_TRY(const TemporaryDirectory directory, TemporaryDirectory::make());
   std::vector<std::string> words = server_command(arguments, subject);
   words.push_back(concat("--coverage-of=", matrix.backend));
   platform::TestServer server(std::move(words));
@@ -35,7 +35,7 @@ Status ask_backend(const Arguments& arguments, const Subject& subject,
   for (std::size_t crashes = 0; from < calls.size() && crashes < most_crashes; ++crashes) {
     const TestCommand command{"--coverage-from=", std::to_string(from),
                               std::chrono::duration<double>(arguments.timeout), *subject.plugin,
-                              folder.path() / std::to_string(from)};
+                              directory.path() / std::to_string(from)};
     TestResult result;
     TENON_RETURN_IF_ERROR(run_in_process_of_its_own(server, command, result));
     const Answers answers = read_answers(result, calls, from, matrix);
@@ -50,7 +50,7 @@ Status ask_backend(const Arguments& arguments, const Subject& subject,
 /// The operators that a case recorded, with their dtypes: `made_by.operators` of its case.json.
 std::map<std::string, std::vector<std::string>> operators_of(const Case& of_case) {
   std::map<std::string, std::vector<std::string>> out;
-  const auto text = host::read_file(of_case.folder / "case.json");
+  const auto text = host::read_file(of_case.directory / "case.json");
   if (!text.ok()) return out;
   const auto json = parse_json(*text);
   if (!json.ok() || !json->is_object()) return out;

@@ -80,8 +80,8 @@ class CaseRecorder {
     }
     drop_runs_with_other_numbers();
     for (auto& [key, bytes] : asked_) case_.program.named_data.emplace_back(key, bytes);
-    TENON_TRY(auto folder, write_case(case_, parent));
-    return std::optional(std::move(folder));
+    TENON_TRY(auto directory, write_case(case_, parent));
+    return std::optional(std::move(directory));
   }
 
  private:

@@ -105,9 +105,9 @@ Status write_proxy(const fs::path& out, std::span<const std::byte> bytes) {
 Result<fs::path> find_proxy_template() {
   constexpr std::string_view name = "tenon-proxy.so";
   std::error_code failure;
-  const fs::path folder = program_path().parent_path();
-  const fs::path built = folder / "proxy" / name;
-  const fs::path installed = (folder / TENON_PROXY_FOLDER / name).lexically_normal();
+  const fs::path directory = program_path().parent_path();
+  const fs::path built = directory / "proxy" / name;
+  const fs::path installed = (directory / TENON_PROXY_DIRECTORY / name).lexically_normal();
   for (const fs::path& path : {built, installed}) {
     if (fs::is_regular_file(path, failure)) return path;
   }

@@ -17,11 +17,11 @@ namespace {
 /// Runs tenon-run, which does not know of proxies, with the case that adds two tensors.
 Outcome run_add(const std::string& plugin, const ::test::Variables& variables = {}) {
   const ::test::ScopedEnvironment environment(variables);
-  const std::string folder = TENON_TEST_CONFORMANCE_ZOO "/cases/add/";
+  const std::string directory = TENON_TEST_CONFORMANCE_ZOO "/cases/add/";
   return ::test::run_program(
       TENON_RUN,
-      {folder + "model.pte", "--json", "--plugin", plugin, "--input", folder + "input_0.npy",
-       "--input", folder + "input_1.npy", "--expect", folder + "expected_0.npy"});
+      {directory + "model.pte", "--json", "--plugin", plugin, "--input", directory + "input_0.npy",
+       "--input", directory + "input_1.npy", "--expect", directory + "expected_0.npy"});
 }
 
 /// A proxy in a directory of its own.
@@ -29,8 +29,8 @@ struct Proxy {
   explicit Proxy(const std::string& plugin) {
     REQUIRE(conformance::make_proxy(TENON_TEST_PROXY_TEMPLATE, plugin, path, false).ok());
   }
-  TemporaryFolder folder;
-  std::string path = folder.file("proxy.so");
+  TemporaryDirectory directory;
+  std::string path = directory.file("proxy.so");
 };
 
 }  // namespace

@@ -14,7 +14,7 @@
 
 #include "make_proxy.hpp"
 #include "support/environment.hpp"
-#include "support/temporary_folder.hpp"
+#include "support/temporary_directory.hpp"
 #include "tenon/host/arrays/npy.hpp"
 #include "tenon/host/method/method.hpp"
 #include "tenon/host/plugin/plugin.hpp"
@@ -29,7 +29,7 @@ class Proxied {
  public:
   explicit Proxied(const std::string& plugin, ::test::Variables variables = {})
       : environment_(std::move(variables)), registry_(info()) {
-    path_ = folder_ / ("proxy_of_" + std::filesystem::path(plugin).filename().string());
+    path_ = directory_ / ("proxy_of_" + std::filesystem::path(plugin).filename().string());
     const Status made = conformance::make_proxy(TENON_TEST_PROXY_TEMPLATE, plugin, path_, false);
     if (!made.ok()) throw std::runtime_error(std::string(made.text()));
     if (const Status known = registry_.register_backend(path_); !known.ok()) {
@@ -38,7 +38,7 @@ class Proxied {
   }
 
   [[nodiscard]] const std::filesystem::path& path() const noexcept { return path_; }
-  [[nodiscard]] std::string file(std::string_view name) const { return folder_.file(name); }
+  [[nodiscard]] std::string file(std::string_view name) const { return directory_.file(name); }
   [[nodiscard]] host::BackendRegistry& registry() noexcept { return registry_; }
 
   [[nodiscard]] Result<std::unique_ptr<host::Method>> load(const std::filesystem::path& program) {
@@ -70,7 +70,7 @@ class Proxied {
   }
 
   ::test::ScopedEnvironment environment_;
-  TemporaryFolder folder_;
+  TemporaryDirectory directory_;
   std::shared_ptr<Log> log_ = std::make_shared<Log>();
   std::filesystem::path path_;
   host::BackendRegistry registry_;

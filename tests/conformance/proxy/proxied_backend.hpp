@@ -200,12 +200,12 @@ class ProxiedBackend : public Boundary {
 
   void finish(CaseRecorder& recorder, const ObservedRoles& roles) noexcept {
     try {
-      const auto folder = recorder.finish(settings_.recording, roles);
-      if (!folder.ok()) {
+      const auto directory = recorder.finish(settings_.recording, roles);
+      if (!directory.ok()) {
         log_.log(TENON_LOG_ERROR,
-                 concat("a delegate of ", id_, " is not recorded: ", folder.text()));
-      } else if (*folder) {
-        log_.log(TENON_LOG_INFO, concat("recorded ", (*folder)->native()));
+                 concat("a delegate of ", id_, " is not recorded: ", directory.text()));
+      } else if (*directory) {
+        log_.log(TENON_LOG_INFO, concat("recorded ", (*directory)->native()));
       }
     } catch (const std::exception& thrown) {
       constexpr std::string_view text = "a delegate is not recorded: out of memory or disk space";

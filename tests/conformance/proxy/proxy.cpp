@@ -88,7 +88,7 @@ constexpr tenon_backend_api table = {sizeof(tenon_backend_api),
                                      &get_extension};
 
 consteval ProxyObject make_template() {
-  const auto put = [](auto& field, const auto& text) {
+  const auto copy_text = [](auto& field, const auto& text) {
     std::copy(std::begin(text), std::end(text), std::begin(field));
   };
   ProxyObject out{};
@@ -110,13 +110,13 @@ consteval ProxyObject make_template() {
       {},
       {},
   };
-  put(out.head.name, "tenon-proxy");
-  put(out.head.version, TENON_VERSION_STRING);
-  put(out.head.sdk_version, TENON_VERSION_STRING);
+  copy_text(out.head.name, "tenon-proxy");
+  copy_text(out.head.version, TENON_VERSION_STRING);
+  copy_text(out.head.sdk_version, TENON_VERSION_STRING);
   out.records[0].struct_size = sizeof(tenon_backend_record);
-  put(out.records[0].id, "TenonProxyTemplate");
-  put(out.records[0].description, "Wraps nothing: tenon-conformance makes proxies of it");
-  put(out.mark, proxy_mark);
+  copy_text(out.records[0].id, "TenonProxyTemplate");
+  copy_text(out.records[0].description, "Wraps nothing: tenon-conformance makes proxies of it");
+  copy_text(out.mark, proxy_mark);
   out.body = {sizeof(tenon_plugin_body), 1, tenon_plugin_v1.backends};
   [&]<std::size_t... Index>(std::index_sequence<Index...>) {
     ((out.backends[Index] = &table<Index>), ...);

@@ -54,13 +54,13 @@ nlohmann::json read_json(const fs::path& path) {
 }
 
 /// Runs a recorded case on the plugin itself. Returns the number of outputs that are as recorded.
-std::size_t replay(const fs::path& folder, const std::string& plugin) {
+std::size_t replay(const fs::path& directory, const std::string& plugin) {
   host::BackendRegistry registry;
   REQUIRE(registry.register_backend(fs::path(plugin)).ok());
-  const auto program = host::Program::open(folder / "model.pte");
+  const auto program = host::Program::open(directory / "model.pte");
   INFO(program.text());
   REQUIRE(program.ok());
-  const nlohmann::json json = read_json(folder / "case.json");
+  const nlohmann::json json = read_json(directory / "case.json");
   host::MethodOptions options;
   options.registry = &registry;
   const auto method =
@@ -71,7 +71,7 @@ std::size_t replay(const fs::path& folder, const std::string& plugin) {
   for (const nlohmann::json& run : json["runs"]) {
     std::vector<host::NpyArray> inputs;
     for (std::size_t i = 0; i < run["inputs"].size(); ++i) {
-      inputs.push_back(*host::read_npy(folder / run["inputs"][i].get<std::string>()));
+      inputs.push_back(*host::read_npy(directory / run["inputs"][i].get<std::string>()));
     }
     REQUIRE(inputs.size() == (*method)->num_inputs());
     std::vector<host::ArrayBytes> kept;
@@ -88,7 +88,7 @@ std::size_t replay(const fs::path& folder, const std::string& plugin) {
     REQUIRE((*method)->execute().ok());
     REQUIRE(run["expected"].size() == (*method)->num_outputs());
     for (std::size_t i = 0; i < run["expected"].size(); ++i) {
-      const auto expected = host::read_npy(folder / run["expected"][i].get<std::string>());
+      const auto expected = host::read_npy(directory / run["expected"][i].get<std::string>());
       const auto found = host::to_array((*method)->output(i));
       REQUIRE(expected.ok());
       REQUIRE(found.ok());
@@ -102,7 +102,7 @@ std::size_t replay(const fs::path& folder, const std::string& plugin) {
 const Numbers ones{1, 2, 3, 4, 5, 6};
 const Numbers tens{10, 20, 30, 40, 50, 60};
 
-std::vector<fs::path> folders_in(const fs::path& parent) {
+std::vector<fs::path> directories_in(const fs::path& parent) {
   std::vector<fs::path> out;
   if (!fs::exists(parent)) return out;
   for (const auto& entry : fs::directory_iterator(parent)) out.push_back(entry.path());
@@ -113,7 +113,7 @@ std::vector<fs::path> folders_in(const fs::path& parent) {
 }  // namespace
 
 TEST_CASE("a recorded delegate gives the same numbers again", "[proxy]") {
-  const TemporaryFolder records;
+  const TemporaryDirectory records;
   struct Recorded {
     const char* name;
     std::vector<Numbers> inputs;
@@ -125,26 +125,26 @@ TEST_CASE("a recorded delegate gives the same numbers again", "[proxy]") {
         Recorded{"constant", {ones}, {2, 3}}, Recorded{"scalar", {{1.5f}, {2.25f}}, {}},
         Recorded{"channels_last", {twelve, twelve}, {1, 2, 2, 3}}}) {
     INFO(one.name);
-    const fs::path folder = records / one.name;
+    const fs::path directory = records / one.name;
     {
-      Proxied proxied(zoo_plugin("good"), {{"TENON_PROXY_RECORD", folder.native()}});
+      Proxied proxied(zoo_plugin("good"), {{"TENON_PROXY_RECORD", directory.native()}});
       const auto method = proxied.load(zoo_case(one.name));
       REQUIRE(method.ok());
       REQUIRE(Runner{**method}.run(one.inputs, one.sizes).ok());
       CHECK(proxied.findings().empty());
     }
-    REQUIRE(folders_in(folder) == std::vector{folder / "delegate_1"});
-    CHECK(replay(folder / "delegate_1", zoo_plugin("good")) == 1);
+    REQUIRE(directories_in(directory) == std::vector{directory / "delegate_1"});
+    CHECK(replay(directory / "delegate_1", zoo_plugin("good")) == 1);
   }
 }
 
 TEST_CASE("a recorded case keeps its state between runs, and only the first runs", "[proxy]") {
-  const TemporaryFolder records;
+  const TemporaryDirectory records;
   for (const auto& [most, kept] : std::map<std::string, std::size_t>{{"", 4}, {"2", 2}}) {
-    const fs::path folder = records / ("most" + most);
+    const fs::path directory = records / ("most" + most);
     {
-      Proxied proxied(zoo_plugin("good"),
-                      {{"TENON_PROXY_RECORD", folder.native()}, {"TENON_PROXY_RECORD_RUNS", most}});
+      Proxied proxied(zoo_plugin("good"), {{"TENON_PROXY_RECORD", directory.native()},
+                                           {"TENON_PROXY_RECORD_RUNS", most}});
       const auto method = proxied.load(zoo_case("counter"));
       REQUIRE(method.ok());
       for (int run = 1; run <= 6; ++run) {
@@ -153,13 +153,13 @@ TEST_CASE("a recorded case keeps its state between runs, and only the first runs
         CHECK(found->front() == 10.0f + static_cast<float>(run));
       }
     }
-    CHECK(read_json(folder / "delegate_1/case.json")["runs"].size() == kept);
-    CHECK(replay(folder / "delegate_1", zoo_plugin("good")) == kept);
+    CHECK(read_json(directory / "delegate_1/case.json")["runs"].size() == kept);
+    CHECK(replay(directory / "delegate_1", zoo_plugin("good")) == kept);
   }
 }
 
 TEST_CASE("a recorded case has the shapes of each run", "[proxy]") {
-  const TemporaryFolder records;
+  const TemporaryDirectory records;
   {
     Proxied proxied(zoo_plugin("good"), {{"TENON_PROXY_RECORD", records.path().native()}});
     const auto method = proxied.load(zoo_case("add_dynamic"));
@@ -173,20 +173,20 @@ TEST_CASE("a recorded case has the shapes of each run", "[proxy]") {
 }
 
 TEST_CASE("each delegate becomes a case of its own and old cases are kept", "[proxy]") {
-  const TemporaryFolder records;
+  const TemporaryDirectory records;
   for (int times = 0; times < 2; ++times) {
     Proxied proxied(zoo_plugin("good"), {{"TENON_PROXY_RECORD", records.path().native()}});
     const auto method = proxied.load(zoo_case("two_delegates"));
     REQUIRE(method.ok());
     REQUIRE(Runner{**method}.run({ones, tens}, {2, 3}).ok());
   }
-  const auto folders = folders_in(records.path());
-  REQUIRE(folders.size() == 4);
-  for (const fs::path& folder : folders) CHECK(replay(folder, zoo_plugin("good")) == 1);
+  const auto directories = directories_in(records.path());
+  REQUIRE(directories.size() == 4);
+  for (const fs::path& directory : directories) CHECK(replay(directory, zoo_plugin("good")) == 1);
 }
 
 TEST_CASE("options of a load are part of a recorded case", "[proxy]") {
-  const TemporaryFolder records;
+  const TemporaryDirectory records;
   {
     Proxied proxied(zoo_plugin("good"), {{"TENON_PROXY_RECORD", records.path().native()}});
     const auto program = host::Program::open(zoo_case("add"));
@@ -203,12 +203,12 @@ TEST_CASE("options of a load are part of a recorded case", "[proxy]") {
 }
 
 TEST_CASE("a delegate that was never executed is not recorded", "[proxy]") {
-  const TemporaryFolder records;
+  const TemporaryDirectory records;
   {
     Proxied proxied(zoo_plugin("good"), {{"TENON_PROXY_RECORD", records.path().native()}});
     REQUIRE(proxied.load(zoo_case("add")).ok());
   }
-  CHECK(folders_in(records.path()).empty());
+  CHECK(directories_in(records.path()).empty());
 }
 
 TEST_CASE("a recording that cannot be written is reported and the run continues", "[proxy]") {

@@ -113,8 +113,8 @@ namespace detail {
 /// Writes the files of a case into a directory.
 class CaseWriter {
  public:
-  CaseWriter(const RecordedCase& recorded, std::filesystem::path folder)
-      : recorded_(recorded), folder_(std::move(folder)) {}
+  CaseWriter(const RecordedCase& recorded, std::filesystem::path directory)
+      : recorded_(recorded), directory_(std::move(directory)) {}
 
   Status write() {
     TENON_RETURN_IF_ERROR(write_bytes("model.pte", write_program(recorded_.program)));
@@ -159,7 +159,7 @@ class CaseWriter {
     const auto& declared = value.argument.value;
     if (const auto* tensor = std::get_if<RecordedTensor>(&declared)) {
       TENON_RETURN_IF_ERROR(
-          host::write_npy((folder_ / name).native(), tensor->type, value.shape, value.elements));
+          host::write_npy((directory_ / name).native(), tensor->type, value.shape, value.elements));
       return nlohmann::ordered_json(name);
     }
     if (const auto* number = std::get_if<std::int64_t>(&declared)) {
@@ -171,11 +171,11 @@ class CaseWriter {
   }
 
   Status write_bytes(std::string_view name, std::span<const std::byte> bytes) {
-    return host::write_file(folder_ / name, {bytes});
+    return host::write_file(directory_ / name, {bytes});
   }
 
   const RecordedCase& recorded_;
-  std::filesystem::path folder_;
+  std::filesystem::path directory_;
 };
 
 /// Renames `made` to the first free name delegate_1, delegate_2, ... below `parent`.

@@ -170,8 +170,8 @@ TEST_CASE("in fast mode a proxy compares nothing", "[proxy]") {
 }
 
 TEST_CASE("findings are appended to the report as lines of JSON", "[proxy]") {
-  const TemporaryFolder folder;
-  const std::string report = folder.file("report.jsonl");
+  const TemporaryDirectory directory;
+  const std::string report = directory.file("report.jsonl");
   for (int i = 0; i < 2; ++i) {
     Proxied proxied(zoo_plugin("writes_to_input"), {{"TENON_PROXY_REPORT", report}});
     REQUIRE(run_add(proxied).ok());

@@ -33,12 +33,12 @@ std::string read_file(const fs::path& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-/// The texts of the files below `folder` with one of `endings`, by their paths below `root`.
-std::map<std::string, std::string> read_files(const fs::path& root, std::string_view folder,
+/// The texts of the files below `directory` with one of `endings`, by their paths below `root`.
+std::map<std::string, std::string> read_files(const fs::path& root, std::string_view directory,
                                               std::vector<std::string_view> endings) {
   std::map<std::string, std::string> out;
-  if (!fs::is_directory(root / folder)) return out;
-  for (const fs::directory_entry& entry : fs::recursive_directory_iterator(root / folder)) {
+  if (!fs::is_directory(root / directory)) return out;
+  for (const fs::directory_entry& entry : fs::recursive_directory_iterator(root / directory)) {
     const std::string ending = entry.path().extension().string();
     if (!entry.is_regular_file() || std::ranges::find(endings, ending) == endings.end()) continue;
     out.emplace(entry.path().lexically_relative(root).generic_string(), read_file(entry.path()));

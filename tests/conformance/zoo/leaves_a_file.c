@@ -6,9 +6,9 @@
 
 static tenon_status open_backend(const tenon_host* host, tenon_backend** out) {
   // Without TMPDIR nothing is written.
-  const char* const folder = getenv("TMPDIR");
+  const char* const directory = getenv("TMPDIR");
   char path[4096];
-  if (folder && snprintf(path, sizeof path, "%s/zoo-XXXXXX", folder) < (int)sizeof path) {
+  if (directory && snprintf(path, sizeof path, "%s/zoo-XXXXXX", directory) < (int)sizeof path) {
     const int file = mkstemp(path);
     if (file >= 0) close(file);
   }

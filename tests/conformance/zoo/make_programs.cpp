@@ -119,14 +119,16 @@ class OneCall {
 
 class Cases {
  public:
-  explicit Cases(fs::path folder) : folder_(std::move(folder)) { fs::remove_all(folder_); }
+  explicit Cases(fs::path directory) : directory_(std::move(directory)) {
+    fs::remove_all(directory_);
+  }
 
   void write(const std::string& name, std::string_view description, const OneCall& program,
              const std::vector<Run>& runs) {
-    const fs::path folder = folder_ / name;
-    fs::create_directories(folder);
+    const fs::path directory = directory_ / name;
+    fs::create_directories(directory);
     const AlignedBytes bytes = program.builder.build();
-    write_file(folder / "model.pte", text_of(bytes.bytes().data(), bytes.bytes().size()));
+    write_file(directory / "model.pte", text_of(bytes.bytes().data(), bytes.bytes().size()));
     nlohmann::ordered_json json = {{"name", name},
                                    {"description", description},
                                    {"made_by", "tests/conformance/zoo/make_programs.cpp"},
@@ -135,7 +137,7 @@ class Cases {
     for (std::size_t i = 0; i < runs.size(); ++i) {
       nlohmann::ordered_json run = {{"inputs", nlohmann::ordered_json::array()}};
       const auto add = [&](const char* key, const std::string& file, const Array& array) {
-        write_npy(folder / file, array);
+        write_npy(directory / file, array);
         run[key].push_back(file);
       };
       for (const Array& input : runs[i].inputs) {
@@ -145,11 +147,11 @@ class Cases {
       if (runs[i].fresh) run["fresh"] = true;
       json["runs"].push_back(std::move(run));
     }
-    write_file(folder / "case.json", json.dump(2) + "\n");
+    write_file(directory / "case.json", json.dump(2) + "\n");
   }
 
  private:
-  fs::path folder_;
+  fs::path directory_;
 };
 
 const Array a23{{2, 3}, {1, 2, 3, 4, 5, 6}};
@@ -236,13 +238,13 @@ void write_cases(Cases cases) {
 /// Arguments: the directory for the cases, and the subject file next to it.
 int main(int argc, char** argv) try {
   if (argc != 3) throw std::runtime_error("expected a directory for the cases and a subject file");
-  const fs::path folder = argv[1], subject = argv[2];
-  write_cases(Cases(folder));
+  const fs::path directory = argv[1], subject = argv[2];
+  write_cases(Cases(directory));
   const nlohmann::ordered_json json = {{"backends",
                                         {{"ZooBackend",
-                                          {{"cases", {folder.filename().string()}},
+                                          {{"cases", {directory.filename().string()}},
                                            {"fallback_kernels", "fallback_kernels.txt"}}}}}};
-  write_file(folder.parent_path() / "fallback_kernels.txt",
+  write_file(directory.parent_path() / "fallback_kernels.txt",
              "# For good_aoti.c.\naoti_torch_zoo_add\naoti_torch_zoo_mul\n");
   write_file(subject, json.dump(2) + "\n");
 } catch (const std::exception& problem) {

@@ -18,7 +18,7 @@ namespace tenon::fuzz {
 namespace {
 
 /// A directory in which nothing is, but for what a path leads to: "../exe" is a regular file.
-const std::filesystem::path folder = "/proc/self/fdinfo";
+const std::filesystem::path directory = "/proc/self/fdinfo";
 
 /// A pattern that leads out of the directory could take minutes to expand. '[' also begins an array
 /// of JSON and is left.
@@ -56,12 +56,12 @@ void report(std::span<std::byte> bytes) {
 }
 
 void test_case(std::span<std::byte> bytes) {
-  use(conformance::parse_case(text_of(bytes), "case.json", folder));
+  use(conformance::parse_case(text_of(bytes), "case.json", directory));
 }
 
 void subject(std::span<std::byte> bytes) {
   if (may_search_all(text_of(bytes))) return;
-  use(conformance::parse_subject(text_of(bytes), "acme.json", folder));
+  use(conformance::parse_subject(text_of(bytes), "acme.json", directory));
 }
 
 }  // namespace tenon::fuzz

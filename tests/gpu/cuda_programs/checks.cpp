@@ -304,13 +304,13 @@ class Checks {
 
 }  // namespace
 
-Status check_case(Kind kind, const std::filesystem::path& folder,
+Status check_case(Kind kind, const std::filesystem::path& directory,
                   const std::filesystem::path& plugin, const Driver& driver, bool compares,
                   Reporter& reporter) {
-  TENON_TRY(const Case of_case, tenon::conformance::read_case(folder));
+  TENON_TRY(const Case of_case, tenon::conformance::read_case(directory));
   for (const CaseRun& run : of_case.runs) {
     if (run.fresh) {
-      return error(Error::NotSupported, folder.string(), ": a run that loads the method anew");
+      return error(Error::NotSupported, directory.string(), ": a run that loads the method anew");
     }
   }
   TENON_TRY(const CaseProgram program, CaseProgram::open(of_case));

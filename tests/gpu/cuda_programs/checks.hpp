@@ -38,7 +38,7 @@ enum class Kind {
 /// nothing, results are not compared and such a check is a `skip`.
 ///
 /// errors: of reading the case and loading the plugin; then no check was made.
-tenon::Status check_case(Kind kind, const std::filesystem::path& folder,
+tenon::Status check_case(Kind kind, const std::filesystem::path& directory,
                          const std::filesystem::path& plugin, const Driver& driver, bool compares,
                          Reporter& reporter);
 

@@ -13,7 +13,7 @@
 
 #include "app_stream.hpp"
 #include "cuda_host.hpp"
-#include "support/temporary_folder.hpp"
+#include "support/temporary_directory.hpp"
 #include "tenon/host/arrays/npy.hpp"
 
 using namespace tenon;
@@ -51,8 +51,8 @@ class CopyCase {
  public:
   CopyCase(const CudaParts& parts, const std::vector<Run>& runs) {
     const AlignedBytes program = build_program(parts);
-    folder_.write("model.pte",
-                  {reinterpret_cast<const char*>(program.bytes().data()), program.bytes().size()});
+    directory_.write("model.pte", {reinterpret_cast<const char*>(program.bytes().data()),
+                                   program.bytes().size()});
     std::string text;
     for (std::size_t i = 0; i < runs.size(); ++i) {
       const std::string number = std::to_string(i);
@@ -62,7 +62,7 @@ class CopyCase {
       text += std::string(i == 0 ? "" : ",") + R"({"inputs": ["x)" + number +
               R"(.npy"], "expected": ["w)" + number + R"(.npy", "s)" + number + R"(.npy"]})";
     }
-    folder_.write("case.json", R"({"name": "copies", "runs": [)" + text + "]}");
+    directory_.write("case.json", R"({"name": "copies", "runs": [)" + text + "]}");
   }
 
   /// Makes the checks on a new stand-in, after `prepare`.
@@ -74,7 +74,7 @@ class CopyCase {
     INFO(driver.text());
     REQUIRE(driver.ok());
     Collected out;
-    const Status status = gpu_programs::check_case(kind, folder_.path(), TENON_TEST_CUDA_AOTI,
+    const Status status = gpu_programs::check_case(kind, directory_.path(), TENON_TEST_CUDA_AOTI,
                                                    *driver, compares, out);
     INFO(status.text());
     REQUIRE(status.ok());
@@ -86,10 +86,10 @@ class CopyCase {
   void write(const std::string& name, float value, std::int64_t size) const {
     const auto bytes = filled(value, static_cast<std::size_t>(size) * sizeof value);
     REQUIRE(
-        host::write_npy(folder_.file(name + ".npy"), ScalarType::Float, {&size, 1}, bytes).ok());
+        host::write_npy(directory_.file(name + ".npy"), ScalarType::Float, {&size, 1}, bytes).ok());
   }
 
-  TemporaryFolder folder_;
+  TemporaryDirectory directory_;
 };
 
 const std::vector<std::string> all = {"all runs, loaded twice", "as a CUDA graph", "in sessions",

@@ -75,7 +75,7 @@ struct DeviceBlock {
   std::byte* bytes;
   int device;
   MemoryPool* pool = nullptr;
-  bool is_ready = true;   ///< The stream of its allocation has come there.
+  bool is_ready = true;   ///< The stream of its allocation has reached that point.
   bool is_freed = false;  ///< Its stream has not come to the call that freed it.
 };
 

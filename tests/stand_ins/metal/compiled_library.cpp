@@ -25,16 +25,16 @@ namespace tenon::metal_stand_in {
 namespace {
 
 /// A private directory, removed with its contents on destruction.
-class PrivateFolder {
+class PrivateDirectory {
  public:
-  PrivateFolder() : path_(std::filesystem::temp_directory_path() / "tenon-metal-XXXXXX") {
+  PrivateDirectory() : path_(std::filesystem::temp_directory_path() / "tenon-metal-XXXXXX") {
     std::string text = path_.string();
     made_ = ::mkdtemp(text.data()) != nullptr;
     path_ = text;
   }
-  PrivateFolder(const PrivateFolder&) = delete;
-  PrivateFolder& operator=(const PrivateFolder&) = delete;
-  ~PrivateFolder() {
+  PrivateDirectory(const PrivateDirectory&) = delete;
+  PrivateDirectory& operator=(const PrivateDirectory&) = delete;
+  ~PrivateDirectory() {
     std::error_code ignored;
     if (made_) std::filesystem::remove_all(path_, ignored);
   }
@@ -132,14 +132,14 @@ class Cache {
 
 Result<std::shared_ptr<CompiledLibrary>> CompiledLibrary::compile(const std::string& source) {
   TENON_TRY(TranslatedSource translated, translate(source));
-  const PrivateFolder folder;
-  if (!folder.made()) return error(Error::AccessFailed, "no temporary directory");
+  const PrivateDirectory directory;
+  if (!directory.made()) return error(Error::AccessFailed, "no temporary directory");
   const Cache cache(translated.text);
   std::string path = cache.library();
   if (!cache.has_library()) {
-    std::ofstream(folder / "source.metal") << translated.text;
-    path = folder / "library.so";
-    TENON_RETURN_IF_ERROR(run_compiler(folder / "source.metal", path, folder / "messages"));
+    std::ofstream(directory / "source.metal") << translated.text;
+    path = directory / "library.so";
+    TENON_RETURN_IF_ERROR(run_compiler(directory / "source.metal", path, directory / "messages"));
     cache.keep(path);
   }
   std::shared_ptr<CompiledLibrary> out(new CompiledLibrary);

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "support/catch.hpp"
-#include "support/temporary_folder.hpp"
+#include "support/temporary_directory.hpp"
 #include "tenon/aot/compiler/write/pte_writer.hpp"
 #include "tenon/host/program/program.hpp"
 #include "unit/host/files/files_support.hpp"
@@ -15,8 +15,8 @@
 namespace tenon::test::full_disk {
 
 TEST_CASE("A program that does not fit on the disk leaves nothing behind, wherever it is cut") {
-  const TemporaryFolder folder;
-  folder.write("model.pte", "before");
+  const TemporaryDirectory directory;
+  directory.write("model.pte", "before");
   aot::ProgramData data;
   auto& method = data.methods.emplace_back();
   method.add_delegate({"B", aot::SharedBytes(std::vector<std::byte>(20'000)), {}, {}});
@@ -27,20 +27,20 @@ TEST_CASE("A program that does not fit on the disk leaves nothing behind, wherev
     Status status;
     {
       const FileSizeLimit full(limit);
-      status = image->write(folder / "model.pte");
+      status = image->write(directory / "model.pte");
     }
     REQUIRE(status.error() == Error::OutOfResources);
     REQUIRE_THAT(std::string(status.text()),
-                 ContainsSubstring(folder.file("model.pte") + ": cannot write: "));
-    REQUIRE(names_in(folder.path()) == std::vector<std::string>{"model.pte"});
-    REQUIRE(file_content(folder / "model.pte") == "before");
+                 ContainsSubstring(directory.file("model.pte") + ": cannot write: "));
+    REQUIRE(names_in(directory.path()) == std::vector<std::string>{"model.pte"});
+    REQUIRE(file_content(directory / "model.pte") == "before");
   }
-  REQUIRE(aot::write_pte(data, folder / "model.pte").ok());
-  REQUIRE(std::filesystem::file_size(folder / "model.pte") == image->size());
-  REQUIRE(host::Program::open(folder / "model.pte").ok());
+  REQUIRE(aot::write_pte(data, directory / "model.pte").ok());
+  REQUIRE(std::filesystem::file_size(directory / "model.pte") == image->size());
+  REQUIRE(host::Program::open(directory / "model.pte").ok());
   data.methods.emplace_back();
-  REQUIRE(aot::write_pte(data, folder / "model.pte").error() == Error::InvalidArgument);
-  REQUIRE(std::filesystem::file_size(folder / "model.pte") == image->size());
+  REQUIRE(aot::write_pte(data, directory / "model.pte").error() == Error::InvalidArgument);
+  REQUIRE(std::filesystem::file_size(directory / "model.pte") == image->size());
 }
 
 }  // namespace tenon::test::full_disk

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "support/catch.hpp"
-#include "support/temporary_folder.hpp"
+#include "support/temporary_directory.hpp"
 #include "tenon/core/bytes.hpp"
 #include "tenon/host/program/data_file.hpp"
 #include "tenon/host/schema/flat_tensor_generated.h"
@@ -23,8 +23,9 @@ using aot::SharedBytes;
 
 SharedBytes text(std::string_view value) { return SharedBytes::copy_of(value); }
 
-std::size_t count_files(const std::filesystem::path& folder) {
-  return static_cast<std::size_t>(std::distance(std::filesystem::directory_iterator(folder), {}));
+std::size_t count_files(const std::filesystem::path& directory) {
+  return static_cast<std::size_t>(
+      std::distance(std::filesystem::directory_iterator(directory), {}));
 }
 
 TEST_CASE("A written data file has ExecuTorch's header, and data at the alignment it asked for") {
@@ -94,28 +95,28 @@ TEST_CASE("Entries that no reader would take are refused by key") {
 }
 
 TEST_CASE("External data is written to a file for each tag, or not at all") {
-  const TemporaryFolder folder;
+  const TemporaryDirectory directory;
   aot::NamedDataStoreOutput data{{text("1"), text("2")},
                                  {{"inside", {0}}},
                                  {{"first", {{"a", {0}}}}, {"second", {{"b", {1}}, {"c", {0}}}}}};
-  const auto paths = aot::write_external_data(data, folder.path());
+  const auto paths = aot::write_external_data(data, directory.path());
   INFO(paths.text());
   REQUIRE(paths.ok());
   REQUIRE(paths->size() == 2);
-  REQUIRE((*paths)[1] == folder.path() / "second.ptd");
+  REQUIRE((*paths)[1] == directory.path() / "second.ptd");
   const auto found = host::DataFile::open((*paths)[1]);
   INFO(found.text());
   REQUIRE(found.ok());
   REQUIRE(as_text((*found)->key_data(*(*found)->find_key("b"))) == "2");
-  REQUIRE(count_files(folder.path()) == 2);
+  REQUIRE(count_files(directory.path()) == 2);
 
   std::filesystem::remove((*paths)[0]);
   std::filesystem::remove((*paths)[1]);
   const auto refuse = [&](std::string_view expected) {
-    const auto refused = aot::write_external_data(data, folder.path());
+    const auto refused = aot::write_external_data(data, directory.path());
     REQUIRE_FALSE(refused.ok());
     REQUIRE_THAT(std::string(refused.text()), ContainsSubstring(std::string(expected)));
-    REQUIRE(count_files(folder.path()) == 0);
+    REQUIRE(count_files(directory.path()) == 0);
   };
   data.external_data[1].entries[1].entry.buffer_index = 9;
   refuse("second.ptd: named data 'c': buffer index is 9");

@@ -191,9 +191,9 @@ TEST_CASE("options that are unknown or out of range are refused", "[aoti][D11]")
 }
 
 TEST_CASE("a load that fails at any step leaves nothing behind", "[aoti][D2][TN-INI-1]") {
-  const TemporaryFolder folder;
+  const TemporaryDirectory directory;
   AotiHost aoti;
-  const ::test::ScopedEnvironment temporary({{"TMPDIR", folder.path().native()}});
+  const ::test::ScopedEnvironment temporary({{"TMPDIR", directory.path().native()}});
   REQUIRE(aoti.load({}).ok());  // Allocates what the plugin keeps for its life.
   const Footprint before = Footprint::now();
   for (int round = 0; round < 20; ++round) {
@@ -207,7 +207,7 @@ TEST_CASE("a load that fails at any step leaves nothing behind", "[aoti][D2][TN-
   const Footprint after = Footprint::now();
   CHECK(after.mappings == before.mappings);
   CHECK(after.descriptors == before.descriptors);
-  CHECK(std::filesystem::is_empty(folder.path()));
+  CHECK(std::filesystem::is_empty(directory.path()));
 }
 
 TEST_CASE("a thousand loads and runs are flat in memory, descriptors and mappings", "[aoti][D7]") {

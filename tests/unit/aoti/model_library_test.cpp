@@ -16,7 +16,7 @@
 #include "models.hpp"
 #include "support/catch.hpp"
 #include "support/rounds.hpp"
-#include "support/temporary_folder.hpp"
+#include "support/temporary_directory.hpp"
 #include "unit/host/plugin/process.hpp"
 
 using namespace tenon;
@@ -206,19 +206,20 @@ TEST_CASE("a missing library that the model needs is named", "[aoti]") {
 
 TEST_CASE("a library that the model needs by a path is not opened", "[aoti]") {
   AlignedBytes file = stand_in("good");
-  const TemporaryFolder folder;
+  const TemporaryDirectory directory;
   // As long as the name that it replaces.
   const std::string_view wanted = "libc.so.6", path = "./libc.so";
   ::Dl_info libc{};
   REQUIRE(::dladdr(::dlsym(RTLD_NEXT, "getpid"), &libc) != 0);
-  std::filesystem::create_symlink(std::filesystem::canonical(libc.dli_fname), folder / "libc.so");
+  std::filesystem::create_symlink(std::filesystem::canonical(libc.dli_fname),
+                                  directory / "libc.so");
   const auto bytes = file.bytes();
   const std::size_t at = as_text(bytes).find(std::string(wanted) + '\0');
   REQUIRE(at != std::string_view::npos);
   std::ranges::copy(std::as_bytes(std::span(path)),
                     bytes.begin() + static_cast<std::ptrdiff_t>(at));
   const auto before = std::filesystem::current_path();
-  std::filesystem::current_path(folder.path());
+  std::filesystem::current_path(directory.path());
   void* const found = ::dlopen("./libc.so", RTLD_LAZY);
   const Status checked = ModelLibrary::check(bytes, &find_host_shim);
   const auto library = ModelLibrary::load(bytes, &find_host_shim);

@@ -13,7 +13,7 @@
 #include "support/aligned_bytes.hpp"
 #include "support/catch.hpp"
 #include "support/program_builder.hpp"
-#include "support/temporary_folder.hpp"
+#include "support/temporary_directory.hpp"
 #include "tenon/core/aoti_names.hpp"
 #include "tenon/host.hpp"
 #include "tenon/host/schema/program_generated.h"
@@ -104,7 +104,7 @@ class AotiHost {
   [[nodiscard]] Result<std::unique_ptr<host::Method>> load(const ModelParts& parts,
                                                            host::MethodOptions options = {}) {
     const AlignedBytes program = build_program(parts);
-    const auto path = folder_.file("model.pte");
+    const auto path = directory_.file("model.pte");
     std::ofstream(path, std::ios::binary)
         .write(reinterpret_cast<const char*>(program.bytes().data()),
                static_cast<std::streamsize>(program.bytes().size()));
@@ -116,7 +116,7 @@ class AotiHost {
   }
 
  private:
-  TemporaryFolder folder_;
+  TemporaryDirectory directory_;
   host::BackendRegistry registry_;
   host::BackendRef keep_;
 };

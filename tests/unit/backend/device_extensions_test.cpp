@@ -136,7 +136,7 @@ TEST_CASE("bytes are copied to a device and back through the boundary", "[backen
   CHECK(Roomy::blocks == 0);
 }
 
-TEST_CASE("device memory that cannot be had, or is asked for wrongly, leaves nothing behind",
+TEST_CASE("device memory that is exhausted, or is requested wrongly, leaves nothing behind",
           "[backend][TN-DEV-1][TN-DEV-4][TN-BCK-1]") {
   const Opened opened;
   tenon_backend* const backend = opened.backend.backend;

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "conformance/temporary_folder.hpp"
+#include "conformance/temporary_directory.hpp"
 #include "lines_of_maps.hpp"
 #include "support/catch.hpp"
 #include "tenon/conformance/process/resources.hpp"
@@ -62,9 +62,9 @@ TEST_CASE("a frame is named by its function and the path that the plugin was giv
   // The return address of the last call of the function before.
   CHECK_THAT(names[2], !ContainsSubstring("qsort"));
 
-  const auto folder = TemporaryFolder::make();
-  REQUIRE(folder.ok());
-  const std::filesystem::path link = folder->path() / "plugin.so";
+  const auto directory = TemporaryDirectory::make();
+  REQUIRE(directory.ok());
+  const std::filesystem::path link = directory->path() / "plugin.so";
   std::filesystem::create_symlink(library, link);
   const auto given = name_frames(frames, lines_of_maps(), link);
   CHECK_THAT(given[1], ContainsSubstring("qsort+0x1 in " + link.native() + "+0x"));

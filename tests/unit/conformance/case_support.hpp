@@ -9,14 +9,14 @@
 #include <vector>
 
 #include "support/catch.hpp"
-#include "support/temporary_folder.hpp"
+#include "support/temporary_directory.hpp"
 #include "tenon/host/arrays/npy.hpp"
 
 /// Directories of cases, written for one test.
 namespace case_test {
 
 /// A directory for cases and subject files, removed on destruction.
-class Folder : public tenon::test::TemporaryFolder {
+class Directory : public tenon::test::TemporaryDirectory {
  public:
   void array(std::string_view name, const std::vector<float>& values) const {
     const std::vector<std::int64_t> shape{static_cast<std::int64_t>(values.size())};

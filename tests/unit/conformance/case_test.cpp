@@ -12,18 +12,18 @@
 
 using namespace tenon;
 using namespace tenon::conformance;
-using case_test::Folder;
+using case_test::Directory;
 
 namespace case_test {
 namespace {
 
 // The error for a case.json, after the name of the file. Expects InvalidArgument.
 std::string complaint(std::string_view json) {
-  const Folder folder;
-  const auto read = read_case(folder.case_with(json));
+  const Directory directory;
+  const auto read = read_case(directory.case_with(json));
   REQUIRE_FALSE(read.ok());
   CHECK(read.error() == Error::InvalidArgument);
-  const std::string front = (folder / "c/case.json").string() + ": ";
+  const std::string front = (directory / "c/case.json").string() + ": ";
   const std::string text(read.text());
   REQUIRE(text.starts_with(front));
   return text.substr(front.size());
@@ -36,33 +36,34 @@ std::string runs(std::string_view inputs) {
 }  // namespace
 
 TEST_CASE("a directory with the default names is a case without a case.json", "[case]") {
-  const Folder folder;
-  folder.add_case("add");
-  (void)folder.write("add/weights_b.ptd", "");
-  (void)folder.write("add/weights_a.ptd", "");
-  folder.array("add/input_1.npy", {3, 4});
-  folder.array("add/input_x.npy", {5});
+  const Directory directory;
+  directory.add_case("add");
+  (void)directory.write("add/weights_b.ptd", "");
+  (void)directory.write("add/weights_a.ptd", "");
+  directory.array("add/input_1.npy", {3, 4});
+  directory.array("add/input_x.npy", {5});
 
-  const auto read = read_case(folder / "add");
+  const auto read = read_case(directory / "add");
   REQUIRE(read.ok());
   CHECK(read->name == "add");
-  CHECK(read->folder == folder / "add");
-  CHECK(read->program == folder / "add/model.pte");
+  CHECK(read->directory == directory / "add");
+  CHECK(read->program == directory / "add/model.pte");
   CHECK(read->data_files ==
-        std::vector{folder / "add/weights_a.ptd", folder / "add/weights_b.ptd"});
+        std::vector{directory / "add/weights_a.ptd", directory / "add/weights_b.ptd"});
   CHECK(read->method == "forward");
   CHECK(read->runtime_specs.empty());
   CHECK(read->tolerances.of(ScalarType::Float) == default_tolerance(ScalarType::Float));
   REQUIRE(read->runs.size() == 1);
   CHECK_FALSE(read->runs[0].fresh);
-  CHECK(read->runs[0].inputs == std::vector<CaseValue>{ArrayFile{folder / "add/input_0.npy"},
-                                                       ArrayFile{folder / "add/input_1.npy"}});
-  CHECK(read->runs[0].expected == std::vector<CaseValue>{ArrayFile{folder / "add/expected_0.npy"}});
+  CHECK(read->runs[0].inputs == std::vector<CaseValue>{ArrayFile{directory / "add/input_0.npy"},
+                                                       ArrayFile{directory / "add/input_1.npy"}});
+  CHECK(read->runs[0].expected ==
+        std::vector<CaseValue>{ArrayFile{directory / "add/expected_0.npy"}});
 }
 
 TEST_CASE("case.json sets every part of a case", "[case]") {
-  const Folder folder;
-  const auto read = read_case(folder.case_with(R"({
+  const Directory directory;
+  const auto read = read_case(directory.case_with(R"({
     "$schema": "https://example.org/x", "name": "two states", "description": "counts",
     "program": "../c/model.pte", "data": ["b.npy", "a.npy"], "method": "step",
     "runs": [
@@ -76,14 +77,15 @@ TEST_CASE("case.json sets every part of a case", "[case]") {
   REQUIRE(read.ok());
   CHECK(read->name == "two states");
   CHECK(read->description == "counts");
-  CHECK(read->program == folder / "c/model.pte");
-  CHECK(read->data_files == std::vector{folder / "c/b.npy", folder / "c/a.npy"});
+  CHECK(read->program == directory / "c/model.pte");
+  CHECK(read->data_files == std::vector{directory / "c/b.npy", directory / "c/a.npy"});
   CHECK(read->method == "step");
   REQUIRE(read->runs.size() == 2);
   const CaseRun& first = read->runs[0];
-  CHECK(first.inputs == std::vector<CaseValue>{ArrayFile{folder / "c/a.npy"}, std::int64_t{3}, 2.5,
-                                               true, std::string("mean"), std::monostate()});
-  CHECK(first.expected == std::vector<CaseValue>{ArrayFile{folder / "c/b.npy"}, std::monostate()});
+  CHECK(first.inputs == std::vector<CaseValue>{ArrayFile{directory / "c/a.npy"}, std::int64_t{3},
+                                               2.5, true, std::string("mean"), std::monostate()});
+  CHECK(first.expected ==
+        std::vector<CaseValue>{ArrayFile{directory / "c/b.npy"}, std::monostate()});
   CHECK_FALSE(first.fresh);
   CHECK(read->runs[1].inputs == std::vector<CaseValue>{std::int64_t{-4}});
   CHECK(read->runs[1].expected.empty());
@@ -174,49 +176,49 @@ TEST_CASE("an error in tolerances and options names the member", "[case]") {
 }
 
 TEST_CASE("a missing number among numbered files is an error", "[case]") {
-  const Folder folder;
-  folder.add_case("add");
-  folder.array("add/input_2.npy", {3, 4});
-  const auto read = read_case(folder / "add");
+  const Directory directory;
+  directory.add_case("add");
+  directory.array("add/input_2.npy", {3, 4});
+  const auto read = read_case(directory / "add");
   REQUIRE_FALSE(read.ok());
   CHECK_THAT(std::string(read.text()),
              ContainsSubstring("there is input_2.npy, but no input_1.npy"));
 }
 
 TEST_CASE("a path that is not a directory, or cannot be read, is an error", "[case]") {
-  const Folder folder;
-  (void)folder.write("file", "");
-  const auto none = read_case(folder / "none");
+  const Directory directory;
+  (void)directory.write("file", "");
+  const auto none = read_case(directory / "none");
   CHECK(none.error() == Error::AccessFailed);
   CHECK_THAT(std::string(none.text()), ContainsSubstring("none: expected the directory of a case"));
-  CHECK_THAT(std::string(read_case(folder / "file").text()), ContainsSubstring("found a file"));
+  CHECK_THAT(std::string(read_case(directory / "file").text()), ContainsSubstring("found a file"));
 
-  std::filesystem::create_directories(folder / "odd/case.json");
-  CHECK(read_case(folder / "odd").error() == Error::AccessFailed);
-  std::filesystem::create_directories(folder / "large");
-  (void)folder.write("large/case.json",
-                     std::string(conformance::detail::max_settings_size + 1, ' '));
-  CHECK_THAT(std::string(read_case(folder / "large").text()),
+  std::filesystem::create_directories(directory / "odd/case.json");
+  CHECK(read_case(directory / "odd").error() == Error::AccessFailed);
+  std::filesystem::create_directories(directory / "large");
+  (void)directory.write("large/case.json",
+                        std::string(conformance::detail::max_settings_size + 1, ' '));
+  CHECK_THAT(std::string(read_case(directory / "large").text()),
              ContainsSubstring("expected at most"));
 }
 
 TEST_CASE("a case has the name of its directory whatever the form of the path", "[case]") {
-  const Folder folder;
-  folder.add_case("add");
-  const std::string path = folder.file("add");
-  for (const std::string& name : {path + "/", path + "/.", folder.file("add/../add")}) {
+  const Directory directory;
+  directory.add_case("add");
+  const std::string path = directory.file("add");
+  for (const std::string& name : {path + "/", path + "/.", directory.file("add/../add")}) {
     const auto read = read_case(name);
     REQUIRE(read.ok());
     CHECK(read->name == "add");
-    CHECK(read->program == folder / "add/model.pte");
+    CHECK(read->program == directory / "add/model.pte");
   }
 }
 
 TEST_CASE("cases are found in a directory, in its subdirectories and by a pattern", "[case]") {
-  const Folder folder;
-  for (const char* name : {"b_mul", "a_add", "a_sub"}) folder.add_case(name);
-  std::filesystem::create_directories(folder / "notes");
-  (void)folder.write("readme.md", "");
+  const Directory directory;
+  for (const char* name : {"b_mul", "a_add", "a_sub"}) directory.add_case(name);
+  std::filesystem::create_directories(directory / "notes");
+  (void)directory.write("readme.md", "");
   const auto names = [&](const std::filesystem::path& place) {
     const auto cases = read_cases(place);
     REQUIRE(cases.ok());
@@ -224,23 +226,23 @@ TEST_CASE("cases are found in a directory, in its subdirectories and by a patter
     for (const Case& of : *cases) out.push_back(of.name);
     return out;
   };
-  CHECK(names(folder / "a_add") == std::vector<std::string>{"a_add"});
-  CHECK(names(folder.path()) == std::vector<std::string>{"a_add", "a_sub", "b_mul"});
-  CHECK(names(folder / "a_*") == std::vector<std::string>{"a_add", "a_sub"});
+  CHECK(names(directory / "a_add") == std::vector<std::string>{"a_add"});
+  CHECK(names(directory.path()) == std::vector<std::string>{"a_add", "a_sub", "b_mul"});
+  CHECK(names(directory / "a_*") == std::vector<std::string>{"a_add", "a_sub"});
 
-  const auto none = read_cases(folder / "c_*");
+  const auto none = read_cases(directory / "c_*");
   CHECK(none.error() == Error::NotFound);
   CHECK_THAT(std::string(none.text()), ContainsSubstring("expected a directory with case.json"));
-  CHECK(read_cases(folder / "notes").error() == Error::NotFound);
+  CHECK(read_cases(directory / "notes").error() == Error::NotFound);
 
-  (void)folder.write("a_sub/case.json", "{");
-  CHECK(read_cases(folder.path()).error() == Error::InvalidArgument);
+  (void)directory.write("a_sub/case.json", "{");
+  CHECK(read_cases(directory.path()).error() == Error::InvalidArgument);
 }
 
 TEST_CASE("values of a case become arrays of the requested dtype", "[case]") {
-  const Folder folder;
-  folder.array("a.npy", {1, 2});
-  const CaseValue file = ArrayFile{folder / "a.npy"};
+  const Directory directory;
+  directory.array("a.npy", {1, 2});
+  const CaseValue file = ArrayFile{directory / "a.npy"};
   const auto array = read_array(file, ScalarType::Float);
   REQUIRE(array.ok());
   CHECK(array->shape == std::vector<std::int64_t>{2});
@@ -256,13 +258,13 @@ TEST_CASE("values of a case become arrays of the requested dtype", "[case]") {
 }
 
 TEST_CASE("a value that is not an array of the requested dtype is refused", "[case]") {
-  const Folder folder;
-  folder.array("a.npy", {1, 2});
-  const auto other = read_array(ArrayFile{folder / "a.npy"}, ScalarType::Int);
+  const Directory directory;
+  directory.array("a.npy", {1, 2});
+  const auto other = read_array(ArrayFile{directory / "a.npy"}, ScalarType::Int);
   CHECK(other.error() == Error::InvalidType);
   CHECK_THAT(std::string(other.text()),
              ContainsSubstring("a.npy") && ContainsSubstring("'<f4'; Int needs '<i4'"));
-  CHECK(read_array(ArrayFile{folder / "none.npy"}, ScalarType::Int).error() != Error::Ok);
+  CHECK(read_array(ArrayFile{directory / "none.npy"}, ScalarType::Int).error() != Error::Ok);
   const auto [value, found] = GENERATE(table<CaseValue, std::string>({
       {CaseValue(2.5), "a real number"},
       {CaseValue(std::int64_t{1}), "an integer"},

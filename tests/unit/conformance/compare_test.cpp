@@ -202,9 +202,9 @@ TEST_CASE("dtype and shape must be the expected ones", "[compare]") {
 }
 
 TEST_CASE("an output of a method is compared with a file", "[compare]") {
-  const case_test::Folder folder;
-  folder.array("expected.npy", {1, 2, 3});
-  const CaseValue expected = ArrayFile{folder / "expected.npy"};
+  const case_test::Directory directory;
+  directory.array("expected.npy", {1, 2, 3});
+  const CaseValue expected = ArrayFile{directory / "expected.npy"};
   std::vector<float> data{1, 2, 3.5F};
   const Output output(ScalarType::Float, {3}, {0}, data.data());
   const auto result = compare_output(1, output.value, expected, {});
@@ -219,13 +219,13 @@ TEST_CASE("an output of a method is compared with a file", "[compare]") {
 
 TEST_CASE("outputs in another dim order, without elements and of rank 0 are compared",
           "[compare]") {
-  const case_test::Folder folder;
+  const case_test::Directory directory;
   const std::vector<float> rows{0, 1, 2, 3, 4, 5};
   std::vector<float> columns{0, 3, 1, 4, 2, 5};
   const auto write = [&](const char* name, const Shape& shape, std::span<const float> values) {
-    REQUIRE(
-        host::write_npy(folder.file(name), ScalarType::Float, shape, std::as_bytes(values)).ok());
-    return CaseValue(ArrayFile{folder / name});
+    REQUIRE(host::write_npy(directory.file(name), ScalarType::Float, shape, std::as_bytes(values))
+                .ok());
+    return CaseValue(ArrayFile{directory / name});
   };
   const Output strided(ScalarType::Float, {2, 3}, {1, 0}, columns.data());
   CHECK(compare_output(0, strided.value, write("a.npy", {2, 3}, rows), {})->equal);
@@ -264,8 +264,8 @@ TEST_CASE("numbers, texts and nothing are compared, too", "[compare]") {
 }
 
 TEST_CASE("an expected value that cannot be read is an error, not a difference", "[compare]") {
-  const case_test::Folder folder;
-  const auto none = compare_output(4, number(1), ArrayFile{folder / "none.npy"}, {});
+  const case_test::Directory directory;
+  const auto none = compare_output(4, number(1), ArrayFile{directory / "none.npy"}, {});
   REQUIRE_FALSE(none.ok());
   CHECK_THAT(std::string(none.text()),
              ContainsSubstring("output 4: ") && ContainsSubstring("none.npy"));

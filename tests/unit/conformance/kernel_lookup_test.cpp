@@ -15,19 +15,19 @@ namespace {
 
 using namespace tenon;
 using namespace tenon::conformance;
-using host::detail::KernelForDelegate;
+using host::detail::HostFoundKernel;
 
 /// The depth of the plugin under test at each call of the host.
 using Depths = std::vector<int>;
 
-class Kernel final : public KernelForDelegate {
+class Kernel final : public HostFoundKernel {
  public:
   explicit Kernel(Depths& depths) : depths_(depths) {}
   ~Kernel() override { depths_.push_back(plugin_depth); }
 
-  Result<std::unique_ptr<KernelForDelegate>> clone(std::span<tenon_value* const>) const override {
+  Result<std::unique_ptr<HostFoundKernel>> clone(std::span<tenon_value* const>) const override {
     depths_.push_back(plugin_depth);
-    return std::unique_ptr<KernelForDelegate>(new Kernel(depths_));
+    return std::unique_ptr<HostFoundKernel>(new Kernel(depths_));
   }
   Status run() override {
     depths_.push_back(plugin_depth);
@@ -40,11 +40,11 @@ class Kernel final : public KernelForDelegate {
 
 class Lookup final : public host::detail::KernelLookup {
  public:
-  Result<std::unique_ptr<KernelForDelegate>> find(const std::string& op,
-                                                  std::span<tenon_value* const>) override {
+  Result<std::unique_ptr<HostFoundKernel>> find(const std::string& op,
+                                                std::span<tenon_value* const>) override {
     depths.push_back(plugin_depth);
     if (op != "acme::turn") return error(Error::OperatorMissing, "no ", op);
-    return std::unique_ptr<KernelForDelegate>(new Kernel(depths));
+    return std::unique_ptr<HostFoundKernel>(new Kernel(depths));
   }
 
   Depths depths;

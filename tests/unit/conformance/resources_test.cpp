@@ -137,9 +137,9 @@ TEST_CASE("growth of declared bytes is reported separately") {
 }
 
 TEST_CASE("texts are joined as a person would") {
-  CHECK(join({}).empty());
-  CHECK(join({"a"}) == "a");
-  CHECK(join({"a", "b", "c"}) == "a, b and c");
+  CHECK(join_with_and({}).empty());
+  CHECK(join_with_and({"a"}) == "a");
+  CHECK(join_with_and({"a", "b", "c"}) == "a, b and c");
 }
 
 TEST_CASE("memory is counted to the byte and inside the plugin by itself") {

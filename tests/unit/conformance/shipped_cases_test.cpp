@@ -46,7 +46,7 @@ TEST_CASE("every subject file that is shipped names cases whose files can be rea
   REQUIRE(read.backends.size() == 1);
   CHECK(read.backends[0].cases.size() >= 2);
   for (const Case& of : read.backends[0].cases) {
-    CAPTURE(of.folder.string());
+    CAPTURE(of.directory.string());
     const auto program = host::Program::open(of.program);
     INFO(program.text());
     REQUIRE(program.ok());
@@ -79,7 +79,7 @@ TEST_CASE("plugins compute what their cases expect", "[shipped]") {
   host::MethodOptions options;
   options.registry = &registry;
   for (const Case& of : backend.cases) {
-    CAPTURE(of.folder.string());
+    CAPTURE(of.directory.string());
     auto method = CaseRunner::load(of, options);
     INFO(method.text());
     REQUIRE(method.ok());

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "conformance/temporary_folder.hpp"
+#include "conformance/temporary_directory.hpp"
 #include "lines_of_maps.hpp"
 #include "support/catch.hpp"
 #include "tenon/conformance/process/backtrace.hpp"
@@ -42,8 +42,8 @@ std::string frame_of(const SourceLineOptions& lines) {
 }
 
 /// A program that a test writes.
-std::filesystem::path script(const TemporaryFolder& folder, const std::string& body) {
-  const std::filesystem::path path = folder.path() / "addr2line";
+std::filesystem::path script(const TemporaryDirectory& directory, const std::string& body) {
+  const std::filesystem::path path = directory.path() / "addr2line";
   std::ofstream(path) << "#!/bin/sh\n" << body << "\n";
   std::filesystem::permissions(path, std::filesystem::perms::owner_all);
   return path;
@@ -69,35 +69,35 @@ TEST_CASE("without a program that reads debug information the frame has its symb
   CHECK(frame_of({"/no/such/addr2line"}) == plain);
   CHECK(frame_of({"/etc/passwd"}) == plain);
 
-  const auto folder = TemporaryFolder::make();
-  REQUIRE(folder.ok());
+  const auto directory = TemporaryDirectory::make();
+  REQUIRE(directory.ok());
   // One that fails, one that knows nothing, and one that crashes.
   for (const char* body : {"exit 1", R"(echo "??"; echo "??:0")", "kill -SEGV $$"}) {
     CAPTURE(body);
-    CHECK(frame_of({script(*folder, body)}) == plain);
+    CHECK(frame_of({script(*directory, body)}) == plain);
   }
 }
 
 TEST_CASE("a program that does not end, or writes without end, costs the time limit at most") {
-  const auto folder = TemporaryFolder::make();
-  REQUIRE(folder.ok());
+  const auto directory = TemporaryDirectory::make();
+  REQUIRE(directory.ok());
   const std::string plain = frame_of({});
   for (const char* body :
        {"sleep 60 & sleep 60", "yes | head -c 1000000000", "exec >&-; sleep 60"}) {
     CAPTURE(body);
     const auto start = std::chrono::steady_clock::now();
-    CHECK_THAT(frame_of({script(*folder, body), std::chrono::milliseconds(300)}),
+    CHECK_THAT(frame_of({script(*directory, body), std::chrono::milliseconds(300)}),
                ContainsSubstring("sum_of"));
     CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(20));
   }
 }
 
 TEST_CASE("what a program says of a line is one line of bounded length") {
-  const auto folder = TemporaryFolder::make();
-  REQUIRE(folder.ok());
+  const auto directory = TemporaryDirectory::make();
+  REQUIRE(directory.ok());
   const std::vector<std::uint64_t> addresses = {1, 2, 3};
   const auto two = source_lines(TENON_DEBUGGED_LIBRARY, addresses,
-                                {script(*folder,
+                                {script(*directory,
                                         "printf 'f()\\na.cpp:1 (discriminator 3)\\n'; "
                                         "head -c 3000 /dev/zero | tr '\\0' x; "
                                         "printf '\\nb.cpp:?\\n'")});
@@ -108,7 +108,7 @@ TEST_CASE("what a program says of a line is one line of bounded length") {
   CHECK(two[1].line.empty());
   CHECK(two[2].function.empty());
   // A name that would be an option is none.
-  const auto relative = source_lines("--help", addresses, {script(*folder, "echo f; echo a:1")});
+  const auto relative = source_lines("--help", addresses, {script(*directory, "echo f; echo a:1")});
   CHECK(relative.at(0).function.empty());
 }
 

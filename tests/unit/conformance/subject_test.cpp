@@ -11,21 +11,21 @@
 
 using namespace tenon;
 using namespace tenon::conformance;
-using case_test::Folder;
+using case_test::Directory;
 
 namespace subject_test {
 namespace {
 
 // The error for a subject file, after its name.
 std::string complaint(std::string_view json, Error expected = Error::InvalidArgument) {
-  const Folder folder;
-  folder.add_case("cases/add");
-  folder.add_case("more/add");
-  const auto read = read_subject(folder.write("acme.json", json));
+  const Directory directory;
+  directory.add_case("cases/add");
+  directory.add_case("more/add");
+  const auto read = read_subject(directory.write("acme.json", json));
   REQUIRE_FALSE(read.ok());
   CHECK(read.error() == expected);
   const std::string text(read.text());
-  const std::string front = folder.file("acme.json") + ": ";
+  const std::string front = directory.file("acme.json") + ": ";
   REQUIRE(text.starts_with(front));
   return text.substr(front.size());
 }
@@ -43,9 +43,9 @@ TestResult test_result(std::string suite, std::string name, std::string backend,
 }  // namespace
 
 TEST_CASE("a subject and a case can be read from text", "[subject]") {
-  const Folder folder;
-  folder.add_case("cases/add");
-  const std::filesystem::path place(folder.file(""));
+  const Directory directory;
+  directory.add_case("cases/add");
+  const std::filesystem::path place(directory.file(""));
   const auto subject = parse_subject(R"({"backends": {"Acme": {"cases": ["cases"]}}})", "a", place);
   INFO(subject.text());
   REQUIRE(subject.ok());
@@ -60,14 +60,14 @@ TEST_CASE("a subject and a case can be read from text", "[subject]") {
 }
 
 TEST_CASE("a subject file says all that an author can declare", "[subject]") {
-  const Folder folder;
-  folder.add_case("cases/add");
-  folder.add_case("cases/mul");
-  folder.add_case("float/sin");
-  (void)folder.write("acme.so", "");
-  (void)folder.write("list.txt",
-                     "# A comment\naoti_torch_a\nat::_ops::a::call\r\naoti_torch_b # b");
-  const auto read = read_subject(folder.write("acme.json", R"({
+  const Directory directory;
+  directory.add_case("cases/add");
+  directory.add_case("cases/mul");
+  directory.add_case("float/sin");
+  (void)directory.write("acme.so", "");
+  (void)directory.write("list.txt",
+                        "# A comment\naoti_torch_a\nat::_ops::a::call\r\naoti_torch_b # b");
+  const auto read = read_subject(directory.write("acme.json", R"({
     "$schema": "x", "plugin": "acme.so",
     "backends": {
       "Acme": {
@@ -84,8 +84,8 @@ TEST_CASE("a subject file says all that an author can declare", "[subject]") {
     "expected_failure": [{"test": "TN-EXE-2", "reason": "fixed in 2.1"}]
   })"));
   REQUIRE(read.ok());
-  CHECK(read->file == folder / "acme.json");
-  CHECK(read->plugin == folder / "acme.so");
+  CHECK(read->file == directory / "acme.json");
+  CHECK(read->plugin == directory / "acme.so");
   REQUIRE(read->backends.size() == 2);
   const SubjectBackend* acme = read->backend("Acme");
   REQUIRE(acme);
@@ -123,8 +123,8 @@ TEST_CASE("a subject file says all that an author can declare", "[subject]") {
 }
 
 TEST_CASE("an empty subject file declares nothing", "[subject]") {
-  const Folder folder;
-  const auto read = read_subject(folder.write("acme.json", "{}"));
+  const Directory directory;
+  const auto read = read_subject(directory.write("acme.json", "{}"));
   REQUIRE(read.ok());
   CHECK_FALSE(read->plugin);
   CHECK(read->backends.empty());
@@ -245,8 +245,8 @@ TEST_CASE("missing or invalid cases are reported with the member of the subject"
 }
 
 TEST_CASE("a subject file that cannot be read is an error", "[subject]") {
-  const Folder folder;
-  const auto read = read_subject(folder / "none.json");
+  const Directory directory;
+  const auto read = read_subject(directory / "none.json");
   CHECK(read.error() == Error::AccessFailed);
   CHECK_THAT(std::string(read.text()), ContainsSubstring("none.json: cannot be read"));
 }

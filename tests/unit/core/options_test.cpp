@@ -136,7 +136,7 @@ TEST_CASE("text or bytes without an address are refused unless there are none", 
     option.as.span = {nullptr, 3};
     const auto value = read_option(option);
     CHECK(value.error() == Error::InvalidArgument);
-    CHECK(value.text() == "option 'salt': 3 bytes at no address");
+    CHECK(value.text() == "option 'salt': null data with size 3");
     option.as.span = {nullptr, 0};
     CHECK(read_option(option).ok());
   }

@@ -17,12 +17,12 @@
 #include "file_pages.hpp"
 #include "kernel_support.hpp"
 #include "support/catch.hpp"
-#include "support/temporary_folder.hpp"
+#include "support/temporary_directory.hpp"
 
 using namespace kernel_test;
 using namespace tenon::cpu_aoti;
 using onednn::PackedWeights;
-using tenon::test::TemporaryFolder;
+using tenon::test::TemporaryDirectory;
 
 namespace packed_weights_test {
 namespace {
@@ -314,7 +314,7 @@ constexpr std::size_t num_pages = 40;
 class Mapped {
  public:
   explicit Mapped(int protection) : page_(static_cast<std::size_t>(::sysconf(_SC_PAGESIZE))) {
-    const auto path = (folder_.path() / "pages").native();
+    const auto path = (directory_.path() / "pages").native();
     std::ofstream(path) << std::string(num_pages * page_, 'x');
     const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
     REQUIRE(file >= 0);
@@ -350,7 +350,7 @@ class Mapped {
   }
 
  private:
-  TemporaryFolder folder_;
+  TemporaryDirectory directory_;
   std::size_t page_;
   char* data_ = nullptr;
 };

@@ -17,6 +17,8 @@
 #include "openmp.hpp"
 #include "support/catch.hpp"
 
+#include "tenon/core/hex.hpp"
+
 // What GCC makes of a parallel region (libgomp/parallel.c).
 extern "C" void GOMP_parallel(void (*body)(void*), void* data, unsigned num_threads,
                               unsigned flags);
@@ -79,12 +81,7 @@ std::vector<std::uint8_t> pack(const std::vector<int>& q, std::int64_t columns, 
 }
 
 std::string hex(const std::uint8_t* bytes, std::size_t count) {
-  std::string out;
-  for (std::size_t i = 0; i < count; ++i) {
-    out += "0123456789abcdef"[bytes[i] >> 4];
-    out += "0123456789abcdef"[bytes[i] & 15];
-  }
-  return out;
+  return tenon::to_hex(std::as_bytes(std::span(bytes, count)));
 }
 
 std::set<std::string> thread_ids() {

@@ -205,9 +205,9 @@ class CudaHost {
   /// One of the programs that ExecuTorch's exporter made.
   [[nodiscard]] Result<std::unique_ptr<host::Method>> load_fixture(const std::string& name,
                                                                    Options options = {}) {
-    const std::string folder = TENON_TEST_FIXTURES "/" + name;
-    TENON_TRY(auto program, host::Program::open(folder + "/model.pte"));
-    TENON_TRY(auto data, host::DataFile::open(folder + "/aoti_cuda_blob.ptd"));
+    const std::string directory = TENON_TEST_FIXTURES "/" + name;
+    TENON_TRY(auto program, host::Program::open(directory + "/model.pte"));
+    TENON_TRY(auto data, host::DataFile::open(directory + "/aoti_cuda_blob.ptd"));
     return load(std::move(program), "forward", {std::move(data)}, std::move(options));
   }
 

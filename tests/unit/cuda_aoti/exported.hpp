@@ -30,10 +30,10 @@ class ExportedProgram {
     std::span<const std::byte> bytes;
   };
 
-  /// `folder` is that of the case. Here and below, std::runtime_error for another program.
-  explicit ExportedProgram(const std::filesystem::path& folder)
-      : file_(read_file((folder / "model.pte").string())) {
-    auto data = host::DataFile::open(folder / "aoti_cuda_blob.ptd");
+  /// `directory` is that of the case. Here and below, std::runtime_error for another program.
+  explicit ExportedProgram(const std::filesystem::path& directory)
+      : file_(read_file((directory / "model.pte").string())) {
+    auto data = host::DataFile::open(directory / "aoti_cuda_blob.ptd");
     require(data.ok(), data.text());
     data_ = *std::move(data);
     for (const auto* plan : *program_in(file_).execution_plan()) {

@@ -9,7 +9,7 @@
 
 #include "cuda_host.hpp"
 #include "support/environment.hpp"
-#include "support/temporary_folder.hpp"
+#include "support/temporary_directory.hpp"
 #include "unit/host/plugin/process.hpp"
 
 using namespace tenon;
@@ -63,8 +63,8 @@ TEST_CASE("the Nth call of CUDA fails, for every N", "[cuda][D2][D20][D22]") {
       Scenario{.name = "cuda_stateful"},
       Scenario{.name = "cuda_stateful", .as_graph = true, .num_runs = 5});
   INFO(scenario.name);
-  const TemporaryFolder folder;
-  const ::test::ScopedEnvironment temporary({{"TMPDIR", folder.path().native()}});
+  const TemporaryDirectory directory;
+  const ::test::ScopedEnvironment temporary({{"TMPDIR", directory.path().native()}});
   CudaHost host;
   long num_calls = 0;
   REQUIRE(play(host, scenario, num_calls).ok());  // Allocates what the plugin keeps for its life.
@@ -116,5 +116,5 @@ TEST_CASE("the Nth call of CUDA fails, for every N", "[cuda][D2][D20][D22]") {
   const Footprint after = Footprint::now();
   CHECK(after.mappings == before.mappings);
   CHECK(after.descriptors == before.descriptors);
-  CHECK(std::filesystem::is_empty(folder.path()));
+  CHECK(std::filesystem::is_empty(directory.path()));
 }

@@ -63,10 +63,10 @@ void replace(std::span<std::byte> bytes, std::string_view from, std::string_view
 }
 
 Result<std::unique_ptr<host::Method>> load(host::BackendRegistry& registry) {
-  const std::string folder = TENON_TEST_FIXTURES "/cuda_addmul";
+  const std::string directory = TENON_TEST_FIXTURES "/cuda_addmul";
   TENON_RETURN_IF_ERROR(registry.register_backend(std::filesystem::path(TENON_TEST_CUDA_AOTI)));
-  TENON_TRY(auto program, host::Program::open(folder + "/model.pte"));
-  TENON_TRY(auto data, host::DataFile::open(folder + "/aoti_cuda_blob.ptd"));
+  TENON_TRY(auto program, host::Program::open(directory + "/model.pte"));
+  TENON_TRY(auto data, host::DataFile::open(directory + "/aoti_cuda_blob.ptd"));
   host::MethodOptions options;
   options.registry = &registry;
   options.data_files = {std::move(data)};

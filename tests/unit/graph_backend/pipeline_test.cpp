@@ -55,17 +55,17 @@ void check_fixture(const std::string& name, const Specs& specs) {
   const auto method = load(compiled->program);
   INFO(method.text());
   REQUIRE(method.ok());
-  const fs::path folder = fs::path(TENON_TEST_FIXTURES) / "pt2" / name;
+  const fs::path directory = fs::path(TENON_TEST_FIXTURES) / "pt2" / name;
   for (const std::string run : {"", "run1_", "run2_"}) {
-    if (!fs::exists(folder / (run + "input_0.npy"))) continue;
-    const auto input = array(folder / (run + "input_0.npy"));
+    if (!fs::exists(directory / (run + "input_0.npy"))) continue;
+    const auto input = array(directory / (run + "input_0.npy"));
     REQUIRE((*method)
                 ->set_input(0, host::InputTensor{ScalarType::Float, input.shape, input.data.span()})
                 .ok());
     const Status ran = (*method)->execute();
     INFO(ran.text());
     REQUIRE(ran.ok());
-    const auto expected = array(folder / (run + "expected_0.npy"));
+    const auto expected = array(directory / (run + "expected_0.npy"));
     const auto found = floats((*method)->output(0));
     const TensorView out(*(*method)->output(0).as.tensor);
     CHECK(std::ranges::equal(out.sizes(), expected.shape));

@@ -28,9 +28,9 @@ using namespace tenon;
 /// inR_K.npy and outR_K.npy for run R.
 class Fixture {
  public:
-  explicit Fixture(const std::string& name) : folder_(TENON_TEST_FIXTURES "/metal_" + name) {}
+  explicit Fixture(const std::string& name) : directory_(TENON_TEST_FIXTURES "/metal_" + name) {}
 
-  [[nodiscard]] std::filesystem::path program() const { return folder_ / "model.pte"; }
+  [[nodiscard]] std::filesystem::path program() const { return directory_ / "model.pte"; }
   [[nodiscard]] std::vector<host::NpyArray> inputs(int run = 0) const { return arrays("in", run); }
   [[nodiscard]] std::vector<host::NpyArray> outputs(int run = 0) const {
     return arrays("out", run);
@@ -41,9 +41,9 @@ class Fixture {
     std::vector<host::NpyArray> out;
     for (int number = 0;; ++number) {
       std::filesystem::path path =
-          folder_ / (prefix + std::to_string(run) + "_" + std::to_string(number) + ".npy");
+          directory_ / (prefix + std::to_string(run) + "_" + std::to_string(number) + ".npy");
       if (!std::filesystem::exists(path) && run == 0) {
-        path = folder_ / (prefix + std::to_string(number) + ".npy");
+        path = directory_ / (prefix + std::to_string(number) + ".npy");
       }
       if (!std::filesystem::exists(path)) return out;
       auto read = host::read_npy(path.string());
@@ -52,7 +52,7 @@ class Fixture {
     }
   }
 
-  std::filesystem::path folder_;
+  std::filesystem::path directory_;
 };
 
 /// Loads and runs programs with the backend that is linked in.

@@ -12,7 +12,7 @@
 
 #include "linear_program.hpp"
 #include "support/catch.hpp"
-#include "support/temporary_folder.hpp"
+#include "support/temporary_directory.hpp"
 
 namespace {
 
@@ -72,9 +72,9 @@ void check_run(host::Method& method, const std::vector<float>& x) {
   CHECK(*found == expected(x));
 }
 
-std::size_t count_files(const std::filesystem::path& folder) {
+std::size_t count_files(const std::filesystem::path& directory) {
   std::size_t out = 0;
-  for ([[maybe_unused]] const auto& each : std::filesystem::directory_iterator(folder)) ++out;
+  for ([[maybe_unused]] const auto& each : std::filesystem::directory_iterator(directory)) ++out;
   return out;
 }
 
@@ -172,9 +172,9 @@ TEST_CASE("a program that disagrees with its model is refused when it runs", "[o
 }
 
 TEST_CASE("a compiled model is stored in the cache and loaded from it", "[openvino]") {
-  const tenon::test::TemporaryFolder folder;
+  const tenon::test::TemporaryDirectory directory;
   Fixture fixture;
-  fixture.set("cache_dir", (folder / "new").string());
+  fixture.set("cache_dir", (directory / "new").string());
   const auto load_and_run = [&] {
     const auto method = fixture.load();
     INFO(method.text());
@@ -182,15 +182,15 @@ TEST_CASE("a compiled model is stored in the cache and loaded from it", "[openvi
     check_run(**method, input(2));
   };
   load_and_run();
-  REQUIRE(count_files(folder / "new") == 1);
-  const auto path = std::filesystem::directory_iterator(folder / "new")->path();
+  REQUIRE(count_files(directory / "new") == 1);
+  const auto path = std::filesystem::directory_iterator(directory / "new")->path();
   const auto size = std::filesystem::file_size(path);
   load_and_run();
 
   SECTION("other properties have a file of their own") {
     fixture.set("num_streams", std::int64_t{1});
     load_and_run();
-    CHECK(count_files(folder / "new") == 2);
+    CHECK(count_files(directory / "new") == 2);
   }
   SECTION("a damaged file is replaced") {
     std::fstream(path, std::ios::in | std::ios::out | std::ios::binary)
@@ -200,15 +200,15 @@ TEST_CASE("a compiled model is stored in the cache and loaded from it", "[openvi
     std::filesystem::resize_file(path, size / 2);
     load_and_run();
     CHECK(std::filesystem::file_size(path) == size);
-    CHECK(count_files(folder / "new") == 1);
+    CHECK(count_files(directory / "new") == 1);
   }
 }
 
 TEST_CASE("a cache that cannot be written costs nothing but the time", "[openvino]") {
-  const tenon::test::TemporaryFolder folder;
-  folder.write("file", "");
+  const tenon::test::TemporaryDirectory directory;
+  directory.write("file", "");
   Fixture fixture;
-  fixture.set("cache_dir", (folder / "file").string());
+  fixture.set("cache_dir", (directory / "file").string());
   const auto method = fixture.load();
   INFO(method.text());
   REQUIRE(method.ok());

@@ -7,7 +7,7 @@
 
 #include "runtime/library.hpp"
 #include "support/catch.hpp"
-#include "support/temporary_folder.hpp"
+#include "support/temporary_directory.hpp"
 
 namespace {
 
@@ -98,11 +98,11 @@ TEST_CASE("a missing OpenVINO is reported with what was tried and how to install
 }
 
 TEST_CASE("a directory without OpenVINO is reported by its name") {
-  const tenon::test::TemporaryFolder folder;
-  const LibraryAt library_at(folder.path().string());
+  const tenon::test::TemporaryDirectory directory;
+  const LibraryAt library_at(directory.path().string());
   const auto library = Library::load();
   CHECK(library.error() == Error::NotFound);
-  CHECK(std::string(library.text()).find(folder.path().string()) != std::string::npos);
+  CHECK(std::string(library.text()).find(directory.path().string()) != std::string::npos);
 }
 
 TEST_CASE("a library that is not OpenVINO is refused by the first function that it lacks") {

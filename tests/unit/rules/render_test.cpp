@@ -30,27 +30,27 @@ class Repository {
   Repository() {
     write("include/tenon/abi/a.h", "///   @TST-1  A host MUST run.\nint n;\n");
     write("tests/a_test.cpp", "TEST_CASE(\"it runs\", \"[@TST-1]\") {}\n");
-    std::filesystem::create_directories(folder_ / "include/tenon/conformance/impl/suites");
-    std::filesystem::create_directories(folder_ / "docs/reference");
+    std::filesystem::create_directories(directory_ / "include/tenon/conformance/impl/suites");
+    std::filesystem::create_directories(directory_ / "docs/reference");
   }
 
   void write(std::string_view name, std::string_view text) const {
-    std::filesystem::create_directories((folder_ / name).parent_path());
-    folder_.write(name, ids(text));
+    std::filesystem::create_directories((directory_ / name).parent_path());
+    directory_.write(name, ids(text));
   }
 
   [[nodiscard]] std::string read(std::string_view name) const {
-    return test::read_file(folder_.file(name));
+    return test::read_file(directory_.file(name));
   }
 
   [[nodiscard]] test::Outcome run(const std::string& action) const {
     const char* program = std::getenv("TENON_TEST_RULES");
     REQUIRE(program != nullptr);
-    return test::run_program(program, {folder_.path().string(), action});
+    return test::run_program(program, {directory_.path().string(), action});
   }
 
  private:
-  test::TemporaryFolder folder_;
+  test::TemporaryDirectory directory_;
 };
 
 }  // namespace
@@ -152,7 +152,7 @@ TEST_CASE("the program finds problems in all files of the repository", "[rules]"
 }
 
 TEST_CASE("a directory without headers, or a missing action, is refused", "[rules]") {
-  const test::TemporaryFolder empty;
+  const test::TemporaryDirectory empty;
   const std::string program = std::getenv("TENON_TEST_RULES");
   const test::Outcome nothing = test::run_program(program, {empty.path().string(), "check"});
   CHECK(nothing.exit_code == 1);

@@ -17,7 +17,7 @@
 #include "support/catch.hpp"
 #include "support/payload_bytes.hpp"
 #include "support/program_builder.hpp"
-#include "support/temporary_folder.hpp"
+#include "support/temporary_directory.hpp"
 #include "tenon/aot/compiler/write/program_check.hpp"
 #include "tenon/aoti/weights/named_weights.hpp"
 #include "tenon/conformance/case/case_file.hpp"
@@ -166,9 +166,9 @@ std::string weights_payload(const std::string& name) {
 }
 
 Status json_file(const std::string& text, const std::function<Status(const std::string&)>& read) {
-  const TemporaryFolder folder;
-  folder.write("case.json", text);
-  return read(folder.path().string());
+  const TemporaryDirectory directory;
+  directory.write("case.json", text);
+  return read(directory.path().string());
 }
 
 Status aot_program(const std::function<void(aot::MethodData&)>& change) {
@@ -386,14 +386,15 @@ const std::vector<Row>& rows() {
        }},
       {"a key of a case",
        [](const auto& text) {
-         return json_file(Json{{text, 1}}.dump(),
-                          [](const auto& folder) { return of(conformance::read_case(folder)); });
+         return json_file(Json{{text, 1}}.dump(), [](const auto& directory) {
+           return of(conformance::read_case(directory));
+         });
        },
        true},
       {"a key of a subject",
        [](const auto& text) {
-         return json_file(Json{{text, 1}}.dump(), [](const auto& folder) {
-           return of(conformance::read_subject(folder + "/case.json"));
+         return json_file(Json{{text, 1}}.dump(), [](const auto& directory) {
+           return of(conformance::read_subject(directory + "/case.json"));
          });
        },
        true},

@@ -105,11 +105,8 @@ struct ModelRequirements {
 [[nodiscard]] inline bool cpu_supports(std::string_view feature) noexcept {
 #if defined(__x86_64__)
   static const X86FeatureSet here = read_x86_features();
-  for (unsigned level = 1; level <= std::size(x86_levels); ++level) {
-    if (feature == x86_levels[level - 1]) return level <= x86_level_of_processor(here);
-  }
-  const auto place = find_x86_feature(feature);
-  return place && here.test(*place);
+  const auto needed = x86_features_of(feature);
+  return needed && (*needed & ~here).none();
 #elif defined(__linux__) && defined(__aarch64__)
   return arm64_has(feature, ::getauxval(AT_HWCAP), ::getauxval(AT_HWCAP2));
 #else
@@ -156,10 +153,7 @@ inline void find_missing_features(std::span<const std::string_view> needed,
   if (out.missing_cpu_features.empty()) return;
   X86FeatureSet code, here;
   for (const std::string_view feature : needed) {
-    if (const auto place = find_x86_feature(feature)) code.set(*place);
-    for (unsigned level = 1; level <= std::size(x86_levels); ++level) {
-      if (feature == x86_levels[level - 1]) code |= x86_features_of_level(level);
-    }
+    if (const auto features = x86_features_of(feature)) code |= *features;
   }
   for (std::size_t i = 0; i < std::size(x86_features); ++i) {
     here.set(i, supports(x86_features[i].name));

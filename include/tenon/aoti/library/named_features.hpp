@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <string>
 #include <string_view>
@@ -12,6 +11,7 @@
 #include "tenon/core/aoti_names.hpp"
 #include "tenon/core/bytes.hpp"
 #include "tenon/core/concat.hpp"
+#include "tenon/core/lists.hpp"
 #include "tenon/core/result.hpp"
 
 namespace tenon::aoti {
@@ -33,10 +33,8 @@ namespace tenon::aoti {
                  "its CPU features: expected names with commas between them, found byte ",
                  static_cast<int>(static_cast<unsigned char>(text[bad])), " at ", bad);
   }
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find(','), text.size());
-    if (end != 0) features.add(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
+  for (const std::string_view name : split(text, ',')) {
+    if (!name.empty()) features.add(name);
   }
   features.is_known = true;
   return ok();

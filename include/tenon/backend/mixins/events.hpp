@@ -71,7 +71,7 @@ concept NamesEventHandles =
     requires { B::event_kind; } || requires { &B::export_event; } || requires { &B::import_event; };
 template <class B>
 concept HasEventHandles = requires(B& backend, typename B::Event& event, void* handle) {
-  typename std::enable_if_t<is_good_name(std::string_view(B::event_kind))>;
+  typename std::enable_if_t<is_valid_name(std::string_view(B::event_kind))>;
   requires std::same_as<std::remove_cv_t<decltype(B::event_kind)>, const char*>;
   { backend.export_event(event) } -> std::same_as<Result<void*>>;
   { backend.import_event(handle) } -> std::same_as<Result<typename B::Event>>;

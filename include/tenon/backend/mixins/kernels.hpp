@@ -64,7 +64,7 @@ concept HasCreateKernel = requires(B& backend, std::string_view op, Args args) {
 };
 
 /// Whether the names are not empty and differ.
-consteval bool are_good_operators(const auto& operators) {
+consteval bool are_valid_operators(const auto& operators) {
   for (std::size_t i = 0; i < std::size(operators); ++i) {
     if (std::string_view(operators[i]).empty()) return false;
     for (std::size_t j = 0; j < i; ++j) {
@@ -76,8 +76,8 @@ consteval bool are_good_operators(const auto& operators) {
 template <class B>
 concept DeclaresOperators = requires { B::operators; };
 template <class B>
-concept HasGoodOperators =
-    requires { typename std::enable_if_t<are_good_operators(B::operators)>; };
+concept HasValidOperators =
+    requires { typename std::enable_if_t<are_valid_operators(B::operators)>; };
 template <class B>
 concept HasListOperators = requires(B& backend) {
   { backend.list_operators() } -> std::same_as<Result<std::vector<std::string>>>;
@@ -114,7 +114,7 @@ struct KernelsExtension {
       static_assert(always_false<B>,
                     "tenon: WithKernels needs a public `tenon::Result<Kernel> "
                     "create_kernel(std::string_view, tenon::Args)`");
-    } else if constexpr (DeclaresOperators<B> && !HasGoodOperators<B>) {
+    } else if constexpr (DeclaresOperators<B> && !HasValidOperators<B>) {
       static_assert(always_false<B>,
                     "tenon: the backend's `operators` must be a static constexpr array of "
                     "std::string_view, of names that are not empty and differ");

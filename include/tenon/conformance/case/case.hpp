@@ -37,10 +37,10 @@ struct CaseRun {
 
 /// A case, with its files resolved. Plain data: no file is open.
 struct Case {
-  std::string name;               ///< In reports; by default the name of its directory.
-  std::string description;        ///< For people; may be empty.
-  std::filesystem::path folder;   ///< The directory that it was read from.
-  std::filesystem::path program;  ///< The `.pte` file.
+  std::string name;                 ///< In reports; by default the name of its directory.
+  std::string description;          ///< For people; may be empty.
+  std::filesystem::path directory;  ///< The directory that it was read from.
+  std::filesystem::path program;    ///< The `.pte` file.
   std::vector<std::filesystem::path> data_files;  ///< `.ptd` files, in their order.
   std::string method = "forward";
   std::vector<CaseRun> runs;  ///< At least one, in the order in which they are executed.

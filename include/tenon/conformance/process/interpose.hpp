@@ -164,8 +164,10 @@ int posix_memalign(void** out, std::size_t alignment, std::size_t size) noexcept
 
 TENON_INTERPOSE_OPEN(open, (const char* path, int flags, ...), path, flags)
 TENON_INTERPOSE_OPEN(open64, (const char* path, int flags, ...), path, flags)
-TENON_INTERPOSE_OPEN(openat, (int folder, const char* path, int flags, ...), folder, path, flags)
-TENON_INTERPOSE_OPEN(openat64, (int folder, const char* path, int flags, ...), folder, path, flags)
+TENON_INTERPOSE_OPEN(openat, (int directory, const char* path, int flags, ...), directory, path,
+                     flags)
+TENON_INTERPOSE_OPEN(openat64, (int directory, const char* path, int flags, ...), directory, path,
+                     flags)
 TENON_INTERPOSE_FILE(int, creat, (const char* path, mode_t mode), (path, mode), -1, EMFILE, )
 TENON_INTERPOSE_FILE(int, creat64, (const char* path, mode_t mode), (path, mode), -1, EMFILE, )
 TENON_INTERPOSE_FILE(FILE*, fopen, (const char* path, const char* mode), (path, mode), nullptr,

@@ -90,6 +90,6 @@ template <class Round>
 }
 
 /// "a, b and c".
-[[nodiscard]] std::string join(const std::vector<std::string>& texts);
+[[nodiscard]] std::string join_with_and(const std::vector<std::string>& texts);
 
 }  // namespace tenon::conformance

@@ -98,9 +98,6 @@ namespace detail {
 [[nodiscard]] std::string plural(std::size_t count, std::string_view one,
                                  std::string_view many = {});
 
-/// "a, b, c".
-[[nodiscard]] std::string joined(const std::vector<std::string>& texts, std::string_view separator);
-
 /// The shortest decimal form that reads back as `value`: "2", "0.25", "1000000", "1e-07".
 [[nodiscard]] std::string number_text(double value);
 

@@ -29,12 +29,13 @@ struct PlannedTest {
 [[nodiscard]] std::vector<PlannedTest> plan_tests(const Subject& subject);
 
 /// Adds to the author's declarations what files say: each backend of the plugin's record, and each
-/// case of `folders` for the backends that its program names. A plugin without a readable record
-/// gets no backends; the tests of the file report why.
+/// case of `directories` for the backends that its program names. A plugin without a readable
+/// record gets no backends; the tests of the file report why.
 ///
 /// errors: InvalidArgument when `subject` names no plugin; those of `read_cases` and
 /// `host::Program::open`.
-[[nodiscard]] Status complete_subject(Subject& subject, const std::vector<std::string>& folders);
+[[nodiscard]] Status complete_subject(Subject& subject,
+                                      const std::vector<std::string>& directories);
 
 /// InvalidArgument, with its place, for a declaration of a complete `subject` that matches none of
 /// its tests, of whatever level: it is misspelt, or about a test or case that was removed.

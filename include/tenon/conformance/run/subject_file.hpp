@@ -16,8 +16,9 @@ namespace tenon::conformance {
 /// `read_cases`. Texts name the file, the member, what was expected and what was found.
 [[nodiscard]] Result<Subject> read_subject(const std::filesystem::path& path);
 
-/// The same with `text` as the content of a file in `folder`. `name` begins the text of a failure.
+/// The same with `text` as the content of a file in `directory`. `name` begins the text of a
+/// failure.
 [[nodiscard]] Result<Subject> parse_subject(std::string_view text, std::string_view name,
-                                            const std::filesystem::path& folder);
+                                            const std::filesystem::path& directory);
 
 }  // namespace tenon::conformance

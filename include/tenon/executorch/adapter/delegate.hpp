@@ -92,7 +92,7 @@ class AdaptedDelegate {
       return failure;
     }
     is_loaded_ = true;
-    return call.check_kept(record.id, record.runs_embedded_code);
+    return call.check_policy(record.id, record.runs_embedded_code);
   }
 
   /// A call is: `is_prepared` or else `prepare`, then `run`, then `finish` unless there is nothing

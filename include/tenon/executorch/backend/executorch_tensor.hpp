@@ -51,9 +51,8 @@ class alignas(64) ExecutorchTensor {
   /// Makes it the mirror of `tensor`.
   ///
   /// errors: InvalidType (an element type that ExecuTorch does not have), NotSupported (more than
-  /// 16
-  ///         dimensions; a device that ExecuTorch has no number for), InvalidArgument (a size or a
-  ///         stride of more than 31 bits).
+  ///         16 dimensions; a device that ExecuTorch has no number for), InvalidArgument (a size
+  ///         or a stride of more than 31 bits).
   [[nodiscard]] Status bind(tenon_tensor& tensor) {
     impl_.reset();
     room_.reset();  // As large as the capacity was.

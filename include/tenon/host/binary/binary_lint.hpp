@@ -16,7 +16,7 @@ namespace tenon::host {
 enum class Verdict : std::uint8_t {
   pass,
   information,  ///< Neither good nor bad.
-  warning,      ///< Works, and may bite later.
+  warning,      ///< Works, and may fail later.
   fail,         ///< Breaks a rule of the boundary, or opens the host to attack.
 };
 

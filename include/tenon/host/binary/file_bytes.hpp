@@ -12,6 +12,8 @@
 #include <string>
 #include <string_view>
 
+#include "tenon/core/hex.hpp"
+
 namespace tenon::host::detail {
 
 /// Bytes of an untrusted file. Nothing here reads outside them: a number that is not
@@ -98,13 +100,10 @@ class FileBytes {
 
 /// At most the first `limit` bytes in hexadecimal, "7f 45 4c 46", for error texts.
 [[gnu::cold]] inline std::string hex(std::span<const std::byte> bytes, std::size_t limit) {
-  constexpr std::string_view digits = "0123456789abcdef";
   std::string out;
   for (const std::byte byte : bytes.first(std::min(limit, bytes.size()))) {
-    const auto value = std::to_integer<std::size_t>(byte);
     if (!out.empty()) out.push_back(' ');
-    out.push_back(digits[value >> 4]);
-    out.push_back(digits[value & 15]);
+    append_hex(out, byte);
   }
   return out;
 }

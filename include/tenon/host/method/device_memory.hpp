@@ -64,12 +64,12 @@ class DeviceMemory {
 };
 
 /// Any callable that returns the backend of an id. Refers to it; for arguments.
-class BackendLookUp {
+class BackendLookup {
  public:
-  template <class LookUp>
-  BackendLookUp(const LookUp& look_up) noexcept
+  template <class Lookup>
+  BackendLookup(const Lookup& look_up) noexcept
       : context_(&look_up), call_([](const void* context, std::string_view id) {
-          return Result<BackendRef>((*static_cast<const LookUp*>(context))(id));
+          return Result<BackendRef>((*static_cast<const Lookup*>(context))(id));
         }) {}
 
   [[nodiscard]] Result<BackendRef> operator()(std::string_view id) const {
@@ -85,7 +85,7 @@ class BackendLookUp {
 /// when none does, with the reasons of the first eight.
 [[nodiscard]] Result<DeviceMemory> find_device_memory(tenon_dl_device device,
                                                       std::span<const std::string_view> ids,
-                                                      BackendLookUp look_up);
+                                                      BackendLookup look_up);
 
 /// The devices that one method has memory on. Filled while the method is loaded; the addresses of
 /// its elements stay the same.

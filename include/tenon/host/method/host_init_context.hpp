@@ -25,13 +25,13 @@ class HostInitContext : public tenon_init_context {
 
   /// After `init` has succeeded: whether it respected the answers. It is too late to stop a backend
   /// that did not ask or did not obey, but what it loaded is not executed.
-  [[nodiscard]] bool is_kept(bool runs_embedded_code) const noexcept {
+  [[nodiscard]] bool respects_policy(bool runs_embedded_code) const noexcept {
     return !refused_ && (asked_ || !runs_embedded_code || policy_->allows_all());
   }
 
   /// The same with a text, for the backend `id`.
-  [[nodiscard]] Status check_kept(std::string_view id, bool runs_embedded_code) const {
-    if (is_kept(runs_embedded_code)) return ok();
+  [[nodiscard]] Status check_policy(std::string_view id, bool runs_embedded_code) const {
+    if (respects_policy(runs_embedded_code)) return ok();
     if (refused_) {
       return error(Error::Internal, "backend ", id,
                    " went on although it was refused (TN-COD-3): ", refusal_.text());

@@ -8,9 +8,9 @@
 #include "tenon/core/result.hpp"
 #include "tenon/host/platform/opened_file.hpp"
 #if defined(_WIN32)
-#include "tenon/host/platform/windows/held_folder.hpp"
+#include "tenon/host/platform/windows/held_directory.hpp"
 #else
-#include "tenon/host/platform/posix/held_folder.hpp"
+#include "tenon/host/platform/posix/held_directory.hpp"
 #endif
 
 /// Opens files so that what was checked is what is used: everything later uses the descriptor, and
@@ -37,10 +37,10 @@ namespace tenon::host {
 
 /// A directory that is open, walked to with `Trust::checked`. On Windows it cannot be renamed
 /// meanwhile.
-class Folder {
+class Directory {
  public:
   /// Fails as `open_file` does.
-  [[nodiscard]] static Result<Folder> open(const std::filesystem::path& path);
+  [[nodiscard]] static Result<Directory> open(const std::filesystem::path& path);
 
   [[nodiscard]] const std::filesystem::path& path() const noexcept { return path_; }
 
@@ -51,9 +51,9 @@ class Folder {
   [[nodiscard]] Result<OpenedFile> open_file(const std::string& name) const;
 
  private:
-  Folder() = default;
+  Directory() = default;
 
-  platform::HeldFolder held_;
+  platform::HeldDirectory held_;
   std::filesystem::path path_;
 };
 

@@ -25,11 +25,11 @@ namespace tenon::host::detail {
 struct Provider {
   std::shared_ptr<const PluginSource> source;
   std::size_t index = 0;
-  BackendState unfit = BackendState::known;  ///< Why it cannot be chosen; `known`: it can.
-  std::string reason{};                      ///< The message that belongs to `unfit`.
+  BackendState rejection = BackendState::known;  ///< Why it cannot be chosen; `known`: it can.
+  std::string reason{};                          ///< The message that belongs to `rejection`.
 
   [[nodiscard]] const BackendRecord& record() const noexcept { return source->backends[index]; }
-  [[nodiscard]] bool usable() const noexcept { return unfit == BackendState::known; }
+  [[nodiscard]] bool usable() const noexcept { return rejection == BackendState::known; }
   [[nodiscard]] bool by_application() const noexcept {
     return source->search_path_kind == SearchPathKind::application;
   }

@@ -20,7 +20,7 @@ namespace tenon::host {
 /// The directory where plugins of this Tenon are installed (`pkg-config --variable=plugindir
 /// tenon`), as the build that installed the headers says, or TENON_PLUGINDIR if that is defined.
 /// Nothing for headers that were only copied.
-[[nodiscard]] inline std::filesystem::path installed_plugin_folder() {
+[[nodiscard]] inline std::filesystem::path installed_plugin_directory() {
 #ifdef TENON_PLUGINDIR
   // In a package that may be moved, it is given relative to a header.
   return std::filesystem::path(TENON_PLUGINDIR).lexically_normal();
@@ -42,7 +42,7 @@ struct DiscoveryOptions {
   bool use_environment = true;
 
   /// Directory of installed plugins; empty: none.
-  std::filesystem::path installed = installed_plugin_folder();
+  std::filesystem::path installed = installed_plugin_directory();
 
   /// The value of a variable, or nothing; null: `environment_variable`.
   std::function<std::optional<std::string>(const char*)> variable{};

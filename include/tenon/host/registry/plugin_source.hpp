@@ -36,7 +36,7 @@ using BackendFactory = std::function<Result<std::shared_ptr<const LoadedBackend>
 enum class SearchPathKind : std::uint8_t {
   application,   ///< Registered by the application, one by one.
   static_list,   ///< Linked into the application and given to the search.
-  folder,        ///< A file or directory that the application gave to the search.
+  directory,     ///< A file or directory that the application gave to the search.
   plugin_files,  ///< Named by TENON_PLUGIN_FILES.
   plugin_path,   ///< A directory of TENON_PLUGIN_PATH.
   installed,     ///< The directory where plugins are installed.

@@ -11,13 +11,13 @@
 #include <vector>
 
 #include "support/catch.hpp"
-#include "support/temporary_folder.hpp"
+#include "support/temporary_directory.hpp"
 #include "tenon/core/bytes.hpp"
 #include "unit/aot/pt2/archive_support.hpp"
 
 namespace tenon::test::aoti_package {
 
-constexpr std::string_view folder = "model/data/aotinductor/model/";
+constexpr std::string_view directory = "model/data/aotinductor/model/";
 
 const std::filesystem::path& fixture() {
   static const std::filesystem::path path =
@@ -42,7 +42,7 @@ struct Refusal {
 /// What reading says of the fixture after a change.
 template <class Change>
 Refusal refusal(Change change) {
-  const TemporaryFolder place;
+  const TemporaryDirectory place;
   auto zip = ZipContent::read(fixture());
   change(zip);
   const std::string path = place.file("p.pt2");
@@ -71,7 +71,7 @@ TEST_CASE("a package that torch wrote is read, also when it is compressed", "[co
   REQUIRE(models.ok());
   check_fixture(*models);
 
-  const TemporaryFolder place;
+  const TemporaryDirectory place;
   auto zip = ZipContent::read(fixture());
   zip.compressed = true;
   zip.write(place.file("p.pt2"));
@@ -83,12 +83,12 @@ TEST_CASE("a package that torch wrote is read, also when it is compressed", "[co
 }
 
 TEST_CASE("a package with several models has each under its name", "[compile][aoti]") {
-  const TemporaryFolder place;
+  const TemporaryDirectory place;
   auto zip = ZipContent::read(fixture());
   const auto one = zip.entries;
   for (const auto& [name, content] : one) {
-    if (!name.starts_with(folder)) continue;
-    zip.entries.emplace("model/data/aotinductor/decode/" + name.substr(folder.size()), content);
+    if (!name.starts_with(directory)) continue;
+    zip.entries.emplace("model/data/aotinductor/decode/" + name.substr(directory.size()), content);
   }
   zip.write(place.file("p.pt2"));
   const auto models = aot::read_aoti_package(place.file("p.pt2"));
@@ -100,7 +100,7 @@ TEST_CASE("a package with several models has each under its name", "[compile][ao
 }
 
 TEST_CASE("weights may be inside the library, and metadata missing", "[compile][aoti]") {
-  const TemporaryFolder place;
+  const TemporaryDirectory place;
   auto zip = ZipContent::read(fixture());
   zip.entries.erase(entry(zip, "weights.blob"));
   zip.entries.erase(entry(zip, "wrapper_metadata.json"));
@@ -114,7 +114,7 @@ TEST_CASE("weights may be inside the library, and metadata missing", "[compile][
 }
 
 TEST_CASE("the description of operator calls is that next to the library", "[compile][aoti]") {
-  const TemporaryFolder place;
+  const TemporaryDirectory place;
   auto zip = ZipContent::read(fixture());
   const std::string library = entry(zip, ".wrapper.so");
   zip.entries[library.substr(0, library.size() - 3) + ".json"] = R"({"nodes": []})";
@@ -128,7 +128,7 @@ TEST_CASE("the description of operator calls is that next to the library", "[com
 }
 
 TEST_CASE("a library's description of operator calls is a file of its name", "[compile][aoti]") {
-  const TemporaryFolder place;
+  const TemporaryDirectory place;
   const auto zip = ZipContent::read(fixture());
   const auto write = [&](const std::string& name, const std::string& bytes) {
     std::ofstream(place.file(name), std::ios::binary) << bytes;
@@ -159,7 +159,7 @@ TEST_CASE("a damaged package is refused by entry", "[compile][aoti]") {
   CHECK_THAT(without.text, ContainsSubstring("model 'model' has no library (*.so)"));
 
   const auto twice = refusal([&](ZipContent& it) {
-    it.entries[std::string(folder) + "b.wrapper.so"] = it.entries[library];
+    it.entries[std::string(directory) + "b.wrapper.so"] = it.entries[library];
   });
   CHECK(twice.code == Error::NotSupported);
   CHECK_THAT(twice.text, ContainsSubstring("has 2 libraries, expected one"));
@@ -189,7 +189,7 @@ TEST_CASE("a damaged package is refused by entry", "[compile][aoti]") {
 
   const auto pickled = refusal([&](ZipContent& it) {
     it.entries.erase(entry(it, "weights.blob"));
-    it.entries[std::string(folder) + "weights_config.json"] = "{}";
+    it.entries[std::string(directory) + "weights_config.json"] = "{}";
   });
   CHECK(pickled.code == Error::NotSupported);
   CHECK_THAT(pickled.text, ContainsSubstring("package_constants_on_disk_format='binary_blob'"));
@@ -212,7 +212,7 @@ TEST_CASE("a damaged package is refused by entry", "[compile][aoti]") {
 }
 
 TEST_CASE("a library and its weights are read from files", "[compile][aoti]") {
-  const TemporaryFolder place;
+  const TemporaryDirectory place;
   const auto zip = ZipContent::read(fixture());
   const std::string library = place.file("m.so");
   const std::string weights = place.file("m.blob");

@@ -13,7 +13,7 @@
 
 #include "support/catch.hpp"
 #include "support/rounds.hpp"
-#include "support/temporary_folder.hpp"
+#include "support/temporary_directory.hpp"
 #include "tenon/core/bytes.hpp"
 #include "tenon/host/binary/elf_library.hpp"
 #include "tenon/host/binary/peek.hpp"
@@ -72,8 +72,8 @@ TEST_CASE("a library is packed without its symbols, and is the same to a loader"
   CHECK(after->undefined.size() == before->undefined.size());
   CHECK(after->build_id == before->build_id);
   CHECK(after->num_constructors == before->num_constructors);
-  const TemporaryFolder folder;
-  const auto file = folder.write("stripped.so", std::string(as_text(stripped)));
+  const TemporaryDirectory directory;
+  const auto file = directory.write("stripped.so", std::string(as_text(stripped)));
   const auto record = host::peek(file);
   INFO(record.text());
   REQUIRE(record.ok());

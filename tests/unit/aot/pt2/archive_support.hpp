@@ -16,16 +16,16 @@
 #include <vector>
 
 #include "support/file_content.hpp"
-#include "support/temporary_folder.hpp"
+#include "support/temporary_directory.hpp"
 
 namespace tenon::test {
 
-/// The content of a ZIP archive, to change and to write again. Names include the folder.
+/// The content of a ZIP archive, to change and to write again. Names include the directory.
 struct ZipContent {
   std::map<std::string, std::string> entries;
   bool compressed = false;
 
-  /// A fixture's archive, whose folder is "model".
+  /// A fixture's archive, whose directory is "model".
   static ZipContent fixture(std::string_view name) {
     return read(std::filesystem::path(TENON_TEST_FIXTURES) / "pt2" / name / "model.pt2");
   }

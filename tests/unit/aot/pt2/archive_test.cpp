@@ -13,11 +13,11 @@
 
 #include "archive_support.hpp"
 #include "support/catch.hpp"
-#include "support/temporary_folder.hpp"
+#include "support/temporary_directory.hpp"
 
 using namespace tenon;
 using namespace tenon::aot;
-using tenon::test::TemporaryFolder;
+using tenon::test::TemporaryDirectory;
 using tenon::test::ZipContent;
 
 namespace archive_test {
@@ -30,20 +30,20 @@ ZipContent small(std::string content) {
   return out;
 }
 
-Result<Pt2Archive> open(const TemporaryFolder& folder, const ZipContent& content) {
-  content.write(folder / "a.pt2");
-  return Pt2Archive::open(folder / "a.pt2");
+Result<Pt2Archive> open(const TemporaryDirectory& directory, const ZipContent& content) {
+  content.write(directory / "a.pt2");
+  return Pt2Archive::open(directory / "a.pt2");
 }
 
 /// Why it is refused, without the path.
-std::string refusal(const TemporaryFolder& folder, const ZipContent& content,
+std::string refusal(const TemporaryDirectory& directory, const ZipContent& content,
                     Error code = Error::InvalidProgram) {
-  const auto archive = open(folder, content);
+  const auto archive = open(directory, content);
   REQUIRE_FALSE(archive.ok());
   CHECK(archive.error() == code);
   const std::string text(archive.text());
-  REQUIRE(text.starts_with(folder.file("a.pt2") + ": "));
-  return text.substr(folder.file("a.pt2").size() + 2);
+  REQUIRE(text.starts_with(directory.file("a.pt2") + ": "));
+  return text.substr(directory.file("a.pt2").size() + 2);
 }
 
 /// Changes what `find` is at, wherever it is in the file.
@@ -61,16 +61,16 @@ void replace(const std::filesystem::path& path, std::string_view find, std::stri
 
 using namespace archive_test;
 
-TEST_CASE("entries of an archive are found below its folder", "[pt2]") {
-  const TemporaryFolder folder;
+TEST_CASE("entries of an archive are found below its directory", "[pt2]") {
+  const TemporaryDirectory directory;
   ZipContent content = small("hello");
   content.entries["m/models/a.json"] = "{}";
   content.entries["m/models/b.json"] = "{}";
   content.entries["m/models/b.txt"] = "";
   content.entries["elsewhere"] = "ignored";
-  const auto archive = open(folder, content);
+  const auto archive = open(directory, content);
   REQUIRE(archive.ok());
-  CHECK(archive->path() == folder.file("a.pt2"));
+  CHECK(archive->path() == directory.file("a.pt2"));
   CHECK(archive->has("data"));
   CHECK_FALSE(archive->has("m/data"));
   CHECK_FALSE(archive->has("elsewhere"));
@@ -89,7 +89,7 @@ TEST_CASE("entries of an archive are found below its folder", "[pt2]") {
 
 TEST_CASE("what is stored in an archive is used in place, and what is compressed unpacked",
           "[pt2]") {
-  const TemporaryFolder folder;
+  const TemporaryDirectory directory;
   // Larger than a chunk, and not all the same.
   std::string text;
   for (int i = 0; i < 40000; ++i) text += std::to_string(i);
@@ -97,7 +97,7 @@ TEST_CASE("what is stored in an archive is used in place, and what is compressed
     ZipContent content = small(text);
     content.compressed = compressed;
     std::optional<Pt2Archive> archive;
-    archive.emplace(*open(folder, content));
+    archive.emplace(*open(directory, content));
     auto data = archive->read("data");
     auto again = archive->read("data");
     REQUIRE(data.ok());
@@ -106,7 +106,7 @@ TEST_CASE("what is stored in an archive is used in place, and what is compressed
     CHECK(as_text(data->bytes()) == text);
     CHECK(as_text(again->bytes()) == text);
     CHECK(reinterpret_cast<std::uintptr_t>(data->bytes().data()) % alignof(std::max_align_t) == 0);
-    CHECK((std::filesystem::file_size(folder / "a.pt2") < text.size()) == compressed);
+    CHECK((std::filesystem::file_size(directory / "a.pt2") < text.size()) == compressed);
   }
   // PyTorch puts entries where they are aligned; those are the same bytes each time.
   const auto archive =
@@ -121,60 +121,60 @@ TEST_CASE("what is stored in an archive is used in place, and what is compressed
 }
 
 TEST_CASE("files that are no archives of PyTorch are refused", "[pt2]") {
-  const TemporaryFolder folder;
+  const TemporaryDirectory directory;
   const auto why = [&](std::string_view bytes) {
-    const auto archive = Pt2Archive::open(folder.write("b.pt2", bytes));
+    const auto archive = Pt2Archive::open(directory.write("b.pt2", bytes));
     REQUIRE_FALSE(archive.ok());
     CHECK(archive.error() == Error::InvalidProgram);
     return std::string(archive.text());
   };
   CHECK_THAT(why("no zip at all"), ContainsSubstring("b.pt2: cannot be read as a ZIP archive"));
   CHECK_THAT(why(std::string(1000, '\0')), ContainsSubstring("cannot be read as a ZIP archive"));
-  CHECK(Pt2Archive::open(folder.write("empty", "")).error() == Error::AccessFailed);
-  CHECK(Pt2Archive::open(folder.path()).error() == Error::AccessFailed);
+  CHECK(Pt2Archive::open(directory.write("empty", "")).error() == Error::AccessFailed);
+  CHECK(Pt2Archive::open(directory.path()).error() == Error::AccessFailed);
 
   ZipContent other;
   other.entries = {{"a/b", "c"}};
-  CHECK_THAT(refusal(folder, other), ContainsSubstring("has no entry 'archive_format'"));
+  CHECK_THAT(refusal(directory, other), ContainsSubstring("has no entry 'archive_format'"));
   ZipContent format = small("");
   format.entries["m/archive_format"] = "pt3\n";
-  CHECK_THAT(refusal(folder, format), ContainsSubstring("is 'pt3\\n', expected 'pt2'"));
+  CHECK_THAT(refusal(directory, format), ContainsSubstring("is 'pt3\\n', expected 'pt2'"));
   ZipContent big = small("");
   big.entries["m/byteorder"] = "big";
-  CHECK_THAT(refusal(folder, big, Error::NotSupported),
+  CHECK_THAT(refusal(directory, big, Error::NotSupported),
              ContainsSubstring("entry 'byteorder' is 'big', expected 'little'"));
   ZipContent two = small("");
   two.entries["n/archive_format"] = "pt2";
-  CHECK(refusal(folder, two) == "holds two archives, 'm' and 'n'");
+  CHECK(refusal(directory, two) == "holds two archives, 'm' and 'n'");
 }
 
 TEST_CASE("names of entries that lead elsewhere are refused", "[pt2]") {
-  const TemporaryFolder folder;
+  const TemporaryDirectory directory;
   for (const std::string name :
        {"../evil", "m/../evil", "m/..", "/evil", "m//evil", "m/./evil", "m\\evil", "m/e\nvil"}) {
     INFO(name);
     ZipContent content = small("");
     content.entries[name] = "";
-    CHECK_THAT(refusal(folder, content), ContainsSubstring("leads out of its folder"));
+    CHECK_THAT(refusal(directory, content), ContainsSubstring("leads out of its directory"));
   }
 }
 
 TEST_CASE("an entry that appears twice is refused", "[pt2]") {
-  const TemporaryFolder folder;
+  const TemporaryDirectory directory;
   ZipContent content = small("a");
   content.entries["m/atad"] = "b";
-  content.write(folder / "a.pt2");
-  replace(folder / "a.pt2", "m/atad", "m/data");
-  const auto archive = Pt2Archive::open(folder / "a.pt2");
+  content.write(directory / "a.pt2");
+  replace(directory / "a.pt2", "m/atad", "m/data");
+  const auto archive = Pt2Archive::open(directory / "a.pt2");
   CHECK(archive.error() == Error::InvalidProgram);
   CHECK_THAT(std::string(archive.text()), ContainsSubstring("entry 'm/data' appears twice"));
 }
 
 TEST_CASE("an entry whose bytes changed is refused", "[pt2]") {
-  const TemporaryFolder folder;
-  small("the same words").write(folder / "a.pt2");
-  replace(folder / "a.pt2", "the same words", "the same world");
-  const auto archive = Pt2Archive::open(folder / "a.pt2");
+  const TemporaryDirectory directory;
+  small("the same words").write(directory / "a.pt2");
+  replace(directory / "a.pt2", "the same words", "the same world");
+  const auto archive = Pt2Archive::open(directory / "a.pt2");
   REQUIRE(archive.ok());
   const auto data = archive->read("data");
   CHECK(data.error() == Error::InvalidProgram);
@@ -182,18 +182,18 @@ TEST_CASE("an entry whose bytes changed is refused", "[pt2]") {
 }
 
 TEST_CASE("an entry that claims more than it can have is refused without memory for it", "[pt2]") {
-  const TemporaryFolder folder;
+  const TemporaryDirectory directory;
   ZipContent content = small(std::string(5000, 'x'));
   content.compressed = true;
-  content.write(folder / "a.pt2");
+  content.write(directory / "a.pt2");
   // 5000, little-endian, is its size in both places where an archive says it.
   const std::string size("\x88\x13\x00\x00", 4);
-  replace(folder / "a.pt2", size, std::string("\xff\xff\xff\x7f", 4));
-  CHECK(Pt2Archive::open(folder / "a.pt2").error() == Error::OutOfResources);
+  replace(directory / "a.pt2", size, std::string("\xff\xff\xff\x7f", 4));
+  CHECK(Pt2Archive::open(directory / "a.pt2").error() == Error::OutOfResources);
   // Also where the application permits entries of any size.
   Pt2Limits limits;
   limits.unpacked_ratio = host::HostLimits::none;
-  const auto archive = Pt2Archive::open(folder / "a.pt2", limits);
+  const auto archive = Pt2Archive::open(directory / "a.pt2", limits);
   REQUIRE(archive.ok());
   const auto data = archive->read("data");
   CHECK(data.error() == Error::InvalidProgram);

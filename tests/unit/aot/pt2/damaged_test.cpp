@@ -14,7 +14,7 @@
 #include "archive_support.hpp"
 #include "support/catch.hpp"
 #include "support/rounds.hpp"
-#include "support/temporary_folder.hpp"
+#include "support/temporary_directory.hpp"
 #include "tenon/aot/compiler/lower/edge_program_text.hpp"
 #include "tenon/aot/compiler/pt2/reader.hpp"
 
@@ -22,7 +22,7 @@ using namespace tenon;
 using namespace tenon::aot;
 using nlohmann::json;
 using tenon::test::rounds;
-using tenon::test::TemporaryFolder;
+using tenon::test::TemporaryDirectory;
 using tenon::test::ZipContent;
 
 namespace damaged_test {
@@ -111,7 +111,7 @@ void mutate(json& root, Random& random) {
 using namespace damaged_test;
 
 TEST_CASE("archives with some bytes changed or the end cut off are refused or read", "[pt2]") {
-  const TemporaryFolder folder;
+  const TemporaryDirectory directory;
   Outcomes outcomes;
   Random random(1);
   for (const std::string& name : fixtures) {
@@ -129,14 +129,14 @@ TEST_CASE("archives with some bytes changed or the end cut off are refused or re
           bytes[begin + random.below(bytes.size() - begin)] = static_cast<char>(random.below(256));
         }
       }
-      try_read(folder.write("m.pt2", bytes), outcomes);
+      try_read(directory.write("m.pt2", bytes), outcomes);
     }
   }
   CHECK(outcomes.refused > rounds(300));
 }
 
 TEST_CASE("archives whose JSON was changed at random are refused or read", "[pt2]") {
-  const TemporaryFolder folder;
+  const TemporaryDirectory directory;
   Outcomes outcomes;
   Random random(2);
   for (const std::string& name : fixtures) {
@@ -149,8 +149,8 @@ TEST_CASE("archives whose JSON was changed at random are refused or read", "[pt2
       json value = is_model ? model : weights;
       for (std::size_t i = 0; i <= random.below(3); ++i) mutate(value, random);
       content.set(is_model ? "models/model.json" : "data/weights/model_weights_config.json", value);
-      content.write(folder / "m.pt2");
-      try_read(folder / "m.pt2", outcomes);
+      content.write(directory / "m.pt2");
+      try_read(directory / "m.pt2", outcomes);
     }
   }
   CHECK(outcomes.refused > rounds(200));

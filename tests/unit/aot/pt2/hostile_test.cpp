@@ -9,13 +9,13 @@
 
 #include "archive_support.hpp"
 #include "support/catch.hpp"
-#include "support/temporary_folder.hpp"
+#include "support/temporary_directory.hpp"
 #include "tenon/aot/compiler/pt2/reader.hpp"
 
 using namespace tenon;
 using namespace tenon::aot;
 using nlohmann::json;
-using tenon::test::TemporaryFolder;
+using tenon::test::TemporaryDirectory;
 using tenon::test::ZipContent;
 
 namespace hostile_test {
@@ -26,13 +26,13 @@ constexpr std::string_view weights_entry = "data/weights/model_weights_config.js
 
 /// The error of reading `content`, without the path of the file.
 std::string refusal(const ZipContent& content, Error code) {
-  const TemporaryFolder folder;
-  content.write(folder / "m.pt2");
-  const auto program = read_pt2(folder / "m.pt2");
+  const TemporaryDirectory directory;
+  content.write(directory / "m.pt2");
+  const auto program = read_pt2(directory / "m.pt2");
   REQUIRE_FALSE(program.ok());
   CHECK(program.error() == code);
   const std::string text(program.text());
-  const std::string path = folder.file("m.pt2") + ": ";
+  const std::string path = directory.file("m.pt2") + ": ";
   REQUIRE(text.starts_with(path));
   // Once.
   CHECK(text.find(path, 1) == std::string::npos);
@@ -174,9 +174,9 @@ TEST_CASE("a size without a bound has none", "[pt2]") {
     m["range_constraints"]["s77"]["max_val"] = nullptr;
     m["range_constraints"].erase("s17");
   });
-  const TemporaryFolder folder;
-  content.write(folder / "m.pt2");
-  const auto program = read_pt2(folder / "m.pt2");
+  const TemporaryDirectory directory;
+  content.write(directory / "m.pt2");
+  const auto program = read_pt2(directory / "m.pt2");
   REQUIRE(program.ok());
   const EdgeProgram view = program->methods[0].program.view();
   const EdgeSize rows = view.value(*view.find_value("cat")).size(0);
@@ -326,9 +326,9 @@ TEST_CASE("inputs and outputs without data are left out and reported", "[pt2]") 
     json& outputs = signature(m)["output_specs"];
     outputs.push_back({{"user_output", {{"arg", {{"as_none", true}}}}}});
   });
-  const TemporaryFolder folder;
-  content.write(folder / "m.pt2");
-  const auto program = read_pt2(folder / "m.pt2");
+  const TemporaryDirectory directory;
+  content.write(directory / "m.pt2");
+  const auto program = read_pt2(directory / "m.pt2");
   INFO(program.text());
   REQUIRE(program.ok());
   CHECK(program->methods[0].left_out ==

@@ -9,7 +9,7 @@
 
 #include "archive_support.hpp"
 #include "support/catch.hpp"
-#include "support/temporary_folder.hpp"
+#include "support/temporary_directory.hpp"
 #include "tenon/aot/compiler/pt2/reader.hpp"
 
 namespace pt2_limits_test {
@@ -17,7 +17,7 @@ namespace pt2_limits_test {
 using namespace tenon;
 using namespace tenon::aot;
 using nlohmann::json;
-using tenon::test::TemporaryFolder;
+using tenon::test::TemporaryDirectory;
 using tenon::test::ZipContent;
 
 constexpr const char* model_entry = "model/models/model.json";
@@ -30,12 +30,12 @@ struct Outcome {
 };
 
 Outcome read(const ZipContent& content, const Pt2Limits& limits = {}) {
-  const TemporaryFolder folder;
-  content.write(folder / "m.pt2");
-  const auto program = read_pt2(folder / "m.pt2", limits);
-  Outcome out{std::filesystem::file_size(folder / "m.pt2"), program.error(),
+  const TemporaryDirectory directory;
+  content.write(directory / "m.pt2");
+  const auto program = read_pt2(directory / "m.pt2", limits);
+  Outcome out{std::filesystem::file_size(directory / "m.pt2"), program.error(),
               std::string(program.text())};
-  const std::string path = folder.file("m.pt2") + ": ";
+  const std::string path = directory.file("m.pt2") + ": ";
   if (!program.ok()) {
     REQUIRE(out.text.starts_with(path));
     out.text.erase(0, path.size());

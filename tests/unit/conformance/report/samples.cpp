@@ -38,7 +38,7 @@ int main(int argc, char** argv) {
     std::fputs("usage: report-samples DIR\n", stderr);
     return 2;
   }
-  const std::string folder = argv[1];
+  const std::string directory = argv[1];
   const std::pair<std::string_view, Report> samples[] = {
       {"empty", Report{}},
       {"good", test::report_of({test::test_of("s", "n", Outcome::passed, {"TN-EXE-2"})})},
@@ -50,13 +50,13 @@ int main(int argc, char** argv) {
   for (const auto& [name, report] : samples) {
     for (const bool with_times : {true, false}) {
       const ReportOptions options{.with_times = with_times};
-      const std::string path = folder + "/" + std::string(name) + (with_times ? "" : "-stable");
+      const std::string path = directory + "/" + std::string(name) + (with_times ? "" : "-stable");
       if (!write(path + ".json", to_json(report, options)) ||
           !write(path + ".xml", to_junit(report, options)) ||
           !write(path + ".html", to_html(report, options)) ||
           !write(path + ".md", to_markdown(report, options)) ||
           !write(path + ".txt", to_text(report, false, true, options))) {
-        std::fprintf(stderr, "report-samples: cannot write to %s\n", folder.c_str());
+        std::fprintf(stderr, "report-samples: cannot write to %s\n", directory.c_str());
         return 1;
       }
     }

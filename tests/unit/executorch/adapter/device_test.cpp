@@ -39,7 +39,7 @@ TEST_CASE("ExecuTorch allocates and copies on a device through the plugin that s
   CHECK(far_memory().wrong_frees == 0);
 }
 
-TEST_CASE("memory of a device that is not there, or not to be had, is an error with a text",
+TEST_CASE("memory of an absent device, and exhausted memory, is an error with a text",
           "[executorch]") {
   CHECK(allocator().allocate(8, 5, 8).error() == et::Error::NotFound);
   CHECK_THAT(last_text(), ContainsSubstring("no CUDA device 5"));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "support/temporary_folder.hpp"
+#include "support/temporary_directory.hpp"
 #include "unit/executorch/adapter/stock.hpp"
 
 using namespace tenon;

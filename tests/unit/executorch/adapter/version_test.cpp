@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <dlfcn.h>
 
-#include "support/temporary_folder.hpp"
+#include "support/temporary_directory.hpp"
 #include "tenon/executorch/layout_probe.hpp"
 #include "unit/executorch/adapter/stock.hpp"
 
@@ -39,14 +39,14 @@ TEST_CASE("the loaded ExecuTorch is found with its version", "[executorch]") {
 
 TEST_CASE("the version is read from the wheel's version.py when CMake's file is not there",
           "[executorch]") {
-  const TemporaryFolder folder;
-  std::filesystem::create_directory(folder / "lib");
-  const std::string beside = folder.file("lib/");
+  const TemporaryDirectory directory;
+  std::filesystem::create_directory(directory / "lib");
+  const std::string beside = directory.file("lib/");
   CHECK_FALSE(bridge::detail::version_beside(beside).has_value());
-  folder.write("version.py", "x = 1\n__version__ = \"1.6.0+cpu\"\n");
+  directory.write("version.py", "x = 1\n__version__ = \"1.6.0+cpu\"\n");
   REQUIRE(bridge::detail::version_beside(beside).has_value());
   CHECK(bridge::detail::version_beside(beside)->minor == 6);
-  folder.write("version.py", "__version__ = \"unterminated");
+  directory.write("version.py", "__version__ = \"unterminated");
   CHECK_FALSE(bridge::detail::version_beside(beside).has_value());
 }
 

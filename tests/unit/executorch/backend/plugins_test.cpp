@@ -12,7 +12,7 @@
 
 #include "stock.hpp"
 #include "support/catch.hpp"
-#include "support/temporary_folder.hpp"
+#include "support/temporary_directory.hpp"
 #include "tenon/abi/extensions/kernels.h"
 #include "tenon/executorch/register_plugins.hpp"
 #include "tenon/host.hpp"
@@ -86,10 +86,10 @@ void compare(const std::string& name, const std::vector<std::string>& plugins,
 
 std::size_t num_descriptors() {
   std::size_t count = 0;
-  DIR* const folder = ::opendir("/proc/self/fd");
-  REQUIRE(folder != nullptr);
-  while (::readdir(folder)) ++count;
-  ::closedir(folder);
+  DIR* const directory = ::opendir("/proc/self/fd");
+  REQUIRE(directory != nullptr);
+  while (::readdir(directory)) ++count;
+  ::closedir(directory);
   return count;
 }
 
@@ -134,11 +134,11 @@ TEST_CASE("a backend for nested programs computes the same as these programs alo
     const auto bytes = (*program)->delegate_data(*(*plan)->delegates()->Get(0));
     return std::vector<std::byte>(bytes.begin(), bytes.end());
   }();
-  const TemporaryFolder folder;
-  folder.write("nested.pte", std::string(as_text(blob)));
-  Stock stock(folder.file("nested.pte"));
+  const TemporaryDirectory directory;
+  directory.write("nested.pte", std::string(as_text(blob)));
+  Stock stock(directory.file("nested.pte"));
   CHECK(stock.run(inputs) == result);
-  Ours nested(folder.file("nested.pte"), {kernels});
+  Ours nested(directory.file("nested.pte"), {kernels});
   CHECK(nested.run(inputs) == result);
 }
 

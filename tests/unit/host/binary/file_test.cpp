@@ -14,7 +14,7 @@
 #include "object_builder.hpp"
 #include "support/catch.hpp"
 #include "support/elf_builder.hpp"
-#include "support/temporary_folder.hpp"
+#include "support/temporary_directory.hpp"
 #include "tenon/host/binary/peek.hpp"
 
 using namespace tenon;
@@ -91,7 +91,7 @@ TEST_CASE("an executable is refused") {
 #endif
 
 TEST_CASE("a path that names no plugin is refused with what it names") {
-  const test::TemporaryFolder scratch;
+  const test::TemporaryDirectory scratch;
   const auto text_of = [](const fs::path& path, Error expected) {
     const auto record = peek(path);
     INFO(record.text());
@@ -188,7 +188,7 @@ TEST_CASE("a file of another kind is refused with what it is") {
        "ELF"sv,
        "ELF"},
   };
-  const test::TemporaryFolder scratch;
+  const test::TemporaryDirectory scratch;
   for (const Row& row : rows) {
     INFO("expected: " << row.text);
     const auto record = peek(scratch.write("candidate.so", row.content));

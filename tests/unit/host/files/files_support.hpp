@@ -13,9 +13,9 @@
 
 namespace tenon::test {
 
-inline std::vector<std::string> names_in(const std::filesystem::path& folder) {
+inline std::vector<std::string> names_in(const std::filesystem::path& directory) {
   std::vector<std::string> out;
-  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+  for (const auto& entry : std::filesystem::directory_iterator(directory)) {
     out.push_back(entry.path().filename());
   }
   return out;

@@ -20,7 +20,7 @@
 
 #include "files_support.hpp"
 #include "support/catch.hpp"
-#include "support/temporary_folder.hpp"
+#include "support/temporary_directory.hpp"
 #include "tenon/host/platform/file_descriptor.hpp"
 
 namespace tenon::test::new_file {
@@ -61,8 +61,8 @@ std::string standard_output_of(const std::filesystem::path& path,
 }  // namespace
 
 TEST_CASE("A file appears at its path only when it is complete") {
-  const TemporaryFolder folder;
-  const auto path = folder / "out";
+  const TemporaryDirectory directory;
+  const auto path = directory / "out";
   {
     auto file = NewFile::create(path);
     REQUIRE(file.ok());
@@ -73,154 +73,156 @@ TEST_CASE("A file appears at its path only when it is complete") {
     REQUIRE(file->commit().ok());
     REQUIRE(file_content(path) == "1234");
   }
-  REQUIRE(names_in(folder.path()) == std::vector<std::string>{"out"});
+  REQUIRE(names_in(directory.path()) == std::vector<std::string>{"out"});
 }
 
 TEST_CASE("A file that is given up leaves nothing behind and what was there untouched") {
-  const TemporaryFolder folder;
-  folder.write("out", "before");
+  const TemporaryDirectory directory;
+  directory.write("out", "before");
   {
-    auto file = NewFile::create(folder / "out");
+    auto file = NewFile::create(directory / "out");
     REQUIRE(file.ok());
     const auto moved = std::move(*file);
   }
-  REQUIRE(names_in(folder.path()) == std::vector<std::string>{"out"});
-  REQUIRE(file_content(folder / "out") == "before");
+  REQUIRE(names_in(directory.path()) == std::vector<std::string>{"out"});
+  REQUIRE(file_content(directory / "out") == "before");
 }
 
-TEST_CASE("A file may be written under a name of the current folder and through a link") {
-  const TemporaryFolder folder;
-  folder.write("target", "before");
-  std::filesystem::create_symlink("target", folder / "link");
-  auto file = NewFile::create(folder / "link");
+TEST_CASE(
+    "A file may be written under a name of the current working directory and through a link") {
+  const TemporaryDirectory directory;
+  directory.write("target", "before");
+  std::filesystem::create_symlink("target", directory / "link");
+  auto file = NewFile::create(directory / "link");
   REQUIRE(file.ok());
   REQUIRE(file->write(bytes_of("after")).ok());
   REQUIRE(file->commit().ok());
-  REQUIRE(std::filesystem::is_symlink(folder / "link"));
-  REQUIRE(file_content(folder / "target") == "after");
+  REQUIRE(std::filesystem::is_symlink(directory / "link"));
+  REQUIRE(file_content(directory / "target") == "after");
 
   const auto before = std::filesystem::current_path();
-  std::filesystem::current_path(folder.path());
+  std::filesystem::current_path(directory.path());
   auto here = NewFile::create("here");
   const bool is_written = here.ok() && here->commit().ok();
   std::filesystem::current_path(before);
   REQUIRE(is_written);
-  REQUIRE(file_content(folder / "here").empty());
+  REQUIRE(file_content(directory / "here").empty());
 }
 
 TEST_CASE("Paths that cannot be written to are refused by name") {
-  const TemporaryFolder folder;
+  const TemporaryDirectory directory;
   const auto refusal = [](const std::filesystem::path& path) {
     const auto file = NewFile::create(path);
     REQUIRE(file.error() == Error::AccessFailed);
     return std::string(file.text());
   };
-  REQUIRE(refusal(folder / "missing/out") ==
-          folder.file("missing/out") +
+  REQUIRE(refusal(directory / "missing/out") ==
+          directory.file("missing/out") +
               ": cannot create a file next to it: No such file or directory");
-  REQUIRE(refusal(folder.path()) == folder.path().native() + ": is a folder, expected a file");
-  REQUIRE(names_in(folder.path()).empty());
+  REQUIRE(refusal(directory.path()) ==
+          directory.path().native() + ": is a directory, expected a file");
+  REQUIRE(names_in(directory.path()).empty());
 
-  auto file = NewFile::create(folder / std::string(300, 'n'));
+  auto file = NewFile::create(directory / std::string(300, 'n'));
   REQUIRE(file.ok());
   const auto status = file->commit();
   REQUIRE(status.error() == Error::AccessFailed);
   REQUIRE_THAT(std::string(status.text()), ContainsSubstring("cannot be given its name"));
 }
 
-TEST_CASE("A folder that comes in between is not replaced, and nothing is left") {
-  const TemporaryFolder folder;
+TEST_CASE("A directory that comes in between is not replaced, and nothing is left") {
+  const TemporaryDirectory directory;
   {
-    auto file = NewFile::create(folder / "out");
+    auto file = NewFile::create(directory / "out");
     REQUIRE(file.ok());
-    std::filesystem::create_directory(folder / "out");
+    std::filesystem::create_directory(directory / "out");
     REQUIRE(file->commit().error() == Error::AccessFailed);
   }
-  REQUIRE(names_in(folder.path()) == std::vector<std::string>{"out"});
-  REQUIRE(std::filesystem::is_directory(folder / "out"));
+  REQUIRE(names_in(directory.path()) == std::vector<std::string>{"out"});
+  REQUIRE(std::filesystem::is_directory(directory / "out"));
 }
 
 TEST_CASE("A process that is ended while it writes leaves nothing behind") {
-  const TemporaryFolder folder;
-  folder.write("out", "before");
+  const TemporaryDirectory directory;
+  directory.write("out", "before");
   for (const char* const name : {"out", "other"}) {
     for (const int number : {SIGINT, SIGTERM, SIGKILL}) {
       const int ended = signal_of([&] {
-        auto file = NewFile::create(folder / name);
+        auto file = NewFile::create(directory / name);
         if (file.ok() && file->write(bytes_of("half")).ok()) std::raise(number);
       });
       CHECK(ended == number);
-      CHECK(names_in(folder.path()) == std::vector<std::string>{"out"});
-      CHECK(file_content(folder / "out") == "before");
+      CHECK(names_in(directory.path()) == std::vector<std::string>{"out"});
+      CHECK(file_content(directory / "out") == "before");
     }
   }
 }
 
 TEST_CASE(
     "A write beyond the limit of size leaves nothing behind, also where it ends the process") {
-  const TemporaryFolder folder;
+  const TemporaryDirectory directory;
   const int ended = signal_of([&] {
     const FileSizeLimit full(100);
     std::signal(SIGXFSZ, SIG_DFL);
-    auto file = NewFile::create(folder / "out");
+    auto file = NewFile::create(directory / "out");
     if (file.ok()) static_cast<void>(file->write(bytes_of(std::string(200, 'x'))));
   });
   CHECK(ended == SIGXFSZ);
-  CHECK(names_in(folder.path()).empty());
+  CHECK(names_in(directory.path()).empty());
 
   const FileSizeLimit full(100);
-  const Status status = host::write_file(folder / "out", {bytes_of(std::string(200, 'x'))});
+  const Status status = host::write_file(directory / "out", {bytes_of(std::string(200, 'x'))});
   CHECK(status.error() == Error::OutOfResources);
-  CHECK(status.text() == folder.file("out") + ": cannot write: File too large");
-  CHECK(names_in(folder.path()).empty());
+  CHECK(status.text() == directory.file("out") + ": cannot write: File too large");
+  CHECK(names_in(directory.path()).empty());
 }
 
 TEST_CASE("Readers of a file that is replaced see the old one or the new one whole") {
-  const TemporaryFolder folder;
+  const TemporaryDirectory directory;
   const std::string old_text(100'000, 'a'), new_text(100'000, 'b');
-  folder.write("out", old_text);
+  directory.write("out", old_text);
   std::jthread writer([&](const std::stop_token& stop) {
     for (int i = 0; !stop.stop_requested(); ++i) {
       static_cast<void>(
-          host::write_file(folder / "out", {bytes_of(i % 2 == 0 ? new_text : old_text)}));
+          host::write_file(directory / "out", {bytes_of(i % 2 == 0 ? new_text : old_text)}));
     }
   });
   for (int i = 0; i < 300; ++i) {
-    const std::string found = file_content(folder / "out");
+    const std::string found = file_content(directory / "out");
     REQUIRE((found == old_text || found == new_text));
   }
 }
 
 TEST_CASE("A file keeps its permissions when it is replaced, and one without write is refused") {
-  const TemporaryFolder folder;
-  folder.write("private", "before");
-  ::chmod((folder / "private").c_str(), 0600);
-  REQUIRE(host::write_file(folder / "private", {bytes_of("after")}).ok());
+  const TemporaryDirectory directory;
+  directory.write("private", "before");
+  ::chmod((directory / "private").c_str(), 0600);
+  REQUIRE(host::write_file(directory / "private", {bytes_of("after")}).ok());
   struct stat status{};
-  REQUIRE(::stat((folder / "private").c_str(), &status) == 0);
+  REQUIRE(::stat((directory / "private").c_str(), &status) == 0);
   CHECK((status.st_mode & 0777) == 0600);
-  CHECK(file_content(folder / "private") == "after");
+  CHECK(file_content(directory / "private") == "after");
 
   if (::geteuid() == 0) return;  // Who may write to everything.
-  ::chmod((folder / "private").c_str(), 0400);
-  const Status refused = host::write_file(folder / "private", {bytes_of("again")});
+  ::chmod((directory / "private").c_str(), 0400);
+  const Status refused = host::write_file(directory / "private", {bytes_of("again")});
   CHECK(refused.error() == Error::AccessFailed);
   CHECK(refused.text() ==
-        folder.file("private") + ": cannot be opened to write: Permission denied");
-  CHECK(file_content(folder / "private") == "after");
+        directory.file("private") + ": cannot be opened to write: Permission denied");
+  CHECK(file_content(directory / "private") == "after");
 }
 
 TEST_CASE("A file appears with the permissions that were asked for, and a device keeps its own") {
-  const TemporaryFolder folder;
+  const TemporaryDirectory directory;
   const auto permissions_of = [](const std::filesystem::path& path) {
     return std::filesystem::status(path).permissions();
   };
   for (const auto wanted : {std::filesystem::perms(0755), std::filesystem::perms(0600)}) {
-    auto file = host::NewFile::create(folder / "file");
+    auto file = host::NewFile::create(directory / "file");
     REQUIRE(file.ok());
     CHECK(file->set_permissions(wanted).ok());
     CHECK(file->commit().ok());
-    CHECK(permissions_of(folder / "file") == wanted);
+    CHECK(permissions_of(directory / "file") == wanted);
   }
   const auto before = permissions_of("/dev/null");
   auto device = host::NewFile::create("/dev/null");
@@ -230,38 +232,38 @@ TEST_CASE("A file appears with the permissions that were asked for, and a device
 }
 
 TEST_CASE("A link to a file that does not exist yet is followed") {
-  const TemporaryFolder folder;
-  std::filesystem::create_symlink("second", folder / "first");
-  std::filesystem::create_symlink("target", folder / "second");
-  REQUIRE(host::write_file(folder / "first", {bytes_of("text")}).ok());
-  CHECK(std::filesystem::is_symlink(folder / "first"));
-  CHECK(std::filesystem::is_symlink(folder / "second"));
-  CHECK(file_content(folder / "target") == "text");
+  const TemporaryDirectory directory;
+  std::filesystem::create_symlink("second", directory / "first");
+  std::filesystem::create_symlink("target", directory / "second");
+  REQUIRE(host::write_file(directory / "first", {bytes_of("text")}).ok());
+  CHECK(std::filesystem::is_symlink(directory / "first"));
+  CHECK(std::filesystem::is_symlink(directory / "second"));
+  CHECK(file_content(directory / "target") == "text");
 }
 
 TEST_CASE("What is no file is written as it is: a device, a FIFO, standard output") {
-  const TemporaryFolder folder;
+  const TemporaryDirectory directory;
   CHECK(host::write_file("/dev/null", {bytes_of("text")}).ok());
   CHECK(std::filesystem::is_character_file("/dev/null"));
   const Status full = host::write_file("/dev/full", {bytes_of("text")});
   CHECK(full.error() == Error::OutOfResources);
   CHECK(full.text() == "/dev/full: cannot write: No space left on device");
 
-  REQUIRE(::mkfifo((folder / "fifo").c_str(), 0600) == 0);
+  REQUIRE(::mkfifo((directory / "fifo").c_str(), 0600) == 0);
   std::string received;
   {
     const std::jthread reader([&] {
-      std::ifstream fifo(folder / "fifo");
+      std::ifstream fifo(directory / "fifo");
       std::getline(fifo, received, '\0');
     });
-    CHECK(host::write_file(folder / "fifo", {bytes_of("through "), bytes_of("a FIFO")}).ok());
+    CHECK(host::write_file(directory / "fifo", {bytes_of("through "), bytes_of("a FIFO")}).ok());
   }
   CHECK(received == "through a FIFO");
-  CHECK(std::filesystem::is_fifo(folder / "fifo"));
+  CHECK(std::filesystem::is_fifo(directory / "fifo"));
 
   // A file is standard output here, to which the process wrote before.
   Status written;
-  const std::string output = standard_output_of(folder / "stdout", [&] {
+  const std::string output = standard_output_of(directory / "stdout", [&] {
     std::fputs("before, ", stdout);
     std::fflush(stdout);
     written = host::write_file("/dev/stdout", {bytes_of("the file")});

@@ -162,11 +162,11 @@ TEST_CASE("a tensor in a buffer of another device than its own is refused", "[de
 TEST_CASE("a program of ExecuTorch's CUDA exporter loads up to init with a backend of that name",
           "[device]") {
   const FarRegistry far("CudaBackend");
-  const std::string folder = std::string(TENON_TEST_FIXTURES) + "/cuda_addmul";
-  const auto program = host::Program::open(folder + "/model.pte");
+  const std::string directory = std::string(TENON_TEST_FIXTURES) + "/cuda_addmul";
+  const auto program = host::Program::open(directory + "/model.pte");
   REQUIRE(program.ok());
   auto options = far.options();
-  options.data_files.push_back(*host::DataFile::open(folder + "/aoti_cuda_blob.ptd"));
+  options.data_files.push_back(*host::DataFile::open(directory + "/aoti_cuda_blob.ptd"));
   std::optional<std::size_t> failed;
   options.failed_delegate = &failed;
   CHECK_THAT(refusal(host::Method::load(*program, "forward", options),

@@ -187,19 +187,19 @@ TEST_CASE("a plugin that is asked for a kernel finds none itself", "[method][ker
 
 /// Fails in each way in which a host's own code can.
 struct FailingLookup final : host::detail::KernelLookup {
-  struct Kernel final : host::detail::KernelForDelegate {
-    [[nodiscard]] Result<std::unique_ptr<KernelForDelegate>> clone(
+  struct Kernel final : host::detail::HostFoundKernel {
+    [[nodiscard]] Result<std::unique_ptr<HostFoundKernel>> clone(
         std::span<tenon_value* const>) const override {
       throw std::runtime_error("clone");
     }
     [[nodiscard]] Status run() override { throw std::bad_alloc(); }
   };
-  [[nodiscard]] Result<std::unique_ptr<host::detail::KernelForDelegate>> find(
+  [[nodiscard]] Result<std::unique_ptr<host::detail::HostFoundKernel>> find(
       const std::string& op, std::span<tenon_value* const>) override {
     CHECK(host::detail::current_kernel_lookup() == nullptr);
     if (op == "throws") throw 1;
     if (op == "memory") throw std::bad_alloc();
-    return std::unique_ptr<host::detail::KernelForDelegate>(std::make_unique<Kernel>());
+    return std::unique_ptr<host::detail::HostFoundKernel>(std::make_unique<Kernel>());
   }
 };
 

@@ -13,7 +13,7 @@
 #include <utility>
 
 #include "support/catch.hpp"
-#include "support/temporary_folder.hpp"
+#include "support/temporary_directory.hpp"
 #include "tenon/host/impl/plugin/library.hpp"
 #include "tenon/host/plugin/plugin.hpp"
 #include "unit/host/plugin/loaded_backend.hpp"
@@ -50,42 +50,42 @@ struct Companions {
     ::chmod(plugin.c_str(), 0644);
     ::chmod(library.c_str(), 0644);
   }
-  TemporaryFolder folder;
-  fs::path plugin = folder / "needs_companion.so";
-  fs::path library = folder / "libcompanion.so";
+  TemporaryDirectory directory;
+  fs::path plugin = directory / "needs_companion.so";
+  fs::path library = directory / "libcompanion.so";
 };
 
 }  // namespace
 
 TEST_CASE("a plugin that is replaced after it was opened is not the one that is loaded",
           "[loader]") {
-  const TemporaryFolder folder;
-  fs::copy_file(zoo("newer_minor"), folder / "a.so");
-  auto opened = open_file(folder / "a.so", Trust::caller);
+  const TemporaryDirectory directory;
+  fs::copy_file(zoo("newer_minor"), directory / "a.so");
+  auto opened = open_file(directory / "a.so", Trust::caller);
   REQUIRE(opened.ok());
-  fs::copy_file(zoo("static_constructor"), folder / "b.so");  // Would end this process.
-  fs::rename(folder / "b.so", folder / "a.so");
+  fs::copy_file(zoo("static_constructor"), directory / "b.so");  // Would end this process.
+  fs::rename(directory / "b.so", directory / "a.so");
   const auto plugin = Plugin::load(*std::move(opened), nullptr);
   REQUIRE(plugin.ok());
   CHECK(run(*plugin) == 1);
-  CHECK((*plugin)->path() == folder.file("a.so"));
+  CHECK((*plugin)->path() == directory.file("a.so"));
 }
 
 TEST_CASE("a plugin that is removed after it was opened is loaded all the same", "[loader]") {
-  const TemporaryFolder folder;
-  fs::copy_file(zoo("newer_minor"), folder / "a.so");
-  auto opened = open_file(folder / "a.so", Trust::caller);
-  fs::remove(folder / "a.so");
+  const TemporaryDirectory directory;
+  fs::copy_file(zoo("newer_minor"), directory / "a.so");
+  auto opened = open_file(directory / "a.so", Trust::caller);
+  fs::remove(directory / "a.so");
   const auto plugin = Plugin::load(*std::move(opened), nullptr);
   REQUIRE(plugin.ok());
   CHECK(run(*plugin) == 1);
 }
 
 TEST_CASE("a plugin that is written to after it was opened is refused", "[loader]") {
-  const TemporaryFolder folder;
-  fs::copy_file(zoo("newer_minor"), folder / "a.so");
-  auto opened = open_file(folder / "a.so", Trust::caller);
-  std::ofstream(folder / "a.so", std::ios::app | std::ios::binary) << "more";
+  const TemporaryDirectory directory;
+  fs::copy_file(zoo("newer_minor"), directory / "a.so");
+  auto opened = open_file(directory / "a.so", Trust::caller);
+  std::ofstream(directory / "a.so", std::ios::app | std::ios::binary) << "more";
   const auto plugin = Plugin::load(*std::move(opened), nullptr);
   CHECK(plugin.error() == Error::InvalidState);
   CHECK_THAT(std::string(plugin.text()), ContainsSubstring("was changed while it was loaded"));
@@ -93,18 +93,18 @@ TEST_CASE("a plugin that is written to after it was opened is refused", "[loader
 }
 
 TEST_CASE("a descriptor's number that comes back is not the library of before", "[loader]") {
-  const TemporaryFolder folder;
-  fs::copy_file(TENON_TEST_STAYS, folder / "stays.so");
-  fs::copy_file(zoo("newer_minor"), folder / "other.so");
+  const TemporaryDirectory directory;
+  fs::copy_file(TENON_TEST_STAYS, directory / "stays.so");
+  fs::copy_file(zoo("newer_minor"), directory / "other.so");
   int number = -1;
   {
-    auto opened = open_file(folder / "stays.so", Trust::caller);
+    auto opened = open_file(directory / "stays.so", Trust::caller);
     number = opened->descriptor.get();
     const auto stays = Library::load(*std::move(opened));
     REQUIRE(stays.ok());
   }
   CHECK(is_mapped("stays.so"));  // It was linked so that it cannot be unloaded.
-  auto opened = open_file(folder / "other.so", Trust::caller);
+  auto opened = open_file(directory / "other.so", Trust::caller);
   REQUIRE(opened->descriptor.get() == number);
   const auto plugin = Plugin::load(*std::move(opened), nullptr);
   REQUIRE(plugin.ok());
@@ -113,9 +113,9 @@ TEST_CASE("a descriptor's number that comes back is not the library of before", 
 }
 
 TEST_CASE("another process can open a library by the name that the loader got", "[loader]") {
-  const TemporaryFolder folder;
-  fs::copy_file(zoo("newer_minor"), folder / "a.so");
-  auto opened = open_file(folder / "a.so", Trust::caller);
+  const TemporaryDirectory directory;
+  fs::copy_file(zoo("newer_minor"), directory / "a.so");
+  auto opened = open_file(directory / "a.so", Trust::caller);
   const std::string name = host::detail::descriptor_name(*opened);
   const std::string again = host::detail::descriptor_name(*opened);
   CHECK(name.starts_with(concat("/proc/", ::getpid())));
@@ -185,11 +185,11 @@ TEST_CASE("a plugin that needs a library by a relative path is refused", "[loade
   for (std::size_t at = 0; (at = bytes.find(name, at)) != bytes.npos; ++at) {
     bytes.replace(at, name.size(), path);
   }
-  here.folder.write("needs_companion.so", bytes);
+  here.directory.write("needs_companion.so", bytes);
   const auto plugin = Plugin::load(here.plugin);
   CHECK(plugin.error() == Error::InvalidArgument);
-  CHECK_THAT(std::string(plugin.text()),
-             ContainsSubstring("needs 'lib/companio.so'") && ContainsSubstring("current folder"));
+  CHECK_THAT(std::string(plugin.text()), ContainsSubstring("needs 'lib/companio.so'") &&
+                                             ContainsSubstring("current working directory"));
 }
 
 TEST_CASE("a thousand loads of a plugin with a library leak nothing", "[loader]") {
@@ -205,13 +205,13 @@ TEST_CASE("a thousand loads of a plugin with a library leak nothing", "[loader]"
 }
 
 TEST_CASE("TENON_NO_UNLOAD keeps libraries in memory", "[loader]") {
-  const TemporaryFolder folder;
-  fs::copy_file(zoo("newer_minor"), folder / "kept.so");
+  const TemporaryDirectory directory;
+  fs::copy_file(zoo("newer_minor"), directory / "kept.so");
   const auto is_kept = [&](const char* value) {
     const pid_t child = ::fork();
     if (child == 0) {
       ::setenv("TENON_NO_UNLOAD", value, 1);
-      const bool loaded = Plugin::load(folder / "kept.so").ok();
+      const bool loaded = Plugin::load(directory / "kept.so").ok();
       ::_exit(loaded && is_mapped("kept.so") && !unloads_libraries() ? 0 : 1);
     }
     int outcome = -1;

@@ -90,8 +90,8 @@ TEST_CASE("a file that is missing or no plugin is refused by name", "[loader]") 
   CHECK(text.error() == Error::InvalidArgument);
   CHECK_THAT(std::string(text.text()), ContainsSubstring("text file"));
 
-  const auto folder = Plugin::load(std::filesystem::temp_directory_path());
-  CHECK(folder.error() == Error::InvalidArgument);
+  const auto directory = Plugin::load(std::filesystem::temp_directory_path());
+  CHECK(directory.error() == Error::InvalidArgument);
   CHECK(Plugin::load("").error() != Error::Ok);
 }
 

@@ -15,7 +15,7 @@
 
 namespace tenon::test {
 
-/// Whether a file with this name (without its folder) is mapped into this process.
+/// Whether a file with this name (without its directory) is mapped into this process.
 inline bool is_mapped(std::string_view file_name) {
   std::ifstream maps("/proc/self/maps");
   for (std::string line; std::getline(maps, line);) {

@@ -153,7 +153,7 @@ TEST_CASE("a file that changes between listing and loading is judged again", "[l
   std::filesystem::remove(copy);
 }
 
-TEST_CASE("a relative path still serves when the working folder has changed", "[loader]") {
+TEST_CASE("a relative path still serves when the working directory has changed", "[loader]") {
   const std::filesystem::path before = std::filesystem::current_path();
   BackendRegistry registry;
   REQUIRE(registry.register_backend(std::filesystem::relative(hello)).ok());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Whose files and folders are trusted. The words of the refusals are in
+// Whose files and directories are trusted. The words of the refusals are in
 // tests/unit/host/registry/refusals.txt.
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -10,7 +10,7 @@
 #include <string>
 
 #include "support/catch.hpp"
-#include "support/temporary_folder.hpp"
+#include "support/temporary_directory.hpp"
 #include "tenon/host/files/environment.hpp"
 #include "tenon/host/platform/trusted_path.hpp"
 #include "unit/host/plugin/process.hpp"
@@ -23,7 +23,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A folder with a file in another folder: "outer/inner/file".
+/// A directory with a file in another directory: "outer/inner/file".
 struct Tree {
   Tree() {
     fs::create_directories(inner);
@@ -32,7 +32,7 @@ struct Tree {
     root.write("outer/inner/file", "content");
     ::chmod(file.c_str(), 0644);
   }
-  TemporaryFolder root;
+  TemporaryDirectory root;
   fs::path outer = root / "outer";
   fs::path inner = root / "outer/inner";
   fs::path file = root / "outer/inner/file";
@@ -134,8 +134,8 @@ TEST_CASE("a sticky directory may be on the path but must not hold the file", "[
   const Tree tree;
   ::chmod(tree.outer.c_str(), 01777);
   CHECK(checked(tree.file) == Error::Ok);
-  CHECK(Folder::open(tree.inner).ok());
-  CHECK_FALSE(Folder::open(tree.outer).ok());
+  CHECK(Directory::open(tree.inner).ok());
+  CHECK_FALSE(Directory::open(tree.outer).ok());
   ::chmod(tree.outer.c_str(), 0755);
   ::chmod(tree.inner.c_str(), 01777);
   CHECK(checked(tree.file) == Error::AccessFailed);
@@ -185,25 +185,25 @@ TEST_CASE("what is no regular file, missing or no path is refused in both ways",
   }
 }
 
-TEST_CASE("a folder lists its names in order and opens what is in it", "[loader]") {
+TEST_CASE("a directory lists its names in order and opens what is in it", "[loader]") {
   const Tree tree;
   tree.root.write("outer/inner/a", "a");
   tree.root.write("outer/inner/.hidden", "h");
   fs::create_symlink("file", tree.inner / "link");
   fs::create_symlink("nowhere", tree.inner / "dangling");
-  const auto folder = Folder::open(tree.inner);
-  REQUIRE(folder.ok());
-  CHECK(folder->path() == tree.inner);
-  CHECK(*folder->list() == std::vector<std::string>{".hidden", "a", "dangling", "file", "link"});
-  CHECK(*folder->list() == *folder->list());
-  CHECK(folder->open_file("file").ok());
-  CHECK(folder->open_file("link").ok());
-  CHECK(folder->open_file("dangling").error() == Error::NotFound);
-  CHECK(folder->open_file("none").error() == Error::NotFound);
+  const auto directory = Directory::open(tree.inner);
+  REQUIRE(directory.ok());
+  CHECK(directory->path() == tree.inner);
+  CHECK(*directory->list() == std::vector<std::string>{".hidden", "a", "dangling", "file", "link"});
+  CHECK(*directory->list() == *directory->list());
+  CHECK(directory->open_file("file").ok());
+  CHECK(directory->open_file("link").ok());
+  CHECK(directory->open_file("dangling").error() == Error::NotFound);
+  CHECK(directory->open_file("none").error() == Error::NotFound);
   ::chmod((tree.inner / "a").c_str(), 0666);
-  CHECK(folder->open_file("a").error() == Error::AccessFailed);
-  CHECK(Folder::open(tree.file).error() == Error::InvalidArgument);
-  CHECK(Folder::open("outer").error() == Error::InvalidArgument);
+  CHECK(directory->open_file("a").error() == Error::AccessFailed);
+  CHECK(Directory::open(tree.file).error() == Error::InvalidArgument);
+  CHECK(Directory::open("outer").error() == Error::InvalidArgument);
 }
 
 TEST_CASE("opening and refusing leave no descriptor open", "[loader]") {
@@ -215,7 +215,7 @@ TEST_CASE("opening and refusing leave no descriptor open", "[loader]") {
         static_cast<void>(open_file(tree.inner / name, trust).ok());
       }
     }
-    static_cast<void>(Folder::open(tree.inner)->list().ok());
+    static_cast<void>(Directory::open(tree.inner)->list().ok());
   };
   try_all();
   const std::size_t before = Footprint::now().descriptors;

@@ -9,7 +9,7 @@
 
 #include "support/catch.hpp"
 #include "support/rounds.hpp"
-#include "support/temporary_folder.hpp"
+#include "support/temporary_directory.hpp"
 #include "tenon/host/method/method.hpp"
 #include "tenon/host/plugin/plugin.hpp"
 #include "tenon/host/program/program.hpp"
@@ -145,12 +145,13 @@ TEST_CASE("a thousand loads of a plugin leave mappings, descriptors and memory a
 TEST_CASE("loads, runs and unloads from four threads leave nothing behind", "[loader][threads]") {
   // Each thread has a file of its own, so that every round really loads and unloads; one file is
   // shared by all, so that they also meet.
-  const TemporaryFolder folder;
+  const TemporaryDirectory directory;
   BackendRegistry registry;
   REQUIRE(registry.register_backend(demo).ok());
   for (int t = 0; t < 4; ++t) {
-    std::filesystem::copy_file(hello, folder / concat("copy", t, ".so"));
-    REQUIRE(registry.register_backend(folder / concat("copy", t, ".so"), {.name = concat(t)}).ok());
+    std::filesystem::copy_file(hello, directory / concat("copy", t, ".so"));
+    REQUIRE(
+        registry.register_backend(directory / concat("copy", t, ".so"), {.name = concat(t)}).ok());
   }
   std::atomic<int> good = 0;
   const auto load_and_run = [&](const std::string& id) {

@@ -5,7 +5,7 @@
 
 #include "data_file_builder.hpp"
 #include "support/catch.hpp"
-#include "support/temporary_folder.hpp"
+#include "support/temporary_directory.hpp"
 #include "tenon/host/program/data_file.hpp"
 #include "tenon/host/schema/flat_tensor_generated.h"
 #include "tenon/host/schema/program_generated.h"
@@ -51,9 +51,9 @@ void check_refused(const Fault& fault) {
 }
 
 TEST_CASE("a data file gives its data by name") {
-  const TemporaryFolder folder;
+  const TemporaryDirectory directory;
   const auto bytes = two_entries().build();
-  const auto path = folder.write("two.ptd", text_of(bytes.bytes()));
+  const auto path = directory.write("two.ptd", text_of(bytes.bytes()));
   const auto opened = DataFile::open(path);
   INFO(opened.text());
   REQUIRE(opened.ok());

@@ -2,7 +2,7 @@
 #include <filesystem>
 
 #include "rich_program.hpp"
-#include "support/temporary_folder.hpp"
+#include "support/temporary_directory.hpp"
 
 using namespace tenon;
 using namespace tenon::test;
@@ -134,9 +134,9 @@ TEST_CASE("bytes after the last segment are accepted") {
 }
 
 TEST_CASE("a flatbuffer of two gigabytes is refused") {
-  const TemporaryFolder folder;
+  const TemporaryDirectory directory;
   const auto file = rich_program().build(Header::none);
-  const auto path = folder.write(
+  const auto path = directory.write(
       "large.pte", {reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size()});
   std::filesystem::resize_file(path, std::uint64_t{1} << 31);
   const auto program = host::Program::open(path);

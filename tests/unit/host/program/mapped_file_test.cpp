@@ -8,7 +8,7 @@
 #include <string>
 
 #include "support/catch.hpp"
-#include "support/temporary_folder.hpp"
+#include "support/temporary_directory.hpp"
 #include "tenon/host/files/mapped_file.hpp"
 
 using namespace tenon;
@@ -24,8 +24,8 @@ std::size_t open_descriptors() {
 }
 
 TEST_CASE("a mapped file shows the bytes of the file") {
-  const TemporaryFolder folder;
-  const auto path = folder.write("file", std::string(10'000, 'x') + "end");
+  const TemporaryDirectory directory;
+  const auto path = directory.write("file", std::string(10'000, 'x') + "end");
   const auto before = open_descriptors();
   const auto file = MappedFile::open(path);
   INFO(file.text());
@@ -37,25 +37,25 @@ TEST_CASE("a mapped file shows the bytes of the file") {
 }
 
 TEST_CASE("what cannot be mapped is refused with its path and the reason") {
-  const TemporaryFolder folder;
+  const TemporaryDirectory directory;
   const auto check = [](const std::filesystem::path& path, const std::string& reason) {
     const auto file = MappedFile::open(path);
     REQUIRE_FALSE(file.ok());
     CHECK(file.error() == Error::AccessFailed);
     CHECK(file.text() == path.string() + ": " + reason);
   };
-  check(folder.path() / "missing", "No such file or directory");
-  check(folder.path(), "is a directory, expected a regular file");
-  check(folder.write("empty", ""), "file is empty");
+  check(directory.path() / "missing", "No such file or directory");
+  check(directory.path(), "is a directory, expected a regular file");
+  check(directory.write("empty", ""), "file is empty");
   check("/dev/null", "is not a regular file");
-  const auto fifo = folder.path() / "fifo";
+  const auto fifo = directory.path() / "fifo";
   REQUIRE(::mkfifo(fifo.c_str(), 0600) == 0);
   check(fifo, "is a FIFO, expected a regular file");
 }
 
 TEST_CASE("dropped bytes can be read again") {
-  const TemporaryFolder folder;
-  const auto path = folder.write("file", std::string(100'000, 'x'));
+  const TemporaryDirectory directory;
+  const auto path = directory.write("file", std::string(100'000, 'x'));
   const auto file = MappedFile::open(path);
   REQUIRE(file.ok());
   const auto bytes = file->bytes();
@@ -69,8 +69,8 @@ TEST_CASE("dropped bytes can be read again") {
 }
 
 TEST_CASE("dropping bytes of another place changes nothing") {
-  const TemporaryFolder folder;
-  const auto path = folder.write("file", std::string(8192, 'x'));
+  const TemporaryDirectory directory;
+  const auto path = directory.write("file", std::string(8192, 'x'));
   const auto file = MappedFile::open(path);
   REQUIRE(file.ok());
   // Private memory that were dropped would read as zero.
@@ -88,9 +88,9 @@ TEST_CASE("dropping bytes of another place changes nothing") {
 }
 
 TEST_CASE("a mapped file can be moved") {
-  const TemporaryFolder folder;
-  auto first = MappedFile::open(folder.write("a", "first"));
-  auto second = MappedFile::open(folder.write("b", "second"));
+  const TemporaryDirectory directory;
+  auto first = MappedFile::open(directory.write("a", "first"));
+  auto second = MappedFile::open(directory.write("b", "second"));
   REQUIRE(first.ok());
   REQUIRE(second.ok());
   MappedFile moved = std::move(*first);

@@ -4,7 +4,7 @@
 
 #include "data_file_builder.hpp"
 #include "rich_program.hpp"
-#include "support/temporary_folder.hpp"
+#include "support/temporary_directory.hpp"
 #include "tenon/host/program/data_file.hpp"
 #include "tenon/host/program/merged_data_map.hpp"
 
@@ -181,11 +181,11 @@ TEST_CASE("a plugin that asks wrongly gets a status") {
 }
 
 TEST_CASE("a released buffer of a mapped file can be asked for again") {
-  const TemporaryFolder folder;
+  const TemporaryDirectory directory;
   DataFileBuilder builder;
   builder.data("large", std::string(100'000, 'l'));
   const auto bytes = builder.build();
-  const auto file = DataFile::open(folder.write("large.ptd", text_of(bytes.bytes())));
+  const auto file = DataFile::open(directory.write("large.ptd", text_of(bytes.bytes())));
   REQUIRE(file.ok());
   const auto map = *MergedDataMap::create(nullptr, {*file});
   auto first = get(*map, "large");

@@ -27,9 +27,9 @@ std::vector<Subject> subjects() {
     const auto extension = entry.path().extension();
     if (extension != ".pte" && extension != ".ptd") continue;
     // Like mlp_xnnpack, and much longer; and like those of another machine.
-    const auto folder = entry.path().parent_path();
-    if (folder.filename().string().starts_with("xnnpack_")) continue;
-    if (folder.parent_path().filename() == "arm64") continue;
+    const auto directory = entry.path().parent_path();
+    if (directory.filename().string().starts_with("xnnpack_")) continue;
+    if (directory.parent_path().filename() == "arm64") continue;
     all.push_back({entry.path().string(), read_file(entry.path().string())});
   }
   all.push_back({"rich.pte", rich_program().build()});

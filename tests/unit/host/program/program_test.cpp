@@ -4,7 +4,7 @@
 
 #include "fuzz/program_walk.hpp"
 #include "rich_program.hpp"
-#include "support/temporary_folder.hpp"
+#include "support/temporary_directory.hpp"
 
 using namespace tenon;
 using namespace tenon::test;
@@ -17,14 +17,14 @@ std::string_view text_of(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-std::filesystem::path write(const TemporaryFolder& folder, const AlignedBytes& file) {
-  return folder.write("rich.pte", text_of(file.bytes()));
+std::filesystem::path write(const TemporaryDirectory& directory, const AlignedBytes& file) {
+  return directory.write("rich.pte", text_of(file.bytes()));
 }
 
 TEST_CASE("a program opened from a file and one opened from bytes are the same") {
-  const TemporaryFolder folder;
+  const TemporaryDirectory directory;
   const auto file = rich_program().build();
-  const auto path = write(folder, file);
+  const auto path = write(directory, file);
   const auto mapped = Program::open(path);
   const auto in_memory = Program::from_bytes(file.bytes(), nullptr, "memory");
   INFO(mapped.text());
@@ -36,16 +36,16 @@ TEST_CASE("a program opened from a file and one opened from bytes are the same")
 }
 
 TEST_CASE("a file that cannot be opened is an error with its path") {
-  const TemporaryFolder folder;
-  const auto program = Program::open(folder.path() / "missing.pte");
+  const TemporaryDirectory directory;
+  const auto program = Program::open(directory.path() / "missing.pte");
   REQUIRE_FALSE(program.ok());
   CHECK(program.error() == Error::AccessFailed);
   CHECK_THAT(std::string(program.text()), ContainsSubstring("missing.pte: No such file"));
 }
 
 TEST_CASE("a broken file is an error with its path") {
-  const TemporaryFolder folder;
-  const auto program = Program::open(folder.write("broken.pte", "this is not a program"));
+  const TemporaryDirectory directory;
+  const auto program = Program::open(directory.write("broken.pte", "this is not a program"));
   REQUIRE_FALSE(program.ok());
   CHECK(program.error() == Error::InvalidProgram);
   CHECK_THAT(std::string(program.text()), ContainsSubstring("broken.pte: not a program"));
@@ -178,9 +178,9 @@ TEST_CASE("dropped data of a program can be read again") {
   ProgramBuilder builder;
   builder.plan("forward");
   builder.segment(bytes_of(std::string(100'000, 's')));
-  const TemporaryFolder folder;
+  const TemporaryDirectory directory;
   const auto file = builder.build();
-  const auto mapped = Program::open(write(folder, file));
+  const auto mapped = Program::open(write(directory, file));
   REQUIRE(mapped.ok());
   (*mapped)->drop((*mapped)->segment(0));
   CHECK(text_of((*mapped)->segment(0)) == std::string(100'000, 's'));

@@ -17,7 +17,7 @@
 #include "failing_allocation.hpp"
 #include "support/catch.hpp"
 #include "support/sanitizer.hpp"
-#include "support/temporary_folder.hpp"
+#include "support/temporary_directory.hpp"
 #include "tenon/host/plugin/plugin.hpp"
 #include "tenon/host/registry/discovery.hpp"
 #include "tenon/host/registry/registry.hpp"
@@ -102,7 +102,7 @@ TEST_CASE("a search that throws is reported, runs again, and does not hide the o
   REQUIRE(paths.size() == 2);
   CHECK(paths[0].num_sources == 1);
   CHECK(paths[1].error == Error::Internal);
-  CHECK(paths[1].reason == "the search threw what is no std::exception");
+  CHECK(paths[1].reason == "the search threw an exception not derived from std::exception");
 
   CHECK(registry.list_backends() == Ids{"LockedBackend", "VariantBackend", "WorksBackend"});
   CHECK(registry.search_paths().size() == 2);
@@ -252,7 +252,8 @@ TEST_CASE("whatever a factory throws is an error of the look-up, and it is calle
   REQUIRE(registry.register_backend(BackendFactory(make), {.name = "Made"}).ok());
   const Status number = registry.lookup_backend("Made").status();
   CHECK(number.error() == Error::Internal);
-  CHECK(number.text() == "the factory of backend 'Made' threw what is no std::exception");
+  CHECK(number.text() ==
+        "the factory of backend 'Made' threw an exception not derived from std::exception");
   const Status memory = registry.lookup_backend("Made").status();
   CHECK(memory.error() == Error::MemoryAllocationFailed);
   CHECK(memory.text() == "the factory of backend 'Made' ran out of memory");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Every reason for which a file, a folder or an id is refused, word for word. The texts are in
+// Every reason for which a file, a directory or an id is refused, word for word. The texts are in
 // refusals.txt; TENON_UPDATE_GOLDEN=1 writes them anew, for a person to read in the diff. There
 // $MACHINE is the machine for which the test was built.
 #include <sys/socket.h>
@@ -23,7 +23,7 @@
 #include "support/catch.hpp"
 #include "support/elf_builder.hpp"
 #include "support/file_content.hpp"
-#include "support/temporary_folder.hpp"
+#include "support/temporary_directory.hpp"
 #include "tenon/host/binary/peek.hpp"
 #include "tenon/host/impl/registry/cpu_features.hpp"
 #include "tenon/host/registry/discovery.hpp"
@@ -40,14 +40,14 @@ namespace fs = std::filesystem;
 
 constexpr const char* golden_path = TENON_TEST_REFUSALS;
 
-/// A folder of plugins as a package makes it, with what a test puts into it.
+/// A directory of plugins as a package makes it, with what a test puts into it.
 class Plugins {
  public:
   Plugins() { make("plugins"); }
 
-  void make(const std::string& folder) const {
-    fs::create_directories(root / folder);
-    ::chmod((root / folder).c_str(), 0755);
+  void make(const std::string& directory) const {
+    fs::create_directories(root / directory);
+    ::chmod((root / directory).c_str(), 0755);
   }
   [[nodiscard]] fs::path path(const std::string& name) const { return root / "plugins" / name; }
 
@@ -68,13 +68,13 @@ class Plugins {
     write(name, all.substr(0, size));
   }
 
-  TemporaryFolder root;
+  TemporaryDirectory root;
 };
 
-/// The refusals of one run, by name, with the temporary folder's path and the machine taken out.
+/// The refusals of one run, by name, with the temporary directory's path and the machine taken out.
 class Refusals {
  public:
-  explicit Refusals(const TemporaryFolder& root) : root_(root.path().native()) {}
+  explicit Refusals(const TemporaryDirectory& root) : root_(root.path().native()) {}
 
   void add(const std::string& name, std::string_view text) {
     std::string out(text);

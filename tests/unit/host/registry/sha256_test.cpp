@@ -11,7 +11,7 @@
 #include <string_view>
 
 #include "support/catch.hpp"
-#include "support/temporary_folder.hpp"
+#include "support/temporary_directory.hpp"
 #include "tenon/host/files/sha256.hpp"
 #include "tenon/host/platform/file_descriptor.hpp"
 
@@ -44,13 +44,13 @@ std::string refusal(int descriptor) {
 TEST_CASE("a file has the hash of its bytes at every size around a block and a buffer",
           "[discovery]") {
   constexpr std::size_t buffer = 256 * 1024;
-  const TemporaryFolder folder;
+  const TemporaryDirectory directory;
   for (const std::size_t size :
        {std::size_t{0}, std::size_t{1}, std::size_t{55}, std::size_t{56}, std::size_t{63},
         std::size_t{64}, std::size_t{65}, buffer - 1, buffer, buffer + 1, 2 * buffer}) {
     INFO(size << " bytes");
     const std::string text = text_of_size(size);
-    const std::string path = folder.write("file", text);
+    const std::string path = directory.write("file", text);
     const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
     const auto hash = sha256_of_file(file.get());
     REQUIRE(hash.ok());
@@ -70,8 +70,8 @@ TEST_CASE("one changed byte anywhere in a file is another hash", "[discovery]") 
 }
 
 TEST_CASE("a file that is open twice is hashed from its beginning by both", "[discovery]") {
-  const TemporaryFolder folder;
-  const std::string path = folder.write("file", "abc");
+  const TemporaryDirectory directory;
+  const std::string path = directory.write("file", "abc");
   const FileDescriptor file(::open(path.c_str(), O_RDWR | O_CLOEXEC));
   const FileDescriptor same(::dup(file.get()));
   REQUIRE(::lseek(file.get(), 0, SEEK_END) == 3);
@@ -84,8 +84,8 @@ TEST_CASE("a file that is open twice is hashed from its beginning by both", "[di
 
 TEST_CASE("what cannot be read at a position is not hashed, and the reason is said",
           "[discovery]") {
-  const TemporaryFolder folder;
-  const std::string path = folder.write("file", "abc");
+  const TemporaryDirectory directory;
+  const std::string path = directory.write("file", "abc");
   const FileDescriptor written(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
   CHECK(refusal(written.get()) == "cannot read the file to hash it: Bad file descriptor");
 
@@ -94,8 +94,8 @@ TEST_CASE("what cannot be read at a position is not hashed, and the reason is sa
   ::close(closed);
   CHECK(refusal(closed) == "cannot read the file to hash it: Bad file descriptor");
 
-  const FileDescriptor directory(::open(folder.path().c_str(), O_RDONLY | O_CLOEXEC));
-  CHECK(refusal(directory.get()) == "cannot read the file to hash it: Is a directory");
+  const FileDescriptor opened(::open(directory.path().c_str(), O_RDONLY | O_CLOEXEC));
+  CHECK(refusal(opened.get()) == "cannot read the file to hash it: Is a directory");
 
   std::array<int, 2> ends{};
   REQUIRE(::pipe(ends.data()) == 0);

@@ -12,7 +12,7 @@
 
 #include "support/catch.hpp"
 #include "support/file_content.hpp"
-#include "support/temporary_folder.hpp"
+#include "support/temporary_directory.hpp"
 #include "tenon/host.hpp"
 #include "tenon/host/schema/program_generated.h"
 
@@ -20,7 +20,7 @@ namespace compile_test {
 
 using namespace tenon;
 using namespace tenon::compile;
-using test::TemporaryFolder;
+using test::TemporaryDirectory;
 
 std::string fixture(std::string_view name) {
   return concat(TENON_TEST_FIXTURES, "/pt2/", name, "/model.pt2");
@@ -47,9 +47,9 @@ Report good(const Arguments& arguments) {
   return report;
 }
 
-std::size_t files_in(const TemporaryFolder& folder) {
+std::size_t files_in(const TemporaryDirectory& directory) {
   return static_cast<std::size_t>(
-      std::distance(std::filesystem::directory_iterator(folder.path()), {}));
+      std::distance(std::filesystem::directory_iterator(directory.path()), {}));
 }
 
 std::string blob_of(const host::Program& program, const char* method, std::uint32_t delegate) {
@@ -60,8 +60,8 @@ std::string blob_of(const host::Program& program, const char* method, std::uint3
 }
 
 TEST_CASE("nodes go to the first backend that takes them, the rest to kernels", "[compile]") {
-  const TemporaryFolder folder;
-  Arguments arguments = arguments_for("mlp_decomposed", folder.file("m.pte"));
+  const TemporaryDirectory directory;
+  Arguments arguments = arguments_for("mlp_decomposed", directory.file("m.pte"));
   arguments.backends = {"FirstBackend", "SecondBackend"};
   arguments.specs = {{"FirstBackend", "take", "aten.relu.default"},
                      {"SecondBackend", "take", "aten.addmm.default aten.relu.default"},
@@ -82,7 +82,7 @@ TEST_CASE("nodes go to the first backend that takes them, the rest to kernels", 
   CHECK(method.delegates[1].num_nodes == 1);
   CHECK(method.delegates[1].info == "1 names");
 
-  const auto program = host::Program::open(folder.file("m.pte"));
+  const auto program = host::Program::open(directory.file("m.pte"));
   INFO(program.text());
   REQUIRE(program.ok());
   CHECK(blob_of(**program, "forward", 1) == "relu;");
@@ -93,17 +93,17 @@ TEST_CASE("nodes go to the first backend that takes them, the rest to kernels", 
   CHECK(specs->Get(0)->key()->string_view() == "take");
   CHECK(specs->Get(1)->key()->string_view() == "mode");
   REQUIRE(report.program.has_value());
-  CHECK(report.program->nbytes == std::filesystem::file_size(folder / "m.pte"));
-  CHECK(files_in(folder) == 1);
+  CHECK(report.program->nbytes == std::filesystem::file_size(directory / "m.pte"));
+  CHECK(files_in(directory) == 1);
 }
 
 TEST_CASE("without a backend all is left to kernels, and a host without them says so",
           "[compile]") {
-  const TemporaryFolder folder;
-  const Report report = good(arguments_for("mlp_decomposed", folder.file("m.pte")));
+  const TemporaryDirectory directory;
+  const Report report = good(arguments_for("mlp_decomposed", directory.file("m.pte")));
   CHECK(report.methods.at(0).delegation.num_delegated_nodes == 0);
   CHECK(report.methods.at(0).delegates.empty());
-  const auto program = host::Program::open(folder.file("m.pte"));
+  const auto program = host::Program::open(directory.file("m.pte"));
   REQUIRE(program.ok());
   const auto method = host::Method::load(*program, "forward");
   CHECK(method.error() == Error::OperatorMissing);
@@ -111,65 +111,65 @@ TEST_CASE("without a backend all is left to kernels, and a host without them say
 }
 
 TEST_CASE("a backend gets the whole program when it is not asked", "[compile][S0.9]") {
-  const TemporaryFolder folder;
-  Arguments arguments = arguments_for("mlp", folder.file("m.pte"));
+  const TemporaryDirectory directory;
+  Arguments arguments = arguments_for("mlp", directory.file("m.pte"));
   arguments.backends = {"FirstBackend"};
   arguments.no_partition = true;
   const Report report = good(arguments);
   REQUIRE(report.methods.at(0).delegates.size() == 1);
   CHECK(report.methods[0].delegation.num_non_delegated_nodes == 0);
-  const auto program = host::Program::open(folder.file("m.pte"));
+  const auto program = host::Program::open(directory.file("m.pte"));
   REQUIRE(program.ok());
   CHECK(blob_of(**program, "forward", 0) == "linear;relu;linear_1;softmax;");
 }
 
 TEST_CASE("equal calls write equal bytes", "[compile]") {
-  const TemporaryFolder folder;
+  const TemporaryDirectory directory;
   for (const char* name : {"a.pte", "b.pte"}) {
-    Arguments arguments = arguments_for("vision_decomposed", folder.file(name));
+    Arguments arguments = arguments_for("vision_decomposed", directory.file(name));
     arguments.backends = {"FirstBackend"};
     arguments.specs = {{std::nullopt, "take", "aten.convolution.default aten.relu.default"},
                        {std::nullopt, "named", ""}};
     good(arguments);
   }
-  const std::string first = tenon::test::file_content(folder / "a.pte");
+  const std::string first = tenon::test::file_content(directory / "a.pte");
   CHECK(first.size() > 1000);
-  CHECK(first == tenon::test::file_content(folder / "b.pte"));
+  CHECK(first == tenon::test::file_content(directory / "b.pte"));
 }
 
 TEST_CASE("external data is written next to the program, or to the directory of --external",
           "[compile]") {
-  const TemporaryFolder folder;
-  Arguments arguments = arguments_for("mlp", folder.file("m.pte"));
+  const TemporaryDirectory directory;
+  Arguments arguments = arguments_for("mlp", directory.file("m.pte"));
   arguments.backends = {"FirstBackend"};
   arguments.no_partition = true;
   arguments.specs = {{std::nullopt, "external", "weights"}};
   const Report next_to = good(arguments);
   REQUIRE(next_to.data.size() == 1);
-  CHECK(next_to.data[0].path == folder.file("weights.ptd"));
-  CHECK(next_to.data[0].nbytes == std::filesystem::file_size(folder / "weights.ptd"));
-  const auto file = host::DataFile::open(folder.file("weights.ptd"));
+  CHECK(next_to.data[0].path == directory.file("weights.ptd"));
+  CHECK(next_to.data[0].nbytes == std::filesystem::file_size(directory / "weights.ptd"));
+  const auto file = host::DataFile::open(directory.file("weights.ptd"));
   INFO(file.text());
   REQUIRE(file.ok());
 
-  std::filesystem::create_directory(folder / "elsewhere");
-  arguments.external = folder.file("elsewhere");
+  std::filesystem::create_directory(directory / "elsewhere");
+  arguments.external = directory.file("elsewhere");
   const Report there = good(arguments);
-  CHECK(there.data.at(0).path == folder.file("elsewhere/weights.ptd"));
-  CHECK(tenon::test::file_content(folder / "weights.ptd") ==
-        tenon::test::file_content(folder / "elsewhere/weights.ptd"));
+  CHECK(there.data.at(0).path == directory.file("elsewhere/weights.ptd"));
+  CHECK(tenon::test::file_content(directory / "weights.ptd") ==
+        tenon::test::file_content(directory / "elsewhere/weights.ptd"));
 }
 
 TEST_CASE("several archives become methods of one program", "[compile][S0.9]") {
-  const TemporaryFolder folder;
-  Arguments arguments = arguments_for("mlp", folder.file("m.pte"));
+  const TemporaryDirectory directory;
+  Arguments arguments = arguments_for("mlp", directory.file("m.pte"));
   arguments.backends = {"FirstBackend"};
   arguments.no_partition = true;
   arguments.methods = {{"again", fixture("mlp")}, {"decomposed", fixture("mlp_decomposed")}};
   const Report report = good(arguments);
   REQUIRE(report.methods.size() == 3);
   CHECK(report.methods[1].name == "again");
-  const auto program = host::Program::open(folder.file("m.pte"));
+  const auto program = host::Program::open(directory.file("m.pte"));
   REQUIRE(program.ok());
   for (const char* name : {"forward", "again", "decomposed"}) CHECK((*program)->plan(name).ok());
 
@@ -185,7 +185,7 @@ TEST_CASE("several archives become methods of one program", "[compile][S0.9]") {
 }
 
 TEST_CASE("graphs are printed without anything being written", "[compile]") {
-  const TemporaryFolder folder;
+  const TemporaryDirectory directory;
   Arguments arguments = arguments_for("mlp", "");
   arguments.print_graph = true;
   arguments.backends = {"Nobody"};
@@ -213,28 +213,28 @@ TEST_CASE("backends say which operators they want to get whole", "[compile]") {
 }
 
 TEST_CASE("constants of what is left to kernels go to a data file when asked", "[compile]") {
-  const TemporaryFolder folder;
-  Arguments arguments = arguments_for("mlp_decomposed", folder.file("m.pte"));
+  const TemporaryDirectory directory;
+  Arguments arguments = arguments_for("mlp_decomposed", directory.file("m.pte"));
   arguments.external_constants = "weights";
   const Report report = good(arguments);
   REQUIRE(report.data.size() == 1);
-  CHECK(report.data[0].path == folder.file("weights.ptd"));
-  const auto file = host::DataFile::open(folder.file("weights.ptd"));
+  CHECK(report.data[0].path == directory.file("weights.ptd"));
+  const auto file = host::DataFile::open(directory.file("weights.ptd"));
   REQUIRE(file.ok());
   CHECK((*file)->num_keys() == 4);
 }
 
 /// Compiling fails with `code` and a text about `what`, and changes nothing.
 void refused(Arguments arguments, ExitCode code, const std::string& what) {
-  const TemporaryFolder folder;
-  folder.write("m.pte", "what was there");
-  arguments.output = folder.file("m.pte");
+  const TemporaryDirectory directory;
+  directory.write("m.pte", "what was there");
+  arguments.output = directory.file("m.pte");
   const Report report = run(arguments);
   CHECK(report.code == code);
   CHECK_THAT(std::string(report.failure.text()), ContainsSubstring(what));
   CHECK_FALSE(report.program.has_value());
-  CHECK(tenon::test::file_content(folder / "m.pte") == "what was there");
-  CHECK(files_in(folder) == 1);
+  CHECK(tenon::test::file_content(directory / "m.pte") == "what was there");
+  CHECK(files_in(directory) == 1);
 }
 
 TEST_CASE("a failure has the exit code of its stage and does not change the directory",
@@ -278,20 +278,21 @@ TEST_CASE("a failure has the exit code of its stage and does not change the dire
 }
 
 TEST_CASE("a program cannot replace an archive that it is made of", "[compile]") {
-  const TemporaryFolder folder;
-  std::filesystem::copy_file(fixture("mlp"), folder / "m.pt2");
-  Arguments arguments = arguments_for("mlp", folder.file("m.pt2"));
-  arguments.model = folder.file("m.pt2");
+  const TemporaryDirectory directory;
+  std::filesystem::copy_file(fixture("mlp"), directory / "m.pt2");
+  Arguments arguments = arguments_for("mlp", directory.file("m.pt2"));
+  arguments.model = directory.file("m.pt2");
   const Report report = run(arguments);
   CHECK(report.code == ExitCode::wrong_usage);
   CHECK_THAT(std::string(report.failure.text()),
              ContainsSubstring("is read, and cannot be written"));
-  CHECK(tenon::test::file_content(folder / "m.pt2") == tenon::test::file_content(fixture("mlp")));
+  CHECK(tenon::test::file_content(directory / "m.pt2") ==
+        tenon::test::file_content(fixture("mlp")));
 }
 
 TEST_CASE("a report reads as lines for a person", "[compile]") {
-  const TemporaryFolder folder;
-  Arguments arguments = arguments_for("mlp", folder.file("m.pte"));
+  const TemporaryDirectory directory;
+  Arguments arguments = arguments_for("mlp", directory.file("m.pte"));
   arguments.backends = {"FirstBackend"};
   arguments.no_partition = true;
   arguments.specs = {{std::nullopt, "external", "weights"}};
@@ -309,8 +310,8 @@ TEST_CASE("a report reads as lines for a person", "[compile]") {
 
 TEST_CASE("a compile spec that reaches no delegate is a warning that says where it was lost",
           "[compile]") {
-  const TemporaryFolder folder;
-  Arguments arguments = arguments_for("mlp_decomposed", folder.file("m.pte"));
+  const TemporaryDirectory directory;
+  Arguments arguments = arguments_for("mlp_decomposed", directory.file("m.pte"));
   arguments.backends = {"FirstBackend", "SecondBackend"};
   arguments.specs = {{"FirstBackend", "take", "aten.relu.default"},
                      {"FirstBackend", "forget", "mode"},
@@ -333,8 +334,8 @@ TEST_CASE("a compile spec that reaches no delegate is a warning that says where 
 }
 
 TEST_CASE("a plugin that no backend is used of is a warning, with --strict an error", "[compile]") {
-  const TemporaryFolder folder;
-  Arguments arguments = arguments_for("mlp", folder.file("m.pte"));
+  const TemporaryDirectory directory;
+  Arguments arguments = arguments_for("mlp", directory.file("m.pte"));
   arguments.plugins.push_back(TENON_HELLO_PLUGIN);
   arguments.backends = {"SecondBackend"};
   arguments.no_partition = true;
@@ -348,8 +349,8 @@ TEST_CASE("a plugin that no backend is used of is a warning, with --strict an er
 }
 
 TEST_CASE("a plugin that writes to a node is named, and nothing is written", "[compile][S0.7]") {
-  const TemporaryFolder folder;
-  Arguments arguments = arguments_for("mlp_decomposed", folder.file("m.pte"));
+  const TemporaryDirectory directory;
+  Arguments arguments = arguments_for("mlp_decomposed", directory.file("m.pte"));
   arguments.backends = {"FirstBackend"};
   arguments.specs = {{std::nullopt, "take", "aten.relu.default"}, {std::nullopt, "write", "node"}};
   const Report report = run(arguments);
@@ -358,7 +359,7 @@ TEST_CASE("a plugin that writes to a node is named, and nothing is written", "[c
   CHECK(report.failure.text() ==
         "backend FirstBackend: preprocess: changed node 'relu' of method 'forward', which it may "
         "only read (TN-AOT-6)");
-  CHECK(files_in(folder) == 0);
+  CHECK(files_in(directory) == 0);
 }
 
 }  // namespace compile_test

@@ -28,8 +28,8 @@ inline const std::string sin_model = fixtures + "/demo_sin_seg/model.pte";
   return std::string(TENON_ZOO) + "/" + name + ".so";
 }
 
-/// A directory of plugins that no other user can write to, which build folders need not be, with
-/// programs in a folder of their own.
+/// A directory of plugins that no other user can write to, which build directories need not be,
+/// with programs in a directory of their own.
 class Bench {
  public:
   explicit Bench(const Words& plugins = {}) {
@@ -85,8 +85,8 @@ class Bench {
   }
 
  private:
-  TemporaryFolder plugins_;
-  TemporaryFolder files_;
+  TemporaryDirectory plugins_;
+  TemporaryDirectory files_;
 };
 
 }  // namespace test

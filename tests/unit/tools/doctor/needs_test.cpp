@@ -67,14 +67,14 @@ TEST_CASE("data that a backend asks for and cannot find is named once", "[doctor
 
 TEST_CASE("weights that a table of an AOTInductor payload names are looked for", "[doctor]") {
   const Bench bench;
-  const std::string folder = fixtures + "/cuda_mlp";
-  const json without = bench.delegate(folder + "/model.pte", 1);
+  const std::string directory = fixtures + "/cuda_mlp";
+  const json without = bench.delegate(directory + "/model.pte", 1);
   CHECK(without["missing_data"] == json{"cuda_fqn_weight:cuda:a.weight",
                                         "cuda_fqn_weight:cuda:a.bias",
                                         "cuda_fqn_weight:cuda:b.weight"});
   CHECK(without["problems"].size() == 4);  // Nothing serves CudaBackend either.
-  const Words with_data{"--data", folder + "/aoti_cuda_blob.ptd"};
-  const json with = bench.delegate(folder + "/model.pte", 1, with_data);
+  const Words with_data{"--data", directory + "/aoti_cuda_blob.ptd"};
+  const json with = bench.delegate(directory + "/model.pte", 1, with_data);
   CHECK(with["missing_data"].empty());
   CHECK(with["problems"].size() == 1);
 }

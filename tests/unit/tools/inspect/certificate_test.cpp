@@ -8,22 +8,22 @@
 #include <vector>
 
 #include "support/catch.hpp"
-#include "support/temporary_folder.hpp"
+#include "support/temporary_directory.hpp"
 #include "tenon/abi/version.h"
 #include "tenon/core/sha256.hpp"
 #include "unit/tools/inspect/inspect_support.hpp"
 #include "unit/tools/run/process.hpp"
 
 using namespace test;
-using tenon::test::TemporaryFolder;
+using tenon::test::TemporaryDirectory;
 using Json = nlohmann::json;
 
 namespace certificate_program_test {
 namespace {
 
 /// A file with a report.
-std::string write(const TemporaryFolder& folder, const std::string& text) {
-  return folder.write("report.json", text).native();
+std::string write(const TemporaryDirectory& directory, const std::string& text) {
+  return directory.write("report.json", text).native();
 }
 
 Json good_report() {
@@ -66,8 +66,8 @@ Outcome check(const std::string& report, std::vector<std::string> more = {}) {
 
 void check_refused(const std::string& text, int exit_code, const std::string& why,
                    const std::vector<std::string>& more = {}) {
-  const TemporaryFolder folder;
-  const Outcome outcome = check(write(folder, text), more);
+  const TemporaryDirectory directory;
+  const Outcome outcome = check(write(directory, text), more);
   INFO(outcome.err);
   CHECK(outcome.exit_code == exit_code);
   CHECK(outcome.out.empty());
@@ -78,8 +78,8 @@ void check_refused(const std::string& text, int exit_code, const std::string& wh
 }  // namespace
 
 TEST_CASE("a plugin is checked against a report about it") {
-  const TemporaryFolder folder;
-  const std::string file = write(folder, good_report().dump());
+  const TemporaryDirectory directory;
+  const std::string file = write(directory, good_report().dump());
   const Outcome outcome = check(file);
   INFO(outcome.err);
   CHECK(outcome.exit_code == 0);
@@ -141,8 +141,8 @@ TEST_CASE("a damaged report is reported as one") {
 }
 
 TEST_CASE("a certificate needs a plugin, and excludes other ways to inspect it") {
-  const TemporaryFolder folder;
-  const std::string file = write(folder, good_report().dump());
+  const TemporaryDirectory directory;
+  const std::string file = write(directory, good_report().dump());
   CHECK(run_program(TENON_INSPECT, {"/no/such/plugin.so", "--certificate", file}, {}).exit_code ==
         3);
   CHECK(check("/no/such/report.json").exit_code == 2);

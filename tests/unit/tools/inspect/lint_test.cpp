@@ -224,7 +224,7 @@ TEST_CASE("only the C runtime's constructor is allowed") {
   }
 }
 
-TEST_CASE("a run path may only begin at the library's own folder") {
+TEST_CASE("a run path may only begin at the library's own directory") {
   const auto verdict = [](const char* path) {
     ElfLibrary library = right();
     library.dependencies.run_path = path;

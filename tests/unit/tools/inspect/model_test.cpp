@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "support/catch.hpp"
-#include "support/temporary_folder.hpp"
+#include "support/temporary_directory.hpp"
 #include "unit/tools/run/process.hpp"
 
 namespace model_test {
@@ -80,9 +80,9 @@ TEST_CASE("named data is listed for programs and, with its layout, for data file
 }
 
 TEST_CASE("a blob is written to a file, by its number among all methods", "[inspect]") {
-  const TemporaryFolder folder;
+  const TemporaryDirectory directory;
   const std::string model = fixtures + "/demo_sin_seg/model.pte";
-  const std::string blob = folder.file("blob");
+  const std::string blob = directory.file("blob");
   const Json written = json_of({model, "--extract-blob", "0", "-o", blob});
   CHECK(written.at("extracted") == blob);
   CHECK(read_file(blob).starts_with("1version:0#op:demo::aten.sin.default"));
@@ -98,21 +98,21 @@ TEST_CASE("a blob is written to a file, by its number among all methods", "[insp
 }
 
 TEST_CASE("an id that no new backend may have is read from a program", "[inspect]") {
-  const TemporaryFolder folder;
+  const TemporaryDirectory directory;
   std::string bytes = read_file(fixtures + "/demo_sin_seg/model.pte");
   const std::string id = "BackendWithCompilerDemo";
   bytes.replace(bytes.find(id), id.size(), "Back end/with * (demo)!");
-  write_file(folder.file("model.pte"), bytes);
-  CHECK_THAT(run({folder.file("model.pte")}).out,
+  write_file(directory.file("model.pte"), bytes);
+  CHECK_THAT(run({directory.file("model.pte")}).out,
              ContainsSubstring("delegate 0: Back end/with * (demo)!, blob 0"));
 }
 
 TEST_CASE("a blob that cannot be written leaves what was there", "[inspect]") {
-  const TemporaryFolder folder;
-  const std::string model = folder.file("model.pte");
+  const TemporaryDirectory directory;
+  const std::string model = directory.file("model.pte");
   std::filesystem::copy_file(fixtures + "/demo_sin_seg/model.pte", model);
   const std::string before = read_file(model);
-  const std::string out = folder.file("blob");
+  const std::string out = directory.file("blob");
   write_file(out, "what was there");
 
   check_refused({model, "--extract-blob", "1", "-o", out}, 2,
@@ -132,9 +132,9 @@ TEST_CASE("a blob that cannot be written leaves what was there", "[inspect]") {
 }
 
 TEST_CASE("a damaged program is refused with its reason", "[inspect]") {
-  const TemporaryFolder folder;
+  const TemporaryDirectory directory;
   const std::string whole = read_file(fixtures + "/demo_sin_seg/model.pte");
-  const std::string model = folder.file("cut.pte");
+  const std::string model = directory.file("cut.pte");
   for (const std::size_t size : {0u, 7u, 8u, 100u, 600u, 1100u}) {
     write_file(model, whole.substr(0, size));
     check_refused({model}, 3, "cut.pte");
@@ -142,7 +142,7 @@ TEST_CASE("a damaged program is refused with its reason", "[inspect]") {
   const Json document = json_of({model}, 3);
   CHECK(document.at("error").at("name") == "InvalidProgram");
   CHECK(document.at("methods").empty());
-  check_refused({folder.file("missing.pte")}, 3, "missing.pte");
+  check_refused({directory.file("missing.pte")}, 3, "missing.pte");
 
   // Every byte of the flatbuffer in turn: an answer or a refusal, and nothing for a terminal.
   for (std::size_t at = 0; at < 900; at += 37) {

@@ -8,7 +8,7 @@
 
 #include "support/catch.hpp"
 #include "support/elf32_builder.hpp"
-#include "support/temporary_folder.hpp"
+#include "support/temporary_directory.hpp"
 #include "tenon/host/binary/peek.hpp"
 #include "unit/host/binary/macho_builder.hpp"
 #include "unit/host/binary/object_builder.hpp"
@@ -19,19 +19,20 @@ using namespace test;
 using Json = nlohmann::json;
 using tenon::test::ByteVector;
 using tenon::test::ObjectBuilder;
-using tenon::test::TemporaryFolder;
+using tenon::test::TemporaryDirectory;
 
 namespace inspect_platform_test {
 namespace {
 
-std::string write(const TemporaryFolder& folder, const char* name, const ByteVector& bytes) {
-  return folder.write(name, {reinterpret_cast<const char*>(bytes.data()), bytes.size()}).native();
+std::string write(const TemporaryDirectory& directory, const char* name, const ByteVector& bytes) {
+  return directory.write(name, {reinterpret_cast<const char*>(bytes.data()), bytes.size()})
+      .native();
 }
 
 }  // namespace
 
 TEST_CASE("the plugin of another platform is described, and --load refuses it with one sentence") {
-  const TemporaryFolder folder;
+  const TemporaryDirectory directory;
   const ByteVector object = ObjectBuilder(8).bytes();
   ByteVector other_machine = tenon::test::elf::build(object);
   tenon::test::put_number(other_machine, 18, std::uint16_t{258});  // loongarch
@@ -41,15 +42,15 @@ TEST_CASE("the plugin of another platform is described, and --load refuses it wi
   namespace pe = tenon::test::pe;
   namespace macho = tenon::test::macho;
   const Row rows[] = {
-      {write(folder, "w.dll", pe::build(object)), "PE", "x86_64", "Windows DLL for x86_64"},
-      {write(folder, "a.dll", pe::build(object, pe::arm64)), "PE", "arm64",
+      {write(directory, "w.dll", pe::build(object)), "PE", "x86_64", "Windows DLL for x86_64"},
+      {write(directory, "a.dll", pe::build(object, pe::arm64)), "PE", "arm64",
        "Windows DLL for arm64"},
-      {write(folder, "m.dylib", macho::build(object)), "Mach-O", "x86_64",
+      {write(directory, "m.dylib", macho::build(object)), "Mach-O", "x86_64",
        "Mach-O library for x86_64"},
-      {write(folder, "l.so", other_machine), "ELF", "loongarch",
+      {write(directory, "l.so", other_machine), "ELF", "loongarch",
        "ELF shared library for loongarch"},
-      {write(folder, "arm.so", tenon::test::elf32::build(ObjectBuilder(4).bytes())), "ELF", "arm",
-       "ELF shared library for arm"},
+      {write(directory, "arm.so", tenon::test::elf32::build(ObjectBuilder(4).bytes())), "ELF",
+       "arm", "ELF shared library for arm"},
   };
   const std::string here = tenon::host::detail::describe_library(tenon::host::this_platform);
   for (const Row& row : rows) {
@@ -74,14 +75,14 @@ TEST_CASE("the plugin of another platform is described, and --load refuses it wi
 }
 
 TEST_CASE("a plugin that needs another C library than this host's is refused, without --load too") {
-  const TemporaryFolder folder;
+  const TemporaryDirectory directory;
   const ByteVector object = ObjectBuilder().bytes();
   ByteVector file =
       sizeof(void*) == 8 ? tenon::test::elf::build(object) : tenon::test::elf32::build(object);
   tenon::test::put_number(file, 18, static_cast<std::uint16_t>(tenon::host::this_platform.machine));
   const bool glibc = tenon::host::this_platform.c_library == tenon::host::CLibrary::glibc;
   tenon::test::need_library(file, glibc ? "libc.musl-any.so.1" : "libc.so.6");
-  const std::string path = write(folder, "other.so", file);
+  const std::string path = write(directory, "other.so", file);
   const Outcome outcome = run_program(TENON_INSPECT, {path}, {});
   CHECK(outcome.exit_code == 3);
   CHECK_THAT(outcome.err, ContainsSubstring(glibc ? "that needs musl (libc.so), expected one for "

@@ -197,25 +197,25 @@ TEST_CASE("run paths are shown with the needed libraries") {
 }
 
 TEST_CASE("what is no plugin is refused with its reason") {
-  const TemporaryFolder folder;
-  write_file(folder.file("text.so"), "this is no library\n");
-  write_file(folder.file("empty.so"), "");
+  const TemporaryDirectory directory;
+  write_file(directory.file("text.so"), "this is no library\n");
+  write_file(directory.file("empty.so"), "");
   const std::string whole = read_file(TENON_TEST_HELLO);
-  write_file(folder.file("half.so"), whole.substr(0, 1000));
-  REQUIRE(::mkfifo(folder.file("fifo.so").c_str(), 0600) == 0);
+  write_file(directory.file("half.so"), whole.substr(0, 1000));
+  REQUIRE(::mkfifo(directory.file("fifo.so").c_str(), 0600) == 0);
 
-  check_fails({folder.file("none.so")}, 3, "NotFound", "there is no such file");
-  check_fails({folder.path().string()}, 3, "InvalidArgument", "is a directory");
-  check_fails({folder.file("fifo.so")}, 3, "InvalidArgument", "is a FIFO");
-  check_fails({folder.file("text.so")}, 3, "InvalidArgument", "is a text file");
-  check_fails({folder.file("empty.so")}, 3, "InvalidArgument", "empty");
-  check_fails({folder.file("half.so")}, 3, "InvalidArgument", "truncated");
+  check_fails({directory.file("none.so")}, 3, "NotFound", "there is no such file");
+  check_fails({directory.path().string()}, 3, "InvalidArgument", "is a directory");
+  check_fails({directory.file("fifo.so")}, 3, "InvalidArgument", "is a FIFO");
+  check_fails({directory.file("text.so")}, 3, "InvalidArgument", "is a text file");
+  check_fails({directory.file("empty.so")}, 3, "InvalidArgument", "empty");
+  check_fails({directory.file("half.so")}, 3, "InvalidArgument", "truncated");
   check_fails({TENON_INSPECT}, 3, "InvalidArgument", "executable, expected a shared library");
   check_fails({zoo("bad_magic")}, 3, "InvalidArgument", "bad_magic.so");
   // --load loads nothing that is no plugin.
-  check_fails({folder.file("half.so"), "--load"}, 3, "InvalidArgument", "truncated");
+  check_fails({directory.file("half.so"), "--load"}, 3, "InvalidArgument", "truncated");
 
-  const Json report = json_of({folder.file("text.so"), "--load"}, 3);
+  const Json report = json_of({directory.file("text.so"), "--load"}, 3);
   CHECK(report.at("error").at("name") == "InvalidArgument");
   CHECK(report.at("record").is_null());
   CHECK(report.at("library").is_null());
@@ -324,8 +324,8 @@ TEST_CASE("a plugin that cannot be loaded is shown with the loader's reason") {
 }
 
 TEST_CASE("control characters of paths and symbols do not reach the terminal") {
-  const TemporaryFolder folder;
-  const auto odd = folder.path() /
+  const TemporaryDirectory directory;
+  const auto odd = directory.path() /
                    "\x1b[31mred\nraw\x9b"
                    "31m\xc2\x9b\x7f";
   std::filesystem::create_directory(odd);

@@ -24,17 +24,17 @@ using Words = std::vector<std::string>;
   return run_program(TENON_LIST, std::move(arguments), out_path);
 }
 
-/// Copies a plugin of the zoo to `folder`, where no other user can write: build folders need not be
-/// like that.
-inline std::string add_plugin(const std::filesystem::path& folder, const std::string& zoo,
+/// Copies a plugin of the zoo to `directory`, where no other user can write: build directories need
+/// not be like that.
+inline std::string add_plugin(const std::filesystem::path& directory, const std::string& zoo,
                               const std::string& name = {}) {
-  const auto path = folder / (name.empty() ? zoo + ".so" : name);
+  const auto path = directory / (name.empty() ? zoo + ".so" : name);
   std::filesystem::copy_file(std::filesystem::path(TENON_ZOO) / (zoo + ".so"), path);
   std::filesystem::permissions(path, std::filesystem::perms(0644));
   return path.string();
 }
 
-[[nodiscard]] inline std::filesystem::path make_folder(const std::filesystem::path& path) {
+[[nodiscard]] inline std::filesystem::path make_directory(const std::filesystem::path& path) {
   std::filesystem::create_directory(path);
   std::filesystem::permissions(path, std::filesystem::perms(0755));
   return path;

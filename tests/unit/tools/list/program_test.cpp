@@ -65,17 +65,17 @@ TEST_CASE("an empty list is success and says where was searched and what to do",
   CHECK_THAT(outcome.out, ContainsSubstring("Install a plugin into " TENON_INSTALLED));
   CHECK_THAT(outcome.out, ContainsSubstring("TENON_PLUGIN_PATH=/absolute/folder"));
 
-  const TemporaryFolder folder;
-  const auto empty = run_list({}, {{"TENON_PLUGIN_PATH", folder.path().string()}});
+  const TemporaryDirectory directory;
+  const auto empty = run_list({}, {{"TENON_PLUGIN_PATH", directory.path().string()}});
   CHECK(empty.exit_code == 0);
-  CHECK_THAT(empty.out,
-             ContainsSubstring("  TENON_PLUGIN_PATH " + folder.path().string() + ": 0 plugins\n"));
+  CHECK_THAT(empty.out, ContainsSubstring("  TENON_PLUGIN_PATH " + directory.path().string() +
+                                          ": 0 plugins\n"));
 }
 
-TEST_CASE("a plugin in a folder is listed with what its record says", "[list]") {
-  const TemporaryFolder folder;
-  const auto path = add_plugin(folder.path(), "variant_preferred");
-  const auto outcome = run_list({}, {{"TENON_PLUGIN_PATH", folder.path().string()}});
+TEST_CASE("a plugin in a directory is listed with what its record says", "[list]") {
+  const TemporaryDirectory directory;
+  const auto path = add_plugin(directory.path(), "variant_preferred");
+  const auto outcome = run_list({}, {{"TENON_PLUGIN_PATH", directory.path().string()}});
   INFO(outcome.out);
   CHECK(outcome.exit_code == 0);
   CHECK(outcome.err.empty());
@@ -88,11 +88,11 @@ TEST_CASE("a plugin in a folder is listed with what its record says", "[list]") 
 }
 
 TEST_CASE("a plugin whose constructor ends the process is listed and not loaded", "[list]") {
-  const TemporaryFolder folder;
-  const TemporaryFolder logs;
-  const auto path = add_plugin(folder.path(), "static_constructor");
+  const TemporaryDirectory directory;
+  const TemporaryDirectory logs;
+  const auto path = add_plugin(directory.path(), "static_constructor");
   for (const Words& words : {Words{}, Words{"--all"}, Words{"--json"}, Words{"--places"}}) {
-    const auto outcome = run_list(words, {{"TENON_PLUGIN_PATH", folder.path().string()}});
+    const auto outcome = run_list(words, {{"TENON_PLUGIN_PATH", directory.path().string()}});
     CHECK(outcome.exit_code == 0);
     CHECK_THAT(outcome.out, ContainsSubstring("ZooBackend"));
   }
@@ -100,7 +100,7 @@ TEST_CASE("a plugin whose constructor ends the process is listed and not loaded"
   // The dynamic loader itself writes down which files it opens.
   ::setenv("LD_DEBUG", "files", 1);
   ::setenv("LD_DEBUG_OUTPUT", logs.file("loader").c_str(), 1);
-  const auto traced = run_list({}, {{"TENON_PLUGIN_PATH", folder.path().string()}});
+  const auto traced = run_list({}, {{"TENON_PLUGIN_PATH", directory.path().string()}});
   ::unsetenv("LD_DEBUG");
   ::unsetenv("LD_DEBUG_OUTPUT");
   REQUIRE(traced.exit_code == 0);
@@ -115,9 +115,9 @@ TEST_CASE("a plugin whose constructor ends the process is listed and not loaded"
 }
 
 TEST_CASE("the place that is searched first serves an id, the others are shadowed", "[list]") {
-  const TemporaryFolder folder;
-  const auto first = make_folder(folder / "first");
-  const auto second = make_folder(folder / "second");
+  const TemporaryDirectory directory;
+  const auto first = make_directory(directory / "first");
+  const auto second = make_directory(directory / "second");
   const auto of_first = add_plugin(first, "variant_base");
   const auto of_second = add_plugin(second, "variant_base");
 
@@ -132,7 +132,7 @@ TEST_CASE("the place that is searched first serves an id, the others are shadowe
       run_list({}, {{"TENON_PLUGIN_PATH", second.string() + ":" + first.string()}});
   CHECK(row_of(reverse, "VariantBackend").ends_with("  " + of_second));
 
-  // Files come before folders.
+  // Files come before directories.
   const auto files = run_list(
       {"--all"}, {{"TENON_PLUGIN_PATH", first.string()}, {"TENON_PLUGIN_FILES", of_second}});
   INFO(files.out);
@@ -142,10 +142,10 @@ TEST_CASE("the place that is searched first serves an id, the others are shadowe
 }
 
 TEST_CASE("TENON_SELECT and TENON_DISABLE hide backends and --all says so", "[list]") {
-  const TemporaryFolder folder;
-  add_plugin(folder.path(), "variant_base");
-  add_plugin(folder.path(), "static_constructor");
-  const std::string place = folder.path().string();
+  const TemporaryDirectory directory;
+  add_plugin(directory.path(), "variant_base");
+  add_plugin(directory.path(), "static_constructor");
+  const std::string place = directory.path().string();
 
   const auto disabled = run_list({}, {{"TENON_PLUGIN_PATH", place}, {"TENON_DISABLE", "Variant*"}});
   CHECK_FALSE(has_row(disabled, "VariantBackend"));
@@ -162,11 +162,11 @@ TEST_CASE("TENON_SELECT and TENON_DISABLE hide backends and --all says so", "[li
 
 TEST_CASE("debug and experimental backends are shown with --all or when asked for by tag",
           "[list]") {
-  const TemporaryFolder folder;
-  add_plugin(folder.path(), "tagged_debug");
-  add_plugin(folder.path(), "tagged_experimental");
-  add_plugin(folder.path(), "variant_base");
-  const Variables variables{{"TENON_PLUGIN_PATH", folder.path().string()}};
+  const TemporaryDirectory directory;
+  add_plugin(directory.path(), "tagged_debug");
+  add_plugin(directory.path(), "tagged_experimental");
+  add_plugin(directory.path(), "variant_base");
+  const Variables variables{{"TENON_PLUGIN_PATH", directory.path().string()}};
 
   const auto plain = run_list({}, variables);
   CHECK(has_row(plain, "VariantBackend"));
@@ -198,12 +198,12 @@ TEST_CASE("debug and experimental backends are shown with --all or when asked fo
 }
 
 TEST_CASE("what cannot be used is shown with --all and its reason", "[list]") {
-  const TemporaryFolder folder;
-  const auto newer = add_plugin(folder.path(), "newer_major");
-  add_plugin(folder.path(), "variant_base");
-  add_plugin(folder.path(), "variant_twin");
-  const auto text = folder.write("readme.so", "this is no library\n").string();
-  const Variables variables{{"TENON_PLUGIN_PATH", folder.path().string()}};
+  const TemporaryDirectory directory;
+  const auto newer = add_plugin(directory.path(), "newer_major");
+  add_plugin(directory.path(), "variant_base");
+  add_plugin(directory.path(), "variant_twin");
+  const auto text = directory.write("readme.so", "this is no library\n").string();
+  const Variables variables{{"TENON_PLUGIN_PATH", directory.path().string()}};
 
   const auto plain = run_list({}, variables);
   CHECK(plain.exit_code == 0);
@@ -222,9 +222,9 @@ TEST_CASE("what cannot be used is shown with --all and its reason", "[list]") {
 }
 
 TEST_CASE("places are shown when they are asked for and when they cannot be searched", "[list]") {
-  const TemporaryFolder folder;
-  const auto good = make_folder(folder / "good");
-  const auto open = make_folder(folder / "open");
+  const TemporaryDirectory directory;
+  const auto good = make_directory(directory / "good");
+  const auto open = make_directory(directory / "open");
   REQUIRE(::chmod(open.c_str(), 0777) == 0);
   add_plugin(good, "variant_base");
   add_plugin(open, "static_constructor");
@@ -252,7 +252,7 @@ TEST_CASE("places are shown when they are asked for and when they cannot be sear
 }
 
 TEST_CASE("control characters in paths do not reach the terminal", "[list]") {
-  const TemporaryFolder folder;
+  const TemporaryDirectory directory;
   // An escape sequence, a line feed, DEL, and the one-byte and two-byte forms of CSI.
   const std::vector<std::string> odd{"\x1b[31mred",
                                      "two\nlines",
@@ -264,9 +264,9 @@ TEST_CASE("control characters in paths do not reach the terminal", "[list]") {
                                      "\xc3\xa9t\xc3\xa9",
                                      "blank name",
                                      "\r\b"};
-  auto deep = folder.path();
+  auto deep = directory.path();
   for (std::size_t level = 0; level < 16; ++level)
-    deep = make_folder(deep / odd[level % odd.size()]);
+    deep = make_directory(deep / odd[level % odd.size()]);
   add_plugin(deep, "variant_base");
   add_plugin(deep, "variant_preferred", "pre\x1b]0;title\x07.so");
   const auto missing = (deep /
@@ -295,9 +295,9 @@ TEST_CASE("control characters in paths do not reach the terminal", "[list]") {
 }
 
 TEST_CASE("colours are only used where they are asked for or on a terminal", "[list]") {
-  const TemporaryFolder folder;
-  add_plugin(folder.path(), "variant_base");
-  const Variables variables{{"TENON_PLUGIN_PATH", folder.path().string()}};
+  const TemporaryDirectory directory;
+  add_plugin(directory.path(), "variant_base");
+  const Variables variables{{"TENON_PLUGIN_PATH", directory.path().string()}};
   CHECK_THAT(run_list({}, variables).out, !ContainsSubstring("\x1b["));
   CHECK_THAT(run_list({"--color", "never"}, variables).out, !ContainsSubstring("\x1b["));
   CHECK_THAT(run_list({"--color", "always"}, variables).out, ContainsSubstring("\x1b["));

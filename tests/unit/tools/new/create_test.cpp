@@ -15,7 +15,7 @@
 #include "support/catch.hpp"
 #include "support/file_content.hpp"
 #include "support/program_builder.hpp"
-#include "support/temporary_folder.hpp"
+#include "support/temporary_directory.hpp"
 #include "tenon/core/bytes.hpp"
 #include "tenon/host/program/program.hpp"
 #include "tenon/host/schema/program_generated.h"
@@ -27,13 +27,14 @@ namespace fs = std::filesystem;
 using tenon::make_new::create;
 using tenon::make_new::names_of;
 using tenon::make_new::rename_backends;
-using tenon::test::TemporaryFolder;
+using tenon::test::TemporaryDirectory;
 
 const tenon::make_new::Names acme = *names_of("acme_vision_processor");
 
-std::vector<std::string> entries(const fs::path& folder) {
+std::vector<std::string> entries(const fs::path& directory) {
   std::vector<std::string> out;
-  for (const auto& entry : fs::directory_iterator(folder)) out.push_back(entry.path().filename());
+  for (const auto& entry : fs::directory_iterator(directory))
+    out.push_back(entry.path().filename());
   std::ranges::sort(out);
   return out;
 }
@@ -41,16 +42,16 @@ std::vector<std::string> entries(const fs::path& folder) {
 /// A template and a place for what is made of it.
 struct Places {
   Places() {
-    fs::create_directory(folder / "template");
-    fs::create_directory(folder / "out");
+    fs::create_directory(directory / "template");
+    fs::create_directory(directory / "out");
   }
   void write(const std::string& name, const std::string& text) const {
     fs::create_directories((from() / name).parent_path());
     std::ofstream(from() / name, std::ios::binary) << text;
   }
-  [[nodiscard]] fs::path from() const { return folder / "template"; }
-  [[nodiscard]] fs::path to() const { return folder / "out" / acme.snake; }
-  TemporaryFolder folder;
+  [[nodiscard]] fs::path from() const { return directory / "template"; }
+  [[nodiscard]] fs::path to() const { return directory / "out" / acme.snake; }
+  TemporaryDirectory directory;
 };
 
 /// A program with a delegate of "MyNpuBackend" and one of "OtherBackend", a blob that names the
@@ -80,7 +81,7 @@ TEST_CASE("a template is copied with other names of files and in texts", "[tenon
             places.to() / "acme_vision_processor/deep/AcmeVisionProcessor.txt") == acme.snake);
   CHECK(tenon::test::file_content(places.to() / ".hidden") == acme.snake);
   CHECK(fs::is_empty(places.to() / "empty"));
-  CHECK(entries(places.folder / "out") == std::vector<std::string>{acme.snake});
+  CHECK(entries(places.directory / "out") == std::vector<std::string>{acme.snake});
 }
 
 TEST_CASE("bytes that are no text stay as they are", "[tenon-new]") {
@@ -91,7 +92,8 @@ TEST_CASE("bytes that are no text stay as they are", "[tenon-new]") {
   CHECK(tenon::test::file_content(places.to() / "data.npy") == bytes);
 }
 
-TEST_CASE("files that may be run may still be, and folders have the usual rights", "[tenon-new]") {
+TEST_CASE("files that may be run may still be, and directories have the usual rights",
+          "[tenon-new]") {
   const Places places;
   places.write("run", "#!/bin/sh\n");
   places.write("text", "text\n");
@@ -137,51 +139,51 @@ TEST_CASE("a template with a program that is none leaves nothing behind", "[teno
   REQUIRE_FALSE(made.ok());
   CHECK(made.error() == tenon::Error::InvalidProgram);
   CHECK_THAT(std::string(made.text()), ContainsSubstring("model.pte"));
-  CHECK(entries(places.folder / "out").empty());
+  CHECK(entries(places.directory / "out").empty());
 }
 
-TEST_CASE("what is neither file nor folder in a template is refused", "[tenon-new]") {
+TEST_CASE("what is neither file nor directory in a template is refused", "[tenon-new]") {
   const Places places;
   fs::create_symlink("/etc/passwd", places.from() / "link");
   const auto made = create(places.from(), places.to(), acme);
   REQUIRE_FALSE(made.ok());
   CHECK(made.error() == tenon::Error::NotSupported);
-  CHECK(entries(places.folder / "out").empty());
+  CHECK(entries(places.directory / "out").empty());
 }
 
 TEST_CASE("what exists is never touched", "[tenon-new]") {
   const Places places;
   places.write("a.txt", "text");
-  SECTION("a folder with something in it") {
+  SECTION("a directory with something in it") {
     fs::create_directory(places.to());
     std::ofstream(places.to() / "mine") << "mine";
   }
-  SECTION("an empty folder") { fs::create_directory(places.to()); }
+  SECTION("an empty directory") { fs::create_directory(places.to()); }
   SECTION("a link that leads nowhere") { fs::create_symlink("nowhere", places.to()); }
   const auto made = create(places.from(), places.to(), acme);
   REQUIRE_FALSE(made.ok());
   CHECK(made.error() == tenon::Error::InvalidArgument);
   CHECK_THAT(std::string(made.text()), ContainsSubstring("exists already"));
-  CHECK(entries(places.folder / "out") == std::vector<std::string>{acme.snake});
+  CHECK(entries(places.directory / "out") == std::vector<std::string>{acme.snake});
   if (fs::is_directory(places.to())) CHECK_FALSE(fs::exists(places.to() / "a.txt"));
 }
 
 TEST_CASE("a parent that is not there is not made", "[tenon-new]") {
   const Places places;
   places.write("a.txt", "text");
-  const auto made = create(places.from(), places.folder / "missing" / "acme", acme);
+  const auto made = create(places.from(), places.directory / "missing" / "acme", acme);
   REQUIRE_FALSE(made.ok());
   CHECK(made.error() == tenon::Error::InvalidArgument);
-  CHECK_FALSE(fs::exists(places.folder / "missing"));
+  CHECK_FALSE(fs::exists(places.directory / "missing"));
 }
 
 TEST_CASE("a parent that cannot be written to is an error with its path", "[tenon-new]") {
   if (::geteuid() == 0) return;  // Root may write anywhere.
   const Places places;
   places.write("a.txt", "text");
-  fs::permissions(places.folder / "out", fs::perms::owner_read | fs::perms::owner_exec);
+  fs::permissions(places.directory / "out", fs::perms::owner_read | fs::perms::owner_exec);
   const auto made = create(places.from(), places.to(), acme);
-  fs::permissions(places.folder / "out", fs::perms::owner_all);
+  fs::permissions(places.directory / "out", fs::perms::owner_all);
   REQUIRE_FALSE(made.ok());
   CHECK(made.error() == tenon::Error::AccessFailed);
   CHECK_THAT(std::string(made.text()), ContainsSubstring(acme.snake));

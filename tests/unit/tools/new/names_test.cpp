@@ -17,7 +17,7 @@ std::string refusal(std::string_view name) {
   return names.ok() ? "accepted" : std::string(names.text());
 }
 
-TEST_CASE("a name is spelled for folders and for classes and for macros", "[tenon-new]") {
+TEST_CASE("a name is spelled for directories and for classes and for macros", "[tenon-new]") {
   const auto names = names_of("acme_npu2");
   REQUIRE(names.ok());
   CHECK(names->snake == "acme_npu2");
@@ -70,7 +70,7 @@ TEST_CASE("a name in another spelling is refused with the right one", "[tenon-ne
   }
 }
 
-TEST_CASE("a name cannot lead out of the folder", "[tenon-new]") {
+TEST_CASE("a name cannot lead out of the directory", "[tenon-new]") {
   for (const std::string_view name : {"../acme", "a/b", "/acme", "acme/"}) {
     CHECK(refusal(name) != "accepted");
   }

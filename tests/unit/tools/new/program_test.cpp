@@ -21,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using test::Outcome;
-using test::TemporaryFolder;
+using test::TemporaryDirectory;
 using Words = std::vector<std::string>;
 
 Outcome run(const Words& words,
@@ -66,15 +66,15 @@ TEST_CASE("templates are listed with what they are", "[tenon-new]") {
 }
 
 TEST_CASE("a backend is created and the next steps are printed", "[tenon-new]") {
-  const TemporaryFolder folder;
-  const std::string place = folder.path().string();
+  const TemporaryDirectory directory;
+  const std::string place = directory.path().string();
   const auto outcome = run({"acme_npu", "--template", "minimal", "--dir", place});
   INFO(outcome.err);
   CHECK(outcome.exit_code == 0);
   CHECK(outcome.out ==
         place + "/acme_npu: 6 files; the backend's id is AcmeNpuBackend\nnext: make -C " + place +
             "/acme_npu check\n");
-  CHECK(fs::is_regular_file(folder / "acme_npu" / "acme_npu.cpp"));
+  CHECK(fs::is_regular_file(directory / "acme_npu" / "acme_npu.cpp"));
 
   const auto again = run({"acme_npu", "--template", "minimal", "--dir", place});
   CHECK(again.exit_code == 2);
@@ -83,41 +83,41 @@ TEST_CASE("a backend is created and the next steps are printed", "[tenon-new]") 
 
 TEST_CASE("--python creates a Python package that offers the backend by an entry point",
           "[tenon-new]") {
-  const TemporaryFolder folder;
-  const std::string place = folder.path().string();
+  const TemporaryDirectory directory;
+  const std::string place = directory.path().string();
   const auto outcome = run({"acme_npu", "--python", "--dir", place});
   INFO(outcome.err);
   CHECK(outcome.exit_code == 0);
   CHECK_THAT(outcome.out, ContainsSubstring("\nnext: pip install " + place + "/acme_npu\n"));
-  const std::string project = tenon::test::file_content(folder / "acme_npu/pyproject.toml");
+  const std::string project = tenon::test::file_content(directory / "acme_npu/pyproject.toml");
   CHECK_THAT(project, ContainsSubstring("[project.entry-points.\"tenon.plugins\"]\n"
                                         "AcmeNpuBackend = \"acme_npu:plugin\"\n"));
   for (const char* file :
        {"acme_npu/__init__.py", "acme_npu/acme_npu.cpp", "acme_npu/acme_npu.json.in", "meson.build",
         "README.md", "tests/test_acme_npu.py", "tests/scale.pte"}) {
     INFO(file);
-    CHECK(fs::is_regular_file(folder / "acme_npu" / file));
+    CHECK(fs::is_regular_file(directory / "acme_npu" / file));
   }
-  CHECK(tenon::test::file_content(folder / "acme_npu/tests/scale.pte").find("AcmeNpuBackend") !=
+  CHECK(tenon::test::file_content(directory / "acme_npu/tests/scale.pte").find("AcmeNpuBackend") !=
         std::string::npos);
 
   const auto both = run({"acme", "--python", "--template", "minimal", "--dir", place});
   CHECK(both.exit_code == 2);
   CHECK_THAT(both.err, ContainsSubstring("--python"));
-  CHECK_FALSE(fs::exists(folder / "acme"));
+  CHECK_FALSE(fs::exists(directory / "acme"));
 }
 
 TEST_CASE("an id of programs that exist is in every file that has one", "[tenon-new]") {
   for (const char* name : {"minimal", "full", "wrapper", "python"}) {
-    const TemporaryFolder folder;
+    const TemporaryDirectory directory;
     const auto outcome = run({"acme_npu", "--template", name, "--id", "Vendor-Backend", "--dir",
-                              folder.path().string()});
+                              directory.path().string()});
     INFO(name);
     INFO(outcome.err);
     CHECK(outcome.exit_code == 0);
     CHECK_THAT(outcome.out, ContainsSubstring("the backend's id is Vendor-Backend\n"));
     std::size_t places = 0;
-    for (const auto& entry : fs::recursive_directory_iterator(folder / "acme_npu")) {
+    for (const auto& entry : fs::recursive_directory_iterator(directory / "acme_npu")) {
       if (!entry.is_regular_file()) continue;
       std::ifstream file(entry.path(), std::ios::binary);
       const std::string text{std::istreambuf_iterator<char>(file), {}};
@@ -135,19 +135,19 @@ TEST_CASE("an id of programs that exist is in every file that has one", "[tenon-
 }
 
 TEST_CASE("a template that is not there is named with those that are", "[tenon-new]") {
-  const TemporaryFolder folder;
-  const auto outcome = run({"acme", "--template", "huge", "--dir", folder.path().string()});
+  const TemporaryDirectory directory;
+  const auto outcome = run({"acme", "--template", "huge", "--dir", directory.path().string()});
   CHECK(outcome.exit_code == 2);
   CHECK_THAT(outcome.err, ContainsSubstring("template 'huge': "));
   CHECK_THAT(outcome.err, ContainsSubstring("has full, minimal, python, wrapper"));
 }
 
-TEST_CASE("a folder of templates that was named is the only one", "[tenon-new]") {
-  const TemporaryFolder folder;
-  const auto missing = run({"--list"}, {{"TENON_TEMPLATES", folder.file("none")}});
+TEST_CASE("a directory of templates that was named is the only one", "[tenon-new]") {
+  const TemporaryDirectory directory;
+  const auto missing = run({"--list"}, {{"TENON_TEMPLATES", directory.file("none")}});
   CHECK(missing.exit_code == 2);
-  CHECK_THAT(missing.err, ContainsSubstring("none', which is no folder"));
-  const auto empty = run({"--list"}, {{"TENON_TEMPLATES", folder.path().string()}});
+  CHECK_THAT(missing.err, ContainsSubstring("none', which is no directory"));
+  const auto empty = run({"--list"}, {{"TENON_TEMPLATES", directory.path().string()}});
   CHECK(empty.exit_code == 2);
   CHECK_THAT(empty.err, ContainsSubstring("holds no template"));
 }
@@ -161,30 +161,30 @@ TEST_CASE("without templates both places are named", "[tenon-new]") {
 }
 
 TEST_CASE("a broken template has its own exit code and leaves nothing", "[tenon-new]") {
-  const TemporaryFolder folder;
-  fs::create_directories(folder / "templates/broken");
-  folder.write("templates/broken/README.md", "broken\n");
-  folder.write("templates/broken/model.pte", "no program");
-  const auto outcome = run({"acme", "--template", "broken", "--dir", folder.path().string()},
-                           {{"TENON_TEMPLATES", folder.file("templates")}});
+  const TemporaryDirectory directory;
+  fs::create_directories(directory / "templates/broken");
+  directory.write("templates/broken/README.md", "broken\n");
+  directory.write("templates/broken/model.pte", "no program");
+  const auto outcome = run({"acme", "--template", "broken", "--dir", directory.path().string()},
+                           {{"TENON_TEMPLATES", directory.file("templates")}});
   CHECK(outcome.exit_code == 3);
   CHECK_THAT(outcome.err, ContainsSubstring("tenon-new: InvalidProgram"));
-  CHECK_FALSE(fs::exists(folder / "acme"));
-  CHECK(std::distance(fs::directory_iterator(folder.path()), {}) == 1);
+  CHECK_FALSE(fs::exists(directory / "acme"));
+  CHECK(std::distance(fs::directory_iterator(directory.path()), {}) == 1);
 }
 
 TEST_CASE("a full disk leaves nothing", "[tenon-new]") {
-  const TemporaryFolder folder;
+  const TemporaryDirectory directory;
   rlimit before{};
   REQUIRE(::getrlimit(RLIMIT_FSIZE, &before) == 0);
   // The program ignores SIGXFSZ itself, which would end it.
   const rlimit small{1000, before.rlim_max};
   REQUIRE(::setrlimit(RLIMIT_FSIZE, &small) == 0);
-  const auto outcome = run({"acme", "--template", "minimal", "--dir", folder.path().string()});
+  const auto outcome = run({"acme", "--template", "minimal", "--dir", directory.path().string()});
   ::setrlimit(RLIMIT_FSIZE, &before);
   CHECK(outcome.exit_code == 1);
   CHECK_THAT(outcome.err, ContainsSubstring("cannot write: File too large"));
-  CHECK(fs::is_empty(folder.path()));
+  CHECK(fs::is_empty(directory.path()));
 }
 
 }  // namespace

@@ -27,19 +27,19 @@ Outcome run(Words arguments) {
   return test::run_program(TENON_RUN, std::move(arguments));
 }
 
-std::string write(const test::TemporaryFolder& folder, const ProgramBuilder& builder) {
+std::string write(const test::TemporaryDirectory& directory, const ProgramBuilder& builder) {
   const auto file = builder.build();
   const auto bytes = file.bytes();
-  const std::string path = folder.file("model.pte");
+  const std::string path = directory.file("model.pte");
   test::write_file(path, {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
   return path;
 }
 
-std::string write_floats(const test::TemporaryFolder& folder, const std::string& name, float first,
-                         float step) {
+std::string write_floats(const test::TemporaryDirectory& directory, const std::string& name,
+                         float first, float step) {
   std::vector<float> values;
   for (int i = 0; i < 6; ++i) values.push_back(first + static_cast<float>(i) * step);
-  const std::string path = folder.file(name);
+  const std::string path = directory.file(name);
   REQUIRE(tenon::host::write_npy(path, tenon::ScalarType::Float, std::vector<std::int64_t>{2, 3},
                                  std::as_bytes(std::span(values)))
               .ok());
@@ -49,36 +49,36 @@ std::string write_floats(const test::TemporaryFolder& folder, const std::string&
 }  // namespace
 
 TEST_CASE("tenon-run runs a program whose memory is on a device") {
-  const test::TemporaryFolder folder;
-  const std::string model = write(folder, device_program());
+  const test::TemporaryDirectory directory;
+  const std::string model = write(directory, device_program());
   const Outcome outcome =
-      run({model, "--plugin", TENON_FAR_PLUGIN, "--input", write_floats(folder, "a.npy", 1, 0),
-           "--input", write_floats(folder, "b.npy", 1, 1), "--expect",
-           write_floats(folder, "sum.npy", 2, 1)});
+      run({model, "--plugin", TENON_FAR_PLUGIN, "--input", write_floats(directory, "a.npy", 1, 0),
+           "--input", write_floats(directory, "b.npy", 1, 1), "--expect",
+           write_floats(directory, "sum.npy", 2, 1)});
   INFO(outcome.err + outcome.out);
   CHECK(outcome.exit_code == 0);
   CHECK(outcome.err.empty());
 }
 
 TEST_CASE("tenon-run shows, writes and compares outputs on a device") {
-  const test::TemporaryFolder folder;
-  const std::string model = write(folder, resident_program(true));
-  const std::string input = write_floats(folder, "in.npy", 3, 2);
+  const test::TemporaryDirectory directory;
+  const std::string model = write(directory, resident_program(true));
+  const std::string input = write_floats(directory, "in.npy", 3, 2);
   const Outcome outcome = run({model, "--plugin", TENON_FAR_PLUGIN, "--input", input, "--expect",
-                               input, "--output", folder.file("out"), "--json"});
+                               input, "--output", directory.file("out"), "--json"});
   INFO(outcome.err + outcome.out);
   REQUIRE(outcome.exit_code == 0);
   const auto report = nlohmann::json::parse(outcome.out);
   CHECK_THAT(report.dump(), ContainsSubstring("3, 5, 7, 9, 11, 13"));
-  CHECK(test::read_file(folder.file("out/output0.npy")) == test::read_file(input));
+  CHECK(test::read_file(directory.file("out/output0.npy")) == test::read_file(input));
 }
 
 TEST_CASE("tenon-run exits with 4 and one message when no backend serves the device") {
-  const test::TemporaryFolder folder;
-  const std::string model = write(folder, device_program("add", 5));
+  const test::TemporaryDirectory directory;
+  const std::string model = write(directory, device_program("add", 5));
   const Outcome outcome =
-      run({model, "--plugin", TENON_FAR_PLUGIN, "--input", write_floats(folder, "a.npy", 1, 0),
-           "--input", write_floats(folder, "b.npy", 1, 1)});
+      run({model, "--plugin", TENON_FAR_PLUGIN, "--input", write_floats(directory, "a.npy", 1, 0),
+           "--input", write_floats(directory, "b.npy", 1, 1)});
   CHECK(outcome.exit_code == 4);
   CHECK(outcome.err ==
         "tenon-run: NotFound (0x20): planned buffer 2 of 96 bytes on CUDA device 5: no backend "

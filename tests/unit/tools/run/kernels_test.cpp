@@ -20,16 +20,16 @@ test::Outcome run(std::vector<std::string> arguments) {
 
 /// The fixture `add_dynamic_portable` with its inputs and outputs number `call`.
 std::vector<std::string> add_of(const std::string& call) {
-  const std::string folder = fixtures + "/add_dynamic_portable/";
-  return {folder + "model.pte",
+  const std::string directory = fixtures + "/add_dynamic_portable/";
+  return {directory + "model.pte",
           "--plugin",
           TENON_ARITHMETIC_PLUGIN,
           "--input",
-          folder + call + "_in0.npy",
+          directory + call + "_in0.npy",
           "--input",
-          folder + call + "_in1.npy",
+          directory + call + "_in1.npy",
           "--expect",
-          folder + call + "_out0.npy",
+          directory + call + "_out0.npy",
           "--rtol",
           "0",
           "--atol",
@@ -49,8 +49,8 @@ TEST_CASE("operators left in a program run with the kernels of a named plugin, a
 }
 
 TEST_CASE("a trace says whose kernel ran which operator", "[run][kernels]") {
-  const test::TemporaryFolder folder;
-  const std::string trace = folder.file("trace.json");
+  const test::TemporaryDirectory directory;
+  const std::string trace = directory.file("trace.json");
   auto words = kernels_test::add_of("c0");
   words.insert(words.end(), {"--trace", trace});
   REQUIRE(kernels_test::run(words).exit_code == 0);
@@ -60,9 +60,10 @@ TEST_CASE("a trace says whose kernel ran which operator", "[run][kernels]") {
 }
 
 TEST_CASE("what a plugin with kernels does not have is missing all the same", "[run][kernels]") {
-  const std::string folder = kernels_test::fixtures + "/mlp_portable/";
-  const auto outcome = kernels_test::run({folder + "model.pte", "--plugin", TENON_ARITHMETIC_PLUGIN,
-                                          "--input", folder + "c0_in0.npy"});
+  const std::string directory = kernels_test::fixtures + "/mlp_portable/";
+  const auto outcome =
+      kernels_test::run({directory + "model.pte", "--plugin", TENON_ARITHMETIC_PLUGIN, "--input",
+                         directory + "c0_in0.npy"});
   CHECK(outcome.exit_code == 3);
   CHECK_THAT(outcome.err, ContainsSubstring("OperatorMissing (0x14)") &&
                               ContainsSubstring("ArithmeticKernels: backend ArithmeticKernels has "

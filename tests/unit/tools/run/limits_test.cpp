@@ -23,12 +23,12 @@ Outcome run(const ProgramBuilder& builder, std::vector<std::string> more = {}) {
   // With a pattern for malloc, which Meson sets, calloc writes zeroes to all pages.
   const ::test::Variables variables{{"TENON_DISABLE", "*"}, {"MALLOC_PERTURB_", "0"}};
   const ::test::ScopedEnvironment environment(variables);
-  const TemporaryFolder folder;
+  const TemporaryDirectory directory;
   const auto file = builder.build(ProgramBuilder::Header::none);
   CHECK(file.bytes().size() < 1000);
   const auto* bytes = reinterpret_cast<const char*>(file.bytes().data());
-  ::test::write_file(folder.file("m.pte"), std::string(bytes, file.bytes().size()));
-  more.insert(more.begin(), folder.file("m.pte"));
+  ::test::write_file(directory.file("m.pte"), std::string(bytes, file.bytes().size()));
+  more.insert(more.begin(), directory.file("m.pte"));
   return ::test::run_program(TENON_RUN, std::move(more));
 }
 

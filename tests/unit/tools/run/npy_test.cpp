@@ -64,7 +64,7 @@ void check_fails(const std::string& file, Error error, const std::string& text) 
   CHECK_THAT(std::string(array.text()), ContainsSubstring(text));
 }
 
-std::string folder() {
+std::string directory() {
   const auto path = std::filesystem::temp_directory_path() / "tenon_run_npy_test";
   std::filesystem::create_directories(path);
   return path.string();
@@ -274,7 +274,7 @@ TEST_CASE("another type than the wanted one is refused and both are named", "[np
 }
 
 TEST_CASE("what is written is read back, for every element type", "[npy]") {
-  const std::string path = folder() + "/written.npy";
+  const std::string path = directory() + "/written.npy";
   for (const auto& info : tenon::scalar_types) {
     CAPTURE(info.name);
     std::string data;
@@ -314,21 +314,21 @@ TEST_CASE("a header beyond 65,535 bytes takes format 2.0", "[npy]") {
 }
 
 TEST_CASE("a file that cannot be read or written is named", "[npy]") {
-  const std::string missing = folder() + "/missing/x.npy";
+  const std::string missing = directory() + "/missing/x.npy";
   const auto read = tenon::host::read_npy(missing);
   REQUIRE_FALSE(read.ok());
   CHECK(read.error() == Error::AccessFailed);
   CHECK_THAT(std::string(read.text()), ContainsSubstring("missing/x.npy"));
 
-  const auto directory = tenon::host::read_npy(folder());
-  REQUIRE_FALSE(directory.ok());
-  CHECK_THAT(std::string(directory.text()), ContainsSubstring("expected a regular file"));
+  const auto refused = tenon::host::read_npy(directory());
+  REQUIRE_FALSE(refused.ok());
+  CHECK_THAT(std::string(refused.text()), ContainsSubstring("expected a regular file"));
 
   const auto written = tenon::host::write_npy(missing, ScalarType::Byte, {}, {});
   CHECK(written.error() == Error::AccessFailed);
   CHECK_THAT(std::string(written.text()), ContainsSubstring("missing/x.npy"));
 
-  const std::string damaged = folder() + "/damaged.npy";
+  const std::string damaged = directory() + "/damaged.npy";
   std::ofstream(damaged) << "no array";
   const auto refused = tenon::host::read_npy(damaged);
   REQUIRE_FALSE(refused.ok());

@@ -17,13 +17,13 @@
 #include <vector>
 
 #include "support/file_content.hpp"
-#include "support/temporary_folder.hpp"
+#include "support/temporary_directory.hpp"
 
 extern char** environ;
 
 namespace test {
 
-using tenon::test::TemporaryFolder;
+using tenon::test::TemporaryDirectory;
 
 [[nodiscard]] inline std::string read_file(const std::string& path) {
   if (!std::ifstream(path)) throw std::runtime_error("cannot read " + path);
@@ -49,10 +49,10 @@ struct Outcome {
 [[nodiscard]] inline Outcome run_program(const std::string& program,
                                          std::vector<std::string> arguments,
                                          std::string out_path = {}) {
-  const TemporaryFolder folder;
+  const TemporaryDirectory directory;
   const bool keeps_out = out_path.empty();
-  if (keeps_out) out_path = folder.file("out");
-  const std::string err_path = folder.file("err");
+  if (keeps_out) out_path = directory.file("out");
+  const std::string err_path = directory.file("err");
 
   arguments.insert(arguments.begin(), program);
   std::vector<char*> argv;

@@ -23,7 +23,7 @@ namespace {
 
 using test::Outcome;
 using test::read_file;
-using test::TemporaryFolder;
+using test::TemporaryDirectory;
 using test::write_file;
 using Words = std::vector<std::string>;
 
@@ -57,14 +57,14 @@ void check_fails(const Outcome& outcome, int exit_code, const std::string& start
 }
 
 // A copy of the fixture's program in which `from` reads `to`, of the same length.
-std::string altered_model(const TemporaryFolder& folder, const std::string& from,
+std::string altered_model(const TemporaryDirectory& directory, const std::string& from,
                           const std::string& to) {
   std::string bytes = read_file(sin_model);
   const std::size_t at = bytes.find(from);
   REQUIRE(at != std::string::npos);
   REQUIRE(from.size() == to.size());
   bytes.replace(at, from.size(), to);
-  const std::string path = folder.file("altered.pte");
+  const std::string path = directory.file("altered.pte");
   write_file(path, bytes);
   return path;
 }
@@ -78,8 +78,8 @@ std::string write_floats(const std::string& path, const std::vector<std::int64_t
 }
 
 // Runs a no-op program with the backend that fills its output (fill_plugin.cpp).
-Outcome run_fill(const TemporaryFolder& folder, const Words& more) {
-  const auto input = write_floats(folder.file("x.npy"), {4}, {1, 2, 3, 4});
+Outcome run_fill(const TemporaryDirectory& directory, const Words& more) {
+  const auto input = write_floats(directory.file("x.npy"), {4}, {1, 2, 3, 4});
   Words words{fixtures + "/bench/noop_call_1.pte", "--plugin", TENON_FILL_PLUGIN, "--input", input};
   words.insert(words.end(), more.begin(), more.end());
   return run(std::move(words));
@@ -121,8 +121,8 @@ TEST_CASE("expected outputs are compared", "[run]") {
   CHECK(equal.exit_code == 0);
   CHECK_THAT(equal.out, ContainsSubstring("equal: 4 elements"));
 
-  const TemporaryFolder folder;
-  const auto wrong = write_floats(folder.file("wrong.npy"), {1, 4}, {9, 9, 9, 9});
+  const TemporaryDirectory directory;
+  const auto wrong = write_floats(directory.file("wrong.npy"), {1, 4}, {9, 9, 9, 9});
   const auto far = run(sin_with({"--expect", wrong}));
   CHECK(far.exit_code == 1);
   CHECK(far.err.empty());
@@ -133,15 +133,15 @@ TEST_CASE("expected outputs are compared", "[run]") {
   CHECK(wide.exit_code == 0);
   CHECK_THAT(wide.out, ContainsSubstring("within rtol 1.3e-06, atol 9"));
 
-  const auto other_shape = write_floats(folder.file("shape.npy"), {4}, {0, 0, 0, 0});
+  const auto other_shape = write_floats(directory.file("shape.npy"), {4}, {0, 0, 0, 0});
   const auto shape = run(sin_with({"--expect", other_shape}));
   CHECK(shape.exit_code == 1);
   CHECK_THAT(shape.out, ContainsSubstring("differs: shape is [1, 4], expected [4]"));
 }
 
 TEST_CASE("outputs are written as files that can be read back", "[run]") {
-  const TemporaryFolder folder;
-  const std::string results = folder.file("new/results");
+  const TemporaryDirectory directory;
+  const std::string results = directory.file("new/results");
   const auto outcome = run(sin_with({"--output", results}));
   INFO(outcome.err);
   REQUIRE(outcome.exit_code == 0);
@@ -154,16 +154,16 @@ TEST_CASE("outputs are written as files that can be read back", "[run]") {
 }
 
 TEST_CASE("outputs that differ are still written", "[run]") {
-  const TemporaryFolder folder;
-  const auto wrong = write_floats(folder.file("wrong.npy"), {1, 4}, {9, 9, 9, 9});
-  const auto outcome = run(sin_with({"--expect", wrong, "--output", folder.file("out")}));
+  const TemporaryDirectory directory;
+  const auto wrong = write_floats(directory.file("wrong.npy"), {1, 4}, {9, 9, 9, 9});
+  const auto outcome = run(sin_with({"--expect", wrong, "--output", directory.file("out")}));
   CHECK(outcome.exit_code == 1);
-  CHECK(std::filesystem::exists(folder.file("out/output0.npy")));
+  CHECK(std::filesystem::exists(directory.file("out/output0.npy")));
 }
 
 TEST_CASE("the JSON object has what the text has", "[run]") {
-  const TemporaryFolder folder;
-  const auto wrong = write_floats(folder.file("wrong.npy"), {1, 4}, {9, 9, 9, 9});
+  const TemporaryDirectory directory;
+  const auto wrong = write_floats(directory.file("wrong.npy"), {1, 4}, {9, 9, 9, 9});
   const auto outcome = run(sin_with({"--json", "--repeat", "3", "--expect", wrong}));
   CHECK(outcome.exit_code == 1);
   const auto json = json_of(outcome);
@@ -203,8 +203,8 @@ TEST_CASE("a failure is in the JSON object and on standard error", "[run]") {
 }
 
 TEST_CASE("a trace shows loading, init, calls and the backend's own events", "[run]") {
-  const TemporaryFolder folder;
-  const auto path = folder.file("trace.json");
+  const TemporaryDirectory directory;
+  const auto path = directory.file("trace.json");
   const auto outcome = run(sin_with({"--trace", path, "--repeat", "2"}));
   INFO(outcome.err);
   REQUIRE(outcome.exit_code == 0);
@@ -220,10 +220,11 @@ TEST_CASE("a trace shows loading, init, calls and the backend's own events", "[r
 }
 
 TEST_CASE("a trace is written for a run that fails, too", "[run]") {
-  const TemporaryFolder folder;
-  const auto outcome = run({sin_model, "--input", sin_input, "--trace", folder.file("trace.json")});
+  const TemporaryDirectory directory;
+  const auto outcome =
+      run({sin_model, "--input", sin_input, "--trace", directory.file("trace.json")});
   CHECK(outcome.exit_code == 4);
-  CHECK(nlohmann::json::accept(read_file(folder.file("trace.json"))));
+  CHECK(nlohmann::json::accept(read_file(directory.file("trace.json"))));
 }
 
 TEST_CASE("several plugins may be given, and each is used for what it serves", "[run]") {
@@ -238,26 +239,26 @@ TEST_CASE("several plugins may be given, and each is used for what it serves", "
 }
 
 TEST_CASE("a plugin that is found serves what no --plugin does", "[run]") {
-  const TemporaryFolder folder;
-  std::filesystem::copy_file(TENON_DEMO_PLUGIN, folder / "demo.so");
+  const TemporaryDirectory directory;
+  std::filesystem::copy_file(TENON_DEMO_PLUGIN, directory / "demo.so");
   const Words words{sin_model, "--input", sin_input, "--expect", sin_output};
-  const Outcome found = run(words, {{"TENON_PLUGIN_PATH", folder.path().native()}});
+  const Outcome found = run(words, {{"TENON_PLUGIN_PATH", directory.path().native()}});
   INFO(found.err);
   CHECK(found.exit_code == 0);
   CHECK_THAT(found.out, ContainsSubstring("equal: 4 elements"));
 
   const Outcome disabled =
-      run(words, {{"TENON_PLUGIN_PATH", folder.path().native()}, {"TENON_DISABLE", "*"}});
+      run(words, {{"TENON_PLUGIN_PATH", directory.path().native()}, {"TENON_DISABLE", "*"}});
   check_fails(disabled, 4, "NotFound", "is disabled by TENON_DISABLE; registered are: none");
 
-  std::filesystem::permissions(folder / "demo.so", std::filesystem::perms::all);
-  const Outcome refused = run(words, {{"TENON_PLUGIN_PATH", folder.path().native()}});
+  std::filesystem::permissions(directory / "demo.so", std::filesystem::perms::all);
+  const Outcome refused = run(words, {{"TENON_PLUGIN_PATH", directory.path().native()}});
   check_fails(refused, 4, "NotFound", "writable by every user (mode 0777)");
 }
 
 TEST_CASE("one delegate may be called many times", "[run]") {
-  const TemporaryFolder folder;
-  const auto input = write_floats(folder.file("x.npy"), {4}, {1, 2, 3, 4});
+  const TemporaryDirectory directory;
+  const auto input = write_floats(directory.file("x.npy"), {4}, {1, 2, 3, 4});
   const auto outcome = run(
       {fixtures + "/bench/noop_call_1000.pte", "--plugin", TENON_NOOP_PLUGIN, "--input", input});
   INFO(outcome.err);
@@ -265,34 +266,34 @@ TEST_CASE("one delegate may be called many times", "[run]") {
 }
 
 TEST_CASE("an option reaches the backend in the type that it declares", "[run]") {
-  const TemporaryFolder folder;
-  const auto initial = run_fill(folder, {});
+  const TemporaryDirectory directory;
+  const auto initial = run_fill(directory, {});
   INFO(initial.err);
   CHECK(initial.exit_code == 0);
   CHECK_THAT(initial.out, ContainsSubstring("output 0: Float [4]: 0.5, 0.5, 0.5, 0.5"));
   // Declared as a real number: an integer on the command line is one, too.
-  const auto set = run_fill(folder, {"--option", "NoopBackend.value=3"});
+  const auto set = run_fill(directory, {"--option", "NoopBackend.value=3"});
   INFO(set.err);
   CHECK(set.exit_code == 0);
   CHECK_THAT(set.out, ContainsSubstring("output 0: Float [4]: 3, 3, 3, 3"));
 
-  check_fails(run_fill(folder, {"--option", "NoopBackend.value=much"}), 2,
+  check_fails(run_fill(directory, {"--option", "NoopBackend.value=much"}), 2,
               "InvalidType (0x13): ", "expected a value of type double, found 'much'");
-  check_fails(run_fill(folder, {"--option", "NoopBackend.valu=3"}), 2,
+  check_fails(run_fill(directory, {"--option", "NoopBackend.valu=3"}), 2,
               "NotFound (0x20): ", "it has: value, chatty");
 }
 
 TEST_CASE("what a plugin logs as an error is shown in one line, the rest is not", "[run]") {
-  const TemporaryFolder folder;
-  const auto outcome = run_fill(folder, {"--option", "NoopBackend.chatty=true"});
+  const TemporaryDirectory directory;
+  const auto outcome = run_fill(directory, {"--option", "NoopBackend.chatty=true"});
   CHECK(outcome.exit_code == 0);
   CHECK(outcome.err == "tenon-run: log of fill.so: two\\nlines\n");
 }
 
 TEST_CASE("a backend that is not available says why", "[run][backend]") {
-  const TemporaryFolder folder;
+  const TemporaryDirectory directory;
   ::setenv("TENON_TEST_NO_DEVICE", "1", 1);
-  const auto outcome = run_fill(folder, {});
+  const auto outcome = run_fill(directory, {});
   ::unsetenv("TENON_TEST_NO_DEVICE");
   check_fails(outcome, 4, "NotFound (0x20): ",
               "backend NoopBackend is not available: no device, says the environment");
@@ -314,23 +315,24 @@ TEST_CASE("a missing input is named with its dtype and shape", "[run][usage]") {
 }
 
 TEST_CASE("inputs that do not fit are refused", "[run][usage]") {
-  const TemporaryFolder folder;
+  const TemporaryDirectory directory;
   const auto with_input = [](const std::string& path) {
     return run({sin_model, "--plugin", TENON_DEMO_PLUGIN, "--input", path});
   };
   check_fails(run(sin_with({"--input", sin_input})), 2,
               "InvalidArgument (0x12): ", "takes 1 tensors, but --input was given 2 times");
-  check_fails(with_input(folder.file("none.npy")), 2, "AccessFailed (0x22): ", "none.npy");
-  write_file(folder.file("text.npy"), "no array");
-  check_fails(with_input(folder.file("text.npy")), 2, "InvalidExternalData (0x24): ", "text.npy");
+  check_fails(with_input(directory.file("none.npy")), 2, "AccessFailed (0x22): ", "none.npy");
+  write_file(directory.file("text.npy"), "no array");
+  check_fails(with_input(directory.file("text.npy")), 2,
+              "InvalidExternalData (0x24): ", "text.npy");
   const std::vector<std::int64_t> integers{1, 2, 3, 4};
-  REQUIRE(tenon::host::write_npy(folder.file("int.npy"), tenon::ScalarType::Long,
+  REQUIRE(tenon::host::write_npy(directory.file("int.npy"), tenon::ScalarType::Long,
                                  std::vector<std::int64_t>{1, 4},
                                  std::as_bytes(std::span(integers)))
               .ok());
-  check_fails(with_input(folder.file("int.npy")), 2,
+  check_fails(with_input(directory.file("int.npy")), 2,
               "InvalidType (0x13): ", "npy elements are '<i8'; Float needs '<f4'");
-  const auto shape = write_floats(folder.file("shape.npy"), {2, 2}, {1, 2, 3, 4});
+  const auto shape = write_floats(directory.file("shape.npy"), {2, 2}, {1, 2, 3, 4});
   const auto refused = with_input(shape);
   CHECK(refused.exit_code == 2);
   CHECK_THAT(refused.err, ContainsSubstring("[2, 2]"));
@@ -355,28 +357,28 @@ TEST_CASE("options are for backends that the method uses", "[run][usage]") {
 }
 
 TEST_CASE("results that cannot be written are wrong usage", "[run][usage]") {
-  const TemporaryFolder folder;
-  write_file(folder.file("taken"), "");
-  check_fails(run(sin_with({"--output", folder.file("taken")})), 2,
+  const TemporaryDirectory directory;
+  write_file(directory.file("taken"), "");
+  check_fails(run(sin_with({"--output", directory.file("taken")})), 2,
               "AccessFailed (0x22): ", "taken");
-  check_fails(run(sin_with({"--trace", folder.file("none/trace.json")})), 2,
+  check_fails(run(sin_with({"--trace", directory.file("none/trace.json")})), 2,
               "AccessFailed (0x22): ", "none/trace.json");
 }
 
 TEST_CASE("a result that does not fit on the disk is an error and leaves the old one",
           "[run][usage]") {
-  const TemporaryFolder folder;
-  write_file(folder.file("output0.npy"), "before");
+  const TemporaryDirectory directory;
+  write_file(directory.file("output0.npy"), "before");
   rlimit before{};
   REQUIRE(::getrlimit(RLIMIT_FSIZE, &before) == 0);
   // A result has 144 bytes. SIGXFSZ has its default, which would end the program.
   const rlimit small{140, before.rlim_max};
   REQUIRE(::setrlimit(RLIMIT_FSIZE, &small) == 0);
-  const auto outcome = run(sin_with({"--output", folder.path().native()}));
+  const auto outcome = run(sin_with({"--output", directory.path().native()}));
   ::setrlimit(RLIMIT_FSIZE, &before);
   check_fails(outcome, 2, "OutOfResources (0x25): ", "output0.npy: cannot write: File too large");
-  CHECK(read_file(folder.file("output0.npy")) == "before");
-  CHECK(std::distance(std::filesystem::directory_iterator(folder.path()), {}) == 1);
+  CHECK(read_file(directory.file("output0.npy")) == "before");
+  CHECK(std::distance(std::filesystem::directory_iterator(directory.path()), {}) == 1);
 }
 
 TEST_CASE("a trace may be written to standard output, before the report", "[run]") {
@@ -392,11 +394,11 @@ TEST_CASE("two plugins for one backend are wrong usage", "[run][usage]") {
 }
 
 TEST_CASE("a file that is not a program is refused", "[run][file]") {
-  const TemporaryFolder folder;
-  check_fails(run({folder.file("none.pte")}), 3, "AccessFailed (0x22): ", "none.pte");
+  const TemporaryDirectory directory;
+  check_fails(run({directory.file("none.pte")}), 3, "AccessFailed (0x22): ", "none.pte");
   const std::string bytes = read_file(sin_model);
-  write_file(folder.file("cut.pte"), bytes.substr(0, bytes.size() / 2));
-  check_fails(run({folder.file("cut.pte")}), 3, "InvalidProgram (0x23): ", "cut.pte");
+  write_file(directory.file("cut.pte"), bytes.substr(0, bytes.size() / 2));
+  check_fails(run({directory.file("cut.pte")}), 3, "InvalidProgram (0x23): ", "cut.pte");
 }
 
 TEST_CASE("a file that is not a plugin is refused", "[run][file]") {
@@ -410,10 +412,10 @@ TEST_CASE("a file that is not external data is refused", "[run][file]") {
 }
 
 TEST_CASE("an operator without a kernel is refused when the method is loaded", "[run][file]") {
-  const std::string folder = fixtures + "/demo_multi_seg/";
-  const auto outcome =
-      run({folder + "model.pte", "--plugin", TENON_DEMO_PLUGIN, "--input", folder + "c0_in0.npy",
-           "--input", folder + "c0_in1.npy", "--input", folder + "c0_in2.npy"});
+  const std::string directory = fixtures + "/demo_multi_seg/";
+  const auto outcome = run({directory + "model.pte", "--plugin", TENON_DEMO_PLUGIN, "--input",
+                            directory + "c0_in0.npy", "--input", directory + "c0_in1.npy",
+                            "--input", directory + "c0_in2.npy"});
   check_fails(outcome, 3, "OperatorMissing (0x14): ", "aten::sub.out");
 }
 
@@ -440,31 +442,31 @@ TEST_CASE("a plugin that serves nothing of the method is a warning", "[run][back
   // Kernels serve operators, not delegates; without operators they serve nothing.
   const auto kernels = run(sin_with({"--plugin", TENON_ARITHMETIC_PLUGIN}));
   CHECK_THAT(kernels.err, ContainsSubstring("serves nothing"));
-  const std::string folder = fixtures + "/add_dynamic_portable/";
-  const auto needed = run({folder + "model.pte", "--plugin", TENON_ARITHMETIC_PLUGIN, "--input",
-                           folder + "c0_in0.npy", "--input", folder + "c0_in1.npy"});
+  const std::string directory = fixtures + "/add_dynamic_portable/";
+  const auto needed = run({directory + "model.pte", "--plugin", TENON_ARITHMETIC_PLUGIN, "--input",
+                           directory + "c0_in0.npy", "--input", directory + "c0_in1.npy"});
   CHECK(needed.exit_code == 0);
   CHECK(needed.err.empty());
 }
 
 TEST_CASE("a failed init gives the backend's own error", "[run][backend]") {
-  const TemporaryFolder folder;
-  const auto model = altered_model(folder, "version:0#", "version:9#");
+  const TemporaryDirectory directory;
+  const auto model = altered_model(directory, "version:0#", "version:9#");
   const auto outcome = run({model, "--input", sin_input, "--plugin", TENON_DEMO_PLUGIN});
   check_fails(outcome, 4,
               "DelegateInvalidCompatibility (0x30): ", "delegate 0 (BackendWithCompilerDemo)");
 }
 
 TEST_CASE("a failed execute gives the backend's own error", "[run][execute]") {
-  const TemporaryFolder folder;
-  const auto model = altered_model(folder, "numel:4,", "numel:5,");
+  const TemporaryDirectory directory;
+  const auto model = altered_model(directory, "numel:4,", "numel:5,");
   const auto outcome = run({model, "--input", sin_input, "--plugin", TENON_DEMO_PLUGIN});
   check_fails(outcome, 5, "InvalidArgument (0x12): ", "expected 5 elements, found 4");
 }
 
 TEST_CASE("control characters from a file do not reach the terminal", "[run]") {
-  const TemporaryFolder folder;
-  const auto model = altered_model(folder, "aten.sin.default", "aten.\x1b[31m.defal");
+  const TemporaryDirectory directory;
+  const auto model = altered_model(directory, "aten.sin.default", "aten.\x1b[31m.defal");
   const auto outcome = run({model, "--input", sin_input, "--plugin", TENON_DEMO_PLUGIN});
   CHECK(outcome.exit_code == 4);
   CHECK(outcome.err.find('\x1b') == std::string::npos);

@@ -11,7 +11,7 @@
 #include "report.hpp"
 #include "run.hpp"
 #include "support/catch.hpp"
-#include "support/temporary_folder.hpp"
+#include "support/temporary_directory.hpp"
 #include "top.hpp"
 
 using namespace tenon;
@@ -78,8 +78,8 @@ TEST_CASE("an output without rows of numbers has no classes", "[tenon-run]") {
 }
 
 TEST_CASE("labels are lines, and a file that is not there is named", "[tenon-run]") {
-  const test::TemporaryFolder folder;
-  const auto path = folder.write("labels.txt", "zero\r\none\n");
+  const test::TemporaryDirectory directory;
+  const auto path = directory.write("labels.txt", "zero\r\none\n");
   CHECK(*read_labels(path) == std::vector<std::string>{"zero", "one"});
   const auto missing = read_labels("/nowhere/labels.txt");
   CHECK(missing.error() == Error::AccessFailed);

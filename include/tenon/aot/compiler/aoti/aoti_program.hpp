@@ -18,8 +18,7 @@ namespace tenon::aot {
 /// How a delegate of AOTInductor names its library and weights among the program's named data.
 enum class AotiKeys {
   /// By content: the blob is two lines, "<sha256>_so_blob" and "<sha256>_weights_blob". Equal
-  /// models
-  /// and weights are stored once (aoti_backend.py since ExecuTorch PR #20424).
+  /// models and weights are stored once (aoti_backend.py since ExecuTorch PR #20424).
   Content,
   /// By the method's name: the blob is empty, keys are "forward_so_blob" and
   /// "forward_weights_blob".

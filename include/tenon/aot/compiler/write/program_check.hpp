@@ -23,8 +23,7 @@ namespace detail {
 /// - Names of methods are distinct. They, names of operators, ids of backends, keys of compile
 ///   specs and of named data are not empty, are UTF-8 and hold no NUL. Other texts are UTF-8.
 /// - Each index is in range, of a value of the right kind where a list asks for one. A jump leads
-/// to
-///   an instruction or to the end.
+///   to an instruction or to the end.
 /// - Layouts are sound (`check_layout`). Each tensor with a place is in planned memory, at a
 ///   multiple of its element size; constants and initial states have all the bytes of their
 ///   tensors.

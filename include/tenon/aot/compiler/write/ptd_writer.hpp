@@ -33,12 +33,12 @@ struct PtdOptions {
 Status write_ptd(const std::vector<SharedBytes>& buffers, const std::vector<NamedEntry>& entries,
                  const std::filesystem::path& path, const PtdOptions& options = {});
 
-/// Writes each tag of `data.external_data` to `folder` / (tag + ".ptd") and returns the paths.
+/// Writes each tag of `data.external_data` to `directory` / (tag + ".ptd") and returns the paths.
 /// Files appear when all of them are written.
 ///
 /// errors: as `write_ptd`; InvalidArgument when a tag is not a file name or appears twice.
 [[nodiscard]] Result<std::vector<std::filesystem::path>> write_external_data(
-    const NamedDataStoreOutput& data, const std::filesystem::path& folder,
+    const NamedDataStoreOutput& data, const std::filesystem::path& directory,
     const PtdOptions& options = {});
 
 }  // namespace tenon::aot

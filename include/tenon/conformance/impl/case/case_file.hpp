@@ -14,7 +14,7 @@
 #include <utility>
 
 #include "tenon/conformance/impl/case/settings_reader.hpp"
-#include "tenon/host/files/list_folder.hpp"
+#include "tenon/host/files/list_directory.hpp"
 #include "tenon/host/files/quoted.hpp"
 #include "tenon/host/impl/registry/glob.hpp"
 #include "tenon/host/platform/path_text.hpp"
@@ -26,26 +26,26 @@ namespace detail {
 inline constexpr std::string_view case_file_name = "case.json";
 inline constexpr std::string_view program_file_name = "model.pte";
 
-/// Whether the directory `folder` holds a case.
-[[nodiscard]] inline bool is_case_folder(const std::filesystem::path& folder) {
+/// Whether the directory `directory` holds a case.
+[[nodiscard]] inline bool is_case_directory(const std::filesystem::path& directory) {
   std::error_code code;
-  return std::filesystem::is_regular_file(folder / case_file_name, code) ||
-         std::filesystem::is_regular_file(folder / program_file_name, code);
+  return std::filesystem::is_regular_file(directory / case_file_name, code) ||
+         std::filesystem::is_regular_file(directory / program_file_name, code);
 }
 
-/// Names of the files in `folder` that end in `ending`, sorted.
+/// Names of the files in `directory` that end in `ending`, sorted.
 [[nodiscard]] inline Result<std::vector<std::string>> list_files(
-    const std::filesystem::path& folder, std::string_view ending) {
-  TENON_TRY(std::vector<std::string> out, host::list_folder(folder));
+    const std::filesystem::path& directory, std::string_view ending) {
+  TENON_TRY(std::vector<std::string> out, host::list_directory(directory));
   std::erase_if(out, [&](const std::string& name) { return !name.ends_with(ending); });
   return out;
 }
 
-/// The files PREFIX_0.npy, PREFIX_1.npy, ... of `folder`. A missing number is an error: files after
-/// it would not be read, and the test would do less than it seems to.
+/// The files PREFIX_0.npy, PREFIX_1.npy, ... of `directory`. A missing number is an error: files
+/// after it would not be read, and the test would do less than it seems to.
 [[nodiscard]] inline Result<std::vector<CaseValue>> numbered_files(
-    const std::filesystem::path& folder, std::string_view prefix) {
-  TENON_TRY(const auto names, list_files(folder, ".npy"));
+    const std::filesystem::path& directory, std::string_view prefix) {
+  TENON_TRY(const auto names, list_files(directory, ".npy"));
   std::map<std::size_t, std::string> found;
   for (const std::string& name : names) {
     std::string_view number = name;
@@ -60,10 +60,10 @@ inline constexpr std::string_view program_file_name = "model.pte";
   std::vector<CaseValue> out;
   for (const auto& [index, name] : found) {
     if (index != out.size()) {
-      return error(Error::InvalidArgument, folder.string(), ": there is ", name, ", but no ",
+      return error(Error::InvalidArgument, directory.string(), ": there is ", name, ", but no ",
                    prefix, out.size(), ".npy");
     }
-    out.emplace_back(ArrayFile{folder / name});
+    out.emplace_back(ArrayFile{directory / name});
   }
   return out;
 }
@@ -71,8 +71,8 @@ inline constexpr std::string_view program_file_name = "model.pte";
 /// Reads a case from its directory.
 class CaseReader : private SettingsReader {
  public:
-  CaseReader(std::string_view name, const std::filesystem::path& folder)
-      : SettingsReader(name), folder_(folder) {}
+  CaseReader(std::string_view name, const std::filesystem::path& directory)
+      : SettingsReader(name), directory_(directory) {}
 
   /// `text` is the content of case.json.
   [[nodiscard]] Result<Case> read(std::string_view text) const {
@@ -82,12 +82,12 @@ class CaseReader : private SettingsReader {
                                       "runs", "tolerances", "runtime_specs", "made_by"}));
     Case out;
     TENON_TRY(out.name, read_name(root));
-    out.folder = folder_;
+    out.directory = directory_;
     if (const Json* value = find(root, "description")) {
       TENON_TRY(out.description, read_text(*value, "description"));
     }
     const Json program = root.value("program", Json(program_file_name));
-    TENON_TRY(out.program, read_file_path(program, "program", folder_));
+    TENON_TRY(out.program, read_file_path(program, "program", directory_));
     TENON_TRY(out.data_files, read_data(root));
     if (const Json* value = find(root, "method")) {
       TENON_TRY(out.method, read_words(*value, "method"));
@@ -104,7 +104,7 @@ class CaseReader : private SettingsReader {
   /// The name is part of the paths of tests, which reports show and globs match.
   Result<std::string> read_name(const Json& root) const {
     const Json* const value = find(root, "name");
-    if (!value) return folder_.filename().string();
+    if (!value) return directory_.filename().string();
     TENON_TRY(std::string name, read_words(*value, "name"));
     if (name.find('/') != std::string::npos) {
       return wrong_type("name", "a text without '/'", *value);
@@ -116,13 +116,14 @@ class CaseReader : private SettingsReader {
     std::vector<std::filesystem::path> out;
     const Json* const value = find(root, "data");
     if (!value) {
-      TENON_TRY(const auto names, list_files(folder_, ".ptd"));
-      for (const std::string& name : names) out.push_back(folder_ / name);
+      TENON_TRY(const auto names, list_files(directory_, ".ptd"));
+      for (const std::string& name : names) out.push_back(directory_ / name);
       return out;
     }
     TENON_RETURN_IF_ERROR(check_array(*value, "data", "an array of paths"));
     for (std::size_t i = 0; i < value->size(); ++i) {
-      TENON_TRY(out.emplace_back(), read_file_path((*value)[i], concat("data[", i, "]"), folder_));
+      TENON_TRY(out.emplace_back(),
+                read_file_path((*value)[i], concat("data[", i, "]"), directory_));
     }
     return out;
   }
@@ -132,8 +133,8 @@ class CaseReader : private SettingsReader {
     const Json* const value = find(root, "runs");
     if (!value) {
       CaseRun& run = out.emplace_back();
-      TENON_TRY(run.inputs, numbered_files(folder_, "input_"));
-      TENON_TRY(run.expected, numbered_files(folder_, "expected_"));
+      TENON_TRY(run.inputs, numbered_files(directory_, "input_"));
+      TENON_TRY(run.expected, numbered_files(directory_, "expected_"));
       if (run.expected.empty()) {
         return wrong("runs", "is missing, and so is expected_0.npy: nothing would be compared");
       }
@@ -182,7 +183,7 @@ class CaseReader : private SettingsReader {
       return CaseValue(number);
     }
     if (value.is_string()) {
-      TENON_TRY(std::filesystem::path path, read_file_path(value, where, folder_));
+      TENON_TRY(std::filesystem::path path, read_file_path(value, where, directory_));
       return CaseValue(ArrayFile{std::move(path)});
     }
     const Json* const text = value.is_object() && value.size() == 1 ? find(value, "text") : nullptr;
@@ -208,7 +209,7 @@ class CaseReader : private SettingsReader {
     return out;
   }
 
-  const std::filesystem::path& folder_;
+  const std::filesystem::path& directory_;
 };
 
 /// The paths that match a pattern of glob(7), sorted.
@@ -221,17 +222,17 @@ class CaseReader : private SettingsReader {
     // one.
     const bool is_pattern = text.find_first_of("*?[\\") != std::string::npos;
     std::vector<std::filesystem::path> next;
-    for (const std::filesystem::path& folder : out) {
+    for (const std::filesystem::path& directory : out) {
       if (!is_pattern) {
-        next.push_back(folder / part);
+        next.push_back(directory / part);
         continue;
       }
-      const auto names = host::list_folder(folder.empty() ? "." : folder);
+      const auto names = host::list_directory(directory.empty() ? "." : directory);
       if (!names.ok()) continue;
       for (const std::string& name : *names) {
         const bool is_hidden = name.starts_with('.') && !text.starts_with('.');
         if (!is_hidden && host::matches_glob(text, name)) {
-          next.push_back(folder / host::path_of(name));
+          next.push_back(directory / host::path_of(name));
         }
       }
     }
@@ -247,10 +248,10 @@ class CaseReader : private SettingsReader {
 
 }  // namespace detail
 
-Result<Case> read_case(const std::filesystem::path& folder) {
+Result<Case> read_case(const std::filesystem::path& directory) {
   std::error_code code;
   // Also for a path that ends in "." or "/", the last part must be a name.
-  std::filesystem::path where = std::filesystem::absolute(folder, code).lexically_normal();
+  std::filesystem::path where = std::filesystem::absolute(directory, code).lexically_normal();
   if (where.filename().empty()) where = where.parent_path();
   if (!std::filesystem::is_directory(where, code)) {
     return error(Error::AccessFailed, where.string(), ": expected the directory of a case, found ",
@@ -265,32 +266,32 @@ Result<Case> read_case(const std::filesystem::path& folder) {
 }
 
 Result<Case> parse_case(std::string_view text, std::string_view name,
-                        const std::filesystem::path& folder) {
-  return detail::CaseReader(name, folder).read(text);
+                        const std::filesystem::path& directory) {
+  return detail::CaseReader(name, directory).read(text);
 }
 
 Result<std::vector<Case>> read_cases(const std::filesystem::path& place) {
   std::error_code code;
-  std::vector<std::filesystem::path> folders;
+  std::vector<std::filesystem::path> directories;
   for (const std::filesystem::path& path : detail::expand_glob(place)) {
-    if (detail::is_case_folder(path)) {
-      folders.push_back(path);
+    if (detail::is_case_directory(path)) {
+      directories.push_back(path);
       continue;
     }
     if (!std::filesystem::is_directory(path, code)) continue;
-    TENON_TRY(const std::vector<std::string> names, host::list_folder(path));
+    TENON_TRY(const std::vector<std::string> names, host::list_directory(path));
     for (const std::string& name : names) {
-      if (detail::is_case_folder(path / host::path_of(name)))
-        folders.push_back(path / host::path_of(name));
+      if (detail::is_case_directory(path / host::path_of(name)))
+        directories.push_back(path / host::path_of(name));
     }
   }
-  if (folders.empty()) {
+  if (directories.empty()) {
     return error(Error::NotFound, place.string(), ": expected a directory with ",
                  detail::case_file_name, " or ", detail::program_file_name, ", found none");
   }
   std::vector<Case> out;
-  for (const std::filesystem::path& folder : folders) {
-    TENON_TRY(out.emplace_back(), read_case(folder));
+  for (const std::filesystem::path& directory : directories) {
+    TENON_TRY(out.emplace_back(), read_case(directory));
   }
   return out;
 }

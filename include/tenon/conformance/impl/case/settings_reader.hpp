@@ -80,22 +80,22 @@ class SettingsReader : public host::detail::JsonReader {
     return value.is_object() ? ok() : wrong_type(where, expected, value);
   }
 
-  /// A path, relative to `folder`; absolute ones are rejected, since they would name another file
-  /// on another machine.
-  [[nodiscard]] Result<std::filesystem::path> read_path(const Json& value, std::string_view where,
-                                                        const std::filesystem::path& folder) const {
+  /// A path, relative to `directory`; absolute ones are rejected, since they would name another
+  /// file on another machine.
+  [[nodiscard]] Result<std::filesystem::path> read_path(
+      const Json& value, std::string_view where, const std::filesystem::path& directory) const {
     TENON_TRY(const std::string text, read_words(value, where));
     const std::filesystem::path path(text);
     if (path.is_absolute()) {
-      return wrong_type(where, concat("a path relative to ", folder.string()), value);
+      return wrong_type(where, concat("a path relative to ", directory.string()), value);
     }
-    return (folder / path).lexically_normal();
+    return (directory / path).lexically_normal();
   }
 
   /// The path of an existing file.
   [[nodiscard]] Result<std::filesystem::path> read_file_path(
-      const Json& value, std::string_view where, const std::filesystem::path& folder) const {
-    TENON_TRY(std::filesystem::path path, read_path(value, where, folder));
+      const Json& value, std::string_view where, const std::filesystem::path& directory) const {
+    TENON_TRY(std::filesystem::path path, read_path(value, where, directory));
     std::error_code code;
     if (!std::filesystem::is_regular_file(path, code)) {
       return wrong(where, "expected a file, found none at ", host::quoted(path.string()));

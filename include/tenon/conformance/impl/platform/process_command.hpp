@@ -19,11 +19,11 @@ struct GivenFile {
 
 /// A process of a `TestServer`.
 struct ProcessCommand {
-  std::string option;            ///< "--run-one=": what `value` is.
-  std::string value;             ///< As in a command line, so without NUL.
-  std::vector<GivenFile> files;  ///< The channel and the breadcrumbs.
-  int output = -1;               ///< Standard output and error. Standard input is empty.
-  std::filesystem::path folder;  ///< For temporary files.
+  std::string option;               ///< "--run-one=": what `value` is.
+  std::string value;                ///< As in a command line, so without NUL.
+  std::vector<GivenFile> files;     ///< The channel and the breadcrumbs.
+  int output = -1;                  ///< Standard output and error. Standard input is empty.
+  std::filesystem::path directory;  ///< For temporary files.
 };
 
 /// How a process ended.

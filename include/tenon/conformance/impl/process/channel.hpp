@@ -10,6 +10,7 @@
 #include <span>
 
 #include "tenon/conformance/platform/system.hpp"
+#include "tenon/core/hex.hpp"
 #include "tenon/core/json.hpp"
 #include "tenon/core/json_limits.hpp"
 #include "tenon/host/files/read_at.hpp"
@@ -106,12 +107,7 @@ Result<std::string> make_channel_secret() {
   if (!platform::fill_random(random.data(), random.size())) {
     return error(Error::AccessFailed, "the system has no random numbers");
   }
-  std::string out;
-  for (const unsigned char byte : random) {
-    out += "0123456789abcdef"[byte >> 4];
-    out += "0123456789abcdef"[byte & 15];
-  }
-  return out;
+  return to_hex(std::as_bytes(std::span(random)));
 }
 
 Result<std::string> Channel::take_secret(int descriptor) {

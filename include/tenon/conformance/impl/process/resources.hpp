@@ -129,7 +129,7 @@ std::vector<std::string> growth_of_calls(int stretch, const void* round, void (*
 
 }  // namespace detail
 
-std::string join(const std::vector<std::string>& texts) {
+std::string join_with_and(const std::vector<std::string>& texts) {
   std::string out;
   for (std::size_t i = 0; i < texts.size(); ++i) {
     out += concat(i == 0 ? "" : i + 1 == texts.size() ? " and " : ", ", texts[i]);

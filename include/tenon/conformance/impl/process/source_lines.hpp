@@ -37,10 +37,10 @@ std::filesystem::path find_addr2line() {
     std::string_view rest = variable ? variable : "";
     while (!rest.empty()) {
       const std::size_t end = std::min(rest.find(host::path_separator), rest.size());
-      const std::filesystem::path folder = host::path_of(rest.substr(0, end));
+      const std::filesystem::path directory = host::path_of(rest.substr(0, end));
       rest.remove_prefix(std::min(end + 1, rest.size()));
-      if (!folder.is_absolute()) continue;
-      if (std::filesystem::path tool = platform::find_program(folder, name); !tool.empty()) {
+      if (!directory.is_absolute()) continue;
+      if (std::filesystem::path tool = platform::find_program(directory, name); !tool.empty()) {
         return tool;
       }
     }

@@ -71,7 +71,7 @@ std::string line(std::string_view text) {
   for (detail::Characters each(text); each.next();) {
     if (each.code == '\n' || each.code == '\t') {
       out.push_back(' ');
-    } else if (tenon::detail::is_command(each.code)) {
+    } else if (tenon::detail::is_terminal_control(each.code)) {
       tenon::detail::append_escape(out, each.code, each.bytes.front());
     } else {
       out += each.bytes;
@@ -98,7 +98,8 @@ std::string markup(std::string_view text) {
   for (detail::Characters each(text); each.next();) {
     if (const std::string_view entity = detail::entity(each.code); !entity.empty()) {
       out += entity;
-    } else if (each.code != '\n' && each.code != '\t' && tenon::detail::is_command(each.code)) {
+    } else if (each.code != '\n' && each.code != '\t' &&
+               tenon::detail::is_terminal_control(each.code)) {
       tenon::detail::append_escape(out, each.code, each.bytes.front());
     } else {
       out += each.bytes;

@@ -13,6 +13,7 @@
 #include "tenon/conformance/report/escape.hpp"
 #include "tenon/conformance/report/view.hpp"
 #include "tenon/core/concat.hpp"
+#include "tenon/core/lists.hpp"
 
 namespace tenon::conformance {
 
@@ -89,7 +90,7 @@ class HtmlReport {
       out_ += "<dl>\n";
       fact("Plugin", subject.path, "code");
       fact("SHA-256", subject.sha256, "code");
-      fact("Backends", joined(subject.backends, ", "));
+      fact("Backends", join(subject.backends, ", "));
       fact("Built with SDK", subject.sdk_version);
       out_ += "</dl>\n";
     }
@@ -153,7 +154,7 @@ class HtmlReport {
 
   void lines(std::string_view title, const std::vector<std::string>& all) {
     if (all.empty()) return;
-    add("<p class=\"weak\">", title, "</p>\n<pre>", safe(joined(all, "\n")), "</pre>\n");
+    add("<p class=\"weak\">", title, "</p>\n<pre>", safe(join(all, "\n")), "</pre>\n");
   }
 
   void section(std::string_view title, std::string_view style, bool (*wanted)(const TestResult&)) {
@@ -249,7 +250,7 @@ class HtmlReport {
       test_details(test);
       out_ += "</details>";
     }
-    add("</td><td class=\"rules\">", safe(joined(test.rules, ", ")),
+    add("</td><td class=\"rules\">", safe(join(test.rules, ", ")),
         "</td><td class=\"number\" data-name=\"level\">", std::to_string(test.level), "</td>");
     if (options_.with_times) add("<td class=\"number\">", seconds_text(test.seconds), "</td>");
     out_ += "</tr>\n";

@@ -14,6 +14,7 @@
 #include "tenon/conformance/report/view.hpp"
 #include "tenon/conformance/rule.hpp"
 #include "tenon/core/concat.hpp"
+#include "tenon/core/lists.hpp"
 
 namespace tenon::conformance {
 
@@ -114,7 +115,7 @@ class JunitReport {
         {"version", subject.version},
         {"vendor", subject.vendor},
         {"sdk_version", subject.sdk_version},
-        {"backends", joined(subject.backends, ", ")},
+        {"backends", join(subject.backends, ", ")},
         {"kit_version", report_.kit_version},
         {"abi_version", report_.abi_version},
         {"machine", report_.machine},

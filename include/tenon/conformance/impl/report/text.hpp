@@ -12,6 +12,7 @@
 #include "tenon/conformance/report/escape.hpp"
 #include "tenon/conformance/report/view.hpp"
 #include "tenon/core/concat.hpp"
+#include "tenon/core/lists.hpp"
 
 namespace tenon::conformance {
 
@@ -80,7 +81,7 @@ class TextReport {
       out_ += ": " + escape::line(subject.path) + "\n";
       std::string more;
       if (!subject.sdk_version.empty()) more += "  SDK " + subject.sdk_version;
-      if (!subject.backends.empty()) more += "  backends " + joined(subject.backends, ", ");
+      if (!subject.backends.empty()) more += "  backends " + join(subject.backends, ", ");
       if (!subject.sha256.empty()) more += "  SHA-256 " + subject.sha256;
       if (!more.empty()) out_ += escape::line(more) + "\n";
     }
@@ -192,9 +193,9 @@ class TextReport {
       states.push_back(
           concat(view_.states[i], " ", name == "expected" ? "broken as expected" : in_words(name)));
     }
-    out_ += concat("\n", plural(view_.num_tests, "test"), ": ", joined(outcomes, ", "));
+    out_ += concat("\n", plural(view_.num_tests, "test"), ": ", join(outcomes, ", "));
     if (options_.with_times) out_ += " in " + seconds_text(report_.seconds);
-    out_ += concat("\n", plural(view_.rules.size(), "rule"), ": ", joined(states, ", "), "\n");
+    out_ += concat("\n", plural(view_.rules.size(), "rule"), ": ", join(states, ", "), "\n");
     add(view_.verdict, view_.good ? TextStyle::good : TextStyle::bad);
     out_ += "\n";
   }
@@ -224,7 +225,7 @@ std::string progress_line(std::size_t number, std::size_t total, const TestResul
       broken.push_back(std::move(id));
     }
   }
-  if (!broken.empty()) out += " (" + detail::joined(broken, ", ") + ")";
+  if (!broken.empty()) out += " (" + join(broken, ", ") + ")";
   if (broken.empty() && is_bad(test.outcome) && !test.reason.empty()) {
     out += ": " + escape::line(test.reason);
   }

@@ -42,15 +42,6 @@ std::string plural(std::size_t count, std::string_view one, std::string_view man
   return many.empty() ? concat(count, " ", one, "s") : concat(count, " ", many);
 }
 
-std::string joined(const std::vector<std::string>& texts, std::string_view separator) {
-  std::string out;
-  for (const std::string& text : texts) {
-    if (&text != &texts.front()) out += separator;
-    out += text;
-  }
-  return out;
-}
-
 std::string number_text(double value) {
   // Without a format, to_chars would write 1000000 as 1e+06, which is shorter.
   const double size = std::abs(value);

@@ -58,7 +58,7 @@ inline bool uses_backend(const schema::ExecutionPlan& plan, std::string_view id)
 
 }  // namespace detail
 
-Status complete_subject(Subject& subject, const std::vector<std::string>& folders) {
+Status complete_subject(Subject& subject, const std::vector<std::string>& directories) {
   if (!subject.plugin) return error(Error::InvalidArgument, "the subject names no plugin");
   subject.plugin = std::filesystem::absolute(*subject.plugin).lexically_normal();
   if (const auto record = host::peek(*subject.plugin); record.ok()) {
@@ -69,8 +69,8 @@ Status complete_subject(Subject& subject, const std::vector<std::string>& folder
       subject.backends.push_back(std::move(backend));
     }
   }
-  for (const std::string& folder : folders) {
-    TENON_TRY(const std::vector<Case> cases, read_cases(folder));
+  for (const std::string& directory : directories) {
+    TENON_TRY(const std::vector<Case> cases, read_cases(directory));
     for (const Case& of_case : cases) {
       TENON_TRY(const auto program, host::Program::open(of_case.program));
       TENON_TRY(const auto* plan, program->plan(of_case.method));

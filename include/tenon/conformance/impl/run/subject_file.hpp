@@ -13,6 +13,7 @@
 #include "tenon/abi/backend.h"
 #include "tenon/conformance/case/case_file.hpp"
 #include "tenon/conformance/impl/case/settings_reader.hpp"
+#include "tenon/core/lists.hpp"
 #include "tenon/host/files/quoted.hpp"
 
 namespace tenon::conformance {
@@ -22,8 +23,8 @@ namespace detail {
 /// Converts JSON to a subject. Paths are relative to the directory of the file.
 class SubjectReader : private SettingsReader {
  public:
-  SubjectReader(std::string_view name, const std::filesystem::path& folder)
-      : SettingsReader(name), folder_(folder) {}
+  SubjectReader(std::string_view name, const std::filesystem::path& directory)
+      : SettingsReader(name), directory_(directory) {}
 
   [[nodiscard]] Result<Subject> read(std::string_view text) const {
     TENON_TRY(const Json root, parse_object(text));
@@ -31,7 +32,7 @@ class SubjectReader : private SettingsReader {
         check_keys(root, "", {"$schema", "plugin", "backends", "unsupported", "expected_failure"}));
     Subject out;
     if (const Json* value = find(root, "plugin")) {
-      TENON_TRY(out.plugin, read_file_path(*value, "plugin", folder_));
+      TENON_TRY(out.plugin, read_file_path(*value, "plugin", directory_));
     }
     if (const Json* value = find(root, "backends")) {
       TENON_RETURN_IF_ERROR(check_object(*value, "backends", "an object of backends by id"));
@@ -92,7 +93,7 @@ class SubjectReader : private SettingsReader {
     }
     if (const Json* kernels = find(value, "fallback_kernels")) {
       TENON_TRY(const std::filesystem::path file,
-                read_file_path(*kernels, where + ".fallback_kernels", folder_));
+                read_file_path(*kernels, where + ".fallback_kernels", directory_));
       TENON_TRY(const std::string text, read_settings(file));
       out.fallback_kernels = functions_in(text);
     }
@@ -103,10 +104,7 @@ class SubjectReader : private SettingsReader {
   /// PyTorch's own names.
   static std::vector<std::string> functions_in(std::string_view text) {
     std::vector<std::string> out;
-    while (!text.empty()) {
-      const std::size_t end = std::min(text.find('\n'), text.size());
-      std::string_view line = text.substr(0, end);
-      text.remove_prefix(std::min(end + 1, text.size()));
+    for (std::string_view line : split(text, '\n')) {
       line = line.substr(0, line.find_first_of(" \t\r#"));
       if (line.starts_with("aoti_torch_")) out.emplace_back(line);
     }
@@ -118,7 +116,7 @@ class SubjectReader : private SettingsReader {
     std::vector<Case> out;
     for (std::size_t i = 0; i < value.size(); ++i) {
       const std::string at = concat(where, "[", i, "]");
-      TENON_TRY(const std::filesystem::path place, read_path(value[i], at, folder_));
+      TENON_TRY(const std::filesystem::path place, read_path(value[i], at, directory_));
       auto cases = read_cases(place);
       if (!cases.ok()) return std::move(cases).status().with_context(concat(name(), ": ", at));
       for (Case& of_place : *cases) {
@@ -126,7 +124,7 @@ class SubjectReader : private SettingsReader {
                                        [&](const Case& one) { return one.name == of_place.name; });
         if (same != out.end()) {
           return wrong(at, "there are two cases with the name ", host::quoted(of_place.name), ": ",
-                       same->folder.string(), " and ", of_place.folder.string());
+                       same->directory.string(), " and ", of_place.directory.string());
         }
         out.push_back(std::move(of_place));
       }
@@ -158,7 +156,7 @@ class SubjectReader : private SettingsReader {
     return out;
   }
 
-  const std::filesystem::path& folder_;
+  const std::filesystem::path& directory_;
 };
 
 }  // namespace detail
@@ -173,8 +171,8 @@ Result<Subject> read_subject(const std::filesystem::path& path) {
 }
 
 Result<Subject> parse_subject(std::string_view text, std::string_view name,
-                              const std::filesystem::path& folder) {
-  return detail::SubjectReader(name, folder).read(text);
+                              const std::filesystem::path& directory) {
+  return detail::SubjectReader(name, directory).read(text);
 }
 
 }  // namespace tenon::conformance

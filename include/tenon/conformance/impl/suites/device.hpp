@@ -212,7 +212,7 @@ TENON_CONFORMANCE_TEST("blocks of device memory that were freed are given back",
     memory.free(device, block);
     static_cast<void>(memory.allocate(device, std::uint64_t{1} << 61, 256, &block));
   });
-  kit.expect("TN-DEV-5", growth.empty(), "allocate and free: ", join(growth));
+  kit.expect("TN-DEV-5", growth.empty(), "allocate and free: ", join_with_and(growth));
 }
 
 TENON_CONFORMANCE_TEST("a delegate keeps its own stream when it is given none",

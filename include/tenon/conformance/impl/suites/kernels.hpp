@@ -176,7 +176,7 @@ TENON_CONFORMANCE_TEST("a kernel that was refused leaves nothing",
       TriedKernel refused(kernels, operators.front(), letters);
     });
     kit.expect("TN-KRN-7", growth.empty(), "create_kernel of ", operators.front(), " with ",
-               letters.size(), " arguments fails and leaves ", join(growth));
+               letters.size(), " arguments fails and leaves ", join_with_and(growth));
   }
 }
 
@@ -190,7 +190,7 @@ TENON_CONFORMANCE_TEST("making, running and destroying kernels again and again t
       for (int i = 0; i < runs; ++i) static_cast<void>(kernel.run());
     });
     if (!kit.expect("TN-KRN-8", growth.empty(), "create_kernel, ", runs,
-                    " runs and destroy_kernel of ", call.op, ": ", join(growth))) {
+                    " runs and destroy_kernel of ", call.op, ": ", join_with_and(growth))) {
       return;
     }
   }

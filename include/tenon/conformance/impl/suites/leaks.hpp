@@ -173,7 +173,7 @@ inline void judge_unloading(Context& kit, const std::filesystem::path& path,
                more.empty()
                    ? "it opened itself again, another library needs it, or a destructor of a "
                      "thread-local object of it is still to come"
-                   : concat("what it left is ", join(more)));
+                   : concat("what it left is ", join_with_and(more)));
 }
 
 }  // namespace detail
@@ -185,7 +185,7 @@ TENON_CONFORMANCE_TEST("a backend that was closed holds no descriptor and no thr
   detail::open_and_close(kit, plugin, false);
   const auto more = before.more_in(Resources::once_threads_ended(before.threads.size()));
   kit.expect("TN-BCK-5", more.empty(),
-             "after open and close there is more than before: ", join(more));
+             "after open and close there is more than before: ", join_with_and(more));
 }
 
 TENON_CONFORMANCE_TEST("opening and closing a backend again and again takes nothing more",
@@ -193,7 +193,7 @@ TENON_CONFORMANCE_TEST("opening and closing a backend again and again takes noth
   const LoadedPlugin plugin = kit.need(LoadedPlugin::load(kit.plugin()), "the plugin");
   const auto growth =
       growth_of(detail::stretch_of(kit), [&] { detail::open_and_close(kit, plugin, true); });
-  kit.expect("TN-BCK-5", growth.empty(), "open and close: ", join(growth));
+  kit.expect("TN-BCK-5", growth.empty(), "open and close: ", join_with_and(growth));
 }
 
 TENON_CONFORMANCE_TEST("loading and unloading the library again and again takes nothing more",
@@ -203,7 +203,7 @@ TENON_CONFORMANCE_TEST("loading and unloading the library again and again takes 
   const int stretch = kit.options().level >= 10 ? 333 : 33;
   const auto growth = growth_of(
       stretch, [&] { static_cast<void>(kit.need(LoadedPlugin::load(kit.plugin()), "a load")); });
-  kit.expect("TN-BCK-5", growth.empty(), "load and unload: ", join(growth));
+  kit.expect("TN-BCK-5", growth.empty(), "load and unload: ", join_with_and(growth));
 }
 
 TENON_CONFORMANCE_TEST("a library that was loaded and closed is not in memory any more",
@@ -243,7 +243,7 @@ TENON_CONFORMANCE_TEST("loading and destroying a program again and again takes n
       loads_of("loading and destroying a program again and again takes nothing more"), kit);
   const auto growth =
       detail::growth_of(live.backend(), stretch, [&] { static_cast<void>(live.load()); });
-  kit.expect("TN-DES-3", growth.empty(), "init and destroy: ", join(growth));
+  kit.expect("TN-DES-3", growth.empty(), "init and destroy: ", join_with_and(growth));
 }
 
 TENON_CONFORMANCE_TEST("running a program again and again takes nothing more",
@@ -254,7 +254,7 @@ TENON_CONFORMANCE_TEST("running a program again and again takes nothing more",
   const auto growth = detail::growth_of(live.backend(), detail::stretch_of(kit), [&] {
     kit.need(method->execute(), "the case does not run");
   });
-  kit.expect("TN-EXE-9", growth.empty(), "execute: ", join(growth));
+  kit.expect("TN-EXE-9", growth.empty(), "execute: ", join_with_and(growth));
 }
 
 TENON_CONFORMANCE_TEST("destroying a program that ran gives back what its runs took",
@@ -274,8 +274,8 @@ TENON_CONFORMANCE_TEST("destroying a program that ran gives back what its runs t
   if (once.empty()) return;
   // Another test reports what each run leaves; what destroy leaves does not depend on the number of
   // runs.
-  if (growth_with(4) != once) kit.blocked("each run takes more: ", join(once));
-  kit.violated("TN-DES-3", "init, execute and destroy: ", join(once));
+  if (growth_with(4) != once) kit.blocked("each run takes more: ", join_with_and(once));
+  kit.violated("TN-DES-3", "init, execute and destroy: ", join_with_and(once));
 }
 
 TENON_CONFORMANCE_TEST("an init that failed leaves nothing", "[leaks][level-6][case][TN-INI-1]") {
@@ -313,7 +313,8 @@ TENON_CONFORMANCE_TEST("an init that failed leaves nothing", "[leaks][level-6][c
     if (!fails) continue;
     ++failed;
     const auto growth = detail::growth_of(live.backend(), stretch, round);
-    kit.expect("TN-INI-1", growth.empty(), "init with ", what, " fails and leaves ", join(growth));
+    kit.expect("TN-INI-1", growth.empty(), "init with ", what, " fails and leaves ",
+               join_with_and(growth));
   }
   live.boundary().on_init = nullptr;
   if (failed == 0) kit.not_applicable("init fails neither with a damaged blob nor without memory");
@@ -330,7 +331,7 @@ TENON_CONFORMANCE_TEST("destroying a program whose last run failed gives back al
   };
   if (const auto growth = detail::growth_of(live.backend(), stretch, load_and_run);
       !growth.empty()) {
-    kit.blocked("also when the run succeeds there are ", join(growth));
+    kit.blocked("also when the run succeeds there are ", join_with_and(growth));
   }
   bool fails = true;
   const std::array<std::pair<std::string_view, std::function<tenon_status(WatchedExecute&)>>, 2>
@@ -357,7 +358,7 @@ TENON_CONFORMANCE_TEST("destroying a program whose last run failed gives back al
     ++failed;
     const auto growth = detail::growth_of(live.backend(), stretch, load_and_run);
     kit.expect("TN-DES-3", growth.empty(), "a run with ", what,
-               " fails, and after destroy there are ", join(growth));
+               " fails, and after destroy there are ", join_with_and(growth));
   }
   live.boundary().on_execute = nullptr;
   if (failed == 0) kit.not_applicable("no run can be made to fail");

@@ -160,7 +160,7 @@ class FailingService {
     if (failed_to_load_ && delegates_before_failure_ != 0) return;
     const auto growth = least_growth(number, 3);
     kit_.expect(failed_to_load_ ? "TN-INI-1" : "TN-DES-3", growth.empty(), request_,
-                "what is left is ", join(growth));
+                "what is left is ", join_with_and(growth));
   }
   std::vector<std::string> least_growth(std::uint64_t number, int times) {
     std::vector<std::string> out;

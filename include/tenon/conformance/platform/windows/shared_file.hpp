@@ -20,11 +20,11 @@ namespace tenon::conformance::platform {
 /// that size; while it is mapped nothing can change it. Invalid when the system refuses.
 [[nodiscard]] inline host::FileDescriptor make_shared_file(const char* /*name*/,
                                                            std::size_t fixed_size = 0) noexcept {
-  wchar_t folder[MAX_PATH + 1];
+  wchar_t directory[MAX_PATH + 1];
   wchar_t path[MAX_PATH + 1];
-  const ::DWORD length = ::GetTempPathW(static_cast<::DWORD>(std::size(folder)), folder);
-  if (length == 0 || length >= std::size(folder) ||
-      ::GetTempFileNameW(folder, L"ten", 0, path) == 0) {
+  const ::DWORD length = ::GetTempPathW(static_cast<::DWORD>(std::size(directory)), directory);
+  if (length == 0 || length >= std::size(directory) ||
+      ::GetTempFileNameW(directory, L"ten", 0, path) == 0) {
     host::platform::set_errno();
     return host::FileDescriptor();
   }

@@ -12,6 +12,7 @@
 
 #include "tenon/abi/plugin.h"
 #include "tenon/core/concat.hpp"
+#include "tenon/core/lists.hpp"
 #include "tenon/core/visible.hpp"
 
 namespace tenon::host {
@@ -147,14 +148,12 @@ class BinaryLint {
     const auto& dependencies = library_.dependencies;
     const std::string path = dependencies.run_path.value_or(dependencies.rpath.value_or(""));
     std::vector<std::string> bad;
-    // An entry without characters is the current folder, at the end, too.
-    for (std::size_t begin = 0; !path.empty() && begin <= path.size();) {
-      const std::size_t end = std::min(path.find(':', begin), path.size());
-      const std::string entry = path.substr(begin, end - begin);
-      begin = end + 1;
-      const std::string_view first = std::string_view(entry).substr(0, entry.find('/'));
+    // An entry without characters is the current working directory, at the end, too.
+    const auto entries = path.empty() ? std::vector<std::string_view>() : split(path, ':');
+    for (const std::string_view entry : entries) {
+      const std::string_view first = entry.substr(0, entry.find('/'));
       if (first != "$ORIGIN" && first != "${ORIGIN}") {
-        bad.push_back(entry.empty() ? "(empty)" : entry);
+        bad.emplace_back(entry.empty() ? "(empty)" : entry);
       }
     }
     expect(bad.empty(), "run-path", "looks for libraries in its own directory only", Verdict::fail,
@@ -169,7 +168,8 @@ class BinaryLint {
     expect(paths.empty(), "needed-names", "needs libraries by name, not by path", Verdict::fail,
            "no DT_NEEDED with a slash",
            concat("needs ", some_of(paths),
-                  ": a relative path is looked up in the current folder, and an absolute one does "
+                  ": a relative path is looked up in the current working directory, and an "
+                  "absolute one does "
                   "not exist elsewhere; link with libraries that have a DT_SONAME"));
     if (!dependencies.rpath) return;
     expect(dependencies.run_path.has_value(), "no-old-rpath", "uses DT_RUNPATH", Verdict::warning,

@@ -14,12 +14,12 @@
 
 namespace tenon::host::detail::elf {
 
-/// Copies texts out of a string table. Texts may share their ends, as "memory" does with
+/// A string table, from which texts are copied. Texts may share their ends, as "memory" does with
 /// "shared_memory", so they can be longer in sum than the table; in a hostile file each of a
 /// million can be all of it. Hence the bound.
-class Texts {
+class StringTable {
  public:
-  explicit Texts(FileBytes strings) noexcept
+  explicit StringTable(FileBytes strings) noexcept
       : strings_(strings), left_(max_overlap * strings.size()) {}
 
   /// The text at `offset`; empty when it does not end in the table, and beyond the bound.
@@ -63,7 +63,7 @@ inline Result<Dependencies> read_dependencies(FileBytes file, std::uint32_t mach
     dt_rpath = 15,
     dt_runpath = 29
   };
-  Texts texts(tables.strings);
+  StringTable texts(tables.strings);
   Dependencies out;
   for (std::uint64_t i = 0; i < image.num_dynamic_entries(); ++i) {
     const auto [tag, value] = image.dynamic_entry(i);

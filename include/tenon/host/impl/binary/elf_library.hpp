@@ -213,7 +213,7 @@ class LibraryReader {
   const ElfImage& image_;
   const SymbolTables& tables_;
   std::uint64_t notes_left_ = max_notes;
-  Texts texts_;
+  StringTable texts_;
   ElfLibrary library_;
 };
 

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "tenon/core/concat.hpp"
+#include "tenon/core/lists.hpp"
 #include "tenon/core/visible.hpp"
 #include "tenon/host/binary/file_bytes.hpp"
 
@@ -82,13 +83,10 @@ Result<std::string> read_field(const char (&chars)[Size], std::string_view field
 /// The items of "a, b": without blanks around them and without empty ones.
 inline std::vector<std::string> split_list(std::string_view text) {
   std::vector<std::string> items;
-  while (!text.empty()) {
-    const auto comma = std::min(text.find(','), text.size());
-    auto item = text.substr(0, comma);
+  for (std::string_view item : split(text, ',')) {
     item.remove_prefix(std::min(item.find_first_not_of(' '), item.size()));
     item = item.substr(0, item.find_last_not_of(' ') + 1);
     if (!item.empty()) items.emplace_back(item);
-    text.remove_prefix(std::min(comma + 1, text.size()));
   }
   return items;
 }

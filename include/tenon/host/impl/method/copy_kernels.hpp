@@ -112,7 +112,7 @@ class CopyKernels {
       host->set_last_error(host, status, copied.text().data(), copied.text().size());
       return status;
     } catch (const std::bad_alloc&) {
-      constexpr std::string_view text = "out of memory while a failure was put into words";
+      constexpr std::string_view text = "out of memory while formatting the error";
       host->set_last_error(host, TENON_STATUS_MEMORY_ALLOCATION_FAILED, text.data(), text.size());
       return TENON_STATUS_MEMORY_ALLOCATION_FAILED;
     }

@@ -75,7 +75,7 @@ Status DeviceMemory::check(tenon_status status, std::string_view function) const
 
 Result<DeviceMemory> find_device_memory(tenon_dl_device device,
                                         std::span<const std::string_view> ids,
-                                        BackendLookUp look_up) {
+                                        BackendLookup look_up) {
   constexpr std::size_t max_reasons = 8;
   std::string reasons;
   std::size_t num_reasons = 0;

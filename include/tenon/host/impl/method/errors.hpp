@@ -41,7 +41,8 @@ struct MethodErrors {
   }
 
   /// Why a run may not go on: `budget` refused the instruction.
-  [[nodiscard]] Status over(std::size_t chain, std::size_t index, const RunBudget& budget) const {
+  [[nodiscard]] Status limit_exceeded(std::size_t chain, std::size_t index,
+                                      const RunBudget& budget) const {
     const HostLimits& limits = budget.limits();
     if (!budget.is_late()) {
       return error(Error::InvalidProgram, where(chain, index), ": more than ", limits.instructions,

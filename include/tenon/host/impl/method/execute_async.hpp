@@ -220,7 +220,7 @@ class AsyncRun {
       if (left_ == 0) {
         left_ = budget_->next_slice();
         if (left_ == 0) {
-          status_ = errors().over(chain_, index_, *budget_);
+          status_ = errors().limit_exceeded(chain_, index_, *budget_);
           return;
         }
       }
@@ -279,7 +279,7 @@ class AsyncRun {
   [[nodiscard]] bool compute(const Instruction& at, bool may_wait) {
     if (!may_wait || !runs_.wait_for(use_, true)) return false;
     if (runs_.has_failed()) return true;
-    const tenon_status status = parts_.changes.follow([&] {
+    const tenon_status status = parts_.changes.track([&] {
       return at.kind == Kind::DelegateCall
                  ? at.delegate->execute(at.args, at.num_args)
                  : at.kernel->run(at.kernel->self, &parts_.kernel_context, at.args, at.num_args);
@@ -337,7 +337,7 @@ class MethodAsyncRuns final : public AsyncRuns, private AsyncOwner {
   void wait() override { pending_->wait(); }
 
   [[nodiscard]] static Status start(LoadedMethod& method, Completion completion) {
-    if (method.obstacles_.load(std::memory_order_acquire) != 0) return method.refuse_run();
+    if (!method.may_run()) return method.refuse_run();
     if (!method.options_.executor || !completion) {
       return error(Error::InvalidArgument, "method ", method.plan_.name()->string_view(),
                    ": execute_async needs ",
@@ -353,7 +353,7 @@ class MethodAsyncRuns final : public AsyncRuns, private AsyncOwner {
 
  private:
   [[nodiscard]] Status start(Completion completion) {
-    method_.obstacles_.store(LoadedMethod::is_running, std::memory_order_relaxed);
+    method_.running_.store(true, std::memory_order_relaxed);
     try {
       if (starts_delegates()) run_.begin();
       return pending_->add(*this, method_.options_.executor, std::move(completion));
@@ -374,7 +374,7 @@ class MethodAsyncRuns final : public AsyncRuns, private AsyncOwner {
     } catch (const std::bad_alloc&) {
       outcome = method_.errors().no_memory_for_run();
     }
-    method_.obstacles_.store(0, std::memory_order_release);
+    method_.running_.store(false, std::memory_order_release);
     return outcome;
   }
 

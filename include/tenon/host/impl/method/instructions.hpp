@@ -57,7 +57,7 @@ class Changes {
 
   /// The outcome of `call`, which may change something: it is counted unless the plugin did.
   template <class Call>
-  [[gnu::always_inline]] tenon_status follow(const Call& call) {
+  [[gnu::always_inline]] tenon_status track(const Call& call) {
     table_.counted = 0;
     const tenon_status status = call();
     // A branch, so that nothing is stored which the next call would wait for.

@@ -32,22 +32,22 @@ struct KernelProvider {
   const tenon_tracer* tracer = nullptr;
 };
 
-/// A kernel of a plugin, with temporary memory of its own. Its arguments are not the method's: no
-/// changes are counted for them.
-class ProvidedKernel final : public KernelForDelegate {
+/// A found kernel of a plugin, with temporary memory of its own. Its arguments are not the
+/// method's: no changes are counted for them.
+class PluginFoundKernel final : public HostFoundKernel {
  public:
-  [[nodiscard]] static Result<std::unique_ptr<KernelForDelegate>> create(
+  [[nodiscard]] static Result<std::unique_ptr<HostFoundKernel>> create(
       const KernelProvider& provider, const std::string& op, std::span<tenon_value* const> args) {
-    std::unique_ptr<ProvidedKernel> out(new ProvidedKernel(provider, op));
+    std::unique_ptr<PluginFoundKernel> out(new PluginFoundKernel(provider, op));
     TENON_TRY(out->handle_, create_kernel(*provider.backend, provider.table, op, args));
-    return std::unique_ptr<KernelForDelegate>(std::move(out));
+    return std::unique_ptr<HostFoundKernel>(std::move(out));
   }
 
-  ~ProvidedKernel() override {
+  ~PluginFoundKernel() override {
     if (handle_) provider_.table.destroy_kernel(provider_.backend->raw(), handle_);
   }
 
-  [[nodiscard]] Result<std::unique_ptr<KernelForDelegate>> clone(
+  [[nodiscard]] Result<std::unique_ptr<HostFoundKernel>> clone(
       std::span<tenon_value* const> args) const override {
     auto made = create(provider_, op_, args);
     if (made.ok()) return made;
@@ -63,7 +63,7 @@ class ProvidedKernel final : public KernelForDelegate {
   }
 
  private:
-  ProvidedKernel(const KernelProvider& provider, const std::string& op)
+  PluginFoundKernel(const KernelProvider& provider, const std::string& op)
       : provider_(provider),
         op_(op),
         context_{sizeof(tenon_execution_context),
@@ -116,7 +116,7 @@ class PluginKernelLookup final : private detail::KernelLookup {
     std::string unusable{};  ///< Once opened: why there is no provider.
   };
 
-  [[nodiscard]] Result<std::unique_ptr<detail::KernelForDelegate>> find(
+  [[nodiscard]] Result<std::unique_ptr<detail::HostFoundKernel>> find(
       const std::string& op, std::span<tenon_value* const> args) override;
   void open(Candidate& candidate) const;
 
@@ -133,7 +133,7 @@ class PluginKernelLookup final : private detail::KernelLookup {
 
 namespace tenon::host {
 
-inline Result<std::unique_ptr<detail::KernelForDelegate>> PluginKernelLookup::find(
+inline Result<std::unique_ptr<detail::HostFoundKernel>> PluginKernelLookup::find(
     const std::string& op, std::span<tenon_value* const> args) {
   if (!std::exchange(asked_, true)) {
     for (std::string& id : find_kernel_backends(backends_, registry_)) {
@@ -145,7 +145,7 @@ inline Result<std::unique_ptr<detail::KernelForDelegate>> PluginKernelLookup::fi
     if (!std::exchange(candidate.is_opened, true)) open(candidate);
     std::string answer = candidate.unusable;
     if (candidate.provider) {
-      auto made = detail::ProvidedKernel::create(*candidate.provider, op, args);
+      auto made = detail::PluginFoundKernel::create(*candidate.provider, op, args);
       if (made.ok()) return made;
       if (made.error() != Error::OperatorMissing) {
         return std::move(made).status().with_context(

@@ -254,7 +254,7 @@ struct DelegateLoader {
 
     const tenon_status status = backend.api().init(backend.raw(), &context, &out.own.handle);
     out.use = use;
-    if (status == TENON_STATUS_OK && context.is_kept(record.runs_embedded_code)) [[likely]]
+    if (status == TENON_STATUS_OK && context.respects_policy(record.runs_embedded_code)) [[likely]]
       return ok();
     return refuse(status, context, out);
   }
@@ -277,7 +277,7 @@ struct DelegateLoader {
     } else {
       const BackendRecord& record = backend.record();
       out.destroy();  // Before a text, for which there may be no memory.
-      outcome = context.check_kept(record.id, record.runs_embedded_code);
+      outcome = context.check_policy(record.id, record.runs_embedded_code);
     }
     release_processed(&out.processed);
     return std::move(outcome).with_context("init");

@@ -53,7 +53,7 @@ class LoadedMethod final : public Method {
       MethodOptions&& options) {
     std::unique_ptr<LoadedMethod> method(
         new LoadedMethod(std::move(program), plan, std::move(options)));
-    method->arena_.reserve(room_for(plan));
+    method->arena_.reserve(estimated_bytes(plan));
     return method;
   }
 
@@ -97,7 +97,7 @@ class LoadedMethod final : public Method {
     TENON_TRY(values_,
               ValueBuilder(program_->view(), plan_, arena_, planned_, external.get()).build());
     TENON_TRY(inputs_, find_inputs(plan_, values_, devices_, arena_));
-    for (const MethodInput& input : inputs_) obstacles_ += input.is_set ? 0 : 1;
+    for (const MethodInput& input : inputs_) unset_inputs_ += input.is_set ? 0 : 1;
     TENON_RETURN_IF_ERROR(load_delegates(loader));
     TENON_TRY(chains_, InstructionBuilder(plan_, values_, delegates_, options_.kernels,
                                           copy_kernels_, plugin_kernels_, loader, arena_)
@@ -121,7 +121,7 @@ class LoadedMethod final : public Method {
       return std::move(outcome).with_context(
           concat("method ", plan_.name()->string_view(), ": input ", index));
     }
-    if (!std::exchange(inputs_[index].is_set, true)) --obstacles_;
+    if (!std::exchange(inputs_[index].is_set, true)) --unset_inputs_;
     return ok();
   }
 
@@ -141,14 +141,14 @@ class LoadedMethod final : public Method {
   }
 
   [[nodiscard]] Status run() {
-    if (obstacles_.load(std::memory_order_acquire) != 0) [[unlikely]]
+    if (!may_run()) [[unlikely]]
       return refuse_run();
     return run_now();
   }
 
   /// Fails while an asynchronous run is pending.
   [[nodiscard]] Status check_idle() const {
-    if ((obstacles_.load(std::memory_order_acquire) & is_running) == 0) [[likely]]
+    if (!running_.load(std::memory_order_acquire)) [[likely]]
       return ok();
     return error(Error::InvalidState, "method ", plan_.name()->string_view(),
                  ": a run is pending; it has ended when its completion is called");
@@ -182,14 +182,14 @@ class LoadedMethod final : public Method {
   /// About what `build` takes from the arena for a plan, by the lengths of its lists: a tensor of
   /// three dimensions for each value, an instruction of three arguments, the name of one backend.
   /// The arena grows for what has more.
-  static std::size_t room_for(const schema::ExecutionPlan& plan) noexcept {
+  static std::size_t estimated_bytes(const schema::ExecutionPlan& plan) noexcept {
     constexpr std::size_t most = std::size_t{1} << 20;  // Lists of an unusual length grow.
     constexpr std::size_t each_value = sizeof(tenon_value) + sizeof(tenon_tensor) +
                                        3 * 2 * sizeof(std::int64_t) + sizeof(const void*);
     constexpr std::size_t each_instruction = sizeof(Instruction) + 3 * sizeof(tenon_value*);
     const auto& delegates = *plan.delegates();
     const std::size_t name = delegates.size() == 0 ? 0 : delegates.Get(0)->id()->size();
-    std::size_t bytes = PlannedBuffers::room(plan) + plan.values()->size() * each_value +
+    std::size_t bytes = PlannedBuffers::estimated_bytes(plan) + plan.values()->size() * each_value +
                         plan.inputs()->size() * sizeof(MethodInput) + sizeof(BackendUse) +
                         alignof(BackendUse) + name + delegates.size() * sizeof(LoadedDelegate);
     for (const auto* chain : *plan.chains()) {
@@ -197,8 +197,6 @@ class LoadedMethod final : public Method {
     }
     return std::min(bytes, most);
   }
-
-  static constexpr std::size_t is_running = ~(~std::size_t{0} >> 1);
 
   /// Services that kernels get: they resize outputs and leave error texts like a backend.
   static const tenon_host* kernel_host() {
@@ -246,7 +244,7 @@ class LoadedMethod final : public Method {
       for (std::size_t i = 0; i < chain.size();) {
         if (left-- == 0) [[unlikely]] {
           left = budget.next_slice();
-          if (left-- == 0) return errors().over(c, i, budget);
+          if (left-- == 0) return errors().limit_exceeded(c, i, budget);
         }
         const Instruction& at = chain[i];
         std::size_t next = i + 1;
@@ -255,11 +253,11 @@ class LoadedMethod final : public Method {
         switch (at.kind) {
           case Kind::DelegateCall: {
             const auto run = [&] { return at.delegate->execute(at.args, at.num_args); };
-            status = at.may_change ? changes_.follow(run) : run();
+            status = at.may_change ? changes_.track(run) : run();
             break;
           }
           case Kind::KernelCall:
-            status = changes_.follow([&] {
+            status = changes_.track([&] {
               return at.kernel->run(at.kernel->self, &kernel_context_, at.args, at.num_args);
             });
             break;
@@ -306,6 +304,12 @@ class LoadedMethod final : public Method {
 
   [[nodiscard]] MethodErrors errors() const noexcept { return {plan_}; }
 
+  /// Whether all inputs are set and no asynchronous run is pending.
+  [[nodiscard]] bool may_run() const noexcept {
+    return !running_.load(std::memory_order_acquire) && unset_inputs_ == 0;
+  }
+
+  /// The failure of a run while `may_run` is false.
   [[nodiscard]] Status refuse_run() const {
     TENON_RETURN_IF_ERROR(check_idle());
     for (std::size_t i = 0; i < inputs_.size(); ++i) {
@@ -344,8 +348,8 @@ class LoadedMethod final : public Method {
   Changes changes_;
   std::span<tenon_value> values_;
   std::span<MethodInput> inputs_;
-  /// Why a run cannot begin: the number of inputs that are not set, or `is_running`.
-  std::atomic<std::size_t> obstacles_ = 0;
+  std::size_t unset_inputs_ = 0;
+  std::atomic<bool> running_ = false;  ///< An asynchronous run is pending.
   std::span<LoadedDelegate> delegates_;
   PluginKernels plugin_kernels_;
   std::span<const Chain> chains_;

@@ -46,7 +46,7 @@ class PlannedBuffers {
   }
 
   /// Bytes that `allocate` takes from its arena, at most.
-  [[nodiscard]] static std::size_t room(const schema::ExecutionPlan& plan) noexcept {
+  [[nodiscard]] static std::size_t estimated_bytes(const schema::ExecutionPlan& plan) noexcept {
     const auto& sizes = *plan.non_const_buffer_sizes();
     std::size_t bytes = sizes.size() * sizeof(Buffer);
     for (flatbuffers::uoffset_t i = 1; i < sizes.size(); ++i) {

@@ -8,6 +8,7 @@
 #include <span>
 
 #include "tenon/core/concat.hpp"
+#include "tenon/core/hex.hpp"
 #include "tenon/core/visible.hpp"
 #include "tenon/host/files/new_file.hpp"
 #include "tenon/host/platform/path_text.hpp"
@@ -31,10 +32,8 @@ void append_json_string(std::string& out, std::string_view text) {
     } else if (c == '\n') {
       out.append("\\n");
     } else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
-      constexpr std::string_view digits = "0123456789abcdef";
       out.append("\\u00");
-      out.push_back(digits[static_cast<unsigned char>(c) >> 4]);
-      out.push_back(digits[static_cast<unsigned char>(c) & 0xf]);
+      append_hex(out, static_cast<std::byte>(c));
     } else {
       out.push_back(c);
     }
@@ -149,10 +148,10 @@ void Trace::log_entry(const tenon_tracer* tracer, const char* name, std::uint64_
 }
 
 std::uint32_t Trace::thread_number() {
-  const void* const mark = detail::thread_mark();
+  const void* const token = detail::thread_token();
   std::size_t index = 0;
-  while (index < threads_.size() && threads_[index] != mark) ++index;
-  if (index == threads_.size()) threads_.push_back(mark);
+  while (index < threads_.size() && threads_[index] != token) ++index;
+  if (index == threads_.size()) threads_.push_back(token);
   return static_cast<std::uint32_t>(index + 1);
 }
 

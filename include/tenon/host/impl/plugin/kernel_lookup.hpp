@@ -15,15 +15,15 @@
 /// The host's side of kernels that delegates ask for (abi/extensions/kernel_lookup.h).
 namespace tenon::host::detail {
 
-/// A kernel that a delegate asked for. Owned by the delegate.
-class KernelForDelegate {
+/// The host's side of a `FoundKernel`: a kernel that a delegate asked for and owns.
+class HostFoundKernel {
  public:
-  KernelForDelegate() = default;
-  KernelForDelegate(const KernelForDelegate&) = delete;
-  KernelForDelegate& operator=(const KernelForDelegate&) = delete;
-  virtual ~KernelForDelegate() = default;
+  HostFoundKernel() = default;
+  HostFoundKernel(const HostFoundKernel&) = delete;
+  HostFoundKernel& operator=(const HostFoundKernel&) = delete;
+  virtual ~HostFoundKernel() = default;
 
-  [[nodiscard]] virtual Result<std::unique_ptr<KernelForDelegate>> clone(
+  [[nodiscard]] virtual Result<std::unique_ptr<HostFoundKernel>> clone(
       std::span<tenon_value* const> args) const = 0;
   [[nodiscard]] virtual Status run() = 0;
 };
@@ -36,7 +36,7 @@ class KernelLookup {
   KernelLookup& operator=(const KernelLookup&) = delete;
 
   /// OperatorMissing when no plugin has a kernel of that operator for the arguments.
-  [[nodiscard]] virtual Result<std::unique_ptr<KernelForDelegate>> find(
+  [[nodiscard]] virtual Result<std::unique_ptr<HostFoundKernel>> find(
       const std::string& op, std::span<tenon_value* const> args) = 0;
 
  protected:
@@ -91,7 +91,7 @@ class KernelLookupTable {
                             std::uint32_t num_args, tenon_found_kernel** out) noexcept {
     return guarded([&]() -> Status {
       if (!kernel || !out || (!args && num_args != 0)) return null_pointer("clone_kernel");
-      const auto& from = *reinterpret_cast<const KernelForDelegate*>(kernel);
+      const auto& from = *reinterpret_cast<const HostFoundKernel*>(kernel);
       return give(out, from.clone({args, num_args}));
     });
   }
@@ -99,18 +99,18 @@ class KernelLookupTable {
   static tenon_status run(tenon_found_kernel* kernel) noexcept {
     return guarded([&]() -> Status {
       if (!kernel) return null_pointer("run_kernel");
-      return reinterpret_cast<KernelForDelegate*>(kernel)->run();
+      return reinterpret_cast<HostFoundKernel*>(kernel)->run();
     });
   }
 
   static void destroy(tenon_found_kernel* kernel) noexcept {
     const KernelLookupScope none(nullptr);
-    delete reinterpret_cast<KernelForDelegate*>(kernel);
+    delete reinterpret_cast<HostFoundKernel*>(kernel);
   }
 
   static const char* last_failure(const tenon_host*) noexcept { return failure().shown; }
 
-  static Status give(tenon_found_kernel** out, Result<std::unique_ptr<KernelForDelegate>> made) {
+  static Status give(tenon_found_kernel** out, Result<std::unique_ptr<HostFoundKernel>> made) {
     if (!made.ok()) return std::move(made).status();
     *out = reinterpret_cast<tenon_found_kernel*>((*made).release());
     return ok();

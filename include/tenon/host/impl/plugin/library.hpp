@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <algorithm>
 #include <filesystem>
 #include <string>
 #include <string_view>
@@ -17,6 +16,7 @@
 #if defined(_WIN32)
 #include "tenon/host/impl/platform/windows/library_handle.hpp"
 #else
+#include "tenon/core/lists.hpp"
 #include "tenon/host/impl/platform/posix/library_handle.hpp"
 #include "tenon/host/platform/path_text.hpp"
 #endif
@@ -31,14 +31,11 @@ inline bool keeps_libraries() {
 }
 
 /// Directories of a run path that are relative to the library itself: "$ORIGIN", "${ORIGIN}/lib".
-[[gnu::cold]] inline std::vector<std::string> folders_beside(const elf::Dependencies& library,
-                                                             const std::filesystem::path& path) {
+[[gnu::cold]] inline std::vector<std::string> directories_beside(
+    const elf::Dependencies& library, const std::filesystem::path& path) {
   const std::string run_path = library.run_path.value_or(library.rpath.value_or(""));
   std::vector<std::string> out;
-  for (std::size_t begin = 0; begin <= run_path.size();) {
-    const std::size_t end = std::min(run_path.find(':', begin), run_path.size());
-    const std::string_view entry = std::string_view(run_path).substr(begin, end - begin);
-    begin = end + 1;
+  for (const std::string_view entry : split(run_path, ':')) {
     for (const std::string_view origin : {"$ORIGIN", "${ORIGIN}"}) {
       if (!entry.starts_with(origin)) continue;
       const std::string_view rest = entry.substr(origin.size());
@@ -111,10 +108,10 @@ class Library {
   Status load_beside(const OpenedFile& file, const Needs& needs,
                      std::vector<FileIdentity>& visited) {
     for (const std::string& name : needs.needed) TENON_RETURN_IF_ERROR(check_needed(file, name));
-    for (const std::string& folder : detail::folders_beside(needs, file.path)) {
+    for (const std::string& directory : detail::directories_beside(needs, file.path)) {
       for (const std::string& name : needs.needed) {
         if (name.find('/') != std::string::npos) continue;
-        auto needed = open_file(path_of(folder) / name, file.trust);
+        auto needed = open_file(path_of(directory) / name, file.trust);
         if (needed.error() == Error::NotFound) continue;
         if (!needed.ok()) {
           return std::move(needed).status().with_context(
@@ -135,14 +132,15 @@ class Library {
     return ok();
   }
 
-  /// The dynamic loader takes a name with a slash for a path, from the current folder if it is
-  /// relative.
+  /// The dynamic loader takes a name with a slash for a path, from the current working directory if
+  /// it is relative.
   static Status check_needed(const OpenedFile& file, const std::string& name) {
     if (name.find('/') == std::string::npos) return ok();
     if (name.front() != '/') {
-      return error(Error::InvalidArgument, path_text(file.path), ": needs ", host::quoted(name),
-                   ", which the dynamic loader would take from the current folder; expected a "
-                   "name without a slash (link with a library that has a DT_SONAME)");
+      return error(
+          Error::InvalidArgument, path_text(file.path), ": needs ", host::quoted(name),
+          ", which the dynamic loader would take from the current working directory; expected a "
+          "name without a slash (link with a library that has a DT_SONAME)");
     }
     auto needed = open_file(name, file.trust);
     return needed.ok() ? ok()

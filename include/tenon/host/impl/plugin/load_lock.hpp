@@ -39,7 +39,7 @@ bool LoadLock::waits_for(const void* thread) const noexcept {
 }
 
 bool LoadLock::lock() noexcept {
-  const void* const self = thread_mark();
+  const void* const self = thread_token();
   Shared& all = shared();
   std::unique_lock guard(all.mutex);
   if (waits_for(self)) return false;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "tenon/core/concat.hpp"
+#include "tenon/core/lists.hpp"
 #include "tenon/core/struct_size.hpp"
 #include "tenon/host/binary/peek.hpp"
 #include "tenon/host/impl/plugin/host_table.hpp"
@@ -106,9 +107,9 @@ Result<std::shared_ptr<const LoadedBackend>> Plugin::backend(std::string_view id
   for (std::size_t i = 0; i < records.size(); ++i) {
     if (records[i].id == id) return open(i);
   }
-  std::string known;
-  for (const BackendRecord& each : records) known += concat(known.empty() ? "" : ", ", each.id);
-  return error(Error::NotFound, name(), ": no backend '", id, "'; the plugin has: ", known);
+  const auto id_of = [](const BackendRecord& each) -> const std::string& { return each.id; };
+  return error(Error::NotFound, name(), ": no backend '", id,
+               "'; the plugin has: ", join(records, ", ", id_of));
 }
 
 std::string_view Plugin::name() const noexcept {
@@ -133,8 +134,8 @@ Result<std::shared_ptr<Plugin>> Plugin::make(std::unique_ptr<State> state) {
 }
 
 Result<std::shared_ptr<const LoadedBackend>> Plugin::open(std::size_t index) {
-  const detail::LoadTurn turn(state_->load_lock);
-  if (!turn) {
+  const detail::ScopedLoadLock load_lock(state_->load_lock);
+  if (!load_lock) {
     return error(Error::InvalidState, name(), ": backend ", record().backends[index].id,
                  " is opened by what opens a backend of this plugin, which would wait for itself");
   }

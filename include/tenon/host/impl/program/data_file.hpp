@@ -36,7 +36,8 @@ namespace detail {
                  root.segments()->size(), " segments");
   }
   if (entry.tensor_layout() == nullptr) return ok();
-  TENON_RETURN_IF_ERROR(within(verify_layout(*entry.tensor_layout(), code), "tensor_layout"));
+  TENON_RETURN_IF_ERROR(
+      with_location(verify_layout(*entry.tensor_layout(), code), "tensor_layout"));
   const auto layout = layout_of(*entry.tensor_layout());
   const auto data = part_of(segments, *root.segments()->Get(entry.segment_index()));
   const auto nbytes = layout.nbytes();
@@ -126,17 +127,17 @@ Result<DataFile::Verified> DataFile::verify(std::span<const std::byte> bytes,
   if (root->segments() == nullptr) return error(code, "segments is missing");
   if (root->named_data() == nullptr) return error(code, "named_data is missing");
   for (std::uint32_t i = 0; i < root->segments()->size(); ++i) {
-    TENON_RETURN_IF_ERROR(
-        detail::within(detail::verify_segment(*root->segments()->Get(i), segments.size(), code),
-                       "segments[", i, "]"));
+    TENON_RETURN_IF_ERROR(detail::with_location(
+        detail::verify_segment(*root->segments()->Get(i), segments.size(), code), "segments[", i,
+        "]"));
   }
   detail::WorkLimit limit(parts.flatbuffer_size, limits);
   const std::uint32_t num_keys = root->named_data()->size();
   detail::NamedDataSize named_size(num_keys, limits);
   for (std::uint32_t i = 0; i < num_keys; ++i) {
-    TENON_RETURN_IF_ERROR(
-        detail::within(detail::verify_entry(*root, *root->named_data()->Get(i), segments, limit),
-                       "named_data[", i, "]"));
+    TENON_RETURN_IF_ERROR(detail::with_location(
+        detail::verify_entry(*root, *root->named_data()->Get(i), segments, limit), "named_data[", i,
+        "]"));
     named_size.add(root->segments()->Get(root->named_data()->Get(i)->segment_index())->size());
   }
   TENON_RETURN_IF_ERROR(named_size.check());

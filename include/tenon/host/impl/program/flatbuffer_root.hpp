@@ -21,21 +21,20 @@
 
 namespace tenon::host::detail {
 
-/// A failure with its place ("value 3").
-[[nodiscard, gnu::cold]] inline Status placed(Status&& failure, tenon::detail::Piece a,
-                                              tenon::detail::Piece b = "",
-                                              tenon::detail::Piece c = "",
-                                              tenon::detail::Piece d = "",
-                                              tenon::detail::Piece e = "") {
+/// A failure with its location ("value 3").
+[[nodiscard, gnu::cold]] inline Status failure_with_location(
+    Status&& failure, tenon::detail::Piece a, tenon::detail::Piece b = "",
+    tenon::detail::Piece c = "", tenon::detail::Piece d = "", tenon::detail::Piece e = "") {
   return std::move(failure).with_context(concat(a, b, c, d, e));
 }
 
-/// Adds the place to a failure. On success, which is nearly always, not even the pieces are made.
+/// Adds the location to a failure. On success, the common case, the pieces are not made.
 template <class... Pieces>
-[[nodiscard, gnu::always_inline]] inline Status within(Status&& status, const Pieces&... pieces) {
+[[nodiscard, gnu::always_inline]] inline Status with_location(Status&& status,
+                                                              const Pieces&... pieces) {
   if (status.ok()) [[likely]]
     return ok();
-  return placed(std::move(status), pieces...);
+  return failure_with_location(std::move(status), pieces...);
 }
 
 /// Bounds the work that a file can cause. A flatbuffer may refer to the same vector or string from

@@ -216,7 +216,7 @@ template <class Element>
       const auto* items = value.val_as_BoolList()->items();
       TENON_RETURN_IF_ERROR(verify_items(scope, items));
       for (flatbuffers::uoffset_t i = 0; i < items->size(); ++i) {
-        TENON_RETURN_IF_ERROR(within(verify_bool(items->Get(i)), "items[", i, "]"));
+        TENON_RETURN_IF_ERROR(with_location(verify_bool(items->Get(i)), "items[", i, "]"));
       }
       return ok();
     }
@@ -262,8 +262,9 @@ template <class Element>
                    buffer, ", which has a device already");
     }
     seen[static_cast<std::size_t>(buffer)] = true;
-    TENON_RETURN_IF_ERROR(within(verify_device(scope, entry.device_type(), entry.device_index()),
-                                 "non_const_buffer_device[", i, "]"));
+    TENON_RETURN_IF_ERROR(
+        with_location(verify_device(scope, entry.device_type(), entry.device_index()),
+                      "non_const_buffer_device[", i, "]"));
   }
   return ok();
 }
@@ -318,8 +319,8 @@ template <class Element>
   for (flatbuffers::uoffset_t i = 0; i < specs->size(); ++i) {
     const auto& spec = *specs->Get(i);
     TENON_RETURN_IF_ERROR(
-        within(verify_c_string(spec.key(), "key", scope.limit, Error::InvalidProgram),
-               "compile_specs[", i, "]"));
+        with_location(verify_c_string(spec.key(), "key", scope.limit, Error::InvalidProgram),
+                      "compile_specs[", i, "]"));
     if (spec.value() != nullptr) continue;
     return error(Error::InvalidProgram, "compile_specs[", i, "]: value is missing");
   }
@@ -388,8 +389,8 @@ template <class Element>
     Status outcome = verify_instruction(scope, instruction, instructions->size());
     if (outcome.ok()) [[likely]]
       continue;
-    return placed(std::move(outcome), "instruction ", i, " (",
-                  schema::EnumNameInstructionArguments(instruction.instr_args_type()), ")");
+    return with_location(std::move(outcome), "instruction ", i, " (",
+                         schema::EnumNameInstructionArguments(instruction.instr_args_type()), ")");
   }
   return ok();
 }
@@ -412,32 +413,33 @@ template <class Element>
     Status outcome = verify_value(scope, value);
     if (outcome.ok()) [[likely]]
       continue;
-    return placed(std::move(outcome), "value ", i, " (",
-                  schema::EnumNameKernelTypes(value.val_type()), ")");
+    return with_location(std::move(outcome), "value ", i, " (",
+                         schema::EnumNameKernelTypes(value.val_type()), ")");
   }
   TENON_RETURN_IF_ERROR(verify_value_indices(scope, plan.inputs(), "inputs"));
   TENON_RETURN_IF_ERROR(verify_value_indices(scope, plan.outputs(), "outputs"));
   if (const auto* operators = plan.operators(); operators != nullptr) {
     for (flatbuffers::uoffset_t i = 0; i < operators->size(); ++i) {
+      TENON_RETURN_IF_ERROR(with_location(
+          verify_c_string(operators->Get(i)->name(), "name", limit, Error::InvalidProgram),
+          "operator ", i));
       TENON_RETURN_IF_ERROR(
-          within(verify_c_string(operators->Get(i)->name(), "name", limit, Error::InvalidProgram),
-                 "operator ", i));
-      TENON_RETURN_IF_ERROR(
-          within(verify_name_size(operators->Get(i)->overload(), "overload", limit.limits()),
-                 "operator ", i));
+          with_location(verify_name_size(operators->Get(i)->overload(), "overload", limit.limits()),
+                        "operator ", i));
     }
   }
   const auto* delegates = plan.delegates();
   if (delegates == nullptr) return error(Error::InvalidProgram, "delegates is missing");
   for (flatbuffers::uoffset_t i = 0; i < delegates->size(); ++i) {
-    TENON_RETURN_IF_ERROR(within(verify_delegate(scope, *delegates->Get(i)), "delegate ", i));
+    TENON_RETURN_IF_ERROR(
+        with_location(verify_delegate(scope, *delegates->Get(i)), "delegate ", i));
   }
   const auto* chains = plan.chains();
   if (chains == nullptr || chains->size() == 0) {
     return error(Error::InvalidProgram, "chains is missing or empty");
   }
   for (flatbuffers::uoffset_t i = 0; i < chains->size(); ++i) {
-    TENON_RETURN_IF_ERROR(within(verify_chain(scope, *chains->Get(i)), "chain ", i));
+    TENON_RETURN_IF_ERROR(with_location(verify_chain(scope, *chains->Get(i)), "chain ", i));
   }
   return ok();
 }
@@ -485,13 +487,13 @@ template <class Element>
                    " entries and constant_segment has ",
                    program.constant_segment()->offsets()->size(), ", expected only one of them");
     }
-    TENON_RETURN_IF_ERROR(
-        within(verify_subsegments(view, *program.constant_segment(), limit), "constant_segment"));
+    TENON_RETURN_IF_ERROR(with_location(
+        verify_subsegments(view, *program.constant_segment(), limit), "constant_segment"));
   }
   const auto* mutable_data = program.mutable_data_segments();
   for (flatbuffers::uoffset_t i = 0; mutable_data != nullptr && i < mutable_data->size(); ++i) {
-    TENON_RETURN_IF_ERROR(within(verify_subsegments(view, *mutable_data->Get(i), limit),
-                                 "mutable_data_segments[", i, "]"));
+    TENON_RETURN_IF_ERROR(with_location(verify_subsegments(view, *mutable_data->Get(i), limit),
+                                        "mutable_data_segments[", i, "]"));
   }
   return ok();
 }
@@ -501,8 +503,8 @@ template <class Element>
 /// Afterwards the following holds. Lists called "present" may be empty.
 ///
 /// - Segments are inside `segment_size` bytes. Constant and mutable data lists name existing
-/// segments,
-///   and their offsets are inside them. Constants are not both in a segment and in the flatbuffer.
+///   segments, and their offsets are inside them. Constants are not both in a segment and in the
+///   flatbuffer.
 /// - Named data has distinct keys and existing segments. Method names are present and distinct.
 /// - Of each plan `values`, `inputs`, `outputs`, `delegates` and `non_const_buffer_sizes` are
 ///   present, there is a chain, and each chain has `instructions`. `operators` may be absent when
@@ -523,8 +525,7 @@ template <class Element>
 /// instructions ever end.
 ///
 /// errors: InvalidProgram for anything that a correct writer cannot have written. NotSupported for
-/// a
-///         storage offset and for unbounded shapes, InvalidExternalData for an external tensor
+///         a storage offset and for unbounded shapes, InvalidExternalData for an external tensor
 ///         without a name (tensor_parser_portable.cpp, tensor_parser_exec_aten.cpp),
 ///         OutOfResources for what is above a limit. The text names the plan, the value or
 ///         instruction, the field, what was expected and what was found.
@@ -540,8 +541,8 @@ template <class Element>
   }
   const std::size_t num_segments = view.num_segments();
   for (std::uint32_t i = 0; i < num_segments; ++i) {
-    TENON_RETURN_IF_ERROR(within(verify_segment(*program.segments()->Get(i), segment_size, code),
-                                 "segments[", i, "]"));
+    TENON_RETURN_IF_ERROR(with_location(
+        verify_segment(*program.segments()->Get(i), segment_size, code), "segments[", i, "]"));
   }
   TENON_RETURN_IF_ERROR(verify_constants(view, limit));
 
@@ -551,7 +552,7 @@ template <class Element>
   for (std::uint32_t i = 0; i < num_keys; ++i) {
     const auto& entry = *named_data->Get(i);
     TENON_RETURN_IF_ERROR(
-        within(verify_text(entry.key(), "key", limit, code), "named_data[", i, "]"));
+        with_location(verify_text(entry.key(), "key", limit, code), "named_data[", i, "]"));
     TENON_RETURN_IF_ERROR(verify_index(entry.segment_index(), view.num_segments(), "segments",
                                        "named_data[", i, "]: segment_index"));
     named_size.add(view.segment(entry.segment_index()).size());
@@ -561,7 +562,7 @@ template <class Element>
   if (plans == nullptr) return error(code, "execution_plan is missing");
   for (std::uint32_t i = 0; i < plans->size(); ++i) {
     TENON_RETURN_IF_ERROR(
-        within(verify_c_string(plans->Get(i)->name(), "name", limit, code), "plan ", i));
+        with_location(verify_c_string(plans->Get(i)->name(), "name", limit, code), "plan ", i));
   }
   const auto method_name = [&](std::uint32_t i) { return method_name_of(program, i); };
   const auto key = [&](std::uint32_t i) { return named_data_key_of(program, i); };
@@ -570,7 +571,7 @@ template <class Element>
   bool has_devices = false;
   for (std::uint32_t i = 0; i < plans->size(); ++i) {
     if (Status plan = verify_plan(view, *plans->Get(i), limit, has_devices); !plan.ok()) {
-      return placed(std::move(plan), "plan ", i, " ", quoted(method_name(i)));
+      return with_location(std::move(plan), "plan ", i, " ", quoted(method_name(i)));
     }
   }
   return ProgramNames{std::move(methods), std::move(keys), has_devices};

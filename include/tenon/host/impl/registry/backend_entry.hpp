@@ -4,6 +4,7 @@
 #include "tenon/host/registry/backend_entry.hpp"
 
 #include "tenon/core/concat.hpp"
+#include "tenon/core/lists.hpp"
 #include "tenon/host/files/quoted.hpp"
 #include "tenon/host/impl/registry/cpu_features.hpp"
 
@@ -62,19 +63,16 @@ Status check_id(const std::string& id) {
 void check_cpu(Provider& provider, const CpuFeatures* cpu) {
   const std::vector<std::string>& wanted = provider.record().cpu_features;
   if (wanted.empty() || !provider.usable()) return;
-  std::string missing;
   const CpuFeatures& here = cpu ? *cpu : CpuFeatures::of_this_machine();
-  for (const std::string& name : here.missing(wanted)) {
-    missing += concat(missing.empty() ? "" : ", ", name);
-  }
+  const std::string missing = join(here.missing(wanted), ", ");
   if (missing.empty()) return;
-  provider.unfit = BackendState::unsupported;
+  provider.rejection = BackendState::unsupported;
   provider.reason = concat(provider.source->origin(), ": backend '", provider.record().id,
                            "' needs CPU features that this CPU lacks: ", missing);
 }
 
 BackendInfo describe_provider(const BackendEntry& entry, const Provider& provider) {
-  BackendInfo info{provider.source, provider.index, provider.unfit, provider.reason, 0};
+  BackendInfo info{provider.source, provider.index, provider.rejection, provider.reason, 0};
   const Provider* const in_use = entry.provider_in_use();
   const bool in_slot = in_use == &provider;
   if (in_slot) info.num_users = entry.slot.users();

@@ -4,22 +4,18 @@
 #include "tenon/host/registry/backend_info.hpp"
 
 #include "tenon/core/concat.hpp"
+#include "tenon/core/lists.hpp"
 #include "tenon/core/visible.hpp"
 #include "tenon/host/files/quoted.hpp"
 
 namespace tenon::host {
 
 [[gnu::cold]] Status InvalidBackend::status() const {
-  const auto join = [](const std::vector<std::string>& names) {
-    std::string out;
-    for (const std::string& name : names) out += concat(out.empty() ? "" : ", ", name);
-    return out;
-  };
   bool duplicate = false;
   std::string text;
   if (providers.empty()) {
     text = concat("backend ", quoted(id), " is not registered (InvalidBackend)");
-    if (!near_ids.empty()) text += concat("; did you mean ", join(near_ids), "?");
+    if (!near_ids.empty()) text += concat("; did you mean ", join(near_ids, ", "), "?");
   } else {
     text = concat("backend ", quoted(id), " is known but cannot be used (InvalidBackend)");
     for (const BackendInfo& provider : providers) {
@@ -27,7 +23,7 @@ namespace tenon::host {
       text += concat("\n  ", state_name(provider.state), ": ", provider.reason);
     }
   }
-  text += concat("\n  registered are: ", known.empty() ? "none" : join(known));
+  text += concat("\n  registered are: ", known.empty() ? "none" : join(known, ", "));
   for (const SearchPath& path : search_paths) {
     text += concat("\n  searched ", tenon::detail::visible(path.name()), ": ");
     if (path.error == Error::Ok) {

@@ -38,7 +38,7 @@ class Search {
   SearchReport run() && {
     read_filters();
     for (const tenon_plugin_head* plugin : options_.static_plugins) add_static_plugin(plugin);
-    for (const auto& path : options_.paths) add_path(SearchPathKind::folder, path);
+    for (const auto& path : options_.paths) add_path(SearchPathKind::directory, path);
     add_variable(SearchPathKind::plugin_files, "TENON_PLUGIN_FILES");
     add_variable(SearchPathKind::plugin_path, "TENON_PLUGIN_PATH");
     if (!options_.installed.empty()) add_path(SearchPathKind::installed, options_.installed);
@@ -114,10 +114,11 @@ class Search {
     if (auto absolute = check_absolute(path); !absolute.ok()) {
       return refuse(searched, std::move(absolute));
     }
-    const bool only_folders =
+    const bool only_directories =
         kind == SearchPathKind::plugin_path || kind == SearchPathKind::installed;
     std::error_code ignored;
-    if (only_folders || std::filesystem::is_directory(path, ignored)) return add_folder(path);
+    if (only_directories || std::filesystem::is_directory(path, ignored))
+      return add_directory(path);
     if (path.extension() == ".json") {
       add_manifest(path, open_file(path, Trust::checked));
     } else {
@@ -135,17 +136,17 @@ class Search {
   }
 
   /// Manifests come first, so that a library with a manifest is found through it.
-  void add_folder(const std::filesystem::path& path) {
-    auto folder = Folder::open(path);
-    if (!folder.ok()) return refuse(report_.search_paths.back(), std::move(folder).status());
-    auto names = folder->list();
+  void add_directory(const std::filesystem::path& path) {
+    auto directory = Directory::open(path);
+    if (!directory.ok()) return refuse(report_.search_paths.back(), std::move(directory).status());
+    auto names = directory->list();
     if (!names.ok()) return refuse(report_.search_paths.back(), std::move(names).status());
     for (const std::string& name : *names) {
-      if (name.ends_with(".json")) add_manifest(path / path_of(name), folder->open_file(name));
+      if (name.ends_with(".json")) add_manifest(path / path_of(name), directory->open_file(name));
     }
     for (const std::string& name : *names) {
       if (!is_library_name(name)) continue;
-      auto file = folder->open_file(name);
+      auto file = directory->open_file(name);
       // Building a path is not free, and there may be a thousand of them.
       const std::filesystem::path refused =
           file.ok() ? std::filesystem::path() : path / path_of(name);

@@ -9,6 +9,7 @@
 #if defined(_WIN32)
 #include "tenon/host/impl/platform/windows/glob.hpp"
 #else
+#include "tenon/core/lists.hpp"
 #include "tenon/host/impl/platform/posix/glob.hpp"
 #endif
 
@@ -28,10 +29,7 @@ class GlobList {
  public:
   GlobList() = default;
   explicit GlobList(std::string_view text) {
-    for (std::size_t begin = 0; begin <= text.size();) {
-      const std::size_t end = std::min(text.find(',', begin), text.size());
-      std::string_view pattern = text.substr(begin, end - begin);
-      begin = end + 1;
+    for (std::string_view pattern : split(text, ',')) {
       constexpr std::string_view blanks = " \t\r\n";
       const std::size_t first = pattern.find_first_not_of(blanks);
       if (first == std::string_view::npos) continue;

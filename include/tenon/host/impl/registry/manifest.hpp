@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "tenon/core/lists.hpp"
 #include "tenon/core/result.hpp"
 #include "tenon/host/binary/peek.hpp"
 #include "tenon/host/binary/plugin_record.hpp"
@@ -39,8 +40,9 @@ struct ManifestBackend {
 
 /// A manifest, for one platform.
 struct Manifest {
-  std::filesystem::path library;  ///< As written: relative to the manifest's folder, or absolute.
-  std::optional<Sha256> sha256;   ///< What the library must hash to.
+  std::filesystem::path
+      library;                   ///< As written: relative to the manifest's directory, or absolute.
+  std::optional<Sha256> sha256;  ///< What the library must hash to.
   std::vector<ManifestBackend> backends;
   std::map<std::string, std::string> facts;
 };
@@ -207,14 +209,12 @@ class ManifestReader : private JsonReader {
   for (const ManifestBackend& backend : manifest.backends) said.insert(backend.id);
   for (const BackendRecord& backend : record.backends) found.insert(backend.id);
   if (said != found) {
-    const auto join = [](const std::set<std::string>& ids) {
-      std::string out;
-      for (const std::string& id : ids) out += concat(out.empty() ? "" : ", ", id);
+    const auto names = [](const std::set<std::string>& ids) {
       constexpr std::size_t longest = 1000;
-      return shortened(out, longest);
+      return shortened(join(ids, ", "), longest);
     };
-    return error(Error::InvalidArgument, "backends: the manifest says ", join(said),
-                 ", the plugin's own record ", join(found));
+    return error(Error::InvalidArgument, "backends: the manifest says ", names(said),
+                 ", the plugin's own record ", names(found));
   }
   const std::pair<const char*, std::string> facts[] = {
       {"name", record.name},

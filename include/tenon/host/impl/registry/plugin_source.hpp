@@ -49,13 +49,13 @@ Result<std::shared_ptr<const LoadedBackend>> PluginSource::open(std::size_t inde
                         "' threw: ", std::string_view(thrown.what()));
   } catch (...) {
     return tenon::error(Error::Internal, "the factory of backend '", backends[0].id,
-                        "' threw what is no std::exception");
+                        "' threw an exception not derived from std::exception");
   }
 }
 
 [[gnu::cold]] Result<std::shared_ptr<Plugin>> PluginSource::load(const HostInfo& info) const {
-  const detail::LoadTurn turn(load_lock_);
-  if (!turn) {
+  const detail::ScopedLoadLock load_lock(load_lock_);
+  if (!load_lock) {
     return tenon::error(Error::InvalidState, origin(),
                         ": a backend of this plugin is looked up by ",
                         "what loads the plugin, which would wait for itself");

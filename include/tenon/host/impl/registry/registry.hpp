@@ -72,8 +72,8 @@ Status BackendRegistry::unregister_backend(std::string_view id) {
   detail::BackendEntry* entry = table_.find(id);
   bool known = false;
   std::vector<detail::Provider> dropped;  // Destroyed without the lock: may unload a plugin.
-  std::optional<detail::LoadTurn> turn;
-  if (entry && !turn.emplace(entry->slot.load_lock())) {
+  std::optional<detail::ScopedLoadLock> load_lock;
+  if (entry && !load_lock.emplace(entry->slot.load_lock())) {
     return error(Error::InvalidState, "backend '", id, "' is unregistered by what loads it");
   }
   const bool unused = entry && entry->slot.if_unused([&] {
@@ -185,11 +185,11 @@ std::vector<detail::Provider> BackendRegistry::providers_of(
     provider.source = source;
     provider.index = i;
     if (source->error != Error::Ok) {
-      provider.unfit =
+      provider.rejection =
           source->error == Error::NotSupported ? BackendState::unsupported : BackendState::refused;
       provider.reason = source->reason;
     } else if (i < source->disabled.size() && !source->disabled[i].empty()) {
-      provider.unfit = BackendState::disabled;
+      provider.rejection = BackendState::disabled;
       provider.reason = source->disabled[i];
     }
     detail::check_cpu(provider, cpu_);
@@ -203,8 +203,8 @@ void BackendRegistry::run_searches() const {
   for (std::size_t i = 0;; ++i) {
     std::vector<std::shared_ptr<const PluginSource>> refused;
     {
-      const detail::LoadTurn turn(search_lock_);
-      if (!turn) return;
+      const detail::ScopedLoadLock load_lock(search_lock_);
+      if (!load_lock) return;
       Search* next = nullptr;
       {
         const std::lock_guard lock(mutex_);
@@ -241,7 +241,7 @@ void BackendRegistry::run_searches() const {
   } catch (const std::exception& thrown) {
     failure = concat("the search threw: ", std::string_view(thrown.what()));
   } catch (...) {
-    failure = "the search threw what is no std::exception";
+    failure = "the search threw an exception not derived from std::exception";
   }
   const std::lock_guard lock(mutex_);
   search.failure = std::move(failure);
@@ -278,8 +278,8 @@ void BackendRegistry::run_searches() const {
 [[gnu::cold]] Result<BackendRef> BackendRegistry::load(std::string_view id) const {
   for (int attempt = 0; attempt < 2; ++attempt) {
     if (detail::BackendEntry* entry = table_.find(id)) {
-      const detail::LoadTurn turn(entry->slot.load_lock());
-      if (!turn) {
+      const detail::ScopedLoadLock load_lock(entry->slot.load_lock());
+      if (!load_lock) {
         return error(Error::InvalidState, "backend '", id,
                      "' is looked up by what loads it, which would wait for itself");
       }

@@ -29,9 +29,9 @@ class NewFile {
   /// Begins a file for `path`. A symbolic link at `path` is followed. Waits for the reader of a
   /// FIFO.
   ///
-  /// errors: AccessFailed, when the folder does not exist or cannot be written to, when there is a
-  ///         folder or a socket at `path`, and when there is a file that the caller may not write
-  ///         to. The text begins with the path.
+  /// errors: AccessFailed, when the directory does not exist or cannot be written to, when there is
+  ///         a directory or a socket at `path`, and when there is a file that the caller may not
+  ///         write to. The text begins with the path.
   [[nodiscard]] static Result<NewFile> create(const std::filesystem::path& path);
 
   NewFile(NewFile&& other) noexcept

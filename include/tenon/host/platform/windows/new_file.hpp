@@ -25,9 +25,9 @@ class NewFile {
  public:
   /// Begins a file for `path`. A link at `path` is followed.
   ///
-  /// errors: AccessFailed, when the folder does not exist or cannot be written to, when there is a
-  ///         folder at `path`, and when there is a file that is read-only. The text begins with the
-  ///         path.
+  /// errors: AccessFailed, when the directory does not exist or cannot be written to, when there is
+  ///         a directory at `path`, and when there is a file that is read-only. The text begins
+  ///         with the path.
   [[nodiscard]] static Result<NewFile> create(const std::filesystem::path& path);
 
   NewFile(NewFile&&) noexcept = default;

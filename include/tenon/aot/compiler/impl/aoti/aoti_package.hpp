@@ -22,7 +22,7 @@ namespace tenon::aot {
 
 namespace detail {
 
-inline constexpr std::string_view aoti_folder = "data/aotinductor/";
+inline constexpr std::string_view aoti_directory = "data/aotinductor/";
 
 /// Reads one model's entries.
 class AotiEntries {
@@ -130,15 +130,15 @@ class AotiEntries {
     const std::filesystem::path& path, const Pt2Limits& limits) {
   TENON_TRY(const Pt2Archive archive, Pt2Archive::open(path, limits));
   std::map<std::string, std::vector<std::string>> models;
-  for (std::string& entry : archive.names(aoti_folder, "")) {
-    const std::size_t slash = entry.find('/', aoti_folder.size());
+  for (std::string& entry : archive.names(aoti_directory, "")) {
+    const std::size_t slash = entry.find('/', aoti_directory.size());
     if (slash == std::string::npos) continue;
-    std::string name = entry.substr(aoti_folder.size(), slash - aoti_folder.size());
+    std::string name = entry.substr(aoti_directory.size(), slash - aoti_directory.size());
     models[std::move(name)].push_back(std::move(entry));
   }
   if (models.empty()) {
     return error(Error::InvalidProgram, archive.path(), ": has no compiled model, expected ",
-                 aoti_folder, "* as torch._inductor.aoti_compile_and_package writes it");
+                 aoti_directory, "* as torch._inductor.aoti_compile_and_package writes it");
   }
   std::vector<AotiModel> out;
   for (auto& [name, entries] : models) {

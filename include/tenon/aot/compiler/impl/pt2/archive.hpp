@@ -24,11 +24,10 @@ namespace tenon::aot {
 class Pt2Archive {
  public:
   /// errors: AccessFailed when the file cannot be read. InvalidProgram when it is not a ZIP
-  /// archive,
-  ///         is damaged, has an entry twice or one whose name leads out of its directory, or is not
-  ///         an archive of exported programs. NotSupported for big-endian data and for what another
-  ///         program of PyTorch writes into such archives. OutOfResources when the entries unpack
-  ///         to more than `limits` permit. The text begins with the path.
+  ///         archive, is damaged, has an entry twice or one whose name leads out of its directory,
+  ///         or is not an archive of exported programs. NotSupported for big-endian data and for
+  ///         archives of other programs of PyTorch. OutOfResources when the entries unpack to more
+  ///         than `limits` permit. The text begins with the path.
   [[nodiscard]] static Result<Pt2Archive> open(const std::filesystem::path& path,
                                                const Pt2Limits& limits = {});
 
@@ -221,7 +220,7 @@ inline Status Pt2Archive::list_entries() {
   state_->zip.reset(zip);
 
   std::map<std::string, Entry, std::less<>> all;
-  std::optional<std::string> folder;
+  std::optional<std::string> directory;
   const zip_int64_t count = zip_get_num_entries(zip, 0);
   for (std::uint64_t index = 0; static_cast<zip_int64_t>(index) < count; ++index) {
     zip_stat_t stat;
@@ -236,7 +235,7 @@ inline Status Pt2Archive::list_entries() {
     if (name.ends_with('/')) continue;
     if (!detail::is_harmless(name)) {
       return detail::wrong_entry(Error::InvalidProgram, path(), name,
-                                 "has a name that leads out of its folder");
+                                 "has a name that leads out of its directory");
     }
     unpacked_bytes_ = host::detail::add_saturating(unpacked_bytes_, stat.size);
     const bool encrypted =
@@ -247,14 +246,14 @@ inline Status Pt2Archive::list_entries() {
     }
     const std::size_t slash = name.find('/');
     if (slash != std::string::npos && name.substr(slash + 1) == "archive_format") {
-      if (folder) {
-        return error(Error::InvalidProgram, path(), ": holds two archives, ", host::quoted(*folder),
-                     " and ", host::quoted(name.substr(0, slash)));
+      if (directory) {
+        return error(Error::InvalidProgram, path(), ": holds two archives, ",
+                     host::quoted(*directory), " and ", host::quoted(name.substr(0, slash)));
       }
-      folder = name.substr(0, slash);
+      directory = name.substr(0, slash);
     }
   }
-  if (!folder) {
+  if (!directory) {
     return error(Error::InvalidProgram, path(),
                  ": has no entry 'archive_format', which torch.export.save of PyTorch 2.15 writes");
   }
@@ -267,7 +266,7 @@ inline Status Pt2Archive::list_entries() {
         concat(path(), ": bytes of all entries for each of the file's ", file_size),
         unpacked_bytes_ / file_size, "unpacked_ratio", limits_.unpacked_ratio);
   }
-  const std::string prefix = *folder + "/";
+  const std::string prefix = *directory + "/";
   for (auto& [name, entry] : all) {
     if (name.starts_with(prefix)) entries_.emplace(name.substr(prefix.size()), entry);
   }

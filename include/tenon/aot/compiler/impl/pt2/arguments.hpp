@@ -145,8 +145,7 @@ template <class T, class Read>
 /// An argument of an operator (schema.py: Argument).
 ///
 /// errors: InvalidProgram; NotSupported for kinds that programs do not support: graphs, objects,
-/// complex
-///         numbers, lists of texts, and lists of lists.
+///         complex numbers, lists of texts, and lists of lists.
 [[nodiscard]] inline Result<EdgeArgumentValue> read_argument(const JsonAt& at,
                                                              const Pt2Names& names) {
   using V = EdgeArgumentValue;

@@ -22,10 +22,10 @@ namespace detail {
 
 [[nodiscard]] inline Result<Pt2Program> read_archive(const std::filesystem::path& path,
                                                      const Pt2Limits& limits) {
-  constexpr std::string_view folder = "models/";
+  constexpr std::string_view directory = "models/";
   constexpr std::string_view suffix = ".json";
   TENON_TRY(const Pt2Archive archive, Pt2Archive::open(path, limits));
-  const std::vector<std::string> entries = archive.names(folder, suffix);
+  const std::vector<std::string> entries = archive.names(directory, suffix);
   if (entries.empty()) {
     return error(Error::NotSupported, archive.path(), ": holds no exported program, expected ",
                  "models/*.json as torch.export.save writes it");
@@ -35,7 +35,7 @@ namespace detail {
   Pt2Program out;
   for (const std::string& entry : entries) {
     const std::string model =
-        entry.substr(folder.size(), entry.size() - folder.size() - suffix.size());
+        entry.substr(directory.size(), entry.size() - directory.size() - suffix.size());
     const std::string method = model == "model" ? "forward" : model;
     if (method.empty() || method.find('/') != std::string::npos) {
       return error(Error::InvalidProgram, archive.path(), ": entry ", host::quoted(entry),

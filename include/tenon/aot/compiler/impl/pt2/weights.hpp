@@ -77,8 +77,7 @@ class CopyBudget {
 /// order, else packed; ExecuTorch does the same with each constant (exir/tensor.py).
 ///
 /// errors: InvalidProgram when the tensor is not inside `storage`; OutOfResources for a copy that
-/// is
-///         above `budget`.
+///         is above `budget`.
 [[nodiscard]] inline Result<SharedBytes> plain_bytes(const SharedBytes& storage,
                                                      const Pt2Place& place, std::size_t element,
                                                      CopyBudget& budget) {
@@ -138,12 +137,12 @@ class Pt2Weights {
   [[nodiscard]] static Result<Pt2Weights> open(const Pt2Archive& archive, std::string_view model,
                                                CopyBudget& copies) {
     Pt2Weights out(archive, copies);
-    for (const std::string_view folder : {"data/weights/", "data/constants/"}) {
-      const std::string_view kind = folder == "data/weights/" ? "weights" : "constants";
-      const std::string entry = concat(folder, model, "_", kind, "_config.json");
+    for (const std::string_view directory : {"data/weights/", "data/constants/"}) {
+      const std::string_view kind = directory == "data/weights/" ? "weights" : "constants";
+      const std::string entry = concat(directory, model, "_", kind, "_config.json");
       if (!archive.has(entry)) continue;
       TENON_TRY(nlohmann::json json, read_json(archive, entry));
-      Config& config = out.configs_[std::string(folder)];
+      Config& config = out.configs_[std::string(directory)];
       config.json = std::make_unique<const nlohmann::json>(std::move(json));
       config.entry = entry;
     }
@@ -153,8 +152,8 @@ class Pt2Weights {
   /// errors: InvalidProgram when no weight has that name or its data is wrong; NotSupported when
   ///         it is an object of Python, which only Python can read.
   [[nodiscard]] Result<Pt2Weight> read(std::string_view fqn, const Pt2Symbols& symbols) {
-    for (const auto& [folder, config] : configs_) {
-      auto found = find(fqn, folder, config, symbols);
+    for (const auto& [directory, config] : configs_) {
+      auto found = find(fqn, directory, config, symbols);
       if (!found.ok()) {
         // An error in the entry that holds the data already names that entry.
         if (found.text().starts_with(archive_->path())) return std::move(found).status();
@@ -175,7 +174,8 @@ class Pt2Weights {
   Pt2Weights(const Pt2Archive& archive, CopyBudget& copies)
       : archive_(&archive), copies_(&copies) {}
 
-  [[nodiscard]] Result<std::optional<Pt2Weight>> find(std::string_view fqn, std::string_view folder,
+  [[nodiscard]] Result<std::optional<Pt2Weight>> find(std::string_view fqn,
+                                                      std::string_view directory,
                                                       const Config& config,
                                                       const Pt2Symbols& symbols) {
     TENON_TRY(const JsonAt table, JsonAt(*config.json, "").member("config"));
@@ -194,7 +194,7 @@ class Pt2Weights {
     if (path.empty() || path.find('/') != std::string::npos) {
       return path_at.wrong("is ", host::quoted(path), ", expected the name of an entry");
     }
-    TENON_TRY(const SharedBytes storage, storage_of(concat(folder, path)));
+    TENON_TRY(const SharedBytes storage, storage_of(concat(directory, path)));
     auto data = plain_bytes(storage, *out.description.place,
                             size_of(out.description.tensor.scalar_type), *copies_);
     if (!data.ok()) return std::move(data).status().with_context(at->where());

@@ -110,14 +110,14 @@ Status write_ptd(const std::vector<SharedBytes>& buffers, const std::vector<Name
   return image.write(path);
 }
 
-Result<std::vector<std::filesystem::path>> write_external_data(const NamedDataStoreOutput& data,
-                                                               const std::filesystem::path& folder,
-                                                               const PtdOptions& options) {
+Result<std::vector<std::filesystem::path>> write_external_data(
+    const NamedDataStoreOutput& data, const std::filesystem::path& directory,
+    const PtdOptions& options) {
   std::vector<std::filesystem::path> paths;
   std::vector<host::NewFile> files;
   for (const auto& [tag, entries] : data.external_data) {
     TENON_RETURN_IF_ERROR(NamedDataStore::check_tag(tag));
-    auto path = folder / (tag + ".ptd");
+    auto path = directory / (tag + ".ptd");
     if (std::find(paths.begin(), paths.end(), path) != paths.end()) {
       return error(Error::InvalidArgument, "external tag '", tag, "' appears twice");
     }

@@ -33,12 +33,12 @@ inline void end_with_parent() noexcept {
 /// In a new process: takes the files and the directory of a test, and says that it has started,
 /// before the test can end the server. Does not return when the system refuses something.
 [[nodiscard]] inline GivenProcess become_test(int socket, const std::array<int, num_given>& files,
-                                              const std::string& folder, std::string value) {
+                                              const std::string& directory, std::string value) {
   end_with_parent();
   const std::array<int, num_given + 1> numbers = {first_given, first_given + 1, STDOUT_FILENO,
                                                   STDERR_FILENO};
   const std::array<int, num_given + 1> from = {files[0], files[1], files[2], files[2]};
-  bool is_ready = ::setpgid(0, 0) == 0 && ::setenv("TMPDIR", folder.c_str(), 1) == 0;
+  bool is_ready = ::setpgid(0, 0) == 0 && ::setenv("TMPDIR", directory.c_str(), 1) == 0;
   for (std::size_t i = 0; i < numbers.size(); ++i) {
     is_ready = is_ready && ::dup2(from[i], numbers[i]) == numbers[i];
   }
@@ -82,14 +82,14 @@ inline void end_with_parent() noexcept {
     RequestHead head{};
     std::array<int, num_given> files{};
     if (!receive_head(socket, head, files)) return std::nullopt;
-    std::string folder(head.folder_size, '\0');
+    std::string directory(head.directory_size, '\0');
     std::string value(head.value_size, '\0');
-    if (!receive_all(socket, folder.data(), folder.size()) ||
+    if (!receive_all(socket, directory.data(), directory.size()) ||
         !receive_all(socket, value.data(), value.size())) {
       return std::nullopt;
     }
     const pid_t pid = ::fork();
-    if (pid == 0) return become_test(socket, files, folder, std::move(value));
+    if (pid == 0) return become_test(socket, files, directory, std::move(value));
     const Reply failure{ReplyKind::failed, errno, 0};
     for (const int file : files) ::close(file);
     const bool is_open =

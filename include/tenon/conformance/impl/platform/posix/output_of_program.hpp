@@ -22,9 +22,9 @@
 namespace tenon::conformance::platform {
 
 /// The program `name` of a directory; empty when there is none.
-[[nodiscard]] inline std::filesystem::path find_program(const std::filesystem::path& folder,
+[[nodiscard]] inline std::filesystem::path find_program(const std::filesystem::path& directory,
                                                         const char* name) {
-  std::filesystem::path path = folder / name;
+  std::filesystem::path path = directory / name;
   return ::access(path.c_str(), X_OK) == 0 ? path : std::filesystem::path();
 }
 

@@ -24,7 +24,7 @@ inline constexpr std::size_t num_given = 3;
 /// The head of a request, with the descriptors. The directory for temporary files and the value
 /// follow.
 struct RequestHead {
-  std::uint32_t folder_size;
+  std::uint32_t directory_size;
   std::uint32_t value_size;
 };
 

@@ -122,13 +122,13 @@ class TestServer {
   }
 
   [[nodiscard]] bool send(const ProcessCommand& command) const noexcept {
-    const std::string& folder = command.folder.native();
-    const RequestHead head{static_cast<std::uint32_t>(folder.size()),
+    const std::string& directory = command.directory.native();
+    const RequestHead head{static_cast<std::uint32_t>(directory.size()),
                            static_cast<std::uint32_t>(command.value.size())};
     const std::array<int, num_given> files = {command.files.at(0).descriptor,
                                               command.files.at(1).descriptor, command.output};
     return send_head(socket_.get(), head, files) &&
-           send_all(socket_.get(), folder.data(), folder.size()) &&
+           send_all(socket_.get(), directory.data(), directory.size()) &&
            send_all(socket_.get(), command.value.data(), command.value.size());
   }
 

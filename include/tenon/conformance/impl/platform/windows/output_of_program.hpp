@@ -19,9 +19,9 @@
 namespace tenon::conformance::platform {
 
 /// The program `name` of a directory; empty when there is none.
-[[nodiscard]] inline std::filesystem::path find_program(const std::filesystem::path& folder,
+[[nodiscard]] inline std::filesystem::path find_program(const std::filesystem::path& directory,
                                                         const char* name) {
-  std::filesystem::path path = folder / name;
+  std::filesystem::path path = directory / name;
   path += ".exe";
   std::error_code failed;
   return std::filesystem::is_regular_file(path, failed) ? path : std::filesystem::path();

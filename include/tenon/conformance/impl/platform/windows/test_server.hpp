@@ -42,7 +42,7 @@ class ProcessGroup {
     handles.push_back(inheritable(host::platform::handle_of(command.output)));
     files.output = files.errors = handles.back().get();
     TENON_TRY(auto process, ChildProcess::start(host::path_of(module_path(nullptr)), arguments,
-                                                environment_for(command.folder), files));
+                                                environment_for(command.directory), files));
     return ProcessGroup(std::move(process));
   }
   ProcessGroup(ProcessGroup&&) = default;
@@ -75,8 +75,8 @@ class ProcessGroup {
  private:
   explicit ProcessGroup(ChildProcess process) noexcept : process_(std::move(process)) {}
 
-  /// The runner's variables, with `folder` for temporary files.
-  static std::wstring environment_for(const std::filesystem::path& folder) {
+  /// The runner's variables, with `directory` for temporary files.
+  static std::wstring environment_for(const std::filesystem::path& directory) {
     std::wstring out;
     const std::wstring prefix = host::path_of(variables_of_runner).native();
     wchar_t* const block = ::GetEnvironmentStringsW();
@@ -90,7 +90,7 @@ class ProcessGroup {
     }
     ::FreeEnvironmentStringsW(block);
     for (const wchar_t* name : {L"TMP=", L"TEMP="}) {
-      out.append(name).append(folder.native()).push_back(L'\0');
+      out.append(name).append(directory.native()).push_back(L'\0');
     }
     out.push_back(L'\0');
     return out;

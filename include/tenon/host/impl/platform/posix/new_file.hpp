@@ -46,7 +46,7 @@ Result<NewFile> NewFile::create(const std::filesystem::path& path) {
   const bool exists = ::stat(path.c_str(), &before) == 0;
   if (exists && (S_ISDIR(before.st_mode) || S_ISSOCK(before.st_mode))) {
     return error(Error::AccessFailed, path.native(), ": is a ",
-                 S_ISDIR(before.st_mode) ? "folder" : "socket", ", expected a file");
+                 S_ISDIR(before.st_mode) ? "directory" : "socket", ", expected a file");
   }
   if (exists) {
     out.file_ = open_in_place(path);
@@ -75,9 +75,9 @@ Result<NewFile> NewFile::create(const std::filesystem::path& path) {
 
 void NewFile::open_unnamed() {
 #if defined(O_TMPFILE)
-  const std::filesystem::path folder = target_.parent_path();
+  const std::filesystem::path directory = target_.parent_path();
   FileDescriptor file(
-      ::open(folder.empty() ? "." : folder.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666));
+      ::open(directory.empty() ? "." : directory.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666));
   if (!file.valid()) return;
   // Where it gets its name from; not mounted everywhere.
   if (::access(concat("/proc/self/fd/", file.get()).c_str(), F_OK) != 0) return;

@@ -16,16 +16,16 @@
 
 #include "tenon/core/concat.hpp"
 #include "tenon/host/platform/path_text.hpp"
-#include "tenon/host/platform/posix/list_folder.hpp"
+#include "tenon/host/platform/posix/list_directory.hpp"
 
 namespace tenon::host {
 
 namespace detail {
 
 #if defined(O_PATH)
-inline constexpr int folder_flags = O_PATH | O_DIRECTORY | O_CLOEXEC;
+inline constexpr int directory_flags = O_PATH | O_DIRECTORY | O_CLOEXEC;
 #else
-inline constexpr int folder_flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
+inline constexpr int directory_flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
 #endif
 /// Most symbolic links on one path, as in the Linux kernel.
 inline constexpr int max_links = 40;
@@ -65,12 +65,12 @@ class TrustedWalk {
   explicit TrustedWalk(const std::filesystem::path& asked) : asked_(asked), user_(::geteuid()) {}
 
   /// To the directory itself.
-  Result<FileDescriptor> open_folder() && {
-    wanted_ = "folder";
+  Result<FileDescriptor> open_directory() && {
+    wanted_ = "directory";
     TENON_RETURN_IF_ERROR(start());
     while (!rest_.empty()) TENON_RETURN_IF_ERROR(enter_next());
     TENON_RETURN_IF_ERROR(check_holder());
-    return std::move(folder_);
+    return std::move(directory_);
   }
 
   /// To the directory that holds the file, and then the file.
@@ -92,14 +92,14 @@ class TrustedWalk {
 
   /// A file in a directory that was walked to before. One that is a link is walked to from the
   /// root.
-  static Result<OpenedFile> open_in(int folder, const struct stat& folder_status,
-                                    const std::filesystem::path& folder_path,
+  static Result<OpenedFile> open_in(int directory, const struct stat& directory_status,
+                                    const std::filesystem::path& directory_path,
                                     const std::string& name) {
-    const std::filesystem::path path = folder_path / name;
+    const std::filesystem::path path = directory_path / name;
     TrustedWalk walk(path);
-    walk.at_ = folder_path.native();
-    walk.status_ = folder_status;
-    FileDescriptor file(::openat(folder, name.c_str(), platform::read_flags | O_NOFOLLOW));
+    walk.at_ = directory_path.native();
+    walk.status_ = directory_status;
+    FileDescriptor file(::openat(directory, name.c_str(), platform::read_flags | O_NOFOLLOW));
     if (!file.valid() && errno == ELOOP) return TrustedWalk(path).open_file();
     if (!file.valid()) return walk.refuse_open(name, errno);
     return walk.take(std::move(file), path.native());
@@ -124,25 +124,25 @@ class TrustedWalk {
 
   Status enter_root() {
     at_.clear();
-    return enter(FileDescriptor(::open("/", folder_flags)), "");
+    return enter(FileDescriptor(::open("/", directory_flags)), "");
   }
 
   /// Makes the opened directory the current one.
   Status enter(FileDescriptor next, std::string at) {
     if (!next.valid()) return refuse(at.empty() ? "/" : at, errno);
     if (::fstat(next.get(), &status_) != 0) return refuse(at, errno);
-    folder_ = std::move(next);
+    directory_ = std::move(next);
     at_ = std::move(at);
-    TENON_RETURN_IF_ERROR(check_owner(status_, "folder", at_.empty() ? "/" : at_));
+    TENON_RETURN_IF_ERROR(check_owner(status_, "directory", at_.empty() ? "/" : at_));
     // In a sticky directory no user can move the file of another, and the owner is checked next.
     if ((status_.st_mode & S_ISVTX) != 0) return ok();
-    return check_writers(status_, "folder", at_.empty() ? "/" : at_);
+    return check_writers(status_, "directory", at_.empty() ? "/" : at_);
   }
 
   /// The directory that holds a plugin must not be open to others at all, sticky or not: a library
   /// next to the plugin may be loaded with it.
   [[nodiscard]] Status check_holder() const {
-    return check_writers(status_, "folder", at_.empty() ? "/" : at_);
+    return check_writers(status_, "directory", at_.empty() ? "/" : at_);
   }
 
   Status enter_next() {
@@ -152,7 +152,7 @@ class TrustedWalk {
     rest_.pop_back();
     std::string next =
         name == ".." ? at_.substr(0, std::min(at_.rfind('/'), at_.size())) : concat(at_, "/", name);
-    FileDescriptor opened(::openat(folder_.get(), name.c_str(), folder_flags | O_NOFOLLOW));
+    FileDescriptor opened(::openat(directory_.get(), name.c_str(), directory_flags | O_NOFOLLOW));
     if (!opened.valid() && errno == ENOTDIR) {
       return error(Error::InvalidArgument, asked_.native(), ": ",
                    next == asked_.native() ? std::string() : next + " ",
@@ -166,7 +166,7 @@ class TrustedWalk {
     const std::string& name = rest_.back();
     const std::string link = concat(at_, "/", name);
     struct stat status{};
-    if (::fstatat(folder_.get(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) {
+    if (::fstatat(directory_.get(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) {
       return refuse(link, errno);
     }
     if (!S_ISLNK(status.st_mode)) return false;
@@ -176,7 +176,8 @@ class TrustedWalk {
                    " symbolic links (a loop), the last is ", link);
     }
     std::string target(4096, '\0');
-    const ::ssize_t size = ::readlinkat(folder_.get(), name.c_str(), target.data(), target.size());
+    const ::ssize_t size =
+        ::readlinkat(directory_.get(), name.c_str(), target.data(), target.size());
     if (size < 0) return refuse(link, errno);
     target.resize(static_cast<std::size_t>(size));
     rest_.pop_back();
@@ -187,7 +188,8 @@ class TrustedWalk {
 
   Result<OpenedFile> open_last() {
     const std::string name = rest_.back();
-    FileDescriptor file(::openat(folder_.get(), name.c_str(), platform::read_flags | O_NOFOLLOW));
+    FileDescriptor file(
+        ::openat(directory_.get(), name.c_str(), platform::read_flags | O_NOFOLLOW));
     if (!file.valid()) return refuse_open(name, errno);
     return take(std::move(file), concat(at_, "/", name));
   }
@@ -199,9 +201,9 @@ class TrustedWalk {
   /// A socket cannot be opened, so its kind is asked for here.
   Status refuse_open(const std::string& name, int number) const {
     struct stat status{};
-    const int folder = folder_.valid() ? folder_.get() : AT_FDCWD;
-    const std::string path = folder_.valid() ? name : asked_.native();
-    if (number == ENXIO && ::fstatat(folder, path.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0) {
+    const int directory = directory_.valid() ? directory_.get() : AT_FDCWD;
+    const std::string path = directory_.valid() ? name : asked_.native();
+    if (number == ENXIO && ::fstatat(directory, path.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0) {
       TENON_RETURN_IF_ERROR(check_kind(status, asked_));
     }
     return refuse(concat(at_, "/", name), number);
@@ -217,7 +219,7 @@ class TrustedWalk {
     return OpenedFile{std::move(file), asked_, platform::identity_of(status), Trust::checked};
   }
 
-  /// "/a/b.so: " or "/a/b.so: folder /a "
+  /// "/a/b.so: " or "/a/b.so: directory /a "
   [[nodiscard]] std::string subject(std::string_view what, std::string_view at) const {
     return at == asked_.native() ? concat(asked_.native(), ": ")
                                  : concat(asked_.native(), ": ", what, " ", at, " ");
@@ -243,7 +245,7 @@ class TrustedWalk {
   const ::uid_t user_;
   std::vector<std::string> rest_;  // Components that are left, the next one last.
   std::string at_;                 // Where the walk is; empty at the root.
-  FileDescriptor folder_;          // The same, open.
+  FileDescriptor directory_;       // The same, open.
   struct stat status_{};           // The same, at the time of opening.
   int num_links_ = 0;
   std::string_view wanted_ = "file";
@@ -272,21 +274,21 @@ Result<OpenedFile> open_file(const std::filesystem::path& path, Trust trust) {
                                  : detail::open_for_caller(path);
 }
 
-Result<Folder> Folder::open(const std::filesystem::path& path) {
-  TENON_TRY(FileDescriptor descriptor, detail::TrustedWalk(path).open_folder());
-  Folder folder;
-  if (::fstat(descriptor.get(), &folder.held_.status) != 0) {
+Result<Directory> Directory::open(const std::filesystem::path& path) {
+  TENON_TRY(FileDescriptor descriptor, detail::TrustedWalk(path).open_directory());
+  Directory directory;
+  if (::fstat(descriptor.get(), &directory.held_.status) != 0) {
     return detail::system_refusal(path, path.native(), errno);
   }
-  folder.held_.descriptor = std::move(descriptor);
-  folder.path_ = path;
-  return folder;
+  directory.held_.descriptor = std::move(descriptor);
+  directory.path_ = path;
+  return directory;
 }
 
-Result<std::vector<std::string>> Folder::list() const {
+Result<std::vector<std::string>> Directory::list() const {
   const int readable = ::openat(held_.descriptor.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (readable < 0) return detail::system_refusal(path_, path_.native(), errno);
-  const detail::OpenFolder entries(::fdopendir(readable));
+  const detail::OpenDirectory entries(::fdopendir(readable));
   if (!entries) {
     const int number = errno;
     ::close(readable);
@@ -295,7 +297,7 @@ Result<std::vector<std::string>> Folder::list() const {
   return detail::read_names(entries, path_);
 }
 
-Result<OpenedFile> Folder::open_file(const std::string& name) const {
+Result<OpenedFile> Directory::open_file(const std::string& name) const {
   return detail::TrustedWalk::open_in(held_.descriptor.get(), held_.status, path_, name);
 }
 

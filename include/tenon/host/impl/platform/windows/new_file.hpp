@@ -20,7 +20,7 @@ Result<NewFile> NewFile::create(const std::filesystem::path& path) {
   const ::DWORD attributes = ::GetFileAttributesW(path.c_str());
   const bool exists = attributes != INVALID_FILE_ATTRIBUTES;
   if (exists && (attributes & FILE_ATTRIBUTE_DIRECTORY) != 0) {
-    return error(Error::AccessFailed, path_text(path), ": is a folder, expected a file");
+    return error(Error::AccessFailed, path_text(path), ": is a directory, expected a file");
   }
   if (exists) {
     platform::Handle there(::CreateFileW(path.c_str(), GENERIC_WRITE,

@@ -14,7 +14,7 @@
 
 #include "tenon/core/concat.hpp"
 #include "tenon/host/platform/path_text.hpp"
-#include "tenon/host/platform/windows/list_folder.hpp"
+#include "tenon/host/platform/windows/list_directory.hpp"
 
 namespace tenon::host {
 
@@ -88,27 +88,27 @@ class TrustedWalk {
  public:
   explicit TrustedWalk(const std::filesystem::path& asked) : asked_(asked) {}
 
-  /// Opens each directory down to `folder`, and keeps them open so that none can be renamed.
-  Result<std::vector<Handle>> hold_folders(const std::filesystem::path& folder) {
-    const std::wstring root = folder.root_name().native();
-    if (root.size() != 2 || root[1] != L':' || !folder.has_root_directory()) {
+  /// Opens each directory down to `directory`, and keeps them open so that none can be renamed.
+  Result<std::vector<Handle>> hold_directories(const std::filesystem::path& directory) {
+    const std::wstring root = directory.root_name().native();
+    if (root.size() != 2 || root[1] != L':' || !directory.has_root_directory()) {
       return error(Error::InvalidArgument, path_text(asked_), ": is on no drive, expected ",
                    absolute_path);
     }
     std::vector<Handle> held;
-    std::filesystem::path at = folder.root_path();
-    TENON_TRY(Handle drive, open_folder(at));
+    std::filesystem::path at = directory.root_path();
+    TENON_TRY(Handle drive, open_directory(at));
     held.push_back(std::move(drive));
-    for (const std::filesystem::path& part : folder.relative_path()) {
+    for (const std::filesystem::path& part : directory.relative_path()) {
       if (part.empty() || part == L".") continue;
       at /= part;
-      TENON_TRY(Handle next, open_folder(at));
+      TENON_TRY(Handle next, open_directory(at));
       held.push_back(std::move(next));
     }
     // In a directory of the way others may add entries, as in C:\; next to a plugin they may not,
     // because a library there may be loaded with it.
-    TENON_RETURN_IF_ERROR(
-        check_rights(held.back(), at, "folder", changes | FILE_ADD_FILE | FILE_ADD_SUBDIRECTORY));
+    TENON_RETURN_IF_ERROR(check_rights(held.back(), at, "directory",
+                                       changes | FILE_ADD_FILE | FILE_ADD_SUBDIRECTORY));
     return held;
   }
 
@@ -153,7 +153,7 @@ class TrustedWalk {
   /// Rights that change anything, of a file or directory.
   static constexpr ::DWORD changes = DELETE | WRITE_DAC | WRITE_OWNER | FILE_DELETE_CHILD;
 
-  Result<Handle> open_folder(const std::filesystem::path& at) {
+  Result<Handle> open_directory(const std::filesystem::path& at) {
     Handle handle =
         open_handle(at, FILE_SHARE_READ | FILE_SHARE_WRITE, FILE_FLAG_OPEN_REPARSE_POINT);
     if (!handle.valid()) return refused(at, errno);
@@ -164,7 +164,7 @@ class TrustedWalk {
       return error(Error::InvalidArgument, path_text(asked_), ": ", path_text(at),
                    " is not a directory, expected one");
     }
-    TENON_RETURN_IF_ERROR(check_rights(handle, at, "folder", changes));
+    TENON_RETURN_IF_ERROR(check_rights(handle, at, "directory", changes));
     return handle;
   }
 
@@ -241,7 +241,7 @@ namespace detail {
 inline Result<OpenedFile> open_checked(const std::filesystem::path& path) {
   TENON_RETURN_IF_ERROR(check_absolute(path));
   platform::TrustedWalk walk(path);
-  TENON_TRY(const auto held, walk.hold_folders(path.parent_path()));
+  TENON_TRY(const auto held, walk.hold_directories(path.parent_path()));
   return walk.open_last();
 }
 
@@ -258,17 +258,17 @@ Result<OpenedFile> open_file(const std::filesystem::path& path, Trust trust) {
   return trust == Trust::checked ? detail::open_checked(path) : detail::open_for_caller(path);
 }
 
-Result<Folder> Folder::open(const std::filesystem::path& path) {
+Result<Directory> Directory::open(const std::filesystem::path& path) {
   TENON_RETURN_IF_ERROR(check_absolute(path));
-  Folder folder;
-  folder.path_ = path;
-  TENON_TRY(folder.held_, platform::TrustedWalk(path).hold_folders(path));
-  return folder;
+  Directory directory;
+  directory.path_ = path;
+  TENON_TRY(directory.held_, platform::TrustedWalk(path).hold_directories(path));
+  return directory;
 }
 
-Result<std::vector<std::string>> Folder::list() const { return list_folder(path_); }
+Result<std::vector<std::string>> Directory::list() const { return list_directory(path_); }
 
-Result<OpenedFile> Folder::open_file(const std::string& name) const {
+Result<OpenedFile> Directory::open_file(const std::string& name) const {
   const std::filesystem::path path = path_ / path_of(name);
   return platform::TrustedWalk(path).open_last();
 }

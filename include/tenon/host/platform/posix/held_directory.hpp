@@ -8,7 +8,7 @@
 namespace tenon::host::platform {
 
 /// A directory that was walked to.
-struct HeldFolder {
+struct HeldDirectory {
   FileDescriptor descriptor;
   struct stat status{};  ///< At the time of opening.
 };

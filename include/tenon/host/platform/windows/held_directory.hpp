@@ -8,6 +8,6 @@
 namespace tenon::host::platform {
 
 /// A directory that was walked to, and those that it is in.
-using HeldFolder = std::vector<Handle>;
+using HeldDirectory = std::vector<Handle>;
 
 }  // namespace tenon::host::platform

@@ -14,7 +14,7 @@ namespace tenon::conformance::platform {
 
 /// A new directory that only this user can look into.
 /// errors: AccessFailed.
-[[nodiscard]] inline Result<std::filesystem::path> make_temporary_folder() {
+[[nodiscard]] inline Result<std::filesystem::path> make_temporary_directory() {
   std::error_code failed;
   std::string name = (std::filesystem::temp_directory_path(failed) / "tenon-XXXXXX").native();
   if (!failed && ::mkdtemp(name.data())) return std::filesystem::path(std::move(name));

@@ -15,13 +15,13 @@ namespace tenon::conformance::platform {
 
 /// A new directory in that of the user for temporary files, which others cannot look into.
 /// errors: AccessFailed.
-[[nodiscard]] inline Result<std::filesystem::path> make_temporary_folder() {
+[[nodiscard]] inline Result<std::filesystem::path> make_temporary_directory() {
   std::error_code failure;
   const std::filesystem::path parent = std::filesystem::temp_directory_path(failure);
   std::uint64_t number = 0;
   if (!failure && fill_random(&number, sizeof number)) {
-    std::filesystem::path folder = parent / concat("tenon-", number);
-    if (::CreateDirectoryW(folder.c_str(), nullptr)) return folder;
+    std::filesystem::path directory = parent / concat("tenon-", number);
+    if (::CreateDirectoryW(directory.c_str(), nullptr)) return directory;
   }
   return error(Error::AccessFailed, "no directory for files of tests: ", host::path_text(parent));
 }

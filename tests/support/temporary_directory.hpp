@@ -13,9 +13,9 @@
 namespace tenon::test {
 
 /// A new directory, removed with its contents on destruction.
-class TemporaryFolder {
+class TemporaryDirectory {
  public:
-  TemporaryFolder() {
+  TemporaryDirectory() {
 #if defined(_WIN32)
     std::random_device random;
     do {
@@ -29,9 +29,9 @@ class TemporaryFolder {
     path_ = pattern;
 #endif
   }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  ~TemporaryFolder() {
+  TemporaryDirectory(const TemporaryDirectory&) = delete;
+  TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
+  ~TemporaryDirectory() {
     std::error_code ignored;
     std::filesystem::remove_all(path_, ignored);
   }

@@ -18,18 +18,18 @@ namespace tenon::host {
 
 namespace detail {
 
-struct CloseFolder {
-  void operator()(DIR* folder) const noexcept { ::closedir(folder); }
+struct CloseDirectory {
+  void operator()(DIR* directory) const noexcept { ::closedir(directory); }
 };
-using OpenFolder = std::unique_ptr<DIR, CloseFolder>;
+using OpenDirectory = std::unique_ptr<DIR, CloseDirectory>;
 
-/// The names that are left in `folder`, sorted, without "." and "..". AccessFailed, with `path`,
+/// The names that are left in `directory`, sorted, without "." and "..". AccessFailed, with `path`,
 /// when they cannot be read.
 [[nodiscard]] inline Result<std::vector<std::string>> read_names(
-    const OpenFolder& folder, const std::filesystem::path& path) {
+    const OpenDirectory& directory, const std::filesystem::path& path) {
   std::vector<std::string> names;
   errno = 0;
-  while (const dirent* entry = ::readdir(folder.get())) {
+  while (const dirent* entry = ::readdir(directory.get())) {
     const std::string_view name = entry->d_name;
     if (name != "." && name != "..") names.emplace_back(name);
     errno = 0;
@@ -43,11 +43,11 @@ using OpenFolder = std::unique_ptr<DIR, CloseFolder>;
 
 /// The names in the directory `path`, sorted, without "." and "..". AccessFailed when it is none or
 /// cannot be read. libstdc++'s directory_iterator would abort the process where memory runs out.
-[[nodiscard]] inline Result<std::vector<std::string>> list_folder(
+[[nodiscard]] inline Result<std::vector<std::string>> list_directory(
     const std::filesystem::path& path) {
-  const detail::OpenFolder folder(::opendir(path.c_str()));
-  if (!folder) return error(Error::AccessFailed, path.native(), ": ", std::strerror(errno));
-  return detail::read_names(folder, path);
+  const detail::OpenDirectory directory(::opendir(path.c_str()));
+  if (!directory) return error(Error::AccessFailed, path.native(), ": ", std::strerror(errno));
+  return detail::read_names(directory, path);
 }
 
 }  // namespace tenon::host

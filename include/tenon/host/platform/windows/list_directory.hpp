@@ -14,7 +14,7 @@ namespace tenon::host {
 
 /// The names in the directory `path` in UTF-8, sorted, without "." and "..". AccessFailed when it
 /// is none or cannot be read.
-[[nodiscard]] inline Result<std::vector<std::string>> list_folder(
+[[nodiscard]] inline Result<std::vector<std::string>> list_directory(
     const std::filesystem::path& path) {
   std::vector<std::string> names;
   ::WIN32_FIND_DATAW found{};

@@ -6,30 +6,30 @@
 #include <system_error>
 #include <utility>
 
-#include "tenon/conformance/impl/platform/make_temporary_folder.hpp"
+#include "tenon/conformance/impl/platform/make_temporary_directory.hpp"
 #include "tenon/core/result.hpp"
 #include "tenon/host/platform/path_text.hpp"
 
 namespace tenon::conformance {
 
 /// A directory for files of tests, removed on destruction.
-class TemporaryFolder {
+class TemporaryDirectory {
  public:
-  static Result<TemporaryFolder> make() {
-    TENON_TRY(std::filesystem::path path, platform::make_temporary_folder());
-    return TemporaryFolder(std::move(path));
+  static Result<TemporaryDirectory> make() {
+    TENON_TRY(std::filesystem::path path, platform::make_temporary_directory());
+    return TemporaryDirectory(std::move(path));
   }
   /// One at `path`, which need not exist.
-  static Result<TemporaryFolder> at(std::filesystem::path path) {
+  static Result<TemporaryDirectory> at(std::filesystem::path path) {
     std::error_code failed;
     std::filesystem::create_directories(path, failed);
-    if (!failed) return TemporaryFolder(std::move(path));
+    if (!failed) return TemporaryDirectory(std::move(path));
     return error(Error::AccessFailed, "no directory for a test: ", host::path_text(path), ": ",
                  failed.message());
   }
-  TemporaryFolder(TemporaryFolder&& other) noexcept : path_(std::exchange(other.path_, {})) {}
-  TemporaryFolder& operator=(TemporaryFolder&&) = delete;
-  ~TemporaryFolder() {
+  TemporaryDirectory(TemporaryDirectory&& other) noexcept : path_(std::exchange(other.path_, {})) {}
+  TemporaryDirectory& operator=(TemporaryDirectory&&) = delete;
+  ~TemporaryDirectory() {
     std::error_code ignored;
     // An empty one is removed without a look into it, which takes memory and a descriptor.
     if (!path_.empty() && !std::filesystem::remove(path_, ignored)) {
@@ -39,7 +39,7 @@ class TemporaryFolder {
   [[nodiscard]] const std::filesystem::path& path() const noexcept { return path_; }
 
  private:
-  explicit TemporaryFolder(std::filesystem::path path) noexcept : path_(std::move(path)) {}
+  explicit TemporaryDirectory(std::filesystem::path path) noexcept : path_(std::move(path)) {}
   std::filesystem::path path_;
 };
 
