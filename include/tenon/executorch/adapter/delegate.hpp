@@ -38,8 +38,13 @@ class AdaptedDelegate {
         run_(backend.api().execute),
         opened_(backend.raw()),
         method_name_(method_name ? method_name : "") {
-    context_ = {
-        sizeof(tenon_execution_context), 0, backend.host(), method_name_.c_str(), &temp_, nullptr};
+    context_ = {sizeof(tenon_execution_context),
+                0,
+                backend.host(),
+                method_name_.c_str(),
+                &temp_,
+                nullptr,
+                nullptr};
   }
   AdaptedDelegate(const AdaptedDelegate&) = delete;
   AdaptedDelegate& operator=(const AdaptedDelegate&) = delete;
