@@ -27,8 +27,9 @@ constexpr const char* footer =
     "  0 written  1 a backend refused, or a node has neither backend nor kernel  2 wrong usage\n"
     "  3 an archive or a plugin is not valid  4 no such backend, or it cannot compile\n";
 
-Result<std::pair<std::string, std::string>> split(const std::string& text, std::string_view option,
-                                                  std::string_view form) {
+Result<std::pair<std::string, std::string>> key_and_value(const std::string& text,
+                                                          std::string_view option,
+                                                          std::string_view form) {
   const std::size_t at = text.find('=');
   if (at == 0 || at == std::string::npos) {
     return error(Error::InvalidArgument, option, " ", text, ": expected ", form,
@@ -39,7 +40,7 @@ Result<std::pair<std::string, std::string>> split(const std::string& text, std::
 
 Status read_methods(const std::vector<std::string>& texts, Arguments& arguments) {
   for (const std::string& text : texts) {
-    TENON_TRY(auto method, split(text, "--method", "NAME=FILE.pt2"));
+    TENON_TRY(auto method, key_and_value(text, "--method", "NAME=FILE.pt2"));
     if (method.second.empty()) {
       return error(Error::InvalidArgument, "--method ", text, ": the file's name is empty");
     }
@@ -51,7 +52,7 @@ Status read_methods(const std::vector<std::string>& texts, Arguments& arguments)
 /// "KEY=VALUE" is for all backends, "BACKEND.KEY=VALUE" for the one of that id when it was given.
 Status read_specs(const std::vector<std::string>& texts, Arguments& arguments) {
   for (const std::string& text : texts) {
-    TENON_TRY(auto parts, split(text, "--spec", "KEY=VALUE or BACKEND.KEY=VALUE"));
+    TENON_TRY(auto parts, key_and_value(text, "--spec", "KEY=VALUE or BACKEND.KEY=VALUE"));
     Spec spec{std::nullopt, std::move(parts.first), std::move(parts.second)};
     for (const std::string& backend : arguments.backends) {
       if (!spec.key.starts_with(backend + ".")) continue;

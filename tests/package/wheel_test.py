@@ -77,6 +77,15 @@ def check_programs(there, version):
     print("programs and plugins:", ", ".join(sorted(ids)))
 
 
+def check_licences(there):
+    """The texts of what is in the wheel: those of this machine's libraries, not of another processor's."""
+    [folder] = (there.path / "lib").glob("python3*/site-packages/tenon_ml-*.dist-info/licenses")
+    names = {path.name for path in folder.iterdir()}
+    wanted = {"LICENSE", "NOTICE", "libgomp1.txt", "libflatbuffers-dev.txt", "nlohmann-json3-dev.txt"}
+    assert wanted <= names, wanted - names
+    assert not any("-cross" in name for name in names), names
+
+
 def check_digits(there):
     command = ("tenon-run", DIGITS / "model.pte", "--input", DIGITS / "input.npy", "--expect",
                DIGITS / "expected.npy", "--top", "1")
@@ -255,6 +264,7 @@ def main():
               f"{time.monotonic() - begun:.1f} s, {len(there.entries() - before)} entries")
         (there.path / "home").mkdir(exist_ok=True)
         check_programs(there, wheel.name.split("-")[1])
+        check_licences(there)
         check_digits(there)
         check_python(there)
         check_authors(there)

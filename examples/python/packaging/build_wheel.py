@@ -34,6 +34,8 @@ PLUGIN_FILES = {
     "reference_backends/cpu_aoti/cpu_aoti.so": "cpu_aoti.so",
     "examples/graph_backend/graph_backend.so": "graph_backend.so",
 }
+# Debian's packages whose headers are compiled into what the wheel has.
+HEADERS = ("libcli11-dev", "libflatbuffers-dev", "libfmt-dev", "nlohmann-json3-dev")
 # What CpuAotiBackend loads by name when it is used, besides oneDNN and Zydis. LAPACK is left to the system, whose
 # administrator may have chosen a faster one (docs/python/packages.md).
 LOADED_BY_NAME = {"cpu_aoti.so": ["libsleef.so.3", "libkissfft-float.so.131"]}
@@ -172,7 +174,8 @@ def pack(root, package, prefix, folder):
             run("strip", "--strip-debug", path)
     licences = info / "licenses"
     licences.mkdir(exist_ok=True)
-    shutil.copy2(root / "LICENSE", licences / "LICENSE")
+    for name in ("LICENSE", "NOTICE"):
+        shutil.copy2(root / name, licences / name)
 
     plugins = data / "data" / PLUGINS
     loaded_by_name = {plugins / name: list(also) for name, also in LOADED_BY_NAME.items()}
@@ -186,7 +189,7 @@ def pack(root, package, prefix, folder):
     for path, depth in depths.items():
         grafted |= graft.graft([path], data / "data" / LIBRARIES,
                                origin=f"$ORIGIN/{'../' * depth}{LIBRARIES}")
-    graft.add_licences(grafted, licences)
+    graft.add_licences(grafted, licences, HEADERS)
 
     complete = folder / "complete"
     shutil.rmtree(complete, ignore_errors=True)

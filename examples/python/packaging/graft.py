@@ -62,8 +62,13 @@ def graft(files, folder, origin="$ORIGIN", loaded_by_name=None):
     return {folder / name: found for name, found in copies.items()}
 
 
-def add_licences(copies, folder):
-    """The licence texts of Debian's packages that the copies are from."""
-    for found in sorted(set(copies.values())):
-        package = output("dpkg", "-S", "*/" + found.name).split(":")[0]
+def package_of(library):
+    """Debian's package that has it. By the last directory, too: a compiler for another processor brings libraries of the
+    same names, and dpkg may know /lib/x86_64-linux-gnu as /usr/lib/x86_64-linux-gnu."""
+    return output("dpkg", "-S", f"*/{library.parent.name}/{library.name}").split(":")[0]
+
+
+def add_licences(copies, folder, packages=()):
+    """The licence texts of Debian's packages that the copies are from, and of `packages`."""
+    for package in sorted({*map(package_of, copies.values()), *packages}):
         shutil.copy2(f"/usr/share/doc/{package}/copyright", folder / f"{package}.txt")
