@@ -320,9 +320,9 @@ TEST_CASE("a file that cannot be read or written is named", "[npy]") {
   CHECK(read.error() == Error::AccessFailed);
   CHECK_THAT(std::string(read.text()), ContainsSubstring("missing/x.npy"));
 
-  const auto refused = tenon::host::read_npy(directory());
-  REQUIRE_FALSE(refused.ok());
-  CHECK_THAT(std::string(refused.text()), ContainsSubstring("expected a regular file"));
+  const auto no_file = tenon::host::read_npy(directory());
+  REQUIRE_FALSE(no_file.ok());
+  CHECK_THAT(std::string(no_file.text()), ContainsSubstring("expected a regular file"));
 
   const auto written = tenon::host::write_npy(missing, ScalarType::Byte, {}, {});
   CHECK(written.error() == Error::AccessFailed);
