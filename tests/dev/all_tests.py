@@ -11,12 +11,13 @@ from dev.part import Failed
 # Each test runs in one build, which halves what there is to compile: tests of the library under the address and
 # undefined-behaviour sanitizers, those with threads under the thread sanitizer as well, and these suites, whose programs
 # and kernels take several times as long there, in the optimised build. `./dev quick` and `./dev sanitized` run all tests
-# in one build each. What needs a compilation of its own (the bridges to ExecuTorch, the fuzz targets), a download of
+# in one build each. What needs a compilation of its own (kernels, bridges to ExecuTorch, fuzz targets), a download of
 # gigabytes (models of PyTorch) or an emulator runs in slices of `./dev rest`.
-OPTIMISED = [word for suite in ("programs", "backends", "conformance", "docs", "lint", "headers", "abi", "install",
-                                "package", "gpu", "python") for word in ("--suite", suite)] + ["--no-suite", "slow"]
-UNSANITIZED = [*suites.NEVER_SANITIZED, *(word for suite in ("programs", "backends", "conformance", "bridges", "fuzz", "slow")
-                                          for word in ("--no-suite", suite))]
+_OPTIMISED = ("programs", "backends", "kernels", "conformance", "docs", "lint", "headers", "abi", "install", "package", "gpu",
+              "python")
+_SANITIZED_ELSEWHERE = ("programs", "backends", "kernels", "conformance", "bridges", "fuzz", "slow")
+OPTIMISED = [word for suite in _OPTIMISED for word in ("--suite", suite)] + ["--no-suite", "slow"]
+UNSANITIZED = suites.NEVER_SANITIZED + [word for suite in _SANITIZED_ELSEWHERE for word in ("--no-suite", suite)]
 THREADS = ["--suite", "threads", "--no-suite", "kernels", "--no-suite", "bridges"]
 # Of what is compiled while something else has work for the processors.
 LOW = 10

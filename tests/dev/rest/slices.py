@@ -51,7 +51,7 @@ SLICES = (
     Slice("sanitized-programs", "programs with the address and undefined-behaviour sanitizers",
           ("./dev sanitized --suite programs --no-suite slow",), 12),
     Slice("sanitized-backends", "backends with the address and undefined-behaviour sanitizers",
-          ("./dev sanitized --suite backends --no-suite slow",), 12),
+          ("./dev sanitized --suite backends --suite kernels --no-suite slow",), 12),
     Slice("sanitized-kit", "the conformance kit with the address and undefined-behaviour sanitizers",
           ("./dev sanitized --suite conformance --no-suite slow",), 12),
     Slice("sanitized-slow", "slow tests with the address and undefined-behaviour sanitizers",
