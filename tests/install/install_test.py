@@ -19,7 +19,7 @@ APPLICATION = """
 int main(int, char** argv) {
   tenon::host::BackendRegistry registry;
   if (!registry.register_backend(argv[1]).ok()) return 1;
-  std::puts(tenon::host::installed_plugin_folder().c_str());
+  std::puts(tenon::host::installed_plugin_directory().c_str());
   const auto backend = registry.lookup_backend("Add");
   if (!backend.ok()) return 2;
   std::puts((*backend)->is_available().ok() ? "Add is available" : "Add is not available");
