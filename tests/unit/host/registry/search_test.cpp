@@ -113,7 +113,7 @@ TEST_CASE("search paths are searched in their order and the first one wins a tie
   const auto paths = registry.search_paths();
   REQUIRE(paths.size() == 5);
   CHECK(paths[0].name() == "static list");
-  CHECK(paths[1].name() == "directory " + app.path());
+  CHECK(paths[1].name() == "folder " + app.path());
   CHECK(paths[2].name() == "TENON_PLUGIN_FILES " + files.file("variant_base.so"));
   CHECK(paths[3].name() == "TENON_PLUGIN_PATH " + path.path());
   CHECK(paths[4].name() == "installed " + installed.path());
