@@ -146,8 +146,7 @@ def openvino(part):
 
 
 def upstream(part):
-    """Thousands of archives, programs and operators against PyTorch's and ExecuTorch's own readers, writers and kernels.
-   """
+    """Thousands of archives, programs and operators against PyTorch's and ExecuTorch's own readers, writers and kernels."""
     part.check("live: archives hold what PyTorch finds in them",
                [PYTHON, "tests/live/check_pt2.py", "--facts", f"{GCC}/tests/live/pt2-facts"])
     part.check("live: what Tenon writes is read and run by ExecuTorch's wheel",

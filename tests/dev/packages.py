@@ -35,11 +35,6 @@ MODULES = {
 }
 # Other processors, for `./dev test`.
 EMULATORS = {"qemu-x86_64-static": "qemu-user-static"}
-# What `./dev cross quick` needs. Wine is not on the path.
-CROSS_QUICK = {
-    **EMULATORS, "aarch64-linux-gnu-g++": "g++-aarch64-linux-gnu",
-    "x86_64-w64-mingw32-g++-posix": "g++-mingw-w64-x86-64-posix", "/usr/lib/wine/wine64": "wine64", "llvm-ar": "llvm",
-}
 
 
 def use_system_python():
