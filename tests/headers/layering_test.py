@@ -161,6 +161,7 @@ LEFT_OUT = {
     "host/files/new_file.hpp",
     "host/files/quoted.hpp",
     "host/files/shortened.hpp",
+    "host/method/host_execution_context.hpp",
     "host/method/host_init_context.hpp",
     "host/plugin/last_error.hpp",
     "host/plugin/tensor_storage.hpp",

@@ -288,7 +288,7 @@ FoundCall::FoundCall(CallPlan plan, std::size_t number)
       number_(number),
       serial_(next_serial()) {}
 
-Result<std::unique_ptr<const FoundCall>> FoundCall::find(const HostServices& host, CallPlan plan,
+Result<std::unique_ptr<const FoundCall>> FoundCall::find(const InitContext& context, CallPlan plan,
                                                          std::size_t number) {
   std::unique_ptr<FoundCall> out(new FoundCall(std::move(plan), number));
   std::string answers;
@@ -296,7 +296,7 @@ Result<std::unique_ptr<const FoundCall>> FoundCall::find(const HostServices& hos
     const std::string& op = writes_results ? out->plan_->out_op : out->plan_->op;
     if (op.empty()) continue;
     auto values = std::make_unique<CallValues>(out->plan_, writes_results);
-    auto kernel = FoundKernel::find(host, op, values->args());
+    auto kernel = FoundKernel::find(context, op, values->args());
     if (kernel.ok()) {
       out->writes_results_ = writes_results;
       out->values_ = std::move(values);

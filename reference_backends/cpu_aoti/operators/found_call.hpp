@@ -111,7 +111,7 @@ class FoundCall {
   /// Looks for the operator by its own name, then by that of its `out` overload.
   ///
   /// errors: OperatorMissing when no plugin has a kernel; those of a plugin's `create_kernel`.
-  [[nodiscard]] static Result<std::unique_ptr<const FoundCall>> find(const HostServices& host,
+  [[nodiscard]] static Result<std::unique_ptr<const FoundCall>> find(const InitContext& context,
                                                                      CallPlan plan,
                                                                      std::size_t number);
 

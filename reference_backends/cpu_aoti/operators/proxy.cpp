@@ -210,27 +210,25 @@ class MissingOperators {
 
 /// The call of an operator without code here, when a plugin has a kernel for it. OperatorMissing
 /// has all reasons for which another operator may still be looked for.
-Result<std::unique_ptr<const FoundCall>> find_call(const HostServices* host, const Json& node,
+Result<std::unique_ptr<const FoundCall>> find_call(const InitContext* context, const Json& node,
                                                    const std::string& target, std::size_t number) {
   const std::string where = concat("call ", number, ", ", target);
-  if (!host || !FoundKernel::is_offered_by(*host)) {
+  if (!context || !FoundKernel::is_offered_by(HostServices(context->raw().host))) {
     return error(Error::OperatorMissing, "the host has no kernels of other plugins");
   }
   auto plan = read_found_call(node, target, where);
   if (plan.error() == Error::NotSupported) return error(Error::OperatorMissing, plan.text());
   if (!plan.ok()) return std::move(plan).status();
   if (!*plan) return error(Error::OperatorMissing, "");
-  auto found = FoundCall::find(*host, **std::move(plan), number);
+  auto found = FoundCall::find(*context, **std::move(plan), number);
   if (found.ok() || found.error() == Error::OperatorMissing) return found;
-  // Asked from a host that looks for none at this moment.
-  if (found.error() == Error::InvalidState) return error(Error::OperatorMissing, found.text());
   return std::move(found).status().with_context(where);
 }
 
 }  // namespace
 
 Result<std::unique_ptr<const aoti::ProxyExecutor>> make_proxy(std::string_view description,
-                                                              const HostServices* host) {
+                                                              const InitContext* context) {
   TENON_TRY(const Json root, json::parse(description, "the description"));
   TENON_TRY(const Json* nodes, list(root, "nodes", "the description"));
   constexpr std::size_t most_calls = std::size_t{1} << 16;
@@ -250,7 +248,7 @@ Result<std::unique_ptr<const aoti::ProxyExecutor>> make_proxy(std::string_view d
     }
     const OperatorKernel* kernel = find_operator(target);
     if (!kernel) {
-      auto found = find_call(host, *node, target, i);
+      auto found = find_call(context, *node, target, i);
       if (found.ok()) {
         calls.push_back({.found = *std::move(found)});
       } else if (found.error() == Error::OperatorMissing) {

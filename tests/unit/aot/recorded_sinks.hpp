@@ -19,7 +19,7 @@ struct RecordedPartition : tenon_partition_sink {
 
   RecordedPartition() : tenon_partition_sink{} {
     struct_size = sizeof(tenon_partition_sink);
-    sink_context = this;
+    context = this;
     add_partition = [](void* context, const char* tag, const tenon_compile_spec* specs,
                        std::uint32_t num_specs) -> tenon_status {
       auto& self = *static_cast<RecordedPartition*>(context);
@@ -67,7 +67,7 @@ struct RecordedResults : tenon_preprocess_sink {
 
   RecordedResults() : tenon_preprocess_sink{} {
     struct_size = sizeof(tenon_preprocess_sink);
-    sink_context = this;
+    context = this;
     set_processed = [](void* context, std::uint32_t partition, const void* data,
                        std::uint64_t nbytes) -> tenon_status {
       return self(context).take([&] {

@@ -40,8 +40,8 @@ class KitEvent {
  public:
   KitEvent(Context& kit, OpenedBackend& backend, const tenon_events_v1& table)
       : kit_(kit), backend_(backend.backend().raw()), table_(table) {
-    if (table_.create(backend_, &event_) != TENON_STATUS_OK) {
-      kit.blocked("create gives no event: ", said_error().text);
+    if (table_.create_event(backend_, &event_) != TENON_STATUS_OK) {
+      kit.blocked("create_event gives no event: ", said_error().text);
     }
   }
   KitEvent(const KitEvent&) = delete;
@@ -60,7 +60,7 @@ class KitEvent {
     return false;
   }
   void destroy() noexcept {
-    if (event_) table_.destroy(backend_, std::exchange(event_, nullptr));
+    if (event_) table_.destroy_event(backend_, std::exchange(event_, nullptr));
   }
 
  private:
@@ -157,9 +157,13 @@ TENON_CONFORMANCE_TEST("the table of events is complete", "[events][level-2][bac
   const auto table = backend.backend().extension<tenon_events_v1>(TENON_EXTENSION_EVENTS);
   if (!table) kit.not_applicable("the backend does not offer " TENON_EXTENSION_EVENTS);
   const std::pair<std::string_view, bool> functions[] = {
-      {"create", table->create},   {"start", table->start}, {"record", table->record},
-      {"wait", table->wait},       {"query", table->query}, {"wait_on", table->wait_on},
-      {"destroy", table->destroy},
+      {"create_event", table->create_event},
+      {"start", table->start},
+      {"record", table->record},
+      {"wait", table->wait},
+      {"query", table->query},
+      {"wait_on", table->wait_on},
+      {"destroy_event", table->destroy_event},
   };
   for (const auto& [name, is_there] : functions) {
     kit.expect("TN-EVT-1", is_there, "the table has no `", name, "`");
@@ -181,14 +185,14 @@ TENON_CONFORMANCE_TEST("an event that was not recorded is complete",
   kit.expect("TN-EVT-9", event.is_complete(), "query reports a new event as not complete");
   kit.expect("TN-EVT-9", event.wait() == TENON_STATUS_OK,
              "wait for a new event fails: ", said_error().text);
-  table.destroy(backend.backend().raw(), nullptr);
+  table.destroy_event(backend.backend().raw(), nullptr);
   if (!table.import_handle) return;
   tenon_event* imported = nullptr;
   const tenon_status status = table.import_handle(backend.backend().raw(), nullptr, &imported);
   kit.expect("TN-EVT-11", status == TENON_STATUS_INVALID_ARGUMENT,
              "import_handle of NULL: expected InvalidArgument, found ",
              status == TENON_STATUS_OK ? "success" : error_name(static_cast<Error>(status)));
-  if (status == TENON_STATUS_OK) table.destroy(backend.backend().raw(), imported);
+  if (status == TENON_STATUS_OK) table.destroy_event(backend.backend().raw(), imported);
 }
 
 TENON_CONFORMANCE_TEST("a run that is started and waited for gives what execute gives",
@@ -366,7 +370,7 @@ TENON_CONFORMANCE_TEST("an event is imported by its handle", "[events][level-4][
       return event.wait();
     }
     const tenon_status waited = events.table.wait(backend, imported);
-    events.table.destroy(backend, imported);
+    events.table.destroy_event(backend, imported);
     kit.expect("TN-EVT-6", waited == TENON_STATUS_OK && event.is_complete(),
                "after wait for an imported event, the event itself is not complete");
     return event.wait();

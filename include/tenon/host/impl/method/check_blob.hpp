@@ -107,7 +107,8 @@ Result<std::optional<BlobCheck>> check_blob(const LoadedBackend& backend, const 
   Arena arena;
   // Whether code may run is asked by `init`; judging a blob runs none (TN-COD-4).
   const EmbeddedCodePolicy no_code = EmbeddedCodePolicy::deny();
-  detail::HostInitContext context(no_code);
+  PluginKernelLookup kernels({}, registry, method_name);
+  detail::HostInitContext context(no_code, &kernels);
   context.host = backend.host();
   context.method_name = method_name;
   context.processed = &processed;
@@ -115,10 +116,6 @@ Result<std::optional<BlobCheck>> check_blob(const LoadedBackend& backend, const 
   context.runtime_allocator = arena.table();
   context.named_data_map = recorder.abi();
 
-  std::optional<PluginKernelLookup> kernels;
-  if (registry || !detail::current_kernel_lookup()) {
-    kernels.emplace(std::span<const BackendRef>(), registry, method_name);
-  }
   detail::last_error() = {};  // Drops the text of an earlier call.
   BlobCheck out;
   const tenon_status status = table->check_blob(backend.raw(), &context, &out.verdict);
