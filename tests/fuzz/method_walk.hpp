@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "../../examples/tenon-run/values.hpp"
+#include "../../examples/programs/tenon-run/values.hpp"
 #include "fuzz/touch_backends.hpp"
 #include "tenon/host.hpp"
 #include "tenon/host/schema/program_generated.h"

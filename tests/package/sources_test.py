@@ -20,7 +20,7 @@ from prefix import run
 build, source, *compiler = sys.argv[1:]
 source = pathlib.Path(source)
 environment = dict(os.environ, CXX=" ".join(compiler))
-LEAN = ["-Dtests=disabled", "-Dexamples=disabled", "-Dcpu_aoti=disabled", "-Dcuda=disabled",
+LEAN = ["-Dtests=disabled", "-Dprograms=disabled", "-Dexamples=disabled", "-Dcpu_aoti=disabled", "-Dcuda=disabled",
         "-Dnvcc_kernels=disabled", "-Dbenchmarks=disabled"]
 
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The plugins of examples/executorch/plugins, with the stock runtime in one process.
+// The plugins of examples/backends/executorch, with the stock runtime in one process.
 #include <dirent.h>
 #include <malloc.h>
 

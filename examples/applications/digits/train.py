@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parents[1] / "tests" / "live"))
+sys.path.insert(0, str(HERE.parents[2] / "tests" / "live"))
 
 import numpy as np
 import torch
