@@ -39,12 +39,14 @@ class SessionCase {
   SessionCase(const SessionCase&) = delete;
   SessionCase& operator=(const SessionCase&) = delete;
   ~SessionCase() {
-    carriers_.clear();
+    // Before the carriers, whose memory the sessions were executed with: one that breaks TN-EXE-4
+    // would write to memory of the kit.
     for (const auto& [carried, session] : sessions_) {
       live_.boundary().watch().nothing_of("destroy", 0, [&, destroyed = session] {
         live_.boundary().theirs().destroy(live_.boundary().opened(), destroyed);
       });
     }
+    carriers_.clear();
     parent_.reset();
   }
 
