@@ -164,7 +164,7 @@ class Doctor {
 
   Delegate diagnose_delegate(const schema::ExecutionPlan& plan, std::size_t index) {
     const auto& serialized = *plan.delegates()->Get(static_cast<std::uint32_t>(index));
-    const std::span<const std::byte> blob = program_->delegate_data(serialized);
+    const std::span<const std::byte> blob = program_->view().delegate_data(serialized);
     Delegate out;
     out.index = index;
     out.backend_id = serialized.id()->str();
