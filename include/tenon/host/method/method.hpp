@@ -22,6 +22,10 @@
 
 namespace tenon::host {
 
+namespace detail {
+class LoadedMethod;
+}
+
 /// One method of a program, loaded and ready to run.
 ///
 /// Values, memory and argument lists are built once by `load`; `execute` then allocates nothing,
