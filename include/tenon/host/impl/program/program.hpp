@@ -105,7 +105,7 @@ Result<std::shared_ptr<const Program>> Program::make(std::span<const std::byte> 
 Result<Program::Verified> Program::verify(std::span<const std::byte> bytes,
                                           std::span<const std::byte> start,
                                           const HostLimits& limits) {
-  TENON_TRY(const auto parts, detail::read_program_header(detail::FileBytes(start), bytes.size()));
+  TENON_TRY(const auto parts, detail::read_program_header(FileBytes(start), bytes.size()));
   const auto size = static_cast<std::size_t>(parts.flatbuffer_size);
   const auto flatbuffer = (size <= start.size() ? start : bytes).first(size);
   TENON_TRY(const auto* root, detail::verify_flatbuffer<schema::Program>(
