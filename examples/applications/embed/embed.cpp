@@ -23,9 +23,9 @@ tenon::Status run(const char* plugin, const char* model) {
   TENON_RETURN_IF_ERROR(
       method->set_input(0, {tenon::ScalarType::Float, sizes, bytes}));  // not copied
   TENON_RETURN_IF_ERROR(method->execute());                             // allocates nothing
+  TENON_TRY(auto output, method->output<float>(0));                     // checked, not copied
   // [readme]
 
-  const tenon::Tensor<const float> output(*method->output(0).as.tensor);
   for (const float value : output) std::printf("%g\n", static_cast<double>(value));
   return tenon::ok();
 }

@@ -27,9 +27,9 @@ class Add final : public tenon::Backend<Add> {
     TENON_TRY(auto b, args.tensor<const float>(1));
     TENON_RETURN_IF_ERROR(args.resize(2, a.sizes()));
     TENON_TRY(auto out, args.tensor<float>(2));
-    if (a.rank() != delegate.rank || !same_layout(a, b) || !same_layout(a, out)) {
-      return tenon::error(tenon::Error::InvalidArgument, "three equal shapes expected");
-    }
+    TENON_RETURN_IF_ERROR(args.expect_rank(0, delegate.rank));
+    TENON_RETURN_IF_ERROR(args.expect_layout(1, a));
+    TENON_RETURN_IF_ERROR(args.expect_layout(2, a));
     std::ranges::transform(a, b, out.begin(), std::plus{});
     return tenon::ok();
   }

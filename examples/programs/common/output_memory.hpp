@@ -13,9 +13,9 @@ namespace tenon {
 
 /// Gives each output that the program plans no memory for the bytes that `allocate(nbytes)` returns
 /// as a std::byte*, which must stay valid while the method may run. Fails with the host's limit
-/// before more than `limits.output_bytes` are asked for.
+/// before more than `most_bytes` are asked for.
 template <class Allocate>
-[[nodiscard]] Status set_outputs(host::Method& method, const host::HostLimits& limits,
+[[nodiscard]] Status set_outputs(host::Method& method, std::uint64_t most_bytes,
                                  Allocate allocate) {
   std::uint64_t nbytes = 0;
   for (std::size_t i = 0; i < method.num_outputs(); ++i) {
@@ -26,10 +26,10 @@ template <class Allocate>
                            (tensor.flags & TENON_TENSOR_MEMORY_PLANNED) != 0;
     if (has_place) continue;
     nbytes = host::detail::add_saturating(nbytes, tensor.capacity);
-    if (nbytes > limits.output_bytes) {
+    if (nbytes > most_bytes) {
       return host::detail::over_limit(
           concat("output ", i, ": bytes of outputs without planned memory"), nbytes, "output_bytes",
-          limits.output_bytes);
+          most_bytes);
     }
     const auto size = static_cast<std::size_t>(tensor.capacity);
     std::byte* const memory = allocate(size);

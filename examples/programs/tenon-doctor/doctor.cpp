@@ -17,7 +17,7 @@
 
 #include "payload.hpp"
 #include "tenon/abi/version.h"
-#include "tenon/host/binary/file_bytes.hpp"
+#include "tenon/core/file_bytes.hpp"
 #include "tenon/host/method/device_memory.hpp"
 #include "tenon/host/method/kernel_backends.hpp"
 #include "tenon/host/method/requirements.hpp"
@@ -164,7 +164,7 @@ class Doctor {
 
   Delegate diagnose_delegate(const schema::ExecutionPlan& plan, std::size_t index) {
     const auto& serialized = *plan.delegates()->Get(static_cast<std::uint32_t>(index));
-    const std::span<const std::byte> blob = program_->delegate_data(serialized);
+    const std::span<const std::byte> blob = program_->view().delegate_data(serialized);
     Delegate out;
     out.index = index;
     out.backend_id = serialized.id()->str();
@@ -174,9 +174,8 @@ class Doctor {
       out.compile_specs.push_back({spec->key()->str(), {value.begin(), value.end()}});
     }
     const auto named = std::ranges::find(out.compile_specs, "method_name", &CompileSpec::key);
-    const auto method = named == out.compile_specs.end()
-                            ? std::string_view()
-                            : host::detail::FileBytes(named->value).text();
+    const auto method =
+        named == out.compile_specs.end() ? std::string_view() : FileBytes(named->value).text();
     for (std::string& key : keys_of_payload(out.backend_id, method, blob)) {
       if (!named_data_->find(key)) out.missing_data.push_back(std::move(key));
     }

@@ -4,7 +4,7 @@
 #include "doctor.hpp"
 #include "error_json.hpp"
 #include "tenon/abi/version.h"
-#include "tenon/host/binary/file_bytes.hpp"
+#include "tenon/core/hex.hpp"
 #include "tenon/host/method/device_memory.hpp"
 #include "tenon/host/platform/path_text.hpp"
 #include "tenon/host/plugin/plugin.hpp"
@@ -53,7 +53,7 @@ Json delegate_json(const Delegate& delegate) {
   for (const CompileSpec& spec : delegate.compile_specs) {
     specs.push_back({{"key", spec.key},
                      {"size", spec.value.size()},
-                     {"hex", host::detail::hex(spec.value, spec.value.size())}});
+                     {"hex", to_spaced_hex(spec.value, spec.value.size())}});
   }
   Json check = nullptr;
   if (delegate.check) {

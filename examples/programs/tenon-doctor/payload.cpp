@@ -4,15 +4,14 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <unordered_set>
 
 #include "tenon/core/concat.hpp"
-#include "tenon/host/binary/file_bytes.hpp"
+#include "tenon/core/file_bytes.hpp"
 
 namespace tenon::doctor {
 namespace {
-
-using host::detail::FileBytes;
 
 constexpr std::string_view table_magic = "ETCUDAFQN";  // And a digit.
 

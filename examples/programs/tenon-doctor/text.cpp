@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <string_view>
-#include "tenon/host/binary/file_bytes.hpp"
+#include "tenon/core/hex.hpp"
 
 #include "doctor.hpp"
 #include "printable.hpp"
@@ -18,9 +18,8 @@ std::string value_text(const std::vector<std::byte>& value) {
   const std::string_view text(reinterpret_cast<const char*>(value.data()), value.size());
   const bool is_text = std::ranges::all_of(text, [](char c) { return c >= 0x20 && c < 0x7f; });
   const std::string shown =
-      is_text
-          ? concat("\"", text.substr(0, most), "\"")
-          : host::detail::hex({value.data(), std::min<std::size_t>(value.size(), most / 3)}, most);
+      is_text ? concat("\"", text.substr(0, most), "\"")
+              : to_spaced_hex({value.data(), std::min<std::size_t>(value.size(), most / 3)}, most);
   const std::size_t fits = is_text ? most : most / 3;
   return concat(shown, value.size() > fits ? "..." : "", " (", value.size(),
                 value.size() == 1 ? " byte)" : " bytes)");

@@ -116,8 +116,8 @@ Status check_output(const std::string& model, const std::string& output) {
 
 Status read_program(const Arguments& arguments, ModelReport& report) {
   TENON_TRY(const auto program, host::Program::open(host::path_of(arguments.plugin)));
-  for (std::size_t i = 0; i < program->num_segments(); ++i) {
-    report.segments.push_back(program->segment(i).size());
+  for (std::size_t i = 0; i < program->view().num_segments(); ++i) {
+    report.segments.push_back(program->view().segment(i).size());
   }
   std::size_t num_blobs = 0;
   for (const std::string_view name : program->method_names()) {

@@ -59,8 +59,7 @@ Result<std::vector<std::byte>> rename_backends(
   const std::span<std::byte> aligned(blocks->front().bytes, file.size());
   std::ranges::copy(file, aligned.begin());
   TENON_RETURN_IF_ERROR(host::Program::from_bytes(aligned, blocks, "program"));
-  TENON_TRY(const auto parts,
-            host::detail::read_program_header(host::detail::FileBytes(file), file.size()));
+  TENON_TRY(const auto parts, host::detail::read_program_header(FileBytes(file), file.size()));
 
   const std::unique_ptr<schema::objects::ProgramT> unpacked(
       schema::objects::GetProgram(aligned.data())->UnPack());

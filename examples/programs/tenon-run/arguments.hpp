@@ -9,8 +9,8 @@
 
 #include "print_and_exit.hpp"
 #include "tenon/core/result.hpp"
-#include "tenon/host/files/limits.hpp"
 #include "tenon/host/method/embedded_code.hpp"
+#include "tool_limits.hpp"
 
 namespace tenon::run {
 
@@ -27,7 +27,7 @@ struct Arguments {
   std::string output;
   std::vector<std::string> options;
   host::EmbeddedCodePolicy embedded_code = host::EmbeddedCodePolicy::allow();
-  host::HostLimits limits;
+  tool::ToolLimits limits;
   std::uint32_t top = 0;  ///< 0: classes are not reported.
   std::string labels;
   std::uint32_t repeat = 1;

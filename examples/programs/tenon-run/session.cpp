@@ -209,10 +209,11 @@ Result<std::string> Session::choose_method() const {
 
 Status Session::open_program() {
   TENON_RETURN_IF_ERROR(timed("open", report_.timings.open_ns, [&]() -> Status {
-    TENON_TRY(program_, host::Program::open(host::path_of(arguments_.model), arguments_.limits));
+    TENON_TRY(program_,
+              host::Program::open(host::path_of(arguments_.model), arguments_.limits.of_host));
     for (const std::string& path : arguments_.data) {
       TENON_TRY(data_files_.emplace_back(),
-                host::DataFile::open(host::path_of(path), arguments_.limits));
+                host::DataFile::open(host::path_of(path), arguments_.limits.of_host));
     }
     return ok();
   }));
@@ -325,7 +326,7 @@ Status Session::load_method() {
   options.data_files = data_files_;
   options.backend_options = options_;
   options.embedded_code = arguments_.embedded_code;
-  options.limits = arguments_.limits;
+  options.limits = arguments_.limits.of_host;
   options.trace = arguments_.trace.empty() ? nullptr : &trace_;
   std::optional<std::size_t> failed_delegate;
   options.failed_delegate = &failed_delegate;
@@ -352,7 +353,7 @@ Status Session::set_inputs() {
 }
 
 Status Session::set_outputs() {
-  return tenon::set_outputs(*method_, arguments_.limits, [this](std::size_t nbytes) {
+  return tenon::set_outputs(*method_, arguments_.limits.output_bytes, [this](std::size_t nbytes) {
     return output_memory_.emplace_back(nbytes).data();
   });
 }

@@ -131,7 +131,7 @@ TEST_CASE("a backend for nested programs computes the same as these programs alo
     REQUIRE(program.ok());
     const auto plan = (*program)->plan("forward");
     REQUIRE(plan.ok());
-    const auto bytes = (*program)->delegate_data(*(*plan)->delegates()->Get(0));
+    const auto bytes = (*program)->view().delegate_data(*(*plan)->delegates()->Get(0));
     return std::vector<std::byte>(bytes.begin(), bytes.end());
   }();
   const TemporaryDirectory directory;

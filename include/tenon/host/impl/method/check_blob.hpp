@@ -99,7 +99,7 @@ Result<std::optional<BlobCheck>> check_blob(const LoadedBackend& backend, const 
   const auto table = backend.extension<tenon_check_blob_v1>(TENON_EXTENSION_CHECK_BLOB);
   if (!table || !table->check_blob) return std::optional<BlobCheck>();
 
-  const std::span<const std::byte> blob = program.delegate_data(delegate);
+  const std::span<const std::byte> blob = program.view().delegate_data(delegate);
   // TN-BLB-1 forbids releasing it; a release that comes all the same does nothing.
   tenon_buffer processed{sizeof(tenon_buffer), 0,       blob.empty() ? nullptr : blob.data(),
                          blob.size(),          nullptr, [](tenon_buffer*) {}};

@@ -235,7 +235,7 @@ struct DelegateLoader {
     if (record.runs_embedded_code) TENON_RETURN_IF_ERROR(embedded_code.check_backend(record.id));
     TENON_RETURN_IF_ERROR(backend.is_available());
 
-    const std::span<const std::byte> blob = program.delegate_data(serialized);
+    const std::span<const std::byte> blob = program.view().delegate_data(serialized);
     out.processed = {sizeof(tenon_buffer),
                      0,
                      blob.empty() ? nullptr : blob.data(),

@@ -15,6 +15,7 @@
 #include "tenon/host/impl/method/instructions.hpp"
 #include "tenon/host/impl/method/kernel_lookup.hpp"
 #include "tenon/host/impl/method/loaded_delegate.hpp"
+#include "tenon/host/impl/method/loaded_session.hpp"
 #include "tenon/host/impl/method/planned_buffers.hpp"
 #include "tenon/host/impl/method/plugin_kernels.hpp"
 #include "tenon/host/impl/method/run_budget.hpp"
@@ -150,11 +151,11 @@ class LoadedMethod final : public Method {
   }
 
   [[nodiscard]] Result<std::unique_ptr<Session>> make_session() {
-    return Session::create(delegates_.data(), delegates_.size());
+    return LoadedSession::create(delegates_);
   }
 
   void use(const Session* session) noexcept {
-    if (session) return session->use();
+    if (session) return loaded(*session).use();
     for (LoadedDelegate& delegate : delegates_) delegate.active = &delegate.own;
   }
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <algorithm>
 #include <bit>
 #include <concepts>
 #include <cstddef>
@@ -9,12 +8,9 @@
 #include <cstring>
 #include <optional>
 #include <span>
-#include <string>
 #include <string_view>
 
-#include "tenon/core/hex.hpp"
-
-namespace tenon::host::detail {
+namespace tenon {
 
 /// Bytes of an untrusted file. Nothing here reads outside them: a number that is not
 /// inside reads as 0 and a part is cut at the end, so a forgotten check cannot over-read.
@@ -35,10 +31,10 @@ class FileBytes {
   /// The bytes from `offset` on, at most `size` of them.
   [[nodiscard]] FileBytes part(std::uint64_t offset,
                                std::uint64_t size = UINT64_MAX) const noexcept {
-    const std::uint64_t begin = std::min<std::uint64_t>(offset, bytes_.size());
-    const std::uint64_t length = std::min<std::uint64_t>(size, bytes_.size() - begin);
+    if (offset > bytes_.size()) offset = bytes_.size();
+    if (size > bytes_.size() - offset) size = bytes_.size() - offset;
     return FileBytes(
-        bytes_.subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(length)));
+        bytes_.subspan(static_cast<std::size_t>(offset), static_cast<std::size_t>(size)));
   }
 
   template <std::unsigned_integral Number>
@@ -98,14 +94,4 @@ class FileBytes {
   std::span<const std::byte> bytes_;
 };
 
-/// At most the first `limit` bytes in hexadecimal, "7f 45 4c 46", for error texts.
-[[gnu::cold]] inline std::string hex(std::span<const std::byte> bytes, std::size_t limit) {
-  std::string out;
-  for (const std::byte byte : bytes.first(std::min(limit, bytes.size()))) {
-    if (!out.empty()) out.push_back(' ');
-    append_hex(out, byte);
-  }
-  return out;
-}
-
-}  // namespace tenon::host::detail
+}  // namespace tenon

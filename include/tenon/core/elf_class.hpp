@@ -5,46 +5,46 @@
 #include <cstdint>
 #include <span>
 
-#include "tenon/host/binary/file_bytes.hpp"
+#include "tenon/core/file_bytes.hpp"
 
-/// The two widths of little-endian ELF files. Structures of the 32-bit one have the same members
-/// with shorter numbers, and not all in the same order (System V gABI, "Object Files").
-namespace tenon::host::detail::elf {
+namespace tenon {
 
-/// A program header. Where it says its bytes are is only checked for those that are loaded.
-struct Segment {
-  std::uint32_t type, flags;
-  std::uint64_t offset, address, file_size, memory_size;
-};
-
-/// A section header.
-struct Section {
-  std::uint32_t name, type, link;
-  std::uint64_t offset, size;
-};
-
-/// An entry of a symbol table.
-struct Symbol {
-  std::uint32_t name;
-  std::uint8_t info, other;
-  std::uint16_t section;
-  std::uint64_t address, size;
-};
-
-struct DynamicEntry {
-  std::uint64_t tag, value;
-};
-
-/// Members of a file header, without the bytes that are the same for both widths.
-struct FileHeader {
-  std::uint64_t program_headers, section_headers;
-  std::uint32_t flags;
-  std::uint16_t program_header_size, num_program_headers;
-  std::uint16_t section_header_size, num_sections, section_of_names;
-};
-
-/// Where things are in the structures of one width.
+/// One of the two widths of little-endian ELF files: where things are in its structures. Those of
+/// the 32-bit one have the same members with shorter numbers, and not all in the same order (System
+/// V gABI, "Object Files").
 struct ElfClass {
+  /// A program header. Where it says its bytes are is only checked for those that are loaded.
+  struct Segment {
+    std::uint32_t type, flags;
+    std::uint64_t offset, address, file_size, memory_size;
+  };
+
+  /// A section header.
+  struct Section {
+    std::uint32_t name, type, link;
+    std::uint64_t offset, size;
+  };
+
+  /// An entry of a symbol table.
+  struct Symbol {
+    std::uint32_t name;
+    std::uint8_t info, other;
+    std::uint16_t section;
+    std::uint64_t address, size;
+  };
+
+  struct DynamicEntry {
+    std::uint64_t tag, value;
+  };
+
+  /// Members of a file header, without the bytes that are the same for both widths.
+  struct FileHeader {
+    std::uint64_t program_headers, section_headers;
+    std::uint32_t flags;
+    std::uint16_t program_header_size, num_program_headers;
+    std::uint16_t section_header_size, num_sections, section_of_names;
+  };
+
   bool wide = true;  ///< ELFCLASS64.
 
   [[nodiscard]] constexpr std::uint64_t word_size() const noexcept { return wide ? 8 : 4; }
@@ -106,4 +106,4 @@ struct ElfClass {
   }
 };
 
-}  // namespace tenon::host::detail::elf
+}  // namespace tenon
