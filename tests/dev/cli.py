@@ -12,6 +12,7 @@ from dev import all_tests, bench, demo, fuzz, gpu, live, packages, pages, proces
 from dev.cross import command as cross
 from dev.part import Failed, Part
 from dev.progress import Progress
+from dev.release import command as release
 from dev.rest import command as rest
 from dev.totals import FAILED
 
@@ -72,6 +73,8 @@ COMMANDS = {
         "tests/live/architectures.py, such as --speed).",
         words="[--part PART] [--only MODEL]... | --operators [ARGUMENT]... | --architectures [ARGUMENT]..."),
     "wheel": Command(pages.wheel, "the wheel for Python, in build/wheel/dist, and its test in fresh environments"),
+    "release": Command(release.release, "the files of a release, each checked: archive, Debian packages, wheel, SBOM, digests",
+                       release.__doc__, arguments=release.add_arguments),
     "bench": Command(
         bench.bench, "benchmarks against the stock ExecuTorch wheel (fetches it from PyPI)",
         "The arguments are those of tenon-bench: --only GROUP, --rounds N, --markdown, --json FILE, --case FOLDER, ...\n"

@@ -21,7 +21,7 @@ LARGE_FOLDERS = ("tests/conformance/cases", "tests/conformance/zoo", "tests/fixt
                  "tests/headers/compile_fail", "tests/live")
 SUFFIXES = {".h", ".hpp", ".c", ".cpp", ".cu", ".mm", ".py", ".fbs", ".sh"}
 FOLDERS = ["include", "examples", "tests", "templates", "reference_backends", "docs"]
-ROOT_SCRIPTS = ["meson.build", "dev", ".ci/run"]
+ROOT_SCRIPTS = ["CMakeLists.txt", "meson.build", "dev", ".ci/run"]
 
 RULE = re.compile(r"TN-[A-Z]{3}-[0-9]+")
 # Split, so that this file does not contain what it looks for.

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Archives and partial builds: `meson dist` makes an archive that configures by itself, and the kit is built without
+"""Archives and partial builds: `meson dist` makes an archive that builds by itself, and the kit is built without
 the tests. Partial installations are in options_test.py.
 
 usage: sources_test.py BUILD SOURCE COMPILER...
@@ -30,7 +30,7 @@ class Sources(unittest.TestCase):
         self.addCleanup(temporary.cleanup)
         self.folder = pathlib.Path(temporary.name)
 
-    def test_an_archive_of_the_sources_configures_by_itself(self):
+    def test_an_archive_of_the_sources_builds_by_itself(self):
         if not (source / ".git").exists() or not shutil.which("git"):
             self.skipTest("not a checkout of git")
         # What `meson dist` archives is the commit: a folder of its own keeps this build as it is.
@@ -48,7 +48,15 @@ class Sources(unittest.TestCase):
         missing = [name for name in tracked
                    if not (unpacked / name).is_file() and not name.startswith(".git")]
         self.assertEqual(missing, [])
-        run("meson", "setup", "build", *LEAN, env=environment, cwd=unpacked)
+        run("meson", "setup", "build", *LEAN, "-Doptimization=0", env=environment, cwd=unpacked)
+        run("ninja", "-C", "build", "include/tenon/host/libtenon-host.a", env=environment, cwd=unpacked)
+        run("meson", "setup", "headers", "-Dhost=disabled", env=environment, cwd=unpacked)
+        run("meson", "install", "-C", "headers", "--destdir", self.folder / "staging", env=environment, cwd=unpacked)
+        [header] = (self.folder / "staging").rglob("tenon.hpp")
+        run(*compiler, "-std=c++20", "-fsyntax-only", f"-I{header.parents[1]}", unpacked / "examples/hello/hello.cpp",
+            env=environment)
+        if shutil.which("cmake"):
+            run("cmake", "-S", ".", "-B", "cmake", "-DTENON_HOST=ON", env=environment, cwd=unpacked)
 
     def test_the_kit_is_built_without_the_tests(self):
         run("meson", "setup", self.folder / "build", *LEAN[2:], "-Dtests=disabled",

@@ -1,0 +1,84 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Makes the folder `debian` of Debian's source package: make_debian.py SOURCE NANOBIND
+
+SOURCE is an unpacked archive of Tenon, in which `dpkg-buildpackage -us -uc -b` then builds the packages libtenon-dev,
+tenon-tools and python3-tenon. NANOBIND is the folder of the Python module nanobind, of which Debian 12 and 13 have no version
+that is new enough: it is copied into the source package, so that the build downloads nothing. DEBFULLNAME and DEBEMAIL name
+who packages it, SOURCE_DATE_EPOCH the date.
+"""
+
+import datetime
+import email.utils
+import os
+import pathlib
+import re
+import shutil
+import sys
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+
+
+def version_of(source):
+    """The SDK's, and whether the changelog calls it released."""
+    header = (source / "include/tenon/abi/version.h").read_text(encoding="utf-8")
+    version = re.search(r'TENON_VERSION_STRING "([0-9.]+)"', header)[1]
+    section = re.search(rf"^## {re.escape(version)} \((.*)\)$", (source / "CHANGELOG.md").read_text(encoding="utf-8"), re.M)
+    if not section:
+        sys.exit(f"make_debian: CHANGELOG.md has no section of {version}")
+    return version, section[1] != "not released"
+
+
+def copyright_of(source):
+    """In the format of Debian's policy."""
+    licence = (source / "LICENSE").read_text(encoding="utf-8")
+    [holder] = re.findall(r"^Copyright \(c\) (.*)$", licence, re.M)
+    text = licence.split("\n\n", 2)[2].rstrip().splitlines()
+    indented = "\n".join(f" {line}" if line else " ." for line in text)
+    return ("Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/\n"
+            "Upstream-Name: tenon\n"
+            "Comment: /usr/share/doc/tenon/NOTICE says which software of others is compiled in.\n\n"
+            f"Files: *\nCopyright: {holder}\nLicense: Expat\n\n"
+            "Files: debian/vendor/nanobind/*\nCopyright: Wenzel Jakob and the authors of nanobind\nLicense: BSD-3-Clause\n"
+            "Comment: debian/vendor/licences has the text.\n\n"
+            "Files: debian/vendor/nanobind/ext/robin_map/*\nCopyright: Thibaut Goetghebuer-Planchon\nLicense: Expat\n\n"
+            f"License: Expat\n{indented}\n\n"
+            "License: BSD-3-Clause\n See /usr/share/common-licenses/BSD.\n")
+
+
+def make(source, nanobind, environment):
+    """Writes SOURCE/debian."""
+    if not (nanobind / "src/nb_combined.cpp").is_file():
+        sys.exit(f"make_debian: {nanobind} is not the folder of nanobind (.ci/fetch-python-build installs it)")
+    version, released = version_of(source)
+    maintainer = (f"{environment.get('DEBFULLNAME', 'Tenon authors')} "
+                  f"<{environment.get('DEBEMAIL', 'authors@tenon.invalid')}>")
+    seconds = int(environment.get("SOURCE_DATE_EPOCH", time.time()))
+    date = email.utils.format_datetime(datetime.datetime.fromtimestamp(seconds, datetime.timezone.utc))
+    debian = source / "debian"
+    shutil.rmtree(debian, ignore_errors=True)
+    shutil.copytree(HERE / "files", debian)
+    (debian / "rules").chmod(0o755)
+    control = (debian / "control").read_text(encoding="utf-8")
+    (debian / "control").write_text(control.replace("@MAINTAINER@", maintainer), encoding="utf-8")
+    (debian / "copyright").write_text(copyright_of(source), encoding="utf-8")
+    (debian / "changelog").write_text(
+        f"tenon ({version}-1) {'unstable' if released else 'UNRELEASED'}; urgency=medium\n\n"
+        f"  * Version {version}; /usr/share/doc/tenon/CHANGELOG.md has what changed.\n\n"
+        f" -- {maintainer}  {date}\n", encoding="utf-8")
+    (debian / "source").mkdir()
+    (debian / "source/format").write_text("3.0 (quilt)\n", encoding="utf-8")
+
+    vendor = debian / "vendor"
+    shutil.copytree(nanobind, vendor / "nanobind", ignore=shutil.ignore_patterns("__pycache__"))
+    (vendor / "licences").mkdir()
+    for text in nanobind.parent.glob("nanobind-*.dist-info/**/LICENSE*"):
+        shutil.copy2(text, vendor / "licences" / "nanobind")
+    return version
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 3:
+        sys.exit("usage: make_debian.py SOURCE NANOBIND")
+    print(make(*(pathlib.Path(word).resolve() for word in sys.argv[1:]), os.environ))

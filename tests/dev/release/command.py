@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: MIT
+"""Makes what a release VERSION consists of, from the commit, into build/release/VERSION, and checks each:
+
+  archive   tenon-VERSION.tar.gz, the sources, of `meson dist`
+  debian    Debian packages libtenon-dev, tenon-tools and python3-tenon, for this machine's Debian
+  wheel     the wheel of `./dev wheel`, which needs PyPI
+
+and with them tenon-VERSION.spdx.json, what they contain of others (SPDX 2.3), and SHA256SUMS. As root, each is installed
+and used in a root of Debian 12 that has nothing else, made once by debootstrap in ~/.cache/tenon (200 MB). Nothing is
+published."""
+
+import pathlib
+import re
+import shutil
+
+from dev import packages
+from dev.part import Failed
+from dev.release import artifacts, clean, sbom
+from dev.totals import FAILED
+
+PARTS = {"archive": artifacts.archive, "debian": artifacts.debian, "wheel": artifacts.wheel}
+FOLDER = pathlib.Path("build/release")
+
+
+def add_arguments(parser):
+    """Those of the command."""
+    parser.add_argument("version", metavar="VERSION", help="that of include/tenon/abi/version.h")
+    parser.add_argument("--only", metavar="PART", action="append", choices=PARTS,
+                        help=f"one of {', '.join(PARTS)}; may be repeated. The archive is always made")
+    parser.add_argument("--trial", action="store_true", help="also when the changelog says that it is not released")
+
+
+def check_version(version, root=pathlib.Path()):
+    """What is wrong with the version, the sources' own and the changelog's, in a line; nothing if all is right. The second
+    result is whether the changelog says that it is released."""
+    header = (root / "include/tenon/abi/version.h").read_text(encoding="utf-8")
+    own = re.search(r'TENON_VERSION_STRING "(.*)"', header)[1]
+    if version != own:
+        return f"expected {own}, the version of include/tenon/abi/version.h, found {version}", False
+    section = re.search(rf"^## {re.escape(version)} \((.*)\)$", (root / "CHANGELOG.md").read_text(encoding="utf-8"), re.M)
+    if not section:
+        return f"CHANGELOG.md has no section `## {version} (DATE)`", False
+    return "", section[1] != "not released"
+
+
+def release(part, version, only=None, trial=False):
+    """See above."""
+    problem, released = check_version(version)
+    if problem:
+        raise Failed(problem)
+    if not released and not trial:
+        raise Failed(f"CHANGELOG.md calls {version} not released (--trial makes it all the same)")
+    changed = part.output(["git", "status", "--porcelain"])
+    if changed:
+        raise Failed(f"what is released is the commit, and these are not committed:\n{changed}")
+    packages.setup(part)
+    folder = FOLDER / version
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    made = artifacts.Made(part, version, folder, FOLDER / "work")
+    for name, make in PARTS.items():
+        if name == "archive" or not only or name in only:
+            make(made)
+    if any(check.outcome == FAILED for check in part.checks):
+        return
+    part.check("what others made is listed", lambda: sbom.write(part, version, folder))
+    part.check("SHA256SUMS", lambda: artifacts.write_sums(folder))
+    clean.check_all(part, folder)
+    part.say(f"made in {folder}")
+    for path in sorted(folder.iterdir()):
+        part.print(f"{path.stat().st_size / 1e6:8.2f} MB  {path.name}")

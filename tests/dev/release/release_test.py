@@ -1,0 +1,220 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Tests of `./dev release` and of make_debian.py, without making a release.
+
+usage: release_test.py SOURCE
+"""
+
+import copy
+import io
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tarfile
+import unittest
+from unittest import mock
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
+
+from dev import packages  # noqa: E402  pylint: disable=wrong-import-position
+from dev.in_folder import InFolder  # noqa: E402  pylint: disable=wrong-import-position
+from dev.part import Failed  # noqa: E402  pylint: disable=wrong-import-position
+from dev.release import artifacts, clean, command, sbom  # noqa: E402  pylint: disable=wrong-import-position
+from dev.totals import FAILED, PASSED, SKIPPED  # noqa: E402  pylint: disable=wrong-import-position
+
+SOURCE = pathlib.Path(sys.argv[1]).resolve()
+sys.path.insert(0, str(SOURCE / "include/packages/debian"))
+import make_debian  # noqa: E402  pylint: disable=wrong-import-position,wrong-import-order
+
+
+class Release(InFolder):
+    def sources(self, version="1.2.3", section="## 1.2.3 (2027-01-02)"):
+        (self.folder / "include/tenon/abi").mkdir(parents=True, exist_ok=True)
+        pathlib.Path("include/tenon/abi/version.h").write_text(f'#define TENON_VERSION_STRING "{version}"\n', encoding="utf-8")
+        pathlib.Path("CHANGELOG.md").write_text(f"# Changelog\n\n{section}\n", encoding="utf-8")
+
+    def test_the_version_is_that_of_the_sources_and_of_the_changelog(self):
+        self.sources()
+        self.assertEqual(command.check_version("1.2.3"), ("", True))
+        self.assertEqual(command.check_version("1.2.4"),
+                         ("expected 1.2.3, the version of include/tenon/abi/version.h, found 1.2.4", False))
+        self.sources(section="## 1.2.3 (not released)")
+        self.assertEqual(command.check_version("1.2.3"), ("", False))
+        self.sources(section="## 1.2.2 (2026-01-02)")
+        self.assertEqual(command.check_version("1.2.3"), ("CHANGELOG.md has no section `## 1.2.3 (DATE)`", False))
+
+    def test_what_is_not_released_or_not_committed_is_refused(self):
+        self.sources(section="## 1.2.3 (not released)")
+        self.program("git", "echo '?? new.txt'")
+        with self.assertRaisesRegex(Failed, "not released"):
+            command.release(self.part, "1.2.3")
+        with self.assertRaisesRegex(Failed, "not committed:\n.. new.txt"):
+            command.release(self.part, "1.2.3", trial=True)
+        self.assertFalse(pathlib.Path("build/release").exists())
+
+    def test_parts_that_are_asked_for_are_made_with_the_archive(self):
+        self.sources()
+        pathlib.Path("NOTICE").write_text((SOURCE / "NOTICE").read_text(encoding="utf-8"), encoding="utf-8")
+        self.program("git", "true")
+        self.patch(mock.patch.object(packages, "setup", lambda part: None))
+        self.patch(mock.patch.object(clean, "check_all", lambda part, folder: None))
+        made = []
+
+        def making(name):
+            def make(of):
+                made.append(name)
+                of.part.check(name, lambda: (of.folder / name).write_text(name, encoding="utf-8") > 0)
+            return make
+
+        self.patch(mock.patch.dict(command.PARTS, {name: making(name) for name in command.PARTS}))
+        command.release(self.part, "1.2.3", only=["wheel"])
+        self.assertEqual(made, ["archive", "wheel"])
+        self.assertEqual(self.names(FAILED), [])
+        folder = pathlib.Path("build/release/1.2.3")
+        self.assertEqual({path.name for path in folder.iterdir()},
+                         {"archive", "wheel", "tenon-1.2.3.spdx.json", "SHA256SUMS"})
+        subprocess.run(["sha256sum", "--check", "--quiet", "SHA256SUMS"], cwd=folder, check=True)
+        self.patch(mock.patch.dict(command.PARTS, archive=lambda of: of.part.check("archive", ["false"])))
+        command.release(self.part, "1.2.3", only=["wheel"])
+        self.assertEqual(self.names(FAILED), ["archive"])
+        self.assertEqual({path.name for path in folder.iterdir()}, {"wheel"})
+
+    def test_a_file_that_the_archive_lacks_is_named(self):
+        with tarfile.open("one.tar.gz", "w:gz") as tar:
+            member = tarfile.TarInfo("tenon-1/README.md")
+            tar.addfile(member, io.BytesIO(b""))
+        unpacked = artifacts.unpack("one.tar.gz", self.folder / "unpacked")
+        self.assertEqual(artifacts.missing_in(unpacked, ["README.md", ".gitignore"]), [])
+        self.assertEqual(artifacts.missing_in(unpacked, ["README.md", "dev"]), ["dev"])
+
+    def test_each_file_is_in_one_of_three_packages(self):
+        contents = self.part.output
+
+        def listing(words, **options):
+            if words[0] != "dpkg-deb":
+                return contents(words, **options)
+            name = words[2].name if words[2].name in same else "same"
+            return f"drwxr-xr-x root/root 0 2027-01-02 03:04 ./usr/\n-rw-r--r-- root/root 1 2027-01-02 03:04 ./usr/{name}"
+
+        self.patch(mock.patch.object(self.part, "output", listing))
+        for name in ("a.deb", "b.deb"):
+            pathlib.Path(name).touch()
+        same = {"a.deb", "b.deb", "c.deb"}
+        with self.assertRaisesRegex(Failed, "expected three packages"):
+            artifacts.check_contents(self.part, self.folder)
+        pathlib.Path("c.deb").touch()
+        artifacts.check_contents(self.part, self.folder)
+        same = {"a.deb"}
+        with self.assertRaisesRegex(Failed, "./usr/same is in b.deb and in c.deb"):
+            artifacts.check_contents(self.part, self.folder)
+
+    def test_without_root_clean_roots_are_skipped(self):
+        self.patch(mock.patch.object(os, "geteuid", lambda: 1000))
+        clean.check_all(self.part, self.folder)
+        self.assertEqual((self.names(SKIPPED), self.names(PASSED)),
+                         (["clean roots: debootstrap makes a root as root alone"], []))
+
+    def test_scripts_of_clean_roots_can_be_read_and_have_what_they_use(self):
+        for name in clean.CHECKS:
+            script = SOURCE / clean.SCRIPTS / f"{name}.sh"
+            subprocess.run(["sh", "-n", script], check=True)
+            for sample in re.findall(r"samples/(\S+\.\w+)", script.read_text(encoding="utf-8")):
+                self.assertIn(sample, clean.SAMPLES)
+        for sample in clean.SAMPLES:
+            self.assertTrue((SOURCE / sample).is_file(), sample)
+
+
+class Sbom(InFolder):
+    NOTICE = (SOURCE / "NOTICE").read_text(encoding="utf-8")
+
+    def document(self):
+        pathlib.Path("one.tar.gz").write_bytes(b"one")
+        return sbom.document("1.2.3", self.NOTICE, {"one.tar.gz": artifacts.digest(pathlib.Path("one.tar.gz"))},
+                             lambda package: "9.1" if package == "libfmt-dev" else "", "2027-01-02T03:04:05Z")
+
+    def test_all_that_notice_lists_is_in_the_document(self):
+        document = self.document()
+        self.assertEqual(sbom.problems(document, self.folder), [])
+        by_name = {package["name"]: package for package in document["packages"]}
+        self.assertLessEqual({"tenon", "one.tar.gz", "fmt", "libzip", "oneDNN", "libgomp", "Catch2"}, set(by_name))
+        self.assertEqual(by_name["fmt"]["externalRefs"][0]["referenceLocator"], "pkg:deb/debian/libfmt-dev@9.1")
+        self.assertEqual(by_name["libgomp"]["licenseDeclared"], "GPL-3.0-only WITH GCC-exception-3.1")
+        ends = [(relation["spdxElementId"], relation["relationshipType"], relation["relatedSpdxElement"])
+                for relation in document["relationships"]]
+        for end in (("SPDXRef-tenon", "STATIC_LINK", "SPDXRef-fmt"), ("SPDXRef-tenon", "DYNAMIC_LINK", "SPDXRef-libzip"),
+                    ("SPDXRef-oneDNN", "RUNTIME_DEPENDENCY_OF", "SPDXRef-tenon")):
+            self.assertIn(end, ends)
+
+    def test_what_is_wrong_with_a_document_is_found(self):
+        document = self.document()
+        twice = copy.deepcopy(document)
+        twice["packages"].append(twice["packages"][0])
+        self.assertEqual(sbom.problems(twice, self.folder), ["SPDXRef-tenon is twice in the list"])
+        lacks = copy.deepcopy(document)
+        lacks["packages"] = [package for package in lacks["packages"] if package["name"] != "fmt"]
+        self.assertEqual(sbom.problems(lacks, self.folder), ["SPDXRef-fmt is not in the list"])
+        pathlib.Path("one.tar.gz").write_bytes(b"two")
+        self.assertEqual(sbom.problems(document, self.folder), ["one.tar.gz is another file than the one that is listed"])
+
+    def test_a_notice_that_is_not_understood_is_refused(self):
+        for changed, text in ((self.NOTICE.replace("Apache-2.0 ", "Apache-9.9 "), "'Apache-9.9' of flatbuffers"),
+                              (self.NOTICE.replace("Linked dynamically", "Linked"), "a table of .* was not found")):
+            with self.assertRaisesRegex(Failed, text):
+                sbom.read_notice(changed)
+
+
+class Debian(InFolder):
+    def setUp(self):
+        super().setUp()
+        (self.folder / "tenon/include/tenon/abi").mkdir(parents=True)
+        for name in ("include/tenon/abi/version.h", "CHANGELOG.md", "LICENSE"):
+            shutil.copy(SOURCE / name, self.folder / "tenon" / name)
+        self.nanobind = self.folder / "site/nanobind"
+        (self.nanobind / "src").mkdir(parents=True)
+        (self.nanobind / "src/nb_combined.cpp").touch()
+        (self.folder / "site/nanobind-3.1.0.dist-info/licenses").mkdir(parents=True)
+        (self.folder / "site/nanobind-3.1.0.dist-info/licenses/LICENSE").touch()
+
+    def make(self, **environment):
+        return make_debian.make(self.folder / "tenon", self.nanobind, {"SOURCE_DATE_EPOCH": "1800000000", **environment})
+
+    def test_the_folder_has_what_debian_wants(self):
+        version = self.make(DEBFULLNAME="A. Packager", DEBEMAIL="a@tenon.invalid")
+        debian = self.folder / "tenon/debian"
+        self.assertLessEqual({"changelog", "control", "copyright", "rules", "source", "vendor"},
+                             {path.name for path in debian.iterdir()})
+        self.assertTrue(os.access(debian / "rules", os.X_OK))
+        changelog = (debian / "changelog").read_text(encoding="utf-8")
+        self.assertTrue(changelog.startswith(f"tenon ({version}-1) "), changelog)
+        self.assertIn(" -- A. Packager <a@tenon.invalid>  Fri, 15 Jan 2027 08:00:00 +0000\n", changelog)
+        self.assertNotIn("@", re.sub("<.*?>", "", (debian / "control").read_text(encoding="utf-8")))
+        self.assertIn("Copyright: 2026 Tenon authors\nLicense: Expat\n", (debian / "copyright").read_text(encoding="utf-8"))
+        self.assertTrue((debian / "vendor/licences/nanobind").is_file())
+        if shutil.which("dpkg-parsechangelog"):
+            shown = subprocess.run(["dpkg-parsechangelog", "-S", "Version"], cwd=self.folder / "tenon", check=True,
+                                   capture_output=True, text=True).stdout
+            self.assertEqual(shown, f"{version}-1\n")
+
+    def test_an_unreleased_version_says_so_and_a_changelog_without_it_is_refused(self):
+        path, version = self.folder / "tenon/CHANGELOG.md", make_debian.version_of(self.folder / "tenon")[0]
+        for date, distribution in (("not released", "UNRELEASED"), ("2027-01-02", "unstable")):
+            path.write_text(f"## {version} ({date})\n", encoding="utf-8")
+            self.make()
+            self.assertIn(f"tenon ({version}-1) {distribution};",
+                          (self.folder / "tenon/debian/changelog").read_text(encoding="utf-8"))
+        path.write_text("## 99.0.0 (2027-01-02)\n", encoding="utf-8")
+        with self.assertRaisesRegex(SystemExit, "has no section of"):
+            self.make()
+
+    def test_a_folder_without_nanobind_is_refused(self):
+        (self.nanobind / "src/nb_combined.cpp").unlink()
+        with self.assertRaisesRegex(SystemExit, "is not the folder of nanobind"):
+            self.make()
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1], verbosity=2)

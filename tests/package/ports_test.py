@@ -1,0 +1,73 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""What the recipe for Conan and the port for vcpkg say of Tenon is so. Neither program is run: Conan is not needed to read its
+recipe, and functions of the same names stand in for those of vcpkg's scripts.
+
+usage: ports_test.py SOURCE
+"""
+
+import ast
+import json
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+source = pathlib.Path(sys.argv[1]).resolve()
+ports = source / "include/packages"
+VERSION = re.search(r'VERSION_STRING "(.*)"', (source / "include/tenon/abi/version.h").read_text())[1]
+# Each prints its name and arguments.
+STAND_INS = "cmake_minimum_required(VERSION 3.17)\n" + "".join(
+    f'function({name})\n  message("{name}: ${{ARGN}}")\nendfunction()\n' for name in (
+        "vcpkg_configure_meson", "vcpkg_install_meson", "vcpkg_cmake_config_fixup", "vcpkg_replace_string",
+        "vcpkg_fixup_pkgconfig", "vcpkg_install_copyright"))
+
+
+class Vcpkg(unittest.TestCase):
+    def test_the_manifest_has_the_version_and_what_the_host_needs(self):
+        manifest = json.loads((ports / "vcpkg/vcpkg.json").read_text())
+        self.assertEqual((manifest["name"], manifest["version"], manifest["license"]), ("tenon", VERSION, "MIT"))
+        names = [each if isinstance(each, str) else each["name"] for each in manifest["features"]["host"]["dependencies"]]
+        self.assertEqual(set(names), {"flatbuffers", "fmt", "nlohmann-json"})
+
+    @unittest.skipUnless(shutil.which("cmake"), "there is no cmake")
+    def test_the_port_builds_these_sources_with_and_without_the_host(self):
+        with tempfile.TemporaryDirectory(prefix="tenon-ports-") as name:
+            for features, host in (("core;host", "enabled"), ("core", "disabled")):
+                script = pathlib.Path(name, "run.cmake")
+                script.write_text(f"{STAND_INS}set(FEATURES \"{features}\")\nset(CURRENT_PACKAGES_DIR /packages)\n"
+                                  f"include({ports}/vcpkg/portfile.cmake)\n")
+                shown = subprocess.run(["cmake", "-P", script], check=True, capture_output=True, text=True).stderr
+                self.assertIn(f"vcpkg_configure_meson: SOURCE_PATH;{source};OPTIONS;", shown)
+                self.assertIn(f";-Dhost={host};", shown)
+                for text in re.findall(rf"{source}/(\w+)", shown):
+                    self.assertTrue((source / text).exists(), text)
+
+    def test_what_the_port_replaces_is_in_the_installed_file(self):
+        text = (ports / "vcpkg/portfile.cmake").read_text()
+        [replaced] = re.findall(r'^  "\\(\$.*?)" ', text, re.M)
+        # As packages/meson.build makes it of lib/cmake/Tenon.
+        self.assertEqual(replaced, "/".join(["${CMAKE_CURRENT_LIST_DIR}"] + [".."] * 3))
+        self.assertIn('get_filename_component(TENON_PREFIX "@prefix@" ABSOLUTE)', (ports / "TenonConfig.cmake.in").read_text())
+
+
+class Conan(unittest.TestCase):
+    def test_what_the_recipe_takes_of_the_sources_is_there(self):
+        for path in ("conanfile.py", "test_package/conanfile.py"):
+            ast.parse((ports / "conan" / path).read_text())
+        text = (ports / "conan/conanfile.py").read_text()
+        [patterns] = re.findall(r"for pattern in \((.*?)\):", text, re.S)
+        names = ast.literal_eval(f"[{patterns}]")
+        self.assertGreater(len(names), 8)
+        for name in names:
+            self.assertTrue((source / name.removesuffix("/*")).exists(), name)
+        # Each folder that the build enters without the tests and examples.
+        entered = set(re.findall(r"^subdir\('(\w+)'\)$", (source / "meson.build").read_text(), re.M))
+        self.assertEqual({f"{name}/*" for name in entered} - set(names), set())
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1], verbosity=2)
