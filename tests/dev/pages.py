@@ -19,8 +19,8 @@ def rules(part):
 
 
 def docs(part):
-    """The picture of the architecture; the site of the pages, by MkDocs from PyPI, and the API reference, by Doxygen."""
-    packages.setup(part, {"dot": "graphviz"})
+    """The pictures; the site of the pages, by MkDocs from PyPI, with the API reference, by Doxygen."""
+    packages.setup(part)
     venv, wanted = "build/docs-venv", "docs/site/requirements.txt"
     complete = f"{venv}/requirements.txt"
     if not os.path.exists(complete) or not filecmp.cmp(wanted, complete, shallow=False):
@@ -28,7 +28,7 @@ def docs(part):
         part.run(["python3", "-m", "venv", venv])
         part.run([f"{venv}/bin/pip", "install", "--quiet", "--disable-pip-version-check", "-r", wanted])
         shutil.copy(wanted, complete)
-    part.run(["python3", "docs/project/draw_architecture.py", ".", "write"])
+    part.run(["python3", "docs/site/pictures/draw.py", ".", "write"])
     return part.call([f"{venv}/bin/python", "docs/site/build.py", ".", "build/docs"])
 
 
