@@ -5,6 +5,7 @@ lines appear as they did. record.py makes the recordings."""
 import json
 import pathlib
 import re
+import textwrap
 
 from svg import WIDTH, Picture
 
@@ -32,18 +33,15 @@ def read(path):
 
 
 def broken(line):
-    """A line in pieces of at most COLUMNS; further ones are indented."""
-    yield line[:COLUMNS]
-    rest = line[COLUMNS:]
-    while rest:
-        yield "  " + rest[:COLUMNS - 2]
-        rest = rest[COLUMNS - 2:]
+    """A line in pieces of at most COLUMNS, broken between words; further ones are indented."""
+    indent = " " * (len(line) - len(line.lstrip()) + 2)
+    return textwrap.wrap(line, COLUMNS, subsequent_indent=indent, drop_whitespace=True, break_on_hyphens=False) or [""]
 
 
 def colour_of(line):
-    if re.search(r"\bFAIL\b|not ok\b", line):
+    if re.search(r"\bFAIL\b|\bfailed \(|\bSIGSEGV\b", line):
         return "bad"
-    return "good" if re.search(r"\bPASS\b|\bpassed\b", line) else "ink"
+    return "good" if re.search(r"\bPASS\b|\d passed\b|: equal: ", line) else "ink"
 
 
 def picture_of(path):
