@@ -9,13 +9,14 @@ from dev import builds, packages
 
 
 def rules(part):
-    """docs/reference/rules.md and the kit's table of rules."""
+    """docs/reference/rules.md, the kit's table of rules, and the pictures that count rules."""
     packages.setup(part)
     if not builds.is_configured(builds.GCC.folder):
         builds.configure(part, builds.GCC)
     program = "tests/conformance/rules/tenon-rules"
     builds.compile_in(part, builds.GCC.folder, [program])
-    return part.call([f"{builds.GCC.folder}/{program}", ".", "write"])
+    part.run([f"{builds.GCC.folder}/{program}", ".", "write"])
+    return part.call(["python3", "docs/site/pictures/draw.py", ".", "write"])
 
 
 def docs(part):
