@@ -1,22 +1,16 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Draws docs/project/architecture.svg by Graphviz: the parts of include/tenon, the directories of each, and which part
-includes which, read from the `#include` lines.
+"""The parts of include/tenon, the directories of each, and which part includes which, read from the `#include` lines.
 
-How high a part is, is decided below; what is in it and all arrows come from the sources. An arrow that follows from others
-is left out. A directory without a place, and an arrow that does not point down, are errors. The picture names the sum
-of what it was drawn from, so that checking it takes no Graphviz.
-
-usage: draw_architecture.py ROOT write|check
+How high a part is, is decided below; what is in it and what it includes come from the sources. What follows from others
+is left out. A directory without a place, and a part that includes one which is not below it, are errors.
 """
 
 import dataclasses
-import hashlib
-import html
 import pathlib
 import re
-import subprocess
 import sys
+
+from svg import WIDTH, Picture
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"](?:tenon/)?([^">]+)[">]', re.M)
 
@@ -47,13 +41,6 @@ PARTS = {
 # Directories that belong to two boxes are drawn as part of neither.
 SHARED_BY_BRIDGES = "executorch"
 
-COLOURS = {  # border, fill
-    "author": ("#2f6f4f", "#e6f4ec"),
-    "host": ("#2b5c9e", "#e6eefa"),
-    "tool": ("#7a4fa3", "#f1eaf8"),
-    "bridge": ("#a5641c", "#fbf0e2"),
-    "shared": ("#55606e", "#eef0f3"),
-}
 LEGEND = [
     ("author", "plugin authors include it"),
     ("host", "applications include it"),
@@ -61,9 +48,7 @@ LEGEND = [
     ("bridge", "with ExecuTorch's headers"),
     ("shared", "both sides"),
 ]
-
-# Directories in a line of a box.
-IN_LINE = 8
+EDGE, GAP, CHIP = 10, 10, 20  # of the picture, between boxes, the height of a directory
 
 
 def declared(path):
@@ -130,76 +115,90 @@ def levels_of(names, edges):
     return [rows[key] for key in sorted(rows)]
 
 
-def font(content, size, colour="#1c232b", face="sans-serif"):
-    """Text of a label."""
-    return f'<FONT FACE="{face}" POINT-SIZE="{size}" COLOR="{colour}">{html.escape(content)}</FONT>'
+def reduced(between):
+    """What each part includes, without what follows from the others."""
+    below = {name: {goal for part, goal in between if part == name} for name in PARTS}
+
+    def reached(name):
+        return below[name].union(*(reached(goal) for goal in below[name]))
+
+    return {name: sorted(goal for goal in goals if not any(goal in reached(other) for other in goals - {goal}))
+            for name, goals in below.items()}
 
 
-def rows_of(levels, border):
-    """Rows of a box, with the directories of one level each; those of a long one in several lines."""
+def chips_of(levels, width):
+    """Rows of directories: [(name, x, width)], those of the highest level first; a long level has several rows."""
     for level in reversed(levels):
-        for first in range(0, len(level), IN_LINE):
-            cells = "".join(
-                f'<TD BGCOLOR="#ffffff" BORDER="1" COLOR="{border}" STYLE="ROUNDED">{font(name, 12, face="monospace")}</TD>'
-                for name in level[first:first + IN_LINE])
-            yield f'<TR><TD><TABLE BORDER="0" CELLSPACING="4"><TR>{cells}</TR></TABLE></TD></TR>'
+        row, at = [], 0
+        for name in level:
+            needed = 7 * len(name) + 12
+            if at + needed > width:
+                yield row
+                row, at = [], 0
+            row.append((name, at, needed))
+            at += needed + 6
+        yield row
 
 
-def box(name, part, levels):
-    """The node of a part."""
-    border, fill = COLOURS[part.kind]
-    grey = "#4a5560"
-    rows = [f'<TR><TD><B>{font(name, 15)}</B></TD></TR>', f"<TR><TD>{font(part.text, 12, grey)}</TD></TR>"]
+def lines_of(text, width):
+    """A text in lines, at a width of letters that fits every common font."""
+    lines = [""]
+    for word in text.split():
+        if len(lines[-1]) + len(word) > width / 6.1:
+            lines.append("")
+        lines[-1] = f"{lines[-1]} {word}".strip()
+    return lines
+
+
+def box(picture, name, includes, levels, x, y, width, height=0):
+    """Draws a part, or with `picture` None only measures it; the height."""
+    part, at = PARTS[name], y + 19
+    texts = [(name, 13, "ink", "600", False)]
+    texts += [(line, 11, "quiet", "", False) for line in lines_of(part.text, width - 16)]
     if part.header:
-        rows.append(f'<TR><TD>{font(f"<{part.header}>", 11, grey, "monospace")}</TD></TR>')
-    rows += rows_of(levels, border)
-    return (f'"{name}" [label=<<TABLE BORDER="1" CELLBORDER="0" CELLSPACING="1" STYLE="ROUNDED" COLOR="{border}" '
-            f'BGCOLOR="{fill}">{"".join(rows)}</TABLE>>]')
+        header = f"<{part.header}>"
+        texts.append((header, min(10.5, round((width - 18) / len(header) / 0.61, 1)), "quiet", "", True))
+    if includes:
+        texts += [(line, 11, "ink", "", False) for line in lines_of(f"includes {', '.join(includes)}", width - 16)]
+    if picture:
+        picture.rect(x, y, width, height, part.kind, f"{part.kind}-line")
+    for text, size, colour, weight, mono in texts:
+        if picture:
+            picture.text(x + 9, at, text, size, colour, weight=weight, mono=mono)
+        at += 16
+    at -= 8
+    for row in chips_of(levels, width - 18):
+        for chip, offset, needed in row if picture else ():
+            picture.rect(x + 9 + offset, at, needed, CHIP - 4, "paper", f"{part.kind}-line", 4)
+            picture.text(x + 9 + offset + needed / 2, at + 12, chip, 10.5, "ink", "middle", mono=True)
+        at += CHIP
+    return at + 6 - y
 
 
-def legend():
-    """The colours, and what a box shows, as the lowest node."""
-    cells = "".join(f'<TD BGCOLOR="{COLOURS[kind][1]}" BORDER="1" COLOR="{COLOURS[kind][0]}">{font(text, 12)}</TD>'
-                    for kind, text in LEGEND)
-    cells += f'<TD>{font("in a box: a line includes lines below it", 12)}</TD>'
-    return f'"legend" [label=<<TABLE BORDER="0" CELLSPACING="6"><TR>{cells}</TR></TABLE>>]'
-
-
-def graph_of(root):
-    """The graph, in the language of Graphviz."""
+def draw(root):
     directories, between, inside = read_sources(root)
     for above, below in sorted(between):
         if PARTS[above].row <= PARTS[below].row:
             sys.exit(f"{above} includes {below}, which is not below it")
-    out = ["digraph {", 'graph [ranksep=0.35, nodesep=0.3, bgcolor="#ffffff"]', "node [shape=none, margin=0]",
-           'edge [color="#6b7683"]']
-    out += [box(name, part, levels_of(directories[name], inside[name])) for name, part in PARTS.items()]
-    for row in sorted({part.row for part in PARTS.values()}):
-        names = "; ".join(f'"{name}"' for name, part in PARTS.items() if part.row == row)
-        out.append(f"{{ rank=same; {names} }}")
-    out += [f'"{above}" -> "{below}"' for above, below in sorted(between)]
-    out += [legend(), '"abi" -> "legend" [style=invis]', "}", ""]
-    return "\n".join(out)
-
-
-def main():
-    if len(sys.argv) != 3 or sys.argv[2] not in ("write", "check"):
-        sys.exit(__doc__.rsplit("\n", 2)[1])
-    root = pathlib.Path(sys.argv[1]).resolve()
-    picture = root / "docs/project/architecture.svg"
-    graph = graph_of(root)
-    head = ("<!-- SPDX-License-Identifier: MIT -->\n<!-- Made by docs/project/draw_architecture.py from the include lines: "
-            f"{hashlib.sha256(graph.encode()).hexdigest()} -->\n")
-    if sys.argv[2] == "write":
-        # An older version of Graphviz may draw it a little differently: a picture of these lines stays.
-        if not picture.exists() or not picture.read_text(encoding="utf-8").startswith(head):
-            reduced = subprocess.run(["tred"], input=graph, capture_output=True, text=True, check=True).stdout
-            drawn = subprocess.run(["dot", "-Tsvg"], input=reduced, capture_output=True, text=True, check=True).stdout
-            picture.write_text(head + drawn[drawn.index("<svg"):], encoding="utf-8")
-        return
-    if not picture.read_text(encoding="utf-8").startswith(head):
-        sys.exit("the picture is not that of the sources: run docs/project/draw_architecture.py . write")
-
-
-if __name__ == "__main__":
-    main()
+    includes = reduced(between)
+    levels = {name: levels_of(directories[name], inside[name]) for name in PARTS}
+    rows = []
+    for row in sorted({part.row for part in PARTS.values()}, reverse=True):
+        names = [name for name, part in PARTS.items() if part.row == row]
+        rows += [names[at:at + 2] for at in range(0, len(names), 2)]
+    placed, y = [], EDGE
+    for names in rows:
+        width = (WIDTH - 2 * EDGE - GAP * (len(names) - 1)) / len(names)
+        height = max(box(None, name, includes[name], levels[name], 0, 0, width) for name in names)
+        placed += [(name, EDGE + at * (width + GAP), y, width, height) for at, name in enumerate(names)]
+        y += height + GAP
+    said = "; ".join(f"{name} includes {', '.join(goals)}" for name, goals in includes.items() if goals)
+    picture = Picture(f"The parts of include/tenon, from the highest to the lowest: {said}.", y + 17 * len(LEGEND) + 30)
+    for name, x, top, width, height in placed:
+        box(picture, name, includes[name], levels[name], x, top, width, height)
+    for kind, text in LEGEND:
+        picture.rect(EDGE, y + 2, 16, 12, kind, f"{kind}-line", 3)
+        picture.text(EDGE + 24, y + 12, text, 11.5)
+        y += 17
+    picture.text(EDGE, y + 14, "In a box: a line of directories includes lines below it.", 11, "quiet")
+    return {"architecture": picture.render()}
