@@ -29,20 +29,20 @@ SKIPPED = 77
 SESSIONS = {
     "demo": (
         "a handwritten digit, without libtorch",
-        {"cpu_aoti.so": "reference_backends/cpu_aoti/cpu_aoti.so", "image.txt": ROOT / "examples/digits/image.txt"}
-        | {name: ROOT / "examples/digits" / name for name in ("model.pte", "input.npy", "expected.npy")},
+        {"cpu_aoti.so": "reference_backends/cpu_aoti/cpu_aoti.so", "image.txt": ROOT / "examples/applications/digits/image.txt"}
+        | {name: ROOT / "examples/applications/digits" / name for name in ("model.pte", "input.npy", "expected.npy")},
         ["cat image.txt",
          "tenon-run model.pte --plugin cpu_aoti.so --input input.npy --expect expected.npy --top 3"],
     ),
     "kit": (
         "the conformance kit",
-        {"libacme.so": "examples/hello.so", "cases": ROOT / "tests/conformance/cases/hello",
+        {"libacme.so": "examples/backends/hello.so", "cases": ROOT / "tests/conformance/cases/hello",
          "writes_to_input.so": "tests/conformance/zoo/writes_to_input.so", "zoo": "tests/conformance/zoo/cases/add"},
         ["tenon-conformance libacme.so --cases cases",
          "tenon-conformance writes_to_input.so --cases zoo --rule TN-EXE-2 | head -n 8"],
     ),
 }
-PROGRAMS = ("examples/tenon-run/tenon-run", "tests/conformance/tenon-conformance")
+PROGRAMS = ("examples/programs/tenon-run/tenon-run", "tests/conformance/tenon-conformance")
 # What differs between runs, machines and versions of the kit; the README's test compares the numbers of the demo.
 CHANGING = re.compile(r"\b[0-9a-f]{64}\b|\b0x[0-9a-f]+|\b\d[\d.:TZ-]*(?:e[-+]?\d+)?|\b[mun]?s\b|Linux \w+")
 
