@@ -39,8 +39,8 @@ class SessionCase {
   SessionCase(const SessionCase&) = delete;
   SessionCase& operator=(const SessionCase&) = delete;
   ~SessionCase() {
-    // Before the carriers, whose memory the sessions were executed with: one that breaks TN-EXE-4
-    // would write to memory of the kit.
+    // A session keeps the arguments of its carrier until it is destroyed (TN-TEN-3), and uses its
+    // parent until then (TN-SES-3).
     for (const auto& [carried, session] : sessions_) {
       live_.boundary().watch().nothing_of("destroy", 0, [&, destroyed = session] {
         live_.boundary().theirs().destroy(live_.boundary().opened(), destroyed);
