@@ -77,10 +77,11 @@ class Entity:
 
 
 class Reference:
-    """Reads the XML in `xml`; `parts` is {directory of include/tenon: (what it is, header to include)}."""
+    """Reads the XML in `xml`, made of the headers below `include`; `parts` is {directory of include/tenon: (what it is,
+    header to include)}."""
 
-    def __init__(self, xml, parts):
-        self.parts = parts
+    def __init__(self, xml, include, parts):
+        self.include, self.parts = include, parts
         self.headers = collections.defaultdict(list)
         self.places = {}  # refid: (page, anchor)
         self.names = {}  # qualified name: refid
@@ -105,15 +106,15 @@ class Reference:
             location = compound.find("location")
             name = texts_of(compound.find("compoundname"))
             entity = Entity(name, compound, int(location.get("line")), compound.get("id"), kind)
-            entity.members = sorted(members, key=lambda each: each.line)
+            entity.members = self.with_unions(sorted(members, key=lambda each: each.line), location.get("file"))
             self.add(location.get("file"), entity)
         for each in members if kind in ("namespace", "file") else ():
             location = each.node.find("location")
             self.add(location.get("declfile") or location.get("file"), each)
 
     def add(self, header, entity):
-        # A function that makes a program without the implementation fail to link is not for readers.
-        if "/impl/" in header or entity.name.endswith("_in_exactly_one_source"):
+        # What makes a program without the implementation fail to link, and details, are not for readers.
+        if "/impl/" in header or entity.name.endswith("_in_exactly_one_source") or "_DETAIL_" in entity.name:
             return
         if any(each.refid == entity.refid for each in self.headers[header]):
             return
@@ -124,6 +125,22 @@ class Reference:
         name = texts_of(node.find("qualifiedname")) or texts_of(node.find("name"))
         location = node.find("location")
         return Entity(name, node, int(location.get("declline") or location.get("line")), node.get("id"), node.get("kind"))
+
+    def with_unions(self, members, header):
+        """Members of a union without a name follow the member that is the union, and are named after it: `as.integer`."""
+        for union in [each for each in members if "::@" in texts_of(each.node.find("type"))]:
+            # Doxygen lists them as members of the struct; where the union begins, only the header says.
+            lines = (self.include / header).read_text(encoding="utf-8").splitlines()
+            begin = next((at for at in range(union.line - 1, 0, -1) if re.search(r"\b(union|struct) \{$", lines[at - 1])),
+                         union.line)
+            inside = [each for each in members if begin < each.line < union.line]
+            for each in inside:
+                scope, _, name = each.name.rpartition("::")
+                each.name = f"{scope}::{union.short}.{name}"
+            members = [each for each in members if each not in (union, *inside)]
+            at = sum(each.line < begin for each in members)
+            members[at:at] = [union, *inside]
+        return members
 
     def name_anchors(self, page, entities):
         taken = collections.Counter()
@@ -244,7 +261,7 @@ class Reference:
             underlying = self.inline(node.find("type"), page).strip()
             strong = "enum class" if node.get("strong") == "yes" else "enum"
             return f"{strong} {name}".strip() + (f" : {underlying}" if underlying else "")
-        result = self.inline(node.find("type"), page).strip()
+        result = re.sub(r"\b(union|struct) [\w:]*@\d+", r"\1 { ... }", self.inline(node.find("type"), page).strip())
         arguments = texts_of(node.find("argsstring"))
         if kind == "typedef":
             if texts_of(node.find("definition")).startswith("using"):

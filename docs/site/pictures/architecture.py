@@ -10,7 +10,7 @@ import pathlib
 import re
 import sys
 
-from svg import WIDTH, Picture
+from svg import WIDTH, Picture, width_of
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"](?:tenon/)?([^">]+)[">]', re.M)
 
@@ -141,12 +141,14 @@ def chips_of(levels, width):
 
 
 def lines_of(text, width):
-    """A text in lines, at a width of letters that fits every common font."""
+    """A text in lines of at most this width."""
     lines = [""]
     for word in text.split():
-        if len(lines[-1]) + len(word) > width / 6.1:
-            lines.append("")
-        lines[-1] = f"{lines[-1]} {word}".strip()
+        longer = f"{lines[-1]} {word}".strip()
+        if width_of(longer, 11) > width:
+            lines.append(word)
+        else:
+            lines[-1] = longer
     return lines
 
 

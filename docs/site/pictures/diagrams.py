@@ -34,7 +34,7 @@ def hosts(fact):
                       "conformance kit.", 354)
     picture.box(60, 10, 240, 46, "author", ["your backend", "one C++20 class, init and execute"])
     picture.arrow(MIDDLE, 56, MIDDLE, 84)
-    picture.text(MIDDLE + 10, 74, "any compiler", 11, "quiet")
+    picture.text(MIDDLE + 10, 74, "a C++20 compiler", 11, "quiet")
     picture.box(60, 84, 240, 46, "author", ["libacme.so", f"`exports {fact['symbol']}"])
     picture.path(f"M{MIDDLE} 130V152")
     picture.rect(10, 152, 340, 30, "shared", "shared-line")

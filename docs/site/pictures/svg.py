@@ -60,6 +60,14 @@ def site_css():
             f'[data-md-color-scheme="slate"] .picture{{{variables(1)}}}\n')
 
 
+def width_of(text, size, mono=False, bold=False):
+    """About as wide as DejaVu Sans, the widest of the fonts, draws a text."""
+    if mono:
+        return 0.603 * size * len(text)
+    narrow = sum(text.count(letter) for letter in "iljtfr.,:;'|()[]/ ")
+    return size * (0.61 * (len(text) - narrow) + 0.34 * narrow) * (1.1 if bold else 1)
+
+
 @dataclasses.dataclass
 class Picture:
     title: str  # for those who do not see it: what it shows
@@ -75,6 +83,11 @@ class Picture:
             f'<rect x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}" rx="{radius:g}" fill="var(--{fill})"{line}/>')
 
     def text(self, x, y, content, size=13, colour="ink", anchor="start", weight="", mono=False, attributes=""):
+        """A line of text; one that a common font would draw out of the picture is an error."""
+        length = width_of(content, size, mono or "class" in attributes, bool(weight))
+        left = x - {"start": 0, "middle": length / 2, "end": length}[anchor]
+        if left < 0 or left + length > self.width:
+            raise ValueError(f"{content!r} does not fit: from {left:.0f} to {left + length:.0f} of {self.width}")
         more = f' text-anchor="{anchor}"' if anchor != "start" else ""
         more += f' font-weight="{weight}"' if weight else ""
         more += ' class="mono"' if mono else ""
@@ -83,6 +96,9 @@ class Picture:
 
     def box(self, x, y, width, height, kind, lines, dash=""):
         """A box with centred lines; the first is its name. A line that begins with a backquote is code."""
+        for number, line in enumerate(lines):
+            if width_of(line.lstrip("`"), 11.5 if number else 13, line.startswith("`"), number == 0) > width - 6:
+                raise ValueError(f"{line!r} does not fit into its box")
         self.rect(x, y, width, height, kind, f"{kind}-line", dash=dash)
         at = y + height / 2 - (len(lines) - 1) * 8.5 + 4.5
         for number, line in enumerate(lines):

@@ -53,7 +53,7 @@ def picture_of(path):
         rows += [(clock, piece, line) for piece in broken(line)]
     height = 34 + LINE * len(rows) + 12
     picture = Picture(f"{title}. " + " / ".join(line for _, line in lines), height)
-    picture.extra_style = ("@media(prefers-reduced-motion:no-preference){.tenon .typed{animation:tenon-typed .01s both}"
+    picture.extra_style = ("@media screen and (prefers-reduced-motion:no-preference){.tenon .typed{animation:tenon-typed .01s both}"
                            "@keyframes tenon-typed{from{opacity:0}to{opacity:1}}}")
     picture.rect(0.5, 0.5, WIDTH - 1, height - 1, "screen", "line")
     for at in range(3):
