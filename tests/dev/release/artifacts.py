@@ -7,6 +7,7 @@ import hashlib
 import os
 import pathlib
 import shutil
+import subprocess
 import tarfile
 
 from dev import packages, pages
@@ -57,7 +58,7 @@ def archive(made):
     def make():
         checkout = made.empty("checkout") / "tenon"
         part.run(["git", "clone", "--quiet", "--no-hardlinks", ".", checkout])
-        part.run(["meson", "setup", checkout / "build", checkout, "-Dhost=disabled"], stdout=open(os.devnull, "w"))
+        part.run(["meson", "setup", checkout / "build", checkout, "-Dhost=disabled"], stdout=subprocess.DEVNULL)
         part.run(["meson", "dist", "-C", checkout / "build", "--no-tests", "--formats", "gztar"])
         shutil.move(checkout / "build/meson-dist" / made.archive.name, made.archive)
         tracked = part.output(["git", "-C", checkout, "ls-files", "-z"]).rstrip("\0").split("\0")
