@@ -11,7 +11,7 @@
 
 namespace tenon::tool {
 
-/// Limits of a program that shows results, as tenon-run does, beside those of its host.
+/// Limits of a program that shows results, as tenon-run does; its host has others.
 struct ToolLimits {
   host::HostLimits of_host;
   /// Bytes of all outputs that the program has no memory for.

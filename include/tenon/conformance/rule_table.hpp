@@ -245,7 +245,7 @@ inline constexpr Rule rule_table[] = {
      "`import_handle` MUST refuse a handle that is NULL with INVALID_ARGUMENT.",
      "tenon/abi/extensions/events.h:107"},
     {"TN-EVT-12",
-     "`destroy` of an event MUST NOT disturb the run that it marks.",
+     "`destroy_event` MUST NOT disturb the run that it marks.",
      "tenon/abi/extensions/events.h:114"},
     {"TN-EVT-13",
      "A host MUST destroy every event before `close`.",
