@@ -20,6 +20,8 @@ import subprocess
 import sys
 import urllib.parse
 
+import rules
+
 LEFT_OUT = {"site", "meson.build", "__pycache__"}
 # Pages with another name or place in the site.
 RENAMED = {"README.md": "index.md", "CHANGELOG.md": "changelog.md", "docs/README.md": "pages.md"}
@@ -39,10 +41,11 @@ def page_of(source):
 
 
 class Stage:
-    """Writes what MkDocs reads to `pages`, from the repository at `root`."""
+    """Writes what MkDocs reads to `pages`, from the repository at `root` and `generated`: the texts of pages
+    that are not files of the repository, by their places in it."""
 
-    def __init__(self, root, pages):
-        self.root, self.pages = root, pages
+    def __init__(self, root, pages, generated):
+        self.root, self.pages, self.generated = root, pages, generated
         self.sources = set()
 
     def link(self, source, page, target, fragment):
@@ -64,7 +67,7 @@ class Stage:
 
     def add_page(self, source):
         page = page_of(source) or self.place_of_source(source)
-        text = (self.root / source).read_text(encoding="utf-8")
+        text = self.generated.get(source) or (self.root / source).read_text(encoding="utf-8")
         parts, at = [], 0
 
         def links(chunk):
@@ -113,7 +116,7 @@ class Stage:
                 target = self.pages / page_of(name.as_posix())
                 target.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy(path, target)
-        for name in ("README.md", "CHANGELOG.md"):
+        for name in ("README.md", "CHANGELOG.md", *self.generated):
             self.add_page(name)
         self.add_sources()
         shutil.copy(self.root / "docs/site/site.css", self.pages)
@@ -129,6 +132,10 @@ class Stage:
                 goal = (path.parent / urllib.parse.unquote(target)).resolve()
                 if goal.relative_to(self.pages).parts[0] != "api" and not goal.is_file():
                     yield f"{path.relative_to(self.pages)}: {target}"
+
+
+def generated_pages(root):
+    return {rules.PAGE: rules.page(root)}
 
 
 def version(root):
@@ -162,7 +169,7 @@ def main():
     subprocess.run(
         [sys.executable, root / "tests/docs/reference_test.py", root, reference, version(root)], check=True
     )
-    Stage(root, pages).add_all()
+    Stage(root, pages, generated_pages(root)).add_all()
     shutil.copytree(reference / "html", pages / "api")
     environment = dict(os.environ, TENON_PAGES=str(pages), NO_MKDOCS_2_WARNING="1")
     command = [

@@ -9,7 +9,7 @@ from dev import builds, packages
 
 
 def rules(part):
-    """docs/reference/rules.md and the kit's table of rules."""
+    """The kit's table of rules, and the list of the ids of its tests."""
     packages.setup(part)
     if not builds.is_configured(builds.GCC.folder):
         builds.configure(part, builds.GCC)
