@@ -22,6 +22,7 @@ import urllib.parse
 sys.path[:0] = [str(pathlib.Path(__file__).resolve().parent / each) for each in (".", "pictures")]
 
 import check_site  # noqa: E402
+import rules  # noqa: E402
 import svg  # noqa: E402
 
 LEFT_OUT = {"site", "meson.build", "__pycache__"}
@@ -50,10 +51,11 @@ def page_of(source):
 
 
 class Stage:
-    """Writes what MkDocs reads to `pages`, from the repository at `root`."""
+    """Writes what MkDocs reads to `pages`, from the repository at `root` and `generated`: the texts of pages
+    that are not files of the repository, by their places in it."""
 
-    def __init__(self, root, pages):
-        self.root, self.pages = root, pages
+    def __init__(self, root, pages, generated):
+        self.root, self.pages, self.generated = root, pages, generated
         self.sources = set()
 
     def link(self, source, page, target, fragment):
@@ -75,7 +77,7 @@ class Stage:
 
     def add_page(self, source):
         page = page_of(source) or self.place_of_source(source)
-        text = (self.root / source).read_text(encoding="utf-8")
+        text = self.generated.get(source) or (self.root / source).read_text(encoding="utf-8")
         parts, at = [], 0
 
         def links(chunk):
@@ -134,7 +136,7 @@ class Stage:
                 target = self.pages / page_of(name.as_posix())
                 target.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy(path, target)
-        for name in ("README.md", "CHANGELOG.md", "docs/site/home.md"):
+        for name in ("README.md", "CHANGELOG.md", "docs/site/home.md", *self.generated):
             self.add_page(name)
         self.add_sources()
         for name in ASSETS:
@@ -154,6 +156,10 @@ class Stage:
                     yield f"{path.relative_to(self.pages)}: {target}"
 
 
+def generated_pages(root):
+    return {rules.PAGE: rules.page(root)}
+
+
 def version(root):
     text = (root / "include/tenon/abi/version.h").read_text(encoding="utf-8")
     return re.search(r'TENON_VERSION_STRING "([^"]+)"', text)[1]
@@ -165,7 +171,7 @@ def main():
     subprocess.run(
         [sys.executable, root / "tests/docs/reference_test.py", root, reference, version(root)], check=True
     )
-    Stage(root, pages).add_all()
+    Stage(root, pages, generated_pages(root)).add_all()
     shutil.copytree(reference / "api", pages / "api")
     environment = dict(os.environ, TENON_PAGES=str(pages), NO_MKDOCS_2_WARNING="1")
     command = [

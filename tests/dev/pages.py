@@ -9,7 +9,7 @@ from dev import builds, packages
 
 
 def rules(part):
-    """docs/reference/rules.md, the kit's table of rules, and the pictures that count rules."""
+    """The kit's table of rules, the list of the ids of its tests, and the pictures that count rules."""
     packages.setup(part)
     if not builds.is_configured(builds.GCC.folder):
         builds.configure(part, builds.GCC)

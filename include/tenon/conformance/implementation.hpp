@@ -53,3 +53,4 @@ void include_tenon_conformance_implementation_hpp_in_exactly_one_source() noexce
 #include "tenon/conformance/impl/run/subject.hpp"
 #include "tenon/conformance/impl/run/subject_file.hpp"
 #include "tenon/conformance/impl/run/test.hpp"
+#include "tenon/conformance/impl/verdict.hpp"
