@@ -38,7 +38,7 @@ def hosts(fact):
     picture.box(60, 84, 240, 46, "author", ["libacme.so", f"`exports {fact['symbol']}"])
     picture.path(f"M{MIDDLE} 130V152")
     picture.rect(10, 152, 340, 30, "shared", "shared-line")
-    picture.text(MIDDLE, 171, f"C ABI {fact['abi']}: {fact['rules']} rules, frozen by major version", 12.5, "ink", "middle", "600")
+    picture.text(MIDDLE, 171, f"C ABI {fact['abi']}: {fact['rules']} numbered rules", 12.5, "ink", "middle", "600")
     for x, y, kind, lines in (
         (10, 208, "host", ["C++ application", "`host::Program"]),
         (195, 208, "host", ["Python", "`import tenon"]),
