@@ -28,7 +28,7 @@ class Part:
 PARTS = {
     "conformance": Part("the conformance kit; needs Catch2", "tenon/conformance/suites.hpp", 5, "tool"),
     "aot/compiler": Part("compiles exported models; needs libzip", "", 4, "tool"),
-    "executorch/backend": Part("its backends as plugins", ".../plugin.hpp", 3, "bridge"),
+    "executorch/backend": Part("ExecuTorch's backends as plugins", ".../plugin.hpp", 3, "bridge"),
     "aoti": Part("for AOTInductor models", "tenon/aoti.hpp", 3, "author"),
     "aot": Part("the ahead-of-time half", "tenon/aot.hpp", 3, "author"),
     "executorch/adapter": Part("plugins in stock ExecuTorch", ".../register_plugins.hpp", 3, "bridge"),
