@@ -12,8 +12,8 @@
 #include "tenon/conformance/boundary/boundary.hpp"
 #include "tenon/host/impl/plugin/host_table.hpp"
 #include "tenon/host/method/embedded_code.hpp"
-#include "tenon/host/method/host_execution_context.hpp"
 #include "tenon/host/method/host_init_context.hpp"
+#include "tenon/host/plugin/host_execution_context.hpp"
 
 namespace kernel_lookup_test {
 namespace {

@@ -16,9 +16,9 @@
 #include "tenon/executorch/adapter/options.hpp"
 #include "tenon/executorch/adapter/plugin_named_data.hpp"
 #include "tenon/host/method/embedded_code.hpp"
-#include "tenon/host/method/host_execution_context.hpp"
 #include "tenon/host/method/host_init_context.hpp"
 #include "tenon/host/plugin/backend.hpp"
+#include "tenon/host/plugin/host_execution_context.hpp"
 #include "tenon/host/plugin/last_error.hpp"
 
 namespace tenon::bridge {

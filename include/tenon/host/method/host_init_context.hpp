@@ -10,26 +10,19 @@
 #include "tenon/abi/backend.h"
 #include "tenon/core/result.hpp"
 #include "tenon/host/method/embedded_code.hpp"
+#include "tenon/host/plugin/kernel_lookup_context.hpp"
 
 namespace tenon::host::detail {
 
-class KernelLookup;  // tenon/host/impl/plugin/kernel_lookup.hpp
-
-/// The context of one `init`. It answers the backend's questions about code, and says where kernels
-/// of other plugins are looked for.
-class HostInitContext : public tenon_init_context {
+/// The context of one `init`. It answers the backend's questions about code.
+class HostInitContext : public KernelLookupContext {
  public:
-  /// `policy` and `kernels`, null where there are none, must outlive the call.
+  /// `policy` and `kernels`, which may be null, must outlive the call.
   explicit HostInitContext(const EmbeddedCodePolicy& policy,
                            KernelLookup* kernels = nullptr) noexcept
-      : tenon_init_context{}, policy_(&policy), kernels_(kernels) {
+      : KernelLookupContext(kernels), policy_(&policy) {
     struct_size = sizeof(tenon_init_context);
     permit_code = &answer;
-  }
-
-  /// The look-up of the call that got `context`, which is part of an object of this class.
-  [[nodiscard]] static KernelLookup* kernels_of(const tenon_init_context& context) noexcept {
-    return static_cast<const HostInitContext&>(context).kernels_;
   }
 
   /// After `init` has succeeded: whether it respected the answers. It is too late to stop a backend
@@ -74,7 +67,6 @@ class HostInitContext : public tenon_init_context {
   }
 
   const EmbeddedCodePolicy* policy_;
-  KernelLookup* kernels_;
   Status refusal_;
   bool asked_ = false;
   bool refused_ = false;

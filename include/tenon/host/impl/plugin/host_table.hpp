@@ -12,7 +12,7 @@
 #include "tenon/core/visible.hpp"
 #include "tenon/host/files/shortened.hpp"
 #include "tenon/host/impl/plugin/kernel_lookup.hpp"
-#include "tenon/host/method/host_execution_context.hpp"
+#include "tenon/host/plugin/host_execution_context.hpp"
 #include "tenon/host/plugin/host_info.hpp"
 #include "tenon/host/plugin/last_error.hpp"
 #include "tenon/host/plugin/tensor_storage.hpp"

@@ -11,7 +11,7 @@
 
 #include "tenon/abi/extensions/kernel_lookup.h"
 #include "tenon/core/result.hpp"
-#include "tenon/host/method/host_init_context.hpp"
+#include "tenon/host/plugin/kernel_lookup_context.hpp"
 
 /// The host's side of kernels that delegates ask for (abi/extensions/kernel_lookup.h).
 namespace tenon::host::detail {
@@ -60,7 +60,7 @@ class KernelLookupTable {
                            tenon_found_kernel** out) noexcept {
     return guarded([&]() -> Status {
       if (!context || !op || !out || (!args && num_args != 0)) return null_pointer("find_kernel");
-      KernelLookup* const lookup = HostInitContext::kernels_of(*context);
+      KernelLookup* const lookup = KernelLookupContext::kernels_of(*context);
       if (!lookup) {
         return error(Error::OperatorMissing, "no kernel for ", op,
                      ": the host has no kernels of other plugins");
