@@ -3,7 +3,7 @@
 """Writes the table of docs/aoti/operators.md: each function of PyTorch's C shim for the CPU, and whether the plugin has it.
 
 The names are those of torch's `c_shim_cpu.h`, listed in c_shim_cpu.txt so that a check needs no torch; the served ones
-are read from reference_backends/cpu_aoti/kernels/kernel_list.hpp; the reasons for the others are below. A function
+are read from reference_backends/cpu_kernels/kernels/kernel_list.hpp; the reasons for the others are below. A function
 without a kernel and without a reason is an error, and so is a reason for one that is served.
 
 usage: operator_table.py ROOT write|check
@@ -101,7 +101,7 @@ def main() -> int:
         return 0
     names = (folder / "c_shim_cpu.txt").read_text(encoding="utf-8").split()
     served = read_served(
-        (root / "reference_backends/cpu_aoti/kernels/kernel_list.hpp").read_text(encoding="utf-8"))
+        (root / "reference_backends/cpu_kernels/kernels/kernel_list.hpp").read_text(encoding="utf-8"))
     table, problems = make_table(names, served)
     page = folder / "operators.md"
     text = page.read_text(encoding="utf-8")

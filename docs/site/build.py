@@ -1,16 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Builds the site: the pages with search, by MkDocs, and the API reference, by Doxygen.
+"""Builds the site, by MkDocs: the pages, pictures, and the API reference, of the XML that Doxygen writes.
 
     build.py ROOT OUTPUT
 
-OUTPUT/pages gets what MkDocs reads, OUTPUT/site the site. The README is the first page. A link from a
-page to a source of the repository leads to a page that shows the source; one to a page outside of docs
-leads to that page. MkDocs runs in its strict mode, and the links of the pages that it wrote are checked.
-tests/docs/site_test.py checks those of OUTPUT/pages, without MkDocs and Doxygen.
+OUTPUT/pages gets what MkDocs reads, OUTPUT/site the site. A link from a page to a source of the repository
+leads to a page that shows the source; one to a page outside of docs leads to that page. A picture becomes a
+part of its page, so that it follows the switch between light and dark. MkDocs runs in its strict mode, and
+check_site.py judges what it wrote. tests/docs/site_test.py checks OUTPUT/pages, without MkDocs and Doxygen.
 """
 
-import html
 import os
 import pathlib
 import posixpath
@@ -20,12 +19,25 @@ import subprocess
 import sys
 import urllib.parse
 
+sys.path[:0] = [str(pathlib.Path(__file__).resolve().parent / each) for each in (".", "pictures")]
+
+import check_site  # noqa: E402
+import rules  # noqa: E402
+import svg  # noqa: E402
+
 LEFT_OUT = {"site", "meson.build", "__pycache__"}
 # Pages with another name or place in the site.
-RENAMED = {"README.md": "index.md", "CHANGELOG.md": "changelog.md", "docs/README.md": "pages.md"}
+RENAMED = {
+    "docs/site/home.md": "index.md", "README.md": "readme.md", "CHANGELOG.md": "changelog.md", "docs/README.md": "pages.md",
+}
+# What is copied as it is.
+ASSETS = ("site.css", "iframe-worker.js")
 LANGUAGES = {".h": "c", ".hpp": "cpp", ".cpp": "cpp", ".c": "c", ".py": "python", ".json": "json"}
 
+SOURCE = "---\nhide: [navigation, toc]\nsearch:\n  exclude: true\n---\n"
+
 CODE = re.compile(r"^```.*?^```$|^(?: {4}[^\n]*\n)+|(`+)(?!`).+?(?<!`)\1(?!`)", re.MULTILINE | re.DOTALL)
+PICTURE = re.compile(r"^!\[([^\]]+)\]\(([^)\s]+\.svg)\)$", re.MULTILINE)
 LINK = re.compile(r"(\]\(\s*)([^\s)#]*)(#[^\s)]*)?")
 
 
@@ -39,10 +51,11 @@ def page_of(source):
 
 
 class Stage:
-    """Writes what MkDocs reads to `pages`, from the repository at `root`."""
+    """Writes what MkDocs reads to `pages`, from the repository at `root` and `generated`: the texts of pages
+    that are not files of the repository, by their places in it."""
 
-    def __init__(self, root, pages):
-        self.root, self.pages = root, pages
+    def __init__(self, root, pages, generated):
+        self.root, self.pages, self.generated = root, pages, generated
         self.sources = set()
 
     def link(self, source, page, target, fragment):
@@ -64,20 +77,28 @@ class Stage:
 
     def add_page(self, source):
         page = page_of(source) or self.place_of_source(source)
-        text = (self.root / source).read_text(encoding="utf-8")
+        text = self.generated.get(source) or (self.root / source).read_text(encoding="utf-8")
         parts, at = [], 0
 
         def links(chunk):
-            return LINK.sub(lambda m: m[1] + self.link(source, page, m[2], m[3] or ""), chunk)
+            chunk = LINK.sub(lambda m: m[1] + self.link(source, page, m[2], m[3] or ""), chunk)
+            return PICTURE.sub(lambda m: self.picture(page, m[1], m[2]), chunk)
 
         for code in CODE.finditer(text):
             parts += [links(text[at:code.start()]), code[0]]
             at = code.end()
         text = "".join([*parts, links(text[at:])])
         if page == "index.md":
-            text = f"---\nhide: [navigation]\n---\n{text}"
+            text = f"---\nhide: [navigation, toc]\ntitle: Home\n---\n{text}"
         (self.pages / page).parent.mkdir(parents=True, exist_ok=True)
         (self.pages / page).write_text(text, encoding="utf-8")
+
+    def picture(self, page, alternative, target):
+        path = self.root / "docs" / posixpath.normpath(posixpath.join(posixpath.dirname(page), target))
+        if not path.is_file():
+            return f"![{alternative}]({target})"
+        drawn = svg.for_page(path.read_text(encoding="utf-8"), alternative)
+        return f'<figure class="picture">\n{drawn.strip()}\n</figure>'
 
     def add_sources(self):
         """Pages that show the sources which other pages link to, and those that these link to."""
@@ -98,14 +119,16 @@ class Stage:
             text = path.read_text(encoding="utf-8").rstrip()
             language = LANGUAGES.get(path.suffix, "text")
             body = f'````{language} linenums="1"\n{text}\n````\n'
-        head = f"---\nhide: [navigation, toc]\n---\n# {path.name}\n\n`{source}`\n\n"
+        # Search finds pages and the API reference; each source would be found with them.
+        head = f"{SOURCE}# {path.name}\n\n`{source}`\n\n"
         page.write_text(head + body, encoding="utf-8")
 
     def add_all(self):
         shutil.rmtree(self.pages, ignore_errors=True)
         for path in sorted((self.root / "docs").rglob("*")):
             name = path.relative_to(self.root)
-            if LEFT_OUT & set(name.parts) or path.is_dir():
+            # Pictures are parts of the pages that show them.
+            if LEFT_OUT & set(name.parts) or path.is_dir() or path.suffix == ".svg":
                 continue
             if path.suffix == ".md":
                 self.add_page(name.as_posix())
@@ -113,15 +136,17 @@ class Stage:
                 target = self.pages / page_of(name.as_posix())
                 target.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy(path, target)
-        for name in ("README.md", "CHANGELOG.md"):
+        for name in ("README.md", "CHANGELOG.md", "docs/site/home.md", *self.generated):
             self.add_page(name)
         self.add_sources()
-        shutil.copy(self.root / "docs/site/site.css", self.pages)
+        for name in ASSETS:
+            shutil.copy(self.root / "docs/site" / name, self.pages)
+        (self.pages / "pictures.css").write_text(svg.site_css(), encoding="utf-8")
 
     def broken_links(self):
-        """Links between the pages whose file is not there; those to the API reference are Doxygen's."""
+        """Links between the pages whose file is not there; the API reference is added later."""
         for path in sorted(self.pages.rglob("*.md")):
-            if path.read_text(encoding="utf-8").startswith("---\nhide: [navigation, toc]"):
+            if path.read_text(encoding="utf-8").startswith(SOURCE):
                 continue  # A source.
             for _, target, _ in LINK.findall(CODE.sub("", path.read_text(encoding="utf-8"))):
                 if re.match(r"[a-z]+:", target) or not target:
@@ -131,29 +156,13 @@ class Stage:
                     yield f"{path.relative_to(self.pages)}: {target}"
 
 
+def generated_pages(root):
+    return {rules.PAGE: rules.page(root)}
+
+
 def version(root):
     text = (root / "include/tenon/abi/version.h").read_text(encoding="utf-8")
     return re.search(r'TENON_VERSION_STRING "([^"]+)"', text)[1]
-
-
-def broken_links(site):
-    """Links of the built pages that lead nowhere; those of the API reference are Doxygen's."""
-    pages = {
-        path: path.read_text(encoding="utf-8") for path in sorted(site.rglob("*.html"))
-        if path.relative_to(site).parts[0] != "api"
-    }
-    ids = {path: set(re.findall(r' id="?([^"\s>]+)', text)) for path, text in pages.items()}
-    for path, text in pages.items():
-        for target in set(re.findall(r' (?:href|src)="?([^"\s>]+)', text)):
-            parts = urllib.parse.urlsplit(html.unescape(target))
-            if parts.scheme or parts.netloc or path.name == "404.html":
-                continue
-            goal = (path.parent / urllib.parse.unquote(parts.path)).resolve() if parts.path else path
-            fragment = urllib.parse.unquote(parts.fragment)
-            if goal.is_dir():
-                goal /= "index.html"
-            if not goal.is_file() or fragment and goal in ids and fragment not in ids[goal]:
-                yield f"{path.relative_to(site)}: {target}"
 
 
 def main():
@@ -162,16 +171,16 @@ def main():
     subprocess.run(
         [sys.executable, root / "tests/docs/reference_test.py", root, reference, version(root)], check=True
     )
-    Stage(root, pages).add_all()
-    shutil.copytree(reference / "html", pages / "api")
+    Stage(root, pages, generated_pages(root)).add_all()
+    shutil.copytree(reference / "api", pages / "api")
     environment = dict(os.environ, TENON_PAGES=str(pages), NO_MKDOCS_2_WARNING="1")
     command = [
         sys.executable, "-m", "mkdocs", "build", "--strict",
         "--config-file", root / "docs/site/mkdocs.yml", "--site-dir", site,
     ]
     subprocess.run(command, env=environment, check=True)
-    if broken := list(broken_links(site)):
-        sys.exit("links that lead nowhere:\n" + "\n".join(broken))
+    if problems := check_site.problems(site):
+        sys.exit("\n".join([*problems, f"{len(problems)} problems of the site"]))
     print(f"the site is in {site}; its first page is index.html")
 
 

@@ -26,8 +26,9 @@ TEST_CASE("a method keeps its state from run to run") {
               .ok());
   for (const float expected : {1.0F, 1.75F}) {
     REQUIRE((*method)->execute().ok());
-    const tenon::Tensor<const float> out(*(*method)->output(0).as.tensor);
-    CHECK(out[0] == expected);
+    const auto out = (*method)->output<float>(0);
+    REQUIRE(out.ok());
+    CHECK((*out)[0] == expected);
   }
 }
 // [test]

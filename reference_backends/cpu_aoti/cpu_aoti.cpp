@@ -147,8 +147,8 @@ class CpuAotiBackend final : public tenon::Backend<CpuAotiBackend>,
   static aoti::DecodeX86 instruction_decoder() { return tenon::aoti_common::instruction_decoder(); }
 
   static tenon::Result<std::unique_ptr<const aoti::ProxyExecutor>> make_proxy(
-      std::string_view calls, const tenon::HostServices& host) {
-    return tenon::cpu_aoti::make_proxy(calls, &host);
+      std::string_view calls, const tenon::InitContext& context) {
+    return tenon::cpu_aoti::make_proxy(calls, &context);
   }
 
   /// The kernels need oneDNN.

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -21,11 +20,13 @@
 #include <vector>
 
 #include "common/instruction_decoder.hpp"
+#include "device_list.hpp"
 #include "driver/caller_stream.hpp"
 #include "driver/device.hpp"
 #include "driver/event.hpp"
 #include "driver/kernel_images.hpp"
 #include "graph.hpp"
+#include "planned_memory.hpp"
 #include "products.hpp"
 #include "shims/kernel_shims.hpp"
 #include "shims/shim_list.hpp"
@@ -37,24 +38,6 @@ namespace {
 
 namespace aoti = tenon::aoti;
 namespace cuda = tenon::cuda_aoti;
-
-/// The number in "cuda" or "cuda:1", as ExecuTorch's exporter writes the spec `target_device`.
-tenon::Result<std::int32_t> parse_target_device(std::string_view text) {
-  std::string lower(text);
-  std::ranges::transform(lower, lower.begin(),
-                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  const std::string_view rest = lower;
-  std::int32_t index = 0;
-  if (rest == "cuda") return index;
-  if (rest.starts_with("cuda:")) {
-    const char* const end = rest.data() + rest.size();
-    const auto [stop, failed] = std::from_chars(rest.data() + 5, end, index);
-    if (failed == std::errc{} && stop == end && index >= 0) return index;
-  }
-  return tenon::error(tenon::Error::DelegateInvalidCompatibility,
-                      "compile spec target_device: expected 'cuda' or 'cuda:N', found '", text,
-                      "'");
-}
 
 /// True when `name` is in a comma-separated list.
 bool is_listed(std::string_view list, std::string_view name) {
@@ -163,14 +146,7 @@ class CudaBackend final : public tenon::Backend<CudaBackend>,
 
   static aoti::DecodeX86 instruction_decoder() { return tenon::aoti_common::instruction_decoder(); }
 
-  /// Fails unless the driver starts and has a device.
-  tenon::Status is_available() const {
-    TENON_TRY(const cuda::Driver* const driver, cuda::load_driver());
-    int count = 0;
-    TENON_RETURN_IF_ERROR(TENON_CUDA(*driver, cuDeviceGetCount, &count));
-    if (count > 0) return tenon::ok();
-    return tenon::error(tenon::Error::NotFound, "the CUDA driver has no device");
-  }
+  tenon::Status is_available() const { return cuda::check_available(); }
 
   tenon::Result<Delegate> init(tenon::InitContext& context, tenon::Blob processed,
                                tenon::CompileSpecs specs) {
@@ -200,7 +176,8 @@ class CudaBackend final : public tenon::Backend<CudaBackend>,
     TENON_TRY(auto device, keep_device(*load_options.device_index));
     DeviceSettings settings{as_graph};
     if (library.ok()) {
-      TENON_TRY(settings.cublaslt, cublaslt_for(library->bytes(), cublaslt, device));
+      TENON_TRY(settings.cublaslt,
+                product_libraries_.find(library->bytes(), cublaslt, device, host()));
     }
     load_options.device_settings = std::make_shared<const DeviceSettings>(std::move(settings));
     TENON_RETURN_IF_ERROR(device->raise_release_threshold(static_cast<std::uint64_t>(threshold)));
@@ -297,53 +274,20 @@ class CudaBackend final : public tenon::Backend<CudaBackend>,
     return AotiBackend::memory_info(delegate ? &delegate->model : nullptr);
   }
 
-  tenon::Result<std::vector<tenon::DeviceInfo>> devices() const {
-    TENON_TRY(const cuda::Driver* const driver, cuda::load_driver());
-    int count = 0;
-    TENON_RETURN_IF_ERROR(TENON_CUDA(*driver, cuDeviceGetCount, &count));
-    std::vector<tenon::DeviceInfo> out;
-    for (int i = 0; i < count; ++i) {
-      TENON_TRY(tenon::DeviceInfo info, describe(*driver, i));
-      out.push_back(std::move(info));
-    }
-    return out;
-  }
+  tenon::Result<std::vector<tenon::DeviceInfo>> devices() const { return cuda::list_devices(); }
 
   tenon::Result<void*> allocate_device(tenon_dl_device device, std::size_t nbytes,
                                        std::size_t alignment) {
-    constexpr std::size_t driver_alignment = 256;  // Of cuMemAlloc.
-    TENON_TRY(const aoti::DeviceMemoryApi memory, memory_of(device));
-    const std::size_t extra = alignment > driver_alignment ? alignment - driver_alignment : 0;
-    if (nbytes > SIZE_MAX - extra) {
-      return tenon::error(tenon::Error::MemoryAllocationFailed,
-                          "a block on a CUDA device: ", nbytes, " bytes aligned to ", alignment,
-                          " are more than can be addressed");
-    }
-    TENON_TRY(std::byte* const block, memory.allocate(memory.context.get(), nbytes + extra));
-    if (extra == 0) return static_cast<void*>(block);
-    const std::uintptr_t address = reinterpret_cast<std::uintptr_t>(block);
-    std::byte* const aligned =
-        block + ((address + alignment - 1) / alignment * alignment - address);
-    try {
-      const std::lock_guard lock(mutex_);
-      if (aligned != block) begin_of_[{device.device_id, aligned}] = block;
-    } catch (...) {
-      memory.free(memory.context.get(), block);
-      throw;  // No memory: the caller makes an error of it.
-    }
-    return static_cast<void*>(aligned);
+    return planned_.allocate(device, nbytes, alignment);
   }
-  void free_device(tenon_dl_device device, void* block) noexcept {
-    const auto memory = memory_of(device);
-    if (memory.ok()) memory->free(memory->context.get(), take_begin(device.device_id, block));
-  }
+  void free_device(tenon_dl_device device, void* block) noexcept { planned_.free(device, block); }
   tenon::Status copy_to_device(tenon_dl_device device, void* to, const void* from,
                                std::size_t nbytes) {
-    return copy(device, aoti::CopyKind::to_device, to, from, nbytes);
+    return planned_.copy(device, aoti::CopyKind::to_device, to, from, nbytes);
   }
   tenon::Status copy_to_host(tenon_dl_device device, void* to, const void* from,
                              std::size_t nbytes) {
-    return copy(device, aoti::CopyKind::to_host, to, from, nbytes);
+    return planned_.copy(device, aoti::CopyKind::to_host, to, from, nbytes);
   }
 
  private:
@@ -363,7 +307,7 @@ class CudaBackend final : public tenon::Backend<CudaBackend>,
   static tenon::Result<std::int32_t> device_of(tenon::CompileSpecs specs) {
     const auto target = specs.find("target_device");
     if (!target) return 0;
-    return parse_target_device(tenon::as_text(*target));
+    return cuda::parse_target_device(tenon::as_text(*target));
   }
 
   /// Fails for a program that needs what this backend does not have.
@@ -398,37 +342,6 @@ class CudaBackend final : public tenon::Backend<CudaBackend>,
       TENON_TRY(device, cuda::CudaDevice::open(index));
     }
     return device;
-  }
-
-  using CublasLt = std::shared_ptr<const cuda::kernels::CublasLtHandle>;
-
-  /// cuBLASLt for the large products of a model, as the option `cublaslt` says; null when the
-  /// plugin's own kernels compute them. A file that the caller names must be usable; one that the
-  /// system has may not be, which is logged once.
-  tenon::Result<CublasLt> cublaslt_for(tenon::Bytes library, const std::string& setting,
-                                       const std::shared_ptr<cuda::CudaDevice>& device) {
-    if (setting == "off") return CublasLt();
-    if (setting.empty()) {
-      return tenon::error(tenon::Error::InvalidArgument,
-                          "option 'cublaslt': expected 'auto', 'off' or a file, found ''");
-    }
-    TENON_TRY(const bool is_needed, cuda::needs_products(library));
-    if (!is_needed) return CublasLt();
-    const bool is_file = setting != "auto";
-    tenon::Status failure = tenon::ok();
-    {
-      const std::lock_guard lock(mutex_);
-      CublasLt& known = cublaslt_[{device->index(), setting}];
-      if (known) return known;
-      auto opened = cuda::open_cublaslt(device, is_file ? setting : "");
-      if (opened.ok()) return known = *std::move(opened);
-      failure = tenon::error(opened.error(), opened.text());
-      if (is_file) return std::move(failure).with_context("option 'cublaslt'");
-      if (failure.error() == tenon::Error::NotFound || is_cublaslt_logged_) return CublasLt();
-      is_cublaslt_logged_ = true;
-    }
-    host().log(tenon::LogLevel::Info, "large products run without cuBLASLt: ", failure.text());
-    return CublasLt();
   }
 
   /// Checks a blob as `init` would, without a driver all but the device. A failure is the reason
@@ -509,70 +422,16 @@ class CudaBackend final : public tenon::Backend<CudaBackend>,
     return out;
   }
 
-  static tenon::Result<tenon::DeviceInfo> describe(const cuda::Driver& driver, int index) {
-    cuda::CUdevice device = 0;
-    char name[256] = {};
-    std::size_t nbytes = 0;
-    TENON_RETURN_IF_ERROR(TENON_CUDA(driver, cuDeviceGet, &device, index));
-    TENON_RETURN_IF_ERROR(
-        TENON_CUDA(driver, cuDeviceGetName, name, static_cast<int>(sizeof name), device));
-    TENON_RETURN_IF_ERROR(TENON_CUDA(driver, cuDeviceTotalMem, &nbytes, device));
-    TENON_TRY(const unsigned sm, cuda::capability_of(driver, index));
-    return tenon::DeviceInfo{{TENON_DL_CUDA, index},
-                             name,
-                             tenon::concat("compute capability ", sm / 10, ".", sm % 10),
-                             nbytes};
-  }
-
-  /// The start of the driver's allocation that `block` was cut from. Forgets it: the caller frees
-  /// the allocation.
-  std::byte* take_begin(std::int32_t index, void* block) noexcept {
-    const std::lock_guard lock(mutex_);
-    const auto found = begin_of_.find({index, static_cast<std::byte*>(block)});
-    if (found == begin_of_.end()) return static_cast<std::byte*>(block);
-    return begin_of_.extract(found).mapped();
-  }
-
-  /// The memory that hosts plan on a device. Its stream is created at the first call and kept for
-  /// the life of the backend.
-  tenon::Result<aoti::DeviceMemoryApi> memory_of(tenon_dl_device device) {
-    if (device.device_type != TENON_DL_CUDA) {
-      return tenon::error(tenon::Error::InvalidArgument, "expected DLPack device type ",
-                          static_cast<int>(TENON_DL_CUDA), " (CUDA), found type ",
-                          device.device_type, " index ", device.device_id);
-    }
-    const std::lock_guard lock(mutex_);
-    const auto found = memory_.find(device.device_id);
-    if (found != memory_.end()) return found->second;
+  static tenon::Result<aoti::DeviceMemoryApi> open_planned(std::int32_t index) {
     aoti::LoadOptions load_options;
-    load_options.device_index = device.device_id;
-    TENON_TRY(aoti::DeviceMemoryApi made, open_device(load_options));
-    return memory_.emplace(device.device_id, std::move(made)).first->second;
-  }
-
-  tenon::Status copy(tenon_dl_device device, aoti::CopyKind kind, void* to, const void* from,
-                     std::size_t nbytes) {
-    TENON_TRY(const aoti::DeviceMemoryApi memory, memory_of(device));
-    const cuda::CudaDevice& where = *cuda::model_context(memory).device;
-    if (!where.caller_streams.empty()) {
-      // Runs on streams of this plugin are complete; those on other streams may not be.
-      const cuda::ContextScope scope(where);
-      TENON_RETURN_IF_ERROR(scope.status());
-      TENON_RETURN_IF_ERROR(where.caller_streams.synchronize(where.driver()));
-    }
-    TENON_RETURN_IF_ERROR(memory.copy(memory.context.get(), memory.stream, kind,
-                                      static_cast<std::byte*>(to),
-                                      static_cast<const std::byte*>(from), nbytes));
-    return memory.synchronize(memory.context.get(), memory.stream);
+    load_options.device_index = index;
+    return open_device(load_options);
   }
 
   std::mutex mutex_;
   std::map<std::int32_t, std::shared_ptr<cuda::CudaDevice>> devices_;
-  /// Beginnings of blocks that were aligned within larger ones, by device and address.
-  std::map<std::pair<std::int32_t, std::byte*>, std::byte*> begin_of_;
-  std::map<std::int32_t, aoti::DeviceMemoryApi> memory_;
-  std::map<std::pair<std::int32_t, std::string>, CublasLt> cublaslt_;  ///< By device and option.
-  bool is_cublaslt_logged_ = false;
+  cuda::ProductLibraries product_libraries_;
+  cuda::PlannedMemory planned_{&open_planned};
 };
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "shims/made_tensor.hpp"
+#include "verdict.hpp"
 
 namespace tenon::cuda_aoti {
 namespace {
@@ -39,6 +40,33 @@ Result<std::shared_ptr<const kernels::CublasLtHandle>> open_cublaslt(
     delete which;
   };
   return std::shared_ptr<const kernels::CublasLtHandle>(handle.release(), destroy);
+}
+
+Result<ProductLibraries::Handle> ProductLibraries::find(Bytes library, const std::string& setting,
+                                                        const std::shared_ptr<CudaDevice>& device,
+                                                        const HostServices& host) {
+  if (setting == "off") return Handle();
+  if (setting.empty()) {
+    return error(Error::InvalidArgument,
+                 "option 'cublaslt': expected 'auto', 'off' or a file, found ''");
+  }
+  TENON_TRY(const bool is_needed, needs_products(library));
+  if (!is_needed) return Handle();
+  const bool is_file = setting != "auto";
+  Status failure = ok();
+  {
+    const std::lock_guard lock(mutex_);
+    Handle& known = handles_[{device->index(), setting}];
+    if (known) return known;
+    auto opened = open_cublaslt(device, is_file ? setting : "");
+    if (opened.ok()) return known = *std::move(opened);
+    failure = error(opened.error(), opened.text());
+    if (is_file) return std::move(failure).with_context("option 'cublaslt'");
+    if (failure.error() == Error::NotFound || is_failure_logged_) return Handle();
+    is_failure_logged_ = true;
+  }
+  host.log(LogLevel::Info, "large products run without cuBLASLt: ", failure.text());
+  return Handle();
 }
 
 Status run_product(const kernels::MatmulPlan& plan, const aoti::ModelTensor& out,

@@ -1,11 +1,18 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <memory>
+#include <mutex>
+#include <string>
 #include <string_view>
+#include <utility>
 
 #include "driver/device.hpp"
 #include "kernels/large_product.hpp"
+#include "tenon/backend/host_services.hpp"
+#include "tenon/core/bytes.hpp"
 
 namespace tenon::cuda_aoti {
 
@@ -15,6 +22,28 @@ namespace tenon::cuda_aoti {
 /// threads: any
 [[nodiscard]] Result<std::shared_ptr<const kernels::CublasLtHandle>> open_cublaslt(
     std::shared_ptr<CudaDevice> device, std::string_view path);
+
+/// The handles that a backend has opened.
+///
+/// Threads: any.
+class ProductLibraries {
+ public:
+  using Handle = std::shared_ptr<const kernels::CublasLtHandle>;
+
+  /// cuBLASLt for the large products of a model's library, as the option `cublaslt` says; null when
+  /// the plugin's own kernels compute them. A file that the caller names must be usable; one that
+  /// the system has may not be, which `host` logs once.
+  /// errors: InvalidArgument for an empty setting; those of reading the library, and of
+  /// `open_cublaslt` for a file.
+  [[nodiscard]] Result<Handle> find(Bytes library, const std::string& setting,
+                                    const std::shared_ptr<CudaDevice>& device,
+                                    const HostServices& host);
+
+ private:
+  std::mutex mutex_;
+  std::map<std::pair<std::int32_t, std::string>, Handle> handles_;  ///< By device and option.
+  bool is_failure_logged_ = false;
+};
 
 /// Enqueues a product whose arguments have been checked on the pool's stream: a large one by
 /// cuBLASLt, if the pool's device has a handle and there is an algorithm, others by this plugin's

@@ -10,12 +10,16 @@ LAYOUT_ASSERT(TENON_ABI_MINOR >= 1, "TENON_ABI_MINOR");
 // backend.h
 SIZE(tenon_init_context, 88);
 OFFSET(tenon_init_context, permit_code, 80);
+
+// extensions/changes.h
 SIZE(tenon_changes, 16);
 OFFSET(tenon_changes, struct_size, 0);
 OFFSET(tenon_changes, counted, 4);
 OFFSET(tenon_changes, count, 8);
-SIZE(tenon_execution_context, 48);
-OFFSET(tenon_execution_context, changes, 40);
+SIZE(tenon_changes_v1, 16);
+OFFSET(tenon_changes_v1, struct_size, 0);
+OFFSET(tenon_changes_v1, reserved, 4);
+OFFSET(tenon_changes_v1, get_changes, 8);
 
 // extensions/device_memory.h
 SIZE(tenon_device_memory_v1, 40);
@@ -31,7 +35,7 @@ SIZE(tenon_events_v1, 88);
 OFFSET(tenon_events_v1, struct_size, 0);
 OFFSET(tenon_events_v1, reserved, 4);
 OFFSET(tenon_events_v1, kind, 8);
-OFFSET(tenon_events_v1, create, 16);
+OFFSET(tenon_events_v1, create_event, 16);
 OFFSET(tenon_events_v1, start, 24);
 OFFSET(tenon_events_v1, record, 32);
 OFFSET(tenon_events_v1, wait, 40);
@@ -39,7 +43,7 @@ OFFSET(tenon_events_v1, query, 48);
 OFFSET(tenon_events_v1, wait_on, 56);
 OFFSET(tenon_events_v1, export_handle, 64);
 OFFSET(tenon_events_v1, import_handle, 72);
-OFFSET(tenon_events_v1, destroy, 80);
+OFFSET(tenon_events_v1, destroy_event, 80);
 
 // extensions/kernel_lookup.h
 SIZE(tenon_kernel_lookup_v1, 48);

@@ -8,7 +8,6 @@
 #include <thread>
 
 #include "groups.hpp"
-#include "rows/growth_plot.hpp"
 #include "stock/stock.hpp"
 
 namespace {
@@ -70,7 +69,6 @@ int main(int argc, char** argv) {
   std::string side = "both";
   std::vector<std::string> only;
   std::string json;
-  std::string plot;
   bool markdown = false;
   int core = -1;
   std::vector<std::string> names;
@@ -91,7 +89,6 @@ int main(int argc, char** argv) {
       ->capture_default_str();
   app.add_option("--core", core, "Core to run on (default: the last one allowed)");
   app.add_option("--json", json, "Write everything to this file");
-  app.add_option("--plot", plot, "Write the rows of the group growth to this file, as an SVG");
   app.add_flag("--markdown", markdown, "Print the table as Markdown");
   try {
     app.parse(argc, argv);
@@ -114,7 +111,6 @@ int main(int argc, char** argv) {
     const auto report = run(setup, only, pin_to_core(core));
     fmt::print("{}", markdown ? report.markdown() : report.text());
     if (!json.empty()) write(json, report.json());
-    if (!plot.empty()) write(plot, growth_plot(report.rows));
   } catch (const std::exception& failure) {
     fmt::print(stderr, "tenon-bench: {}\n", failure.what());
     return 1;

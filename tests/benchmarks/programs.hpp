@@ -16,7 +16,8 @@ void write_delegate_calls(const std::string& id, int calls, Shapes shapes, const
 /// output of four numbers.
 void write_kernel_calls(int calls, Shapes shapes, const std::string& path);
 
-/// Writes a program that adds two inputs of four numbers by the backend "Add" (examples/hello).
+/// Writes a program that adds two inputs of four numbers by the backend "Add"
+/// (examples/backends/hello).
 void write_addition(const std::string& path);
 
 }  // namespace tenon::bench

@@ -26,7 +26,7 @@ constexpr const char* footer =
     "  tenon-conformance --subject acme.json --level 10 --html report.html\n"
     "  tenon-conformance libacme.so --cases cases/ --only 'arguments/*'\n"
     "  tenon-conformance --make-proxy watched.so libacme.so\n"
-    "  gdb --args tenon-conformance libacme.so --in-process --only '*inputs are as they were*'\n"
+    "  gdb --args tenon-conformance libacme.so --in-process --only 'numerics/expected-outputs*'\n"
     "\n"
     "Exit codes:\n"
     "  0 PASS: no rule is broken\n"

@@ -4,30 +4,39 @@
 // [include]
 #include <tenon/conformance/suites.hpp>
 // [include]
+#include <string>
 #include <tenon/conformance/run/subject_file.hpp>
+#include <utility>
+#include <vector>
 
 namespace {
 
 using namespace tenon;
 using namespace tenon::conformance;
 
-const bool subject_is_set = [] {
+/// Sets the subject of the tests, with these declarations of expected failures.
+bool set_hello(std::vector<Declaration> expected) {
   auto subject = read_subject(TENON_TEST_SUBJECT);
   if (!subject.ok()) return false;
   subject->plugin = TENON_TEST_HELLO;
+  subject->expected_failure_tests = std::move(expected);
   return set_subject(*std::move(subject)).ok();
-}();
+}
+
+const bool subject_is_set = set_hello({});
 
 int runs_of_own_test = 0;
 
 }  // namespace
 
-TENON_CONFORMANCE_TEST("an author's own test", "[embedded][level-1][case][TN-BCK-6]") {
+TENON_CONFORMANCE_TEST("embedded/own-test", "an author's own test",
+                       "[embedded][level-1][case][TN-BCK-6]") {
   ++runs_of_own_test;
   kit.expect("TN-BCK-6", kit.backend().id == "Add", "found backend ", kit.backend().id);
 }
 
-TENON_CONFORMANCE_TEST("an author's own test that fails", "[.fails][level-10][backend][TN-BCK-6]") {
+TENON_CONFORMANCE_TEST("embedded/own-test-fails", "an author's own test that fails",
+                       "[.fails][level-10][backend][TN-BCK-6]") {
   kit.violated("TN-BCK-6", "it always fails");
 }
 
@@ -37,7 +46,7 @@ TEST_CASE("an author's own test is run for each case", "[embedded]") {
   const auto results = tenon::conformance::detail::run_embedded("an author's own test");
   REQUIRE(results.size() == 4);
   CHECK(runs_of_own_test == 4);
-  CHECK(results[0].path == "embedded/an author's own test/Add/add");
+  CHECK(results[0].path == "embedded/own-test/Add/add");
   CHECK(results[0].failures.empty());
 }
 
@@ -47,6 +56,19 @@ TEST_CASE("a violated rule fails the test of Catch2 with its sentence", "[embedd
   REQUIRE(results[0].failures.size() == 1);
   CHECK(results[0].failures[0].rfind("TN-BCK-6 (", 0) == 0);
   CHECK(results[0].failures[0].find("): it always fails") != std::string::npos);
+}
+
+TEST_CASE("the declarations of the subject decide whether a test of Catch2 fails", "[embedded]") {
+  REQUIRE(set_hello({{"embedded/own-test*", "ACME-231", "expected_failure[0]"}}));
+  const auto fails = tenon::conformance::detail::run_embedded("an author's own test that fails");
+  const auto passes = tenon::conformance::detail::run_embedded("an author's own test");
+  REQUIRE(set_hello({}));
+  REQUIRE(fails.size() == 1);
+  CHECK(fails[0].failures.empty());
+  CHECK(fails[0].expected == std::vector<std::string>{"TN-BCK-6: it always fails"});
+  REQUIRE(passes.size() == 4);
+  CHECK(passes[0].failures ==
+        std::vector<std::string>{"passed, but expected_failure[0] says that it fails: ACME-231"});
 }
 
 TEST_CASE("the suites are linked", "[embedded]") { CHECK(all_tests().size() > 80); }

@@ -21,7 +21,7 @@
 #include "tenon/conformance/impl/run/budget.hpp"
 #include "tenon/conformance/platform/system.hpp"
 #include "tenon/conformance/report.hpp"
-#include "tenon/conformance/report/view.hpp"
+#include "tenon/conformance/verdict.hpp"
 #include "tenon/host/binary/peek.hpp"
 #include "tenon/host/files/mapped_file.hpp"
 #include "tenon/host/files/new_file.hpp"
@@ -94,8 +94,8 @@ std::string time_text(double seconds) {
   return text;
 }
 
-/// The output of `--list`: a path a line, with the level and the rules, and what its loads take
-/// when the subject declares what one takes.
+/// The output of `--list`: a path a line, with the level, the rules and the name, and what its
+/// loads take when the subject declares what one takes.
 std::string list_text(const std::vector<SelectedTest>& tests, int level) {
   std::string out;
   double all = 0;
@@ -105,7 +105,7 @@ std::string list_text(const std::vector<SelectedTest>& tests, int level) {
     out += concat(selected.blank.path(), "  (level ", selected.blank.level, ";", rules);
     const double seconds = expected_seconds(selected.test, level);
     if (seconds > 0) out += concat("; ", time_text(seconds), " of loads");
-    out += ")\n";
+    out += concat(") ", selected.blank.name, "\n");
     all += seconds;
   }
   if (all > 0) out += concat("expected: ", time_text(all), " of loads in all (init_ms)\n");
@@ -191,7 +191,7 @@ Result<tool::Outcome> judge(const Arguments& arguments, ExitCode& stage) {
                                                              ? coverage_html(matrices)
                                                              : coverage_markdown(matrices)));
   }
-  ExitCode code = is_good(report) ? ExitCode::success : ExitCode::failed;
+  ExitCode code = verdict_of(report) == Verdict::pass ? ExitCode::success : ExitCode::failed;
   ReportOptions options;
   options.with_times = arguments.with_times;
   const bool color = use_color(arguments.color);

@@ -15,6 +15,7 @@
 #include "program_path.hpp"
 #include "tenon/abi/version.h"
 #include "tenon/conformance/report/escape.hpp"
+#include "tenon/conformance/report/view.hpp"
 #include "tenon/host/files/new_file.hpp"
 #include "tenon/host/platform/path_text.hpp"
 
@@ -22,14 +23,13 @@ namespace tenon::conformance {
 
 namespace {
 
-/// The name of a bundle: "003-tn-exe-2-a-run-leaves-its-inputs". Texts of a plugin or a file have
-/// no part in it that a shell, a terminal or a file system would treat in a special way.
+/// The name of a bundle: "003-tn-exe-2-arguments-leaves-inputs-unchanged". Texts of a plugin or a
+/// file have no part in it that a shell, a terminal or a file system would treat in a special way.
 std::string bundle_name(std::size_t number, const Finding& finding, const TestResult& test) {
   constexpr std::size_t longest = 72;
   const std::string digits = std::to_string(number);
   std::string out = std::string(3 - std::min<std::size_t>(digits.size(), 3), '0') + digits;
-  for (const std::string_view part :
-       {std::string_view(finding.rule), std::string_view(test.name)}) {
+  for (const std::string_view part : {std::string_view(finding.rule), std::string_view(test.id)}) {
     out += '-';
     for (const char letter : part) {
       const bool is_upper = letter >= 'A' && letter <= 'Z';
@@ -81,7 +81,7 @@ std::string script_text(const SubjectReport& judged, const TestResult& test, con
   const std::string check = concat("sha256sum -- ", shell_text({judged.path}),
                                    " | grep -q '^\\\\\\{0,1\\}", judged.sha256, "'");
   return concat("#!/bin/sh\n", comment("rule", finding.rule), comment("found", finding.text),
-                comment("test", test.path()), comment("kit", TENON_VERSION_STRING),
+                comment("test", title_of(test)), comment("kit", TENON_VERSION_STRING),
                 "# Exit code 1: the finding is there again. 3: the plugin is not the one judged.\n",
                 check, " || {\n  echo 'repro.sh: the plugin is another file than was judged' >&2\n",
                 "  exit 3\n}\n", "kit=", shell_text({command.front()}),

@@ -20,6 +20,7 @@
 #include "tenon/conformance/process/breadcrumbs.hpp"
 #include "tenon/conformance/process/channel.hpp"
 #include "tenon/conformance/process/crash_reporter.hpp"
+#include "tenon/conformance/verdict.hpp"
 #include "tenon/host/platform/path_text.hpp"
 #include "test_process.hpp"
 
@@ -42,7 +43,7 @@ Stop run_here(const Arguments& arguments, const Subject& subject, const Selected
               std::vector<Finding>& findings) {
   Context kit(subject, selected.test.backend, selected.test.of_case,
               options_of(arguments, selected.repeat, own_process), channel, crumbs,
-              selected.blank.path());
+              selected.blank.path_by_name());
   has_executed() = false;
   Stop stop = run_test(selected.test, kit);
   findings = kit.findings();
@@ -117,7 +118,7 @@ Result<std::vector<TestResult>> run_tests(const Arguments& arguments, const Subj
     TestResult& result = results[index];
     result = selected.blank;
     const std::string path = result.path();
-    if (const Declaration* never = subject.unsupported(path, result.rules)) {
+    if (const Declaration* never = subject.unsupported(result)) {
       result.outcome = Outcome::unsupported;
       result.reason = never->reason;
     } else if (hangs >= arguments.max_hangs) {
@@ -130,7 +131,7 @@ Result<std::vector<TestResult>> run_tests(const Arguments& arguments, const Subj
       result.outcome = stop.outcome;
       result.reason = stop.reason;
       result.executed = has_executed();
-      apply_declarations(subject, result);
+      decide_outcome(result, subject.expected_failure(result));
     } else {
       const TestCommand command{"--run-one=", path,
                                 std::chrono::duration<double>(arguments.timeout), *subject.plugin,
@@ -139,7 +140,7 @@ Result<std::vector<TestResult>> run_tests(const Arguments& arguments, const Subj
       const bool hung = std::ranges::any_of(
           result.findings, [](const Finding& finding) { return finding.rule == "TN-BCK-8"; });
       if (hung) ++hangs;
-      apply_declarations(subject, result);
+      decide_outcome(result, subject.expected_failure(result));
     }
     const std::lock_guard lock(mutex);
     on_progress(result, ++done, tests.size());

@@ -2,17 +2,26 @@
 #include <algorithm>
 #include <random>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "printable.hpp"
 #include "run.hpp"
 #include "tenon/conformance/run/subject_file.hpp"
 #include "tenon/host/files/mapped_file.hpp"
-#include "tenon/host/impl/registry/glob.hpp"
 
 namespace tenon::conformance {
 
 namespace {
+
+/// Whether `text` is a path of `test`. Names of cases can have any characters; a terminal or a
+/// script has them as `printable`.
+bool is_named(std::string_view text, const TestResult& test) {
+  for (const std::string& path : {test.path(), test.path_by_name()}) {
+    if (text == path || text == printable(path)) return true;
+  }
+  return false;
+}
 
 /// The subject with its cases. A missing file is an error of the caller; a file that is not a
 /// plugin is judged.
@@ -55,7 +64,6 @@ std::vector<SelectedTest> select_tests(const Arguments& arguments, const Subject
   for (const PlannedTest& test : plan_tests(subject)) {
     TestResult blank = test.blank();
     if (test.info->level > arguments.level) continue;
-    const std::string path = blank.path();
     const bool judges_rule =
         arguments.rules.empty() ||
         std::ranges::any_of(arguments.rules, [&](const std::string& rule) {
@@ -64,16 +72,13 @@ std::vector<SelectedTest> select_tests(const Arguments& arguments, const Subject
     if (!judges_rule) continue;
     const bool wanted =
         arguments.only.empty() || std::ranges::any_of(arguments.only, [&](const std::string& glob) {
-          return host::matches_glob(glob, path);
+          return matches_path(glob, blank);
         });
     if (!wanted) continue;
     for (std::uint32_t repeat = 0; repeat < arguments.repeat; ++repeat) {
       if (number++ % shard.of != shard.part - 1) continue;
       blank.repeat = repeat;
-      // Names of cases can have any characters; a terminal or a script has them as `printable`.
-      const bool other = !arguments.test.empty() && arguments.test != blank.path() &&
-                         arguments.test != printable(blank.path());
-      if (other) continue;
+      if (!arguments.test.empty() && !is_named(arguments.test, blank)) continue;
       out.push_back({test, repeat, blank});
     }
   }

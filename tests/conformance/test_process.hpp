@@ -21,7 +21,7 @@ struct TestCommand {
 };
 
 /// Runs one test in a process of its own and writes what it reported and what was found to
-/// `result`, whatever happens to that process; `apply_declarations` decides whether it failed. Ends
+/// `result`, whatever happens to that process; `decide_outcome` decides whether it failed. Ends
 /// the whole group of processes that the test started. Any thread, with a server of its own.
 ///
 /// errors: AccessFailed when no process can be started.

@@ -36,7 +36,7 @@ def _operators(part, words):
 
 def _models(part, words):
     """Models that are exported with a package for libtorch's loader; `live` checks what they compute."""
-    plugin, run = "reference_backends/cpu_aoti/cpu_aoti.so", "examples/tenon-run/tenon-run"
+    plugin, run = "reference_backends/cpu_aoti/cpu_aoti.so", "examples/programs/tenon-run/tenon-run"
     timed = "tests/live/bench-tenon"
     program = [live.PYTHON, "tests/live/bench_aoti.py", "--cache", live.CACHE, "--plugin", f"{builds.O2.folder}/{plugin}",
                "--bench-tenon", f"{builds.O2.folder}/{timed}", "--tenon-run", f"{builds.O2.folder}/{run}"]

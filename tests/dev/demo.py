@@ -5,14 +5,14 @@ import pathlib
 
 from dev import builds, packages
 
-DIGITS = "examples/digits"
+DIGITS = "examples/applications/digits"
 # For tenon-run, besides the plugin; README.md shows what it prints with them (tests/docs/demo_test.py).
 ARGUMENTS = [f"{DIGITS}/model.pte", "--input", f"{DIGITS}/input.npy", "--expect", f"{DIGITS}/expected.npy", "--top", "3"]
 
 
 def demo(part):
     """Builds what it needs, and shows it."""
-    program, plugin = "examples/tenon-run/tenon-run", "reference_backends/cpu_aoti/cpu_aoti.so"
+    program, plugin = "examples/programs/tenon-run/tenon-run", "reference_backends/cpu_aoti/cpu_aoti.so"
     packages.setup(part)
     part.say("building tenon-run and CpuAotiBackend")
     builds.configure(part, builds.DEMO)

@@ -136,8 +136,8 @@ class Compiled(InFolder):
                for name, installed, kind, defined in (
                    ("core-test", False, "executable", "/tenon/tests/unit/meson.build"),
                    ("run-test", False, "executable", "/tenon/tests/unit/meson.build"),
-                   ("tenon-run", True, "executable", "/tenon/examples/meson.build"),
-                   ("hello", False, "shared module", "/tenon/examples/meson.build"),
+                   ("tenon-run", True, "executable", "/tenon/examples/programs/meson.build"),
+                   ("hello", False, "shared module", "/tenon/examples/backends/meson.build"),
                    ("part", False, "static library", "/tenon/tests/meson.build"))}
 
     def select(self, suite=(), no_suite=(), test=(), others=False):

@@ -16,8 +16,8 @@ PYTHON = f"{VENV}/bin/python"
 CACHE = "build/live/cache"
 GCC = builds.GCC.folder
 CPU_PLUGIN = f"{GCC}/reference_backends/cpu_aoti/cpu_aoti.so"
-RUN = f"{GCC}/examples/tenon-run/tenon-run"
-COMPILE = f"{GCC}/examples/tenon-compile/tenon-compile"
+RUN = f"{GCC}/examples/programs/tenon-run/tenon-run"
+COMPILE = f"{GCC}/examples/programs/tenon-compile/tenon-compile"
 CASES = f"{GCC}/tests/live/aoti-cases"
 EXECUTORCH_PYTHON = f"{GCC}/examples/python/tenon/executorch/libtenon_executorch.so"
 INDUCTOR = {"TORCHINDUCTOR_CACHE_DIR": os.path.abspath("build/live/inductor")}
@@ -102,10 +102,10 @@ def models(part, words=()):
 def programs(part):
     """What compiles and packs models without AOTInductor's exporter for ExecuTorch."""
     part.check("live: exported models compile and give eager PyTorch's numbers, here and in the wheel",
-               [PYTHON, "tests/live/compiled_programs.py", COMPILE, RUN, f"{GCC}/examples/graph_backend/graph_backend.so"])
+               [PYTHON, "tests/live/compiled_programs.py", COMPILE, RUN, f"{GCC}/examples/backends/graph_backend/graph_backend.so"])
     kernels = []
-    executorch_kernels = f"{GCC}/examples/executorch/plugins/executorch_kernels.so"
-    linalg_kernels = f"{GCC}/examples/linalg_kernels.so"
+    executorch_kernels = f"{GCC}/examples/backends/executorch/executorch_kernels.so"
+    linalg_kernels = f"{GCC}/examples/backends/linalg_kernels.so"
     if os.path.isfile(executorch_kernels):
         kernels += ["--executorch-kernels", executorch_kernels]
     if os.path.isfile(linalg_kernels):
@@ -168,7 +168,7 @@ def executorch(part):
     if not os.access(program, os.X_OK):
         part.skip("live: skipped: built without the ExecuTorch wheel (run .ci/fetch-executorch-wheel)")
         return
-    cache, plugins = "build/live/xnnpack", f"{GCC}/examples/executorch/plugins"
+    cache, plugins = "build/live/xnnpack", f"{GCC}/examples/backends/executorch"
     part.check("live: models for XNNPACK are exported", [PYTHON, "tests/live/export_xnnpack.py", "--cache", cache])
     part.check("live: they give the bits of the stock runtime",
                [program, "--plugin", f"{plugins}/xnnpack.so", "--plugin", f"{plugins}/executorch_kernels.so",
@@ -218,7 +218,7 @@ def live(part, words):
     packages.from_pypi(part)
     builds.configure(part, builds.GCC)
     if words[:1] == ["--operators"]:
-        builds.compile_in(part, GCC, ["examples/tenon-run/tenon-run", "reference_backends/cpu_aoti/cpu_aoti.so"])
+        builds.compile_in(part, GCC, ["examples/programs/tenon-run/tenon-run", "reference_backends/cpu_aoti/cpu_aoti.so"])
         operators(part, words[1:])
         return 0
     if words[:1] == ["--architectures"]:

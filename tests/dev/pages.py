@@ -9,18 +9,19 @@ from dev import builds, packages
 
 
 def rules(part):
-    """docs/reference/rules.md and the kit's table of rules."""
+    """The kit's table of rules, the list of the ids of its tests, and the pictures that count rules."""
     packages.setup(part)
     if not builds.is_configured(builds.GCC.folder):
         builds.configure(part, builds.GCC)
     program = "tests/conformance/rules/tenon-rules"
     builds.compile_in(part, builds.GCC.folder, [program])
-    return part.call([f"{builds.GCC.folder}/{program}", ".", "write"])
+    part.run([f"{builds.GCC.folder}/{program}", ".", "write"])
+    return part.call(["python3", "docs/site/pictures/draw.py", ".", "write"])
 
 
 def docs(part):
-    """The picture of the architecture; the site of the pages, by MkDocs from PyPI, and the API reference, by Doxygen."""
-    packages.setup(part, {"dot": "graphviz"})
+    """The pictures; the site of the pages, by MkDocs from PyPI, with the API reference, by Doxygen."""
+    packages.setup(part)
     venv, wanted = "build/docs-venv", "docs/site/requirements.txt"
     complete = f"{venv}/requirements.txt"
     if not os.path.exists(complete) or not filecmp.cmp(wanted, complete, shallow=False):
@@ -28,7 +29,7 @@ def docs(part):
         part.run(["python3", "-m", "venv", venv])
         part.run([f"{venv}/bin/pip", "install", "--quiet", "--disable-pip-version-check", "-r", wanted])
         shutil.copy(wanted, complete)
-    part.run(["python3", "docs/project/draw_architecture.py", ".", "write"])
+    part.run(["python3", "docs/site/pictures/draw.py", ".", "write"])
     return part.call([f"{venv}/bin/python", "docs/site/build.py", ".", "build/docs"])
 
 

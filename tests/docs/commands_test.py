@@ -192,7 +192,7 @@ def hello_case(box):
 def readme(box):
     hello_case(box)
     box.copy("tests/conformance/cases/hello/*", to="cases")
-    box.copy("examples/hello/hello.cpp")
+    box.copy("examples/backends/hello/hello.cpp")
     (box.folder / "a0.npy").rename(box.folder / "x.npy")
     (box.folder / "b0.npy").rename(box.folder / "y.npy")
     box.plugin("hello", "libacme.so")
@@ -206,7 +206,7 @@ def readme(box):
 
 def quickstart(box):
     hello_case(box)
-    box.copy("examples/hello/hello.cpp")
+    box.copy("examples/backends/hello/hello.cpp")
 
 
 def write_a_backend(box):

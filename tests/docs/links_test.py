@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Links in all pages lead to an existing file of this repository, heading or line. Links to the network
-are not followed.
+"""Links in all pages, also those that are generated for the site, lead to an existing file of this
+repository, heading or line. Links to the network are not followed.
 
 usage: links_test.py ROOT
 """
@@ -16,6 +16,9 @@ import urllib.parse
 from pages import find_pages, read_page
 
 root = pathlib.Path(sys.argv[1]).resolve()
+sys.path.insert(0, str(root / "docs/site"))
+
+import build  # noqa: E402
 
 # Sources that name a page by its path from the root.
 MENTION = re.compile(r"\bdocs/[\w/-]+\.md\b")
@@ -23,9 +26,11 @@ SOURCES = {".c", ".cpp", ".cu", ".h", ".hpp", ".md", ".mm", ".py", ".json", ".fb
 
 
 class Checker:
-    def __init__(self, base):
+    def __init__(self, base, generated):
         self.base = base
         self.pages = {path: read_page(path) for path in find_pages(base)}
+        for place, text in generated.items():
+            self.pages[base / place] = read_page(base / place, text)
         self.num_links = 0
 
     def problems(self):
@@ -47,7 +52,7 @@ class Checker:
             goal = (path.parent / urllib.parse.unquote(parts.path)).resolve()
             if self.base not in [goal, *goal.parents]:
                 return "leads out of the repository"
-            if not goal.exists():
+            if goal not in self.pages and not goal.exists():
                 return "there is no such file"
         if not parts.fragment:
             return None
@@ -62,8 +67,16 @@ class Checker:
 
 
 class Repository(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.generated = build.generated_pages(root)
+
+    def test_generated_pages_are_not_committed(self):
+        for place in self.generated:
+            self.assertFalse((root / place).exists(), place)
+
     def test_links_lead_somewhere(self):
-        checker = Checker(root)
+        checker = Checker(root, self.generated)
         self.assertEqual(list(checker.problems()), [])
         self.assertGreater(checker.num_links, 100)
 
@@ -72,6 +85,7 @@ class Repository(unittest.TestCase):
         listed = {target.split("#")[0] for _, target in index.links}
         pages = {path.relative_to(root / "docs") for path in (root / "docs").rglob("*.md")}
         there = {str(path) for path in pages if path.parts[0] not in ("README.md", "site")}
+        there |= {place.removeprefix("docs/") for place in self.generated}
         self.assertEqual(there - listed, set(), "docs/README.md does not name them")
 
     def test_the_site_has_the_sections_and_pages_of_the_index(self):
@@ -80,7 +94,7 @@ class Repository(unittest.TestCase):
             if name := re.fullmatch(r"  - ([^:]+):", line):
                 pages = shown.setdefault(name[1], [])
             elif page := re.search(r": (\S+\.md)$", line):
-                if page[1] not in ("index.md", "pages.md", "changelog.md"):
+                if page[1] not in ("index.md", "readme.md", "pages.md", "changelog.md") and not page[1].startswith("api/"):
                     pages.append(page[1])
         listed = {}
         for line in (root / "docs/README.md").read_text().splitlines():
@@ -88,7 +102,8 @@ class Repository(unittest.TestCase):
                 pages = listed.setdefault(line[3:], [])
             elif page := re.match(r"\| \[[^]]+\]\(([^)#]+\.md)\) \|", line):
                 pages.append(page[1])
-        self.assertEqual({name: pages for name, pages in listed.items() if pages}, shown)
+        self.assertEqual({name: pages for name, pages in listed.items() if pages},
+                         {name: pages for name, pages in shown.items() if pages})
 
     def test_answers_are_two_links_from_the_readme(self):
         index = (root / "docs/README.md").read_text().split("## Questions and where they are answered")[1]
@@ -97,7 +112,8 @@ class Repository(unittest.TestCase):
 
         def linked(page):
             """The pages that links of a page lead to."""
-            targets = (target.split("#")[0] for _, target in read_page(page).links)
+            text = self.generated.get(page.relative_to(root).as_posix())
+            targets = (target.split("#")[0] for _, target in read_page(page, text).links)
             return {(page.parent / target).resolve() for target in targets} | {page}
 
         for first, second in rows:
@@ -115,7 +131,7 @@ class Repository(unittest.TestCase):
                 for page in MENTION.findall(path.read_text(encoding="utf-8")):
                     # A template names its own pages, by paths from its root.
                     places = [root, *(p for p in path.parents if root in p.parents)]
-                    if not any((place / page).exists() for place in places):
+                    if page not in self.generated and not any((place / page).exists() for place in places):
                         missing.append(f"{path.relative_to(root)}: {page}")
         self.assertEqual(missing, [])
 
@@ -131,7 +147,7 @@ class BrokenPages(unittest.TestCase):
             (base / "docs/source.c").write_text("one\ntwo\n")
             for name, content in others:
                 (base / "docs" / name).write_text(content)
-            return list(Checker(base).problems())
+            return list(Checker(base, {"docs/made.md": "## A made page\n"}).problems())
 
     def test_good_links(self):
         text = (
@@ -143,6 +159,12 @@ class BrokenPages(unittest.TestCase):
     def test_a_second_heading_of_one_name_has_a_number(self):
         self.assertEqual(self.check("# Use\n# Use\n[a](#use) [b](#use-1)\n"), [])
         self.assertEqual(len(self.check("# Use\n# Use\n[a](#use-2)\n")), 1)
+
+    def test_a_generated_page_has_headings(self):
+        self.assertEqual(self.check("[a](made.md) [b](made.md#a-made-page)\n"), [])
+        self.assertEqual(
+            self.check("[a](made.md#part)\n"), ["docs/page.md:1: made.md#part: the page has no such heading"]
+        )
 
     def test_what_is_missing_is_named(self):
         for link, text in (

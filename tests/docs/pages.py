@@ -57,8 +57,8 @@ def anchor_of(heading):
 
 
 class Reader:
-    def __init__(self, path):
-        self.lines = path.read_text(encoding="utf-8").splitlines()
+    def __init__(self, path, text):
+        self.lines = text.splitlines()
         self.page = Page(path, [], set(), [])
         self.comment = ""
         self.paragraph = []  # (line, text) of the lines so far
@@ -140,5 +140,6 @@ class Reader:
         self.page.anchors.add(name)
 
 
-def read_page(path):
-    return Reader(path).read()
+def read_page(path, text=None):
+    """The page at `path`, or one with `text` that is generated for that place."""
+    return Reader(path, path.read_text(encoding="utf-8") if text is None else text).read()

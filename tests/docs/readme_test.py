@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """The code in README.md is the code that is built: the hello backend, and the part of
-examples/embed/embed.cpp between its marks."""
+examples/applications/embed/embed.cpp between its marks."""
 
 import pathlib
 import re
@@ -10,8 +10,8 @@ import textwrap
 
 root = pathlib.Path(sys.argv[1])
 blocks = re.findall(r"```cpp\n(.*?)```", (root / "README.md").read_text(), re.DOTALL)
-hello = (root / "examples/hello/hello.cpp").read_text()
-embed = (root / "examples/embed/embed.cpp").read_text().split("  // [readme]\n")[1]
+hello = (root / "examples/backends/hello/hello.cpp").read_text()
+embed = (root / "examples/applications/embed/embed.cpp").read_text().split("  // [readme]\n")[1]
 
 expected = [hello, textwrap.dedent(embed)]
 if blocks != expected:

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Makes the reference of the public headers by Doxygen, into a folder of the build, without a
-warning. Ends with 77, which Meson counts as skipped, where there is no Doxygen.
+"""Makes the API reference of the public headers, as pages for MkDocs in a folder of the build, of the XML
+that Doxygen writes without a warning. Ends with 77, which Meson counts as skipped, where there is no Doxygen.
 
 usage: reference_test.py ROOT OUTPUT VERSION
 """
@@ -13,15 +13,23 @@ import subprocess
 import sys
 import tempfile
 
+root = pathlib.Path(sys.argv[1]).resolve()
+sys.path[:0] = [str(root / "docs/site"), str(root / "docs/site/pictures")]
+
+import api_pages  # noqa: E402
+import architecture  # noqa: E402
+
 SKIPPED = 77
 
 # Entries that a reader looks up first.
 EXPECTED = {
-    "index.html": "Reference of the headers",
-    "classtenon_1_1Backend.html": "runs_embedded_code",
-    "structtenon__backend__api.html": "<li>TN-EXE-1: ",
-    "classtenon_1_1host_1_1Method.html": "create_session",
-    "classtenon_1_1ResultState.html": "moved out",
+    "index.md": "[`tenon::Backend`](backend/backend.hpp.md#Backend)",
+    "backend/backend.hpp.md": "runs_embedded_code",
+    "abi/tensor.h.md": '<dt id="tenon_value-as-tensor"><code><a href="#tenon_tensor">tenon_tensor</a>* <b>as.tensor</b></code></dt>',
+    "abi/backend.h.md": '<a href="../../reference/rules.html#tn-exe-1">TN-EXE-1</a>: ',
+    "host/method/method.hpp.md": "### `create_session` { #Method-create_session }",
+    "core/result.hpp.md": "moved out",
+    "host.md": "[`Program`](host/program/program.hpp.md#Program)",
 }
 
 # A wrong comment, which has to be found.
@@ -44,22 +52,34 @@ def doxygen(root, output, version, settings=""):
     return f"doxygen:\n{done.stdout}{done.stderr}" if done.returncode != 0 else None
 
 
-def problem(root, output, version):
+def parts():
+    """The parts of include/tenon as the picture of the architecture has them, in the order of the site's navigation."""
+    found = {name: (part.text, part.header) for name, part in architecture.PARTS.items()}
+    found[architecture.SHARED_BY_BRIDGES] = ("what the bridges share", "")
+    order = ["abi", "core", "backend", "host", "aot", "aoti", "executorch", "conformance"]
+    return {name: found[name] for name in sorted(found, key=lambda each: (order.index(each.split("/")[0]), each))}
+
+
+def problem(output, version):
     if failure := doxygen(root, output, version):
         return failure
+    first = (root / "docs/site/api.md").read_text(encoding="utf-8")
+    pages = api_pages.Reference(output / "xml", root / "include", parts()).write(output / "api", first)
     for name, text in EXPECTED.items():
-        path = output / "html" / name
-        if not path.is_file():
-            return f"the reference has no {name}"
-        if text not in path.read_text(encoding="utf-8"):
-            return f"{path} says nothing of {text!r}"
-    if hidden := [path.name for path in (output / "html").glob("*1detail*")]:
+        if text not in pages.get(name, ""):
+            return f"the page {name} does not say {text!r}"
+    if broken := list(api_pages.broken_links(pages)):
+        return f"links of the reference that lead nowhere: {broken[:5]}"
+    if not list(api_pages.broken_links({"index.md": "[a](b.md)", "c.md": '<a href="#d">'})):
+        return "a link to nothing was not noticed"
+    if hidden := [name for name, text in pages.items() if "detail::" in text.split("## ", 1)[-1].split("<pre", 1)[0]]:
         return f"namespaces `detail` are shown: {hidden[:3]}"
+    print(f"{len(pages)} pages in {output / 'api'}")
     return None
 
 
 def main():
-    root, output, version = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2]), sys.argv[3]
+    output, version = pathlib.Path(sys.argv[2]), sys.argv[3]
     if not shutil.which("doxygen"):
         print("skipped: there is no doxygen (Debian: apt-get install doxygen)")
         sys.exit(SKIPPED)
@@ -69,9 +89,8 @@ def main():
         failure = doxygen(root, pathlib.Path(folder) / "out", version, f"INPUT = {header}\n")
         if not failure or "gone" not in failure:
             sys.exit(f"a wrong comment was not noticed: {failure}")
-    if failure := problem(root, output, version):
+    if failure := problem(output, version):
         sys.exit(failure)
-    print(f"{len(list((output / 'html').glob('*.html')))} pages in {output / 'html'}")
 
 
 if __name__ == "__main__":

@@ -11,7 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "../../examples/tenon-run/values.hpp"
+#include "../../examples/programs/common/tool_limits.hpp"
+#include "../../examples/programs/tenon-run/values.hpp"
 #include "fuzz/touch_backends.hpp"
 #include "tenon/host.hpp"
 #include "tenon/host/schema/program_generated.h"
@@ -144,7 +145,7 @@ class MethodWalk {
   static bool execute(host::Method& method) {
     begin_calls(max_calls);
     if (!method.execute().ok()) return false;
-    std::uint64_t printed = host::HostLimits{}.printed_values;
+    std::uint64_t printed = tool::ToolLimits{}.printed_values;
     for (std::size_t i = 0; i < method.num_outputs(); ++i) {
       auto* output = const_cast<tenon_value*>(&method.output(i));
       touch_args(&output, 1);

@@ -27,7 +27,8 @@ class Walk {
  public:
   static std::uint64_t program(const std::shared_ptr<const host::Program>& program) {
     Walk walk;
-    for (std::size_t i = 0; i < program->num_segments(); ++i) walk.touch(program->segment(i));
+    for (std::size_t i = 0; i < program->view().num_segments(); ++i)
+      walk.touch(program->view().segment(i));
     for (const auto name : program->method_names()) {
       walk.touch(name);
       walk.plan(*program, **program->plan(name));
@@ -94,10 +95,10 @@ class Walk {
     }
     if (extra != nullptr && extra->location() == schema::TensorDataLocation::EXTERNAL) return;
     if (tensor.data_buffer_idx() == 0) return;
-    touch(place == nullptr
-              ? *program.constant_data(tensor.data_buffer_idx(), shape.nbytes())
-              : *program.mutable_data(extra == nullptr ? 0 : extra->mutable_data_segments_idx(),
-                                      tensor.data_buffer_idx(), shape.nbytes()));
+    touch(place == nullptr ? *program.view().constant_data(tensor.data_buffer_idx(), shape.nbytes())
+                           : *program.view().mutable_data(
+                                 extra == nullptr ? 0 : extra->mutable_data_segments_idx(),
+                                 tensor.data_buffer_idx(), shape.nbytes()));
   }
 
   template <class Items>
@@ -175,7 +176,7 @@ class Walk {
     for (const auto* entry : *plan.values()) value(program, plan, *entry);
     for (const auto* delegate : *plan.delegates()) {
       touch(delegate->id());
-      touch(program.delegate_data(*delegate));
+      touch(program.view().delegate_data(*delegate));
       for (const auto* spec : *delegate->compile_specs()) {
         touch(spec->key());
         touch(spec->value());
@@ -223,7 +224,7 @@ class Walk {
     const auto* all = program.flatbuffer().mutable_data_segments();
     for (std::uint32_t i = 0; all != nullptr && i < all->size(); ++i) {
       for (std::uint32_t j = 0; j < all->Get(i)->offsets()->size(); ++j) {
-        touch(*program.mutable_data(i, j, 0));
+        touch(*program.view().mutable_data(i, j, 0));
       }
     }
   }
@@ -231,7 +232,7 @@ class Walk {
   void constants(const host::Program& program) {
     if (!program.view().uses_constant_segment()) return;
     const auto count = program.flatbuffer().constant_segment()->offsets()->size();
-    for (std::uint32_t i = 0; i < count; ++i) touch(*program.constant_data(i, 0));
+    for (std::uint32_t i = 0; i < count; ++i) touch(*program.view().constant_data(i, 0));
   }
 
   template <class File>

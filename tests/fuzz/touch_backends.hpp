@@ -8,7 +8,7 @@
 
 // Backends under the ids that the fixtures name. They use everything that they are given.
 TENON_DECLARE_STATIC_PLUGIN(TouchNoop);
-// examples/demo_backend, linked in.
+// examples/backends/demo_backend, linked in.
 TENON_DECLARE_STATIC_PLUGIN(BackendWithCompilerDemo);
 
 namespace tenon::test {

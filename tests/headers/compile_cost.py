@@ -3,8 +3,8 @@
 """Prints what a source pays to include Tenon, next to the libraries that it uses.
 
 Each subject is compiled alone: the libraries, the umbrella headers (one #include), the headers of
-definitions that Tenon's static libraries are made of, three plugins (examples/hello and the templates
-wrapper and full) and examples/embed (a 40-line application). A plugin is the source with
+definitions that Tenon's static libraries are made of, three plugins (examples/backends/hello and the templates
+wrapper and full) and examples/applications/embed (a 40-line application). A plugin is the source with
 TENON_PLUGIN, with what it includes. A figure is the processor's time in user mode, the minimum of all
 rounds; a round compiles everything once, so that a busy machine disturbs all subjects alike. A ratio is
 to the sum of nlohmann/json and flatbuffers at the same optimization.
@@ -44,7 +44,7 @@ UMBRELLAS = {
 }
 # Plugins, next to the headers: the source, and the directories that it includes from.
 PLUGINS = {
-    "examples/hello": ("examples/hello/hello.cpp", []),
+    "examples/backends/hello": ("examples/backends/hello/hello.cpp", []),
     "templates/wrapper": (
         "templates/wrapper/runtime/my_npu.cpp",
         ["templates/wrapper", "templates/wrapper/stand_in"],
@@ -69,7 +69,7 @@ def subjects_of(include, scratch, embed):
             found[name] = file
             break
     if embed.exists():
-        found["examples/embed"] = embed
+        found["examples/applications/embed"] = embed
     return found
 
 
@@ -177,7 +177,7 @@ def main():
     option(
         "--embed",
         type=pathlib.Path,
-        help="the application (default: examples/embed next to the headers)",
+        help="the application (default: examples/applications/embed next to the headers)",
     )
     option("--cxx", default="g++", help="compiler (default: %(default)s)")
     option("--flag", action="append", default=[], help="further flag of the compiler")
@@ -202,7 +202,7 @@ def main():
     args = parser.parse_args()
     if args.rounds < 1:
         parser.error("--rounds: expected 1 or more")
-    embed = args.embed or args.include.parent / "examples/embed/embed.cpp"
+    embed = args.embed or args.include.parent / "examples/applications/embed/embed.cpp"
     paths = [f"-I{args.include}"] + [f"-I{path}" for path in generated_paths(args.build)]
     with tempfile.TemporaryDirectory() as scratch:
         subjects = subjects_of(args.include, pathlib.Path(scratch), embed)

@@ -3,7 +3,7 @@
 
 implementation_test.py --cxx COMPILER --include FOLDER... --embed SOURCE --definitions SOURCE PLUGIN MODEL
 
-The program is examples/embed. MODEL adds 1, 2, 3, 4 to the four numbers that it gives (0.1, 0.2, 0.3,
+The program is examples/applications/embed. MODEL adds 1, 2, 3, 4 to the four numbers that it gives (0.1, 0.2, 0.3,
 0.4); it was made as docs/snippets/write_program.cpp makes one.
 """
 

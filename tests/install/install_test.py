@@ -83,7 +83,7 @@ with tempfile.TemporaryDirectory(prefix="tenon-install-") as folder:
         without = {name: value for name, value in os.environ.items() if not name.startswith("TENON_")}
         listed = run(lister, "--all", "--json", env=without)
         assert f'"{plugins}"' in listed, listed
-    hello = pathlib.Path(source) / "examples/hello/hello.cpp"
+    hello = pathlib.Path(source) / "examples/backends/hello/hello.cpp"
     plugin = pathlib.Path(folder) / "hello.so"
     run(*compiler, "-std=c++20", "-fPIC", "-shared", *pkg_config("--cflags", "tenon"), hello,
         f"-Wl,--version-script={export_map}", "-o", plugin)

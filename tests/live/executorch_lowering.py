@@ -47,9 +47,9 @@ import tenon
 import tenon.executorch
 import vision
 
-GRAPH_BACKEND = BUILD / "examples/graph_backend/graph_backend.so"
-PLUGINS = [GRAPH_BACKEND, BUILD / "examples/executorch/plugins/executorch_kernels.so",
-           BUILD / "examples/executorch/plugins/xnnpack.so"]
+GRAPH_BACKEND = BUILD / "examples/backends/graph_backend/graph_backend.so"
+PLUGINS = [GRAPH_BACKEND, BUILD / "examples/backends/executorch/executorch_kernels.so",
+           BUILD / "examples/backends/executorch/xnnpack.so"]
 RTOL, ATOL = 1e-4, 1e-5  # As for the kit's cases in float32 that PyTorch computed.
 table = {}
 
@@ -152,7 +152,7 @@ class Case(unittest.TestCase):
                 path = self.folder / f"{kind}_{number}.npy"
                 numpy.save(path, tensor.detach().contiguous().numpy())
                 arguments += [f"--{kind}", str(path)]
-        done = subprocess.run([BUILD / "examples/tenon-run/tenon-run", *arguments],
+        done = subprocess.run([BUILD / "examples/programs/tenon-run/tenon-run", *arguments],
                               capture_output=True, text=True, check=False)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
@@ -178,7 +178,7 @@ class Case(unittest.TestCase):
         """The program that tenon-compile makes, and its report on it."""
         path = self.folder / "compiled.pte"
         done = subprocess.run(
-            [BUILD / "examples/tenon-compile/tenon-compile", *map(str, arguments), "--backend",
+            [BUILD / "examples/programs/tenon-compile/tenon-compile", *map(str, arguments), "--backend",
              "GraphBackend", "--plugin", GRAPH_BACKEND, "--json", "-o", path],
             capture_output=True, text=True, check=False)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
@@ -448,7 +448,7 @@ class Features(Case):
 class Script(Case):
     def test_the_script_of_the_page_writes_a_program(self):
         model = self.folder / "model.pte"
-        subprocess.run([sys.executable, BUILD / "examples/executorch/lower_with_plugin.py",
+        subprocess.run([sys.executable, BUILD / "examples/applications/executorch/lower_with_plugin.py",
                         GRAPH_BACKEND, "GraphBackend", model], check=True, capture_output=True,
                        env={**os.environ, "PYTHONPATH": str(BUILD / "examples/python")})
         self.assertEqual([id for id, _, _ in blobs(model)], ["GraphBackend"])
@@ -467,7 +467,7 @@ class Failures(Case):
     def test_a_backend_that_is_unknown_or_cannot_compile(self):
         failure = self.refusal(tenon.executorch.partitioner, "NoSuchBackend")
         self.assertIn("NoSuchBackend", failure.text)
-        failure = self.refusal(tenon.executorch.backend, "Add", plugins=[BUILD / "examples/hello.so"])
+        failure = self.refusal(tenon.executorch.backend, "Add", plugins=[BUILD / "examples/backends/hello.so"])
         self.assertEqual(failure.name, "NotSupported")
         self.assertIn("cannot compile", failure.text)
 

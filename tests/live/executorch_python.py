@@ -25,9 +25,9 @@ from executorch.runtime import Runtime
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 FIXTURES = ROOT / "tests/fixtures"
 BUILD = pathlib.Path(sys.argv[1]).resolve()
-BRIDGE = BUILD / "examples/executorch"
+BRIDGE = BUILD / "examples/applications/executorch"
 PACKAGE = BUILD / "examples/python"
-DEMO = BUILD / "examples/demo_backend.so"
+DEMO = BUILD / "examples/backends/demo_backend.so"
 CPU_AOTI = BUILD / "reference_backends/cpu_aoti/cpu_aoti.so"
 TABLE_SIZE = 16
 OF_THE_WHEEL = {"OpenvinoBackend", "QnnBackend", "XnnpackBackend"}  # As bridges.md lists.
@@ -147,7 +147,7 @@ def check_table(bridge):
     with tempfile.TemporaryDirectory(prefix="tenon-test-") as folder:
         os.environ["TENON_PLUGIN_PATH"] = folder
         assert bridge.register_plugins() == []
-        (pathlib.Path(folder) / "hello.so").symlink_to(BUILD / "examples/hello.so")
+        (pathlib.Path(folder) / "hello.so").symlink_to(BUILD / "examples/backends/hello.so")
         ids = bridge.register_plugins()
         assert ids == ["Add"], ids
         error = refusal(bridge.register_plugins)

@@ -4,7 +4,7 @@
 Each case is exported, compiled with every operator left to kernels, run by the stock runtime with
 all its checks, and compared with eager PyTorch: numbers, shapes, dtypes.
 
-    python tests/live/left_over_operators.py build/gcc/examples/tenon-compile/tenon-compile
+    python tests/live/left_over_operators.py build/gcc/examples/programs/tenon-compile/tenon-compile
 """
 
 import argparse

@@ -221,9 +221,9 @@ def operator_of(name):
 
 class Check:
     def __init__(self, build, folder):
-        self.compiler = build / "examples/tenon-compile/tenon-compile"
-        self.runner = build / "examples/tenon-run/tenon-run"
-        self.plugin = build / "examples/openvino/openvino.so"
+        self.compiler = build / "examples/programs/tenon-compile/tenon-compile"
+        self.runner = build / "examples/programs/tenon-run/tenon-run"
+        self.plugin = build / "examples/backends/openvino/openvino.so"
         self.folder = folder
 
     def run_one(self, name, program, model, inputs):

@@ -23,10 +23,10 @@ NMSE, PEAK = 1e-7, 1e-3
 
 def register():
     """Finds the plugin in a directory of its own, as ids are left out of those that are found."""
-    sys.path.insert(0, str(BUILD / "examples/executorch"))
+    sys.path.insert(0, str(BUILD / "examples/applications/executorch"))
     import tenon_executorch
     with tempfile.TemporaryDirectory(prefix="tenon-test-") as folder:
-        (pathlib.Path(folder) / "openvino.so").symlink_to(BUILD / "examples/openvino/openvino.so")
+        (pathlib.Path(folder) / "openvino.so").symlink_to(BUILD / "examples/backends/openvino/openvino.so")
         os.environ |= {"TENON_PLUGIN_PATH": folder, "TENON_DISABLE": "OpenvinoBackend"}
         assert tenon_executorch.register_plugins() == ["TenonOpenvino"]
     assert Runtime.get().backend_registry.is_available("TenonOpenvino")

@@ -173,7 +173,7 @@ def facts_of(group: list[Case], options: argparse.Namespace) -> tuple[dict[str, 
 
 def run_program(facts: dict[str, Any], folder: Path, options: argparse.Namespace) -> tuple[str, str, list[Any]]:
     """The verdict on a program, the reason, and what tenon-run found of each output."""
-    command: list[Any] = [options.build / "examples/tenon-run/tenon-run", folder / "model.pte", "--plugin",
+    command: list[Any] = [options.build / "examples/programs/tenon-run/tenon-run", folder / "model.pte", "--plugin",
                           options.build / "reference_backends/cpu_aoti/cpu_aoti.so", "--json", "--output", folder / "found"]
     if limits := LIMITS[options.dtype]:
         command += ["--rtol", str(limits[0]), "--atol", str(limits[1])]

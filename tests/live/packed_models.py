@@ -99,7 +99,7 @@ class Factors(torch.nn.Module):
 
 
 class Triangular(torch.nn.Module):
-    """An operator of PyTorch for which examples/linalg_kernels has a kernel; the plugin itself has none."""
+    """An operator of PyTorch for which examples/backends/linalg_kernels has a kernel; the plugin itself has none."""
 
     def forward(self, a, b):
         solution = torch.linalg.solve_triangular(a * 2, b + 1, upper=True)

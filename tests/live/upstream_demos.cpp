@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-#include "../../examples/demo_backend/demo_blob.hpp"
+#include "../../examples/backends/demo_backend/demo_blob.hpp"
 
 #include "tenon/core/hex.hpp"
 

@@ -36,7 +36,7 @@ MESSAGES = {
     15: ["architecture 'applegpu_g14s'", "setMathMode 0", "setMathFloatingPointFunctions 1"],
 }
 # Options that keep away what the plugin does not need.
-OPTIONS = ["-Dtests=disabled", "-Dexamples=disabled", "-Dcpu_aoti=disabled", "-Dcuda=disabled",
+OPTIONS = ["-Dtests=disabled", "-Dprograms=disabled", "-Dexamples=disabled", "-Dcpu_aoti=disabled", "-Dcuda=disabled",
            "-Dbenchmarks=disabled", "-Dmetal_aoti=enabled", "-Dwerror=true", "-Ddebug=false",
            "-Doptimization=1", "-Dunity=on", "-Dunity_size=100"]
 

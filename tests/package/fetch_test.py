@@ -41,7 +41,7 @@ class Project(unittest.TestCase):
         temporary = tempfile.TemporaryDirectory(prefix="tenon-fetch-")
         self.addCleanup(temporary.cleanup)
         self.folder = pathlib.Path(temporary.name).resolve()
-        shutil.copy(source / "examples/hello/hello.cpp", self.folder)
+        shutil.copy(source / "examples/backends/hello/hello.cpp", self.folder)
 
     def cmake(self, text, *arguments, expect=0):
         (self.folder / "CMakeLists.txt").write_text(text)
@@ -95,7 +95,7 @@ class Agreement(Project):
         self.make()
         self.assertTrue((self.folder / "build/hello.so").is_file())
         self.assertEqual(list(made.rglob("*.a")), [])
-        shown = run(build / "examples/tenon-inspect/tenon-inspect", self.folder / "build/hello.so", "--json", env=environment)
+        shown = run(build / "examples/programs/tenon-inspect/tenon-inspect", self.folder / "build/hello.so", "--json", env=environment)
         self.assertEqual(json.loads(shown.stdout)["record"]["backends"][0]["id"], "Add")
 
     def test_a_host_that_cannot_be_is_left_out_or_refused_with_the_reason(self):

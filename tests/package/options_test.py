@@ -107,7 +107,7 @@ class Options(unittest.TestCase):
         if not shutil.which("cmake"):
             return
         # As the templates do.
-        shutil.copy(source / "examples/hello/hello.cpp", self.folder)
+        shutil.copy(source / "examples/backends/hello/hello.cpp", self.folder)
         (self.folder / "CMakeLists.txt").write_text(
             "cmake_minimum_required(VERSION 3.17)\nproject(consumer LANGUAGES CXX)\ninclude(CTest)\n"
             "find_package(Tenon 0.1 REQUIRED)\ntenon_add_plugin(hello hello.cpp)\n"
@@ -127,10 +127,12 @@ class Options(unittest.TestCase):
     def test_a_feature_that_lacks_what_it_needs_is_refused_with_the_option(self):
         for options, text in (("-Dhost=disabled -Dtests=enabled", "tests need -Dhost=enabled"),
                               ("-Dhost=disabled -Dconformance=enabled", "tenon-conformance needs -Dhost=enabled"),
-                              ("-Dhost=disabled -Dexamples=enabled", "example plugins need -Dhost=enabled"),
+                              ("-Dhost=disabled -Dexamples=enabled", "example plugins and applications need -Dhost=enabled"),
+                              ("-Dhost=disabled -Dprograms=enabled", "programs need -Dhost=enabled"),
                               ("-Dhost=disabled -Dcpu_aoti=enabled", "the backend for CPUs needs -Dhost=enabled"),
-                              ("-Dhost=disabled -Dpython=enabled", "the Python package needs -Dexamples=enabled"),
-                              ("-Dexamples=disabled -Dtests=enabled", "tests need the programs: -Dexamples=enabled")):
+                              ("-Dhost=disabled -Dpython=enabled", "the Python package needs -Dprograms=enabled"),
+                              ("-Dprograms=disabled -Dtests=enabled", "tests need the programs: -Dprograms=enabled"),
+                              ("-Dexamples=disabled -Dtests=enabled", "tests need the example plugins: -Dexamples=enabled")):
             with self.subTest(options):
                 self.assertIn(text, self.configure(options.split(), environment, expect=1))
 

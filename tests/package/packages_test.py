@@ -103,14 +103,14 @@ class Packages(unittest.TestCase):
     def test_a_plugin_is_one_line_with_pkg_config(self):
         page = (source / "docs/getting-started/packages.md").read_text()
         [line] = re.findall(r"```sh\n(c\+\+ .*?)```", page, re.DOTALL)
-        shutil.copy(source / "examples/hello/hello.cpp", self.folder / "acme.cpp")
+        shutil.copy(source / "examples/backends/hello/hello.cpp", self.folder / "acme.cpp")
         run(line.replace("c++ ", self.env["CXX"] + " ", 1), env=self.env, cwd=self.folder)
         self.check_plugin(self.folder / "acme.so")
 
     @unittest.skipUnless(has_cmake, "there is no cmake")
     def test_cmake_builds_plugins_and_applications(self):
-        shutil.copy(source / "examples/hello/hello.cpp", self.folder / "acme.cpp")
-        shutil.copy(source / "examples/embed/embed.cpp", self.folder)
+        shutil.copy(source / "examples/backends/hello/hello.cpp", self.folder / "acme.cpp")
+        shutil.copy(source / "examples/applications/embed/embed.cpp", self.folder)
         self.cmake("find_package(Tenon 0.1 REQUIRED COMPONENTS host)\n"
                    "tenon_add_plugin(acme acme.cpp)\n"
                    "add_executable(embed embed.cpp)\n"
@@ -130,7 +130,7 @@ class Packages(unittest.TestCase):
     @unittest.skipUnless(has_cmake, "there is no cmake")
     def test_cmake_fails_the_build_of_a_plugin_that_hosts_refuse(self):
         # Runs code when it is loaded: TN-BIN-2.
-        text = (source / "examples/hello/hello.cpp").read_text()
+        text = (source / "examples/backends/hello/hello.cpp").read_text()
         self.write("acme.cpp", text + "\nextern int at_load;\nint at_load = "
                                       "static_cast<int>(std::string_view(__FILE__).size() + "
                                       "reinterpret_cast<std::size_t>(&at_load) % 7);\n"
@@ -177,7 +177,7 @@ class Packages(unittest.TestCase):
                    "if(TARGET Tenon::host)\nmessage(FATAL_ERROR no)\nendif()\n")
 
     def meson_consumer(self, *lines):
-        shutil.copy(source / "examples/hello/hello.cpp", self.folder / "acme.cpp")
+        shutil.copy(source / "examples/backends/hello/hello.cpp", self.folder / "acme.cpp")
         page = (source / "docs/getting-started/packages.md").read_text()
         [block] = re.findall(r"```meson\n(.*?)```", page, re.DOTALL)
         self.write("meson.build",

@@ -20,7 +20,7 @@ from prefix import run
 build, source, *compiler = sys.argv[1:]
 source = pathlib.Path(source)
 environment = dict(os.environ, CXX=" ".join(compiler))
-LEAN = ["-Dtests=disabled", "-Dexamples=disabled", "-Dcpu_aoti=disabled", "-Dcuda=disabled",
+LEAN = ["-Dtests=disabled", "-Dprograms=disabled", "-Dexamples=disabled", "-Dcpu_aoti=disabled", "-Dcuda=disabled",
         "-Dnvcc_kernels=disabled", "-Dbenchmarks=disabled"]
 
 
@@ -53,7 +53,7 @@ class Sources(unittest.TestCase):
         run("meson", "setup", "headers", "-Dhost=disabled", env=environment, cwd=unpacked)
         run("meson", "install", "-C", "headers", "--destdir", self.folder / "staging", env=environment, cwd=unpacked)
         [header] = (self.folder / "staging").rglob("tenon.hpp")
-        run(*compiler, "-std=c++20", "-fsyntax-only", f"-I{header.parents[1]}", unpacked / "examples/hello/hello.cpp",
+        run(*compiler, "-std=c++20", "-fsyntax-only", f"-I{header.parents[1]}", unpacked / "examples/backends/hello/hello.cpp",
             env=environment)
         if shutil.which("cmake"):
             run("cmake", "-S", ".", "-B", "cmake", "-DTENON_HOST=ON", env=environment, cwd=unpacked)

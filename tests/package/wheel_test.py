@@ -22,10 +22,10 @@ SOURCE = pathlib.Path(sys.argv[1]).resolve()
 BUILD = pathlib.Path(sys.argv[2]).resolve() if len(sys.argv) > 2 else None
 DIST = SOURCE / "build/wheel/dist"
 LIVE = SOURCE / "build/live/venv/bin/python"
-DIGITS = SOURCE / "examples/digits"
+DIGITS = SOURCE / "examples/applications/digits"
 PROGRAMS = ["compile", "conformance", "doctor", "inspect", "list", "new", "run"]
 EMPTY_DIRECTORIES = {"share", "lib/cmake"}
-DIGITS_MB = 40  # Resident after running examples/digits.
+DIGITS_MB = 40  # Resident after running examples/applications/digits.
 SKIPPED = 77
 
 
@@ -127,7 +127,7 @@ def check_authors(there):
     for name, folder in config.items():
         assert pathlib.Path(folder).is_dir(), (name, folder)
     assert there.run("tenon-config", expect=2).startswith("usage: tenon-config")
-    hello = SOURCE / "examples/hello/hello.cpp"
+    hello = SOURCE / "examples/backends/hello/hello.cpp"
     flags = there.run("tenon-config", "--cflags", "--ldflags").split()
     there.run("c++", "-std=c++20", *flags, hello, "-o", there.path / "home/hello.so")
     there.run("tenon-inspect", there.path / "home/hello.so")
@@ -199,8 +199,8 @@ def check_other_hosts(there, folder):
     model = folder / "acme/tests/scale.pte"
     other = {name: value for name, value in there.env.items() if name != "PATH"}
     other |= {"PATH": "/usr/bin:/bin", "TENON_PLUGIN_PATH": plugins}
-    if BUILD and (BUILD / "examples/tenon-run/tenon-run").is_file():
-        run(BUILD / "examples/tenon-run/tenon-run", model, "--input", folder / "input.npy", env=other)
+    if BUILD and (BUILD / "examples/programs/tenon-run/tenon-run").is_file():
+        run(BUILD / "examples/programs/tenon-run/tenon-run", model, "--input", folder / "input.npy", env=other)
         print("a host elsewhere finds AcmeBackend by TENON_PLUGIN_PATH")
     [site] = (there.path / "lib").glob("python3*/site-packages")
     if not LIVE.exists() or not (site / "tenon/executorch/libtenon_executorch.so").is_file():

@@ -79,7 +79,7 @@ def main():
 
     def check_digits(processor, level):
         """The example's model is for AVX2."""
-        program = given.source / "examples/digits/model.pte"
+        program = given.source / "examples/applications/digits/model.pte"
         done = emulate(processor, given.doctor, program, "--plugin", given.plugin)
         is_refused = level < 3
         named = f"(the model was compiled for x86-64-v3; this processor has x86-64-v{level})"

@@ -61,7 +61,7 @@ class ProgramDescriber {
   /// Each of them up to the next, so with the padding between.
   void add_subsegments(const schema::SubsegmentOffsets& where,
                        std::vector<aot::SharedBytes>& list) const {
-    const auto all = program_->segment(where.segment_index());
+    const auto all = program_->view().segment(where.segment_index());
     const auto& offsets = *where.offsets();
     for (unsigned i = 1; i < offsets.size(); ++i) {
       const auto begin = static_cast<std::size_t>(offsets.Get(i));
@@ -178,7 +178,7 @@ class ProgramDescriber {
   [[nodiscard]] aot::DelegateData describe_delegate(const schema::BackendDelegate& found) const {
     aot::DelegateData out;
     out.id = text(found.id());
-    out.processed = share(program_->delegate_data(found));
+    out.processed = share(program_->view().delegate_data(found));
     for (const auto* spec : *found.compile_specs()) {
       const Bytes value = std::as_bytes(std::span(spec->value()->data(), spec->value()->size()));
       out.compile_specs.push_back({text(spec->key()), share(value)});

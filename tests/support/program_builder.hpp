@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "support/aligned_bytes.hpp"
+#include "tenon/core/file_bytes.hpp"
 #include "tenon/core/scalar_type.hpp"
-#include "tenon/host/binary/file_bytes.hpp"
 #include "tenon/host/program/file_header.hpp"
 #include "tenon/host/schema/program_generated.h"
 #include "tenon/host/schema/program_objects_generated.h"
@@ -190,8 +190,7 @@ class ProgramBuilder {
   [[nodiscard]] static ProgramBuilder of(std::span<const std::byte> file) {
     ProgramBuilder out;
     schema::objects::GetProgram(file.data())->UnPackTo(&out.program);
-    const auto parts =
-        host::detail::read_program_header(host::detail::FileBytes(file), file.size());
+    const auto parts = host::detail::read_program_header(FileBytes(file), file.size());
     if (!parts.ok() || parts->segment_base == 0) return out;
     const auto segments = file.subspan(static_cast<std::size_t>(parts->segment_base),
                                        static_cast<std::size_t>(parts->segment_size));

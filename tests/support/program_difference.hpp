@@ -195,7 +195,7 @@ class ProgramDifference {
     if (const auto* constant = std::get_if<aot::storage::Constant>(&expected.data)) {
       same(index != 0, true, "number of the constant");
       const auto& bytes = expected_->constants[constant->index];
-      const auto data = found_->constant_data(index, bytes.size());
+      const auto data = found_->view().constant_data(index, bytes.size());
       if (!data.ok()) return fail(std::string(data.text()));
       if (!data->empty()) {
         same(reinterpret_cast<std::uintptr_t>(data->data()) % 16, 0u, "alignment of the constant");
@@ -204,7 +204,7 @@ class ProgramDifference {
     }
     if (const auto* state = std::get_if<aot::storage::InitialState>(&expected.data)) {
       same(index != 0, true, "number of the initial state");
-      const auto data = found_->mutable_data(0, index, nbytes);
+      const auto data = found_->view().mutable_data(0, index, nbytes);
       if (!data.ok()) return fail(std::string(data.text()));
       return same_bytes(
           *data,
@@ -216,7 +216,7 @@ class ProgramDifference {
 
   void compare(const schema::BackendDelegate& found, const aot::DelegateData& expected) {
     same(view(found.id()), expected.id, "id");
-    same_bytes(found_->delegate_data(found), expected.processed.bytes(), "blob");
+    same_bytes(found_->view().delegate_data(found), expected.processed.bytes(), "blob");
     const bool is_inside = found.processed()->location() == schema::DataLocation::INLINE;
     same(is_inside, expected.processed.empty() || expected.placement == aot::BlobPlacement::Inline,
          "place of a blob");

@@ -75,7 +75,7 @@ program = to_edge_transform_and_lower(exported, partitioner=[XnnpackPartitioner(
 folder = pathlib.Path(tempfile.mkdtemp(prefix="tenon-call-"))
 (folder / "model.pte").write_bytes(program)
 
-plugins = options.build / "examples/executorch/plugins"
+plugins = options.build / "examples/backends/executorch"
 ours = tenon.load(folder / "model.pte", plugins=[plugins / "xnnpack.so"])["forward"]
 theirs_program = Runtime.get().load_program(str(folder / "model.pte"))
 theirs = theirs_program.load_method("forward")

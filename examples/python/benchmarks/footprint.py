@@ -3,7 +3,7 @@
 
 Prints the time of `import tenon`, the least of 20 processes, by the clock and of the processor (on a
 busy machine the second is what the package costs), and the resident memory after running
-examples/digits, without NumPy.
+examples/applications/digits, without NumPy.
 """
 
 import subprocess
@@ -21,9 +21,9 @@ DIGITS = f"""
 import resource, struct
 import tenon
 
-raw = open("{SOURCE}/examples/digits/input.npy", "rb").read()
+raw = open("{SOURCE}/examples/applications/digits/input.npy", "rb").read()
 x = memoryview(raw[-256:]).cast("f", (1, 1, 8, 8))
-method = tenon.load("{SOURCE}/examples/digits/model.pte",
+method = tenon.load("{SOURCE}/examples/applications/digits/model.pte",
                     plugins=["{BUILD}/reference_backends/cpu_aoti/cpu_aoti.so"])["forward"]
 [row] = method(x).tolist()
 print(max(range(10), key=row.__getitem__))

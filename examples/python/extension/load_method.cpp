@@ -9,7 +9,6 @@
 #include "method.hpp"
 #include "output_memory.hpp"
 #include "tenon/core/concat.hpp"
-#include "tenon/host/files/limits.hpp"
 #include "tenon/host/schema/program_generated.h"
 
 namespace tenon::python {
@@ -64,14 +63,13 @@ Result<std::shared_ptr<MethodState>> load_state(
   arguments.options.registry = state->registry.get();
   arguments.options.trace = state->trace.get();
   arguments.options.num_loaded_delegates = loaded.get();
-  const host::HostLimits limits = arguments.options.limits;
   TENON_TRY(state->method,
             host::Method::load(arguments.program, arguments.name, std::move(arguments.options)));
   TENON_RETURN_IF_ERROR(read_inputs(*arguments.program, arguments.name, *state));
   const auto allocate = [&memory = state->output_memory](std::size_t nbytes) {
     return memory.emplace_back(new std::byte[nbytes]).get();
   };
-  TENON_RETURN_IF_ERROR(set_outputs(*state->method, limits, allocate));
+  TENON_RETURN_IF_ERROR(set_outputs(*state->method, arguments.output_bytes, allocate));
   state->copies.resize(state->method->num_outputs());
   return state;
 }

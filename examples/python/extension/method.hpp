@@ -69,6 +69,7 @@ struct LoadArguments {
   host::MethodOptions options;
   std::shared_ptr<host::BackendRegistry> registry;
   std::shared_ptr<host::Trace> trace;
+  std::uint64_t output_bytes;  ///< At most, of outputs that the program has no memory for.
 };
 
 /// Loads a method on another thread; `progress` is called with the number of delegates that are

@@ -92,8 +92,8 @@ std::shared_ptr<const File> open(nb::handle from, const host::HostLimits& limits
   return take(File::open(file, limits));
 }
 
-host::HostLimits read_limits(const nb::dict& given) {
-  host::HostLimits limits;
+tool::ToolLimits read_limits(const nb::dict& given) {
+  tool::ToolLimits limits;
   for (const auto& [name, value] : given) {
     const nb::object text =
         value.is_none() ? nb::object(nb::str("none")) : nb::object(nb::str(value));
@@ -146,10 +146,10 @@ std::unique_ptr<ProgramObject> open_program(nb::handle model, const nb::sequence
   self->limits = read_limits(limits);
   self->embedded_code = take(host::EmbeddedCodePolicy::parse(embedded_code));
   self->backend_options = read_options(options);
-  self->program = open<host::Program>(model, self->limits);
+  self->program = open<host::Program>(model, self->limits.of_host);
   self->name = self->program->name();
   for (const nb::handle file : data) {
-    self->data_files.push_back(open<host::DataFile>(file, self->limits));
+    self->data_files.push_back(open<host::DataFile>(file, self->limits.of_host));
   }
   self->registry = registry.registry;
   self->trace = std::move(trace);
@@ -175,9 +175,10 @@ std::unique_ptr<MethodObject> load_one(const ProgramObject& self, const std::str
                                        std::optional<std::string> embedded_code,
                                        nb::object progress) {
   const host::MethodMeta meta = take(opened(self).method_meta(name));
-  LoadArguments arguments{self.program, name, {}, self.registry, self.trace};
+  LoadArguments arguments{self.program,  name,       {},
+                          self.registry, self.trace, self.limits.output_bytes};
   arguments.options.data_files = self.data_files;
-  arguments.options.limits = self.limits;
+  arguments.options.limits = self.limits.of_host;
   arguments.options.backend_options = options ? read_options(*options) : options_of(self, meta);
   arguments.options.embedded_code =
       embedded_code ? take(host::EmbeddedCodePolicy::parse(*embedded_code)) : self.embedded_code;

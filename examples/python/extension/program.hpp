@@ -9,11 +9,11 @@
 #include <vector>
 
 #include "registry.hpp"
-#include "tenon/host/files/limits.hpp"
 #include "tenon/host/method/options.hpp"
 #include "tenon/host/method/trace.hpp"
 #include "tenon/host/program/data_file.hpp"
 #include "tenon/host/program/program.hpp"
+#include "tool_limits.hpp"
 
 namespace tenon::python {
 
@@ -23,7 +23,7 @@ struct ProgramObject {
   std::shared_ptr<const host::Program> program;
   std::vector<std::shared_ptr<const host::DataFile>> data_files;
   std::shared_ptr<host::BackendRegistry> registry;
-  host::HostLimits limits;
+  tool::ToolLimits limits;
   std::vector<host::BackendOption> backend_options;
   host::EmbeddedCodePolicy embedded_code = host::EmbeddedCodePolicy::allow();
   std::shared_ptr<host::Trace> trace;

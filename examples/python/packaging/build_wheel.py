@@ -32,7 +32,7 @@ OPTIONS = [
 TAGS = ("runtime", "devel")
 PLUGIN_FILES = {
     "reference_backends/cpu_aoti/cpu_aoti.so": "cpu_aoti.so",
-    "examples/graph_backend/graph_backend.so": "graph_backend.so",
+    "examples/backends/graph_backend/graph_backend.so": "graph_backend.so",
 }
 # Debian's packages whose headers are compiled into what the wheel has.
 HEADERS = ("libcli11-dev", "libflatbuffers-dev", "libfmt-dev", "nlohmann-json3-dev")

@@ -54,7 +54,7 @@ def describe_calls():
 
 
 def _facts(kernel, node):
-    """The facts that reference_backends/cpu_aoti/operators/read_found_call.hpp describes."""
+    """The facts that reference_backends/cpu_kernels/operators/read_found_call.hpp describes."""
     arguments = kernel.op_overload._schema.arguments
     args, kwargs = kernel.unflatten_args(kernel.inputs, kernel.constant_args)
     given = {argument.name for argument in node.inputs}

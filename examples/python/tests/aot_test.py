@@ -10,7 +10,7 @@ from tenon import _aot
 from tenon._error import Error
 
 BUILD, SOURCE = map(pathlib.Path, sys.argv[1:3])
-PLUGIN = str(BUILD / "examples/graph_backend/graph_backend.so")
+PLUGIN = str(BUILD / "examples/backends/graph_backend/graph_backend.so")
 FLOAT, PARAMETER = 6, 2
 NONE, VALUE, VALUES, BOOL, INT, DOUBLE, STRING, BOOLS, INTS = range(9)
 SIZE = "Symbol('s0', positive=True, integer=True)"

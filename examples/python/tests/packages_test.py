@@ -114,10 +114,10 @@ class Packages(unittest.TestCase):
 
     def test_a_package_serves_a_program_when_its_method_is_loaded(self):
         folder = SOURCE / "tests/fixtures/demo_sin_seg"
-        demo = BUILD / "examples/demo_backend.so"
+        demo = BUILD / "examples/backends/demo_backend.so"
         (self.folder / "acme.so").unlink()
         (self.folder / "acme.so").symlink_to(demo)
-        program = tenon.load(folder / "model.pte", plugins=[BUILD / "examples/hello.so"])
+        program = tenon.load(folder / "model.pte", plugins=[BUILD / "examples/backends/hello.so"])
         self.install("acme", "1.2", BackendWithCompilerDemo="plugin", Add="missing")
         # Add is not what the program needs: its entry point, which is broken, is not loaded.
         self.assertIn("forward", program["forward"].name)
@@ -125,7 +125,7 @@ class Packages(unittest.TestCase):
 
     def test_a_plugin_that_is_given_wins_over_what_a_package_offers(self):
         folder = SOURCE / "tests/fixtures/demo_sin_seg"
-        demo = BUILD / "examples/demo_backend.so"
+        demo = BUILD / "examples/backends/demo_backend.so"
         (self.folder / "acme.so").write_bytes(demo.read_bytes())
         self.install("acme", "1.2", BackendWithCompilerDemo="plugin")
         program = tenon.load(folder / "model.pte", plugins=[demo])
@@ -135,7 +135,7 @@ class Packages(unittest.TestCase):
         self.install("acme", "1.2", BackendWithCompilerDemo="plugin")
         self.install("beta", "3", BackendWithCompilerDemo="plugin")
         program = tenon.load(SOURCE / "tests/fixtures/demo_sin_seg/model.pte",
-                             plugins=[BUILD / "examples/hello.so"])
+                             plugins=[BUILD / "examples/backends/hello.so"])
         with self.assertRaises(Error) as caught:
             program.load_method("forward")
         self.assertIn("acme 1.2", caught.exception.text)

@@ -10,7 +10,7 @@ import sys
 import unittest
 
 BUILD, SOURCE = map(pathlib.Path, sys.argv[1:3])
-DEMO = BUILD / "examples/demo_backend.so"
+DEMO = BUILD / "examples/backends/demo_backend.so"
 ADD = SOURCE / "tests/fixtures/bench/demo_add.pte"
 os.environ["TENON_PLUGIN_FILES"] = str(DEMO)
 
@@ -36,7 +36,7 @@ class Reports(unittest.TestCase):
         [delegate] = good.methods[0].delegates
         self.assertEqual((delegate.backend, delegate.served_by.origin, delegate.problems),
                          ("BackendWithCompilerDemo", str(DEMO), []))
-        bad = tenon.doctor(SOURCE / "examples/digits/model.pte")
+        bad = tenon.doctor(SOURCE / "examples/applications/digits/model.pte")
         self.assertFalse(bad.can_run)
         self.assertIn("'CpuAotiBackend' is not registered", bad.methods[0].delegates[0].problems[0])
         with self.assertRaises(tenon.Error) as caught:
@@ -60,7 +60,7 @@ class Reports(unittest.TestCase):
         """The dataclasses take every member that the program prints, but its version and exit code."""
         import json
 
-        program = BUILD / "examples/tenon-doctor/tenon-doctor"
+        program = BUILD / "examples/programs/tenon-doctor/tenon-doctor"
         if not program.exists():
             self.skipTest("tenon-doctor is not built")
         done = subprocess.run([program, ADD, "--json"], stdout=subprocess.PIPE, check=True)

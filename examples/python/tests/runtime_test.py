@@ -21,10 +21,10 @@ BUILD, SOURCE = map(pathlib.Path, sys.argv[1:3])
 FIXTURES = SOURCE / "tests/fixtures"
 VALUES = SOURCE / "examples/python/tests/fixtures/values.pte"
 LISTS = VALUES.with_name("lists.pte")
-DEMO = BUILD / "examples/demo_backend.so"
+DEMO = BUILD / "examples/backends/demo_backend.so"
 ADD = FIXTURES / "bench/demo_add.pte"
 CPU_AOTI = BUILD / "reference_backends/cpu_aoti/cpu_aoti.so"
-KERNELS = BUILD / "examples/executorch/plugins/executorch_kernels.so"
+KERNELS = BUILD / "examples/backends/executorch/executorch_kernels.so"
 
 
 def demo():
@@ -400,7 +400,7 @@ class Loading(Case):
 
     @unittest.skipUnless(CPU_AOTI.exists(), "built without CpuAotiBackend")
     def test_embedded_code_is_refused_by_policy(self):
-        digits = SOURCE / "examples/digits"
+        digits = SOURCE / "examples/applications/digits"
         x = np.load(digits / "input.npy")
         expected = np.load(digits / "expected.npy")
         for policy in ("deny", "sha256:" + "0" * 64):

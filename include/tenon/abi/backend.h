@@ -91,28 +91,6 @@ typedef struct tenon_init_context {
                               uint64_t code_size);
 } tenon_init_context;
 
-/// Since ABI 1.1. How often the values of a method have changed, so that a plugin that keeps what
-/// it made of its arguments compares one number in a call and not every member of each argument.
-///
-/// A change is one of what `tenon_value` and `tenon_tensor` hold: the kind and the content of a
-/// value, `dl.data`, sizes and strides. The bytes of a tensor may change at any time.
-///
-/// The address stays until `destroy` or `destroy_kernel`. A plugin may read and write the members
-/// inside `execute` and `run_kernel` only, in the thread of the call: not in a thread that
-/// completes an event later.
-typedef struct tenon_changes {
-  uint32_t struct_size;
-
-  /// A plugin that increases `count` itself, after each change that it makes in a call, writes 1
-  /// before it returns from the call, and leaves it as it is when the call fails. It never reads
-  /// it: the number may be that of an earlier call. After a call that left 0 the host increases
-  /// `count` when the call may have changed something.
-  uint32_t counted;
-
-  /// The same as in an earlier call: no argument of any call of the method has changed since then.
-  uint64_t count;
-} tenon_changes;
-
 /// The context of `execute`, besides its arguments. Built once per delegate, the same object each
 /// time.
 typedef struct tenon_execution_context {
@@ -122,10 +100,6 @@ typedef struct tenon_execution_context {
   const char* method_name;
   tenon_allocator* temp_allocator;
   const tenon_tracer* tracer;  ///< NULL when events are not recorded.
-
-  /// Since ABI 1.1. Of the method that the call is part of, for `execute` and `run_kernel`; NULL
-  /// when the host does not count.
-  tenon_changes* changes;
 } tenon_execution_context;
 
 /// Functions of one backend.

@@ -43,7 +43,7 @@ inline Status send_debug_handles(const tenon_preprocess_sink& sink, std::uint32_
   for (const DebugHandleMap::Event& event : map.events()) {
     const char* const name = event.name.empty() ? nullptr : event.name.c_str();
     TENON_RETURN_IF_ERROR(check_sink(
-        sink.add_debug_handles(sink.sink_context, partition, name, event.id, event.handles.data(),
+        sink.add_debug_handles(sink.context, partition, name, event.id, event.handles.data(),
                                static_cast<std::uint32_t>(event.handles.size())),
         "a debug handle map"));
   }
@@ -83,18 +83,18 @@ inline Status send_named_data(const tenon_preprocess_sink& sink, std::uint32_t p
                                    bytes.size(),
                                    external_tag,
                                    named.entry.tensor_layout ? &layout : nullptr};
-    TENON_RETURN_IF_ERROR(check_sink(sink.add_named_data(sink.sink_context, partition, &data),
-                                     "a piece of named data"));
+    TENON_RETURN_IF_ERROR(
+        check_sink(sink.add_named_data(sink.context, partition, &data), "a piece of named data"));
   }
   return ok();
 }
 
 inline Status send_result(const tenon_preprocess_sink& sink, std::uint32_t partition,
                           const PreprocessResult& result) {
-  TENON_RETURN_IF_ERROR(check_sink(
-      sink.set_processed(sink.sink_context, partition, result.processed_bytes.bytes().data(),
-                         result.processed_bytes.size()),
-      "a blob"));
+  TENON_RETURN_IF_ERROR(
+      check_sink(sink.set_processed(sink.context, partition, result.processed_bytes.bytes().data(),
+                                    result.processed_bytes.size()),
+                 "a blob"));
   TENON_RETURN_IF_ERROR(send_debug_handles(sink, partition, result.debug_handle_map));
   const NamedDataStoreOutput& named = result.data_store_output;
   TENON_RETURN_IF_ERROR(send_named_data(sink, partition, named, named.pte_data, nullptr));
@@ -103,9 +103,8 @@ inline Status send_result(const tenon_preprocess_sink& sink, std::uint32_t parti
         send_named_data(sink, partition, named, external.entries, external.tag.c_str()));
   }
   if (result.delegate_info.empty()) return ok();
-  return check_sink(
-      sink.set_delegate_info(sink.sink_context, partition, result.delegate_info.c_str()),
-      "a line of information");
+  return check_sink(sink.set_delegate_info(sink.context, partition, result.delegate_info.c_str()),
+                    "a line of information");
 }
 
 inline Status send_partitions(const tenon_partition_sink& sink, const PartitionResult& result,
@@ -116,16 +115,15 @@ inline Status send_partitions(const tenon_partition_sink& sink, const PartitionR
                    "; a plugin's partitions are its own (", backend_id, ")");
     }
     const auto specs = write_specs(spec.compile_specs);
-    TENON_RETURN_IF_ERROR(
-        check_sink(sink.add_partition(sink.sink_context, tag.c_str(), specs.data(),
-                                      static_cast<std::uint32_t>(specs.size())),
-                   "a partition"));
+    TENON_RETURN_IF_ERROR(check_sink(sink.add_partition(sink.context, tag.c_str(), specs.data(),
+                                                        static_cast<std::uint32_t>(specs.size())),
+                                     "a partition"));
   }
   for (std::size_t i = 0; i < result.node_tags.size(); ++i) {
     if (result.node_tags[i].empty()) continue;
-    TENON_RETURN_IF_ERROR(check_sink(sink.tag_node(sink.sink_context, static_cast<std::uint32_t>(i),
-                                                   result.node_tags[i].c_str()),
-                                     "a node's tag"));
+    TENON_RETURN_IF_ERROR(check_sink(
+        sink.tag_node(sink.context, static_cast<std::uint32_t>(i), result.node_tags[i].c_str()),
+        "a node's tag"));
   }
   for (std::size_t i = 0; i < result.value_tags.size(); ++i) {
     const std::string& tag = result.value_tags[i];
@@ -134,7 +132,7 @@ inline Status send_partitions(const tenon_partition_sink& sink, const PartitionR
       return error(Error::NotSupported, "the caller takes no tags of values");
     }
     TENON_RETURN_IF_ERROR(check_sink(
-        sink.tag_value(sink.sink_context, static_cast<ValueId>(i), tag.c_str()), "a value's tag"));
+        sink.tag_value(sink.context, static_cast<ValueId>(i), tag.c_str()), "a value's tag"));
   }
   return ok();
 }
@@ -239,12 +237,12 @@ struct PreprocessExtension {
 
   static tenon_status ops_to_not_decompose(tenon_backend* backend,
                                            const tenon_edge_program* program, tenon_text_sink sink,
-                                           void* sink_context) noexcept {
+                                           void* context) noexcept {
     return tenon::detail::guard(host_of(backend), [&]() -> Status {
       TENON_TRY(const std::vector<std::string> targets,
                 self(backend).ops_to_not_decompose(EdgeProgram(*program)));
       for (const std::string& target : targets) {
-        TENON_RETURN_IF_ERROR(check_sink(sink(sink_context, target.c_str()), "an operator's name"));
+        TENON_RETURN_IF_ERROR(check_sink(sink(context, target.c_str()), "an operator's name"));
       }
       return ok();
     });

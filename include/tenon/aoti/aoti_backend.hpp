@@ -68,11 +68,11 @@ namespace tenon::aoti {
 /// exporters, which read them from the plugin (tenon/abi/extensions/aoti_export.h).
 ///
 /// Optional: operators that models call by number, described by `calls` (ProxyExecutor). `init`
-/// fails with what `make_proxy` fails with. Its result may hold kernels that `host` found
-/// (tenon/backend/kernel_lookup.hpp):
+/// fails with what `make_proxy` fails with. Its result may hold kernels that were found with
+/// `context` (tenon/backend/kernel_lookup.hpp):
 ///
 ///       static tenon::Result<std::unique_ptr<const tenon::aoti::ProxyExecutor>> make_proxy(
-///           std::string_view calls, const tenon::HostServices& host);
+///           std::string_view calls, const tenon::InitContext& context);
 ///
 /// Optional, with `static constexpr bool takes_named_weights = true`: payloads with a library for
 /// each of several devices. Returns the number of the one to load; the others are not looked at.
@@ -350,8 +350,7 @@ class AotiBackend {
         return std::move(data).status();
       }
       // A copy: another process may write to the program's file, which is mapped.
-      auto made = Derived::make_proxy(std::string(as_text(data->bytes())),
-                                      HostServices(context.raw().host));
+      auto made = Derived::make_proxy(std::string(as_text(data->bytes())), context);
       if (made.ok()) return made;
       return std::move(made).status().with_context(
           concat("the operators that method '", context.method_name(), "' calls"));

@@ -38,8 +38,8 @@ concept HasFindShim = requires(std::string_view name) {
   { D::find_shim(name) } -> std::convertible_to<const void*>;
 };
 template <class D>
-concept HasProxy = requires(std::string_view calls, const HostServices& host) {
-  { D::make_proxy(calls, host) } -> std::same_as<Result<std::unique_ptr<const ProxyExecutor>>>;
+concept HasProxy = requires(std::string_view calls, const InitContext& context) {
+  { D::make_proxy(calls, context) } -> std::same_as<Result<std::unique_ptr<const ProxyExecutor>>>;
 };
 /// A function of that name, which has to be the one above.
 template <class D>
@@ -126,7 +126,7 @@ struct AotiExportExtension {
       static_assert(always_false<D>,
                     "tenon: AotiBackend's make_proxy has to be a public `static "
                     "tenon::Result<std::unique_ptr<const tenon::aoti::ProxyExecutor>> "
-                    "make_proxy(std::string_view calls, const tenon::HostServices& host)`");
+                    "make_proxy(std::string_view calls, const tenon::InitContext& context)`");
     } else if constexpr (NamesChooseLibrary<D> && !HasChooseLibrary<D>) {
       static_assert(always_false<D>,
                     "tenon: AotiBackend's choose_library has to be a public `static "

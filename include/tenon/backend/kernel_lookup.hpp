@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "tenon/abi/extensions/kernel_lookup.h"
+#include "tenon/backend/context.hpp"
 #include "tenon/backend/host_services.hpp"
 #include "tenon/core/result.hpp"
 #include "tenon/core/struct_size.hpp"
@@ -41,14 +42,14 @@ class FoundKernel {
     return !name.empty() && name.size() <= 256;
   }
 
-  /// Inside of `init` or `check_blob`, on its thread.
+  /// Inside of `init` or `check_blob`, with its context.
   ///
   /// errors: OperatorMissing when no plugin has the operator for these arguments, also when the
-  /// host finds no kernels; InvalidState outside of both, and inside of a plugin that is asked for
-  /// a kernel; InvalidArgument for a name that is none of an operator; those of the plugin's
-  /// `create_kernel`.
-  [[nodiscard]] static Result<FoundKernel> find(const HostServices& host, const std::string& op,
+  /// host finds no kernels; InvalidArgument for a name that is none of an operator; those of the
+  /// plugin's `create_kernel`.
+  [[nodiscard]] static Result<FoundKernel> find(const InitContext& context, const std::string& op,
                                                 std::span<tenon_value* const> args) {
+    const HostServices host(context.raw().host);
     const tenon_kernel_lookup_v1* const table = table_of(host);
     if (!table) {
       return error(Error::OperatorMissing, "no kernel for ", op,
@@ -60,7 +61,7 @@ class FoundKernel {
     }
     FoundKernel out(table, host.raw());
     return out.made(
-        table->find_kernel(host.raw(), op.c_str(), args.data(), count(args), &out.kernel_));
+        table->find_kernel(&context.raw(), op.c_str(), args.data(), count(args), &out.kernel_));
   }
 
   /// Another one for the same operator of the same plugin, for arguments of the same kinds and

@@ -18,6 +18,7 @@ void include_tenon_conformance_implementation_hpp_in_exactly_one_source() noexce
 #include "tenon/conformance/impl/boundary/argument_roles.hpp"
 #include "tenon/conformance/impl/boundary/boundary.hpp"
 #include "tenon/conformance/impl/boundary/extensions.hpp"
+#include "tenon/conformance/impl/boundary/host_extensions.hpp"
 #include "tenon/conformance/impl/boundary/watched_backend.hpp"
 #include "tenon/conformance/impl/case/case.hpp"
 #include "tenon/conformance/impl/case/case_file.hpp"
@@ -52,3 +53,4 @@ void include_tenon_conformance_implementation_hpp_in_exactly_one_source() noexce
 #include "tenon/conformance/impl/run/subject.hpp"
 #include "tenon/conformance/impl/run/subject_file.hpp"
 #include "tenon/conformance/impl/run/test.hpp"
+#include "tenon/conformance/impl/verdict.hpp"

@@ -33,12 +33,6 @@ inline constexpr std::size_t num_outcomes = 8;
   return names[static_cast<std::size_t>(outcome)];
 }
 
-/// Whether the outcome makes the whole run fail.
-[[nodiscard]] constexpr bool is_bad(Outcome outcome) noexcept {
-  return outcome == Outcome::failed || outcome == Outcome::unexpected_pass ||
-         outcome == Outcome::kit_error;
-}
-
 /// One violation of a rule.
 struct Finding {
   std::string rule;  ///< "TN-EXE-2".
@@ -64,11 +58,12 @@ struct Crash {
 
 /// One test, run once for one subject.
 struct TestResult {
-  std::string name;                ///< "a run leaves its inputs unchanged".
-  std::string suite;               ///< "arguments".
-  int level = 1;                   ///< The lowest level that runs it.
-  std::string backend;             ///< Id; empty for a test of the whole plugin.
-  std::string of_case;             ///< Name of the case; empty for a test that needs none.
+  std::string id;       ///< "arguments/leaves-inputs-unchanged"; empty in reports of older kits.
+  std::string name;     ///< "a run leaves its inputs unchanged".
+  std::string suite;    ///< "arguments".
+  int level = 1;        ///< The lowest level that runs it.
+  std::string backend;  ///< Id; empty for a test of the whole plugin.
+  std::string of_case;  ///< Name of the case; empty for a test that needs none.
   std::uint32_t repeat = 0;        ///< 0 for the first time.
   std::vector<std::string> rules;  ///< Those that it can find violated.
 
@@ -81,10 +76,17 @@ struct TestResult {
   std::string output;          ///< Output on the standard streams, cut to 64 KiB.
   double seconds = 0;
 
-  /// "arguments/a run leaves its inputs unchanged/ZooBackend/add": matched by `--only` and subject
-  /// files, and the key for comparing two reports.
-  [[nodiscard]] std::string path() const {
-    std::string out = suite + "/" + name;
+  /// "arguments/leaves-inputs-unchanged/ZooBackend/add": how reports, `--only`, `--test` and
+  /// subject files name the test, and the key for comparing two reports. Without an id it is
+  /// `path_by_name()`.
+  [[nodiscard]] std::string path() const { return id.empty() ? path_by_name() : path_of(id); }
+
+  /// "arguments/a run leaves its inputs unchanged/ZooBackend/add": the path before tests had ids,
+  /// which is accepted wherever a path is read.
+  [[nodiscard]] std::string path_by_name() const { return path_of(suite + "/" + name); }
+
+ private:
+  [[nodiscard]] std::string path_of(std::string out) const {
     if (!backend.empty()) out += "/" + backend;
     if (!of_case.empty()) out += "/" + of_case;
     if (repeat != 0) out += "/#" + std::to_string(repeat + 1);

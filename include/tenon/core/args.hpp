@@ -31,6 +31,46 @@ enum class Access : std::uint8_t { Read, Write };
 /// or any (channels-last too), for a backend that looks at `TensorView::dim_order`.
 enum class Layout : std::uint8_t { Contiguous, Any };
 
+namespace detail {
+
+/// Whether the elements of `tensor` are `wanted`, in the memory of the CPU, and may be accessed so.
+[[nodiscard]] inline bool is_accessible(const tenon_tensor& tensor, ScalarType wanted,
+                                        Access access) noexcept {
+  return tensor.scalar_type == static_cast<std::int32_t>(wanted) &&
+         tensor.dl.device.device_type == TENON_DL_CPU &&
+         (access == Access::Read || (tensor.flags & TENON_TENSOR_CONSTANT) == 0) &&
+         (tensor.dl.data != nullptr || tensor.nbytes == 0);
+}
+
+/// The failure for a tensor that is not accessible: `role` is "argument" for an author of a backend
+/// and "output" for a host.
+[[nodiscard]] inline Status refuse_tensor(std::string_view role, std::size_t index,
+                                          const tenon_tensor& tensor, ScalarType wanted) {
+  if (tensor.scalar_type != static_cast<std::int32_t>(wanted)) {
+    return error(Error::InvalidType, role, " ", index, ": expected dtype ", name_of(wanted),
+                 ", found ", name_of(static_cast<ScalarType>(tensor.scalar_type)));
+  }
+  if (tensor.dl.device.device_type != TENON_DL_CPU) {
+    return error(Error::NotSupported, role, " ", index,
+                 ": expected CPU memory, found DLPack device type ", tensor.dl.device.device_type);
+  }
+  if (tensor.dl.data == nullptr) {
+    return error(Error::InvalidArgument, role, " ", index, ": expected ", tensor.nbytes,
+                 " bytes of data, found none");
+  }
+  return error(Error::NotSupported, role, " ", index,
+               ": expected a tensor that may be written, found a constant of the program");
+}
+
+[[nodiscard]] inline Status refuse_layout(std::string_view role, std::size_t index,
+                                          const TensorView& tensor) {
+  return error(Error::NotSupported, role, " ", index,
+               ": expected dimensions in memory in their own order, found dim order ",
+               dim_order_text(tensor.dim_order()));
+}
+
+}  // namespace detail
+
 /// A CPU tensor whose dtype was compared at run time, for code that passes addresses on: to a
 /// library that takes `void*`, a shape and a dtype of its own. Made by
 /// `Args::tensor(index, dtype, access)`. Valid until `execute` returns.
@@ -71,6 +111,27 @@ class Args {
                  count_);
   }
 
+  /// Fails with InvalidArgument unless argument `index` is a tensor of `rank` dimensions.
+  [[nodiscard]] Status expect_rank(std::size_t index, std::size_t rank) const {
+    TENON_RETURN_IF_ERROR(check(index, TENON_VALUE_TENSOR));
+    const TensorView tensor(*values_[index]->as.tensor);
+    if (tensor.rank() == rank) [[likely]]
+      return ok();
+    return error(Error::InvalidArgument, "argument ", index, ": expected rank ", rank, ", found ",
+                 layout_text(tensor));
+  }
+
+  /// Fails with InvalidArgument unless argument `index` is a tensor with the sizes and the order in
+  /// memory of `like` (`same_layout`).
+  [[nodiscard]] Status expect_layout(std::size_t index, const TensorView& like) const {
+    TENON_RETURN_IF_ERROR(check(index, TENON_VALUE_TENSOR));
+    const TensorView tensor(*values_[index]->as.tensor);
+    if (same_layout(tensor, like)) [[likely]]
+      return ok();
+    return error(Error::InvalidArgument, "argument ", index, ": expected ", layout_text(like),
+                 ", found ", layout_text(tensor));
+  }
+
   /// Argument `index` as a tensor of any dtype on any device.
   [[nodiscard]] Result<TensorView> tensor(std::size_t index) const {
     TENON_RETURN_IF_ERROR(check(index, TENON_VALUE_TENSOR));
@@ -87,8 +148,8 @@ class Args {
     const tenon_tensor& tensor = *values_[index]->as.tensor;
     constexpr ScalarType wanted = *scalar_type_of<std::remove_const_t<T>>;
     constexpr Access access = std::is_const_v<T> ? Access::Read : Access::Write;
-    if (!fits(tensor, wanted, access)) [[unlikely]] {
-      return refuse(index, tensor, wanted);
+    if (!detail::is_accessible(tensor, wanted, access)) [[unlikely]] {
+      return detail::refuse_tensor("argument", index, tensor, wanted);
     }
     return Tensor<T>(tensor);
   }
@@ -102,11 +163,11 @@ class Args {
                                            Layout layout = Layout::Contiguous) const {
     TENON_RETURN_IF_ERROR(check(index, TENON_VALUE_TENSOR));
     const TensorBytes tensor(*values_[index]->as.tensor);
-    if (!fits(tensor.raw(), dtype, access)) [[unlikely]] {
-      return refuse(index, tensor.raw(), dtype);
+    if (!detail::is_accessible(tensor.raw(), dtype, access)) [[unlikely]] {
+      return detail::refuse_tensor("argument", index, tensor.raw(), dtype);
     }
     if (layout == Layout::Contiguous && !tensor.is_contiguous()) [[unlikely]] {
-      return refuse_layout(index, tensor);
+      return detail::refuse_layout("argument", index, tensor);
     }
     return tensor;
   }
@@ -184,43 +245,6 @@ class Args {
     }
     return error(Error::InvalidArgument, "argument ", index, ": expected ", value_kind_name(wanted),
                  ", found ", value_kind_name(values_[index]->kind));
-  }
-
-  [[nodiscard]] static bool fits(const tenon_tensor& tensor, ScalarType wanted,
-                                 Access access) noexcept {
-    return tensor.scalar_type == static_cast<std::int32_t>(wanted) &&
-           tensor.dl.device.device_type == TENON_DL_CPU &&
-           (access == Access::Read || (tensor.flags & TENON_TENSOR_CONSTANT) == 0) &&
-           (tensor.dl.data != nullptr || tensor.nbytes == 0);
-  }
-
-  [[nodiscard]] static Status refuse_layout(std::size_t index, const TensorView& tensor) {
-    std::string order;
-    for (const std::uint8_t dim : tensor.dim_order()) {
-      order += concat(order.empty() ? "" : ", ", unsigned{dim});
-    }
-    return error(Error::NotSupported, "argument ", index,
-                 ": expected dimensions in memory in their own order, found dim order [", order,
-                 "]");
-  }
-
-  [[nodiscard]] static Status refuse(std::size_t index, const tenon_tensor& tensor,
-                                     ScalarType wanted) {
-    if (tensor.scalar_type != static_cast<std::int32_t>(wanted)) {
-      return error(Error::InvalidType, "argument ", index, ": expected dtype ", name_of(wanted),
-                   ", found ", name_of(static_cast<ScalarType>(tensor.scalar_type)));
-    }
-    if (tensor.dl.device.device_type != TENON_DL_CPU) {
-      return error(Error::NotSupported, "argument ", index,
-                   ": expected CPU memory, found DLPack device type ",
-                   tensor.dl.device.device_type);
-    }
-    if (tensor.dl.data == nullptr) {
-      return error(Error::InvalidArgument, "argument ", index, ": expected ", tensor.nbytes,
-                   " bytes of data, found none");
-    }
-    return error(Error::NotSupported, "argument ", index,
-                 ": expected a tensor that may be written, found a constant of the program");
   }
 
   const tenon_host* host_;

@@ -24,4 +24,14 @@ inline void append_hex(std::string& out, std::byte byte) {
   return out;
 }
 
+/// The same with a space between bytes, "7f 45 4c 46", of at most the first `limit` of them.
+[[nodiscard]] inline std::string to_spaced_hex(Bytes bytes, std::size_t limit) {
+  std::string out;
+  for (std::size_t i = 0; i < bytes.size() && i < limit; ++i) {
+    if (i != 0) out.push_back(' ');
+    append_hex(out, bytes[i]);
+  }
+  return out;
+}
+
 }  // namespace tenon

@@ -111,11 +111,36 @@ class TensorView {
   return out;
 }
 
+namespace detail {
+
+[[nodiscard]] inline std::string dim_order_text(std::span<const std::uint8_t> order) {
+  std::string out = "[";
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    if (i != 0) out += ", ";
+    Piece(unsigned{order[i]}).append_to(out);
+  }
+  out.push_back(']');
+  return out;
+}
+
+}  // namespace detail
+
+/// Sizes, and the order in memory if it is another than that of the dimensions, as text:
+/// "[2, 3]" or "[2, 3] in dim order [1, 0]". Two tensors with the same text have the `same_layout`.
+[[nodiscard]] inline std::string layout_text(const TensorView& tensor) {
+  std::string out = shape_text(tensor.sizes());
+  if (!tensor.is_contiguous()) {
+    out += " in dim order ";
+    out += detail::dim_order_text(tensor.dim_order());
+  }
+  return out;
+}
+
 /// A CPU tensor with elements of type `T`; `Tensor<const T>` only reads. It is a range of all its
 /// elements in memory order, which is the order of the dimensions when `is_contiguous()`.
 ///
-/// Made by `Args::tensor`, which checked kind, dtype, device and data. Valid until `execute`
-/// returns.
+/// Made by `Args::tensor`, and for a host by `Method::output`, which checked kind, dtype, device
+/// and data. An argument is valid until `execute` returns, an output until the next `execute`.
 template <class T>
   requires Element<std::remove_const_t<T>>
 class Tensor : public TensorView {

@@ -31,7 +31,6 @@ void include_tenon_host_implementation_hpp_in_exactly_one_source() noexcept {}
 #include "tenon/host/impl/method/kernels.hpp"
 #include "tenon/host/impl/method/method.hpp"
 #include "tenon/host/impl/method/requirements.hpp"
-#include "tenon/host/impl/method/session.hpp"
 #include "tenon/host/impl/method/trace.hpp"
 #include "tenon/host/impl/platform/trusted_path.hpp"
 #include "tenon/host/impl/plugin/backend.hpp"

@@ -66,7 +66,7 @@ inline tenon::Result<std::vector<std::vector<float>>> run(
   TENON_RETURN_IF_ERROR(method.execute());
   std::vector<std::vector<float>> out;
   for (std::size_t i = 0; i < method.num_outputs(); ++i) {
-    const tenon::Tensor<const float> output(*method.output(i).as.tensor);
+    TENON_TRY(const auto output, method.output<float>(i));
     out.emplace_back(output.begin(), output.end());
   }
   return out;

@@ -135,8 +135,8 @@ TEST_CASE("compiling the golden graph again gives the bytes of the golden progra
   const auto file = read_file(golden_directory() / "relu_of_sums" / "model.pte");
   const auto golden = open_program(file);
   REQUIRE(golden.ok());
-  REQUIRE((*golden)->num_segments() == 1);
-  CHECK(std::ranges::equal((*golden)->segment(0), result->processed_bytes.bytes()));
+  REQUIRE((*golden)->view().num_segments() == 1);
+  CHECK(std::ranges::equal((*golden)->view().segment(0), result->processed_bytes.bytes()));
 }
 
 TEST_CASE("the plugin offers its ahead-of-time half to tools") {

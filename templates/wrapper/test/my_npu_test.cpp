@@ -50,7 +50,7 @@ tenon::Result<std::vector<T>> run(Method& method, const std::vector<T>& a,
   TENON_RETURN_IF_ERROR(set(0, a));
   TENON_RETURN_IF_ERROR(set(1, b));
   TENON_RETURN_IF_ERROR(method.execute());
-  const tenon::Tensor<const T> out(*method.output(0).as.tensor);
+  TENON_TRY(const auto out, method.output<T>(0));
   return std::vector<T>(out.begin(), out.end());
 }
 

@@ -71,8 +71,8 @@ std::map<std::string, std::vector<std::string>> operators_of(const Case& of_case
 std::optional<Coverage> judged_numbers(const SubjectReport& judged, const std::string& backend,
                                        const Case& of_case) {
   for (const TestResult& test : judged.tests) {
-    if (test.suite != "numerics" || test.backend != backend || test.of_case != of_case.name ||
-        test.name != "outputs are those that are expected") {
+    if (test.id != "numerics/expected-outputs" || test.backend != backend ||
+        test.of_case != of_case.name) {
       continue;
     }
     if (test.outcome == Outcome::passed) return Coverage::in_cases;

@@ -30,8 +30,7 @@ namespace {
 /// The object of a plugin in the bytes of its file, checked.
 Result<std::span<const std::byte>> object_in(std::span<const std::byte> file,
                                              const fs::path& path) {
-  auto object =
-      host::detail::find_plugin_object(host::detail::FileBytes(file), host::this_platform);
+  auto object = host::detail::find_plugin_object(FileBytes(file), host::this_platform);
   if (!object.ok()) return std::move(object).status().with_context(host::path_text(path));
   TENON_RETURN_IF_ERROR(host::read_record(*object, host::path_text(path)));
   return object;

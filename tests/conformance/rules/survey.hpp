@@ -66,15 +66,21 @@ struct Survey {
 /// Mistakes in the tests of the kit.
 [[nodiscard]] inline std::vector<Problem> wrong_tests(const Survey& survey) {
   std::vector<Problem> out;
-  std::map<std::string_view, const ConformanceTest*> names;
+  std::map<std::string_view, const ConformanceTest*> ids, names;
   for (const ConformanceTest& test : survey.tests) {
     const auto complain = [&](std::string text) {
       out.push_back({test.file, test.line, std::move(text)});
     };
-    const auto [other, is_new] = names.emplace(test.name, &test);
-    if (!is_new) {
-      complain("\"" + test.name + "\" is the name of a test in " + other->second->file + ":" +
-               std::to_string(other->second->line) + " already");
+    const auto must_be_new = [&](const std::string& text, std::string_view what, auto& known) {
+      const auto [other, is_new] = known.emplace(text, &test);
+      if (is_new) return;
+      complain("\"" + text + "\" is the " + std::string(what) + " of a test in " +
+               other->second->file + ":" + std::to_string(other->second->line) + " already");
+    };
+    must_be_new(test.id, "id", ids);
+    must_be_new(test.name, "name", names);
+    if (!test.id.starts_with(test.tags.front() + "/")) {
+      complain("\"" + test.id + "\" does not begin with its suite [" + test.tags.front() + "]");
     }
     const std::vector<std::string> rules = test.rules();
     if (rules.empty()) complain("\"" + test.name + "\" names no rule in its tags");

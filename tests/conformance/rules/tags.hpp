@@ -13,8 +13,9 @@
 /// Finds the rules that tests name in their tags.
 namespace tenon::rulebook {
 
-/// `TENON_CONFORMANCE_TEST("name", "[suite][level-3][case][TN-EXE-2]")` in a suite.
+/// `TENON_CONFORMANCE_TEST("suite/id", "name", "[suite][level-3][case][TN-EXE-2]")` in a suite.
 struct ConformanceTest {
+  std::string id;  ///< The compiler checks its form (is_test_id in tenon/conformance/run/test.hpp).
   std::string name;
   std::vector<std::string> tags;  ///< Without their brackets, in their order.
   std::string file;               ///< "include/tenon/conformance/impl/suites/arguments.hpp".
@@ -154,17 +155,23 @@ class Tokenizer {
     if (tokens[i].value != "TENON_CONFORMANCE_TEST") continue;
     if (tokens[i].kind != detail::Token::Kind::word) continue;
     std::size_t at = i + 2;
-    ConformanceTest test{.name = detail::read_texts(tokens, at),
+    ConformanceTest test{.id = detail::read_texts(tokens, at),
+                         .name = {},
                          .tags = {},
                          .file = std::string(file),
                          .line = tokens[i].line};
-    const bool is_pair = detail::is_mark(tokens, i + 1, '(') && detail::is_mark(tokens, at++, ',');
+    bool is_good = detail::is_mark(tokens, i + 1, '(') && detail::is_mark(tokens, at++, ',');
+    test.name = detail::read_texts(tokens, at);
+    is_good = is_good && detail::is_mark(tokens, at++, ',');
     test.tags = detail::split_tags(detail::read_texts(tokens, at));
-    if (is_pair && detail::is_mark(tokens, at, ')') && !test.name.empty() && !test.tags.empty()) {
+    is_good = is_good && detail::is_mark(tokens, at, ')') && !test.id.empty() &&
+              !test.name.empty() && !test.tags.empty();
+    if (is_good) {
       out.tests.push_back(std::move(test));
     } else {
       out.problems.push_back(
-          {test.file, test.line, "expected TENON_CONFORMANCE_TEST(\"name\", \"[tag][tag]\")"});
+          {test.file, test.line,
+           "expected TENON_CONFORMANCE_TEST(\"suite/id\", \"name\", \"[suite][tag]\")"});
     }
   }
   return out;

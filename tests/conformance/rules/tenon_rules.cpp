@@ -4,7 +4,7 @@
 //
 //     tenon-rules ROOT check   fails if a rule or a test is wrong, or the files below are outdated
 //     tenon-rules ROOT write   writes include/tenon/conformance/rule_table.hpp and
-//     docs/reference/rules.md
+//                              tests/conformance/test_ids.txt
 //
 // ROOT is the directory of the repository. Exit codes: 0 success, 1 a problem was found, 2 usage.
 #include <algorithm>
@@ -76,6 +76,7 @@ Survey read_repository(const fs::path& root, std::vector<Problem>& problems) {
 
 void write_file(const fs::path& path, std::string_view text) {
   if (fs::exists(path) && read_file(path) == text) return;
+  fs::create_directories(path.parent_path());
   std::ofstream file(path, std::ios::binary);
   file << text;
   if (!file.flush()) throw std::runtime_error(path.string() + ": cannot be written");
@@ -95,7 +96,7 @@ int run(const fs::path& root, bool write) {
   const Survey survey = read_repository(root, problems);
   const std::pair<std::string_view, std::string> files[] = {
       {"include/tenon/conformance/rule_table.hpp", render_table(survey)},
-      {"docs/reference/rules.md", render_page(survey)}};
+      {"tests/conformance/test_ids.txt", render_ids(survey)}};
   if (write) {
     for (const auto& [name, text] : files) write_file(root / name, text);
   } else {

@@ -10,7 +10,7 @@ static tenon_status preprocess(tenon_backend* backend, const tenon_partition* pa
       .struct_size = sizeof data, .alignment = 1, .key = "call", .data = &call, .nbytes = 1};
   tenon_status status = good_preprocess(backend, partitions, count, sink);
   for (uint32_t i = 0; i < count && status == TENON_STATUS_OK; ++i) {
-    status = sink->add_named_data(sink->sink_context, i, &data);
+    status = sink->add_named_data(sink->context, i, &data);
   }
   return status;
 }

@@ -222,13 +222,13 @@ static inline void events_destroy(tenon_backend* backend, tenon_event* event) {
 
 static const tenon_events_v1 zoo_events = {
     .struct_size = sizeof(tenon_events_v1),
-    .create = events_create,
+    .create_event = events_create,
     .start = events_start,
     .record = events_record,
     .wait = events_wait,
     .query = events_query,
     .wait_on = events_wait_on,
-    .destroy = events_destroy,
+    .destroy_event = events_destroy,
 };
 
 static inline tenon_status events_execute(tenon_backend* backend, tenon_delegate* delegate,

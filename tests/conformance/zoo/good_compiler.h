@@ -56,9 +56,9 @@ static inline tenon_status good_partition(tenon_backend* backend, const tenon_ed
   for (uint32_t i = 0; i < program->num_nodes; ++i) {
     if (!good_takes(program, i)) continue;
     const char* const tag = ZOO_AT(tenon_edge_node, program->nodes, i)->name;
-    tenon_status status = sink->add_partition(sink->sink_context, tag, options, num_options);
+    tenon_status status = sink->add_partition(sink->context, tag, options, num_options);
     if (status != TENON_STATUS_OK) return status;
-    status = sink->tag_node(sink->sink_context, i, tag);
+    status = sink->tag_node(sink->context, i, tag);
     if (status != TENON_STATUS_OK) return status;
   }
   return TENON_STATUS_OK;
@@ -71,7 +71,7 @@ static inline tenon_status good_partition(tenon_backend* backend, const tenon_ed
 /// The blob of an addition, for partition number `index` of the call.
 static inline tenon_status good_send_blob(uint32_t index, const tenon_preprocess_sink* sink) {
   const unsigned char blob[16] = {'Z', 'O', 'O', '1', ZOO_COMPILED_VERSION};
-  return sink->set_processed(sink->sink_context, index, blob, sizeof blob);
+  return sink->set_processed(sink->context, index, blob, sizeof blob);
 }
 
 /// A failure when the program is not one addition.

@@ -9,8 +9,8 @@ static tenon_status partition(tenon_backend* backend, const tenon_edge_program* 
   tenon_status status = TENON_STATUS_OK;
   for (uint32_t i = 0; i < program->num_nodes && status == TENON_STATUS_OK; ++i) {
     const char* const tag = ZOO_AT(tenon_edge_node, program->nodes, i)->name;
-    status = sink->add_partition(sink->sink_context, tag, options, num_options);
-    if (status == TENON_STATUS_OK) status = sink->tag_node(sink->sink_context, i, tag);
+    status = sink->add_partition(sink->context, tag, options, num_options);
+    if (status == TENON_STATUS_OK) status = sink->tag_node(sink->context, i, tag);
   }
   return status;
 }

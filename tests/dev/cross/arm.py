@@ -39,7 +39,7 @@ def _arm64(target, **more):
 def arm64_quick(target):
     """For one run of each program, compiling is most of the time."""
     _arm64(target, root="arm64-quick", files=("arm64-clang",), options=QUICK_OPTIONS)
-    target.compile("examples/hello.so", "examples/demo_backend.so", "examples/graph_backend/graph_backend.so", TENON_RUN,
+    target.compile("examples/backends/hello.so", "examples/backends/demo_backend.so", "examples/backends/graph_backend/graph_backend.so", TENON_RUN,
                    CONFORMANCE, *target.needs_of(QUICK_TESTS))
     target.check_units(QUICK_TESTS)
     target.check_programs(quick=True)

@@ -147,9 +147,10 @@ class Summary(InFolder):
 
     def test_a_plugin_of_another_platform_is_refused_in_a_line(self):
         for name in ("native", "arm64"):
-            pathlib.Path(f"build/cross/{name}/examples/tenon-run").mkdir(parents=True)
-            pathlib.Path(f"build/cross/{name}/examples/hello.so").touch()
-        run = pathlib.Path("build/cross/native/examples/tenon-run/tenon-run")
+            pathlib.Path(f"build/cross/{name}/examples/programs/tenon-run").mkdir(parents=True)
+            pathlib.Path(f"build/cross/{name}/examples/backends").mkdir()
+            pathlib.Path(f"build/cross/{name}/examples/backends/hello.so").touch()
+        run = pathlib.Path("build/cross/native/examples/programs/tenon-run/tenon-run")
         run.write_text('#!/bin/sh\ncase $3 in *native*) exit 0 ;; esac\necho "$3: is for arm64" >&2; exit 3\n', encoding="utf-8")
         run.chmod(0o755)
         found = self.found(native.check_refusals)

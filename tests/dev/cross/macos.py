@@ -13,7 +13,7 @@ from dev.cross.target import CONFORMANCE, NATIVE
 
 COMPILER = "tests/macos/compiler.py"
 PLUGINS = "build/cross/macos-plugins"
-INSPECT = "examples/tenon-inspect/tenon-inspect"
+INSPECT = "examples/programs/tenon-inspect/tenon-inspect"
 PROGRAMS = [f"examples/tenon-{name}/tenon-{name}" for name in ("run", "list", "inspect", "doctor", "compile", "new")]
 
 
@@ -30,7 +30,7 @@ def macos(target):
     os.makedirs(PLUGINS, exist_ok=True)
     for plugin in macos_checks.BACKENDS:
         part.run(["python3", COMPILER, "c++", "-std=c++20", "-shared", "-Iinclude",
-                  "-Wl,-exported_symbols_list,include/tenon/abi/tenon-plugin.exp", f"examples/{plugin}/{plugin}.cpp",
+                  "-Wl,-exported_symbols_list,include/tenon/abi/tenon-plugin.exp", f"examples/backends/{plugin}/{plugin}.cpp",
                   "-o", f"{PLUGINS}/{plugin}.dylib"])
     described = pathlib.Path(f"{target.build}-packages")
     described.mkdir(parents=True, exist_ok=True)

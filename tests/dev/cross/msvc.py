@@ -16,7 +16,7 @@ CONFIGURATION = """
   HAS_VENDOR_AVAILABILITY_ANNOTATIONS=0 PSTL_BACKEND_SERIAL=1 NO_VCRUNTIME=1
   HARDENING_MODE_DEFAULT=_LIBCPP_HARDENING_MODE_NONE ASSERTION_SEMANTIC_DEFAULT=_LIBCPP_ASSERTION_SEMANTIC_ENFORCE
 """.split()
-SOURCES = [f"examples/{name}/{name}.cpp" for name in ("hello", "demo_backend", "arithmetic_kernels")]
+SOURCES = [f"examples/backends/{name}/{name}.cpp" for name in ("hello", "demo_backend", "arithmetic_kernels")]
 
 
 def _headers():

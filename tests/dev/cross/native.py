@@ -34,8 +34,8 @@ def _configure_zig(target, folder, machine, *more):
 
 def _unloading(target):
     """What the loader does not do, the host reports; the run itself succeeds."""
-    text = target.part.output([f"{target.build}/examples/tenon-doctor/tenon-doctor", f"{FIXTURES}/demo_sin_seg/model.pte",
-                               "--plugin", f"{target.build}/examples/demo_backend.so"])
+    text = target.part.output([f"{target.build}/examples/programs/tenon-doctor/tenon-doctor", f"{FIXTURES}/demo_sin_seg/model.pte",
+                               "--plugin", f"{target.build}/examples/backends/demo_backend.so"])
     if not re.search(r"(?m)^unloads: no \(libraries stay in memory", text):
         raise Failed(text)
 
@@ -47,7 +47,7 @@ def _bare_root(target):
     (root / "lib").mkdir(parents=True)
     shutil.copy("/lib/ld-musl-x86_64.so.1", root / "lib")
     inputs = [f"{CASES}/hello/add/{name}" for name in ("model.pte", "a0.npy", "b0.npy", "expected0.npy")]
-    for file in (f"{target.build}/{TENON_RUN}", f"{target.build}/examples/hello.so", *inputs):
+    for file in (f"{target.build}/{TENON_RUN}", f"{target.build}/examples/backends/hello.so", *inputs):
         shutil.copy(file, root)
     target.part.run(["unshare", "--map-root-user", "chroot", root, "/tenon-run", "model.pte", "--plugin", "hello.so",
                      "--input", "a0.npy", "--input", "b0.npy", "--expect", "expected0.npy"])
@@ -103,7 +103,7 @@ def compilers(target):
 
 def _program_of(build, name):
     """The program of an example, which has another name on Windows; nothing if it is not built."""
-    program = f"{build}/examples/{name}/{name}"
+    program = f"{build}/examples/programs/{name}/{name}"
     return next((path for path in (program, f"{program}.exe") if os.path.isfile(path)), None)
 
 
@@ -132,8 +132,8 @@ def check_refusals(target):
             hosts.append(f"build/cross/{name}")
         else:
             target.not_run(f"the host of {name} (not built)")
-    for name, file in (*((name, "examples/hello.so") for name in ("native", "arm64", "armhf", "musl")),
-                       ("windows", "examples/hello.dll"), ("macos-plugins", "hello.dylib")):
+    for name, file in (*((name, "examples/backends/hello.so") for name in ("native", "arm64", "armhf", "musl")),
+                       ("windows", "examples/backends/hello.dll"), ("macos-plugins", "hello.dylib")):
         folder = f"build/cross/{name}"
         if os.path.isfile(f"{folder}/{file}"):
             plugins.append((folder, f"{folder}/{file}"))
@@ -146,7 +146,7 @@ def check_refusals(target):
 
 def refusals(target):
     """Of this machine's, built now, and of what other targets built."""
-    target.compile_in(NATIVE, "examples/hello.so", TENON_RUN)
+    target.compile_in(NATIVE, "examples/backends/hello.so", TENON_RUN)
     windows = os.path.abspath("build/cross/windows")
     prefix = {"WINEPREFIX": f"{windows}/wine", "WINEDEBUG": "-all"}
     if os.path.isdir(f"{windows}/examples"):

@@ -16,10 +16,10 @@ CASES, FIXTURES = "tests/conformance/cases", "tests/fixtures"
 # One translation unit a target, as other builds have it: sources share almost all that a compiler has to do.
 OPTIONS = ("-Dbuildtype=release", "-Doptimization=1", "-Dbenchmarks=disabled", "-Dpython=disabled", *builds.TOGETHER,
            "--werror")
-PLUGINS = [f"examples/{name}.so" for name in ("hello", "demo_backend", "arithmetic_kernels", "mlp_kernels")]
-TENON_RUN = "examples/tenon-run/tenon-run"
-PROGRAMS = [*PLUGINS, "examples/graph_backend/graph_backend.so",
-            *(f"examples/tenon-{name}/tenon-{name}" for name in ("run", "list", "inspect", "doctor"))]
+PLUGINS = [f"examples/backends/{name}.so" for name in ("hello", "demo_backend", "arithmetic_kernels", "mlp_kernels")]
+TENON_RUN = "examples/programs/tenon-run/tenon-run"
+PROGRAMS = [*PLUGINS, "examples/backends/graph_backend/graph_backend.so",
+            *(f"examples/programs/tenon-{name}/tenon-{name}" for name in ("run", "list", "inspect", "doctor"))]
 NATIVE = "build/cross/native"
 CONFORMANCE = "tests/conformance/tenon-conformance"
 # The unit tests of what asks the system for something, and those of methods. Those of programs cut and change each byte
@@ -140,7 +140,7 @@ class Target:
         pair = "" if host == plugins else f" of {os.path.basename(plugins)}, host of {os.path.basename(host)}"
         name = os.path.basename(os.path.dirname(program))
         self.check(f"tenon-run {name} with {os.path.basename(plugin)}{pair}",
-                   [*self.emulate, f"{host}/{TENON_RUN}", program, "--plugin", f"{plugins}/examples/{plugin}", *words])
+                   [*self.emulate, f"{host}/{TENON_RUN}", program, "--plugin", f"{plugins}/examples/backends/{plugin}", *words])
 
     def check_programs(self, host=None, plugins=None, quick=False):
         """Programs with recorded numbers, by tenon-run of one build folder with the plugins of another."""
@@ -160,7 +160,7 @@ class Target:
         if not quick:
             runs("add_dynamic_portable", "arithmetic_kernels.so", 2)
             runs("mlp_portable", "mlp_kernels.so", 1, "--rtol", "1e-5", "--atol", "1e-6")
-        if host != plugins or not os.path.isfile(f"{plugins}/examples/graph_backend/graph_backend.so"):
+        if host != plugins or not os.path.isfile(f"{plugins}/examples/backends/graph_backend/graph_backend.so"):
             return
         for name in ("mlp", "vision"):
             self._runs(f"{CASES}/graph_backend/{name}/model.pte", "graph_backend/graph_backend.so", host, plugins,
@@ -174,7 +174,7 @@ class Target:
             return
         self.compile(CONFORMANCE)
         for name in plugins:
-            plugin = f"{self.build}/examples/{'graph_backend/' if name == 'graph_backend' else ''}{name}.so"
+            plugin = f"{self.build}/examples/backends/{'graph_backend/' if name == 'graph_backend' else ''}{name}.so"
             self.part.say(f"conformance kit, level {self.kit_level}: {name}")
             text = self.check(f"tenon-conformance {name} --level {self.kit_level}",
                               [*self.emulate, f"{self.build}/{CONFORMANCE}", plugin,

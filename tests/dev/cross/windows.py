@@ -17,8 +17,8 @@ PACKAGES = {GXX: "g++-mingw-w64-x86-64-posix", WINE: "wine64", "ld.lld": "lld", 
 LINK = ["-fno-use-linker-plugin", "-wrapper", "tests/cross/link_with_lld"]
 STRICT = ["-std=c++20", "-Wall", "-Wextra", "-Werror", "-Iinclude"]
 STATIC_LIBRARY = ["-include", "tenon/backend/static_libstdcxx.hpp"]
-PLUGINS = ["examples/hello.dll", "examples/demo_backend.dll", "examples/graph_backend/graph_backend.dll"]
-KERNELS = ["examples/arithmetic_kernels.dll", "examples/mlp_kernels.dll"]
+PLUGINS = ["examples/backends/hello.dll", "examples/backends/demo_backend.dll", "examples/backends/graph_backend/graph_backend.dll"]
+KERNELS = ["examples/backends/arithmetic_kernels.dll", "examples/backends/mlp_kernels.dll"]
 PROGRAMS = [f"examples/tenon-{name}/tenon-{name}.exe" for name in ("run", "list", "inspect", "doctor", "compile", "new")]
 
 
@@ -40,7 +40,7 @@ def _programs(target):
     # A plugin of another compiler, with the same C++ library in it.
     library = os.path.dirname(part.output([GXX, "-print-libgcc-file-name"])) + "/include/c++"
     part.run(["clang++", "--target=x86_64-w64-windows-gnu", "-std=c++20", "-nostdinc++", "-isystem", library,
-              "-isystem", f"{library}/x86_64-w64-mingw32", "-Iinclude", "-c", "examples/hello/hello.cpp", *STATIC_LIBRARY,
+              "-isystem", f"{library}/x86_64-w64-mingw32", "-Iinclude", "-c", "examples/backends/hello/hello.cpp", *STATIC_LIBRARY,
               "-o", f"{build}/hello_clang.o"])
     part.run([GXX, "-shared", "-static", *LINK, f"{build}/hello_clang.o", "-o", f"{build}/hello_clang.dll"])
 
@@ -67,7 +67,7 @@ def windows(target):
                            lambda: msvc.check(part, python))
     target.detail(counted)
     # What is compared with what it makes on Linux, and programs for the zoo.
-    target.compile_in(NATIVE, "examples/hello.so", "examples/tenon-inspect/tenon-inspect", "examples/tenon-new/tenon-new",
+    target.compile_in(NATIVE, "examples/backends/hello.so", "examples/programs/tenon-inspect/tenon-inspect", "examples/programs/tenon-new/tenon-new",
                       "tests/conformance/zoo/zoo.json")
     described = pathlib.Path(f"{target.build}-packages")
     described.mkdir(parents=True, exist_ok=True)

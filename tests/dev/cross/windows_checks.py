@@ -96,12 +96,12 @@ def windows(path):
 
 
 def recorded_numbers(checks, quick):
-    demo = checks.build / "examples/demo_backend.dll"
+    demo = checks.build / "examples/backends/demo_backend.dll"
     add = CASES / "hello/add"
     words = [checks.program("run"), windows(add / "model.pte")]
     words += ["--input", windows(add / "a0.npy"), "--input", windows(add / "b0.npy")]
     words += ["--expect", windows(add / "expected0.npy"), "--plugin"]
-    checks.expect("hello adds", words + [windows(checks.build / "examples/hello.dll")])
+    checks.expect("hello adds", words + [windows(checks.build / "examples/backends/hello.dll")])
     if not quick:
         other = windows(checks.build / "hello_clang.dll")
         checks.expect("hello of another compiler adds", words + [other])
@@ -117,21 +117,21 @@ def recorded_numbers(checks, quick):
     for model in ["mlp", "vision"]:
         folder = FIXTURES / "pt2" / model
         words = [checks.program("run"), windows(CASES / "graph_backend" / model / "model.pte")]
-        words += ["--plugin", windows(checks.build / "examples/graph_backend/graph_backend.dll")]
+        words += ["--plugin", windows(checks.build / "examples/backends/graph_backend/graph_backend.dll")]
         words += ["--input", windows(folder / "input_0.npy"), "--rtol", "1e-5", "--atol", "2e-6"]
         words += ["--expect", windows(folder / "expected_0.npy")]
         checks.expect(f"graph_backend runs {model} with PyTorch's numbers", words)
     if quick:
         return
     folder = FIXTURES / "add_dynamic_portable"
-    kernels = windows(checks.build / "examples/arithmetic_kernels.dll")
+    kernels = windows(checks.build / "examples/backends/arithmetic_kernels.dll")
     words = [checks.program("run"), windows(folder / "model.pte"), "--plugin", kernels]
     words += ["--input", windows(folder / "c0_in0.npy"), "--input", windows(folder / "c0_in1.npy")]
     words += ["--expect", windows(folder / "c0_out0.npy")]
     checks.expect("add_dynamic_portable runs with the kernels of a plugin", words)
     folder = FIXTURES / "mlp_portable"
     words = [checks.program("run"), windows(folder / "model.pte")]
-    words += ["--plugin", windows(checks.build / "examples/mlp_kernels.dll")]
+    words += ["--plugin", windows(checks.build / "examples/backends/mlp_kernels.dll")]
     words += ["--input", windows(folder / "c0_in0.npy"), "--rtol", "1e-5", "--atol", "1e-6"]
     words += ["--expect", windows(folder / "c0_out0.npy")]
     checks.expect("mlp_portable runs with the kernels of a plugin", words)
@@ -152,7 +152,7 @@ def recorded_numbers(checks, quick):
 
 
 def files_and_paths(checks):
-    hello = checks.build / "examples/hello.dll"
+    hello = checks.build / "examples/backends/hello.dll"
     plugins = checks.folder / "plügins ü"
     plugins.mkdir(mode=0o755)
     shutil.copy(hello, plugins / "hello.dll")
@@ -184,7 +184,7 @@ def files_and_paths(checks):
         [checks.program("inspect"), windows(hello), "--load"],
         out="available: yes",
     )
-    linux = LINUX / "examples/hello.so"
+    linux = LINUX / "examples/backends/hello.so"
     done = checks.run(checks.program("inspect"), windows(linux), "--load")
     checks.results.result(
         "a plugin for Linux is described and not loaded",
@@ -204,12 +204,12 @@ def files_and_paths(checks):
     checks.expect(
         "tenon-doctor names the plugin that serves a program",
         [checks.program("doctor"), model]
-        + ["--plugin", windows(checks.build / "examples/demo_backend.dll")],
+        + ["--plugin", windows(checks.build / "examples/backends/demo_backend.dll")],
         out="served by BackendWithCompilerDemo",
     )
     output = checks.folder / "outputs"
     words = [checks.program("run"), model, "--output", windows(output)]
-    words += ["--plugin", windows(checks.build / "examples/demo_backend.dll")]
+    words += ["--plugin", windows(checks.build / "examples/backends/demo_backend.dll")]
     words += ["--input", windows(FIXTURES / "demo_sin_seg/c0_in0.npy")]
     for time in ["written", "replaced"]:
         checks.expect(f"an output is {time}", words)
@@ -225,7 +225,7 @@ def files_and_paths(checks):
 def compiler(checks):
     """tenon-compile: what it writes runs with PyTorch's numbers, and a plugin that crashes is named."""
     program = checks.folder / "mlp.pte"
-    plugin = windows(checks.build / "examples/graph_backend/graph_backend.dll")
+    plugin = windows(checks.build / "examples/backends/graph_backend/graph_backend.dll")
     pt2 = FIXTURES / "pt2"
     words = [checks.program("compile"), windows(pt2 / "mlp/model.pt2"), "--backend", "GraphBackend"]
     checks.expect("tenon-compile compiles an archive of PyTorch",
@@ -268,7 +268,7 @@ def new_backend(checks):
         name = f"acme_{template}"
         with checks.results.step(f"tenon-new with template {template}"):
             subprocess.run(
-                [LINUX / "examples/tenon-new/tenon-new", name, "--template", template, "--dir", linux],
+                [LINUX / "examples/programs/tenon-new/tenon-new", name, "--template", template, "--dir", linux],
                 env={"PATH": os.environ["PATH"], "TENON_TEMPLATES": str(templates)},
                 capture_output=True, check=True)
             done = checks.run(*words, name, "--template", template, "--dir", windows(made),
@@ -286,8 +286,8 @@ def new_backend(checks):
 
 def other_side(checks):
     """Linux' tenon-inspect and a DLL."""
-    inspect = LINUX / "examples/tenon-inspect/tenon-inspect"
-    hello = checks.build / "examples/hello.dll"
+    inspect = LINUX / "examples/programs/tenon-inspect/tenon-inspect"
+    hello = checks.build / "examples/backends/hello.dll"
     with checks.results.step("tenon-inspect on Linux"):
         done = subprocess.run([inspect, hello], capture_output=True, text=True, check=False)
         checks.results.result(
@@ -310,7 +310,7 @@ def other_side(checks):
 
 def repeated_loads(checks):
     for plugin in ["hello", "demo_backend"]:
-        path = windows(checks.build / f"examples/{plugin}.dll")
+        path = windows(checks.build / f"examples/backends/{plugin}.dll")
         program = checks.build / "load_and_unload.exe"
         done = checks.expect(f"{plugin} is loaded and unloaded 1,000 times", [program, path, 1000])
         checks.results.detail(done[1].strip())
@@ -334,7 +334,7 @@ def conformance(checks, level):
         subject = ROOT / f"tests/conformance/subjects/{pathlib.Path(name).name}.json"
         done = checks.expect(
             f"tenon-conformance {name} --level {level}",
-            [kit, windows(checks.build / f"examples/{name}.dll"), "--subject", windows(subject)]
+            [kit, windows(checks.build / f"examples/backends/{name}.dll"), "--subject", windows(subject)]
             + ["--level", level, "--color", "never"],
         )
         checks.results.detail(judged(done[1]))

@@ -44,8 +44,8 @@ def _models(*names):
 
 
 SLICES = (
-    Slice("slow", "the kit at levels 9 and 10, work that grows with a file, each failing call of the C library, headers "
-          "by clang, the Metal plugin for macOS", ("./dev slow --suite slow --no-suite package",), 10),
+    Slice("slow", "the kit at levels 9 and 10, work that grows with a file, failing calls of the C library (others each "
+          "day), headers by clang, the Metal plugin for macOS", ("./dev slow --suite slow --no-suite package",), 10),
     Slice("packages", "each way to install and to use a template",
           ("./dev slow --suite package",), 10),
     Slice("sanitized-programs", "programs with the address and undefined-behaviour sanitizers",

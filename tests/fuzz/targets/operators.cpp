@@ -9,7 +9,7 @@
 #include "fuzz/mutate/json.hpp"
 #include "operators/proxy.hpp"
 #include "tenon/abi/extensions/kernel_lookup.h"
-#include "tenon/backend/host_services.hpp"
+#include "tenon/backend/context.hpp"
 
 namespace tenon::fuzz {
 namespace {
@@ -19,7 +19,7 @@ const void* find_lookup(const tenon_host*, const char*) {
   static constexpr tenon_kernel_lookup_v1 table = {
       sizeof(tenon_kernel_lookup_v1),
       0,
-      [](const tenon_host*, const char*, tenon_value* const* args, std::uint32_t num_args,
+      [](const tenon_init_context*, const char*, tenon_value* const* args, std::uint32_t num_args,
          tenon_found_kernel** out) -> tenon_status {
         [[maybe_unused]] volatile std::uint32_t kind = 0;
         for (std::uint32_t i = 0; i < num_args; ++i) kind = args[i]->kind;
@@ -37,8 +37,11 @@ void operator_calls(std::span<std::byte> bytes) {
   tenon_host host{};
   host.struct_size = sizeof host;
   host.get_extension = &find_lookup;
-  const HostServices services(&host);
-  use(cpu_aoti::make_proxy(text_of(bytes), &services));
+  tenon_init_context raw{};
+  raw.struct_size = sizeof raw;
+  raw.host = &host;
+  const InitContext context(raw);
+  use(cpu_aoti::make_proxy(text_of(bytes), &context));
 }
 
 constexpr Target all[] = {{"operator_calls", &operator_calls, &mutate_json}};

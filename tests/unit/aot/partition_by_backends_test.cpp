@@ -57,11 +57,11 @@ struct Taker : FakeCompiler {
       for (std::uint32_t i = 0; i < program.num_nodes(); ++i) {
         if (program.node(i).target() != target) continue;
         const std::string tag(program.node(i).name());
-        sink.add_partition(sink.sink_context, tag.c_str(), options, num_options);
-        sink.tag_node(sink.sink_context, i, tag.c_str());
+        sink.add_partition(sink.context, tag.c_str(), options, num_options);
+        sink.tag_node(sink.context, i, tag.c_str());
         program.node(i).for_each_input([&](ValueId value) {
           if (program.value(value).has_fqn()) {
-            sink.tag_value(sink.sink_context, value, tag.c_str());
+            sink.tag_value(sink.context, value, tag.c_str());
           }
         });
       }
@@ -75,7 +75,7 @@ struct Taker : FakeCompiler {
         const EdgeProgram program(*all[i].program);
         const std::string blob = concat(backend_id, ":", program.method_name(), ":",
                                         program.node(0).name(), ":", all[i].num_compile_specs);
-        sink.set_processed(sink.sink_context, i, blob.data(), blob.size());
+        sink.set_processed(sink.context, i, blob.data(), blob.size());
       }
       return tenon_status{TENON_STATUS_OK};
     };
@@ -142,7 +142,7 @@ TEST_CASE("a backend that is named twice is refused", "[aot]") {
   Taker again("Relu", "aten.add.Tensor");
   again.partition = [](const tenon_edge_program&, const tenon_compile_spec*, std::uint32_t,
                        const tenon_partition_sink& sink) {
-    return sink.add_partition(sink.sink_context, "relu", nullptr, 0);
+    return sink.add_partition(sink.context, "relu", nullptr, 0);
   };
   const std::vector<BackendToUse> backends = {relu.use(), again.use()};
   CHECK_THAT(std::string(partition_by_backends(program.view(), backends).text()),
@@ -153,9 +153,9 @@ TEST_CASE("a partition that cannot be taken out is refused with its backend", "[
   Taker relu("Relu", "aten.relu.default");
   relu.partition = [](const tenon_edge_program&, const tenon_compile_spec*, std::uint32_t,
                       const tenon_partition_sink& sink) {
-    sink.add_partition(sink.sink_context, "p", nullptr, 0);
-    sink.tag_node(sink.sink_context, 0, "p");
-    return sink.tag_node(sink.sink_context, 2, "p");  // Around the addition.
+    sink.add_partition(sink.context, "p", nullptr, 0);
+    sink.tag_node(sink.context, 0, "p");
+    return sink.tag_node(sink.context, 2, "p");  // Around the addition.
   };
   const OwnedEdgeProgram program = relu_exp_relu("forward");
   const std::vector<BackendToUse> backends = {relu.use()};

@@ -64,7 +64,7 @@ std::string refusal(const Decide& decide) {
 
 /// Declares partition "p" without specs.
 tenon_status declare(const tenon_partition_sink& sink) {
-  return sink.add_partition(sink.sink_context, "p", nullptr, 0);
+  return sink.add_partition(sink.context, "p", nullptr, 0);
 }
 
 TEST_CASE("a backend is found by the id that programs name", "[aot][S0.9]") {
@@ -132,10 +132,10 @@ TEST_CASE("a decision arrives with tags, specs, nodes and values", "[aot]") {
     const tenon_compile_spec specs[] = {{sizeof specs[0], 0, "mode", "fast", 4},
                                         {sizeof specs[0], 0, "none", nullptr, 0}};
     CHECK(sink.struct_size == sizeof(tenon_partition_sink));
-    CHECK(sink.add_partition(sink.sink_context, "p", specs, 2) == TENON_STATUS_OK);
-    CHECK(sink.tag_node(sink.sink_context, 1, "p") == TENON_STATUS_OK);
-    CHECK(sink.tag_value(sink.sink_context, 2, "p") == TENON_STATUS_OK);
-    return sink.add_partition(sink.sink_context, "empty", nullptr, 0);
+    CHECK(sink.add_partition(sink.context, "p", specs, 2) == TENON_STATUS_OK);
+    CHECK(sink.tag_node(sink.context, 1, "p") == TENON_STATUS_OK);
+    CHECK(sink.tag_value(sink.context, 2, "p") == TENON_STATUS_OK);
+    return sink.add_partition(sink.context, "empty", nullptr, 0);
   };
   const OwnedEdgeProgram program = program_of_two();
   const auto result = compiler_of(fake).partition(
@@ -166,7 +166,7 @@ TEST_CASE("specs of a later version are walked in its steps", "[aot]") {
                       const tenon_partition_sink& sink) {
     const Later specs[] = {{{sizeof(Later), 0, "a", "1", 1}, ~0ull},
                            {{sizeof(Later), 0, "b", "2", 1}, ~0ull}};
-    return sink.add_partition(sink.sink_context, "p", &specs[0].known, 2);
+    return sink.add_partition(sink.context, "p", &specs[0].known, 2);
   };
   const OwnedEdgeProgram program = program_of_two();
   const auto result = compiler_of(fake).partition(program.view(), {});
@@ -223,11 +223,11 @@ TEST_CASE("a failure of partition keeps the backend's reason", "[aot]") {
 
 TEST_CASE("tags that make no sense are refused by name", "[aot]") {
   CHECK_THAT(refusal([](const tenon_partition_sink& sink) {
-               return sink.add_partition(sink.sink_context, nullptr, nullptr, 0);
+               return sink.add_partition(sink.context, nullptr, nullptr, 0);
              }),
              ContainsSubstring("a partition without a tag"));
   CHECK_THAT(refusal([](const tenon_partition_sink& sink) {
-               return sink.add_partition(sink.sink_context, "", nullptr, 0);
+               return sink.add_partition(sink.context, "", nullptr, 0);
              }),
              ContainsSubstring("a partition without a tag"));
   CHECK_THAT(refusal([](const tenon_partition_sink& sink) {
@@ -237,22 +237,22 @@ TEST_CASE("tags that make no sense are refused by name", "[aot]") {
              ContainsSubstring("add_partition 'p': the tag was given twice"));
   CHECK_THAT(refusal([](const tenon_partition_sink& sink) {
                declare(sink);
-               return sink.tag_node(sink.sink_context, 0, "q");
+               return sink.tag_node(sink.context, 0, "q");
              }),
              ContainsSubstring("tag_node 'add': no partition has the tag 'q'"));
   CHECK_THAT(refusal([](const tenon_partition_sink& sink) {
-               return sink.tag_node(sink.sink_context, 0, nullptr);
+               return sink.tag_node(sink.context, 0, nullptr);
              }),
              ContainsSubstring("tag_node 'add': NULL in place of a tag"));
   CHECK_THAT(refusal([](const tenon_partition_sink& sink) {
                declare(sink);
-               return sink.tag_node(sink.sink_context, 2, "p");
+               return sink.tag_node(sink.context, 2, "p");
              }),
              ContainsSubstring("tag_node: node 2 of 2"));
   CHECK_THAT(refusal([](const tenon_partition_sink& sink) {
                declare(sink);
-               sink.tag_node(sink.sink_context, 1, "p");
-               return sink.tag_node(sink.sink_context, 1, "p");
+               sink.tag_node(sink.context, 1, "p");
+               return sink.tag_node(sink.context, 1, "p");
              }),
              ContainsSubstring("tag_node 'mul': it has the tag 'p' and cannot get 'p' too"));
 }
@@ -260,23 +260,23 @@ TEST_CASE("tags that make no sense are refused by name", "[aot]") {
 TEST_CASE("values that a partition keeps are stored ones, tagged once", "[aot]") {
   CHECK_THAT(refusal([](const tenon_partition_sink& sink) {
                declare(sink);
-               return sink.tag_value(sink.sink_context, 5, "p");
+               return sink.tag_value(sink.context, 5, "p");
              }),
              ContainsSubstring("tag_value: value 5 of 5"));
   CHECK_THAT(refusal([](const tenon_partition_sink& sink) {
                declare(sink);
-               return sink.tag_value(sink.sink_context, 0, "p");
+               return sink.tag_value(sink.context, 0, "p");
              }),
              ContainsSubstring("tag_value 'x': it is not a parameter, buffer or constant"));
   CHECK_THAT(refusal([](const tenon_partition_sink& sink) {
                declare(sink);
-               return sink.tag_value(sink.sink_context, 1, "q");
+               return sink.tag_value(sink.context, 1, "q");
              }),
              ContainsSubstring("tag_value 'p_weight': no partition has the tag 'q'"));
   CHECK_THAT(refusal([](const tenon_partition_sink& sink) {
                declare(sink);
-               sink.tag_value(sink.sink_context, 1, "p");
-               return sink.tag_value(sink.sink_context, 1, "p");
+               sink.tag_value(sink.context, 1, "p");
+               return sink.tag_value(sink.context, 1, "p");
              }),
              ContainsSubstring("tag_value 'p_weight': it has the tag 'p'"));
 }
@@ -284,7 +284,7 @@ TEST_CASE("values that a partition keeps are stored ones, tagged once", "[aot]")
 TEST_CASE("specs of a partition that make no sense are refused by their tag", "[aot]") {
   const auto with = [](const tenon_compile_spec* specs, std::uint32_t count) {
     return refusal([&](const tenon_partition_sink& sink) {
-      return sink.add_partition(sink.sink_context, "p", specs, count);
+      return sink.add_partition(sink.context, "p", specs, count);
     });
   };
   CHECK_THAT(with(nullptr, 3),
@@ -300,14 +300,14 @@ TEST_CASE("specs of a partition that make no sense are refused by their tag", "[
 TEST_CASE("what a sink refused counts, whatever the plugin makes of it", "[aot]") {
   // It continues as if nothing had happened.
   CHECK_THAT(refusal([](const tenon_partition_sink& sink) -> tenon_status {
-               sink.tag_node(sink.sink_context, 77, "p");
+               sink.tag_node(sink.context, 77, "p");
                CHECK(declare(sink) == TENON_STATUS_INVALID_ARGUMENT);
                return TENON_STATUS_OK;
              }),
              ContainsSubstring("node 77 of 2"));
   // It says something else.
   CHECK_THAT(refusal([](const tenon_partition_sink& sink) -> tenon_status {
-               sink.tag_node(sink.sink_context, 77, "p");
+               sink.tag_node(sink.context, 77, "p");
                return TENON_STATUS_OUT_OF_RESOURCES;
              }),
              ContainsSubstring("node 77 of 2"));

@@ -46,8 +46,8 @@ Result<std::vector<PreprocessResult>> compile(FakeCompiler& fake) {
 
 /// Both blobs, as good plugins send them.
 void send_blobs(const tenon_preprocess_sink& sink) {
-  CHECK(sink.set_processed(sink.sink_context, 0, "one", 3) == TENON_STATUS_OK);
-  CHECK(sink.set_processed(sink.sink_context, 1, nullptr, 0) == TENON_STATUS_OK);
+  CHECK(sink.set_processed(sink.context, 0, "one", 3) == TENON_STATUS_OK);
+  CHECK(sink.set_processed(sink.context, 1, nullptr, 0) == TENON_STATUS_OK);
 }
 
 /// The error for a plugin that sends its blobs and then what `send` sends.
@@ -83,7 +83,7 @@ TEST_CASE("partitions go in one call and their results come back in order", "[ao
     CHECK(std::string_view(partitions[0].compile_specs->key) == "mode");
     CHECK(std::string_view(partitions[1].program->method_name) == "backward");
     CHECK(partitions[1].num_compile_specs == 0);
-    void* const to = sink.sink_context;
+    void* const to = sink.context;
     std::string blob = "second";  // In the other order, from memory that changes.
     CHECK(sink.set_processed(to, 1, blob.data(), blob.size()) == TENON_STATUS_OK);
     blob = "first!";
@@ -138,7 +138,7 @@ TEST_CASE("no partitions make no results", "[aot]") {
   fake.preprocess = [](const tenon_partition*, std::uint32_t count,
                        const tenon_preprocess_sink& sink) -> tenon_status {
     CHECK(count == 0);
-    CHECK(sink.set_processed(sink.sink_context, 0, "x", 1) == TENON_STATUS_INVALID_ARGUMENT);
+    CHECK(sink.set_processed(sink.context, 0, "x", 1) == TENON_STATUS_INVALID_ARGUMENT);
     return TENON_STATUS_OK;
   };
   const auto compiler = PluginPreprocess::of(fake.ref());
@@ -170,27 +170,27 @@ TEST_CASE("a failure of preprocess keeps the backend's reason", "[aot]") {
 
 TEST_CASE("every partition gets one blob", "[aot]") {
   CHECK_THAT(refusal([](const tenon_preprocess_sink& sink) {
-               return sink.set_processed(sink.sink_context, 1, "again", 5);
+               return sink.set_processed(sink.context, 1, "again", 5);
              }),
              ContainsSubstring("partition 1: set_processed: called a second time"));
   CHECK_THAT(refusal([](const tenon_preprocess_sink& sink) {
-               return sink.set_processed(sink.sink_context, 2, "x", 1);
+               return sink.set_processed(sink.context, 2, "x", 1);
              }),
              ContainsSubstring("set_processed: partition 2 of 2"));
   FakeCompiler fake("Fake");
   fake.preprocess = [](const tenon_partition*, std::uint32_t, const tenon_preprocess_sink& sink) {
-    return sink.set_processed(sink.sink_context, 0, "one", 3);
+    return sink.set_processed(sink.context, 0, "one", 3);
   };
   const auto half = compile(fake);
   CHECK(half.error() == Error::Internal);
   CHECK(half.text() == "backend Fake: preprocess: partition 1 of 2: set_processed was not called");
   fake.preprocess = [](const tenon_partition*, std::uint32_t, const tenon_preprocess_sink& sink) {
-    return sink.set_processed(sink.sink_context, 0, nullptr, 3);
+    return sink.set_processed(sink.context, 0, nullptr, 3);
   };
   CHECK_THAT(std::string(compile(fake).text()),
              ContainsSubstring("partition 0: set_processed: NULL in place of 3 bytes"));
   fake.preprocess = [](const tenon_partition*, std::uint32_t, const tenon_preprocess_sink& sink) {
-    return sink.set_processed(sink.sink_context, 0, "x", std::numeric_limits<std::uint64_t>::max());
+    return sink.set_processed(sink.context, 0, "x", std::numeric_limits<std::uint64_t>::max());
   };
   CHECK_THAT(std::string(compile(fake).text()),
              ContainsSubstring("partition 0: set_processed: 18446744073709551615 bytes, more than "
@@ -200,26 +200,26 @@ TEST_CASE("every partition gets one blob", "[aot]") {
 TEST_CASE("debug handles are those of the partition's nodes, by text or by number", "[aot]") {
   const std::uint32_t handles[] = {1, 2, 3};
   CHECK_THAT(refusal([&](const tenon_preprocess_sink& sink) {
-               return sink.add_debug_handles(sink.sink_context, 9, "e", 0, handles, 1);
+               return sink.add_debug_handles(sink.context, 9, "e", 0, handles, 1);
              }),
              ContainsSubstring("add_debug_handles: partition 9 of 2"));
   CHECK_THAT(refusal([&](const tenon_preprocess_sink& sink) {
-               return sink.add_debug_handles(sink.sink_context, 0, "e", 0, handles, 2);
+               return sink.add_debug_handles(sink.context, 0, "e", 0, handles, 2);
              }),
              ContainsSubstring(
                  "partition 0: add_debug_handles: no node of the partition has debug handle 2"));
   CHECK_THAT(refusal([&](const tenon_preprocess_sink& sink) {
-               return sink.add_debug_handles(sink.sink_context, 0, "e", 0, nullptr, 2);
+               return sink.add_debug_handles(sink.context, 0, "e", 0, nullptr, 2);
              }),
              ContainsSubstring("NULL in place of 2 handles"));
   CHECK_THAT(refusal([&](const tenon_preprocess_sink& sink) {
-               sink.add_debug_handles(sink.sink_context, 1, "e", 0, handles, 2);
-               return sink.add_debug_handles(sink.sink_context, 1, nullptr, 4, handles, 2);
+               sink.add_debug_handles(sink.context, 1, "e", 0, handles, 2);
+               return sink.add_debug_handles(sink.context, 1, nullptr, 4, handles, 2);
              }),
              ContainsSubstring("events named by text and by number in one partition"));
   CHECK_THAT(refusal([&](const tenon_preprocess_sink& sink) {
-               sink.add_debug_handles(sink.sink_context, 1, nullptr, 4, handles, 2);
-               return sink.add_debug_handles(sink.sink_context, 1, nullptr, 4, handles, 2);
+               sink.add_debug_handles(sink.context, 1, nullptr, 4, handles, 2);
+               return sink.add_debug_handles(sink.context, 1, nullptr, 4, handles, 2);
              }),
              ContainsSubstring("event '4' was given twice"));
 }
@@ -227,7 +227,7 @@ TEST_CASE("debug handles are those of the partition's nodes, by text or by numbe
 TEST_CASE("a key of named data means the same bytes, in one partition and in all", "[aot]") {
   const auto add = [](const tenon_preprocess_sink& sink, std::uint32_t partition,
                       const tenon_named_data& data) {
-    return sink.add_named_data(sink.sink_context, partition, &data);
+    return sink.add_named_data(sink.context, partition, &data);
   };
   CHECK_THAT(refusal([&](const tenon_preprocess_sink& sink) {
                add(sink, 0, named("w", "abc"));
@@ -261,7 +261,7 @@ TEST_CASE("a key of named data means the same bytes, in one partition and in all
 TEST_CASE("named data that makes no sense is refused by its key", "[aot]") {
   const auto of = [](const tenon_named_data* data) {
     return refusal([&](const tenon_preprocess_sink& sink) {
-      return sink.add_named_data(sink.sink_context, 0, data);
+      return sink.add_named_data(sink.context, 0, data);
     });
   };
   const std::int32_t sizes[] = {2, 2};
@@ -304,21 +304,21 @@ TEST_CASE("named data that makes no sense is refused by its key", "[aot]") {
 
 TEST_CASE("a line of information comes once", "[aot]") {
   CHECK_THAT(refusal([](const tenon_preprocess_sink& sink) {
-               return sink.set_delegate_info(sink.sink_context, 0, nullptr);
+               return sink.set_delegate_info(sink.context, 0, nullptr);
              }),
              ContainsSubstring("partition 0: set_delegate_info: NULL in place of a text"));
   CHECK_THAT(refusal([](const tenon_preprocess_sink& sink) {
-               sink.set_delegate_info(sink.sink_context, 0, "a");
-               return sink.set_delegate_info(sink.sink_context, 0, "b");
+               sink.set_delegate_info(sink.context, 0, "a");
+               return sink.set_delegate_info(sink.context, 0, "b");
              }),
              ContainsSubstring("partition 0: set_delegate_info: called a second time"));
 }
 
 TEST_CASE("the first of several wrong calls is reported, and later ones change nothing", "[aot]") {
   const std::string text = refusal([](const tenon_preprocess_sink& sink) -> tenon_status {
-    sink.set_delegate_info(sink.sink_context, 3, "x");
-    CHECK(sink.set_delegate_info(sink.sink_context, 0, "fine") == TENON_STATUS_INVALID_ARGUMENT);
-    sink.set_processed(sink.sink_context, 0, "again", 5);
+    sink.set_delegate_info(sink.context, 3, "x");
+    CHECK(sink.set_delegate_info(sink.context, 0, "fine") == TENON_STATUS_INVALID_ARGUMENT);
+    sink.set_processed(sink.context, 0, "again", 5);
     return TENON_STATUS_OK;
   });
   CHECK_THAT(text, ContainsSubstring("set_delegate_info: partition 3 of 2"));

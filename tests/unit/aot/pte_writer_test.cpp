@@ -98,8 +98,8 @@ TEST_CASE("A written program has ExecuTorch's extended header and segments that 
   REQUIRE(base + data_size == file.size());
   REQUIRE(base % 4096 == 0);  // A key asks for it.
   const auto program = open(file);
-  for (std::size_t i = 0; i < program->num_segments(); ++i) {
-    REQUIRE(offset_in(file, program->segment(i)) % 128 == 0);
+  for (std::size_t i = 0; i < program->view().num_segments(); ++i) {
+    REQUIRE(offset_in(file, program->view().segment(i)) % 128 == 0);
   }
   REQUIRE(offset_in(file, program->key_data(0)) % 4096 == 0);
 }
@@ -110,15 +110,15 @@ TEST_CASE("Equal constants, blobs and named data are stored once") {
   const auto program = open(file);
   REQUIRE(ProgramDifference(data, *program).find().empty());
   // Constants, initial states, the blob of A and B, the named data.
-  REQUIRE(program->num_segments() == 4);
-  REQUIRE(program->segment(0).size() == 17);
+  REQUIRE(program->view().num_segments() == 4);
+  REQUIRE(program->view().segment(0).size() == 17);
   REQUIRE(program->flatbuffer().constant_segment()->offsets()->size() == 3);
   REQUIRE(program->flatbuffer().backend_delegate_data()->size() == 2);
   REQUIRE(program->num_keys() == 2);
   REQUIRE(program->key_data(0).data() == program->key_data(1).data());
   const auto& plan = *program->flatbuffer().execution_plan()->Get(0);
   for (const auto* delegate : *plan.delegates()) {
-    const auto blob = program->delegate_data(*delegate);
+    const auto blob = program->view().delegate_data(*delegate);
     if (!blob.empty()) REQUIRE(offset_in(file, blob) % 16 == 0);
   }
 }
@@ -130,22 +130,22 @@ TEST_CASE("The same description gives the same bytes, and options move its parts
   const auto file = write(data, {1 << 14, 64, 512, BlobPlacement::Segment});
   const auto program = open(file);
   REQUIRE(ProgramDifference(data, *program).find().empty());
-  for (std::size_t i = 0; i < program->num_segments(); ++i) {
-    REQUIRE(offset_in(file, program->segment(i)) % (1 << 14) == 0);
+  for (std::size_t i = 0; i < program->view().num_segments(); ++i) {
+    REQUIRE(offset_in(file, program->view().segment(i)) % (1 << 14) == 0);
   }
   REQUIRE(program->flatbuffer().constant_segment()->offsets()->Get(2) == 64);
 
   // Alignments hold in the file even where the segments' is smaller.
   const auto small = write(data, {16, 256, 1024, BlobPlacement::Segment});
   const auto aligned = open(small);
-  REQUIRE(offset_in(small, *aligned->constant_data(2, 1)) % 256 == 0);
+  REQUIRE(offset_in(small, *aligned->view().constant_data(2, 1)) % 256 == 0);
   const auto& delegates = *aligned->flatbuffer().execution_plan()->Get(0)->delegates();
-  REQUIRE(offset_in(small, aligned->delegate_data(*delegates.Get(0))) % 1024 == 0);
+  REQUIRE(offset_in(small, aligned->view().delegate_data(*delegates.Get(0))) % 1024 == 0);
 
   const auto inside = open(write(data, {128, 16, 16, BlobPlacement::Inline}));
   const auto& first = *inside->flatbuffer().execution_plan()->Get(0)->delegates()->Get(0);
   REQUIRE(first.processed()->location() == schema::DataLocation::INLINE);
-  REQUIRE(as_text(inside->delegate_data(first)) == "blob");
+  REQUIRE(as_text(inside->view().delegate_data(first)) == "blob");
 }
 
 TEST_CASE("An empty program, and one without any bytes, can be written and read") {

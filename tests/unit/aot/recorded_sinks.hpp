@@ -19,10 +19,10 @@ struct RecordedPartition : tenon_partition_sink {
 
   RecordedPartition() : tenon_partition_sink{} {
     struct_size = sizeof(tenon_partition_sink);
-    sink_context = this;
-    add_partition = [](void* context, const char* tag, const tenon_compile_spec* specs,
+    context = this;
+    add_partition = [](void* recorder, const char* tag, const tenon_compile_spec* specs,
                        std::uint32_t num_specs) -> tenon_status {
-      auto& self = *static_cast<RecordedPartition*>(context);
+      auto& self = *static_cast<RecordedPartition*>(recorder);
       if (self.calls_left-- == 0) return TENON_STATUS_OUT_OF_RESOURCES;
       auto& [name, texts] = self.tags.emplace_back(tag, std::vector<std::string>());
       for (std::uint32_t i = 0; i < num_specs; ++i) {
@@ -32,8 +32,8 @@ struct RecordedPartition : tenon_partition_sink {
       }
       return TENON_STATUS_OK;
     };
-    tag_node = [](void* context, std::uint32_t node, const char* tag) -> tenon_status {
-      auto& self = *static_cast<RecordedPartition*>(context);
+    tag_node = [](void* recorder, std::uint32_t node, const char* tag) -> tenon_status {
+      auto& self = *static_cast<RecordedPartition*>(recorder);
       if (self.calls_left-- == 0) return TENON_STATUS_OUT_OF_RESOURCES;
       self.nodes.emplace_back(node, tag);
       return TENON_STATUS_OK;
@@ -67,27 +67,27 @@ struct RecordedResults : tenon_preprocess_sink {
 
   RecordedResults() : tenon_preprocess_sink{} {
     struct_size = sizeof(tenon_preprocess_sink);
-    sink_context = this;
-    set_processed = [](void* context, std::uint32_t partition, const void* data,
+    context = this;
+    set_processed = [](void* recorder, std::uint32_t partition, const void* data,
                        std::uint64_t nbytes) -> tenon_status {
-      return self(context).take([&] {
-        Result& result = self(context).results[partition];
+      return self(recorder).take([&] {
+        Result& result = self(recorder).results[partition];
         ++result.times_processed;
         result.processed.assign(static_cast<const char*>(data), static_cast<std::size_t>(nbytes));
       });
     };
-    add_debug_handles = [](void* context, std::uint32_t partition, const char* name,
+    add_debug_handles = [](void* recorder, std::uint32_t partition, const char* name,
                            std::int64_t id, const std::uint32_t* handles,
                            std::uint32_t num_handles) -> tenon_status {
-      return self(context).take([&] {
-        Result& result = self(context).results[partition];
+      return self(recorder).take([&] {
+        Result& result = self(recorder).results[partition];
         auto& list = name ? result.handles_by_name[name] : result.handles_by_id[id];
         list.assign(handles, handles + num_handles);
       });
     };
-    add_named_data = [](void* context, std::uint32_t partition,
+    add_named_data = [](void* recorder, std::uint32_t partition,
                         const tenon_named_data* data) -> tenon_status {
-      return self(context).take([&] {
+      return self(recorder).take([&] {
         Named named{data->key,
                     std::string(static_cast<const char*>(data->data),
                                 static_cast<std::size_t>(data->nbytes)),
@@ -101,19 +101,19 @@ struct RecordedResults : tenon_preprocess_sink {
           named.dim_order.assign(layout->dim_order, layout->dim_order + layout->rank);
           named.scalar_type = layout->scalar_type;
         }
-        self(context).results[partition].named.push_back(std::move(named));
+        self(recorder).results[partition].named.push_back(std::move(named));
       });
     };
-    set_delegate_info = [](void* context, std::uint32_t partition,
+    set_delegate_info = [](void* recorder, std::uint32_t partition,
                            const char* text) -> tenon_status {
-      return self(context).take([&] { self(context).results[partition].info = text; });
+      return self(recorder).take([&] { self(recorder).results[partition].info = text; });
     };
   }
   RecordedResults(const RecordedResults&) = delete;
   RecordedResults& operator=(const RecordedResults&) = delete;
 
  private:
-  static RecordedResults& self(void* context) { return *static_cast<RecordedResults*>(context); }
+  static RecordedResults& self(void* recorder) { return *static_cast<RecordedResults*>(recorder); }
 
   template <class Keep>
   tenon_status take(const Keep& keep) {

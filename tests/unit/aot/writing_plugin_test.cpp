@@ -69,7 +69,7 @@ Status preprocess(const Write& write, PreprocessOptions options = {}) {
   fake.preprocess = [&](const tenon_partition* partitions, std::uint32_t,
                         const tenon_preprocess_sink& sink) {
     write(*partitions->program);
-    return sink.set_processed(sink.sink_context, 0, "blob", 4);
+    return sink.set_processed(sink.context, 0, "blob", 4);
   };
   const auto compiler = PluginPreprocess::of(fake.ref(), std::move(options));
   REQUIRE(compiler.ok());
@@ -143,8 +143,8 @@ TEST_CASE("every function of the half is watched, and compile specs are too", "[
   fake.preprocess = [](const tenon_partition* partitions, std::uint32_t,
                        const tenon_preprocess_sink& sink) {
     std::memset(const_cast<void*>(partitions[1].compile_specs->value), 'q', 4);
-    sink.set_processed(sink.sink_context, 0, "blob", 4);
-    return sink.set_processed(sink.sink_context, 1, "blob", 4);
+    sink.set_processed(sink.context, 0, "blob", 4);
+    return sink.set_processed(sink.context, 1, "blob", 4);
   };
   const auto compiler = PluginPreprocess::of(fake.ref());
   REQUIRE(compiler.ok());

@@ -36,7 +36,7 @@ class FirstDelegate {
     data_ = *std::move(data);
     const auto plan = program_->plan("forward");
     REQUIRE(plan.ok());
-    const auto blob = program_->delegate_data(*(*plan)->delegates()->Get(0));
+    const auto blob = program_->view().delegate_data(*(*plan)->delegates()->Get(0));
     const auto found = aoti_.registry().lookup_backend("CpuAotiBackend");
     REQUIRE(found.ok());
     backend_ = *found;

@@ -99,7 +99,7 @@ TEST_CASE("events are an extension of backends with their mixin only", "[backend
 TEST_CASE("an event lives from create or import to destroy", "[backend][TN-EVT-9][TN-EVT-11]") {
   const Opened timely;
   tenon_event* event = nullptr;
-  REQUIRE(timely.events.create(timely.backend, &event) == TENON_STATUS_OK);
+  REQUIRE(timely.events.create_event(timely.backend, &event) == TENON_STATUS_OK);
   CHECK(Timely::live == 1);
   std::uint32_t is_complete = 2;
   REQUIRE(timely.events.query(timely.backend, event, &is_complete) == TENON_STATUS_OK);
@@ -126,9 +126,9 @@ TEST_CASE("an event lives from create or import to destroy", "[backend][TN-EVT-9
         TENON_STATUS_INVALID_ARGUMENT);
   CHECK(timely.host.last_text ==
         "backend TimelyBackend: expected the handle of an event, found null (TN-EVT-11)");
-  timely.events.destroy(timely.backend, imported);
-  timely.events.destroy(timely.backend, event);
-  timely.events.destroy(timely.backend, nullptr);
+  timely.events.destroy_event(timely.backend, imported);
+  timely.events.destroy_event(timely.backend, event);
+  timely.events.destroy_event(timely.backend, nullptr);
   CHECK(Timely::live == 0);
 }
 
@@ -136,14 +136,15 @@ TEST_CASE("exceptions in functions of events are failures", "[backend][TN-BCK-1]
   const Opened timely;
   tenon_event* event = nullptr;
   Timely::fails = "create";
-  CHECK(timely.events.create(timely.backend, &event) == TENON_STATUS_MEMORY_ALLOCATION_FAILED);
+  CHECK(timely.events.create_event(timely.backend, &event) ==
+        TENON_STATUS_MEMORY_ALLOCATION_FAILED);
   CHECK(event == nullptr);
   CHECK(Timely::live == 0);
   Timely::fails = "wait";
-  REQUIRE(timely.events.create(timely.backend, &event) == TENON_STATUS_OK);
+  REQUIRE(timely.events.create_event(timely.backend, &event) == TENON_STATUS_OK);
   CHECK(timely.events.wait(timely.backend, event) == TENON_STATUS_INTERNAL);
   CHECK(timely.host.last_text == "the run failed");
-  timely.events.destroy(timely.backend, event);
+  timely.events.destroy_event(timely.backend, event);
   Timely::fails = "";
   CHECK(Timely::live == 0);
 }

@@ -10,7 +10,7 @@ using namespace tenon::conformance;
 
 namespace budget_test {
 
-constexpr RepeatedLoads threads = loads_of("different delegates run at the same time");
+constexpr RepeatedLoads threads = loads_of("threads/delegates-run-concurrently");
 
 SubjectBackend backend_with(std::uint64_t init_ms, std::uint64_t seconds) {
   SubjectBackend out;
@@ -38,8 +38,8 @@ TEST_CASE("a slow init leaves as many rounds as the budget has room for, and at 
 }
 
 TEST_CASE("the plan says what the loads of a test take", "[budget]") {
-  const TestInfo info{threads.test, {}, "threads", 9, Scope::of_case, {}, nullptr};
-  const TestInfo other{"another", {}, "threads", 9, Scope::of_case, {}, nullptr};
+  const TestInfo info{threads.test, {}, {}, "threads", 9, Scope::of_case, {}, nullptr};
+  const TestInfo other{"threads/another", {}, {}, "threads", 9, Scope::of_case, {}, nullptr};
   const SubjectBackend slow = backend_with(150, 20), fast;
   const Case of_case;
   CHECK(std::abs(expected_seconds({&info, &slow, &of_case}, 10) - 0.15 * (6 + 4 * 31)) < 1e-9);

@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: MIT
-#include "tenon/conformance/boundary/kernel_lookup.hpp"
-
+//
+// What a plugin sees of the host's extensions.
+#include <cstddef>
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "support/catch.hpp"
-#include "tenon/conformance/boundary/host_side.hpp"
+#include "tenon/conformance/boundary/boundary.hpp"
 #include "tenon/host/impl/plugin/host_table.hpp"
+#include "tenon/host/method/embedded_code.hpp"
+#include "tenon/host/method/host_init_context.hpp"
+#include "tenon/host/plugin/host_execution_context.hpp"
 
 namespace kernel_lookup_test {
 namespace {
@@ -56,24 +61,76 @@ TEST_CASE("what runs for a plugin that asks for kernels is not the plugin's", "[
   const conformance::detail::OnResize on_resize;
   const conformance::detail::GuardedHost guarded(original.get(), {}, faults, on_resize);
   Lookup lookup;
-  const host::detail::KernelLookupScope scope(&lookup);
+  const host::EmbeddedCodePolicy no_code = host::EmbeddedCodePolicy::deny();
+  host::detail::HostInitContext context(no_code, &lookup);
+  context.host = original.get();
+  tenon_init_context copy = context;
+  copy.host = guarded.get();
+  const conformance::detail::GuardedStruct<tenon_init_context, tenon_init_context> shown(
+      copy, sizeof copy, 0, &context);
 
   const InsidePlugin inside;
   const auto* const table = static_cast<const tenon_kernel_lookup_v1*>(
       guarded.get()->get_extension(guarded.get(), TENON_EXTENSION_KERNEL_LOOKUP));
   REQUIRE(table != nullptr);
   tenon_found_kernel* found = nullptr;
-  CHECK(table->find_kernel(guarded.get(), "acme::shift", nullptr, 0, &found) ==
+  CHECK(table->find_kernel(shown.get(), "acme::shift", nullptr, 0, &found) ==
         TENON_STATUS_OPERATOR_MISSING);
   CHECK(std::string(table->last_failure(guarded.get())) == "no acme::shift");
-  REQUIRE(table->find_kernel(guarded.get(), "acme::turn", nullptr, 0, &found) == TENON_STATUS_OK);
+  REQUIRE(table->find_kernel(shown.get(), "acme::turn", nullptr, 0, &found) == TENON_STATUS_OK);
   tenon_found_kernel* other = nullptr;
   REQUIRE(table->clone_kernel(found, nullptr, 0, &other) == TENON_STATUS_OK);
   CHECK(table->run_kernel(other) == TENON_STATUS_OK);
   table->destroy_kernel(other);
   table->destroy_kernel(found);
+  table->destroy_kernel(nullptr);
+  CHECK(table->find_kernel(shown.get(), "acme::turn", nullptr, 0, nullptr) ==
+        TENON_STATUS_INVALID_ARGUMENT);
   CHECK(lookup.depths == Depths(6, 0));
   CHECK(plugin_depth == 1);
+}
+
+TEST_CASE("a plugin that asks for changes gets those of the host, which sees its own context",
+          "[conformance]") {
+  const host::HostTable original({}, "");
+  Faults faults;
+  const conformance::detail::OnResize on_resize;
+  const conformance::detail::GuardedHost guarded(original.get(), {}, faults, on_resize);
+  tenon_changes changes{sizeof(tenon_changes), 0, 3};
+  const host::detail::HostExecutionContext counted(original.get(), "forward", nullptr, nullptr,
+                                                   &changes);
+  const host::detail::HostExecutionContext uncounted(original.get(), "forward", nullptr, nullptr);
+  const auto* const table = static_cast<const tenon_changes_v1*>(
+      guarded.get()->get_extension(guarded.get(), TENON_EXTENSION_CHANGES));
+  REQUIRE(table != nullptr);
+  Boundary boundary(tenon_backend_api{}, nullptr, {});
+  const auto asked = [&](const tenon_execution_context& context) {
+    WatchedDelegate delegate(boundary, 0, tenon_init_context{}, faults, false);
+    delegate.original_context = &context;
+    tenon_execution_context copy = context;
+    copy.host = guarded.get();
+    const conformance::detail::GuardedStruct<tenon_execution_context, WatchedDelegate> shown(
+        copy, sizeof copy, 0, &delegate);
+    return table->get_changes(shown.get());
+  };
+  CHECK(asked(counted) == &changes);
+  CHECK(asked(uncounted) == nullptr);
+}
+
+TEST_CASE("a plugin gets no extension that the host has not, or has in part", "[conformance]") {
+  static tenon_changes_v1 short_changes{offsetof(tenon_changes_v1, get_changes), 0, nullptr};
+  tenon_host host = *host::HostTable({}, "").get();
+  host.get_extension = [](const tenon_host*, const char* id) -> const void* {
+    return std::string_view(id) == TENON_EXTENSION_CHANGES ? &short_changes : nullptr;
+  };
+  Faults faults;
+  const conformance::detail::OnResize on_resize;
+  const conformance::detail::GuardedHost guarded(&host, {}, faults, on_resize);
+  const auto ask = [&](const char* id) { return guarded.get()->get_extension(guarded.get(), id); };
+  CHECK(ask(TENON_EXTENSION_CHANGES) == nullptr);
+  CHECK(ask(TENON_EXTENSION_KERNEL_LOOKUP) == nullptr);
+  CHECK(ask("acme.other/1") == nullptr);
+  CHECK(ask(nullptr) == nullptr);
 }
 
 }  // namespace

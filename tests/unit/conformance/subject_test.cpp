@@ -128,7 +128,7 @@ TEST_CASE("an empty subject file declares nothing", "[subject]") {
   REQUIRE(read.ok());
   CHECK_FALSE(read->plugin);
   CHECK(read->backends.empty());
-  CHECK(read->unsupported("arguments/x/Acme", {}) == nullptr);
+  CHECK(read->unsupported(test_result("arguments", "x", "Acme", {})) == nullptr);
 }
 
 TEST_CASE("limits of a backend count before those of a case, and these before the default",
@@ -157,17 +157,40 @@ TEST_CASE("declarations are found by the path of a test or by a rule", "[subject
                                {"arguments/one, two/Acme", "c", "unsupported[2]"}};
   subject.expected_failure_tests = {{"*/Acme/add", "d", "expected_failure[0]"}};
   const std::vector<std::string> rules{"TN-EXE-1", "TN-BCK-8"};
+  const auto reason = [](const Declaration* found) {
+    return found ? std::string_view(found->reason) : "none";
+  };
+  const auto unsupported = [&](const TestResult& test) {
+    return reason(subject.unsupported(test));
+  };
 
-  REQUIRE(subject.unsupported("unload/it is gone/Acme", {}));
-  CHECK(subject.unsupported("unload/it is gone/Acme", {})->reason == "a");
-  REQUIRE(subject.unsupported("threads/x", rules));
-  CHECK(subject.unsupported("threads/x", rules)->reason == "b");
-  CHECK(subject.unsupported("threads/x", {}) == nullptr);
-  REQUIRE(subject.unsupported("arguments/one, two/Acme", {}));
-  CHECK(subject.unsupported("arguments/one", {}) == nullptr);
-  CHECK(subject.unsupported("load unload/x", {}) == nullptr);
-  REQUIRE(subject.expected_failure("numerics/close/Acme/add", {}));
-  CHECK(subject.expected_failure("numerics/close/Acme/mul", {}) == nullptr);
+  CHECK(unsupported(test_result("unload", "it is gone", "Acme", {})) == "a");
+  CHECK(unsupported(test_result("threads", "x", "", rules)) == "b");
+  CHECK(unsupported(test_result("threads", "x", "", {})) == "none");
+  CHECK(unsupported(test_result("arguments", "one, two", "Acme", {})) == "c");
+  CHECK(unsupported(test_result("arguments", "one", "", {})) == "none");
+  CHECK(unsupported(test_result("load unload", "x", "", {})) == "none");
+  TestResult close = test_result("numerics", "close", "Acme", {});
+  close.of_case = "add";
+  CHECK(reason(subject.expected_failure(close)) == "d");
+  close.of_case = "mul";
+  CHECK(reason(subject.expected_failure(close)) == "none");
+}
+
+TEST_CASE("a declaration names a test by its id or by its name", "[subject]") {
+  TestResult test = test_result("arguments", "a run leaves its inputs unchanged", "Acme", {});
+  test.id = "arguments/leaves-inputs-unchanged";
+  for (const char* glob : {"arguments/leaves-inputs-unchanged/Acme",
+                           "arguments/a run leaves its inputs unchanged/Acme", "*/leaves-inputs-*",
+                           "*leaves its inputs*", "arguments/*"}) {
+    INFO(glob);
+    CHECK(Declaration{glob, "known", "unsupported[0]"}.matches(test));
+    CHECK(matches_path(glob, test));
+  }
+  for (const char* glob : {"arguments/leaves-inputs-unchanged", "arguments/leaves-inputs/Acme"}) {
+    INFO(glob);
+    CHECK_FALSE(Declaration{glob, "known", "unsupported[0]"}.matches(test));
+  }
 }
 
 TEST_CASE("declarations that match no test are listed", "[subject]") {

@@ -179,6 +179,35 @@ TEST_CASE("the number of arguments is checked exactly", "[core][TN-EXE-5]") {
   CHECK(Args(nullptr, nullptr, 0).expect(0).ok());
 }
 
+TEST_CASE("a tensor of another rank is refused with its sizes", "[core][TN-EXE-5]") {
+  TestTensor tensor(ScalarType::Float, {2, 3});
+  const TestArgs args({integer_value(1), tensor.value()});
+  CHECK(args.view().expect_rank(1, 2).ok());
+  CHECK(describe(args.view().expect_rank(1, 3)) ==
+        "InvalidArgument (0x12): argument 1: expected rank 3, found [2, 3]");
+  CHECK(args.view().expect_rank(0, 2).text() == "argument 0: expected Tensor, found Int");
+  CHECK(args.view().expect_rank(2, 2).text() ==
+        "argument 2: expected Tensor, found only 2 arguments");
+}
+
+TEST_CASE("a tensor of other sizes or another order in memory is refused with both layouts",
+          "[core][TN-EXE-5]") {
+  TestTensor like(ScalarType::Float, {2, 3});
+  TestTensor same(ScalarType::Float, {2, 3});
+  TestTensor larger(ScalarType::Float, {2, 4});
+  TestTensor turned(ScalarType::Float, {2, 3}, {1, 0});
+  const TestArgs args({same.value(), larger.value(), turned.value(), integer_value(1)});
+  const TensorView view(like.raw());
+  CHECK(args.view().expect_layout(0, view).ok());
+  CHECK(describe(args.view().expect_layout(1, view)) ==
+        "InvalidArgument (0x12): argument 1: expected [2, 3], found [2, 4]");
+  CHECK(args.view().expect_layout(2, view).text() ==
+        "argument 2: expected [2, 3], found [2, 3] in dim order [1, 0]");
+  CHECK(args.view().expect_layout(3, view).text() == "argument 3: expected Tensor, found Int");
+  CHECK(args.view().expect_layout(4, view).text() ==
+        "argument 4: expected Tensor, found only 4 arguments");
+}
+
 TEST_CASE("a tensor of another dtype is InvalidType", "[core][TN-EXE-5]") {
   TestTensor tensor({2}, {std::int32_t{1}, std::int32_t{2}});
   const TestArgs args({tensor.value()});

@@ -17,6 +17,8 @@
 #include "tenon/backend/kernel_lookup.hpp"
 #include "tenon/host/impl/method/kernel_lookup.hpp"
 #include "tenon/host/impl/plugin/host_table.hpp"
+#include "tenon/host/method/embedded_code.hpp"
+#include "tenon/host/method/host_init_context.hpp"
 #include "tenon/host/registry/registry.hpp"
 
 using namespace kernel_test;
@@ -35,9 +37,17 @@ struct Host {
   /// Of a description with these nodes, or this one.
   Result<std::unique_ptr<const aoti::ProxyExecutor>> make_proxy(json nodes) const {
     if (!nodes.is_array()) nodes = json::array({std::move(nodes)});
-    const host::PluginKernelLookup lookup({}, &registry, "forward");
-    const HostServices services(table.get());
-    return cpu_aoti::make_proxy(json{{"nodes", nodes}}.dump(), &services);
+    host::PluginKernelLookup lookup({}, &registry, "forward");
+    return make_proxy_with(nodes, &lookup);
+  }
+  /// The same where the host looks for kernels in `lookup`, which may be null.
+  Result<std::unique_ptr<const aoti::ProxyExecutor>> make_proxy_with(
+      const json& nodes, host::detail::KernelLookup* lookup) const {
+    const host::EmbeddedCodePolicy no_code = host::EmbeddedCodePolicy::deny();
+    host::detail::HostInitContext context(no_code, lookup);
+    context.host = table.get();
+    const InitContext asking(context);
+    return cpu_aoti::make_proxy(json{{"nodes", nodes}}.dump(), &asking);
   }
   std::string refusal(const json& nodes, Error code) const {
     const auto proxy = make_proxy(nodes);
@@ -48,6 +58,15 @@ struct Host {
 
   host::BackendRegistry registry;
   host::HostTable table{{}, ""};
+};
+
+/// The context of an `init` whose host looks for no kernels.
+struct RawContext {
+  explicit RawContext(const tenon_host* host) : raw(no_code) { raw.host = host; }
+
+  host::EmbeddedCodePolicy no_code = host::EmbeddedCodePolicy::deny();
+  host::detail::HostInitContext raw;
+  InitContext shown{raw};
 };
 
 /// An array. Braces around one value are that value for some compilers.
@@ -439,20 +458,19 @@ TEST_CASE("one answer of another plugin is shortened, and each text is listed on
                                        "plugins"));
 }
 
-TEST_CASE("kernels are missing where the host looks for none at this moment",
-          "[cpu_aoti][kernels]") {
-  const HostServices services(host().table.get());
-  const auto proxy = cpu_aoti::make_proxy(json{{"nodes", list(shift_node())}}.dump(), &services);
+TEST_CASE("kernels are missing where the host looks for none", "[cpu_aoti][kernels]") {
+  const auto proxy = host().make_proxy_with(list(shift_node()), nullptr);
   CHECK(proxy.error() == Error::OperatorMissing);
-  CHECK_THAT(std::string(proxy.text()), ContainsSubstring("kernels are found inside of init"));
+  CHECK_THAT(std::string(proxy.text()),
+             ContainsSubstring("the host has no kernels of other plugins"));
 }
 
 TEST_CASE("names that are those of no operator are refused before a plugin is asked",
           "[cpu_aoti][kernels]") {
-  const HostServices services(host().table.get());
+  const RawContext context(host().table.get());
   for (const std::string& name : {std::string(), std::string(257, 'a'), std::string("a::b\n"),
                                   std::string("a::b\0c", 6), std::string("a::\x7f")}) {
-    CHECK(FoundKernel::find(services, name, {}).error() == Error::InvalidArgument);
+    CHECK(FoundKernel::find(context.shown, name, {}).error() == Error::InvalidArgument);
     json target = shift_node(), overload = shift_node();
     target["node"]["target"] = name;
     CHECK_THAT(host().refusal(list(target), Error::InvalidProgram),
@@ -463,18 +481,19 @@ TEST_CASE("names that are those of no operator are refused before a plugin is as
     CHECK_THAT(host().refusal(list(overload), Error::InvalidProgram),
                ContainsSubstring("expected the name of an operator in 'out'"));
   }
-  CHECK(FoundKernel::find(services, std::string(256, 'a'), {}).error() == Error::InvalidState);
+  const std::string longest(256, 'a');
+  CHECK(FoundKernel::find(context.shown, longest, {}).error() == Error::OperatorMissing);
 }
 
 TEST_CASE("a host that reports a kernel and gives none has failed", "[cpu_aoti][kernels]") {
   static tenon_kernel_lookup_v1 table{};
   table.struct_size = sizeof table;
-  table.find_kernel = [](const tenon_host*, const char*, tenon_value* const*, std::uint32_t,
+  table.find_kernel = [](const tenon_init_context*, const char*, tenon_value* const*, std::uint32_t,
                          tenon_found_kernel**) { return tenon_status{TENON_STATUS_OK}; };
   tenon_host raw{};
   raw.struct_size = sizeof raw;
   raw.get_extension = [](const tenon_host*, const char*) -> const void* { return &table; };
-  CHECK(FoundKernel::find(HostServices(&raw), "a::b", {}).error() == Error::Internal);
+  CHECK(FoundKernel::find(RawContext(&raw).shown, "a::b", {}).error() == Error::Internal);
 }
 
 TEST_CASE("a host without the extension, or with a shorter table, has no kernels",
@@ -489,11 +508,11 @@ TEST_CASE("a host without the extension, or with a shorter table, has no kernels
   tenon_host without = short_host;
   without.get_extension = [](const tenon_host*, const char*) -> const void* { return nullptr; };
   for (const tenon_host& one : {short_host, old_host, without}) {
-    const HostServices services(&one);
-    CHECK_FALSE(FoundKernel::is_offered_by(services));
-    CHECK(FoundKernel::find(services, "a::b", {}).error() == Error::OperatorMissing);
+    const RawContext context(&one);
+    CHECK_FALSE(FoundKernel::is_offered_by(HostServices(&one)));
+    CHECK(FoundKernel::find(context.shown, "a::b", {}).error() == Error::OperatorMissing);
     const std::string calls = json{{"nodes", list(shift_node())}}.dump();
-    const auto proxy = cpu_aoti::make_proxy(calls, &services);
+    const auto proxy = cpu_aoti::make_proxy(calls, &context.shown);
     CHECK(proxy.error() == Error::OperatorMissing);
     CHECK_THAT(std::string(proxy.text()),
                ContainsSubstring("the host has no kernels of other plugins"));

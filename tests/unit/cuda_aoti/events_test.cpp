@@ -256,6 +256,6 @@ TEST_CASE("an event of the application is imported by its handle", "[cuda][async
   void* exported = nullptr;
   REQUIRE(table->export_handle(backend, event, &exported) == TENON_STATUS_OK);
   CHECK(exported == handle);
-  table->destroy(backend, event);
+  table->destroy_event(backend, event);
   CHECK(app.in_context("cuEventDestroy_v2", handle) == 0);  // It is still the application's.
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""examples/compile_and_load: from an archive of PyTorch to a call, with PyTorch's numbers.
+"""examples/applications/compile_and_load: from an archive of PyTorch to a call, with PyTorch's numbers.
 
 usage: compile_and_load_test.py EXAMPLE GRAPH_BACKEND FIXTURE
 """

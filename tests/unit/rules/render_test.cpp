@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The table and the page of the rules, as the functions and the program write them.
+// The table of the rules and the list of tests, as the functions and the program write them.
 #include "conformance/rules/render.hpp"
 
 #include <algorithm>
@@ -31,7 +31,6 @@ class Repository {
     write("include/tenon/abi/a.h", "///   @TST-1  A host MUST run.\nint n;\n");
     write("tests/a_test.cpp", "TEST_CASE(\"it runs\", \"[@TST-1]\") {}\n");
     std::filesystem::create_directories(directory_ / "include/tenon/conformance/impl/suites");
-    std::filesystem::create_directories(directory_ / "docs/reference");
   }
 
   void write(std::string_view name, std::string_view text) const {
@@ -56,9 +55,9 @@ class Repository {
 }  // namespace
 
 TEST_CASE("a rule that fits is one line of the table", "[rules]") {
-  CHECK_THAT(
-      render_table(survey_of("A plugin MUST run.")),
-      ContainsSubstring(ids("    {\"@TST-1\", \"A plugin MUST run.\", \"tenon/abi/a.h:3\"},\n")));
+  CHECK_THAT(render_table(survey_of("A plugin MUST run.")),
+             ContainsSubstring(ids(
+                 "    {\"@TST-1\", \"A plugin MUST run.\", \"tenon/abi/a.h: tenon_a.run\"},\n")));
 }
 
 TEST_CASE("no line of the table is longer than 100 columns, however long the rule", "[rules]") {
@@ -79,43 +78,22 @@ TEST_CASE("no line of the table is longer than 100 columns, however long the rul
   }
 }
 
-TEST_CASE("the page names the keeper and the tests of each rule", "[rules]") {
+TEST_CASE("the list has the id and the name of each test", "[rules]") {
   Survey survey = survey_of("A plugin MUST run.");
-  CHECK_THAT(render_page(survey),
-             ContainsSubstring("Of 1 rules plugins keep 1 and hosts 0.") &&
-                 ContainsSubstring("## tenon/abi/a.h\n\n### `tenon_a.run`\n\n#### " +
-                                   ids("@TST-1\n\nA plugin MUST run.\n\n")) &&
-                 ContainsSubstring("Kept by the plugin "
-                                   "([a.h:3](../../include/tenon/abi/a.h#L3)). No test of the kit "
-                                   "yet.\n"));
-  survey.not_observable = {{ids("@TST-1"), "It is internal.", 1}};
-  survey.files = {{ids("@TST-1"), {"tests/a_test.cpp", "tests/b_test.cpp"}}};
-  CHECK_THAT(render_page(survey),
-             ContainsSubstring("The kit cannot observe it. It is internal. Tested in "
-                               "[tests/a_test.cpp](../../tests/a_test.cpp), "
-                               "[tests/b_test.cpp](../../tests/b_test.cpp).\n"));
-  survey.tests = {{"it runs", {ids("@TST-1")}, "include/tenon/conformance/impl/suites/a.hpp", 3}};
-  CHECK_THAT(render_page(survey),
-             ContainsSubstring("Tested by \"it runs\" "
-                               "([a.hpp](../../include/tenon/conformance/impl/suites/a.hpp)).\n"));
-  survey.rules[0].sentence = "A host MUST run.";
-  survey.tests.clear();
-  survey.not_observable.clear();
-  CHECK_THAT(
-      render_page(survey),
-      ContainsSubstring("plugins keep 0 and hosts 1.") &&
-          ContainsSubstring("Kept by the host ([a.h:3](../../include/tenon/abi/a.h#L3)). Tested "
-                            "in [tests/a_test.cpp](../../tests/a_test.cpp), "));
+  survey.tests = {{"a/runs", "it runs", {"a"}, "a.hpp", 3},
+                  {"b/jumps", "it jumps", {"b"}, "b.hpp", 4}};
+  CHECK_THAT(render_ids(survey), ContainsSubstring("\na/runs: it runs\nb/jumps: it jumps\n"));
 }
 
 TEST_CASE("the check accepts what was written", "[rules]") {
   const Repository repository;
   const test::Outcome missing = repository.run("check");
   CHECK(missing.exit_code == 1);
-  CHECK_THAT(missing.out, ContainsSubstring("docs/reference/rules.md:1: differs from") &&
+  CHECK_THAT(missing.out, ContainsSubstring("rule_table.hpp:1: differs from") &&
                               ContainsSubstring("run ./dev rules"));
   CHECK(repository.run("write").exit_code == 0);
-  CHECK_THAT(repository.read("docs/reference/rules.md"), ContainsSubstring("A host MUST run."));
+  CHECK_THAT(repository.read("include/tenon/conformance/rule_table.hpp"),
+             ContainsSubstring("A host MUST run."));
   const test::Outcome good = repository.run("check");
   INFO(good.out);
   CHECK(good.exit_code == 0);
@@ -124,8 +102,12 @@ TEST_CASE("the check accepts what was written", "[rules]") {
   const test::Outcome changed = repository.run("check");
   CHECK(changed.exit_code == 1);
   CHECK_THAT(changed.out,
-             ContainsSubstring("not ok: include/tenon/conformance/rule_table.hpp:20: differs") &&
-                 ContainsSubstring("not ok: docs/reference/rules.md:15: differs"));
+             ContainsSubstring("not ok: include/tenon/conformance/rule_table.hpp:20: differs"));
+
+  repository.write("include/tenon/conformance/impl/suites/s.hpp",
+                   "TENON_CONFORMANCE_TEST(\"x/a\", \"a\", \"[x]\") {}\n");
+  CHECK_THAT(repository.run("check").out,
+             ContainsSubstring("not ok: tests/conformance/test_ids.txt:4: differs"));
 }
 
 TEST_CASE("the program finds problems in all files of the repository", "[rules]") {
@@ -134,7 +116,8 @@ TEST_CASE("the program finds problems in all files of the repository", "[rules]"
   repository.write("include/tenon/abi/b.h", "/// It MUST run.\nint n;\n");
   repository.write("include/tenon/abi/c.h", "///   @TST-2  A plugin MUST run.\nint n;\n");
   repository.write("include/tenon/conformance/impl/suites/s.hpp",
-                   "TENON_CONFORMANCE_TEST(\"a\", \"[x]\") {}\nTENON_CONFORMANCE_TEST(b) {}\n");
+                   "TENON_CONFORMANCE_TEST(\"x/a\", \"a\", \"[x]\") {}\n"
+                   "TENON_CONFORMANCE_TEST(b) {}\n");
   repository.write("tests/conformance/rules/not_observable.txt", "@TST-9  It is internal.\n");
   repository.write("tests/a_test.cpp", "");
   const test::Outcome out = repository.run("check");
@@ -143,6 +126,8 @@ TEST_CASE("the program finds problems in all files of the repository", "[rules]"
        {"not ok: include/tenon/abi/b.h:1: MUST without a rule id: It MUST run.\n",
         "not ok: include/tenon/conformance/impl/suites/s.hpp:1: \"a\" names no rule in its tags\n",
         "not ok: include/tenon/conformance/impl/suites/s.hpp:2: expected TENON_CONFORMANCE_TEST(",
+        "not ok: tests/conformance/test_ids.txt:4: differs from the headers and tests; run ./dev "
+        "rules\n",
         "not ok: tests/conformance/rules/not_observable.txt:1: @TST-9 is not a rule of the "
         "boundary\n",
         "not ok: include/tenon/abi/a.h:1: @TST-1 is in no test's tags\n",

@@ -16,7 +16,7 @@ Survey good() {
   Survey survey;
   survey.rules = {{ids("@TST-1"), "A plugin MUST run.", "tenon/abi/a.h", 3, "a"},
                   {ids("@TST-2"), "A host MUST run.", "tenon/abi/a.h", 4, "a"}};
-  survey.tests = {{"it runs", {"a", ids("@TST-1")}, "s.hpp", 7}};
+  survey.tests = {{"a/runs", "it runs", {"a", ids("@TST-1")}, "s.hpp", 7}};
   survey.files = {{ids("@TST-2"), {"tests/unit/a_test.cpp"}}};
   return survey;
 }
@@ -63,20 +63,30 @@ TEST_CASE("a rule for hosts without a test is found", "[rules]") {
 
 TEST_CASE("a conformance test without a rule, or with a wrong one, is found", "[rules]") {
   Survey survey = good();
-  survey.tests.push_back({"it jumps", {"a", "level-1"}, "t.hpp", 8});
+  survey.tests.push_back({"a/jumps", "it jumps", {"a", "level-1"}, "t.hpp", 8});
   CHECK(only(wrong_tests(survey)) == "t.hpp:8: \"it jumps\" names no rule in its tags");
-  survey.tests[1].tags = {ids("@TST-3")};
+  survey.tests[1].tags = {"a", ids("@TST-3")};
   CHECK(only(wrong_tests(survey)) == ids("t.hpp:8: @TST-3 is not a rule of the boundary"));
-  survey.tests[1].tags = {ids("@TST-2")};
+  survey.tests[1].tags = {"a", ids("@TST-2")};
   CHECK(only(wrong_tests(survey)) ==
         ids("t.hpp:8: @TST-2 is a rule for hosts; no plugin can break it"));
 }
 
-TEST_CASE("two conformance tests with one name are found", "[rules]") {
+TEST_CASE("two conformance tests with one id or one name are found", "[rules]") {
   Survey survey = good();
-  survey.tests.push_back({"it runs", {ids("@TST-1")}, "t.hpp", 8});
+  survey.tests.push_back({"a/runs-too", "it runs", {"a", ids("@TST-1")}, "t.hpp", 8});
   CHECK(only(wrong_tests(survey)) ==
         "t.hpp:8: \"it runs\" is the name of a test in s.hpp:7 already");
+  survey.tests[1].id = "a/runs";
+  survey.tests[1].name = "it runs too";
+  CHECK(only(wrong_tests(survey)) == "t.hpp:8: \"a/runs\" is the id of a test in s.hpp:7 already");
+}
+
+TEST_CASE("a conformance test with the id of another suite is found", "[rules]") {
+  Survey survey = good();
+  survey.tests[0].id = "arguments/runs";
+  CHECK(only(wrong_tests(survey)) ==
+        "s.hpp:7: \"arguments/runs\" does not begin with its suite [a]");
 }
 
 TEST_CASE("an exception that is wrong, or has no unit test, is found", "[rules]") {

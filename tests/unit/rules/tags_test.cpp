@@ -18,12 +18,13 @@ ConformanceTests read(std::string_view text) { return read_suite("s.hpp", ids(te
 
 TEST_CASE("a conformance test is its name, its tags and its line", "[rules]") {
   const ConformanceTests out = read(R"(
-TENON_CONFORMANCE_TEST("inputs are \"as they were\"", "[arguments][level-3][@TST-1][@TST-22]") {
+TENON_CONFORMANCE_TEST("arguments/inputs", "inputs are \"as they were\"", "[arguments][level-3][@TST-1][@TST-22]") {
 }
 )");
   CHECK(out.problems.empty());
   REQUIRE(out.tests.size() == 1);
   const ConformanceTest& test = out.tests[0];
+  CHECK(test.id == "arguments/inputs");
   CHECK(test.name == "inputs are \"as they were\"");
   CHECK(test.tags == std::vector{std::string("arguments"), std::string("level-3"), ids("@TST-1"),
                                  ids("@TST-22")});
@@ -34,22 +35,23 @@ TENON_CONFORMANCE_TEST("inputs are \"as they were\"", "[arguments][level-3][@TST
 
 TEST_CASE("adjacent texts are joined", "[rules]") {
   const ConformanceTests out = read(
-      "TENON_CONFORMANCE_TEST(\"one \"\n  \"name\",  // Why.\n"
+      "TENON_CONFORMANCE_TEST(\"a/\"\n\"id\", \"one \"\n  \"name\",  // Why.\n"
       "  \"[a]\" /* ] */ \"[@TST-1]\") {}\n");
   REQUIRE(out.tests.size() == 1);
+  CHECK(out.tests[0].id == "a/id");
   CHECK(out.tests[0].name == "one name");
   CHECK(out.tests[0].tags == std::vector{std::string("a"), ids("@TST-1")});
 }
 
 TEST_CASE("tests in comments and texts do not count", "[rules]") {
   const ConformanceTests out = read(R"__(
-// TENON_CONFORMANCE_TEST("a", "[a]")
-/* TENON_CONFORMANCE_TEST("b", "[b]")
-   TENON_CONFORMANCE_TEST("c", "[c]") */
-const char* text = "TENON_CONFORMANCE_TEST(\"d\", \"[d]\")" u8R"x(TENON_CONFORMANCE_TEST("e", "[e]"))x";
+// TENON_CONFORMANCE_TEST("a/a", "a", "[a]")
+/* TENON_CONFORMANCE_TEST("b/b", "b", "[b]")
+   TENON_CONFORMANCE_TEST("c/c", "c", "[c]") */
+const char* text = "TENON_CONFORMANCE_TEST(\"d/d\", \"d\", \"[d]\")" u8R"x(TENON_CONFORMANCE_TEST("e/e", "e", "[e]"))x";
 const int quote = '"', many = 1'000'000, word = L'\'';
 const char* same = "TENON_CONFORMANCE_TEST";
-TENON_CONFORMANCE_TEST("real", "[f]") {}
+TENON_CONFORMANCE_TEST("f/real", "real", "[f]") {}
 )__");
   CHECK(out.problems.empty());
   REQUIRE(out.tests.size() == 1);
@@ -59,11 +61,15 @@ TENON_CONFORMANCE_TEST("real", "[f]") {}
 
 TEST_CASE("a conformance test that cannot be read is refused", "[rules]") {
   for (const std::string text :
-       {"TENON_CONFORMANCE_TEST(name, \"[a]\")", "TENON_CONFORMANCE_TEST(\"n\")",
-        "TENON_CONFORMANCE_TEST(\"n\", \"a\")", "TENON_CONFORMANCE_TEST(\"n\", \"[a] [b]\")",
-        "TENON_CONFORMANCE_TEST(\"n\", \"[a\")", "TENON_CONFORMANCE_TEST(\"\", \"[a]\")",
-        "TENON_CONFORMANCE_TEST(\"n\", \"[a]\" TAGS)", "TENON_CONFORMANCE_TEST",
-        "TENON_CONFORMANCE_TEST(\"n", "TENON_CONFORMANCE_TEST(R\"(n"}) {
+       {"TENON_CONFORMANCE_TEST(id, \"n\", \"[a]\")",
+        "TENON_CONFORMANCE_TEST(\"a/i\", name, \"[a]\")", "TENON_CONFORMANCE_TEST(\"a/i\")",
+        "TENON_CONFORMANCE_TEST(\"a/i\", \"n\")", "TENON_CONFORMANCE_TEST(\"a/i\", \"n\", \"a\")",
+        "TENON_CONFORMANCE_TEST(\"a/i\", \"n\", \"[a] [b]\")",
+        "TENON_CONFORMANCE_TEST(\"a/i\", \"n\", \"[a\")",
+        "TENON_CONFORMANCE_TEST(\"a/i\", \"\", \"[a]\")",
+        "TENON_CONFORMANCE_TEST(\"\", \"n\", \"[a]\")", "TENON_CONFORMANCE_TEST(\"n\", \"[a]\")",
+        "TENON_CONFORMANCE_TEST(\"a/i\", \"n\", \"[a]\" TAGS)", "TENON_CONFORMANCE_TEST",
+        "TENON_CONFORMANCE_TEST(\"a/i", "TENON_CONFORMANCE_TEST(R\"(n"}) {
     CAPTURE(text);
     const ConformanceTests out = read("\n" + text);
     CHECK(out.tests.empty());

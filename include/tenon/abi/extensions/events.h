@@ -38,8 +38,8 @@ typedef struct tenon_events_v1 {
 
   /// Makes an event that marks nothing yet: it is complete.
   ///
-  /// [any, gives: `destroy`] `*out` is valid until `destroy`.
-  tenon_status (*create)(tenon_backend* backend, tenon_event** out);
+  /// [any, gives: `destroy_event`] `*out` is valid until `destroy_event`.
+  tenon_status (*create_event)(tenon_backend* backend, tenon_event** out);
 
   /// Starts one run, with the arguments of `execute`, and may return before it is done. Runs of one
   /// delegate, also those of `execute`, happen in the order of their calls; a backend that cannot
@@ -66,7 +66,7 @@ typedef struct tenon_events_v1 {
   /// From now on `event` marks the runs of `delegate` so far, and nothing that it marked
   /// before. It is complete when they are done. No other call uses `event` meanwhile.
   ///
-  /// [per-delegate] From `create` to `destroy` of `event`; not for an imported event.
+  /// [per-delegate] From `create_event` to `destroy_event`; not for an imported event.
   tenon_status (*record)(tenon_backend* backend, tenon_delegate* delegate, tenon_event* event);
 
   /// Returns when `event` is complete: OK, or the failure of the last run before `record`.
@@ -75,7 +75,7 @@ typedef struct tenon_events_v1 {
   ///             recorded before the next run was started, with a text. The next run with good
   ///             arguments MUST succeed.
   ///
-  /// [any] From `create` or `import_handle` to `destroy` of `event`.
+  /// [any] From `create_event` or `import_handle` to `destroy_event`.
   tenon_status (*wait)(tenon_backend* backend, tenon_event* event);
 
   /// Writes 1 to `*is_complete` when `event` is complete, also after a failure, and 0 otherwise.
@@ -83,7 +83,7 @@ typedef struct tenon_events_v1 {
   ///   TN-EVT-9  MUST report an event as complete that was not recorded, or that `wait` has
   ///             returned for.
   ///
-  /// [any] From `create` or `import_handle` to `destroy` of `event`.
+  /// [any] From `create_event` or `import_handle` to `destroy_event`.
   tenon_status (*query)(tenon_backend* backend, tenon_event* event, uint32_t* is_complete);
 
   /// Runs of `delegate` that are started from now on begin after `event`, of this backend, is
@@ -93,12 +93,12 @@ typedef struct tenon_events_v1 {
   ///             such an event has been destroyed or recorded again. It begins also when what the
   ///             event marks has failed.
   ///
-  /// [per-delegate] From `create` or `import_handle` to `destroy` of `event`.
+  /// [per-delegate] From `create_event` or `import_handle` to `destroy_event`.
   tenon_status (*wait_on)(tenon_backend* backend, tenon_delegate* delegate, tenon_event* event);
 
   /// The native handle of `event`, valid until `event` is destroyed.
   ///
-  /// [any] From `create` to `destroy` of `event`.
+  /// [any] From `create_event` to `destroy_event`.
   tenon_status (*export_handle)(tenon_backend* backend, tenon_event* event, void** out);
 
   /// Makes an event of a native handle of this backend's kind, which remains its owner's and stays
@@ -106,17 +106,17 @@ typedef struct tenon_events_v1 {
   ///
   ///   TN-EVT-11 MUST refuse a handle that is NULL with INVALID_ARGUMENT.
   ///
-  /// [any, gives: `destroy`] `*out` is valid until `destroy`.
+  /// [any, gives: `destroy_event`] `*out` is valid until `destroy_event`.
   tenon_status (*import_handle)(tenon_backend* backend, void* handle, tenon_event** out);
 
   /// Frees an event, NULL included, whether it is complete or not. No other call uses it meanwhile.
   ///
-  ///   TN-EVT-12 `destroy` of an event MUST NOT disturb the run that it marks.
+  ///   TN-EVT-12 `destroy_event` MUST NOT disturb the run that it marks.
   ///   TN-EVT-13 A host MUST destroy every event before `close`.
   ///
-  /// [any, takes, never] Once for each `create` or `import_handle`, before or after the delegate's
-  /// `destroy`.
-  void (*destroy)(tenon_backend* backend, tenon_event* event);
+  /// [any, takes, never] Once for each `create_event` or `import_handle`, before or after the
+  /// delegate's `destroy`.
+  void (*destroy_event)(tenon_backend* backend, tenon_event* event);
 } tenon_events_v1;
 
 #ifdef __cplusplus

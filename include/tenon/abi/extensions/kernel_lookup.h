@@ -9,7 +9,7 @@
 
 #include <stdint.h>
 
-#include "tenon/abi/host.h"
+#include "tenon/abi/backend.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -37,16 +37,16 @@ typedef struct tenon_kernel_lookup_v1 {
   /// lets a host change, `capacity`, and the content of integers, reals and booleans. Where it lets
   /// the kernel resize a tensor, `bounds` and `capacity` are the limits.
   ///
-  /// Fails with OPERATOR_MISSING when no plugin has the operator for these arguments, with
-  /// INVALID_STATE outside of `init` and `check_blob`, and inside of a plugin that is asked for a
-  /// kernel, and with the failure of a plugin that has the operator and refuses the arguments. The
-  /// asking backend's own kernels count as those of any other.
+  /// Fails with OPERATOR_MISSING when no plugin has the operator for these arguments, and with the
+  /// failure of a plugin that has the operator and refuses the arguments. The asking backend's own
+  /// kernels count as those of any other.
   ///
-  /// [per-delegate, gives: `destroy_kernel`] Inside `init` or `check_blob`, on the thread of that
-  /// call; `*out` is valid until `destroy_kernel`, which is called before the delegate's `destroy`
-  /// returns.
-  tenon_status (*find_kernel)(const tenon_host* host, const char* op, tenon_value* const* args,
-                              uint32_t num_args, tenon_found_kernel** out);
+  /// [per-delegate, gives: `destroy_kernel`] Inside the call of `init` or `check_blob` that got
+  /// `context`, which is the object to pass; `*out` is valid until `destroy_kernel`, which is
+  /// called before the delegate's `destroy` returns.
+  tenon_status (*find_kernel)(const tenon_init_context* context, const char* op,
+                              tenon_value* const* args, uint32_t num_args,
+                              tenon_found_kernel** out);
 
   /// Makes another kernel for the operator of `kernel`, by the same plugin, for other arguments of
   /// the same kinds, dtypes and dim orders: for a further session, or for a run at the same time.

@@ -21,33 +21,33 @@ extern "C" {
 /// Takes one text. The text is valid during the call. A failure is to be returned at once.
 ///
 /// [any] Inside the call that it was given to.
-typedef tenon_status (*tenon_text_sink)(void* sink_context, const char* text);
+typedef tenon_status (*tenon_text_sink)(void* context, const char* text);
 
 /// Receives the result of `partition`. Arguments are copied before the function returns. A failure
 /// must be returned at once. One call at a time.
 typedef struct tenon_partition_sink {
   uint32_t struct_size;
   uint32_t reserved;
-  void* sink_context;
+  void* context;
 
   /// Declares partition `tag` with the compile specs that `preprocess` is to get for it. Each tag
   /// once, before it is put on a node.
   ///
   /// [any] Inside the call that got the sink.
-  tenon_status (*add_partition)(void* sink_context, const char* tag,
-                                const tenon_compile_spec* specs, uint32_t num_specs);
+  tenon_status (*add_partition)(void* context, const char* tag, const tenon_compile_spec* specs,
+                                uint32_t num_specs);
 
   /// Gives node number `node` to partition `tag`. At most once for each node.
   ///
   /// [any] Inside the call that got the sink.
-  tenon_status (*tag_node)(void* sink_context, uint32_t node, const char* tag);
+  tenon_status (*tag_node)(void* context, uint32_t node, const char* tag);
 
   /// Lets partition `tag` keep parameter, buffer or constant number `value`: the partition gets its
   /// data ahead of time. A value without a tag is an argument of each call. At most once for each
   /// value.
   ///
   /// [any] Inside the call that got the sink.
-  tenon_status (*tag_value)(void* sink_context, uint32_t value, const char* tag);
+  tenon_status (*tag_value)(void* context, uint32_t value, const char* tag);
 } tenon_partition_sink;
 
 /// One partition to compile. `execute` will get `program->inputs`, then the user outputs among
@@ -77,31 +77,30 @@ typedef struct tenon_named_data {
 typedef struct tenon_preprocess_sink {
   uint32_t struct_size;
   uint32_t reserved;
-  void* sink_context;
+  void* context;
 
   /// The blob: `init` will get these bytes. Once for each partition.
   ///
   /// [any] Inside the call that got the sink.
-  tenon_status (*set_processed)(void* sink_context, uint32_t partition, const void* data,
+  tenon_status (*set_processed)(void* context, uint32_t partition, const void* data,
                                 uint64_t nbytes);
 
   /// The nodes of one of the delegate's own events. Events are named by `name`, or by `id` when
   /// `name` is NULL; a partition uses one of the two.
   ///
   /// [any] Inside the call that got the sink.
-  tenon_status (*add_debug_handles)(void* sink_context, uint32_t partition, const char* name,
-                                    int64_t id, const uint32_t* handles, uint32_t num_handles);
+  tenon_status (*add_debug_handles)(void* context, uint32_t partition, const char* name, int64_t id,
+                                    const uint32_t* handles, uint32_t num_handles);
 
   /// The same key twice is accepted when the bytes are equal.
   ///
   /// [any] Inside the call that got the sink.
-  tenon_status (*add_named_data)(void* sink_context, uint32_t partition,
-                                 const tenon_named_data* data);
+  tenon_status (*add_named_data)(void* context, uint32_t partition, const tenon_named_data* data);
 
   /// One line about the partition for people ("3 kernels, 12 KiB of scratch").
   ///
   /// [any] Inside the call that got the sink.
-  tenon_status (*set_delegate_info)(void* sink_context, uint32_t partition, const char* text);
+  tenon_status (*set_delegate_info)(void* context, uint32_t partition, const char* text);
 } tenon_preprocess_sink;
 
 /// The ahead-of-time half of a backend.
@@ -129,7 +128,7 @@ typedef struct tenon_preprocess_v1 {
   /// Names the operators ("aten.linear.default") that the exporter should not decompose for this
   /// backend, of those that are in `program`.
   tenon_status (*ops_to_not_decompose)(tenon_backend* backend, const tenon_edge_program* program,
-                                       tenon_text_sink sink, void* sink_context);
+                                       tenon_text_sink sink, void* context);
 
   /// Compiles partitions: all of one program at once, also those of different methods, so that
   /// they may share data.

@@ -13,6 +13,8 @@
 #include <utility>
 #include <vector>
 
+#include "tenon/core/elf_class.hpp"
+#include "tenon/core/file_bytes.hpp"
 #include "tenon/core/result.hpp"
 
 namespace tenon::aoti {
@@ -133,18 +135,18 @@ class ElfEditor {
     std::vector<DynamicSymbol> out;
     out.reserve(num_symbols_);
     for (std::uint32_t i = 1; i < num_symbols_; ++i) {
-      const auto symbol = at<Elf64_Sym>(symbols_ + std::uint64_t{i} * sizeof(Elf64_Sym));
-      if (symbol.st_name >= strings_.size()) {
+      const ElfClass::Symbol symbol = ElfClass().symbol(file().part(symbols_), i);
+      if (symbol.name >= strings_.size()) {
         return malformed("the name of symbol ", i, " is outside the string table");
       }
-      const std::string_view rest = strings_.substr(symbol.st_name);
-      const bool is_undefined = symbol.st_shndx == SHN_UNDEF;
-      const auto binding = symbol.st_info >> 4;
+      const std::string_view rest = strings_.substr(symbol.name);
+      const bool is_undefined = symbol.section == SHN_UNDEF;
+      const auto binding = symbol.info >> 4;
       std::uint16_t version = 1;
-      if (versions_ != 0) version = at<std::uint16_t>(versions_ + std::uint64_t{i} * 2) & 0x7fff;
+      if (versions_ != 0) version = file().u16(versions_ + std::uint64_t{i} * 2) & 0x7fff;
       out.push_back({i, rest.substr(0, rest.find('\0')), is_undefined, binding == STB_WEAK,
                      binding == STB_GNU_UNIQUE, version > 1,
-                     !is_undefined && (symbol.st_info & 0xf) == STT_GNU_IFUNC, version});
+                     !is_undefined && (symbol.info & 0xf) == STT_GNU_IFUNC, version});
     }
     return out;
   }
@@ -180,9 +182,7 @@ class ElfEditor {
     return error(Error::InvalidArgument, "not a library that can be loaded: ", pieces...);
   }
 
-  [[nodiscard]] bool holds(std::uint64_t offset, std::uint64_t size) const noexcept {
-    return offset <= bytes_.size() && size <= bytes_.size() - offset;
-  }
+  [[nodiscard]] FileBytes file() const noexcept { return FileBytes(bytes_); }
 
   template <class Change>
   void edit(const DynamicSymbol& symbol, Change change) noexcept {
@@ -196,34 +196,37 @@ class ElfEditor {
     if (bytes_.size() < sizeof(Elf64_Ehdr) || std::memcmp(bytes_.data(), ELFMAG, SELFMAG) != 0) {
       return malformed("expected an ELF file, found ", bytes_.size(), " bytes of something else");
     }
-    const auto header = at<Elf64_Ehdr>(0);
-    if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_ident[EI_DATA] != ELFDATA2LSB) {
+    if (file().u8(EI_CLASS) != ELFCLASS64 || file().u8(EI_DATA) != ELFDATA2LSB) {
       return malformed("expected 64 bit, little-endian; found class ",
-                       static_cast<int>(header.e_ident[EI_CLASS]), ", data encoding ",
-                       static_cast<int>(header.e_ident[EI_DATA]));
+                       static_cast<int>(file().u8(EI_CLASS)), ", data encoding ",
+                       static_cast<int>(file().u8(EI_DATA)));
     }
-    if (header.e_machine != this_machine) {
+    const std::uint16_t type = file().u16(16);
+    const std::uint16_t machine = file().u16(18);
+    if (machine != this_machine) {
       return malformed("expected ELF machine number ", this_machine, " (this processor), found ",
-                       header.e_machine);
+                       machine);
     }
-    if (header.e_type != ET_DYN || header.e_phentsize != sizeof(Elf64_Phdr)) {
-      return malformed("expected a shared library (ELF type 3), found ELF type ", header.e_type);
+    const ElfClass::FileHeader header = ElfClass().file_header(file());
+    if (type != ET_DYN || header.program_header_size != ElfClass().segment_size()) {
+      return malformed("expected a shared library (ELF type 3), found ELF type ", type);
     }
-    if (!holds(header.e_phoff, std::uint64_t{header.e_phnum} * sizeof(Elf64_Phdr))) {
+    if (!file().holds(header.program_headers,
+                      header.num_program_headers * ElfClass().segment_size())) {
       return malformed("its program headers are outside its ", bytes_.size(), " bytes");
     }
-    segments_at_ = header.e_phoff;
+    segments_at_ = header.program_headers;
     std::uint64_t lowest = std::numeric_limits<std::uint64_t>::max();
     std::uint64_t highest = 0;
-    for (std::uint64_t i = 0; i < header.e_phnum; ++i) {
-      const auto segment = at<Elf64_Phdr>(header.e_phoff + i * sizeof(Elf64_Phdr));
+    for (std::uint64_t i = 0; i < header.num_program_headers; ++i) {
+      const auto segment = at<Elf64_Phdr>(segments_at_ + i * sizeof(Elf64_Phdr));
       segments_.push_back(segment);
       if (segment.p_type != PT_LOAD && segment.p_type != PT_DYNAMIC &&
           segment.p_type != PT_GNU_PROPERTY) {
         continue;
       }
       std::uint64_t end = 0;
-      if (!holds(segment.p_offset, segment.p_filesz) || segment.p_filesz > segment.p_memsz ||
+      if (!file().holds(segment.p_offset, segment.p_filesz) || segment.p_filesz > segment.p_memsz ||
           __builtin_add_overflow(segment.p_vaddr, segment.p_memsz, &end)) {
         return malformed("segment ", i, " (", segment.p_filesz, " bytes at ", segment.p_offset,
                          ") is outside its ", bytes_.size(), " bytes: it was cut off");
@@ -248,10 +251,10 @@ class ElfEditor {
     std::uint64_t offset = segment.p_offset + header_size;
     const std::uint64_t end = segment.p_offset + segment.p_filesz;
     while (offset <= end && end - offset >= 8) {
-      const auto type = at<std::uint32_t>(offset);
-      const auto size = at<std::uint32_t>(offset + 4);
+      const auto type = file().u32(offset);
+      const auto size = file().u32(offset + 4);
       if (size > end - offset - 8) return;
-      if (type == x86_isa_1_needed && size >= 4) isa_needed_ = at<std::uint32_t>(offset + 8);
+      if (type == x86_isa_1_needed && size >= 4) isa_needed_ = file().u32(offset + 8);
       offset += 8 + (std::uint64_t{size} + 7) / 8 * 8;
     }
   }
@@ -299,13 +302,13 @@ class ElfEditor {
     std::uint64_t count = 0;
     if (hash_ != 0) {
       TENON_TRY(const std::uint64_t table, place(hash_, 8, "its hash table"));
-      count = at<std::uint32_t>(table + 4);
+      count = file().u32(table + 4);
     } else {
       TENON_TRY(count, count_gnu_symbols());
     }
     if (count == 0 || count > bytes_.size() / sizeof(Elf64_Sym) ||
-        !holds(symbols_, count * sizeof(Elf64_Sym)) ||
-        (versions_ != 0 && !holds(versions_, count * 2))) {
+        !file().holds(symbols_, count * sizeof(Elf64_Sym)) ||
+        (versions_ != 0 && !file().holds(versions_, count * 2))) {
       return malformed("its ", count, " symbols do not fit into its ", bytes_.size(), " bytes");
     }
     num_symbols_ = static_cast<std::uint32_t>(count);
@@ -316,22 +319,22 @@ class ElfEditor {
   /// `elf_create_symbuf`.
   [[nodiscard]] Result<std::uint64_t> count_gnu_symbols() const {
     TENON_TRY(const std::uint64_t table, place(gnu_hash_, 16, "its GNU hash table"));
-    const std::uint64_t num_buckets = at<std::uint32_t>(table);
-    const std::uint64_t first = at<std::uint32_t>(table + 4);
-    const std::uint64_t buckets = table + 16 + std::uint64_t{at<std::uint32_t>(table + 8)} * 8;
-    if (!holds(buckets, num_buckets * 4)) {
+    const std::uint64_t num_buckets = file().u32(table);
+    const std::uint64_t first = file().u32(table + 4);
+    const std::uint64_t buckets = table + 16 + std::uint64_t{file().u32(table + 8)} * 8;
+    if (!file().holds(buckets, num_buckets * 4)) {
       return malformed("the buckets of its GNU hash table are outside its bytes");
     }
     std::uint64_t last = 0;
     for (std::uint64_t i = 0; i < num_buckets; ++i) {
-      const std::uint64_t first_of_chain = at<std::uint32_t>(buckets + i * 4);
+      const std::uint64_t first_of_chain = file().u32(buckets + i * 4);
       if (first_of_chain > last) last = first_of_chain;
     }
     if (last < first) return first;
     const std::uint64_t chains = buckets + num_buckets * 4;
-    for (std::uint64_t offset = chains + (last - first) * 4; holds(offset, 4); offset += 4) {
+    for (std::uint64_t offset = chains + (last - first) * 4; file().holds(offset, 4); offset += 4) {
       ++last;
-      if ((at<std::uint32_t>(offset) & 1) != 0) return last;
+      if ((file().u32(offset) & 1) != 0) return last;
     }
     return malformed("a chain of its GNU hash table has no end");
   }

@@ -13,7 +13,6 @@
 
 #include "tenon/abi/backend.h"
 #include "tenon/abi/version.h"
-#include "tenon/conformance/boundary/kernel_lookup.hpp"
 #include "tenon/conformance/boundary/watch.hpp"
 #include "tenon/conformance/process/faults.hpp"
 #include "tenon/conformance/process/guarded_memory.hpp"
@@ -245,6 +244,10 @@ class GuardedHost {
   GuardedHost(const GuardedHost&) = delete;
   GuardedHost& operator=(const GuardedHost&) = delete;
   [[nodiscard]] const tenon_host* get() const noexcept { return seen_.get(); }
+  /// The host behind the one that a plugin sees.
+  [[nodiscard]] static const tenon_host* original_of(const tenon_host* seen) noexcept {
+    return HostStruct::owner_of(seen).original_;
+  }
 
  private:
   using HostStruct = GuardedStruct<tenon_host, GuardedHost>;
@@ -275,10 +278,11 @@ class GuardedHost {
   static const void* get_extension(const tenon_host* host, const char* id) {
     const OutsidePlugin outside;
     const tenon_host* original = HostStruct::owner_of(host).original_;
-    if (!original->get_extension) return nullptr;
-    return WatchedKernelLookup::get(original->get_extension(original, id));
+    return original->get_extension && id ? extension_of(original, id) : nullptr;
   }
   static const void* no_extension(const tenon_host*, const char*) { return nullptr; }
+  /// The table of an extension of `original` as the plugin sees it, or null.
+  static const void* extension_of(const tenon_host* original, const char* id);
 
   const tenon_host* original_;
   Faults* faults_;

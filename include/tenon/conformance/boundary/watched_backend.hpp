@@ -49,6 +49,7 @@ struct WatchedDelegate {
   detail::GuardedStruct<tenon_init_context, tenon_init_context> shown_context;  ///< Of `init`.
 
   // Of the first `execute`; built once, as a host builds its own.
+  const tenon_execution_context* original_context = nullptr;
   std::unique_ptr<detail::GuardedAllocator> temp_allocator;
   detail::GuardedStruct<tenon_execution_context, WatchedDelegate> execution_context;
 

@@ -11,7 +11,7 @@
 /// Reports for a terminal.
 namespace tenon::conformance {
 
-/// "[ 37/212] arguments/inputs are as they were after a run/ZooBackend/add ... failed (TN-EXE-2)":
+/// "[ 37/212] arguments/leaves-inputs-unchanged/ZooBackend/add ... failed (TN-EXE-2)":
 /// one line of progress, without a line feed. `number` counts from 1.
 [[nodiscard]] std::string progress_line(std::size_t number, std::size_t total,
                                         const TestResult& test, bool color,

@@ -9,8 +9,9 @@
 #include <vector>
 
 #include "tenon/conformance/result.hpp"
+#include "tenon/conformance/verdict.hpp"
 
-/// The part that all reports share: the state of each rule, and whether the run was good.
+/// The part that all reports share: the state of each rule, and the verdict in words.
 namespace tenon::conformance {
 
 /// The state of one rule after a run.
@@ -32,6 +33,9 @@ inline constexpr std::size_t num_rule_states = 4;
 
 /// An outcome or the state of a rule in words: "not_judged" becomes "not judged".
 [[nodiscard]] std::string in_words(std::string_view name);
+
+/// The path of a test and, in parentheses, its name, unless that is part of the path.
+[[nodiscard]] std::string title_of(const TestResult& test);
 
 /// Where a rule was found broken. Points into the report.
 struct Violation {
@@ -59,8 +63,8 @@ struct ReportView {
   std::size_t num_bad = 0;            ///< Tests of which `is_bad` is true.
   std::vector<std::string> subjects;  ///< A short name for each; no two are the same.
   std::size_t num_idle = 0;           ///< Plugins of which nothing was executed.
-  bool good = false;                  ///< As `is_good` says.
-  std::string verdict;                ///< One line that says so: "PASS", "FAIL" or "INCOMPLETE".
+  bool good = false;                  ///< The verdict is `Verdict::pass`.
+  std::string verdict;                ///< One line: the name of the verdict, and why.
 
   [[nodiscard]] std::uint32_t count(Outcome outcome) const {
     return outcomes[static_cast<std::size_t>(outcome)];
@@ -70,24 +74,8 @@ struct ReportView {
   }
 };
 
-/// Whether a test with such an outcome ran to its end and says something about the subject.
-[[nodiscard]] constexpr bool is_judged(Outcome outcome) noexcept {
-  return outcome == Outcome::passed || outcome == Outcome::failed ||
-         outcome == Outcome::expected_failure || outcome == Outcome::unexpected_pass;
-}
-
-/// The lowest level that executes delegates: level 1 judges the file.
-inline constexpr int first_executing_level = 2;
-
-/// Looks up the state of each rule in `report`. A run without a test, in which no test could judge
-/// anything, with blocked tests, or of all tests of a level above 1 that executed no delegate and
-/// no kernel of a plugin, is not good: "was not examined" must not be taken for "nothing is wrong".
-/// The verdict of a run whose only defect is one of the last two is "INCOMPLETE".
+/// Looks up the state of each rule in `report`, and puts its verdict (`verdict_of`) in words.
 [[nodiscard]] ReportView view_of(const Report& report);
-
-/// Whether a run is good: its verdict is "PASS". The one place that decides it, for exit codes,
-/// reports and certificates.
-[[nodiscard]] bool is_good(const Report& report);
 
 namespace detail {
 
@@ -107,7 +95,7 @@ namespace detail {
 /// "hello 1.0 by Someone".
 [[nodiscard]] std::string subject_title(const SubjectReport& subject, std::string_view short_name);
 
-/// The path of a test, after "plugin: " when the report has several plugins.
+/// The title of a test, after "plugin: " when the report has several plugins.
 [[nodiscard]] std::string place_of(const ReportView& view, std::size_t subject,
                                    const TestResult& test);
 

@@ -40,7 +40,8 @@ struct Stop {
 class Context {
  public:
   /// All references must outlive this. `subject` names its plugin; `backend` and `of_case` are null
-  /// where the scope of the test has none; `crumbs` may be null. `path` is that of the test.
+  /// where the scope of the test has none; `crumbs` may be null. `path` is that of the test by
+  /// name.
   Context(const Subject& subject, const SubjectBackend* backend, const Case* of_case,
           const RunOptions& options, Channel& channel, Breadcrumbs* crumbs, std::string_view path);
   Context(const Context&) = delete;
@@ -97,7 +98,8 @@ class Context {
   /// Null where nothing records calls.
   [[nodiscard]] Breadcrumbs* crumbs() const noexcept { return crumbs_; }
 
-  /// Numbers that depend on the seed and the path of the test alone.
+  /// Numbers that depend on the seed and the path of the test alone. It is the path by name, so
+  /// that a seed gives the numbers that it gave before tests had ids.
   [[nodiscard]] Random& random() noexcept { return random_; }
 
   [[nodiscard]] std::vector<Finding> findings() const;

@@ -22,7 +22,9 @@ namespace detail {
 /// The results of a test for one backend or case.
 struct EmbeddedResult {
   std::string path;                   ///< Of the test; empty when there is no subject.
-  std::vector<std::string> failures;  ///< Violated rules with their sentences, and other failures.
+  std::vector<std::string> failures;  ///< Violated rules with their sentences, and other failures:
+                                      ///< a test that was blocked, or that passed although the
+                                      ///< subject file expects a failure.
   std::vector<std::string> expected;  ///< Violations that the subject file expects.
 };
 

@@ -41,12 +41,9 @@ struct PlannedTest {
 /// its tests, of whatever level: it is misspelt, or about a test or case that was removed.
 [[nodiscard]] Status check_declarations(const Subject& subject);
 
-/// Runs the body of a test. Every exception of the body becomes an outcome.
+/// Runs the body of a test. Every exception of the body becomes an outcome; with the findings and
+/// the author's declarations, `decide_outcome` (tenon/conformance/verdict.hpp) makes the outcome of
+/// the test of it.
 [[nodiscard]] Stop run_test(const PlannedTest& test, Context& kit);
-
-/// Decides the outcome of a test that ended: with findings it failed, whatever it reported itself,
-/// and the author's expectations apply to that. The outcome of the run is that of `is_good`
-/// (tenon/conformance/report/view.hpp).
-void apply_declarations(const Subject& subject, TestResult& result);
 
 }  // namespace tenon::conformance

@@ -21,13 +21,16 @@ namespace tenon::conformance {
 
 /// Tests that are treated in a special way, and why.
 struct Declaration {
-  std::string test;    ///< Glob over `TestResult::path()` or over ids of rules: "TN-BCK-7".
+  std::string test;    ///< Glob over paths of tests or over ids of rules: "TN-BCK-7".
   std::string reason;  ///< Never empty.
   std::string where;   ///< Its place in the file: "unsupported[0]".
 
-  /// Whether it applies to the test with that path, which can find these rules violated.
-  [[nodiscard]] bool matches(std::string_view path, std::span<const std::string> rules) const;
+  /// Whether it applies to `of`: by its path, or by a rule that it can find violated.
+  [[nodiscard]] bool matches(const TestResult& of) const;
 };
+
+/// Whether `glob` matches the path of `test`, with its id or with its name.
+[[nodiscard]] bool matches_path(const std::string& glob, const TestResult& test);
 
 /// The declarations about one backend of the plugin.
 struct SubjectBackend {
@@ -66,14 +69,11 @@ struct Subject {
   /// The declarations about a backend, or null.
   [[nodiscard]] const SubjectBackend* backend(std::string_view id) const noexcept;
 
-  /// The first declaration that the test with this path does not apply to this plugin, or null.
-  /// `rules` are those that the test can find violated.
-  [[nodiscard]] const Declaration* unsupported(std::string_view path,
-                                               std::span<const std::string> rules) const;
+  /// The first declaration that `test` does not apply to this plugin, or null.
+  [[nodiscard]] const Declaration* unsupported(const TestResult& test) const;
 
-  /// The first declaration that the test with this path fails, or null.
-  [[nodiscard]] const Declaration* expected_failure(std::string_view path,
-                                                    std::span<const std::string> rules) const;
+  /// The first declaration that `test` fails, or null.
+  [[nodiscard]] const Declaration* expected_failure(const TestResult& test) const;
 
   /// The declarations that match none of `tests`: stale or misspelt ones. `tests` are all tests of
   /// the subject and not only the selected ones. `check_declarations` (plan.hpp) makes an error of

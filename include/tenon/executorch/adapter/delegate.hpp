@@ -18,6 +18,7 @@
 #include "tenon/host/method/embedded_code.hpp"
 #include "tenon/host/method/host_init_context.hpp"
 #include "tenon/host/plugin/backend.hpp"
+#include "tenon/host/plugin/host_execution_context.hpp"
 #include "tenon/host/plugin/last_error.hpp"
 
 namespace tenon::bridge {
@@ -37,15 +38,8 @@ class AdaptedDelegate {
         backend_(backend),
         run_(backend.api().execute),
         opened_(backend.raw()),
-        method_name_(method_name ? method_name : "") {
-    context_ = {sizeof(tenon_execution_context),
-                0,
-                backend.host(),
-                method_name_.c_str(),
-                &temp_,
-                nullptr,
-                nullptr};
-  }
+        method_name_(method_name ? method_name : ""),
+        context_(backend.host(), method_name_.c_str(), &temp_, nullptr) {}
   AdaptedDelegate(const AdaptedDelegate&) = delete;
   AdaptedDelegate& operator=(const AdaptedDelegate&) = delete;
 
@@ -151,13 +145,13 @@ class AdaptedDelegate {
   tenon_delegate* handle_ = nullptr;
   bool is_loaded_ = false;
   Arguments arguments_;
-  tenon_execution_context context_{};
   BorrowedAllocator temp_;
   BorrowedTracer tracer_;
   BorrowedAllocator runtime_;
   tenon_buffer processed_{};
   std::optional<PluginNamedData> named_data_;
   std::string method_name_;
+  host::detail::HostExecutionContext context_;
 };
 
 }  // namespace tenon::bridge::adapter

@@ -14,8 +14,10 @@
 #include <vector>
 
 #include "tenon/abi/backend.h"
+#include "tenon/abi/extensions/changes.h"
 #include "tenon/abi/host.h"
 #include "tenon/abi/tensor.h"
+#include "tenon/backend/host_services.hpp"
 #include "tenon/core/args.hpp"
 #include "tenon/core/result.hpp"
 #include "tenon/core/struct_size.hpp"
@@ -26,10 +28,26 @@
 
 namespace tenon::bridge::detail {
 
-/// Where the host counts the changes of a method, or null.
-[[nodiscard]] inline tenon_changes* changes_of(const tenon_execution_context& context) noexcept {
-  return TENON_HAS_MEMBER(context, changes) ? context.changes : nullptr;
-}
+/// The changes of the method that calls one delegate or kernel, or null: the host is asked in the
+/// first call and not again.
+class HostChanges {
+ public:
+  /// The result of `find`; null before its first call.
+  [[nodiscard]] tenon_changes* get() const noexcept { return changes_; }
+
+  [[nodiscard]] tenon_changes* find(const tenon_execution_context& context) noexcept {
+    if (!std::exchange(was_asked_, true)) {
+      const auto* const table =
+          HostServices(context.host).extension<tenon_changes_v1>(TENON_EXTENSION_CHANGES);
+      if (table && TENON_HAS_MEMBER(*table, get_changes)) changes_ = table->get_changes(&context);
+    }
+    return changes_;
+  }
+
+ private:
+  tenon_changes* changes_ = nullptr;
+  bool was_asked_ = false;
+};
 
 /// The arguments of one call site as ExecuTorch's: built once, updated before each call, written
 /// back after it. Identity is preserved: two elements of a list that refer to one value or tensor

@@ -83,7 +83,7 @@ class BridgedDelegate {
     et::BackendExecutionContext execution_context(context.tracer ? &tracer_ : nullptr,
                                                   &temp_allocator_, method_name_.c_str());
     ArgumentMirror& mirror = call_sites_.find(args);
-    tenon_changes* const changes = changes_of(context);
+    tenon_changes* const changes = changes_.find(context);
     mirror.is_counted = changes != nullptr;
     BridgedCall call(host_);
     Status outcome = call.run("execute", [&]() -> Status {
@@ -145,6 +145,7 @@ class BridgedDelegate {
   HostEventTracer tracer_;
   CallSites call_sites_;
   Signature signature_;
+  HostChanges changes_;
 };
 
 }  // namespace tenon::bridge::detail

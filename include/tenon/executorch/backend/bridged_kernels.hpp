@@ -81,7 +81,7 @@ class BridgedKernel {
     if (context.tracer) [[unlikely]]
       tracer_.use(context.tracer);
     et::KernelRuntimeContext kernel_context(context.tracer ? &tracer_ : nullptr, &temp_allocator_);
-    tenon_changes* const changes = changes_of(context);
+    tenon_changes* const changes = changes_.get();
     BridgedCall call(host_);
     // A check of a kernel's is about its arguments: their kinds, above all.
     Status outcome = call.run(
@@ -105,7 +105,7 @@ class BridgedKernel {
   [[nodiscard, gnu::noinline]] Status run_changed(const BridgedCall& call,
                                                   et::KernelRuntimeContext& kernel_context,
                                                   const tenon_execution_context& context) {
-    tenon_changes* const changes = changes_of(context);
+    tenon_changes* const changes = changes_.find(context);
     if (!mirror_.is_current()) TENON_RETURN_IF_ERROR(mirror_.update(args_));
     if (!mirror_.is_judged) TENON_RETURN_IF_ERROR(judge(args_));
     if (changes) mirror_.remember(*changes);
@@ -150,6 +150,7 @@ class BridgedKernel {
   HostAllocator temp_allocator_;
   const tenon_host* host_;
   et::OpFunction function_ = nullptr;
+  HostChanges changes_;
   ArgumentMirror mirror_;
   std::string op_;
   std::span<tenon_value* const> args_;

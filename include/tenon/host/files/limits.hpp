@@ -5,8 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <span>
 #include <string_view>
-#include <utility>
 
 #include "tenon/core/json_limits.hpp"
 #include "tenon/core/status.hpp"
@@ -50,36 +50,30 @@ struct HostLimits {
   /// Milliseconds, compared before each instruction. It cannot end a delegate or a kernel that does
   /// not return.
   std::uint64_t run_milliseconds = none;
-
-  // For programs that show results, as tenon-run does.
-
-  /// Bytes of all outputs that the program has no memory for.
-  std::uint64_t output_bytes = std::uint64_t{64} << 30;
-  /// Numbers and texts that are printed of all outputs together.
-  std::uint64_t printed_values = 10'000;
-  /// Events of a trace; those after them are counted and dropped.
-  std::uint64_t trace_events = 1'000'000;
-
-  /// Sets one limit from "NAME=VALUE". NAME is that of a member; VALUE is a decimal number, which
-  /// K, M, G or T multiplies by 2^10 to 2^40, or "none". InvalidArgument names what is wrong.
-  [[nodiscard]] Status set(std::string_view text);
 };
 
-/// Names of all limits, as `HostLimits::set` takes them.
-inline constexpr std::array<std::pair<std::string_view, std::uint64_t HostLimits::*>, 11>
-    host_limit_names{{
-        {"name_bytes", &HostLimits::name_bytes},
-        {"values", &HostLimits::values},
-        {"named_data_entries", &HostLimits::named_data_entries},
-        {"named_data_bytes", &HostLimits::named_data_bytes},
-        {"planned_bytes", &HostLimits::planned_bytes},
-        {"instructions", &HostLimits::instructions},
-        {"condition_bytes", &HostLimits::condition_bytes},
-        {"run_milliseconds", &HostLimits::run_milliseconds},
-        {"output_bytes", &HostLimits::output_bytes},
-        {"printed_values", &HostLimits::printed_values},
-        {"trace_events", &HostLimits::trace_events},
-    }};
+/// A limit that `set_limit` sets by its name.
+struct NamedLimit {
+  std::string_view name;
+  std::uint64_t* value;
+};
+
+/// All limits of a host. They refer to `limits`.
+[[nodiscard]] constexpr std::array<NamedLimit, 8> named_limits(HostLimits& limits) noexcept {
+  return {{{"name_bytes", &limits.name_bytes},
+           {"values", &limits.values},
+           {"named_data_entries", &limits.named_data_entries},
+           {"named_data_bytes", &limits.named_data_bytes},
+           {"planned_bytes", &limits.planned_bytes},
+           {"instructions", &limits.instructions},
+           {"condition_bytes", &limits.condition_bytes},
+           {"run_milliseconds", &limits.run_milliseconds}}};
+}
+
+/// Sets one of `limits` from "NAME=VALUE", as command lines have it. VALUE is a decimal number,
+/// which K, M, G or T multiplies by 2^10 to 2^40, or "none". InvalidArgument names what is wrong;
+/// nothing changes then.
+[[nodiscard]] Status set_limit(std::span<const NamedLimit> limits, std::string_view text);
 
 using tenon::JsonLimits;
 

@@ -37,8 +37,7 @@ struct BlobCheck {
 ///
 /// `delegate` is one of the delegates of `program`'s method `method_name`. `data` may be null.
 /// Backends of `registry` are asked for kernels of operators that the delegate calls
-/// (abi/extensions/kernel_lookup.h); where it is null no backend has any, unless a look-up of the
-/// caller exists on this thread (PluginKernelLookup).
+/// (abi/extensions/kernel_lookup.h); where it is null no backend has any.
 ///
 /// threads: any. errors: the backend's own when it fails to judge; Internal for an unknown
 /// verdict; MemoryAllocationFailed.

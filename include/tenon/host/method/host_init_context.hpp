@@ -10,15 +10,17 @@
 #include "tenon/abi/backend.h"
 #include "tenon/core/result.hpp"
 #include "tenon/host/method/embedded_code.hpp"
+#include "tenon/host/plugin/kernel_lookup_context.hpp"
 
 namespace tenon::host::detail {
 
 /// The context of one `init`. It answers the backend's questions about code.
-class HostInitContext : public tenon_init_context {
+class HostInitContext : public KernelLookupContext {
  public:
-  /// `policy` must outlive the call.
-  explicit HostInitContext(const EmbeddedCodePolicy& policy) noexcept
-      : tenon_init_context{}, policy_(&policy) {
+  /// `policy` and `kernels`, which may be null, must outlive the call.
+  explicit HostInitContext(const EmbeddedCodePolicy& policy,
+                           KernelLookup* kernels = nullptr) noexcept
+      : KernelLookupContext(kernels), policy_(&policy) {
     struct_size = sizeof(tenon_init_context);
     permit_code = &answer;
   }

@@ -22,6 +22,10 @@
 
 namespace tenon::host {
 
+namespace detail {
+class LoadedMethod;
+}
+
 /// One method of a program, loaded and ready to run.
 ///
 /// Values, memory and argument lists are built once by `load`; `execute` then allocates nothing,
@@ -85,6 +89,25 @@ class Method {
   /// `to` does not have exactly the output's size, InvalidState without data, NotSupported for a
   /// device that no backend of the method serves; otherwise as the copy fails.
   [[nodiscard]] Status read_output(std::size_t index, std::span<std::byte> to) const;
+
+  /// Output `index` as a tensor of `T` in the memory of the CPU: `output<float>(0)`. Its bytes are
+  /// those of the method, not a copy, and valid until the next `execute`. For an output on a device
+  /// see `read_output`.
+  ///
+  /// errors: InvalidArgument (no such output, not a tensor, no data), InvalidType (another dtype),
+  ///         NotSupported (on a device; dimensions in another order in memory, unless `layout` is
+  ///         Layout::Any).
+  template <class T>
+    requires Element<T>
+  [[nodiscard]] Result<Tensor<const T>> output(std::size_t index,
+                                               Layout layout = Layout::Contiguous) const {
+    TENON_TRY(const TensorView tensor, output(index, *scalar_type_of<T>, layout));
+    return Tensor<const T>(tensor.raw());
+  }
+
+  /// The same for a dtype that is known at run time alone.
+  [[nodiscard]] Result<TensorView> output(std::size_t index, ScalarType dtype,
+                                          Layout layout = Layout::Contiguous) const;
 
   /// The value of an output, below `num_outputs()`. Tensor data is valid until the next `execute`;
   /// an output that the method passes on from an input is the caller's own memory. For data on a

@@ -1,20 +1,11 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <cstddef>
-#include <memory>
-
-#include "tenon/core/result.hpp"
-
 namespace tenon::host {
 
 namespace detail {
-
-struct DelegateState;
-class LoadedMethod;
-struct LoadedDelegate;
-
-}  // namespace detail
+class LoadedSession;
+}
 
 /// A state of its own for each delegate of a method, over the weights that the method loaded
 /// (extension "tenon.sessions/1"). `Method::create_session` makes one and `Method::use_session`
@@ -27,21 +18,11 @@ class Session {
  public:
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
-  ~Session();
+  virtual ~Session() = default;
 
  private:
-  friend class detail::LoadedMethod;
-
-  Session(detail::LoadedDelegate* delegates, std::size_t num_delegates);
-
-  /// One state for each delegate, or the first failure.
-  static Result<std::unique_ptr<Session>> create(detail::LoadedDelegate* delegates,
-                                                 std::size_t num_delegates);
-  void use() const noexcept;
-
-  detail::LoadedDelegate* delegates_;
-  std::unique_ptr<detail::DelegateState[]> states_;  // Delegates point to them.
-  std::size_t num_states_ = 0;
+  friend class detail::LoadedSession;  // The only class that derives from this one.
+  Session() noexcept = default;
 };
 
 }  // namespace tenon::host

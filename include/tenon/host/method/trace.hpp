@@ -36,8 +36,10 @@ class Trace {
   /// A name and a value that a viewer shows with an event.
   using Arg = std::pair<std::string_view, std::string_view>;
 
+  static constexpr std::uint64_t default_max_events = 1'000'000;
+
   /// Starts the clock: every time is relative to this moment. At most `max_events` are kept.
-  explicit Trace(std::uint64_t max_events = HostLimits().trace_events) noexcept;
+  explicit Trace(std::uint64_t max_events = default_max_events) noexcept;
 
   Trace(const Trace&) = delete;
   Trace& operator=(const Trace&) = delete;

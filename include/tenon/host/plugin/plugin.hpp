@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <cstddef>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -16,6 +15,10 @@
 
 namespace tenon::host {
 
+namespace detail {
+class LoadedPlugin;
+}
+
 /// Whether a library leaves this process with the last `Plugin` of its file. With the C library
 /// musl it does not, whose loader keeps each library until the process ends, nor with the variable
 /// TENON_NO_UNLOAD.
@@ -29,7 +32,7 @@ namespace tenon::host {
 /// one; when the last of them is destroyed, its backends are closed and the library is unloaded
 /// (`unloads_libraries`).
 /// Any thread.
-class Plugin : public std::enable_shared_from_this<Plugin> {
+class Plugin {
  public:
   /// Loads the plugin in `path`, for which the caller answers (`Trust::caller`).
   [[nodiscard]] static Result<std::shared_ptr<Plugin>> load(const std::filesystem::path& path,
@@ -51,7 +54,7 @@ class Plugin : public std::enable_shared_from_this<Plugin> {
 
   Plugin(const Plugin&) = delete;
   Plugin& operator=(const Plugin&) = delete;
-  ~Plugin();
+  virtual ~Plugin() = default;
 
   /// Absolute path of the file; empty for a plugin that is linked in.
   [[nodiscard]] const std::string& path() const noexcept;
@@ -61,14 +64,8 @@ class Plugin : public std::enable_shared_from_this<Plugin> {
   [[nodiscard]] Result<std::shared_ptr<const LoadedBackend>> backend(std::string_view id);
 
  private:
-  struct State;
-  explicit Plugin(std::unique_ptr<State> state) noexcept;
-
-  static Result<std::shared_ptr<Plugin>> make(std::unique_ptr<State> state);
-  [[nodiscard]] std::string_view name() const noexcept;
-  Result<std::shared_ptr<const LoadedBackend>> open(std::size_t index);
-
-  std::unique_ptr<State> state_;
+  friend class detail::LoadedPlugin;  // The only class that derives from this one.
+  Plugin() noexcept = default;
 };
 
 }  // namespace tenon::host

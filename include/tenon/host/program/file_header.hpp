@@ -7,8 +7,8 @@
 #include <span>
 #include <string_view>
 
+#include "tenon/core/file_bytes.hpp"
 #include "tenon/core/result.hpp"
-#include "tenon/host/binary/file_bytes.hpp"
 #include "tenon/host/files/quoted.hpp"
 
 namespace tenon::host::detail {

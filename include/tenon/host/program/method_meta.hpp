@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "tenon/abi/tensor.h"
+#include "tenon/core/compile_specs.hpp"
 #include "tenon/core/result.hpp"
 #include "tenon/host/program/program_view.hpp"
 #include "tenon/host/program/tensor_layout.hpp"
@@ -38,11 +39,6 @@ struct TensorMeta {
 
 /// Facts of one delegate of a program.
 struct DelegateMeta {
-  struct CompileSpec {
-    std::string_view key;
-    std::span<const std::byte> value;
-  };
-
   std::string_view id;  ///< Of the backend.
   std::span<const std::byte> blob;
   std::vector<CompileSpec> compile_specs;  ///< In the order of the file.

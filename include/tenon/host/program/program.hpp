@@ -54,6 +54,7 @@ class Program {
 
   /// The verified flatbuffer.
   [[nodiscard]] const schema::Program& flatbuffer() const noexcept { return view_.flatbuffer(); }
+  /// Segments, blobs of delegates, constants and initial states.
   [[nodiscard]] const ProgramView& view() const noexcept { return view_; }
 
   [[nodiscard]] std::size_t num_methods() const noexcept { return names_.methods.size(); }
@@ -67,20 +68,6 @@ class Program {
 
   /// Facts of a method; InvalidArgument when there is none of that name.
   [[nodiscard]] Result<MethodMeta> method_meta(std::string_view method) const;
-
-  [[nodiscard]] std::size_t num_segments() const noexcept { return view_.num_segments(); }
-  /// Segment `index`, below `num_segments()`. May be empty.
-  [[nodiscard]] std::span<const std::byte> segment(std::size_t index) const noexcept;
-  /// The blob of `delegate`, a delegate of this program.
-  [[nodiscard]] std::span<const std::byte> delegate_data(
-      const schema::BackendDelegate& delegate) const noexcept;
-  /// See ProgramView::constant_data.
-  [[nodiscard]] Result<std::span<const std::byte>> constant_data(std::size_t buffer_index,
-                                                                 std::uint64_t nbytes) const;
-  /// See ProgramView::mutable_data.
-  [[nodiscard]] Result<std::span<const std::byte>> mutable_data(std::uint64_t segments_index,
-                                                                std::size_t offset_index,
-                                                                std::uint64_t nbytes) const;
 
   /// Named data of the program itself; tenon/host/program/merged_data_map.hpp joins it with data
   /// files.

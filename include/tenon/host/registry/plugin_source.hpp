@@ -20,12 +20,9 @@
 #include "tenon/host/platform/trusted_path.hpp"
 #include "tenon/host/plugin/backend.hpp"
 #include "tenon/host/plugin/host_info.hpp"
-#include "tenon/host/plugin/load_lock.hpp"
 
 /// Where a host finds backends: the paths that it searches and the sources that it finds there.
 namespace tenon::host {
-
-class Plugin;
 
 /// Makes a backend when it is first looked up. May be called again after the last reference to the
 /// backend it made was released; never by two threads at once. Null is a failure, and so is
@@ -61,24 +58,42 @@ struct SearchPath {
   [[nodiscard]] std::string name() const;
 };
 
-/// A source of backends: a plugin in a file or linked in, an object, or a factory. Opened once for
-/// all backends that it has.
+struct PluginSource;
+
+/// Opens the backend number `index` of `source`, which has this opener, and loads what it needs for
+/// it. Called from any thread. Returns what is open already as long as that is held.
+using BackendOpener = std::function<Result<std::shared_ptr<const LoadedBackend>>(
+    const PluginSource& source, std::size_t index, const HostInfo& info)>;
+
+/// Of a backend that is open already; the opener holds it.
+[[nodiscard]] BackendOpener object_opener(std::shared_ptr<const LoadedBackend> backend);
+
+/// Of what `factory` makes; null from it and what it throws are failures.
+[[nodiscard]] BackendOpener factory_opener(BackendFactory factory);
+
+/// Of a plugin that is linked in. InvalidState when a log callback of what loads it opens it.
+[[nodiscard]] BackendOpener static_plugin_opener(const tenon_plugin_head* plugin);
+
+/// Of the plugin in the file `source.path`. The file is opened, checked and hashed again at each
+/// load, and its record is compared with `source.record`: it may have changed since it was found.
+/// InvalidState as above.
+[[nodiscard]] BackendOpener file_opener(Trust trust);
+
+/// A source of backends: a plugin in a file or linked in, an object, or a factory.
 ///
 /// A search or a registration fills in the members; after that only `open` is called, from any
 /// thread.
-class PluginSource {
- public:
+struct PluginSource {
   SearchPathKind search_path_kind = SearchPathKind::application;
   /// Number of the search path; an earlier one wins a tie.
   std::size_t search_order = 0;
 
-  std::filesystem::path path;                   ///< The plugin's file; empty for other sources.
-  std::filesystem::path manifest;               ///< The manifest that named it; empty without one.
-  const tenon_plugin_head* linked = nullptr;    ///< A plugin that is linked in.
-  std::shared_ptr<const LoadedBackend> object;  ///< A backend that was registered itself.
-  BackendFactory factory;
+  BackendOpener opener;       ///< Empty for a source that is refused.
+  bool is_open = false;       ///< Its backend is loaded from the beginning: an object.
+  std::string description{};  ///< Of a source that is not a file: "a factory of the application".
 
-  Trust trust = Trust::checked;                ///< How `path` is opened.
+  std::filesystem::path path;                  ///< The plugin's file; empty for other sources.
+  std::filesystem::path manifest;              ///< The manifest that named it; empty without one.
   std::optional<Sha256> sha256;                ///< Expected hash of the file, from the manifest.
   std::map<std::string, std::string> facts{};  ///< From the manifest.
 
@@ -95,24 +110,13 @@ class PluginSource {
   Error error = Error::Ok;  ///< Why the whole source is refused.
   std::string reason{};     ///< The message that belongs to `error`; begins with the path.
 
-  /// The file, or a description of a source that is not a file: for error texts and lists.
+  /// The file, or the description of a source that is not a file: for error texts and lists.
   [[nodiscard]] std::string origin() const;
 
   /// The backend number `index`, loaded if it is not yet. Of several threads one loads.
-  /// InvalidState when this is called by what loads the plugin: a log callback.
-  ///
-  /// A file is opened, checked and hashed again, and its record is compared with `record`: it may
-  /// have changed since it was found.
+  /// InvalidState without an opener; otherwise as the opener fails.
   [[nodiscard]] Result<std::shared_ptr<const LoadedBackend>> open(std::size_t index,
                                                                   const HostInfo& info) const;
-
- private:
-  [[nodiscard]] Result<std::shared_ptr<const LoadedBackend>> call_factory() const;
-  [[nodiscard]] Result<std::shared_ptr<Plugin>> load(const HostInfo& info) const;
-  [[nodiscard]] Result<std::shared_ptr<Plugin>> load_file(const HostInfo& info) const;
-
-  mutable detail::LoadLock load_lock_;  // Guards loaded_, and is held while loading.
-  mutable std::weak_ptr<Plugin> loaded_;
 };
 
 /// The result of a search, in its order. The receiver may change the sources.

@@ -12,12 +12,12 @@ meson install -C /tmp/build
 PKG_CONFIG_PATH=$(dirname "$(find /opt/tenon -name tenon.pc)")
 export PKG_CONFIG_PATH
 # shellcheck disable=SC2046
-c++ -std=c++20 samples/examples/hello/hello.cpp -o /tmp/hello.so $(pkg-config --cflags tenon) \
+c++ -std=c++20 samples/examples/backends/hello/hello.cpp -o /tmp/hello.so $(pkg-config --cflags tenon) \
   $(pkg-config --variable=plugin_cflags tenon) $(pkg-config --variable=plugin_ldflags tenon)
 
 mkdir /tmp/project
-cp samples/examples/embed/embed.cpp samples/examples/demo_backend/demo_backend.cpp \
-  samples/examples/demo_backend/demo_blob.hpp /tmp/project
+cp samples/examples/applications/embed/embed.cpp samples/examples/backends/demo_backend/demo_backend.cpp \
+  samples/examples/backends/demo_backend/demo_blob.hpp /tmp/project
 cat >/tmp/project/CMakeLists.txt <<'END'
 cmake_minimum_required(VERSION 3.17)
 project(consumer LANGUAGES CXX)

@@ -4,7 +4,7 @@
 export DEBIAN_FRONTEND=noninteractive
 apt-get update -qq
 apt-get install -y -qq ./release/python3-tenon_*.deb ./release/tenon-tools_*.deb >/dev/null
-digits=samples/examples/digits
+digits=samples/examples/applications/digits
 tenon-list
 tenon-run $digits/model.pte --input $digits/input.npy --expect $digits/expected.npy --top 1
 for program in compile conformance doctor inspect list new run; do
@@ -19,12 +19,12 @@ assert y.index(max(y)) == 7, y"
 
 apt-get install -y -qq --no-install-recommends ./release/libtenon-dev_*.deb g++ cmake make pkg-config >/dev/null
 # shellcheck disable=SC2046
-c++ -std=c++20 samples/examples/hello/hello.cpp -o /tmp/hello.so $(pkg-config --cflags tenon) \
+c++ -std=c++20 samples/examples/backends/hello/hello.cpp -o /tmp/hello.so $(pkg-config --cflags tenon) \
   $(pkg-config --variable=plugin_cflags tenon) $(pkg-config --variable=plugin_ldflags tenon)
 tenon-inspect /tmp/hello.so
 mkdir /tmp/project
-cp samples/examples/embed/embed.cpp samples/examples/demo_backend/demo_backend.cpp \
-  samples/examples/demo_backend/demo_blob.hpp /tmp/project
+cp samples/examples/applications/embed/embed.cpp samples/examples/backends/demo_backend/demo_backend.cpp \
+  samples/examples/backends/demo_backend/demo_blob.hpp /tmp/project
 cat >/tmp/project/CMakeLists.txt <<'END'
 cmake_minimum_required(VERSION 3.17)
 project(consumer LANGUAGES C CXX)

@@ -40,6 +40,35 @@ bool is_worse(double old, double now, const std::string& unit, double factor = 2
 
 }  // namespace
 
+TEST_CASE("a report without ids is compared by the names of tests", "[conformance]") {
+  const Report older = one(Outcome::passed);
+  Report now = one(Outcome::failed);
+  now.subjects[0].tests[0].id = "suite/short-name";
+  for (const bool has_repeat : {false, true}) {
+    Report before = older;
+    if (has_repeat) before.subjects[0].tests[0].repeat = now.subjects[0].tests[0].repeat = 1;
+    const BaselineComparison out = compare(before, now);
+    CHECK(out.vanished.empty());
+    REQUIRE(out.newly_failing.size() == 1);
+    CHECK(out.newly_failing[0].where ==
+          std::string("suite/short-name/ZooBackend/add") + (has_repeat ? "/#2" : ""));
+    CHECK(compare(now, before).newly_passing.size() == 1);
+  }
+}
+
+TEST_CASE("a test whose name changed is compared by its id", "[conformance]") {
+  Report old = one(Outcome::passed), now = one(Outcome::failed);
+  old.subjects[0].tests[0].id = now.subjects[0].tests[0].id = "suite/short-name";
+  now.subjects[0].tests[0].name = "another name";
+  const BaselineComparison out = compare(old, now);
+  CHECK(out.vanished.empty());
+  CHECK(out.newly_failing.size() == 1);
+  // Another id is another test.
+  now.subjects[0].tests[0].id = "suite/other-name";
+  now.subjects[0].tests[0].name = old.subjects[0].tests[0].name;
+  CHECK(compare(old, now).vanished.size() == 1);
+}
+
 TEST_CASE("a run is not worse than itself", "[conformance]") {
   for (const Report& report :
        {Report{}, test::report_with_all_outcomes(), test::hostile_report()}) {

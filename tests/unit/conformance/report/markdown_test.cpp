@@ -16,10 +16,12 @@ TEST_CASE("the Markdown summary has verdict, counts and broken rules", "[conform
   CHECK_THAT(text, ContainsSubstring("| zoo | 1.0 | aaaaaaaaaaaaaaaa |\n"));
   CHECK_THAT(text, ContainsSubstring("| expected failure | 1 |\n"));
   CHECK_THAT(text, ContainsSubstring("\n**TN-EXE-2** `execute` MUST"));
-  CHECK_THAT(text,
-             ContainsSubstring("- arguments/inputs are as they were after a run/ZooBackend/add: "
-                               "input 1: byte 3 of 16: expected 0x3f, found 0x00 \xe2\x80\x94 "
-                               "SIGSEGV at 0x7f12a4c01000 \\(behind input 1\\)\n"));
+  CHECK_THAT(
+      text,
+      ContainsSubstring(
+          "- arguments/leaves-inputs-unchanged/ZooBackend/add \\(a run leaves "
+          "its inputs unchanged\\): input 1: byte 3 of 16: expected 0x3f, found 0x00 \xe2\x80\x94 "
+          "SIGSEGV at 0x7f12a4c01000 \\(behind input 1\\)\n"));
   CHECK_THAT(text, ContainsSubstring("unexpected pass: was said to fail: keys"));
   CHECK_THAT(text, ContainsSubstring("expected failure: half precision, see issue 12\n"));
   CHECK(to_markdown(Report{}).starts_with("## \xe2\x9d\x8c FAIL: no test was run\n"));

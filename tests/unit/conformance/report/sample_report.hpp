@@ -81,7 +81,8 @@ inline const std::string& hostile_text() {
 /// One test of each outcome, one of which crashed and found two rules broken.
 [[nodiscard]] inline Report report_with_all_outcomes() {
   TestResult failed =
-      test_of("arguments", "inputs are as they were after a run", Outcome::failed, {"TN-EXE-2"});
+      test_of("arguments", "a run leaves its inputs unchanged", Outcome::failed, {"TN-EXE-2"});
+  failed.id = "arguments/leaves-inputs-unchanged";
   failed.findings = {{"TN-EXE-2", "input 1: byte 3 of 16: expected 0x3f, found 0x00"},
                      {"TN-EXE-1", "output 0: never written"}};
   failed.crashes = {crash_of("SIGSEGV at 0x7f12a4c01000 (behind input 1)")};
@@ -114,6 +115,7 @@ inline const std::string& hostile_text() {
 [[nodiscard]] inline Report hostile_report() {
   const std::string& text = hostile_text();
   TestResult test = test_of("arguments", "hostile", Outcome::failed, {"TN-EXE-2"});
+  test.id = text;
   test.backend = text;
   test.of_case = text;
   test.reason = text;

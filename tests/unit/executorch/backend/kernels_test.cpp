@@ -12,6 +12,7 @@
 #include "tenon/abi/extensions/kernels.h"
 #include "tenon/host.hpp"
 #include "tenon/host/impl/method/arena.hpp"
+#include "tenon/host/plugin/host_execution_context.hpp"
 #include "tenon/host/plugin/last_error.hpp"
 #include "unit/core/test_tensor.hpp"
 
@@ -61,12 +62,8 @@ class Call {
   Status run() {
     if (!created.ok()) return error(created.error(), created.text());
     host::Arena temp;
-    tenon_execution_context context{};
-    context.struct_size = sizeof context;
-    context.host = kernels_.backend->host();
-    context.method_name = "forward";
-    context.temp_allocator = temp.table();
-    context.changes = changes;
+    const host::detail::HostExecutionContext context(kernels_.backend->host(), "forward",
+                                                     temp.table(), nullptr, changes);
     return status_of(kernels_.table.run_kernel(kernel_, &context));
   }
 

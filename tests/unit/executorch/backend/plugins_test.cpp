@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The plugins of examples/executorch/plugins, with the stock runtime in one process.
+// The plugins of examples/backends/executorch, with the stock runtime in one process.
 #include <dirent.h>
 #include <malloc.h>
 
@@ -131,7 +131,7 @@ TEST_CASE("a backend for nested programs computes the same as these programs alo
     REQUIRE(program.ok());
     const auto plan = (*program)->plan("forward");
     REQUIRE(plan.ok());
-    const auto bytes = (*program)->delegate_data(*(*plan)->delegates()->Get(0));
+    const auto bytes = (*program)->view().delegate_data(*(*plan)->delegates()->Get(0));
     return std::vector<std::byte>(bytes.begin(), bytes.end());
   }();
   const TemporaryDirectory directory;

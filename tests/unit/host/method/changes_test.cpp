@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The count of changes that plugins get (tenon_changes), seen by kernels of the application.
+// The count of changes that plugins get (tenon.changes/1), seen by kernels of the application.
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "async_support.hpp"
+#include "tenon/abi/extensions/changes.h"
 
 using namespace tenon;
 using namespace tenon::test;
@@ -45,8 +46,11 @@ struct Observer {
   template <bool counts_itself>
   static tenon_status look(void* self, const tenon_execution_context* context, tenon_value* const*,
                            std::uint32_t) {
-    static_cast<Observer*>(self)->counts.push_back(context->changes->count);
-    if (counts_itself) context->changes->counted = 1;
+    const auto* const table = static_cast<const tenon_changes_v1*>(
+        context->host->get_extension(context->host, TENON_EXTENSION_CHANGES));
+    tenon_changes* const changes = table->get_changes(context);
+    static_cast<Observer*>(self)->counts.push_back(changes->count);
+    if (counts_itself) changes->counted = 1;
     return TENON_STATUS_OK;
   }
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// examples/demo_backend, linked in, on programs built here and on those of ExecuTorch's exporter.
+// examples/backends/demo_backend, linked in, on programs built here and on those of ExecuTorch's
+// exporter.
 
 #include <array>
 #include <cmath>

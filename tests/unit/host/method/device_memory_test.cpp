@@ -90,6 +90,13 @@ TEST_CASE("tensors in a buffer on a device have its DLPack device and address", 
         32);
 }
 
+TEST_CASE("an output on a device is not read as memory of the CPU", "[device]") {
+  const FarRegistry far;
+  const auto method = load_ok(resident_program(true), far.options());
+  CHECK(describe(method->output<float>(0).status()) ==
+        "NotSupported (0x10): output 0: expected CPU memory, found DLPack device type 2");
+}
+
 TEST_CASE("each buffer is on the device of its index", "[device]") {
   const FarRegistry far;
   check_adds(*load_ok(device_program("add", 1), far.options()));

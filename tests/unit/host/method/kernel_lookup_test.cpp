@@ -173,18 +173,6 @@ TEST_CASE("a kernel that fails for a delegate gives its reason, and runs again",
   CHECK((*method)->execute().ok());
 }
 
-TEST_CASE("a plugin that is asked for a kernel finds none itself", "[method][kernels]") {
-  const AskingRegistry plugins;
-  const auto method = plugins.load("test::nested");
-  CHECK(method.error() == Error::InvalidState);
-  CHECK_THAT(std::string(method.text()),
-             ContainsSubstring("kernel test::nested (FirstKernels): kernel test::nested: kernels "
-                               "are found inside of init and check_blob, on the thread of that "
-                               "call, and not while a plugin is asked for one"));
-  CHECK(host::detail::current_kernel_lookup() == nullptr);
-  CHECK(plugins.load("test::scale.out").ok());
-}
-
 /// Fails in each way in which a host's own code can.
 struct FailingLookup final : host::detail::KernelLookup {
   struct Kernel final : host::detail::HostFoundKernel {
@@ -196,7 +184,6 @@ struct FailingLookup final : host::detail::KernelLookup {
   };
   [[nodiscard]] Result<std::unique_ptr<host::detail::HostFoundKernel>> find(
       const std::string& op, std::span<tenon_value* const>) override {
-    CHECK(host::detail::current_kernel_lookup() == nullptr);
     if (op == "throws") throw 1;
     if (op == "memory") throw std::bad_alloc();
     return std::unique_ptr<host::detail::HostFoundKernel>(std::make_unique<Kernel>());
@@ -210,22 +197,30 @@ TEST_CASE("exceptions and null pointers at the extension for kernels are failure
   const auto& kernels = *static_cast<const tenon_kernel_lookup_v1*>(
       raw->get_extension(raw, TENON_EXTENSION_KERNEL_LOOKUP));
   FailingLookup lookup;
-  const host::detail::KernelLookupScope scope(&lookup);
+  const host::EmbeddedCodePolicy no_code = host::EmbeddedCodePolicy::deny();
+  const host::detail::HostInitContext asking(no_code, &lookup), alone(no_code);
   const auto reason = [&] { return std::string(kernels.last_failure(raw)); };
   tenon_found_kernel* kernel = nullptr;
 
-  CHECK(kernels.find_kernel(raw, "throws", nullptr, 0, &kernel) == TENON_STATUS_INTERNAL);
+  CHECK(kernels.find_kernel(&asking, "throws", nullptr, 0, &kernel) == TENON_STATUS_INTERNAL);
   CHECK(reason() == "an exception in the host");
-  CHECK(kernels.find_kernel(raw, "memory", nullptr, 0, &kernel) ==
+  CHECK(kernels.find_kernel(&asking, "memory", nullptr, 0, &kernel) ==
         TENON_STATUS_MEMORY_ALLOCATION_FAILED);
   CHECK(reason() == "the host is out of memory");
-  CHECK(kernels.find_kernel(raw, nullptr, nullptr, 0, &kernel) == TENON_STATUS_INVALID_ARGUMENT);
+  CHECK(kernels.find_kernel(&asking, nullptr, nullptr, 0, &kernel) ==
+        TENON_STATUS_INVALID_ARGUMENT);
   CHECK(reason() == "find_kernel: a pointer is NULL");
-  CHECK(kernels.find_kernel(raw, "works", nullptr, 0, nullptr) == TENON_STATUS_INVALID_ARGUMENT);
-  CHECK(kernels.find_kernel(raw, "works", nullptr, 1, &kernel) == TENON_STATUS_INVALID_ARGUMENT);
+  CHECK(kernels.find_kernel(nullptr, "works", nullptr, 0, &kernel) ==
+        TENON_STATUS_INVALID_ARGUMENT);
+  CHECK(kernels.find_kernel(&alone, "works", nullptr, 0, &kernel) == TENON_STATUS_OPERATOR_MISSING);
+  CHECK(reason() == "no kernel for works: the host has no kernels of other plugins");
+  CHECK(kernels.find_kernel(&asking, "works", nullptr, 0, nullptr) ==
+        TENON_STATUS_INVALID_ARGUMENT);
+  CHECK(kernels.find_kernel(&asking, "works", nullptr, 1, &kernel) ==
+        TENON_STATUS_INVALID_ARGUMENT);
   CHECK(kernel == nullptr);
 
-  REQUIRE(kernels.find_kernel(raw, "works", nullptr, 0, &kernel) == TENON_STATUS_OK);
+  REQUIRE(kernels.find_kernel(&asking, "works", nullptr, 0, &kernel) == TENON_STATUS_OK);
   tenon_found_kernel* other = nullptr;
   CHECK(kernels.run_kernel(kernel) == TENON_STATUS_MEMORY_ALLOCATION_FAILED);
   CHECK(kernels.clone_kernel(kernel, nullptr, 0, &other) == TENON_STATUS_INTERNAL);
@@ -237,21 +232,9 @@ TEST_CASE("exceptions and null pointers at the extension for kernels are failure
   CHECK(reason() == "run_kernel: a pointer is NULL");
   kernels.destroy_kernel(kernel);
   kernels.destroy_kernel(nullptr);
-  CHECK(host::detail::current_kernel_lookup() == &lookup);
 }
 
-TEST_CASE("kernels are found in init alone", "[method][kernels]") {
-  const AskingRegistry plugins;
-  auto method = plugins.load("late");
-  REQUIRE(method.ok());
-  REQUIRE(set_floats(**method, 0, ramp, {4}).ok());
-  const Status failed = (*method)->execute();
-  CHECK(failed.error() == Error::InvalidState);
-  CHECK_THAT(std::string(failed.text()), ContainsSubstring("kernels are found inside of init"));
-}
-
-TEST_CASE("a blob is judged with the kernels of a registry, of the caller's look-up, or none",
-          "[kernels]") {
+TEST_CASE("a blob is judged with the kernels of a registry, or none", "[kernels]") {
   const AskingRegistry plugins;
   const auto asking = plugins.registry.lookup_backend("Asking");
   REQUIRE(asking.ok());
@@ -266,30 +249,13 @@ TEST_CASE("a blob is judged with the kernels of a registry, of the caller's look
   const auto missing = judge(nullptr);
   CHECK(missing.error() == Error::OperatorMissing);
   CHECK_THAT(std::string(missing.text()), ContainsSubstring("none that is known offers kernels"));
-  const host::PluginKernelLookup lookup({}, &plugins.registry, "forward");
-  CHECK(judge(nullptr).ok());
 }
 
-TEST_CASE("a look-up inside another one takes its place, and gives it back", "[kernels]") {
-  const AskingRegistry plugins;
-  CHECK(host::detail::current_kernel_lookup() == nullptr);
-  {
-    const host::PluginKernelLookup outer({}, nullptr, "outer");
-    host::detail::KernelLookup* const first = host::detail::current_kernel_lookup();
-    {
-      const host::PluginKernelLookup inner({}, &plugins.registry, "inner");
-      CHECK(host::detail::current_kernel_lookup() != first);
-    }
-    CHECK(host::detail::current_kernel_lookup() == first);
-    CHECK(calls().empty());
-  }
-  CHECK(host::detail::current_kernel_lookup() == nullptr);
-}
-
-TEST_CASE("a host has the extension for kernels, and no other", "[kernels]") {
+TEST_CASE("a host has the extensions for kernels and for changes, and no other", "[kernels]") {
   const host::HostTable host({}, "");
   const auto ask = [&](const char* id) { return host.get()->get_extension(host.get(), id); };
   CHECK(ask(TENON_EXTENSION_KERNEL_LOOKUP) != nullptr);
+  CHECK(ask(TENON_EXTENSION_CHANGES) != nullptr);
   CHECK(ask("tenon.kernel_lookup/2") == nullptr);
   CHECK(ask("") == nullptr);
   CHECK(ask(nullptr) == nullptr);

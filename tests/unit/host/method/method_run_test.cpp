@@ -303,6 +303,48 @@ TEST_CASE("initial state is copied into planned memory and constants stay in the
   CHECK((method->output(2).as.tensor->flags & TENON_TENSOR_CONSTANT) != 0);
 }
 
+TEST_CASE("an output is read as a tensor of its type, and the bytes are the method's", "[method]") {
+  auto method = load_ok(chain_of({"scale"}));
+  const std::array<float, 4> x{1, 2, 3, 4};
+  REQUIRE(set_floats(*method, 0, x, {4}).ok());
+  REQUIRE(method->execute().ok());
+  const auto output = method->output<float>(0);
+  REQUIRE(output.ok());
+  CHECK(output->sizes()[0] == 4);
+  CHECK((*output)[3] == 8);
+  CHECK(output->data() == method->output(0).as.tensor->dl.data);
+  const auto of_run_time = method->output(0, ScalarType::Float);
+  REQUIRE(of_run_time.ok());
+  CHECK(of_run_time->data() == static_cast<const void*>(output->data()));
+}
+
+TEST_CASE("an output that is not what its reader expects is refused for one reason at a time",
+          "[method]") {
+  ProgramBuilder builder;
+  auto plan = builder.plan("forward");
+  const auto memory = plan.buffer(16);
+  auto turned = planned_tensor(ScalarType::Float, {2, 2}, memory, 0);
+  turned.dim_order = {1, 0};
+  plan.output(std::move(turned));
+  plan.output(int_value(5));
+  plan.output(tensor(ScalarType::Float, {3}));
+  auto method = load_ok(builder);
+  const auto refusal = [](auto&& result) { return describe(std::move(result).status()); };
+  CHECK(
+      refusal(method->output<float>(0)) ==
+      "NotSupported (0x10): output 0: expected dimensions in memory in their own order, found dim "
+      "order [1, 0]");
+  CHECK(method->output<float>(0, Layout::Any).ok());
+  CHECK(refusal(method->output<std::int32_t>(0)) ==
+        "InvalidType (0x13): output 0: expected dtype Int, found Float");
+  CHECK(refusal(method->output<float>(1)) ==
+        "InvalidArgument (0x12): output 1: expected Tensor, found Int");
+  CHECK(refusal(method->output<float>(2)) ==
+        "InvalidArgument (0x12): output 2: expected 12 bytes of data, found none");
+  CHECK(refusal(method->output<float>(3)) ==
+        "InvalidArgument (0x12): output 3: expected Tensor, found only 3 outputs");
+}
+
 TEST_CASE("writing to a constant is refused", "[method][TN-TEN-1]") {
   ProgramBuilder builder = chain_of({"scale"});
   PlanBuilder plan(*builder.program.execution_plan[0]);

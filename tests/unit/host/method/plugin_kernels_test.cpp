@@ -400,7 +400,7 @@ TEST_CASE("what a search found with a tag for few is not asked, what the applica
   registry.add_search([&] {
     auto source = std::make_shared<host::PluginSource>();
     source->search_path_kind = host::SearchPathKind::directory;
-    source->linked = tenon_static_plugin_FirstKernels;
+    source->opener = host::static_plugin_opener(tenon_static_plugin_FirstKernels);
     source->record = (*linked)->record();
     source->backends = source->record->backends;
     source->backends[0].tags = {"experimental"};

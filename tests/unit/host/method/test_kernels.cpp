@@ -77,9 +77,9 @@ class FirstKernels final : public tenon::Backend<FirstKernels>,
  public:
   static constexpr std::string_view id = "FirstKernels";
   static constexpr std::int32_t priority = 5;
-  static constexpr std::array<std::string_view, 8> operators{
+  static constexpr std::array<std::string_view, 7> operators{
       "test::scale.out", "test::quiet_scale.out", "test::fails_first", "test::picky",
-      "test::refuse",    "test::count",           "test::both",        "test::nested"};
+      "test::refuse",    "test::count",           "test::both"};
   using Kernel = ::Kernel;
 
   FirstKernels() { record("open First"); }
@@ -87,9 +87,6 @@ class FirstKernels final : public tenon::Backend<FirstKernels>,
   tenon::Result<Kernel> create_kernel(std::string_view op, tenon::Args args) {
     if (op == "test::refuse") {
       return tenon::error(Error::InvalidArgument, "argument 0: expected less, found more");
-    }
-    if (op == "test::nested") {
-      TENON_TRY(const FoundKernel again, FoundKernel::find(host(), "test::nested", args.raw()));
     }
     if (op == "test::picky" && args.kind(0) == TENON_VALUE_TENSOR) {
       return tenon::error(Error::OperatorMissing, "test::picky is not for tensors");
@@ -181,8 +178,7 @@ struct Arguments {
 
 /// A backend without code of its own: each word of a blob is an operator whose kernel it asks its
 /// host for. A run copies its input to a tensor of the delegate, runs the kernels, and copies the
-/// output back. The blob "late" asks in `execute`, where it is too late. A blob is judged by what
-/// `init` would do.
+/// output back. A blob is judged by what `init` would do.
 class Asking final : public tenon::Backend<Asking>,
                      public tenon::WithSessions<Asking>,
                      public tenon::WithCheckBlob<Asking> {
@@ -190,7 +186,6 @@ class Asking final : public tenon::Backend<Asking>,
   static constexpr std::string_view id = "Asking";
 
   struct Delegate {
-    bool is_late = false;
     std::unique_ptr<Arguments> arguments = std::make_unique<Arguments>();
     std::vector<FoundKernel> kernels{};  // Destroyed before their arguments.
   };
@@ -198,16 +193,11 @@ class Asking final : public tenon::Backend<Asking>,
   tenon::Result<Delegate> init(tenon::InitContext& context, tenon::Blob processed,
                                tenon::CompileSpecs) {
     Delegate out;
-    const tenon::HostServices host(context.raw().host);
     std::string_view rest = processed.text();
-    if (rest == "late") {
-      out.is_late = true;
-      return out;
-    }
     while (!rest.empty()) {
       const std::size_t end = std::min(rest.find(' '), rest.size());
       TENON_TRY(auto kernel,
-                FoundKernel::find(host, std::string(rest.substr(0, end)), out.arguments->args));
+                FoundKernel::find(context, std::string(rest.substr(0, end)), out.arguments->args));
       out.kernels.push_back(std::move(kernel));
       rest.remove_prefix(std::min(end + 1, rest.size()));
     }
@@ -229,12 +219,8 @@ class Asking final : public tenon::Backend<Asking>,
     return out;
   }
 
-  tenon::Status execute(tenon::ExecutionContext& context, Delegate& delegate, tenon::Args args) {
+  tenon::Status execute(tenon::ExecutionContext&, Delegate& delegate, tenon::Args args) {
     Arguments& own = *delegate.arguments;
-    if (delegate.is_late) {
-      const tenon::HostServices host(context.raw().host);
-      return FoundKernel::find(host, "test::scale.out", own.args).status();
-    }
     TENON_TRY(const auto in, args.tensor<const float>(0));
     own.in.resize(static_cast<std::int64_t>(in.size()));
     std::copy(in.begin(), in.end(), own.in.data.begin());

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <thread>
 #include <utility>
@@ -48,6 +49,32 @@ TEST_CASE("what a registry knows is listed in order and nothing is loaded",
   CHECK_FALSE(registry.contains(""));
   CHECK_FALSE(hello_watch.is_loaded());
   CHECK_FALSE(talkative_watch.is_loaded());
+}
+
+TEST_CASE("a search may open its sources by a function of its own, and needs one", "[loader]") {
+  const std::shared_ptr<const LoadedBackend> add = *(*Plugin::load(hello))->backend("Add");
+  std::size_t opened = 0;
+  BackendRegistry registry;
+  registry.add_search([&] {
+    auto own = std::make_shared<PluginSource>();
+    own->backends.emplace_back().id = "Own";
+    own->opener = [&](const PluginSource& source, std::size_t index,
+                      const HostInfo&) -> Result<std::shared_ptr<const LoadedBackend>> {
+      CHECK(source.backends[index].id == "Own");
+      ++opened;
+      return add;
+    };
+    auto without = std::make_shared<PluginSource>();
+    without->backends.emplace_back().id = "Without";
+    without->description = "a source of this test";
+    return SearchReport{.search_paths = {}, .sources = {own, without}};
+  });
+  CHECK(registry.list_backends() == std::vector<std::string>{"Own", "Without"});
+  CHECK(opened == 0);
+  CHECK(registry.lookup_backend("Own")->get() == add.get());
+  CHECK(opened == 1);
+  CHECK(describe(registry.lookup_backend("Without").status()) ==
+        "InvalidState (0x2): a source of this test: the source has no opener");
 }
 
 TEST_CASE("a plugin that would end the process when loaded can be listed", "[loader][TN-BIN-2]") {

@@ -14,8 +14,8 @@
 
 #include "support/aligned_bytes.hpp"
 #include "support/program_builder.hpp"
+#include "tenon/core/file_bytes.hpp"
 #include "tenon/core/scalar_type.hpp"
-#include "tenon/host/binary/file_bytes.hpp"
 #include "tenon/host/program/file_header.hpp"
 #include "tenon/host/schema/flat_tensor_generated.h"
 #include "tenon/host/schema/flat_tensor_objects_generated.h"
@@ -31,7 +31,7 @@ class DataFileBuilder {
   [[nodiscard]] static DataFileBuilder of(std::span<const std::byte> file) {
     DataFileBuilder out;
     flat_tensor_schema::objects::GetFlatTensor(file.data())->UnPackTo(&out.root);
-    const auto parts = host::detail::read_data_file_header(host::detail::FileBytes(file));
+    const auto parts = host::detail::read_data_file_header(FileBytes(file));
     if (!parts.ok()) return out;
     const auto segments = file.subspan(static_cast<std::size_t>(parts->segment_base),
                                        static_cast<std::size_t>(parts->segment_size));

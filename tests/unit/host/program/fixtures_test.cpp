@@ -91,14 +91,14 @@ void check_calls(const host::Program& program, const json& calls) {
 
 void check_program(const host::Program& program, const json& facts) {
   const auto& flat = facts["flat"];
-  REQUIRE(program.num_segments() == flat["segments"].size());
-  for (std::size_t i = 0; i < program.num_segments(); ++i) {
-    CHECK(program.segment(i).size() == flat["segments"][i][1].get<std::size_t>());
+  REQUIRE(program.view().num_segments() == flat["segments"].size());
+  for (std::size_t i = 0; i < program.view().num_segments(); ++i) {
+    CHECK(program.view().segment(i).size() == flat["segments"][i][1].get<std::size_t>());
   }
   REQUIRE(program.num_keys() == flat["named_data"].size());
   for (std::uint32_t i = 0; i < program.num_keys(); ++i) {
     CHECK(program.key(i) == flat["named_data"][i][0].get<std::string>());
-    const auto segment = program.segment(flat["named_data"][i][1].get<std::size_t>());
+    const auto segment = program.view().segment(flat["named_data"][i][1].get<std::size_t>());
     CHECK(program.key_data(i).data() == segment.data());
   }
   REQUIRE(program.num_methods() == facts["plans"].size());

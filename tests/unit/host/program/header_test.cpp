@@ -111,7 +111,7 @@ TEST_CASE("a header from before ExecuTorch 1.0 has no segment data size") {
   const auto program = open(file);
   INFO(program.text());
   REQUIRE(program.ok());
-  CHECK((*program)->num_segments() == 4);
+  CHECK((*program)->view().num_segments() == 4);
 }
 
 TEST_CASE("a segment data size of 0 lets segments use the rest of the file") {
@@ -160,7 +160,7 @@ TEST_CASE("a program without a header has no bytes in segments") {
   const auto program = open(file);
   INFO(program.text());
   REQUIRE(program.ok());
-  CHECK((*program)->segment(0).empty());
+  CHECK((*program)->view().segment(0).empty());
 
   ProgramBuilder full;
   full.plan("forward");

@@ -129,12 +129,12 @@ TEST_CASE("constants of old files inside the flatbuffer are read") {
   const auto program = host::Program::from_bytes(file.bytes(), nullptr, "old.pte");
   INFO(program.text());
   REQUIRE(program.ok());
-  const auto data = (*program)->constant_data(1, 16);
+  const auto data = (*program)->view().constant_data(1, 16);
   REQUIRE(data.ok());
   CHECK(data->size() == 16);
   CHECK(std::to_integer<char>((*data)[15]) == 'c');
-  CHECK((*program)->constant_data(1, 17).error() == Error::InvalidArgument);
-  CHECK((*program)->constant_data(2, 0).error() == Error::InvalidArgument);
+  CHECK((*program)->view().constant_data(1, 17).error() == Error::InvalidArgument);
+  CHECK((*program)->view().constant_data(2, 0).error() == Error::InvalidArgument);
 }
 
 TEST_CASE("lying named data is refused") {

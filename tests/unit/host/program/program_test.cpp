@@ -134,13 +134,13 @@ TEST_CASE("data of a program is found where the file says") {
   const auto file = rich_program().build();
   const auto program = *Program::from_bytes(file.bytes(), nullptr, "rich.pte");
   const auto& plan = **program->plan("forward");
-  REQUIRE(program->num_segments() == 4);
-  CHECK(text_of(program->segment(2)) == "blob in a segment");
-  CHECK(text_of(program->delegate_data(*plan.delegates()->Get(0))) == "blob in a segment");
-  CHECK(text_of(program->delegate_data(*plan.delegates()->Get(1))) == "blob inside");
-  CHECK(text_of(*program->constant_data(1, 16)) == std::string(16, 'c'));
-  CHECK(text_of(*program->constant_data(1, 3)) == "ccc");
-  CHECK(text_of(*program->mutable_data(0, 1, 16)) == std::string(16, 'm'));
+  REQUIRE(program->view().num_segments() == 4);
+  CHECK(text_of(program->view().segment(2)) == "blob in a segment");
+  CHECK(text_of(program->view().delegate_data(*plan.delegates()->Get(0))) == "blob in a segment");
+  CHECK(text_of(program->view().delegate_data(*plan.delegates()->Get(1))) == "blob inside");
+  CHECK(text_of(*program->view().constant_data(1, 16)) == std::string(16, 'c'));
+  CHECK(text_of(*program->view().constant_data(1, 3)) == "ccc");
+  CHECK(text_of(*program->view().mutable_data(0, 1, 16)) == std::string(16, 'm'));
   CHECK(program->num_keys() == 2);
   CHECK(program->key(1) == "same weights");
   REQUIRE(program->find_key("weights").has_value());
@@ -156,21 +156,22 @@ TEST_CASE("data that a program does not have is an error") {
     CHECK(result.error() == Error::InvalidArgument);
     CHECK(result.text() == text);
   };
-  check(program->constant_data(2, 0), "constant_segment.offsets[2] does not exist: it has 2");
-  check(program->constant_data(SIZE_MAX, 0),
+  check(program->view().constant_data(2, 0),
+        "constant_segment.offsets[2] does not exist: it has 2");
+  check(program->view().constant_data(SIZE_MAX, 0),
         "constant_segment.offsets[18446744073709551615] does not exist: it has 2");
-  check(program->constant_data(1, 17),
+  check(program->view().constant_data(1, 17),
         "constant_segment.offsets[1]: 17 bytes at 0 are expected in segment 0, which has 16");
-  check(program->constant_data(1, UINT64_MAX),
+  check(program->view().constant_data(1, UINT64_MAX),
         "constant_segment.offsets[1]: 18446744073709551615 bytes at 0 are expected in segment 0, "
         "which has 16");
-  check(program->mutable_data(1, 0, 0),
+  check(program->view().mutable_data(1, 0, 0),
         "mutable_data_segments[1] does not exist: the program has 1");
-  check(program->mutable_data(std::uint64_t{1} << 32, 0, 0),
+  check(program->view().mutable_data(std::uint64_t{1} << 32, 0, 0),
         "mutable_data_segments[4294967296] does not exist: the program has 1");
-  check(program->mutable_data(0, 2, 0),
+  check(program->view().mutable_data(0, 2, 0),
         "mutable_data_segments.offsets[2] does not exist: it has 2");
-  check(program->mutable_data(0, 1, 17),
+  check(program->view().mutable_data(0, 1, 17),
         "mutable_data_segments.offsets[1]: 17 bytes at 0 are expected in segment 1, which has 16");
 }
 
@@ -182,12 +183,12 @@ TEST_CASE("dropped data of a program can be read again") {
   const auto file = builder.build();
   const auto mapped = Program::open(write(directory, file));
   REQUIRE(mapped.ok());
-  (*mapped)->drop((*mapped)->segment(0));
-  CHECK(text_of((*mapped)->segment(0)) == std::string(100'000, 's'));
+  (*mapped)->drop((*mapped)->view().segment(0));
+  CHECK(text_of((*mapped)->view().segment(0)) == std::string(100'000, 's'));
   const auto in_memory = Program::from_bytes(file.bytes(), nullptr, "memory");
   REQUIRE(in_memory.ok());
-  (*in_memory)->drop((*in_memory)->segment(0));
-  CHECK(text_of((*in_memory)->segment(0)) == std::string(100'000, 's'));
+  (*in_memory)->drop((*in_memory)->view().segment(0));
+  CHECK(text_of((*in_memory)->view().segment(0)) == std::string(100'000, 's'));
 }
 
 TEST_CASE("threads may share a program") {

@@ -55,7 +55,7 @@ std::size_t files_in(const TemporaryDirectory& directory) {
 std::string blob_of(const host::Program& program, const char* method, std::uint32_t delegate) {
   const auto plan = program.plan(method);
   REQUIRE(plan.ok());
-  const auto bytes = program.delegate_data(*(*plan)->delegates()->Get(delegate));
+  const auto bytes = program.view().delegate_data(*(*plan)->delegates()->Get(delegate));
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 

@@ -117,8 +117,8 @@ TEST_CASE("a program gets the new id and keeps all else", "[tenon-new]") {
   REQUIRE(delegates.size() == 2);
   CHECK(delegates.Get(0)->id()->str() == "AcmeVisionProcessorBackend");
   CHECK(delegates.Get(1)->id()->str() == "OtherBackend");
-  REQUIRE((*opened)->num_segments() == 1);
-  CHECK(tenon::as_text((*opened)->segment(0)) == "blob of MyNpu");
+  REQUIRE((*opened)->view().num_segments() == 1);
+  CHECK(tenon::as_text((*opened)->view().segment(0)) == "blob of MyNpu");
 }
 
 TEST_CASE("a program whose ids stay is what it was in all its parts", "[tenon-new]") {

@@ -75,12 +75,19 @@ TEST_CASE("every argument is read", "[arguments]") {
 
 TEST_CASE("limits are set one by one, the last of a name counts", "[arguments]") {
   const auto arguments = accept({"m.pte", "--limit", "instructions=5", "--limit=planned_bytes=2K",
-                                 "--limit", "instructions=6"});
-  CHECK(arguments.limits.instructions == 6);
-  CHECK(arguments.limits.planned_bytes == 2048);
-  CHECK(arguments.limits.values == tenon::host::HostLimits().values);
+                                 "--limit", "instructions=6", "--limit", "output_bytes=none",
+                                 "--limit", "printed_values=3", "--limit", "trace_events=4"});
+  CHECK(arguments.limits.output_bytes == tenon::host::HostLimits::none);
+  CHECK(arguments.limits.printed_values == 3);
+  CHECK(arguments.limits.trace_events == 4);
+  CHECK(arguments.limits.of_host.instructions == 6);
+  CHECK(arguments.limits.of_host.planned_bytes == 2048);
+  CHECK(arguments.limits.of_host.values == tenon::host::HostLimits().values);
   CHECK_THAT(refuse({"m.pte", "--limit", "instructions"}),
              ContainsSubstring("--limit: limit inst"));
+  CHECK_THAT(refuse({"m.pte", "--limit", "printed=1"}),
+             ContainsSubstring("there is no limit 'printed'; there are: name_bytes, ") &&
+                 ContainsSubstring("run_milliseconds, output_bytes, printed_values, trace_events"));
 }
 
 TEST_CASE("a list argument takes one value and leaves the model alone", "[arguments]") {

@@ -128,11 +128,11 @@ struct ExtensionCalls {
 
   static void destroy_event(tenon_backend* backend, tenon_event* event) {
     WatchedBackend& self = WatchedBackend::of(backend);
-    self.watch().nothing_of("destroy of an event", 0,
-                            [&] { self.extensions().events.destroy(self.opened(), event); });
+    self.watch().nothing_of("destroy_event", 0,
+                            [&] { self.extensions().events.destroy_event(self.opened(), event); });
   }
 
-  static constexpr char create[] = "create";
+  static constexpr char create_event[] = "create_event";
   static constexpr char record[] = "record";
   static constexpr char wait[] = "wait";
   static constexpr char query[] = "query";
@@ -188,7 +188,7 @@ const void* WatchedExtensions::wrap(ExtensionTables& own, std::string_view id, c
     T shown{sizeof(T),
             0,
             table.kind,
-            &C::of_backend<&W::events, &T::create, C::create>,
+            &C::of_backend<&W::events, &T::create_event, C::create_event>,
             &C::start,
             &C::of_delegate<&W::events, &T::record, C::record>,
             &C::of_backend<&W::events, &T::wait, C::wait>,
@@ -198,7 +198,7 @@ const void* WatchedExtensions::wrap(ExtensionTables& own, std::string_view id, c
             &C::of_backend<&W::events, &T::import_handle, C::import_handle>,
             &C::destroy_event};
     // A host sees which functions the backend leaves out.
-    if (!table.create) shown.create = nullptr;
+    if (!table.create_event) shown.create_event = nullptr;
     if (!table.start) shown.start = nullptr;
     if (!table.record) shown.record = nullptr;
     if (!table.wait) shown.wait = nullptr;
@@ -206,7 +206,7 @@ const void* WatchedExtensions::wrap(ExtensionTables& own, std::string_view id, c
     if (!table.wait_on) shown.wait_on = nullptr;
     if (!table.export_handle) shown.export_handle = nullptr;
     if (!table.import_handle) shown.import_handle = nullptr;
-    if (!table.destroy) shown.destroy = nullptr;
+    if (!table.destroy_event) shown.destroy_event = nullptr;
     return show_table(own.events, theirs, shown_events_, shown);
   }
   if (id == TENON_EXTENSION_KERNELS) {

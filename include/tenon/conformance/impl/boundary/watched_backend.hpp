@@ -23,6 +23,7 @@ inline tenon_status permit_code(const tenon_init_context* shown, const void* cod
 const tenon_execution_context* WatchedBackend::execution_context_for(
     WatchedDelegate& delegate, const tenon_execution_context& original) {
   if (!delegate.temp_allocator) {
+    delegate.original_context = &original;
     delegate.temp_allocator = std::make_unique<detail::GuardedAllocator>(
         original.temp_allocator, Service::temp_memory, faults_);
     tenon_execution_context shown = original;

@@ -12,6 +12,7 @@
 #include "tenon/conformance/report/escape.hpp"
 #include "tenon/conformance/report/text.hpp"
 #include "tenon/conformance/report/view.hpp"
+#include "tenon/conformance/verdict.hpp"
 #include "tenon/core/concat.hpp"
 
 namespace tenon::conformance {
@@ -21,7 +22,15 @@ namespace detail {
 class Baseline {
  public:
   Baseline(const Report& old, const Report& now, double factor)
-      : old_(old), now_(now), factor_(factor) {}
+      : old_(old), now_(now), factor_(factor) {
+    for (const Report* report : {&old_, &now_}) {
+      for (const SubjectReport& subject : report->subjects) {
+        for (const TestResult& test : subject.tests) {
+          if (!test.id.empty()) ids_.emplace(name_of(test), test.id);
+        }
+      }
+    }
+  }
 
   [[nodiscard]] BaselineComparison compare() && {
     compare_runs();
@@ -57,13 +66,29 @@ class Baseline {
     Tests out;
     for (std::size_t i = 0; i < report.subjects.size(); ++i) {
       for (const TestResult& test : report.subjects[i].tests) {
-        const std::string where =
-            escape::utf8(single ? test.path() : names[i] + ": " + test.path());
+        const std::string path = path_of(test);
+        const std::string where = escape::utf8(single ? path : names[i] + ": " + path);
         const auto [found, is_new] = out.emplace(where, &test);
         if (!is_new && is_bad(test.outcome)) found->second = &test;
       }
     }
     return out;
+  }
+
+  [[nodiscard]] static std::string name_of(const TestResult& test) {
+    return escape::utf8(test.suite + "/" + test.name);
+  }
+
+  /// The path with an id also for a test of a report by an older kit, which knows names alone.
+  [[nodiscard]] std::string path_of(const TestResult& test) const {
+    const auto known = test.id.empty() ? ids_.find(name_of(test)) : ids_.end();
+    if (known == ids_.end()) return test.path();
+    TestResult with_id;
+    with_id.id = known->second;
+    with_id.backend = test.backend;
+    with_id.of_case = test.of_case;
+    with_id.repeat = test.repeat;
+    return with_id.path();
   }
 
   static void add(std::vector<BaselineChange>& to, std::string_view where, std::string text) {
@@ -159,6 +184,7 @@ class Baseline {
   const Report& old_;
   const Report& now_;
   double factor_;
+  std::map<std::string, std::string> ids_;  ///< Of tests, by suite and name.
   BaselineComparison out_;
 };
 

@@ -12,6 +12,7 @@
 #include "tenon/conformance/impl/report/html_style.hpp"
 #include "tenon/conformance/report/escape.hpp"
 #include "tenon/conformance/report/view.hpp"
+#include "tenon/conformance/verdict.hpp"
 #include "tenon/core/concat.hpp"
 #include "tenon/core/lists.hpp"
 
@@ -244,9 +245,9 @@ class HtmlReport {
     const bool plain = test.reason.empty() && test.findings.empty() && test.crashes.empty() &&
                        test.output.empty() && test.measurements.empty();
     if (plain) {
-      out_ += safe(test.path());
+      out_ += safe(title_of(test));
     } else {
-      add("<details><summary>", safe(test.path()), "</summary>\n");
+      add("<details><summary>", safe(title_of(test)), "</summary>\n");
       test_details(test);
       out_ += "</details>";
     }

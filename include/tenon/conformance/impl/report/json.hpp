@@ -48,7 +48,8 @@ using Json = nlohmann::ordered_json;
                        {"last_calls", json_texts(crash.last_calls)},
                        {"backtrace", json_texts(crash.backtrace)}});
   }
-  return {{"name", escape::utf8(test.name)},
+  return {{"id", escape::utf8(test.id)},
+          {"name", escape::utf8(test.name)},
           {"suite", escape::utf8(test.suite)},
           {"level", test.level},
           {"backend", escape::utf8(test.backend)},

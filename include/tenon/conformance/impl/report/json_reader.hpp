@@ -88,13 +88,16 @@ class JsonObject {
     return ok();
   }
 
-  /// Missing, which does not change `out`, in reports of kits before that member.
+  // Missing, which does not change `out`, in reports of kits before that member.
   [[nodiscard]] Status read_if_present(const char* key, bool& out) const {
     const auto found = json_.find(key);
     if (found == json_.end()) return ok();
     if (!found->is_boolean()) return wrong(key, "true or false", *found);
     out = found->get<bool>();
     return ok();
+  }
+  [[nodiscard]] Status read_if_present(const char* key, std::string& out) const {
+    return json_.contains(key) ? read(key, out) : ok();
   }
 
   /// Null, which does not change `out`, in a report that was written without times.
@@ -185,6 +188,7 @@ class JsonObject {
 }
 
 [[nodiscard]] inline Status read_test(const JsonObject& from, TestResult& out) {
+  TENON_RETURN_IF_ERROR(from.read_if_present("id", out.id));
   TENON_RETURN_IF_ERROR(from.read("name", out.name));
   TENON_RETURN_IF_ERROR(from.read("suite", out.suite));
   TENON_RETURN_IF_ERROR(from.read("level", out.level));

@@ -13,6 +13,7 @@
 #include "tenon/conformance/report/escape.hpp"
 #include "tenon/conformance/report/view.hpp"
 #include "tenon/conformance/rule.hpp"
+#include "tenon/conformance/verdict.hpp"
 #include "tenon/core/concat.hpp"
 #include "tenon/core/lists.hpp"
 
@@ -177,7 +178,7 @@ class JunitReport {
   }
 
   [[nodiscard]] static std::string details(const TestResult& test) {
-    std::string out;
+    std::string out = test.id.empty() ? std::string() : test.name + "\n";
     if (!test.reason.empty()) out += test.reason + "\n";
     for (const Finding& finding : test.findings) {
       out += finding.rule + ": " + finding.text + "\n";

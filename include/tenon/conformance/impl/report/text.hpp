@@ -11,6 +11,7 @@
 
 #include "tenon/conformance/report/escape.hpp"
 #include "tenon/conformance/report/view.hpp"
+#include "tenon/conformance/verdict.hpp"
 #include "tenon/core/concat.hpp"
 #include "tenon/core/lists.hpp"
 

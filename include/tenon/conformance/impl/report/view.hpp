@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "tenon/conformance/rule.hpp"
+#include "tenon/conformance/verdict.hpp"
 #include "tenon/core/concat.hpp"
 
 namespace tenon::conformance {
@@ -19,6 +20,10 @@ std::string in_words(std::string_view name) {
   std::string out(name);
   std::replace(out.begin(), out.end(), '_', ' ');
   return out;
+}
+
+std::string title_of(const TestResult& test) {
+  return test.id.empty() ? test.path() : concat(test.path(), " (", test.name, ")");
 }
 
 namespace detail {
@@ -70,7 +75,7 @@ std::string subject_title(const SubjectReport& subject, std::string_view short_n
 }
 
 std::string place_of(const ReportView& view, std::size_t subject, const TestResult& test) {
-  return view.subjects.size() > 1 ? view.subjects[subject] + ": " + test.path() : test.path();
+  return view.subjects.size() > 1 ? view.subjects[subject] + ": " + title_of(test) : title_of(test);
 }
 
 std::vector<PlacedTest> tests_where(const Report& report, bool (*wanted)(const TestResult&)) {
@@ -125,14 +130,9 @@ bool was_not_judged(const TestResult& test) {
   return out;
 }
 
-[[nodiscard]] inline bool is_idle(const SubjectReport& subject) {
-  return std::none_of(subject.tests.begin(), subject.tests.end(), [](const TestResult& test) {
-    return test.executed && is_judged(test.outcome);
-  });
-}
-
-[[nodiscard]] inline std::string verdict_of(const ReportView& view, bool must_execute) {
-  if (view.num_tests == 0) return "FAIL: no test was run";
+/// The facts that led to the verdict, in words.
+[[nodiscard]] inline std::string reason_of(const ReportView& view) {
+  if (view.num_tests == 0) return "no test was run";
   const std::string tests = plural(view.num_tests, "test");
   if (view.num_bad != 0) {
     std::string why = plural(view.count(RuleState::broken), "rule") + " broken";
@@ -142,9 +142,9 @@ bool was_not_judged(const TestResult& test) {
     if (const auto count = view.count(Outcome::kit_error); count != 0) {
       why += ", " + plural(count, "error") + " of the kit";
     }
-    return concat("FAIL: ", why, "; ", view.num_bad, " of ", tests, " failed");
+    return concat(why, "; ", view.num_bad, " of ", tests, " failed");
   }
-  if (view.num_judged == 0) return concat("FAIL: nothing was judged; ", tests, ", none ran");
+  if (view.num_judged == 0) return concat("nothing was judged; ", tests, ", none ran");
   std::string idle;
   if (view.num_idle != 0) {
     idle = view.subjects.size() == 1
@@ -153,10 +153,9 @@ bool was_not_judged(const TestResult& test) {
   }
   const std::string kept = plural(view.count(RuleState::kept), "rule") + " kept";
   if (const auto count = view.count(Outcome::blocked); count != 0) {
-    return concat("INCOMPLETE: ", count, " of ", tests, " could not be judged; ", kept, idle);
+    return concat(count, " of ", tests, " could not be judged; ", kept, idle);
   }
-  return concat(must_execute && view.num_idle != 0 ? "INCOMPLETE: " : "PASS: ", kept, "; ",
-                view.num_judged, " of ", tests, " judged", idle);
+  return concat(kept, "; ", view.num_judged, " of ", tests, " judged", idle);
 }
 
 }  // namespace detail
@@ -174,14 +173,12 @@ ReportView view_of(const Report& report) {
     if (is_bad(outcome)) view.num_bad += view.outcomes[i];
   }
   for (const SubjectReport& subject : report.subjects) {
-    view.num_idle += detail::is_idle(subject) ? 1 : 0;
+    view.num_idle += is_idle(subject) ? 1 : 0;
   }
-  view.verdict =
-      detail::verdict_of(view, report.all_tests && report.level >= first_executing_level);
-  view.good = view.verdict.starts_with("PASS");
+  const Verdict verdict = verdict_of(report);
+  view.verdict = concat(verdict_name(verdict), ": ", detail::reason_of(view));
+  view.good = verdict == Verdict::pass;
   return view;
 }
-
-bool is_good(const Report& report) { return view_of(report).good; }
 
 }  // namespace tenon::conformance

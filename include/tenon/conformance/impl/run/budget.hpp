@@ -16,7 +16,7 @@ namespace tenon::conformance {
 
 /// The calls of `init` of one test: `once`, and `per_round` in each round.
 struct RepeatedLoads {
-  std::string_view test;  ///< Its name.
+  std::string_view test;  ///< Its id.
   int once;
   int per_round;
   int rounds;        ///< Below level 7, without a budget.
@@ -25,19 +25,19 @@ struct RepeatedLoads {
 };
 
 inline constexpr std::array<RepeatedLoads, 10> repeated_loads = {{
-    {"a program is loaded and destroyed again and again", 1, 1, 4, 4, 99},
-    {"delegates do not disturb each other", 1, 1, 6, 6, 64},
-    {"a damaged blob is refused with a reason or runs in its bounds", 2, 1, 66, 590, 7200},
-    {"loading and destroying a program again and again takes nothing more", 2, 3, 20, 20, 333},
-    {"destroying a program that ran gives back what its runs took", 2, 3, 10, 10, 166},
-    {"an init that failed leaves nothing", 6, 12, 10, 10, 166},
-    {"destroying a program whose last run failed gives back all of it", 4, 9, 10, 10, 166},
-    {"different delegates run at the same time", 6, 4, 20, 20, 200},
-    {"programs are loaded and run and destroyed at the same time", 6, 4, 20, 20, 200},
-    {"a program is loaded and destroyed while others run", 6, 4, 20, 20, 200},
+    {"lifecycle/loads-repeatedly", 1, 1, 4, 4, 99},
+    {"lifecycle/delegates-are-independent", 1, 1, 6, 6, 64},
+    {"blobs/refuses-damaged-blob", 2, 1, 66, 590, 7200},
+    {"leaks/load-and-destroy", 2, 3, 20, 20, 333},
+    {"leaks/destroy-after-run", 2, 3, 10, 10, 166},
+    {"leaks/failed-init", 6, 12, 10, 10, 166},
+    {"leaks/destroy-after-failure", 4, 9, 10, 10, 166},
+    {"threads/delegates-run-concurrently", 6, 4, 20, 20, 200},
+    {"threads/load-run-destroy", 6, 4, 20, 20, 200},
+    {"threads/load-while-running", 6, 4, 20, 20, 200},
 }};
 
-/// The entry of the test with that name; does not compile when there is none.
+/// The entry of the test with that id; does not compile when there is none.
 [[nodiscard]] consteval RepeatedLoads loads_of(std::string_view test) {
   for (const RepeatedLoads& one : repeated_loads) {
     if (one.test == test) return one;
@@ -67,7 +67,7 @@ inline constexpr std::array<RepeatedLoads, 10> repeated_loads = {{
   if (!test.of_case || !test.backend || !test.backend->init_ms) return 0;
   double count = 4;
   for (const RepeatedLoads& one : repeated_loads) {
-    if (one.test != test.info->name) continue;
+    if (one.test != test.info->id) continue;
     count = one.once + one.per_round * rounds_of(one, *test.backend, level);
   }
   return count * static_cast<double>(*test.backend->init_ms) / 1000;

@@ -11,6 +11,7 @@
 #include "tenon/conformance/run/plan.hpp"
 #include "tenon/conformance/run/subject_file.hpp"
 #include "tenon/conformance/run/test.hpp"
+#include "tenon/conformance/verdict.hpp"
 
 namespace tenon::conformance {
 
@@ -53,25 +54,27 @@ std::vector<EmbeddedResult> run_embedded(std::string_view name) {
   options.own_process = false;
   for (const PlannedTest& test : plan_tests(subject)) {
     if (test.info->name != name) continue;
-    const TestResult blank = test.blank();
-    const std::string path = blank.path();
-    if (subject.unsupported(path, blank.rules)) continue;
+    TestResult result = test.blank();
+    if (subject.unsupported(result)) continue;
     Channel nowhere(-1);
-    Context kit(subject, test.backend, test.of_case, options, nowhere, nullptr, path);
-    const Stop stop = run_test(test, kit);
-    EmbeddedResult& result = out.emplace_back();
-    result.path = path;
-    if (stop.outcome == Outcome::blocked || stop.outcome == Outcome::kit_error) {
-      result.failures.push_back(stop.reason);
-    }
-    const bool is_expected = subject.expected_failure(path, blank.rules) != nullptr;
-    for (const Finding& finding : kit.findings()) {
+    Context kit(subject, test.backend, test.of_case, options, nowhere, nullptr,
+                result.path_by_name());
+    Stop stop = run_test(test, kit);
+    result.outcome = stop.outcome;
+    result.reason = std::move(stop.reason);
+    result.findings = kit.findings();
+    decide_outcome(result, subject.expected_failure(result));
+    EmbeddedResult& embedded = out.emplace_back();
+    embedded.path = result.path();
+    const bool fails = is_bad(result.outcome) || result.outcome == Outcome::blocked;
+    if (fails && !result.reason.empty()) embedded.failures.push_back(result.reason);
+    for (const Finding& finding : result.findings) {
       const Rule* rule = find_rule(finding.rule);
-      if (is_expected) {
-        result.expected.push_back(concat(finding.rule, ": ", finding.text));
-      } else {
-        result.failures.push_back(
+      if (fails) {
+        embedded.failures.push_back(
             concat(finding.rule, " (", rule ? rule->sentence : "?", "): ", finding.text));
+      } else {
+        embedded.expected.push_back(concat(finding.rule, ": ", finding.text));
       }
     }
   }

@@ -21,6 +21,7 @@ namespace tenon::conformance {
 
 TestResult PlannedTest::blank() const {
   TestResult result;
+  result.id = info->id;
   result.name = info->name;
   result.suite = info->suite;
   result.level = info->level;
@@ -115,20 +116,6 @@ Stop run_test(const PlannedTest& test, Context& kit) {
     return {Outcome::kit_error, thrown.what()};
   }
   return {Outcome::passed, {}};
-}
-
-void apply_declarations(const Subject& subject, TestResult& result) {
-  if (!result.findings.empty()) result.outcome = Outcome::failed;
-  const Declaration* expected = subject.expected_failure(result.path(), result.rules);
-  if (!expected) return;
-  if (result.outcome == Outcome::failed) {
-    result.outcome = Outcome::expected_failure;
-    result.reason = expected->reason;
-  } else if (result.outcome == Outcome::passed) {
-    result.outcome = Outcome::unexpected_pass;
-    result.reason =
-        concat("passed, but ", expected->where, " says that it fails: ", expected->reason);
-  }
 }
 
 }  // namespace tenon::conformance

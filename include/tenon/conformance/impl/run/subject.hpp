@@ -12,19 +12,23 @@ namespace tenon::conformance {
 namespace detail {
 
 inline const Declaration* first_match(const std::vector<Declaration>& declarations,
-                                      std::string_view path, std::span<const std::string> rules) {
+                                      const TestResult& test) {
   for (const Declaration& declaration : declarations) {
-    if (declaration.matches(path, rules)) return &declaration;
+    if (declaration.matches(test)) return &declaration;
   }
   return nullptr;
 }
 
 }  // namespace detail
 
-bool Declaration::matches(std::string_view path, std::span<const std::string> rules) const {
-  return host::matches_glob(test, path) ||
-         std::any_of(rules.begin(), rules.end(),
-                     [&](const std::string& id) { return host::matches_glob(test, id); });
+bool matches_path(const std::string& glob, const TestResult& test) {
+  return host::matches_glob(glob, test.path()) || host::matches_glob(glob, test.path_by_name());
+}
+
+bool Declaration::matches(const TestResult& of) const {
+  return matches_path(test, of) || std::ranges::any_of(of.rules, [&](const std::string& rule) {
+           return host::matches_glob(test, rule);
+         });
 }
 
 const SubjectBackend* Subject::backend(std::string_view id) const noexcept {
@@ -34,14 +38,12 @@ const SubjectBackend* Subject::backend(std::string_view id) const noexcept {
   return nullptr;
 }
 
-const Declaration* Subject::unsupported(std::string_view path,
-                                        std::span<const std::string> rules) const {
-  return detail::first_match(unsupported_tests, path, rules);
+const Declaration* Subject::unsupported(const TestResult& test) const {
+  return detail::first_match(unsupported_tests, test);
 }
 
-const Declaration* Subject::expected_failure(std::string_view path,
-                                             std::span<const std::string> rules) const {
-  return detail::first_match(expected_failure_tests, path, rules);
+const Declaration* Subject::expected_failure(const TestResult& test) const {
+  return detail::first_match(expected_failure_tests, test);
 }
 
 std::vector<const Declaration*> Subject::unmatched(std::span<const TestResult> tests) const {
@@ -49,7 +51,7 @@ std::vector<const Declaration*> Subject::unmatched(std::span<const TestResult> t
   for (const auto* list : {&unsupported_tests, &expected_failure_tests}) {
     for (const Declaration& declaration : *list) {
       const bool is_used = std::any_of(tests.begin(), tests.end(), [&](const TestResult& test) {
-        return declaration.matches(test.path(), test.rules);
+        return declaration.matches(test);
       });
       if (!is_used) out.push_back(&declaration);
     }

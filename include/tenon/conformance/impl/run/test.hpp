@@ -19,9 +19,10 @@ inline TestRegistry& test_registry() {
   return registry;
 }
 
-/// Reads "[arguments][level-4][case][TN-EXE-2]": the suite first, then the rest in any order.
-inline TestInfo read_tags(std::string_view name, std::string_view tags, void (*body)(Context&)) {
-  TestInfo info{name, tags, {}, 1, Scope::plugin, {}, body};
+/// Reads "[arguments][level-4][case][TN-EXE-2]", in any order.
+inline TestInfo read_tags(std::string_view id, std::string_view name, std::string_view tags,
+                          void (*body)(Context&)) {
+  TestInfo info{id, name, tags, id.substr(0, id.find('/')), 1, Scope::plugin, {}, body};
   while (tags.starts_with('[')) {
     const std::size_t end = std::min(tags.find(']'), tags.size());
     const std::string_view tag = tags.substr(1, end - 1);
@@ -35,16 +36,15 @@ inline TestInfo read_tags(std::string_view name, std::string_view tags, void (*b
       info.scope = tag == "plugin"    ? Scope::plugin
                    : tag == "backend" ? Scope::backend
                                       : Scope::of_case;
-    } else if (info.suite.empty()) {
-      info.suite = tag;
     }
   }
   return info;
 }
 
-void add_test(std::string_view name, std::string_view tags, void (*body)(Context&)) {
+void add_test(std::string_view id, std::string_view name, std::string_view tags,
+              void (*body)(Context&)) {
   TestRegistry& registry = test_registry();
-  registry.tests.push_back(read_tags(name, tags, body));
+  registry.tests.push_back(read_tags(id, name, tags, body));
   if (registry.on_test) registry.on_test(registry.tests.back());
 }
 

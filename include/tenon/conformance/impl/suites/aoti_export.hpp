@@ -88,7 +88,8 @@ class AotiExportTable {
 
 }  // namespace detail
 
-TENON_CONFORMANCE_TEST("models find each function that exporters may use",
+TENON_CONFORMANCE_TEST("aoti/finds-exported-functions",
+                       "models find each function that exporters may use",
                        "[aoti][level-5][backend][TN-AEX-1]") {
   OpenedBackend opened(kit);
   detail::AotiExportTable exported(kit, opened);
@@ -109,7 +110,8 @@ TENON_CONFORMANCE_TEST("models find each function that exporters may use",
              host::quoted(twice == names.end() ? std::string_view() : *twice), " twice");
 }
 
-TENON_CONFORMANCE_TEST("the list of the exporter is that of the backend",
+TENON_CONFORMANCE_TEST("aoti/matches-exporter-list",
+                       "the list of the exporter is that of the backend",
                        "[aoti][level-5][backend][TN-AEX-2]") {
   const auto& listed = kit.backend().fallback_kernels;
   if (!listed) kit.not_applicable("the subject names no list (fallback_kernels)");
@@ -124,7 +126,8 @@ TENON_CONFORMANCE_TEST("the list of the exporter is that of the backend",
              ", which the backend does not offer");
 }
 
-TENON_CONFORMANCE_TEST("what exporters read is complete", "[aoti][level-5][backend][TN-AEX-3]") {
+TENON_CONFORMANCE_TEST("aoti/export-table-complete", "what exporters read is complete",
+                       "[aoti][level-5][backend][TN-AEX-3]") {
   OpenedBackend opened(kit);
   const detail::AotiExportTable exported(kit, opened);
   const tenon_aoti_export_v1& table = exported.table();

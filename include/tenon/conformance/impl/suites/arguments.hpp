@@ -39,14 +39,15 @@ namespace detail {
 
 }  // namespace detail
 
-TENON_CONFORMANCE_TEST("a run leaves its inputs unchanged",
+TENON_CONFORMANCE_TEST("arguments/leaves-inputs-unchanged", "a run leaves its inputs unchanged",
                        "[arguments][level-4][case][TN-EXE-2][TN-TEN-1]") {
   LiveCase guarded(kit, {.guarded = true});
   guarded.settings().protect_inputs = true;
   for (const CaseRun* run : guarded.runs()) guarded.need_execute(*run);
 }
 
-TENON_CONFORMANCE_TEST("a run writes every element of its outputs and nothing else",
+TENON_CONFORMANCE_TEST("arguments/writes-outputs-completely",
+                       "a run writes every element of its outputs and nothing else",
                        "[arguments][level-4][case][TN-EXE-6]") {
   constexpr std::byte fills[] = {std::byte{0xA5}, std::byte{0x5A}};
   LiveCase guarded(kit, {.guarded = true});
@@ -67,14 +68,16 @@ TENON_CONFORMANCE_TEST("a run writes every element of its outputs and nothing el
   }
 }
 
-TENON_CONFORMANCE_TEST("a run reads and writes nothing outside of its arguments",
+TENON_CONFORMANCE_TEST("arguments/stays-in-bounds",
+                       "a run reads and writes nothing outside of its arguments",
                        "[arguments][level-4][case][TN-EXE-5][TN-EXE-6]") {
   LiveCase guarded(kit, {.guarded = true});
   guarded.settings().place = Placement::at_end;
   for (const CaseRun* run : guarded.runs()) guarded.need_execute(*run);
 }
 
-TENON_CONFORMANCE_TEST("data that are aligned to their elements alone are accepted",
+TENON_CONFORMANCE_TEST("arguments/accepts-element-alignment",
+                       "data that are aligned to their elements alone are accepted",
                        "[arguments][level-4][case][TN-TEN-4]") {
   LiveCase guarded(kit, {.guarded = true});
   const CaseRun& run = *guarded.runs().front();
@@ -91,14 +94,14 @@ TENON_CONFORMANCE_TEST("data that are aligned to their elements alone are accept
   }
 }
 
-TENON_CONFORMANCE_TEST("sizes change through the host alone",
+TENON_CONFORMANCE_TEST("arguments/resizes-through-host", "sizes change through the host alone",
                        "[arguments][level-4][case][TN-TEN-2]") {
   LiveCase guarded(kit, {.guarded = true});
   guarded.settings().protect_sizes = true;
   for (const CaseRun* run : guarded.runs()) guarded.need_execute(*run);
 }
 
-TENON_CONFORMANCE_TEST("sizes within the bounds are accepted",
+TENON_CONFORMANCE_TEST("arguments/accepts-sizes-in-bounds", "sizes within the bounds are accepted",
                        "[arguments][level-4][case][TN-EXE-10]") {
   LiveCase guarded(kit, {.guarded = true});
   std::vector<const CaseRun*> runs = guarded.runs();
@@ -115,7 +118,8 @@ TENON_CONFORMANCE_TEST("sizes within the bounds are accepted",
   }
 }
 
-TENON_CONFORMANCE_TEST("the largest sizes of a dynamic shape are accepted",
+TENON_CONFORMANCE_TEST("arguments/accepts-largest-sizes",
+                       "the largest sizes of a dynamic shape are accepted",
                        "[arguments][level-5][case][TN-EXE-10]") {
   LiveCase guarded(kit, {.guarded = true});
   // Another test judges delegates that run only once.
@@ -131,7 +135,7 @@ TENON_CONFORMANCE_TEST("the largest sizes of a dynamic shape are accepted",
   kit.expect("TN-EXE-10", status.ok(), "inputs of dynamic shape at their bounds: ", status.text());
 }
 
-TENON_CONFORMANCE_TEST("wrong arguments are refused",
+TENON_CONFORMANCE_TEST("arguments/refuses-wrong-arguments", "wrong arguments are refused",
                        "[arguments][level-4][case][TN-EXE-5][TN-ERR-1][TN-ERR-2]") {
   LiveCase guarded(kit, {.guarded = true});
   WrongCalls wrong(kit, guarded, *guarded.runs().front());
@@ -141,7 +145,8 @@ TENON_CONFORMANCE_TEST("wrong arguments are refused",
   }
 }
 
-TENON_CONFORMANCE_TEST("a refused run does not change the next one",
+TENON_CONFORMANCE_TEST("arguments/recovers-after-refusal",
+                       "a refused run does not change the next one",
                        "[arguments][level-4][case][TN-EXE-3]") {
   LiveCase guarded(kit, {.guarded = true});
   const CaseRun& run = *guarded.runs().front();

@@ -51,7 +51,8 @@ namespace detail {
 
 }  // namespace detail
 
-TENON_CONFORMANCE_TEST("the file shows nothing that a plugin must not have",
+TENON_CONFORMANCE_TEST("binary/contains-nothing-forbidden",
+                       "the file shows nothing that a plugin must not have",
                        "[binary][level-1][plugin][TN-BIN-1][TN-BIN-2][TN-BIN-10][TN-BIN-12]") {
   const auto file = kit.need(host::open_file(kit.plugin(), host::Trust::caller), "the file");
   const auto library = host::with_bytes(
@@ -65,7 +66,7 @@ TENON_CONFORMANCE_TEST("the file shows nothing that a plugin must not have",
   }
 }
 
-TENON_CONFORMANCE_TEST("a host reads the record from the file",
+TENON_CONFORMANCE_TEST("binary/record-is-readable", "a host reads the record from the file",
                        "[binary][level-1][plugin][TN-BIN-4][TN-BIN-5][TN-BIN-6][TN-BIN-7]"
                        "[TN-BIN-8][TN-BIN-9][TN-BIN-14]") {
   const auto record = host::peek(kit.plugin());
@@ -75,7 +76,8 @@ TENON_CONFORMANCE_TEST("a host reads the record from the file",
   kit.violated(rule, record.text());
 }
 
-TENON_CONFORMANCE_TEST("every symbol is found when the library is loaded",
+TENON_CONFORMANCE_TEST("binary/finds-every-symbol",
+                       "every symbol is found when the library is loaded",
                        "[binary][level-1][plugin][TN-BIN-11]") {
   auto file = kit.need(host::open_file(kit.plugin(), host::Trust::caller), "the file");
   if (const auto record = host::peek(file); !record.ok()) kit.blocked(record.text());
@@ -83,7 +85,8 @@ TENON_CONFORMANCE_TEST("every symbol is found when the library is loaded",
   kit.expect("TN-BIN-11", library.ok(), library.text());
 }
 
-TENON_CONFORMANCE_TEST("in memory the plugin describes itself as in the file",
+TENON_CONFORMANCE_TEST("binary/memory-matches-file",
+                       "in memory the plugin describes itself as in the file",
                        "[binary][level-1][plugin][TN-BIN-3]") {
   const LoadedPlugin plugin = kit.need(LoadedPlugin::load(kit.plugin()), "the plugin");
   const std::span object(reinterpret_cast<const std::byte*>(&plugin.head()),
@@ -96,7 +99,8 @@ TENON_CONFORMANCE_TEST("in memory the plugin describes itself as in the file",
              in_memory->backends.size(), "; or other fields differ");
 }
 
-TENON_CONFORMANCE_TEST("the body has a table for each backend of the head",
+TENON_CONFORMANCE_TEST("binary/table-per-backend",
+                       "the body has a table for each backend of the head",
                        "[binary][level-1][plugin][TN-BIN-13]") {
   const LoadedPlugin plugin = kit.need(LoadedPlugin::load(kit.plugin()), "the plugin");
   const tenon_plugin_body& body = plugin.body();

@@ -64,10 +64,9 @@ inline void judge_damaged(Context& kit) {
   BlobTrials trials(kit);
   need_good(kit, trials);
   const std::size_t delegates = kit.options().level >= 7 ? trials.blobs().size() : 1;
-  const DamageAmount amount =
-      damage_at(kit.options().level)
-          .at_most(static_cast<std::size_t>(rounds_of(
-              loads_of("a damaged blob is refused with a reason or runs in its bounds"), kit)));
+  const DamageAmount amount = damage_at(kit.options().level)
+                                  .at_most(static_cast<std::size_t>(
+                                      rounds_of(loads_of("blobs/refuses-damaged-blob"), kit)));
   for (std::size_t i = 0; i < delegates; ++i) {
     const auto judge = [&](const TrialBlob& blob) {
       judge_answer(kit, blob, trials.load(i, blob));
@@ -80,13 +79,15 @@ inline void judge_damaged(Context& kit) {
 
 }  // namespace detail
 
-TENON_CONFORMANCE_TEST("a damaged blob is refused with a reason or runs in its bounds",
+TENON_CONFORMANCE_TEST("blobs/refuses-damaged-blob",
+                       "a damaged blob is refused with a reason or runs in its bounds",
                        "[blobs][level-5][case][TN-INI-1][TN-INI-2][TN-INI-5][TN-BLB-1][TN-BLB-2]"
                        "[TN-BCK-1][TN-BCK-7][TN-BCK-8][TN-ERR-1][TN-ERR-2]") {
   detail::judge_damaged(kit);
 }
 
-TENON_CONFORMANCE_TEST("a blob that nobody made is refused with a reason",
+TENON_CONFORMANCE_TEST("blobs/refuses-invented-blob",
+                       "a blob that nobody made is refused with a reason",
                        "[blobs][level-5][backend][TN-INI-2][TN-INI-5][TN-BCK-1][TN-BCK-7][TN-BCK-8]"
                        "[TN-ERR-1][TN-ERR-2]") {
   OpenedBackend opened(kit);
@@ -114,7 +115,8 @@ TENON_CONFORMANCE_TEST("a blob that nobody made is refused with a reason",
   });
 }
 
-TENON_CONFORMANCE_TEST("a blob that was made for the backend is not called incompatible",
+TENON_CONFORMANCE_TEST("blobs/own-blob-is-compatible",
+                       "a blob that was made for the backend is not called incompatible",
                        "[blobs][level-5][case][TN-BLB-1][TN-BLB-2][TN-ERR-2]") {
   BlobTrials trials(kit);
   const BlobAnswer answer = trials.load_good();
@@ -123,7 +125,8 @@ TENON_CONFORMANCE_TEST("a blob that was made for the backend is not called incom
   detail::judge_answer(kit, {"the blob of the case", {}}, answer);
 }
 
-TENON_CONFORMANCE_TEST("a blob is judged without the device", "[blobs][level-5][case][TN-BLB-1]") {
+TENON_CONFORMANCE_TEST("blobs/checks-without-device", "a blob is judged without the device",
+                       "[blobs][level-5][case][TN-BLB-1]") {
   OpenedBackend opened(kit);
   const CaseProgram program = kit.need(CaseProgram::open(kit.of_case()), "the case");
   const std::string& name = kit.of_case().method;
@@ -146,6 +149,7 @@ TENON_CONFORMANCE_TEST("a blob is judged without the device", "[blobs][level-5][
 
 // The usual case: the file is damaged, and the host cannot detect that in the blob.
 TENON_CONFORMANCE_TEST(
+    "blobs/refuses-damaged-program",
     "a program with a damaged blob is refused with a reason or loaded",
     "[blobs][level-7][case][TN-INI-1][TN-INI-5][TN-BCK-1][TN-BCK-7][TN-BCK-8][TN-ERR-1]"
     "[TN-ERR-2]") {

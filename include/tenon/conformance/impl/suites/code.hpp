@@ -158,7 +158,8 @@ inline void judge_asking(Context& kit, OpenedBackend& backend, const AskedCode& 
 
 }  // namespace detail
 
-TENON_CONFORMANCE_TEST("code of a program is mapped only after it was asked for",
+TENON_CONFORMANCE_TEST("code/asks-before-mapping",
+                       "code of a program is mapped only after it was asked for",
                        "[code][level-4][case][TN-COD-1][TN-COD-2]") {
   if (mappings().empty()) kit.not_applicable("the system does not report what is mapped");
   LiveCase live(kit);
@@ -173,7 +174,7 @@ TENON_CONFORMANCE_TEST("code of a program is mapped only after it was asked for"
   static_cast<void>(live.load());
 }
 
-TENON_CONFORMANCE_TEST("code that the application refuses is not mapped",
+TENON_CONFORMANCE_TEST("code/respects-refusal", "code that the application refuses is not mapped",
                        "[code][level-4][case][TN-COD-3]") {
   if (mappings().empty()) kit.not_applicable("the system does not report what is mapped");
   LiveCase live(kit);
@@ -206,7 +207,8 @@ TENON_CONFORMANCE_TEST("code that the application refuses is not mapped",
   static_cast<void>(CaseMethod::load(live.program(), live.backend(), kit.backend()));
 }
 
-TENON_CONFORMANCE_TEST("looking at a blob maps no code of it", "[code][level-4][case][TN-COD-4]") {
+TENON_CONFORMANCE_TEST("code/check-blob-maps-nothing", "looking at a blob maps no code of it",
+                       "[code][level-4][case][TN-COD-4]") {
   if (mappings().empty()) kit.not_applicable("the system does not report what is mapped");
   LiveCase live(kit);
   Boundary& boundary = live.boundary();

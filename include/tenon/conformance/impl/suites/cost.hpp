@@ -41,7 +41,7 @@ template <class Work>
 
 }  // namespace detail
 
-TENON_CONFORMANCE_TEST("what opening costs", "[cost][level-5][backend][TN-BCK-8]") {
+TENON_CONFORMANCE_TEST("cost/open", "what opening costs", "[cost][level-5][backend][TN-BCK-8]") {
   kit.measure("load, open and close",
               detail::least_microseconds(5, [&] { const OpenedBackend backend(kit); }), "us");
   OpenedBackend backend(kit);
@@ -51,7 +51,8 @@ TENON_CONFORMANCE_TEST("what opening costs", "[cost][level-5][backend][TN-BCK-8]
       "us");
 }
 
-TENON_CONFORMANCE_TEST("what loading and running costs", "[cost][level-5][case][TN-EXE-9]") {
+TENON_CONFORMANCE_TEST("cost/load-and-run", "what loading and running costs",
+                       "[cost][level-5][case][TN-EXE-9]") {
   LiveCase live(kit);
   // The process is not compared around each call, which would be most of the measured time.
   live.boundary().watch().watch_process(false);

@@ -89,7 +89,8 @@ inline std::string name_of_device(tenon_dl_device device) {
 
 }  // namespace detail
 
-TENON_CONFORMANCE_TEST("is_available gives the same answer again and agrees with list_devices",
+TENON_CONFORMANCE_TEST("device/availability-is-consistent",
+                       "is_available gives the same answer again and agrees with list_devices",
                        "[device][level-2][backend][TN-BCK-6]") {
   OpenedBackend backend(kit);
   const Status first = backend.backend().is_available();
@@ -104,7 +105,8 @@ TENON_CONFORMANCE_TEST("is_available gives the same answer again and agrees with
              listed.devices.size(), " devices that can be used");
 }
 
-TENON_CONFORMANCE_TEST("a backend that is not available loads no program",
+TENON_CONFORMANCE_TEST("device/unavailable-loads-nothing",
+                       "a backend that is not available loads no program",
                        "[device][level-3][case][TN-BCK-6]") {
   const CaseProgram program = kit.need(CaseProgram::open(kit.of_case()), "the case");
   OpenedBackend backend(kit);
@@ -121,7 +123,8 @@ TENON_CONFORMANCE_TEST("a backend that is not available loads no program",
   kit.expect("TN-BCK-6", !loaded, "init succeeds, and yet is_available says: ", available.text());
 }
 
-TENON_CONFORMANCE_TEST("a backend that is not available answers what needs no device",
+TENON_CONFORMANCE_TEST("device/unavailable-answers-queries",
+                       "a backend that is not available answers what needs no device",
                        "[device][level-3][backend][TN-BCK-6]") {
   OpenedBackend backend(kit);
   if (backend.backend().is_available().ok()) kit.not_applicable("the backend is available");
@@ -134,7 +137,8 @@ TENON_CONFORMANCE_TEST("a backend that is not available answers what needs no de
   static_cast<void>(detail::declared_bytes(backend));
 }
 
-TENON_CONFORMANCE_TEST("a block of device memory is aligned and keeps what is copied to it",
+TENON_CONFORMANCE_TEST("device/memory-keeps-content",
+                       "a block of device memory is aligned and keeps what is copied to it",
                        "[device][level-4][backend][TN-DEV-1][TN-DEV-5][TN-DEV-8]") {
   detail::ListedDeviceMemory memory(kit);
   for (const tenon_dl_device device : memory.devices()) {
@@ -174,7 +178,8 @@ TENON_CONFORMANCE_TEST("a block of device memory is aligned and keeps what is co
   }
 }
 
-TENON_CONFORMANCE_TEST("memory of a device that is not there is refused",
+TENON_CONFORMANCE_TEST("device/refuses-missing-device",
+                       "memory of a device that is not there is refused",
                        "[device][level-4][backend][TN-DEV-1][TN-DEV-5]") {
   detail::ListedDeviceMemory memory(kit);
   tenon_dl_device unknown = memory.devices().front();
@@ -200,7 +205,8 @@ TENON_CONFORMANCE_TEST("memory of a device that is not there is refused",
              too_much == TENON_STATUS_OK ? "success" : error_name(static_cast<Error>(too_much)));
 }
 
-TENON_CONFORMANCE_TEST("blocks of device memory that were freed are given back",
+TENON_CONFORMANCE_TEST("device/gives-memory-back",
+                       "blocks of device memory that were freed are given back",
                        "[device][level-6][backend][TN-DEV-5]") {
   detail::ListedDeviceMemory memory(kit);
   const tenon_dl_device device = memory.devices().front();
@@ -215,7 +221,8 @@ TENON_CONFORMANCE_TEST("blocks of device memory that were freed are given back",
   kit.expect("TN-DEV-5", growth.empty(), "allocate and free: ", join_with_and(growth));
 }
 
-TENON_CONFORMANCE_TEST("a delegate keeps its own stream when it is given none",
+TENON_CONFORMANCE_TEST("device/keeps-own-stream",
+                       "a delegate keeps its own stream when it is given none",
                        "[device][level-4][case][TN-STR-1]") {
   LiveCase live(kit);
   const auto table = live.backend().backend().extension<tenon_streams_v1>(TENON_EXTENSION_STREAMS);

@@ -62,7 +62,7 @@ inline void judge_text(Context& kit, std::string_view when, std::string_view tex
 
 }  // namespace detail
 
-TENON_CONFORMANCE_TEST("the reason of a refused run can be read",
+TENON_CONFORMANCE_TEST("errors/reason-of-run", "the reason of a refused run can be read",
                        "[errors][level-5][case][TN-ERR-1][TN-ERR-2]") {
   LiveCase guarded(kit, {.guarded = true});
   WrongCalls wrong(kit, guarded, *guarded.runs().front());
@@ -76,7 +76,8 @@ TENON_CONFORMANCE_TEST("the reason of a refused run can be read",
   if (!refused) kit.blocked("no wrong call was refused");
 }
 
-TENON_CONFORMANCE_TEST("a wrong number of arguments is named with the right one",
+TENON_CONFORMANCE_TEST("errors/names-argument-counts",
+                       "a wrong number of arguments is named with the right one",
                        "[errors][level-5][case][TN-ERR-2]") {
   LiveCase guarded(kit, {.guarded = true});
   // Another test judges delegates that run only once.
@@ -97,7 +98,7 @@ TENON_CONFORMANCE_TEST("a wrong number of arguments is named with the right one"
   }
 }
 
-TENON_CONFORMANCE_TEST("the reason of a refused blob can be read",
+TENON_CONFORMANCE_TEST("errors/reason-of-blob", "the reason of a refused blob can be read",
                        "[errors][level-5][case][TN-ERR-1][TN-ERR-2]") {
   BlobTrials trials(kit);
   const std::vector<std::byte> bad(7, std::byte{0xB5});
@@ -110,7 +111,7 @@ TENON_CONFORMANCE_TEST("the reason of a refused blob can be read",
   }
 }
 
-TENON_CONFORMANCE_TEST("the reason of a refused option can be read",
+TENON_CONFORMANCE_TEST("errors/reason-of-option", "the reason of a refused option can be read",
                        "[errors][level-5][backend][TN-ERR-1][TN-ERR-2]") {
   OpenedBackend opened(kit);
   detail::CheckedOptions options(kit, opened);
@@ -132,7 +133,8 @@ TENON_CONFORMANCE_TEST("the reason of a refused option can be read",
   }
 }
 
-TENON_CONFORMANCE_TEST("a backend that is not available says why",
+TENON_CONFORMANCE_TEST("errors/reason-of-unavailability",
+                       "a backend that is not available says why",
                        "[errors][level-5][backend][TN-ERR-1][TN-ERR-2]") {
   OpenedBackend opened(kit);
   const host::LoadedBackend& backend = opened.backend();

@@ -40,8 +40,8 @@ class KitEvent {
  public:
   KitEvent(Context& kit, OpenedBackend& backend, const tenon_events_v1& table)
       : kit_(kit), backend_(backend.backend().raw()), table_(table) {
-    if (table_.create(backend_, &event_) != TENON_STATUS_OK) {
-      kit.blocked("create gives no event: ", said_error().text);
+    if (table_.create_event(backend_, &event_) != TENON_STATUS_OK) {
+      kit.blocked("create_event gives no event: ", said_error().text);
     }
   }
   KitEvent(const KitEvent&) = delete;
@@ -60,7 +60,7 @@ class KitEvent {
     return false;
   }
   void destroy() noexcept {
-    if (event_) table_.destroy(backend_, std::exchange(event_, nullptr));
+    if (event_) table_.destroy_event(backend_, std::exchange(event_, nullptr));
   }
 
  private:
@@ -152,14 +152,19 @@ inline std::vector<std::vector<std::byte>> need_good_runs(Context& kit) {
 
 }  // namespace detail
 
-TENON_CONFORMANCE_TEST("the table of events is complete", "[events][level-2][backend][TN-EVT-1]") {
+TENON_CONFORMANCE_TEST("events/table-is-complete", "the table of events is complete",
+                       "[events][level-2][backend][TN-EVT-1]") {
   OpenedBackend backend(kit);
   const auto table = backend.backend().extension<tenon_events_v1>(TENON_EXTENSION_EVENTS);
   if (!table) kit.not_applicable("the backend does not offer " TENON_EXTENSION_EVENTS);
   const std::pair<std::string_view, bool> functions[] = {
-      {"create", table->create},   {"start", table->start}, {"record", table->record},
-      {"wait", table->wait},       {"query", table->query}, {"wait_on", table->wait_on},
-      {"destroy", table->destroy},
+      {"create_event", table->create_event},
+      {"start", table->start},
+      {"record", table->record},
+      {"wait", table->wait},
+      {"query", table->query},
+      {"wait_on", table->wait_on},
+      {"destroy_event", table->destroy_event},
   };
   for (const auto& [name, is_there] : functions) {
     kit.expect("TN-EVT-1", is_there, "the table has no `", name, "`");
@@ -172,7 +177,8 @@ TENON_CONFORMANCE_TEST("the table of events is complete", "[events][level-2][bac
              table->import_handle ? "there" : "NULL");
 }
 
-TENON_CONFORMANCE_TEST("an event that was not recorded is complete",
+TENON_CONFORMANCE_TEST("events/unrecorded-is-complete",
+                       "an event that was not recorded is complete",
                        "[events][level-3][backend][TN-EVT-9][TN-EVT-11]") {
   OpenedBackend backend(kit);
   const tenon_events_v1 table = detail::need_events(kit, backend);
@@ -181,17 +187,18 @@ TENON_CONFORMANCE_TEST("an event that was not recorded is complete",
   kit.expect("TN-EVT-9", event.is_complete(), "query reports a new event as not complete");
   kit.expect("TN-EVT-9", event.wait() == TENON_STATUS_OK,
              "wait for a new event fails: ", said_error().text);
-  table.destroy(backend.backend().raw(), nullptr);
+  table.destroy_event(backend.backend().raw(), nullptr);
   if (!table.import_handle) return;
   tenon_event* imported = nullptr;
   const tenon_status status = table.import_handle(backend.backend().raw(), nullptr, &imported);
   kit.expect("TN-EVT-11", status == TENON_STATUS_INVALID_ARGUMENT,
              "import_handle of NULL: expected InvalidArgument, found ",
              status == TENON_STATUS_OK ? "success" : error_name(static_cast<Error>(status)));
-  if (status == TENON_STATUS_OK) table.destroy(backend.backend().raw(), imported);
+  if (status == TENON_STATUS_OK) table.destroy_event(backend.backend().raw(), imported);
 }
 
-TENON_CONFORMANCE_TEST("a run that is started and waited for gives what execute gives",
+TENON_CONFORMANCE_TEST("events/start-matches-execute",
+                       "a run that is started and waited for gives what execute gives",
                        "[events][level-3][case][TN-EVT-3][TN-EVT-4][TN-EVT-6][TN-EVT-9]") {
   const auto expected = detail::outputs_by_execute(kit);
   detail::EventCase events(kit);
@@ -233,7 +240,8 @@ TENON_CONFORMANCE_TEST("a run that is started and waited for gives what execute 
   }
 }
 
-TENON_CONFORMANCE_TEST("the arguments of a run that is complete are left alone",
+TENON_CONFORMANCE_TEST("events/leaves-arguments-when-complete",
+                       "the arguments of a run that is complete are left alone",
                        "[events][level-3][case][TN-EVT-5]") {
   static_cast<void>(detail::need_good_runs(kit));
   detail::EventCase events(kit);
@@ -248,7 +256,8 @@ TENON_CONFORMANCE_TEST("the arguments of a run that is complete are left alone",
              "an output was written after its event was complete");
 }
 
-TENON_CONFORMANCE_TEST("a run that fails is reported by start or by each wait",
+TENON_CONFORMANCE_TEST("events/reports-failed-run",
+                       "a run that fails is reported by start or by each wait",
                        "[events][level-3][case][TN-EVT-2][TN-EVT-8]") {
   const auto expected = detail::need_good_runs(kit);
   detail::EventCase events(kit);
@@ -282,7 +291,8 @@ TENON_CONFORMANCE_TEST("a run that fails is reported by start or by each wait",
              "after a run that failed, a good one fails or gives other outputs: ", outcome.text());
 }
 
-TENON_CONFORMANCE_TEST("an event may be destroyed before its run is complete",
+TENON_CONFORMANCE_TEST("events/destroyed-before-completion",
+                       "an event may be destroyed before its run is complete",
                        "[events][level-3][case][TN-EVT-12]") {
   const auto expected = detail::need_good_runs(kit);
   detail::EventCase events(kit);
@@ -304,7 +314,8 @@ TENON_CONFORMANCE_TEST("an event may be destroyed before its run is complete",
              "after its event was destroyed, a run gives other outputs");
 }
 
-TENON_CONFORMANCE_TEST("a run begins after the event that its delegate waits on",
+TENON_CONFORMANCE_TEST("events/waits-on-event",
+                       "a run begins after the event that its delegate waits on",
                        "[events][level-3][case][TN-EVT-10]") {
   static_cast<void>(detail::need_good_runs(kit));
   detail::EventCase events(kit);
@@ -337,7 +348,7 @@ TENON_CONFORMANCE_TEST("a run begins after the event that its delegate waits on"
              "a run is complete before the one whose event it was to wait on");
 }
 
-TENON_CONFORMANCE_TEST("destroying a delegate waits for its run",
+TENON_CONFORMANCE_TEST("events/destroy-waits-for-run", "destroying a delegate waits for its run",
                        "[events][level-3][case][TN-EVT-14]") {
   static_cast<void>(detail::need_good_runs(kit));
   detail::EventCase events(kit);
@@ -350,7 +361,8 @@ TENON_CONFORMANCE_TEST("destroying a delegate waits for its run",
              "destroy of a delegate returned before its run was complete");
 }
 
-TENON_CONFORMANCE_TEST("an event is imported by its handle", "[events][level-4][case][TN-EVT-6]") {
+TENON_CONFORMANCE_TEST("events/imports-handle", "an event is imported by its handle",
+                       "[events][level-4][case][TN-EVT-6]") {
   detail::EventCase events(kit);
   if (!events.table.kind) kit.not_applicable("the events have no handles");
   const auto event = events.event();
@@ -366,7 +378,7 @@ TENON_CONFORMANCE_TEST("an event is imported by its handle", "[events][level-4][
       return event.wait();
     }
     const tenon_status waited = events.table.wait(backend, imported);
-    events.table.destroy(backend, imported);
+    events.table.destroy_event(backend, imported);
     kit.expect("TN-EVT-6", waited == TENON_STATUS_OK && event.is_complete(),
                "after wait for an imported event, the event itself is not complete");
     return event.wait();

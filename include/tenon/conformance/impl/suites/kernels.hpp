@@ -54,7 +54,8 @@ inline std::vector<std::string> other_names(const std::vector<std::string>& oper
 
 }  // namespace detail
 
-TENON_CONFORMANCE_TEST("the record says whether the backend offers kernels",
+TENON_CONFORMANCE_TEST("kernels/announced-in-record",
+                       "the record says whether the backend offers kernels",
                        "[kernels][level-3][backend][TN-KRN-1]") {
   OpenedBackend opened(kit);
   const bool offers =
@@ -69,7 +70,8 @@ TENON_CONFORMANCE_TEST("the record says whether the backend offers kernels",
              "backend does not answer " TENON_EXTENSION_KERNELS);
 }
 
-TENON_CONFORMANCE_TEST("each operator is listed once, in the same order each time",
+TENON_CONFORMANCE_TEST("kernels/list-is-stable",
+                       "each operator is listed once, in the same order each time",
                        "[kernels][level-5][backend][TN-KRN-6]") {
   OfferedKernels kernels(kit);
   const std::vector<std::string> first = kernels.operators();
@@ -83,7 +85,8 @@ TENON_CONFORMANCE_TEST("each operator is listed once, in the same order each tim
   kit.measure("operators", static_cast<double>(first.size()), "");
 }
 
-TENON_CONFORMANCE_TEST("an operator that is not listed is missing, by name",
+TENON_CONFORMANCE_TEST("kernels/names-missing-operator",
+                       "an operator that is not listed is missing, by name",
                        "[kernels][level-5][backend][TN-KRN-2][TN-ERR-1][TN-ERR-2]") {
   OfferedKernels kernels(kit);
   for (const std::string& op : detail::other_names(kernels.operators())) {
@@ -102,7 +105,8 @@ TENON_CONFORMANCE_TEST("an operator that is not listed is missing, by name",
   }
 }
 
-TENON_CONFORMANCE_TEST("arguments of the wrong number or kind are refused",
+TENON_CONFORMANCE_TEST("kernels/refuses-wrong-arguments",
+                       "arguments of the wrong number or kind are refused",
                        "[kernels][level-5][backend][TN-KRN-3][TN-ERR-1][TN-ERR-2]") {
   OfferedKernels kernels(kit);
   const auto refuses = [](tenon_status status) {
@@ -134,7 +138,8 @@ TENON_CONFORMANCE_TEST("arguments of the wrong number or kind are refused",
   }
 }
 
-TENON_CONFORMANCE_TEST("a kernel runs again and again, also after a run that failed",
+TENON_CONFORMANCE_TEST("kernels/runs-repeatedly",
+                       "a kernel runs again and again, also after a run that failed",
                        "[kernels][level-5][backend][TN-KRN-4][TN-KRN-7]") {
   OfferedKernels kernels(kit);
   const RightCall call = need_right_call(kit, kernels);
@@ -165,7 +170,7 @@ TENON_CONFORMANCE_TEST("a kernel runs again and again, also after a run that fai
   if (fails) runs_well("after one that failed");
 }
 
-TENON_CONFORMANCE_TEST("a kernel that was refused leaves nothing",
+TENON_CONFORMANCE_TEST("kernels/refusal-leaves-nothing", "a kernel that was refused leaves nothing",
                        "[kernels][level-6][backend][TN-KRN-7]") {
   OfferedKernels kernels(kit);
   const std::vector<std::string> operators = kernels.operators();
@@ -180,7 +185,8 @@ TENON_CONFORMANCE_TEST("a kernel that was refused leaves nothing",
   }
 }
 
-TENON_CONFORMANCE_TEST("making, running and destroying kernels again and again takes nothing more",
+TENON_CONFORMANCE_TEST("kernels/repeats-without-growth",
+                       "making, running and destroying kernels again and again takes nothing more",
                        "[kernels][level-6][backend][TN-KRN-8]") {
   OfferedKernels kernels(kit);
   const RightCall call = need_right_call(kit, kernels);
@@ -196,7 +202,8 @@ TENON_CONFORMANCE_TEST("making, running and destroying kernels again and again t
   }
 }
 
-TENON_CONFORMANCE_TEST("different kernels are made, run and destroyed at the same time",
+TENON_CONFORMANCE_TEST("kernels/runs-concurrently",
+                       "different kernels are made, run and destroyed at the same time",
                        "[kernels][level-9][backend][TN-BCK-9]") {
   OfferedKernels kernels(kit);
   if (!kit.backend().deterministic) {

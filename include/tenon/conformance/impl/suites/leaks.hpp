@@ -178,7 +178,8 @@ inline void judge_unloading(Context& kit, const std::filesystem::path& path,
 
 }  // namespace detail
 
-TENON_CONFORMANCE_TEST("a backend that was closed holds no descriptor and no thread and no process",
+TENON_CONFORMANCE_TEST("leaks/closed-holds-nothing",
+                       "a backend that was closed holds no descriptor and no thread and no process",
                        "[leaks][level-6][backend][TN-BCK-5]") {
   const LoadedPlugin plugin = kit.need(LoadedPlugin::load(kit.plugin()), "the plugin");
   const Resources before = Resources::now();
@@ -188,7 +189,8 @@ TENON_CONFORMANCE_TEST("a backend that was closed holds no descriptor and no thr
              "after open and close there is more than before: ", join_with_and(more));
 }
 
-TENON_CONFORMANCE_TEST("opening and closing a backend again and again takes nothing more",
+TENON_CONFORMANCE_TEST("leaks/open-and-close",
+                       "opening and closing a backend again and again takes nothing more",
                        "[leaks][level-6][backend][TN-BCK-5]") {
   const LoadedPlugin plugin = kit.need(LoadedPlugin::load(kit.plugin()), "the plugin");
   const auto growth =
@@ -196,7 +198,8 @@ TENON_CONFORMANCE_TEST("opening and closing a backend again and again takes noth
   kit.expect("TN-BCK-5", growth.empty(), "open and close: ", join_with_and(growth));
 }
 
-TENON_CONFORMANCE_TEST("loading and unloading the library again and again takes nothing more",
+TENON_CONFORMANCE_TEST("leaks/load-and-unload",
+                       "loading and unloading the library again and again takes nothing more",
                        "[leaks][level-6][plugin][TN-BCK-5]") {
   static_cast<void>(detail::need_unloading(kit));
   const detail::NeededLibraries needed(kit);
@@ -206,7 +209,8 @@ TENON_CONFORMANCE_TEST("loading and unloading the library again and again takes 
   kit.expect("TN-BCK-5", growth.empty(), "load and unload: ", join_with_and(growth));
 }
 
-TENON_CONFORMANCE_TEST("a library that was loaded and closed is not in memory any more",
+TENON_CONFORMANCE_TEST("leaks/unmapped-after-load",
+                       "a library that was loaded and closed is not in memory any more",
                        "[leaks][level-6][plugin][TN-BCK-5]") {
   const auto path = detail::need_unloading(kit);
   const Resources before = Resources::now();
@@ -214,7 +218,8 @@ TENON_CONFORMANCE_TEST("a library that was loaded and closed is not in memory an
   detail::judge_unloading(kit, path, before, "load and unload");
 }
 
-TENON_CONFORMANCE_TEST("a library whose backend was opened and closed is not in memory any more",
+TENON_CONFORMANCE_TEST("leaks/unmapped-after-open",
+                       "a library whose backend was opened and closed is not in memory any more",
                        "[leaks][level-6][backend][TN-BCK-5]") {
   const auto path = detail::need_unloading(kit);
   const Resources before = Resources::now();
@@ -225,7 +230,8 @@ TENON_CONFORMANCE_TEST("a library whose backend was opened and closed is not in 
   detail::judge_unloading(kit, path, before, "open and close");
 }
 
-TENON_CONFORMANCE_TEST("a library whose backend ran a program is not in memory any more",
+TENON_CONFORMANCE_TEST("leaks/unmapped-after-run",
+                       "a library whose backend ran a program is not in memory any more",
                        "[leaks][level-6][case][TN-BCK-5]") {
   const auto path = detail::need_unloading(kit);
   const Resources before = Resources::now();
@@ -236,17 +242,18 @@ TENON_CONFORMANCE_TEST("a library whose backend ran a program is not in memory a
   detail::judge_unloading(kit, path, before, "init, execute, destroy and close");
 }
 
-TENON_CONFORMANCE_TEST("loading and destroying a program again and again takes nothing more",
+TENON_CONFORMANCE_TEST("leaks/load-and-destroy",
+                       "loading and destroying a program again and again takes nothing more",
                        "[leaks][level-6][case][TN-DES-3]") {
   LiveCase live(kit);
-  const int stretch = rounds_of(
-      loads_of("loading and destroying a program again and again takes nothing more"), kit);
+  const int stretch = rounds_of(loads_of("leaks/load-and-destroy"), kit);
   const auto growth =
       detail::growth_of(live.backend(), stretch, [&] { static_cast<void>(live.load()); });
   kit.expect("TN-DES-3", growth.empty(), "init and destroy: ", join_with_and(growth));
 }
 
-TENON_CONFORMANCE_TEST("running a program again and again takes nothing more",
+TENON_CONFORMANCE_TEST("leaks/run-repeatedly",
+                       "running a program again and again takes nothing more",
                        "[leaks][level-6][case][TN-EXE-9]") {
   LiveCase live(kit);
   const auto method = live.load();
@@ -257,11 +264,11 @@ TENON_CONFORMANCE_TEST("running a program again and again takes nothing more",
   kit.expect("TN-EXE-9", growth.empty(), "execute: ", join_with_and(growth));
 }
 
-TENON_CONFORMANCE_TEST("destroying a program that ran gives back what its runs took",
+TENON_CONFORMANCE_TEST("leaks/destroy-after-run",
+                       "destroying a program that ran gives back what its runs took",
                        "[leaks][level-6][case][TN-DES-3]") {
   LiveCase live(kit);
-  const int stretch =
-      rounds_of(loads_of("destroying a program that ran gives back what its runs took"), kit);
+  const int stretch = rounds_of(loads_of("leaks/destroy-after-run"), kit);
   const auto growth_with = [&](int runs) {
     return detail::growth_of(live.backend(), stretch, [&] {
       const auto method = live.load();
@@ -278,7 +285,8 @@ TENON_CONFORMANCE_TEST("destroying a program that ran gives back what its runs t
   kit.violated("TN-DES-3", "init, execute and destroy: ", join_with_and(once));
 }
 
-TENON_CONFORMANCE_TEST("an init that failed leaves nothing", "[leaks][level-6][case][TN-INI-1]") {
+TENON_CONFORMANCE_TEST("leaks/failed-init", "an init that failed leaves nothing",
+                       "[leaks][level-6][case][TN-INI-1]") {
   LiveCase live(kit);
   const std::vector<std::byte> blob = detail::first_blob(live);
   std::vector<std::byte> changed = blob;
@@ -291,7 +299,7 @@ TENON_CONFORMANCE_TEST("an init that failed leaves nothing", "[leaks][level-6][c
        {"half a blob", &half},
        {"a blob whose first byte is another", &wrong},
        {"no memory from the runtime allocator", nullptr}}};
-  const int stretch = rounds_of(loads_of("an init that failed leaves nothing"), kit);
+  const int stretch = rounds_of(loads_of("leaks/failed-init"), kit);
   std::size_t failed = 0;
   for (const auto& [what, other] : ways) {
     bool fails = true;
@@ -320,11 +328,11 @@ TENON_CONFORMANCE_TEST("an init that failed leaves nothing", "[leaks][level-6][c
   if (failed == 0) kit.not_applicable("init fails neither with a damaged blob nor without memory");
 }
 
-TENON_CONFORMANCE_TEST("destroying a program whose last run failed gives back all of it",
+TENON_CONFORMANCE_TEST("leaks/destroy-after-failure",
+                       "destroying a program whose last run failed gives back all of it",
                        "[leaks][level-6][case][TN-DES-3]") {
   LiveCase live(kit);
-  const int stretch =
-      rounds_of(loads_of("destroying a program whose last run failed gives back all of it"), kit);
+  const int stretch = rounds_of(loads_of("leaks/destroy-after-failure"), kit);
   const auto load_and_run = [&] {
     const auto method = live.load();
     static_cast<void>(method->execute(method->runs().front()));

@@ -18,7 +18,7 @@
 /// Suite "lifecycle": open, init, execute, destroy and close, in every permitted order.
 namespace tenon::conformance {
 
-TENON_CONFORMANCE_TEST("the backend opens and closes again and again",
+TENON_CONFORMANCE_TEST("lifecycle/opens-repeatedly", "the backend opens and closes again and again",
                        "[lifecycle][level-3][backend][TN-BCK-5]") {
   for (int round = 0; round < 10; ++round) {
     const OpenedBackend backend(kit);
@@ -26,7 +26,7 @@ TENON_CONFORMANCE_TEST("the backend opens and closes again and again",
   }
 }
 
-TENON_CONFORMANCE_TEST("two hosts open the backend at a time",
+TENON_CONFORMANCE_TEST("lifecycle/serves-two-hosts", "two hosts open the backend at a time",
                        "[lifecycle][level-3][backend][TN-BCK-9]") {
   const OpenedBackend first(kit);
   const Status before = first.backend().is_available();
@@ -39,7 +39,8 @@ TENON_CONFORMANCE_TEST("two hosts open the backend at a time",
              "is_available has another answer once a second host has closed the backend");
 }
 
-TENON_CONFORMANCE_TEST("a program runs again and again", "[lifecycle][level-3][case][TN-EXE-1]") {
+TENON_CONFORMANCE_TEST("lifecycle/runs-repeatedly", "a program runs again and again",
+                       "[lifecycle][level-3][case][TN-EXE-1]") {
   LiveCase live(kit);
   const auto method = live.load();
   kit.need(method->execute(method->runs().front()), "the case does not run");
@@ -50,12 +51,12 @@ TENON_CONFORMANCE_TEST("a program runs again and again", "[lifecycle][level-3][c
   }
 }
 
-TENON_CONFORMANCE_TEST("a program is loaded and destroyed again and again",
+TENON_CONFORMANCE_TEST("lifecycle/loads-repeatedly",
+                       "a program is loaded and destroyed again and again",
                        "[lifecycle][level-3][case][TN-INI-4][TN-INI-7]") {
   LiveCase live(kit);
   live.load().reset();
-  const int times =
-      1 + rounds_of(loads_of("a program is loaded and destroyed again and again"), kit);
+  const int times = 1 + rounds_of(loads_of("lifecycle/loads-repeatedly"), kit);
   for (int i = 2; i <= times; ++i) {
     auto again = CaseMethod::load(live.program(), live.backend(), kit.backend());
     if (!kit.expect("TN-INI-7", again.ok(), "load ", i, " failed: ", again.text())) return;
@@ -63,7 +64,7 @@ TENON_CONFORMANCE_TEST("a program is loaded and destroyed again and again",
   }
 }
 
-TENON_CONFORMANCE_TEST("delegates do not disturb each other",
+TENON_CONFORMANCE_TEST("lifecycle/delegates-are-independent", "delegates do not disturb each other",
                        "[lifecycle][level-3][case][TN-DES-1][TN-BCK-9]") {
   LiveCase live(kit);
   if (const std::string alone = live.first_difference(*live.load()); !alone.empty()) {
@@ -71,7 +72,7 @@ TENON_CONFORMANCE_TEST("delegates do not disturb each other",
   }
   std::vector<std::unique_ptr<CaseMethod>> methods;
   const auto count =
-      static_cast<std::size_t>(rounds_of(loads_of("delegates do not disturb each other"), kit));
+      static_cast<std::size_t>(rounds_of(loads_of("lifecycle/delegates-are-independent"), kit));
   for (std::size_t i = 0; i < count; ++i) methods.push_back(live.load());
   const std::string together = live.first_difference(*methods[0]);
   kit.expect("TN-BCK-9", together.empty(), "with ", count,
@@ -87,7 +88,8 @@ TENON_CONFORMANCE_TEST("delegates do not disturb each other",
   }
 }
 
-TENON_CONFORMANCE_TEST("bytes of the host are read inside their bounds until they are released",
+TENON_CONFORMANCE_TEST("lifecycle/reads-until-release",
+                       "bytes of the host are read inside their bounds until they are released",
                        "[lifecycle][level-3][case][TN-BUF-1][TN-INI-5]") {
   // Blob and named data end at a forbidden page and become forbidden on release.
   LiveCase live(kit);
@@ -95,7 +97,7 @@ TENON_CONFORMANCE_TEST("bytes of the host are read inside their bounds until the
   static_cast<void>(live.run(*method));
 }
 
-TENON_CONFORMANCE_TEST("a program is destroyed without having run",
+TENON_CONFORMANCE_TEST("lifecycle/destroyed-unused", "a program is destroyed without having run",
                        "[lifecycle][level-3][case][TN-DES-3]") {
   LiveCase live(kit);
   for (int i = 0; i < 3; ++i) {
@@ -104,7 +106,7 @@ TENON_CONFORMANCE_TEST("a program is destroyed without having run",
   }
 }
 
-TENON_CONFORMANCE_TEST("a delegate that is null runs and is destroyed",
+TENON_CONFORMANCE_TEST("lifecycle/null-delegate", "a delegate that is null runs and is destroyed",
                        "[lifecycle][level-3][case][TN-DES-2]") {
   LiveCase live(kit);
   bool is_null = false;
@@ -120,7 +122,7 @@ TENON_CONFORMANCE_TEST("a delegate that is null runs and is destroyed",
              "a delegate for which init gave null does not run: ", run.text());
 }
 
-TENON_CONFORMANCE_TEST("init keeps nothing of its context",
+TENON_CONFORMANCE_TEST("lifecycle/keeps-no-context", "init keeps nothing of its context",
                        "[lifecycle][level-3][case][TN-INI-3]") {
   LiveCase live(kit);
   if (const std::string before = live.first_difference(*live.load()); !before.empty()) {

@@ -47,7 +47,8 @@ inline HostShape old_shape(Context& kit) {
 
 }  // namespace detail
 
-TENON_CONFORMANCE_TEST("the table has the size that it states and the functions it must have",
+TENON_CONFORMANCE_TEST("negotiation/table-is-complete",
+                       "the table has the size that it states and the functions it must have",
                        "[negotiation][level-2][backend][TN-BCK-3]") {
   const LoadedPlugin plugin = kit.need(LoadedPlugin::load(kit.plugin()), "the plugin");
   const tenon_backend_api* table = plugin.table(kit.backend().id);
@@ -62,18 +63,20 @@ TENON_CONFORMANCE_TEST("the table has the size that it states and the functions 
   kit.expect("TN-BCK-3", complete.ok(), complete.text());
 }
 
-TENON_CONFORMANCE_TEST("an older host is served",
+TENON_CONFORMANCE_TEST("negotiation/serves-older-host", "an older host is served",
                        "[negotiation][level-2][backend][TN-NEG-3][TN-HST-1]") {
   const Status opened = OpenedBackend::try_open(kit, detail::old_shape(kit));
   kit.expect("TN-NEG-3", opened.ok(), "open in a host of ABI 1.0: ", opened.text());
 }
 
-TENON_CONFORMANCE_TEST("a newer host is served", "[negotiation][level-2][backend][TN-NEG-3]") {
+TENON_CONFORMANCE_TEST("negotiation/serves-newer-host", "a newer host is served",
+                       "[negotiation][level-2][backend][TN-NEG-3]") {
   const Status opened = OpenedBackend::try_open(kit, HostShape::of_the_future());
   kit.expect("TN-NEG-3", opened.ok(), "open in a host of a later minor: ", opened.text());
 }
 
-TENON_CONFORMANCE_TEST("a host of another major is refused with both versions",
+TENON_CONFORMANCE_TEST("negotiation/refuses-other-major",
+                       "a host of another major is refused with both versions",
                        "[negotiation][level-2][backend][TN-BCK-4]") {
   HostShape shape;
   shape.abi_major = TENON_ABI_MAJOR + 1;
@@ -92,17 +95,20 @@ TENON_CONFORMANCE_TEST("a host of another major is refused with both versions",
              "x): ", opened.text());
 }
 
-TENON_CONFORMANCE_TEST("a program runs in an older host as in today's",
+TENON_CONFORMANCE_TEST("negotiation/runs-in-older-host",
+                       "a program runs in an older host as in today's",
                        "[negotiation][level-3][case][TN-NEG-3][TN-HST-1]") {
   detail::run_in_shape(kit, detail::old_shape(kit), "in a host of ABI 1.0");
 }
 
-TENON_CONFORMANCE_TEST("a program runs in a newer host as in today's",
+TENON_CONFORMANCE_TEST("negotiation/runs-in-newer-host",
+                       "a program runs in a newer host as in today's",
                        "[negotiation][level-3][case][TN-NEG-3]") {
   detail::run_in_shape(kit, HostShape::of_the_future(), "in a host of a later minor");
 }
 
-TENON_CONFORMANCE_TEST("a program runs in hosts that lack what a host may lack",
+TENON_CONFORMANCE_TEST("negotiation/runs-in-minimal-hosts",
+                       "a program runs in hosts that lack what a host may lack",
                        "[negotiation][level-9][case][TN-NEG-3][TN-HST-1]") {
   const HostShape old = detail::old_shape(kit);
   const int rounds = kit.options().level >= 10 ? 40 : 8;

@@ -20,7 +20,8 @@
 /// that cannot be loaded or do not run; tests of other suites are blocked then.
 namespace tenon::conformance {
 
-TENON_CONFORMANCE_TEST("a program that was made for the backend is loaded",
+TENON_CONFORMANCE_TEST("numerics/loads-own-program",
+                       "a program that was made for the backend is loaded",
                        "[numerics][level-2][case][TN-INI-7]") {
   const CaseProgram program = kit.need(CaseProgram::open(kit.of_case()), "the case");
   OpenedBackend backend(kit);
@@ -77,7 +78,7 @@ namespace detail {
 
 }  // namespace detail
 
-TENON_CONFORMANCE_TEST("outputs are those that are expected",
+TENON_CONFORMANCE_TEST("numerics/expected-outputs", "outputs are those that are expected",
                        "[numerics][level-2][case][TN-EXE-7][TN-EXE-1][TN-EXE-4][TN-EXE-10]") {
   LiveCase live(kit);
   const Tolerances tolerances = kit.backend().tolerances_for(kit.of_case());
@@ -117,7 +118,7 @@ TENON_CONFORMANCE_TEST("outputs are those that are expected",
   }
 }
 
-TENON_CONFORMANCE_TEST("the same inputs give the same outputs",
+TENON_CONFORMANCE_TEST("numerics/repeatable-outputs", "the same inputs give the same outputs",
                        "[numerics][level-4][case][TN-EXE-8]") {
   LiveCase live(kit);
   if (!kit.backend().deterministic) kit.not_applicable("the backend is declared not deterministic");

@@ -150,7 +150,7 @@ constexpr const char* unknown_key = "no_such_option_of_any_backend";
 
 }  // namespace detail
 
-TENON_CONFORMANCE_TEST("extensions are answered by their ids alone",
+TENON_CONFORMANCE_TEST("options/extensions-by-id", "extensions are answered by their ids alone",
                        "[options][level-5][backend][TN-EXT-1]") {
   OpenedBackend opened(kit);
   const auto ask = [&](const char* id) {
@@ -184,7 +184,7 @@ TENON_CONFORMANCE_TEST("extensions are answered by their ids alone",
   }
 }
 
-TENON_CONFORMANCE_TEST("each declared option has a value of its type",
+TENON_CONFORMANCE_TEST("options/values-have-types", "each declared option has a value of its type",
                        "[options][level-5][backend][TN-OPT-2]") {
   OpenedBackend opened(kit);
   detail::CheckedOptions options(kit, opened);
@@ -212,7 +212,7 @@ TENON_CONFORMANCE_TEST("each declared option has a value of its type",
   }
 }
 
-TENON_CONFORMANCE_TEST("an option that was set has that value",
+TENON_CONFORMANCE_TEST("options/set-then-get", "an option that was set has that value",
                        "[options][level-5][backend][TN-OPT-1][TN-OPT-2]") {
   OpenedBackend opened(kit);
   detail::CheckedOptions options(kit, opened);
@@ -234,7 +234,7 @@ TENON_CONFORMANCE_TEST("an option that was set has that value",
   }
 }
 
-TENON_CONFORMANCE_TEST("options that do not exist are not found",
+TENON_CONFORMANCE_TEST("options/unknown-not-found", "options that do not exist are not found",
                        "[options][level-5][backend][TN-OPT-1][TN-OPT-2]") {
   OpenedBackend opened(kit);
   detail::CheckedOptions options(kit, opened);
@@ -258,7 +258,8 @@ TENON_CONFORMANCE_TEST("options that do not exist are not found",
   }
 }
 
-TENON_CONFORMANCE_TEST("values of another type are refused and change nothing",
+TENON_CONFORMANCE_TEST("options/refuses-wrong-type",
+                       "values of another type are refused and change nothing",
                        "[options][level-5][backend][TN-OPT-1]") {
   OpenedBackend opened(kit);
   detail::CheckedOptions options(kit, opened);
@@ -284,7 +285,8 @@ TENON_CONFORMANCE_TEST("values of another type are refused and change nothing",
   }
 }
 
-TENON_CONFORMANCE_TEST("options for a load cannot be set for the backend",
+TENON_CONFORMANCE_TEST("options/load-options-apart",
+                       "options for a load cannot be set for the backend",
                        "[options][level-5][backend][TN-OPT-1]") {
   OpenedBackend opened(kit);
   detail::CheckedOptions options(kit, opened);
@@ -303,7 +305,8 @@ TENON_CONFORMANCE_TEST("options for a load cannot be set for the backend",
 
 // The boundary does not define what `init` does with an unknown option: ExecuTorch's backends
 // ignore it, the SDK's refuse it. Both are right; a refusal needs a reason.
-TENON_CONFORMANCE_TEST("unknown options of a load are refused with a reason or ignored",
+TENON_CONFORMANCE_TEST("options/unknown-load-option",
+                       "unknown options of a load are refused with a reason or ignored",
                        "[options][level-5][case][TN-ERR-1][TN-ERR-2]") {
   const CaseProgram program = kit.need(CaseProgram::open(kit.of_case()), "the case");
   OpenedBackend opened(kit);

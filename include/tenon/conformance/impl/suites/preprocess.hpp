@@ -160,7 +160,8 @@ inline void judge_numbers(Context& kit, host::Method& method, const SmallProgram
 
 }  // namespace detail
 
-TENON_CONFORMANCE_TEST("programs are compiled without the device",
+TENON_CONFORMANCE_TEST("preprocess/compiles-without-device",
+                       "programs are compiled without the device",
                        "[preprocess][level-5][backend][TN-AOT-1][TN-ERR-2]") {
   OpenedBackend opened(kit);
   const auto compiler = detail::need_compiler(kit, opened);
@@ -170,7 +171,7 @@ TENON_CONFORMANCE_TEST("programs are compiled without the device",
   }
 }
 
-TENON_CONFORMANCE_TEST("the same program is compiled to the same bytes",
+TENON_CONFORMANCE_TEST("preprocess/same-bytes", "the same program is compiled to the same bytes",
                        "[preprocess][level-5][backend][TN-AOT-2][TN-BCK-7]") {
   OpenedBackend opened(kit);
   OpenedBackend again(kit);
@@ -191,7 +192,8 @@ TENON_CONFORMANCE_TEST("the same program is compiled to the same bytes",
   }
 }
 
-TENON_CONFORMANCE_TEST("what is compiled is loaded and computes what the program says",
+TENON_CONFORMANCE_TEST("preprocess/computes-what-program-says",
+                       "what is compiled is loaded and computes what the program says",
                        "[preprocess][level-5][backend][TN-AOT-3][TN-AOT-4][TN-AOT-5]") {
   OpenedBackend opened(kit);
   const auto compiler = detail::need_compiler(kit, opened);
@@ -218,7 +220,8 @@ TENON_CONFORMANCE_TEST("what is compiled is loaded and computes what the program
   if (!any) kit.not_applicable("the backend takes none of the kit's programs as a whole");
 }
 
-TENON_CONFORMANCE_TEST("an unknown operator is refused by name",
+TENON_CONFORMANCE_TEST("preprocess/names-unknown-operator",
+                       "an unknown operator is refused by name",
                        "[preprocess][level-5][backend][TN-AOT-4][TN-ERR-2]") {
   OpenedBackend opened(kit);
   const auto compiler = detail::need_compiler(kit, opened);
@@ -234,7 +237,8 @@ TENON_CONFORMANCE_TEST("an unknown operator is refused by name",
              "refused with a text that names neither node nor value: ", results.text());
 }
 
-TENON_CONFORMANCE_TEST("nodes that are not compiled are left to kernels",
+TENON_CONFORMANCE_TEST("preprocess/leaves-nodes-to-kernels",
+                       "nodes that are not compiled are left to kernels",
                        "[preprocess][level-5][backend][TN-AOT-5]") {
   OpenedBackend opened(kit);
   const auto compiler = detail::need_compiler(kit, opened);
@@ -246,7 +250,8 @@ TENON_CONFORMANCE_TEST("nodes that are not compiled are left to kernels",
   }
 }
 
-TENON_CONFORMANCE_TEST("programs and weights stay as they are",
+TENON_CONFORMANCE_TEST("preprocess/leaves-programs-unchanged",
+                       "programs and weights stay as they are",
                        "[preprocess][level-5][backend][TN-AOT-6]") {
   OpenedBackend opened(kit);
   const auto compiler = detail::need_compiler(kit, opened);

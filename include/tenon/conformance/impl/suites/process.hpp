@@ -24,7 +24,8 @@
 /// here call everything once and judge nothing else.
 namespace tenon::conformance {
 
-TENON_CONFORMANCE_TEST("every function of the backend returns and leaves the process unchanged",
+TENON_CONFORMANCE_TEST("process/unchanged-by-backend",
+                       "every function of the backend returns and leaves the process unchanged",
                        "[process][level-3][backend][TN-BCK-1][TN-BCK-7][TN-BCK-8][TN-PRC-1]"
                        "[TN-PRC-2][TN-PRC-3][TN-PRC-4][TN-PRC-5]") {
   OpenedBackend backend(kit);
@@ -41,14 +42,16 @@ TENON_CONFORMANCE_TEST("every function of the backend returns and leaves the pro
                                                            "tenon.conformance.unknown/1"));
 }
 
-TENON_CONFORMANCE_TEST("loading and running and destroying return and leave the process unchanged",
+TENON_CONFORMANCE_TEST("process/unchanged-by-runs",
+                       "loading and running and destroying return and leave the process unchanged",
                        "[process][level-3][case][TN-BCK-1][TN-BCK-7][TN-BCK-8][TN-PRC-1]"
                        "[TN-PRC-2][TN-PRC-3][TN-PRC-4][TN-PRC-5]") {
   LiveCase live(kit);
   static_cast<void>(live.run(*live.load()));
 }
 
-TENON_CONFORMANCE_TEST("a stack of 256 KiB is enough", "[process][level-3][case][TN-BCK-7]") {
+TENON_CONFORMANCE_TEST("process/small-stack", "a stack of 256 KiB is enough",
+                       "[process][level-3][case][TN-BCK-7]") {
 #if TENON_DETAIL_ADDRESS_SANITIZER
   kit.not_applicable("a sanitizer takes more of the stack");
 #endif
@@ -66,7 +69,7 @@ TENON_CONFORMANCE_TEST("a stack of 256 KiB is enough", "[process][level-3][case]
   kit.need(*outcome, "the case does not run in a thread of its own");
 }
 
-TENON_CONFORMANCE_TEST("the plugin frees nothing of the host",
+TENON_CONFORMANCE_TEST("process/frees-nothing-of-host", "the plugin frees nothing of the host",
                        "[process][level-4][case][TN-BCK-2]") {
   if (!interposition.present) kit.not_applicable("calls of free cannot be seen here");
   // The boundary reports each call that does.

@@ -200,28 +200,31 @@ class FailingService {
 
 }  // namespace detail
 
-TENON_CONFORMANCE_TEST("each request for memory of init is refused once",
+TENON_CONFORMANCE_TEST("services/init-memory-refused",
+                       "each request for memory of init is refused once",
                        "[services][level-8][case][TN-INI-6][TN-INI-1]") {
   detail::FailingService(kit, Service::runtime_memory).judge();
 }
 
-TENON_CONFORMANCE_TEST("each request for memory of a run is refused once",
+TENON_CONFORMANCE_TEST("services/run-memory-refused",
+                       "each request for memory of a run is refused once",
                        "[services][level-8][case][TN-EXE-3][TN-EXE-7][TN-INI-6][TN-DES-3]") {
   detail::FailingService(kit, Service::temp_memory).judge();
 }
 
-TENON_CONFORMANCE_TEST("each request for named data is refused once",
+TENON_CONFORMANCE_TEST("services/named-data-refused", "each request for named data is refused once",
                        "[services][level-8][case][TN-INI-6][TN-INI-1]") {
   detail::FailingService(kit, Service::named_data).judge();
 }
 
-TENON_CONFORMANCE_TEST("each request for another size of an output is refused once",
+TENON_CONFORMANCE_TEST("services/resize-refused",
+                       "each request for another size of an output is refused once",
                        "[services][level-8][case][TN-EXE-3][TN-EXE-7][TN-INI-6][TN-DES-3]") {
   detail::FailingService(kit, Service::resize).judge();
 }
 
 TENON_CONFORMANCE_TEST(
-    "each operation on a file fails once",
+    "services/file-operations-fail", "each operation on a file fails once",
     "[services][level-8][case][TN-INI-6][TN-INI-1][TN-EXE-3][TN-EXE-7][TN-DES-3]") {
   detail::FailingService(kit, Service::file).judge();
 }

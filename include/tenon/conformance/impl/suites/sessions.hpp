@@ -39,12 +39,14 @@ class SessionCase {
   SessionCase(const SessionCase&) = delete;
   SessionCase& operator=(const SessionCase&) = delete;
   ~SessionCase() {
-    carriers_.clear();
+    // A session keeps the arguments of its carrier until it is destroyed (TN-TEN-3), and uses its
+    // parent until then (TN-SES-3).
     for (const auto& [carried, session] : sessions_) {
       live_.boundary().watch().nothing_of("destroy", 0, [&, destroyed = session] {
         live_.boundary().theirs().destroy(live_.boundary().opened(), destroyed);
       });
     }
+    carriers_.clear();
     parent_.reset();
   }
 
@@ -141,7 +143,7 @@ inline std::string shared_state(SessionCase& sessions,
 
 }  // namespace detail
 
-TENON_CONFORMANCE_TEST("a new session has the state that init gave",
+TENON_CONFORMANCE_TEST("sessions/initial-state", "a new session has the state that init gave",
                        "[sessions][level-3][case][TN-SES-1]") {
   detail::SessionCase sessions(kit);
   const auto alone = detail::outputs_alone(kit, sessions, 1);
@@ -152,7 +154,8 @@ TENON_CONFORMANCE_TEST("a new session has the state that init gave",
              "outputs than the delegate's first run");
 }
 
-TENON_CONFORMANCE_TEST("a session and its delegate do not change each other's state",
+TENON_CONFORMANCE_TEST("sessions/separate-state",
+                       "a session and its delegate do not change each other's state",
                        "[sessions][level-3][case][TN-SES-2]") {
   detail::SessionCase sessions(kit);
   const auto alone = detail::outputs_alone(kit, sessions, 2);
@@ -160,7 +163,7 @@ TENON_CONFORMANCE_TEST("a session and its delegate do not change each other's st
   kit.expect("TN-SES-2", shared.empty(), shared);
 }
 
-TENON_CONFORMANCE_TEST("sessions of one delegate run at the same time",
+TENON_CONFORMANCE_TEST("sessions/run-concurrently", "sessions of one delegate run at the same time",
                        "[sessions][level-9][case][TN-BCK-9]") {
   detail::SessionCase sessions(kit);
   const CaseRun& run = sessions.parent().runs().front();

@@ -122,11 +122,12 @@ class SharedCase {
 
 }  // namespace detail
 
-TENON_CONFORMANCE_TEST("different delegates run at the same time",
+TENON_CONFORMANCE_TEST("threads/delegates-run-concurrently",
+                       "different delegates run at the same time",
                        "[threads][level-9][case][TN-BCK-9]") {
   detail::SharedCase shared(kit);
   detail::Complaints complaints;
-  const int rounds = rounds_of(loads_of("different delegates run at the same time"), kit);
+  const int rounds = rounds_of(loads_of("threads/delegates-run-concurrently"), kit);
   for (int round = 0; round < rounds; ++round) {
     std::vector<std::unique_ptr<CaseMethod>> methods;
     for (std::size_t i = 0; i < detail::num_threads; ++i) methods.push_back(shared.load());
@@ -135,12 +136,12 @@ TENON_CONFORMANCE_TEST("different delegates run at the same time",
   complaints.report(kit, "TN-BCK-9");
 }
 
-TENON_CONFORMANCE_TEST("programs are loaded and run and destroyed at the same time",
+TENON_CONFORMANCE_TEST("threads/load-run-destroy",
+                       "programs are loaded and run and destroyed at the same time",
                        "[threads][level-9][case][TN-BCK-9]") {
   detail::SharedCase shared(kit);
   detail::Complaints complaints;
-  const int rounds =
-      rounds_of(loads_of("programs are loaded and run and destroyed at the same time"), kit);
+  const int rounds = rounds_of(loads_of("threads/load-run-destroy"), kit);
   detail::in_threads(detail::num_threads, [&](std::size_t) {
     for (int round = 0; round < rounds; ++round) {
       const auto method = shared.try_load(complaints);
@@ -150,13 +151,14 @@ TENON_CONFORMANCE_TEST("programs are loaded and run and destroyed at the same ti
   complaints.report(kit, "TN-BCK-9");
 }
 
-TENON_CONFORMANCE_TEST("a program is loaded and destroyed while others run",
+TENON_CONFORMANCE_TEST("threads/load-while-running",
+                       "a program is loaded and destroyed while others run",
                        "[threads][level-9][case][TN-BCK-9]") {
   detail::SharedCase shared(kit);
   detail::Complaints complaints;
   std::vector<std::vector<std::unique_ptr<CaseMethod>>> runners(detail::num_threads - 1);
-  const auto rounds = static_cast<std::size_t>(
-      rounds_of(loads_of("a program is loaded and destroyed while others run"), kit));
+  const auto rounds =
+      static_cast<std::size_t>(rounds_of(loads_of("threads/load-while-running"), kit));
   for (auto& runner : runners) {
     for (std::size_t round = 0; round < rounds; ++round) runner.push_back(shared.load());
   }
@@ -172,7 +174,8 @@ TENON_CONFORMANCE_TEST("a program is loaded and destroyed while others run",
   complaints.report(kit, "TN-BCK-9");
 }
 
-TENON_CONFORMANCE_TEST("several threads open and close the backend at the same time",
+TENON_CONFORMANCE_TEST("threads/open-concurrently",
+                       "several threads open and close the backend at the same time",
                        "[threads][level-9][backend][TN-BCK-9]") {
   // Each has a boundary of its own, which serves one host, and stays open while the others are
   // used.
@@ -193,7 +196,8 @@ TENON_CONFORMANCE_TEST("several threads open and close the backend at the same t
   complaints.report(kit, "TN-BCK-9");
 }
 
-TENON_CONFORMANCE_TEST("options are set and read at the same time",
+TENON_CONFORMANCE_TEST("threads/set-options-concurrently",
+                       "options are set and read at the same time",
                        "[threads][level-9][backend][TN-BCK-9]") {
   OpenedBackend backend(kit);
   Boundary& boundary = backend.boundary();

@@ -26,15 +26,15 @@ class EventSource {
 
   /// Whether the table has each function that it must have (TN-EVT-1).
   [[nodiscard]] static bool is_complete(const tenon_events_v1& table) noexcept {
-    return table.create && table.start && table.record && table.wait && table.query &&
-           table.wait_on && table.destroy;
+    return table.create_event && table.start && table.record && table.wait && table.query &&
+           table.wait_on && table.destroy_event;
   }
 
   EventSource(EventSource&& other) noexcept
       : backend_(other.backend_), table_(other.table_), free_(std::exchange(other.free_, {})) {}
   EventSource& operator=(EventSource&&) = delete;
   ~EventSource() {
-    for (tenon_event* const event : free_) table_.destroy(backend_.raw(), event);
+    for (tenon_event* const event : free_) table_.destroy_event(backend_.raw(), event);
   }
 
   [[nodiscard]] const LoadedBackend& backend() const noexcept { return backend_; }
@@ -49,7 +49,7 @@ class EventSource {
     }
     free_.reserve(free_.capacity() + 1);  // So that `put_back` cannot fail.
     tenon_event* event = nullptr;
-    TENON_RETURN_IF_ERROR(check(table_.create(backend_.raw(), &event), "create of an event"));
+    TENON_RETURN_IF_ERROR(check(table_.create_event(backend_.raw(), &event), "create_event"));
     return event;
   }
   void put_back(tenon_event* event) noexcept { free_.push_back(event); }
@@ -79,7 +79,7 @@ class EventSource {
       return false;
     }
     const bool waits = table_.wait_on(backend_.raw(), delegate, imported) == TENON_STATUS_OK;
-    table_.destroy(backend_.raw(), imported);
+    table_.destroy_event(backend_.raw(), imported);
     return waits;
   }
 

@@ -9,9 +9,9 @@
 #include <string_view>
 
 #include "tenon/core/concat.hpp"
+#include "tenon/core/elf_class.hpp"
+#include "tenon/core/file_bytes.hpp"
 #include "tenon/core/result.hpp"
-#include "tenon/host/binary/file_bytes.hpp"
-#include "tenon/host/impl/binary/elf_class.hpp"
 #include "tenon/host/impl/binary/elf_platform.hpp"
 
 /// Finds a plugin's object in a little-endian ELF shared library, of 64 or 32 bits.
@@ -78,7 +78,7 @@ inline Status check_file_header(FileBytes file, std::uint32_t machine) {
   if (found_machine != machine) {
     return refuse("an ELF shared library for ", machine_name(found_machine));
   }
-  const FileHeader header = expected.file_header(file);
+  const ElfClass::FileHeader header = expected.file_header(file);
   constexpr std::uint32_t arm = 40, soft_float = 0x200;  // EF_ARM_ABI_FLOAT_SOFT
   if (machine == arm && (header.flags & soft_float) != 0) {
     return refuse("an ELF shared library for arm without floating-point registers (armel)");
@@ -102,12 +102,12 @@ class ElfImage {
     ElfImage image;
     image.file_ = file;
     image.class_ = class_of_machine(machine);
-    const FileHeader header = image.class_.file_header(file);
+    const ElfClass::FileHeader header = image.class_.file_header(file);
     image.headers_ =
         file.part(header.program_headers, header.num_program_headers * image.class_.segment_size());
     bool has_dynamic = false;
     for (std::uint64_t i = 0; i < image.num_segments(); ++i) {
-      const Segment segment = image.segment(i);
+      const ElfClass::Segment segment = image.segment(i);
       if (segment.type == load && !file.holds(segment.offset, segment.file_size)) {
         return error(Error::InvalidArgument, "is a truncated ELF file of ", file.size(),
                      " bytes: segment ", i, " has ", segment.file_size, " bytes at ",
@@ -135,7 +135,7 @@ class ElfImage {
   [[nodiscard]] std::uint64_t num_segments() const noexcept {
     return headers_.size() / class_.segment_size();
   }
-  [[nodiscard]] Segment segment(std::uint64_t index) const noexcept {
+  [[nodiscard]] ElfClass::Segment segment(std::uint64_t index) const noexcept {
     return class_.segment(headers_, index);
   }
 
@@ -143,7 +143,7 @@ class ElfImage {
   [[nodiscard]] std::uint64_t num_dynamic_entries() const noexcept {
     return dynamic_.size() / class_.dynamic_size();
   }
-  [[nodiscard]] DynamicEntry dynamic_entry(std::uint64_t index) const noexcept {
+  [[nodiscard]] ElfClass::DynamicEntry dynamic_entry(std::uint64_t index) const noexcept {
     return class_.dynamic_entry(dynamic_, index);
   }
 
@@ -154,7 +154,7 @@ class ElfImage {
   /// segment has bytes in the file there.
   [[nodiscard]] FileBytes at_address(std::uint64_t address) const noexcept {
     for (std::uint64_t i = 0; i < num_segments(); ++i) {
-      const Segment found = segment(i);
+      const ElfClass::Segment found = segment(i);
       if (found.type != load || address < found.address) continue;
       const std::uint64_t skipped = address - found.address;
       const std::uint64_t size = std::min(found.file_size, found.memory_size);
@@ -340,7 +340,7 @@ inline Result<std::span<const std::byte>> find_object(FileBytes file, std::uint3
   TENON_TRY(const std::uint32_t index,
             tables.gnu_hash ? find_by_gnu_hash(image.at_address(*tables.gnu_hash), tables, name)
                             : find_by_sysv_hash(image.at_address(*tables.sysv_hash), tables, name));
-  const Symbol symbol = tables.elf_class.symbol(tables.symbols, index);
+  const ElfClass::Symbol symbol = tables.elf_class.symbol(tables.symbols, index);
   const unsigned type = symbol.info & 15U;
   const unsigned binding = symbol.info >> 4;
   const unsigned visibility = symbol.other & 3U;

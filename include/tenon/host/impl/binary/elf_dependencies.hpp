@@ -7,9 +7,9 @@
 #include <string_view>
 #include <vector>
 
+#include "tenon/core/file_bytes.hpp"
 #include "tenon/core/result.hpp"
 #include "tenon/host/binary/elf_library.hpp"
-#include "tenon/host/binary/file_bytes.hpp"
 #include "tenon/host/impl/binary/elf.hpp"
 
 namespace tenon::host::detail::elf {

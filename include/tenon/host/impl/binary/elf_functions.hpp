@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "tenon/host/binary/file_bytes.hpp"
+#include "tenon/core/file_bytes.hpp"
 #include "tenon/host/impl/binary/elf.hpp"
 
 namespace tenon::host {
@@ -31,7 +31,7 @@ struct FunctionCandidate {
 /// The address at which the loaded segments have the byte at `offset` of the file.
 inline std::optional<std::uint64_t> address_of_offset(const ElfImage& image, std::uint64_t offset) {
   for (std::uint64_t i = 0; i < image.num_segments(); ++i) {
-    const Segment segment = image.segment(i);
+    const ElfClass::Segment segment = image.segment(i);
     if (segment.type != ElfImage::load || offset < segment.offset) continue;
     if (offset - segment.offset < segment.file_size) {
       return segment.address + (offset - segment.offset);
@@ -47,7 +47,7 @@ inline void match_functions(const ElfClass& elf_class, FileBytes symbols, FileBy
   constexpr unsigned function = 2, ifunc = 10;  // STT_FUNC, STT_GNU_IFUNC
   const std::uint64_t count = std::min(symbols.size() / elf_class.symbol_size(), most);
   for (std::uint64_t i = 1; i < count; ++i) {
-    const Symbol symbol = elf_class.symbol(symbols, i);
+    const ElfClass::Symbol symbol = elf_class.symbol(symbols, i);
     const unsigned kind = symbol.info & 15U;
     if ((kind != function && kind != ifunc) || symbol.section == 0) continue;
     const std::uint64_t start = symbol.address;
@@ -73,9 +73,9 @@ inline void match_functions_of_sections(const ElfImage& image,
   const std::uint64_t count = headers.size() / elf_class.section_size();
   for (const std::uint32_t wanted : {symbol_table, dynamic_symbols}) {
     for (std::uint64_t i = 0; i < count; ++i) {
-      const Section symbols = elf_class.section(headers, i);
+      const ElfClass::Section symbols = elf_class.section(headers, i);
       if (symbols.type != wanted) continue;
-      const Section text = elf_class.section(headers, symbols.link);
+      const ElfClass::Section text = elf_class.section(headers, symbols.link);
       match_functions(elf_class, file.part(symbols.offset, symbols.size),
                       file.part(text.offset, text.size), candidates);
       break;  // There is one of each; a hostile file may have thousands.
@@ -88,7 +88,7 @@ inline void match_functions_of_sections(const ElfImage& image,
 Result<std::vector<std::optional<std::uint64_t>>> addresses_at(
     std::span<const std::byte> file, std::span<const std::uint64_t> offsets,
     std::uint32_t machine) {
-  TENON_TRY(const auto image, detail::elf::ElfImage::open(detail::FileBytes(file), machine));
+  TENON_TRY(const auto image, detail::elf::ElfImage::open(FileBytes(file), machine));
   std::vector<std::optional<std::uint64_t>> out;
   for (const std::uint64_t offset : offsets) {
     out.push_back(detail::elf::address_of_offset(image, offset));
@@ -99,7 +99,7 @@ Result<std::vector<std::optional<std::uint64_t>>> addresses_at(
 Result<std::vector<std::optional<FunctionPlace>>> functions_at(
     std::span<const std::byte> file, std::span<const std::uint64_t> offsets,
     std::uint32_t machine) {
-  const detail::FileBytes bytes(file);
+  const FileBytes bytes(file);
   TENON_TRY(const auto image, detail::elf::ElfImage::open(bytes, machine));
   std::vector<detail::elf::FunctionCandidate> candidates;
   std::vector<std::optional<std::uint64_t>> addresses;

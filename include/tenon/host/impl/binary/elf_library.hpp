@@ -13,7 +13,8 @@
 #include <vector>
 
 #include "tenon/core/concat.hpp"
-#include "tenon/host/binary/file_bytes.hpp"
+#include "tenon/core/file_bytes.hpp"
+#include "tenon/core/hex.hpp"
 #include "tenon/host/impl/binary/elf.hpp"
 #include "tenon/host/impl/binary/elf_dependencies.hpp"
 
@@ -58,7 +59,7 @@ class LibraryReader {
 
   void read_segments() {
     for (std::uint64_t i = 0; i < image_.num_segments(); ++i) {
-      const Segment segment = image_.segment(i);
+      const ElfClass::Segment segment = image_.segment(i);
       const bool executable = (segment.flags & flag_executable) != 0;
       const bool writable = (segment.flags & flag_writable) != 0;
       if (segment.type == ElfImage::load) library_.writable_code |= executable && writable;
@@ -85,7 +86,7 @@ class LibraryReader {
       if (notes.u32(at + 8) == build_id && notes.c_string(name, 4) == "GNU" &&
           notes.holds(content, size)) {
         library_.build_id.clear();
-        for (const char digit : hex(notes.part(content, size).bytes(), 64)) {
+        for (const char digit : to_spaced_hex(notes.part(content, size).bytes(), 64)) {
           if (digit != ' ') library_.build_id.push_back(digit);
         }
       }
@@ -177,7 +178,7 @@ class LibraryReader {
     constexpr unsigned hidden = 2, internal = 1;  // STV_HIDDEN, STV_INTERNAL
     const std::uint64_t count = num_symbols();
     for (std::uint64_t i = 1; i < count && !texts_.exhausted(); ++i) {
-      const Symbol entry = tables_.elf_class.symbol(tables_.symbols, i);
+      const ElfClass::Symbol entry = tables_.elf_class.symbol(tables_.symbols, i);
       const unsigned visibility = entry.other & 3U;
       const bool defined = entry.section != 0;
       LibrarySymbol symbol{texts_.at(entry.name),
@@ -199,11 +200,11 @@ class LibraryReader {
     const ElfClass elf_class = image_.elf_class();
     const FileBytes headers = elf_class.section_table(file);
     const std::uint64_t count = headers.size() / elf_class.section_size();
-    const Section names_section =
+    const ElfClass::Section names_section =
         elf_class.section(headers, elf_class.file_header(file).section_of_names);
     const FileBytes names = file.part(names_section.offset, names_section.size);
     for (std::uint64_t i = 0; i < count; ++i) {
-      const Section section = elf_class.section(headers, i);
+      const ElfClass::Section section = elf_class.section(headers, i);
       library_.symbol_table |= section.type == symbol_table;
       const auto name = names.c_string(section.name, 32).value_or("");
       library_.debug_information |= name == ".debug_info" || name == ".zdebug_info";
@@ -220,7 +221,7 @@ class LibraryReader {
 }  // namespace detail::elf
 
 Result<ElfLibrary> read_elf_library(std::span<const std::byte> file, std::uint32_t machine) {
-  const detail::FileBytes bytes(file);
+  const FileBytes bytes(file);
   TENON_TRY(const auto image, detail::elf::ElfImage::open(bytes, machine));
   TENON_TRY(const auto tables, detail::elf::read_dynamic_section(image));
   TENON_TRY(ElfLibrary library, detail::elf::LibraryReader(image, tables).read());

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "tenon/core/concat.hpp"
-#include "tenon/host/impl/binary/elf_class.hpp"
+#include "tenon/core/elf_class.hpp"
 
 /// The platform of an ELF file: machine, width and system.
 namespace tenon::host::detail::elf {

@@ -11,8 +11,9 @@
 
 #include "tenon/abi/plugin.h"
 #include "tenon/core/concat.hpp"
+#include "tenon/core/file_bytes.hpp"
+#include "tenon/core/hex.hpp"
 #include "tenon/core/result.hpp"
-#include "tenon/host/binary/file_bytes.hpp"
 #include "tenon/host/binary/peek.hpp"
 #include "tenon/host/binary/platform.hpp"
 #include "tenon/host/impl/binary/elf.hpp"
@@ -63,7 +64,7 @@ constexpr std::string_view article_of(BinaryFormat format) {
     printable = printable && (code >= 0x20 ? code != 0x7f : (code >= '\t' && code <= '\r'));
   }
   if (printable) return "a text file";
-  return concat("a file of no known kind that begins with ", hex(file.bytes(), 8));
+  return concat("a file of no known kind that begins with ", to_spaced_hex(file.bytes(), 8));
 }
 
 /// Which of the formats the file begins as; nothing for another file.

@@ -9,8 +9,9 @@
 #include <string_view>
 
 #include "tenon/core/concat.hpp"
+#include "tenon/core/file_bytes.hpp"
+#include "tenon/core/hex.hpp"
 #include "tenon/core/result.hpp"
-#include "tenon/host/binary/file_bytes.hpp"
 #include "tenon/host/binary/platform.hpp"
 
 /// Finds a plugin's object in a 64-bit Mach-O library, thin or universal.
@@ -110,7 +111,7 @@ inline Status check_header(FileBytes file, std::uint32_t cpu) {
   }
   const auto found_cpu = file.u32(4);
   if (file.u32(0) != thin_magic) {
-    return refuse("a slice with magic ", hex(file.bytes(), 4), " instead of cf fa ed fe");
+    return refuse("a slice with magic ", to_spaced_hex(file.bytes(), 4), " instead of cf fa ed fe");
   }
   switch (const auto type = file.u32(12)) {
     case 6:

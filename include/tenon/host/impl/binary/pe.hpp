@@ -9,8 +9,8 @@
 #include <string_view>
 
 #include "tenon/core/concat.hpp"
+#include "tenon/core/file_bytes.hpp"
 #include "tenon/core/result.hpp"
-#include "tenon/host/binary/file_bytes.hpp"
 #include "tenon/host/binary/platform.hpp"
 
 /// Finds a plugin's object in a DLL of Windows (PE, of 32 or 64 bits).

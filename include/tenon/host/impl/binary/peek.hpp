@@ -5,11 +5,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <system_error>
 #include <utility>
 
 #include "tenon/core/concat.hpp"
-#include "tenon/host/binary/file_bytes.hpp"
+#include "tenon/core/file_bytes.hpp"
 #include "tenon/host/impl/binary/elf_platform.hpp"
 #include "tenon/host/impl/binary/find_object.hpp"
 #include "tenon/host/impl/binary/macho.hpp"
@@ -69,7 +70,7 @@ constexpr std::size_t pointer_size_of(const Platform& platform) {
 }  // namespace detail
 
 std::optional<Platform> platform_of(std::span<const std::byte> bytes) {
-  const detail::FileBytes file(bytes);
+  const FileBytes file(bytes);
   const auto format = detail::format_of(file);
   if (!format) return std::nullopt;
   if (*format == BinaryFormat::pe) {
@@ -88,7 +89,7 @@ std::optional<Platform> platform_of(std::span<const std::byte> bytes) {
 
 Result<PluginRecord> peek(std::span<const std::byte> file, std::string_view name,
                           const Platform& platform) {
-  auto object = detail::find_plugin_object(detail::FileBytes(file), platform);
+  auto object = detail::find_plugin_object(FileBytes(file), platform);
   if (!object.ok()) return std::move(object).status().with_context(name);
   return read_record(*object, name, detail::pointer_size_of(platform));
 }

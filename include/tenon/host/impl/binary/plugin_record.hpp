@@ -6,12 +6,14 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <string>
 #include <utility>
 
 #include "tenon/core/concat.hpp"
+#include "tenon/core/file_bytes.hpp"
+#include "tenon/core/hex.hpp"
 #include "tenon/core/lists.hpp"
 #include "tenon/core/visible.hpp"
-#include "tenon/host/binary/file_bytes.hpp"
 
 namespace tenon::host {
 
@@ -94,7 +96,7 @@ inline std::vector<std::string> split_list(std::string_view text) {
 inline Status check_magic(std::span<const std::byte> object) {
   constexpr std::uint8_t magic[] = TENON_PLUGIN_MAGIC;
   if (std::memcmp(object.data(), magic, sizeof magic) == 0) return ok();
-  const auto found = hex(object, sizeof magic);
+  const auto found = to_spaced_hex(object, sizeof magic);
   // A changed first byte or line feed, or bytes that were inserted before the name, is what copies
   // in text mode, seven-bit transfers and changes of encoding leave.
   if (FileBytes(object.first(2 * sizeof magic)).text().find("TENON1") != std::string_view::npos) {

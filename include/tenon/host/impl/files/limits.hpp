@@ -12,17 +12,17 @@
 
 namespace tenon::host {
 
-Status HostLimits::set(std::string_view text) {
+Status set_limit(std::span<const NamedLimit> limits, std::string_view text) {
   const std::size_t equals = text.find('=');
   const std::string_view name = text.substr(0, equals);
-  std::uint64_t HostLimits::* limit = nullptr;
-  for (const auto& [each, member] : host_limit_names) {
-    if (each == name) limit = member;
+  std::uint64_t* limit = nullptr;
+  for (const NamedLimit& each : limits) {
+    if (each.name == name) limit = each.value;
   }
   if (!limit) {
     std::string names;
-    for (const auto& [each, member] : host_limit_names) {
-      names += concat(names.empty() ? "" : ", ", each);
+    for (const NamedLimit& each : limits) {
+      names += concat(names.empty() ? "" : ", ", each.name);
     }
     return error(Error::InvalidArgument, "there is no limit ", quoted(name),
                  "; there are: ", names);
@@ -30,7 +30,7 @@ Status HostLimits::set(std::string_view text) {
   const std::string_view value =
       equals == std::string_view::npos ? std::string_view() : text.substr(equals + 1);
   if (value == "none") {
-    this->*limit = none;
+    *limit = HostLimits::none;
     return ok();
   }
   std::string_view digits = value;
@@ -44,11 +44,12 @@ Status HostLimits::set(std::string_view text) {
   std::uint64_t number = 0;
   const char* const end = digits.data() + digits.size();
   const auto read = std::from_chars(digits.data(), end, number);
-  if (digits.empty() || read.ptr != end || read.ec != std::errc() || number > none >> shift) {
+  if (digits.empty() || read.ptr != end || read.ec != std::errc() ||
+      number > HostLimits::none >> shift) {
     return error(Error::InvalidArgument, "limit ", name, ": expected a number below 2^64, which ",
                  "may end with K, M, G or T, or none, found ", quoted(value));
   }
-  this->*limit = number << shift;
+  *limit = number << shift;
   return ok();
 }
 

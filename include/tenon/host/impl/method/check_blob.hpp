@@ -99,7 +99,7 @@ Result<std::optional<BlobCheck>> check_blob(const LoadedBackend& backend, const 
   const auto table = backend.extension<tenon_check_blob_v1>(TENON_EXTENSION_CHECK_BLOB);
   if (!table || !table->check_blob) return std::optional<BlobCheck>();
 
-  const std::span<const std::byte> blob = program.delegate_data(delegate);
+  const std::span<const std::byte> blob = program.view().delegate_data(delegate);
   // TN-BLB-1 forbids releasing it; a release that comes all the same does nothing.
   tenon_buffer processed{sizeof(tenon_buffer), 0,       blob.empty() ? nullptr : blob.data(),
                          blob.size(),          nullptr, [](tenon_buffer*) {}};
@@ -107,7 +107,8 @@ Result<std::optional<BlobCheck>> check_blob(const LoadedBackend& backend, const 
   Arena arena;
   // Whether code may run is asked by `init`; judging a blob runs none (TN-COD-4).
   const EmbeddedCodePolicy no_code = EmbeddedCodePolicy::deny();
-  detail::HostInitContext context(no_code);
+  PluginKernelLookup kernels({}, registry, method_name);
+  detail::HostInitContext context(no_code, &kernels);
   context.host = backend.host();
   context.method_name = method_name;
   context.processed = &processed;
@@ -115,10 +116,6 @@ Result<std::optional<BlobCheck>> check_blob(const LoadedBackend& backend, const 
   context.runtime_allocator = arena.table();
   context.named_data_map = recorder.abi();
 
-  std::optional<PluginKernelLookup> kernels;
-  if (registry || !detail::current_kernel_lookup()) {
-    kernels.emplace(std::span<const BackendRef>(), registry, method_name);
-  }
   detail::last_error() = {};  // Drops the text of an earlier call.
   BlobCheck out;
   const tenon_status status = table->check_blob(backend.raw(), &context, &out.verdict);

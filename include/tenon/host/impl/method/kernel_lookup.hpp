@@ -9,12 +9,12 @@
 #include <utility>
 #include <vector>
 
-#include "tenon/abi/backend.h"
 #include "tenon/abi/extensions/kernels.h"
 #include "tenon/core/result.hpp"
 #include "tenon/host/impl/method/arena.hpp"
 #include "tenon/host/impl/plugin/kernel_lookup.hpp"
 #include "tenon/host/method/kernel_backends.hpp"
+#include "tenon/host/plugin/host_execution_context.hpp"
 #include "tenon/host/plugin/last_error.hpp"
 #include "tenon/host/registry/backend_ref.hpp"
 #include "tenon/host/registry/registry.hpp"
@@ -66,13 +66,7 @@ class PluginFoundKernel final : public HostFoundKernel {
   PluginFoundKernel(const KernelProvider& provider, const std::string& op)
       : provider_(provider),
         op_(op),
-        context_{sizeof(tenon_execution_context),
-                 0,
-                 provider.backend->host(),
-                 provider.method_name,
-                 temp_.table(),
-                 provider.tracer,
-                 nullptr} {}
+        context_(provider.backend->host(), provider.method_name, temp_.table(), provider.tracer) {}
 
   [[nodiscard]] std::string name() const {
     return concat("kernel ", op_, " (", provider_.backend->id(), ")");
@@ -81,7 +75,7 @@ class PluginFoundKernel final : public HostFoundKernel {
   KernelProvider provider_;
   std::string op_;
   Arena temp_;
-  tenon_execution_context context_;
+  HostExecutionContext context_;
   tenon_kernel* handle_ = nullptr;
 };
 
@@ -91,22 +85,17 @@ class PluginFoundKernel final : public HostFoundKernel {
 /// that cannot be used, and one that answers OperatorMissing, leaves the call to the next. Nothing
 /// is loaded before the first question; plugins that no kernel is of are released with this object.
 ///
-/// For the thread that it was made on, while it exists: a look-up inside another one takes its
-/// place.
-///
-/// The backend that asks may answer as any other, when it has kernels, too. Plugins that are asked
-/// find no kernels themselves: InvalidState.
-class PluginKernelLookup final : private detail::KernelLookup {
+/// The backend that asks may answer as any other, when it has kernels, too.
+class PluginKernelLookup final : public detail::KernelLookup {
  public:
   /// The arguments must outlive this object, `method_name` and `tracer` also all kernels.
   /// `registry` and `tracer` may be null.
   PluginKernelLookup(std::span<const BackendRef> backends, const BackendRegistry* registry,
                      const char* method_name, const tenon_tracer* tracer = nullptr) noexcept
-      : backends_(backends),
-        registry_(registry),
-        method_name_(method_name),
-        tracer_(tracer),
-        scope_(this) {}
+      : backends_(backends), registry_(registry), method_name_(method_name), tracer_(tracer) {}
+
+  [[nodiscard]] Result<std::unique_ptr<detail::HostFoundKernel>> find(
+      const std::string& op, std::span<tenon_value* const> args) override;
 
  private:
   struct Candidate {
@@ -116,8 +105,6 @@ class PluginKernelLookup final : private detail::KernelLookup {
     std::string unusable{};  ///< Once opened: why there is no provider.
   };
 
-  [[nodiscard]] Result<std::unique_ptr<detail::HostFoundKernel>> find(
-      const std::string& op, std::span<tenon_value* const> args) override;
   void open(Candidate& candidate) const;
 
   std::span<const BackendRef> backends_;
@@ -126,7 +113,6 @@ class PluginKernelLookup final : private detail::KernelLookup {
   const tenon_tracer* tracer_;
   bool asked_ = false;
   std::vector<Candidate> candidates_;
-  detail::KernelLookupScope scope_;
 };
 
 }  // namespace tenon::host

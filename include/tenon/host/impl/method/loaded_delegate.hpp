@@ -22,6 +22,7 @@
 #include "tenon/host/method/options.hpp"
 #include "tenon/host/method/trace.hpp"
 #include "tenon/host/plugin/backend.hpp"
+#include "tenon/host/plugin/host_execution_context.hpp"
 #include "tenon/host/plugin/last_error.hpp"
 #include "tenon/host/program/merged_data_map.hpp"
 #include "tenon/host/program/program.hpp"
@@ -35,7 +36,7 @@ struct BackendUse {
   /// The program's: a backend may be registered under another name. In the method's arena.
   std::string_view id;
   BackendRef backend;
-  tenon_execution_context context{};
+  HostExecutionContext context;
   std::vector<tenon_option> runtime_specs;
   BackendUse* next = nullptr;  ///< See BackendUses.
 };
@@ -222,8 +223,9 @@ struct DelegateLoader {
 
   /// Loads one delegate in ExecuTorch's order (BackendDelegate::Init, runtime/executor/method.cpp):
   /// look-up, availability, blob, compile specs, `init`. The policy for embedded code
-  /// precedes all that needs the blob.
-  [[nodiscard]] Status load(const schema::BackendDelegate& serialized, LoadedDelegate& out) {
+  /// precedes all that needs the blob. `kernels` is where the delegate looks for kernels.
+  [[nodiscard]] Status load(const schema::BackendDelegate& serialized, KernelLookup& kernels,
+                            LoadedDelegate& out) {
     const BackendUse* use = uses.find(serialized.id()->string_view());
     if (!use) {
       TENON_TRY(use, open_backend(serialized.id()->string_view()));
@@ -233,7 +235,7 @@ struct DelegateLoader {
     if (record.runs_embedded_code) TENON_RETURN_IF_ERROR(embedded_code.check_backend(record.id));
     TENON_RETURN_IF_ERROR(backend.is_available());
 
-    const std::span<const std::byte> blob = program.delegate_data(serialized);
+    const std::span<const std::byte> blob = program.view().delegate_data(serialized);
     out.processed = {sizeof(tenon_buffer),
                      0,
                      blob.empty() ? nullptr : blob.data(),
@@ -241,7 +243,7 @@ struct DelegateLoader {
                      const_cast<Program*>(&program),
                      &release_processed};
 
-    HostInitContext context(embedded_code);
+    HostInitContext context(embedded_code, &kernels);
     context.host = backend.host();
     context.method_name = method_name;
     context.processed = &out.processed;
@@ -288,9 +290,8 @@ struct DelegateLoader {
     TENON_TRY(BackendRef backend, find_backend(backends, registry, id));
     BackendUse* const use = uses.add(id);
     if (!use) return error(Error::MemoryAllocationFailed, "no memory for backend ", id);
-    use->context = {
-        sizeof(tenon_execution_context),  0,      backend->host(), method_name, temp_arena.table(),
-        trace ? trace->table() : nullptr, changes};
+    use->context = {backend->host(), method_name, temp_arena.table(),
+                    trace ? trace->table() : nullptr, changes};
     use->backend = std::move(backend);
     for (const BackendOption& option : options) {
       if (option.backend_id != id) continue;

@@ -15,6 +15,7 @@
 #include "tenon/host/impl/method/instructions.hpp"
 #include "tenon/host/impl/method/kernel_lookup.hpp"
 #include "tenon/host/impl/method/loaded_delegate.hpp"
+#include "tenon/host/impl/method/loaded_session.hpp"
 #include "tenon/host/impl/method/planned_buffers.hpp"
 #include "tenon/host/impl/method/plugin_kernels.hpp"
 #include "tenon/host/impl/method/run_budget.hpp"
@@ -102,13 +103,8 @@ class LoadedMethod final : public Method {
     TENON_TRY(chains_, InstructionBuilder(plan_, values_, delegates_, options_.kernels,
                                           copy_kernels_, plugin_kernels_, loader, arena_)
                            .build());
-    kernel_context_ = {sizeof(tenon_execution_context),
-                       0,
-                       kernel_host(),
-                       plan_.name()->c_str(),
-                       temp_arena_.table(),
-                       options_.trace ? options_.trace->table() : nullptr,
-                       changes_.table()};
+    kernel_context_ = {kernel_host(), plan_.name()->c_str(), temp_arena_.table(),
+                       options_.trace ? options_.trace->table() : nullptr, changes_.table()};
     return ok();
   }
 
@@ -155,11 +151,11 @@ class LoadedMethod final : public Method {
   }
 
   [[nodiscard]] Result<std::unique_ptr<Session>> make_session() {
-    return Session::create(delegates_.data(), delegates_.size());
+    return LoadedSession::create(delegates_);
   }
 
   void use(const Session* session) noexcept {
-    if (session) return session->use();
+    if (session) return loaded(*session).use();
     for (LoadedDelegate& delegate : delegates_) delegate.active = &delegate.own;
   }
 
@@ -208,13 +204,13 @@ class LoadedMethod final : public Method {
     const auto& serialized = *plan_.delegates();
     auto* delegates = arena_.allocate_list<LoadedDelegate>(serialized.size());
     if (!delegates) return error(Error::MemoryAllocationFailed, "no memory for the delegates");
-    const PluginKernelLookup kernels(options_.backends, options_.registry, loader.method_name,
-                                     options_.trace ? options_.trace->table() : nullptr);
+    PluginKernelLookup kernels(options_.backends, options_.registry, loader.method_name,
+                               options_.trace ? options_.trace->table() : nullptr);
     for (flatbuffers::uoffset_t i = 0; i < serialized.size(); ++i) {
       const schema::BackendDelegate& from = *serialized.Get(i);
       new (&delegates[i]) LoadedDelegate();
       const std::uint64_t start = options_.trace ? options_.trace->now_ns() : 0;
-      if (Status loaded = loader.load(from, delegates[i]); !loaded.ok()) {
+      if (Status loaded = loader.load(from, kernels, delegates[i]); !loaded.ok()) {
         if (options_.failed_delegate) *options_.failed_delegate = i;
         return std::move(loaded).with_context(
             concat("delegate ", i, " (", from.id()->string_view(), ")"));
@@ -353,7 +349,7 @@ class LoadedMethod final : public Method {
   std::span<LoadedDelegate> delegates_;
   PluginKernels plugin_kernels_;
   std::span<const Chain> chains_;
-  tenon_execution_context kernel_context_{};
+  HostExecutionContext kernel_context_;
   std::unique_ptr<AsyncRuns> async_runs_;
 };
 

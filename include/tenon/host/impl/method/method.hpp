@@ -62,6 +62,26 @@ const tenon_value& Method::output(std::size_t index) const noexcept {
   return self.value(*self.plan().outputs(), index);
 }
 
+Result<TensorView> Method::output(std::size_t index, ScalarType dtype, Layout layout) const {
+  if (index >= num_outputs()) {
+    return error(Error::InvalidArgument, "output ", index, ": expected Tensor, found only ",
+                 num_outputs(), " outputs");
+  }
+  const tenon_value& value = output(index);
+  if (value.kind != TENON_VALUE_TENSOR) {
+    return error(Error::InvalidArgument, "output ", index, ": expected Tensor, found ",
+                 value_kind_name(value.kind));
+  }
+  const TensorView tensor(*value.as.tensor);
+  if (!tenon::detail::is_accessible(tensor.raw(), dtype, Access::Read)) {
+    return tenon::detail::refuse_tensor("output", index, tensor.raw(), dtype);
+  }
+  if (layout == Layout::Contiguous && !tensor.is_contiguous()) {
+    return tenon::detail::refuse_layout("output", index, tensor);
+  }
+  return tensor;
+}
+
 const tenon_value& Method::input(std::size_t index) const noexcept {
   const detail::LoadedMethod& self = detail::loaded(*this);
   return self.value(*self.plan().inputs(), index);

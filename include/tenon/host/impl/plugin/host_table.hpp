@@ -12,6 +12,7 @@
 #include "tenon/core/visible.hpp"
 #include "tenon/host/files/shortened.hpp"
 #include "tenon/host/impl/plugin/kernel_lookup.hpp"
+#include "tenon/host/plugin/host_execution_context.hpp"
 #include "tenon/host/plugin/host_info.hpp"
 #include "tenon/host/plugin/last_error.hpp"
 #include "tenon/host/plugin/tensor_storage.hpp"
@@ -76,8 +77,10 @@ class HostTable {
   }
 
   static const void* get_extension(const tenon_host*, const char* id) noexcept {
-    const bool is_lookup = id && std::string_view(id) == TENON_EXTENSION_KERNEL_LOOKUP;
-    return is_lookup ? &detail::KernelLookupTable::get() : nullptr;
+    const std::string_view asked = id ? id : "";
+    if (asked == TENON_EXTENSION_KERNEL_LOOKUP) return &detail::KernelLookupTable::get();
+    if (asked == TENON_EXTENSION_CHANGES) return &detail::HostExecutionContext::changes_table();
+    return nullptr;
   }
 
   struct Table : tenon_host {

@@ -11,6 +11,7 @@
 
 #include "tenon/abi/extensions/kernel_lookup.h"
 #include "tenon/core/result.hpp"
+#include "tenon/host/plugin/kernel_lookup_context.hpp"
 
 /// The host's side of kernels that delegates ask for (abi/extensions/kernel_lookup.h).
 namespace tenon::host::detail {
@@ -43,27 +44,8 @@ class KernelLookup {
   ~KernelLookup() = default;
 };
 
-/// The look-up that delegates of this thread use at this moment, or null.
-inline KernelLookup*& current_kernel_lookup() noexcept {
-  thread_local KernelLookup* lookup = nullptr;
-  return lookup;
-}
-
-/// Makes a look-up the current one of this thread during its lifetime; with null there is none.
-class KernelLookupScope {
- public:
-  explicit KernelLookupScope(KernelLookup* lookup) noexcept
-      : before_(std::exchange(current_kernel_lookup(), lookup)) {}
-  KernelLookupScope(const KernelLookupScope&) = delete;
-  KernelLookupScope& operator=(const KernelLookupScope&) = delete;
-  ~KernelLookupScope() { current_kernel_lookup() = before_; }
-
- private:
-  KernelLookup* before_;
-};
-
-/// The functions of the extension. No exception passes to the delegate, and no plugin whose code
-/// they run finds kernels meanwhile: it could ask for the same one without end.
+/// The functions of the extension. No exception passes to the delegate. A plugin that is asked for
+/// a kernel has no context to ask with, so that none asks for the same one without end.
 class KernelLookupTable {
  public:
   [[nodiscard]] static const tenon_kernel_lookup_v1& get() noexcept {
@@ -73,15 +55,15 @@ class KernelLookupTable {
   }
 
  private:
-  static tenon_status find(const tenon_host*, const char* op, tenon_value* const* args,
-                           std::uint32_t num_args, tenon_found_kernel** out) noexcept {
-    KernelLookup* const lookup = current_kernel_lookup();
+  static tenon_status find(const tenon_init_context* context, const char* op,
+                           tenon_value* const* args, std::uint32_t num_args,
+                           tenon_found_kernel** out) noexcept {
     return guarded([&]() -> Status {
-      if (!op || !out || (!args && num_args != 0)) return null_pointer("find_kernel");
+      if (!context || !op || !out || (!args && num_args != 0)) return null_pointer("find_kernel");
+      KernelLookup* const lookup = KernelLookupContext::kernels_of(*context);
       if (!lookup) {
-        return error(Error::InvalidState, "kernel ", op,
-                     ": kernels are found inside of init and check_blob, on the thread of that "
-                     "call, and not while a plugin is asked for one");
+        return error(Error::OperatorMissing, "no kernel for ", op,
+                     ": the host has no kernels of other plugins");
       }
       return give(out, lookup->find(op, {args, num_args}));
     });
@@ -104,7 +86,6 @@ class KernelLookupTable {
   }
 
   static void destroy(tenon_found_kernel* kernel) noexcept {
-    const KernelLookupScope none(nullptr);
     delete reinterpret_cast<HostFoundKernel*>(kernel);
   }
 
@@ -122,7 +103,6 @@ class KernelLookupTable {
 
   template <class Call>
   static tenon_status guarded(Call&& call) noexcept {
-    const KernelLookupScope none(nullptr);
     try {
       const Status outcome = call();
       if (outcome.ok()) [[likely]]

@@ -62,7 +62,7 @@ class Library {
   /// Reads them from all bytes of a file; none from a file of another format than ELF.
   [[nodiscard]] static Result<Needs> read_needs(std::span<const std::byte> bytes) {
     if constexpr (this_platform.format != BinaryFormat::elf) return Needs();
-    return detail::elf::read_dependencies(detail::FileBytes(bytes), this_platform.machine);
+    return detail::elf::read_dependencies(FileBytes(bytes), this_platform.machine);
   }
 
   /// Loads the very file that is open, whatever its path names by now: on Linux through /proc;

@@ -21,38 +21,102 @@
 
 namespace tenon::host {
 
-struct Plugin::State {
-  State(const tenon_plugin_head* plugin, std::string file, HostInfo info,
-        std::optional<Library> loaded)
-      : library(std::move(loaded)),
-        path(std::move(file)),
-        host(std::move(info), path),
-        head(plugin) {}
+namespace detail {
+
+/// The state of a plugin. `Plugin` shows it to applications without its types.
+class LoadedPlugin final : public Plugin, public std::enable_shared_from_this<LoadedPlugin> {
+ public:
+  /// A plugin whose `library`, if it has one, is loaded. Its record is read from `head`.
+  [[nodiscard]] static Result<std::shared_ptr<LoadedPlugin>> create(
+      const tenon_plugin_head* head, std::string path, HostInfo info,
+      std::optional<Library> library) {
+    std::shared_ptr<LoadedPlugin> plugin(
+        new LoadedPlugin(head, std::move(path), std::move(info), std::move(library)));
+    TENON_RETURN_IF_ERROR(plugin->read_head());
+    return plugin;
+  }
+
+  [[nodiscard]] const std::string& the_path() const noexcept { return path_; }
+  [[nodiscard]] const PluginRecord& the_record() const noexcept { return record_; }
+
+  [[nodiscard]] std::string_view name() const noexcept {
+    return path_.empty() ? std::string_view(record_.name) : std::string_view(path_);
+  }
+
+  [[nodiscard]] Result<std::shared_ptr<const LoadedBackend>> open(std::size_t index) {
+    const ScopedLoadLock load_lock(load_lock_);
+    if (!load_lock) {
+      return error(
+          Error::InvalidState, name(), ": backend ", record_.backends[index].id,
+          " is opened by what opens a backend of this plugin, which would wait for itself");
+    }
+    std::optional<LoadedBackend>& slot = opened_[index];
+    if (!slot) {
+      const tenon_backend_api* api = body().backends[index];
+      const BackendRecord& record = record_.backends[index];
+      if (!api) {
+        return error(Error::InvalidArgument, name(), ": backend ", record.id,
+                     " has no function table");
+      }
+      auto backend = LoadedBackend::open(record, host_.get(), *api);
+      if (!backend.ok()) return std::move(backend).status().with_context(name());
+      slot.emplace(*std::move(backend));
+    }
+    return std::shared_ptr<const LoadedBackend>(shared_from_this(), &*slot);
+  }
+
+ private:
+  LoadedPlugin(const tenon_plugin_head* head, std::string path, HostInfo info,
+               std::optional<Library> library)
+      : library_(std::move(library)),
+        path_(std::move(path)),
+        host_(std::move(info), path_),
+        head_(head) {}
+
+  [[nodiscard]] Status read_head() {
+    const std::string where = path_.empty() ? "static plugin" : path_;
+    const std::span object(reinterpret_cast<const std::byte*>(head_), head_->object_size);
+    TENON_TRY(record_, read_record(object, where));
+    TENON_RETURN_IF_ERROR(check_abi(record_).with_context(where));
+    if (!TENON_HAS_MEMBER(body(), backends) || body().backends == nullptr ||
+        body().num_backends != head_->num_backends) {
+      return error(Error::InvalidArgument, where, ": the plugin's body has ", body().struct_size,
+                   " bytes and ", body().num_backends, " backends, expected at least ",
+                   sizeof(tenon_plugin_body), " bytes and ", head_->num_backends, " backends");
+    }
+    opened_.resize(record_.backends.size());
+    return ok();
+  }
 
   [[nodiscard]] const tenon_plugin_body& body() const noexcept {
-    return *reinterpret_cast<const tenon_plugin_body*>(reinterpret_cast<const std::byte*>(head) +
-                                                       head->body_offset);
+    return *reinterpret_cast<const tenon_plugin_body*>(reinterpret_cast<const std::byte*>(head_) +
+                                                       head_->body_offset);
   }
 
   // Declared first, so that it is destroyed last: backends are closed before the code is unloaded.
-  std::optional<Library> library;
-  std::string path;
-  PluginRecord record;
-  HostTable host;
-  const tenon_plugin_head* head;
-  detail::LoadLock load_lock;  // Guards `opened`, and is held while a backend is opened.
-  std::vector<std::optional<LoadedBackend>> opened;
+  std::optional<Library> library_;
+  const std::string path_;
+  PluginRecord record_;
+  HostTable host_;
+  const tenon_plugin_head* const head_;
+  LoadLock load_lock_;  // Guards `opened_`, and is held while a backend is opened.
+  std::vector<std::optional<LoadedBackend>> opened_;
 };
+
+[[nodiscard]] inline LoadedPlugin& loaded(Plugin& plugin) noexcept {
+  return static_cast<LoadedPlugin&>(plugin);
+}
+[[nodiscard]] inline const LoadedPlugin& loaded(const Plugin& plugin) noexcept {
+  return static_cast<const LoadedPlugin&>(plugin);
+}
+
+}  // namespace detail
 
 bool unloads_libraries() { return detail::loader_unloads && !detail::keeps_libraries(); }
 
-Plugin::Plugin(std::unique_ptr<State> state) noexcept : state_(std::move(state)) {}
+const std::string& Plugin::path() const noexcept { return detail::loaded(*this).the_path(); }
 
-Plugin::~Plugin() = default;
-
-const std::string& Plugin::path() const noexcept { return state_->path; }
-
-const PluginRecord& Plugin::record() const noexcept { return state_->record; }
+const PluginRecord& Plugin::record() const noexcept { return detail::loaded(*this).the_record(); }
 
 Result<std::shared_ptr<Plugin>> Plugin::load(const std::filesystem::path& path, HostInfo info) {
   std::error_code failed;
@@ -88,8 +152,8 @@ Result<std::shared_ptr<Plugin>> Plugin::load(OpenedFile file, const PluginRecord
                  " after loading");
   }
   const auto* head = static_cast<const tenon_plugin_head*>(symbol);
-  TENON_TRY(auto plugin,
-            make(std::make_unique<State>(head, path, std::move(info), std::move(library))));
+  TENON_TRY(std::shared_ptr<Plugin> plugin,
+            detail::LoadedPlugin::create(head, path, std::move(info), std::move(library)));
   if (plugin->record() != in_file) {
     return error(Error::InvalidArgument, path,
                  ": the loaded plugin describes itself differently from its file (TN-BIN-3)");
@@ -99,59 +163,20 @@ Result<std::shared_ptr<Plugin>> Plugin::load(OpenedFile file, const PluginRecord
 
 Result<std::shared_ptr<Plugin>> Plugin::from_static(const tenon_plugin_head* head, HostInfo info) {
   if (!head) return error(Error::InvalidArgument, "static plugin: expected its object, found null");
-  return make(std::make_unique<State>(head, "", std::move(info), std::nullopt));
+  TENON_TRY(std::shared_ptr<Plugin> plugin,
+            detail::LoadedPlugin::create(head, "", std::move(info), std::nullopt));
+  return plugin;
 }
 
 Result<std::shared_ptr<const LoadedBackend>> Plugin::backend(std::string_view id) {
-  const std::vector<BackendRecord>& records = record().backends;
+  detail::LoadedPlugin& self = detail::loaded(*this);
+  const std::vector<BackendRecord>& records = self.the_record().backends;
   for (std::size_t i = 0; i < records.size(); ++i) {
-    if (records[i].id == id) return open(i);
+    if (records[i].id == id) return self.open(i);
   }
   const auto id_of = [](const BackendRecord& each) -> const std::string& { return each.id; };
-  return error(Error::NotFound, name(), ": no backend '", id,
+  return error(Error::NotFound, self.name(), ": no backend '", id,
                "'; the plugin has: ", join(records, ", ", id_of));
-}
-
-std::string_view Plugin::name() const noexcept {
-  return path().empty() ? std::string_view(record().name) : std::string_view(path());
-}
-
-Result<std::shared_ptr<Plugin>> Plugin::make(std::unique_ptr<State> state) {
-  const tenon_plugin_head* head = state->head;
-  const std::string where = state->path.empty() ? "static plugin" : state->path;
-  const std::span object(reinterpret_cast<const std::byte*>(head), head->object_size);
-  TENON_TRY(state->record, read_record(object, where));
-  TENON_RETURN_IF_ERROR(check_abi(state->record).with_context(where));
-  const tenon_plugin_body& body = state->body();
-  if (!TENON_HAS_MEMBER(body, backends) || body.backends == nullptr ||
-      body.num_backends != head->num_backends) {
-    return error(Error::InvalidArgument, where, ": the plugin's body has ", body.struct_size,
-                 " bytes and ", body.num_backends, " backends, expected at least ",
-                 sizeof(tenon_plugin_body), " bytes and ", head->num_backends, " backends");
-  }
-  state->opened.resize(state->record.backends.size());
-  return std::shared_ptr<Plugin>(new Plugin(std::move(state)));
-}
-
-Result<std::shared_ptr<const LoadedBackend>> Plugin::open(std::size_t index) {
-  const detail::ScopedLoadLock load_lock(state_->load_lock);
-  if (!load_lock) {
-    return error(Error::InvalidState, name(), ": backend ", record().backends[index].id,
-                 " is opened by what opens a backend of this plugin, which would wait for itself");
-  }
-  std::optional<LoadedBackend>& slot = state_->opened[index];
-  if (!slot) {
-    const tenon_backend_api* api = state_->body().backends[index];
-    const BackendRecord& record = state_->record.backends[index];
-    if (!api) {
-      return error(Error::InvalidArgument, name(), ": backend ", record.id,
-                   " has no function table");
-    }
-    auto backend = LoadedBackend::open(record, state_->host.get(), *api);
-    if (!backend.ok()) return std::move(backend).status().with_context(name());
-    slot.emplace(*std::move(backend));
-  }
-  return std::shared_ptr<const LoadedBackend>(shared_from_this(), &*slot);
 }
 
 }  // namespace tenon::host

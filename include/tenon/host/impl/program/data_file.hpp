@@ -115,7 +115,7 @@ Result<std::shared_ptr<const DataFile>> DataFile::make(std::span<const std::byte
 Result<DataFile::Verified> DataFile::verify(std::span<const std::byte> bytes,
                                             const HostLimits& limits) {
   constexpr auto code = Error::InvalidExternalData;
-  TENON_TRY(const auto parts, detail::read_data_file_header(detail::FileBytes(bytes)));
+  TENON_TRY(const auto parts, detail::read_data_file_header(FileBytes(bytes)));
   TENON_TRY(const auto* root, detail::verify_flatbuffer<flat_tensor_schema::FlatTensor>(
                                   bytes.first(static_cast<std::size_t>(parts.flatbuffer_size)),
                                   flat_tensor_schema::FlatTensorIdentifier(), code));

@@ -76,26 +76,6 @@ Result<MethodMeta> Program::method_meta(std::string_view method) const {
   return MethodMeta(view_, *found);
 }
 
-std::span<const std::byte> Program::segment(std::size_t index) const noexcept {
-  return view_.segment(index);
-}
-
-std::span<const std::byte> Program::delegate_data(
-    const schema::BackendDelegate& delegate) const noexcept {
-  return view_.delegate_data(delegate);
-}
-
-Result<std::span<const std::byte>> Program::constant_data(std::size_t buffer_index,
-                                                          std::uint64_t nbytes) const {
-  return view_.constant_data(buffer_index, nbytes);
-}
-
-Result<std::span<const std::byte>> Program::mutable_data(std::uint64_t segments_index,
-                                                         std::size_t offset_index,
-                                                         std::uint64_t nbytes) const {
-  return view_.mutable_data(segments_index, offset_index, nbytes);
-}
-
 std::string_view Program::key(std::uint32_t index) const noexcept {
   return detail::named_data_key_of(flatbuffer(), index);
 }
@@ -106,7 +86,7 @@ std::optional<std::uint32_t> Program::find_key(std::string_view key) const noexc
 }
 
 std::span<const std::byte> Program::key_data(std::uint32_t index) const noexcept {
-  return segment(flatbuffer().named_data()->Get(index)->segment_index());
+  return view_.segment(flatbuffer().named_data()->Get(index)->segment_index());
 }
 
 Result<std::shared_ptr<const Program>> Program::make(std::span<const std::byte> bytes,
@@ -125,7 +105,7 @@ Result<std::shared_ptr<const Program>> Program::make(std::span<const std::byte> 
 Result<Program::Verified> Program::verify(std::span<const std::byte> bytes,
                                           std::span<const std::byte> start,
                                           const HostLimits& limits) {
-  TENON_TRY(const auto parts, detail::read_program_header(detail::FileBytes(start), bytes.size()));
+  TENON_TRY(const auto parts, detail::read_program_header(FileBytes(start), bytes.size()));
   const auto size = static_cast<std::size_t>(parts.flatbuffer_size);
   const auto flatbuffer = (size <= start.size() ? start : bytes).first(size);
   TENON_TRY(const auto* root, detail::verify_flatbuffer<schema::Program>(

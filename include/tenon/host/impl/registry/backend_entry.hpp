@@ -79,7 +79,7 @@ BackendInfo describe_provider(const BackendEntry& entry, const Provider& provide
   if (!provider.usable()) return info;
   const Provider* chosen = entry.chosen();
   const std::string origin = provider.source->origin();
-  if (in_slot || (!in_use && chosen == &provider && provider.source->object)) {
+  if (in_slot || (!in_use && chosen == &provider && provider.source->is_open)) {
     info.state = BackendState::loaded;
   } else if (chosen == &provider && in_use) {
     info.state = BackendState::shadowed;

@@ -79,9 +79,11 @@ class Search {
   void add_static_plugin(const tenon_plugin_head* plugin) {
     if (report_.search_paths.empty()) new_search_path(SearchPathKind::static_list, {});
     PluginSource& source = new_source({});
-    source.linked = plugin;
+    source.opener = static_plugin_opener(plugin);
+    source.description = "static plugin ";
     auto linked = Plugin::from_static(plugin);
     if (!linked.ok()) return refuse(source, std::move(linked).status());
+    source.description += (*linked)->record().name;
     take_record(source, (*linked)->record(), nullptr);
   }
 
@@ -252,6 +254,7 @@ class Search {
   }
 
   void read_plugin(PluginSource& source, const OpenedFile& file, const Manifest* manifest) {
+    source.opener = file_opener(Trust::checked);
     auto record = peek(file);
     if (!record.ok()) return refuse(source, std::move(record).status());
     take_record(source, *std::move(record), manifest);

@@ -9,6 +9,7 @@
 
 #include "tenon/core/concat.hpp"
 #include "tenon/host/platform/path_text.hpp"
+#include "tenon/host/plugin/load_lock.hpp"
 #include "tenon/host/plugin/plugin.hpp"
 
 namespace tenon::host {
@@ -19,63 +20,101 @@ std::string SearchPath::name() const {
 }
 
 std::string PluginSource::origin() const {
-  if (!manifest.empty() && path.empty()) return path_text(manifest);
   if (!path.empty()) return path_text(path);
-  if (linked) return concat("static plugin ", record ? record->name : std::string());
-  return object ? "an object of the application" : "a factory of the application";
+  return manifest.empty() ? description : path_text(manifest);
 }
 
 Result<std::shared_ptr<const LoadedBackend>> PluginSource::open(std::size_t index,
                                                                 const HostInfo& info) const {
-  if (object) return object;
-  if (factory) return call_factory();
-  TENON_TRY(const std::shared_ptr<Plugin> plugin, load(info));
-  return plugin->backend(record->backends[index].id);
+  if (opener) return opener(*this, index, info);
+  return tenon::error(Error::InvalidState, origin(), ": the source has no opener");
 }
 
-[[gnu::cold]] Result<std::shared_ptr<const LoadedBackend>> PluginSource::call_factory() const {
-  try {
-    auto made = factory();
-    if (made.ok() && !*made) {
-      return tenon::error(Error::Internal, "the factory of backend '", backends[0].id,
-                          "' returned null, expected a backend");
+BackendOpener object_opener(std::shared_ptr<const LoadedBackend> backend) {
+  return [held = std::move(backend)](
+             const PluginSource&, std::size_t,
+             const HostInfo&) -> Result<std::shared_ptr<const LoadedBackend>> { return held; };
+}
+
+BackendOpener factory_opener(BackendFactory factory) {
+  return
+      [make = std::move(factory)](const PluginSource& source, std::size_t index,
+                                  const HostInfo&) -> Result<std::shared_ptr<const LoadedBackend>> {
+        const std::string& id = source.backends[index].id;
+        try {
+          auto made = make();
+          if (made.ok() && !*made) {
+            return error(Error::Internal, "the factory of backend '", id,
+                         "' returned null, expected a backend");
+          }
+          return made;
+        } catch (const std::bad_alloc&) {
+          return error(Error::MemoryAllocationFailed, "the factory of backend '", id,
+                       "' ran out of memory");
+        } catch (const std::exception& thrown) {
+          return error(Error::Internal, "the factory of backend '", id,
+                       "' threw: ", std::string_view(thrown.what()));
+        } catch (...) {
+          return error(Error::Internal, "the factory of backend '", id,
+                       "' threw an exception not derived from std::exception");
+        }
+      };
+}
+
+namespace detail {
+
+/// The plugin of one source, loaded once for all its backends, and again when it was released.
+struct PluginSlot {
+  LoadLock load_lock;  // Guards `loaded`, and is held while loading.
+  std::weak_ptr<Plugin> loaded;
+};
+
+/// `load(source, info)` returns the plugin.
+template <class Load>
+BackendOpener plugin_opener(Load load) {
+  return [slot = std::make_shared<PluginSlot>(), load](
+             const PluginSource& source, std::size_t index,
+             const HostInfo& info) -> Result<std::shared_ptr<const LoadedBackend>> {
+    std::shared_ptr<Plugin> plugin;
+    {
+      const ScopedLoadLock load_lock(slot->load_lock);
+      if (!load_lock) {
+        return error(Error::InvalidState, source.origin(),
+                     ": a backend of this plugin is looked up by ",
+                     "what loads the plugin, which would wait for itself");
+      }
+      plugin = slot->loaded.lock();
+      if (!plugin) {
+        TENON_TRY(plugin, load(source, info));
+        slot->loaded = plugin;
+      }
     }
-    return made;
-  } catch (const std::bad_alloc&) {
-    return tenon::error(Error::MemoryAllocationFailed, "the factory of backend '", backends[0].id,
-                        "' ran out of memory");
-  } catch (const std::exception& thrown) {
-    return tenon::error(Error::Internal, "the factory of backend '", backends[0].id,
-                        "' threw: ", std::string_view(thrown.what()));
-  } catch (...) {
-    return tenon::error(Error::Internal, "the factory of backend '", backends[0].id,
-                        "' threw an exception not derived from std::exception");
-  }
+    return plugin->backend(source.record->backends[index].id);
+  };
 }
 
-[[gnu::cold]] Result<std::shared_ptr<Plugin>> PluginSource::load(const HostInfo& info) const {
-  const detail::ScopedLoadLock load_lock(load_lock_);
-  if (!load_lock) {
-    return tenon::error(Error::InvalidState, origin(),
-                        ": a backend of this plugin is looked up by ",
-                        "what loads the plugin, which would wait for itself");
-  }
-  if (auto plugin = loaded_.lock()) return plugin;
-  auto plugin = linked ? Plugin::from_static(linked, info) : load_file(info);
-  if (plugin.ok()) loaded_ = *plugin;
-  return plugin;
+}  // namespace detail
+
+BackendOpener static_plugin_opener(const tenon_plugin_head* plugin) {
+  return detail::plugin_opener([plugin](const PluginSource&, const HostInfo& info) {
+    return Plugin::from_static(plugin, info);
+  });
 }
 
-Result<std::shared_ptr<Plugin>> PluginSource::load_file(const HostInfo& info) const {
-  TENON_TRY(OpenedFile file, open_file(path, trust));
-  if (sha256) {
-    TENON_TRY(const Sha256 found, sha256_of_file(file.descriptor.get()));
-    if (found != *sha256) {
-      return tenon::error(Error::AccessFailed, path_text(path), ": its SHA-256 is ", found.to_hex(),
-                          ", ", path_text(manifest), " expects ", sha256->to_hex());
-    }
-  }
-  return Plugin::load(std::move(file), &*record, info);
+BackendOpener file_opener(Trust trust) {
+  return detail::plugin_opener(
+      [trust](const PluginSource& source, const HostInfo& info) -> Result<std::shared_ptr<Plugin>> {
+        TENON_TRY(OpenedFile file, open_file(source.path, trust));
+        if (source.sha256) {
+          TENON_TRY(const Sha256 found, sha256_of_file(file.descriptor.get()));
+          if (found != *source.sha256) {
+            return error(Error::AccessFailed, path_text(source.path), ": its SHA-256 is ",
+                         found.to_hex(), ", ", path_text(source.manifest), " expects ",
+                         source.sha256->to_hex());
+          }
+        }
+        return Plugin::load(std::move(file), &*source.record, info);
+      });
 }
 
 }  // namespace tenon::host

@@ -29,7 +29,9 @@ Status BackendRegistry::register_backend(std::shared_ptr<const LoadedBackend> ba
   if (!backend) return error(Error::InvalidArgument, "expected a backend, found null");
   auto source = std::make_shared<PluginSource>();
   source->backends = {backend->record()};
-  source->object = std::move(backend);
+  source->opener = object_opener(std::move(backend));
+  source->is_open = true;
+  source->description = "an object of the application";
   return register_source(std::move(source), registration);
 }
 
@@ -37,7 +39,8 @@ Status BackendRegistry::register_backend(BackendFactory factory, Registration re
   if (!factory) return error(Error::InvalidArgument, "expected a factory, found an empty one");
   auto source = std::make_shared<PluginSource>();
   source->backends.emplace_back().id = registration.name;
-  source->factory = std::move(factory);
+  source->opener = factory_opener(std::move(factory));
+  source->description = "a factory of the application";
   return register_source(std::move(source), registration);
 }
 
@@ -49,7 +52,7 @@ Status BackendRegistry::register_backend(const std::filesystem::path& plugin,
   if (failed) {
     return error(Error::AccessFailed, "cannot resolve ", path_text(plugin), ": ", failed.message());
   }
-  source->trust = Trust::caller;
+  source->opener = file_opener(Trust::caller);
   TENON_TRY(const OpenedFile file, open_file(source->path, Trust::caller));
   TENON_TRY(source->record, peek(file));
   TENON_RETURN_IF_ERROR(check_abi(*source->record).with_context(path_text(source->path)));
@@ -61,8 +64,9 @@ Status BackendRegistry::register_backend(const tenon_plugin_head* plugin,
                                          Registration registration) {
   TENON_TRY(const auto linked, Plugin::from_static(plugin, info_));
   auto source = std::make_shared<PluginSource>();
-  source->linked = plugin;
+  source->opener = static_plugin_opener(plugin);
   source->record = linked->record();
+  source->description = concat("static plugin ", source->record->name);
   source->backends = source->record->backends;
   return register_source(std::move(source), registration);
 }

@@ -12,8 +12,8 @@
 #include <utility>
 #include <vector>
 
-#include "tenon/host/binary/file_bytes.hpp"
-#include "tenon/host/impl/binary/elf_class.hpp"
+#include "tenon/core/elf_class.hpp"
+#include "tenon/core/file_bytes.hpp"
 
 namespace tenon::aot {
 
@@ -152,10 +152,10 @@ class LibraryStripper {
     return out;
   }
 
-  host::detail::elf::ElfClass elf_{};
-  host::detail::FileBytes file_;
-  host::detail::elf::FileHeader header_;
-  host::detail::FileBytes table_;
+  ElfClass elf_{};
+  FileBytes file_;
+  ElfClass::FileHeader header_;
+  FileBytes table_;
   std::uint64_t num_sections_ = 0;
   std::uint64_t num_kept_ = 0;    // Sections, with the null one.
   std::uint64_t end_ = 0;         // Of what is kept.

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "print_and_exit.hpp"
+#include "tenon/core/result.hpp"
+#include "tenon/host/method/embedded_code.hpp"
+#include "tool_limits.hpp"
+
+namespace tenon::run {
+
+/// The command line, taken apart.
+struct Arguments {
+  std::string model;
+  std::string method;  ///< Empty: "forward", or the only method there is.
+  std::vector<std::string> plugins;
+  std::vector<std::string> data;
+  std::vector<std::string> inputs;
+  std::vector<std::string> expected;
+  std::optional<double> rtol;
+  std::optional<double> atol;
+  std::string output;
+  std::vector<std::string> options;
+  host::EmbeddedCodePolicy embedded_code = host::EmbeddedCodePolicy::allow();
+  tool::ToolLimits limits;
+  std::uint32_t top = 0;  ///< 0: classes are not reported.
+  std::string labels;
+  std::uint32_t repeat = 1;
+  std::string trace;
+  bool json = false;
+};
+
+/// Reads the command line. InvalidArgument names the argument that is wrong.
+[[nodiscard]] Result<std::variant<Arguments, PrintAndExit>> parse_arguments(
+    int argc, const char* const* argv);
+
+}  // namespace tenon::run

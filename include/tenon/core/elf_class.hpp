@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "tenon/core/file_bytes.hpp"
+
+namespace tenon {
+
+/// One of the two widths of little-endian ELF files: where things are in its structures. Those of
+/// the 32-bit one have the same members with shorter numbers, and not all in the same order (System
+/// V gABI, "Object Files").
+struct ElfClass {
+  /// A program header. Where it says its bytes are is only checked for those that are loaded.
+  struct Segment {
+    std::uint32_t type, flags;
+    std::uint64_t offset, address, file_size, memory_size;
+  };
+
+  /// A section header.
+  struct Section {
+    std::uint32_t name, type, link;
+    std::uint64_t offset, size;
+  };
+
+  /// An entry of a symbol table.
+  struct Symbol {
+    std::uint32_t name;
+    std::uint8_t info, other;
+    std::uint16_t section;
+    std::uint64_t address, size;
+  };
+
+  struct DynamicEntry {
+    std::uint64_t tag, value;
+  };
+
+  /// Members of a file header, without the bytes that are the same for both widths.
+  struct FileHeader {
+    std::uint64_t program_headers, section_headers;
+    std::uint32_t flags;
+    std::uint16_t program_header_size, num_program_headers;
+    std::uint16_t section_header_size, num_sections, section_of_names;
+  };
+
+  bool wide = true;  ///< ELFCLASS64.
+
+  [[nodiscard]] constexpr std::uint64_t word_size() const noexcept { return wide ? 8 : 4; }
+  [[nodiscard]] constexpr std::uint64_t file_header_size() const noexcept { return wide ? 64 : 52; }
+  [[nodiscard]] constexpr std::uint64_t segment_size() const noexcept { return wide ? 56 : 32; }
+  [[nodiscard]] constexpr std::uint64_t section_size() const noexcept { return wide ? 64 : 40; }
+  [[nodiscard]] constexpr std::uint64_t symbol_size() const noexcept { return wide ? 24 : 16; }
+  [[nodiscard]] constexpr std::uint64_t dynamic_size() const noexcept { return 2 * word_size(); }
+
+  [[nodiscard]] std::uint64_t word(FileBytes bytes, std::uint64_t offset) const noexcept {
+    return wide ? bytes.u64(offset) : bytes.u32(offset);
+  }
+
+  [[nodiscard]] FileHeader file_header(FileBytes file) const noexcept {
+    const std::uint64_t after_words = 24 + 3 * word_size();
+    const auto u16 = [&](std::uint64_t offset) { return file.u16(after_words + offset); };
+    return {word(file, 24 + word_size()),
+            word(file, 24 + 2 * word_size()),
+            file.u32(after_words),
+            u16(6),
+            u16(8),
+            u16(10),
+            u16(12),
+            u16(14)};
+  }
+  [[nodiscard]] Segment segment(FileBytes table, std::uint64_t index) const noexcept {
+    const FileBytes entry = table.part(index * segment_size(), segment_size());
+    return {entry.u32(0),
+            entry.u32(wide ? 4 : 24),
+            word(entry, wide ? 8 : 4),
+            word(entry, wide ? 16 : 8),
+            word(entry, wide ? 32 : 16),
+            word(entry, wide ? 40 : 20)};
+  }
+  [[nodiscard]] Section section(FileBytes table, std::uint64_t index) const noexcept {
+    const FileBytes entry = table.part(index * section_size(), section_size());
+    return {entry.u32(0), entry.u32(4), entry.u32(wide ? 40 : 24), word(entry, wide ? 24 : 16),
+            word(entry, wide ? 32 : 20)};
+  }
+  /// All section headers of `file`; none when they are not of the size that is known.
+  [[nodiscard]] FileBytes section_table(FileBytes file) const noexcept {
+    const FileHeader header = file_header(file);
+    if (header.section_header_size != section_size())
+      return FileBytes(std::span<const std::byte>());
+    return file.part(header.section_headers, header.num_sections * section_size());
+  }
+  [[nodiscard]] Symbol symbol(FileBytes table, std::uint64_t index) const noexcept {
+    const FileBytes entry = table.part(index * symbol_size(), symbol_size());
+    return {entry.u32(0),
+            entry.u8(wide ? 4 : 12),
+            entry.u8(wide ? 5 : 13),
+            entry.u16(wide ? 6 : 14),
+            word(entry, wide ? 8 : 4),
+            word(entry, wide ? 16 : 8)};
+  }
+  [[nodiscard]] DynamicEntry dynamic_entry(FileBytes table, std::uint64_t index) const noexcept {
+    const std::uint64_t at = index * dynamic_size();
+    return {word(table, at), word(table, at + word_size())};
+  }
+};
+
+}  // namespace tenon

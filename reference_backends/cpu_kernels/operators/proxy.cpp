@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: MIT
+#include "operators/proxy.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "operators/arguments.hpp"
+#include "operators/found_call.hpp"
+#include "operators/json_members.hpp"
+#include "operators/read_found_call.hpp"
+#include "tenon/core/concat.hpp"
+#include "tenon/core/lists.hpp"
+
+namespace tenon::cpu_aoti {
+namespace {
+
+using json::fail;
+using json::find;
+using json::Json;
+using json::list;
+using json::text;
+
+/// A call that the operator's code here runs, or a kernel of another plugin.
+struct PreparedCall {
+  const OperatorKernel* kernel = nullptr;
+  std::vector<PreparedArgument> arguments{};  ///< One for each parameter.
+  std::size_t num_integers = 0;
+  std::size_t num_inputs = 0;  ///< Tensors before the results.
+  std::unique_ptr<const FoundCall> found{};
+};
+
+/// Reads one call. The model passes, in the order of the operator's schema, the tensors and the
+/// integers; everything else is in the description (PyTorch: `OSSProxyExecutor`).
+class CallReader {
+ public:
+  CallReader(const OperatorKernel& kernel, std::string where)
+      : kernel_(kernel), where_(std::move(where)) {}
+
+  Result<PreparedCall> read(const Json& node) && {
+    call_.kernel = &kernel_;
+    call_.arguments.resize(kernel_.parameters.size());
+    TENON_TRY(const Json* inputs, list(node, "inputs", where_));
+    for (const Json& input : *inputs) TENON_RETURN_IF_ERROR(read_input(input));
+    for (std::size_t i = 0; i < call_.arguments.size(); ++i) {
+      const Parameter& parameter = kernel_.parameters[i];
+      if (call_.arguments[i].is_given || parameter.may_be_missing) continue;
+      return fail(Error::InvalidProgram, where_, "has no argument '", parameter.name, "'");
+    }
+    TENON_TRY(const Json* outputs, list(node, "outputs", where_));
+    bool all_tensors = true;
+    for (const Json& output : *outputs) all_tensors = all_tensors && find(output, "as_tensor");
+    if (all_tensors && outputs->size() == kernel_.num_results) return std::move(call_);
+    return fail(Error::InvalidProgram, where_, "expected ", kernel_.num_results,
+                " tensors as outputs, found ", outputs->size(),
+                all_tensors ? "" : ", not all of them tensors");
+  }
+
+ private:
+  Status read_input(const Json& input) {
+    TENON_TRY(const std::string name, text(input, "name", where_));
+    const auto found = std::ranges::find(kernel_.parameters, name, &Parameter::name);
+    const Json* value = find(input, "arg");
+    if (!value || !value->is_object() || value->size() != 1) {
+      return fail(Error::InvalidProgram, where_, "expected one value for argument '", name, "'");
+    }
+    if (found == kernel_.parameters.end()) {
+      return fail(Error::NotSupported, where_, "has an argument '", name, "', which is not known");
+    }
+    const auto index = static_cast<std::size_t>(found - kernel_.parameters.begin());
+    // The model passes arguments in the order of the schema; another order would mix them up.
+    if (index < next_) {
+      return fail(Error::InvalidProgram, where_, "argument '", name,
+                  "' is behind a later one, or there twice");
+    }
+    next_ = index + 1;
+    return read_value(*found, call_.arguments[index], value->begin().key(), value->begin().value());
+  }
+
+  Status read_value(const Parameter& parameter, PreparedArgument& out, const std::string& type,
+                    const Json& value) {
+    const bool is_integer = type == "as_int" || type == "as_sym_int";
+    if (type == "as_none") {
+      if (parameter.may_be_missing) return ok();
+    } else if (parameter.type == ParameterType::tensor && type == "as_tensor") {
+      return take(out, call_.num_inputs, 1);
+    } else if (parameter.type == ParameterType::integer && is_integer) {
+      return take(out, call_.num_integers, 1);
+    } else if (parameter.type == ParameterType::integers &&
+               (type == "as_ints" || type == "as_sym_ints") && value.is_array()) {
+      return take(out, call_.num_integers, value.size());
+    } else if (parameter.type == ParameterType::flag && type == "as_bool" && value.is_boolean()) {
+      out.flag = value.get<bool>();
+      return take(out, call_.num_integers, 0);
+    } else if (parameter.type == ParameterType::number && type == "as_float" && value.is_number()) {
+      out.number = value.get<double>();
+      return take(out, call_.num_integers, 0);
+    } else if (parameter.type == ParameterType::text && type == "as_string" && value.is_string()) {
+      out.text = value.get<std::string>();
+      return take(out, call_.num_integers, 0);
+    }
+    return fail(Error::NotSupported, where_, "argument '", parameter.name, "' has the type ", type,
+                ", for which there is no code here");
+  }
+
+  static Status take(PreparedArgument& out, std::size_t& total, std::size_t count) {
+    out.is_given = true;
+    out.first = total;
+    out.count = count;
+    total += count;
+    return ok();
+  }
+
+  const OperatorKernel& kernel_;
+  std::string where_;
+  PreparedCall call_;
+  std::size_t next_ = 0;  ///< The first parameter that may come.
+};
+
+class Proxy final : public aoti::ProxyExecutor {
+ public:
+  explicit Proxy(std::vector<PreparedCall> calls) noexcept : calls_(std::move(calls)) {}
+
+  Status call(std::size_t index, std::span<const std::int64_t> integers,
+              std::span<ModelTensor* const> tensors) const override {
+    if (index >= calls_.size()) {
+      return error(Error::InvalidProgram, "number ", index, ": the description has ",
+                   calls_.size());
+    }
+    const PreparedCall& call = calls_[index];
+    if (call.found) return call.found->run(integers, tensors);
+    const OperatorKernel& kernel = *call.kernel;
+    if (integers.size() != call.num_integers ||
+        tensors.size() != call.num_inputs + kernel.num_results) {
+      return error(Error::InvalidProgram, "number ", index, ", ", kernel.name, ": expected ",
+                   call.num_integers, " integers and ", call.num_inputs, " + ", kernel.num_results,
+                   " tensors, the model passes ", integers.size(), " and ", tensors.size());
+    }
+    std::array<OwnedTensor, max_results> own{OwnedTensor(nullptr), OwnedTensor(nullptr),
+                                             OwnedTensor(nullptr), OwnedTensor(nullptr)};
+    const OperatorResults results = std::span(own).first(kernel.num_results);
+    TENON_RETURN_IF_ERROR(kernel.run(OperatorArguments(call.arguments, integers, tensors), results)
+                              .with_context(kernel.name));
+    const auto handles = tensors.subspan(call.num_inputs);
+    // The handle gets the result, and what it had is released with the other object.
+    for (std::size_t i = 0; i < results.size(); ++i) std::swap(*handles[i], *results[i]);
+    return ok();
+  }
+
+ private:
+  std::vector<PreparedCall> calls_;
+};
+
+/// Names of operators that have no code, each once, in the order of their first calls.
+class MissingOperators {
+ public:
+  /// `answer` is that of other plugins; empty when they were not asked.
+  void add(std::string name, std::string_view answer) {
+    const auto [at, is_new] = all_.insert(std::move(name));
+    if (is_new && listed_.size() < most_listed) {
+      listed_.push_back(*at);
+      add_answer(answer);
+    }
+    if (answer.empty()) is_undescribed_ = true;
+  }
+
+  [[nodiscard]] bool empty() const noexcept { return all_.empty(); }
+
+  [[nodiscard]] Status refusal() const {
+    std::string names = tenon::join(listed_, ", "), answers;
+    for (const std::string& answer : answers_) answers += concat("; ", answer);
+    if (all_.size() > listed_.size()) {
+      names += concat(" and ", all_.size() - listed_.size(), " more");
+    }
+    return error(Error::OperatorMissing, "no code here for ", all_.size(),
+                 all_.size() == 1 ? " operator: " : " operators: ", names,
+                 "; have them decomposed when the model is exported (docs/aoti/operators.md)",
+                 is_undescribed_
+                     ? ", or compile it with tenon.aoti.describe_calls, so that kernels "
+                       "of other plugins can run them"
+                     : "",
+                 answers);
+  }
+
+ private:
+  static constexpr std::size_t most_listed = 32;
+  static constexpr std::size_t longest_answer = 512;
+
+  void add_answer(std::string_view answer) {
+    std::size_t end = std::min(answer.size(), longest_answer);
+    // Characters of UTF-8 stay whole.
+    while (end < answer.size() && end > 0 && (answer[end] & 0xc0) == 0x80) --end;
+    std::string text = concat(answer.substr(0, end), end < answer.size() ? " ..." : "");
+    if (!text.empty() && std::ranges::find(answers_, text) == answers_.end()) {
+      answers_.push_back(std::move(text));
+    }
+  }
+
+  std::unordered_set<std::string> all_;
+  std::vector<std::string> listed_;
+  std::vector<std::string> answers_;  // Of those listed, each text once.
+  bool is_undescribed_ = false;
+};
+
+/// The call of an operator without code here, when a plugin has a kernel for it. OperatorMissing
+/// has all reasons for which another operator may still be looked for.
+Result<std::unique_ptr<const FoundCall>> find_call(const InitContext* context, const Json& node,
+                                                   const std::string& target, std::size_t number) {
+  const std::string where = concat("call ", number, ", ", target);
+  if (!context || !FoundKernel::is_offered_by(HostServices(context->raw().host))) {
+    return error(Error::OperatorMissing, "the host has no kernels of other plugins");
+  }
+  auto plan = read_found_call(node, target, where);
+  if (plan.error() == Error::NotSupported) return error(Error::OperatorMissing, plan.text());
+  if (!plan.ok()) return std::move(plan).status();
+  if (!*plan) return error(Error::OperatorMissing, "");
+  auto found = FoundCall::find(*context, **std::move(plan), number);
+  if (found.ok() || found.error() == Error::OperatorMissing) return found;
+  return std::move(found).status().with_context(where);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<const aoti::ProxyExecutor>> make_proxy(std::string_view description,
+                                                              const InitContext* context) {
+  TENON_TRY(const Json root, json::parse(description, "the description"));
+  TENON_TRY(const Json* nodes, list(root, "nodes", "the description"));
+  constexpr std::size_t most_calls = std::size_t{1} << 16;
+  if (nodes->size() > most_calls) {
+    return error(Error::OutOfResources, "a description of ", nodes->size(),
+                 " calls: expected at most ", most_calls);
+  }
+  std::vector<PreparedCall> calls;
+  MissingOperators missing;
+  for (std::size_t i = 0; i < nodes->size(); ++i) {
+    const std::string where = concat("call ", i);
+    const Json* node = find((*nodes)[i], "node");
+    if (!node) return fail(Error::InvalidProgram, where, "expected an object 'node'");
+    TENON_TRY(std::string target, text(*node, "target", where));
+    if (!FoundKernel::is_operator_name(target)) {
+      return fail(Error::InvalidProgram, where, "expected the name of an operator in 'target'");
+    }
+    const OperatorKernel* kernel = find_operator(target);
+    if (!kernel) {
+      auto found = find_call(context, *node, target, i);
+      if (found.ok()) {
+        calls.push_back({.found = *std::move(found)});
+      } else if (found.error() == Error::OperatorMissing) {
+        missing.add(std::move(target), found.text());
+      } else {
+        return std::move(found).status();
+      }
+      continue;
+    }
+    if (kernel->load) TENON_RETURN_IF_ERROR(kernel->load().with_context(kernel->name));
+    TENON_TRY(PreparedCall call,
+              CallReader(*kernel, concat(where, ", ", kernel->name)).read(*node));
+    calls.push_back(std::move(call));
+  }
+  if (!missing.empty()) return missing.refusal();
+  return std::make_unique<const Proxy>(std::move(calls));
+}
+
+}  // namespace tenon::cpu_aoti
