@@ -95,7 +95,8 @@ class Agreement(Project):
         self.make()
         self.assertTrue((self.folder / "build/hello.so").is_file())
         self.assertEqual(list(made.rglob("*.a")), [])
-        shown = run(build / "examples/programs/tenon-inspect/tenon-inspect", self.folder / "build/hello.so", "--json", env=environment)
+        shown = run(build / "examples/programs/tenon-inspect/tenon-inspect", self.folder / "build/hello.so", "--json",
+                    env=environment)
         self.assertEqual(json.loads(shown.stdout)["record"]["backends"][0]["id"], "Add")
 
     def test_a_host_that_cannot_be_is_left_out_or_refused_with_the_reason(self):
@@ -130,7 +131,7 @@ class Application(Project):
         [text] = [block for block in re.findall(r"```cmake\n(.*?)```", page, re.DOTALL) if "FetchContent" in block]
         header = (source / "include/tenon/abi/version.h").read_text()
         self.assertIn(f"GIT_TAG v{re.search('VERSION_STRING .(.*).$', header, re.M)[1]}\n", text)
-        for name in ("embed", "demo_backend"):
+        for name in ("applications/embed", "backends/demo_backend"):
             for path in (source / "examples" / name).glob("*.?pp"):
                 shutil.copy(path, self.folder)
         watch = Stopwatch()

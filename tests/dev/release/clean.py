@@ -13,8 +13,9 @@ from dev.part import Failed, alone
 
 SCRIPTS = pathlib.Path("tests/dev/release/clean_root")
 # What the scripts use of the sources.
-SAMPLES = ("examples/applications/digits/model.pte", "examples/applications/digits/input.npy", "examples/applications/digits/expected.npy",
-           "examples/backends/hello/hello.cpp", "examples/applications/embed/embed.cpp", "examples/backends/demo_backend/demo_backend.cpp",
+SAMPLES = ("examples/applications/digits/model.pte", "examples/applications/digits/input.npy",
+           "examples/applications/digits/expected.npy", "examples/applications/embed/embed.cpp",
+           "examples/backends/hello/hello.cpp", "examples/backends/demo_backend/demo_backend.cpp",
            "examples/backends/demo_backend/demo_blob.hpp", "tests/fixtures/demo_sin_inline/model.pte")
 # By script: which files it is about.
 CHECKS = {"archive": "*.tar.gz", "debian": "*.deb", "wheel": "*.whl"}
