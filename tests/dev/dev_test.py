@@ -176,12 +176,14 @@ class Compiled(InFolder):
 
     def test_a_build_is_made_once_and_then_given_its_options(self):
         self.program("meson", 'echo "$CC $CXX $CC_LD: $*" >>log\n[ "$1" != setup ] || touch build/asan/build.ninja')
+        self.program("ninja", 'echo "ninja $*" >>log')
         for _ in range(2):
             builds.configure(self.part, builds.ASAN)
-        made, again = pathlib.Path("log").read_text(encoding="utf-8").splitlines()
+        made, again, regenerated = pathlib.Path("log").read_text(encoding="utf-8").splitlines()
         self.assertTrue(made.startswith("clang clang++ lld: setup build/asan --werror -Dbuildtype=debug "
                                         "-Db_sanitize=address,undefined -Db_lundef=false -Dfuzz=true "), made)
         self.assertIn(": configure build/asan -Dbuildtype=debug -Db_sanitize=address,undefined", again)
+        self.assertEqual(regenerated, "ninja -C build/asan --quiet build.ninja")
 
     def test_a_build_that_is_not_made_fails_with_what_meson_printed(self):
         self.program("meson", "echo no compiler; exit 1")

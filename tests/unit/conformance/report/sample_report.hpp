@@ -126,12 +126,14 @@ inline const std::string& hostile_text() {
   TestResult skipped = test;
   skipped.outcome = Outcome::unsupported;
   skipped.findings.clear();
+  skipped.id.clear();
   skipped.name = "skipped";
   TestResult error = skipped;
   error.outcome = Outcome::kit_error;
   error.name = "error";
   TestResult expected = test;
   expected.outcome = Outcome::expected_failure;
+  expected.id.clear();
   expected.name = "expected";
   SubjectReport subject = subject_of("hostile", {test, skipped, error, expected});
   subject.path = subject.name = subject.version = subject.vendor = subject.sdk_version = text;
