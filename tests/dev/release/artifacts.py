@@ -90,13 +90,15 @@ def debian(made):
 
 
 def check_contents(part, folder):
-    """There are three packages, and no file is in two."""
+    """There are three packages, no file is in two, and no library is among what all architectures share."""
     of_packages = {}
     for path in sorted(folder.glob("*.deb")):
         listed = part.output(["dpkg-deb", "--contents", path]).splitlines()
         for name in (line.split()[5] for line in listed if not line.startswith("d")):
             if name in of_packages:
                 raise Failed(f"{name} is in {of_packages[name]} and in {path.name}")
+            if name.startswith("./usr/share/") and name.endswith(".so"):
+                raise Failed(f"{name} is in {path.name}")
             of_packages[name] = path.name
     if len(set(of_packages.values())) != 3:
         raise Failed(f"expected three packages, found {sorted(set(of_packages.values()))}")

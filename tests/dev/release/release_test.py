@@ -111,6 +111,9 @@ class Release(InFolder):
         same = {"a.deb"}
         with self.assertRaisesRegex(Failed, "./usr/same is in b.deb and in c.deb"):
             artifacts.check_contents(self.part, self.folder)
+        self.patch(mock.patch.object(self.part, "output", lambda words: "-rw-r--r-- root/root 1 day time ./usr/share/doc/a.so"))
+        with self.assertRaisesRegex(Failed, "./usr/share/doc/a.so is in a.deb"):
+            artifacts.check_contents(self.part, self.folder)
 
     def test_without_root_clean_roots_are_skipped(self):
         self.patch(mock.patch.object(os, "geteuid", lambda: 1000))
