@@ -91,7 +91,7 @@ struct SeenKernelLookup {
     return kernel_lookup_of(original)->last_failure(original);
   }
 
-  static constexpr tenon_kernel_lookup_v1 table = {
+  static constexpr tenon_kernel_lookup_v1 shown_table = {
       sizeof(tenon_kernel_lookup_v1), 0, &find, &clone, &run, &destroy, &last_failure};
 };
 
@@ -108,15 +108,16 @@ struct SeenChanges {
     return changes_of(original.host)->get_changes(&original);
   }
 
-  static constexpr tenon_changes_v1 table = {sizeof(tenon_changes_v1), 0, &get_changes};
+  static constexpr tenon_changes_v1 shown_table = {sizeof(tenon_changes_v1), 0, &get_changes};
 };
 
 const void* GuardedHost::extension_of(const tenon_host* original, const char* id) {
   const std::string_view asked = id;
   if (asked == TENON_EXTENSION_KERNEL_LOOKUP) {
-    return kernel_lookup_of(original) ? &SeenKernelLookup::table : nullptr;
+    return kernel_lookup_of(original) ? &SeenKernelLookup::shown_table : nullptr;
   }
-  if (asked == TENON_EXTENSION_CHANGES) return changes_of(original) ? &SeenChanges::table : nullptr;
+  if (asked == TENON_EXTENSION_CHANGES)
+    return changes_of(original) ? &SeenChanges::shown_table : nullptr;
   return original->get_extension(original, id);
 }
 
