@@ -15,6 +15,8 @@
 #include "tenon/host/impl/method/kernel_lookup.hpp"
 #include "tenon/host/impl/plugin/host_table.hpp"
 #include "tenon/host/method/check_blob.hpp"
+#include "tenon/host/method/embedded_code.hpp"
+#include "tenon/host/method/host_init_context.hpp"
 #include "test_kernels.hpp"
 
 using namespace tenon;
