@@ -296,6 +296,38 @@ TEST_CASE("every event is destroyed with its method, before its backend is close
   CHECK(later_record().left_at_close == before);
 }
 
+TEST_CASE("a run with events ends with the messages of execute", "[async]") {
+  const auto check = [](const auto& extend, std::string_view expected) {
+    FourFloats program(2);
+    const auto x = program.input(0);
+    const auto y = program.output(1);
+    program.call("Later", "copy a", {x, y});
+    PlanBuilder plan(*program.builder.program.execution_plan[0]);
+    extend(plan);
+    TaskQueue queue;
+    Outcomes outcomes;
+    host::MethodOptions options = async_options(queue.executor());
+    options.limits.instructions = 10;
+    const auto method = load_ok(program.builder, std::move(options));
+    REQUIRE(set_floats(*method, 0, one_to_four, four).ok());
+    const Status executed = method->execute();
+    CHECK_THAT(std::string(executed.text()), ContainsSubstring(std::string(expected)));
+    REQUIRE(method->execute_async(outcomes.completion()).ok());
+    queue.run_all();
+    REQUIRE(outcomes.all.size() == 1);
+    CHECK(describe(outcomes.all[0]) == describe(executed));
+  };
+  check([](PlanBuilder& plan) { plan.instruction(free_call(plan.value(int_value(1)))); },
+        "instruction 0:1: FreeCall: expected a Tensor, found Int");
+  check([](PlanBuilder& plan) { plan.instruction(jump_false_call(plan.value(int_value(1)), 0)); },
+        "instruction 0:1: JumpFalseCall: expected a Bool");
+  check(
+      [](PlanBuilder& plan) {
+        plan.instruction(jump_false_call(plan.value(bool_value(false)), 0));
+      },
+      "instruction 0:0: more than 10 instructions were run");
+}
+
 TEST_CASE("one delegate that is called several times keeps the order of its calls", "[async]") {
   FourFloats program(4);
   const auto x = program.input(0);

@@ -11,22 +11,17 @@
 #include <memory>
 #include <new>
 #include <optional>
-#include <span>
-#include <string>
 #include <utility>
 #include <vector>
 
 #include "tenon/abi/tensor.h"
+#include "tenon/core/concat.hpp"
 #include "tenon/core/result.hpp"
-#include "tenon/host/files/limits.hpp"
 #include "tenon/host/files/shortened.hpp"
 #include "tenon/host/impl/async/event_source.hpp"
 #include "tenon/host/impl/async/memory_use.hpp"
 #include "tenon/host/impl/async/pending_runs.hpp"
 #include "tenon/host/impl/async/started_runs.hpp"
-#include "tenon/host/impl/method/arena.hpp"
-#include "tenon/host/impl/method/bind_inputs.hpp"
-#include "tenon/host/impl/method/errors.hpp"
 #include "tenon/host/impl/method/instructions.hpp"
 #include "tenon/host/impl/method/loaded_delegate.hpp"
 #include "tenon/host/impl/method/loaded_method.hpp"
@@ -44,24 +39,11 @@ namespace detail {
 /// One thread at a time, which may change between `walk` and `end`.
 class AsyncRun {
  public:
-  /// The parts of a method. Must outlive this.
-  struct Parts {
-    const schema::ExecutionPlan& plan;
-    std::span<tenon_value> values;
-    std::span<const LoadedDelegate> delegates;
-    std::span<const std::span<const Instruction>> chains;
-    const HostLimits& limits;
-    const tenon_execution_context& kernel_context;
-    const tenon_host* kernel_host;
-    Arena& temp_arena;
-    Changes& changes;
-  };
-
-  explicit AsyncRun(const Parts& parts)
-      : parts_(parts), runs_([this](std::size_t chain, std::size_t index) {
-          const LoadedDelegate& of = *parts_.chains[chain][index].delegate;
-          return concat(errors().where(chain, index), ": delegate ", &of - parts_.delegates.data(),
-                        " (", of.use->backend->id(), ")");
+  explicit AsyncRun(LoadedMethod& method)
+      : method_(method), runs_([this](std::size_t chain, std::size_t index) {
+          const LoadedDelegate& of = *method_.chains_[chain][index].delegate;
+          return concat(method_.errors().where(chain, index), ": delegate ",
+                        &of - method_.delegates_.data(), " (", of.use->backend->id(), ")");
         }) {
     find_sources();
     if (has_sources()) find_reads();
@@ -75,10 +57,8 @@ class AsyncRun {
   /// Begins a run and starts what can be started without waiting: up to the first instruction that
   /// waits, or computes on the calling thread.
   void begin() {
-    budget_.emplace(parts_.limits);
-    left_ = budget_->next_slice();
-    condition_bytes_ = parts_.limits.condition_bytes;
-    chain_ = index_ = 0;
+    budget_.emplace(method_.options_.limits);
+    position_ = {0, 0, budget_->next_slice()};
     status_ = {};
     walk(false);
   }
@@ -88,7 +68,7 @@ class AsyncRun {
     try {
       if (so_far.ok()) walk(true);
     } catch (const std::bad_alloc&) {
-      so_far = errors().no_memory_for_run();
+      so_far = method_.errors().no_memory_for_run();
     }
     Status started = wait_for_all();
     if (!so_far.ok()) return so_far;
@@ -98,23 +78,22 @@ class AsyncRun {
  private:
   using Kind = schema::InstructionArguments;
 
-  [[nodiscard]] MethodErrors errors() const noexcept { return {parts_.plan}; }
   [[nodiscard]] Status wait_for_all() {
     while (true) {
       try {
         return runs_.wait_all();
       } catch (const std::bad_alloc&) {  // For a text. The others are waited for all the same.
-        if (runs_.empty()) return errors().no_memory_for_run();
+        if (runs_.empty()) return method_.errors().no_memory_for_run();
       }
     }
   }
 
   void find_sources() {
-    of_delegate_.resize(parts_.delegates.size());
+    of_delegate_.resize(method_.delegates_.size());
     std::vector<const BackendUse*> asked;
     std::vector<EventSource*> answers;
-    for (std::size_t i = 0; i < parts_.delegates.size(); ++i) {
-      const BackendUse* const use = parts_.delegates[i].use;
+    for (std::size_t i = 0; i < method_.delegates_.size(); ++i) {
+      const BackendUse* const use = method_.delegates_[i].use;
       const auto known = std::find(asked.begin(), asked.end(), use);
       if (known != asked.end()) {
         of_delegate_[i] = answers[static_cast<std::size_t>(known - asked.begin())];
@@ -134,13 +113,13 @@ class AsyncRun {
   /// programs write each value once, but for the buffers of the model. A call without a new value
   /// may write all of them.
   void find_reads() {
-    std::vector<bool> is_input(parts_.values.size());
-    for (const std::int32_t input : *parts_.plan.inputs()) {
+    std::vector<bool> is_input(method_.values_.size());
+    for (const std::int32_t input : *method_.plan_.inputs()) {
       is_input[static_cast<std::size_t>(input)] = true;
     }
     std::vector<bool> is_known = is_input;
-    const bool has_order = parts_.chains.size() == 1 && !has_jumps();
-    for (const auto& chain : parts_.chains) {
+    const bool has_order = method_.chains_.size() == 1 && !has_jumps();
+    for (const auto& chain : method_.chains_) {
       auto& firsts = first_flag_.emplace_back();
       for (const Instruction& at : chain) {
         firsts.push_back(is_read_.size());
@@ -165,7 +144,7 @@ class AsyncRun {
   }
 
   [[nodiscard]] bool has_jumps() const {
-    for (const auto& chain : parts_.chains) {
+    for (const auto& chain : method_.chains_) {
       for (const Instruction& at : chain) {
         if (at.kind == Kind::JumpFalseCall || at.kind == Kind::MoveCall) return true;
       }
@@ -174,13 +153,13 @@ class AsyncRun {
   }
 
   [[nodiscard]] std::size_t number_of(const tenon_value& value) const noexcept {
-    return static_cast<std::size_t>(&value - parts_.values.data());
+    return static_cast<std::size_t>(&value - method_.values_.data());
   }
 
   /// Whether it is a buffer of the model, which a run may read before it writes it.
   [[nodiscard]] bool is_buffer(const tenon_value& value) const {
     const auto number = static_cast<flatbuffers::uoffset_t>(number_of(value));
-    const schema::Tensor* const tensor = parts_.plan.values()->Get(number)->val_as_Tensor();
+    const schema::Tensor* const tensor = method_.plan_.values()->Get(number)->val_as_Tensor();
     if (!tensor) return false;
     const schema::ExtraTensorInfo* const extra = tensor->extra_tensor_info();
     const bool is_named =
@@ -199,127 +178,90 @@ class AsyncRun {
     return out;
   }
 
-  /// The bytes that the call at the current place uses.
-  void look_at(const Instruction& at) {
+  /// The bytes that a call uses.
+  void look_at(const Instruction& at, std::size_t chain, std::size_t index) {
     use_.clear();
-    const std::size_t first = first_flag_[chain_][index_];
+    const std::size_t first = first_flag_[chain][index];
     for (std::uint32_t i = 0; i < at.num_args; ++i) use_.add(*at.args[i], is_read_[first + i]);
     use_.finish();
   }
 
-  /// Runs instructions until the end, a failure in `status_`, or, without `may_wait`, one that has
-  /// to wait or computes here.
+  /// Runs instructions until the end, a failure, which is in `status_` or found by `runs_`, or,
+  /// without `may_wait`, one that has to wait or computes here.
   void walk(bool may_wait) {
-    while (status_.ok() && !runs_.has_failed() && chain_ < parts_.chains.size()) {
-      if (index_ >= parts_.chains[chain_].size()) {
-        ++chain_;
-        index_ = 0;
-        continue;
-      }
-      const Instruction& at = parts_.chains[chain_][index_];
-      if (left_ == 0) {
-        left_ = budget_->next_slice();
-        if (left_ == 0) {
-          status_ = errors().limit_exceeded(chain_, index_, *budget_);
-          return;
-        }
-      }
-      std::size_t next = index_ + 1;
-      if (!step(at, may_wait, next)) return;
-      --left_;
-      index_ = next;
-    }
+    if (!status_.ok() || runs_.has_failed()) return;
+    may_wait_ = may_wait;
+    has_stopped_ = false;
+    Status outcome = method_.interpret(*budget_, position_, *this);
+    if (!outcome.ok()) status_ = std::move(outcome);
   }
 
-  /// One instruction; false when it has to wait and may not.
-  [[nodiscard]] bool step(const Instruction& at, bool may_wait, std::size_t& next) {
-    switch (at.kind) {
-      case Kind::DelegateCall: {
-        EventSource* const source =
-            of_delegate_[static_cast<std::size_t>(at.delegate - parts_.delegates.data())];
-        look_at(at);
-        if (source) return start(at, *source, may_wait);
-        return compute(at, may_wait);
-      }
-      case Kind::KernelCall:
-        look_at(at);
-        return compute(at, may_wait);
-      case Kind::MoveCall:
-        parts_.changes.move(*at.from, *at.to);
-        return true;
-      case Kind::JumpFalseCall:
-        return jump(at, may_wait, next);
-      default:
-        if (at.to->kind != TENON_VALUE_TENSOR) {
-          status_ = errors().free(chain_, index_, *at.to);
-        } else {
-          parts_.changes.free(*at.to->as.tensor);
-        }
-        return true;
+  // How a run waits; see LoadedMethod::interpret.
+  friend class LoadedMethod;
+  [[nodiscard]] static std::uint64_t begin_instruction() noexcept { return 0; }
+  static void end_instruction(const Instruction&, std::size_t, std::size_t,
+                              std::uint64_t) noexcept {}
+
+  [[nodiscard]] bool has_stopped() const noexcept { return has_stopped_; }
+
+  tenon_status delegate(const Instruction& at, std::size_t chain, std::size_t index) {
+    EventSource* const source =
+        of_delegate_[static_cast<std::size_t>(at.delegate - method_.delegates_.data())];
+    look_at(at, chain, index);
+    if (source) {
+      has_stopped_ = !start(at, *source, chain, index);
+      return TENON_STATUS_OK;
     }
+    if (!may_compute()) return TENON_STATUS_OK;
+    return method_.changes_.track([&] { return at.delegate->execute(at.args, at.num_args); });
   }
 
-  [[nodiscard]] bool start(const Instruction& at, EventSource& source, bool may_wait) {
+  tenon_status kernel(const Instruction& at, std::size_t chain, std::size_t index) {
+    look_at(at, chain, index);
+    return may_compute() ? method_.run_kernel(at) : tenon_status{TENON_STATUS_OK};
+  }
+
+  void condition(const tenon_value& value) {
+    use_.clear();
+    use_.add(value, true);
+    use_.finish();
+    has_stopped_ = !runs_.wait_for(use_, may_wait_) || runs_.has_failed();
+  }
+
+  /// Whether a call that is complete when it returns may be made; otherwise the run stops.
+  [[nodiscard]] bool may_compute() {
+    has_stopped_ = !may_wait_ || !runs_.wait_for(use_, true) || runs_.has_failed();
+    return !has_stopped_;
+  }
+
+  /// False when the run stops.
+  [[nodiscard]] bool start(const Instruction& at, EventSource& source, std::size_t chain,
+                           std::size_t index) {
     const StartedRuns::Call call{&source,
                                  at.delegate->active->handle,
                                  &at.delegate->use->context,
                                  at.args,
                                  at.num_args,
-                                 chain_,
-                                 index_};
-    if (!runs_.order(call, use_, may_wait)) return false;
+                                 chain,
+                                 index};
+    if (!runs_.order(call, use_, may_wait_)) return false;
     // What was waited for may have failed; then nothing is started on its results.
     if (!runs_.has_failed()) status_ = runs_.start(call, use_);
-    parts_.changes.count();
-    parts_.temp_arena.reset();
-    return true;
+    method_.changes_.count();
+    method_.temp_arena_.reset();
+    return status_.ok() && !runs_.has_failed();
   }
 
-  /// A call that is complete when it returns.
-  [[nodiscard]] bool compute(const Instruction& at, bool may_wait) {
-    if (!may_wait || !runs_.wait_for(use_, true)) return false;
-    if (runs_.has_failed()) return true;
-    const tenon_status status = parts_.changes.track([&] {
-      return at.kind == Kind::DelegateCall
-                 ? at.delegate->execute(at.args, at.num_args)
-                 : at.kernel->run(at.kernel->self, &parts_.kernel_context, at.args, at.num_args);
-    });
-    parts_.temp_arena.reset();
-    if (status != TENON_STATUS_OK) {
-      status_ = errors().call(chain_, index_, at, status, parts_.delegates, parts_.kernel_host);
-    }
-    return true;
-  }
-
-  [[nodiscard]] bool jump(const Instruction& at, bool may_wait, std::size_t& next) {
-    use_.clear();
-    use_.add(*at.condition, true);
-    use_.finish();
-    if (!runs_.wait_for(use_, may_wait)) return false;
-    if (runs_.has_failed()) return true;
-    const std::uint64_t before = condition_bytes_;
-    const Condition condition = read_condition(*at.condition, condition_bytes_);
-    if (condition == Condition::is_false) {
-      next = at.destination;
-    } else if (condition == Condition::wrong_kind) {
-      status_ = errors().condition(chain_, index_, *at.condition);
-    } else if (condition == Condition::too_long) {
-      status_ = errors().conditions(chain_, index_, *at.condition, before, parts_.limits);
-    }
-    return true;
-  }
-
-  const Parts parts_;
+  LoadedMethod& method_;
   std::list<EventSource> sources_;                    // One for each backend that has events.
   std::vector<EventSource*> of_delegate_;             // Null where it has none.
   std::vector<std::vector<std::size_t>> first_flag_;  // Of each instruction, in `is_read_`.
   std::vector<bool> is_read_;                         // One for each argument.
 
   std::optional<RunBudget> budget_;
-  std::uint64_t left_ = 0;
-  std::uint64_t condition_bytes_ = 0;
-  std::size_t chain_ = 0;
-  std::size_t index_ = 0;
+  RunPosition position_;
+  bool may_wait_ = false;
+  bool has_stopped_ = false;
   Status status_;
   MemoryUse use_;
   StartedRuns runs_;  // Destroyed before the sources of its events.
@@ -328,11 +270,7 @@ class AsyncRun {
 /// The state that a method needs for `execute_async`, made by its first call.
 class MethodAsyncRuns final : public AsyncRuns, private AsyncOwner {
  public:
-  explicit MethodAsyncRuns(LoadedMethod& method)
-      : method_(method),
-        run_(AsyncRun::Parts{method.plan_, method.values_, method.delegates_, method.chains_,
-                             method.options_.limits, method.kernel_context_,
-                             LoadedMethod::kernel_host(), method.temp_arena_, method.changes_}) {}
+  explicit MethodAsyncRuns(LoadedMethod& method) : method_(method), run_(method) {}
 
   void wait() override { pending_->wait(); }
 

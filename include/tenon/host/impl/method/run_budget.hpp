@@ -2,11 +2,19 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 
 #include "tenon/host/files/limits.hpp"
 
 namespace tenon::host::detail {
+
+/// Where a run is: the instruction that it runs next.
+struct RunPosition {
+  std::size_t chain = 0;
+  std::size_t index = 0;
+  std::uint64_t left = 0;  ///< Instructions before the budget is asked for the next slice.
+};
 
 /// How many instructions one run may still execute, in slices: a run without a limit in time gets
 /// all of them in its first slice, so that counting them is all that an instruction pays for. With
@@ -15,7 +23,9 @@ class RunBudget {
  public:
   /// Starts the clock when there is a limit in time. `limits` is borrowed.
   explicit RunBudget(const HostLimits& limits) noexcept
-      : limits_(limits), instructions_(limits.instructions) {
+      : condition_bytes(limits.condition_bytes),
+        limits_(limits),
+        instructions_(limits.instructions) {
     if (limits.run_milliseconds != HostLimits::none) start_ = Clock::now();
   }
 
@@ -36,6 +46,8 @@ class RunBudget {
     is_late_ = is_timed && slice != 0 && milliseconds() > limits_.run_milliseconds;
     return is_late_ ? 0 : slice;
   }
+
+  std::uint64_t condition_bytes;  ///< Of conditions that may still be looked at.
 
  private:
   using Clock = std::chrono::steady_clock;
