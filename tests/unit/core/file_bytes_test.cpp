@@ -14,8 +14,8 @@
 using namespace tenon;
 
 TEST_CASE("numbers of a file are read in both byte orders, and as 0 outside of it", "[core]") {
-  const std::array<std::uint8_t, 5> bytes{1, 2, 3, 4, 5};
-  const FileBytes file(std::as_bytes(std::span(bytes)));
+  const std::array<std::uint8_t, 5> content{1, 2, 3, 4, 5};
+  const FileBytes file(std::as_bytes(std::span(content)));
   CHECK(file.u8(4) == 5);
   CHECK(file.u16(3) == 0x0504);
   CHECK(file.u32(1) == 0x05040302);
@@ -43,11 +43,11 @@ TEST_CASE("a part of a file is cut at its end", "[core]") {
 }
 
 TEST_CASE("an entry of an ELF table is read in each width, and as zeroes outside of it", "[core]") {
-  std::array<std::uint8_t, 24> bytes{};
-  bytes[0] = 7;   // st_name of both.
-  bytes[4] = 9;   // st_value of 32 bits, st_info of 64.
-  bytes[12] = 3;  // st_info of 32 bits.
-  const FileBytes table(std::as_bytes(std::span(bytes)));
+  std::array<std::uint8_t, 24> content{};
+  content[0] = 7;   // st_name of both.
+  content[4] = 9;   // st_value of 32 bits, st_info of 64.
+  content[12] = 3;  // st_info of 32 bits.
+  const FileBytes table(std::as_bytes(std::span(content)));
   const auto narrow = ElfClass{.wide = false}.symbol(table, 0);
   CHECK(narrow.name == 7);
   CHECK(narrow.address == 9);
@@ -60,8 +60,8 @@ TEST_CASE("an entry of an ELF table is read in each width, and as zeroes outside
 }
 
 TEST_CASE("bytes are shown in hexadecimal with spaces, up to a limit", "[core]") {
-  const std::array<std::uint8_t, 3> bytes{0x7f, 0x45, 0x0a};
-  CHECK(to_spaced_hex(std::as_bytes(std::span(bytes)), 8) == "7f 45 0a");
-  CHECK(to_spaced_hex(std::as_bytes(std::span(bytes)), 2) == "7f 45");
+  const std::array<std::uint8_t, 3> content{0x7f, 0x45, 0x0a};
+  CHECK(to_spaced_hex(std::as_bytes(std::span(content)), 8) == "7f 45 0a");
+  CHECK(to_spaced_hex(std::as_bytes(std::span(content)), 2) == "7f 45");
   CHECK(to_spaced_hex({}, 2).empty());
 }
