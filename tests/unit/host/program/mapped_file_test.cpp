@@ -2,14 +2,17 @@
 #include <sys/stat.h>
 #include <algorithm>
 
+#include <cstdint>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <new>
 #include <string>
 
 #include "support/catch.hpp"
 #include "support/temporary_directory.hpp"
 #include "tenon/host/files/mapped_file.hpp"
+#include "tenon/host/impl/platform/pages.hpp"
 
 using namespace tenon;
 using namespace tenon::test;
@@ -98,6 +101,14 @@ TEST_CASE("a mapped file can be moved") {
   CHECK(first->bytes().empty());
   moved = std::move(*second);
   CHECK(moved.bytes().size() == 6);
+}
+
+TEST_CASE("the system's list of memory is closed where its reader throws") {
+  const auto before = open_descriptors();
+  const auto run_out = [](std::uintptr_t, std::uintptr_t) { throw std::bad_alloc(); };
+  CHECK_THROWS_AS(host::platform::for_each_range(host::platform::PageAccess::read, run_out),
+                  std::bad_alloc);
+  CHECK(open_descriptors() == before);
 }
 
 }  // namespace

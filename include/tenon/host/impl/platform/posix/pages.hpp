@@ -50,22 +50,28 @@ inline bool protect_pages(void* pages, std::size_t size, PageAccess access) noex
 /// report it.
 template <class Each>
 void for_each_range(PageAccess access, const Each& each) {
-  std::FILE* const maps = std::fopen("/proc/self/maps", "re");
-  if (!maps) return;
+  // Closed and freed also where `each` throws.
+  struct Maps {
+    std::FILE* file = std::fopen("/proc/self/maps", "re");
+    char* line = nullptr;
+    std::size_t capacity = 0;
+
+    ~Maps() {
+      std::free(line);
+      if (file) std::fclose(file);
+    }
+  } maps;
+  if (!maps.file) return;
   const std::string_view rights = access == PageAccess::none   ? "---"
                                   : access == PageAccess::read ? "r-"
                                                                : "rw-";
-  char* line = nullptr;
-  std::size_t capacity = 0;
-  while (::getline(&line, &capacity, maps) > 0) {
+  while (::getline(&maps.line, &maps.capacity, maps.file) > 0) {
     std::uintptr_t begin = 0;
     std::uintptr_t end = 0;
     char found[8] = {};
-    const int count = std::sscanf(line, "%" SCNxPTR "-%" SCNxPTR " %7s", &begin, &end, found);
+    const int count = std::sscanf(maps.line, "%" SCNxPTR "-%" SCNxPTR " %7s", &begin, &end, found);
     if (count == 3 && std::string_view(found).starts_with(rights)) each(begin, end);
   }
-  std::free(line);
-  std::fclose(maps);
 }
 
 }  // namespace tenon::host::platform
