@@ -23,21 +23,21 @@ NMSE, PEAK = 1e-7, 1e-3
 
 def register():
     """Finds the plugin in a directory of its own, as ids are left out of those that are found."""
-    sys.path.insert(0, str(BUILD / "examples/applications/executorch"))
-    import tenon_executorch
+    sys.path.insert(0, str(BUILD / "examples/python"))
+    import tenon.executorch
     with tempfile.TemporaryDirectory(prefix="tenon-test-") as folder:
         (pathlib.Path(folder) / "openvino.so").symlink_to(BUILD / "examples/backends/openvino/openvino.so")
         os.environ |= {"TENON_PLUGIN_PATH": folder, "TENON_DISABLE": "OpenvinoBackend"}
-        assert tenon_executorch.register_plugins() == ["TenonOpenvino"]
+        assert tenon.executorch.register_plugins() == ["TenonOpenvino"]
     assert Runtime.get().backend_registry.is_available("TenonOpenvino")
-    return tenon_executorch
+    return tenon.executorch
 
 
-def run_case(tenon, folder):
+def run_case(bridge, folder):
     """Runs a case in a method of its own; returns the largest error of each kind."""
     case = json.loads((folder / "case.json").read_text(encoding="utf-8"))
     worst = numpy.zeros(2)
-    with tenon.errors():
+    with bridge.errors():
         method = Runtime.get().load_program(folder / "model.pte").load_method("forward")
         for run in case["runs"]:
             inputs = [torch.from_numpy(numpy.load(folder / name)) for name in run["inputs"]]
@@ -51,15 +51,15 @@ def run_case(tenon, folder):
 
 
 def main():
-    tenon = register()
+    bridge = register()
     folders = sorted(path.parent for path in CASES.glob("tenon_*/case.json"))
     assert folders, f"no cases in {CASES}; run export_openvino.py"
     for folder in folders:
-        nmse, peak = run_case(tenon, folder)
+        nmse, peak = run_case(bridge, folder)
         print(f"{folder.name}: nmse {nmse:.2g}, peak {peak:.2g}", flush=True)
         assert nmse <= NMSE and peak <= PEAK, folder
     small = [folder for folder in folders if "mlp" in folder.name]
-    threads = [threading.Thread(target=run_case, args=(tenon, folder)) for folder in small * 3]
+    threads = [threading.Thread(target=run_case, args=(bridge, folder)) for folder in small * 3]
     failures = []
     threading.excepthook = lambda raised: failures.append(raised.exc_value)
     for thread in threads:
