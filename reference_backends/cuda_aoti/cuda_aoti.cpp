@@ -2,7 +2,6 @@
 //
 // Runs models that PyTorch's AOTInductor compiled for CUDA, without libtorch.
 
-#include <algorithm>
 #include <array>
 #include <cctype>
 #include <cstddef>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <new>
@@ -12,25 +11,25 @@
 #include "tenon/conformance/boundary/host_side.hpp"
 #include "tenon/conformance/boundary/watched_backend.hpp"
 #include "tenon/conformance/process/interposition.hpp"
+#include "tenon/core/struct_size.hpp"
 
 /// The extensions of the host as the plugin sees them: it passes the contexts that it was shown,
 /// which are copies, and the host gets its own. What the host, and the plugins that it asks,
 /// allocate and write inside of a call is not the plugin's.
 namespace tenon::conformance::detail {
 
-/// The complete table of an extension of `host`, or null.
-template <class Table, class Last>
-[[nodiscard]] const Table* host_extension(const tenon_host* host, const char* id,
-                                          Last Table::* last) {
-  const auto* const table = static_cast<const Table*>(host->get_extension(host, id));
-  const auto* const end = table ? reinterpret_cast<const std::byte*>(&(table->*last) + 1) : nullptr;
-  if (!table || end > reinterpret_cast<const std::byte*>(table) + table->struct_size)
-    return nullptr;
-  return table->*last ? table : nullptr;
+/// The complete table, or null.
+[[nodiscard]] inline const tenon_kernel_lookup_v1* kernel_lookup_of(const tenon_host* host) {
+  const auto* const table = static_cast<const tenon_kernel_lookup_v1*>(
+      host->get_extension(host, TENON_EXTENSION_KERNEL_LOOKUP));
+  return table && TENON_HAS_MEMBER(*table, last_failure) && table->last_failure ? table : nullptr;
 }
 
-[[nodiscard]] inline const tenon_kernel_lookup_v1* kernel_lookup_of(const tenon_host* host) {
-  return host_extension(host, TENON_EXTENSION_KERNEL_LOOKUP, &tenon_kernel_lookup_v1::last_failure);
+/// The same of the other extension.
+[[nodiscard]] inline const tenon_changes_v1* changes_of(const tenon_host* host) {
+  const auto* const table =
+      static_cast<const tenon_changes_v1*>(host->get_extension(host, TENON_EXTENSION_CHANGES));
+  return table && TENON_HAS_MEMBER(*table, get_changes) && table->get_changes ? table : nullptr;
 }
 
 /// A kernel that the host found, as the plugin sees it.
@@ -94,10 +93,6 @@ struct SeenKernelLookup {
   static constexpr tenon_kernel_lookup_v1 shown_table = {
       sizeof(tenon_kernel_lookup_v1), 0, &find, &clone, &run, &destroy, &last_failure};
 };
-
-[[nodiscard]] inline const tenon_changes_v1* changes_of(const tenon_host* host) {
-  return host_extension(host, TENON_EXTENSION_CHANGES, &tenon_changes_v1::get_changes);
-}
 
 struct SeenChanges {
   static tenon_changes* get_changes(const tenon_execution_context* context) {
