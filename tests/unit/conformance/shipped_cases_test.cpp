@@ -12,6 +12,7 @@
 #include "support/catch.hpp"
 #include "tenon/conformance/fixtures/case_runner.hpp"
 #include "tenon/conformance/run/subject_file.hpp"
+#include "tenon/host/arrays.hpp"
 #include "tenon/host/program/data_file.hpp"
 
 using namespace tenon;

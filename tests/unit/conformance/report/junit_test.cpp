@@ -6,6 +6,7 @@
 #include <string>
 
 #include "support/catch.hpp"
+#include "tenon/conformance/report/escape.hpp"
 #include "tenon/conformance/rule.hpp"
 #include "unit/conformance/report/sample_report.hpp"
 

@@ -6,7 +6,9 @@
 #include <string_view>
 
 #include "support/catch.hpp"
+#include "tenon/conformance/report/escape.hpp"
 #include "tenon/conformance/rule.hpp"
+#include "tenon/core/concat.hpp"
 #include "unit/conformance/report/sample_report.hpp"
 
 using namespace tenon::conformance;

@@ -13,6 +13,7 @@
 
 #include "tenon/conformance/fixtures/loaded_plugin.hpp"
 #include "tenon/conformance/run/test.hpp"
+#include "tenon/core/struct_size.hpp"
 #include "tenon/host/binary/binary_lint.hpp"
 #include "tenon/host/binary/elf_library.hpp"
 #include "tenon/host/binary/peek.hpp"
