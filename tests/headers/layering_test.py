@@ -142,6 +142,7 @@ LEFT_OUT = {
     "aot/edge_program_builder.hpp",
     "aot/owned_edge_program.hpp",
     "aot/program_data.hpp",
+    "backend/cancel_flag.hpp",
     "backend/kernel_lookup.hpp",
     "backend/static_libstdcxx.hpp",
     "core/aoti_names.hpp",
