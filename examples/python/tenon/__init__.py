@@ -13,7 +13,16 @@ ExecuTorch's number and name; an argument of a wrong Python type is a TypeError.
 """
 
 from ._error import Error
-from ._program import Method, MethodMeta, Program, TensorInfo, Value, load, register_backend
+from ._program import (
+    Method,
+    MethodMeta,
+    Program,
+    TensorInfo,
+    Value,
+    execute_async,
+    load,
+    register_backend,
+)
 from ._tenon import Array, Session, Trace, __version__
 
 __all__ = [
@@ -27,6 +36,7 @@ __all__ = [
     "Trace",
     "Value",
     "doctor",
+    "execute_async",
     "inspect",
     "load",
     "plugins",
