@@ -5,7 +5,7 @@
 #include <tenon/conformance/suites.hpp>
 // [include]
 #include <string>
-#include <tenon/conformance/run/subject_file.hpp>
+#include <tenon/conformance/subject.hpp>
 #include <utility>
 #include <vector>
 

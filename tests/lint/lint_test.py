@@ -113,7 +113,7 @@ def main():
     pointers = 0
     for path in sorted((root / "include/tenon/abi").rglob("*.h")):
         pointers += check_function_pointers(path.relative_to(root), path.read_text().splitlines())
-    table = (root / "include/tenon/conformance/rule_table.hpp").read_text()
+    table = (root / "tests/conformance/kit/verdict/rule_table.hpp").read_text()
     rules = set(re.findall(r'^    \{"(TN-[^"]+)"', table, re.M))
     if len(rules) < 30 or pointers < 25:
         complain("include/tenon", 0, f"found {len(rules)} rules, {pointers} functions")

@@ -16,8 +16,8 @@
 #include <utility>
 #include <vector>
 
-#include "tenon/conformance/case/case_file.hpp"
-#include "tenon/conformance/fixtures/case_runner.hpp"
+#include "tenon/conformance/case.hpp"
+#include "tenon/conformance/case_runner.hpp"
 
 namespace {
 

@@ -19,10 +19,10 @@
 #include <utility>
 #include <vector>
 
+#include "kit/fixtures/case_method.hpp"
 #include "stock_method.hpp"
-#include "tenon/conformance/case/case_file.hpp"
-#include "tenon/conformance/case/compare.hpp"
-#include "tenon/conformance/fixtures/case_method.hpp"
+#include "tenon/conformance/case.hpp"
+#include "tenon/conformance/compare.hpp"
 #include "tenon/host/arrays.hpp"
 
 namespace {

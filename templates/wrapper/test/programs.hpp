@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <cstring>
 #include <string_view>
-#include <tenon/conformance/case/record_program.hpp>
+#include <tenon/conformance/record_program.hpp>
 #include <vector>
 
 #include "runtime/id.hpp"

@@ -15,10 +15,10 @@
 
 #include "case_recorder.hpp"
 #include "findings_log.hpp"
+#include "kit/boundary/boundary.hpp"
+#include "kit/boundary/observed_roles.hpp"
 #include "settings.hpp"
 #include "tenon/abi/backend.h"
-#include "tenon/conformance/boundary/boundary.hpp"
-#include "tenon/conformance/impl/boundary/observed_roles.hpp"
 #include "tenon/core/result.hpp"
 #include "tenon/host/plugin/backend_api.hpp"
 #include "wrapped_plugin.hpp"

@@ -18,7 +18,7 @@ struct ConformanceTest {
   std::string id;  ///< The compiler checks its form (is_test_id in tenon/conformance/run/test.hpp).
   std::string name;
   std::vector<std::string> tags;  ///< Without their brackets, in their order.
-  std::string file;               ///< "include/tenon/conformance/impl/suites/arguments.hpp".
+  std::string file;               ///< "tests/conformance/kit/suites/arguments.cpp".
   std::size_t line = 0;
 
   [[nodiscard]] std::vector<std::string> rules() const {

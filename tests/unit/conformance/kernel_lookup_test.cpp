@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "kit/boundary/boundary.hpp"
 #include "support/catch.hpp"
-#include "tenon/conformance/boundary/boundary.hpp"
 #include "tenon/host/impl/plugin/host_table.hpp"
 #include "tenon/host/method/embedded_code.hpp"
 #include "tenon/host/method/host_init_context.hpp"

@@ -2,7 +2,7 @@
 //
 // The resources of a process, their growth, and the functions of the C library that count and fail
 // inside a plugin.
-#include "tenon/conformance/process/resources.hpp"
+#include "kit/process/resources.hpp"
 
 #include <fcntl.h>
 #include <pthread.h>
@@ -20,9 +20,9 @@
 #include <thread>
 #include <vector>
 
+#include "kit/process/faults.hpp"
+#include "kit/process/interposition.hpp"
 #include "support/catch.hpp"
-#include "tenon/conformance/process/faults.hpp"
-#include "tenon/conformance/process/interposition.hpp"
 
 namespace resources_test {
 namespace {

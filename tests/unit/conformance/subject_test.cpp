@@ -6,8 +6,8 @@
 
 #include "case_support.hpp"
 #include "support/catch.hpp"
-#include "tenon/conformance/case/case_file.hpp"
-#include "tenon/conformance/run/subject_file.hpp"
+#include "tenon/conformance/case.hpp"
+#include "tenon/conformance/subject.hpp"
 
 using namespace tenon;
 using namespace tenon::conformance;
