@@ -128,6 +128,7 @@ LEFT_OUT = {
     "backend/kernel_lookup.hpp",
     "backend/static_libstdcxx.hpp",
     "core/aoti_names.hpp",
+    "core/extension_ids.hpp",
     "core/best_fit.hpp",
     "core/arm64_features.hpp",
     "core/elf_class.hpp",

@@ -47,6 +47,8 @@ struct SubjectBackend {
   /// the file names; absent: not compared.
   std::optional<std::vector<std::string>> fallback_kernels;
   std::optional<std::uint64_t> steady_allocations;  ///< In one steady run; absent: not judged.
+  /// In which a run that was cancelled returns.
+  std::uint64_t cancel_ms = 1000;
   /// Duration of one `init`, about; absent: so short that no test is shortened for it (budget.hpp).
   std::optional<std::uint64_t> init_ms;
   std::uint64_t seconds_per_test = 20;  ///< For the calls of `init` of one test, with `init_ms`.

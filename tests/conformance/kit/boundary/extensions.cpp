@@ -31,6 +31,14 @@ struct ExtensionCalls {
     });
   }
 
+  static void cancel(tenon_backend* backend, tenon_delegate* delegate) {
+    WatchedBackend& self = WatchedBackend::of(backend);
+    const auto* watched = reinterpret_cast<const WatchedDelegate*>(delegate);
+    self.watch().nothing_of("cancel", watched->number, [&] {
+      self.extensions().cancel.cancel(self.opened(), watched->theirs);
+    });
+  }
+
   static void free_block(tenon_backend* backend, tenon_dl_device device, void* block) {
     WatchedBackend& self = WatchedBackend::of(backend);
     self.watch().nothing_of(
@@ -162,6 +170,10 @@ const void* show_table(Table& own, const void* theirs, Table& shown, const Table
 const void* WatchedExtensions::wrap(ExtensionTables& own, std::string_view id, const void* theirs) {
   using C = ExtensionCalls;
   using W = ExtensionTables;
+  if (id == TENON_EXTENSION_CANCEL) {
+    using T = tenon_cancel_v1;
+    return show_table(own.cancel, theirs, shown_cancel_, T{sizeof(T), 0, &C::cancel});
+  }
   if (id == TENON_EXTENSION_CHECK_BLOB) {
     using T = tenon_check_blob_v1;
     return show_table(own.check_blob, theirs, shown_check_blob_, T{sizeof(T), 0, &C::check_blob});

@@ -17,6 +17,7 @@ class WatchedExtensions {
   [[nodiscard]] const void* wrap(ExtensionTables& own, std::string_view id, const void* theirs);
 
  private:
+  tenon_cancel_v1 shown_cancel_{};
   tenon_check_blob_v1 shown_check_blob_{};
   tenon_device_memory_v1 shown_device_memory_{};
   tenon_devices_v1 shown_devices_{};

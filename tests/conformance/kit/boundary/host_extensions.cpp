@@ -7,6 +7,7 @@
 #include "kit/boundary/host_side.hpp"
 #include "kit/boundary/watched_backend.hpp"
 #include "kit/process/interposition.hpp"
+#include "tenon/abi/extensions/cancel.h"
 #include "tenon/abi/extensions/changes.h"
 #include "tenon/abi/extensions/kernel_lookup.h"
 #include "tenon/core/struct_size.hpp"
@@ -104,6 +105,27 @@ struct SeenChanges {
   static constexpr tenon_changes_v1 shown_table = {sizeof(tenon_changes_v1), 0, &get_changes};
 };
 
+struct SeenCancelFlag {
+  [[nodiscard]] static const tenon_cancel_flag_v1* of(const tenon_host* host) {
+    const auto* const table = static_cast<const tenon_cancel_flag_v1*>(
+        host->get_extension(host, TENON_EXTENSION_CANCEL_FLAG));
+    return table && TENON_HAS_MEMBER(*table, get_cancel_flag) && table->get_cancel_flag ? table
+                                                                                        : nullptr;
+  }
+
+  static const std::uint32_t* get_cancel_flag(const tenon_execution_context* context) {
+    const OutsidePlugin outside;
+    const WatchedDelegate& delegate =
+        GuardedStruct<tenon_execution_context, WatchedDelegate>::owner_of(context);
+    delegate.backend->asked_cancel_flag = true;
+    const tenon_execution_context& original = *delegate.original_context;
+    return of(original.host)->get_cancel_flag(&original);
+  }
+
+  static constexpr tenon_cancel_flag_v1 shown_table = {sizeof(tenon_cancel_flag_v1), 0,
+                                                       &get_cancel_flag};
+};
+
 const void* GuardedHost::extension_of(const tenon_host* original, const char* id) {
   const std::string_view asked = id;
   if (asked == TENON_EXTENSION_KERNEL_LOOKUP) {
@@ -111,6 +133,9 @@ const void* GuardedHost::extension_of(const tenon_host* original, const char* id
   }
   if (asked == TENON_EXTENSION_CHANGES)
     return changes_of(original) ? &SeenChanges::shown_table : nullptr;
+  if (asked == TENON_EXTENSION_CANCEL_FLAG) {
+    return SeenCancelFlag::of(original) ? &SeenCancelFlag::shown_table : nullptr;
+  }
   return original->get_extension(original, id);
 }
 

@@ -10,6 +10,7 @@
 #include "kit/boundary/watch.hpp"
 #include "kit/process/faults.hpp"
 #include "tenon/abi/backend.h"
+#include "tenon/abi/extensions/cancel.h"
 #include "tenon/abi/extensions/check_blob.h"
 #include "tenon/abi/extensions/device_memory.h"
 #include "tenon/abi/extensions/devices.h"
@@ -59,6 +60,7 @@ struct WatchedDelegate {
 /// The plugin's own extension tables, complete. The functions of an extension that it does not
 /// offer, or was not asked for yet, are null.
 struct ExtensionTables {
+  tenon_cancel_v1 cancel{};
   tenon_check_blob_v1 check_blob{};
   tenon_device_memory_v1 device_memory{};
   tenon_devices_v1 devices{};
@@ -103,6 +105,9 @@ class WatchedBackend {
 
   /// Runs of kernels so far (extension "tenon.kernels/1").
   std::atomic<std::uint64_t> kernel_runs = 0;
+
+  /// Whether the plugin asked for the flag of a run (host extension "tenon.cancel_flag/1").
+  std::atomic<bool> asked_cancel_flag = false;
 
   /// A delegate that is about to be created, or another object that is watched like one.
   [[nodiscard]] std::unique_ptr<WatchedDelegate> new_delegate(const tenon_init_context& original) {

@@ -51,10 +51,11 @@ class SubjectReader : private detail::SettingsReader {
       return wrong(where, "the id has ", id.size(), " bytes, expected 1 to ", TENON_ID_SIZE - 1);
     }
     TENON_RETURN_IF_ERROR(check_object(value, where, "an object"));
-    TENON_RETURN_IF_ERROR(check_keys(
-        value, where,
-        {"options", "runtime_specs", "cases", "no_cases", "tolerances", "deterministic",
-         "max_threads", "steady_allocations", "fallback_kernels", "init_ms", "seconds_per_test"}));
+    TENON_RETURN_IF_ERROR(
+        check_keys(value, where,
+                   {"options", "runtime_specs", "cases", "no_cases", "tolerances", "deterministic",
+                    "max_threads", "steady_allocations", "cancel_ms", "fallback_kernels", "init_ms",
+                    "seconds_per_test"}));
     SubjectBackend out;
     out.id = id;
     if (const Json* options = find(value, "options")) {
@@ -81,6 +82,9 @@ class SubjectReader : private detail::SettingsReader {
     }
     if (const Json* allocations = find(value, "steady_allocations")) {
       TENON_TRY(out.steady_allocations, read_count(*allocations, where + ".steady_allocations"));
+    }
+    if (const Json* limit = find(value, "cancel_ms")) {
+      TENON_TRY(out.cancel_ms, read_count(*limit, where + ".cancel_ms"));
     }
     if (const Json* init = find(value, "init_ms")) {
       TENON_TRY(out.init_ms, read_count(*init, where + ".init_ms"));

@@ -13,18 +13,9 @@
 #include "kit/fixtures/checked_options.hpp"
 #include "kit/fixtures/loaded_plugin.hpp"
 #include "kit/suites/suite.hpp"
-#include "tenon/abi/extensions/aoti_export.h"
-#include "tenon/abi/extensions/check_blob.h"
-#include "tenon/abi/extensions/device_memory.h"
-#include "tenon/abi/extensions/devices.h"
-#include "tenon/abi/extensions/events.h"
-#include "tenon/abi/extensions/kernels.h"
-#include "tenon/abi/extensions/memory_info.h"
 #include "tenon/abi/extensions/options.h"
-#include "tenon/abi/extensions/preprocess.h"
-#include "tenon/abi/extensions/sessions.h"
-#include "tenon/abi/extensions/streams.h"
 #include "tenon/conformance/test.hpp"
+#include "tenon/core/extension_ids.hpp"
 #include "tenon/core/options.hpp"
 
 /// Suite "options": extension "tenon.options/1", and the look-up of extensions.
@@ -70,12 +61,7 @@ TENON_CONFORMANCE_TEST("options/extensions-by-id", "extensions are answered by t
     kit.expect("TN-EXT-1", ask(id) == nullptr, "get_extension answered '",
                std::string_view(id).substr(0, 60), "', which is the id of nothing");
   }
-  constexpr std::array ids = {
-      TENON_EXTENSION_AOTI_EXPORT,   TENON_EXTENSION_CHECK_BLOB, TENON_EXTENSION_DEVICES,
-      TENON_EXTENSION_DEVICE_MEMORY, TENON_EXTENSION_EVENTS,     TENON_EXTENSION_KERNELS,
-      TENON_EXTENSION_MEMORY_INFO,   TENON_EXTENSION_OPTIONS,    TENON_EXTENSION_PREPROCESS,
-      TENON_EXTENSION_SESSIONS,      TENON_EXTENSION_STREAMS};
-  for (const char* id : ids) {
+  for (const char* id : backend_extensions) {
     const void* first = ask(id);
     for (int i = 0; i < 3; ++i) {
       kit.expect("TN-EXT-1", ask(id) == first, "get_extension gave two tables for ", id);
