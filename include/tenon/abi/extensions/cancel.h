@@ -48,9 +48,8 @@ typedef struct tenon_cancel_v1 {
   ///
   ///   TN-CAN-1  A call of `execute` that was cancelled MUST return, with CANCELLED or, when it was
   ///             complete all the same, with OK, within the time that the author states.
-  ///   TN-CAN-2  `cancel` MUST NOT wait for the call that it ends. Before, between and after the
-  ///   calls
-  ///             of `execute` of a run it MUST have no effect.
+  ///   TN-CAN-2  `cancel` MUST return without waiting for the call that it ends, and have no effect
+  ///             outside of the calls of `execute` of a run, also not on later ones.
   ///   TN-CAN-3  After a run that was cancelled the next one MUST be as after any other failure of
   ///             `execute`: it succeeds, and nothing more is held.
   ///

@@ -165,6 +165,18 @@ inline constexpr Rule rule_table[] = {
      "`device_name` and `torch_device` MUST not be empty; `decompositions` and `compile_options` "
      "MUST be JSON objects.",
      "tenon/abi/extensions/aoti_export.h: tenon_aoti_export_v1"},
+    {"TN-CAN-1",
+     "A call of `execute` that was cancelled MUST return, with CANCELLED or, when it was complete "
+     "all the same, with OK, within the time that the author states.",
+     "tenon/abi/extensions/cancel.h: tenon_cancel_v1.cancel"},
+    {"TN-CAN-2",
+     "`cancel` MUST return without waiting for the call that it ends, and have no effect outside "
+     "of the calls of `execute` of a run, also not on later ones.",
+     "tenon/abi/extensions/cancel.h: tenon_cancel_v1.cancel"},
+    {"TN-CAN-3",
+     "After a run that was cancelled the next one MUST be as after any other failure of "
+     "`execute`: it succeeds, and nothing more is held.",
+     "tenon/abi/extensions/cancel.h: tenon_cancel_v1.cancel"},
     {"TN-BLB-1",
      "`check_blob` MUST NOT need the device, and MUST NOT release `processed`.",
      "tenon/abi/extensions/check_blob.h: tenon_check_blob_v1.check_blob"},
