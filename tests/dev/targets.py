@@ -37,13 +37,18 @@ def select(tests, targets, options):
     unknown = set(options.test) - {test["name"] for test in tests}
     if unknown:
         raise ValueError(f"no test has the name {', '.join(sorted(unknown))}")
-    needed, of_others = set(), set()
+    needed, of_others, names = set(), set(), set()
     for test in tests:
         suites = {suite.split(":")[-1] for suite in test["suite"]}
         selected = not options.suite or suites & set(options.suite)
         selected = selected and not suites & set(options.no_suite)
         selected = selected and (not options.test or test["name"] in options.test)
+        names.add(test["name"] if selected else None)
         (needed if selected else of_others).update(test["depends"])
+    # Without a target Ninja builds everything.
+    outside = set(options.test) - names
+    if outside:
+        raise ValueError(f"not in the suites that are named: {', '.join(sorted(outside))}")
     if options.others:
         for name, target in targets.items():
             # Static libraries are built for those that link them.

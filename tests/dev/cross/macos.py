@@ -14,7 +14,7 @@ from dev.cross.target import CONFORMANCE, NATIVE
 COMPILER = "tests/macos/compiler.py"
 PLUGINS = "build/cross/macos-plugins"
 INSPECT = "examples/programs/tenon-inspect/tenon-inspect"
-PROGRAMS = [f"examples/tenon-{name}/tenon-{name}" for name in ("run", "list", "inspect", "doctor", "compile", "new")]
+PROGRAMS = [f"examples/programs/tenon-{name}/tenon-{name}" for name in ("run", "list", "inspect", "doctor", "compile", "new")]
 
 
 def macos(target):

@@ -25,7 +25,7 @@ def check_all(target, plugins, inspect):
     """What each file is, and what tenon-inspect of this machine says of a plugin."""
     build, check = pathlib.Path(target.build), target.result
     for name in PROGRAMS:
-        kind = kind_of(build / f"examples/tenon-{name}/tenon-{name}")
+        kind = kind_of(build / f"examples/programs/tenon-{name}/tenon-{name}")
         good = kind == (MH_MAGIC_64, CPU_TYPE_ARM64, MH_EXECUTE)
         check(f"tenon-{name} is a program for macOS on arm64", good, kind)
     kind = kind_of(build / "tests/conformance/tenon-conformance")

@@ -19,7 +19,7 @@ STRICT = ["-std=c++20", "-Wall", "-Wextra", "-Werror", "-Iinclude"]
 STATIC_LIBRARY = ["-include", "tenon/backend/static_libstdcxx.hpp"]
 PLUGINS = ["examples/backends/hello.dll", "examples/backends/demo_backend.dll", "examples/backends/graph_backend/graph_backend.dll"]
 KERNELS = ["examples/backends/arithmetic_kernels.dll", "examples/backends/mlp_kernels.dll"]
-PROGRAMS = [f"examples/tenon-{name}/tenon-{name}.exe" for name in ("run", "list", "inspect", "doctor", "compile", "new")]
+PROGRAMS = [f"examples/programs/tenon-{name}/tenon-{name}.exe" for name in ("run", "list", "inspect", "doctor", "compile", "new")]
 
 
 def windows_quick(target):

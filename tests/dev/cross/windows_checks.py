@@ -65,7 +65,7 @@ class Checks:
         }
 
     def program(self, name):
-        return self.build / f"examples/tenon-{name}/tenon-{name}.exe"
+        return self.build / f"examples/programs/tenon-{name}/tenon-{name}.exe"
 
     def run(self, *words, **variables):
         """Exit code, output and errors of one program; without a code if it does not end or start."""

@@ -12,6 +12,7 @@
 #include "support/catch.hpp"
 #include "tenon/conformance/case_runner.hpp"
 #include "tenon/conformance/subject.hpp"
+#include "tenon/host/arrays.hpp"
 #include "tenon/host/program/data_file.hpp"
 
 using namespace tenon;

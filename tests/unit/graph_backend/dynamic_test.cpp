@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "compiled.hpp"
+#include "tenon/abi/extensions/memory_info.h"
 
 using namespace tenon;
 using namespace tenon::test;

@@ -60,7 +60,10 @@ Result<Certificate> certificate_of(const Report& report, const CertificateTerms&
                   report.level,
                   report.seed,
                   view.num_tests,
-                  view.num_judged};
+                  view.num_judged,
+                  {},
+                  {},
+                  {}};
   for (const JudgedRule& rule : view.rules) {
     if (rule.state == RuleState::kept) out.kept.push_back(rule.id);
     if (rule.state == RuleState::expected) out.expected.push_back(rule.id);

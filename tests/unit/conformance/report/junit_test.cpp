@@ -5,6 +5,7 @@
 #include <limits>
 #include <string>
 
+#include "kit/report/escape.hpp"
 #include "kit/verdict/rule.hpp"
 #include "support/catch.hpp"
 #include "unit/conformance/report/sample_report.hpp"

@@ -5,8 +5,10 @@
 #include <string>
 #include <string_view>
 
+#include "kit/report/escape.hpp"
 #include "kit/verdict/rule.hpp"
 #include "support/catch.hpp"
+#include "tenon/core/concat.hpp"
 #include "unit/conformance/report/sample_report.hpp"
 
 using namespace tenon::conformance;

@@ -8,11 +8,11 @@
 #include "support/catch.hpp"
 #include "support/rounds.hpp"
 #include "tenon/core/concat.hpp"
+#include "tenon/core/json_limits.hpp"
 
 namespace json_reader_test {
 
 using namespace tenon;
-using host::JsonLimits;
 using host::detail::JsonReader;
 using tenon::detail::JsonBuilder;
 using tenon::test::rounds;

@@ -7,6 +7,7 @@
 
 #include "inspect_support.hpp"
 #include "support/elf_builder.hpp"
+#include "tenon/abi/plugin.h"
 
 using namespace tenon;
 using namespace tenon::host;

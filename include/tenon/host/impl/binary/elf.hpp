@@ -12,6 +12,7 @@
 #include "tenon/core/elf_class.hpp"
 #include "tenon/core/file_bytes.hpp"
 #include "tenon/core/result.hpp"
+#include "tenon/host/binary/platform.hpp"
 #include "tenon/host/impl/binary/elf_platform.hpp"
 
 /// Finds a plugin's object in a little-endian ELF shared library, of 64 or 32 bits.

@@ -10,6 +10,7 @@
 #include <variant>
 
 #include "tenon/aot/compiler/emit/memory_plan.hpp"
+#include "tenon/aot/compiler/impl/emit/memory_plan.hpp"
 
 namespace tenon::aot {
 

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "tenon/aot/compiler/impl/lower/check_partition.hpp"
 #include "tenon/aot/compiler/impl/lower/copy_edge.hpp"
 #include "tenon/aot/compiler/impl/lower/partition_order.hpp"
 #include "tenon/aot/edge_program_builder.hpp"

@@ -15,7 +15,9 @@
 #include <string_view>
 #include <utility>
 
-#include "tenon/aot/compiler/write/program_check.hpp"
+#include "tenon/aot/compiler/impl/write/file_image.hpp"
+#include "tenon/aot/compiler/impl/write/program_check.hpp"
+#include "tenon/aot/named_data_store.hpp"
 #include "tenon/host/platform/path_text.hpp"
 #include "tenon/host/schema/flat_tensor_generated.h"
 

@@ -12,6 +12,8 @@
 #include <vector>
 
 #include "tenon/aot/compiler/impl/emit/method_tables.hpp"
+#include "tenon/aot/compiler/impl/write/file_image.hpp"
+#include "tenon/aot/compiler/impl/write/ptd_writer.hpp"
 #include "tenon/aot/compiler/write/program_check.hpp"
 #include "tenon/aot/compiler/write/ptd_writer.hpp"
 #include "tenon/aot/unique_bytes.hpp"
