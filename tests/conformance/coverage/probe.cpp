@@ -12,7 +12,6 @@
 #include "coverage/coverage.hpp"
 #include "coverage/programs.hpp"
 #include "kit/boundary/watch.hpp"
-#include "kit/fixtures/loaded_plugin.hpp"
 #include "kit/process/channel.hpp"
 #include "kit/process/crash_reporter.hpp"
 #include "printable.hpp"
@@ -22,6 +21,7 @@
 #include "tenon/aot/compiler/partition/plugin_preprocess.hpp"
 #include "tenon/aot/compiler/program_in_memory.hpp"
 #include "tenon/conformance/compare.hpp"
+#include "tenon/conformance/opened_backend.hpp"
 #include "tenon/host/arrays/value_array.hpp"
 #include "tenon/host/method/method.hpp"
 

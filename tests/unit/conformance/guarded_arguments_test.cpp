@@ -165,7 +165,7 @@ class Guarded {
     for (const Role role : roles) out.push_back({role, {}});
     return out;
   }
-  tenon_backend* raw() { return reinterpret_cast<tenon_backend*>(&boundary_); }
+  tenon_backend* raw() { return boundary_.handle(); }
 
   host::HostTable host_{{}, ""};
   std::vector<Finding> findings_;

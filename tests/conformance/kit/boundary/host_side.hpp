@@ -17,42 +17,12 @@
 #include "kit/process/interposition.hpp"
 #include "tenon/abi/backend.h"
 #include "tenon/abi/version.h"
+#include "tenon/conformance/boundary.hpp"
 #include "tenon/host/plugin/tensor_storage.hpp"
 
 /// The host as the plugin sees it: copies of the host's objects, which can have the shape of an
 /// older or newer host, can fail, and fault on access out of bounds.
 namespace tenon::conformance {
-
-/// The shape of an older or newer host. The default is that of this header's ABI.
-struct HostShape {
-  std::uint16_t abi_major = TENON_ABI_MAJOR;
-  std::uint16_t abi_minor = TENON_ABI_MINOR;
-  std::uint32_t host_size = sizeof(tenon_host);
-  std::uint32_t init_context_size = sizeof(tenon_init_context);
-  std::uint32_t execution_context_size = sizeof(tenon_execution_context);
-  /// Bytes of 0xA5 at the end of each struct that count as part of it: members of later versions.
-  std::uint32_t unknown_bytes = 0;
-  bool host_extensions = true;        ///< Whether `get_extension` of the host is passed on.
-  bool tracer = true;                 ///< Whether a tracer is passed on.
-  const char* plugin_path = nullptr;  ///< `tenon_host.plugin_path`; null for the host's.
-  /// Whether blobs and named data are copied to guarded memory.
-  bool guard_bytes = true;
-
-  /// A host of ABI 1.0.
-  [[nodiscard]] static HostShape of_1_0() noexcept {
-    HostShape shape;
-    shape.abi_minor = 0;
-    shape.init_context_size = offsetof(tenon_init_context, permit_code);
-    return shape;
-  }
-  /// A host of a later minor version.
-  [[nodiscard]] static HostShape of_the_future() noexcept {
-    HostShape shape;
-    shape.abi_minor = TENON_ABI_MINOR + 9;
-    shape.unknown_bytes = 64;
-    return shape;
-  }
-};
 
 namespace detail {
 
@@ -219,10 +189,6 @@ class GuardedNamedData {
   std::mutex mutex_;
   std::list<Lent> lent_;  // A list: the plugin's buffers point to its items.
 };
-
-/// Answers `resize_tensor` in place of the host, which is `original`.
-using OnResize = std::function<tenon_status(const tenon_host* original, tenon_tensor* tensor,
-                                            const std::int64_t* sizes, std::uint32_t rank)>;
 
 /// The host's table as the plugin sees it.
 class GuardedHost {

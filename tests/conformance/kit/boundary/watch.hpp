@@ -22,15 +22,13 @@
 #include "kit/process/interposition.hpp"
 #include "kit/process/process_state.hpp"
 #include "tenon/abi/status.h"
+#include "tenon/conformance/boundary.hpp"
 #include "tenon/conformance/result.hpp"
 #include "tenon/core/error.hpp"
 #include "tenon/core/status.hpp"
 #include "tenon/host/platform/file.hpp"
 
 namespace tenon::conformance {
-
-/// Receives findings. Called from any thread.
-using OnFinding = std::function<void(Finding)>;
 
 // Thread-local objects here have no destructor: it would keep a plugin that watches another one in
 // memory until the thread ends.

@@ -21,6 +21,7 @@
 #include "tenon/abi/extensions/preprocess.h"
 #include "tenon/abi/extensions/sessions.h"
 #include "tenon/abi/extensions/streams.h"
+#include "tenon/conformance/boundary.hpp"
 
 /// The plugin's side of a `Boundary`: its tables, its delegates, and what they see of the host.
 namespace tenon::conformance {

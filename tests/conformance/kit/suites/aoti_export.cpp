@@ -7,9 +7,10 @@
 #include <string_view>
 #include <vector>
 
-#include "kit/fixtures/loaded_plugin.hpp"
+#include "kit/boundary/watched_backend.hpp"
 #include "kit/suites/suite.hpp"
 #include "tenon/abi/extensions/aoti_export.h"
+#include "tenon/conformance/opened_backend.hpp"
 #include "tenon/conformance/subject.hpp"
 #include "tenon/conformance/test.hpp"
 #include "tenon/core/json.hpp"
@@ -62,7 +63,7 @@ class AotiExportTable {
  private:
   template <class Call>
   void watch(const char* name, Call call) {
-    opened_.boundary().watch().nothing_of(name, 0, call);
+    opened_.boundary().watched().watch().nothing_of(name, 0, call);
   }
 
   OpenedBackend& opened_;

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "kit/boundary/watched_backend.hpp"
 #include "kit/fixtures/case_method.hpp"
 #include "kit/fixtures/live_case.hpp"
 #include "kit/process/resources.hpp"
@@ -224,10 +225,12 @@ TENON_CONFORMANCE_TEST("code/check-blob-maps-nothing", "looking at a blob maps n
     tenon_init_context context = call.context;
     context.permit_code = &permit_all;
     std::uint32_t verdict = TENON_BLOB_OPTIMAL;
-    boundary.watch().nothing_of("check_blob", 0, [&] {
-      boundary.with_context(call.delegate, context, *call.original, [&](tenon_init_context* seen) {
-        return boundary.extensions().check_blob.check_blob(boundary.opened(), seen, &verdict);
-      });
+    boundary.watched().watch().nothing_of("check_blob", 0, [&] {
+      boundary.watched().with_context(
+          call.delegate, context, *call.original, [&](tenon_init_context* seen) {
+            return boundary.watched().extensions().check_blob.check_blob(boundary.opened(), seen,
+                                                                         &verdict);
+          });
     });
     asked_code() = nullptr;
     std::size_t mapped = code.of(blob).size();

@@ -7,12 +7,13 @@
 #include <utility>
 #include <vector>
 
+#include "kit/boundary/watched_backend.hpp"
 #include "kit/fixtures/case_method.hpp"
 #include "kit/fixtures/live_case.hpp"
-#include "kit/fixtures/loaded_plugin.hpp"
 #include "kit/process/interposition.hpp"
 #include "kit/process/resources.hpp"
 #include "kit/suites/suite.hpp"
+#include "tenon/conformance/opened_backend.hpp"
 #include "tenon/conformance/test.hpp"
 
 /// Suite "cost": figures, to be compared with an older report. Only one is judged: the allocations
@@ -55,8 +56,8 @@ TENON_CONFORMANCE_TEST("cost/load-and-run", "what loading and running costs",
                        "[cost][level-5][case][TN-EXE-9]") {
   LiveCase live(kit);
   // The process is not compared around each call, which would be most of the measured time.
-  live.boundary().watch().watch_process(false);
-  live.boundary().watch().watch_streams(false);
+  live.boundary().watched().watch().watch_process(false);
+  live.boundary().watched().watch().watch_streams(false);
   double in_init = 0;
   double in_execute = 0;
   live.boundary().on_init = [&](WatchedInit& call) {

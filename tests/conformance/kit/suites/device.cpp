@@ -12,8 +12,8 @@
 #include "kit/fixtures/case_method.hpp"
 #include "kit/fixtures/growth.hpp"
 #include "kit/fixtures/live_case.hpp"
-#include "kit/fixtures/loaded_plugin.hpp"
 #include "kit/suites/suite.hpp"
+#include "tenon/conformance/opened_backend.hpp"
 #include "tenon/conformance/test.hpp"
 
 /// Suite "device": a backend reports its devices correctly, also where there is none, and their

@@ -11,10 +11,11 @@
 #include <utility>
 #include <vector>
 
+#include "kit/boundary/watched_backend.hpp"
 #include "kit/fixtures/case_method.hpp"
 #include "kit/fixtures/live_case.hpp"
-#include "kit/fixtures/loaded_plugin.hpp"
 #include "kit/suites/suite.hpp"
+#include "tenon/conformance/opened_backend.hpp"
 #include "tenon/conformance/test.hpp"
 #include "tenon/host/impl/async/event_source.hpp"
 
@@ -84,10 +85,10 @@ class EventCase {
     }
     [[nodiscard]] tenon_status start(std::uint32_t num_args) const {
       Boundary& boundary = execute.boundary;
-      return boundary.watch().status_of("start", execute.delegate.number, [&] {
-        return boundary.extensions().events.start(boundary.opened(), execute.delegate.theirs,
-                                                  execute.delegate.execution_context.get(),
-                                                  execute.args, num_args);
+      return boundary.watched().watch().status_of("start", execute.delegate.number, [&] {
+        return boundary.watched().extensions().events.start(
+            boundary.opened(), execute.delegate.theirs, execute.delegate.execution_context.get(),
+            execute.args, num_args);
       });
     }
     [[nodiscard]] tenon_status start() const { return start(execute.num_args); }

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "kit/boundary/watched_backend.hpp"
 #include "kit/fixtures/growth.hpp"
 #include "kit/fixtures/in_threads.hpp"
 #include "kit/fixtures/kernel_trial.hpp"
@@ -164,9 +165,9 @@ TENON_CONFORMANCE_TEST("kernels/runs-repeatedly",
   }
   // Larger inputs need a larger output, which the host refuses once.
   kernel.args().resize_inputs(4);
-  kernels.boundary().faults().fail(Service::resize, 1);
+  kernels.boundary().watched().faults().fail(Service::resize, 1);
   const bool fails = kernel.run() != TENON_STATUS_OK;
-  kernels.boundary().faults().fail(Service::resize, 0);
+  kernels.boundary().watched().faults().fail(Service::resize, 0);
   kernel.args().resize_inputs(2);
   if (fails) runs_well("after one that failed");
 }
@@ -220,7 +221,7 @@ TENON_CONFORMANCE_TEST("kernels/runs-concurrently",
     if (again && kernel.args().outputs() != expected) kit.blocked("two kernels differ");
     expected = kernel.args().outputs();
   }
-  kernels.boundary().watch().watch_process(false);
+  kernels.boundary().watched().watch().watch_process(false);
   Complaints complaints;
   const int rounds = rounds_of(kit);
   in_threads(num_threads, [&](std::size_t) {

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "kit/boundary/watched_backend.hpp"
 #include "kit/fixtures/case_method.hpp"
 #include "kit/fixtures/growth.hpp"
 #include "kit/fixtures/live_case.hpp"
@@ -21,9 +22,11 @@
 #include "kit/process/resources.hpp"
 #include "kit/run/budget.hpp"
 #include "kit/suites/suite.hpp"
+#include "tenon/conformance/opened_backend.hpp"
 #include "tenon/conformance/test.hpp"
 #include "tenon/host/binary/binary_lint.hpp"
 #include "tenon/host/binary/elf_library.hpp"
+#include "tenon/host/impl/plugin/host_table.hpp"
 #include "tenon/host/platform/path_text.hpp"
 #include "tenon/host/plugin/plugin.hpp"
 
@@ -280,10 +283,10 @@ TENON_CONFORMANCE_TEST("leaks/failed-init", "an init that failed leaves nothing"
       if (given) {
         call.context.processed = given->buffer();
       } else {
-        live.boundary().faults().fail(Service::runtime_memory, 1);
+        live.boundary().watched().faults().fail(Service::runtime_memory, 1);
       }
       const tenon_status status = call.forward();
-      live.boundary().faults().fail(Service::runtime_memory, 0);
+      live.boundary().watched().faults().fail(Service::runtime_memory, 0);
       fails = fails && status != TENON_STATUS_OK;
       return status;
     };
@@ -320,9 +323,9 @@ TENON_CONFORMANCE_TEST("leaks/destroy-after-failure",
                   return call.forward(call.args, call.num_args == 0 ? 0 : call.num_args - 1);
                 }},
                {"no temporary memory", [](WatchedExecute& call) {
-                  call.boundary.faults().fail(Service::temp_memory, 1);
+                  call.boundary.watched().faults().fail(Service::temp_memory, 1);
                   const tenon_status status = call.forward();
-                  call.boundary.faults().fail(Service::temp_memory, 0);
+                  call.boundary.watched().faults().fail(Service::temp_memory, 0);
                   return status;
                 }}}};
   std::size_t failed = 0;

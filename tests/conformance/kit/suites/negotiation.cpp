@@ -11,6 +11,7 @@
 #include "kit/fixtures/live_case.hpp"
 #include "kit/fixtures/loaded_plugin.hpp"
 #include "kit/suites/suite.hpp"
+#include "tenon/conformance/opened_backend.hpp"
 #include "tenon/conformance/test.hpp"
 
 /// Suite "negotiation": the plugin in older and newer hosts. The structs of an older host are

@@ -9,10 +9,11 @@
 #include <utility>
 #include <vector>
 
+#include "kit/boundary/watched_backend.hpp"
 #include "kit/fixtures/case_method.hpp"
 #include "kit/fixtures/live_case.hpp"
-#include "kit/fixtures/loaded_plugin.hpp"
 #include "kit/suites/suite.hpp"
+#include "tenon/conformance/opened_backend.hpp"
 #include "tenon/conformance/test.hpp"
 
 /// Suite "numerics": the outputs are those that a case expects. Only this suite reports programs
@@ -116,7 +117,7 @@ TENON_CONFORMANCE_TEST("numerics/expected-outputs", "outputs are those that are 
     }
     for (const std::string& text : texts) kit.violated("TN-EXE-7", "run ", number, ": ", text);
   }
-  if (!executed && live.boundary().kernel_runs == 0) {
+  if (!executed && live.boundary().watched().kernel_runs == 0) {
     kit.blocked("the program runs without the backend: it calls no delegate and no kernel of it");
   }
 }

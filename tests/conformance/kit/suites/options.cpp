@@ -9,11 +9,12 @@
 #include <utility>
 #include <vector>
 
+#include "kit/boundary/watched_backend.hpp"
 #include "kit/fixtures/case_method.hpp"
 #include "kit/fixtures/checked_options.hpp"
-#include "kit/fixtures/loaded_plugin.hpp"
 #include "kit/suites/suite.hpp"
 #include "tenon/abi/extensions/options.h"
+#include "tenon/conformance/opened_backend.hpp"
 #include "tenon/conformance/test.hpp"
 #include "tenon/core/extension_ids.hpp"
 #include "tenon/core/options.hpp"
@@ -51,7 +52,7 @@ TENON_CONFORMANCE_TEST("options/extensions-by-id", "extensions are answered by t
   OpenedBackend opened(kit);
   const auto ask = [&](const char* id) {
     const void* found = nullptr;
-    opened.boundary().watch().nothing_of(
+    opened.boundary().watched().watch().nothing_of(
         "get_extension", 0, [&] { found = opened.api().get_extension(opened.raw(), id); });
     return found;
   };

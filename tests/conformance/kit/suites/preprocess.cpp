@@ -11,7 +11,6 @@
 #include <utility>
 #include <vector>
 
-#include "kit/fixtures/loaded_plugin.hpp"
 #include "kit/fixtures/small_programs.hpp"
 #include "kit/suites/suite.hpp"
 #include "tenon/abi/extensions/preprocess.h"
@@ -19,6 +18,7 @@
 #include "tenon/aot/compiler/lower/lower.hpp"
 #include "tenon/aot/compiler/partition/plugin_preprocess.hpp"
 #include "tenon/aot/compiler/program_in_memory.hpp"
+#include "tenon/conformance/opened_backend.hpp"
 #include "tenon/conformance/test.hpp"
 #include "tenon/host/method/method.hpp"
 

@@ -10,11 +10,11 @@
 
 #include "kit/fixtures/case_method.hpp"
 #include "kit/fixtures/live_case.hpp"
-#include "kit/fixtures/loaded_plugin.hpp"
 #include "kit/platform/system.hpp"
 #include "kit/process/interposition.hpp"
 #include "kit/process/resources.hpp"
 #include "kit/suites/suite.hpp"
+#include "tenon/conformance/opened_backend.hpp"
 #include "tenon/conformance/test.hpp"
 #include "tenon/core/sanitizer.hpp"
 

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "kit/boundary/watched_backend.hpp"
 #include "kit/fixtures/case_method.hpp"
 #include "kit/fixtures/live_case.hpp"
 #include "kit/process/faults.hpp"
@@ -45,7 +46,7 @@ namespace {
 class FailingService {
  public:
   FailingService(Context& kit, Service service)
-      : kit_(kit), service_(service), live_(kit), faults_(live_.boundary().faults()) {
+      : kit_(kit), service_(service), live_(kit), faults_(live_.boundary().watched().faults()) {
     if (service == Service::file) {
       if (!interposition.present) kit.not_applicable("file operations cannot be made to fail here");
       interposition.faults = &faults_;

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "kit/boundary/watched_backend.hpp"
 #include "kit/fixtures/case_method.hpp"
 #include "kit/fixtures/in_threads.hpp"
 #include "kit/fixtures/live_case.hpp"
@@ -46,7 +47,7 @@ class SessionCase {
     // A session keeps the arguments of its carrier until it is destroyed (TN-TEN-3), and uses its
     // parent until then (TN-SES-3).
     for (const auto& [carried, session] : sessions_) {
-      live_.boundary().watch().nothing_of("destroy", 0, [&, destroyed = session] {
+      live_.boundary().watched().watch().nothing_of("destroy", 0, [&, destroyed = session] {
         live_.boundary().theirs().destroy(live_.boundary().opened(), destroyed);
       });
     }
@@ -66,9 +67,9 @@ class SessionCase {
       const WatchedDelegate* carried = delegates_[delegates_.size() - num_delegates_ + i];
       tenon_delegate* session = nullptr;
       const tenon_status status =
-          boundary.watch().status_of("create_session", delegates_[i]->number, [&] {
-            return boundary.extensions().sessions.create_session(boundary.opened(),
-                                                                 delegates_[i]->theirs, &session);
+          boundary.watched().watch().status_of("create_session", delegates_[i]->number, [&] {
+            return boundary.watched().extensions().sessions.create_session(
+                boundary.opened(), delegates_[i]->theirs, &session);
           });
       if (status != TENON_STATUS_OK) {
         kit_.not_applicable("create_session gives ", error_name(static_cast<Error>(status)), ": ",
@@ -90,7 +91,7 @@ class SessionCase {
   tenon_status execute(WatchedExecute& call) {
     for (const auto& [carried, session] : sessions_) {
       if (carried != &call.delegate) continue;
-      return call.boundary.watch().status_of(
+      return call.boundary.watched().watch().status_of(
           "execute", call.delegate.number, [&, executed = session] {
             return call.boundary.theirs().execute(call.boundary.opened(), executed,
                                                   call.delegate.execution_context.get(), call.args,
@@ -179,7 +180,7 @@ TENON_CONFORMANCE_TEST("sessions/run-concurrently", "sessions of one delegate ru
   std::vector<CaseMethod*> methods = {&sessions.parent()};
   while (methods.size() < num_threads) methods.push_back(&sessions.new_session());
   for (CaseMethod* method : methods) kit.need(method->set_inputs(run), "the inputs");
-  sessions.live().boundary().watch().watch_process(false);
+  sessions.live().boundary().watched().watch().watch_process(false);
   Complaints complaints;
   in_threads(methods.size(), [&](std::size_t thread) {
     for (const auto& expected : alone) {

@@ -12,12 +12,13 @@
 #include <utility>
 #include <vector>
 
+#include "kit/boundary/watched_backend.hpp"
 #include "kit/fixtures/case_method.hpp"
 #include "kit/fixtures/in_threads.hpp"
 #include "kit/fixtures/live_case.hpp"
-#include "kit/fixtures/loaded_plugin.hpp"
 #include "kit/run/budget.hpp"
 #include "kit/suites/suite.hpp"
+#include "tenon/conformance/opened_backend.hpp"
 #include "tenon/conformance/test.hpp"
 
 /// Suite "threads": calls that the boundary allows at the same time. The process is not compared
@@ -45,7 +46,7 @@ class SharedCase {
         kit.blocked("a delegate gives other outputs once its neighbour is destroyed");
       }
     }
-    live_.boundary().watch().watch_process(false);
+    live_.boundary().watched().watch().watch_process(false);
   }
 
   [[nodiscard]] std::unique_ptr<CaseMethod> load() { return live_.load(); }
@@ -143,7 +144,7 @@ TENON_CONFORMANCE_TEST("threads/open-concurrently",
   std::vector<std::unique_ptr<OpenedBackend>> backends;
   for (std::size_t i = 0; i < num_threads; ++i) {
     backends.push_back(std::make_unique<OpenedBackend>(kit));
-    backends.back()->boundary().watch().watch_process(false);
+    backends.back()->boundary().watched().watch().watch_process(false);
   }
   const bool available = backends.front()->backend().is_available().ok();
   Complaints complaints;
@@ -174,7 +175,7 @@ TENON_CONFORMANCE_TEST("threads/set-options-concurrently",
     options.emplace_back(one.key, *std::move(value));
   }
   if (options.empty()) kit.not_applicable("no option can be set to the value that it has");
-  boundary.watch().watch_process(false);
+  boundary.watched().watch().watch_process(false);
   Complaints complaints;
   const auto sink = [](void* to, const tenon_option* option) noexcept {
     auto read = read_option(*option);
