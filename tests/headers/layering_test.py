@@ -118,7 +118,6 @@ ADDITIONAL = {
 }
 # Headers that an umbrella leaves out: most of its users do not need them, and all would pay for them.
 LEFT_OUT = {
-    "aot/copy_program.hpp",
     "aot/edge_description.hpp",
     "aot/edge_program_copy.hpp",
     "aot/edge_program_builder.hpp",
