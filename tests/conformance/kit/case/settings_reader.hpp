@@ -138,11 +138,9 @@ class SettingsReader : public host::detail::JsonReader {
 
  private:
   Result<ScalarType> read_dtype(const std::string& name, const std::string& where) const {
+    if (const ScalarTypeInfo* const found = find_torch_scalar_type(name)) return found->type;
     std::vector<std::string> known;
-    for (const ScalarTypeInfo& info : scalar_types) {
-      if (info.torch_name == name) return info.type;
-      known.emplace_back(info.torch_name);
-    }
+    for (const ScalarTypeInfo& info : scalar_types) known.emplace_back(info.torch_name);
     const auto similar = host::near_names(name, known, 1);
     return wrong(where, "unknown dtype ", host::quoted(name), ", expected PyTorch's name of one",
                  similar.empty() ? std::string() : concat("; did you mean '", similar[0], "'?"));
