@@ -12,7 +12,7 @@ def read(nanobind):
     """(nanobind's, robin-map's). NANOBIND is the folder of the installed module."""
     found = sorted(nanobind.parent.glob("nanobind-*.dist-info/**/LICENSE*"))
     if len(found) != 1:
-        raise ValueError(f"expected one licence of nanobind beside {nanobind}, found {found}")
+        raise ValueError(f"expected one licence of nanobind next to {nanobind}, found {found}")
     comment = re.match(r"/\*\*\n(.*?)\n \*/", (nanobind / ROBIN_MAP).read_text(encoding="utf-8"), re.S)
     text = re.sub(r"^ \*", "", comment[1], flags=re.M) if comment else ""
     if "Permission is hereby granted" not in text:
