@@ -278,6 +278,7 @@ RUN = {
     "docs/tools/tenon-pack.md": pack,
     "docs/tools/tenon-run.md": run_a_program,
     "docs/backends/write-a-backend.md": write_a_backend,
+    "docs/executorch/port-as-a-diff.md": write_a_backend,
 }
 # Programs that are not built everywhere, and the pages that are skipped without them.
 OPTIONAL = {"cpu_aoti.so", "read-pt2", "tenon-compile"}
