@@ -52,7 +52,7 @@ class DoubleBackend final : public tenon::Backend<DoubleBackend> {
   tenon::CancelFlags cancel_flags_;
 };
 
-/// A device that takes its time. Stands for a vendor's driver.
+/// A device that takes its time, in place of a vendor's driver.
 class Job {
  public:
   void start() {

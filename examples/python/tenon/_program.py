@@ -271,7 +271,7 @@ async def execute_async(method, inputs, *, borrow=False) -> "list":
                 await asyncio.wait([run], timeout=0.005)
             except asyncio.CancelledError:
                 pass
-        run.exception()  # Cancelled, which nobody is to be told of.
+        run.exception()  # Cancelled; asyncio warns about one that is not read.
         raise
 
 

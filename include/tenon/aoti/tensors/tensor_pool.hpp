@@ -80,7 +80,7 @@ class TensorPool {
     return memory_.is_host() ? ok() : memory_.synchronize(memory_.context.get(), stream_);
   }
 
-  /// What ends the run that begins. Models make a tensor before each of their kernels, which is
+  /// The flag that ends the run that begins. Models make a tensor before each of their kernels, which is
   /// where they can be stopped: their own code calls nothing else that may fail.
   void set_cancel_flag(CancelFlag cancelled) noexcept { cancelled_ = cancelled; }
 

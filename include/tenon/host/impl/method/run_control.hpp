@@ -77,7 +77,7 @@ class RunTimer {
   std::thread thread_;  // The last member: it uses the others.
 };
 
-/// What ends the runs of one method from outside: `cancel`, from any thread, and the limit in time.
+/// Ends the runs of one method from outside: `cancel`, from any thread, and the limit in time.
 class RunControl {
  public:
   /// `notify` is called once in a run that is cancelled, while the run is going on, from the thread
