@@ -13,6 +13,7 @@
 #include "kit/fixtures/live_case.hpp"
 #include "kit/suites/suite.hpp"
 #include "tenon/abi/extensions/cancel.h"
+#include "tenon/conformance/opened_backend.hpp"
 #include "tenon/conformance/test.hpp"
 
 /// Suite "cancel": runs that the application ends while they are going on
@@ -38,7 +39,7 @@ class CancellableCase {
     duration_ = std::chrono::ceil<microseconds>(Clock::now() - start);
     const bool has_extension =
         live_.backend().backend().extension<tenon_cancel_v1>(TENON_EXTENSION_CANCEL).has_value();
-    if (!has_extension && !live_.boundary().asked_cancel_flag) {
+    if (!has_extension && !live_.boundary().watched().asked_cancel_flag) {
       kit.not_applicable("the backend does not offer " TENON_EXTENSION_CANCEL
                          " and does not look at the flag of " TENON_EXTENSION_CANCEL_FLAG);
     }
@@ -128,8 +129,8 @@ TENON_CONFORMANCE_TEST("cancel/without-execute",
   };
   cancelled.judge_next();
   for (int i = 0; i < 3 && last; ++i) {
-    boundary.watch().nothing_of("cancel", last->number, [&] {
-      boundary.extensions().cancel.cancel(boundary.opened(), last->theirs);
+    boundary.watched().watch().nothing_of("cancel", last->number, [&] {
+      boundary.watched().extensions().cancel.cancel(boundary.opened(), last->theirs);
     });
     cancelled.judge_next();
   }
