@@ -186,8 +186,8 @@ class Compilation {
         !(*backend)->extension<tenon_aoti_export_v1>(TENON_EXTENSION_AOTI_EXPORT)) {
       return failure;
     }
-    return error(failure.error(), failure.text(),
-                 "; it runs what AOTInductor compiled, which --aoti FILE packs");
+    return error(failure.error(), failure.text(), "; ", id,
+                 " runs what AOTInductor compiled, which --aoti FILE packs");
   }
 
   Status compile_all() {

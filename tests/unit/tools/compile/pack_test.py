@@ -62,8 +62,8 @@ class Pack(unittest.TestCase):
         output = self.folder / "model.pte"
         done = run(compiler, fixture / "model.pt2", "--plugin", plugin, "--backend", "CpuAotiBackend", "-o", output)
         self.assertEqual(done.returncode, 4, done.stderr)
-        self.assertRegex(done.stderr, r"NotSupported .*no ahead-of-time half.*; it runs what AOTInductor compiled, which "
-                                      r"--aoti FILE packs\n$")
+        self.assertRegex(done.stderr, r"NotSupported .*no ahead-of-time half.*; CpuAotiBackend runs what AOTInductor "
+                                      r"compiled, which --aoti FILE packs\n$")
         self.assertFalse(output.exists())
 
     def test_weights_in_a_file_of_their_own(self):
