@@ -72,7 +72,8 @@ class Tenon(ConanFile):
 
     def package(self):
         Meson(self).install()
-        copy(self, "LICENSE", self.source_folder, os.path.join(self.package_folder, "licenses"))
+        for name in ("LICENSE", "NOTICE"):
+            copy(self, name, self.source_folder, os.path.join(self.package_folder, "licenses"))
 
     def package_info(self):
         # Tenon's own package files know what each target needs.
