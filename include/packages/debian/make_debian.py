@@ -18,6 +18,7 @@ import sys
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent
+sys.dont_write_bytecode = True  # In the sources, it would be a change of theirs.
 sys.path.insert(0, str(HERE.parents[2] / "examples/python/packaging"))
 import nanobind_licences  # noqa: E402  pylint: disable=wrong-import-position
 
