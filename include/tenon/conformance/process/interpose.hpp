@@ -13,6 +13,8 @@
 /// process, and separately those inside calls of the plugin. Failing, only inside calls of the
 /// plugin and only as `interposition.faults` decides: open, openat, creat, fopen, fread, fwrite,
 /// read, pread, write, pwrite, ftruncate, mmap, mprotect, memfd_create, mkstemp, mkostemp, mkdtemp.
+/// Noted, only inside calls of the plugin: setenv, unsetenv, putenv and clearenv that change
+/// something, also when it is undone before the call returns.
 ///
 /// Not seen: calls of the C library and the dynamic loader themselves (reads and mappings of
 /// dlopen), direct system calls, threads that the plugin started (for failing), and a plugin with a
@@ -39,6 +41,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 
 #include "tenon/conformance/process/interposition.hpp"
 
@@ -72,6 +75,19 @@ inline bool must_fail() noexcept {
   if (plugin_depth == 0) return false;
   Faults* faults = interposition.faults;
   return faults && faults->should_fail(Service::file);
+}
+
+/// Notes that the plugin is about to set the variable at `name`, which ends at NUL or '=', to
+/// `value`, or to remove it for null. Nothing is noted where that changes nothing.
+inline void note_variable(const char* name, const char* value) noexcept {
+  if (plugin_depth == 0) return;
+  std::array<char, 64> copy{};
+  const std::size_t size = std::strcspn(name, "=");
+  std::memcpy(copy.data(), name, size < copy.size() ? size : copy.size() - 1);
+  // A name that was cut is no variable: it counts as changed.
+  const char* const old = size < copy.size() ? std::getenv(copy.data()) : "";
+  if (value ? (old && std::strcmp(old, value) == 0) : !old) return;
+  if (environment_changes.count++ == 0) environment_changes.first = copy;
 }
 
 /// The next function of that name, which is that of the C library.
@@ -212,6 +228,32 @@ TENON_INTERPOSE_FILE(char*, mkdtemp, (char* name), (name), nullptr, EACCES, noex
 
 #undef TENON_INTERPOSE_FILE
 #undef TENON_INTERPOSE_OPEN
+
+int setenv(const char* name, const char* value, int overwrite) noexcept {
+  using namespace tenon::conformance::detail;
+  static constinit std::atomic<void*> found = nullptr;
+  if (overwrite != 0 || !std::getenv(name)) note_variable(name, value);
+  return next<int(const char*, const char*, int)>(found, "setenv")(name, value, overwrite);
+}
+int unsetenv(const char* name) noexcept {
+  using namespace tenon::conformance::detail;
+  static constinit std::atomic<void*> found = nullptr;
+  note_variable(name, nullptr);
+  return next<int(const char*)>(found, "unsetenv")(name);
+}
+int putenv(char* text) noexcept {
+  using namespace tenon::conformance::detail;
+  static constinit std::atomic<void*> found = nullptr;
+  const char* const at = std::strchr(text, '=');
+  note_variable(text, at ? at + 1 : nullptr);
+  return next<int(char*)>(found, "putenv")(text);
+}
+int clearenv() noexcept {
+  using namespace tenon::conformance::detail;
+  static constinit std::atomic<void*> found = nullptr;
+  for (char** each = environ; each && *each; ++each) note_variable(*each, nullptr);
+  return next<int()>(found, "clearenv")();
+}
 
 }  // extern "C"
 

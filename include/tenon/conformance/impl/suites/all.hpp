@@ -23,6 +23,7 @@
 #include "tenon/conformance/impl/suites/services.hpp"
 #include "tenon/conformance/impl/suites/sessions.hpp"
 #include "tenon/conformance/impl/suites/threads.hpp"
+#include "tenon/conformance/impl/suites/two_hosts.hpp"
 
 namespace tenon::conformance::detail {
 
