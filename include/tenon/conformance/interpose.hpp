@@ -13,6 +13,8 @@
 /// process, and separately those inside calls of the plugin. Failing, only inside calls of the
 /// plugin and only as `interposition.faults` decides: open, openat, creat, fopen, fread, fwrite,
 /// read, pread, write, pwrite, ftruncate, mmap, mprotect, memfd_create, mkstemp, mkostemp, mkdtemp.
+/// Noted, only inside calls of the plugin: setenv, unsetenv, putenv and clearenv that change
+/// something, also when it is undone before the call returns.
 ///
 /// Not seen: calls of the C library and the dynamic loader themselves (reads and mappings of
 /// dlopen), direct system calls, threads that the plugin started (for failing), and a plugin with a
@@ -38,6 +40,9 @@ void count_taken(void* block, std::size_t size) noexcept;
 void keep_counted(std::size_t size) noexcept;
 /// Whether the file operation that the plugin calls is the one to fail.
 [[nodiscard]] bool must_fail() noexcept;
+/// Notes that the plugin is about to set the variable at `name`, which ends at NUL or '=', to
+/// `value`, or to remove it for null. Nothing is noted where that changes nothing.
+void note_variable(const char* name, const char* value) noexcept;
 /// Notes that this program counts. Returns true.
 bool mark_interposed() noexcept;
 
@@ -57,6 +62,7 @@ bool mark_interposed() noexcept;
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 
 namespace tenon::conformance::detail {
 
@@ -203,6 +209,32 @@ TENON_INTERPOSE_FILE(char*, mkdtemp, (char* name), (name), nullptr, EACCES, noex
 
 #undef TENON_INTERPOSE_FILE
 #undef TENON_INTERPOSE_OPEN
+
+int setenv(const char* name, const char* value, int overwrite) noexcept {
+  using namespace tenon::conformance::detail;
+  static constinit std::atomic<void*> found = nullptr;
+  if (overwrite != 0 || !std::getenv(name)) note_variable(name, value);
+  return next<int(const char*, const char*, int)>(found, "setenv")(name, value, overwrite);
+}
+int unsetenv(const char* name) noexcept {
+  using namespace tenon::conformance::detail;
+  static constinit std::atomic<void*> found = nullptr;
+  note_variable(name, nullptr);
+  return next<int(const char*)>(found, "unsetenv")(name);
+}
+int putenv(char* text) noexcept {
+  using namespace tenon::conformance::detail;
+  static constinit std::atomic<void*> found = nullptr;
+  const char* const at = std::strchr(text, '=');
+  note_variable(text, at ? at + 1 : nullptr);
+  return next<int(char*)>(found, "putenv")(text);
+}
+int clearenv() noexcept {
+  using namespace tenon::conformance::detail;
+  static constinit std::atomic<void*> found = nullptr;
+  for (char** each = environ; each && *each; ++each) note_variable(*each, nullptr);
+  return next<int()>(found, "clearenv")();
+}
 
 }  // extern "C"
 

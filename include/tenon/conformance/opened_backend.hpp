@@ -25,6 +25,10 @@ class OpenedBackend {
   OpenedBackend& operator=(const OpenedBackend&) = delete;
   ~OpenedBackend();
 
+  /// Closes the backend before this is destroyed, unless a method still uses it. A plugin that
+  /// touches its host from then on crashes, which breaks TN-BCK-9.
+  void close() noexcept;
+
   /// The result of `open` in a host of that shape; the backend is closed again. Ends the test as
   /// `blocked` when `open` is not reached.
   [[nodiscard]] static Status try_open(Context& kit, const HostShape& shape);

@@ -29,6 +29,23 @@ struct Declaration {
   [[nodiscard]] bool matches(const TestResult& of) const;
 };
 
+/// Files that tests leave in their directories for temporary files, and why that is not judged.
+struct LeftFiles {
+  std::string pattern;  ///< Glob over paths relative to that directory: ".ses", "cache/*".
+  std::string reason;   ///< Never empty.
+  std::string where;    ///< Its place in the file: "left_files[0]".
+
+  /// Whether it is about `path`, or about a directory that `path` is in.
+  [[nodiscard]] bool matches(const std::string& path) const;
+};
+
+/// A variable in the environment of each test's process, and why it is needed.
+struct TestVariable {
+  std::string name;
+  std::string value;
+  std::string reason;  ///< Never empty.
+};
+
 /// Whether `glob` matches the path of `test`, with its id or with its name.
 [[nodiscard]] bool matches_path(const std::string& glob, const TestResult& test);
 
@@ -67,6 +84,8 @@ struct Subject {
   std::vector<SubjectBackend> backends;
   std::vector<Declaration> unsupported_tests;       ///< Are not run.
   std::vector<Declaration> expected_failure_tests;  ///< Must fail.
+  std::vector<LeftFiles> left_files;
+  std::vector<TestVariable> environment;  ///< With different names.
 
   /// The declarations about a backend, or null.
   [[nodiscard]] const SubjectBackend* backend(std::string_view id) const noexcept;

@@ -115,6 +115,7 @@ Status run_coverage(Arguments arguments) {
   if (!backend) return error(Error::NotFound, "no backend ", arguments.coverage_of);
   TENON_TRY(const std::vector<RecordedCall> calls, recorded_calls());
   if (!become_process_of_test(arguments, arguments.coverage_from)) return ok();
+  set_environment(subjects[0]);
   std::size_t from = 0;
   const std::string_view digits = arguments.coverage_from;
   if (std::from_chars(digits.data(), digits.data() + digits.size(), from).ec != std::errc()) {

@@ -18,6 +18,7 @@
 #include "kit/report/all.hpp"
 #include "kit/run/budget.hpp"
 #include "kit/verdict/verdict.hpp"
+#include "left_files.hpp"
 #include "proxy/make_proxy.hpp"
 #include "repro.hpp"
 #include "run.hpp"
@@ -152,6 +153,7 @@ Result<tool::Outcome> judge(const Arguments& arguments, ExitCode& stage) {
   std::string listed;
   std::size_t selected = 0, num_repros = 0;
   std::vector<CoverageMatrix> matrices;
+  Status outdated;  // Of a declaration that the run did not need.
   for (const Subject& subject : subjects) {
     const std::vector<SelectedTest> tests = select_tests(arguments, subject);
     selected += tests.size();
@@ -168,6 +170,10 @@ Result<tool::Outcome> judge(const Arguments& arguments, ExitCode& stage) {
                           progress.show(result, done, total);
                         }));
     stage = ExitCode::wrong_usage;
+    if (outdated.ok() && report.all_tests && report.level >= first_executing_level &&
+        !arguments.in_process) {
+      outdated = check_left_files(subject, of_subject.tests);
+    }
     if (!arguments.repro.empty()) {
       TENON_RETURN_IF_ERROR(write_repros(arguments, subject, of_subject, num_repros));
     }
@@ -204,7 +210,8 @@ Result<tool::Outcome> judge(const Arguments& arguments, ExitCode& stage) {
     if (!arguments.json_to_stdout) text += to_text(comparison, color);
     if (!comparison.good()) code = ExitCode::failed;
   }
-  return tool::Outcome{code, std::move(text)};
+  if (code == ExitCode::success && !outdated.ok()) code = ExitCode::failed;
+  return tool::Outcome{code, std::move(text), std::move(outdated)};
 }
 
 Status write_proxy(const Arguments& arguments) {

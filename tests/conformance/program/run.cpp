@@ -20,6 +20,7 @@
 #include "kit/process/channel.hpp"
 #include "kit/process/crash_reporter.hpp"
 #include "kit/verdict/verdict.hpp"
+#include "left_files.hpp"
 #include "temporary_directory.hpp"
 #include "tenon/host/platform/path_text.hpp"
 #include "test_process.hpp"
@@ -51,6 +52,10 @@ Stop run_here(const Arguments& arguments, const Subject& subject, const Selected
 }
 
 }  // namespace
+
+void set_environment(const Subject& subject) {
+  for (const TestVariable& one : subject.environment) platform::set_variable(one.name, one.value);
+}
 
 Result<GivenByRunner> take_from_runner(const Arguments& arguments) {
   std::setvbuf(stdout, nullptr, _IONBF, 0);
@@ -86,6 +91,7 @@ Status run_one(Arguments arguments) {
   TENON_TRY(const std::vector<Subject> subjects, read_subjects(arguments));
   const std::vector<SelectedTest> tests = select_tests(arguments, subjects.at(0));
   if (!become_process_of_test(arguments, arguments.run_one)) return ok();
+  set_environment(subjects[0]);
   TENON_TRY(GivenByRunner given, take_from_runner(arguments));
   Channel channel(given.channel, std::move(given.secret));
   for (const SelectedTest& selected : tests) {
@@ -105,6 +111,7 @@ Result<std::vector<TestResult>> run_tests(const Arguments& arguments, const Subj
                                           const std::vector<SelectedTest>& tests,
                                           const OnProgress& on_progress) {
   TENON_TRY(const TemporaryDirectory directory, TemporaryDirectory::make());
+  if (arguments.in_process) set_environment(subject);
   std::vector<TestResult> results(tests.size());
   std::mutex mutex;  // Of `done`, `failure` and the progress.
   std::size_t done = 0;
@@ -175,6 +182,7 @@ Result<std::vector<TestResult>> run_tests(const Arguments& arguments, const Subj
   workers.clear();
   if (thrown) std::rethrow_exception(thrown);
   TENON_RETURN_IF_ERROR(std::move(failure));
+  judge_left_files(subject, results);
   return results;
 }
 

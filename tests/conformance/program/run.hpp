@@ -43,6 +43,10 @@ struct GivenByRunner {
 /// server, once the runner needs no more. True at once without `--server`. One thread.
 [[nodiscard]] bool become_process_of_test(Arguments& arguments, std::string& value);
 
+/// Sets the variables that the subject declares, in the process of a test, before it loads the
+/// plugin.
+void set_environment(const Subject& subject);
+
 /// The command of a server for tests of `subject`, without its last option: the name of the
 /// program, the plugin, and what decides how tests are run.
 [[nodiscard]] std::vector<std::string> server_command(const Arguments& arguments,
@@ -56,7 +60,7 @@ struct GivenByRunner {
 using OnProgress = std::function<void(const TestResult&, std::size_t done, std::size_t total)>;
 
 /// Runs all selected tests, each in a process of its own, `--jobs` at a time. The results are in
-/// the order of `tests`.
+/// the order of `tests`. Files that they left are judged together, at the end.
 [[nodiscard]] Result<std::vector<TestResult>> run_tests(const Arguments& arguments,
                                                         const Subject& subject,
                                                         const std::vector<SelectedTest>& tests,

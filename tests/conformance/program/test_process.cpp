@@ -10,6 +10,7 @@
 #include <string>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include "kit/platform/system.hpp"
 #include "kit/process/backtrace.hpp"
@@ -49,13 +50,19 @@ Result<std::string> read_all(int descriptor, std::size_t most) {
   return out;
 }
 
-/// The names of all that is in a directory, separated by commas.
-std::string content_of(const std::filesystem::path& directory) {
-  std::string out;
+/// The files and the empty directories in `directory`, sorted, with their paths relative to it.
+std::vector<std::string> content_of(const std::filesystem::path& directory) {
+  std::vector<std::string> out;
   std::error_code failed;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(directory, failed)) {
-    out += concat(out.empty() ? "" : ", ", host::path_text(entry.path().filename()));
+    std::error_code unknown;
+    const bool has_content = entry.is_directory(unknown) && !entry.is_symlink(unknown) &&
+                             !std::filesystem::is_empty(entry.path(), unknown) && !unknown;
+    if (has_content) continue;
+    const std::filesystem::path relative = entry.path().lexically_relative(directory);
+    out.push_back(host::path_text(relative.generic_string()));
   }
+  std::ranges::sort(out);
   return out;
 }
 
@@ -151,10 +158,7 @@ Status run_in_process_of_its_own(platform::TestServer& server, const TestCommand
           {"TN-PRC-5", "wrote to a descriptor that it did not open: the kit's own was changed"});
     }
     if (others) result.findings.push_back({"TN-BCK-5", "a process of the plugin still runs"});
-    if (const std::string left = content_of(directory.path()); !left.empty()) {
-      result.findings.push_back(
-          {"TN-BCK-5", concat("files left in the temporary directory (TMPDIR, TEMP): ", left)});
-    }
+    result.left_files = content_of(directory.path());
   }
   return ok();
 }

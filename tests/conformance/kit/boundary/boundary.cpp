@@ -53,7 +53,9 @@ struct Boundary::Parts final : WatchedBackend {
     self.watch_.nothing_of("close", 0, [&] { self.theirs_.close(self.opened_); });
     --open_backends();
     self.opened_ = nullptr;
-    self.host_.reset();
+    // Its memory is kept, so that a plugin that still uses this host is found out.
+    self.closed_host_ = std::move(self.host_);
+    self.closed_host_->forbid({"TN-BCK-9", "of a host that has closed the backend"});
   }
 
   static tenon_status is_available(tenon_backend* backend) {

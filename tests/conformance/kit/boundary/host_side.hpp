@@ -210,6 +210,8 @@ class GuardedHost {
   GuardedHost(const GuardedHost&) = delete;
   GuardedHost& operator=(const GuardedHost&) = delete;
   [[nodiscard]] const tenon_host* get() const noexcept { return seen_.get(); }
+  /// From now on the plugin must not touch it: any access faults.
+  void forbid(Forbidden why) noexcept { seen_.forbid(why); }
   /// The host behind the one that a plugin sees.
   [[nodiscard]] static const tenon_host* original_of(const tenon_host* seen) noexcept {
     return HostStruct::owner_of(seen).original_;

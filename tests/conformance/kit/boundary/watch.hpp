@@ -238,6 +238,7 @@ class Watch {
     if (const std::uint32_t freed = interposition.lent_and_freed.exchange(0); freed != 0) {
       violated("TN-BCK-2", function, " gave ", freed, " blocks of the host's allocators to free");
     }
+    const EnvironmentChanges changes = std::exchange(environment_changes, {});
     if (calls_ && calls_->next_finding) {
       while (const auto finding = calls_->next_finding()) {
         found({finding->rule, concat(function, ": ", finding->text)});
@@ -249,6 +250,11 @@ class Watch {
       const std::vector<Finding> differences = before->differences(after);
       for (const Finding& finding : differences) {
         found({finding.rule, concat(function, ": ", finding.text)});
+      }
+      if (changes.count != 0 && !before->has_other_environment(after)) {
+        violated("TN-PRC-4", function, " changed the environment variable ", changes.first.data(),
+                 ", and undid it before it returned: other "
+                 "threads can read it at any time");
       }
       if (!differences.empty() && !calls_) before->restore();
     }

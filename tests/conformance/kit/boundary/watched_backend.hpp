@@ -153,6 +153,7 @@ class WatchedBackend {
   Watch watch_;
   Faults faults_;
   std::unique_ptr<detail::GuardedHost> host_;
+  std::unique_ptr<detail::GuardedHost> closed_host_;  ///< Of the last `close`; it is forbidden.
   tenon_backend* opened_ = nullptr;
 
  private:

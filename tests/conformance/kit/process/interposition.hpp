@@ -16,6 +16,14 @@ namespace tenon::conformance {
 /// including those that the plugin calls, and on threads that the plugin started.
 inline constinit thread_local int plugin_depth = 0;
 
+/// Changes of the environment's variables inside the plugin, since they were last read. Of one
+/// thread.
+struct EnvironmentChanges {
+  std::uint32_t count = 0;
+  std::array<char, 64> first{};  ///< Name of the first variable, cut; ends with NUL.
+};
+inline constinit thread_local EnvironmentChanges environment_changes{};
+
 /// Marks this thread as inside the plugin during its lifetime.
 class InsidePlugin {
  public:

@@ -24,6 +24,11 @@ class ProcessState {
   /// The differences of `later`, each with its rule.
   [[nodiscard]] std::vector<Finding> differences(const ProcessState& later) const;
 
+  /// Whether `later` has other variables in the environment.
+  [[nodiscard]] bool has_other_environment(const ProcessState& later) const noexcept {
+    return later.environment_ != environment_;
+  }
+
   /// Restores locale, signals, floating point, directory and mask to the state that was taken, so
   /// that one broken rule does not look like others.
   void restore() const;

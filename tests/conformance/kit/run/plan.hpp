@@ -41,7 +41,7 @@ struct PlannedTest {
 [[nodiscard]] Status check_declarations(const Subject& subject);
 
 /// Runs the body of a test. Every exception of the body becomes an outcome; with the findings and
-/// the author's declarations, `decide_outcome` (tenon/conformance/verdict.hpp) makes the outcome of
+/// the author's declarations, `decide_outcome` (kit/verdict/verdict.hpp) makes the outcome of
 /// the test of it.
 [[nodiscard]] Stop run_test(const PlannedTest& test, Context& kit);
 

@@ -2,6 +2,7 @@
 #include "tenon/conformance/subject.hpp"
 
 #include <algorithm>
+#include <cstddef>
 
 #include "tenon/host/impl/registry/glob.hpp"
 
@@ -27,6 +28,14 @@ bool Declaration::matches(const TestResult& of) const {
   return matches_path(test, of) || std::ranges::any_of(of.rules, [&](const std::string& rule) {
            return host::matches_glob(test, rule);
          });
+}
+
+bool LeftFiles::matches(const std::string& path) const {
+  for (std::size_t end = 0; end != std::string::npos;) {
+    end = path.find('/', end + 1);
+    if (host::matches_glob(pattern, path.substr(0, end))) return true;
+  }
+  return false;
 }
 
 const SubjectBackend* Subject::backend(std::string_view id) const noexcept {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <initializer_list>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -26,8 +27,9 @@ class SubjectReader : private detail::SettingsReader {
 
   [[nodiscard]] Result<Subject> read(std::string_view text) const {
     TENON_TRY(const Json root, parse_object(text));
-    TENON_RETURN_IF_ERROR(
-        check_keys(root, "", {"$schema", "plugin", "backends", "unsupported", "expected_failure"}));
+    TENON_RETURN_IF_ERROR(check_keys(root, "",
+                                     {"$schema", "plugin", "backends", "unsupported",
+                                      "expected_failure", "left_files", "environment"}));
     Subject out;
     if (const Json* value = find(root, "plugin")) {
       TENON_TRY(out.plugin, read_file_path(*value, "plugin", directory_));
@@ -41,6 +43,8 @@ class SubjectReader : private detail::SettingsReader {
     }
     TENON_TRY(out.unsupported_tests, read_declarations(root, "unsupported"));
     TENON_TRY(out.expected_failure_tests, read_declarations(root, "expected_failure"));
+    TENON_TRY(out.left_files, read_left_files(root));
+    TENON_TRY(out.environment, read_environment(root));
     return out;
   }
 
@@ -134,28 +138,92 @@ class SubjectReader : private detail::SettingsReader {
     return out;
   }
 
-  Result<std::vector<Declaration>> read_declarations(const Json& root, const char* key) const {
-    std::vector<Declaration> out;
+  /// A member of `item` that must be there, by its name, and the text to read it into.
+  using NamedText = std::pair<const char*, std::string*>;
+
+  /// Reads `item`, an object of texts that are not empty and of nothing else.
+  Status read_texts(const Json& item, const std::string& where,
+                    std::initializer_list<NamedText> members,
+                    std::initializer_list<const char*> others = {}) const {
+    TENON_RETURN_IF_ERROR(check_object(item, where, "an object"));
+    std::vector<std::string> keys(others.begin(), others.end());
+    for (const auto& [name, text] : members) keys.emplace_back(name);
+    TENON_RETURN_IF_ERROR(check_keys(item, where, keys));
+    for (const auto& [name, text] : members) {
+      const std::string at = member(where, name);
+      const Json* const found = find(item, name);
+      if (!found) return wrong(at, "is missing, expected a text that is not empty");
+      TENON_TRY(*text, read_words(*found, at));
+    }
+    return ok();
+  }
+
+  /// Calls `read(item, where)` for each object of the array `key`, which may be absent.
+  template <class Read>
+  Status read_items(const Json& root, const char* key, const Read& read) const {
     const Json* const value = find(root, key);
-    if (!value) return out;
+    if (!value) return ok();
     TENON_RETURN_IF_ERROR(check_array(*value, key, "an array of objects"));
     for (std::size_t i = 0; i < value->size(); ++i) {
-      const Json& item = (*value)[i];
-      Declaration declaration;
-      declaration.where = concat(std::string_view(key), "[", i, "]");
-      TENON_RETURN_IF_ERROR(check_object(item, declaration.where, "an object"));
-      TENON_RETURN_IF_ERROR(check_keys(item, declaration.where, {"test", "reason"}));
-      const std::pair<const char*, std::string*> members[] = {{"test", &declaration.test},
-                                                              {"reason", &declaration.reason}};
-      for (const auto& [name, text] : members) {
-        const std::string at = member(declaration.where, name);
-        const Json* const found = find(item, name);
-        if (!found) return wrong(at, "is missing, expected a text that is not empty");
-        TENON_TRY(*text, read_words(*found, at));
-      }
-      out.push_back(std::move(declaration));
+      TENON_RETURN_IF_ERROR(read((*value)[i], concat(std::string_view(key), "[", i, "]")));
     }
+    return ok();
+  }
+
+  Result<std::vector<Declaration>> read_declarations(const Json& root, const char* key) const {
+    std::vector<Declaration> out;
+    TENON_RETURN_IF_ERROR(read_items(root, key, [&](const Json& item, const std::string& where) {
+      Declaration& one = out.emplace_back();
+      one.where = where;
+      return read_texts(item, where, {{"test", &one.test}, {"reason", &one.reason}});
+    }));
     return out;
+  }
+
+  Result<std::vector<LeftFiles>> read_left_files(const Json& root) const {
+    std::vector<LeftFiles> out;
+    TENON_RETURN_IF_ERROR(
+        read_items(root, "left_files", [&](const Json& item, const std::string& where) {
+          LeftFiles& one = out.emplace_back();
+          one.where = where;
+          return read_texts(item, where, {{"pattern", &one.pattern}, {"reason", &one.reason}});
+        }));
+    return out;
+  }
+
+  Result<std::vector<TestVariable>> read_environment(const Json& root) const {
+    std::vector<TestVariable> out;
+    const auto read = [&](const Json& item, const std::string& where) -> Status {
+      TestVariable one;
+      TENON_RETURN_IF_ERROR(
+          read_texts(item, where, {{"name", &one.name}, {"reason", &one.reason}}, {"value"}));
+      const std::string at = member(where, "value");
+      const Json* const value = find(item, "value");
+      if (!value) return wrong(at, "is missing, expected a text");
+      TENON_TRY(one.value, read_text(*value, at));
+      TENON_RETURN_IF_ERROR(check_variable(one, where, out));
+      out.push_back(std::move(one));
+      return ok();
+    };
+    TENON_RETURN_IF_ERROR(read_items(root, "environment", read));
+    return out;
+  }
+
+  /// The kit chooses the directory for temporary files, and how a host behaves.
+  Status check_variable(const TestVariable& one, const std::string& where,
+                        const std::vector<TestVariable>& others) const {
+    const std::string at = member(where, "name");
+    if (one.name.find('=') != std::string::npos) {
+      return wrong(at, "expected a name without '=', found ", host::quoted(one.name));
+    }
+    if (one.name == "TMPDIR" || one.name == "TEMP" || one.name == "TMP" ||
+        one.name.starts_with("TENON_")) {
+      return wrong(at, "expected a variable of the plugin, found ", host::quoted(one.name),
+                   ", which the kit decides about");
+    }
+    const bool is_twice = std::ranges::any_of(
+        others, [&](const TestVariable& other) { return other.name == one.name; });
+    return is_twice ? wrong(at, "there are two variables ", host::quoted(one.name)) : ok();
   }
 
   const std::filesystem::path& directory_;

@@ -89,6 +89,11 @@ inline void set_directory(const std::string& directory) noexcept {
   [[maybe_unused]] const int moved = ::chdir(directory.c_str());
 }
 
+/// Sets an environment variable of this process. No other thread may run.
+inline void set_variable(const std::string& name, const std::string& value) noexcept {
+  ::setenv(name.c_str(), value.c_str(), 1);
+}
+
 /// The environment variables, each in a line.
 inline void read_environment(std::string& to) {
   to.clear();

@@ -82,6 +82,11 @@ inline void set_directory(const std::string& directory) noexcept {
   ::SetCurrentDirectoryW(host::path_of(directory).c_str());
 }
 
+/// Sets an environment variable of this process. No other thread may run.
+inline void set_variable(const std::string& name, const std::string& value) noexcept {
+  ::_putenv_s(name.c_str(), value.c_str());
+}
+
 /// The environment variables, each in a line.
 inline void read_environment(std::string& to) {
   to.clear();
